@@ -1,0 +1,1 @@
+//! What the person sees: commands, the profile file and reports.

@@ -1,0 +1,229 @@
+//! What one profile holds, independent of how it is stored or shown.
+//!
+//! All counts are exact integers. A *cell* is one (calling context, site) pair; exclusive costs of all cells add up to
+//! the program's total. Functions here are *linked symbols*; the source function of a site is the function of its innermost
+//! [`Position`], reached through the chain of `inlined_at`.
+
+use serde::{Deserialize, Serialize};
+
+macro_rules! handle {
+    ($(#[$meta:meta])* $name:ident) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        pub struct $name(pub u32);
+        impl $name {
+            #[must_use]
+            pub fn index(self) -> usize {
+                self.0 as usize
+            }
+        }
+    };
+}
+
+handle!(/** Index into [`Profile::strings`]. */ StringId);
+handle!(/** Index into [`Profile::functions`]. */ FunctionId);
+handle!(/** Index into [`Profile::positions`]. */ PositionId);
+handle!(/** Index into [`Profile::sites`]. */ SiteId);
+handle!(/** Index into [`Profile::blocks`]. */ BlockId);
+handle!(/** Index into [`Profile::contexts`]. */ ContextId);
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Profile {
+    pub meta: Meta,
+    pub coverage: Coverage,
+    pub totals: Totals,
+    /// One entry per thread, signal context and forked process, in canonical order (never in order of arrival).
+    pub threads: Vec<Totals>,
+    pub strings: Vec<String>,
+    pub functions: Vec<Function>,
+    pub positions: Vec<Position>,
+    pub sites: Vec<Site>,
+    pub blocks: Vec<Block>,
+    /// Parents come before children.
+    pub contexts: Vec<Context>,
+    /// Sorted by (context, site).
+    pub cells: Vec<Cell>,
+    /// Sorted by (context, block).
+    pub block_counts: Vec<BlockCount>,
+    /// Depths of first-touch (cold) reads of the whole program, same buckets as the cells' histograms. These bytes are also
+    /// in the cells' histograms.
+    pub cold_histogram: Histogram,
+    pub sources: Vec<SourceFile>,
+}
+
+/// How the numbers were made. Two profiles compare only if `model`, `model_version`, `liveness`, `thread_mode` and `unit` agree.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Meta {
+    pub tool_version: String,
+    /// `"memory"`.
+    pub model: String,
+    pub model_version: u32,
+    pub liveness: Liveness,
+    pub thread_mode: ThreadMode,
+    pub unit: Unit,
+    /// The program and its arguments, as given.
+    pub command: Vec<String>,
+    pub roi: Option<String>,
+    pub outcome: Outcome,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Liveness {
+    None,
+    Hints,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ThreadMode {
+    /// One stack per thread, summed.
+    Private,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Unit {
+    /// Depths and sizes in bytes.
+    Byte,
+    /// Depths and counts in lines of this many bytes.
+    Line(u32),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Outcome {
+    /// Exit code.
+    Exited(i32),
+    /// Killed by this signal; the profile holds everything up to that point and is marked incomplete.
+    Signaled(i32),
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Coverage {
+    pub modules: Vec<ModuleCoverage>,
+    pub functions_instrumented: u64,
+    pub functions_skipped: u64,
+    /// Static accesses (loads, stores, ...) that carry hooks.
+    pub accesses_instrumented: u64,
+    /// Static accesses and functions without hooks: (reason, count), sorted.
+    pub skipped: Vec<(String, u64)>,
+    /// Calls made into code without hooks: (symbol, calls executed), most calls first, ties by name.
+    pub unseen_calls: Vec<(String, u64)>,
+    /// `free` of blocks whose allocation was not seen.
+    pub unknown_frees: u64,
+    /// Records that could not be decoded, and threads or modules refused for lack of room. 0 in every good run.
+    pub lost_events: u64,
+    pub processes: u64,
+    pub threads: u64,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ModuleCoverage {
+    /// File name without directories.
+    pub name: String,
+    pub functions: u64,
+    pub accesses: u64,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Totals {
+    /// Accesses executed (loads, stores, lanes, blocks of copies).
+    pub accesses: u64,
+    /// Bytes (or lines, see [`Unit`]).
+    pub read: u64,
+    pub written: u64,
+    /// Read for the first time without having been written: inputs.
+    pub cold: u64,
+    pub cost: u128,
+    /// Most bytes live at once. For the program: the largest of its threads.
+    pub peak_live: u64,
+    /// Distinct bytes touched. For the program: the sum over its threads.
+    pub footprint: u64,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Function {
+    /// Linked symbol or source function's linkage name, as in the object file (mangled).
+    pub symbol: StringId,
+    pub file: Option<StringId>,
+    pub line: u32,
+}
+
+/// A source position inside a source function, possibly inlined at another position.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Position {
+    /// Source function that contains the line.
+    pub function: FunctionId,
+    pub file: Option<StringId>,
+    pub line: u32,
+    pub column: u32,
+    /// Where `function` was inlined; `None` when `function` is the linked function itself.
+    pub inlined_at: Option<PositionId>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum AccessKind {
+    Load,
+    Store,
+    /// Load, then store.
+    Update,
+    Copy,
+    Fill,
+    /// A library call priced by its meaning.
+    Call,
+}
+
+/// One static access.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Site {
+    /// Linked function that holds the instruction.
+    pub function: FunctionId,
+    pub position: Option<PositionId>,
+    pub kind: AccessKind,
+    /// Bytes per access; 0 if it varies.
+    pub size: u32,
+}
+
+/// A piece of straight code with its operations, to be multiplied by executions.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Block {
+    pub function: FunctionId,
+    /// Operations by class (order of `abi::OpClass`) at each position.
+    pub ops: Vec<(Option<PositionId>, [u32; 7])>,
+}
+
+/// A calling context: the chain of linked functions from the thread's start.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Context {
+    pub parent: Option<ContextId>,
+    /// `None` for the root only.
+    pub function: Option<FunctionId>,
+    pub calls: u64,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cell {
+    pub context: ContextId,
+    pub site: SiteId,
+    pub executions: u64,
+    pub read: u64,
+    pub written: u64,
+    pub cold: u64,
+    pub cost: u128,
+    pub histogram: Histogram,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BlockCount {
+    pub context: ContextId,
+    pub block: BlockId,
+    pub executions: u64,
+}
+
+/// Bytes read by depth: (bucket, bytes), sorted by bucket, no zeros. Buckets: [`dmdprof_runtime::histogram`].
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Histogram(pub Vec<(u16, u64)>);
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SourceFile {
+    pub path: StringId,
+    /// SHA-256 of the file when the profile was made, if it could be read.
+    pub sha256: Option<[u8; 32]>,
+}

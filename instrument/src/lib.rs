@@ -1,0 +1,1 @@
+//! Bitcode in, instrumented object out.

@@ -1,0 +1,9 @@
+//! What runs while the program runs: the record layout, the hooks inside the program, the shared-memory rings and the
+//! depth engine.
+//!
+//! Data flow: `Record` (ring) -> `Site` (descriptors) -> `Depth` (engine) -> totals per calling context and site.
+//! Nothing in here knows how a profile is stored or shown.
+
+pub mod abi;
+pub mod engine;
+pub mod histogram;
