@@ -1,0 +1,91 @@
+//! Sum of n 64-bit numbers: in an array, in a linked list laid out in order, in a linked list scattered in memory.
+//!
+//!     dmdprof run examples/list_vs_array.rs [n]          (default n = 32768; 8 passes each)
+//!
+//! What it must cost (ByteDMD, leading order, after the first pass): a pass meets every byte again after all the others,
+//! so every byte lies at the depth of the whole structure.
+//!
+//! - `sum_array`: 8 n bytes at depth 8 n: 8 n sqrt(8 n) per pass.
+//! - `sum_list_in_order`, `sum_list_scattered`: 16 n bytes (number and link) at depth 16 n: 16 n sqrt(16 n) per pass,
+//!   sqrt(8) = 2.8 times the array. Both lists cost the same: the cost of a byte does not depend on its neighbours.
+//!
+//! Every node also carries 48 bytes that nobody reads. They cost nothing here, because only bytes that are touched
+//! are on the stack.
+//!
+//! To try: `--line 64`, where each node drags its whole line in, so both lists cost 8 lines for the array's one;
+//! a node of 16 bytes (`PAYLOAD` = 0), where the order in memory begins to matter with `--line 64`.
+
+const PASSES: usize = 8;
+const PAYLOAD: usize = 6;
+const END: u64 = u64::MAX;
+
+#[derive(Clone)]
+#[repr(C, align(16))]
+struct Node {
+    number: u64,
+    next: u64,
+    _payload: [u64; PAYLOAD],
+}
+
+#[inline(never)]
+fn fill_array(array: &mut [u64]) {
+    for (i, x) in array.iter_mut().enumerate() {
+        *x = i as u64 * 7 % 1009;
+    }
+}
+
+/// Links node 0, 1 * step, 2 * step, ... modulo n; `step` is odd and n a power of two, so that all nodes are reached.
+#[inline(never)]
+fn fill_list(nodes: &mut [Node], step: usize) {
+    let n = nodes.len();
+    for i in 0..n {
+        let at = i * step % n;
+        nodes[at].number = i as u64 * 7 % 1009;
+        nodes[at].next = if i + 1 == n { END } else { ((i + 1) * step % n) as u64 };
+    }
+}
+
+#[inline(never)]
+fn sum_array(array: &[u64]) -> u64 {
+    array.iter().fold(0, |sum, x| sum + x)
+}
+
+#[inline(always)]
+fn sum_list(nodes: &[Node]) -> u64 {
+    let (mut sum, mut at) = (0, 0);
+    while at != END {
+        let node = &nodes[at as usize];
+        sum += node.number;
+        at = node.next;
+    }
+    sum
+}
+
+#[inline(never)]
+fn sum_list_in_order(nodes: &[Node]) -> u64 {
+    sum_list(nodes)
+}
+
+#[inline(never)]
+fn sum_list_scattered(nodes: &[Node]) -> u64 {
+    // The number keeps the linker from folding this function and the one above into one.
+    sum_list(nodes) + 1
+}
+
+fn main() {
+    let n: usize = std::env::args().nth(1).map_or(32768, |arg| arg.parse().expect("the size is a number"));
+    assert!(n.is_power_of_two(), "the size is a power of two");
+    let mut array = vec![0; n];
+    fill_array(&mut array);
+    let total: u64 = (0..PASSES).map(|_| sum_array(std::hint::black_box(&array))).sum();
+    println!("array {n}: {total}");
+
+    let mut nodes = vec![Node { number: 0, next: 0, _payload: [0; PAYLOAD] }; n];
+    fill_list(&mut nodes, 1);
+    let total: u64 = (0..PASSES).map(|_| sum_list_in_order(std::hint::black_box(&nodes))).sum();
+    println!("list in order {n}: {total}");
+
+    fill_list(&mut nodes, (n * 618 / 1000) | 1);
+    let total: u64 = (0..PASSES).map(|_| sum_list_scattered(std::hint::black_box(&nodes)) - 1).sum();
+    println!("list scattered {n}: {total}");
+}

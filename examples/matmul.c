@@ -1,0 +1,92 @@
+/* Matrix product C = A B of n x n doubles: i-j-k, i-k-j and tiled.
+ *
+ *     dmdprof cc -O2 -g matmul.c -o matmul && dmdprof run ./matmul [n]          (default n = 128)
+ *
+ * What each variant must cost (ByteDMD, leading order; a double is 8 bytes, so a read at depth D costs 8 sqrt(D)):
+ *
+ *   matmul_ijk    n^3 reads of A at depth 16 n (one row of A, one column of B), n^3 reads of B at depth 8 n^2 (all of B):
+ *                 8 n^3 (sqrt(8) n + 4 sqrt(n))
+ *   matmul_ikj    n^3 reads of C at depth 16 n (one row of C, one row of B), n^3 reads of B at depth 8 n^2: the same
+ *   matmul_tiled  B at depth 8 TILE^2 instead of 8 n^2, plus one far visit per byte and tile:
+ *                 about 8 n^3 (sqrt(8) TILE + 4 sqrt(TILE)) + (8 n^3 / TILE) sqrt(8) n
+ *
+ * The two plain orders cost the same to first order: the cost of a byte does not depend on its neighbours.
+ *
+ * To try: doubling n (almost 16 times the cost for the plain orders); another TILE (-DTILE=32; the best one grows as
+ * sqrt(n)); --line 64, where depth is counted in cache lines and i-j-k, which walks B by columns, falls behind.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#ifndef TILE
+#define TILE 16
+#endif
+
+__attribute__((noinline)) void fill(size_t count, double *m, size_t factor) {
+    for (size_t i = 0; i < count; i++)
+        m[i] = (double)(i * factor % 13);
+}
+
+__attribute__((noinline)) void matmul_ijk(size_t n, const double *restrict a, const double *restrict b,
+                                          double *restrict c) {
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < n; j++) {
+            double sum = 0;
+            for (size_t k = 0; k < n; k++)
+                sum += a[i * n + k] * b[k * n + j];
+            c[i * n + j] = sum;
+        }
+}
+
+__attribute__((noinline)) void matmul_ikj(size_t n, const double *restrict a, const double *restrict b,
+                                          double *restrict c) {
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < n; k++)
+            for (size_t j = 0; j < n; j++)
+                c[i * n + j] += a[i * n + k] * b[k * n + j];
+}
+
+static size_t least(size_t a, size_t b) { return a < b ? a : b; }
+
+__attribute__((noinline)) void matmul_tiled(size_t n, const double *restrict a, const double *restrict b,
+                                            double *restrict c) {
+    for (size_t i0 = 0; i0 < n; i0 += TILE)
+        for (size_t k0 = 0; k0 < n; k0 += TILE)
+            for (size_t j0 = 0; j0 < n; j0 += TILE) {
+                size_t i1 = least(i0 + TILE, n), k1 = least(k0 + TILE, n), j1 = least(j0 + TILE, n);
+                for (size_t i = i0; i < i1; i++)
+                    for (size_t k = k0; k < k1; k++)
+                        for (size_t j = j0; j < j1; j++)
+                            c[i * n + j] += a[i * n + k] * b[k * n + j];
+            }
+}
+
+static double checksum(size_t count, const double *c) {
+    double sum = 0;
+    for (size_t i = 0; i < count; i++)
+        sum += c[i] * (double)(i % 5 + 1);
+    return sum;
+}
+
+int main(int argc, char **argv) {
+    size_t n = argc > 1 ? strtoul(argv[1], NULL, 10) : 128;
+    double *a = malloc(n * n * sizeof *a), *b = malloc(n * n * sizeof *b), *c = malloc(n * n * sizeof *c);
+    if (!a || !b || !c)
+        return 1;
+
+    /* Every variant starts from the same stack: A below B below C, freshly written. */
+    fill(n * n, a, 7), fill(n * n, b, 11), fill(n * n, c, 0);
+    matmul_ijk(n, a, b, c);
+    printf("i-j-k %zu: %.0f\n", n, checksum(n * n, c));
+
+    fill(n * n, a, 7), fill(n * n, b, 11), fill(n * n, c, 0);
+    matmul_ikj(n, a, b, c);
+    printf("i-k-j %zu: %.0f\n", n, checksum(n * n, c));
+
+    fill(n * n, a, 7), fill(n * n, b, 11), fill(n * n, c, 0);
+    matmul_tiled(n, a, b, c);
+    printf("tiled %zu: %.0f\n", n, checksum(n * n, c));
+
+    free(a), free(b), free(c);
+    return 0;
+}
