@@ -1,1 +1,298 @@
 //! The depth engine: exact depth of every byte read in one LRU stack of bytes.
+//!
+//! Takes loads, stores, deaths and moves of address ranges in program order; gives, for every byte loaded, how many live
+//! bytes were above it. Bytes are identified by address; the unit is a byte by convention only (numbers of cache lines
+//! work as well). Refuses nothing: ranges that would run past the last address are cut there.
+//!
+//! `Shadow` knows the last position of every address, `Timeline` counts the live positions above one, `Stack` is the two
+//! together, and this file picks the cell width and the instruction set.
+
+mod cell;
+mod hint;
+mod shadow;
+mod stack;
+mod timeline;
+
+#[cfg(test)]
+mod oracle;
+#[cfg(test)]
+mod tests;
+
+use cell::Cell;
+use stack::{Full, Short, Stack};
+
+/// Receives what a load found. Depths of a run are `above + 1 ..= above + len` (topmost byte of the stack = depth 1).
+pub trait DepthSink {
+    /// Bytes that were on the stack.
+    fn warm(&mut self, above: u64, len: u64);
+    /// First touch or dead: the bytes enter at the bottom. `above` is the number of live bytes, plus that of cold bytes
+    /// this access has reported before.
+    fn cold(&mut self, above: u64, len: u64);
+}
+
+/// A sink that ignores everything.
+pub struct NoSink;
+
+impl DepthSink for NoSink {
+    #[inline(always)]
+    fn warm(&mut self, _above: u64, _len: u64) {}
+    #[inline(always)]
+    fn cold(&mut self, _above: u64, _len: u64) {}
+}
+
+/// Instruction set the engine's inner loops are compiled for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Isa {
+    /// What every processor of the target has.
+    Portable,
+    /// x86-64-v3: AVX2, BMI, POPCNT.
+    Avx2,
+    /// x86-64-v4: AVX-512 F, BW, DQ, VL.
+    Avx512,
+}
+
+impl Isa {
+    /// The best this processor has.
+    #[must_use]
+    pub fn detect() -> Isa {
+        #[cfg(target_arch = "x86_64")]
+        {
+            let v3 = is_x86_feature_detected!("avx2")
+                && is_x86_feature_detected!("bmi1")
+                && is_x86_feature_detected!("bmi2")
+                && is_x86_feature_detected!("lzcnt")
+                && is_x86_feature_detected!("popcnt");
+            let v4 = is_x86_feature_detected!("avx512f")
+                && is_x86_feature_detected!("avx512bw")
+                && is_x86_feature_detected!("avx512dq")
+                && is_x86_feature_detected!("avx512vl");
+            match (v3, v4) {
+                (true, true) => return Isa::Avx512,
+                (true, false) => return Isa::Avx2,
+                _ => {}
+            }
+        }
+        Isa::Portable
+    }
+}
+
+/// What tests and experiments may want to choose.
+#[derive(Clone, Copy, Debug)]
+pub struct EngineOptions {
+    /// Instruction set; one the processor lacks is replaced by what it has.
+    pub isa: Option<Isa>,
+    /// Positions handed out between two renumberings, at least. Small values make renumbering constant.
+    pub min_positions: u64,
+    /// Size of the timeline over the number of live bytes.
+    pub growth: u64,
+    /// Positions handed out per allocated cell between two renumberings, at least, as these walk all cells.
+    pub per_cell: u64,
+    /// Start with 64-bit cells.
+    pub wide: bool,
+    /// Positions the 32-bit cells may use (at most 2^31).
+    pub narrow_limit: u64,
+}
+
+impl Default for EngineOptions {
+    fn default() -> Self {
+        EngineOptions { isa: None, min_positions: 1 << 16, growth: 4, per_cell: 1, wide: false, narrow_limit: 1 << 31 }
+    }
+}
+
+impl EngineOptions {
+    fn narrow_limit_for<C: Cell>(&self) -> u64 {
+        if C::POOLED == u32::POOLED { self.narrow_limit } else { u64::MAX }
+    }
+}
+
+enum Width {
+    Narrow(Stack<u32>),
+    Wide(Stack<u64>),
+}
+
+/// One LRU stack of bytes.
+pub struct Engine {
+    width: Width,
+    isa: Isa,
+}
+
+impl Default for Engine {
+    fn default() -> Self {
+        Engine::new()
+    }
+}
+
+/// Runs an expression on the stack, whatever the width of its cells.
+macro_rules! on_stack {
+    ($width:expr, $stack:ident => $body:expr) => {
+        match $width {
+            Width::Narrow($stack) => $body,
+            Width::Wide($stack) => $body,
+        }
+    };
+}
+
+/// Compiles an operation once per instruction set; everything below it is inlined into each.
+macro_rules! per_isa {
+    ($(fn $name:ident, $v3:ident, $v4:ident = |$width:ident $(, $arg:ident: $type:ty)*| -> $out:ty { $body:expr })*) => {$(
+        #[cfg(target_arch = "x86_64")]
+        #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+        fn $v3<S: DepthSink>($width: &mut Width $(, $arg: $type)*) -> $out { $body }
+
+        #[cfg(target_arch = "x86_64")]
+        #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt,avx512f,avx512bw,avx512dq,avx512vl")]
+        fn $v4<S: DepthSink>($width: &mut Width $(, $arg: $type)*) -> $out { $body }
+
+        #[inline(always)]
+        fn $name<S: DepthSink>(isa: Isa, $width: &mut Width $(, $arg: $type)*) -> $out {
+            #[cfg(target_arch = "x86_64")]
+            match isa {
+                // SAFETY: the constructor only keeps an instruction set that `Isa::detect` found, with all its features.
+                Isa::Avx512 => return unsafe { $v4::<S>($width $(, $arg)*) },
+                // SAFETY: as above.
+                Isa::Avx2 => return unsafe { $v3::<S>($width $(, $arg)*) },
+                Isa::Portable => {}
+            }
+            let _ = isa;
+            $body
+        }
+    )*};
+}
+
+per_isa! {
+    fn short_load_on, short_load_v3, short_load_v4 = |width, addr: u64, len: u64, sink: &mut S| -> Short {
+        on_stack!(width, stack => stack.short_access::<true, S>(addr, len, sink))
+    }
+    fn short_store_on, short_store_v3, short_store_v4 = |width, addr: u64, len: u64, sink: &mut S| -> Short {
+        on_stack!(width, stack => stack.short_access::<false, S>(addr, len, sink))
+    }
+    fn load_on, load_v3, load_v4 = |width, addr: u64, len: u64, sink: &mut S| -> Result<(), Full> {
+        on_stack!(width, stack => stack.access::<true, S>(addr, len, sink))
+    }
+    fn store_on, store_v3, store_v4 = |width, addr: u64, len: u64, sink: &mut S| -> Result<(), Full> {
+        on_stack!(width, stack => stack.access::<false, S>(addr, len, sink))
+    }
+    fn remove_on, remove_v3, remove_v4 = |width, addr: u64, len: u64| -> () {
+        on_stack!(width, stack => stack.remove(addr, len))
+    }
+}
+
+impl Engine {
+    /// An empty stack; holds about 50 KiB until it is used.
+    #[must_use]
+    pub fn new() -> Engine {
+        Engine::with_options(EngineOptions::default())
+    }
+
+    /// An empty stack with the choices of a test or an experiment.
+    #[must_use]
+    pub fn with_options(options: EngineOptions) -> Engine {
+        let best = Isa::detect();
+        let isa = match options.isa {
+            Some(Isa::Portable) => Isa::Portable,
+            Some(Isa::Avx2) if best == Isa::Avx512 => Isa::Avx2,
+            _ => best,
+        };
+        let width = if options.wide { Width::Wide(Stack::new(options)) } else { Width::Narrow(Stack::new(options)) };
+        Engine { width, isa }
+    }
+
+    /// Prices the bytes against the stack as it is, then puts them on the top as one block in address order.
+    #[inline]
+    pub fn load<S: DepthSink>(&mut self, addr: u64, len: u64, sink: &mut S) {
+        let len = clamped(addr, len);
+        if short_load_on::<S>(self.isa, &mut self.width, addr, len, sink) == Short::Done {
+            return;
+        }
+        while load_on::<S>(self.isa, &mut self.width, addr, len, sink).is_err() {
+            self.widen();
+        }
+    }
+
+    /// As `load`, without reporting.
+    #[inline]
+    pub fn store(&mut self, addr: u64, len: u64) {
+        let len = clamped(addr, len);
+        if short_store_on(self.isa, &mut self.width, addr, len, &mut NoSink) == Short::Done {
+            return;
+        }
+        while store_on(self.isa, &mut self.width, addr, len, &mut NoSink).is_err() {
+            self.widen();
+        }
+    }
+
+    /// The bytes leave the stack; their next life is another value.
+    #[inline]
+    pub fn remove(&mut self, addr: u64, len: u64) {
+        remove_on::<NoSink>(self.isa, &mut self.width, addr, clamped(addr, len));
+    }
+
+    /// The bytes at `from` move to `to` and keep their places on the stack (as memmove does, the ranges may overlap). What
+    /// was at the target before dies. The bytes that arrive are not new: they do not count into the footprint again.
+    pub fn relocate(&mut self, from: u64, to: u64, len: u64) {
+        let len = clamped(from, len).min(clamped(to, len));
+        on_stack!(&mut self.width, stack => stack.relocate(from, to, len));
+    }
+
+    /// Bytes that are not live enter below everything as one block, the highest address nearest to the top; live bytes stay
+    /// where they are. May cost a walk over everything that is live.
+    pub fn insert_bottom(&mut self, addr: u64, len: u64) {
+        let len = clamped(addr, len);
+        while on_stack!(&mut self.width, stack => stack.insert_bottom(addr, len)).is_err() {
+            self.widen();
+        }
+    }
+
+    /// Bytes on the stack.
+    #[must_use]
+    pub fn live(&self) -> u64 {
+        on_stack!(&self.width, stack => stack.live())
+    }
+
+    /// Most bytes that were ever on the stack at a time.
+    #[must_use]
+    pub fn peak_live(&self) -> u64 {
+        on_stack!(&self.width, stack => stack.peak())
+    }
+
+    /// Distinct addresses ever touched, however often they died.
+    #[must_use]
+    pub fn footprint(&self) -> u64 {
+        on_stack!(&self.width, stack => stack.footprint())
+    }
+
+    /// Memory the engine holds.
+    #[must_use]
+    pub fn heap_bytes(&self) -> u64 {
+        on_stack!(&self.width, stack => stack.heap_bytes())
+    }
+
+    /// Hint that an access to the address comes in a while: fetches the shadow of it.
+    #[inline]
+    pub fn prefetch(&self, addr: u64) {
+        on_stack!(&self.width, stack => stack.prefetch(addr));
+    }
+
+    /// Hint that an access to the address, for which `prefetch` was called a while ago, comes soon: fetches its place on the
+    /// timeline.
+    #[inline]
+    pub fn prefetch_rank(&self, addr: u64) {
+        on_stack!(&self.width, stack => stack.prefetch_rank(addr));
+    }
+
+    /// Continues with 64-bit cells.
+    #[cold]
+    fn widen(&mut self) {
+        let nothing = Width::Wide(Stack::new(EngineOptions { min_positions: 0, ..EngineOptions::default() }));
+        self.width = match std::mem::replace(&mut self.width, nothing) {
+            Width::Narrow(stack) => Width::Wide(stack.converted()),
+            Width::Wide(_) => unreachable!("64-bit cells hold every position there can be"),
+        };
+    }
+}
+
+/// Length of the part of the range that exists.
+#[inline(always)]
+fn clamped(addr: u64, len: u64) -> u64 {
+    if addr.checked_add(len).is_some() { len } else { len.min((u64::MAX - addr).saturating_add(1)) }
+}

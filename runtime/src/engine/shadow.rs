@@ -1,0 +1,389 @@
+//! From an address to what the stack knows about that byte: a page table of cells.
+//!
+//! Takes addresses, gives cell numbers; refuses nothing (any 64-bit address works). All cells live in one growing array, cut
+//! into pages of 16 KiB of address space; a region of 64 MiB has one table of page numbers. Page 0 and table 0 are
+//! shared and stay zero, so that looking up an absent address needs no test: it reads "never touched".
+
+use super::cell::{BYTES, Cell, DEAD, FIRST, NEVER, is_position, joined};
+use super::hint::prefetch;
+
+const PAGE_BITS: u32 = 14;
+const REGION_BITS: u32 = 26;
+/// Bytes of address space per page.
+const PAGE: u64 = 1 << PAGE_BITS;
+const PAGE_CELLS: usize = (PAGE / BYTES) as usize;
+const TABLE: usize = 1 << (REGION_BITS - PAGE_BITS);
+/// Recently used regions, direct mapped.
+const RECENT: usize = 64;
+const NO_REGION: u64 = u64::MAX;
+
+/// Consecutive bytes in one state: at the positions `value ..`, or `NEVER`, or `DEAD`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Run {
+    pub value: u64,
+    pub len: u64,
+}
+
+/// A part of a page, in cells: `skip` bytes of the first cell do not belong to it.
+#[derive(Clone, Copy)]
+struct Span {
+    cell: usize,
+    skip: u64,
+    len: u64,
+}
+
+pub struct Shadow<C> {
+    cells: Vec<C>,
+    tables: Vec<u32>,
+    /// (region number, start of its table), sorted by region.
+    regions: Vec<(u64, usize)>,
+    recent: Box<[(u64, usize); RECENT]>,
+    /// Per-byte values of cells whose bytes do not belong together, and the unused ones among them (all zero).
+    pool: Vec<[C; 4]>,
+    unused: Vec<u32>,
+}
+
+impl<C: Cell> Shadow<C> {
+    pub fn new() -> Self {
+        Shadow {
+            cells: vec![C::default(); PAGE_CELLS],
+            tables: vec![0; TABLE],
+            regions: Vec::new(),
+            recent: Box::new([(NO_REGION, 0); RECENT]),
+            pool: Vec::new(),
+            unused: Vec::new(),
+        }
+    }
+
+    /// The same contents in cells of another width.
+    pub fn converted<D: Cell>(self) -> Shadow<D> {
+        let convert = |cell: C| {
+            let value = cell.get();
+            D::pack(if value & C::POOLED == 0 { value } else { value & !C::POOLED | D::POOLED })
+        };
+        Shadow {
+            cells: self.cells.into_iter().map(convert).collect(),
+            tables: self.tables,
+            regions: self.regions,
+            recent: self.recent,
+            pool: self.pool.into_iter().map(|bytes| bytes.map(convert)).collect(),
+            unused: self.unused,
+        }
+    }
+
+    pub fn heap_bytes(&self) -> u64 {
+        let bytes = self.cells.capacity() * size_of::<C>()
+            + self.tables.capacity() * size_of::<u32>()
+            + self.regions.capacity() * size_of::<(u64, usize)>()
+            + size_of_val(&*self.recent)
+            + self.pool.capacity() * size_of::<[C; 4]>()
+            + self.unused.capacity() * size_of::<u32>();
+        bytes as u64
+    }
+
+    /// Number of cells a walk over everything visits.
+    pub fn cell_count(&self) -> u64 {
+        self.cells.len() as u64
+    }
+
+    /// Two neighbouring cells; `cell` must come from `find` and not be the last of its page.
+    #[inline(always)]
+    pub fn pair(&self, cell: usize) -> (u64, u64) {
+        (self.cells[cell].get(), self.cells[cell + 1].get())
+    }
+
+    #[inline(always)]
+    pub fn set_pair(&mut self, cell: usize, position: u64) {
+        self.cells[cell] = C::pack(position);
+        self.cells[cell + 1] = C::pack(position + BYTES);
+    }
+
+    #[inline(always)]
+    pub fn cell(&self, cell: usize) -> u64 {
+        self.cells[cell].get()
+    }
+
+    #[inline(always)]
+    pub fn set_cell(&mut self, cell: usize, position: u64) {
+        self.cells[cell] = C::pack(position);
+    }
+
+    /// Whether `find` found a page of its own for the address, not the shared empty one.
+    #[inline(always)]
+    pub fn is_own(cell: usize) -> bool {
+        cell >= PAGE_CELLS
+    }
+
+    /// Cell of an address; in the shared empty page if nothing was stored near it.
+    #[inline(always)]
+    pub fn find(&mut self, addr: u64) -> usize {
+        let region = addr >> REGION_BITS;
+        let (tag, mut table) = self.recent[Self::slot(region)];
+        if tag != region {
+            table = self.find_region(region);
+        }
+        let page = self.tables[table + page_in_region(addr)];
+        page as usize * PAGE_CELLS + cell_in_page(addr)
+    }
+
+    /// As `find`, for hints: gives up on a region that was not used recently.
+    #[inline(always)]
+    pub fn peek(&self, addr: u64) -> usize {
+        let region = addr >> REGION_BITS;
+        let (tag, table) = self.recent[Self::slot(region)];
+        let table = if tag == region { table } else { 0 };
+        self.tables[table + page_in_region(addr)] as usize * PAGE_CELLS + cell_in_page(addr)
+    }
+
+    /// Asks the processor to fetch the cell of an address.
+    #[inline(always)]
+    pub fn prefetch(&self, addr: u64) {
+        prefetch(&self.cells[self.peek(addr)]);
+    }
+
+    #[inline(always)]
+    fn slot(region: u64) -> usize {
+        (region ^ (region >> 7)) as usize % RECENT
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn find_region(&mut self, region: u64) -> usize {
+        match self.regions.binary_search_by_key(&region, |entry| entry.0) {
+            Ok(at) => {
+                self.recent[Self::slot(region)] = self.regions[at];
+                self.regions[at].1
+            }
+            Err(_) => 0,
+        }
+    }
+
+    /// Cell of an address, in a page of its own.
+    fn make(&mut self, addr: u64) -> usize {
+        let cell = self.find(addr);
+        if Self::is_own(cell) { cell } else { self.make_page(addr) }
+    }
+
+    #[cold]
+    fn make_page(&mut self, addr: u64) -> usize {
+        let region = addr >> REGION_BITS;
+        if let Err(at) = self.regions.binary_search_by_key(&region, |entry| entry.0) {
+            self.regions.insert(at, (region, self.tables.len()));
+            self.tables.resize(self.tables.len() + TABLE, 0);
+        }
+        let table = self.find_region(region);
+        let start = self.cells.len();
+        if start == self.cells.capacity() {
+            // Grow by an eighth: large arrays are remapped, not copied, and memory stays close to what is used.
+            self.cells.reserve_exact((start / 8).max(4 * PAGE_CELLS).next_multiple_of(PAGE_CELLS));
+        }
+        self.cells.resize(start + PAGE_CELLS, C::default());
+        self.tables[table + page_in_region(addr)] = (start / PAGE_CELLS) as u32;
+        start + cell_in_page(addr)
+    }
+
+    /// First address of `addr .. addr + len` that lies in an existing page.
+    pub fn next_present(&self, mut addr: u64, len: u64) -> Option<u64> {
+        let last = addr + (len - 1);
+        loop {
+            let region = addr >> REGION_BITS;
+            let at = self.regions.partition_point(|entry| entry.0 < region);
+            let &(found, table) = self.regions.get(at)?;
+            addr = addr.max(found << REGION_BITS);
+            let pages = &self.tables[table..table + TABLE];
+            if let Some(skip) = pages[page_in_region(addr)..].iter().position(|&page| page != 0) {
+                if skip > 0 {
+                    addr = (addr & !(PAGE - 1)) + skip as u64 * PAGE;
+                }
+                return (addr <= last).then_some(addr);
+            }
+            addr = (found + 1).checked_mul(1 << REGION_BITS)?;
+            if addr > last {
+                return None;
+            }
+        }
+    }
+
+    /// Appends the states of the bytes to `runs`, neighbours that belong together as one.
+    #[inline(always)]
+    pub fn gather(&mut self, addr: u64, len: u64, runs: &mut Vec<Run>) {
+        let (mut at, mut left) = (addr, len);
+        while left > 0 {
+            let part = left.min(page_room(at));
+            let cell = self.find(at);
+            if Self::is_own(cell) {
+                self.gather_span(Span { cell, skip: at % BYTES, len: part }, runs);
+            } else {
+                push(runs, NEVER, part);
+            }
+            at = at.wrapping_add(part);
+            left -= part;
+        }
+    }
+
+    #[inline(always)]
+    fn gather_span(&self, span: Span, runs: &mut Vec<Run>) {
+        let Span { mut cell, mut skip, mut len } = span;
+        while len > 0 {
+            let part = len.min(BYTES - skip);
+            let value = self.cells[cell].get();
+            if value & C::POOLED != 0 {
+                let bytes = &self.pool[(value & !C::POOLED) as usize];
+                for byte in &bytes[skip as usize..(skip + part) as usize] {
+                    push(runs, byte.get(), 1);
+                }
+            } else {
+                push(runs, if value < FIRST { value } else { value + skip }, part);
+            }
+            cell += 1;
+            skip = 0;
+            len -= part;
+        }
+    }
+
+    /// Puts the bytes at `position ..`, in address order.
+    #[inline(always)]
+    pub fn assign(&mut self, addr: u64, len: u64, mut position: u64) {
+        let (mut at, mut left) = (addr, len);
+        while left > 0 {
+            let part = left.min(BYTES - at % BYTES);
+            let cell = self.make(at);
+            if part < BYTES {
+                self.change(cell, at % BYTES, part, |byte| position + byte);
+                at = at.wrapping_add(part);
+                left -= part;
+                position += part;
+                continue;
+            }
+            let whole = left.min(page_room(at)) & !(BYTES - 1);
+            for (cell, base) in (cell..).zip((position..position + whole).step_by(BYTES as usize)) {
+                self.release(cell);
+                self.cells[cell] = C::pack(base);
+            }
+            at = at.wrapping_add(whole);
+            left -= whole;
+            position += whole;
+        }
+    }
+
+    /// Marks the touched bytes of a part of one page dead; `len` must not reach beyond the page.
+    pub fn kill_in_page(&mut self, addr: u64, len: u64) {
+        let mut cell = self.find(addr);
+        if !Self::is_own(cell) {
+            return;
+        }
+        let (mut skip, mut left) = (addr % BYTES, len);
+        while left > 0 {
+            let part = left.min(BYTES - skip);
+            let value = self.cells[cell].get();
+            if part == BYTES && value & C::POOLED == 0 {
+                self.cells[cell] = C::pack(value.min(DEAD));
+            } else {
+                let old = self.bytes(cell);
+                self.change(cell, skip, part, |byte| old[(skip + byte) as usize].get().min(DEAD));
+            }
+            cell += 1;
+            skip = 0;
+            left -= part;
+        }
+    }
+
+    /// The four values of a cell.
+    #[inline(always)]
+    pub fn bytes(&self, cell: usize) -> [C; 4] {
+        let value = self.cells[cell].get();
+        if value & C::POOLED != 0 {
+            self.pool[(value & !C::POOLED) as usize]
+        } else {
+            let step = u64::from(value >= FIRST);
+            [value, value + step, value + 2 * step, value + 3 * step].map(C::pack)
+        }
+    }
+
+    /// Gives `len` bytes of a cell from `skip` on the values `to(0)`, `to(1)`, ...
+    #[inline(always)]
+    pub fn change(&mut self, cell: usize, skip: u64, len: u64, to: impl Fn(u64) -> u64) {
+        let mut bytes = self.bytes(cell);
+        for byte in 0..len {
+            bytes[(skip + byte) as usize] = C::pack(to(byte));
+        }
+        let value = self.cells[cell].get();
+        if let Some(one) = joined(bytes) {
+            self.release(cell);
+            self.cells[cell] = one;
+        } else if value & C::POOLED != 0 {
+            self.pool[(value & !C::POOLED) as usize] = bytes;
+        } else {
+            let entry = self.unused.pop().unwrap_or_else(|| {
+                self.pool.push([C::default(); 4]);
+                (self.pool.len() - 1) as u32
+            });
+            self.pool[entry as usize] = bytes;
+            self.cells[cell] = C::pack(u64::from(entry) | C::POOLED);
+        }
+    }
+
+    /// Gives back the pooled entry of a cell that is about to be overwritten.
+    #[inline(always)]
+    fn release(&mut self, cell: usize) {
+        let value = self.cells[cell].get();
+        if value & C::POOLED != 0 {
+            let entry = (value & !C::POOLED) as usize;
+            self.pool[entry] = [C::default(); 4];
+            self.unused.push(entry as u32);
+        }
+    }
+
+    /// Replaces every position, in cells and entries alike. `to` must keep consecutive live positions consecutive.
+    #[inline(always)]
+    pub fn renumber(&mut self, to: impl Fn(u64) -> u64) {
+        for pair in self.cells[PAGE_CELLS..].chunks_exact_mut(2) {
+            let (a, b) = (pair[0].get(), pair[1].get());
+            if is_position::<C>(a) {
+                let new = to(a);
+                pair[0] = C::pack(new);
+                if b == a + BYTES {
+                    pair[1] = C::pack(new + BYTES);
+                    continue;
+                }
+            }
+            if is_position::<C>(b) {
+                pair[1] = C::pack(to(b));
+            }
+        }
+        for byte in self.pool.iter_mut().flatten() {
+            if byte.get() >= FIRST {
+                *byte = C::pack(to(byte.get()));
+            }
+        }
+    }
+}
+
+/// Adds bytes to the last run if they continue it.
+#[inline(always)]
+fn push(runs: &mut Vec<Run>, value: u64, len: u64) {
+    if let Some(last) = runs.last_mut() {
+        let next = if last.value < FIRST { last.value } else { last.value + last.len };
+        if next == value {
+            last.len += len;
+            return;
+        }
+    }
+    runs.push(Run { value, len });
+}
+
+/// Bytes from here to the end of the page.
+#[inline(always)]
+pub fn page_room(addr: u64) -> u64 {
+    PAGE - addr % PAGE
+}
+
+#[inline(always)]
+fn page_in_region(addr: u64) -> usize {
+    (addr >> PAGE_BITS) as usize % TABLE
+}
+
+#[inline(always)]
+fn cell_in_page(addr: u64) -> usize {
+    (addr % PAGE / BYTES) as usize
+}

@@ -1,0 +1,311 @@
+//! The LRU stack: what a load, a store, a death and a move do to shadow and timeline.
+//!
+//! Takes byte ranges, reports depths to a sink. Refuses an operation (`Full`) before changing anything when its cells are
+//! too narrow for the positions it needs; the caller then widens them and asks again.
+
+use super::cell::{BYTES, Cell, DEAD, FIRST, NEVER, is_position};
+use super::shadow::{Run, Shadow, page_room};
+use super::timeline::Timeline;
+use super::{DepthSink, EngineOptions};
+
+/// The cells cannot hold the positions that are needed.
+#[derive(Debug)]
+pub struct Full;
+
+/// Whether the short way was enough for an access; if not, nothing has happened yet.
+#[derive(PartialEq)]
+pub enum Short {
+    Done,
+    NotEnough,
+}
+
+pub struct Stack<C> {
+    shadow: Shadow<C>,
+    time: Timeline,
+    live: u64,
+    peak: u64,
+    footprint: u64,
+    /// Free positions below everything, for declared inputs.
+    gap: u64,
+    options: EngineOptions,
+    /// What the access at hand found; kept to save allocations.
+    runs: Vec<Run>,
+}
+
+impl<C: Cell> Stack<C> {
+    pub fn new(options: EngineOptions) -> Self {
+        Stack {
+            shadow: Shadow::new(),
+            time: Timeline::new(FIRST + options.min_positions + 192),
+            live: 0,
+            peak: 0,
+            footprint: 0,
+            gap: 0,
+            options,
+            runs: Vec::new(),
+        }
+    }
+
+    pub fn converted<D: Cell>(self) -> Stack<D> {
+        Stack {
+            shadow: self.shadow.converted(),
+            time: self.time,
+            live: self.live,
+            peak: self.peak,
+            footprint: self.footprint,
+            gap: self.gap,
+            options: self.options,
+            runs: self.runs,
+        }
+    }
+
+    pub fn live(&self) -> u64 {
+        self.live
+    }
+
+    pub fn peak(&self) -> u64 {
+        self.peak
+    }
+
+    pub fn footprint(&self) -> u64 {
+        self.footprint
+    }
+
+    pub fn heap_bytes(&self) -> u64 {
+        self.shadow.heap_bytes() + self.time.heap_bytes() + (self.runs.capacity() * size_of::<Run>()) as u64
+    }
+
+    /// The common accesses: aligned, 4 or 8 bytes that were last used together. A load if `LOAD`, else a store.
+    #[inline(always)]
+    pub fn short_access<const LOAD: bool, S: DepthSink>(&mut self, addr: u64, len: u64, sink: &mut S) -> Short {
+        if !self.time.leaf_has(8) {
+            if !self.time.has_room(8) {
+                return Short::NotEnough;
+            }
+            self.time.open_leaf();
+        }
+        if len == 8 && addr.is_multiple_of(BYTES) && page_room(addr) >= 8 {
+            let cell = self.shadow.find(addr);
+            let (first, second) = self.shadow.pair(cell);
+            if second == first + BYTES && is_position::<C>(first) && first % 64 <= 56 {
+                let position = self.renew::<LOAD, S>(first, 8, sink);
+                self.shadow.set_pair(cell, position);
+                return Short::Done;
+            }
+            if first | second <= DEAD && Shadow::<C>::is_own(cell) {
+                let fresh = BYTES * (2 - first - second);
+                let position = self.enter::<LOAD, S>(8, fresh, sink);
+                self.shadow.set_pair(cell, position);
+                return Short::Done;
+            }
+        } else if len == 4 && addr.is_multiple_of(BYTES) {
+            let cell = self.shadow.find(addr);
+            let first = self.shadow.cell(cell);
+            if is_position::<C>(first) && first % 64 <= 60 {
+                let position = self.renew::<LOAD, S>(first, 4, sink);
+                self.shadow.set_cell(cell, position);
+                return Short::Done;
+            }
+            if first <= DEAD && Shadow::<C>::is_own(cell) {
+                let position = self.enter::<LOAD, S>(4, BYTES * (1 - first), sink);
+                self.shadow.set_cell(cell, position);
+                return Short::Done;
+            }
+        }
+        Short::NotEnough
+    }
+
+    /// Moves a block that lies within one leaf to the top; the open leaf must have room.
+    #[inline(always)]
+    fn renew<const LOAD: bool, S: DepthSink>(&mut self, old: u64, len: u64, sink: &mut S) -> u64 {
+        if LOAD {
+            sink.warm(self.live - self.time.rank(old + len - 1), len);
+        }
+        self.time.clear_in_leaf(old, len);
+        self.time.append_in_leaf(len)
+    }
+
+    /// Puts bytes on the top that were not on the stack; the open leaf must have room.
+    #[inline(always)]
+    fn enter<const LOAD: bool, S: DepthSink>(&mut self, len: u64, fresh: u64, sink: &mut S) -> u64 {
+        if LOAD {
+            sink.cold(self.live, len);
+        }
+        self.live += len;
+        self.peak = self.peak.max(self.live);
+        self.footprint += fresh;
+        self.time.append_in_leaf(len)
+    }
+
+    /// Any access. `len` must not reach beyond the last address.
+    #[inline(always)]
+    pub fn access<const LOAD: bool, S: DepthSink>(&mut self, addr: u64, len: u64, sink: &mut S) -> Result<(), Full> {
+        if len == 0 {
+            return Ok(());
+        }
+        self.make_room(len)?;
+        let mut runs = std::mem::take(&mut self.runs);
+        self.shadow.gather(addr, len, &mut runs);
+        let mut cold = 0;
+        for run in &runs {
+            if run.value >= FIRST {
+                if LOAD {
+                    sink.warm(self.live - self.time.rank(run.value + run.len - 1), run.len);
+                }
+            } else {
+                if LOAD {
+                    sink.cold(self.live + cold, run.len);
+                }
+                cold += run.len;
+                if run.value == NEVER {
+                    self.footprint += run.len;
+                }
+            }
+        }
+        for run in runs.drain(..) {
+            if run.value >= FIRST {
+                self.time.clear(run.value, run.len);
+            }
+        }
+        self.runs = runs;
+        self.live += cold;
+        self.peak = self.peak.max(self.live);
+        let position = self.time.append(len);
+        self.shadow.assign(addr, len, position);
+        Ok(())
+    }
+
+    /// The bytes leave the stack.
+    pub fn remove(&mut self, addr: u64, len: u64) {
+        let (mut at, mut left) = (addr, len);
+        while left > 0 {
+            let Some(found) = self.shadow.next_present(at, left) else { return };
+            left -= found - at;
+            let part = left.min(page_room(found));
+            self.remove_in_page(found, part);
+            at = found.wrapping_add(part);
+            left -= part;
+        }
+    }
+
+    #[inline(always)]
+    fn remove_in_page(&mut self, addr: u64, len: u64) {
+        let mut runs = std::mem::take(&mut self.runs);
+        self.shadow.gather(addr, len, &mut runs);
+        for run in runs.drain(..) {
+            if run.value >= FIRST {
+                self.time.clear(run.value, run.len);
+                self.live -= run.len;
+            }
+        }
+        self.runs = runs;
+        self.shadow.kill_in_page(addr, len);
+    }
+
+    /// The bytes change their addresses and keep their places. What was at the target before dies, and so does the source.
+    pub fn relocate(&mut self, from: u64, to: u64, len: u64) {
+        if from == to || len == 0 {
+            return;
+        }
+        let mut moved = Vec::new();
+        self.shadow.gather(from, len, &mut moved);
+        self.kill(from, len);
+        // With the source dead, what is left alive in the target is what dies there.
+        self.remove(to, len);
+        let mut at = to;
+        for run in moved {
+            if run.value >= FIRST {
+                self.shadow.assign(at, run.len, run.value);
+            }
+            at = at.wrapping_add(run.len);
+        }
+    }
+
+    /// Marks touched bytes dead without taking their positions from the timeline.
+    fn kill(&mut self, addr: u64, len: u64) {
+        let (mut at, mut left) = (addr, len);
+        while left > 0 {
+            let Some(found) = self.shadow.next_present(at, left) else { return };
+            left -= found - at;
+            let part = left.min(page_room(found));
+            self.shadow.kill_in_page(found, part);
+            at = found.wrapping_add(part);
+            left -= part;
+        }
+    }
+
+    /// Bytes that are not live enter below everything, the highest address nearest to the top.
+    pub fn insert_bottom(&mut self, addr: u64, len: u64) -> Result<(), Full> {
+        let mut found = Vec::new();
+        self.shadow.gather(addr, len, &mut found);
+        let new: u64 = found.iter().filter(|run| run.value < FIRST).map(|run| run.len).sum();
+        if new == 0 {
+            return Ok(());
+        }
+        if self.gap < new {
+            // As much again in reserve, so that many small declarations cost a constant each.
+            self.renumber(new + new.max(self.live), 0)?;
+        }
+        self.gap -= new;
+        let bottom = FIRST + self.gap;
+        self.time.fill(bottom, new);
+        self.live += new;
+        self.peak = self.peak.max(self.live);
+        let (mut at, mut position) = (addr, bottom);
+        for run in found {
+            if run.value < FIRST {
+                if run.value == NEVER {
+                    self.footprint += run.len;
+                }
+                self.shadow.assign(at, run.len, position);
+                position += run.len;
+            }
+            at = at.wrapping_add(run.len);
+        }
+        Ok(())
+    }
+
+    /// Renumbers if `len` more bytes do not fit on the timeline.
+    #[inline(always)]
+    fn make_room(&mut self, len: u64) -> Result<(), Full> {
+        if self.time.has_room(len) { Ok(()) } else { self.renumber(0, len) }
+    }
+
+    /// Packs the live bytes together: a byte's new position is the number of live bytes below it. Leaves `gap` positions free
+    /// below and at least `len` above.
+    #[cold]
+    #[inline(always)]
+    fn renumber(&mut self, gap: u64, len: u64) -> Result<(), Full> {
+        let used = (FIRST + gap).saturating_add(self.live);
+        let needed = used.saturating_add(len).saturating_add(192);
+        // The walk below visits every cell, so there must be work enough between two walks to pay for it.
+        let pays = (self.live + gap).max(self.shadow.cell_count() * self.options.per_cell);
+        let wanted = needed.saturating_add((pays * (self.options.growth - 1)).max(self.options.min_positions));
+        let most = C::POOLED.min(self.options.narrow_limit_for::<C>());
+        let least = needed.saturating_add(self.live / 2);
+        if least > most {
+            return Err(Full);
+        }
+        let time = &self.time;
+        let start = FIRST + gap - 1;
+        self.shadow.renumber(|position| start + time.rank(position));
+        self.time.reset(wanted.min(most), gap, self.live);
+        self.gap = gap;
+        Ok(())
+    }
+
+    /// Asks the processor to fetch what an access to the address will read first.
+    #[inline(always)]
+    pub fn prefetch(&self, addr: u64) {
+        self.shadow.prefetch(addr);
+    }
+
+    /// Asks for what it will read next; only useful some time after `prefetch`.
+    #[inline(always)]
+    pub fn prefetch_rank(&self, addr: u64) {
+        let value = self.shadow.cell(self.shadow.peek(addr));
+        if is_position::<C>(value) {
+            self.time.prefetch(value);
+        }
+    }
+}
