@@ -1,1 +1,191 @@
 //! Bitcode in, instrumented object out.
+//!
+//! Takes the optimised bitcode (or textual IR) of one translation unit, from any clang or rustc up to the LLVM in use; gives
+//! a native object whose code appends a record per segment and whose section
+//! [`SECTION`](dmdprof_runtime::abi::SECTION) describes them; refuses bitcode of a newer LLVM and targets other than
+//! `x86_64` Linux. Hooks go in after the optimiser and right before code generation, so they never change what it does.
+//!
+//! `classify` decides what each instruction does, `plan` groups accesses into segments, `blob` writes their descriptors,
+//! `emit` changes the code, `codegen` makes the object. Only `llvm` talks to the library.
+
+mod address;
+mod blob;
+pub mod calls;
+mod classify;
+mod codegen;
+mod emit;
+mod error;
+mod frames;
+pub mod llvm;
+mod plan;
+mod skip;
+
+use std::path::{Path, PathBuf};
+
+use dmdprof_runtime::abi::{SECTION, symbol};
+use inkwell::{context::Context, memory_buffer::MemoryBuffer, module::Module, passes::PassBuilderOptions};
+
+pub use error::Error;
+pub use skip::SkipReason;
+
+use classify::{Classifier, Effect};
+use emit::Emitter;
+use frames::DebugInfo;
+use llvm::ir::{Layout, Linkage, ModuleHandle, Nodes, Opcode, Value};
+use plan::FunctionPlan;
+
+/// What to instrument and how to generate code for it.
+#[derive(Clone, Debug)]
+pub struct Request<'a> {
+    /// Bitcode or textual IR.
+    pub input: &'a Path,
+    pub object: &'a Path,
+    /// Code generation effort, 0 to 3.
+    pub opt_level: u8,
+    /// Each function in a section of its own (`-ffunction-sections`).
+    pub function_sections: bool,
+    /// Directory that receives `NAME.before.ll` and `NAME.after.ll`.
+    pub dump_ir: Option<&'a Path>,
+}
+
+/// What was done, for messages and tests.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Summary {
+    pub functions: usize,
+    pub skipped_functions: usize,
+    pub segments: usize,
+    pub accesses: usize,
+}
+
+/// Instruments one translation unit.
+///
+/// # Errors
+/// See [`Error`]; nothing is written unless all went well.
+pub fn instrument_file(request: &Request<'_>) -> Result<Summary, Error> {
+    llvm::load()?;
+    let context = Context::create();
+    let module = parse(&context, request.input)?;
+    dump(&module, request, "before")?;
+    let summary = instrument_module(&module, request.function_sections);
+    module.verify().map_err(|e| Error::Broken(e.to_string()))?;
+    let machine = codegen::machine_for(&module, request.opt_level)?;
+    module
+        .run_passes("always-inline", &machine, PassBuilderOptions::create())
+        .map_err(|e| Error::Broken(e.to_string()))?;
+    dump(&module, request, "after")?;
+    codegen::write_object(&machine, &module, request.object)?;
+    Ok(summary)
+}
+
+fn parse<'c>(context: &'c Context, path: &Path) -> Result<Module<'c>, Error> {
+    let bytes = std::fs::read(path).map_err(|source| Error::Read { path: path.to_path_buf(), source })?;
+    let buffer = MemoryBuffer::create_from_memory_range_copy(&bytes, &path.to_string_lossy());
+    context.create_module_from_ir(buffer).map_err(|e| Error::Parse { path: path.to_path_buf(), message: e.to_string() })
+}
+
+fn dump(module: &Module<'_>, request: &Request<'_>, when: &str) -> Result<(), Error> {
+    let Some(directory) = request.dump_ir else { return Ok(()) };
+    let stem = request.input.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let path: PathBuf = directory.join(format!("{stem}.{when}.ll"));
+    let fail = |message: String| Error::Write { path: path.clone(), message };
+    std::fs::create_dir_all(directory).map_err(|e| fail(e.to_string()))?;
+    module.print_to_file(&path).map_err(|e| fail(e.to_string()))
+}
+
+fn instrument_module(module: &Module<'_>, function_sections: bool) -> Summary {
+    let handle = ModuleHandle::of(module);
+    redirect_signal_functions(handle);
+    let classifier = Classifier { layout: Layout::of_module(module), attributes: classify::Attributes::new() };
+    let mut debug = DebugInfo::new(Nodes::of_module(module));
+    let mut emitter = Emitter::new(handle);
+    let mut summary = Summary::default();
+    let mut unreferenced = Vec::new();
+    let resolvers = handle.ifunc_resolvers();
+
+    for function in handle.functions().into_iter().filter(|f| has_own_body(*f)) {
+        if function_sections && !function.has_section() && !function.has_comdat() {
+            function.set_section(&format!(".text.{}", function.name()));
+        }
+        let refused = refuse_function(function, &classifier, &resolvers);
+        let mut plan = match refused {
+            Some(reason) => skipped_plan(function, reason, &mut debug),
+            None => {
+                emit::split_normal_edges(
+                    handle,
+                    function,
+                    |invoke| matches!(classifier.effect(invoke), Effect::Call(effect) if classify::needs_hook_after(&effect)),
+                );
+                plan::plan_function(function, &classifier, &mut debug)
+            }
+        };
+        let blob = blob::encode(&mut plan, refused.is_some());
+        let global = handle.bytes("__dmdprof_descriptors", &blob.bytes, SECTION);
+        global.copy_comdat_from(function);
+        if plan.segments.is_empty() {
+            unreferenced.push(global);
+        }
+        emitter.function(&plan, global, &blob.segment_offsets);
+        summary.add(&plan, refused.is_some());
+    }
+    if summary.functions > 0 {
+        unreferenced.extend(emitter.constructor());
+    }
+    handle.keep(&unreferenced);
+    summary
+}
+
+impl Summary {
+    fn add(&mut self, plan: &FunctionPlan, skipped: bool) {
+        if skipped {
+            self.skipped_functions += 1;
+        } else {
+            self.functions += 1;
+        }
+        self.segments += plan.segments.len();
+        self.accesses += plan.segments.iter().map(|s| s.items.len()).sum::<usize>();
+    }
+}
+
+/// Whether this object will contain the function's code.
+fn has_own_body(function: Value) -> bool {
+    !function.is_declaration() && function.linkage() != Linkage::LLVMAvailableExternallyLinkage
+}
+
+/// Functions that must not carry hooks, because they run where hooks cannot or were marked by the user.
+fn refuse_function(function: Value, classifier: &Classifier, resolvers: &[Value]) -> Option<SkipReason> {
+    if function.has_attribute(classifier.attributes.naked) {
+        return Some(SkipReason::NakedFunction);
+    }
+    if resolvers.contains(&function) {
+        return Some(SkipReason::IfuncResolver);
+    }
+    if function.has_string_attribute("dmdprof-no-instrument") {
+        return Some(SkipReason::NotToBeInstrumented);
+    }
+    let funclets =
+        |i: &Value| matches!(i.opcode(), Opcode::LLVMCatchSwitch | Opcode::LLVMCleanupPad | Opcode::LLVMCatchPad);
+    if function.blocks().iter().any(|b| b.instructions().iter().any(funclets)) {
+        return Some(SkipReason::WindowsExceptionHandling);
+    }
+    None
+}
+
+fn skipped_plan(function: Value, reason: SkipReason, debug: &mut DebugInfo) -> FunctionPlan {
+    let mut plan = FunctionPlan::default();
+    plan.name = plan.strings.intern(&function.name());
+    let definition = function.subprogram().and_then(|s| debug.subprogram(s));
+    plan.file =
+        definition.as_ref().and_then(|d| d.file()).map_or(dmdprof_runtime::abi::NONE, |f| plan.strings.intern(f));
+    plan.line = definition.as_ref().map_or(0, |d| d.line());
+    plan.skips.insert(reason, 1);
+    plan
+}
+
+/// Handlers that the program installs must run on a ring of their own; the hooks' replacements see to that.
+fn redirect_signal_functions(module: ModuleHandle) {
+    for (name, replacement) in [("sigaction", symbol::SIGACTION), ("signal", symbol::SIGNAL)] {
+        let Some(original) = module.function(name).filter(|f| f.is_declaration()) else { continue };
+        let replacement = module.declare(replacement, original.function_type());
+        original.replace_all_uses_with(replacement);
+    }
+}

@@ -1,0 +1,102 @@
+//! Splits addresses into `root + sum of (index * scale) + constant`, so that accesses with the same variable part share one
+//! word of a record.
+//!
+//! Arithmetic is modulo 2^64 on both sides (indices of the pointer's width), so the decomposition is exact.
+
+use crate::llvm::ir::{Layout, Opcode, Type, TypeKind, Value};
+
+/// The variable part of an address: equal parts mean a constant distance.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Shape {
+    pub root: Value,
+    /// (64-bit index, bytes per unit), sorted by first appearance.
+    pub terms: Vec<(Value, i64)>,
+}
+
+/// How deep chains of address computations are followed; enough for any real code, and a bound on compile time.
+const MAX_STEPS: usize = 32;
+/// More variable indices than this share a word too rarely to be worth comparing.
+const MAX_TERMS: usize = 4;
+
+/// Variable part and constant offset of an address.
+#[must_use]
+pub fn decompose(layout: Layout, address: Value) -> (Shape, i64) {
+    let mut root = address;
+    let mut terms = Vec::new();
+    let mut offset = 0i64;
+    for _ in 0..MAX_STEPS {
+        if root.any_opcode() != Some(Opcode::LLVMGetElementPtr) || !root.ty().is_pointer() {
+            break;
+        }
+        let mut new_terms = terms.clone();
+        let Some(constant) = gep(layout, root, &mut new_terms) else { break };
+        if new_terms.len() > MAX_TERMS {
+            break;
+        }
+        offset = offset.wrapping_add(constant);
+        terms = new_terms;
+        root = root.operand(0);
+    }
+    (Shape { root, terms }, offset)
+}
+
+fn gep(layout: Layout, gep: Value, terms: &mut Vec<(Value, i64)>) -> Option<i64> {
+    let mut ty = gep.gep_source_type();
+    let mut offset = 0i64;
+    for position in 1..gep.operands() {
+        let index = gep.operand(position);
+        if position > 1 && ty.kind() == TypeKind::LLVMStructTypeKind {
+            let field = u32::try_from(index.as_signed_constant()?).ok()?;
+            offset = offset.wrapping_add(layout.field_offset(ty, field) as i64);
+            ty = ty.struct_field(field);
+            continue;
+        }
+        if position > 1 {
+            ty = ty.element();
+        }
+        offset = offset.wrapping_add(scaled(layout, ty, index, terms)?);
+    }
+    Some(offset)
+}
+
+fn scaled(layout: Layout, ty: Type, index: Value, terms: &mut Vec<(Value, i64)>) -> Option<i64> {
+    if ty.contains_scalable() {
+        return None;
+    }
+    let scale = layout.alloc_size(ty) as i64;
+    if let Some(constant) = index.as_signed_constant() {
+        return Some(constant.wrapping_mul(scale));
+    }
+    // Narrower indices are sign-extended by the address computation; splitting constants off them would not be exact.
+    if index.ty().int_width() != Some(64) {
+        return None;
+    }
+    let (variable, constant) = split_constant(index);
+    match terms.iter_mut().find(|(v, s)| *v == variable && *s == scale) {
+        // A second use of the same index does not occur in canonical code; giving up keeps shapes comparable.
+        Some(_) => return None,
+        None => terms.push((variable, scale)),
+    }
+    Some(constant.wrapping_mul(scale))
+}
+
+/// `x + c` as `(x, c)`, through chains of additions.
+#[must_use]
+pub fn split_constant(index: Value) -> (Value, i64) {
+    let mut variable = index;
+    let mut constant = 0i64;
+    for _ in 0..MAX_STEPS {
+        if !variable.is_instruction() {
+            break;
+        }
+        let sums = match variable.opcode() {
+            Opcode::LLVMAdd => true,
+            Opcode::LLVMOr => variable.is_disjoint_or(),
+            _ => false,
+        };
+        let Some(added) = sums.then(|| variable.operand(1).as_signed_constant()).flatten() else { break };
+        constant = constant.wrapping_add(added);
+        variable = variable.operand(0);
+    }
+    (variable, constant)
+}

@@ -1,0 +1,49 @@
+//! Turns the instrumented module into a native object with the code generator of the same LLVM.
+
+use std::path::Path;
+
+use inkwell::{
+    OptimizationLevel,
+    module::Module,
+    targets::{CodeModel, FileType, InitializationConfig, RelocMode, Target, TargetMachine},
+};
+
+use crate::{Error, llvm::ir::ModuleHandle};
+
+/// A machine for the module's own triple, with the position independence its flags ask for. CPU and features are
+/// attributes of each function.
+pub fn machine_for(module: &Module<'_>, opt_level: u8) -> Result<TargetMachine, Error> {
+    Target::initialize_x86(&InitializationConfig::default());
+    let triple = module.get_triple();
+    let name = triple.as_str().to_string_lossy().into_owned();
+    let refuse = |message: String| Error::Target { triple: name.clone(), message };
+    if !name.starts_with("x86_64") || !name.contains("linux") {
+        return Err(refuse("only x86_64 Linux is supported".into()));
+    }
+    let handle = ModuleHandle::of(module);
+    let reloc = if handle.flag("PIC Level").unwrap_or(0) > 0 { RelocMode::PIC } else { RelocMode::Static };
+    // Values of llvm::CodeModel, as clang stores them in the flag.
+    let model = match handle.flag("Code Model") {
+        Some(2) => CodeModel::Kernel,
+        Some(3) => CodeModel::Medium,
+        Some(4) => CodeModel::Large,
+        _ => CodeModel::Default,
+    };
+    let level = match opt_level {
+        0 => OptimizationLevel::None,
+        1 => OptimizationLevel::Less,
+        2 => OptimizationLevel::Default,
+        _ => OptimizationLevel::Aggressive,
+    };
+    let target = Target::from_triple(&triple).map_err(|e| refuse(e.to_string()))?;
+    target
+        .create_target_machine(&triple, "x86-64", "", level, reloc, model)
+        .ok_or_else(|| refuse("LLVM offers no machine for it".into()))
+}
+
+/// Writes the object to a temporary name beside `path`, then renames, so that a failure leaves no half-written object.
+pub fn write_object(machine: &TargetMachine, module: &Module<'_>, path: &Path) -> Result<(), Error> {
+    let fail = |message: String| Error::Write { path: path.to_path_buf(), message };
+    let buffer = machine.write_to_memory_buffer(module, FileType::Object).map_err(|e| fail(e.to_string()))?;
+    std::fs::write(path, buffer.as_slice()).map_err(|e| fail(e.to_string()))
+}

@@ -1,0 +1,209 @@
+//! Puts the planned hooks into a function.
+//!
+//! A record is appended by a small internal function per number of words, marked `alwaysinline`, because LLVM's C interface
+//! cannot split blocks: the space check's branch comes with the inlined body. The caller runs the `always-inline` pass.
+
+use std::collections::HashMap;
+
+use dmdprof_runtime::abi::symbol;
+
+use crate::{
+    calls::Operand,
+    llvm::ir::{self, Block, Builder, ModuleHandle, Opcode, Type, Value},
+    plan::{Anchor, CallHook, FunctionPlan, Segment, Word},
+};
+
+/// Declarations and helpers that the hooks of one module share.
+pub struct Emitter {
+    module: ModuleHandle,
+    builder: Builder,
+    appenders: HashMap<usize, (Type, Value)>,
+}
+
+impl Emitter {
+    #[must_use]
+    pub fn new(module: ModuleHandle) -> Self {
+        Self { module, builder: module.builder(), appenders: HashMap::new() }
+    }
+
+    /// Emits the hooks of one function, whose descriptors are in `blob` at `offsets`.
+    pub fn function(&mut self, plan: &FunctionPlan, blob: Value, offsets: &[u64]) {
+        // Hooks after a call go first, records before it later: each anchor is an original instruction, so order between
+        // anchors does not matter, but a landing must be noticed before anything else happens after its call.
+        for &landing in &plan.landings {
+            self.landed(landing);
+        }
+        for hook in &plan.call_hooks {
+            let site = self.module.address_in(blob, offsets[hook.segment]);
+            self.call_hook(hook, site);
+        }
+        for (segment, &offset) in plan.segments.iter().zip(offsets) {
+            if let Some(before) = segment.before {
+                let descriptor = self.module.address_in(blob, offset);
+                self.record(segment, before, descriptor);
+            }
+        }
+    }
+
+    fn record(&mut self, segment: &Segment, before: Value, descriptor: Value) {
+        let (ty, appender) = self.appender(segment.words.len());
+        self.builder.before(before);
+        // Records belong to no source line: a debugger steps over them, and inlining them needs no call location.
+        let mut arguments = vec![descriptor];
+        for word in &segment.words {
+            let value = match *word {
+                Word::Value(value) => self.builder.word(value),
+                Word::Lane(vector, lane) => {
+                    let pointer = self.builder.lane(vector, lane);
+                    self.builder.word(pointer)
+                }
+                Word::Cookie => self.cookie(),
+            };
+            arguments.push(value);
+        }
+        self.builder.call(ty, appender, &arguments);
+    }
+
+    /// The frame address of the running function: the same whenever control is in this activation, however it got there.
+    fn cookie(&self) -> Value {
+        let ty = self.module.function_type(self.module.pointer_type(), &[self.module.int_type(32)]);
+        let frame_address = self.module.declare("llvm.frameaddress.p0", ty);
+        let pointer = self.builder.call(ty, frame_address, &[self.module.constant(32, 0)]);
+        self.builder.word(pointer)
+    }
+
+    /// Positions after a call: at the next instruction, or at the head of an invoke's normal destination.
+    fn position_after(&self, call: Value) {
+        let block = if call.opcode() == Opcode::LLVMInvoke { call.successors_normal() } else { call.block() };
+        let instructions = block.instructions();
+        let next = if call.opcode() == Opcode::LLVMInvoke {
+            instructions.into_iter().find(|i| i.opcode() != Opcode::LLVMPHI)
+        } else {
+            let here = instructions.iter().position(|i| *i == call).expect("a call is in its own block");
+            instructions.get(here + 1).copied()
+        };
+        self.builder.before(next.expect("every block ends in a terminator"));
+        self.builder.debug_location(call.debug_location());
+    }
+
+    fn landed(&self, call: Value) {
+        self.position_after(call);
+        let ty = self.module.function_type(self.module.void_type(), &[]);
+        let hook = self.module.declare(symbol::LANDED, ty);
+        self.builder.call(ty, hook, &[]);
+    }
+
+    fn call_hook(&self, hook: &CallHook, site: Value) {
+        let i64_type = self.module.int_type(64);
+        let ty = self.module.function_type(
+            self.module.void_type(),
+            &[self.module.pointer_type(), i64_type, i64_type, i64_type, i64_type, i64_type],
+        );
+        let target = self.module.declare(symbol::CALL, ty);
+        match hook.anchor {
+            Anchor::Before(call) => self.builder.before(call),
+            Anchor::After(call) => self.position_after(call),
+        }
+        let mut arguments = vec![site, self.module.constant(64, hook.call as u64)];
+        for operand in hook.operands {
+            arguments.push(match *operand {
+                Operand::Argument(i) => self.builder.word(hook.instruction.operand(u32::from(i))),
+                Operand::Signed(i) => self.builder.signed_word(hook.instruction.operand(u32::from(i))),
+                Operand::Result => self.builder.word(hook.instruction),
+                Operand::SignedResult => self.builder.signed_word(hook.instruction),
+                Operand::Constant(number) => self.module.constant(64, number),
+            });
+        }
+        arguments.resize(6, self.module.constant(64, 0));
+        self.builder.call(ty, target, &arguments);
+    }
+
+    /// `void append(ptr descriptor, i64 words...)`: one space check, the stores, then the cursor with release order.
+    fn appender(&mut self, words: usize) -> (Type, Value) {
+        if let Some(&known) = self.appenders.get(&words) {
+            return known;
+        }
+        let made = self.make_appender(words);
+        self.appenders.insert(words, made);
+        made
+    }
+
+    fn make_appender(&self, words: usize) -> (Type, Value) {
+        let m = self.module;
+        let mut parameters = vec![m.pointer_type()];
+        parameters.extend(std::iter::repeat_n(m.int_type(64), words));
+        let ty = m.function_type(m.void_type(), &parameters);
+        let function = m.add_function(&format!("__dmdprof_append_{words}"), ty);
+        m.set_internal(function);
+        m.attribute(function, "alwaysinline");
+        m.attribute(function, "nounwind");
+        let ring_variable = m.thread_local_pointer(symbol::RING);
+        let bytes = (words as u64 + 1) * 8;
+
+        let builder = m.builder();
+        let entry = m.append_block(function, "check");
+        let slow = m.append_block(function, "full");
+        let fast = m.append_block(function, "append");
+
+        builder.at_end(entry);
+        let ring = builder.load(m.pointer_type(), ring_variable);
+        let cursor = builder.load(m.pointer_type(), ring);
+        let limit = builder.load(m.pointer_type(), builder.offset(ring, 8));
+        let end = builder.offset(cursor, bytes);
+        builder.branch_if(builder.greater(end, limit), slow, fast);
+
+        builder.at_end(slow);
+        let reserve_type = m.function_type(m.pointer_type(), &[m.int_type(64)]);
+        let reserve = m.declare(symbol::RESERVE, reserve_type);
+        ir::set_calling_convention(reserve, ir::PRESERVE_MOST);
+        for attribute in ["cold", "nounwind", "nonlazybind"] {
+            m.attribute(reserve, attribute);
+        }
+        let new_cursor = builder.call_preserving_most(reserve_type, reserve, &[m.constant(64, bytes)]);
+        let new_ring = builder.load(m.pointer_type(), ring_variable);
+        builder.branch(fast);
+
+        builder.at_end(fast);
+        let ring = builder.phi(m.pointer_type(), &[(ring, entry), (new_ring, slow)]);
+        let cursor = builder.phi(m.pointer_type(), &[(cursor, entry), (new_cursor, slow)]);
+        for (index, word) in function.parameters().into_iter().enumerate() {
+            builder.store(word, builder.offset(cursor, index as u64 * 8));
+        }
+        builder.store_release(builder.offset(cursor, bytes), ring);
+        builder.return_void();
+        (ty, function)
+    }
+
+    /// A constructor that tells the hooks about this module before any other code of it runs.
+    pub fn constructor(&self) -> Vec<Value> {
+        let m = self.module;
+        let ty = m.function_type(m.void_type(), &[]);
+        let constructor = m.add_function("__dmdprof_module_loaded", ty);
+        m.set_internal(constructor);
+        let entry = m.append_block(constructor, "entry");
+        let builder = m.builder();
+        builder.at_end(entry);
+        let hook_type = m.function_type(m.void_type(), &[m.pointer_type()]);
+        let hook = m.declare(symbol::MODULE, hook_type);
+        builder.call(hook_type, hook, &[constructor]);
+        builder.return_void();
+        vec![m.pointer_in_section("__dmdprof_constructor", constructor, ".init_array.00000")]
+    }
+}
+
+/// Gives each invoke whose hook must run after it a normal destination of its own, so that the hook runs for it alone.
+/// Runs before planning, so that plans never see values that this replaces.
+pub fn split_normal_edges(module: ModuleHandle, function: Value, needs_own: impl Fn(Value) -> bool) {
+    let builder = module.builder();
+    for block in function.blocks() {
+        let Some(invoke) = block.terminator().filter(|t| t.opcode() == Opcode::LLVMInvoke) else { continue };
+        let destination: Block = invoke.successors_normal();
+        if needs_own(invoke) && destination.predecessors() > 1 {
+            let middle = module.append_block(function, "");
+            destination.redirect_phis(&builder, block, middle);
+            builder.at_end(middle);
+            builder.branch(destination);
+            invoke.set_normal_destination(middle);
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! Source positions with their inlined-at chains, as a tree that shares common prefixes.
+//!
+//! Takes debug locations of one function, gives indices into a [`FrameTable`]; without debug information every index is
+//! [`NONE`](dmdprof_runtime::abi::NONE) and costs fall to the linked function.
+
+use std::collections::HashMap;
+
+use dmdprof_runtime::abi::{Frame, NONE};
+
+use crate::llvm::ir::{Metadata, Nodes};
+
+/// Strings of one blob, each stored once.
+#[derive(Default)]
+pub struct StringTable {
+    pub strings: Vec<String>,
+    index: HashMap<String, u32>,
+}
+
+impl StringTable {
+    pub fn intern(&mut self, text: &str) -> u32 {
+        if let Some(&known) = self.index.get(text) {
+            return known;
+        }
+        let new = self.strings.len() as u32;
+        self.strings.push(text.to_owned());
+        self.index.insert(text.to_owned(), new);
+        new
+    }
+}
+
+/// What the module's debug information says about a source function; the same for all functions it is inlined into.
+#[derive(Clone)]
+pub struct Subprogram {
+    name: String,
+    file: Option<String>,
+    line: u32,
+}
+
+/// Look-ups that are worth sharing between the functions of a module.
+pub struct DebugInfo {
+    nodes: Nodes,
+    subprograms: HashMap<Metadata, Option<Subprogram>>,
+    scopes: HashMap<Metadata, (Option<Metadata>, Option<String>)>,
+}
+
+impl DebugInfo {
+    #[must_use]
+    pub fn new(nodes: Nodes) -> Self {
+        Self { nodes, subprograms: HashMap::new(), scopes: HashMap::new() }
+    }
+
+    /// Name, file and line of a subprogram's definition.
+    pub fn subprogram(&mut self, subprogram: Metadata) -> Option<Subprogram> {
+        let nodes = self.nodes;
+        self.subprograms
+            .entry(subprogram)
+            .or_insert_with(|| {
+                Some(Subprogram {
+                    name: nodes.subprogram_name(subprogram)?,
+                    file: subprogram.scope_file().map(join),
+                    line: subprogram.subprogram_line(),
+                })
+            })
+            .clone()
+    }
+
+    fn scope(&mut self, scope: Metadata) -> (Option<Metadata>, Option<String>) {
+        let nodes = self.nodes;
+        self.scopes
+            .entry(scope)
+            .or_insert_with(|| (nodes.enclosing_subprogram(scope), scope.scope_file().map(join)))
+            .clone()
+    }
+}
+
+impl Subprogram {
+    #[must_use]
+    pub fn file(&self) -> Option<&str> {
+        self.file.as_deref()
+    }
+
+    #[must_use]
+    pub fn line(&self) -> u32 {
+        self.line
+    }
+}
+
+fn join((directory, file): (String, String)) -> String {
+    if file.starts_with('/') || directory.is_empty() { file } else { format!("{directory}/{file}") }
+}
+
+/// Frames of one function.
+#[derive(Default)]
+pub struct FrameTable {
+    pub frames: Vec<Frame>,
+    by_location: HashMap<Metadata, u32>,
+    by_content: HashMap<[u32; 7], u32>,
+}
+
+impl FrameTable {
+    /// Index of a location's frame. `symbol` names the function that holds the instruction: positions that are not inlined
+    /// belong to it even if the debug information spells its name differently.
+    pub fn intern(
+        &mut self,
+        location: Option<Metadata>,
+        symbol: &str,
+        debug: &mut DebugInfo,
+        strings: &mut StringTable,
+    ) -> u32 {
+        let Some(location) = location else { return NONE };
+        if let Some(&known) = self.by_location.get(&location) {
+            return known;
+        }
+        let parent = self.intern(location.inlined_at(), symbol, debug, strings);
+        let (subprogram, file) = location.scope().map_or((None, None), |s| debug.scope(s));
+        let subprogram = subprogram.and_then(|s| debug.subprogram(s));
+        let name = match &subprogram {
+            Some(sub) if parent != NONE => strings.intern(&sub.name),
+            _ => strings.intern(symbol),
+        };
+        let file = file.map_or(NONE, |f| strings.intern(&f));
+        let decl_file = subprogram.as_ref().and_then(Subprogram::file).map_or(NONE, |f| strings.intern(f));
+        let decl_line = subprogram.as_ref().map_or(0, Subprogram::line);
+        let frame = Frame {
+            parent,
+            function: name,
+            file,
+            line: location.line(),
+            column: location.column(),
+            decl_file,
+            decl_line,
+        };
+        let key = [parent, name, file, frame.line, frame.column, decl_file, decl_line];
+        let index = *self.by_content.entry(key).or_insert_with(|| {
+            self.frames.push(frame);
+            self.frames.len() as u32 - 1
+        });
+        self.by_location.insert(location, index);
+        index
+    }
+}

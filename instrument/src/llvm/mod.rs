@@ -1,0 +1,9 @@
+//! The only place that talks to LLVM: finding the library, and safe handles over its C interface.
+//!
+//! `inkwell` covers contexts, modules, passes and target machines; it does not wrap inlined-at chains and panics on metadata
+//! operands, so instruction-level reading goes through the handles in [`ir`].
+
+pub mod ir;
+mod load;
+
+pub use load::{LoadedLlvm, REQUIRED_MAJOR, load};

@@ -1,0 +1,430 @@
+//! Plans the hooks of one function without changing it: which records, with which words, before which instruction.
+//!
+//! A segment is the part of a basic block between two calls. Its record is written at its end, where every address is known,
+//! and describes its accesses in program order.
+
+use std::collections::{BTreeMap, HashMap};
+
+use dmdprof_runtime::abi::{
+    Call, ItemKind, MAX_RECORD_WORDS, MAX_SEGMENT_ITEMS, NONE, OP_CLASSES, SegmentKind, item_flag, segment_flag,
+};
+
+use crate::{
+    address::{Shape, decompose},
+    calls::{Model, Operand, When},
+    classify::{Access, CallEffect, Classifier, Effect, Length, blocks, operations},
+    frames::{DebugInfo, FrameTable, StringTable},
+    llvm::ir::{Block, Opcode, Value},
+    skip::SkipReason,
+};
+
+/// A word of a record, as the emitter will compute it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Word {
+    /// Pointer, integer (zero-extended) or mask.
+    Value(Value),
+    /// One pointer of a vector of pointers.
+    Lane(Value, u32),
+    /// Identifies the frame of the running function.
+    Cookie,
+}
+
+#[derive(Clone, Debug)]
+pub struct PlannedItem {
+    pub kind: ItemKind,
+    pub flags: u8,
+    pub word: u16,
+    pub word2: u16,
+    pub lanes: u16,
+    pub size: u32,
+    pub frame: u32,
+    pub offset: i64,
+    pub stride: i64,
+}
+
+#[derive(Clone, Debug)]
+pub struct Segment {
+    pub kind: SegmentKind,
+    pub flags: u8,
+    /// Words after the descriptor's.
+    pub words: Vec<Word>,
+    pub items: Vec<PlannedItem>,
+    pub ops: Vec<(u32, [u32; OP_CLASSES])>,
+    /// String of the callee, or [`NONE`].
+    pub callee: u32,
+    pub frame: u32,
+    /// The record is written before this instruction; `None` for call sites, which are only named by events.
+    pub before: Option<Value>,
+}
+
+/// Where a hook call goes.
+#[derive(Clone, Copy, Debug)]
+pub enum Anchor {
+    Before(Value),
+    /// After a call; for an invoke, at the start of its normal destination (which has no other predecessor).
+    After(Value),
+}
+
+/// A call of the hooks for a modelled library call.
+#[derive(Clone, Debug)]
+pub struct CallHook {
+    pub anchor: Anchor,
+    pub instruction: Value,
+    pub call: Call,
+    pub operands: &'static [Operand],
+    /// Index of the call-site segment.
+    pub segment: usize,
+}
+
+#[derive(Default)]
+pub struct FunctionPlan {
+    pub segments: Vec<Segment>,
+    pub call_hooks: Vec<CallHook>,
+    /// Calls that return twice: the `LANDED` hook runs right after each.
+    pub landings: Vec<Value>,
+    pub skips: BTreeMap<SkipReason, u32>,
+    pub frames: FrameTable,
+    pub strings: StringTable,
+    pub name: u32,
+    pub file: u32,
+    pub line: u32,
+}
+
+/// Plans a function. `symbol` is its linked name.
+pub fn plan_function(function: Value, classifier: &Classifier, debug: &mut DebugInfo) -> FunctionPlan {
+    let symbol = function.name();
+    let mut plan = FunctionPlan::default();
+    plan.name = plan.strings.intern(&symbol);
+    let definition = function.subprogram().and_then(|s| debug.subprogram(s));
+    plan.file = definition.as_ref().and_then(|d| d.file()).map_or(NONE, |f| plan.strings.intern(f));
+    plan.line = definition.as_ref().map_or(0, |d| d.line());
+
+    let blocks = function.blocks();
+    let landable = blocks.iter().any(|b| is_landable(*b, classifier));
+    let exit_kills = exit_kills(function, &blocks, classifier, &mut plan);
+    let mut planner =
+        Planner { classifier, debug, symbol: &symbol, plan, landable, exit_kills, open: OpenSegment::default() };
+    for (index, block) in blocks.into_iter().enumerate() {
+        planner.block(function, block, index == 0);
+    }
+    planner.plan
+}
+
+/// Whether control can arrive in this block's function by unwinding or `longjmp`.
+fn is_landable(block: Block, classifier: &Classifier) -> bool {
+    block.instructions().into_iter().any(|i| match i.opcode() {
+        Opcode::LLVMLandingPad => true,
+        Opcode::LLVMCall | Opcode::LLVMInvoke => i.call_has_attribute(classifier.attributes.returns_twice),
+        _ => false,
+    })
+}
+
+/// Stack slots that die when the function returns and not earlier by a scope end of their own, and `byval` parameters.
+fn exit_kills(
+    function: Value,
+    blocks: &[Block],
+    classifier: &Classifier,
+    plan: &mut FunctionPlan,
+) -> Vec<(Value, u64)> {
+    let mut kills = Vec::new();
+    for (index, block) in blocks.iter().enumerate() {
+        for slot in block.instructions().into_iter().filter(|i| i.opcode() == Opcode::LLVMAlloca) {
+            match classifier.slot_size(slot) {
+                Some(size) if index == 0 && !has_scope_end(slot) => kills.push((slot, size)),
+                Some(_) if index == 0 => {}
+                _ => *plan.skips.entry(SkipReason::VariableLengthArrayScope).or_default() += 1,
+            }
+        }
+    }
+    for (index, parameter) in function.parameters().into_iter().enumerate() {
+        if let Some(ty) = function.parameter_byval(index as u32, classifier.attributes.byval) {
+            kills.push((parameter, classifier.layout.store_size(ty)));
+        }
+    }
+    kills
+}
+
+fn has_scope_end(slot: Value) -> bool {
+    slot.users().into_iter().any(|user| {
+        user.is_instruction()
+            && user.opcode() == Opcode::LLVMCall
+            && user.callee().intrinsic_name().is_some_and(|n| n.starts_with("llvm.lifetime.end"))
+    })
+}
+
+/// The segment being filled.
+#[derive(Default)]
+struct OpenSegment {
+    flags: u8,
+    words: Vec<Word>,
+    word_index: HashMap<Word, u16>,
+    /// Address shapes that already have a word: index and the constant offset of the word's own address.
+    shapes: HashMap<Shape, (u16, i64)>,
+    items: Vec<PlannedItem>,
+    ops: Vec<(u32, [u32; OP_CLASSES])>,
+    frame: Option<u32>,
+}
+
+struct Planner<'a> {
+    classifier: &'a Classifier,
+    debug: &'a mut DebugInfo,
+    symbol: &'a str,
+    plan: FunctionPlan,
+    landable: bool,
+    exit_kills: Vec<(Value, u64)>,
+    open: OpenSegment,
+}
+
+impl Planner<'_> {
+    fn block(&mut self, function: Value, block: Block, is_entry: bool) {
+        self.open = OpenSegment::default();
+        if is_entry {
+            self.open.flags |= segment_flag::ENTER;
+            if self.landable {
+                self.open.flags |= segment_flag::COOKIE;
+            }
+            self.byval_stores(function);
+        }
+        let instructions = block.instructions();
+        for (position, &instruction) in instructions.iter().enumerate() {
+            if instruction.opcode() == Opcode::LLVMLandingPad {
+                self.open.flags |= segment_flag::LANDING;
+            }
+            let frame = self.frame(instruction);
+            self.count_operations(instruction, frame);
+            let effect = self.classifier.effect(instruction);
+            let closed_by_call = matches!(effect, Effect::Call(_));
+            match effect {
+                Effect::Nothing => {}
+                Effect::Skip(reason) => *self.plan.skips.entry(reason).or_default() += 1,
+                Effect::Accesses(accesses) => {
+                    for access in accesses {
+                        self.access(&access, frame, instruction);
+                    }
+                }
+                Effect::Call(effect) => self.call(instruction, &effect, frame),
+            }
+            if position + 1 == instructions.len() && !closed_by_call {
+                self.terminator(instruction);
+            }
+        }
+    }
+
+    fn frame(&mut self, instruction: Value) -> u32 {
+        let frame =
+            self.plan.frames.intern(instruction.debug_location(), self.symbol, self.debug, &mut self.plan.strings);
+        if frame != NONE && self.open.frame.is_none() {
+            self.open.frame = Some(frame);
+        }
+        frame
+    }
+
+    /// What the caller's copy of a `byval` argument put on the stack.
+    fn byval_stores(&mut self, function: Value) {
+        for (index, parameter) in function.parameters().into_iter().enumerate() {
+            if let Some(ty) = function.parameter_byval(index as u32, self.classifier.attributes.byval) {
+                for access in blocks(ItemKind::Store, parameter, self.classifier.layout.store_size(ty)) {
+                    self.item(&access, NONE);
+                }
+            }
+        }
+    }
+
+    fn count_operations(&mut self, instruction: Value, frame: u32) {
+        let Some((class, count)) = operations(instruction) else { return };
+        let key = self.plan.frames.frames.get(frame as usize).map(|f| (f.parent, f.function, f.file, f.line));
+        let same_line = |other: u32| {
+            other == frame
+                || self.plan.frames.frames.get(other as usize).map(|f| (f.parent, f.function, f.file, f.line)) == key
+        };
+        let entry = match self.open.ops.iter().position(|(other, _)| same_line(*other)) {
+            Some(known) => &mut self.open.ops[known],
+            None => {
+                self.open.ops.push((frame, [0; OP_CLASSES]));
+                self.open.ops.last_mut().expect("just pushed")
+            }
+        };
+        entry.1[class as usize] += count;
+    }
+
+    /// Adds an access, first closing the segment if it would grow too large for one record.
+    fn access(&mut self, access: &Access, frame: u32, instruction: Value) {
+        let new_words = usize::from(access.lanes) + 3;
+        if self.open.items.len() >= MAX_SEGMENT_ITEMS || self.open.words.len() + new_words + 2 > MAX_RECORD_WORDS {
+            self.close(instruction, 0, NONE);
+        }
+        self.item(access, frame);
+    }
+
+    fn item(&mut self, access: &Access, frame: u32) {
+        let mut flags = access.flags;
+        let (word, offset) = match access.kind {
+            ItemKind::Gather | ItemKind::Scatter => (self.lanes(access.address, access.lanes), 0),
+            _ => self.address(access.address),
+        };
+        // The item has one offset, which belongs to the destination: a copy's source is an exact word of its own.
+        let mut word2 = access.second.map_or(0, |second| self.word(Word::Value(second)));
+        let mut lanes = access.lanes;
+        let size = match access.length {
+            Length::Fixed(size) => size as u32,
+            Length::Dynamic(length) => {
+                flags |= item_flag::DYNAMIC;
+                let length = self.word(Word::Value(length));
+                if access.kind == ItemKind::Copy {
+                    lanes = length;
+                } else {
+                    word2 = length;
+                }
+                0
+            }
+        };
+        let offset = offset.wrapping_add(access.offset);
+        self.open.items.push(PlannedItem {
+            kind: access.kind,
+            flags,
+            word,
+            word2,
+            lanes,
+            size,
+            frame,
+            offset,
+            stride: 0,
+        });
+    }
+
+    /// Record index of a word, adding it if it is new. Index 0 is the descriptor's.
+    fn word(&mut self, word: Word) -> u16 {
+        if let Some(&known) = self.open.word_index.get(&word) {
+            return known;
+        }
+        self.open.words.push(word);
+        let index = self.open.words.len() as u16;
+        self.open.word_index.insert(word, index);
+        index
+    }
+
+    fn lanes(&mut self, pointers: Value, lanes: u16) -> u16 {
+        let first = self.open.words.len() as u16 + 1;
+        for lane in 0..u32::from(lanes) {
+            // Lanes must be consecutive, so they are not shared with earlier words.
+            self.open.words.push(Word::Lane(pointers, lane));
+        }
+        first
+    }
+
+    /// Word and offset that give an address.
+    fn address(&mut self, address: Value) -> (u16, i64) {
+        let (shape, constant) = decompose(self.classifier.layout, address);
+        if let Some(&(word, own)) = self.open.shapes.get(&shape) {
+            return (word, constant.wrapping_sub(own));
+        }
+        let (value, own) = if shape.terms.is_empty() { (shape.root, 0) } else { (address, constant) };
+        let word = self.word(Word::Value(value));
+        self.open.shapes.insert(shape, (word, own));
+        (word, constant.wrapping_sub(own))
+    }
+
+    fn call(&mut self, call: Value, effect: &CallEffect, frame: u32) {
+        for read in &effect.argument_reads {
+            self.access(read, frame, call);
+        }
+        let callee = match &effect.external {
+            Some(name) if effect.model.is_none() => self.plan.strings.intern(name),
+            _ => NONE,
+        };
+        // Nothing may stand between a `musttail` call and its return, so the frame ends before the call.
+        let exits = if call.is_must_tail() { segment_flag::EXIT } else { 0 };
+        self.close(call, exits, callee);
+        if let Some(model) = effect.model {
+            self.call_hook(call, model, frame);
+        }
+        if effect.returns_twice {
+            self.plan.landings.push(call);
+            self.open.flags |= segment_flag::LANDING;
+        }
+    }
+
+    fn call_hook(&mut self, call: Value, model: Model, frame: u32) {
+        let site = PlannedItem {
+            kind: ItemKind::Load,
+            flags: item_flag::DYNAMIC,
+            word: 0,
+            word2: 0,
+            lanes: 0,
+            size: 0,
+            frame,
+            offset: 0,
+            stride: 0,
+        };
+        self.plan.segments.push(Segment {
+            kind: SegmentKind::CallSite,
+            flags: 0,
+            words: Vec::new(),
+            items: vec![site],
+            ops: Vec::new(),
+            callee: NONE,
+            frame,
+            before: None,
+        });
+        let anchor = if model.when == When::Before { Anchor::Before(call) } else { Anchor::After(call) };
+        let segment = self.plan.segments.len() - 1;
+        self.plan.call_hooks.push(CallHook {
+            anchor,
+            instruction: call,
+            call: model.call,
+            operands: model.operands,
+            segment,
+        });
+    }
+
+    fn terminator(&mut self, terminator: Value) {
+        match terminator.opcode() {
+            Opcode::LLVMRet | Opcode::LLVMResume => {
+                if follows_must_tail(terminator) {
+                    return;
+                }
+                for (slot, size) in self.exit_kills.clone() {
+                    let kill = Access {
+                        kind: ItemKind::Kill,
+                        flags: 0,
+                        address: slot,
+                        offset: 0,
+                        length: Length::Fixed(size),
+                        second: None,
+                        lanes: 0,
+                    };
+                    self.access(&kill, NONE, terminator);
+                }
+                self.close(terminator, segment_flag::EXIT, NONE);
+            }
+            _ => self.close(terminator, 0, NONE),
+        }
+    }
+
+    /// Ends the open segment: its record, if it has anything to say, goes before `end`.
+    fn close(&mut self, end: Value, extra_flags: u8, callee: u32) {
+        let mut open = std::mem::take(&mut self.open);
+        open.flags |= extra_flags;
+        if open.items.is_empty() && open.ops.is_empty() && open.flags == 0 && callee == NONE {
+            return;
+        }
+        if open.flags & (segment_flag::COOKIE | segment_flag::LANDING) != 0 {
+            open.words.push(Word::Cookie);
+        }
+        self.plan.segments.push(Segment {
+            kind: SegmentKind::Block,
+            flags: open.flags,
+            words: open.words,
+            items: open.items,
+            ops: open.ops,
+            callee,
+            frame: open.frame.unwrap_or(NONE),
+            before: Some(end),
+        });
+    }
+}
+
+fn follows_must_tail(terminator: Value) -> bool {
+    let instructions = terminator.block().instructions();
+    instructions.iter().rev().skip(1).take(2).any(|i| i.opcode() == Opcode::LLVMCall && i.is_must_tail())
+}
