@@ -1,1 +1,5 @@
 //! Helpers of the end-to-end tests.
+
+#![forbid(unsafe_code)]
+
+pub mod truth;
