@@ -95,7 +95,7 @@ pub struct EngineOptions {
 
 impl Default for EngineOptions {
     fn default() -> Self {
-        EngineOptions { isa: None, min_positions: 1 << 16, growth: 4, per_cell: 1, wide: false, narrow_limit: 1 << 31 }
+        EngineOptions { isa: None, min_positions: (1 << 16) - 256, growth: 4, per_cell: 1, wide: false, narrow_limit: 1 << 31 }
     }
 }
 

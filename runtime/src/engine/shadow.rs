@@ -14,7 +14,7 @@ const PAGE: u64 = 1 << PAGE_BITS;
 const PAGE_CELLS: usize = (PAGE / BYTES) as usize;
 const TABLE: usize = 1 << (REGION_BITS - PAGE_BITS);
 /// Recently used regions, direct mapped.
-const RECENT: usize = 64;
+const RECENT: usize = 32;
 const NO_REGION: u64 = u64::MAX;
 
 /// Consecutive bytes in one state: at the positions `value ..`, or `NEVER`, or `DEAD`.
@@ -37,7 +37,7 @@ pub struct Shadow<C> {
     tables: Vec<u32>,
     /// (region number, start of its table), sorted by region.
     regions: Vec<(u64, usize)>,
-    recent: Box<[(u64, usize); RECENT]>,
+    recent: [(u64, usize); RECENT],
     /// Per-byte values of cells whose bytes do not belong together, and the unused ones among them (all zero).
     pool: Vec<[C; 4]>,
     unused: Vec<u32>,
@@ -49,7 +49,7 @@ impl<C: Cell> Shadow<C> {
             cells: vec![C::default(); PAGE_CELLS],
             tables: vec![0; TABLE],
             regions: Vec::new(),
-            recent: Box::new([(NO_REGION, 0); RECENT]),
+            recent: [(NO_REGION, 0); RECENT],
             pool: Vec::new(),
             unused: Vec::new(),
         }
@@ -75,7 +75,6 @@ impl<C: Cell> Shadow<C> {
         let bytes = self.cells.capacity() * size_of::<C>()
             + self.tables.capacity() * size_of::<u32>()
             + self.regions.capacity() * size_of::<(u64, usize)>()
-            + size_of_val(&*self.recent)
             + self.pool.capacity() * size_of::<[C; 4]>()
             + self.unused.capacity() * size_of::<u32>();
         bytes as u64
@@ -89,13 +88,15 @@ impl<C: Cell> Shadow<C> {
     /// Two neighbouring cells; `cell` must come from `find` and not be the last of its page.
     #[inline(always)]
     pub fn pair(&self, cell: usize) -> (u64, u64) {
-        (self.cells[cell].get(), self.cells[cell + 1].get())
+        let pair = &self.cells[cell..cell + 2];
+        (pair[0].get(), pair[1].get())
     }
 
     #[inline(always)]
     pub fn set_pair(&mut self, cell: usize, position: u64) {
-        self.cells[cell] = C::pack(position);
-        self.cells[cell + 1] = C::pack(position + BYTES);
+        let pair = &mut self.cells[cell..cell + 2];
+        pair[0] = C::pack(position);
+        pair[1] = C::pack(position + BYTES);
     }
 
     #[inline(always)]

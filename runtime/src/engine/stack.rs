@@ -22,7 +22,6 @@ pub enum Short {
 pub struct Stack<C> {
     shadow: Shadow<C>,
     time: Timeline,
-    live: u64,
     peak: u64,
     footprint: u64,
     /// Free positions below everything, for declared inputs.
@@ -37,7 +36,6 @@ impl<C: Cell> Stack<C> {
         Stack {
             shadow: Shadow::new(),
             time: Timeline::new(FIRST + options.min_positions + 192),
-            live: 0,
             peak: 0,
             footprint: 0,
             gap: 0,
@@ -50,7 +48,6 @@ impl<C: Cell> Stack<C> {
         Stack {
             shadow: self.shadow.converted(),
             time: self.time,
-            live: self.live,
             peak: self.peak,
             footprint: self.footprint,
             gap: self.gap,
@@ -59,8 +56,9 @@ impl<C: Cell> Stack<C> {
         }
     }
 
+    #[inline(always)]
     pub fn live(&self) -> u64 {
-        self.live
+        self.time.ones()
     }
 
     pub fn peak(&self) -> u64 {
@@ -118,10 +116,10 @@ impl<C: Cell> Stack<C> {
     /// Moves a block that lies within one leaf to the top; the open leaf must have room.
     #[inline(always)]
     fn renew<const LOAD: bool, S: DepthSink>(&mut self, old: u64, len: u64, sink: &mut S) -> u64 {
+        let above = self.time.lift(old, len);
         if LOAD {
-            sink.warm(self.live - self.time.rank(old + len - 1), len);
+            sink.warm(above, len);
         }
-        self.time.clear_in_leaf(old, len);
         self.time.append_in_leaf(len)
     }
 
@@ -129,12 +127,12 @@ impl<C: Cell> Stack<C> {
     #[inline(always)]
     fn enter<const LOAD: bool, S: DepthSink>(&mut self, len: u64, fresh: u64, sink: &mut S) -> u64 {
         if LOAD {
-            sink.cold(self.live, len);
+            sink.cold(self.live(), len);
         }
-        self.live += len;
-        self.peak = self.peak.max(self.live);
         self.footprint += fresh;
-        self.time.append_in_leaf(len)
+        let position = self.time.append_in_leaf(len);
+        self.peak = self.peak.max(self.live());
+        position
     }
 
     /// Any access. `len` must not reach beyond the last address.
@@ -150,11 +148,11 @@ impl<C: Cell> Stack<C> {
         for run in &runs {
             if run.value >= FIRST {
                 if LOAD {
-                    sink.warm(self.live - self.time.rank(run.value + run.len - 1), run.len);
+                    sink.warm(self.live() - self.time.rank(run.value + run.len - 1), run.len);
                 }
             } else {
                 if LOAD {
-                    sink.cold(self.live + cold, run.len);
+                    sink.cold(self.live() + cold, run.len);
                 }
                 cold += run.len;
                 if run.value == NEVER {
@@ -168,9 +166,8 @@ impl<C: Cell> Stack<C> {
             }
         }
         self.runs = runs;
-        self.live += cold;
-        self.peak = self.peak.max(self.live);
         let position = self.time.append(len);
+        self.peak = self.peak.max(self.live());
         self.shadow.assign(addr, len, position);
         Ok(())
     }
@@ -195,7 +192,6 @@ impl<C: Cell> Stack<C> {
         for run in runs.drain(..) {
             if run.value >= FIRST {
                 self.time.clear(run.value, run.len);
-                self.live -= run.len;
             }
         }
         self.runs = runs;
@@ -244,13 +240,12 @@ impl<C: Cell> Stack<C> {
         }
         if self.gap < new {
             // As much again in reserve, so that many small declarations cost a constant each.
-            self.renumber(new + new.max(self.live), 0)?;
+            self.renumber(new + new.max(self.live()), 0)?;
         }
         self.gap -= new;
         let bottom = FIRST + self.gap;
         self.time.fill(bottom, new);
-        self.live += new;
-        self.peak = self.peak.max(self.live);
+        self.peak = self.peak.max(self.live());
         let (mut at, mut position) = (addr, bottom);
         for run in found {
             if run.value < FIRST {
@@ -276,20 +271,20 @@ impl<C: Cell> Stack<C> {
     #[cold]
     #[inline(always)]
     fn renumber(&mut self, gap: u64, len: u64) -> Result<(), Full> {
-        let used = (FIRST + gap).saturating_add(self.live);
+        let used = (FIRST + gap).saturating_add(self.live());
         let needed = used.saturating_add(len).saturating_add(192);
         // The walk below visits every cell, so there must be work enough between two walks to pay for it.
-        let pays = (self.live + gap).max(self.shadow.cell_count() * self.options.per_cell);
+        let pays = (self.live() + gap).max(self.shadow.cell_count() * self.options.per_cell);
         let wanted = needed.saturating_add((pays * (self.options.growth - 1)).max(self.options.min_positions));
         let most = C::POOLED.min(self.options.narrow_limit_for::<C>());
-        let least = needed.saturating_add(self.live / 2);
+        let least = needed.saturating_add(self.live() / 2);
         if least > most {
             return Err(Full);
         }
         let time = &self.time;
         let start = FIRST + gap - 1;
         self.shadow.renumber(|position| start + time.rank(position));
-        self.time.reset(wanted.min(most), gap, self.live);
+        self.time.reset(wanted.min(most), gap, self.live());
         self.gap = gap;
         Ok(())
     }

@@ -6,12 +6,13 @@
 //! | level | one node | lane `i` holds the ones before child `i`, within the node |
 //! |---|---|---|
 //! | leaf | 64 bits | |
-//! | 1 | 32 leaves, 2^11 positions | u16 |
+//! | 1 | 32 leaves, 2^11 positions; stored next to them, as a block | u16 |
 //! | 2 | 32 nodes, 2^16 positions | u16 (at most 31 * 2048) |
 //! | 3, 4, 5 | 32 nodes each, 2^21, 2^26, 2^31 positions | u32 |
 //! | 6 | everything | one u64 per 2^31 positions |
 //!
-//! A count reads one lane per level. Taking ones away subtracts a constant from the lanes behind. Putting ones at the end
+//! A count reads one lane per level; in the newest level-2 node, whose ones are counted, it need not look further up. Taking
+//! ones away subtracts a constant from the lanes behind. Putting ones at the end
 //! costs nothing until a leaf is full. Nodes are only ever written whole: a narrow store followed by a wide load of
 //! the same line cannot be forwarded from the store buffer, and that stall is what makes the obvious layouts slow.
 
@@ -24,68 +25,86 @@ const LEAF: usize = 64;
 #[repr(align(64))]
 struct Node<T>([T; 32]);
 
-/// What a lane must offer: arithmetic that wraps, as lanes behind the open leaf hold rubbish until they are opened.
-trait Lane: Copy + Default {
-    fn less(self, n: u32) -> Self;
-    fn set(n: u32) -> Self;
+/// A lane of a node. Arithmetic wraps, as lanes behind the open leaf hold rubbish until they are opened.
+trait Lane: Copy + Default + 'static {
+    /// 32 lanes of zeros, then 32 lanes of ones. Lane masks are windows of it: compilers turn a loop over a window into one
+    /// or two vector instructions, which they do not do for a comparison with the lane's number.
+    const WINDOW: &'static [Self; 64];
+    /// `self - (n & mask)`.
+    fn less(self, n: u32, mask: Self) -> Self;
+    /// `n` where the mask is set.
+    fn replaced(self, n: u32, mask: Self) -> Self;
     fn get(self) -> u32;
 }
 
-impl Lane for u16 {
-    #[inline(always)]
-    fn less(self, n: u32) -> Self {
-        self.wrapping_sub(n as u16)
-    }
-    #[inline(always)]
-    fn set(n: u32) -> Self {
-        n as u16
-    }
-    #[inline(always)]
-    fn get(self) -> u32 {
-        u32::from(self)
-    }
+macro_rules! lane {
+    ($type:ty) => {
+        impl Lane for $type {
+            const WINDOW: &'static [Self; 64] = &{
+                let mut window = [0; 64];
+                let mut lane = 32;
+                while lane < 64 {
+                    window[lane] = <$type>::MAX;
+                    lane += 1;
+                }
+                window
+            };
+            #[inline(always)]
+            fn less(self, n: u32, mask: Self) -> Self {
+                self.wrapping_sub(n as $type & mask)
+            }
+            #[inline(always)]
+            fn replaced(self, n: u32, mask: Self) -> Self {
+                self & !mask | n as $type & mask
+            }
+            #[inline(always)]
+            fn get(self) -> u32 {
+                u32::from(self)
+            }
+        }
+    };
 }
 
-impl Lane for u32 {
-    #[inline(always)]
-    fn less(self, n: u32) -> Self {
-        self.wrapping_sub(n)
-    }
-    #[inline(always)]
-    fn set(n: u32) -> Self {
-        n
-    }
-    #[inline(always)]
-    fn get(self) -> u32 {
-        self
-    }
-}
+lane!(u16);
+lane!(u32);
 
 impl<T: Lane> Node<T> {
-    /// Ones before the child: `n` fewer in every lane behind `child`.
+    #[inline(always)]
+    fn lane(&self, child: usize) -> u32 {
+        self.0[child].get()
+    }
+
+    /// `n` ones fewer in `child`: corrects the lanes behind it.
     #[inline(always)]
     fn take(&mut self, child: usize, n: u32) {
-        let mut lanes = self.0;
-        for (lane, value) in lanes.iter_mut().enumerate() {
-            *value = value.less(if lane > child { n } else { 0 });
+        let masks = &T::WINDOW[31 - child..][..32];
+        for (value, &mask) in self.0.iter_mut().zip(masks) {
+            *value = value.less(n, mask);
         }
-        self.0 = lanes;
     }
 
     /// Opens `child`, which has `n` ones before it.
     #[inline(always)]
     fn open(&mut self, child: usize, n: u32) {
-        let mut lanes = self.0;
-        for (lane, value) in lanes.iter_mut().enumerate() {
-            *value = if lane >= child { T::set(n) } else { *value };
+        let masks = &T::WINDOW[32 - child..][..32];
+        for (value, &mask) in self.0.iter_mut().zip(masks) {
+            *value = value.replaced(n, mask);
         }
-        self.0 = lanes;
     }
 }
 
+/// A level-1 node and its leaves: one bounds check and two neighbouring cache lines for both.
+#[derive(Clone, Copy)]
+#[repr(align(64))]
+struct Block {
+    before: Node<u16>,
+    leaves: [u64; 32],
+}
+
+const EMPTY: Block = Block { before: Node([0; 32]), leaves: [0; 32] };
+
 pub struct Timeline {
-    leaves: Vec<u64>,
-    n1: Vec<Node<u16>>,
+    blocks: Vec<Block>,
     n2: Vec<Node<u16>>,
     n3: Vec<Node<u32>>,
     n4: Vec<Node<u32>>,
@@ -98,14 +117,16 @@ pub struct Timeline {
     leaf_end: usize,
     /// Positions to hand out before the next renumbering.
     limit: usize,
+    /// Ones in all, and of these in the open level-2 node.
+    ones: u64,
+    recent: u64,
 }
 
 impl Timeline {
-    /// A timeline with positions up to `limit`, of which `FIRST + gap ..` will be handed out.
+    /// A timeline with positions up to `limit`.
     pub fn new(limit: u64) -> Self {
         let mut new = Timeline {
-            leaves: Vec::new(),
-            n1: Vec::new(),
+            blocks: Vec::new(),
             n2: Vec::new(),
             n3: Vec::new(),
             n4: Vec::new(),
@@ -115,15 +136,24 @@ impl Timeline {
             next: 0,
             leaf_end: 0,
             limit: 0,
+            ones: 0,
+            recent: 0,
         };
         new.reset(limit, 0, 0);
         new
     }
 
+    /// Ones in all.
+    #[inline(always)]
+    pub fn ones(&self) -> u64 {
+        self.ones
+    }
+
     pub fn heap_bytes(&self) -> u64 {
-        let bytes = (self.leaves.capacity() + self.n6.capacity()) * size_of::<u64>()
-            + (self.n1.capacity() + self.n2.capacity()) * size_of::<Node<u16>>()
-            + (self.n3.capacity() + self.n4.capacity() + self.n5.capacity()) * size_of::<Node<u32>>();
+        let bytes = self.blocks.capacity() * size_of::<Block>()
+            + self.n2.capacity() * size_of::<Node<u16>>()
+            + (self.n3.capacity() + self.n4.capacity() + self.n5.capacity()) * size_of::<Node<u32>>()
+            + self.n6.capacity() * size_of::<u64>();
         bytes as u64
     }
 
@@ -145,21 +175,19 @@ impl Timeline {
                 *vec = vec![value; len];
             }
         }
-        at_least(&mut self.leaves, limit / LEAF + 1, 0);
-        at_least(&mut self.n1, (limit >> 11) + 1, Node([0; 32]));
+        at_least(&mut self.blocks, (limit >> 11) + 1, EMPTY);
         at_least(&mut self.n2, (limit >> 16) + 1, Node([0; 32]));
         at_least(&mut self.n3, (limit >> 21) + 1, Node([0; 32]));
         at_least(&mut self.n4, (limit >> 26) + 1, Node([0; 32]));
         at_least(&mut self.n5, (limit >> 31) + 1, Node([0; 32]));
         at_least(&mut self.n6, (limit >> 31) + 1, 0);
-        self.leaves[0] = 0;
-        self.n1[0] = Node([0; 32]);
+        self.blocks[0] = EMPTY;
         self.n2[0] = Node([0; 32]);
         self.n3[0] = Node([0; 32]);
         self.n4[0] = Node([0; 32]);
         self.n5[0] = Node([0; 32]);
         self.n6[0] = 0;
-        self.next = LEAF;
+        (self.ones, self.recent) = (0, 0);
         self.leaf_end = LEAF;
         let start = FIRST as usize + gap as usize;
         while self.leaf_end <= start {
@@ -186,34 +214,61 @@ impl Timeline {
     #[inline(always)]
     pub fn rank(&self, position: u64) -> u64 {
         let p = position as usize;
-        let ones = (self.leaves[p / LEAF] & (u64::MAX >> (63 - p % LEAF))).count_ones();
-        let mut rank = ones + self.n1[p >> 11].0[(p >> 6) % 32].get() + self.n2[p >> 16].0[(p >> 11) % 32].get();
-        if self.height > 2 {
-            rank += self.n3[p >> 21].0[(p >> 16) % 32];
-            if self.height > 3 {
-                rank += self.n4[p >> 26].0[(p >> 21) % 32];
-                if self.height > 4 {
-                    return u64::from(rank) + u64::from(self.n5[p >> 31].0[(p >> 26) % 32]) + self.n6[p >> 31];
-                }
+        let block = &self.blocks[p >> 11];
+        let ones = (block.leaves[leaf_of(p)] & (u64::MAX >> (63 - p % LEAF))).count_ones();
+        let within = ones + block.before.lane(leaf_of(p)) + self.n2[p >> 16].lane((p >> 11) % 32);
+        u64::from(within) + self.before(p)
+    }
+
+    /// Ones before the level-2 node of the position.
+    #[inline(always)]
+    fn before(&self, p: usize) -> u64 {
+        if self.height <= 2 {
+            return 0;
+        }
+        let mut ones = self.n3[p >> 21].lane((p >> 16) % 32);
+        if self.height > 3 {
+            ones += self.n4[p >> 26].lane((p >> 21) % 32);
+            if self.height > 4 {
+                return u64::from(ones) + u64::from(self.n5[p >> 31].lane((p >> 26) % 32)) + self.n6[p >> 31];
             }
         }
-        u64::from(rank)
+        u64::from(ones)
     }
 
     /// Asks the processor to fetch what `rank` will read.
     #[inline(always)]
     pub fn prefetch(&self, position: u64) {
         let p = position as usize;
-        prefetch(&self.leaves[p / LEAF]);
-        prefetch(&self.n1[p >> 11]);
+        let block = &self.blocks[p >> 11];
+        prefetch(&block.before);
+        prefetch(&block.leaves[leaf_of(p)]);
     }
 
-    /// Clears ones that lie in one leaf.
+    /// Clears ones that lie in one leaf, and gives the number of ones above them.
     #[inline(always)]
-    pub fn clear_in_leaf(&mut self, position: u64, len: u64) {
+    pub fn lift(&mut self, position: u64, len: u64) -> u64 {
         let p = position as usize;
-        self.leaves[p / LEAF] &= !(low_ones(len) << (p % LEAF));
-        self.take(p, len as u32);
+        let mask = low_ones(len) << (p % LEAF);
+        let block = &mut self.blocks[p >> 11];
+        let leaf = &mut block.leaves[leaf_of(p)];
+        // All ones of the block counted lie below the last of them, so the rest of the mask may be anything.
+        let below = (*leaf & (mask | (mask - 1))).count_ones();
+        *leaf &= !mask;
+        let node = &mut self.n2[p >> 16];
+        let within = u64::from(below + block.before.lane(leaf_of(p)) + node.lane((p >> 11) % 32));
+        block.before.take(leaf_of(p), len as u32);
+        node.take((p >> 11) % 32, len as u32);
+        let ones = self.ones;
+        self.ones -= len;
+        if self.is_recent(p) {
+            let above = self.recent - within;
+            self.recent -= len;
+            return above;
+        }
+        let above = ones - within - self.before(p);
+        self.take_before(p, len as u32);
+        above
     }
 
     /// Clears ones.
@@ -222,7 +277,7 @@ impl Timeline {
         let (mut p, mut left) = (position, len);
         while left > 0 {
             let part = left.min(LEAF as u64 - p % LEAF as u64);
-            self.clear_in_leaf(p, part);
+            self.lift(p, part);
             p += part;
             left -= part;
         }
@@ -233,27 +288,38 @@ impl Timeline {
         let (mut p, mut left) = (position as usize, len);
         while left > 0 {
             let part = left.min((LEAF - p % LEAF) as u64);
-            self.leaves[p / LEAF] |= low_ones(part) << (p % LEAF);
-            self.take(p, (part as u32).wrapping_neg());
+            let less = (part as u32).wrapping_neg();
+            let block = &mut self.blocks[p >> 11];
+            block.leaves[leaf_of(p)] |= low_ones(part) << (p % LEAF);
+            block.before.take(leaf_of(p), less);
+            self.n2[p >> 16].take((p >> 11) % 32, less);
+            self.ones += part;
+            if self.is_recent(p) {
+                self.recent += part;
+            } else {
+                self.take_before(p, less);
+            }
             p += part as usize;
             left -= part;
         }
     }
 
-    /// `n` (possibly negative) fewer ones in the leaf of `p`: corrects all lanes behind it.
+    /// Whether the position lies in the open level-2 node.
     #[inline(always)]
-    fn take(&mut self, p: usize, n: u32) {
-        self.n1[p >> 11].take((p >> 6) % 32, n);
-        self.n2[p >> 16].take((p >> 11) % 32, n);
-        if self.height > 2 {
-            self.n3[p >> 21].take((p >> 16) % 32, n);
-            if self.height > 3 {
-                self.n4[p >> 26].take((p >> 21) % 32, n);
-                if self.height > 4 {
-                    self.n5[p >> 31].take((p >> 26) % 32, n);
-                    for ones in &mut self.n6[(p >> 31) + 1..] {
-                        *ones = ones.wrapping_sub(n as i32 as u64);
-                    }
+    fn is_recent(&self, p: usize) -> bool {
+        p >> 16 == (self.leaf_end - 1) >> 16
+    }
+
+    /// `n` (possibly negative) fewer ones in the level-2 node of `p`: corrects the lanes behind it.
+    #[inline(always)]
+    fn take_before(&mut self, p: usize, n: u32) {
+        self.n3[p >> 21].take((p >> 16) % 32, n);
+        if self.height > 3 {
+            self.n4[p >> 26].take((p >> 21) % 32, n);
+            if self.height > 4 {
+                self.n5[p >> 31].take((p >> 26) % 32, n);
+                for ones in &mut self.n6[(p >> 31) + 1..] {
+                    *ones = ones.wrapping_sub(n as i32 as u64);
                 }
             }
         }
@@ -288,11 +354,14 @@ impl Timeline {
         first
     }
 
+    /// As `append` where the open leaf has room.
     #[inline(always)]
     pub fn append_in_leaf(&mut self, len: u64) -> u64 {
         let first = self.next;
-        self.leaves[first / LEAF] |= low_ones(len) << (first % LEAF);
+        self.blocks[first >> 11].leaves[leaf_of(first)] |= low_ones(len) << (first % LEAF);
         self.next += len as usize;
+        self.ones += len;
+        self.recent += len;
         first as u64
     }
 
@@ -301,31 +370,31 @@ impl Timeline {
     pub fn open_leaf(&mut self) {
         let new = self.leaf_end / LEAF;
         let old = new - 1;
-        let mut ones = self.leaves[old].count_ones();
-        self.leaves[new] = 0;
+        let block = &mut self.blocks[old >> 5];
+        let ones = block.leaves[old % 32].count_ones() + block.before.lane(old % 32);
         self.next = self.leaf_end;
         self.leaf_end += LEAF;
-        ones += self.n1[old >> 5].0[old % 32].get();
-        if !new.is_multiple_of(32) {
-            self.n1[new >> 5].open(new % 32, ones);
+        if new.is_multiple_of(32) {
+            self.open_block(new >> 5, ones);
         } else {
-            self.open_node(new, ones);
+            block.leaves[new % 32] = 0;
+            block.before.open(new % 32, ones);
         }
     }
 
-    /// `open_leaf` where a level-1 node (at least) is full as well; `ones` is what that node holds.
+    /// `open_leaf` where the block is full as well; `ones` is what it holds.
     #[cold]
-    fn open_node(&mut self, leaf: usize, mut ones: u32) {
-        self.n1[leaf >> 5] = Node([0; 32]);
-        let new = leaf >> 5;
-        ones += self.n2[(new - 1) >> 5].0[(new - 1) % 32].get();
+    fn open_block(&mut self, new: usize, mut ones: u32) {
+        self.blocks[new] = EMPTY;
+        ones += self.n2[(new - 1) >> 5].lane((new - 1) % 32);
         if !new.is_multiple_of(32) {
             return self.n2[new >> 5].open(new % 32, ones);
         }
         self.n2[new >> 5] = Node([0; 32]);
+        self.recent = 0;
         let mut new = new >> 5;
         for level in [&mut self.n3, &mut self.n4, &mut self.n5] {
-            ones += level[(new - 1) >> 5].0[(new - 1) % 32];
+            ones += level[(new - 1) >> 5].lane((new - 1) % 32);
             if !new.is_multiple_of(32) {
                 return level[new >> 5].open(new % 32, ones);
             }
@@ -334,6 +403,12 @@ impl Timeline {
         }
         self.n6[new] = self.n6[new - 1] + u64::from(ones);
     }
+}
+
+/// Number of the leaf in its block.
+#[inline(always)]
+fn leaf_of(p: usize) -> usize {
+    (p >> 6) % 32
 }
 
 /// `len` ones from bit 0 on, `1 <= len <= 64`.
