@@ -1,1 +1,4 @@
 //! What the person sees: commands, the profile file and reports.
+
+pub mod profile;
+pub mod report;

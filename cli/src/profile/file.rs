@@ -1,0 +1,457 @@
+//! The profile file `dmdprof.data`: one self-contained, versioned, checksummed file. Layout: `docs/profile-format.md`.
+//!
+//! Takes a [`Profile`], gives bytes, and back. The bytes depend on the profile and on nothing else (no time, host or
+//! process number). Refuses, with what it expected, what it found and what to do: foreign, cut, damaged, older and newer
+//! files, and files whose content contradicts itself. Never panics on any input.
+//!
+//! Writing never loses the previous profile: the new file is complete on disk before the old one is renamed to `*.old`.
+
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+use super::model::Profile;
+use super::validate::{Invalid, validate};
+
+/// Where `run` writes and every other command reads unless told otherwise.
+pub const DEFAULT_FILE: &str = "dmdprof.data";
+
+/// First bytes of a profile file. The first is not ASCII and the line ends would not survive a text-mode copy.
+pub const MAGIC: [u8; 8] = *b"\x89DMDP\r\n\n";
+
+/// Bumped whenever the meaning of the bytes after the version changes, [`Profile`]'s fields included.
+pub const FORMAT_VERSION: u32 = 1;
+
+/// Magic, version, checksum, payload length, decoded length.
+pub const HEADER_LEN: usize = 32;
+const CHECKED_FROM: usize = 16;
+const COMPRESSION_LEVEL: i32 = 6;
+
+/// Why a profile cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    #[error("cannot open profile {}: {source}\n  {advice}", path.display())]
+    Open { path: PathBuf, source: io::Error, advice: String },
+    #[error(
+        "{} is not a dmdprof profile\n  expected: a file written by `dmdprof run`\n  found: {found}\n  \
+         make one with `dmdprof run <program>`, or name another file",
+        path.display()
+    )]
+    NotAProfile { path: PathBuf, found: String },
+    #[error(
+        "{} is cut short\n  expected: {expected} bytes\n  found: {found} bytes\n  copy the file again, or make a new \
+         profile with `dmdprof run` (the previous one may be in {})",
+        path.display(), old_path(path).display()
+    )]
+    Truncated { path: PathBuf, expected: u64, found: u64 },
+    #[error(
+        "{} has something after its end\n  expected: {expected} bytes\n  found: {found} bytes\n  copy the file again, \
+         or make a new profile with `dmdprof run`",
+        path.display()
+    )]
+    Overlong { path: PathBuf, expected: u64, found: u64 },
+    #[error(
+        "{} is damaged\n  expected: checksum {expected:08x}\n  found: {found:08x}\n  copy the file again, or make a new \
+         profile with `dmdprof run` (the previous one may be in {})",
+        path.display(), old_path(path).display()
+    )]
+    Checksum { path: PathBuf, expected: u32, found: u32 },
+    #[error(
+        "{} was written by a newer dmdprof\n  expected: format {expected}\n  found: format {found}\n  update this \
+         dmdprof ({}), or make the profile again with it",
+        path.display(), env!("CARGO_PKG_VERSION")
+    )]
+    Newer { path: PathBuf, expected: u32, found: u32 },
+    #[error(
+        "{} was written by an older dmdprof\n  expected: format {expected}\n  found: format {found}\n  make the profile \
+         again with this dmdprof ({}), or read it with the one that wrote it",
+        path.display(), env!("CARGO_PKG_VERSION")
+    )]
+    Older { path: PathBuf, expected: u32, found: u32 },
+    #[error(
+        "{} contradicts itself\n  expected: a profile whose numbers agree with each other\n  found: {found}\n  this is a \
+         bug in the dmdprof that wrote it; please report it, and make a new profile with `dmdprof run`",
+        path.display()
+    )]
+    Inconsistent { path: PathBuf, found: String },
+}
+
+/// Why a profile cannot be written. The previous profile, if there was one, is still in its place.
+#[derive(Debug, thiserror::Error)]
+pub enum WriteError {
+    #[error("cannot {step} {}: {source}\n  {}; the previous profile, if any, is unchanged", path.display(), write_advice(source))]
+    Io { step: &'static str, path: PathBuf, source: io::Error },
+    #[error("cannot write a profile to {}: it is a directory\n  name a file instead, as in {}", path.display(), path.join(DEFAULT_FILE).display())]
+    Directory { path: PathBuf },
+    #[error("the profile contradicts itself and was not written: {0}\n  this is a bug in dmdprof; please report it")]
+    Invalid(#[from] Invalid),
+}
+
+fn write_advice(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            "free some space there, or choose another place with --output"
+        }
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+            "make the directory writable, or choose another place with --output"
+        }
+        io::ErrorKind::NotFound => "create the directory first, or choose another place with --output",
+        _ => "choose another place with --output",
+    }
+}
+
+/// The name that the previous profile gets when a new one takes its place: `<name>.old`.
+#[must_use]
+pub fn old_path(path: &Path) -> PathBuf {
+    let mut name = path.file_name().map_or_else(OsString::new, OsString::from);
+    name.push(".old");
+    path.with_file_name(name)
+}
+
+/// The file's bytes. Equal profiles give equal bytes.
+#[must_use]
+pub fn to_bytes(profile: &Profile) -> Vec<u8> {
+    let decoded = postcard::to_stdvec(profile).expect("a Profile holds nothing that postcard cannot write");
+    wrap(&decoded)
+}
+
+fn wrap(decoded: &[u8]) -> Vec<u8> {
+    let payload = zstd::bulk::compress(decoded, COMPRESSION_LEVEL).expect("compression to memory");
+    let mut bytes = Vec::with_capacity(HEADER_LEN + payload.len());
+    bytes.extend_from_slice(&MAGIC);
+    bytes.extend_from_slice(&FORMAT_VERSION.to_le_bytes());
+    bytes.extend_from_slice(&[0; 4]);
+    bytes.extend_from_slice(&(payload.len() as u64).to_le_bytes());
+    bytes.extend_from_slice(&(decoded.len() as u64).to_le_bytes());
+    bytes.extend_from_slice(&payload);
+    let sum = crc32fast::hash(&bytes[CHECKED_FROM..]);
+    bytes[12..16].copy_from_slice(&sum.to_le_bytes());
+    bytes
+}
+
+/// Reads a profile from a file's bytes; `path` is for messages only.
+pub fn from_bytes(path: &Path, bytes: &[u8]) -> Result<Profile, ReadError> {
+    let path = || path.to_path_buf();
+    let found = bytes.len() as u64;
+    if bytes.len() < MAGIC.len() && !bytes.is_empty() && MAGIC.starts_with(bytes) {
+        return Err(ReadError::Truncated { path: path(), expected: HEADER_LEN as u64, found });
+    }
+    if !bytes.starts_with(&MAGIC) {
+        return Err(ReadError::NotAProfile { path: path(), found: describe(bytes) });
+    }
+    let short = || ReadError::Truncated { path: path(), expected: HEADER_LEN as u64, found };
+    let version = u32_at(bytes, 8).ok_or_else(short)?;
+    if version > FORMAT_VERSION {
+        return Err(ReadError::Newer { path: path(), expected: FORMAT_VERSION, found: version });
+    }
+    if version < FORMAT_VERSION {
+        return Err(ReadError::Older { path: path(), expected: FORMAT_VERSION, found: version });
+    }
+    let sum = u32_at(bytes, 12).ok_or_else(short)?;
+    let payload_len = u64_at(bytes, 16).ok_or_else(short)?;
+    let decoded_len = u64_at(bytes, 24).ok_or_else(short)?;
+    let expected = payload_len.saturating_add(HEADER_LEN as u64);
+    if found < expected {
+        return Err(ReadError::Truncated { path: path(), expected, found });
+    }
+    if found > expected {
+        return Err(ReadError::Overlong { path: path(), expected, found });
+    }
+    let actual = crc32fast::hash(&bytes[CHECKED_FROM..]);
+    if actual != sum {
+        return Err(ReadError::Checksum { path: path(), expected: sum, found: actual });
+    }
+    let inconsistent = |found: String| ReadError::Inconsistent { path: path(), found };
+    let decoded = decompress(&bytes[HEADER_LEN..], decoded_len).map_err(inconsistent)?;
+    let (profile, rest) = postcard::take_from_bytes::<Profile>(&decoded)
+        .map_err(|e| inconsistent(format!("content that does not decode ({e})")))?;
+    if !rest.is_empty() {
+        return Err(inconsistent(format!("{} bytes after the content", rest.len())));
+    }
+    validate(&profile).map_err(|e| inconsistent(e.to_string()))?;
+    Ok(profile)
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
+    bytes.get(at..at + 4)?.try_into().ok().map(u32::from_le_bytes)
+}
+
+fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
+    bytes.get(at..at + 8)?.try_into().ok().map(u64::from_le_bytes)
+}
+
+fn decompress(payload: &[u8], expected: u64) -> Result<Vec<u8>, String> {
+    let mut decoded = Vec::new();
+    let decoder = zstd::Decoder::with_buffer(payload).map_err(|e| e.to_string())?;
+    decoder
+        .take(expected.saturating_add(1))
+        .read_to_end(&mut decoded)
+        .map_err(|e| format!("content that does not decompress ({e})"))?;
+    if decoded.len() as u64 != expected {
+        return Err(format!("content of another length than the {expected} bytes announced"));
+    }
+    Ok(decoded)
+}
+
+fn describe(bytes: &[u8]) -> String {
+    const KNOWN: &[(&[u8], &str)] = &[
+        (b"PERFILE2", "a data file of Linux perf"),
+        (b"\x7fELF", "a program or object file (ELF)"),
+        (b"# callgrind format", "a callgrind profile"),
+        (b"\x28\xb5\x2f\xfd", "a zstd archive; unpack it first"),
+        (b"\x1f\x8b", "a gzip archive; unpack it first"),
+        (b"{", "what looks like JSON (perhaps a report made with --format json)"),
+        (b"\x89DMDP\n", "a dmdprof profile whose line ends were changed; copy it in binary mode"),
+    ];
+    if bytes.is_empty() {
+        return "an empty file".into();
+    }
+    if let Some((_, what)) = KNOWN.iter().find(|(magic, _)| bytes.starts_with(magic)) {
+        return (*what).into();
+    }
+    let start: String = bytes.iter().take(8).flat_map(|b| std::ascii::escape_default(*b)).map(char::from).collect();
+    format!("a file that starts with \"{start}\"")
+}
+
+/// Reads and checks a profile.
+pub fn read(path: &Path) -> Result<Profile, ReadError> {
+    let bytes = fs::read(path).map_err(|source| {
+        let old = old_path(path);
+        let advice = if source.kind() != io::ErrorKind::NotFound {
+            "name a readable profile file".into()
+        } else if old.exists() {
+            format!("the previous profile is in {}; make a new one with `dmdprof run <program>`", old.display())
+        } else {
+            "make one with `dmdprof run <program>`, or name the file".to_string()
+        };
+        ReadError::Open { path: path.into(), source, advice }
+    })?;
+    from_bytes(path, &bytes)
+}
+
+/// Writes a profile so that at every moment a whole profile is on disk, whatever happens: temporary file in the same
+/// directory, flushed to the device; previous profile renamed to [`old_path`]; temporary file renamed to `path`.
+///
+/// A symbolic link is followed; a device or pipe is written to in place.
+pub fn write(path: &Path, profile: &Profile) -> Result<(), WriteError> {
+    validate(profile)?;
+    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+    let io_error = |step: &'static str, at: &Path| {
+        let path = at.to_path_buf();
+        move |source: io::Error| WriteError::Io { step, path, source }
+    };
+    let previous = fs::metadata(&target).ok();
+    if previous.as_ref().is_some_and(fs::Metadata::is_dir) {
+        return Err(WriteError::Directory { path: path.into() });
+    }
+    let bytes = to_bytes(profile);
+    if previous.as_ref().is_some_and(|m| !m.is_file()) {
+        return fs::write(&target, bytes).map_err(io_error("write the profile to", path));
+    }
+
+    let directory = match target.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    let mut temporary = new_file_in(directory).map_err(io_error("create a file in", directory))?;
+    temporary.write_all(&bytes).map_err(io_error("write a file in", directory))?;
+    temporary.as_file().sync_all().map_err(io_error("write a file in", directory))?;
+
+    let old = old_path(&target);
+    if previous.is_some() {
+        fs::rename(&target, &old).map_err(io_error("rename the previous profile to", &old))?;
+    }
+    if let Err(failure) = temporary.persist(&target) {
+        if previous.is_some() {
+            // The error to report is the first one; if this fails too, the previous profile is still at `old`.
+            let _ = fs::rename(&old, &target);
+        }
+        return Err(io_error("rename the new profile to", &target)(failure.error));
+    }
+    // The data is safe by now; a directory that cannot be flushed (some network file systems) is no failure.
+    let _ = File::open(directory).and_then(|d| d.sync_all());
+    Ok(())
+}
+
+fn new_file_in(directory: &Path) -> io::Result<tempfile::NamedTempFile> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".dmdprof-").suffix(".tmp");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        // The user's umask applies, as for any other output file.
+        builder.permissions(fs::Permissions::from_mode(0o666));
+    }
+    builder.tempfile_in(directory)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::profile::sample;
+    use crate::report::{self, ReportOptions};
+
+    fn decode(bytes: &[u8]) -> Result<Profile, ReadError> {
+        from_bytes(Path::new("p.data"), bytes)
+    }
+
+    #[test]
+    fn every_truncation_is_an_error_that_says_so() {
+        let bytes = to_bytes(&sample::small());
+        for n in 1..bytes.len() {
+            let error = decode(&bytes[..n]).unwrap_err();
+            assert!(matches!(error, ReadError::Truncated { .. }), "{n} bytes: {error}");
+        }
+        assert!(matches!(decode(&[]), Err(ReadError::NotAProfile { .. })));
+    }
+
+    #[test]
+    fn every_flipped_bit_is_an_error() {
+        let bytes = to_bytes(&sample::small());
+        for at in 0..bytes.len() {
+            for bit in 0..8 {
+                let mut damaged = bytes.clone();
+                damaged[at] ^= 1 << bit;
+                assert!(decode(&damaged).is_err(), "byte {at} bit {bit}");
+            }
+        }
+    }
+
+    #[test]
+    fn something_after_the_end_is_an_error() {
+        let mut bytes = to_bytes(&sample::small());
+        bytes.push(0);
+        assert!(matches!(decode(&bytes), Err(ReadError::Overlong { .. })));
+    }
+
+    #[test]
+    fn versions_are_told_apart() {
+        let mut bytes = to_bytes(&sample::small());
+        bytes[8..12].copy_from_slice(&(FORMAT_VERSION + 1).to_le_bytes());
+        assert!(matches!(decode(&bytes), Err(ReadError::Newer { .. })));
+        bytes[8..12].copy_from_slice(&(FORMAT_VERSION - 1).to_le_bytes());
+        assert!(matches!(decode(&bytes), Err(ReadError::Older { .. })));
+    }
+
+    #[test]
+    fn the_bytes_are_pinned() {
+        // Changes whenever the layout, the model or the compressor changes: the first two need a new FORMAT_VERSION.
+        let decoded = postcard::to_stdvec(&sample::small()).unwrap();
+        assert_eq!(crc32fast::hash(&decoded), PINNED, "new layout? then bump FORMAT_VERSION and pin it again");
+    }
+    const PINNED: u32 = 2_163_696_744;
+
+    #[test]
+    fn messages_say_expected_found_and_what_to_do() {
+        let path = || PathBuf::from("p.data");
+        let (expected, found) = (720, 40);
+        let all = [
+            ReadError::Truncated { path: path(), expected, found },
+            ReadError::Overlong { path: path(), expected, found: 721 },
+            ReadError::Checksum { path: path(), expected: 0xf7dc_21a9, found: 0xdb11 },
+            ReadError::Newer { path: path(), expected: 1, found: 9 },
+            ReadError::Older { path: path(), expected: 1, found: 0 },
+            from_bytes(&path(), b"{\"a\": 1}").unwrap_err(),
+            from_bytes(&path(), b"hello\0").unwrap_err(),
+            from_bytes(&path(), &wrap(b"hello")).unwrap_err(),
+        ]
+        .map(|error| error.to_string());
+        for message in &all {
+            assert!(message.contains("expected: ") && message.contains("found: "), "{message}");
+            assert!(message.contains("`dmdprof run") || message.contains("the profile again"), "{message}");
+        }
+        insta::assert_snapshot!(all.join("\n"));
+    }
+
+    #[test]
+    fn writing_keeps_the_previous_profile() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("x.data");
+        let (first, mut second) = (sample::small(), sample::small());
+        second.meta.command.push("again".into());
+        write(&path, &first).unwrap();
+        write(&path, &second).unwrap();
+        assert_eq!(read(&path).unwrap(), second);
+        assert_eq!(read(&old_path(&path)).unwrap(), first);
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 2, "a temporary file was left behind");
+    }
+
+    #[test]
+    fn a_failed_write_changes_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("x.data");
+        write(&path, &sample::small()).unwrap();
+        // The previous profile cannot move: its new name is a directory that is not empty.
+        fs::create_dir_all(old_path(&path).join("full")).unwrap();
+        let error = write(&path, &sample::small()).unwrap_err();
+        assert!(error.to_string().contains("rename the previous profile"), "{error}");
+        assert_eq!(read(&path).unwrap(), sample::small());
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 2, "a temporary file was left behind");
+
+        let error = write(&dir.path().join("no/such/x.data"), &sample::small()).unwrap_err();
+        assert!(error.to_string().contains("create the directory first"), "{error}");
+        assert!(matches!(write(dir.path(), &sample::small()), Err(WriteError::Directory { .. })));
+    }
+
+    #[test]
+    fn a_full_disk_is_named_and_devices_are_not_renamed() {
+        if Path::new("/dev/full").exists() {
+            let error = write(Path::new("/dev/full"), &sample::small()).unwrap_err();
+            assert!(error.to_string().contains("free some space"), "{error}");
+            write(Path::new("/dev/null"), &sample::small()).unwrap();
+            assert!(!Path::new("/dev/null.old").exists());
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_symbolic_link_stays_one() {
+        let dir = tempfile::tempdir().unwrap();
+        let (real, link) = (dir.path().join("real.data"), dir.path().join("link.data"));
+        write(&real, &sample::small()).unwrap();
+        std::os::unix::fs::symlink(&real, &link).unwrap();
+        write(&link, &sample::small()).unwrap();
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert!(old_path(&real).exists());
+    }
+
+    #[test]
+    fn a_missing_file_says_how_to_make_one() {
+        let error = read(Path::new("/nonexistent/dmdprof.data")).unwrap_err().to_string();
+        assert!(error.contains("dmdprof run"), "{error}");
+    }
+
+    proptest! {
+        #[test]
+        fn round_trip(profile in sample::any_profile()) {
+            let bytes = to_bytes(&profile);
+            prop_assert_eq!(&bytes, &to_bytes(&profile.clone()));
+            prop_assert_eq!(decode(&bytes).unwrap(), profile);
+        }
+
+        /// Damage that the checksum cannot see: whatever is accepted can be shown.
+        #[test]
+        fn damage_under_a_correct_checksum_never_panics(
+            profile in sample::any_profile(), at in any::<prop::sample::Index>(), value: u8, cut: bool
+        ) {
+            let mut decoded = postcard::to_stdvec(&profile).unwrap();
+            let at = at.index(decoded.len());
+            if cut { decoded.truncate(at) } else { decoded[at] = value }
+            if let Ok(profile) = decode(&wrap(&decoded)) {
+                for options in [ReportOptions::default(), ReportOptions { inclusive: true, hist: true, ..ReportOptions::default() }] {
+                    report::render(&profile, &options, &mut io::sink()).unwrap();
+                }
+            }
+        }
+
+        #[test]
+        fn arbitrary_bytes_never_panic(bytes: Vec<u8>) {
+            prop_assert!(decode(&bytes).is_err());
+            prop_assert!(decode(&[&MAGIC[..], &bytes].concat()).is_err());
+            prop_assert!(decode(&wrap(&bytes)).is_err());
+        }
+    }
+}

@@ -1,0 +1,291 @@
+//! Profiles for tests: [`Builder`] keeps the sums right, [`small`] is a hand-made run, [`any_profile`] makes random ones.
+
+use std::collections::BTreeMap;
+
+use dmdprof_runtime::histogram::bucket_of;
+use proptest::prelude::*;
+
+use super::model::*;
+
+/// Adds parts to a profile and keeps totals, order and histograms consistent.
+pub struct Builder {
+    profile: Profile,
+    cold: BTreeMap<u16, u64>,
+}
+
+/// Cost of reading one byte at `depth`: ceil(sqrt(depth)).
+fn price(depth: u64) -> u128 {
+    u128::from((depth - 1).isqrt() + 1)
+}
+
+fn buckets(reads: &[(u64, u64)]) -> Histogram {
+    let mut map = BTreeMap::new();
+    for (depth, bytes) in reads.iter().filter(|(_, bytes)| *bytes > 0) {
+        *map.entry(bucket_of(*depth)).or_insert(0) += bytes;
+    }
+    Histogram(map.into_iter().collect())
+}
+
+impl Builder {
+    pub fn new(command: &[&str]) -> Self {
+        let meta = Meta {
+            tool_version: "0.1.0".into(),
+            model: "memory".into(),
+            model_version: 1,
+            liveness: Liveness::Hints,
+            thread_mode: ThreadMode::Private,
+            unit: Unit::Byte,
+            command: command.iter().map(ToString::to_string).collect(),
+            roi: None,
+            outcome: Outcome::Exited(0),
+        };
+        let profile = Profile {
+            meta,
+            coverage: Coverage { processes: 1, threads: 1, ..Coverage::default() },
+            totals: Totals::default(),
+            threads: Vec::new(),
+            strings: Vec::new(),
+            functions: Vec::new(),
+            positions: Vec::new(),
+            sites: Vec::new(),
+            blocks: Vec::new(),
+            contexts: vec![Context { parent: None, function: None, calls: 0 }],
+            cells: Vec::new(),
+            block_counts: Vec::new(),
+            cold_histogram: Histogram::default(),
+            sources: Vec::new(),
+        };
+        Builder { profile, cold: BTreeMap::new() }
+    }
+
+    pub const ROOT: ContextId = ContextId(0);
+
+    pub fn string(&mut self, s: &str) -> StringId {
+        let strings = &mut self.profile.strings;
+        let at = strings.iter().position(|x| x == s).unwrap_or_else(|| {
+            strings.push(s.into());
+            strings.len() - 1
+        });
+        StringId(at as u32)
+    }
+
+    pub fn function(&mut self, symbol: &str, file: Option<&str>, line: u32) -> FunctionId {
+        let symbol = self.string(symbol);
+        let file = file.map(|f| self.string(f));
+        self.profile.functions.push(Function { symbol, file, line });
+        FunctionId(self.profile.functions.len() as u32 - 1)
+    }
+
+    /// A line of `function`'s own file.
+    pub fn position(&mut self, function: FunctionId, line: u32, inlined_at: Option<PositionId>) -> PositionId {
+        let file = self.profile.functions[function.index()].file;
+        self.profile.positions.push(Position { function, file, line, column: 5, inlined_at });
+        PositionId(self.profile.positions.len() as u32 - 1)
+    }
+
+    pub fn site(&mut self, function: FunctionId, position: Option<PositionId>, kind: AccessKind, size: u32) -> SiteId {
+        self.profile.sites.push(Site { function, position, kind, size });
+        SiteId(self.profile.sites.len() as u32 - 1)
+    }
+
+    pub fn block(&mut self, function: FunctionId, ops: &[(Option<PositionId>, [u32; 7])]) -> BlockId {
+        self.profile.blocks.push(Block { function, ops: ops.to_vec() });
+        BlockId(self.profile.blocks.len() as u32 - 1)
+    }
+
+    pub fn context(&mut self, parent: ContextId, function: FunctionId, calls: u64) -> ContextId {
+        self.profile.contexts.push(Context { parent: Some(parent), function: Some(function), calls });
+        ContextId(self.profile.contexts.len() as u32 - 1)
+    }
+
+    /// `reads` and `cold`: (depth, bytes); the cold ones are in `reads` too.
+    pub fn cell(
+        &mut self,
+        context: ContextId,
+        site: SiteId,
+        reads: &[(u64, u64)],
+        cold: &[(u64, u64)],
+        written: u64,
+    ) -> &mut Self {
+        let read: u64 = reads.iter().map(|r| r.1).sum();
+        let cold_bytes: u64 = cold.iter().map(|r| r.1).sum();
+        for (bucket, bytes) in buckets(cold).0 {
+            *self.cold.entry(bucket).or_insert(0) += bytes;
+        }
+        let cost = reads.iter().map(|(depth, bytes)| price(*depth) * u128::from(*bytes)).sum::<u128>();
+        let executions = (read + written) / 8;
+        let totals = &mut self.profile.totals;
+        totals.accesses += executions;
+        totals.read += read;
+        totals.written += written;
+        totals.cold += cold_bytes;
+        totals.cost += cost;
+        let histogram = buckets(reads);
+        self.profile.cells.push(Cell { context, site, executions, read, written, cold: cold_bytes, cost, histogram });
+        self
+    }
+
+    pub fn block_count(&mut self, context: ContextId, block: BlockId, executions: u64) -> &mut Self {
+        self.profile.block_counts.push(BlockCount { context, block, executions });
+        self
+    }
+
+    pub fn finish(mut self, change: impl FnOnce(&mut Profile)) -> Profile {
+        self.profile.cells.sort_by_key(|c| (c.context, c.site));
+        self.profile.block_counts.sort_by_key(|c| (c.context, c.block));
+        self.profile.cold_histogram = Histogram(self.cold.into_iter().collect());
+        change(&mut self.profile);
+        self.profile.threads = vec![self.profile.totals.clone()];
+        self.profile
+    }
+}
+
+/// A C++ program with an inlined accessor, recursion, a Rust helper, a static function and code without lines.
+pub fn small() -> Profile {
+    let mut b = Builder::new(&["./solve", "--size", "200"]);
+    let main = b.function("main", Some("src/solve.cpp"), 80);
+    let multiply = b.function("_ZN6linalg8multiplyERKNS_6MatrixES2_RS0_", Some("src/linalg.cpp"), 12);
+    let at = b.function("_ZNK6linalg6Matrix2atEmm", Some("include/matrix.hpp"), 20);
+    let sort = b.function("_ZN4util9quicksortIdEEvPT_S2_", Some("src/util.cpp"), 5);
+    let rust = b.function("_ZN5stats4mean17h0123456789abcdefE", Some("stats/src/lib.rs"), 3);
+    let start = b.function("blob_init", None, 0);
+
+    let in_main = b.position(main, 85, None);
+    let in_multiply = b.position(multiply, 17, None);
+    let at_in_multiply = b.position(at, 21, Some(in_multiply));
+    let store_in_multiply = b.position(multiply, 18, None);
+    let in_sort = b.position(sort, 9, None);
+    let in_rust = b.position(rust, 4, None);
+    let at_in_main = b.position(at, 21, Some(in_main));
+
+    let s_main = b.site(main, Some(in_main), AccessKind::Store, 8);
+    let s_at = b.site(multiply, Some(at_in_multiply), AccessKind::Load, 8);
+    let s_multiply = b.site(multiply, Some(store_in_multiply), AccessKind::Update, 8);
+    let s_sort = b.site(sort, Some(in_sort), AccessKind::Load, 8);
+    let s_rust = b.site(rust, Some(in_rust), AccessKind::Load, 8);
+    let s_start = b.site(start, None, AccessKind::Copy, 0);
+    let s_at_main = b.site(main, Some(at_in_main), AccessKind::Load, 8);
+
+    let b_multiply =
+        b.block(multiply, &[(Some(in_multiply), [0, 0, 1, 0, 0, 3, 1]), (Some(at_in_multiply), [0, 0, 0, 0, 0, 2, 0])]);
+    let b_rust = b.block(rust, &[(Some(in_rust), [1, 0, 0, 0, 0, 1, 1]), (None, [0, 0, 0, 1, 1, 0, 0])]);
+
+    let c_main = b.context(Builder::ROOT, main, 1);
+    let c_multiply = b.context(c_main, multiply, 3);
+    let c_sort = b.context(c_main, sort, 1);
+    let c_sort2 = b.context(c_sort, sort, 2);
+    let c_sort3 = b.context(c_sort2, sort, 4);
+    let c_rust = b.context(c_main, rust, 1);
+    let c_start = b.context(c_main, start, 1);
+
+    b.cell(c_main, s_main, &[], &[], 640_000)
+        .cell(c_main, s_at_main, &[(12, 8)], &[], 0)
+        .cell(
+            c_multiply,
+            s_at,
+            &[(8, 24_000_000), (3200, 60_000_000), (321_000, 60_000_000), (640_064, 640_000)],
+            &[(640_064, 320_000)],
+            0,
+        )
+        .cell(c_multiply, s_multiply, &[(16, 960_000)], &[], 960_000)
+        .cell(c_sort, s_sort, &[(320_000, 320_000)], &[], 160_000)
+        .cell(c_sort2, s_sort, &[(40_000, 320_000)], &[], 150_000)
+        .cell(c_sort3, s_sort, &[(5_000, 320_000)], &[], 140_000)
+        .cell(c_rust, s_rust, &[(300_000, 320_000)], &[], 0)
+        .cell(c_start, s_start, &[(600_000, 4096)], &[(600_000, 4096)], 4096);
+    b.block_count(c_multiply, b_multiply, 24_000_000).block_count(c_rust, b_rust, 40_000);
+
+    let paths = [b.string("src/solve.cpp"), b.string("src/linalg.cpp")];
+    b.finish(|p| {
+        p.totals.peak_live = 1_300_000;
+        p.totals.footprint = 1_284_096;
+        p.sources =
+            vec![SourceFile { path: paths[0], sha256: Some([0x5a; 32]) }, SourceFile { path: paths[1], sha256: None }];
+        p.coverage = Coverage {
+            modules: vec![ModuleCoverage { name: "solve".into(), functions: 6, accesses: 1042 }],
+            functions_instrumented: 6,
+            functions_skipped: 1,
+            accesses_instrumented: 1042,
+            skipped: vec![("address space".into(), 2), ("inline assembly".into(), 17), ("naked function".into(), 1)],
+            unseen_calls: vec![
+                ("printf".into(), 1_200_345),
+                ("cos".into(), 4000),
+                ("_ZNSt6localeC1Ev".into(), 12),
+                ("clock_gettime".into(), 2),
+                ("getenv".into(), 1),
+                ("isatty".into(), 1),
+                ("setlocale".into(), 1),
+            ],
+            unknown_frees: 3,
+            lost_events: 0,
+            processes: 1,
+            threads: 1,
+        };
+    })
+}
+
+type Cells = Vec<(u8, u8, Vec<(u32, u16)>, u16, bool)>;
+
+/// Small random profiles: nested inlining, recursion, several roots' worth of contexts, merged names.
+pub fn any_profile() -> impl Strategy<Value = Profile> {
+    const NAMES: [&str; 6] =
+        ["main", "_Z1fi", "_ZN3lib3run17h0123456789abcdefE", "_ZN3lib3run17hfedcba9876543210E", "g", ""];
+    let functions = prop::collection::vec((0..NAMES.len(), prop::option::of(0u8..3), 0u32..4), 1..6);
+    let positions = prop::collection::vec((any::<u8>(), 0u32..5, prop::option::of(any::<u8>())), 0..10);
+    let sites = prop::collection::vec((any::<u8>(), prop::option::of(any::<u8>())), 1..8);
+    let contexts = prop::collection::vec((any::<u8>(), any::<u8>(), 0u64..1000), 1..10);
+    let depth_and_bytes = (1u32.., any::<u16>());
+    let cells = prop::collection::vec(
+        (any::<u8>(), any::<u8>(), prop::collection::vec(depth_and_bytes, 0..4), any::<u16>(), any::<bool>()),
+        0..20,
+    );
+    let ops =
+        prop::collection::vec((any::<u8>(), prop::option::of(any::<u8>()), any::<[u32; 7]>(), any::<u64>()), 0..6);
+    let meta = (any::<bool>(), any::<bool>());
+    (functions, positions, sites, contexts, cells, ops, meta).prop_map(
+        |(functions, positions, sites, contexts, cells, ops, (lines, killed)): (_, _, _, _, Cells, _, _)| {
+            let mut b = Builder::new(&["p"]);
+            for (name, file, line) in functions {
+                b.function(NAMES[name], file.map(|f| ["a.c", "b.c", "c.c"][usize::from(f)]), line);
+            }
+            let pick = |id: u8, len: usize| u32::from(id) % len.max(1) as u32;
+            let n_functions = b.profile.functions.len();
+            for (i, (function, line, parent)) in positions.into_iter().enumerate() {
+                let parent = parent.filter(|_| i > 0).map(|p| PositionId(pick(p, i)));
+                b.position(FunctionId(pick(function, n_functions)), line, parent);
+            }
+            let n_positions = b.profile.positions.len();
+            let position = |p: Option<u8>| p.filter(|_| n_positions > 0).map(|p| PositionId(pick(p, n_positions)));
+            for (function, at) in sites {
+                b.site(FunctionId(pick(function, n_functions)), position(at), AccessKind::Load, 8);
+            }
+            for (parent, function, calls) in contexts {
+                let parent = ContextId(pick(parent, b.profile.contexts.len()));
+                b.context(parent, FunctionId(pick(function, n_functions)), calls);
+            }
+            let (n_contexts, n_sites) = (b.profile.contexts.len(), b.profile.sites.len());
+            let unique: BTreeMap<_, _> = cells
+                .into_iter()
+                .map(|(c, s, reads, written, cold)| ((pick(c, n_contexts), pick(s, n_sites)), (reads, written, cold)))
+                .collect();
+            for ((context, site), (reads, written, cold)) in unique {
+                let reads: Vec<_> = reads.into_iter().map(|(d, n)| (u64::from(d), u64::from(n))).collect();
+                let cold = if cold { &reads[..reads.len() / 2] } else { &[] };
+                b.cell(ContextId(context), SiteId(site), &reads, cold, u64::from(written));
+            }
+            for (i, (context, at, ops, executions)) in ops.into_iter().enumerate() {
+                let block = b.block(FunctionId(pick(context, n_functions)), &[(position(at), ops)]);
+                debug_assert_eq!(block.index(), i);
+                b.block_count(ContextId(pick(context, n_contexts)), block, executions);
+            }
+            b.finish(|p| {
+                if lines {
+                    p.meta.unit = Unit::Line(64);
+                }
+                if killed {
+                    p.meta.outcome = Outcome::Signaled(11);
+                }
+            })
+        },
+    )
+}

@@ -1,0 +1,202 @@
+//! What every reader of a [`Profile`] may rely on: indices point at something, trees have no cycles, lists are sorted, and
+//! the parts add up to the totals.
+//!
+//! A profile that passes can be walked and summed without a bounds check, an endless loop or an overflow: every sum of
+//! `u64` counts over distinct cells is at most a `u64` of [`Profile::totals`].
+
+use std::fmt::Display;
+
+use dmdprof_runtime::histogram::BUCKETS;
+
+use super::model::{FunctionId, Histogram, PositionId, Profile, StringId};
+
+/// What contradicts what.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[error("{0}")]
+pub struct Invalid(String);
+
+type Check = Result<(), Invalid>;
+
+fn ensure(condition: bool, message: impl FnOnce() -> String) -> Check {
+    if condition { Ok(()) } else { Err(Invalid(message())) }
+}
+
+fn in_range(index: usize, len: usize, what: impl FnOnce() -> String, table: &str) -> Check {
+    ensure(index < len, || format!("{} is {index}, but there are {len} {table}", what()))
+}
+
+struct Tables<'a>(&'a Profile);
+
+impl Tables<'_> {
+    fn string(&self, id: Option<StringId>, what: impl FnOnce() -> String) -> Check {
+        id.map_or(Ok(()), |id| in_range(id.index(), self.0.strings.len(), what, "strings"))
+    }
+    fn function(&self, id: FunctionId, what: impl FnOnce() -> String) -> Check {
+        in_range(id.index(), self.0.functions.len(), what, "functions")
+    }
+    fn position(&self, id: Option<PositionId>, what: impl FnOnce() -> String) -> Check {
+        id.map_or(Ok(()), |id| in_range(id.index(), self.0.positions.len(), what, "positions"))
+    }
+}
+
+/// Checks everything in the module's description.
+pub fn validate(profile: &Profile) -> Result<(), Invalid> {
+    let tables = Tables(profile);
+    for (i, f) in profile.functions.iter().enumerate() {
+        tables.string(Some(f.symbol), || format!("the name of function {i}"))?;
+        tables.string(f.file, || format!("the file of function {i}"))?;
+    }
+    for (i, p) in profile.positions.iter().enumerate() {
+        tables.function(p.function, || format!("the function of position {i}"))?;
+        tables.string(p.file, || format!("the file of position {i}"))?;
+        tables.position(p.inlined_at, || format!("the caller of position {i}"))?;
+    }
+    inline_chains_end(profile)?;
+    for (i, s) in profile.sites.iter().enumerate() {
+        tables.function(s.function, || format!("the function of site {i}"))?;
+        tables.position(s.position, || format!("the position of site {i}"))?;
+    }
+    for (i, b) in profile.blocks.iter().enumerate() {
+        tables.function(b.function, || format!("the function of block {i}"))?;
+        for (position, _) in &b.ops {
+            tables.position(*position, || format!("a position of block {i}"))?;
+        }
+    }
+    for (i, c) in profile.contexts.iter().enumerate() {
+        if let Some(parent) = c.parent {
+            ensure(parent.index() < i, || format!("context {i} comes before its parent {}", parent.0))?;
+        }
+        if let Some(function) = c.function {
+            tables.function(function, || format!("the function of context {i}"))?;
+        }
+    }
+    for (i, s) in profile.sources.iter().enumerate() {
+        tables.string(Some(s.path), || format!("the path of source file {i}"))?;
+    }
+    cells(profile)?;
+    block_counts(profile)
+}
+
+/// Each position is walked at most twice: chains that were seen to end are not walked again.
+fn inline_chains_end(profile: &Profile) -> Check {
+    #[derive(Clone, Copy, PartialEq)]
+    enum Seen {
+        No,
+        OnThisWalk,
+        Ends,
+    }
+    let mut seen = vec![Seen::No; profile.positions.len()];
+    let mut walk = Vec::new();
+    for start in 0..seen.len() {
+        let mut at = Some(start);
+        while let Some(i) = at {
+            match seen[i] {
+                Seen::Ends => break,
+                Seen::OnThisWalk => return Err(Invalid(format!("position {i} is inlined into itself"))),
+                Seen::No => {
+                    seen[i] = Seen::OnThisWalk;
+                    walk.push(i);
+                    at = profile.positions[i].inlined_at.map(PositionId::index);
+                }
+            }
+        }
+        for i in walk.drain(..) {
+            seen[i] = Seen::Ends;
+        }
+    }
+    Ok(())
+}
+
+/// Bytes in all, if the buckets are sorted, in range and not zero.
+fn histogram_total(histogram: &Histogram, what: impl Fn() -> String) -> Result<u128, Invalid> {
+    for pair in histogram.0.windows(2) {
+        ensure(pair[0].0 < pair[1].0, || format!("{} is not sorted", what()))?;
+    }
+    let mut total = 0u128;
+    for (bucket, bytes) in &histogram.0 {
+        in_range(usize::from(*bucket), BUCKETS, || format!("a bucket of {}", what()), "buckets")?;
+        ensure(*bytes > 0, || format!("{} has an empty bucket", what()))?;
+        total += u128::from(*bytes);
+    }
+    Ok(total)
+}
+
+fn same<T: PartialEq + Display>(what: &str, parts: T, total: T) -> Check {
+    ensure(parts == total, || format!("{what} of all cells add up to {parts}, but the total says {total}"))
+}
+
+fn cells(profile: &Profile) -> Check {
+    let (mut read, mut written, mut cold, mut cost) = (0u128, 0u128, 0u128, 0u128);
+    for (i, cell) in profile.cells.iter().enumerate() {
+        in_range(
+            cell.context.index(),
+            profile.contexts.len(),
+            || format!("the context of cell {i}"),
+            "calling contexts",
+        )?;
+        in_range(cell.site.index(), profile.sites.len(), || format!("the site of cell {i}"), "sites")?;
+        let bytes = histogram_total(&cell.histogram, || format!("the histogram of cell {i}"))?;
+        ensure(bytes == u128::from(cell.read), || {
+            format!("cell {i} read {}, but its histogram holds {bytes}", cell.read)
+        })?;
+        ensure(cell.cold <= cell.read, || format!("cell {i} read {}, of which {} cold", cell.read, cell.cold))?;
+        read += u128::from(cell.read);
+        written += u128::from(cell.written);
+        cold += u128::from(cell.cold);
+        cost = cost.checked_add(cell.cost).ok_or_else(|| Invalid("the costs of all cells overflow".into()))?;
+    }
+    let keys = |i: usize| (profile.cells[i].context, profile.cells[i].site);
+    for i in 1..profile.cells.len() {
+        ensure(keys(i - 1) < keys(i), || format!("cell {i} is out of order"))?;
+    }
+    let totals = &profile.totals;
+    same("bytes read", read, u128::from(totals.read))?;
+    same("bytes written", written, u128::from(totals.written))?;
+    same("first-touch bytes", cold, u128::from(totals.cold))?;
+    same("costs", cost, totals.cost)?;
+    let bytes = histogram_total(&profile.cold_histogram, || "the histogram of first touches".into())?;
+    ensure(bytes == cold, || format!("{cold} bytes were cold, but their histogram holds {bytes}"))
+}
+
+fn block_counts(profile: &Profile) -> Check {
+    for (i, count) in profile.block_counts.iter().enumerate() {
+        let context = || format!("the context of block count {i}");
+        in_range(count.context.index(), profile.contexts.len(), context, "calling contexts")?;
+        in_range(count.block.index(), profile.blocks.len(), || format!("the block of block count {i}"), "blocks")?;
+        if let Some(before) = i.checked_sub(1).map(|j| &profile.block_counts[j]) {
+            let sorted = (before.context, before.block) < (count.context, count.block);
+            ensure(sorted, || format!("block count {i} is out of order"))?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile::model::{ContextId, SiteId};
+    use crate::profile::sample;
+
+    fn refused(change: impl FnOnce(&mut Profile)) -> String {
+        let mut profile = sample::small();
+        validate(&profile).unwrap();
+        change(&mut profile);
+        validate(&profile).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn contradictions_are_named() {
+        let messages = [
+            refused(|p| p.functions[1].symbol = StringId(999)),
+            refused(|p| p.positions[0].inlined_at = Some(PositionId(0))),
+            refused(|p| p.contexts[1].parent = Some(ContextId(1))),
+            refused(|p| p.cells[0].site = SiteId(999)),
+            refused(|p| p.cells.swap(0, 1)),
+            refused(|p| p.cells[1].histogram.0[0].1 += 1),
+            refused(|p| p.cells[1].histogram.0[0].0 = u16::MAX),
+            refused(|p| p.totals.cost += 1),
+            refused(|p| p.cold_histogram.0.clear()),
+        ];
+        insta::assert_snapshot!(messages.join("\n"));
+    }
+}
