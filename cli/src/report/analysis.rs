@@ -1,0 +1,570 @@
+//! From cells to rows: who moved how much.
+//!
+//! Takes a [`Profile`] that [`validate`](crate::profile::validate) accepts, gives one row per source function (or linked
+//! symbol, or source line). Pure: no input or output, no text formatting.
+//!
+//! *Exclusive* numbers of all rows add up to the program's totals exactly, because every cell and every block goes to one
+//! row. *Inclusive* numbers of a row are those of all cells with the row's function somewhere on their path: the calling
+//! context from the thread's start, then the inline chain of the site. A function that is on a path several times counts once.
+//!
+//! Limit: a calling context names linked functions, not the call sites in them. A function that was inlined everywhere
+//! therefore includes what was inlined into it, and not what it calls.
+
+use std::collections::HashMap;
+
+use super::depths::{Depths, QuantileReader, Quantiles};
+use super::names;
+use crate::profile::model::{Cell, FunctionId, PositionId, Profile, StringId};
+
+/// What makes a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Grouping {
+    /// The source function that contains the line, inlined or not.
+    Functions,
+    /// The symbol that the linker saw.
+    Symbols,
+    /// File and line; with `inlined: false` the line of the linked function into which the code was inlined.
+    Lines { inlined: bool },
+}
+
+/// Index of a class in [`Sums::ops`]: `runtime`'s `OpClass`.
+pub const OP_NAMES: [&str; 7] = ["fp_add", "fp_mul", "fp_fma", "fp_div", "fp_special", "int", "compare"];
+const FMA: usize = 2;
+const FP_CLASSES: std::ops::Range<usize> = 0..5;
+const INT: usize = 5;
+
+/// Numbers that add.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Sums {
+    /// Executions of accesses.
+    pub accesses: u128,
+    /// Bytes, or lines with `Unit::Line`.
+    pub read: u64,
+    pub written: u64,
+    /// Read for the first time without having been written.
+    pub cold: u64,
+    pub cost: u128,
+    pub ops: [u128; 7],
+    pub depths: Depths,
+}
+
+impl Sums {
+    fn add_cell(&mut self, cell: &Cell) {
+        self.accesses += u128::from(cell.executions);
+        self.read += cell.read;
+        self.written += cell.written;
+        self.cold += cell.cold;
+        self.cost += cell.cost;
+        self.depths.add(&cell.histogram);
+    }
+
+    fn add_ops(&mut self, executions: u64, ops: &[u32; 7]) {
+        for (sum, n) in self.ops.iter_mut().zip(ops) {
+            *sum += u128::from(executions) * u128::from(*n);
+        }
+    }
+
+    pub fn merge(&mut self, other: &Sums) {
+        self.accesses += other.accesses;
+        self.read += other.read;
+        self.written += other.written;
+        self.cold += other.cold;
+        self.cost += other.cost;
+        for (sum, n) in self.ops.iter_mut().zip(&other.ops) {
+            *sum += n;
+        }
+        self.depths.merge(&other.depths);
+    }
+
+    /// Floating-point operations; a fused multiply-add counts as two.
+    #[must_use]
+    pub fn flops(&self) -> u128 {
+        self.ops[FP_CLASSES].iter().sum::<u128>() + self.ops[FMA]
+    }
+
+    #[must_use]
+    pub fn int_ops(&self) -> u128 {
+        self.ops[INT]
+    }
+
+    /// Cost per byte read; `None` without reads.
+    #[must_use]
+    pub fn mean_cost(&self) -> Option<f64> {
+        (self.read > 0).then(|| self.cost as f64 / self.read as f64)
+    }
+
+    /// Flops per byte read: infinite without reads, `None` without both.
+    #[must_use]
+    pub fn intensity(&self) -> Option<f64> {
+        let flops = self.flops();
+        match (flops, self.read) {
+            (0, 0) => None,
+            (_, 0) => Some(f64::INFINITY),
+            (_, read) => Some(flops as f64 / read as f64),
+        }
+    }
+
+    fn is_zero(&self) -> bool {
+        self.accesses == 0 && self.cost == 0 && self.read == 0 && self.written == 0 && self.ops == [0; 7]
+    }
+}
+
+/// How often a row's functions were entered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Calls {
+    /// `None` if nothing was linked under this name (or the row is a line): all of it was inlined.
+    pub linked: Option<u128>,
+    /// Some of it was inlined into other functions.
+    pub inlined: bool,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct Row {
+    /// Demangled, sorted: one for a function, for a line those that have code there.
+    pub names: Vec<String>,
+    /// Linkage names, sorted; several if instances of one generic function share name and place.
+    pub symbols: Vec<String>,
+    pub file: Option<String>,
+    /// 0 if not known.
+    pub line: u32,
+    pub calls: Calls,
+    pub own: Sums,
+    pub quantiles: Quantiles,
+    /// Only with [`Analysis::with_inclusive`].
+    pub inclusive: Option<Sums>,
+}
+
+impl Row {
+    /// The function's name; for a line the first of its functions' names.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.names.first().map_or(names::UNKNOWN, String::as_str)
+    }
+}
+
+/// All rows of one profile, in no particular order that a person would like: see `ReportOptions::sort`.
+#[derive(Clone, Debug)]
+pub struct Analysis<'p> {
+    pub profile: &'p Profile,
+    pub grouping: Grouping,
+    pub rows: Vec<Row>,
+    /// Sum of all rows = the whole program.
+    pub total: Sums,
+    pub quantiles: Quantiles,
+}
+
+impl<'p> Analysis<'p> {
+    /// Exclusive numbers.
+    #[must_use]
+    pub fn new(profile: &'p Profile, grouping: Grouping) -> Self {
+        Analysis::build(profile, grouping, false)
+    }
+
+    /// Exclusive and inclusive numbers. Lines have no inclusive ones: a context does not say which line called.
+    #[must_use]
+    pub fn with_inclusive(profile: &'p Profile, grouping: Grouping) -> Self {
+        Analysis::build(profile, grouping, !matches!(grouping, Grouping::Lines { .. }))
+    }
+
+    fn build(profile: &'p Profile, grouping: Grouping, inclusive: bool) -> Self {
+        let mut rows = Rows::new(profile, grouping);
+        let mut total = Sums::default();
+        for cell in &profile.cells {
+            let site = &profile.sites[cell.site.index()];
+            let row = rows.of_code(site.function, site.position);
+            rows.list[row].own.add_cell(cell);
+            total.add_cell(cell);
+        }
+        for count in &profile.block_counts {
+            let block = &profile.blocks[count.block.index()];
+            for (position, ops) in &block.ops {
+                let row = rows.of_code(block.function, *position);
+                rows.list[row].own.add_ops(count.executions, ops);
+                total.add_ops(count.executions, ops);
+            }
+        }
+        rows.count_calls();
+        if inclusive {
+            rows.add_inclusive();
+        }
+        let mut rows = rows.list;
+        let called = |row: &Row| row.calls.linked.is_some_and(|calls| calls > 0);
+        rows.retain(|row| called(row) || !row.inclusive.as_ref().unwrap_or(&row.own).is_zero());
+        let mut reader = QuantileReader::default();
+        for row in &mut rows {
+            row.quantiles = reader.read(&row.own.depths);
+        }
+        Analysis { profile, grouping, rows, quantiles: reader.read(&total.depths), total }
+    }
+}
+
+type RowIndex = usize;
+
+/// Two instances of one generic function that look the same to a person share a row; so do all columns of a line.
+#[derive(PartialEq, Eq, Hash)]
+struct Key<'p> {
+    /// Empty for a line, unless the line is not known.
+    name: String,
+    file: Option<&'p str>,
+    line: u32,
+}
+
+struct Rows<'p> {
+    profile: &'p Profile,
+    grouping: Grouping,
+    list: Vec<Row>,
+    by_key: HashMap<Key<'p>, RowIndex>,
+    by_function: HashMap<FunctionId, RowIndex>,
+    names: HashMap<FunctionId, String>,
+}
+
+impl<'p> Rows<'p> {
+    fn new(profile: &'p Profile, grouping: Grouping) -> Self {
+        let (list, by_key, by_function, names) = Default::default();
+        Rows { profile, grouping, list, by_key, by_function, names }
+    }
+
+    fn text(&self, id: Option<StringId>) -> Option<&'p str> {
+        id.map(|id| self.profile.strings[id.index()].as_str())
+    }
+
+    fn name(&mut self, function: FunctionId) -> String {
+        let symbol = &self.profile.strings[self.profile.functions[function.index()].symbol.index()];
+        self.names.entry(function).or_insert_with(|| names::demangle(symbol)).clone()
+    }
+
+    /// The one row that gets the exclusive numbers of code in a linked function at a position.
+    fn of_code(&mut self, linked: FunctionId, position: Option<PositionId>) -> RowIndex {
+        let innermost = position.map(|p| &self.profile.positions[p.index()]);
+        match self.grouping {
+            Grouping::Symbols => self.of_function(linked),
+            Grouping::Functions => self.of_function(innermost.map_or(linked, |p| p.function)),
+            Grouping::Lines { inlined: true } => match innermost {
+                Some(p) => self.of_line(p.function, self.text(p.file), p.line),
+                None => self.of_line(linked, self.text(self.profile.functions[linked.index()].file), 0),
+            },
+            Grouping::Lines { inlined: false } => match self.chain(position).last() {
+                Some(outermost) => {
+                    let p = &self.profile.positions[outermost.index()];
+                    self.of_line(linked, self.text(p.file), p.line)
+                }
+                None => self.of_line(linked, self.text(self.profile.functions[linked.index()].file), 0),
+            },
+        }
+    }
+
+    fn chain(&self, position: Option<PositionId>) -> impl Iterator<Item = PositionId> + use<'p> {
+        let positions = &self.profile.positions;
+        std::iter::successors(position, |p| positions[p.index()].inlined_at)
+    }
+
+    fn of_function(&mut self, function: FunctionId) -> RowIndex {
+        if let Some(row) = self.by_function.get(&function) {
+            return *row;
+        }
+        let f = &self.profile.functions[function.index()];
+        let name = self.name(function);
+        let key = Key { name: name.clone(), file: self.text(f.file), line: f.line };
+        let row = self.of_key(key, &name, function);
+        self.by_function.insert(function, row);
+        row
+    }
+
+    fn of_line(&mut self, function: FunctionId, file: Option<&'p str>, line: u32) -> RowIndex {
+        let name = self.name(function);
+        let key = Key { name: if line == 0 { name.clone() } else { String::new() }, file, line };
+        self.of_key(key, &name, function)
+    }
+
+    fn of_key(&mut self, key: Key<'p>, name: &str, function: FunctionId) -> RowIndex {
+        let (file, line) = (key.file.map(str::to_string), key.line);
+        let row = *self.by_key.entry(key).or_insert_with(|| {
+            self.list.push(Row { file, line, ..Row::default() });
+            self.list.len() - 1
+        });
+        let symbol = &self.profile.strings[self.profile.functions[function.index()].symbol.index()];
+        insert_sorted(&mut self.list[row].names, name);
+        insert_sorted(&mut self.list[row].symbols, symbol);
+        row
+    }
+
+    fn count_calls(&mut self) {
+        if matches!(self.grouping, Grouping::Lines { .. }) {
+            return;
+        }
+        let profile = self.profile;
+        let linked = profile.sites.iter().map(|s| (s.function, 0));
+        let linked = linked.chain(profile.blocks.iter().map(|b| (b.function, 0)));
+        let linked = linked.chain(profile.contexts.iter().filter_map(|c| Some((c.function?, c.calls))));
+        for (function, calls) in linked {
+            let row = self.of_function(function);
+            *self.list[row].calls.linked.get_or_insert(0) += u128::from(calls);
+        }
+        if self.grouping == Grouping::Functions {
+            for position in &profile.positions {
+                let row = self.of_function(position.function);
+                self.list[row].calls.inlined |= position.inlined_at.is_some();
+            }
+        }
+    }
+
+    /// Walks the tree of contexts once, with the set of rows on the current path.
+    fn add_inclusive(&mut self) {
+        let profile = self.profile;
+        let mut children = vec![Vec::new(); profile.contexts.len()];
+        let mut roots = Vec::new();
+        for (i, context) in profile.contexts.iter().enumerate() {
+            match context.parent {
+                Some(parent) => children[parent.index()].push(i),
+                None => roots.push(i),
+            }
+        }
+        enum Step {
+            Enter(usize),
+            Leave,
+        }
+        let mut path = Path { times: vec![0; self.list.len()], active: Vec::new(), frames: Vec::new() };
+        let mut steps: Vec<Step> = roots.into_iter().rev().map(Step::Enter).collect();
+        while let Some(step) = steps.pop() {
+            match step {
+                Step::Leave => path.leave(),
+                Step::Enter(context) => {
+                    let row = profile.contexts[context].function.map(|f| self.by_function[&f]);
+                    path.enter(row);
+                    self.add_context(context, &path);
+                    steps.push(Step::Leave);
+                    steps.extend(children[context].iter().rev().map(|c| Step::Enter(*c)));
+                }
+            }
+        }
+        for row in &mut self.list {
+            row.inclusive.get_or_insert_default();
+        }
+    }
+
+    /// Adds one context's own numbers to every row on the path, and to the rows of their inline chains.
+    fn add_context(&mut self, context: usize, path: &Path) {
+        let profile = self.profile;
+        let mut all = Sums::default();
+        let mut beside_path = Vec::new();
+        for cell in in_context(&profile.cells, context, |c| c.context.index()) {
+            let site = &profile.sites[cell.site.index()];
+            all.add_cell(cell);
+            self.rows_beside(path, site.function, site.position, &mut beside_path);
+            for row in &beside_path {
+                self.list[*row].inclusive.get_or_insert_default().add_cell(cell);
+            }
+        }
+        for count in in_context(&profile.block_counts, context, |c| c.context.index()) {
+            let block = &profile.blocks[count.block.index()];
+            for (position, ops) in &block.ops {
+                all.add_ops(count.executions, ops);
+                self.rows_beside(path, block.function, *position, &mut beside_path);
+                for row in &beside_path {
+                    self.list[*row].inclusive.get_or_insert_default().add_ops(count.executions, ops);
+                }
+            }
+        }
+        for row in &path.active {
+            self.list[*row].inclusive.get_or_insert_default().merge(&all);
+        }
+    }
+
+    /// The rows of a site that are not on the path of its context, each once.
+    fn rows_beside(&self, path: &Path, linked: FunctionId, position: Option<PositionId>, rows: &mut Vec<RowIndex>) {
+        rows.clear();
+        let position = position.filter(|_| self.grouping == Grouping::Functions);
+        let chain = self.chain(position).map(|p| self.profile.positions[p.index()].function);
+        for function in chain.chain([linked]) {
+            // Every function has a row by now: `count_calls` visited all positions and all linked functions.
+            let row = self.by_function[&function];
+            if path.times[row] == 0 && !rows.contains(&row) {
+                rows.push(row);
+            }
+        }
+    }
+}
+
+/// The rows on the way from the thread's start to the current context.
+struct Path {
+    /// How often each row is on the path.
+    times: Vec<u32>,
+    /// Rows with `times > 0`, outermost first.
+    active: Vec<RowIndex>,
+    frames: Vec<Option<RowIndex>>,
+}
+
+impl Path {
+    fn enter(&mut self, row: Option<RowIndex>) {
+        if let Some(row) = row {
+            self.times[row] += 1;
+            if self.times[row] == 1 {
+                self.active.push(row);
+            }
+        }
+        self.frames.push(row);
+    }
+
+    fn leave(&mut self) {
+        if let Some(Some(row)) = self.frames.pop() {
+            self.times[row] -= 1;
+            if self.times[row] == 0 {
+                // Entered last, so it is the last active one.
+                self.active.pop();
+            }
+        }
+    }
+}
+
+/// The part of a list sorted by context that belongs to one context.
+fn in_context<T>(list: &[T], context: usize, of: impl Fn(&T) -> usize) -> &[T] {
+    let start = list.partition_point(|item| of(item) < context);
+    let len = list[start..].partition_point(|item| of(item) == context);
+    &list[start..start + len]
+}
+
+fn insert_sorted(list: &mut Vec<String>, item: &str) {
+    if let Err(at) = list.binary_search_by(|x| x.as_str().cmp(item)) {
+        list.insert(at, item.into());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::profile::model::{AccessKind, ContextId};
+    use crate::profile::sample::{self, Builder};
+
+    const GROUPINGS: [Grouping; 4] =
+        [Grouping::Functions, Grouping::Symbols, Grouping::Lines { inlined: true }, Grouping::Lines { inlined: false }];
+
+    fn row<'a>(analysis: &'a Analysis, name: &str) -> &'a Row {
+        analysis.rows.iter().find(|r| r.name().starts_with(name)).unwrap_or_else(|| panic!("no row {name}"))
+    }
+
+    #[test]
+    fn inlined_code_goes_to_the_function_that_contains_the_line() {
+        let profile = sample::small();
+        let by_source = Analysis::new(&profile, Grouping::Functions);
+        assert_eq!(row(&by_source, "linalg::Matrix::at").own.read, 144_640_008);
+        assert_eq!(row(&by_source, "linalg::Matrix::at").calls, Calls { linked: None, inlined: true });
+        assert_eq!(row(&by_source, "linalg::multiply").own.read, 960_000);
+        assert_eq!(row(&by_source, "linalg::multiply").own.flops(), 48_000_000);
+        let by_symbol = Analysis::new(&profile, Grouping::Symbols);
+        assert_eq!(row(&by_symbol, "linalg::multiply").own.read, 145_600_000);
+        assert_eq!(row(&by_symbol, "linalg::multiply").calls, Calls { linked: Some(3), inlined: false });
+        let by_line = Analysis::new(&profile, Grouping::Lines { inlined: true });
+        assert!(by_line.rows.iter().any(|r| r.line == 21 && r.own.read == 144_640_008));
+        let outer = Analysis::new(&profile, Grouping::Lines { inlined: false });
+        assert!(outer.rows.iter().any(|r| r.line == 17 && r.own.read == 144_640_000));
+    }
+
+    #[test]
+    fn inclusive_counts_recursion_once_and_main_has_all() {
+        let profile = sample::small();
+        let analysis = Analysis::with_inclusive(&profile, Grouping::Functions);
+        let sort = row(&analysis, "util::quicksort");
+        assert_eq!(sort.calls.linked, Some(7));
+        assert_eq!(sort.inclusive.as_ref().unwrap(), &sort.own);
+        assert_eq!(row(&analysis, "main").inclusive.as_ref().unwrap(), &analysis.total);
+        // `at` calls nothing and is inlined twice: inclusive = exclusive. `multiply` includes what was inlined into it.
+        assert_eq!(
+            row(&analysis, "linalg::Matrix::at").inclusive.as_ref().unwrap().cost,
+            row(&analysis, "linalg::Matrix::at").own.cost
+        );
+        assert_eq!(row(&analysis, "linalg::multiply").inclusive.as_ref().unwrap().read, 145_600_000);
+    }
+
+    #[test]
+    fn a_function_inlined_into_itself_counts_once() {
+        let mut b = Builder::new(&["p"]);
+        let f = b.function("f", Some("a.c"), 1);
+        let outer = b.position(f, 2, None);
+        let inner = b.position(f, 3, Some(outer));
+        let site = b.site(f, Some(inner), AccessKind::Load, 8);
+        let context = b.context(Builder::ROOT, f, 1);
+        let again = b.context(context, f, 1);
+        b.cell(context, site, &[(8, 8)], &[], 0).cell(again, site, &[(8, 8)], &[], 0);
+        let profile = b.finish(|_| ());
+        let analysis = Analysis::with_inclusive(&profile, Grouping::Functions);
+        assert_eq!(analysis.rows.len(), 1);
+        assert_eq!(analysis.rows[0].inclusive.as_ref().unwrap().read, 16);
+        assert_eq!(analysis.rows[0].calls, Calls { linked: Some(2), inlined: true });
+    }
+
+    #[test]
+    fn instances_that_look_the_same_share_a_row() {
+        let mut b = Builder::new(&["p"]);
+        for symbol in ["_ZN3lib3run17h0123456789abcdefE", "_ZN3lib3run17hfedcba9876543210E"] {
+            let f = b.function(symbol, Some("lib.rs"), 1);
+            b.context(Builder::ROOT, f, 1);
+        }
+        let other = b.function("_ZN3lib3run17h0000000000000000E", Some("other.rs"), 1);
+        b.context(Builder::ROOT, other, 1);
+        let profile = b.finish(|_| ());
+        let analysis = Analysis::new(&profile, Grouping::Functions);
+        assert_eq!(analysis.rows.iter().map(|r| r.symbols.len()).collect::<Vec<_>>(), [2, 1]);
+    }
+
+    /// Inclusive numbers by the definition: for every cell and row, is the row's function on the path?
+    fn inclusive_cost_by_definition(profile: &Profile, wanted: &Row) -> u128 {
+        let is_wanted = |f: FunctionId| {
+            let f = &profile.functions[f.index()];
+            let text = |id: Option<StringId>| id.map(|id| profile.strings[id.index()].clone());
+            names::demangle(&profile.strings[f.symbol.index()]) == wanted.name()
+                && text(f.file) == wanted.file
+                && f.line == wanted.line
+        };
+        let mut cost = 0;
+        for cell in &profile.cells {
+            let site = &profile.sites[cell.site.index()];
+            let mut functions = vec![site.function];
+            let mut position = site.position;
+            while let Some(p) = position {
+                functions.push(profile.positions[p.index()].function);
+                position = profile.positions[p.index()].inlined_at;
+            }
+            let mut context: Option<ContextId> = Some(cell.context);
+            while let Some(c) = context {
+                functions.extend(profile.contexts[c.index()].function);
+                context = profile.contexts[c.index()].parent;
+            }
+            if functions.into_iter().any(is_wanted) {
+                cost += cell.cost;
+            }
+        }
+        cost
+    }
+
+    proptest! {
+        #[test]
+        fn exclusive_numbers_add_up_to_the_totals(profile in sample::any_profile()) {
+            for grouping in GROUPINGS {
+                let analysis = Analysis::new(&profile, grouping);
+                let mut sum = Sums::default();
+                for row in &analysis.rows {
+                    sum.merge(&row.own);
+                }
+                prop_assert_eq!(&sum, &analysis.total);
+                let t = &profile.totals;
+                prop_assert_eq!((sum.read, sum.written, sum.cold, sum.cost), (t.read, t.written, t.cold, t.cost));
+                prop_assert_eq!(sum.depths.total(), t.read);
+                let (least, most) = sum.depths.cost_bounds();
+                prop_assert!(least <= t.cost && t.cost <= most);
+            }
+        }
+
+        #[test]
+        fn inclusive_numbers_follow_the_definition(profile in sample::any_profile()) {
+            let analysis = Analysis::with_inclusive(&profile, Grouping::Functions);
+            for row in &analysis.rows {
+                let inclusive = row.inclusive.as_ref().unwrap();
+                prop_assert_eq!(inclusive.cost, inclusive_cost_by_definition(&profile, row));
+                prop_assert!(inclusive.cost >= row.own.cost && inclusive.cost <= analysis.total.cost);
+                prop_assert_eq!(inclusive.depths.total(), inclusive.read);
+            }
+        }
+    }
+}

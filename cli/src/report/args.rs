@@ -1,0 +1,230 @@
+//! What the person can ask of a report: raw arguments ([`ReportArgs`], shared by `run` and `report`) and the validated
+//! configuration they become ([`ReportOptions`]).
+
+use std::io::IsTerminal;
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use super::analysis::Grouping;
+use crate::profile::DEFAULT_FILE;
+
+/// Which number orders the rows. Largest first, except names.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Sort {
+    /// ByteDMD; inclusive with --inclusive
+    #[default]
+    Cost,
+    /// Bytes read
+    Read,
+    /// Bytes written
+    Written,
+    /// Calls (with --lines: accesses executed)
+    Calls,
+    /// Floating-point operations
+    Flops,
+    /// Mean cost per byte read
+    Mean,
+    /// Depth that 90 % of the bytes read do not exceed
+    Depth,
+    /// Name, then file and line
+    Name,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// For people: rounded numbers with units
+    #[default]
+    Table,
+    /// For programs: exact integers, schema in docs/report-schema.json
+    Json,
+    /// For spreadsheets: one line per row, exact integers
+    Csv,
+}
+
+/// What `dmdprof run` and `dmdprof report` have in common.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Report options")]
+pub struct ReportArgs {
+    /// Order of the rows
+    #[arg(long, value_enum, default_value_t, value_name = "KEY")]
+    pub sort: Sort,
+
+    /// Fold rows with a smaller share into one line, as in 0.5% [default: 0.1% in tables, 0 elsewhere]
+    ///
+    /// The share is that of the number that orders the rows; of the cost, if they are ordered by mean, depth or name.
+    #[arg(long, value_name = "PERCENT", value_parser = parse_percent)]
+    pub threshold: Option<f64>,
+
+    /// Show at most so many rows and fold the rest into one line
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub top: Option<u32>,
+
+    /// Also show each function with all that it calls; sorts and folds by those numbers
+    #[arg(long, conflicts_with = "lines")]
+    pub inclusive: bool,
+
+    /// One row per source line instead of per function
+    #[arg(long)]
+    pub lines: bool,
+
+    /// Charge inlined code to the function it was inlined into (the linked symbol)
+    #[arg(long)]
+    pub no_inline: bool,
+
+    /// Show a depth histogram for each row too
+    #[arg(long)]
+    pub hist: bool,
+
+    /// How to print the report
+    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
+    pub format: Format,
+
+    /// Never shorten function names and paths, however wide the table gets
+    #[arg(long)]
+    pub full_names: bool,
+
+    /// Width of the table in columns [default: the terminal's; 160 in files and pipes]
+    #[arg(long, value_name = "COLUMNS", value_parser = clap::value_parser!(u16).range(40..))]
+    pub width: Option<u16>,
+}
+
+/// Examples of `dmdprof report`, for the end of its help.
+pub const EXAMPLES: &str = "\
+Examples:
+  dmdprof report                                  the functions that move data most expensively
+  dmdprof report --inclusive --top 20             the 20 most expensive call trees
+  dmdprof report --lines --sort depth old.data    source lines that reach furthest, of another profile
+  dmdprof report --hist --threshold 5%            depth histograms of the heaviest functions
+  dmdprof report --format json | jq '.functions[0]'";
+
+/// Arguments of `dmdprof report`.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = EXAMPLES)]
+pub struct CommandArgs {
+    /// The profile to show
+    #[arg(value_name = "PROFILE", default_value = DEFAULT_FILE)]
+    pub profile: PathBuf,
+
+    #[command(flatten)]
+    pub report: ReportArgs,
+}
+
+/// Accepts `0.5%` and `0.5`, both half a percent; gives the share, 0.005.
+fn parse_percent(text: &str) -> Result<f64, String> {
+    match text.trim().trim_end_matches('%').trim_end().parse::<f64>() {
+        Ok(percent) if (0.0..=100.0).contains(&percent) => Ok(percent / 100.0),
+        _ => Err("expected a percentage between 0% and 100%, as in 0.5%".into()),
+    }
+}
+
+/// What the output is written to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Terminal {
+    /// `None` if it is not a terminal.
+    pub width: Option<u16>,
+    pub color: bool,
+}
+
+impl Terminal {
+    /// Standard output. `NO_COLOR` (not empty) and `TERM=dumb` switch colours off.
+    #[must_use]
+    pub fn stdout() -> Terminal {
+        if !std::io::stdout().is_terminal() {
+            return Terminal::default();
+        }
+        let no_color = std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
+        let dumb = std::env::var_os("TERM").is_some_and(|v| v == "dumb");
+        Terminal { width: comfy_table::Table::new().width(), color: !no_color && !dumb }
+    }
+}
+
+/// What to show, validated. The default is the plain `dmdprof report` written to a file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReportOptions {
+    pub sort: Sort,
+    /// Rows with a smaller share of the total are folded; 0 shows all.
+    pub threshold: f64,
+    pub top: Option<usize>,
+    pub inclusive: bool,
+    pub grouping: Grouping,
+    pub hist: bool,
+    pub format: Format,
+    /// Columns that the table may take; `None`: as many as it needs.
+    pub width: Option<usize>,
+    pub color: bool,
+}
+
+/// Share of the cost below which tables fold rows.
+pub const TABLE_THRESHOLD: f64 = 0.001;
+/// Width of tables in files and pipes.
+pub const FILE_WIDTH: u16 = 160;
+
+impl Default for ReportOptions {
+    fn default() -> Self {
+        ReportArgs::default().options(Terminal::default())
+    }
+}
+
+impl ReportArgs {
+    #[must_use]
+    pub fn options(&self, terminal: Terminal) -> ReportOptions {
+        let threshold = self.threshold.unwrap_or(match self.format {
+            Format::Table => TABLE_THRESHOLD,
+            Format::Json | Format::Csv => 0.0,
+        });
+        let grouping = match (self.lines, self.no_inline) {
+            (false, false) => Grouping::Functions,
+            (false, true) => Grouping::Symbols,
+            (true, no_inline) => Grouping::Lines { inlined: !no_inline },
+        };
+        let width = self.width.or(terminal.width).unwrap_or(FILE_WIDTH);
+        ReportOptions {
+            sort: self.sort,
+            threshold,
+            top: self.top.map(|n| n as usize),
+            inclusive: self.inclusive && !self.lines,
+            grouping,
+            hist: self.hist,
+            format: self.format,
+            width: (!self.full_names).then_some(usize::from(width)),
+            color: terminal.color,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Cli {
+        #[command(flatten)]
+        report: CommandArgs,
+    }
+
+    fn options(args: &[&str]) -> Result<ReportOptions, String> {
+        let cli = Cli::try_parse_from([&["report"], args].concat()).map_err(|e| e.to_string())?;
+        Ok(cli.report.report.options(Terminal::default()))
+    }
+
+    #[test]
+    fn arguments_become_options() {
+        assert_eq!(options(&[]).unwrap(), ReportOptions::default());
+        assert_eq!(options(&["--threshold", "5%"]).unwrap().threshold, 0.05);
+        assert_eq!(options(&["--format", "csv"]).unwrap().threshold, 0.0);
+        assert_eq!(options(&["--lines", "--no-inline"]).unwrap().grouping, Grouping::Lines { inlined: false });
+        assert_eq!(options(&["--full-names", "--width", "80"]).unwrap().width, None);
+        assert!(options(&["--threshold", "101"]).unwrap_err().contains("between 0% and 100%"));
+        assert!(options(&["--lines", "--inclusive"]).unwrap_err().contains("cannot be used with"));
+    }
+
+    #[test]
+    fn help() {
+        use clap::CommandFactory;
+        Cli::command().debug_assert();
+        insta::assert_snapshot!(Cli::command().name("dmdprof report").term_width(110).render_help());
+    }
+}

@@ -1,0 +1,90 @@
+//! The report as CSV: one line per row, exact integers, empty where there is no value.
+
+use std::io::{self, Write};
+
+use super::analysis::{Analysis, Grouping, Row, Sums};
+use super::depths::{QuantileReader, Quantiles};
+use super::select::Selection;
+
+const COLUMNS: [&str; 25] = [
+    "kind",
+    "name",
+    "symbols",
+    "file",
+    "line",
+    "calls",
+    "inlined",
+    "accesses",
+    "read",
+    "written",
+    "cold",
+    "cost",
+    "share",
+    "mean_cost",
+    "depth_p50",
+    "depth_p90",
+    "depth_p99",
+    "depth_max",
+    "flops",
+    "int_ops",
+    "flops_per_read",
+    "inclusive_read",
+    "inclusive_written",
+    "inclusive_cost",
+    "inclusive_flops",
+];
+
+pub fn write(analysis: &Analysis, selection: &Selection, out: &mut impl Write) -> io::Result<()> {
+    let kind = match analysis.grouping {
+        Grouping::Lines { .. } => "line",
+        Grouping::Functions | Grouping::Symbols => "function",
+    };
+    let mut csv = csv::Writer::from_writer(out);
+    csv.write_record(COLUMNS)?;
+    for row in &selection.shown {
+        csv.write_record(record(kind, row, analysis))?;
+    }
+    if let Some(folded) = &selection.folded {
+        let quantiles = QuantileReader::default().read(&folded.own.depths);
+        let row =
+            Row { names: vec![format!("{} more", folded.rows)], own: folded.own.clone(), quantiles, ..Row::default() };
+        csv.write_record(record("folded", &row, analysis))?;
+    }
+    csv.flush()
+}
+
+fn record(kind: &str, row: &Row, analysis: &Analysis) -> [String; COLUMNS.len()] {
+    let real = |x: Option<f64>| x.filter(|x| x.is_finite()).map_or_else(String::new, |x| x.to_string());
+    let integer = |x: Option<u128>| x.map_or_else(String::new, |x| x.to_string());
+    let own = &row.own;
+    let Quantiles { p50, p90, p99, max } = row.quantiles;
+    let share = (analysis.total.cost > 0).then(|| own.cost as f64 / analysis.total.cost as f64);
+    let inclusive = |get: fn(&Sums) -> u128| integer(row.inclusive.as_ref().map(get));
+    [
+        kind.into(),
+        row.names.join("; "),
+        row.symbols.join("; "),
+        row.file.clone().unwrap_or_default(),
+        if row.line == 0 { String::new() } else { row.line.to_string() },
+        integer(row.calls.linked),
+        row.calls.inlined.to_string(),
+        own.accesses.to_string(),
+        own.read.to_string(),
+        own.written.to_string(),
+        own.cold.to_string(),
+        own.cost.to_string(),
+        real(share),
+        real(own.mean_cost()),
+        p50.to_string(),
+        p90.to_string(),
+        p99.to_string(),
+        max.to_string(),
+        own.flops().to_string(),
+        own.int_ops().to_string(),
+        real(own.intensity()),
+        inclusive(|s| u128::from(s.read)),
+        inclusive(|s| u128::from(s.written)),
+        inclusive(|s| s.cost),
+        inclusive(Sums::flops),
+    ]
+}

@@ -1,0 +1,222 @@
+//! A depth histogram that can be added to and asked: traffic at a capacity, percentiles, powers of two, bounds of the cost.
+//!
+//! Buckets are those of [`dmdprof_runtime::histogram`]: exact up to depth 32 and at every capacity `s * 2^k` with
+//! `32 <= s < 64`; elsewhere a value is known up to 1/32.
+
+use std::iter;
+
+use dmdprof_runtime::histogram;
+
+use crate::profile::model::Histogram;
+
+/// Bytes (or lines) read, by depth.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Depths(Vec<u64>);
+
+/// Smallest and largest depth of a bucket.
+#[must_use]
+pub fn bounds(bucket: u16) -> (u64, u64) {
+    match histogram::bounds(bucket) {
+        // The last bucket ends at 2^64.
+        (low, 0) => (low, u64::MAX),
+        both => both,
+    }
+}
+
+/// Reads with depth in `(capacity / 2, capacity]`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Octave {
+    pub capacity: u64,
+    pub reads: u64,
+}
+
+/// Depths that half, nine tenths, ... of all reads do not exceed. Each is the upper end of the bucket that holds the true
+/// value: exact up to 32, at most 1/32 too large above. All zero without reads.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Quantiles {
+    pub p50: u64,
+    pub p90: u64,
+    pub p99: u64,
+    pub max: u64,
+}
+
+impl Depths {
+    pub fn add(&mut self, histogram: &Histogram) {
+        for (bucket, reads) in &histogram.0 {
+            *self.slot(usize::from(*bucket)) += reads;
+        }
+    }
+
+    pub fn merge(&mut self, other: &Depths) {
+        for (bucket, reads) in other.0.iter().enumerate().filter(|(_, reads)| **reads > 0) {
+            *self.slot(bucket) += reads;
+        }
+    }
+
+    fn slot(&mut self, bucket: usize) -> &mut u64 {
+        if bucket >= self.0.len() {
+            self.0.resize(bucket + 1, 0);
+        }
+        &mut self.0[bucket]
+    }
+
+    /// (smallest depth, largest depth, reads) of each bucket that is not empty.
+    pub fn buckets(&self) -> impl DoubleEndedIterator<Item = (u64, u64, u64)> + '_ {
+        self.0.iter().enumerate().filter(|(_, reads)| **reads > 0).map(|(bucket, reads)| {
+            let (low, high) = bounds(bucket as u16);
+            (low, high, *reads)
+        })
+    }
+
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.0.iter().sum()
+    }
+
+    /// Traffic Q(Z): reads at depth > `capacity`. A bucket that spans the capacity counts as not exceeding it.
+    #[must_use]
+    pub fn beyond(&self, capacity: u64) -> u64 {
+        self.buckets().rev().take_while(|(low, ..)| *low > capacity).map(|(.., reads)| reads).sum()
+    }
+
+    /// Sum of ceil(sqrt(depth)) over all reads, as far as the buckets tell: least and most.
+    ///
+    /// By ByteDMD = sum over k >= 0 of Q(k^2) the true cost lies between.
+    #[must_use]
+    pub fn cost_bounds(&self) -> (u128, u128) {
+        let price = |depth: u64| u128::from((depth - 1).isqrt() + 1);
+        self.buckets().fold((0, 0), |(least, most), (low, high, reads)| {
+            let reads = u128::from(reads);
+            (least + price(low) * reads, most + price(high) * reads)
+        })
+    }
+
+    /// Every power of two from the first to the last that holds reads.
+    #[must_use]
+    pub fn octaves(&self) -> Vec<Octave> {
+        let mut octaves: Vec<Octave> = Vec::new();
+        for (_, high, reads) in self.buckets() {
+            let capacity = high.checked_next_power_of_two().unwrap_or(u64::MAX);
+            if let Some(first) = octaves.last().map(|o| o.capacity) {
+                let empty = iter::successors(first.checked_mul(2), |c| c.checked_mul(2)).take_while(|c| *c <= capacity);
+                octaves.extend(empty.map(|capacity| Octave { capacity, reads: 0 }));
+            }
+            match octaves.last_mut() {
+                Some(last) if last.capacity == capacity => last.reads += reads,
+                _ => octaves.push(Octave { capacity, reads }),
+            }
+        }
+        octaves
+    }
+}
+
+/// Computes [`Quantiles`]; keeps its memory between calls.
+pub struct QuantileReader(hdrhistogram::Histogram<u64>);
+
+/// Largest depth that the quantile histogram tells apart; far beyond any address space.
+const LARGEST: u64 = 1 << 62;
+
+impl Default for QuantileReader {
+    fn default() -> Self {
+        // Two digits: steps of 1/128, finer than the buckets.
+        let histogram = hdrhistogram::Histogram::new_with_max(LARGEST, 2).expect("the bounds are valid");
+        QuantileReader(histogram)
+    }
+}
+
+impl QuantileReader {
+    pub fn read(&mut self, depths: &Depths) -> Quantiles {
+        self.0.reset();
+        let mut max = 0;
+        for (low, high, reads) in depths.buckets() {
+            self.0.saturating_record_n(low.min(LARGEST), reads);
+            max = high;
+        }
+        if max == 0 {
+            return Quantiles::default();
+        }
+        let at = |quantile| bounds(histogram::bucket_of(self.0.value_at_quantile(quantile).max(1))).1.min(max);
+        Quantiles { p50: at(0.5), p90: at(0.9), p99: at(0.99), max }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn depths(reads: &[(u64, u64)]) -> Depths {
+        let mut map = BTreeMap::new();
+        for (depth, n) in reads {
+            *map.entry(histogram::bucket_of(*depth)).or_insert(0) += n;
+        }
+        let mut depths = Depths::default();
+        depths.add(&Histogram(map.into_iter().collect()));
+        depths
+    }
+
+    #[test]
+    fn one_read_at_a_known_depth_is_found_there() {
+        let d = depths(&[(20_000, 1)]);
+        assert_eq!(d.beyond(16 << 10), 1);
+        assert_eq!(d.beyond(20 << 10), 0);
+        assert_eq!(d.octaves(), [Octave { capacity: 32 << 10, reads: 1 }]);
+        let q = QuantileReader::default().read(&d);
+        assert!(q.p50 >= 20_000 && q.p50 <= 20_000 + 20_000 / 32, "{q:?}");
+        assert_eq!((q.p50, q.p50), (q.p99, q.max));
+    }
+
+    #[test]
+    fn no_reads() {
+        let d = Depths::default();
+        assert_eq!(QuantileReader::default().read(&d), Quantiles::default());
+        assert!(d.octaves().is_empty());
+        assert_eq!((d.total(), d.beyond(0), d.cost_bounds()), (0, 0, (0, 0)));
+    }
+
+    #[test]
+    fn the_largest_depths_do_not_overflow() {
+        let d = depths(&[(u64::MAX, 1), (1, 1)]);
+        let q = QuantileReader::default().read(&d);
+        assert_eq!((q.p50, q.max), (1, u64::MAX));
+        assert_eq!(d.octaves().last().unwrap().reads, 1);
+        assert_eq!(d.octaves().iter().map(|o| o.reads).sum::<u64>(), 2);
+    }
+
+    proptest! {
+        #[test]
+        fn agrees_with_counting(reads in prop::collection::vec((1u64..1 << 40, 1u64..1000), 1..40)) {
+            let d = depths(&reads);
+            let total: u64 = reads.iter().map(|r| r.1).sum();
+            prop_assert_eq!(d.total(), total);
+
+            let octaves = d.octaves();
+            prop_assert_eq!(octaves.iter().map(|o| o.reads).sum::<u64>(), total);
+            for o in &octaves {
+                let inside = reads.iter().filter(|r| r.0 > o.capacity / 2 && r.0 <= o.capacity).map(|r| r.1).sum::<u64>();
+                prop_assert_eq!(o.reads, inside);
+                let beyond = reads.iter().filter(|r| r.0 > o.capacity).map(|r| r.1).sum::<u64>();
+                prop_assert_eq!(d.beyond(o.capacity), beyond);
+            }
+
+            let cost: u128 = reads.iter().map(|(depth, n)| u128::from((depth - 1).isqrt() + 1) * u128::from(*n)).sum();
+            let (least, most) = d.cost_bounds();
+            prop_assert!(least <= cost && cost <= most);
+
+            let mut sorted = reads.clone();
+            sorted.sort_unstable();
+            let exact = |q: f64| {
+                let rank = (q * total as f64).ceil() as u64;
+                let mut seen = 0;
+                sorted.iter().find(|r| { seen += r.1; seen >= rank }).unwrap().0
+            };
+            let q = QuantileReader::default().read(&d);
+            for (shown, truth) in [(q.p50, exact(0.5)), (q.p90, exact(0.9)), (q.p99, exact(0.99)), (q.max, exact(1.0))] {
+                prop_assert!(shown >= truth && shown - truth <= truth / 32, "{} for {}", shown, truth);
+            }
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! Numbers for people: three or four significant digits with a unit. Machine formats never pass through here.
+
+const COUNT: [&str; 7] = ["", "k", "M", "G", "T", "P", "E"];
+const BYTES: [&str; 7] = [" B", " KiB", " MiB", " GiB", " TiB", " PiB", " EiB"];
+
+/// `9999`, `12.35k`, `2.485M`: decimal steps, four digits.
+#[must_use]
+pub fn count(n: u128) -> String {
+    if n < 10_000 { n.to_string() } else { scaled(n, 1000.0, &COUNT, 4) }
+}
+
+/// `512 B`, `12.3 KiB`, `1.24 MiB`: steps of 1024, three digits.
+#[must_use]
+pub fn bytes(n: u128) -> String {
+    if n < 1024 { format!("{n} B") } else { scaled(n, 1024.0, &BYTES, 3) }
+}
+
+fn scaled(n: u128, base: f64, units: &[&str], digits: usize) -> String {
+    let mut value = n as f64;
+    let mut unit = 0;
+    // The second condition: what would be printed as a full next unit is printed in the next unit.
+    while value >= base || fixed(value, digits).parse::<f64>().is_ok_and(|v| v >= base) {
+        if unit + 1 == units.len() {
+            return format!("{value:.*e}{}", digits - 1, units[unit]);
+        }
+        value /= base;
+        unit += 1;
+    }
+    format!("{}{}", fixed(value, digits), units[unit])
+}
+
+/// So many significant digits, without an exponent.
+fn fixed(value: f64, digits: usize) -> String {
+    let before = if value < 10.0 {
+        1
+    } else if value < 100.0 {
+        2
+    } else if value < 1000.0 {
+        3
+    } else {
+        4
+    };
+    format!("{value:.*}", digits.saturating_sub(before))
+}
+
+/// `0.333`, `12.3`, `1235`: for means and ratios.
+#[must_use]
+pub fn ratio(value: f64) -> String {
+    if value.is_infinite() {
+        "inf".into()
+    } else if value >= 1e6 {
+        scaled(value as u128, 1000.0, &COUNT, 4)
+    } else if value != 0.0 && value < 0.001 {
+        format!("{value:.1e}")
+    } else {
+        fixed(value, 3)
+    }
+}
+
+/// `45.2%`; a part that rounds to nothing is `<0.1%`, and one that rounds to all is not.
+#[must_use]
+pub fn percent(part: u128, whole: u128) -> String {
+    if whole == 0 {
+        return "-".into();
+    }
+    let value = part as f64 / whole as f64 * 100.0;
+    if part > 0 && value < 0.05 { "<0.1%".into() } else { format!("{value:.1}%") }
+}
+
+/// `12,345,678`.
+#[must_use]
+pub fn grouped(n: u128) -> String {
+    let digits = n.to_string();
+    let mut out = String::with_capacity(digits.len() * 4 / 3);
+    for (i, c) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i) % 3 == 0 {
+            out.push(',');
+        }
+        out.push(c);
+    }
+    out
+}
+
+/// `1 function`, `2 functions`.
+#[must_use]
+pub fn plural(n: u64, one: &str) -> String {
+    let s = if n == 1 {
+        ""
+    } else if one.ends_with("ss") {
+        "es"
+    } else {
+        "s"
+    };
+    format!("{} {one}{s}", grouped(u128::from(n)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digits_and_units() {
+        let counts = [
+            (0, "0"),
+            (9999, "9999"),
+            (12_345, "12.35k"),
+            (999_949, "999.9k"),
+            (999_960, "1.000M"),
+            (u128::MAX, "3.403e20E"),
+        ];
+        for (n, s) in counts {
+            assert_eq!(count(n), s);
+        }
+        let sizes = [
+            (0, "0 B"),
+            (1023, "1023 B"),
+            (1024, "1.00 KiB"),
+            (12_600, "12.3 KiB"),
+            (1_048_570, "1.00 MiB"),
+            (1_000 << 10, "1000 KiB"),
+        ];
+        for (n, s) in sizes {
+            assert_eq!(bytes(n), s);
+        }
+        assert_eq!(grouped(1_234_567), "1,234,567");
+        assert_eq!(grouped(123), "123");
+        assert_eq!(
+            (percent(1, 3), percent(1, 100_000), percent(0, 5), percent(1, 0)),
+            ("33.3%".into(), "<0.1%".into(), "0.0%".into(), "-".into())
+        );
+        assert_eq!(
+            (ratio(0.3333), ratio(1234.6), ratio(0.00012), ratio(f64::INFINITY)),
+            ("0.33".into(), "1235".into(), "1.2e-4".into(), "inf".into())
+        );
+        assert_eq!(
+            (plural(1, "access"), plural(2, "access"), plural(3, "module")),
+            ("1 access".into(), "2 accesses".into(), "3 modules".into())
+        );
+    }
+}

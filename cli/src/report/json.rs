@@ -1,0 +1,347 @@
+//! The report as JSON, version [`VERSION`], described by `docs/report-schema.json`. Integers are exact, however large.
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+
+use super::analysis::{Analysis, Grouping, OP_NAMES, Row, Sums};
+use super::args::ReportOptions;
+use super::depths::{Depths, QuantileReader, Quantiles};
+use super::program::{self, Capacity};
+use super::select::Selection;
+use crate::profile::model::{Liveness, Outcome, ThreadMode, Totals, Unit};
+
+/// Bumped when a field changes its meaning or goes; new fields may come without.
+pub const VERSION: u32 = 1;
+
+#[derive(Serialize)]
+struct Report<'a> {
+    version: u32,
+    tool: Tool<'a>,
+    model: Model<'a>,
+    liveness: &'static str,
+    thread_mode: &'static str,
+    unit: JsonUnit,
+    command: &'a [String],
+    roi: Option<&'a str>,
+    outcome: JsonOutcome,
+    /// False if the program was killed: the numbers are those up to then.
+    complete: bool,
+    attribution: &'static str,
+    totals: Total,
+    identity: Identity,
+    depth: ProgramDepth,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    functions: Option<Vec<JsonRow<'a>>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lines: Option<Vec<JsonRow<'a>>>,
+    folded: Option<JsonFolded>,
+    threads: Vec<JsonThread>,
+    coverage: JsonCoverage<'a>,
+}
+
+#[derive(Serialize)]
+struct Tool<'a> {
+    name: &'static str,
+    version: &'static str,
+    /// The dmdprof that made the profile.
+    profile_version: &'a str,
+}
+
+#[derive(Serialize)]
+struct Model<'a> {
+    name: &'a str,
+    version: u32,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+enum JsonUnit {
+    Byte,
+    Line { bytes: u32 },
+}
+
+#[derive(Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+enum JsonOutcome {
+    Exited { code: i32 },
+    Signaled { signal: i32 },
+}
+
+#[derive(Serialize)]
+struct Numbers {
+    accesses: u128,
+    read: u64,
+    written: u64,
+    cold: u64,
+    cost: u128,
+    share: Option<f64>,
+    mean_cost: Option<f64>,
+    flops: u128,
+    flops_per_read: Option<f64>,
+    ops: Ops,
+}
+
+/// By class, in the order of [`OP_NAMES`].
+struct Ops([u128; 7]);
+
+impl Serialize for Ops {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(OP_NAMES.iter().zip(&self.0))
+    }
+}
+
+impl Numbers {
+    fn new(sums: &Sums, total: &Sums) -> Self {
+        Numbers {
+            accesses: sums.accesses,
+            read: sums.read,
+            written: sums.written,
+            cold: sums.cold,
+            cost: sums.cost,
+            share: (total.cost > 0).then(|| sums.cost as f64 / total.cost as f64),
+            mean_cost: sums.mean_cost(),
+            flops: sums.flops(),
+            flops_per_read: sums.intensity().filter(|x| x.is_finite()),
+            ops: Ops(sums.ops),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Total {
+    #[serde(flatten)]
+    numbers: Numbers,
+    peak_live: u64,
+    footprint: u64,
+}
+
+#[derive(Serialize)]
+struct Identity {
+    least: u128,
+    most: u128,
+    holds: bool,
+}
+
+#[derive(Serialize)]
+struct Depth {
+    p50: u64,
+    p90: u64,
+    p99: u64,
+    max: u64,
+    /// [smallest depth, largest depth, reads].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    histogram: Option<Vec<[u64; 3]>>,
+}
+
+impl Depth {
+    fn new(depths: &Depths, quantiles: Quantiles, hist: bool) -> Self {
+        let Quantiles { p50, p90, p99, max } = quantiles;
+        let histogram = hist.then(|| depths.buckets().map(|(low, high, reads)| [low, high, reads]).collect());
+        Depth { p50, p90, p99, max, histogram }
+    }
+}
+
+#[derive(Serialize)]
+struct ProgramDepth {
+    #[serde(flatten)]
+    all: Depth,
+    capacities: Vec<JsonCapacity>,
+}
+
+#[derive(Serialize)]
+struct JsonCapacity {
+    capacity: u64,
+    capacity_bytes: u128,
+    reads: u64,
+    traffic: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    misses: Option<u64>,
+}
+
+#[derive(Serialize)]
+struct JsonRow<'a> {
+    name: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    names: Option<&'a [String]>,
+    symbols: &'a [String],
+    file: Option<&'a str>,
+    line: Option<u32>,
+    calls: Option<u128>,
+    inlined: bool,
+    exclusive: Numbers,
+    depth: Depth,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    inclusive: Option<Numbers>,
+}
+
+#[derive(Serialize)]
+struct JsonFolded {
+    rows: usize,
+    threshold: f64,
+    exclusive: Numbers,
+    depth: Depth,
+}
+
+#[derive(Serialize)]
+struct JsonThread {
+    accesses: u64,
+    read: u64,
+    written: u64,
+    cold: u64,
+    cost: u128,
+    peak_live: u64,
+    footprint: u64,
+}
+
+#[derive(Serialize)]
+struct JsonCoverage<'a> {
+    modules: Vec<JsonModule<'a>>,
+    functions_instrumented: u64,
+    functions_skipped: u64,
+    accesses_instrumented: u64,
+    skipped: Vec<Counted<'a>>,
+    unseen_calls: Vec<Counted<'a>>,
+    unknown_frees: u64,
+    lost_events: u64,
+    processes: u64,
+    threads: u64,
+}
+
+#[derive(Serialize)]
+struct JsonModule<'a> {
+    name: &'a str,
+    functions: u64,
+    accesses: u64,
+}
+
+#[derive(Serialize)]
+struct Counted<'a> {
+    name: &'a str,
+    count: u64,
+}
+
+fn counted(list: &[(String, u64)]) -> Vec<Counted<'_>> {
+    list.iter().map(|(name, count)| Counted { name, count: *count }).collect()
+}
+
+pub fn write(
+    analysis: &Analysis,
+    selection: &Selection,
+    options: &ReportOptions,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    let profile = analysis.profile;
+    let (meta, coverage) = (&profile.meta, &profile.coverage);
+    let total = &analysis.total;
+    let lines = matches!(analysis.grouping, Grouping::Lines { .. });
+    let rows: Vec<JsonRow> = selection.shown.iter().map(|row| json_row(row, total, options.hist, lines)).collect();
+    let (functions, lines) = if lines { (None, Some(rows)) } else { (Some(rows), None) };
+    let (least, most) = total.depths.cost_bounds();
+    let report = Report {
+        version: VERSION,
+        tool: Tool { name: "dmdprof", version: env!("CARGO_PKG_VERSION"), profile_version: &meta.tool_version },
+        model: Model { name: &meta.model, version: meta.model_version },
+        liveness: liveness(meta.liveness),
+        thread_mode: thread_mode(meta.thread_mode),
+        unit: match meta.unit {
+            Unit::Byte => JsonUnit::Byte,
+            Unit::Line(bytes) => JsonUnit::Line { bytes },
+        },
+        command: &meta.command,
+        roi: meta.roi.as_deref(),
+        outcome: match meta.outcome {
+            Outcome::Exited(code) => JsonOutcome::Exited { code },
+            Outcome::Signaled(signal) => JsonOutcome::Signaled { signal },
+        },
+        complete: matches!(meta.outcome, Outcome::Exited(_)),
+        attribution: match analysis.grouping {
+            Grouping::Functions | Grouping::Lines { inlined: true } => "source",
+            Grouping::Symbols | Grouping::Lines { inlined: false } => "linked",
+        },
+        totals: Total {
+            numbers: Numbers::new(total, total),
+            peak_live: profile.totals.peak_live,
+            footprint: profile.totals.footprint,
+        },
+        identity: Identity { least, most, holds: least <= total.cost && total.cost <= most },
+        depth: ProgramDepth {
+            all: Depth::new(&total.depths, analysis.quantiles, true),
+            capacities: program::capacities(analysis).into_iter().map(json_capacity).collect(),
+        },
+        functions,
+        lines,
+        folded: selection.folded.as_ref().map(|folded| JsonFolded {
+            rows: folded.rows,
+            threshold: options.threshold,
+            exclusive: Numbers::new(&folded.own, total),
+            depth: Depth::new(&folded.own.depths, QuantileReader::default().read(&folded.own.depths), options.hist),
+        }),
+        threads: profile.threads.iter().map(json_thread).collect(),
+        coverage: JsonCoverage {
+            modules: coverage
+                .modules
+                .iter()
+                .map(|m| JsonModule { name: &m.name, functions: m.functions, accesses: m.accesses })
+                .collect(),
+            functions_instrumented: coverage.functions_instrumented,
+            functions_skipped: coverage.functions_skipped,
+            accesses_instrumented: coverage.accesses_instrumented,
+            skipped: counted(&coverage.skipped),
+            unseen_calls: counted(&coverage.unseen_calls),
+            unknown_frees: coverage.unknown_frees,
+            lost_events: coverage.lost_events,
+            processes: coverage.processes,
+            threads: coverage.threads,
+        },
+    };
+    serde_json::to_writer_pretty(&mut *out, &report)?;
+    out.write_all(b"\n")
+}
+
+#[must_use]
+pub fn liveness(liveness: Liveness) -> &'static str {
+    match liveness {
+        Liveness::None => "none",
+        Liveness::Hints => "hints",
+    }
+}
+
+#[must_use]
+pub fn thread_mode(mode: ThreadMode) -> &'static str {
+    match mode {
+        ThreadMode::Private => "private",
+    }
+}
+
+fn json_row<'a>(row: &'a Row, total: &Sums, hist: bool, lines: bool) -> JsonRow<'a> {
+    JsonRow {
+        name: row.name(),
+        names: lines.then_some(&row.names),
+        symbols: &row.symbols,
+        file: row.file.as_deref(),
+        line: (row.line > 0).then_some(row.line),
+        calls: row.calls.linked,
+        inlined: row.calls.inlined,
+        exclusive: Numbers::new(&row.own, total),
+        depth: Depth::new(&row.own.depths, row.quantiles, hist),
+        inclusive: row.inclusive.as_ref().map(|sums| Numbers::new(sums, total)),
+    }
+}
+
+fn json_capacity(c: Capacity) -> JsonCapacity {
+    let Capacity { capacity, capacity_bytes, reads, traffic, misses, .. } = c;
+    JsonCapacity { capacity, capacity_bytes, reads, traffic, misses }
+}
+
+fn json_thread(t: &Totals) -> JsonThread {
+    JsonThread {
+        accesses: t.accesses,
+        read: t.read,
+        written: t.written,
+        cold: t.cold,
+        cost: t.cost,
+        peak_live: t.peak_live,
+        footprint: t.footprint,
+    }
+}

@@ -1,0 +1,55 @@
+//! The report: what a profile says, for people (table) and for programs (JSON, CSV).
+//!
+//! [`Analysis`] turns cells into rows and decides nothing about looks; [`select`] orders and folds rows; [`table`], `json`
+//! and `csv` write them. Columns and formulas: `docs/report.md`.
+
+pub mod analysis;
+mod args;
+mod csv;
+pub mod depths;
+pub mod human;
+mod json;
+pub mod names;
+pub mod program;
+mod select;
+mod table;
+#[cfg(test)]
+mod tests;
+
+use std::io::{self, BufWriter, Write};
+
+pub use analysis::{Analysis, Grouping, Row, Sums};
+pub use args::{CommandArgs, EXAMPLES, Format, ReportArgs, ReportOptions, Sort, Terminal};
+
+use crate::profile::{self, Profile};
+
+/// Writes the report. The profile must be one that [`profile::validate`] accepts, as every profile from a file is.
+pub fn render(profile: &Profile, options: &ReportOptions, out: &mut impl Write) -> io::Result<()> {
+    let analysis = if options.inclusive {
+        Analysis::with_inclusive(profile, options.grouping)
+    } else {
+        Analysis::new(profile, options.grouping)
+    };
+    let selection = select::select(&analysis, options);
+    match options.format {
+        Format::Table => table::write(&analysis, &selection, options, out),
+        Format::Json => json::write(&analysis, &selection, options, out),
+        Format::Csv => csv::write(&analysis, &selection, out),
+    }
+}
+
+/// [`render`] to standard output. A reader that has seen enough (`| head`) is no error.
+pub fn print(profile: &Profile, options: &ReportOptions) -> io::Result<()> {
+    let mut out = BufWriter::new(io::stdout().lock());
+    match render(profile, options, &mut out).and_then(|()| out.flush()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        result => result,
+    }
+}
+
+/// `dmdprof report`.
+pub fn command(args: &CommandArgs) -> anyhow::Result<()> {
+    let profile = profile::read(&args.profile)?;
+    print(&profile, &args.report.options(Terminal::stdout()))?;
+    Ok(())
+}

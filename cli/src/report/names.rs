@@ -1,0 +1,181 @@
+//! Names as people write them: demangling, and shortening of long template names.
+
+use std::sync::LazyLock;
+
+use cpp_demangle::{DemangleOptions, Symbol};
+
+/// Shown for code whose function is not known.
+pub const UNKNOWN: &str = "(unknown)";
+
+/// The name of a linked symbol as its author would write it: Rust without hashes, C++ without return types, C as it is.
+///
+/// What cannot be demangled is returned unchanged; the empty symbol becomes [`UNKNOWN`].
+#[must_use]
+pub fn demangle(symbol: &str) -> String {
+    static CPP: LazyLock<DemangleOptions> = LazyLock::new(|| DemangleOptions::new().no_return_type());
+    if symbol.is_empty() {
+        return UNKNOWN.into();
+    }
+    if let Ok(rust) = rustc_demangle::try_demangle(symbol) {
+        return format!("{rust:#}");
+    }
+    let symbol = without_llvm_suffix(symbol);
+    if symbol.starts_with("_Z") || symbol.starts_with("__Z") {
+        if let Some(name) = Symbol::new(symbol).ok().and_then(|s| s.demangle_with_options(&CPP).ok()) {
+            return name;
+        }
+    }
+    symbol.into()
+}
+
+/// LLVM renames promoted local symbols to `name.llvm.<number>`.
+fn without_llvm_suffix(symbol: &str) -> &str {
+    match symbol.rsplit_once(".llvm.") {
+        Some((name, digits)) if !name.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()) => name,
+        _ => symbol,
+    }
+}
+
+/// At most `width` characters of a name, by taking away first what tells least: the parameters, then nested template
+/// arguments, then all template arguments, then the middle.
+#[must_use]
+pub fn shorten(name: &str, width: usize) -> String {
+    if length(name) <= width {
+        return name.into();
+    }
+    let without_parameters = collapse(name, '(', ')', 1);
+    let steps = [
+        without_parameters.clone(),
+        collapse(&without_parameters, '<', '>', 2),
+        collapse(&without_parameters, '<', '>', 1),
+    ];
+    for step in &steps {
+        if length(step) <= width {
+            return step.clone();
+        }
+    }
+    middle_cut(&steps[2], width)
+}
+
+/// The end of a path, cut at a `/` where possible.
+#[must_use]
+pub fn shorten_path(path: &str, width: usize) -> String {
+    if length(path) <= width {
+        return path.into();
+    }
+    let tail = last(path, width.saturating_sub(1));
+    match tail.find('/') {
+        Some(at) if at + 1 < tail.len() => format!("…{}", &tail[at..]),
+        _ => format!("…{tail}"),
+    }
+}
+
+fn length(s: &str) -> usize {
+    s.chars().count()
+}
+
+fn last(s: &str, n: usize) -> &str {
+    let skip = length(s).saturating_sub(n);
+    s.char_indices().nth(skip).map_or("", |(at, _)| &s[at..])
+}
+
+fn middle_cut(s: &str, width: usize) -> String {
+    let keep = width.saturating_sub(1);
+    let head: String = s.chars().take(keep / 3).collect();
+    format!("{head}…{}", last(s, keep - keep / 3))
+}
+
+/// Replaces what is between brackets that are nested `level` deep (1 = outermost) by `…`.
+fn collapse(s: &str, open: char, close: char, level: usize) -> String {
+    let mut out = String::with_capacity(s.len());
+    let mut depth = 0usize;
+    let mut content = 0;
+    for (at, c) in s.char_indices() {
+        if c == open && is_bracket(s, at, c) {
+            depth += 1;
+            content = if depth == level { at + c.len_utf8() } else { content };
+            if depth <= level {
+                out.push(c);
+            }
+        } else if c == close && depth > 0 && is_bracket(s, at, c) {
+            if depth == level {
+                let inside = &s[content..at];
+                out.push_str(if matches!(inside, "" | "anonymous namespace") { inside } else { "…" });
+            }
+            if depth <= level {
+                out.push(c);
+            }
+            depth -= 1;
+        } else if depth < level {
+            out.push(c);
+        }
+    }
+    out
+}
+
+/// `->` and the signs of `operator<<` are no brackets.
+fn is_bracket(s: &str, at: usize, c: char) -> bool {
+    match c {
+        '<' | '>' => {
+            let name = s[..at].trim_end_matches(['<', '>', '=', '-']);
+            !(name.ends_with("operator") || s[..at].ends_with('-'))
+        }
+        _ => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn symbols_become_what_their_authors_wrote() {
+        for (symbol, name) in [
+            ("main", "main"),
+            ("", UNKNOWN),
+            ("_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE", "core::fmt::Write::write_fmt"),
+            ("_RNvCs1234_7mycrate3foo", "mycrate::foo"),
+            (
+                "_ZN6linalg8multiplyERKNS_6MatrixES2_RS0_",
+                "linalg::multiply(linalg::Matrix const&, linalg::Matrix const&, linalg::Matrix&)",
+            ),
+            ("_ZN4util9quicksortIdEEvPT_S2_", "util::quicksort<double>(double*, double*)"),
+            ("helper.llvm.123456", "helper"),
+            ("_ZN3foo3barEv.llvm.99", "foo::bar()"),
+            ("_Zgarbage", "_Zgarbage"),
+            ("_ZN", "_ZN"),
+        ] {
+            assert_eq!(demangle(symbol), name, "{symbol}");
+        }
+    }
+
+    #[test]
+    fn long_names_lose_their_noise_first() {
+        let name =
+            "std::vector<std::pair<int, std::string>, std::allocator<int>>::emplace_back<int&>(int&, char const*)";
+        assert_eq!(shorten(name, 200), name);
+        for (width, short) in [
+            (96, "std::vector<std::pair<int, std::string>, std::allocator<int>>::emplace_back<int&>(…)"),
+            (70, "std::vector<std::pair<…>, std::allocator<…>>::emplace_back<int&>(…)"),
+            (40, "std::vector<…>::emplace_back<…>(…)"),
+            (20, "std::v…ce_back<…>(…)"),
+        ] {
+            assert_eq!(shorten(name, width), short);
+            assert!(length(short) <= width);
+        }
+        assert_eq!(
+            shorten("(anonymous namespace)::parse(char const*, unsigned long)", 40),
+            "(anonymous namespace)::parse(…)"
+        );
+        assert_eq!(shorten("Key::operator<(Key const&, another argument)", 20), "Key::operator<(…)");
+        assert_eq!(shorten("it::operator->(Key const&, another argument)", 20), "it::operator->(…)");
+        assert_eq!(shorten("f(…)", 0), "…");
+    }
+
+    #[test]
+    fn paths_keep_their_end() {
+        assert_eq!(shorten_path("src/a.c:12", 20), "src/a.c:12");
+        assert_eq!(shorten_path("library/core/src/slice/sort.rs:12", 20), "…/slice/sort.rs:12");
+        assert_eq!(shorten_path("averyveryverylongname.c:12", 10), "…name.c:12");
+    }
+}

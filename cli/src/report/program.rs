@@ -1,0 +1,72 @@
+//! Numbers of the whole program: what a fast memory of each capacity would have to fetch.
+
+use super::analysis::Analysis;
+use super::depths::Depths;
+use crate::profile::model::Unit;
+
+/// One power of two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Capacity {
+    /// Bytes, or lines with `Unit::Line`.
+    pub capacity: u64,
+    pub capacity_bytes: u128,
+    /// Reads with depth in `(capacity / 2, capacity]`.
+    pub reads: u64,
+    /// Reads with depth at most `capacity`.
+    pub within: u64,
+    /// Q(capacity): reads at depth > `capacity`.
+    pub traffic: u64,
+    /// Lines only: `traffic` and the first touches at depth <= `capacity`, which miss in a cache of any size.
+    pub misses: Option<u64>,
+}
+
+/// Every power of two from the first to the last depth that was read.
+#[must_use]
+pub fn capacities(analysis: &Analysis) -> Vec<Capacity> {
+    let profile = analysis.profile;
+    let mut cold = Depths::default();
+    cold.add(&profile.cold_histogram);
+    let (total, total_cold) = (analysis.total.read, cold.total());
+    let mut within = 0;
+    let octaves = analysis.total.depths.octaves().into_iter();
+    octaves
+        .map(|octave| {
+            within += octave.reads;
+            let traffic = total - within;
+            let (size, misses) = match profile.meta.unit {
+                Unit::Byte => (1, None),
+                Unit::Line(size) => {
+                    let cold_within = total_cold.saturating_sub(cold.beyond(octave.capacity));
+                    (size, Some(traffic.saturating_add(cold_within)))
+                }
+            };
+            let capacity_bytes = u128::from(octave.capacity) * u128::from(size);
+            Capacity { capacity: octave.capacity, capacity_bytes, reads: octave.reads, within, traffic, misses }
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::analysis::Grouping;
+    use super::*;
+    use crate::profile::model::AccessKind;
+    use crate::profile::sample::Builder;
+
+    #[test]
+    fn misses_are_deep_reads_and_cold_ones_above() {
+        let mut b = Builder::new(&["p"]);
+        let f = b.function("f", None, 0);
+        let site = b.site(f, None, AccessKind::Load, 8);
+        let context = b.context(Builder::ROOT, f, 1);
+        b.cell(context, site, &[(1, 10), (4, 20), (4, 5), (100, 7)], &[(4, 5), (100, 2)], 0);
+        let profile = b.finish(|p| p.meta.unit = Unit::Line(64));
+        let all = capacities(&Analysis::new(&profile, Grouping::Functions));
+        let at = |lines: u64| all.iter().find(|c| c.capacity == lines).copied().unwrap();
+        // 4 lines: 7 deeper (2 of them cold), and 5 cold ones above.
+        assert_eq!((at(4).traffic, at(4).misses, at(4).capacity_bytes), (7, Some(12), 256));
+        // Everything fits: only first touches miss.
+        assert_eq!((at(128).traffic, at(128).misses), (0, Some(7)));
+        assert_eq!((at(1).reads, at(1).within, at(2).reads), (10, 10, 0));
+    }
+}

@@ -1,0 +1,548 @@
+//! The report for people: what it cost, who spent it, how deep it reached, what was and was not seen.
+
+use std::io::{self, Write};
+
+use comfy_table::{Attribute, Cell, CellAlignment, ContentArrangement, Table, presets};
+
+use super::analysis::{Analysis, Calls, Grouping, Row, Sums};
+use super::args::ReportOptions;
+use super::depths::{Depths, QuantileReader, Quantiles};
+use super::select::{Folded, Selection};
+use super::{human, json, names, program};
+use crate::profile::model::{Coverage, Outcome, Unit};
+
+/// Characters that a name or a place keeps even if columns have to go for it.
+const NAME_MIN: usize = 28;
+const PLACE_MIN: usize = 18;
+/// The same, for columns that are nice to have.
+const NAME_COMFORT: usize = 48;
+const GAP: usize = 2;
+const BAR: usize = 30;
+const UNSEEN_SHOWN: usize = 5;
+
+struct Style {
+    unit: Unit,
+    color: bool,
+}
+
+impl Style {
+    /// Bytes, or lines as plain counts.
+    fn size(&self, n: u64) -> String {
+        match self.unit {
+            Unit::Byte => human::bytes(u128::from(n)),
+            Unit::Line(_) => human::count(u128::from(n)),
+        }
+    }
+
+    fn cost_name(&self) -> &'static str {
+        match self.unit {
+            Unit::Byte => "ByteDMD",
+            Unit::Line(_) => "line cost (not ByteDMD)",
+        }
+    }
+
+    fn per(&self) -> &'static str {
+        match self.unit {
+            Unit::Byte => "byte",
+            Unit::Line(_) => "line",
+        }
+    }
+
+    fn paint(&self, code: &str, text: &str) -> String {
+        if self.color { format!("\x1b[{code}m{text}\x1b[0m") } else { text.into() }
+    }
+
+    fn heading(&self, text: &str) -> String {
+        self.paint("1", text)
+    }
+
+    fn alarm(&self, text: &str) -> String {
+        self.paint("1;31", text)
+    }
+}
+
+pub fn write(
+    analysis: &Analysis,
+    selection: &Selection,
+    options: &ReportOptions,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    let style = Style { unit: analysis.profile.meta.unit, color: options.color };
+    header(analysis, &style, out)?;
+    rows(analysis, selection, options, &style, out)?;
+    if options.hist {
+        for row in &selection.shown {
+            writeln!(out, "\n{}", style.heading(&format!("Reads by depth: {}", title(row, analysis.grouping))))?;
+            octaves(&row.own.depths, &style, out)?;
+        }
+    }
+    depth(analysis, &style, out)?;
+    coverage(analysis, &style, out)
+}
+
+fn header(analysis: &Analysis, style: &Style, out: &mut impl Write) -> io::Result<()> {
+    let profile = analysis.profile;
+    let (meta, totals, sums) = (&profile.meta, &profile.totals, &analysis.total);
+    let command = meta.command.join(" ");
+    match meta.outcome {
+        Outcome::Exited(0) => writeln!(out, "{command}")?,
+        Outcome::Exited(code) => writeln!(out, "{command}   (exited with {code})")?,
+        Outcome::Signaled(signal) => {
+            writeln!(out, "{command}")?;
+            let what = format!("INCOMPLETE: killed by signal {signal}{}", signal_name(signal));
+            writeln!(out, "{}; the numbers are those up to then", style.alarm(&what))?;
+        }
+    }
+    if profile.coverage.lost_events > 0 {
+        let what = format!("LOST EVENTS: {}", human::grouped(u128::from(profile.coverage.lost_events)));
+        writeln!(out, "{}; all numbers are too small", style.alarm(&what))?;
+    }
+    if let Some(roi) = &meta.roi {
+        writeln!(out, "only inside region \"{roi}\"")?;
+    }
+    let cost = format!("{} {}", style.cost_name(), human::grouped(sums.cost));
+    write!(out, "\n{}", style.heading(&cost))?;
+    if sums.cost >= 1_000_000 {
+        write!(out, " ({})", human::count(sums.cost))?;
+    }
+    match sums.mean_cost() {
+        Some(mean) => writeln!(out, ", {} per {} read\n", human::ratio(mean), style.per())?,
+        None => writeln!(out, "; nothing was read\n")?,
+    }
+    let lines = match style.unit {
+        Unit::Byte => "",
+        Unit::Line(_) => " lines",
+    };
+    let size = |n: u64| format!("{}{lines}", style.size(n));
+    let ratio = sums.intensity().map_or_else(|| "-".into(), human::ratio);
+    let per = format!("flops/{}", style.per());
+    let mut table = plain_table(style);
+    for (i, line) in [
+        [("read", size(sums.read)), ("peak live", size(totals.peak_live)), ("flops", human::count(sums.flops()))],
+        [
+            ("written", size(sums.written)),
+            ("footprint", size(totals.footprint)),
+            ("int ops", human::count(sums.int_ops())),
+        ],
+        [("first touch", size(sums.cold)), ("accesses", human::count(sums.accesses)), (&per, ratio)],
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        debug_assert!(i < 3);
+        let cells = line.into_iter().flat_map(|(name, value)| [left(name), right(&value), left("")]);
+        table.add_row(cells.collect::<Vec<_>>());
+    }
+    print(&table, "  ", out)
+}
+
+fn signal_name(signal: i32) -> &'static str {
+    match signal {
+        1 => " (SIGHUP)",
+        2 => " (SIGINT)",
+        3 => " (SIGQUIT)",
+        4 => " (SIGILL)",
+        5 => " (SIGTRAP)",
+        6 => " (SIGABRT)",
+        7 => " (SIGBUS)",
+        8 => " (SIGFPE)",
+        9 => " (SIGKILL)",
+        11 => " (SIGSEGV)",
+        13 => " (SIGPIPE)",
+        14 => " (SIGALRM)",
+        15 => " (SIGTERM)",
+        24 => " (SIGXCPU)",
+        31 => " (SIGSYS)",
+        _ => "",
+    }
+}
+
+/// A column of numbers: two lines of header, how soon it goes when the table is too wide (0 = never), its cells.
+struct Column {
+    header: [&'static str; 2],
+    goes: u32,
+    cells: Vec<String>,
+}
+
+/// One line of the table.
+struct Line<'a> {
+    row: &'a Row,
+    /// In place of the name: a summary, which has no place, and calls and inclusive numbers only if all rows do.
+    label: Option<String>,
+}
+
+fn number_columns(lines: &[Line], analysis: &Analysis, options: &ReportOptions, style: &Style) -> Vec<Column> {
+    let total = analysis.total.cost;
+    let by_line = matches!(analysis.grouping, Grouping::Lines { .. });
+    let column = |header: [&'static str; 2], goes: u32, cell: &dyn Fn(&Line) -> String| Column {
+        header,
+        goes,
+        cells: lines.iter().map(cell).collect(),
+    };
+    let own = |f: &dyn Fn(&Sums) -> String| {
+        let f: Box<dyn Fn(&Line) -> String + '_> = Box::new(move |line: &Line| f(&line.row.own));
+        lines.iter().map(f).collect::<Vec<_>>()
+    };
+    let dash = || "-".to_string();
+    let depth = |get: fn(&Quantiles) -> u64| {
+        move |line: &Line| {
+            if line.row.own.read == 0 { dash() } else { style.size(get(&line.row.quantiles)) }
+        }
+    };
+    let per = if style.unit == Unit::Byte { "/byte" } else { "/line" };
+    let cost_header = if style.unit == Unit::Byte { ["", "ByteDMD"] } else { ["line", "cost"] };
+
+    let mut columns = Vec::new();
+    if options.inclusive {
+        columns.push(column(["incl.", "share"], 0, &|l| {
+            l.row.inclusive.as_ref().map_or_else(String::new, |s| human::percent(s.cost, total))
+        }));
+        columns.push(column(["incl.", cost_header[1]], 0, &|l| {
+            l.row.inclusive.as_ref().map_or_else(String::new, |s| human::count(s.cost))
+        }));
+    }
+    let plain = |header, goes, cells| Column { header, goes, cells };
+    columns.push(plain(["", "share"], 0, own(&|s| human::percent(s.cost, total))));
+    columns.push(plain(cost_header, 0, own(&|s| human::count(s.cost))));
+    columns.push(plain(["cost", per], 1, own(&|s| s.mean_cost().map_or_else(dash, human::ratio))));
+    columns.push(plain(["", "read"], 0, own(&|s| style.size(s.read))));
+    columns.push(plain(["", "written"], 3, own(&|s| style.size(s.written))));
+    columns.push(plain(["first", "touch"], 9, own(&|s| style.size(s.cold))));
+    columns.push(column(["depth", "p50"], 6, &depth(|q| q.p50)));
+    columns.push(column(["depth", "p90"], 1, &depth(|q| q.p90)));
+    columns.push(column(["depth", "p99"], 7, &depth(|q| q.p99)));
+    columns.push(column(["depth", "max"], 2, &depth(|q| q.max)));
+    if by_line {
+        columns.push(plain(["", "accesses"], 4, own(&|s| human::count(s.accesses))));
+    } else {
+        columns.push(column(["", "calls"], 4, &|l| {
+            l.label.as_ref().map_or_else(|| calls(l.row.calls), |_| String::new())
+        }));
+    }
+    columns.push(plain(["", "flops"], 4, own(&|s| human::count(s.flops()))));
+    columns.push(plain(["flops", per], 5, own(&|s| s.intensity().map_or_else(dash, human::ratio))));
+    columns.push(plain(["int", "ops"], 10, own(&|s| human::count(s.int_ops()))));
+    columns
+}
+
+fn calls(calls: Calls) -> String {
+    match calls {
+        Calls { linked: None, .. } => "inlined".into(),
+        Calls { linked: Some(0), inlined: true } => "inlined".into(),
+        Calls { linked: Some(n), inlined: false } => human::count(n),
+        Calls { linked: Some(n), inlined: true } => format!("{}+", human::count(n)),
+    }
+}
+
+fn rows(
+    analysis: &Analysis,
+    selection: &Selection,
+    options: &ReportOptions,
+    style: &Style,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    let by_line = matches!(analysis.grouping, Grouping::Lines { .. });
+    let mut reader = QuantileReader::default();
+    let mut summary = |own: &Sums| Row { quantiles: reader.read(&own.depths), own: own.clone(), ..Row::default() };
+    let folded = selection.folded.as_ref().map(|folded| (summary(&folded.own), fold_label(folded, options)));
+    let total = summary(&analysis.total);
+    let mut lines: Vec<Line> = selection.shown.iter().map(|row| Line { row, label: None }).collect();
+    lines.extend(folded.as_ref().map(|(row, label)| Line { row, label: Some(label.clone()) }));
+    lines.push(Line { row: &total, label: Some("total".into()) });
+
+    let mut columns = number_columns(&lines, analysis, options, style);
+    let mut texts: Vec<String> = lines.iter().map(|l| l.label.clone().unwrap_or_else(|| joined(l.row))).collect();
+    let mut places: Vec<String> = lines.iter().map(place).collect();
+    let hidden = options.width.map_or_else(Vec::new, |width| fit(width, &mut columns, &mut texts, &mut places));
+
+    let mut table = plain_table(style);
+    let (name, place) = if by_line { ("line", "function") } else { ("function", "defined at") };
+    let (first, second) = if by_line { (&places, &texts) } else { (&texts, &places) };
+    let show_second = second.iter().any(|s| !s.is_empty());
+    let mut header: Vec<Cell> = columns.iter().map(|c| right(&c.header.join("\n"))).collect();
+    header.push(left(&format!("\n{name}")));
+    if show_second {
+        header.push(left(&format!("\n{place}")));
+    }
+    table.set_header(header.into_iter().map(|c| c.add_attribute(Attribute::Bold)).collect::<Vec<_>>());
+    for i in 0..lines.len() {
+        let mut cells: Vec<Cell> = columns.iter().map(|c| right(&c.cells[i])).collect();
+        // A summary's label stands where the eye looks for the row's name.
+        let (a, b) = if lines[i].label.is_some() { (&texts[i], "") } else { (&first[i], second[i].as_str()) };
+        cells.push(left(a));
+        if show_second {
+            cells.push(left(b));
+        }
+        if i + 1 == lines.len() {
+            cells = cells.into_iter().map(|c| c.add_attribute(Attribute::Bold)).collect();
+        }
+        table.add_row(cells);
+    }
+    writeln!(out)?;
+    print(&table, "", out)?;
+    if !hidden.is_empty() {
+        writeln!(out, "(no room for: {}; see --width, --format csv)", hidden.join(", "))?;
+    }
+    Ok(())
+}
+
+fn fold_label(folded: &Folded, options: &ReportOptions) -> String {
+    if options.top.is_some() {
+        format!("({} more)", folded.rows)
+    } else {
+        format!("({} more below {}%)", folded.rows, options.threshold * 100.0)
+    }
+}
+
+fn joined(row: &Row) -> String {
+    match row.names.len() {
+        0 | 1 => row.name().into(),
+        n => format!("{} (+{})", row.name(), n - 1),
+    }
+}
+
+fn place(line: &Line) -> String {
+    let row = line.row;
+    match (&row.file, row.line) {
+        _ if line.label.is_some() => String::new(),
+        (None, 0) => "?".into(),
+        (None, line) => format!("?:{line}"),
+        (Some(file), 0) => format!("{file}:?"),
+        (Some(file), line) => format!("{file}:{line}"),
+    }
+}
+
+fn title(row: &Row, grouping: Grouping) -> String {
+    match grouping {
+        Grouping::Lines { .. } => place(&Line { row, label: None }),
+        _ => row.name().into(),
+    }
+}
+
+fn width_of(cells: &[String]) -> usize {
+    cells.iter().map(|c| c.chars().count()).max().unwrap_or(0)
+}
+
+/// Makes everything fit: shortens names and places, then takes out columns, the least useful first. Returns what it took out.
+fn fit(width: usize, columns: &mut Vec<Column>, texts: &mut [String], places: &mut [String]) -> Vec<String> {
+    let (text, place) = (width_of(texts), width_of(places));
+    let mut hidden = Vec::new();
+    let mut show_places = true;
+    loop {
+        let numbers: usize = columns
+            .iter()
+            .map(|c| width_of(&c.cells).max(c.header.iter().map(|h| h.len()).max().unwrap_or(0)) + GAP)
+            .sum();
+        let rest = width.saturating_sub(numbers);
+        let next = columns.iter().enumerate().max_by_key(|(_, c)| c.goes).map(|(i, c)| (i, c.goes));
+        let optional = next.is_some_and(|(_, goes)| goes >= 9);
+        let text_min = text.min(if optional { NAME_COMFORT } else { NAME_MIN });
+        let place_room = if show_places { place.min(PLACE_MIN) + GAP } else { 0 };
+        if rest >= text_min + place_room {
+            let place_width = if show_places { place.min((rest / 3).max(PLACE_MIN)) } else { 0 };
+            let text_width = rest - if show_places { place_width + GAP } else { 0 };
+            // What the names leave over goes to the places.
+            let place_width = if show_places { rest - GAP - text.min(text_width) } else { 0 };
+            shorten_all(texts, places, text_width, place_width);
+            return hidden;
+        }
+        match next {
+            // Places go when only the essential columns are left beside them.
+            Some((_, goes)) if show_places && goes <= 5 => {
+                show_places = false;
+                hidden.push("place".into());
+            }
+            Some((i, goes)) if goes > 0 => {
+                let column = columns.remove(i);
+                hidden.push(column.header.join(" ").trim().replace(" /", "/"));
+            }
+            _ => {
+                shorten_all(texts, places, NAME_MIN.max(rest), 0);
+                return hidden;
+            }
+        }
+    }
+}
+
+fn shorten_all(texts: &mut [String], places: &mut [String], text_width: usize, place_width: usize) {
+    for text in texts {
+        *text = names::shorten(text, text_width);
+    }
+    for place in places {
+        *place = if place_width == 0 { String::new() } else { names::shorten_path(place, place_width) };
+    }
+}
+
+fn depth(analysis: &Analysis, style: &Style, out: &mut impl Write) -> io::Result<()> {
+    let total = analysis.total.read;
+    if total == 0 {
+        return Ok(());
+    }
+    let capacities = program::capacities(analysis);
+    let largest = capacities.iter().map(|c| c.reads).max().unwrap_or(0);
+    let percent = |n: u64| human::percent(u128::from(n), u128::from(total));
+    let mut table = plain_table(style);
+    let title = match style.unit {
+        Unit::Byte => {
+            let header = ["depth <=", "read", "share", "so far", "traffic Q"].map(right);
+            table.set_header(header.into_iter().chain([left("")]).collect::<Vec<_>>());
+            "Reads by depth; traffic Q = what a fast memory of that size would have to fetch".into()
+        }
+        Unit::Line(size) => {
+            let header = ["lines <=", "size", "lines read", "share", "so far", "misses", "miss ratio"].map(right);
+            table.set_header(header.into_iter().chain([left("")]).collect::<Vec<_>>());
+            format!("Lines of {size} bytes read, by depth; misses = deeper reads and first touches")
+        }
+    };
+    for c in &capacities {
+        let mut cells = vec![right(&style.size(c.capacity))];
+        if style.unit != Unit::Byte {
+            cells.push(right(&human::bytes(c.capacity_bytes)));
+        }
+        cells.extend(some_reads(c.reads, style, percent).iter().map(|s| right(s)));
+        cells.push(right(&percent(c.within)));
+        match c.misses {
+            None => cells.push(right(&style.size(c.traffic))),
+            Some(misses) => cells.extend([style.size(misses), percent(misses)].iter().map(|s| right(s))),
+        }
+        cells.push(left(&bar(c.reads, largest)));
+        table.add_row(cells);
+    }
+    writeln!(out, "\n{}", style.heading(&title))?;
+    print(&table, "  ", out)?;
+    if style.unit == Unit::Byte {
+        let cost = analysis.total.cost;
+        let (least, most) = analysis.total.depths.cost_bounds();
+        let (least_text, most_text) = (human::count(least), human::count(most));
+        let verdict = if least <= cost && cost <= most { "agrees" } else { "DISAGREES: please report this" };
+        writeln!(out, "  ByteDMD = sum over k of Q(k^2), by these depths {least_text} to {most_text}: {verdict}")?;
+    }
+    Ok(())
+}
+
+fn octaves(depths: &Depths, style: &Style, out: &mut impl Write) -> io::Result<()> {
+    let octaves = depths.octaves();
+    if octaves.is_empty() {
+        return writeln!(out, "  no reads");
+    }
+    let total = depths.total();
+    let largest = octaves.iter().map(|o| o.reads).max().unwrap_or(0);
+    let mut table = plain_table(style);
+    let mut within = 0u64;
+    for octave in octaves {
+        within += octave.reads;
+        let percent = |n: u64| human::percent(u128::from(n), u128::from(total));
+        let mut cells = vec![right(&format!("<= {}", style.size(octave.capacity)))];
+        cells.extend(some_reads(octave.reads, style, percent).iter().map(|s| right(s)));
+        cells.push(right(&percent(within)));
+        cells.push(left(&bar(octave.reads, largest)));
+        table.add_row(cells);
+    }
+    print(&table, "  ", out)
+}
+
+/// Reads and their share; nothing is left blank, so that the eye finds what is there.
+fn some_reads(reads: u64, style: &Style, percent: impl Fn(u64) -> String) -> [String; 2] {
+    if reads == 0 { [String::new(), String::new()] } else { [style.size(reads), percent(reads)] }
+}
+
+/// Up to [`BAR`] characters; whatever is not nothing shows.
+fn bar(n: u64, largest: u64) -> String {
+    if n == 0 || largest == 0 {
+        return String::new();
+    }
+    let eighths = (u128::from(n) * BAR as u128 * 8 / u128::from(largest)).max(1) as usize;
+    let part = ['▏', '▎', '▍', '▌', '▋', '▊', '▉'];
+    let mut bar = "█".repeat(eighths / 8);
+    bar.extend((eighths % 8).checked_sub(1).map(|i| part[i]));
+    bar
+}
+
+fn coverage(analysis: &Analysis, style: &Style, out: &mut impl Write) -> io::Result<()> {
+    let profile = analysis.profile;
+    let (meta, c) = (&profile.meta, &profile.coverage);
+    writeln!(out, "\n{}", style.heading("Coverage"))?;
+    let modules = match c.modules.as_slice() {
+        [] => String::new(),
+        [one] => format!(" in {}", one.name),
+        many => format!(" in {}", human::plural(many.len() as u64, "module")),
+    };
+    let functions = human::plural(c.functions_instrumented, "function");
+    let accesses = human::plural(c.accesses_instrumented, "access");
+    writeln!(out, "  instrumented: {functions} with {accesses}{modules}")?;
+    writeln!(out, "  skipped: {}", skipped(c))?;
+    writeln!(out, "  calls into code without hooks: {}", unseen(c))?;
+    if c.unknown_frees > 0 {
+        writeln!(out, "  frees of blocks whose allocation was not seen: {}", human::grouped(c.unknown_frees.into()))?;
+    }
+    let lost = format!("lost events: {}", human::grouped(u128::from(c.lost_events)));
+    writeln!(out, "  {}", if c.lost_events > 0 { style.alarm(&lost) } else { lost })?;
+    let unit = match meta.unit {
+        Unit::Byte => "bytes".into(),
+        Unit::Line(size) => format!("lines of {size} bytes (not ByteDMD)"),
+    };
+    let (processes, threads) = (human::plural(c.processes, "process"), human::plural(c.threads, "thread"));
+    writeln!(
+        out,
+        "  model: {} {}, liveness {}, threads {} ({processes}, {threads}), unit {unit}",
+        meta.model,
+        meta.model_version,
+        json::liveness(meta.liveness),
+        json::thread_mode(meta.thread_mode),
+    )
+}
+
+fn skipped(c: &Coverage) -> String {
+    if c.functions_skipped == 0 && c.skipped.is_empty() {
+        return "nothing".into();
+    }
+    let functions = human::plural(c.functions_skipped, "function");
+    let reasons: Vec<String> =
+        c.skipped.iter().map(|(reason, n)| format!("{reason} {}", human::grouped(u128::from(*n)))).collect();
+    if reasons.is_empty() { functions } else { format!("{functions}; by reason: {}", reasons.join(", ")) }
+}
+
+fn unseen(c: &Coverage) -> String {
+    if c.unseen_calls.is_empty() {
+        return "none".into();
+    }
+    let total: u128 = c.unseen_calls.iter().map(|(_, n)| u128::from(*n)).sum();
+    let mut parts: Vec<String> = c
+        .unseen_calls
+        .iter()
+        .take(UNSEEN_SHOWN)
+        .map(|(symbol, n)| format!("{} {}", names::shorten(&names::demangle(symbol), 40), human::count(u128::from(*n))))
+        .collect();
+    if let Some(more) = c.unseen_calls.len().checked_sub(UNSEEN_SHOWN).filter(|n| *n > 0) {
+        parts.push(format!("and {more} more"));
+    }
+    format!("{} ({})", human::count(total), parts.join(", "))
+}
+
+fn plain_table(style: &Style) -> Table {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled).force_no_tty();
+    if style.color {
+        table.enforce_styling();
+    }
+    table
+}
+
+fn left(s: &str) -> Cell {
+    Cell::new(s)
+}
+
+fn right(s: &str) -> Cell {
+    Cell::new(s).set_alignment(CellAlignment::Right)
+}
+
+fn print(table: &Table, indent: &str, out: &mut impl Write) -> io::Result<()> {
+    let mut table = table.clone();
+    for column in table.column_iter_mut() {
+        column.set_padding((0, GAP as u16));
+    }
+    for line in table.lines() {
+        writeln!(out, "{indent}{}", line.trim_end())?;
+    }
+    Ok(())
+}
