@@ -1,5 +1,13 @@
-//! Helpers of the end-to-end tests.
+//! Helpers of the end-to-end tests: the product is driven as a user drives it, through its command line.
+//!
+//! - [`tool`]: where `dmdprof`, the compilers and valgrind are; a missing one is a failure that says what to install;
+//! - [`programs`]: what is profiled: recipes, compiled once per compiler and flags into a shared cache;
+//! - [`profiled`]: one run under `dmdprof`, with its profile and its JSON report;
+//! - [`truth`]: exact answers from first principles.
 
 #![forbid(unsafe_code)]
 
+pub mod profiled;
+pub mod programs;
+pub mod tool;
 pub mod truth;

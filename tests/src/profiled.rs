@@ -1,0 +1,204 @@
+//! One run under `dmdprof`: `dmdprof run -o FILE --quiet`, so that the program's output is its own, then
+//! `dmdprof report FILE --format json`.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+
+use crate::tool::{describe, dmdprof, succeed};
+use crate::truth::Tally;
+
+/// How to run something under `dmdprof`.
+#[derive(Clone, Debug)]
+pub struct Run {
+    options: Vec<OsString>,
+    program: OsString,
+    args: Vec<OsString>,
+    directory: PathBuf,
+    profile: PathBuf,
+}
+
+impl Run {
+    /// The program runs in `directory`; the profile is `dmdprof.data` there.
+    #[must_use]
+    pub fn new(program: impl AsRef<OsStr>, directory: &Path) -> Self {
+        Self {
+            options: Vec::new(),
+            program: program.as_ref().to_owned(),
+            args: Vec::new(),
+            directory: directory.to_path_buf(),
+            profile: directory.join("dmdprof.data"),
+        }
+    }
+
+    /// Options of `dmdprof run`.
+    #[must_use]
+    pub fn options<S: AsRef<OsStr>>(mut self, options: impl IntoIterator<Item = S>) -> Self {
+        self.options.extend(options.into_iter().map(|o| o.as_ref().to_owned()));
+        self
+    }
+
+    /// Arguments of the program.
+    #[must_use]
+    pub fn args<S: AsRef<OsStr>>(mut self, args: impl IntoIterator<Item = S>) -> Self {
+        self.args.extend(args.into_iter().map(|a| a.as_ref().to_owned()));
+        self
+    }
+
+    /// Where the profile goes.
+    #[must_use]
+    pub fn profile(mut self, path: PathBuf) -> Self {
+        self.profile = path;
+        self
+    }
+
+    /// The command line, for tests that change it further.
+    #[must_use]
+    pub fn command(&self) -> Command {
+        let mut command = dmdprof();
+        command.arg("run").arg("-o").arg(&self.profile).arg("--quiet").args(&self.options);
+        command.arg(&self.program).args(&self.args).current_dir(&self.directory).stdin(Stdio::null());
+        command
+    }
+
+    /// Runs and reads the profile, whatever the program's end.
+    #[must_use]
+    pub fn go(&self) -> Profiled {
+        let mut command = self.command();
+        let output = command.output().unwrap_or_else(|e| panic!("cannot start {command:?}: {e}"));
+        assert!(self.profile.is_file(), "{command:?} left no profile\n{}", describe(&output));
+        Profiled { output, report: Report::read(&self.profile), profile: self.profile.clone() }
+    }
+}
+
+/// What a run left behind.
+#[derive(Debug)]
+pub struct Profiled {
+    /// What `dmdprof run` printed, which is what the program printed.
+    pub output: Output,
+    pub profile: PathBuf,
+    pub report: Report,
+}
+
+/// A JSON report by linked symbols, with depth histograms.
+#[derive(Clone, Debug)]
+pub struct Report(pub Value);
+
+/// Reads the number at a JSON pointer; the message shows what is missing.
+fn number(value: &Value, pointer: &str) -> u64 {
+    value
+        .pointer(pointer)
+        .and_then(Value::as_u64)
+        .unwrap_or_else(|| panic!("no integer at {pointer} of {}", serde_json::to_string(value).unwrap_or_default()))
+}
+
+impl Report {
+    #[must_use]
+    pub fn read(profile: &Path) -> Self {
+        let output = succeed(dmdprof().arg("report").arg(profile).args(["--format", "json", "--hist", "--no-inline"]));
+        let value = serde_json::from_slice(&output.stdout)
+            .unwrap_or_else(|e| panic!("`dmdprof report --format json` is not JSON: {e}\n{}", describe(&output)));
+        Self(value)
+    }
+
+    /// A number of the whole program: `cost`, `read`, `written`, `cold`, `accesses`, `peak_live`, `footprint`.
+    #[must_use]
+    pub fn total(&self, field: &str) -> u64 {
+        number(&self.0, &format!("/totals/{field}"))
+    }
+
+    #[must_use]
+    pub fn lost_events(&self) -> u64 {
+        number(&self.0, "/coverage/lost_events")
+    }
+
+    #[must_use]
+    pub fn complete(&self) -> bool {
+        self.0["complete"].as_bool().expect("`complete` is true or false")
+    }
+
+    #[must_use]
+    pub fn functions(&self) -> &[Value] {
+        self.0["functions"].as_array().expect("`functions` is a list")
+    }
+
+    /// Names of all functions, for messages.
+    #[must_use]
+    pub fn names(&self) -> Vec<&str> {
+        self.functions().iter().filter_map(|f| f["name"].as_str()).collect()
+    }
+
+    /// The one function with this symbol.
+    #[must_use]
+    pub fn function(&self, symbol: &str) -> Function<'_> {
+        let has = |f: &&Value| f["symbols"].as_array().is_some_and(|all| all.iter().any(|s| s == symbol));
+        let mut found = self.functions().iter().filter(has);
+        let one = found.next().unwrap_or_else(|| panic!("no function {symbol} among {:?}", self.names()));
+        assert!(found.next().is_none(), "several functions {symbol}");
+        Function(one)
+    }
+
+    /// Read misses of a fully associative LRU cache of `bytes` bytes (needs `--line`).
+    #[must_use]
+    pub fn misses(&self, bytes: u64) -> u64 {
+        let capacities = self.0.pointer("/depth/capacities").and_then(Value::as_array).expect("a list of capacities");
+        let deepest = capacities.iter().max_by_key(|c| number(c, "/capacity_bytes"));
+        let wanted = capacities.iter().find(|c| number(c, "/capacity_bytes") == bytes);
+        // Nothing was read deeper than the largest capacity listed: beyond it the misses stay what they are.
+        let row = wanted.or(deepest.filter(|c| number(c, "/capacity_bytes") < bytes));
+        number(row.unwrap_or_else(|| panic!("no capacity of {bytes} bytes in the report")), "/misses")
+    }
+
+    /// What holds for every profile: nothing lost, ByteDMD identity, exclusive numbers add up to the totals.
+    pub fn assert_consistent(&self) {
+        assert_eq!(self.lost_events(), 0, "events were lost");
+        assert_eq!(self.0.pointer("/identity/holds"), Some(&Value::Bool(true)), "cost and histogram disagree");
+        for field in ["cost", "read", "written", "cold", "accesses"] {
+            let rows: u64 = self.functions().iter().map(|f| number(f, &format!("/exclusive/{field}"))).sum();
+            assert_eq!(rows, self.total(field), "exclusive {field} of all functions against the total");
+        }
+    }
+}
+
+/// One row of a report.
+#[derive(Clone, Copy, Debug)]
+pub struct Function<'a>(&'a Value);
+
+impl Function<'_> {
+    /// `cost`, `read`, `written`, `cold` or `accesses`, without callees.
+    #[must_use]
+    pub fn exclusive(&self, field: &str) -> u64 {
+        number(self.0, &format!("/exclusive/{field}"))
+    }
+
+    /// (smallest depth, largest depth, bytes read), no empty ones.
+    #[must_use]
+    pub fn histogram(&self) -> Vec<(u64, u64, u64)> {
+        let buckets = self.0.pointer("/depth/histogram").and_then(Value::as_array).expect("a histogram");
+        let all = buckets.iter().map(|b| (number(b, "/0"), number(b, "/1"), number(b, "/2")));
+        all.filter(|&(_, _, bytes)| bytes > 0).collect()
+    }
+
+    /// Compares with an exact expectation; the differences, one per line.
+    pub fn check(&self, expected: &Tally) -> Result<(), String> {
+        let mut differences = Vec::new();
+        let mut compare = |what: String, expected: u128, found: u128| {
+            if expected != found {
+                differences.push(format!("{what}: expected {expected}, found {found}"));
+            }
+        };
+        compare("cost".into(), expected.cost, self.exclusive("cost").into());
+        compare("bytes read".into(), expected.read.into(), self.exclusive("read").into());
+        compare("bytes written".into(), expected.written.into(), self.exclusive("written").into());
+        compare("cold bytes".into(), expected.cold.into(), self.exclusive("cold").into());
+        let mut seen = 0;
+        for (low, high, bytes) in self.histogram() {
+            compare(format!("bytes at depths {low}..={high}"), expected.between(low, high).into(), bytes.into());
+            seen += bytes;
+        }
+        compare("bytes in the histogram".into(), expected.read.into(), seen.into());
+        if differences.is_empty() { Ok(()) } else { Err(differences.join("\n")) }
+    }
+}

@@ -1,0 +1,128 @@
+//! The programs that the tests drive, and where the tests put things.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::OnceLock;
+
+/// The repository.
+#[must_use]
+pub fn repository() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the tests live in the repository")
+}
+
+/// A path in `tests/`.
+#[must_use]
+pub fn in_tests(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
+}
+
+/// Cargo's target directory of this test run: the test executable is `<target>/<profile>/deps/<name>`.
+#[must_use]
+pub fn target_dir() -> &'static Path {
+    static TARGET: OnceLock<PathBuf> = OnceLock::new();
+    TARGET.get_or_init(|| {
+        let executable = std::env::current_exe().expect("the test executable has a path");
+        executable.ancestors().nth(3).expect("<target>/<profile>/deps/<name>").to_path_buf()
+    })
+}
+
+/// Where compiled programs are kept between test runs.
+#[must_use]
+pub fn cache_dir() -> PathBuf {
+    target_dir().join("tmp").join("dmdprof-programs")
+}
+
+/// The `dmdprof` under test: `$DMDPROF_TEST_BINARY`, else this repository's, built in release mode (the depth engine
+/// without optimisation would make the tests many times longer) and up to date.
+#[must_use]
+pub fn dmdprof_path() -> &'static Path {
+    static BINARY: OnceLock<PathBuf> = OnceLock::new();
+    BINARY.get_or_init(|| {
+        if let Some(path) = std::env::var_os("DMDPROF_TEST_BINARY") {
+            let path = PathBuf::from(path);
+            return path.canonicalize().unwrap_or_else(|e| panic!("DMDPROF_TEST_BINARY={}: {e}", path.display()));
+        }
+        let mut cargo = Command::new(env!("CARGO"));
+        cargo.args(["build", "--quiet", "--release", "--package", "dmdprof", "--bin", "dmdprof", "--target-dir"]);
+        cargo.arg(target_dir()).current_dir(repository());
+        succeed(&mut cargo);
+        target_dir().join("release").join("dmdprof")
+    })
+}
+
+/// `dmdprof`, ready for arguments, without settings from the developer's environment.
+#[must_use]
+pub fn dmdprof() -> Command {
+    let mut command = Command::new(dmdprof_path());
+    command.env_remove("DMDPROF_CHANNEL").env("NO_COLOR", "1");
+    command
+}
+
+/// `clang` or `clang++`: `$DMDPROF_TEST_CLANG` (`$DMDPROF_TEST_CLANGXX`) if set.
+#[must_use]
+pub fn clang(cpp: bool) -> PathBuf {
+    let (variable, default) = if cpp { ("DMDPROF_TEST_CLANGXX", "clang++") } else { ("DMDPROF_TEST_CLANG", "clang") };
+    let name = std::env::var_os(variable).unwrap_or_else(|| default.into());
+    require(&name, "install clang 14 or newer (Debian: apt-get install clang)")
+}
+
+#[must_use]
+pub fn valgrind() -> PathBuf {
+    require(OsStr::new("valgrind"), "install valgrind (Debian: apt-get install valgrind)")
+}
+
+/// A program on the PATH, or a failure with `advice`.
+#[must_use]
+pub fn require(name: &OsStr, advice: &str) -> PathBuf {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path)
+        .map(|dir| dir.join(name))
+        .find(|candidate| candidate.is_file())
+        .unwrap_or_else(|| panic!("{} is needed by this test and not on the PATH: {advice}", name.display()))
+}
+
+/// Runs to the end; fails with everything the command said unless it succeeded.
+pub fn succeed(command: &mut Command) -> Output {
+    let output = command.output().unwrap_or_else(|e| panic!("cannot start {command:?}: {e}"));
+    assert!(output.status.success(), "{command:?} failed\n{}", describe(&output));
+    output
+}
+
+/// An output in words, for failure messages.
+#[must_use]
+pub fn describe(output: &Output) -> String {
+    let cut = |bytes: &[u8]| {
+        let text = String::from_utf8_lossy(bytes);
+        match text.char_indices().nth(4000) {
+            Some((end, _)) => format!("{} [...]", &text[..end]),
+            None => text.into_owned(),
+        }
+    };
+    format!("{}\nstdout:\n{}\nstderr:\n{}", output.status, cut(&output.stdout), cut(&output.stderr))
+}
+
+/// Compares byte for byte; the message shows where the first difference is.
+pub fn assert_same(what: &str, expected: &[u8], found: &[u8]) {
+    if expected == found {
+        return;
+    }
+    let at = expected.iter().zip(found).take_while(|(a, b)| a == b).count();
+    let around = |bytes: &[u8]| {
+        let end = bytes.len().min(at + 80);
+        String::from_utf8_lossy(&bytes[at.saturating_sub(40).min(end)..end]).into_owned()
+    };
+    panic!(
+        "{what}: expected {} bytes, found {}, first difference at byte {at}\nexpected ...{:?}\nfound    ...{:?}",
+        expected.len(),
+        found.len(),
+        around(expected),
+        around(found)
+    );
+}
+
+/// An empty directory, removed at the end of the test.
+#[must_use]
+pub fn scratch() -> tempfile::TempDir {
+    tempfile::Builder::new().prefix("dmdprof-test-").tempdir().expect("a temporary directory")
+}
