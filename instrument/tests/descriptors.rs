@@ -1,0 +1,383 @@
+//! What the instrumentation says about each kind of instruction, read back from the object it wrote.
+//!
+//! Each test is a few lines of IR and the text form of the descriptors they must give: one line per segment, one per item.
+
+use std::{fmt::Write, path::Path};
+
+use dmdprof_instrument::{Error, Request, instrument_file};
+use dmdprof_runtime::{
+    abi::{Item, NONE, item_flag, segment_flag},
+    sites::{Segment, SiteTable},
+};
+
+const HEADER: &str = "target triple = \"x86_64-unknown-linux-gnu\"\n\
+    target datalayout = \"e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128\"\n";
+
+fn instrument(ir: &str) -> Result<SiteTable, Error> {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let (input, object) = (directory.path().join("in.ll"), directory.path().join("out.o"));
+    std::fs::write(&input, format!("{HEADER}{ir}")).expect("writable");
+    let request = Request { input: &input, object: &object, opt_level: 2, function_sections: false, dump_ir: None };
+    instrument_file(&request)?;
+    Ok(SiteTable::read(&object).expect("the object has readable descriptors"))
+}
+
+fn describe(ir: &str) -> String {
+    let table = instrument(ir).expect("valid IR");
+    let mut out = String::new();
+    for segment in &table.segments {
+        out += &describe_segment(&table, segment);
+    }
+    for (reason, count) in &table.skips {
+        writeln!(out, "skipped {count}: {}", table.strings[*reason as usize]).expect("to a string");
+    }
+    out
+}
+
+fn describe_segment(table: &SiteTable, segment: &Segment) -> String {
+    let mut out = String::new();
+    let function = &table.strings[table.functions[segment.function as usize].name as usize];
+    let kind = ["block", "loop", "call site"][segment.kind as usize];
+    write!(out, "{function}: {kind}, {} words", segment.words).expect("to a string");
+    let names = [
+        (segment_flag::ENTER, "enter"),
+        (segment_flag::EXIT, "exit"),
+        (segment_flag::LANDING, "landing"),
+        (segment_flag::COOKIE, "cookie"),
+    ];
+    for (flag, name) in names {
+        if segment.flags & flag != 0 {
+            write!(out, ", {name}").expect("to a string");
+        }
+    }
+    if segment.callee != NONE {
+        write!(out, ", calls {}", table.strings[segment.callee as usize]).expect("to a string");
+    }
+    out += "\n";
+    for item in &table.items[segment.items.start as usize..segment.items.end as usize] {
+        writeln!(out, "  {}", describe_item(item)).expect("to a string");
+    }
+    for ops in &table.ops[segment.ops.start as usize..segment.ops.end as usize] {
+        let classes = ["fadd", "fmul", "fma", "fdiv", "special", "int", "compare"];
+        let counts: Vec<String> =
+            classes.iter().zip(ops.ops).filter(|(_, n)| *n > 0).map(|(c, n)| format!("{n} {c}")).collect();
+        writeln!(out, "  ops: {}", counts.join(", ")).expect("to a string");
+    }
+    out
+}
+
+fn describe_item(item: &Item) -> String {
+    let kinds = [
+        "", "load", "store", "update", "masked load", "masked store", "gather", "scatter", "expand load", "compress store",
+        "copy", "fill", "kill",
+    ];
+    let kind = kinds[item.kind as usize];
+    let length = if item.flags & item_flag::DYNAMIC != 0 { "dynamic".into() } else { item.size.to_string() };
+    let mut out = format!("{kind} {length} at word {}{:+}", item.word, item.offset);
+    if item.stride != 0 {
+        write!(out, " stride {:+}", item.stride).expect("to a string");
+    }
+    if item.word2 != 0 {
+        write!(out, ", word2 {}", item.word2).expect("to a string");
+    }
+    if item.lanes != 0 {
+        write!(out, ", lanes {}", item.lanes).expect("to a string");
+    }
+    for (flag, name) in [(item_flag::ATOMIC, "atomic"), (item_flag::VOLATILE, "volatile")] {
+        if item.flags & flag != 0 {
+            write!(out, ", {name}").expect("to a string");
+        }
+    }
+    out
+}
+
+#[test]
+fn scalars_share_a_word_per_base_and_carry_offsets() {
+    insta::assert_snapshot!(describe(
+        "define double @f(ptr %p, ptr %q, i64 %i) {
+           %a = load double, ptr %p
+           %p1 = getelementptr inbounds double, ptr %p, i64 2
+           %b = load double, ptr %p1
+           %x = getelementptr inbounds double, ptr %q, i64 %i
+           %c = load double, ptr %x
+           %i1 = add nuw nsw i64 %i, 1
+           %y = getelementptr inbounds double, ptr %q, i64 %i1
+           %s = fadd double %a, %b
+           store double %s, ptr %y
+           ret double %c
+         }"
+    ), @r"
+    f: block, 3 words, enter, exit
+      load 8 at word 1+0
+      load 8 at word 1+16
+      load 8 at word 2+0
+      store 8 at word 2+8
+      ops: 1 fadd, 1 int
+    ");
+}
+
+#[test]
+fn vectors_of_any_width_are_one_access() {
+    insta::assert_snapshot!(describe(
+        "define void @f(ptr %p) {
+           %a = load <8 x double>, ptr %p
+           %b = load <16 x double>, ptr %p
+           %s = fmul <8 x double> %a, %a
+           store <8 x double> %s, ptr %p
+           ret void
+         }"
+    ), @r"
+    f: block, 2 words, enter, exit
+      load 64 at word 1+0
+      load 128 at word 1+0
+      store 64 at word 1+0
+      ops: 8 fmul
+    ");
+}
+
+#[test]
+fn masked_gathered_and_packed_accesses() {
+    insta::assert_snapshot!(describe(
+        "declare <4 x float> @llvm.masked.load.v4f32.p0(ptr, i32, <4 x i1>, <4 x float>)
+         declare void @llvm.masked.store.v4f32.p0(<4 x float>, ptr, i32, <4 x i1>)
+         declare <4 x float> @llvm.masked.gather.v4f32.v4p0(<4 x ptr>, i32, <4 x i1>, <4 x float>)
+         declare void @llvm.masked.scatter.v4f32.v4p0(<4 x float>, <4 x ptr>, i32, <4 x i1>)
+         declare <4 x float> @llvm.masked.expandload.v4f32(ptr, <4 x i1>, <4 x float>)
+         declare void @llvm.masked.compressstore.v4f32(<4 x float>, ptr, <4 x i1>)
+         define void @f(ptr %p, <4 x ptr> %v, <4 x i1> %m) {
+           %a = call <4 x float> @llvm.masked.load.v4f32.p0(ptr %p, i32 4, <4 x i1> %m, <4 x float> poison)
+           call void @llvm.masked.store.v4f32.p0(<4 x float> %a, ptr %p, i32 4, <4 x i1> %m)
+           %b = call <4 x float> @llvm.masked.gather.v4f32.v4p0(<4 x ptr> %v, i32 4, <4 x i1> %m, <4 x float> poison)
+           call void @llvm.masked.scatter.v4f32.v4p0(<4 x float> %b, <4 x ptr> %v, i32 4, <4 x i1> %m)
+           %c = call <4 x float> @llvm.masked.expandload.v4f32(ptr %p, <4 x i1> %m, <4 x float> poison)
+           call void @llvm.masked.compressstore.v4f32(<4 x float> %c, ptr %p, <4 x i1> %m)
+           ret void
+         }"
+    ), @r"
+    f: block, 11 words, enter, exit
+      masked load 4 at word 1+0, word2 2, lanes 4
+      masked store 4 at word 1+0, word2 2, lanes 4
+      gather 4 at word 3+0, word2 2, lanes 4
+      scatter 4 at word 7+0, word2 2, lanes 4
+      expand load 4 at word 1+0, word2 2, lanes 4
+      compress store 4 at word 1+0, word2 2, lanes 4
+    ");
+}
+
+#[test]
+fn atomics_are_a_load_then_a_store() {
+    insta::assert_snapshot!(describe(
+        "define void @f(ptr %p) {
+           %a = atomicrmw add ptr %p, i32 1 seq_cst
+           %b = cmpxchg ptr %p, i32 0, i32 1 seq_cst seq_cst
+           %c = load atomic i32, ptr %p acquire, align 4
+           store volatile i32 %c, ptr %p
+           ret void
+         }"
+    ), @r"
+    f: block, 2 words, enter, exit
+      update 4 at word 1+0, atomic
+      update 4 at word 1+0, atomic
+      load 4 at word 1+0, atomic
+      store 4 at word 1+0, volatile
+      ops: 1 int
+    ");
+}
+
+#[test]
+fn memory_intrinsics_by_static_and_dynamic_length() {
+    insta::assert_snapshot!(describe(
+        "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
+         declare void @llvm.memmove.p0.p0.i64(ptr, ptr, i64, i1)
+         declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
+         define void @f(ptr %p, ptr %q, i64 %n) {
+           %p8 = getelementptr i8, ptr %p, i64 8
+           call void @llvm.memcpy.p0.p0.i64(ptr %p8, ptr %q, i64 100, i1 false)
+           call void @llvm.memmove.p0.p0.i64(ptr %p, ptr %q, i64 %n, i1 false)
+           call void @llvm.memset.p0.i64(ptr %p, i8 0, i64 %n, i1 false)
+           call void @llvm.memset.p0.i64(ptr %p, i8 0, i64 32, i1 false)
+           ret void
+         }"
+    ), @r"
+    f: block, 4 words, enter, exit
+      copy 100 at word 1+8, word2 2
+      copy dynamic at word 1+0, word2 2, lanes 3
+      fill dynamic at word 1+0, word2 3
+      fill 32 at word 1+0
+    ");
+}
+
+#[test]
+fn stack_slots_die_at_their_scope_end_or_at_the_return() {
+    insta::assert_snapshot!(describe(
+        "declare void @llvm.lifetime.start.p0(i64, ptr)
+         declare void @llvm.lifetime.end.p0(i64, ptr)
+         declare void @g(ptr)
+         define void @f(ptr byval([100 x i8]) %big) {
+           %a = alloca [4 x i32]
+           %b = alloca i64
+           call void @llvm.lifetime.start.p0(i64 16, ptr %a)
+           call void @g(ptr %a)
+           call void @llvm.lifetime.end.p0(i64 16, ptr %a)
+           call void @g(ptr %b)
+           ret void
+         }"
+    ), @r"
+    f: block, 2 words, enter, calls g
+      store 64 at word 1+0
+      store 36 at word 1+64
+    f: block, 2 words, calls g
+      kill 16 at word 1+0
+    f: block, 3 words, exit
+      kill 8 at word 1+0
+      kill 100 at word 2+0
+    ");
+}
+
+#[test]
+fn calls_end_segments_and_are_named_when_external() {
+    insta::assert_snapshot!(describe(
+        "declare i32 @unseen(i32)
+         declare ptr @malloc(i64)
+         declare void @free(ptr)
+         declare double @sin(double)
+         define internal i32 @own(ptr %p) {
+           %a = load i32, ptr %p
+           ret i32 %a
+         }
+         define void @f(i32 %n) {
+           %p = call ptr @malloc(i64 64)
+           %x = call i32 @own(ptr %p)
+           %y = call i32 @unseen(i32 %x)
+           %z = call double @sin(double 1.0)
+           call void @free(ptr %p)
+           ret void
+         }"
+    ), @r"
+    own: block, 2 words, enter, exit
+      load 4 at word 1+0
+    f: block, 1 words, enter
+    f: call site, 1 words
+      load dynamic at word 0+0
+    f: block, 1 words, calls unseen
+    f: block, 1 words, calls sin
+      ops: 1 special
+    f: call site, 1 words
+      load dynamic at word 0+0
+    f: block, 1 words, exit
+    ");
+}
+
+#[test]
+fn unwinding_and_setjmp_make_landings() {
+    insta::assert_snapshot!(describe(
+        "declare i32 @__gxx_personality_v0(...)
+         declare void @may_throw()
+         declare i32 @setjmp(ptr) returns_twice
+         define void @f(ptr %env) personality ptr @__gxx_personality_v0 {
+           %r = call i32 @setjmp(ptr %env) returns_twice
+           invoke void @may_throw() to label %ok unwind label %bad
+         ok:
+           ret void
+         bad:
+           %l = landingpad { ptr, i32 } cleanup
+           resume { ptr, i32 } %l
+         }"
+    ), @r"
+    f: block, 2 words, enter, cookie, calls setjmp
+    f: block, 2 words, landing, calls may_throw
+    f: block, 1 words, exit
+    f: block, 2 words, exit, landing
+    ");
+}
+
+#[test]
+fn tail_calls_that_must_stay_end_the_frame_before_the_call() {
+    insta::assert_snapshot!(describe(
+        "declare i32 @g(i32)
+         define i32 @f(i32 %x) {
+           %y = musttail call i32 @g(i32 %x)
+           ret i32 %y
+         }"
+    ), @r"
+    f: block, 1 words, enter, exit, calls g
+    ");
+}
+
+#[test]
+fn what_cannot_be_hooked_is_counted_by_reason() {
+    insta::assert_snapshot!(describe(
+        "declare void @llvm.va_start.p0(ptr)
+         declare <4 x i32> @llvm.x86.avx2.maskload.d(ptr, <4 x i32>)
+         define void @naked_one() naked {
+           call void asm sideeffect \"ret\", \"\"()
+           unreachable
+         }
+         define void @f(ptr %p, ptr addrspace(257) %s, ...) \"target-features\"=\"+avx2\" {
+           call void asm sideeffect \"nop\", \"~{memory}\"()
+           %a = load i32, ptr addrspace(257) %s
+           %v = call <4 x i32> @llvm.x86.avx2.maskload.d(ptr %p, <4 x i32> zeroinitializer)
+           call void @llvm.va_start.p0(ptr %p)
+           ret void
+         }"
+    ), @r"
+    f: block, 1 words, enter, exit
+    skipped 1: naked function
+    skipped 1: inline assembly
+    skipped 1: address space other than 0
+    skipped 1: target intrinsic
+    skipped 1: variable arguments intrinsic
+    ");
+}
+
+#[test]
+fn operations_by_class_and_lane() {
+    insta::assert_snapshot!(describe(
+        "declare double @llvm.fma.f64(double, double, double)
+         declare <4 x float> @llvm.sqrt.v4f32(<4 x float>)
+         declare float @llvm.vector.reduce.fadd.v4f32(float, <4 x float>)
+         declare i32 @llvm.vector.reduce.add.v8i32(<8 x i32>)
+         define double @f(double %a, <4 x float> %v, <8 x i32> %w, i32 %i) {
+           %m = call double @llvm.fma.f64(double %a, double %a, double %a)
+           %d = fdiv double %m, %a
+           %s = call <4 x float> @llvm.sqrt.v4f32(<4 x float> %v)
+           %r = call float @llvm.vector.reduce.fadd.v4f32(float 0.0, <4 x float> %s)
+           %t = call i32 @llvm.vector.reduce.add.v8i32(<8 x i32> %w)
+           %u = xor i32 %t, %i
+           %c = icmp slt i32 %u, %i
+           ret double %d
+         }"
+    ), @r"
+    f: block, 1 words, enter, exit
+      ops: 4 fadd, 1 fma, 1 fdiv, 4 special, 8 int, 1 compare
+    ");
+}
+
+#[test]
+fn garbage_and_foreign_targets_are_refused_with_a_reason() {
+    let message = instrument("this is not IR").expect_err("not IR").to_string();
+    assert!(message.contains("is not bitcode that LLVM"), "{message}");
+
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let input = directory.path().join("arm.ll");
+    std::fs::write(&input, "target triple = \"aarch64-unknown-linux-gnu\"\ndefine void @f() { ret void }\n").expect("writable");
+    let object = directory.path().join("arm.o");
+    let request = Request { input: &input, object: &object, opt_level: 2, function_sections: false, dump_ir: None };
+    let message = instrument_file(&request).expect_err("a foreign target").to_string();
+    assert!(message.contains("only x86_64 Linux is supported"), "{message}");
+    assert!(!object.exists(), "a refusal leaves no object");
+}
+
+#[test]
+fn ir_is_dumped_before_and_after() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let input = directory.path().join("k.ll");
+    std::fs::write(&input, format!("{HEADER}define void @f(ptr %p) {{ store i32 1, ptr %p ret void }}\n")).expect("writable");
+    let dumps = directory.path().join("dumps");
+    let request =
+        Request { input: &input, object: &directory.path().join("k.o"), opt_level: 2, function_sections: false, dump_ir: Some(&dumps) };
+    instrument_file(&request).expect("valid IR");
+    let read = |name: &str| std::fs::read_to_string(Path::new(&dumps).join(name)).expect("dumped");
+    assert!(!read("k.before.ll").contains("__dmdprof"));
+    assert!(read("k.after.ll").contains("__dmdprof_v1_ring"));
+}

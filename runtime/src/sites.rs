@@ -1,0 +1,270 @@
+//! Descriptors as the analysis uses them: which function, source position and operations a record's first word stands for.
+//!
+//! Takes an ELF file with a [`SECTION`](abi::SECTION), gives a [`SiteTable`]; refuses files that are not ELF, blobs of
+//! another version and blobs whose offsets leave their bounds. Strings and frames keep the indices of their blob; a table
+//! makes them global by concatenation.
+
+use std::{path::Path, path::PathBuf};
+
+use object::{Object, ObjectSection};
+
+use crate::abi::{self, BLOB_MAGIC, BlobHeader, Frame, Item, ItemKind, NONE, OP_CLASSES, OpCount, SegmentHeader, Skip};
+
+#[derive(Debug, thiserror::Error)]
+pub enum SiteError {
+    #[error("cannot read {path}: {source}")]
+    Read { path: PathBuf, source: std::io::Error },
+    #[error("{path} is not an ELF file: {message}")]
+    NotElf { path: PathBuf, message: String },
+    #[error("{path} was instrumented by another version of dmdprof (descriptor version {found}, this is {expected}); rebuild it with this version", expected = abi::ABI_VERSION)]
+    Version { path: PathBuf, found: u16 },
+    #[error("{path} has damaged descriptors at offset {offset}")]
+    Damaged { path: PathBuf, offset: usize },
+}
+
+/// One segment, ready to be replayed.
+#[derive(Debug)]
+pub struct Segment {
+    pub kind: u8,
+    pub flags: u8,
+    pub words: u16,
+    /// Index into [`SiteTable::functions`].
+    pub function: u32,
+    /// Range of [`SiteTable::items`].
+    pub items: std::ops::Range<u32>,
+    /// Range of [`SiteTable::ops`].
+    pub ops: std::ops::Range<u32>,
+    /// Index into [`SiteTable::strings`], or [`NONE`].
+    pub callee: u32,
+    pub frame: u32,
+}
+
+#[derive(Debug)]
+pub struct Function {
+    pub name: u32,
+    pub file: u32,
+    pub line: u32,
+    pub skipped: bool,
+    /// Accesses with hooks.
+    pub accesses: u64,
+}
+
+/// All descriptors of one executable or library.
+#[derive(Debug, Default)]
+pub struct SiteTable {
+    /// Link-time address of the section and its size.
+    pub section_address: u64,
+    pub section_len: u64,
+    /// Segment number by offset / 8 in the section, [`NONE`] elsewhere.
+    index: Vec<u32>,
+    pub segments: Vec<Segment>,
+    pub items: Vec<Item>,
+    pub ops: Vec<OpCount>,
+    pub functions: Vec<Function>,
+    pub frames: Vec<Frame>,
+    pub strings: Vec<String>,
+    /// (reason string, count).
+    pub skips: Vec<(u32, u64)>,
+}
+
+impl SiteTable {
+    /// Segment whose header lies at this offset of the section.
+    #[inline]
+    #[must_use]
+    pub fn segment_at(&self, offset: u64) -> Option<u32> {
+        if offset & 7 != 0 {
+            return None;
+        }
+        self.index.get((offset >> 3) as usize).copied().filter(|s| *s != NONE)
+    }
+
+    /// Reads the descriptors of a file; an ELF file without any gives an empty table.
+    ///
+    /// # Errors
+    /// See [`SiteError`].
+    pub fn read(path: &Path) -> Result<Self, SiteError> {
+        let fail = |source| SiteError::Read { path: path.to_path_buf(), source };
+        let file = std::fs::File::open(path).map_err(fail)?;
+        let map = crate::map::map_file(&file).map_err(fail)?;
+        let elf = object::File::parse(&*map)
+            .map_err(|e| SiteError::NotElf { path: path.to_path_buf(), message: e.to_string() })?;
+        let Some(section) = elf.section_by_name(abi::SECTION) else { return Ok(Self::default()) };
+        let data = section
+            .data()
+            .map_err(|e| SiteError::NotElf { path: path.to_path_buf(), message: e.to_string() })?;
+        let mut table = Self::parse(data, path)?;
+        table.section_address = section.address();
+        Ok(table)
+    }
+
+    fn parse(data: &[u8], path: &Path) -> Result<Self, SiteError> {
+        let mut table = Self { section_len: data.len() as u64, index: vec![NONE; data.len() / 8 + 1], ..Self::default() };
+        let mut at = 0;
+        while at + size_of::<BlobHeader>() <= data.len() {
+            let bytes = &data[at..];
+            if u32_at(bytes, 0) != Some(BLOB_MAGIC) {
+                // Linkers pad between input sections with zeros.
+                at += 8;
+                continue;
+            }
+            let damaged = || SiteError::Damaged { path: path.to_path_buf(), offset: at };
+            let found = (u32_at(bytes, 4).unwrap_or(0) & 0xffff) as u16;
+            if found != abi::ABI_VERSION {
+                return Err(SiteError::Version { path: path.to_path_buf(), found });
+            }
+            let len = u32_at(bytes, 8).ok_or_else(damaged)? as usize;
+            let blob = bytes.get(..len).filter(|_| len >= size_of::<BlobHeader>() && len % 8 == 0).ok_or_else(damaged)?;
+            table.blob(blob, at).ok_or_else(damaged)?;
+            at += len;
+        }
+        Ok(table)
+    }
+
+    fn blob(&mut self, blob: &[u8], at: usize) -> Option<()> {
+        let field = |i: usize| u32_at(blob, i * 4);
+        let flags = (field(1)? >> 16) as u16;
+        let (segments, segments_offset) = (field(3)?, field(4)? as usize);
+        let (frames, frames_offset) = (field(5)?, field(6)? as usize);
+        let (skips, skips_offset) = (field(7)?, field(8)? as usize);
+        let (strings, strings_offset) = (field(9)?, field(10)? as usize);
+        let base = Base { string: self.strings.len() as u32, frame: self.frames.len() as u32 };
+
+        self.read_strings(blob, strings, strings_offset)?;
+        for i in 0..frames as usize {
+            let f = |k: usize| u32_at(blob, frames_offset + i * size_of::<Frame>() + k * 4);
+            let parent = base.frame(f(0)?);
+            // A frame's parent comes before it, so that chains end.
+            if parent != NONE && parent >= base.frame + i as u32 {
+                return None;
+            }
+            self.frames.push(Frame {
+                parent,
+                function: base.string(f(1)?),
+                file: base.string(f(2)?),
+                line: f(3)?,
+                column: f(4)?,
+                decl_file: base.string(f(5)?),
+                decl_line: f(6)?,
+            });
+        }
+        for i in 0..skips as usize {
+            let reason = base.string(u32_at(blob, skips_offset + i * size_of::<Skip>())?);
+            let count = u32_at(blob, skips_offset + i * size_of::<Skip>() + 4)?;
+            self.skips.push((reason, u64::from(count)));
+        }
+        let function = self.functions.len() as u32;
+        self.functions.push(Function {
+            name: base.string(field(11)?),
+            file: base.string(field(12)?),
+            line: field(13)?,
+            skipped: flags & abi::function_flag::SKIPPED != 0,
+            accesses: 0,
+        });
+        let mut offset = segments_offset;
+        for _ in 0..segments {
+            offset = self.segment(blob, at, offset, function, &base)?;
+        }
+        let indices_fit = self.frames.iter().skip(base.frame as usize).all(|f| self.has_strings(&[f.function, f.file, f.decl_file]))
+            && self.has_strings(&[self.functions[function as usize].name, self.functions[function as usize].file]);
+        indices_fit.then_some(())
+    }
+
+    fn has_strings(&self, indices: &[u32]) -> bool {
+        indices.iter().all(|&i| i == NONE || (i as usize) < self.strings.len())
+    }
+
+    fn read_strings(&mut self, blob: &[u8], count: u32, table: usize) -> Option<()> {
+        for i in 0..count as usize {
+            let start = u32_at(blob, table + i * 8)? as usize;
+            let len = u32_at(blob, table + i * 8 + 4)? as usize;
+            let bytes = blob.get(start..start.checked_add(len)?)?;
+            self.strings.push(String::from_utf8_lossy(bytes).into_owned());
+        }
+        Some(())
+    }
+
+    /// Reads one segment and returns the offset of the next.
+    fn segment(&mut self, blob: &[u8], at: usize, offset: usize, function: u32, base: &Base) -> Option<usize> {
+        let offset = offset.next_multiple_of(8);
+        let half = |i: usize| u16_at(blob, offset + i * 2);
+        let [kind, flags] = half(0)?.to_le_bytes();
+        let (words, items, op_counts) = (half(1)?, half(2)?, half(3)?);
+        let callee = base.string(u32_at(blob, offset + 8)?);
+        let frame = base.frame(u32_at(blob, offset + 12)?);
+        let mut next = offset + size_of::<SegmentHeader>();
+        let first_item = self.items.len() as u32;
+        for _ in 0..items {
+            self.items.push(item(blob, next, words, base)?);
+            next += size_of::<Item>();
+        }
+        let first_op = self.ops.len() as u32;
+        for _ in 0..op_counts {
+            let mut ops = [0; OP_CLASSES];
+            for (class, count) in ops.iter_mut().enumerate() {
+                *count = u32_at(blob, next + 4 + class * 4)?;
+            }
+            self.ops.push(OpCount { frame: base.frame(u32_at(blob, next)?), ops });
+            next += size_of::<OpCount>();
+        }
+        let number = self.segments.len() as u32;
+        *self.index.get_mut((at + offset) / 8)? = number;
+        if kind != abi::SegmentKind::CallSite as u8 {
+            self.functions[function as usize].accesses += u64::from(items);
+        }
+        self.segments.push(Segment {
+            kind,
+            flags,
+            words,
+            function,
+            items: first_item..self.items.len() as u32,
+            ops: first_op..self.ops.len() as u32,
+            callee,
+            frame,
+        });
+        Some(next)
+    }
+}
+
+/// What to add to a blob's own indices.
+struct Base {
+    string: u32,
+    frame: u32,
+}
+
+impl Base {
+    fn string(&self, index: u32) -> u32 {
+        if index == NONE { NONE } else { self.string + index }
+    }
+
+    fn frame(&self, index: u32) -> u32 {
+        if index == NONE { NONE } else { self.frame + index }
+    }
+}
+
+fn item(blob: &[u8], at: usize, words: u16, base: &Base) -> Option<Item> {
+    let [kind, flags] = u16_at(blob, at)?.to_le_bytes();
+    let item = Item {
+        kind,
+        flags,
+        word: u16_at(blob, at + 2)?,
+        word2: u16_at(blob, at + 4)?,
+        lanes: u16_at(blob, at + 6)?,
+        size: u32_at(blob, at + 8)?,
+        frame: base.frame(u32_at(blob, at + 12)?),
+        offset: i64::from_le_bytes(blob.get(at + 16..at + 24)?.try_into().ok()?),
+        stride: i64::from_le_bytes(blob.get(at + 24..at + 32)?.try_into().ok()?),
+    };
+    // Word indices are checked here once, so that replaying a record need not.
+    let last_lane = if kind == ItemKind::Gather as u8 || kind == ItemKind::Scatter as u8 { item.lanes.max(1) - 1 } else { 0 };
+    let length_word = if kind == ItemKind::Copy as u8 { item.lanes } else { 0 };
+    let last = item.word.checked_add(last_lane)?.max(item.word2).max(length_word);
+    (last < words.max(1)).then_some(item)
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_le_bytes(bytes.get(at..at.checked_add(4)?)?.try_into().ok()?))
+}
+
+fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
+    Some(u16::from_le_bytes(bytes.get(at..at.checked_add(2)?)?.try_into().ok()?))
+}
