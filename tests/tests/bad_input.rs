@@ -1,0 +1,281 @@
+//! What can go wrong, and what the user then sees: a clear message, the right exit code, and never a wrong number.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use dmdprof_tests::profiled::{Profiled, Run};
+use dmdprof_tests::programs::{Compiler, case};
+use dmdprof_tests::tool::{describe, dmdprof, scratch, succeed};
+use dmdprof_tests::truth::cyclic_closed;
+
+fn endings() -> PathBuf {
+    case("endings").build(&Compiler::dmdprof())
+}
+
+fn output(command: &mut Command) -> Output {
+    command.stdin(Stdio::null()).output().unwrap_or_else(|e| panic!("cannot start {command:?}: {e}"))
+}
+
+/// The command failed with this code and its message names all of these; it did not panic.
+fn assert_refused(output: &Output, code: i32, words: &[&str]) {
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(code), "{}", describe(output));
+    assert!(!stderr.contains("panicked"), "{}", describe(output));
+    for word in words {
+        assert!(stderr.contains(word), "the message does not say {word:?}\n{}", describe(output));
+    }
+}
+
+/// Runs `endings` in one of its ways; its kernel's numbers must be exact whatever happens afterwards.
+fn end_by(how: &[&str]) -> Profiled {
+    let directory = scratch();
+    let profiled = Run::new(endings(), directory.path()).args(how).go();
+    profiled.report.assert_consistent();
+    let kernel = profiled.report.function("kernel").check(&cyclic_closed(256, 4));
+    kernel.unwrap_or_else(|differences| panic!("{how:?}: {differences}"));
+    profiled
+}
+
+fn assert_outcome(profiled: &Profiled, code: i32, signal: Option<i32>) {
+    assert_eq!(profiled.output.status.code(), Some(code), "{}", describe(&profiled.output));
+    let outcome = &profiled.report.0["outcome"];
+    match signal {
+        None => assert_eq!((&outcome["kind"], &outcome["code"]), (&"exited".into(), &code.into())),
+        Some(signal) => assert_eq!((&outcome["kind"], &outcome["signal"]), (&"signaled".into(), &signal.into())),
+    }
+    assert_eq!(profiled.report.complete(), signal.is_none());
+}
+
+#[test]
+fn exit_codes_are_the_programs() {
+    for (how, code) in [("return", 0), ("exit3", 3), ("_exit5", 5)] {
+        let profiled = end_by(&[how]);
+        assert_outcome(&profiled, code, None);
+        assert_eq!(profiled.output.stdout, b"130560\n");
+        assert!(profiled.output.stderr.is_empty(), "{}", describe(&profiled.output));
+    }
+}
+
+#[test]
+fn death_by_signal_is_128_plus_its_number_and_marked_incomplete() {
+    for (how, signal) in [("kill", 9), ("abort", 6), ("segfault", 11)] {
+        assert_outcome(&end_by(&[how]), 128 + signal, Some(signal));
+    }
+    let directory = scratch();
+    let run = Run::new(endings(), directory.path()).args(["kill"]);
+    assert_eq!(run.go().output.status.code(), Some(137));
+    let table = succeed(dmdprof().arg("report").arg(directory.path().join("dmdprof.data")));
+    let table = String::from_utf8_lossy(&table.stdout).to_lowercase();
+    assert!(
+        table.contains("incomplete") || table.contains("killed"),
+        "the table does not say that the run was cut short:\n{table}"
+    );
+}
+
+#[test]
+fn programs_that_close_everything() {
+    let profiled = end_by(&["closed"]);
+    assert_outcome(&profiled, 0, None);
+    assert_eq!(profiled.output.stdout, b"closing\n");
+}
+
+#[test]
+fn programs_that_change_directory_or_clear_the_environment() {
+    assert_outcome(&end_by(&["chdir"]), 0, None);
+    assert_outcome(&end_by(&["clearenv"]), 0, None);
+}
+
+/// With a relative `-o`, the profile is where `dmdprof` was started, not where the program went.
+#[test]
+fn the_profile_stays_where_dmdprof_was_started() {
+    let directory = scratch();
+    let mut command = dmdprof();
+    command.args(["run", "--quiet"]).arg(endings()).arg("chdir").current_dir(directory.path());
+    succeed(&mut command);
+    assert!(directory.path().join("dmdprof.data").is_file());
+    succeed(&mut command);
+    assert!(directory.path().join("dmdprof.data.old").is_file(), "the previous profile is kept");
+}
+
+#[test]
+fn arguments_belong_to_the_program() {
+    let arguments = ["arguments", "-o", "--format", "--", "", "a b", "--liveness=never"];
+    let profiled = end_by(&arguments);
+    assert_eq!(String::from_utf8_lossy(&profiled.output.stdout), "130560\n-o\n--format\n--\n\na b\n--liveness=never\n");
+}
+
+#[test]
+fn standard_streams_belong_to_the_program() {
+    assert_eq!(end_by(&["stderr"]).output.stderr, b"to stderr\n");
+    let directory = scratch();
+    fs::write(directory.path().join("input"), "one\ntwo").expect("written");
+    let mut command = Run::new(endings(), directory.path()).args(["cat"]).command();
+    command.stdin(fs::File::open(directory.path().join("input")).expect("readable"));
+    let output = command.output().expect("started");
+    assert_eq!(output.stdout, b"130560\none\ntwo", "{}", describe(&output));
+}
+
+/// Without `--quiet` the report follows the program's own output on stdout.
+#[test]
+fn the_report_follows_the_programs_output() {
+    let directory = scratch();
+    let mut command = dmdprof();
+    command.args(["run", "--format", "json"]).arg(endings()).current_dir(directory.path());
+    let output = succeed(&mut command);
+    let text = String::from_utf8(output.stdout).expect("text");
+    let json = text.strip_prefix("130560\n").unwrap_or_else(|| panic!("the program's line comes first:\n{text}"));
+    let value: serde_json::Value = serde_json::from_str(json).expect("the rest is the report");
+    assert_eq!(value["complete"], true);
+}
+
+#[test]
+fn missing_program_is_127() {
+    let directory = scratch();
+    let run = |name: &str| output(&mut Run::new(name, directory.path()).command());
+    assert_refused(&run("./no-such-program"), 127, &["no-such-program"]);
+    assert_refused(&run("no-such-program-anywhere"), 127, &["no-such-program-anywhere"]);
+    assert!(!directory.path().join("dmdprof.data").exists());
+}
+
+#[test]
+fn what_cannot_be_executed_is_126() {
+    let directory = scratch();
+    fs::write(directory.path().join("notes.txt"), "not a program").expect("written");
+    assert_refused(&output(&mut Run::new("./notes.txt", directory.path()).command()), 126, &["notes.txt"]);
+    assert_refused(&output(&mut Run::new("./", directory.path()).command()), 126, &["directory"]);
+    fs::write(directory.path().join("garbage"), [0x7f, b'E', b'L', b'F', 9, 9, 9]).expect("written");
+    fs::set_permissions(directory.path().join("garbage"), fs::Permissions::from_mode(0o755)).expect("permitted");
+    assert_refused(&output(&mut Run::new("./garbage", directory.path()).command()), 126, &["garbage"]);
+}
+
+/// Nothing was measured: an error that says how to get hooks in, and no profile.
+#[test]
+fn programs_without_hooks() {
+    let directory = scratch();
+    let native = case("endings").build(&Compiler::native());
+    let refused = output(&mut Run::new(native, directory.path()).command());
+    assert_refused(&refused, 1, &["hooks", "dmdprof cc"]);
+
+    let script = directory.path().join("script.sh");
+    fs::write(&script, "#!/bin/sh\necho from the script\n").expect("written");
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).expect("permitted");
+    let refused = output(&mut Run::new(&script, directory.path()).command());
+    assert_refused(&refused, 1, &["script", "hooks", "dmdprof cc"]);
+    assert_eq!(refused.stdout, b"from the script\n");
+    assert!(!directory.path().join("dmdprof.data").exists());
+}
+
+/// What a script starts is profiled.
+#[test]
+fn scripts_that_start_a_program_with_hooks() {
+    let directory = scratch();
+    let script = directory.path().join("script.sh");
+    fs::write(&script, format!("#!/bin/sh\n\"{}\" exit3\nexit 4\n", endings().display())).expect("written");
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).expect("permitted");
+    let profiled = Run::new(&script, directory.path()).go();
+    assert_eq!(profiled.output.status.code(), Some(4), "{}", describe(&profiled.output));
+    profiled.report.function("kernel").check(&cyclic_closed(256, 4)).expect("exact");
+}
+
+#[test]
+fn region_of_interest() {
+    let directory = scratch();
+    let run = |glob: &str| Run::new(endings(), directory.path()).options(["--roi", glob]);
+    assert_refused(&output(&mut run("no_such_function*").command()), 1, &["no_such_function*", "kernel"]);
+    assert!(!directory.path().join("dmdprof.data").exists(), "a profile of nothing was written");
+    assert_refused(&output(&mut run("[").command()), 1, &["--roi"]);
+
+    let profiled = run("ker*").go();
+    profiled.report.assert_consistent();
+    let expected = cyclic_closed(256, 4);
+    profiled.report.function("kernel").check(&expected).expect("the same numbers as without --roi");
+    assert_eq!(profiled.report.total("read"), expected.read, "nothing else is counted");
+}
+
+fn a_profile(directory: &Path) -> Vec<u8> {
+    let profiled = Run::new(endings(), directory).go();
+    fs::read(profiled.profile).expect("a profile")
+}
+
+#[test]
+fn profiles_that_are_not() {
+    let directory = scratch();
+    let good = a_profile(directory.path());
+    let report = |bytes: &[u8]| {
+        let path = directory.path().join("bad.data");
+        fs::write(&path, bytes).expect("written");
+        output(dmdprof().arg("report").arg(path))
+    };
+    assert!(report(&good).status.success(), "the unchanged file is good");
+    assert_refused(&report(&[]), 1, &["bad.data", "not a dmdprof profile"]);
+    assert_refused(
+        &report(b"perf.data of another tool, or anything at all"),
+        1,
+        &["bad.data", "not a dmdprof profile"],
+    );
+    for length in [1, 7, 8, 20, 31, 32, good.len() / 2, good.len() - 1] {
+        assert_refused(&report(&good[..length]), 1, &["bad.data"]);
+    }
+    let mut longer = good.clone();
+    longer.push(0);
+    assert_refused(&report(&longer), 1, &["bad.data"]);
+    for at in [16, 24, 32, good.len() / 2, good.len() - 1] {
+        let mut damaged = good.clone();
+        damaged[at] ^= 1;
+        assert_refused(&report(&damaged), 1, &["bad.data"]);
+    }
+    // Bytes 8..12 are the format's version (docs/profile-format.md).
+    let mut newer = good.clone();
+    newer[8..12].copy_from_slice(&9999u32.to_le_bytes());
+    assert_refused(&report(&newer), 1, &["bad.data", "newer", "9999"]);
+    let missing = output(dmdprof().arg("report").arg(directory.path().join("nowhere.data")));
+    assert_refused(&missing, 1, &["nowhere.data", "dmdprof run"]);
+    assert_refused(&output(dmdprof().arg("report").arg(directory.path())), 1, &["directory"]);
+}
+
+/// Found out before the program runs, not after.
+#[test]
+fn output_that_cannot_be_written() {
+    let directory = scratch();
+    let refuse = |path: PathBuf, word: &str| {
+        let refused = output(&mut Run::new(endings(), directory.path()).profile(path).command());
+        assert_refused(&refused, 1, &[word]);
+        assert!(refused.stdout.is_empty(), "the program ran all the same\n{}", describe(&refused));
+    };
+    refuse(directory.path().join("no/such/directory/dmdprof.data"), "no/such/directory");
+    refuse(directory.path().to_path_buf(), "directory");
+    let file = directory.path().join("file");
+    fs::write(&file, "").expect("written");
+    refuse(file.join("below-a-file"), "below-a-file");
+}
+
+#[test]
+fn wrong_usage_is_2() {
+    for arguments in [
+        &["run"][..],
+        &["run", "--liveness", "sometimes", "true"],
+        &["run", "--line", "48", "true"],
+        &["run", "--line", "0", "true"],
+        &["run", "--format", "xml", "true"],
+        &["report", "--no-such-option"],
+        &["no-such-command"],
+        &[],
+    ] {
+        assert_refused(&output(dmdprof().args(arguments)), 2, &["Usage"]);
+    }
+}
+
+/// A reader that stops early (`dmdprof report | head -1`) is not an error.
+#[test]
+fn broken_pipe_is_success() {
+    let directory = scratch();
+    a_profile(directory.path());
+    let mut command = dmdprof();
+    command.args(["report", "--format", "json", "--hist"]).arg(directory.path().join("dmdprof.data"));
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("started");
+    drop(child.stdout.take());
+    let output = child.wait_with_output().expect("waited for");
+    assert!(output.status.success() && output.stderr.is_empty(), "{}", describe(&output));
+}
