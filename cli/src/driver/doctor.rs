@@ -1,0 +1,305 @@
+//! `dmdprof doctor`: what this machine has, what is missing and what to do about it.
+//!
+//! Takes the answer about LLVM from the instrumentation and looks for the rest itself; gives a table or JSON and an exit
+//! code: 0 when the main job can run (instrument, link, run), 1 otherwise. A missing optional part is a note, no failure.
+
+use std::{
+    env,
+    ffi::OsStr,
+    fs::{self, OpenOptions},
+    io::{self, IsTerminal, Write},
+    path::PathBuf,
+    process::{Command, Stdio},
+};
+
+use comfy_table::{ContentArrangement, Table, presets};
+use serde::Serialize;
+
+use super::{Face, clang};
+
+/// Check that everything dmdprof needs is there
+#[derive(clap::Args, Clone, Debug)]
+pub struct DoctorArgs {
+    /// Output format
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    pub format: Format,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Format {
+    Table,
+    Json,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Status {
+    Ok,
+    /// Something that only some uses need is missing.
+    Note,
+    /// The main job cannot run.
+    Problem,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Check {
+    pub name: &'static str,
+    pub status: Status,
+    pub found: String,
+    /// What to do; empty when there is nothing to do.
+    pub advice: String,
+}
+
+impl Check {
+    fn ok(name: &'static str, found: impl Into<String>) -> Self {
+        Self { name, status: Status::Ok, found: found.into(), advice: String::new() }
+    }
+
+    fn bad(name: &'static str, status: Status, found: impl Into<String>, advice: impl Into<String>) -> Self {
+        Self { name, status, found: found.into(), advice: advice.into() }
+    }
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct Diagnosis {
+    pub schema_version: u32,
+    pub version: &'static str,
+    /// Can the main job run?
+    pub ok: bool,
+    pub checks: Vec<Check>,
+}
+
+/// Answer about LLVM: the library's path and version, or why there is none.
+pub type LlvmAnswer = Result<(PathBuf, String), String>;
+
+/// Checks, prints, gives the exit code.
+///
+/// # Errors
+/// When standard output cannot be written, except for a reader that has gone.
+pub fn run(args: &DoctorArgs, llvm: impl FnOnce() -> LlvmAnswer, llvm_major: u32) -> anyhow::Result<i32> {
+    let diagnosis = diagnose(llvm(), llvm_major);
+    let text = match args.format {
+        Format::Table => table(&diagnosis),
+        Format::Json => serde_json::to_string_pretty(&diagnosis)?,
+    };
+    match writeln!(io::stdout(), "{text}") {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => return Err(error.into()),
+        _ => {}
+    }
+    Ok(i32::from(!diagnosis.ok))
+}
+
+#[must_use]
+pub fn diagnose(llvm: LlvmAnswer, llvm_major: u32) -> Diagnosis {
+    let mut checks = vec![rustc(), llvm_library(llvm, llvm_major)];
+    checks.extend(clangs(llvm_major));
+    checks.extend([linker(), proc_files(), shared_memory(), channel_size(), fixed_layout(), valgrind()]);
+    let ok = checks.iter().all(|check| check.status != Status::Problem);
+    Diagnosis { schema_version: 1, version: env!("CARGO_PKG_VERSION"), ok, checks }
+}
+
+fn table(diagnosis: &Diagnosis) -> String {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
+    if !io::stdout().is_terminal() {
+        // One line per check, whatever the width of what reads it.
+        table.set_content_arrangement(ContentArrangement::Disabled);
+    }
+    for check in &diagnosis.checks {
+        let status = match check.status {
+            Status::Ok => "ok",
+            Status::Note => "note",
+            Status::Problem => "PROBLEM",
+        };
+        table.add_row([check.name, status, &check.found]);
+    }
+    let mut text: String = table.lines().map(|line| format!("{}\n", line.trim_end())).collect();
+    for check in diagnosis.checks.iter().filter(|check| !check.advice.is_empty()) {
+        text.push_str(&format!("\n{}: {}\n", check.name, check.advice));
+    }
+    text.push_str(if diagnosis.ok { "\nReady." } else { "\nNot ready: mend the problems above first." });
+    text
+}
+
+fn rustc() -> Check {
+    let name = "rustc";
+    let program = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    match first_line(Command::new(&program).arg("-V")) {
+        Some(version) => Check::ok(name, version),
+        None => Check::bad(
+            name,
+            Status::Note,
+            "not found",
+            "Rust sources cannot be built, and LLVM must come from elsewhere: install a toolchain from https://rustup.rs, or set RUSTC",
+        ),
+    }
+}
+
+fn llvm_library(llvm: LlvmAnswer, llvm_major: u32) -> Check {
+    let name = "LLVM library";
+    match llvm {
+        Ok((path, version)) => Check::ok(name, format!("{version}, {}", path.display())),
+        Err(why) => Check::bad(
+            name,
+            Status::Problem,
+            why,
+            format!(
+                "nothing can be instrumented without LLVM {llvm_major}: install a Rust toolchain that carries it (rustup toolchain \
+                 install stable), or set DMDPROF_LLVM to a libLLVM of that version or its directory"
+            ),
+        ),
+    }
+}
+
+fn clangs(llvm_major: u32) -> Vec<Check> {
+    let chosen = clang::find(Face::C, llvm_major);
+    let used = chosen.as_ref().ok().map(|clang| clang.program.clone());
+    let mut checks = vec![match chosen {
+        Ok(clang) => Check::ok("clang", format!("{}, {}", clang.major, clang.program.display())),
+        Err(error) => Check::bad(
+            "clang",
+            Status::Note,
+            "none to use for C and C++; Rust and bitcode work without",
+            error.to_string(),
+        ),
+    }];
+    for (program, major) in clang::all(llvm_major).into_iter().filter(|(program, _)| Some(program) != used.as_ref()) {
+        let found = match major {
+            Some(major) if major > llvm_major => {
+                format!("{major}, {} (newer than LLVM {llvm_major}: unusable)", program.display())
+            }
+            Some(major) => format!("{major}, {} (not used; DMDPROF_CLANG would choose it)", program.display()),
+            None => format!("{} (does not answer as clang does)", program.display()),
+        };
+        checks.push(Check::ok("  also found", found));
+    }
+    checks
+}
+
+fn linker() -> Check {
+    let name = "linker";
+    let found: Vec<String> = ["ld", "ld.bfd", "ld.gold", "ld.lld", "ld.mold"]
+        .iter()
+        .filter(|ld| clang::resolve(OsStr::new(ld)).is_some())
+        .map(|ld| (*ld).to_owned())
+        .collect();
+    let driver = ["cc", "clang"].into_iter().find(|cc| clang::resolve(OsStr::new(cc)).is_some());
+    match (found.iter().any(|ld| ld == "ld" || ld == "ld.lld"), driver) {
+        (true, Some(driver)) => Check::ok(name, format!("{} (called through {driver})", found.join(", "))),
+        (false, _) => Check::bad(
+            name,
+            Status::Problem,
+            "no ld in PATH",
+            "programs cannot be linked: install binutils or lld from the system's packages",
+        ),
+        (true, None) => Check::bad(
+            name,
+            Status::Problem,
+            "neither cc nor clang in PATH",
+            "programs cannot be linked: install gcc or clang from the system's packages",
+        ),
+    }
+}
+
+fn proc_files() -> Check {
+    let name = "/proc";
+    match fs::read_link("/proc/self/exe").and_then(|_| fs::read("/proc/self/maps")) {
+        Ok(_) => Check::ok(name, "readable"),
+        Err(error) => Check::bad(
+            name,
+            Status::Problem,
+            error.to_string(),
+            "the program finds its channel through /proc: mount it (mount -t proc proc /proc), or allow it in the sandbox",
+        ),
+    }
+}
+
+/// The channel is a memory file that the program opens through `/proc`.
+fn shared_memory() -> Check {
+    let name = "shared memory";
+    let probe = || -> io::Result<()> {
+        let fd = rustix::fs::memfd_create("dmdprof-doctor", rustix::fs::MemfdFlags::CLOEXEC)?;
+        rustix::fs::ftruncate(&fd, dmdprof_runtime::abi::RINGS_OFFSET as u64)?;
+        let number = std::os::fd::AsRawFd::as_raw_fd(&fd);
+        OpenOptions::new().read(true).write(true).open(format!("/proc/self/fd/{number}")).map(|_| ())
+    };
+    match probe() {
+        Ok(()) => Check::ok(name, format!("memfd usable; {}", available_memory())),
+        Err(error) => Check::bad(
+            name,
+            Status::Problem,
+            format!("memfd: {error}"),
+            "the program and dmdprof share a memory file: allow memfd_create and /proc/self/fd (container or seccomp settings)",
+        ),
+    }
+}
+
+/// The memory file is sparse but large, and is mapped ring by ring.
+fn channel_size() -> Check {
+    let name = "file size limit";
+    let needed = dmdprof_runtime::abi::CHANNEL_BYTES;
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Fsize).current;
+    match limit {
+        Some(limit) if limit < needed => Check::bad(
+            name,
+            Status::Problem,
+            format!("{limit} bytes, but the sparse memory file of a run is {needed} bytes"),
+            "raise it in the shell that starts dmdprof: ulimit -f unlimited",
+        ),
+        Some(limit) => Check::ok(name, format!("{limit} bytes")),
+        None => Check::ok(name, "unlimited"),
+    }
+}
+
+fn available_memory() -> String {
+    let meminfo = fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let available = meminfo
+        .lines()
+        .find_map(|line| line.strip_prefix("MemAvailable:")?.trim().strip_suffix("kB")?.trim().parse::<u64>().ok())
+        .map(|kb| format!("{} MiB available", kb >> 10));
+    let limit = ["/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"]
+        .iter()
+        .find_map(|path| fs::read_to_string(path).ok()?.trim().parse::<u64>().ok())
+        .filter(|&bytes| bytes < 1 << 50)
+        .map(|bytes| format!(", {} MiB allowed to this group", bytes >> 20));
+    format!("{}{}", available.unwrap_or_else(|| "amount unknown".to_owned()), limit.unwrap_or_default())
+}
+
+/// Tried on a process of its own: `setarch -R` does what `run` will do.
+fn fixed_layout() -> Check {
+    let name = "fixed layout";
+    let Some(setarch) = clang::resolve(OsStr::new("setarch")) else {
+        return Check::bad(name, Status::Note, "not tried: setarch is not installed", "");
+    };
+    let allowed = Command::new(setarch)
+        .args(["x86_64", "-R", "true"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .is_ok_and(|status| status.success());
+    if allowed {
+        return Check::ok(name, "personality(ADDR_NO_RANDOMIZE) allowed");
+    }
+    Check::bad(
+        name,
+        Status::Note,
+        "personality(ADDR_NO_RANDOMIZE) is not allowed",
+        "addresses vary from run to run, which numbers do not depend on unless the program looks at addresses itself; in a \
+         container, allow the personality system call (docker: --security-opt seccomp=unconfined)",
+    )
+}
+
+fn valgrind() -> Check {
+    let name = "valgrind";
+    match first_line(Command::new("valgrind").arg("--version")) {
+        Some(version) => Check::ok(name, version),
+        None => Check::bad(name, Status::Note, "not found (optional: only used to compare results)", ""),
+    }
+}
+
+fn first_line(command: &mut Command) -> Option<String> {
+    let out = command.stdin(Stdio::null()).output().ok().filter(|out| out.status.success())?;
+    let text = String::from_utf8_lossy(&out.stdout);
+    text.lines().next().map(|line| line.trim().to_owned()).filter(|line| !line.is_empty())
+}

@@ -1,0 +1,235 @@
+//! Does what [`plan`](super::plan) decided.
+//!
+//! Takes a plan, runs clang and the instrumenter, leaves objects and programs; gives the exit code. Clang's messages go
+//! out unchanged, ours begin with `dmdprof: `, and a good run says nothing. A unit is compiled to bitcode *under the name
+//! of its object*, so that every file whose name or content clang derives from it (`-MD`, `--coverage`, `-ftime-trace`)
+//! comes out as without us; the bitcode is moved away at once and the object takes its place.
+
+use std::{
+    ffi::OsString,
+    fs::{self, OpenOptions},
+    io::{self, Write},
+    os::unix::process::{CommandExt, ExitStatusExt},
+    path::{Path, PathBuf},
+    process::{Command, ExitStatus},
+};
+
+use anyhow::{Context, bail};
+
+use super::{
+    Face, InstrumentRequest, Toolbox,
+    clang::{self, Clang},
+    plan::{self, Build, Link, LinkWord, Place, Plan, Unit},
+    response,
+    scratch::{Provisional, Scratch},
+};
+
+/// A command line longer than this goes to clang in a response file.
+const LONGEST_COMMAND: usize = 96 << 10;
+
+/// `dmdprof cc ARGS`, `dmdprof c++ ARGS`: everything from the words to the exit code.
+#[must_use]
+pub fn compile(face: Face, args: &[OsString], tools: &Toolbox) -> i32 {
+    match try_compile(face, args, tools) {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("dmdprof: {error:#}");
+            1
+        }
+    }
+}
+
+fn try_compile(face: Face, args: &[OsString], tools: &Toolbox) -> anyhow::Result<i32> {
+    let clang = clang::find(face, tools.llvm_major)?;
+    match plan::plan(&response::expand(args)) {
+        Plan::Build(build) if !build.units.iter().any(names_a_device) => Run::new(&clang, tools)?.build(&build),
+        Plan::Build(_) | Plan::Pass(_) => {
+            let error = clang.command().args(args).exec();
+            bail!("cannot run {}: {error}", clang.program.display())
+        }
+    }
+}
+
+/// `-o` may name a pipe or a device, where no object can be put together.
+fn names_a_device(unit: &Unit) -> bool {
+    matches!(&unit.place, Place::Named(path) if fs::metadata(path).is_ok_and(|m| !m.is_file()))
+}
+
+struct Run<'a> {
+    clang: &'a Clang,
+    tools: &'a Toolbox<'a>,
+    scratch: Scratch,
+}
+
+impl<'a> Run<'a> {
+    fn new(clang: &'a Clang, tools: &'a Toolbox<'a>) -> anyhow::Result<Self> {
+        Ok(Self { clang, tools, scratch: Scratch::new()? })
+    }
+
+    fn build(&self, build: &Build) -> anyhow::Result<i32> {
+        let mut objects = Vec::new();
+        let mut first_failure = 0;
+        for (index, unit) in build.units.iter().enumerate() {
+            let object = match &unit.place {
+                Place::Named(path) => PathBuf::from(path),
+                Place::Temporary(name) => {
+                    let dir = self.scratch.file(&index.to_string());
+                    fs::create_dir_all(&dir).with_context(|| format!("cannot create {}", dir.display()))?;
+                    dir.join(name)
+                }
+            };
+            let code = self.compile_unit(unit, &object)?;
+            if first_failure == 0 {
+                first_failure = code;
+            }
+            objects.push(object);
+        }
+        match &build.link {
+            Some(link) if first_failure == 0 => self.link(link, &objects),
+            _ => Ok(first_failure),
+        }
+    }
+
+    fn compile_unit(&self, unit: &Unit, object: &Path) -> anyhow::Result<i32> {
+        let words = |extra: &[&[OsString]]| {
+            let mut words = unit.arguments.clone();
+            extra.iter().for_each(|more| words.extend_from_slice(more));
+            words
+        };
+        let out: [OsString; 2] = ["-o".into(), object.into()];
+        let mut quiet: &[OsString] = &[];
+        let no_warnings = ["-w".into()];
+        if let Some(save_temps) = &unit.save_temps {
+            // The files asked for are those of the program without hooks.
+            let code = self.clang(words(&[std::slice::from_ref(save_temps), &out]))?;
+            if code != 0 {
+                return Ok(code);
+            }
+            quiet = &no_warnings;
+        }
+        let Some(for_bitcode) = &unit.bitcode else { return self.clang(words(&[&out])) };
+        let code = self.clang(words(&[for_bitcode, quiet, &out]))?;
+        if code != 0 {
+            return Ok(code);
+        }
+        let provisional = Provisional::new(object);
+        let bitcode = self.scratch.file("unit.bc");
+        let native = self.scratch.file("unit.o");
+        let metadata = fs::metadata(object).with_context(|| format!("clang left no {}", object.display()))?;
+        move_file(object, &bitcode)?;
+        if !is_bitcode(&bitcode)? {
+            bail!(
+                "{}: clang wrote something other than bitcode for these options, so the object cannot carry hooks; \
+                 compile it with clang itself if that is intended",
+                unit.input.display()
+            );
+        }
+        let request = InstrumentRequest {
+            bitcode: &bitcode,
+            object: &native,
+            opt_level: unit.codegen.opt_level,
+            function_sections: unit.codegen.function_sections,
+            data_sections: unit.codegen.data_sections,
+            dump_ir: self.tools.dump_ir,
+        };
+        if let Err(error) = self.tools.instrumenter.instrument(&request) {
+            // Inline assembly is read by the code generator only: an error in it is the user's, and clang words it best.
+            if !unit.reads_stdin {
+                let discarded: [OsString; 2] = ["-o".into(), self.scratch.file("discarded.o").into()];
+                let code = self.clang(words(&[&["-w".into()], &discarded]))?;
+                if code != 0 {
+                    return Ok(code);
+                }
+            }
+            return Err(error.context(format!("cannot instrument {}", unit.input.display())));
+        }
+        install(&native, object, &metadata)?;
+        fs::remove_file(&bitcode).ok();
+        provisional.keep();
+        Ok(0)
+    }
+
+    fn link(&self, link: &Link, objects: &[PathBuf]) -> anyhow::Result<i32> {
+        let mut words = Vec::new();
+        if link.kind.needs_hooks() {
+            // First, where no `-Wl,` state of the user's is in force yet.
+            words.push(write_hooks(&self.scratch, self.tools.hooks_object)?.into());
+            words.extend(link.kind.options());
+        }
+        words.extend(link.words.iter().map(|word| match word {
+            LinkWord::Word(word) => word.clone(),
+            LinkWord::Unit(index) => objects[*index].clone().into(),
+        }));
+        self.clang(words)
+    }
+
+    fn clang(&self, mut words: Vec<OsString>) -> anyhow::Result<i32> {
+        if words.iter().map(|w| w.len() + 1).sum::<usize>() > LONGEST_COMMAND {
+            let file = self.scratch.file("arguments");
+            fs::write(&file, response::quote(&words)).with_context(|| format!("cannot write {}", file.display()))?;
+            let mut at = OsString::from("@");
+            at.push(file);
+            words = vec![at];
+        }
+        let mut command = self.clang.command();
+        command.args(words);
+        run(&mut command)
+    }
+}
+
+/// Writes the hooks where the linker finds them.
+pub(super) fn write_hooks(scratch: &Scratch, object: &[u8]) -> anyhow::Result<PathBuf> {
+    let path = scratch.file("dmdprof-hooks.o");
+    fs::write(&path, object).with_context(|| format!("cannot write {}", path.display()))?;
+    Ok(path)
+}
+
+/// Runs a tool that shares our terminal; gives its exit code, `128 + n` for a signal.
+pub(super) fn run(command: &mut Command) -> anyhow::Result<i32> {
+    let status = command.status().with_context(|| format!("cannot run {}", command.get_program().display()))?;
+    Ok(exit_code(status))
+}
+
+fn exit_code(status: ExitStatus) -> i32 {
+    status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0))
+}
+
+/// Raw bitcode, or bitcode in the wrapper that Darwin uses.
+fn is_bitcode(path: &Path) -> anyhow::Result<bool> {
+    let mut magic = [0; 4];
+    let read = fs::File::open(path).and_then(|mut file| io::Read::read(&mut file, &mut magic));
+    let read = read.with_context(|| format!("cannot read {}", path.display()))?;
+    Ok(read == 4 && (magic == *b"BC\xc0\xde" || magic == [0xde, 0xc0, 0x17, 0x0b]))
+}
+
+fn move_file(from: &Path, to: &Path) -> anyhow::Result<()> {
+    if fs::rename(from, to).is_ok() {
+        return Ok(());
+    }
+    fs::copy(from, to)
+        .and_then(|_| fs::remove_file(from))
+        .with_context(|| format!("cannot move {} away", from.display()))
+}
+
+/// Puts the finished object in its place in one step, with the permissions that clang gave its file.
+fn install(native: &Path, object: &Path, like: &fs::Metadata) -> anyhow::Result<()> {
+    let place = || -> io::Result<()> {
+        fs::set_permissions(native, like.permissions())?;
+        if fs::rename(native, object).is_ok() {
+            return Ok(());
+        }
+        // Another file system: a new file beside the object, then the same.
+        let mut name = OsString::from(".");
+        name.push(object.file_name().unwrap_or_default());
+        name.push(format!(".{}.tmp", std::process::id()));
+        let beside = object.with_file_name(name);
+        let provisional = Provisional::new(&beside);
+        let mut file = OpenOptions::new().write(true).create_new(true).open(&beside)?;
+        file.write_all(&fs::read(native)?)?;
+        fs::set_permissions(&beside, like.permissions())?;
+        fs::rename(&beside, object)?;
+        provisional.keep();
+        Ok(())
+    };
+    place().with_context(|| format!("cannot write {}", object.display()))
+}

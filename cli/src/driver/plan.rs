@@ -1,0 +1,479 @@
+//! Decides what a compiler command line asks for.
+//!
+//! Takes words, gives a [`Plan`]; touches no file and starts nothing. A command line is either clang's own business
+//! ([`Plan::Pass`], with the reason) or a [`Build`]: units to compile one by one, and perhaps a link.
+
+use std::{
+    ffi::{OsStr, OsString},
+    os::unix::ffi::OsStrExt,
+    path::Path,
+};
+
+use super::arguments::{Argument, InputKind, parse};
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Plan {
+    /// Clang gets the user's words and the result carries no hooks.
+    Pass(Reason),
+    Build(Build),
+}
+
+/// Why clang runs alone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// `--version`, `-v`, `-Wl,--version` and the like.
+    NoInput,
+    /// The option that asks for something other than objects or a program.
+    OtherAction(String),
+    /// The option that asks for another processor or system.
+    ForeignTarget(String),
+    /// An input that has no instrumentation, or is a header to precompile.
+    OtherInput(OsString),
+    /// `-c` without a source in C, C++ or IR.
+    NothingToInstrument,
+    /// `-c -o /dev/null`, `-c -o -`.
+    NoObject,
+    /// `-c -o` with several sources: clang explains why not.
+    SeveralOutputs,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Build {
+    pub units: Vec<Unit>,
+    pub link: Option<Link>,
+}
+
+/// One source file to compile to one object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unit {
+    pub input: OsString,
+    pub place: Place,
+    /// Clang's words for an object, without `-o`.
+    pub arguments: Vec<OsString>,
+    /// Words to add for bitcode; `None` for assembly, which carries no hooks.
+    pub bitcode: Option<Vec<OsString>>,
+    pub codegen: Codegen,
+    /// The `-save-temps` option, which is not among `arguments`.
+    pub save_temps: Option<OsString>,
+    pub reads_stdin: bool,
+}
+
+/// Where a unit's object goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// Asked for by the user.
+    Named(OsString),
+    /// Only for the link; the name is the source's, to be recognised in the linker's messages.
+    Temporary(OsString),
+}
+
+/// What the code generator must be told because the bitcode does not say it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Codegen {
+    pub opt_level: u8,
+    pub function_sections: bool,
+    pub data_sections: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Link {
+    pub words: Vec<LinkWord>,
+    pub kind: LinkKind,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LinkWord {
+    Word(OsString),
+    /// The object of the unit with this index.
+    Unit(usize),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LinkKind {
+    Program,
+    StaticProgram,
+    SharedLibrary,
+    /// `-r`: an object again, which gets its hooks when it is linked.
+    Relocatable,
+}
+
+impl LinkKind {
+    #[must_use]
+    pub fn needs_hooks(self) -> bool {
+        self != Self::Relocatable
+    }
+
+    /// Options that the linker needs so that all modules of a process share one copy of the hooks.
+    #[must_use]
+    pub fn options(self) -> Vec<OsString> {
+        let exported = || super::hook_symbols().map(|symbol| format!("-Wl,--export-dynamic-symbol={symbol}").into());
+        match self {
+            Self::Program => exported().to_vec(),
+            // In a library the option keeps `-Bsymbolic` from binding it to its own copy.
+            Self::SharedLibrary => {
+                let mut options = exported().to_vec();
+                options.push("-Wl,-z,nodelete".into());
+                options
+            }
+            Self::StaticProgram | Self::Relocatable => Vec::new(),
+        }
+    }
+}
+
+/// Decides. `args` have their response files expanded.
+#[must_use]
+pub fn plan(args: &[OsString]) -> Plan {
+    let arguments = parse(args);
+    match why_pass(&arguments) {
+        Some(reason) => Plan::Pass(reason),
+        None => Plan::Build(build(&arguments)),
+    }
+}
+
+fn why_pass(arguments: &[Argument]) -> Option<Reason> {
+    let inputs = || {
+        arguments.iter().filter_map(|a| if let Argument::Input { path, kind } = a { Some((path, *kind)) } else { None })
+    };
+    if inputs().next().is_none() {
+        return Some(Reason::NoInput);
+    }
+    if let Some(action) = other_action(arguments) {
+        return Some(Reason::OtherAction(action));
+    }
+    if let Some(target) = foreign_target(arguments) {
+        return Some(Reason::ForeignTarget(target));
+    }
+    if let Some((path, _)) = inputs().find(|(_, kind)| matches!(kind, InputKind::Header | InputKind::Foreign)) {
+        return Some(Reason::OtherInput(path.clone()));
+    }
+    if !compile_only(arguments) {
+        return None;
+    }
+    let output = output(arguments);
+    if !inputs().any(|(_, kind)| instrumentable(kind)) {
+        Some(Reason::NothingToInstrument)
+    } else if output.is_some_and(|o| o == "-" || o == "/dev/null") {
+        Some(Reason::NoObject)
+    } else if output.is_some() && inputs().filter(|(_, kind)| compiled(*kind)).count() > 1 {
+        Some(Reason::SeveralOutputs)
+    } else {
+        None
+    }
+}
+
+fn build(arguments: &[Argument]) -> Build {
+    let compile_only = compile_only(arguments);
+    let output = output(arguments);
+    let codegen = codegen(arguments);
+    let save_temps = save_temps(arguments);
+    let mut units = Vec::new();
+    for (index, argument) in arguments.iter().enumerate() {
+        let Argument::Input { path, kind } = argument else { continue };
+        if !compiled(*kind) {
+            continue;
+        }
+        let object = with_extension(Path::new(path).file_name().unwrap_or(path), "o");
+        let mut words = unit_words(arguments, index, compile_only, units.is_empty());
+        let place = if compile_only {
+            Place::Named(output.unwrap_or(&object).to_os_string())
+        } else {
+            words.extend(dependency_words(arguments, path, output));
+            words.extend(["-c".into(), "-Qunused-arguments".into()]);
+            Place::Temporary(object)
+        };
+        units.push(Unit {
+            input: path.clone(),
+            place,
+            arguments: words,
+            bitcode: instrumentable(*kind).then(|| bitcode_words(arguments, *kind)),
+            codegen,
+            save_temps: save_temps.clone(),
+            reads_stdin: path == "-",
+        });
+    }
+    let link = (!compile_only).then(|| link(arguments, units.is_empty()));
+    Build { units, link }
+}
+
+/// The user's options with one of the sources.
+fn unit_words(arguments: &[Argument], unit: usize, compile_only: bool, first: bool) -> Vec<OsString> {
+    let mut words = Vec::new();
+    for (index, argument) in arguments.iter().enumerate() {
+        let wanted = match argument {
+            Argument::Input { kind, .. } if compiled(*kind) => index == unit,
+            // With `-c` clang warns, once, that these have no effect.
+            Argument::Input { .. } | Argument::Linker(_) => compile_only && first,
+            Argument::Output(_) => false,
+            Argument::Language(_) => true,
+            Argument::Option(_) => !is_lto(argument.name()) && !is_save_temps(argument.name()),
+        };
+        if wanted {
+            words.extend(argument.words());
+        }
+    }
+    words
+}
+
+/// What makes clang write bitcode that is worth instrumenting. The bitcode is what comes out of the optimiser.
+fn bitcode_words(arguments: &[Argument], kind: InputKind) -> Vec<OsString> {
+    let mut words: Vec<OsString> = vec!["-emit-llvm".into()];
+    if kind == InputKind::Source {
+        words.push("-D__DMDPROF__=1".into());
+        if !has_lines(arguments) {
+            words.push("-gline-tables-only".into());
+        }
+    }
+    words
+}
+
+/// Does the last option about debug information leave line numbers? `-g0` does not, and is overruled: the numbers of a
+/// profile without lines would be of little use.
+fn has_lines(arguments: &[Argument]) -> bool {
+    let level = |name: &str| match name {
+        "-g0" | "-ggdb0" => Some(false),
+        "-g"
+        | "-g1"
+        | "-g2"
+        | "-g3"
+        | "-gmlt"
+        | "-gline-tables-only"
+        | "-gline-directives-only"
+        | "-gfull"
+        | "-gused"
+        | "--debug" => Some(true),
+        "-gdwarf" | "-gdwarf-2" | "-gdwarf-3" | "-gdwarf-4" | "-gdwarf-5" | "-gcodeview" => Some(true),
+        _ => name.strip_prefix("-ggdb").or(name.strip_prefix("-glldb")).or(name.strip_prefix("-gsce")).map(|_| true),
+    };
+    arguments.iter().filter_map(|a| level(a.name())).next_back().unwrap_or(false)
+}
+
+/// When clang compiles and links in one step, `-MD` derives its names from the program. The object is a temporary file
+/// here, so they have to be said.
+fn dependency_words(arguments: &[Argument], source: &OsStr, output: Option<&OsStr>) -> Vec<OsString> {
+    let given = |names: &[&str]| {
+        arguments
+            .iter()
+            .any(|a| matches!(a, Argument::Option(_)) && names.iter().any(|name| a.name().starts_with(name)))
+    };
+    if !given(&["-MD", "-MMD", "--write-dependencies", "--write-user-dependencies"]) {
+        return Vec::new();
+    }
+    let file_name = Path::new(source).file_name().unwrap_or(source);
+    let mut words = Vec::new();
+    if !given(&["-MF"]) {
+        words.extend(["-MF".into(), with_extension(output.unwrap_or(file_name), "d")]);
+    }
+    if !given(&["-MT", "-MQ"]) {
+        let target = output.map_or_else(|| with_extension(file_name, "o"), OsStr::to_os_string);
+        words.extend(["-MQ".into(), target]);
+    }
+    words
+}
+
+fn link(arguments: &[Argument], nothing_compiled: bool) -> Link {
+    let mut words = Vec::new();
+    let mut unit = 0;
+    for argument in arguments {
+        match argument {
+            Argument::Input { kind, .. } if compiled(*kind) => {
+                words.push(LinkWord::Unit(unit));
+                unit += 1;
+            }
+            Argument::Language(_) if !nothing_compiled => {}
+            // Written once already, when the sources were compiled.
+            Argument::Option(_) if is_lto(argument.name()) || is_dependency_option(argument.name()) => {}
+            Argument::Option(_) if is_save_temps(argument.name()) => {}
+            _ => words.extend(argument.words().into_iter().map(LinkWord::Word)),
+        }
+    }
+    if !nothing_compiled {
+        words.push(LinkWord::Word("-Qunused-arguments".into()));
+    }
+    Link { words, kind: link_kind(arguments) }
+}
+
+fn link_kind(arguments: &[Argument]) -> LinkKind {
+    let mut shared = false;
+    let mut relocatable = false;
+    let mut fixed = false;
+    for argument in arguments {
+        match argument {
+            Argument::Option(_) => match argument.name() {
+                "-shared" | "--shared" => shared = true,
+                "-r" | "--relocatable" => relocatable = true,
+                "-static" | "--static" | "-static-pie" => fixed = true,
+                _ => {}
+            },
+            Argument::Linker(words) => {
+                for word in linker_words(words) {
+                    match word.as_str() {
+                        "-shared" | "--shared" | "-Bshareable" => shared = true,
+                        "-r" | "-i" | "--relocatable" | "-Ur" => relocatable = true,
+                        _ => {}
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    match (relocatable, shared, fixed) {
+        (true, _, _) => LinkKind::Relocatable,
+        (_, true, _) => LinkKind::SharedLibrary,
+        (_, _, true) => LinkKind::StaticProgram,
+        _ => LinkKind::Program,
+    }
+}
+
+/// The linker's own words in `-Wl,a,b` or `-Xlinker a`.
+fn linker_words(words: &[OsString]) -> Vec<String> {
+    let first = words[0].to_string_lossy();
+    match first.strip_prefix("-Wl,").or(first.strip_prefix("--for-linker=")) {
+        Some(list) => list.split(',').map(str::to_owned).collect(),
+        None => words[1..].iter().map(|w| w.to_string_lossy().into_owned()).collect(),
+    }
+}
+
+fn instrumentable(kind: InputKind) -> bool {
+    matches!(kind, InputKind::Source | InputKind::Ir)
+}
+
+/// Does clang run a compiler or assembler on it?
+fn compiled(kind: InputKind) -> bool {
+    instrumentable(kind) || kind == InputKind::Assembly
+}
+
+fn compile_only(arguments: &[Argument]) -> bool {
+    arguments.iter().any(|a| matches!(a.name(), "-c" | "--compile"))
+}
+
+fn output(arguments: &[Argument]) -> Option<&OsStr> {
+    arguments.iter().rev().find_map(|a| if let Argument::Output(path) = a { Some(path.as_os_str()) } else { None })
+}
+
+fn save_temps(arguments: &[Argument]) -> Option<OsString> {
+    arguments.iter().rev().find(|a| is_save_temps(a.name())).map(|a| a.name().into())
+}
+
+fn is_save_temps(name: &str) -> bool {
+    matches!(name, "-save-temps" | "--save-temps")
+        || name.starts_with("-save-temps=")
+        || name.starts_with("--save-temps=")
+}
+
+/// Objects are instrumented file by file, so there is nothing left to optimise at link time. The options that clang
+/// accepts only together with `-flto` go too.
+fn is_lto(name: &str) -> bool {
+    matches!(
+        name,
+        "-flto"
+            | "-ffat-lto-objects"
+            | "-fsplit-lto-unit"
+            | "-fwhole-program-vtables"
+            | "-fvirtual-function-elimination"
+            | "-funified-lto"
+    ) || ["-flto=", "-flto-", "-fthinlto-index=", "-fthin-link-bitcode="].iter().any(|p| name.starts_with(p))
+}
+
+fn is_dependency_option(name: &str) -> bool {
+    matches!(name, "-MD" | "-MMD" | "-MP" | "-MV" | "-MG")
+        || ["-MF", "-MT", "-MQ", "-MJ"].iter().any(|p| name.starts_with(p))
+}
+
+/// The option that makes clang produce something other than objects, or nothing.
+fn other_action(arguments: &[Argument]) -> Option<String> {
+    const EXACT: &str = "
+        -### -E --preprocess -S --assemble -M -MM --dependencies --user-dependencies -fsyntax-only -emit-llvm
+        -emit-ast --emit-static-lib -emit-interface-stubs -emit-merged-ifs -fdriver-only --analyze --precompile
+        -verify-pch -module-file-info -extract-api -rewrite-objc -rewrite-legacy-objc -objcmt-migrate-all --migrate
+        -fmodule-header --help -help --help-hidden --version -cc1 -cc1as -cc1gen-reproducer -emit-cir
+    ";
+    const PREFIXES: &[&str] =
+        &["-print-", "--print-", "-dump", "--dump", "-ccc-print", "--autocomplete=", "-fmodule-header="];
+    let exceptions = ["-dumpdir", "-dumpdir="];
+    arguments.iter().find_map(|argument| {
+        let Argument::Option(words) = argument else { return None };
+        let name = argument.name();
+        let asks = (EXACT.split_ascii_whitespace().any(|exact| exact == name)
+            || PREFIXES.iter().any(|p| name.starts_with(p)))
+            && !exceptions.contains(&name);
+        if asks {
+            return Some(name.to_owned());
+        }
+        let inner = (name == "-Xclang").then(|| words.get(1)?.to_str()).flatten()?;
+        let frontend_action = ["-emit-", "-ast-", "-dump-", "-fsyntax-only", "-E", "-S", "-analyze", "-verify"]
+            .iter()
+            .any(|p| inner.starts_with(p));
+        frontend_action.then(|| format!("-Xclang {inner}"))
+    })
+}
+
+/// The option that leaves x86-64 Linux, or asks for code for an accelerator besides.
+fn foreign_target(arguments: &[Argument]) -> Option<String> {
+    let mut width = None;
+    let mut triple = None;
+    for argument in arguments {
+        let Argument::Option(words) = argument else { continue };
+        let name = argument.name();
+        match name {
+            "-m32" | "-m16" | "-mx32" | "-miamcu" => width = Some(name.to_owned()),
+            "-m64" => width = None,
+            "-target" => triple = words.get(1).map(|t| t.to_string_lossy().into_owned()),
+            "-arch" => return Some(name.to_owned()),
+            _ if name.starts_with("--target=") => triple = Some(name["--target=".len()..].to_owned()),
+            _ if name.starts_with("-fopenmp-targets=")
+                || name.starts_with("--offload-")
+                || name.starts_with("--cuda-gpu-arch=") =>
+            {
+                return Some(name.to_owned());
+            }
+            _ => {}
+        }
+    }
+    let native = |triple: &String| {
+        (triple.starts_with("x86_64-") || triple.starts_with("amd64-"))
+            && triple.contains("linux")
+            && !triple.contains("x32")
+            && !triple.contains("android")
+    };
+    width.or(triple.filter(|t| !native(t)))
+}
+
+fn codegen(arguments: &[Argument]) -> Codegen {
+    let mut codegen = Codegen { opt_level: 0, function_sections: false, data_sections: false };
+    for argument in arguments {
+        match argument.name() {
+            "-ffunction-sections" => codegen.function_sections = true,
+            "-fno-function-sections" => codegen.function_sections = false,
+            "-fdata-sections" => codegen.data_sections = true,
+            "-fno-data-sections" => codegen.data_sections = false,
+            "--optimize" => codegen.opt_level = 1,
+            name => {
+                let level = name.strip_prefix("-O").or(name.strip_prefix("--optimize="));
+                codegen.opt_level = level.map_or(codegen.opt_level, opt_level);
+            }
+        }
+    }
+    codegen
+}
+
+/// Clang's own mapping from `-O` to the code generator's levels.
+#[must_use]
+pub fn opt_level(level: &str) -> u8 {
+    match level {
+        "0" => 0,
+        "" | "1" | "g" => 1,
+        "2" | "s" | "z" => 2,
+        _ => 3,
+    }
+}
+
+/// As `llvm::sys::path::replace_extension`: what follows the last dot of the last component, or appended.
+fn with_extension(path: &OsStr, extension: &str) -> OsString {
+    let bytes = path.as_bytes();
+    let name = bytes.iter().rposition(|&b| b == b'/').map_or(0, |slash| slash + 1);
+    let stem = bytes[name..].iter().rposition(|&b| b == b'.').map_or(bytes.len(), |dot| name + dot);
+    let mut out = OsStr::from_bytes(&bytes[..stem]).to_os_string();
+    out.push(".");
+    out.push(extension);
+    out
+}

@@ -1,0 +1,103 @@
+//! A temporary directory that is gone when the command is, also when the command is interrupted.
+//!
+//! Interrupting a build sends the signal to the compiler as well as to us, so clean-up by destructor is not enough: the
+//! first [`Scratch`] starts a thread that waits for SIGINT, SIGTERM and SIGHUP, removes what is registered and then lets the
+//! signal do what it does by default.
+
+use std::{
+    collections::BTreeSet,
+    fs, io,
+    path::{Path, PathBuf},
+    sync::{Mutex, Once, PoisonError},
+};
+
+use anyhow::Context;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use tempfile::TempDir;
+
+static DOOMED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+static WATCH: Once = Once::new();
+
+fn doomed() -> std::sync::MutexGuard<'static, BTreeSet<PathBuf>> {
+    DOOMED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[derive(Debug)]
+pub struct Scratch(TempDir);
+
+impl Scratch {
+    /// # Errors
+    /// When the directory for temporary files (`$TMPDIR`) cannot be used.
+    pub fn new() -> anyhow::Result<Self> {
+        watch();
+        let dir = tempfile::Builder::new().prefix("dmdprof-").tempdir().with_context(|| {
+            format!("cannot create a temporary directory in {} (set TMPDIR)", std::env::temp_dir().display())
+        })?;
+        doomed().insert(dir.path().to_path_buf());
+        Ok(Self(dir))
+    }
+
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    #[must_use]
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.path().join(name)
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        doomed().remove(self.path());
+    }
+}
+
+/// A file that must not survive a failure: removed on drop and on interruption unless [`Provisional::keep`] is called.
+#[derive(Debug)]
+pub struct Provisional {
+    path: PathBuf,
+    kept: bool,
+}
+
+impl Provisional {
+    #[must_use]
+    pub fn new(path: &Path) -> Self {
+        let path = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
+        doomed().insert(path.clone());
+        Self { path, kept: false }
+    }
+
+    pub fn keep(mut self) {
+        self.kept = true;
+    }
+}
+
+impl Drop for Provisional {
+    fn drop(&mut self) {
+        doomed().remove(&self.path);
+        if !self.kept {
+            remove(&self.path).ok();
+        }
+    }
+}
+
+fn remove(path: &Path) -> io::Result<()> {
+    if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) }
+}
+
+fn watch() {
+    WATCH.call_once(|| {
+        // Without the handler a signal only leaves files behind, so failing to install it is no reason to stop.
+        let Ok(mut signals) = signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGHUP]) else { return };
+        std::thread::spawn(move || {
+            for signal in signals.forever() {
+                for path in doomed().iter() {
+                    remove(path).ok();
+                }
+                signal_hook::low_level::emulate_default_handler(signal).ok();
+            }
+        });
+    });
+}

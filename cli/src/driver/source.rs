@@ -1,0 +1,173 @@
+//! Builds a program with hooks from one source file, for `dmdprof run FILE`.
+//!
+//! C, C++ and LLVM IR go through the same path as `dmdprof cc`, Rust through rustc with [`rust_link`](super::rust_link) as its
+//! linker. The program lives in a temporary directory that goes away with the [`BuiltSource`]. The compiler's messages
+//! are left as they are.
+
+use std::{
+    env,
+    ffi::{OsStr, OsString},
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use anyhow::{Context, bail};
+
+use super::{Face, Toolbox, execute, plan, rust_link, scratch::Scratch};
+
+/// The crate that a Rust source may use for regions and inputs, carried along so that `run file.rs` needs no Cargo project.
+const MARKERS: &str = include_str!("../../../runtime/markers/src/lib.rs");
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Language {
+    C,
+    Cxx,
+    /// Text or bitcode.
+    Ir,
+    Rust,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct SourceOptions {
+    /// `-O`: `0` to `3`, `s`, `z`, `fast`. `None`: 2, for Rust 3.
+    pub opt: Option<String>,
+    /// Further words for the compiler.
+    pub extra: Vec<OsString>,
+}
+
+/// A program that exists as long as this value does.
+#[derive(Debug)]
+pub struct BuiltSource {
+    pub program: PathBuf,
+    _scratch: Scratch,
+}
+
+/// What the compiler made of the source is the user's to mend: its messages have been printed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("compiling {path} failed")]
+pub struct CompileFailed {
+    pub path: String,
+}
+
+/// The language of a file that [`build_source`] accepts, by its extension.
+#[must_use]
+pub fn language_of(path: &Path) -> Option<Language> {
+    match path.extension()?.to_str()? {
+        "c" => Some(Language::C),
+        "cc" | "cpp" | "cxx" | "C" | "c++" => Some(Language::Cxx),
+        "ll" | "bc" => Some(Language::Ir),
+        "rs" => Some(Language::Rust),
+        _ => None,
+    }
+}
+
+/// # Errors
+/// [`CompileFailed`] when the compiler refused the source (exit code 1); otherwise what is missing on this machine.
+pub fn build_source(path: &Path, options: &SourceOptions, tools: &Toolbox) -> anyhow::Result<BuiltSource> {
+    let Some(language) = language_of(path) else {
+        bail!("{}: not a source file that can be built (.c, .cc, .cpp, .cxx, .rs, .ll, .bc)", path.display());
+    };
+    fs::metadata(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let scratch = Scratch::new()?;
+    let program = scratch.path().join("bin").join(program_name(path));
+    fs::create_dir_all(scratch.file("bin")).with_context(|| format!("cannot create {}", scratch.path().display()))?;
+    let code = match language {
+        Language::Rust => rust(path, options, tools, &scratch, &program)?,
+        Language::C => clang(Face::C, path, options, tools, &program),
+        // IR may come from C++, whose library does no harm to others.
+        Language::Cxx | Language::Ir => clang(Face::Cxx, path, options, tools, &program),
+    };
+    if code != 0 || !program.is_file() {
+        return Err(CompileFailed { path: path.display().to_string() }.into());
+    }
+    Ok(BuiltSource { program, _scratch: scratch })
+}
+
+fn program_name(path: &Path) -> OsString {
+    path.file_stem().unwrap_or(OsStr::new("program")).to_os_string()
+}
+
+fn clang(face: Face, path: &Path, options: &SourceOptions, tools: &Toolbox, program: &Path) -> i32 {
+    let mut args: Vec<OsString> = vec![format!("-O{}", options.opt.as_deref().unwrap_or("2")).into(), "-g".into()];
+    args.extend(options.extra.iter().cloned());
+    // A path that looks like an option.
+    args.push(if path.is_absolute() { path.into() } else { Path::new(".").join(path).into() });
+    args.extend(["-o".into(), program.into(), "-lm".into(), "-lpthread".into()]);
+    execute::compile(face, &args, tools)
+}
+
+fn rust(
+    path: &Path,
+    options: &SourceOptions,
+    tools: &Toolbox,
+    scratch: &Scratch,
+    program: &Path,
+) -> anyhow::Result<i32> {
+    let source = fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let level = options.opt.as_deref().unwrap_or("3");
+    let mut command = rustc();
+    let name = crate_name(path);
+    command.args(["--crate-type=bin", "--crate-name", &name, "--emit=link,llvm-bc", "--out-dir"]).arg(scratch.path());
+    common_flags(&mut command, level);
+    command.arg("-Clinker-flavor=gcc").arg(joined("-Clinker=", &linker_program()?));
+    command.env(rust_link::ENVIRONMENT, plan::opt_level(level).to_string());
+    if let Some(dir) = tools.dump_ir {
+        command.env(rust_link::DUMP_ENVIRONMENT, dir);
+    }
+    if source.contains("dmdprof_markers") {
+        let Some(markers) = markers(scratch, level)? else { return Ok(1) };
+        command.arg("--extern").arg(joined("dmdprof_markers=", markers.as_os_str()));
+    }
+    command.args(&options.extra).arg(path);
+    let code = execute::run(&mut command)?;
+    if code == 0 {
+        let built = scratch.file(&name);
+        fs::rename(&built, program).with_context(|| format!("rustc left no {}", built.display()))?;
+    }
+    Ok(code)
+}
+
+fn common_flags(command: &mut Command, level: &str) {
+    command.args(["--edition=2024", "-Cdebuginfo=1", "-Ccodegen-units=1", "-Clto=off", "-Cembed-bitcode=yes"]);
+    command.arg(format!("-Copt-level={level}"));
+    command.args(["--cfg=dmdprof", "--check-cfg=cfg(dmdprof)"]);
+}
+
+/// Compiles the markers crate into the scratch directory; `None` when rustc refused.
+fn markers(scratch: &Scratch, level: &str) -> anyhow::Result<Option<PathBuf>> {
+    let source = scratch.file("dmdprof_markers.rs");
+    let library = scratch.file("libdmdprof_markers.rlib");
+    fs::write(&source, MARKERS).with_context(|| format!("cannot write {}", source.display()))?;
+    let mut command = rustc();
+    command.args(["--crate-type=rlib", "--crate-name=dmdprof_markers", "--out-dir"]).arg(scratch.path());
+    common_flags(&mut command, level);
+    command.arg(&source);
+    Ok((execute::run(&mut command)? == 0).then_some(library))
+}
+
+fn rustc() -> Command {
+    let mut command = Command::new(env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));
+    // Settings of a surrounding `cargo run` are about another crate.
+    command.env_remove("RUSTFLAGS").env_remove("CARGO_ENCODED_RUSTFLAGS");
+    command
+}
+
+/// This program, which rustc will call as its linker.
+fn linker_program() -> anyhow::Result<OsString> {
+    Ok(env::current_exe().context("cannot find the path of dmdprof itself")?.into_os_string())
+}
+
+fn joined(prefix: &str, value: &OsStr) -> OsString {
+    let mut word = OsString::from(prefix);
+    word.push(value);
+    word
+}
+
+/// A name that rustc accepts for the crate of this file.
+fn crate_name(path: &Path) -> String {
+    let stem = program_name(path);
+    let name: String =
+        stem.to_string_lossy().chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
+    if name.starts_with(|c: char| c.is_ascii_digit()) || name.is_empty() { format!("_{name}") } else { name }
+}
