@@ -11,16 +11,15 @@ mod yardsticks;
 use std::hint::black_box;
 use std::time::Instant;
 
-use dmdprof_runtime::engine::{DepthSink, Engine, EngineOptions, Isa};
+use dmdprof_runtime::engine::{Access, BatchSink, DepthSink, Engine, EngineOptions, Isa, Kind};
 use workloads::{STORE, Trace};
 use yardsticks::fenwick::Fenwick;
 use yardsticks::olken::Olken;
 use yardsticks::{Checksum, Hashed, Paged, Words};
 
 const BASE: u64 = 0x7f12_3456_8000;
-/// How far ahead of an access its hints are given.
-const AHEAD_SHADOW: usize = 24;
-const AHEAD_RANK: usize = 12;
+/// Accesses handed over at a time; making the batch is part of the time measured.
+const BATCH: usize = 256;
 
 impl DepthSink for Checksum {
     #[inline(always)]
@@ -31,6 +30,11 @@ impl DepthSink for Checksum {
     fn cold(&mut self, above: u64, len: u64) {
         Checksum::cold(self, above, len);
     }
+}
+
+impl BatchSink for Checksum {
+    #[inline(always)]
+    fn begin(&mut self, _number: usize) {}
 }
 
 #[inline(always)]
@@ -56,14 +60,16 @@ fn plain(engine: &mut Engine, trace: &[u32]) -> Checksum {
     sum
 }
 
-fn hinted(engine: &mut Engine, trace: &[u32]) -> Checksum {
+fn batched(engine: &mut Engine, trace: &[u32]) -> Checksum {
     let mut sum = Checksum::default();
-    for (at, &access) in trace.iter().enumerate() {
-        if let Some(&later) = trace.get(at + AHEAD_SHADOW) {
-            engine.prefetch(addr(later));
-            engine.prefetch_rank(addr(trace[at + AHEAD_RANK]));
-        }
-        if access & STORE == 0 { engine.load(addr(access), 8, &mut sum) } else { engine.store(addr(access), 8) }
+    let mut batch = Vec::with_capacity(BATCH);
+    for part in trace.chunks(BATCH) {
+        batch.clear();
+        batch.extend(part.iter().map(|&access| {
+            let kind = if access & STORE == 0 { Kind::Load } else { Kind::Store };
+            Access { addr: addr(access), len: 8, kind }
+        }));
+        engine.batch(&batch, &mut sum);
     }
     sum
 }
@@ -83,12 +89,12 @@ const CONTENDERS: [Contender; 7] = [
     ("portable", |trace| plain(&mut with(Isa::Portable), trace)),
     ("AVX2", |trace| plain(&mut with(Isa::Avx2), trace)),
     ("engine", |trace| plain(&mut Engine::new(), trace)),
-    ("engine, hints", |trace| hinted(&mut Engine::new(), trace)),
+    ("engine, batches", |trace| batched(&mut Engine::new(), trace)),
 ];
 const OLKEN: usize = 0;
 const FENWICKS: [usize; 2] = [1, 2];
 const ENGINE: usize = 5;
-const HINTED: usize = 6;
+const BATCHED: usize = 6;
 
 fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
@@ -120,10 +126,10 @@ fn geometric_mean(values: &[f64]) -> f64 {
 }
 
 fn speed(quick: bool) {
-    let (rounds, most) = if quick { (1, 1_000_000) } else { (5, usize::MAX) };
+    let (rounds, most) = if quick { (1, 1_000_000) } else { (3, usize::MAX) };
     print!("{:<28}", "ns per 8-byte access");
     CONTENDERS.iter().for_each(|(name, _)| print!("{name:>19}"));
-    println!("{:>12}{:>12}{:>12}", "Olken/", "Fenwick/", "with hints");
+    println!("{:>12}{:>12}{:>12}", "Olken/", "Fenwick/", "in batches");
     let (mut columns, mut ratios) = (vec![Vec::new(); CONTENDERS.len()], [const { Vec::new() }; 3]);
     let show = |name: &str, times: &[f64], ratios: [f64; 3]| {
         print!("{name:<28}");
@@ -134,7 +140,7 @@ fn speed(quick: bool) {
     for trace in workloads::all(most) {
         let times = measure(&trace, rounds);
         let fenwick = FENWICKS.map(|at| times[at]).into_iter().fold(f64::MAX, f64::min);
-        let row = [times[OLKEN] / times[ENGINE], fenwick / times[ENGINE], fenwick / times[HINTED]];
+        let row = [times[OLKEN] / times[ENGINE], fenwick / times[ENGINE], fenwick / times[BATCHED]];
         show(trace.name, &times, row);
         columns.iter_mut().zip(&times).for_each(|(column, &time)| column.push(time));
         ratios.iter_mut().zip(row).for_each(|(ratios, ratio)| ratios.push(ratio));
@@ -142,13 +148,13 @@ fn speed(quick: bool) {
     let means: Vec<f64> = columns.iter().map(|column| geometric_mean(column)).collect();
     show("geometric mean", &means, ratios.each_ref().map(|ratios| geometric_mean(ratios)));
     let least = ratios[0].iter().copied().fold(f64::MAX, f64::min);
-    println!("ratios: Olken / engine (smallest {least:.1}x), the faster Fenwick tree / engine, the same with hints\n");
+    println!("ratios: Olken / engine (smallest {least:.1}x), the faster Fenwick tree / engine, the same in batches\n");
 }
 
 /// Zipf over more and more memory, all of it touched before the clock runs.
 fn growth(quick: bool) {
     let (rounds, count) = if quick { (1, 1_000_000) } else { (3, 10_000_000) };
-    println!("{:<28}{:>12}{:>12}{:>12}{:>12}", "Zipf(1), ns per access", "engine", "growth", "hints", "growth");
+    println!("{:<28}{:>12}{:>12}{:>12}{:>12}", "Zipf(1), ns per access", "engine", "growth", "batches", "growth");
     let mut first = None;
     for (name, mib) in [("8 MB", 8), ("64 MB", 64), ("1 GB", 1024)] {
         if quick && mib > 64 {
@@ -156,7 +162,7 @@ fn growth(quick: bool) {
         }
         let words = mib << 17;
         let trace = workloads::zipf_words(words, count);
-        let times = [plain, hinted].map(|run| {
+        let times = [plain, batched].map(|run| {
             let mut engine = Engine::new();
             (0..words).for_each(|word| engine.store(BASE + word * 8, 8));
             median((0..rounds).map(|_| nanoseconds(|| run(&mut engine, &trace), count).0).collect())

@@ -30,6 +30,28 @@ pub trait DepthSink {
     fn cold(&mut self, above: u64, len: u64);
 }
 
+/// A sink that is told which access of a batch the reports that follow are about.
+pub trait BatchSink: DepthSink {
+    /// The load with this number is next.
+    fn begin(&mut self, number: usize);
+}
+
+/// What an access of a batch does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Load,
+    Store,
+    Remove,
+}
+
+/// One access of a batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Access {
+    pub addr: u64,
+    pub len: u32,
+    pub kind: Kind,
+}
+
 /// A sink that ignores everything.
 pub struct NoSink;
 
@@ -95,7 +117,14 @@ pub struct EngineOptions {
 
 impl Default for EngineOptions {
     fn default() -> Self {
-        EngineOptions { isa: None, min_positions: (1 << 16) - 256, growth: 4, per_cell: 1, wide: false, narrow_limit: 1 << 31 }
+        EngineOptions {
+            isa: None,
+            min_positions: (1 << 16) - 256,
+            growth: 4,
+            per_cell: 1,
+            wide: false,
+            narrow_limit: 1 << 31,
+        }
     }
 }
 
@@ -134,17 +163,17 @@ macro_rules! on_stack {
 
 /// Compiles an operation once per instruction set; everything below it is inlined into each.
 macro_rules! per_isa {
-    ($(fn $name:ident, $v3:ident, $v4:ident = |$width:ident $(, $arg:ident: $type:ty)*| -> $out:ty { $body:expr })*) => {$(
+    ($(fn $name:ident, $v3:ident, $v4:ident <$bound:ident> = |$width:ident $(, $arg:ident: $type:ty)*| -> $out:ty { $body:expr })*) => {$(
         #[cfg(target_arch = "x86_64")]
         #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-        fn $v3<S: DepthSink>($width: &mut Width $(, $arg: $type)*) -> $out { $body }
+        fn $v3<S: $bound>($width: &mut Width $(, $arg: $type)*) -> $out { $body }
 
         #[cfg(target_arch = "x86_64")]
         #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt,avx512f,avx512bw,avx512dq,avx512vl")]
-        fn $v4<S: DepthSink>($width: &mut Width $(, $arg: $type)*) -> $out { $body }
+        fn $v4<S: $bound>($width: &mut Width $(, $arg: $type)*) -> $out { $body }
 
         #[inline(always)]
-        fn $name<S: DepthSink>(isa: Isa, $width: &mut Width $(, $arg: $type)*) -> $out {
+        fn $name<S: $bound>(isa: Isa, $width: &mut Width $(, $arg: $type)*) -> $out {
             #[cfg(target_arch = "x86_64")]
             match isa {
                 // SAFETY: the constructor only keeps an instruction set that `Isa::detect` found, with all its features.
@@ -160,19 +189,22 @@ macro_rules! per_isa {
 }
 
 per_isa! {
-    fn short_load_on, short_load_v3, short_load_v4 = |width, addr: u64, len: u64, sink: &mut S| -> Short {
+    fn short_load_on, short_load_v3, short_load_v4 <DepthSink> = |width, addr: u64, len: u64, sink: &mut S| -> Short {
         on_stack!(width, stack => stack.short_access::<true, S>(addr, len, sink))
     }
-    fn short_store_on, short_store_v3, short_store_v4 = |width, addr: u64, len: u64, sink: &mut S| -> Short {
+    fn short_store_on, short_store_v3, short_store_v4 <DepthSink> = |width, addr: u64, len: u64, sink: &mut S| -> Short {
         on_stack!(width, stack => stack.short_access::<false, S>(addr, len, sink))
     }
-    fn load_on, load_v3, load_v4 = |width, addr: u64, len: u64, sink: &mut S| -> Result<(), Full> {
+    fn batch_on, batch_v3, batch_v4 <BatchSink> = |width, accesses: &[Access], sink: &mut S| -> usize {
+        on_stack!(width, stack => stack.batch(accesses, sink))
+    }
+    fn load_on, load_v3, load_v4 <DepthSink> = |width, addr: u64, len: u64, sink: &mut S| -> Result<(), Full> {
         on_stack!(width, stack => stack.access::<true, S>(addr, len, sink))
     }
-    fn store_on, store_v3, store_v4 = |width, addr: u64, len: u64, sink: &mut S| -> Result<(), Full> {
+    fn store_on, store_v3, store_v4 <DepthSink> = |width, addr: u64, len: u64, sink: &mut S| -> Result<(), Full> {
         on_stack!(width, stack => stack.access::<false, S>(addr, len, sink))
     }
-    fn remove_on, remove_v3, remove_v4 = |width, addr: u64, len: u64| -> () {
+    fn remove_on, remove_v3, remove_v4 <DepthSink> = |width, addr: u64, len: u64| -> () {
         on_stack!(width, stack => stack.remove(addr, len))
     }
 }
@@ -205,6 +237,20 @@ impl Engine {
             return;
         }
         while load_on::<S>(self.isa, &mut self.width, addr, len, sink).is_err() {
+            self.widen();
+        }
+    }
+
+    /// Does the accesses in order, as single calls would, but faster: the memory they need is fetched ahead.
+    #[inline]
+    pub fn batch<S: BatchSink>(&mut self, accesses: &[Access], sink: &mut S) {
+        let mut done = 0;
+        loop {
+            let mut rest = Numbered { sink: &mut *sink, first: done };
+            done += batch_on(self.isa, &mut self.width, &accesses[done..], &mut rest);
+            if done == accesses.len() {
+                return;
+            }
             self.widen();
         }
     }
@@ -288,6 +334,30 @@ impl Engine {
             Width::Narrow(stack) => Width::Wide(stack.converted()),
             Width::Wide(_) => unreachable!("64-bit cells hold every position there can be"),
         };
+    }
+}
+
+/// A sink for the rest of a batch.
+struct Numbered<'a, S> {
+    sink: &'a mut S,
+    first: usize,
+}
+
+impl<S: DepthSink> DepthSink for Numbered<'_, S> {
+    #[inline(always)]
+    fn warm(&mut self, above: u64, len: u64) {
+        self.sink.warm(above, len);
+    }
+    #[inline(always)]
+    fn cold(&mut self, above: u64, len: u64) {
+        self.sink.cold(above, len);
+    }
+}
+
+impl<S: BatchSink> BatchSink for Numbered<'_, S> {
+    #[inline(always)]
+    fn begin(&mut self, number: usize) {
+        self.sink.begin(self.first + number);
     }
 }
 

@@ -136,10 +136,10 @@ impl<C: Cell> Shadow<C> {
         self.tables[table + page_in_region(addr)] as usize * PAGE_CELLS + cell_in_page(addr)
     }
 
-    /// Asks the processor to fetch the cell of an address.
+    /// Asks the processor to fetch a cell.
     #[inline(always)]
-    pub fn prefetch(&self, addr: u64) {
-        prefetch(&self.cells[self.peek(addr)]);
+    pub fn prefetch(&self, cell: usize) {
+        prefetch(&self.cells[cell]);
     }
 
     #[inline(always)]

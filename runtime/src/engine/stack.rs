@@ -6,7 +6,10 @@
 use super::cell::{BYTES, Cell, DEAD, FIRST, NEVER, is_position};
 use super::shadow::{Run, Shadow, page_room};
 use super::timeline::Timeline;
-use super::{DepthSink, EngineOptions};
+use super::{Access, BatchSink, DepthSink, EngineOptions, Kind, clamped};
+
+/// Accesses of a batch whose memory is fetched together.
+const WINDOW: usize = 32;
 
 /// The cells cannot hold the positions that are needed.
 #[derive(Debug)]
@@ -76,6 +79,19 @@ impl<C: Cell> Stack<C> {
     /// The common accesses: aligned, 4 or 8 bytes that were last used together. A load if `LOAD`, else a store.
     #[inline(always)]
     pub fn short_access<const LOAD: bool, S: DepthSink>(&mut self, addr: u64, len: u64, sink: &mut S) -> Short {
+        let cell = self.shadow.find(addr);
+        self.short_access_at::<LOAD, S>(cell, addr, len, sink)
+    }
+
+    /// `short_access` where the cell is known. The cell may be that of the shared empty page.
+    #[inline(always)]
+    fn short_access_at<const LOAD: bool, S: DepthSink>(
+        &mut self,
+        cell: usize,
+        addr: u64,
+        len: u64,
+        sink: &mut S,
+    ) -> Short {
         if !self.time.leaf_has(8) {
             if !self.time.has_room(8) {
                 return Short::NotEnough;
@@ -83,7 +99,6 @@ impl<C: Cell> Stack<C> {
             self.time.open_leaf();
         }
         if len == 8 && addr.is_multiple_of(BYTES) && page_room(addr) >= 8 {
-            let cell = self.shadow.find(addr);
             let (first, second) = self.shadow.pair(cell);
             if second == first + BYTES && is_position::<C>(first) && first % 64 <= 56 {
                 let position = self.renew::<LOAD, S>(first, 8, sink);
@@ -97,7 +112,6 @@ impl<C: Cell> Stack<C> {
                 return Short::Done;
             }
         } else if len == 4 && addr.is_multiple_of(BYTES) {
-            let cell = self.shadow.find(addr);
             let first = self.shadow.cell(cell);
             if is_position::<C>(first) && first % 64 <= 60 {
                 let position = self.renew::<LOAD, S>(first, 4, sink);
@@ -111,6 +125,59 @@ impl<C: Cell> Stack<C> {
             }
         }
         Short::NotEnough
+    }
+
+    /// Accesses in order; gives the number of those done, which is all unless the cells are too narrow for the next one.
+    ///
+    /// A window of accesses at a time: first all cells are found, then all places on the timeline, then the work is done.
+    /// What one access waits for, the others fetch meanwhile.
+    #[inline(always)]
+    pub fn batch<S: BatchSink>(&mut self, accesses: &[Access], sink: &mut S) -> usize {
+        let mut cells = [0; WINDOW];
+        let mut start = 0;
+        for window in accesses.chunks(WINDOW) {
+            for (cell, access) in cells.iter_mut().zip(window) {
+                *cell = self.shadow.find(access.addr);
+                self.shadow.prefetch(*cell);
+            }
+            for &cell in &cells[..window.len()] {
+                self.time.prefetch(self.shadow.cell(cell));
+            }
+            for (at, (&cell, access)) in cells.iter().zip(window).enumerate() {
+                if self.one_of_batch(cell, access, start + at, sink).is_err() {
+                    return start + at;
+                }
+            }
+            start += window.len();
+        }
+        accesses.len()
+    }
+
+    #[inline(always)]
+    fn one_of_batch<S: BatchSink>(
+        &mut self,
+        cell: usize,
+        access: &Access,
+        number: usize,
+        sink: &mut S,
+    ) -> Result<(), Full> {
+        let &Access { addr, len, kind } = access;
+        let len = u64::from(len);
+        match kind {
+            Kind::Load => {
+                sink.begin(number);
+                if self.short_access_at::<true, S>(cell, addr, len, sink) == Short::NotEnough {
+                    self.access::<true, S>(addr, clamped(addr, len), sink)?;
+                }
+            }
+            Kind::Store => {
+                if self.short_access_at::<false, S>(cell, addr, len, sink) == Short::NotEnough {
+                    self.access::<false, S>(addr, clamped(addr, len), sink)?;
+                }
+            }
+            Kind::Remove => self.remove(addr, clamped(addr, len)),
+        }
+        Ok(())
     }
 
     /// Moves a block that lies within one leaf to the top; the open leaf must have room.
@@ -292,15 +359,12 @@ impl<C: Cell> Stack<C> {
     /// Asks the processor to fetch what an access to the address will read first.
     #[inline(always)]
     pub fn prefetch(&self, addr: u64) {
-        self.shadow.prefetch(addr);
+        self.shadow.prefetch(self.shadow.peek(addr));
     }
 
     /// Asks for what it will read next; only useful some time after `prefetch`.
     #[inline(always)]
     pub fn prefetch_rank(&self, addr: u64) {
-        let value = self.shadow.cell(self.shadow.peek(addr));
-        if is_position::<C>(value) {
-            self.time.prefetch(value);
-        }
+        self.time.prefetch(self.shadow.cell(self.shadow.peek(addr)));
     }
 }

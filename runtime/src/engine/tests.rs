@@ -1,7 +1,7 @@
 //! The engine against the list of `oracle.rs` on random traces, and against what can be worked out by hand.
 
 use super::oracle::{Collect, Found, Oracle};
-use super::{DepthSink, Engine, EngineOptions, Isa};
+use super::{Access, BatchSink, DepthSink, Engine, EngineOptions, Isa, Kind};
 use proptest::prelude::*;
 
 #[derive(Clone, Copy, Debug)]
@@ -96,6 +96,65 @@ fn assert_all_agree(ops: &[Op]) {
     }
 }
 
+/// What each load of a batch found.
+struct Sorted {
+    found: Vec<Vec<Found>>,
+    current: Collect,
+    number: usize,
+}
+
+impl Sorted {
+    fn file(&mut self) {
+        let mut found = std::mem::take(&mut self.current.0);
+        found.sort_unstable();
+        if !found.is_empty() {
+            self.found[self.number] = found;
+        }
+    }
+}
+
+impl DepthSink for Sorted {
+    fn warm(&mut self, above: u64, len: u64) {
+        self.current.warm(above, len);
+    }
+    fn cold(&mut self, above: u64, len: u64) {
+        self.current.cold(above, len);
+    }
+}
+
+impl BatchSink for Sorted {
+    fn begin(&mut self, number: usize) {
+        self.file();
+        self.number = number;
+    }
+}
+
+/// The accesses among the operations, as one batch.
+fn assert_batches_agree(ops: &[Op]) {
+    let access = |addr, len, kind| Access { addr, len: len as u32, kind };
+    let accesses: Vec<Access> = ops
+        .iter()
+        .filter_map(|&op| match op {
+            Op::Load(addr, len) => Some(access(addr, len, Kind::Load)),
+            Op::Store(addr, len) => Some(access(addr, len, Kind::Store)),
+            Op::Remove(addr, len) => Some(access(addr, len, Kind::Remove)),
+            Op::Relocate(..) | Op::InsertBottom(..) => None,
+        })
+        .collect();
+    let ops: Vec<Op> =
+        ops.iter().copied().filter(|op| !matches!(op, Op::Relocate(..) | Op::InsertBottom(..))).collect();
+    let mut oracle = Oracle::default();
+    let expected: Vec<Vec<Found>> = outcomes(&mut oracle, &ops).into_iter().map(|outcome| outcome.0).collect();
+    for options in set_ups() {
+        let mut engine = Engine::with_options(options);
+        let mut sink = Sorted { found: vec![Vec::new(); ops.len()], current: Collect::default(), number: 0 };
+        engine.batch(&accesses, &mut sink);
+        sink.file();
+        assert_eq!(sink.found, expected, "{options:?} {ops:?}");
+        assert_eq!(Machine::totals(&engine), Machine::totals(&oracle), "{options:?} {ops:?}");
+    }
+}
+
 /// Random operations on a few hundred bytes around `base`.
 fn ops(base: u64) -> impl Strategy<Value = Vec<Op>> {
     let addr = move || (0u64..500).prop_map(move |at| base + at);
@@ -122,11 +181,13 @@ proptest! {
     #[test]
     fn agrees_with_the_list(ops in ops(1 << 20)) {
         assert_all_agree(&ops);
+        assert_batches_agree(&ops);
     }
 
     #[test]
     fn agrees_across_a_page_border(ops in ops((1 << 14) * 5 - 251)) {
         assert_all_agree(&ops);
+        assert_batches_agree(&ops);
     }
 
     #[test]

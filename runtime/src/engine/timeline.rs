@@ -119,7 +119,7 @@ pub struct Timeline {
     limit: usize,
     /// Ones in all, and of these in the open level-2 node.
     ones: u64,
-    recent: u64,
+    recent: u32,
 }
 
 impl Timeline {
@@ -236,13 +236,14 @@ impl Timeline {
         u64::from(ones)
     }
 
-    /// Asks the processor to fetch what `rank` will read.
+    /// Asks the processor to fetch what `rank` will read. Anything that is not a position is no harm.
     #[inline(always)]
     pub fn prefetch(&self, position: u64) {
         let p = position as usize;
-        let block = &self.blocks[p >> 11];
-        prefetch(&block.before);
-        prefetch(&block.leaves[leaf_of(p)]);
+        if let Some(block) = self.blocks.get(p >> 11) {
+            prefetch(&block.before);
+            prefetch(&block.leaves[leaf_of(p)]);
+        }
     }
 
     /// Clears ones that lie in one leaf, and gives the number of ones above them.
@@ -256,17 +257,17 @@ impl Timeline {
         let below = (*leaf & (mask | (mask - 1))).count_ones();
         *leaf &= !mask;
         let node = &mut self.n2[p >> 16];
-        let within = u64::from(below + block.before.lane(leaf_of(p)) + node.lane((p >> 11) % 32));
+        let within = below + block.before.lane(leaf_of(p)) + node.lane((p >> 11) % 32);
         block.before.take(leaf_of(p), len as u32);
         node.take((p >> 11) % 32, len as u32);
         let ones = self.ones;
         self.ones -= len;
         if self.is_recent(p) {
             let above = self.recent - within;
-            self.recent -= len;
-            return above;
+            self.recent -= len as u32;
+            return u64::from(above);
         }
-        let above = ones - within - self.before(p);
+        let above = ones - u64::from(within) - self.before(p);
         self.take_before(p, len as u32);
         above
     }
@@ -295,7 +296,7 @@ impl Timeline {
             self.n2[p >> 16].take((p >> 11) % 32, less);
             self.ones += part;
             if self.is_recent(p) {
-                self.recent += part;
+                self.recent += part as u32;
             } else {
                 self.take_before(p, less);
             }
@@ -361,7 +362,7 @@ impl Timeline {
         self.blocks[first >> 11].leaves[leaf_of(first)] |= low_ones(len) << (first % LEAF);
         self.next += len as usize;
         self.ones += len;
-        self.recent += len;
+        self.recent += len as u32;
         first as u64
     }
 
