@@ -35,6 +35,14 @@ const COLUMNS: [&str; 25] = [
 ];
 
 pub fn write(analysis: &Analysis, selection: &Selection, out: &mut impl Write) -> io::Result<()> {
+    // The crate's own conversion hides which error it was.
+    records(analysis, selection, out).map_err(|error| match error.into_kind() {
+        csv::ErrorKind::Io(error) => error,
+        other => io::Error::other(format!("{other:?}")),
+    })
+}
+
+fn records(analysis: &Analysis, selection: &Selection, out: &mut impl Write) -> csv::Result<()> {
     let kind = match analysis.grouping {
         Grouping::Lines { .. } => "line",
         Grouping::Functions | Grouping::Symbols => "function",
@@ -50,7 +58,7 @@ pub fn write(analysis: &Analysis, selection: &Selection, out: &mut impl Write) -
             Row { names: vec![format!("{} more", folded.rows)], own: folded.own.clone(), quantiles, ..Row::default() };
         csv.write_record(record("folded", &row, analysis))?;
     }
-    csv.flush()
+    Ok(csv.flush()?)
 }
 
 fn record(kind: &str, row: &Row, analysis: &Analysis) -> [String; COLUMNS.len()] {

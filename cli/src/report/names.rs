@@ -20,12 +20,9 @@ pub fn demangle(symbol: &str) -> String {
         return format!("{rust:#}");
     }
     let symbol = without_llvm_suffix(symbol);
-    if symbol.starts_with("_Z") || symbol.starts_with("__Z") {
-        if let Some(name) = Symbol::new(symbol).ok().and_then(|s| s.demangle_with_options(&CPP).ok()) {
-            return name;
-        }
-    }
-    symbol.into()
+    let is_cpp = symbol.starts_with("_Z") || symbol.starts_with("__Z");
+    let cpp = is_cpp.then(|| Symbol::new(symbol).ok()?.demangle_with_options(&CPP).ok()).flatten();
+    cpp.unwrap_or_else(|| symbol.into())
 }
 
 /// LLVM renames promoted local symbols to `name.llvm.<number>`.

@@ -11,11 +11,9 @@ use super::select::{Folded, Selection};
 use super::{human, json, names, program};
 use crate::profile::model::{Coverage, Outcome, Unit};
 
-/// Characters that a name or a place keeps even if columns have to go for it.
-const NAME_MIN: usize = 28;
-const PLACE_MIN: usize = 18;
-/// The same, for columns that are nice to have.
-const NAME_COMFORT: usize = 48;
+/// Characters that a name or a place keeps even if columns have to go for it: useful columns, then those that are nice to have.
+const NAME_MIN: [usize; 2] = [28, 48];
+const PLACE_MIN: [usize; 2] = [18, 24];
 const GAP: usize = 2;
 const BAR: usize = 30;
 const UNSEEN_SHOWN: usize = 5;
@@ -117,7 +115,7 @@ fn header(analysis: &Analysis, style: &Style, out: &mut impl Write) -> io::Resul
     let ratio = sums.intensity().map_or_else(|| "-".into(), human::ratio);
     let per = format!("flops/{}", style.per());
     let mut table = plain_table(style);
-    for (i, line) in [
+    for line in [
         [("read", size(sums.read)), ("peak live", size(totals.peak_live)), ("flops", human::count(sums.flops()))],
         [
             ("written", size(sums.written)),
@@ -125,11 +123,7 @@ fn header(analysis: &Analysis, style: &Style, out: &mut impl Write) -> io::Resul
             ("int ops", human::count(sums.int_ops())),
         ],
         [("first touch", size(sums.cold)), ("accesses", human::count(sums.accesses)), (&per, ratio)],
-    ]
-    .into_iter()
-    .enumerate()
-    {
-        debug_assert!(i < 3);
+    ] {
         let cells = line.into_iter().flat_map(|(name, value)| [left(name), right(&value), left("")]);
         table.add_row(cells.collect::<Vec<_>>());
     }
@@ -164,10 +158,13 @@ struct Column {
     cells: Vec<String>,
 }
 
+/// [`Column::goes`] from here on: shown only if names and places have all the room they want.
+const NICE_TO_HAVE: u32 = 9;
+
 /// One line of the table.
 struct Line<'a> {
     row: &'a Row,
-    /// In place of the name: a summary, which has no place, and calls and inclusive numbers only if all rows do.
+    /// In place of the name: a summary of rows, which has no place, calls or inclusive numbers.
     label: Option<String>,
 }
 
@@ -207,7 +204,7 @@ fn number_columns(lines: &[Line], analysis: &Analysis, options: &ReportOptions, 
     columns.push(plain(["cost", per], 1, own(&|s| s.mean_cost().map_or_else(dash, human::ratio))));
     columns.push(plain(["", "read"], 0, own(&|s| style.size(s.read))));
     columns.push(plain(["", "written"], 3, own(&|s| style.size(s.written))));
-    columns.push(plain(["first", "touch"], 9, own(&|s| style.size(s.cold))));
+    columns.push(plain(["first", "touch"], NICE_TO_HAVE, own(&|s| style.size(s.cold))));
     columns.push(column(["depth", "p50"], 6, &depth(|q| q.p50)));
     columns.push(column(["depth", "p90"], 1, &depth(|q| q.p90)));
     columns.push(column(["depth", "p99"], 7, &depth(|q| q.p99)));
@@ -221,7 +218,7 @@ fn number_columns(lines: &[Line], analysis: &Analysis, options: &ReportOptions, 
     }
     columns.push(plain(["", "flops"], 4, own(&|s| human::count(s.flops()))));
     columns.push(plain(["flops", per], 5, own(&|s| s.intensity().map_or_else(dash, human::ratio))));
-    columns.push(plain(["int", "ops"], 10, own(&|s| human::count(s.int_ops()))));
+    columns.push(plain(["int", "ops"], NICE_TO_HAVE + 1, own(&|s| human::count(s.int_ops()))));
     columns
 }
 
@@ -251,28 +248,22 @@ fn rows(
     lines.push(Line { row: &total, label: Some("total".into()) });
 
     let mut columns = number_columns(&lines, analysis, options, style);
-    let mut texts: Vec<String> = lines.iter().map(|l| l.label.clone().unwrap_or_else(|| joined(l.row))).collect();
-    let mut places: Vec<String> = lines.iter().map(place).collect();
-    let hidden = options.width.map_or_else(Vec::new, |width| fit(width, &mut columns, &mut texts, &mut places));
+    let mut key = Texts::new(if by_line { "line" } else { "function" }, &lines, by_line);
+    let mut detail = Texts::new(if by_line { "function" } else { "defined at" }, &lines, !by_line);
+    for (i, label) in lines.iter().enumerate().filter_map(|(i, line)| Some((i, line.label.as_ref()?))) {
+        key.cells[i].clone_from(label);
+        detail.cells[i].clear();
+    }
+    let hidden = options.width.map_or_else(Vec::new, |width| fit(width, &mut columns, &mut key, &mut detail));
 
     let mut table = plain_table(style);
-    let (name, place) = if by_line { ("line", "function") } else { ("function", "defined at") };
-    let (first, second) = if by_line { (&places, &texts) } else { (&texts, &places) };
-    let show_second = second.iter().any(|s| !s.is_empty());
-    let mut header: Vec<Cell> = columns.iter().map(|c| right(&c.header.join("\n"))).collect();
-    header.push(left(&format!("\n{name}")));
-    if show_second {
-        header.push(left(&format!("\n{place}")));
-    }
-    table.set_header(header.into_iter().map(|c| c.add_attribute(Attribute::Bold)).collect::<Vec<_>>());
+    let shown: Vec<&Texts> = [&key, &detail].into_iter().filter(|t| width_of(&t.cells) > 0).collect();
+    let header = columns.iter().map(|c| right(&c.header.join("\n")));
+    let header = header.chain(shown.iter().map(|t| left(&format!("\n{}", t.header))));
+    table.set_header(header.map(|c| c.add_attribute(Attribute::Bold)).collect::<Vec<_>>());
     for i in 0..lines.len() {
-        let mut cells: Vec<Cell> = columns.iter().map(|c| right(&c.cells[i])).collect();
-        // A summary's label stands where the eye looks for the row's name.
-        let (a, b) = if lines[i].label.is_some() { (&texts[i], "") } else { (&first[i], second[i].as_str()) };
-        cells.push(left(a));
-        if show_second {
-            cells.push(left(b));
-        }
+        let cells = columns.iter().map(|c| right(&c.cells[i]));
+        let mut cells: Vec<Cell> = cells.chain(shown.iter().map(|t| left(&t.cells[i]))).collect();
         if i + 1 == lines.len() {
             cells = cells.into_iter().map(|c| c.add_attribute(Attribute::Bold)).collect();
         }
@@ -290,7 +281,8 @@ fn fold_label(folded: &Folded, options: &ReportOptions) -> String {
     if options.top.is_some() {
         format!("({} more)", folded.rows)
     } else {
-        format!("({} more below {}%)", folded.rows, options.threshold * 100.0)
+        let percent = (options.threshold * 1e6).round() / 1e4;
+        format!("({} more below {percent}%)", folded.rows)
     }
 }
 
@@ -301,10 +293,8 @@ fn joined(row: &Row) -> String {
     }
 }
 
-fn place(line: &Line) -> String {
-    let row = line.row;
+fn place(row: &Row) -> String {
     match (&row.file, row.line) {
-        _ if line.label.is_some() => String::new(),
         (None, 0) => "?".into(),
         (None, line) => format!("?:{line}"),
         (Some(file), 0) => format!("{file}:?"),
@@ -314,8 +304,38 @@ fn place(line: &Line) -> String {
 
 fn title(row: &Row, grouping: Grouping) -> String {
     match grouping {
-        Grouping::Lines { .. } => place(&Line { row, label: None }),
-        _ => row.name().into(),
+        Grouping::Lines { .. } => place(row),
+        Grouping::Functions | Grouping::Symbols => row.name().into(),
+    }
+}
+
+/// A column of names or places.
+struct Texts {
+    header: &'static str,
+    cells: Vec<String>,
+    shorten: fn(&str, usize) -> String,
+    min: [usize; 2],
+}
+
+impl Texts {
+    fn new(header: &'static str, lines: &[Line], places: bool) -> Self {
+        let cell: fn(&Line) -> String = if places { |l| place(l.row) } else { |l| joined(l.row) };
+        let shorten = if places { names::shorten_path } else { names::shorten };
+        let min = if places { PLACE_MIN } else { NAME_MIN };
+        Texts { header, cells: lines.iter().map(cell).collect(), shorten, min }
+    }
+
+    fn width(&self) -> usize {
+        match width_of(&self.cells) {
+            0 => 0,
+            n => n.max(self.header.len()),
+        }
+    }
+
+    fn shorten_to(&mut self, width: usize) {
+        for cell in &mut self.cells {
+            *cell = if width == 0 { String::new() } else { (self.shorten)(cell, width) };
+        }
     }
 }
 
@@ -323,11 +343,9 @@ fn width_of(cells: &[String]) -> usize {
     cells.iter().map(|c| c.chars().count()).max().unwrap_or(0)
 }
 
-/// Makes everything fit: shortens names and places, then takes out columns, the least useful first. Returns what it took out.
-fn fit(width: usize, columns: &mut Vec<Column>, texts: &mut [String], places: &mut [String]) -> Vec<String> {
-    let (text, place) = (width_of(texts), width_of(places));
+/// Makes everything fit: shortens texts, then takes out columns, the least useful first. Returns what it took out.
+fn fit(width: usize, columns: &mut Vec<Column>, key: &mut Texts, detail: &mut Texts) -> Vec<String> {
     let mut hidden = Vec::new();
-    let mut show_places = true;
     loop {
         let numbers: usize = columns
             .iter()
@@ -335,41 +353,35 @@ fn fit(width: usize, columns: &mut Vec<Column>, texts: &mut [String], places: &m
             .sum();
         let rest = width.saturating_sub(numbers);
         let next = columns.iter().enumerate().max_by_key(|(_, c)| c.goes).map(|(i, c)| (i, c.goes));
-        let optional = next.is_some_and(|(_, goes)| goes >= 9);
-        let text_min = text.min(if optional { NAME_COMFORT } else { NAME_MIN });
-        let place_room = if show_places { place.min(PLACE_MIN) + GAP } else { 0 };
-        if rest >= text_min + place_room {
-            let place_width = if show_places { place.min((rest / 3).max(PLACE_MIN)) } else { 0 };
-            let text_width = rest - if show_places { place_width + GAP } else { 0 };
-            // What the names leave over goes to the places.
-            let place_width = if show_places { rest - GAP - text.min(text_width) } else { 0 };
-            shorten_all(texts, places, text_width, place_width);
+        let min = usize::from(next.is_some_and(|(_, goes)| goes >= NICE_TO_HAVE));
+        let key_min = key.width().min(key.min[min]);
+        let detail_min = detail.width().min(detail.min[min]);
+        let gap = if detail.width() > 0 { GAP } else { 0 };
+        if rest >= key_min + gap + detail_min {
+            // The detail gets a third, and what the key leaves over.
+            let room = rest - gap;
+            let wanted = detail.width().min((room / 3).max(detail_min));
+            let key_width = key.width().min(room - wanted.min(room - key_min));
+            key.shorten_to(key_width);
+            detail.shorten_to(room - key_width);
             return hidden;
         }
         match next {
-            // Places go when only the essential columns are left beside them.
-            Some((_, goes)) if show_places && goes <= 5 => {
-                show_places = false;
-                hidden.push("place".into());
+            // The detail goes when only the essential columns are left beside it.
+            Some((_, goes)) if detail.width() > 0 && goes <= 5 => {
+                hidden.push(detail.header.into());
+                detail.shorten_to(0);
             }
             Some((i, goes)) if goes > 0 => {
                 let column = columns.remove(i);
                 hidden.push(column.header.join(" ").trim().replace(" /", "/"));
             }
             _ => {
-                shorten_all(texts, places, NAME_MIN.max(rest), 0);
+                key.shorten_to(key.min[0].max(rest));
+                detail.shorten_to(0);
                 return hidden;
             }
         }
-    }
-}
-
-fn shorten_all(texts: &mut [String], places: &mut [String], text_width: usize, place_width: usize) {
-    for text in texts {
-        *text = names::shorten(text, text_width);
-    }
-    for place in places {
-        *place = if place_width == 0 { String::new() } else { names::shorten_path(place, place_width) };
     }
 }
 

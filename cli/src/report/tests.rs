@@ -1,6 +1,12 @@
+//! What the report looks like. Accept intended changes with `INSTA_UPDATE=always cargo test -p dmdprof`.
+
+use std::io::Read;
+
+use proptest::prelude::*;
+
 use super::*;
-use crate::profile::model::{Outcome, Unit};
-use crate::profile::sample;
+use crate::profile::model::{AccessKind, Outcome, Totals, Unit};
+use crate::profile::sample::{self, Builder};
 
 fn text(profile: &Profile, options: &ReportOptions) -> String {
     let mut out = Vec::new();
@@ -12,7 +18,236 @@ fn plain() -> ReportOptions {
     ReportOptions::default()
 }
 
+fn formatted(format: Format) -> ReportOptions {
+    ReportArgs { format, ..ReportArgs::default() }.options(Terminal::default())
+}
+
 #[test]
 fn table() {
     insta::assert_snapshot!(text(&sample::small(), &plain()));
+}
+
+#[test]
+fn narrow_tables_keep_what_matters() {
+    let at = |width| text(&sample::small(), &ReportOptions { width: Some(width), threshold: 0.0, ..plain() });
+    let tables = [200, 120, 80].map(|width| rows_of(&at(width)));
+    for (table, width) in tables.iter().zip([200, 120, 80]) {
+        for line in table.lines() {
+            assert!(line.chars().count() <= width || line.starts_with("(no room"), "{width}: {line}");
+        }
+    }
+    insta::assert_snapshot!(tables.join("\n\n"));
+}
+
+/// The table of rows alone.
+fn rows_of(report: &str) -> String {
+    report.split("\n\n").find(|part| part.contains("share  ")).unwrap().into()
+}
+
+#[test]
+fn inclusive() {
+    insta::assert_snapshot!(rows_of(&text(&sample::small(), &ReportOptions { inclusive: true, ..plain() })));
+}
+
+#[test]
+fn lines() {
+    let options = ReportOptions { grouping: Grouping::Lines { inlined: true }, threshold: 0.0, ..plain() };
+    let wide = rows_of(&text(&sample::small(), &options));
+    let narrow = rows_of(&text(&sample::small(), &ReportOptions { width: Some(80), ..options }));
+    insta::assert_snapshot!(format!("{wide}\n\n{narrow}"));
+}
+
+#[test]
+fn linked_symbols_and_full_names() {
+    let options = ReportOptions { grouping: Grouping::Symbols, width: None, threshold: 0.0, ..plain() };
+    insta::assert_snapshot!(rows_of(&text(&sample::small(), &options)));
+}
+
+#[test]
+fn histogram_of_each_function() {
+    let options = ReportOptions { hist: true, top: Some(2), threshold: 0.0, ..plain() };
+    let report = text(&sample::small(), &options);
+    insta::assert_snapshot!(&report[..report.find("\nReads by depth; ").unwrap()]);
+}
+
+#[test]
+fn a_killed_run_in_lines_with_losses() {
+    let mut b = Builder::new(&["./a.out"]);
+    let f = b.function("f", None, 0);
+    let site = b.site(f, None, AccessKind::Load, 8);
+    let context = b.context(Builder::ROOT, f, 20_000);
+    b.cell(context, site, &[(1, 10_000), (4, 2_000), (300, 700)], &[(4, 50), (300, 200)], 1234);
+    let profile = b.finish(|p| {
+        p.meta.unit = Unit::Line(64);
+        p.meta.outcome = Outcome::Signaled(11);
+        p.meta.roi = Some("solve".into());
+        p.coverage.lost_events = 12;
+    });
+    let report = text(&profile, &plain());
+    assert!(!report.replace("not ByteDMD", "").contains("ByteDMD"), "lines are not bytes");
+    insta::assert_snapshot!(report);
+}
+
+#[test]
+fn an_empty_profile_is_no_error() {
+    let profile = Builder::new(&["./empty"]).finish(|p| p.meta.outcome = Outcome::Exited(3));
+    insta::assert_snapshot!(text(&profile, &plain()));
+    for format in [Format::Json, Format::Csv] {
+        assert!(!text(&profile, &formatted(format)).is_empty());
+    }
+}
+
+#[test]
+fn colours_only_when_asked_for() {
+    let colored = text(&sample::small(), &ReportOptions { color: true, ..plain() });
+    assert!(colored.contains("\x1b["));
+    let plain = text(&sample::small(), &plain());
+    assert!(!plain.contains('\x1b'));
+    let mut stripped = String::new();
+    for (i, part) in colored.split('\x1b').enumerate() {
+        stripped.push_str(if i == 0 { part } else { &part[part.find('m').unwrap() + 1..] });
+    }
+    let squeeze = |s: &str| s.lines().map(|l| l.trim_end().to_string()).collect::<Vec<_>>();
+    assert_eq!(squeeze(&stripped), squeeze(&plain));
+}
+
+#[test]
+fn json() {
+    let options = ReportOptions { inclusive: true, hist: true, top: Some(2), ..formatted(Format::Json) };
+    insta::assert_snapshot!(text(&sample::small(), &options));
+}
+
+#[test]
+fn csv() {
+    let options = ReportOptions { inclusive: true, top: Some(4), ..formatted(Format::Csv) };
+    insta::assert_snapshot!(text(&sample::small(), &options));
+}
+
+/// Everything after 2^53 is where other tools start to round.
+#[test]
+fn large_integers_are_exact_literals() {
+    let cost = (1u128 << 64) + 1;
+    let profile = sample::small();
+    let mut b = Builder::new(&["p"]);
+    let f = b.function("f", None, 0);
+    let site = b.site(f, None, AccessKind::Load, 8);
+    let context = b.context(Builder::ROOT, f, u64::MAX);
+    let again = b.context(context, f, u64::MAX);
+    b.cell(context, site, &[(1 << 40, (1 << 53) + 1)], &[], 0);
+    let block = b.block(f, &[(None, [0, 0, u32::MAX, 0, 0, 0, 0])]);
+    b.block_count(again, block, u64::MAX);
+    let mut large = b.finish(|p| {
+        p.cells[0].cost = cost;
+        p.totals.cost = cost;
+    });
+    large.threads = profile.threads;
+    let flops = 2 * u128::from(u32::MAX) * u128::from(u64::MAX);
+    let calls = 2 * u128::from(u64::MAX);
+    for format in [Format::Json, Format::Csv] {
+        let report = text(&large, &formatted(format));
+        for n in [cost, flops, calls, (1 << 53) + 1] {
+            let found = report.split(|c: char| !c.is_ascii_digit()).any(|token| token == n.to_string());
+            assert!(found, "{n} is missing in {report}");
+        }
+    }
+    assert!(text(&large, &formatted(Format::Json)).contains("\"cost\": 18446744073709551617,"));
+}
+
+fn schema() -> jsonschema::Validator {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/report-schema.json");
+    let mut text = String::new();
+    std::fs::File::open(path).unwrap().read_to_string(&mut text).unwrap();
+    let schema: serde_json::Value = serde_json::from_str(&text).unwrap();
+    jsonschema::draft202012::new(&schema).unwrap()
+}
+
+fn complaints(schema: &jsonschema::Validator, report: &str) -> Vec<String> {
+    let value: serde_json::Value = serde_json::from_str(report).unwrap();
+    schema.iter_errors(&value).map(|e| format!("{}: {e}", e.instance_path())).collect()
+}
+
+#[test]
+fn json_follows_its_schema() {
+    let schema = schema();
+    for grouping in [Grouping::Functions, Grouping::Symbols, Grouping::Lines { inlined: true }] {
+        for (inclusive, hist, top) in [(false, false, None), (true, true, Some(1))] {
+            let options = ReportOptions { grouping, inclusive, hist, top, ..formatted(Format::Json) };
+            let report = text(&sample::small(), &options);
+            assert_eq!(complaints(&schema, &report), Vec::<String>::new());
+        }
+    }
+}
+
+/// The schema names every field: one that is added, renamed or left out does not pass.
+#[test]
+fn the_schema_refuses_other_json() {
+    let schema = schema();
+    let report = text(&sample::small(), &ReportOptions { top: Some(1), ..formatted(Format::Json) });
+    for (from, to) in [
+        ("\"version\": 1,", "\"version\": 2,"),
+        ("\"cost\": ", "\"price\": "),
+        ("\"liveness\": \"hints\"", "\"liveness\": \"maybe\""),
+        ("\"lost_events\": 0", "\"lost_events\": -1"),
+        ("\"read\": ", "\"read\": \"\", \"_\": "),
+    ] {
+        assert!(report.contains(from), "{from}");
+        assert!(!complaints(&schema, &report.replace(from, to)).is_empty(), "{to}");
+    }
+}
+
+#[test]
+fn a_closed_pipe_is_recognised_in_every_format() {
+    struct Closed;
+    impl Write for Closed {
+        fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+            Err(io::ErrorKind::BrokenPipe.into())
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Err(io::ErrorKind::BrokenPipe.into())
+        }
+    }
+    for format in [Format::Table, Format::Json, Format::Csv] {
+        let error = render(&sample::small(), &formatted(format), &mut Closed).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::BrokenPipe, "{format:?}");
+    }
+}
+
+#[test]
+fn threads_are_listed() {
+    let mut profile = sample::small();
+    profile.threads.push(Totals { accesses: 7, ..Totals::default() });
+    let report: serde_json::Value = serde_json::from_str(&text(&profile, &formatted(Format::Json))).unwrap();
+    assert_eq!(report["threads"][1]["accesses"], 7);
+}
+
+proptest! {
+    #[test]
+    fn json_and_csv_rows_add_up_to_the_totals(
+        profile in sample::any_profile(), by_line: bool, top in prop::option::of(1usize..3), inclusive: bool
+    ) {
+        let grouping = if by_line { Grouping::Lines { inlined: true } } else { Grouping::Functions };
+        let schema = schema();
+        let options = ReportOptions { grouping, top, inclusive, ..formatted(Format::Json) };
+        let report = text(&profile, &options);
+        prop_assert_eq!(complaints(&schema, &report), Vec::<String>::new());
+        let csv = text(&profile, &ReportOptions { format: Format::Csv, ..options });
+        let mut reader = ::csv::Reader::from_reader(csv.as_bytes());
+        let cost_at = reader.headers().unwrap().iter().position(|h| h == "cost").unwrap();
+        let cost: u128 = reader.records().map(|r| r.unwrap()[cost_at].parse::<u128>().unwrap()).sum();
+        prop_assert_eq!(cost, profile.totals.cost);
+        let value: serde_json::Value = serde_json::from_str(&report).unwrap();
+        let rows = value[if by_line { "lines" } else { "functions" }].as_array().unwrap();
+        let written = |v: &serde_json::Value| v["exclusive"]["written"].as_u64();
+        let sum: u64 = rows.iter().filter_map(written).sum::<u64>() + written(&value["folded"]).unwrap_or(0);
+        prop_assert_eq!(sum, profile.totals.written);
+    }
+
+    #[test]
+    fn the_table_fits_its_width(profile in sample::any_profile(), width in 60usize..200, by_line: bool) {
+        let grouping = if by_line { Grouping::Lines { inlined: true } } else { Grouping::Functions };
+        let report = text(&profile, &ReportOptions { width: Some(width), threshold: 0.0, grouping, ..plain() });
+        for line in rows_of(&report).lines().filter(|l| !l.starts_with("(no room")) {
+            prop_assert!(line.chars().count() <= width, "{}", line);
+        }
+    }
 }
