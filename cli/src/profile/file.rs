@@ -230,40 +230,76 @@ pub fn read(path: &Path) -> Result<Profile, ReadError> {
     from_bytes(path, &bytes)
 }
 
+/// Where a profile goes that is written to a path.
+struct Target {
+    /// The path, with symbolic links followed.
+    path: PathBuf,
+    directory: PathBuf,
+    previous: Previous,
+}
+
+#[derive(PartialEq)]
+enum Previous {
+    Nothing,
+    File,
+    /// A device or pipe: written to in place, never renamed.
+    Device,
+}
+
+impl Target {
+    fn of(path: &Path) -> Result<Target, WriteError> {
+        let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+        let previous = match fs::metadata(&target) {
+            Ok(metadata) if metadata.is_dir() => return Err(WriteError::Directory { path: path.into() }),
+            Ok(metadata) if metadata.is_file() => Previous::File,
+            Ok(_) => Previous::Device,
+            Err(_) => Previous::Nothing,
+        };
+        let directory = match target.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => parent.to_path_buf(),
+            _ => PathBuf::from("."),
+        };
+        Ok(Target { path: target, directory, previous })
+    }
+}
+
+fn io_error(step: &'static str, at: &Path) -> impl FnOnce(io::Error) -> WriteError {
+    let path = at.to_path_buf();
+    move |source| WriteError::Io { step, path, source }
+}
+
+/// Whether [`write`] could start to write here; leaves nothing behind. For before a long run.
+pub fn check_writable(path: &Path) -> Result<(), WriteError> {
+    let target = Target::of(path)?;
+    match target.previous {
+        Previous::Device => {
+            fs::OpenOptions::new().write(true).open(&target.path).map(drop).map_err(io_error("write to", path))
+        }
+        _ => new_file_in(&target.directory).map(drop).map_err(io_error("create a file in", &target.directory)),
+    }
+}
+
 /// Writes a profile so that at every moment a whole profile is on disk, whatever happens: temporary file in the same
 /// directory, flushed to the device; previous profile renamed to [`old_path`]; temporary file renamed to `path`.
 ///
 /// A symbolic link is followed; a device or pipe is written to in place.
 pub fn write(path: &Path, profile: &Profile) -> Result<(), WriteError> {
     validate(profile)?;
-    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
-    let io_error = |step: &'static str, at: &Path| {
-        let path = at.to_path_buf();
-        move |source: io::Error| WriteError::Io { step, path, source }
-    };
-    let previous = fs::metadata(&target).ok();
-    if previous.as_ref().is_some_and(fs::Metadata::is_dir) {
-        return Err(WriteError::Directory { path: path.into() });
-    }
+    let Target { path: target, directory, previous } = Target::of(path)?;
     let bytes = to_bytes(profile);
-    if previous.as_ref().is_some_and(|m| !m.is_file()) {
+    if previous == Previous::Device {
         return fs::write(&target, bytes).map_err(io_error("write the profile to", path));
     }
-
-    let directory = match target.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
-    let mut temporary = new_file_in(directory).map_err(io_error("create a file in", directory))?;
-    temporary.write_all(&bytes).map_err(io_error("write a file in", directory))?;
-    temporary.as_file().sync_all().map_err(io_error("write a file in", directory))?;
+    let mut temporary = new_file_in(&directory).map_err(io_error("create a file in", &directory))?;
+    temporary.write_all(&bytes).map_err(io_error("write a file in", &directory))?;
+    temporary.as_file().sync_all().map_err(io_error("write a file in", &directory))?;
 
     let old = old_path(&target);
-    if previous.is_some() {
+    if previous == Previous::File {
         fs::rename(&target, &old).map_err(io_error("rename the previous profile to", &old))?;
     }
     if let Err(failure) = temporary.persist(&target) {
-        if previous.is_some() {
+        if previous == Previous::File {
             // The error to report is the first one; if this fails too, the previous profile is still at `old`.
             let _ = fs::rename(&old, &target);
         }
@@ -404,6 +440,18 @@ mod tests {
             write(Path::new("/dev/null"), &sample::small()).unwrap();
             assert!(!Path::new("/dev/null.old").exists());
         }
+    }
+
+    #[test]
+    fn whether_a_place_is_writable_is_known_before() {
+        let dir = tempfile::tempdir().unwrap();
+        check_writable(&dir.path().join("x.data")).unwrap();
+        check_writable(Path::new("x.data")).unwrap();
+        check_writable(Path::new("/dev/null")).unwrap();
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
+        assert!(check_writable(dir.path()).is_err());
+        let error = check_writable(&dir.path().join("no/such/x.data")).unwrap_err();
+        assert!(error.to_string().contains("create the directory first"), "{error}");
     }
 
     #[cfg(unix)]

@@ -8,5 +8,5 @@ pub mod validate;
 #[cfg(test)]
 pub mod sample;
 
-pub use file::{DEFAULT_FILE, ReadError, WriteError, read, write};
+pub use file::{DEFAULT_FILE, ReadError, WriteError, check_writable, read, write};
 pub use model::Profile;
