@@ -5,12 +5,13 @@
  * What it must cost (ByteDMD, leading order): a uniformly random byte out of F lies at any depth from 1 to F with equal
  * chance, so it costs 2/3 sqrt(F) on average, and a look-up that reads b bytes costs b * 2/3 sqrt(F).
  *
- *   open_lookup_uniform    slots of 8 bytes of key beside 8 bytes of value; at load 1/2 linear probing looks at 1.5
- *                          slots (a little less here: consecutive numbers spread well): 20 bytes read
+ *   open_lookup_uniform    8 bytes of key per slot probed, then 8 bytes of value beside it. The keys are consecutive
+ *                          numbers, which this hash spreads so well that a look-up probes 1.08 slots (1.5 with random
+ *                          keys): 16.6 bytes; F = 16 bytes per key
  *   open_lookup_skewed     15 of 16 look-ups go to 1/64 of the keys: about (15/16)/8 + 1/16 = 0.18 of the uniform cost,
  *                          with the same instructions
- *   chain_lookup_uniform   8 bytes of head, then nodes of 8 bytes of key and 8 of next, 1.25 on average, 8 of value:
- *                          more bytes, spread over heads and nodes
+ *   chain_lookup_uniform   8 bytes of head, nodes of 8 bytes of key and 8 of next (the last one's is not read), 8 of
+ *                          value: 25 bytes, spread over heads and nodes, so about 1.9 times the uniform cost
  *
  * To try: four times the slots doubles the cost of a uniform look-up; --line 64, where open addressing gains (key, value
  * and the next probe share a line) and chains do not.

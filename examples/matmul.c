@@ -7,13 +7,14 @@
  *   matmul_ijk    n^3 reads of A at depth 16 n (one row of A, one column of B), n^3 reads of B at depth 8 n^2 (all of B):
  *                 8 n^3 (sqrt(8) n + 4 sqrt(n))
  *   matmul_ikj    n^3 reads of C at depth 16 n (one row of C, one row of B), n^3 reads of B at depth 8 n^2: the same
- *   matmul_tiled  B at depth 8 TILE^2 instead of 8 n^2, plus one far visit per byte and tile:
- *                 about 8 n^3 (sqrt(8) TILE + 4 sqrt(TILE)) + (8 n^3 / TILE) sqrt(8) n
+ *   matmul_tiled  with T = TILE: B at depth 8 T^2 and C at depth 16 T inside a tile; once per visit of a tile, n^3 / T
+ *                 times each, B comes from depth 8 n^2, C from 16 T n and A from 24 T^2:
+ *                 8 n^3 (sqrt(8) (T + n / T) + 4 (sqrt(T) + sqrt(n / T)) + 5)
  *
  * The two plain orders cost the same to first order: the cost of a byte does not depend on its neighbours.
  *
- * To try: doubling n (almost 16 times the cost for the plain orders); another TILE (-DTILE=32; the best one grows as
- * sqrt(n)); --line 64, where depth is counted in cache lines and i-j-k, which walks B by columns, falls behind.
+ * To try: doubling n (almost 16 times the cost for the plain orders); another TILE (-DTILE=32; the best one is
+ * near sqrt(n)); --line 64, where depth is counted in cache lines and i-j-k, which walks B by columns, falls behind.
  */
 #include <stdio.h>
 #include <stdlib.h>

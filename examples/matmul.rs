@@ -2,18 +2,18 @@
 //!
 //!     dmdprof run examples/matmul.rs [n]          (default n = 128)
 //!
-//! What each variant must cost (ByteDMD, leading order, bytes; a double is 8 bytes read at about the same depth, so a
-//! read at depth D costs 8 sqrt(D)):
+//! What each variant must cost (ByteDMD, leading order). A double is 8 bytes at neighbouring depths, so reading it at
+//! depth D costs 8 sqrt(D):
 //!
-//! | function       | reads                        | depth of the reads                       | cost                               |
-//! |----------------|------------------------------|------------------------------------------|------------------------------------|
-//! | `matmul_ijk`   | n^3 of A, n^3 of B           | A: one row + one column = 16 n; B: all of B = 8 n^2 | 8 n^3 (sqrt(8) n + 4 sqrt(n)) |
-//! | `matmul_ikj`   | n^3 of B, n^3 of C, n^2 of A | C: two rows = 16 n; B: all of B = 8 n^2  | 8 n^3 (sqrt(8) n + 4 sqrt(n))      |
-//! | `matmul_tiled` | as i-k-j; A n^3 / TILE       | B: one tile = 8 TILE^2, once per n / TILE visits from far away | about 8 n^3 (sqrt(8) TILE + 4 sqrt(TILE)) + the far visits, 8 n^3 / TILE times sqrt(8) n |
+//! - `matmul_ijk`: n^3 reads of A at depth 16 n (one row of A and one column of B since the last time), n^3 reads of B at
+//!   depth 8 n^2 (all of B): 8 n^3 (sqrt(8) n + 4 sqrt(n)).
+//! - `matmul_ikj`: n^3 reads of C at depth 16 n (one row of C, one row of B), n^3 reads of B at depth 8 n^2: the same.
+//! - `matmul_tiled`, with T = TILE: B at depth 8 T^2 and C at depth 16 T inside a tile; once per visit of a tile B comes
+//!   from depth 8 n^2, C from 16 T n and A from 24 T^2, n^3 / T times each:
+//!   8 n^3 (sqrt(8) (T + n / T) + 4 (sqrt(T) + sqrt(n / T)) + 5).
 //!
 //! So the two plain orders cost the same to first order: both drag the whole of B past every row of C, and the cost of
-//! a byte does not depend on its neighbours. Tiling replaces n by TILE in the dominant term. The far visits grow as
-//! n / TILE, so the best tile grows as sqrt(n).
+//! a byte does not depend on its neighbours. Tiling replaces n by T + n / T, least at T = sqrt(n): n^4 becomes n^3.5.
 //!
 //! To try: other sizes (doubling n multiplies the plain orders by almost 16, the tiled one by less); another TILE;
 //! `--line 64`, where depth is counted in cache lines and i-j-k, which walks B by columns, falls behind i-k-j.

@@ -58,7 +58,7 @@ fn matmul() {
 
 #[test]
 fn stencil() {
-    compare("stencil", &["500", "4"], 50_000);
+    compare("stencil", &["1500", "2"], 50_000);
 }
 
 #[test]
