@@ -441,7 +441,9 @@ pub struct RingHeader {
     pub parent: u32,
     /// Address in the program of the first chunk, to turn `cursor` into an offset.
     pub data_address: u64,
-    pub _pad1: [u64; 4],
+    /// Ancestors that registered modules before they forked, nearest first, 0 = none: the process has those modules too.
+    pub module_pids: [u32; 4],
+    pub _pad1: [u64; 2],
     /// Chunks consumed so far.
     pub tail: AtomicU32,
     /// 1 while the producer sleeps on `tail`.

@@ -7,3 +7,5 @@
 pub mod abi;
 pub mod engine;
 pub mod histogram;
+pub mod hooks_object;
+pub mod ring;

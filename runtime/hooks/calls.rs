@@ -1,0 +1,283 @@
+//! Library calls by their meaning: what each [`Call`] reads, writes, starts and ends, as event records.
+//!
+//! Calls that failed do nothing. Strings are looked at exactly as far as the definition of the function must look.
+
+use crate::abi::{Call, EventKind, PAGE};
+use crate::text::{Compare, compared, length};
+use crate::{blocks, channel, ring};
+
+const ADDRESS: u64 = (1 << 48) - 1;
+/// Longest region name.
+const NAME_LIMIT: usize = 1024;
+const NO_LIMIT: usize = usize::MAX;
+
+/// The call site of the records.
+#[derive(Clone, Copy)]
+struct Site(u64);
+
+impl Site {
+    fn head(self, kind: EventKind, words: usize) -> u64 {
+        (kind as u64) << 56 | (words as u64) << 48 | (self.0 & ADDRESS)
+    }
+
+    fn one(self, kind: EventKind, a: u64) {
+        ring::write([self.head(kind, 2), a]);
+    }
+
+    /// Nothing if the length is 0 or cannot be one.
+    fn range(self, kind: EventKind, address: u64, bytes: u64) {
+        if bytes != 0 && bytes <= i64::MAX as u64 {
+            ring::write([self.head(kind, 3), address, bytes]);
+        }
+    }
+
+    fn read(self, address: u64, bytes: u64) {
+        self.range(EventKind::Read, address, bytes);
+    }
+
+    fn write(self, address: u64, bytes: u64) {
+        self.range(EventKind::Write, address, bytes);
+    }
+
+    fn copy(self, to: u64, from: u64, bytes: u64) {
+        if bytes != 0 && bytes <= i64::MAX as u64 {
+            ring::write([self.head(EventKind::Copy, 4), to, from, bytes]);
+        }
+    }
+
+    /// A block of the heap starts.
+    fn block_starts(self, address: u64, bytes: u64) {
+        if address != 0 {
+            blocks::insert(address, bytes);
+            self.range(EventKind::Alloc, address, bytes);
+        }
+    }
+
+    /// A block of the heap ends, whose size is `told` unless the table knows it.
+    fn block_ends(self, address: u64, told: Option<u64>) {
+        if address == 0 {
+            return;
+        }
+        match blocks::remove(address).or(told) {
+            Some(bytes) => self.range(EventKind::Free, address, bytes),
+            None => self.one(EventKind::FreeUnknown, address),
+        }
+    }
+
+    /// Bytes move to another place and size; either may have none.
+    fn relocate(self, from: u64, from_bytes: u64, to: u64, to_bytes: u64) {
+        if from_bytes == 0 {
+            self.range(EventKind::Alloc, to, to_bytes);
+        } else if to_bytes == 0 {
+            self.range(EventKind::Free, from, from_bytes);
+        } else {
+            ring::write([self.head(EventKind::Relocate, 5), from, from_bytes, to, to_bytes]);
+        }
+    }
+
+    /// `told`: the old size if the table does not know it.
+    fn reallocated(self, old: u64, told: Option<u64>, new: u64, bytes: u64) {
+        if old == 0 {
+            self.block_starts(new, bytes);
+        } else if new == 0 {
+            // `realloc(p, 0)` that returns null has freed the block; any other null has left it alone.
+            if bytes == 0 {
+                self.block_ends(old, told);
+            }
+        } else {
+            match blocks::remove(old).or(told) {
+                Some(old_bytes) => {
+                    blocks::insert(new, bytes);
+                    self.relocate(old, old_bytes, new, bytes);
+                }
+                None => {
+                    self.one(EventKind::FreeUnknown, old);
+                    self.block_starts(new, bytes);
+                }
+            }
+        }
+    }
+
+    fn region(self, kind: EventKind, name: u64) {
+        // SAFETY: the program passes a string.
+        let bytes = if name == 0 { 0 } else { unsafe { length(name as usize, NAME_LIMIT) } };
+        let words = 2 + bytes.div_ceil(8);
+        ring::write_with(words, |at| {
+            // SAFETY: room for the words was made; the name has `bytes` bytes.
+            unsafe {
+                at.write(self.head(kind, words));
+                at.add(1).write(bytes as u64);
+                for i in 2..words {
+                    at.add(i).write(0);
+                }
+                let to = at.add(2).cast::<u8>();
+                for i in 0..bytes {
+                    to.add(i).write((name as *const u8).add(i).read());
+                }
+            }
+        });
+    }
+}
+
+/// Whole pages: what the kernel maps and unmaps.
+fn pages(bytes: u64) -> u64 {
+    bytes.saturating_add(PAGE as u64 - 1) & !(PAGE as u64 - 1)
+}
+
+/// A number of items too large to be true gives a length that [`Site::range`] drops.
+fn product(count: u64, size: u64) -> u64 {
+    count.checked_mul(size).unwrap_or(u64::MAX)
+}
+
+/// The size of a block when its call cannot fail with that size.
+fn is_mapped(address: u64) -> bool {
+    // `MAP_FAILED`, and raw error numbers.
+    address != 0 && address < -4095i64 as u64
+}
+
+pub extern "C" fn call(site: usize, call: u64, a: u64, b: u64, c: u64, d: u64) {
+    if channel::is_inert() {
+        return;
+    }
+    meaning(Site(site as u64), call, a, b, c, d);
+}
+
+macro_rules! is {
+    ($call:expr, $kind:ident) => {
+        $call == Call::$kind as u64
+    };
+}
+
+fn meaning(site: Site, call: u64, a: u64, b: u64, c: u64, d: u64) {
+    if channel::get().is_none() {
+        return;
+    }
+    // SAFETY (all string scans below): the program itself passes these pointers to the function that is modelled, whose
+    // definition reads the same bytes.
+    let whole = |s: u64| unsafe { length(s as usize, NO_LIMIT) } as u64;
+    // SAFETY: as above.
+    let limited = |s: u64, limit: u64| unsafe { length(s as usize, limit as usize) } as u64;
+    // SAFETY: as above.
+    let both =
+        |x: u64, y: u64, limit: u64, how| unsafe { compared(x as usize, y as usize, limit as usize, how) } as u64;
+    let unlimited = NO_LIMIT as u64;
+
+    match call {
+        k if is!(k, Alloc) => site.block_starts(a, b),
+        k if is!(k, AllocArray) => site.block_starts(a, product(b, c)),
+        k if is!(k, Free) => site.block_ends(a, None),
+        k if is!(k, Realloc) => site.reallocated(a, None, b, c),
+        k if is!(k, AllocOut) => {
+            if a as u32 == 0 && b != 0 {
+                // SAFETY: the call succeeded, so it stored the pointer there.
+                site.block_starts(unsafe { (b as *const u64).read_unaligned() }, c);
+            }
+        }
+        k if is!(k, Map) => {
+            if is_mapped(a) {
+                site.range(EventKind::Alloc, a, pages(b));
+            }
+        }
+        k if is!(k, Unmap) => {
+            if a as u32 == 0 {
+                site.range(EventKind::Free, b, pages(c));
+            }
+        }
+        k if is!(k, FreeSized) => site.block_ends(a, Some(b)),
+        k if is!(k, ReallocSized) => {
+            // A null result is a failure here, whatever the size.
+            if c != 0 {
+                site.reallocated(a, Some(b), c, d);
+            }
+        }
+        k if is!(k, ReallocArray) => site.reallocated(a, None, b, product(c, d)),
+        k if is!(k, Remap) => {
+            if is_mapped(c) {
+                site.relocate(a, pages(b), c, pages(d));
+            }
+        }
+
+        k if is!(k, Copy) => site.copy(a, b, c),
+        k if is!(k, Fill) => site.write(a, b),
+        k if is!(k, StrLen) => site.read(a, b.wrapping_add(1)),
+        k if is!(k, StrNLen) => site.read(a, c.saturating_add(1).min(b)),
+        k if is!(k, MemCmp) => {
+            let n = both(a, b, c, Compare::Bytes);
+            site.read(a, n);
+            site.read(b, n);
+        }
+        k if is!(k, StrCmp) || is!(k, StrNCmp) => {
+            let n = both(a, b, if is!(k, StrCmp) { unlimited } else { c }, Compare::Strings);
+            site.read(a, n);
+            site.read(b, n);
+        }
+        k if is!(k, StrCaseCmp) || is!(k, StrNCaseCmp) => {
+            let n = both(a, b, if is!(k, StrCaseCmp) { unlimited } else { c }, Compare::FoldedStrings);
+            site.read(a, n);
+            site.read(b, n);
+        }
+        k if is!(k, MemChr) => site.read(a, if d != 0 { d.wrapping_sub(a) + 1 } else { c }),
+        k if is!(k, StrChr) => site.read(a, if c != 0 { c.wrapping_sub(a) + 1 } else { whole(a) + 1 }),
+        k if is!(k, StrWhole) => site.read(a, whole(a) + 1),
+        k if is!(k, StrCpy) => site.copy(a, b, whole(b) + 1),
+        k if is!(k, StrNCpy) => {
+            let n = limited(b, c).saturating_add(1).min(c);
+            site.copy(a, b, n);
+            site.write(a + n, c - n);
+        }
+        k if is!(k, StrCat) => {
+            let end = whole(a);
+            let n = whole(b) + 1;
+            site.read(a, end + 1);
+            site.copy(a + end, b, n);
+        }
+        k if is!(k, StrNCat) => {
+            let end = whole(a);
+            let n = limited(b, c);
+            site.read(a, end + 1);
+            site.appended(a + end, b, n, c);
+        }
+        k if is!(k, StrDup) => {
+            if c != 0 {
+                let n = limited(a, b);
+                site.block_starts(c, n + 1);
+                site.appended(c, a, n, b);
+            }
+        }
+        k if is!(k, Delivered) => site.write(a, b),
+        k if is!(k, DeliveredItems) => site.write(a, product(b, c)),
+        k if is!(k, DeliveredLine) => {
+            if a != 0 {
+                site.write(a, whole(a) + 1);
+            }
+        }
+        k if is!(k, StrStr) => {
+            let needle = whole(b);
+            site.read(a, if c != 0 { c.wrapping_sub(a) + needle } else { whole(a) + 1 });
+            site.read(b, needle + 1);
+        }
+        k if is!(k, Consumed) => site.read(a, b),
+        k if is!(k, ConsumedItems) => site.read(a, product(b, c)),
+        k if is!(k, StrSpan) => {
+            site.read(a, c.wrapping_add(1));
+            site.read(b, whole(b) + 1);
+        }
+
+        k if is!(k, Input) => site.range(EventKind::Input, a, b),
+        k if is!(k, RegionBegin) => site.region(EventKind::RegionBegin, a),
+        k if is!(k, RegionEnd) => site.region(EventKind::RegionEnd, a),
+        _ => {}
+    }
+}
+
+impl Site {
+    /// `n` characters and a terminator are written; the terminator comes from the source if that ended before `limit`.
+    fn appended(self, to: u64, from: u64, n: u64, limit: u64) {
+        if n < limit {
+            self.copy(to, from, n + 1);
+        } else {
+            self.copy(to, from, n);
+            self.write(to + n, 1);
+        }
+    }
+}

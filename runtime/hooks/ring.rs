@@ -1,0 +1,323 @@
+//! The current ring of the thread, and room in it.
+//!
+//! A hook's fast path: load the thread's ring pointer, `cursor + bytes > limit` goes to [`reserve`], store the words, store
+//! `cursor + bytes`. The pointer always names a [`RingHeader`], of one of three sorts told apart by `state`:
+//!
+//! | state | header | |
+//! |---|---|---|
+//! | `UNUSED` | [`BOOT`], or a ring that the consumer has wiped | cursor = limit = 0: the next hook claims a ring |
+//! | [`SCRATCH`] | one of a few static buffers | overwritten in place; nobody reads it |
+//! | `ACTIVE` | in the shared channel | |
+//!
+//! Every slow path may be left for good at any instruction, by a `longjmp` out of a signal handler: see [`advance`].
+
+use core::arch::asm;
+use core::ptr::null_mut;
+use core::sync::atomic::Ordering::{Relaxed, Release};
+use core::sync::atomic::{AtomicU32, AtomicU64, compiler_fence};
+
+use crate::abi::{
+    CHUNK_BYTES, ChannelHeader, MAX_RECORD_WORDS, MAX_RINGS, RING_CHUNKS, RingHeader, channel_mode, ring_kind,
+    ring_state,
+};
+use crate::protocol::{self, System, Woken};
+use crate::{channel, process, sys};
+
+const EMPTY: RingHeader = RingHeader {
+    cursor: AtomicU64::new(0),
+    limit: AtomicU64::new(0),
+    _pad0: [0; 6],
+    head: AtomicU32::new(0),
+    state: AtomicU32::new(ring_state::UNUSED),
+    pid: 0,
+    tid: 0,
+    kind: 0,
+    parent: 0,
+    data_address: 0,
+    module_pids: [0; 4],
+    _pad1: [0; 2],
+    tail: AtomicU32::new(0),
+    producer_waits: AtomicU32::new(0),
+    _pad2: [0; 7],
+    chunk_len: [const { AtomicU32::new(0) }; RING_CHUNKS],
+};
+
+/// Every thread's first ring: full, so that the first hook comes to [`reserve`].
+pub static BOOT: RingHeader = EMPTY;
+
+/// State of a scratch buffer's header. Never seen outside the process.
+const SCRATCH: u32 = 0x5c;
+
+/// Room used before the cursor is set back. Small, so that inert hooks stay in the first-level cache.
+const SCRATCH_ROOM: usize = 1024;
+
+/// Threads may share a buffer: every cursor value in it leaves room up to the limit, and a record that came to
+/// [`reserve`] starts at the buffer's start, which has room for the longest.
+#[repr(C, align(64))]
+struct Scratch {
+    header: RingHeader,
+    data: [AtomicU64; MAX_RECORD_WORDS],
+}
+
+const SCRATCHES: usize = 64;
+static SCRATCH_BUFFERS: [Scratch; SCRATCHES] =
+    [const { Scratch { header: EMPTY, data: [const { AtomicU64::new(0) }; MAX_RECORD_WORDS] } }; SCRATCHES];
+static NEXT_SCRATCH: AtomicU32 = AtomicU32::new(0);
+
+/// What the producer keeps about a ring, in the part of the header's page that the layout leaves free.
+#[repr(C)]
+pub struct Private {
+    /// Index in the channel.
+    pub index: u32,
+    /// The process's [`process::generation`] that claimed it.
+    pub generation: u32,
+    /// Ring for handlers that interrupt this one's code.
+    pub handler: *mut RingHeader,
+    /// For a signal ring: the ring of the interrupted code.
+    pub interrupted: *mut RingHeader,
+    /// For a signal ring: address in the running handler's frame, and the alternate stack at its start.
+    pub frame: usize,
+    pub alternate_low: usize,
+    pub alternate_high: usize,
+}
+
+const PRIVATE_OFFSET: usize = 2048;
+const _: () = assert!(size_of::<RingHeader>() <= PRIVATE_OFFSET);
+
+/// # Safety
+/// `ring` must be a ring of the channel, claimed by this process.
+pub unsafe fn private<'a>(ring: *mut RingHeader) -> &'a mut Private {
+    // SAFETY: inside the header's page; only the thread that owns the ring comes here.
+    unsafe { &mut *ring.byte_add(PRIVATE_OFFSET).cast() }
+}
+
+#[inline(always)]
+pub fn current() -> *mut RingHeader {
+    let ring;
+    // SAFETY: initial-exec access to the thread-local pointer.
+    unsafe {
+        asm!(
+            "mov {0}, qword ptr [rip + __dmdprof_v1_ring@GOTTPOFF]",
+            "mov {0}, qword ptr fs:[{0}]",
+            out(reg) ring,
+            options(nostack, readonly, preserves_flags)
+        );
+    }
+    ring
+}
+
+#[inline(always)]
+pub fn set_current(ring: *mut RingHeader) {
+    // SAFETY: initial-exec access to the thread-local pointer.
+    unsafe {
+        asm!(
+            "mov {0}, qword ptr [rip + __dmdprof_v1_ring@GOTTPOFF]",
+            "mov qword ptr fs:[{0}], {1}",
+            out(reg) _,
+            in(reg) ring,
+            options(nostack, preserves_flags)
+        );
+    }
+}
+
+pub fn boot() -> *mut RingHeader {
+    (&raw const BOOT).cast_mut()
+}
+
+/// The ring lies in the channel.
+///
+/// # Safety
+/// `ring` must be a value of the thread's ring pointer.
+#[inline(always)]
+pub unsafe fn is_active(ring: *mut RingHeader) -> bool {
+    // SAFETY: always a header.
+    unsafe { (*ring).state.load(Relaxed) == ring_state::ACTIVE }
+}
+
+/// Makes room for `bytes` (at most `MAX_RECORD_WORDS` words) in the thread's ring and returns the cursor.
+pub extern "C" fn reserve(bytes: usize) -> u64 {
+    loop {
+        let ring = current();
+        // SAFETY: the thread's pointer always names a header.
+        let header = unsafe { &*ring };
+        match header.state.load(Relaxed) {
+            ring_state::ACTIVE => {
+                let cursor = header.cursor.load(Relaxed);
+                if cursor + bytes as u64 <= header.limit.load(Relaxed) {
+                    return cursor;
+                }
+                advance(header);
+            }
+            SCRATCH => {
+                // The buffer's data follows its header.
+                let start = ring as u64 + size_of::<RingHeader>() as u64;
+                header.limit.store(start + SCRATCH_ROOM as u64, Relaxed);
+                header.cursor.store(start, Relaxed);
+                return start;
+            }
+            _ => {
+                first_ring();
+            }
+        }
+    }
+}
+
+/// Gives the thread that has none a ring: a claimed one, or scratch.
+#[cold]
+pub fn first_ring() -> *mut RingHeader {
+    let Some(channel) = channel::get() else {
+        let ring = scratch();
+        set_current(ring);
+        return ring;
+    };
+    let mask = sys::block_signals();
+    let now = current();
+    // The attach may have run code with hooks (registering the fork handler allocates), and so may a handler.
+    // SAFETY: the thread's pointer always names a header.
+    let ring = if unsafe { is_active(now) } {
+        now
+    } else {
+        let (kind, parent) = process::first_kind();
+        claim(channel, kind, parent).unwrap_or_else(scratch)
+    };
+    set_current(ring);
+    sys::restore_signals(mask);
+    ring
+}
+
+fn scratch() -> *mut RingHeader {
+    let chosen = NEXT_SCRATCH.fetch_add(1, Relaxed) as usize % SCRATCHES;
+    let buffer = &SCRATCH_BUFFERS[chosen];
+    // Cursor and limit stay as they are: 0, or another thread's.
+    buffer.header.state.store(SCRATCH, Relaxed);
+    (&raw const buffer.header).cast_mut()
+}
+
+/// A fresh ring of the channel; `None` = refused, and counted.
+pub fn claim(channel: &ChannelHeader, kind: u32, parent: u32) -> Option<*mut RingHeader> {
+    // No handler may run in between: it could leave by longjmp with a lock held.
+    let mask = sys::block_signals();
+    let index = channel.rings_claimed.fetch_add(1, Relaxed);
+    let mapped = if (index as usize) < MAX_RINGS { channel::map_ring(channel, index as usize) } else { None };
+    let ring = mapped.map(|start| {
+        let tid = sys::tid();
+        process::remember_mapping(start, tid, kind != ring_kind::SIGNAL);
+        let ring = start as *mut RingHeader;
+        let data = start as u64 + crate::abi::PAGE as u64;
+        // SAFETY: the ring was mapped just now, is zero, and belongs to this thread alone until it is active.
+        unsafe {
+            (*ring).pid = sys::pid();
+            (*ring).tid = tid;
+            (*ring).kind = kind;
+            (*ring).parent = parent;
+            (*ring).data_address = data;
+            (*ring).module_pids = process::module_pids();
+            (*ring).cursor.store(data, Relaxed);
+            (*ring).limit.store(data + CHUNK_BYTES as u64, Relaxed);
+            *private(ring) = Private {
+                index,
+                generation: process::generation(),
+                handler: null_mut(),
+                interrupted: null_mut(),
+                frame: 0,
+                alternate_low: 0,
+                alternate_high: 0,
+            };
+            // Release: whoever sees the state sees the header.
+            (*ring).state.store(ring_state::ACTIVE, Release);
+        }
+        ring
+    });
+    if ring.is_none() {
+        channel.refused.fetch_add(1, Relaxed);
+    }
+    sys::restore_signals(mask);
+    ring
+}
+
+struct Kernel;
+
+impl System for Kernel {
+    type Word = AtomicU32;
+    #[inline(always)]
+    fn fence(&self) {
+        core::sync::atomic::fence(core::sync::atomic::Ordering::SeqCst);
+    }
+    #[inline(always)]
+    fn wait(&self, word: &AtomicU32, expected: u32) -> Woken {
+        if sys::futex_wait(word.as_ptr(), expected) == sys::ETIMEDOUT { Woken::TimedOut } else { Woken::Again }
+    }
+    #[inline(always)]
+    fn wake(&self, word: &AtomicU32) {
+        sys::futex_wake(word.as_ptr());
+    }
+}
+
+/// Publishes the current chunk and waits for room for the next one, or leaves the ring.
+///
+/// A signal handler may interrupt this anywhere and leave by `longjmp`, so that the rest never runs. The limit is 0 from
+/// the first step to the last: the next hook then comes here again, and finds out how far it got from the cursor, which
+/// lies in chunk `head` exactly if `head` was not advanced or the cursor was already moved. Every step may be repeated.
+#[cold]
+fn advance(header: &RingHeader) {
+    if process::forked_unseen() {
+        process::enter_child(true);
+        return;
+    }
+    let Some(channel) = channel::get() else {
+        set_current(scratch());
+        return;
+    };
+    let chunk = |head: u32| header.data_address + (head as usize % RING_CHUNKS * CHUNK_BYTES) as u64;
+    let mut head = header.head.load(Relaxed);
+    if channel.mode == channel_mode::DISCARD {
+        header.cursor.store(chunk(head), Relaxed);
+        header.limit.store(chunk(head) + CHUNK_BYTES as u64, Relaxed);
+        return;
+    }
+    header.limit.store(0, Relaxed);
+    compiler_fence(core::sync::atomic::Ordering::SeqCst);
+    let used = header.cursor.load(Relaxed).wrapping_sub(chunk(head));
+    if used != 0 && used <= CHUNK_BYTES as u64 {
+        let Some(chunk_len) = header.chunk_len.get(head as usize % RING_CHUNKS) else { return };
+        protocol::publish(&Kernel, &header.head, chunk_len, used as u32, &channel.doorbell, &channel.consumer_sleeps);
+        head = head.wrapping_add(1);
+    }
+    compiler_fence(core::sync::atomic::Ordering::SeqCst);
+    header.cursor.store(chunk(head), Release);
+    let mut signals = 0u32;
+    let room =
+        protocol::await_space(&Kernel, head, RING_CHUNKS as u32, &header.tail, &header.producer_waits, |woken| {
+            // Frequent signals can keep the wait from ever timing out.
+            signals = signals.wrapping_add(1);
+            let look = woken == Woken::TimedOut || signals.is_multiple_of(64);
+            !channel::is_inert() && !(look && !sys::process_lives(channel.consumer_pid))
+        });
+    if !room {
+        channel::give_up();
+        set_current(scratch());
+        return;
+    }
+    compiler_fence(core::sync::atomic::Ordering::SeqCst);
+    header.limit.store(chunk(head) + CHUNK_BYTES as u64, Relaxed);
+}
+
+/// Writes one record.
+#[inline(always)]
+pub fn write<const WORDS: usize>(words: [u64; WORDS]) {
+    write_with(WORDS, |cursor| {
+        // SAFETY: room for the words was made.
+        unsafe { cursor.cast::<[u64; WORDS]>().write(words) };
+    });
+}
+
+/// Writes one record of `words` words with `fill`.
+#[inline(always)]
+pub fn write_with(words: usize, fill: impl FnOnce(*mut u64)) {
+    let cursor = reserve(words * 8);
+    // As in the inline hooks: the pointer is loaded after room was made.
+    let ring = current();
+    fill(cursor as *mut u64);
+    // SAFETY: the thread's pointer always names a header. Release: the words come before the cursor.
+    unsafe { (*ring).cursor.store(cursor + words as u64 * 8, Release) };
+}

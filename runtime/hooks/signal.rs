@@ -1,0 +1,291 @@
+//! Signal handlers: each runs on a ring of its own, so that the record it interrupts stays whole.
+//!
+//! The program's calls to `sigaction` and `signal` come here. They install [`trampoline`], which changes the thread's ring
+//! for the time of the program's handler. A handler that interrupts a handler gets the next ring of the chain
+//! (`Private::handler`), so that there is one per level of nesting and thread.
+//!
+//! A handler may be left by `longjmp`; then nobody changes the ring back. [`landed`] (where `setjmp` returns) and the next
+//! handler's start look at the stack pointer of the code that runs now: a handler on the ordinary stack is gone if that is
+//! above the handler's frame; one on an alternate stack (as it was set when the handler started) is gone if that is
+//! outside the alternate stack, or on it but above the frame.
+
+use core::sync::atomic::AtomicUsize;
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+
+use crate::abi::{RingHeader, ring_kind, ring_state};
+use crate::{channel, process, ring, sys};
+
+const SIGNALS: usize = 65;
+/// The program's handler per signal, while the kernel has the trampoline.
+static HANDLERS: [AtomicUsize; SIGNALS] = [const { AtomicUsize::new(0) }; SIGNALS];
+
+const SIG_DFL: usize = 0;
+const SIG_IGN: usize = 1;
+const SIG_ERR: usize = usize::MAX;
+/// `SIG_HOLD` of the older interface.
+const SIG_HOLD: usize = 2;
+
+/// `struct sigaction` of glibc (and musl) on x86-64.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Action {
+    handler: usize,
+    mask: [u64; 16],
+    flags: i32,
+    restorer: usize,
+}
+
+fn is_function(handler: usize) -> bool {
+    !matches!(handler, SIG_DFL | SIG_IGN | SIG_HOLD | SIG_ERR)
+}
+
+fn trampoline_address() -> usize {
+    trampoline as extern "C" fn(i32, usize, *const Context) as usize
+}
+
+/// # Safety
+/// As the C function.
+pub unsafe extern "C" fn sigaction(signal: i32, new: *const Action, old: *mut Action) -> i32 {
+    let slot = HANDLERS.get(signal as usize);
+    // SAFETY: the program passes null or an action.
+    let wanted = unsafe { new.as_ref() }.copied();
+    let (Some(slot), true) = (slot, channel::get().is_some()) else {
+        // SAFETY: as demanded from the caller.
+        return unsafe { real_sigaction(signal, new, old) };
+    };
+    let before = slot.load(Acquire);
+    let result = match wanted {
+        Some(mut action) if is_function(action.handler) && action.handler != trampoline_address() => {
+            slot.store(action.handler, Release);
+            action.handler = trampoline_address();
+            // SAFETY: as demanded from the caller.
+            let result = unsafe { real_sigaction(signal, &raw const action, old) };
+            if result != 0 {
+                slot.store(before, Release);
+            }
+            result
+        }
+        // SAFETY: as demanded from the caller.
+        _ => unsafe { real_sigaction(signal, new, old) },
+    };
+    // SAFETY: the program passes null or room for an action, which the call has filled.
+    if result == 0
+        && let Some(old) = unsafe { old.as_mut() }
+        && old.handler == trampoline_address()
+    {
+        old.handler = before;
+    }
+    result
+}
+
+/// # Safety
+/// As the C function.
+pub unsafe extern "C" fn signal(signal: i32, handler: usize) -> usize {
+    let real = |handler: usize| {
+        let function = weak_address!("signal");
+        if function == 0 {
+            // SAFETY: as demanded from the caller.
+            return unsafe { signal_by_sigaction(signal, handler) };
+        }
+        // SAFETY: the C library's `signal`.
+        let function: extern "C" fn(i32, usize) -> usize = unsafe { core::mem::transmute(function) };
+        function(signal, handler)
+    };
+    let slot = HANDLERS.get(signal as usize);
+    let (Some(slot), true) = (slot, channel::get().is_some()) else { return real(handler) };
+    let before = slot.load(Acquire);
+    let old = if is_function(handler) && handler != trampoline_address() {
+        slot.store(handler, Release);
+        let old = real(trampoline_address());
+        if old == SIG_ERR {
+            slot.store(before, Release);
+        }
+        old
+    } else {
+        real(handler)
+    };
+    if old == trampoline_address() { before } else { old }
+}
+
+unsafe fn signal_by_sigaction(signal: i32, handler: usize) -> usize {
+    const SA_RESTART: i32 = 0x1000_0000;
+    let new = Action { handler, mask: [0; 16], flags: SA_RESTART, restorer: 0 };
+    let mut old = new;
+    // SAFETY: both are actions.
+    if unsafe { real_sigaction(signal, &raw const new, &raw mut old) } == 0 { old.handler } else { SIG_ERR }
+}
+
+/// The C library's, or where there is none, the kernel's.
+unsafe fn real_sigaction(signal: i32, new: *const Action, old: *mut Action) -> i32 {
+    let function = weak_address!("sigaction");
+    if function != 0 {
+        // SAFETY: the C library's `sigaction`.
+        let function: extern "C" fn(i32, *const Action, *mut Action) -> i32 = unsafe { core::mem::transmute(function) };
+        return function(signal, new, old);
+    }
+    /// The kernel's `struct sigaction`.
+    #[repr(C)]
+    struct Raw {
+        handler: usize,
+        flags: usize,
+        restorer: usize,
+        mask: u64,
+    }
+    const SA_RESTORER: usize = 0x0400_0000;
+    let errno = weak_address!("__errno_location");
+    // SAFETY: the program passes null or actions; the kernel's structure is filled before it is read.
+    unsafe {
+        let mut raw = Raw { handler: 0, flags: 0, restorer: 0, mask: 0 };
+        let mut raw_old = Raw { handler: 0, flags: 0, restorer: 0, mask: 0 };
+        let mut pointer = 0;
+        if let Some(new) = new.as_ref() {
+            raw = Raw {
+                handler: new.handler,
+                flags: new.flags as u32 as usize | SA_RESTORER,
+                restorer: dmdprof_restorer as unsafe extern "C" fn() as usize,
+                mask: new.mask[0],
+            };
+            pointer = &raw const raw as usize;
+        }
+        let result = sys::call(sys::RT_SIGACTION, signal as usize, pointer, &raw mut raw_old as usize, 8, 0, 0);
+        let _ = raw.handler;
+        if result < 0 {
+            if errno != 0 {
+                let location: extern "C" fn() -> *mut i32 = core::mem::transmute(errno);
+                *location() = -result as i32;
+            }
+            return -1;
+        }
+        if let Some(old) = old.as_mut() {
+            old.handler = raw_old.handler;
+            old.flags = (raw_old.flags & !SA_RESTORER) as i32;
+            old.restorer = raw_old.restorer;
+            old.mask[0] = raw_old.mask;
+        }
+        0
+    }
+}
+
+core::arch::global_asm!(
+    ".text",
+    ".balign 16",
+    "nop",
+    ".type dmdprof_restorer, @function",
+    "dmdprof_restorer:",
+    "mov rax, 15", // rt_sigreturn; unwinders know this sequence
+    "syscall",
+    ".size dmdprof_restorer, . - dmdprof_restorer",
+);
+
+unsafe extern "C" {
+    /// Returns from a signal frame. Jumped to, never called.
+    fn dmdprof_restorer();
+}
+
+/// The start of `ucontext_t`.
+#[repr(C)]
+pub struct Context {
+    flags: u64,
+    link: u64,
+    stack: usize,
+    stack_flags: u64,
+    stack_bytes: usize,
+    registers: [u64; 23],
+}
+
+const RSP: usize = 15;
+
+extern "C" fn trampoline(signal: i32, info: usize, context: *const Context) {
+    let handler = HANDLERS.get(signal as usize).map_or(0, |slot| slot.load(Acquire));
+    if handler == 0 {
+        return;
+    }
+    // SAFETY: the program's handler; one that takes only the number ignores the rest.
+    let handler: extern "C" fn(i32, usize, *const Context) = unsafe { core::mem::transmute(handler) };
+    if channel::is_inert() {
+        return handler(signal, info, context);
+    }
+    let generation = process::generation();
+    let mark = 0u8;
+    // SAFETY: the kernel passes the context to every handler on x86-64.
+    let interrupted = enter(unsafe { &*context }, &raw const mark as usize);
+    handler(signal, info, context);
+    // After a fork inside the handler, the child stays on its own ring.
+    if process::generation() == generation
+        && let Some(ring) = interrupted
+    {
+        ring::set_current(ring);
+    }
+}
+
+/// Changes to the handler's ring; gives the ring to change back to.
+fn enter(context: &Context, frame: usize) -> Option<*mut RingHeader> {
+    // Another handler in the middle of this would find the ring's private part half written.
+    let mask = sys::block_signals();
+    let interrupted = enter_blocked(context, frame);
+    sys::restore_signals(mask);
+    interrupted
+}
+
+fn enter_blocked(context: &Context, frame: usize) -> Option<*mut RingHeader> {
+    let mut now = ring::current();
+    // SAFETY: the thread's pointer always names a header; an active one is the thread's own.
+    unsafe {
+        if (*now).state.load(Relaxed) == ring_state::UNUSED {
+            now = ring::first_ring();
+        }
+        if !ring::is_active(now) {
+            // Scratch: nobody reads it, so nothing can be torn.
+            return None;
+        }
+        now = settle(now, context.registers[RSP] as usize);
+        let private = ring::private(now);
+        if private.handler.is_null() {
+            private.handler = ring::claim(channel::get()?, ring_kind::SIGNAL, private.index)?;
+        }
+        let own = ring::private(private.handler);
+        own.interrupted = now;
+        own.frame = frame;
+        let enabled = context.stack_flags & 2 == 0;
+        own.alternate_low = context.stack;
+        own.alternate_high = if enabled { context.stack + context.stack_bytes } else { context.stack };
+        ring::set_current(private.handler);
+    }
+    Some(now)
+}
+
+/// The ring of the innermost code that still runs when the stack pointer is `stack`.
+///
+/// # Safety
+/// `ring` must be an active ring of this thread.
+unsafe fn settle(mut ring: *mut RingHeader, stack: usize) -> *mut RingHeader {
+    // SAFETY: the chain consists of active rings of this thread, and ends at one that is no handler's.
+    unsafe {
+        while (*ring).kind == ring_kind::SIGNAL {
+            let private = ring::private(ring);
+            let alternate = private.alternate_low..private.alternate_high;
+            let above = stack > private.frame;
+            let gone = match (alternate.contains(&private.frame), alternate.contains(&stack)) {
+                (true, true) | (false, false) => above,
+                (true, false) => true,
+                (false, true) => false,
+            };
+            if !gone {
+                break;
+            }
+            ring = private.interrupted;
+        }
+    }
+    ring
+}
+
+/// `setjmp` has returned; `stack` is the stack pointer there.
+pub extern "C" fn landed(stack: usize) {
+    let now = ring::current();
+    // SAFETY: the thread's pointer always names a header; an active one is the thread's own.
+    unsafe {
+        if ring::is_active(now) && (*now).kind == ring_kind::SIGNAL {
+            ring::set_current(settle(now, stack));
+        }
+    }
+}

@@ -1,0 +1,222 @@
+//! Raw system calls of x86-64 Linux: nothing here touches `errno` or any other state of the C library.
+
+use core::arch::asm;
+
+pub const READ: usize = 0;
+pub const OPEN: usize = 2;
+pub const CLOSE: usize = 3;
+pub const FSTAT: usize = 5;
+pub const MMAP: usize = 9;
+pub const MUNMAP: usize = 11;
+pub const RT_SIGACTION: usize = 13;
+pub const RT_SIGPROCMASK: usize = 14;
+pub const SCHED_YIELD: usize = 24;
+pub const MREMAP: usize = 25;
+pub const MINCORE: usize = 27;
+pub const MADVISE: usize = 28;
+pub const GETPID: usize = 39;
+pub const KILL: usize = 62;
+pub const GETUID: usize = 102;
+pub const GETGID: usize = 104;
+pub const GETEUID: usize = 107;
+pub const GETEGID: usize = 108;
+pub const GETTID: usize = 186;
+pub const FUTEX: usize = 202;
+pub const TGKILL: usize = 234;
+
+pub const EINTR: isize = -4;
+pub const ESRCH: isize = -3;
+pub const ETIMEDOUT: isize = -110;
+
+pub const PROT_READ_WRITE: usize = 3;
+pub const MAP_SHARED: usize = 1;
+/// `MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE`.
+pub const MAP_PRIVATE_LAZY: usize = 0x02 | 0x20 | 0x4000;
+
+/// One system call; the kernel's raw answer (negative = error number).
+///
+/// # Safety
+/// As the call itself: the arguments must be what the kernel's interface asks for.
+#[inline(always)]
+pub unsafe fn call(number: usize, a: usize, b: usize, c: usize, d: usize, e: usize, f: usize) -> isize {
+    let result: isize;
+    // SAFETY: the kernel's calling convention: rcx and r11 are clobbered, everything else is kept.
+    unsafe {
+        asm!(
+            "syscall",
+            inlateout("rax") number => result,
+            in("rdi") a, in("rsi") b, in("rdx") c, in("r10") d, in("r8") e, in("r9") f,
+            lateout("rcx") _, lateout("r11") _,
+            options(nostack)
+        );
+    }
+    result
+}
+
+fn plain(number: usize) -> u32 {
+    // SAFETY: only used for calls that take no argument and cannot fail.
+    unsafe { call(number, 0, 0, 0, 0, 0, 0) as u32 }
+}
+
+pub fn pid() -> u32 {
+    plain(GETPID)
+}
+
+pub fn tid() -> u32 {
+    plain(GETTID)
+}
+
+pub fn yield_now() {
+    plain(SCHED_YIELD);
+}
+
+/// The process runs with more rights than its user: its environment must not be trusted.
+pub fn elevated() -> bool {
+    plain(GETUID) != plain(GETEUID) || plain(GETGID) != plain(GETEGID)
+}
+
+/// `None` = failed.
+fn address(result: isize) -> Option<usize> {
+    if (-4095..=0).contains(&result) { None } else { Some(result as usize) }
+}
+
+pub fn map_private(bytes: usize) -> Option<usize> {
+    // SAFETY: a new anonymous mapping where the kernel likes.
+    address(unsafe { call(MMAP, 0, bytes, PROT_READ_WRITE, MAP_PRIVATE_LAZY, usize::MAX, 0) })
+}
+
+pub fn map_shared(fd: usize, offset: usize, bytes: usize) -> Option<usize> {
+    // SAFETY: a new shared mapping where the kernel likes.
+    address(unsafe { call(MMAP, 0, bytes, PROT_READ_WRITE, MAP_SHARED, fd, offset) })
+}
+
+/// A second mapping of the shared file behind `of`, from `of`'s place in the file, `bytes` long.
+///
+/// # Safety
+/// `of` must be the start of a shared mapping.
+pub unsafe fn map_again(of: usize, bytes: usize) -> Option<usize> {
+    const MAYMOVE: usize = 1;
+    // SAFETY: an old size of 0 duplicates and leaves the old mapping alone.
+    address(unsafe { call(MREMAP, of, 0, bytes, MAYMOVE, 0, 0) })
+}
+
+/// # Safety
+/// Nobody may use the range any more.
+pub unsafe fn unmap(start: usize, bytes: usize) {
+    // SAFETY: as demanded from the caller.
+    unsafe { call(MUNMAP, start, bytes, 0, 0, 0, 0) };
+}
+
+/// Opens a path that ends in a zero byte.
+pub fn open(path: *const u8, flags: usize) -> Option<usize> {
+    const CLOEXEC_NOCTTY_NONBLOCK: usize = 0o2000000 | 0o400 | 0o4000;
+    // SAFETY: the kernel checks the pointer.
+    let fd = unsafe { call(OPEN, path as usize, flags | CLOEXEC_NOCTTY_NONBLOCK, 0, 0, 0, 0) };
+    if fd < 0 { None } else { Some(fd as usize) }
+}
+
+pub const RDONLY: usize = 0;
+pub const RDWR: usize = 2;
+
+pub fn close(fd: usize) {
+    // SAFETY: only called with descriptors of our own.
+    unsafe { call(CLOSE, fd, 0, 0, 0, 0, 0) };
+}
+
+/// Bytes read; 0 at the end and on errors.
+pub fn read(fd: usize, buffer: &mut [u8]) -> usize {
+    loop {
+        // SAFETY: the buffer is writable for its length.
+        let n = unsafe { call(READ, fd, buffer.as_mut_ptr() as usize, buffer.len(), 0, 0, 0) };
+        if n != EINTR {
+            return if n < 0 { 0 } else { n as usize };
+        }
+    }
+}
+
+pub fn file_size(fd: usize) -> u64 {
+    let mut stat = [0u64; 18];
+    // SAFETY: `struct stat` has 144 bytes on x86-64; the size is at byte 48.
+    let done = unsafe { call(FSTAT, fd, stat.as_mut_ptr() as usize, 0, 0, 0, 0) };
+    if done == 0 { stat[6] } else { 0 }
+}
+
+/// Waits on a futex shared between processes for at most 50 ms.
+pub fn futex_wait(word: *const u32, expected: u32) -> isize {
+    const WAIT: usize = 0;
+    let timeout = [0i64, 50_000_000];
+    // SAFETY: the kernel checks the pointer.
+    unsafe { call(FUTEX, word as usize, WAIT, expected as usize, timeout.as_ptr() as usize, 0, 0) }
+}
+
+pub fn futex_wake(word: *const u32) {
+    const WAKE: usize = 1;
+    // SAFETY: the kernel checks the pointer.
+    unsafe { call(FUTEX, word as usize, WAKE, i32::MAX as usize, 0, 0, 0) };
+}
+
+pub fn thread_lives(pid: u32, tid: u32) -> bool {
+    // SAFETY: signal 0 only asks.
+    unsafe { call(TGKILL, pid as usize, tid as usize, 0, 0, 0, 0) != ESRCH }
+}
+
+/// False when the process is gone or a zombie.
+pub fn process_lives(pid: u32) -> bool {
+    // SAFETY: signal 0 only asks.
+    if unsafe { call(KILL, pid as usize, 0, 0, 0, 0, 0) } == ESRCH {
+        return false;
+    }
+    // "/proc/<pid>/stat": `pid (name) state ...`
+    let mut path = [0u8; 32];
+    let mut at = 0;
+    let mut put = |byte: u8| {
+        if let Some(slot) = path.get_mut(at) {
+            *slot = byte;
+        }
+        at += 1;
+    };
+    for byte in *b"/proc/" {
+        put(byte);
+    }
+    let mut divisor = 1_000_000_000;
+    let mut started = false;
+    while divisor > 0 {
+        let digit = (pid / divisor) % 10;
+        started |= digit != 0 || divisor == 1;
+        if started {
+            put(b'0' + digit as u8);
+        }
+        divisor /= 10;
+    }
+    for byte in *b"/stat" {
+        put(byte);
+    }
+    let Some(fd) = open(path.as_ptr(), RDONLY) else { return true };
+    let mut text = [0u8; 128];
+    let n = read(fd, &mut text);
+    close(fd);
+    let mut state = b'?';
+    let mut i = 0;
+    while i + 2 < n && i + 2 < text.len() {
+        if text[i] == b')' {
+            state = text[i + 2];
+        }
+        i += 1;
+    }
+    state != b'Z' && state != b'X'
+}
+
+/// Blocks all signals; the former mask.
+pub fn block_signals() -> u64 {
+    let all = u64::MAX;
+    let mut old = 0u64;
+    // SAFETY: both masks have the kernel's 8 bytes.
+    unsafe { call(RT_SIGPROCMASK, 0, &raw const all as usize, &raw mut old as usize, 8, 0, 0) };
+    old
+}
+
+pub fn restore_signals(mask: u64) {
+    const SETMASK: usize = 2;
+    // SAFETY: the mask has the kernel's 8 bytes.
+    unsafe { call(RT_SIGPROCMASK, SETMASK, &raw const mask as usize, 0, 8, 0, 0) };
+}

@@ -1,0 +1,171 @@
+//! One ring, read by one consumer.
+
+use std::cell::Cell;
+use std::fs::File;
+use std::marker::PhantomData;
+use std::ops::Deref;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::{Acquire, Relaxed};
+use std::time::Duration;
+
+use memmap2::{MmapOptions, MmapRaw};
+use rustix::fs::FallocateFlags;
+
+use super::protocol::{self, Word};
+use super::{Futex, RingError};
+use crate::abi::{CHUNK_BYTES, PAGE, RING_CHUNKS, RING_STRIDE, RINGS_OFFSET, RingHeader, ring_state};
+
+/// Consumer end of a ring. `Send`, not `Sync`.
+#[derive(Debug)]
+pub struct RingReader {
+    file: Arc<File>,
+    map: MmapRaw,
+    index: u32,
+    /// Chunks published, as last seen: looked at again only when all of them are read.
+    head: u32,
+    tail: u32,
+    single: PhantomData<Cell<()>>,
+}
+
+/// The words of one published chunk. Dropping it gives the chunk back to the program.
+#[derive(Debug)]
+pub struct ChunkRef<'a> {
+    ring: &'a mut RingReader,
+    bytes: usize,
+}
+
+impl RingReader {
+    pub(super) fn open(file: &Arc<File>, index: u32) -> Result<Option<Self>, RingError> {
+        let map = MmapOptions::new()
+            .offset(offset_of(index))
+            .len(RING_STRIDE)
+            .map_raw(&**file)
+            .map_err(|source| RingError::Map { what: "a ring", source })?;
+        let mut reader = Self { file: Arc::clone(file), map, index, head: 0, tail: 0, single: PhantomData };
+        // Acquire: the producer stores the state after the rest of the header.
+        if reader.header().state.load_acquire() != ring_state::ACTIVE {
+            return Ok(None);
+        }
+        reader.tail = reader.header().tail.load(Relaxed);
+        reader.head = reader.tail;
+        Ok(Some(reader))
+    }
+
+    fn header(&self) -> &RingHeader {
+        // SAFETY: the mapping is long enough and aligned to a page; what changes are atomics.
+        unsafe { &*self.map.as_ptr().cast::<RingHeader>() }
+    }
+
+    #[must_use]
+    pub fn index(&self) -> u32 {
+        self.index
+    }
+
+    #[must_use]
+    pub fn pid(&self) -> u32 {
+        self.header().pid
+    }
+
+    #[must_use]
+    pub fn tid(&self) -> u32 {
+        self.header().tid
+    }
+
+    /// One of [`crate::abi::ring_kind`].
+    #[must_use]
+    pub fn kind(&self) -> u32 {
+        self.header().kind
+    }
+
+    /// Ring that a signal handler interrupted, or of the thread that forked.
+    #[must_use]
+    pub fn parent(&self) -> Option<u32> {
+        Some(self.header().parent).filter(|&parent| parent != u32::MAX)
+    }
+
+    /// Ancestors whose modules the process has too, nearest first.
+    pub fn module_pids(&self) -> impl Iterator<Item = u32> {
+        self.header().module_pids.into_iter().take_while(|&pid| pid != 0)
+    }
+
+    /// Chunks published and not yet read.
+    #[must_use]
+    pub fn backlog(&self) -> u32 {
+        protocol::published::<Futex>(&self.header().head, self.tail).min(RING_CHUNKS as u32)
+    }
+
+    /// The oldest published chunk. Its words stay valid, and the producer out of it, until it is dropped.
+    pub fn next_chunk(&mut self) -> Option<ChunkRef<'_>> {
+        if self.head == self.tail {
+            let published = protocol::published::<Futex>(&self.header().head, self.tail);
+            self.head = self.tail.wrapping_add(published.min(RING_CHUNKS as u32));
+            if published == 0 {
+                return None;
+            }
+        }
+        let slot = self.tail as usize % RING_CHUNKS;
+        let bytes = (self.header().chunk_len[slot].load(Relaxed) as usize).min(CHUNK_BYTES);
+        Some(ChunkRef { ring: self, bytes })
+    }
+
+    /// The words behind the last published chunk.
+    ///
+    /// Only for a producer that is gone: asked before the last look at [`Self::next_chunk`], so that all its chunks are
+    /// read by then. While the producer lives, it writes here.
+    #[must_use]
+    pub fn remainder(&mut self) -> &[u64] {
+        let header = self.header();
+        let slot = header.head.load_acquire() as usize % RING_CHUNKS;
+        let start = header.data_address.wrapping_add((slot * CHUNK_BYTES) as u64);
+        // Acquire: pairs with the hooks' store after each record's words.
+        let used = header.cursor.load(Acquire).wrapping_sub(start);
+        // Elsewhere: the producer ended between publishing a chunk and moving its cursor (nothing is lost), or garbage.
+        let bytes = if used <= CHUNK_BYTES as u64 { used as usize } else { 0 };
+        self.words(slot, bytes)
+    }
+
+    fn words(&self, slot: usize, bytes: usize) -> &[u64] {
+        debug_assert!(slot < RING_CHUNKS && bytes <= CHUNK_BYTES);
+        // SAFETY: within the mapping and aligned; by the protocol, the producer does not write there now.
+        unsafe {
+            let start = self.map.as_ptr().add(PAGE + slot * CHUNK_BYTES).cast::<u64>();
+            std::slice::from_raw_parts(start, bytes / 8)
+        }
+    }
+
+    /// The thread still runs (or a thread that got its number). Costs a look into `/proc`.
+    #[must_use]
+    pub fn is_producer_alive(&self) -> bool {
+        let stat = std::fs::read_to_string(format!("/proc/{}/task/{}/stat", self.pid(), self.tid()));
+        // "tid (name) state ..."; the name may hold anything.
+        let state = stat.ok().and_then(|stat| stat.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next()));
+        !matches!(state, None | Some('Z' | 'X'))
+    }
+
+    /// Gives the ring's memory back to the system. Only for a producer that is gone, when everything is read.
+    pub fn release(self) -> Result<(), RingError> {
+        let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+        rustix::fs::fallocate(&*self.file, flags, offset_of(self.index), RING_STRIDE as u64)
+            .map_err(|error| RingError::Release { index: self.index, source: error.into() })
+    }
+}
+
+fn offset_of(index: u32) -> u64 {
+    RINGS_OFFSET as u64 + u64::from(index) * RING_STRIDE as u64
+}
+
+impl Deref for ChunkRef<'_> {
+    type Target = [u64];
+
+    fn deref(&self) -> &[u64] {
+        self.ring.words(self.ring.tail as usize % RING_CHUNKS, self.bytes)
+    }
+}
+
+impl Drop for ChunkRef<'_> {
+    fn drop(&mut self) {
+        let header = self.ring.header();
+        protocol::consume(&Futex { timeout: Duration::ZERO }, &header.tail, &header.producer_waits);
+        self.ring.tail = self.ring.tail.wrapping_add(1);
+    }
+}
