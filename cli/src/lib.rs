@@ -1,4 +1,12 @@
 //! What the person sees: commands, the profile file and reports.
 
+pub mod cli;
+mod commands;
+mod convert;
+pub mod driver;
+mod launch;
 pub mod profile;
+mod progress;
 pub mod report;
+mod roi;
+mod toolbox;

@@ -1,1 +1,7 @@
-fn main() {}
+//! Parse, run, print the error chain, exit.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    dmdprof::cli::main()
+}

@@ -8,4 +8,8 @@ pub mod abi;
 pub mod engine;
 pub mod histogram;
 pub mod hooks_object;
+mod map;
+pub mod pricing;
 pub mod ring;
+pub mod session;
+pub mod sites;

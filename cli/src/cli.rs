@@ -1,0 +1,108 @@
+//! The command line: what there is to type, and which command it means.
+
+use std::{ffi::OsString, process::ExitCode};
+
+use clap::{CommandFactory, Parser, Subcommand};
+
+use crate::{commands, driver, report, toolbox};
+
+/// Deterministic data-movement profiler for compiled programs
+///
+/// Measures for every byte read how deep it lies in an LRU stack of bytes, prices it (ByteDMD: the sum of ceil(sqrt(depth))),
+/// and reports per function. The numbers depend on the program and its input, not on the machine, the clock or the heap.
+#[derive(Parser, Debug)]
+#[command(name = "dmdprof", version, after_help = EXAMPLES, arg_required_else_help = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  dmdprof run kernel.c                      build one file, run it, report
+  dmdprof cc -O2 -g app.c -o app            a drop-in for clang that leaves hooks
+  dmdprof run ./app input.txt               profile it
+  CC='dmdprof cc' ./configure && make       the same for a whole project
+  dmdprof report --lines --sort read        look at the profile again";
+
+#[derive(Subcommand, Debug)]
+enum Command {
+    Run(commands::run::RunArgs),
+    Report(report::CommandArgs),
+    /// Compile and link C with hooks; takes clang's arguments
+    #[command(disable_help_flag = true)]
+    Cc(Rest),
+    /// Compile and link C++ with hooks; takes clang++'s arguments
+    #[command(name = "c++", disable_help_flag = true)]
+    Cxx(Rest),
+    Instrument(commands::instrument::InstrumentArgs),
+    Doctor(driver::doctor::DoctorArgs),
+    /// Print a completion script for a shell
+    Completions {
+        shell: clap_complete::Shell,
+    },
+}
+
+/// Everything after the command, for another program's parser.
+#[derive(clap::Args, Debug)]
+struct Rest {
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    arguments: Vec<OsString>,
+}
+
+/// Runs the process's command line.
+#[must_use]
+pub fn main() -> ExitCode {
+    // Compilers and linkers are called with any argument whatever, `--version` and `--help` included, so these bypass the
+    // parser.
+    let words: Vec<OsString> = std::env::args_os().skip(1).collect();
+    let outcome = match words.first().and_then(|w| w.to_str()) {
+        _ if driver::rust_link::requested() => Ok(toolbox::rust_link(&words)),
+        Some("cc") => toolbox::compile(driver::Face::C, &words[1..]),
+        Some("c++") => toolbox::compile(driver::Face::Cxx, &words[1..]),
+        _ => dispatch(Cli::parse().command),
+    };
+    match outcome {
+        Ok(code) => ExitCode::from(code as u8),
+        Err(error) => {
+            eprintln!("dmdprof: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn dispatch(command: Command) -> anyhow::Result<i32> {
+    match command {
+        Command::Run(args) => commands::run::command(&args),
+        Command::Report(args) => report::command(&args).map(|()| 0),
+        Command::Instrument(args) => commands::instrument::command(&args).map(|()| 0),
+        Command::Doctor(args) => toolbox::doctor(&args),
+        Command::Completions { shell } => {
+            clap_complete::generate(shell, &mut Cli::command(), "dmdprof", &mut std::io::stdout());
+            Ok(0)
+        }
+        Command::Cc(rest) => toolbox::compile(driver::Face::C, &rest.arguments),
+        Command::Cxx(rest) => toolbox::compile(driver::Face::Cxx, &rest.arguments),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn everything_after_the_program_belongs_to_it() {
+        let cli = Cli::try_parse_from(["dmdprof", "run", "-q", "./prog", "--roi", "x", "-o", "y"]).expect("valid");
+        let Command::Run(run) = cli.command else { panic!("not run") };
+        assert!(run.quiet && run.roi.is_none());
+        assert_eq!(run.command, ["./prog", "--roi", "x", "-o", "y"]);
+        let cli = Cli::try_parse_from(["dmdprof", "run", "--", "--odd-name", "--help"]).expect("valid");
+        let Command::Run(run) = cli.command else { panic!("not run") };
+        assert_eq!(run.command, ["--odd-name", "--help"]);
+    }
+}

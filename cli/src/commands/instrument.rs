@@ -1,0 +1,62 @@
+//! `dmdprof instrument`: one bitcode file in, one instrumented object out.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+/// Instrument a bitcode or IR file
+///
+/// This is the step below `dmdprof cc`; link the object with `dmdprof cc OBJECT -o PROGRAM`.
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Example:\n  clang -O2 -g -emit-llvm -c kernel.c -o kernel.bc\n  dmdprof instrument kernel.bc -o kernel.o\n  dmdprof cc kernel.o -o kernel\n  dmdprof run ./kernel"
+)]
+pub struct InstrumentArgs {
+    /// Bitcode (.bc) or textual IR (.ll), after the front end's optimisation
+    pub input: PathBuf,
+
+    /// Object file to write [default: the input's name with .o]
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+
+    /// Code generation effort, 0 to 3
+    #[arg(short = 'O', long, default_value_t = 2, value_parser = clap::value_parser!(u8).range(0..=3))]
+    pub opt_level: u8,
+
+    /// Put each function into a section of its own
+    #[arg(long)]
+    pub function_sections: bool,
+
+    /// Write the IR before and after into this directory
+    #[arg(long, value_name = "DIR")]
+    pub dump_ir: Option<PathBuf>,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// Whatever the instrumentation refuses.
+pub fn command(args: &InstrumentArgs) -> anyhow::Result<()> {
+    let object = args.output.clone().unwrap_or_else(|| args.input.with_extension("o"));
+    anyhow::ensure!(object != args.input, "the output would overwrite the input; name another with -o");
+    let summary = dmdprof_instrument::instrument_file(&dmdprof_instrument::Request {
+        input: &args.input,
+        object: &object,
+        opt_level: args.opt_level,
+        function_sections: args.function_sections,
+        dump_ir: args.dump_ir.as_deref(),
+    })?;
+    eprintln!(
+        "dmdprof: {}: {} functions, {} accesses in {} segments{}",
+        object.display(),
+        summary.functions,
+        summary.accesses,
+        summary.segments,
+        if summary.skipped_functions > 0 {
+            format!(", {} functions skipped", summary.skipped_functions)
+        } else {
+            String::new()
+        }
+    );
+    Ok(())
+}

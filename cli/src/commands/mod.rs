@@ -1,0 +1,4 @@
+//! The commands, one file each. They parse nothing themselves and hold no logic that another command could want.
+
+pub mod instrument;
+pub mod run;

@@ -1,0 +1,436 @@
+//! Turns a measurement into a profile: names instead of numbers, and an order that depends on nothing but the content, so
+//! that two equal runs give equal bytes.
+
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    path::Path,
+};
+
+use dmdprof_instrument::calls::touches_no_memory;
+use dmdprof_runtime::{
+    abi::{Item, ItemKind, NONE},
+    session::{Measurement, ThreadTotals, counters::DepthCounts},
+    sites::SiteTable,
+};
+use sha2::{Digest, Sha256};
+
+use crate::profile::model::{
+    AccessKind, Block, BlockCount, BlockId, Cell, Context, ContextId, Coverage, Function, FunctionId, Histogram, Meta,
+    ModuleCoverage, Position, PositionId, Profile, Site, SiteId, SourceFile, StringId, Totals,
+};
+
+/// Builds the profile of a finished run.
+#[must_use]
+pub fn to_profile(measurement: &Measurement, meta: Meta) -> Profile {
+    let mut builder = Builder::new(measurement);
+    builder.positions();
+    let contexts = builder.contexts();
+    let sites = builder.sites(&contexts);
+    let blocks = builder.blocks(&contexts);
+    let totals = sum(&measurement.threads);
+    let mut threads: Vec<Totals> = measurement.threads.iter().map(one_thread).collect();
+    threads.sort_by(|a, b| (b.cost, b.read, b.written, b.accesses).cmp(&(a.cost, a.read, a.written, a.accesses)));
+    Profile {
+        meta,
+        coverage: coverage(measurement),
+        totals,
+        threads,
+        sources: builder.sources(),
+        strings: builder.strings.list,
+        functions: builder.functions,
+        positions: builder.position_list,
+        sites: sites.list,
+        blocks: blocks.list,
+        contexts: contexts.list,
+        cells: sites.cells,
+        block_counts: blocks.counts,
+        cold_histogram: histogram(&measurement.cold),
+    }
+}
+
+fn histogram(counts: &DepthCounts) -> Histogram {
+    Histogram(counts.iter().collect())
+}
+
+fn one_thread(thread: &ThreadTotals) -> Totals {
+    Totals {
+        accesses: thread.ring.accesses,
+        read: thread.read,
+        written: thread.written,
+        cold: thread.cold,
+        cost: thread.cost,
+        peak_live: thread.ring.peak_live,
+        footprint: thread.ring.footprint,
+    }
+}
+
+fn sum(threads: &[ThreadTotals]) -> Totals {
+    threads.iter().map(one_thread).fold(Totals::default(), |mut all, t| {
+        all.accesses += t.accesses;
+        all.read += t.read;
+        all.written += t.written;
+        all.cold += t.cold;
+        all.cost += t.cost;
+        all.peak_live = all.peak_live.max(t.peak_live);
+        all.footprint += t.footprint;
+        all
+    })
+}
+
+/// Identity of a source function: symbol, file, line.
+type FunctionKey<'a> = (&'a str, Option<&'a str>, u32);
+/// Identity of a position: the chain from the innermost to the linked function, as (function, file, line, column).
+type Chain<'a> = Vec<(FunctionKey<'a>, Option<&'a str>, u32, u32)>;
+
+struct Builder<'a> {
+    measurement: &'a Measurement,
+    strings: Strings<'a>,
+    functions: Vec<Function>,
+    function_ids: BTreeMap<FunctionKey<'a>, FunctionId>,
+    position_list: Vec<Position>,
+    /// Position of a table's frame.
+    position_of: HashMap<(u32, u32), PositionId>,
+}
+
+/// Strings of the profile, each once.
+#[derive(Default)]
+struct Strings<'a> {
+    list: Vec<String>,
+    ids: HashMap<&'a str, StringId>,
+}
+
+impl<'a> Strings<'a> {
+    fn id(&mut self, text: &'a str) -> StringId {
+        *self.ids.entry(text).or_insert_with(|| {
+            self.list.push(text.to_owned());
+            StringId(self.list.len() as u32 - 1)
+        })
+    }
+}
+
+fn text(table: &SiteTable, index: u32) -> Option<&str> {
+    if index == NONE { None } else { table.strings.get(index as usize).map(String::as_str) }
+}
+
+fn linked_key(table: &SiteTable, function: u32) -> FunctionKey<'_> {
+    let function = &table.functions[function as usize];
+    (text(table, function.name).unwrap_or("?"), text(table, function.file), function.line)
+}
+
+fn chain(table: &SiteTable, frame: u32) -> Chain<'_> {
+    let mut chain = Vec::new();
+    let mut next = table.frames.get(frame as usize);
+    while let Some(frame) = next {
+        let function = (text(table, frame.function).unwrap_or("?"), text(table, frame.decl_file), frame.decl_line);
+        chain.push((function, text(table, frame.file), frame.line, frame.column));
+        next = table.frames.get(frame.parent as usize);
+    }
+    chain
+}
+
+impl<'a> Builder<'a> {
+    fn new(measurement: &'a Measurement) -> Self {
+        let mut builder = Self {
+            measurement,
+            strings: Strings::default(),
+            functions: Vec::new(),
+            function_ids: BTreeMap::new(),
+            position_list: Vec::new(),
+            position_of: HashMap::new(),
+        };
+        for key in builder.used_functions() {
+            let (symbol, file, line) = key;
+            let function =
+                Function { symbol: builder.strings.id(symbol), file: file.map(|f| builder.strings.id(f)), line };
+            builder.function_ids.insert(key, FunctionId(builder.functions.len() as u32));
+            builder.functions.push(function);
+        }
+        builder
+    }
+
+    fn table(&self, id: u32) -> &'a SiteTable {
+        &self.measurement.tables[id as usize].1
+    }
+
+    /// Frames that executed segments name.
+    fn used_frames(&self) -> BTreeSet<(u32, u32)> {
+        let mut used = BTreeSet::new();
+        for block in &self.measurement.blocks {
+            let table = self.table(block.table);
+            let segment = &table.segments[block.segment as usize];
+            let items = table.items[segment.items.start as usize..segment.items.end as usize].iter().map(|i| i.frame);
+            let ops = table.ops[segment.ops.start as usize..segment.ops.end as usize].iter().map(|o| o.frame);
+            used.extend(items.chain(ops).filter(|f| (*f as usize) < table.frames.len()).map(|f| (block.table, f)));
+        }
+        used
+    }
+
+    fn used_functions(&self) -> BTreeSet<FunctionKey<'a>> {
+        let mut used = BTreeSet::new();
+        for (table, function) in self.measurement.contexts.iter().filter_map(|c| c.function) {
+            used.insert(linked_key(self.table(table), function));
+        }
+        for block in &self.measurement.blocks {
+            let table = self.table(block.table);
+            used.insert(linked_key(table, table.segments[block.segment as usize].function));
+        }
+        for (table, frame) in self.used_frames() {
+            used.extend(chain(self.table(table), frame).into_iter().map(|(function, ..)| function));
+        }
+        used
+    }
+
+    /// Positions in the order of their chains, read from the linked function inwards, so that parents come first.
+    fn positions(&mut self) {
+        let mut chains: BTreeMap<Chain<'a>, Option<PositionId>> = BTreeMap::new();
+        let used = self.used_frames();
+        for &(table, frame) in &used {
+            let mut outermost_first = chain(self.table(table), frame);
+            outermost_first.reverse();
+            for len in 1..=outermost_first.len() {
+                chains.insert(outermost_first[..len].to_vec(), None);
+            }
+        }
+        let keys: Vec<Chain<'a>> = chains.keys().cloned().collect();
+        for key in keys {
+            let (innermost, outer) = key.split_last().expect("chains have at least one position");
+            let inlined_at = chains.get(outer).copied().flatten();
+            let (function, file, line, column) = *innermost;
+            let position = Position {
+                function: self.function_ids[&function],
+                file: file.map(|f| self.strings.id(f)),
+                line,
+                column,
+                inlined_at,
+            };
+            chains.insert(key, Some(PositionId(self.position_list.len() as u32)));
+            self.position_list.push(position);
+        }
+        for (table, frame) in used {
+            let mut key = chain(self.table(table), frame);
+            key.reverse();
+            if let Some(id) = chains.get(&key).copied().flatten() {
+                self.position_of.insert((table, frame), id);
+            }
+        }
+    }
+
+    /// Contexts in depth-first order with children by function; contexts that turn out to have the same functions are one.
+    fn contexts(&self) -> Contexts {
+        let mut children: Vec<BTreeMap<FunctionId, Vec<u32>>> =
+            vec![BTreeMap::new(); self.measurement.contexts.len().max(1)];
+        for (index, context) in self.measurement.contexts.iter().enumerate() {
+            if let Some((table, function)) = context.function {
+                let id = self.function_ids[&linked_key(self.table(table), function)];
+                children[context.parent as usize].entry(id).or_default().push(index as u32);
+            }
+        }
+        let mut out = Contexts { list: Vec::new(), id_of: vec![ContextId(0); self.measurement.contexts.len()] };
+        let mut stack: Vec<(Option<ContextId>, Option<FunctionId>, Vec<u32>)> = vec![(None, None, vec![0])];
+        while let Some((parent, function, same)) = stack.pop() {
+            let id = ContextId(out.list.len() as u32);
+            let known = || same.iter().filter_map(|n| self.measurement.contexts.get(*n as usize));
+            out.list.push(Context { parent, function, calls: known().map(|c| c.calls).sum() });
+            let mut below: BTreeMap<FunctionId, Vec<u32>> = BTreeMap::new();
+            for &node in &same {
+                if let Some(slot) = out.id_of.get_mut(node as usize) {
+                    *slot = id;
+                }
+                for (function, nodes) in &children[node as usize] {
+                    below.entry(*function).or_default().extend(nodes);
+                }
+            }
+            stack.extend(below.into_iter().rev().map(|(function, nodes)| (Some(id), Some(function), nodes)));
+        }
+        out
+    }
+
+    fn position(&self, table: u32, frame: u32) -> Option<PositionId> {
+        self.position_of.get(&(table, frame)).copied()
+    }
+
+    /// Sites that did something, by (function, position, kind, size, place in the object), and their cells.
+    fn sites(&self, contexts: &Contexts) -> Sites {
+        let mut found: BTreeMap<(FunctionId, Option<PositionId>, u8, u32, u32, u32, u32), Site> = BTreeMap::new();
+        let mut cells = Vec::new();
+        for block in &self.measurement.blocks {
+            let table = self.table(block.table);
+            let segment = &table.segments[block.segment as usize];
+            let function = self.function_ids[&linked_key(table, segment.function)];
+            let items = &table.items[segment.items.start as usize..segment.items.end as usize];
+            for (index, (item, cell)) in items.iter().zip(&block.cells).enumerate() {
+                let Some(kind) = access_kind(item, segment.kind) else { continue };
+                let executions = cell.executions + block.executions;
+                if executions == 0 {
+                    continue;
+                }
+                let position = self.position(block.table, item.frame);
+                let key = (function, position, kind as u8, item.size, block.table, block.segment, index as u32);
+                found.entry(key).or_insert(Site { function, position, kind, size: item.size });
+                cells.push((contexts.id_of[block.context as usize], key, executions, cell));
+            }
+        }
+        let ids: BTreeMap<_, SiteId> = found.keys().enumerate().map(|(i, k)| (*k, SiteId(i as u32))).collect();
+        let mut cells: Vec<Cell> = cells
+            .into_iter()
+            .map(|(context, key, executions, cell)| Cell {
+                context,
+                site: ids[&key],
+                executions,
+                read: cell.depths.iter().map(|(_, n)| n).sum(),
+                written: cell.written,
+                cold: cell.cold,
+                cost: cell.cost,
+                histogram: histogram(&cell.depths),
+            })
+            .collect();
+        cells.sort_by_key(|c| (c.context, c.site));
+        cells.dedup_by(|b, a| (a.context, a.site) == (b.context, b.site) && absorb(a, b));
+        Sites { list: found.into_values().collect(), cells }
+    }
+
+    fn blocks(&self, contexts: &Contexts) -> Blocks {
+        let mut found: BTreeMap<(FunctionId, u32, u32), Block> = BTreeMap::new();
+        let mut counts: BTreeMap<(ContextId, (FunctionId, u32, u32)), u64> = BTreeMap::new();
+        for block in &self.measurement.blocks {
+            let table = self.table(block.table);
+            let segment = &table.segments[block.segment as usize];
+            let ops = &table.ops[segment.ops.start as usize..segment.ops.end as usize];
+            if ops.is_empty() || block.executions == 0 {
+                continue;
+            }
+            let function = self.function_ids[&linked_key(table, segment.function)];
+            let key = (function, block.table, block.segment);
+            found.entry(key).or_insert_with(|| Block {
+                function,
+                ops: ops.iter().map(|o| (self.position(block.table, o.frame), o.ops)).collect(),
+            });
+            *counts.entry((contexts.id_of[block.context as usize], key)).or_default() += block.executions;
+        }
+        let ids: BTreeMap<_, BlockId> = found.keys().enumerate().map(|(i, k)| (*k, BlockId(i as u32))).collect();
+        let mut counts: Vec<BlockCount> = counts
+            .into_iter()
+            .map(|((context, key), executions)| BlockCount { context, block: ids[&key], executions })
+            .collect();
+        counts.sort_by_key(|c| (c.context, c.block));
+        Blocks { list: found.into_values().collect(), counts }
+    }
+
+    /// Source files that positions name, with their hashes if they can be read now.
+    fn sources(&self) -> Vec<SourceFile> {
+        let used: BTreeSet<StringId> = self
+            .position_list
+            .iter()
+            .filter_map(|p| p.file)
+            .chain(self.functions.iter().filter_map(|f| f.file))
+            .collect();
+        let mut used: Vec<StringId> = used.into_iter().collect();
+        used.sort_by_key(|id| &self.strings.list[id.index()]);
+        used.into_iter()
+            .map(|path| SourceFile { path, sha256: hash_file(Path::new(&self.strings.list[path.index()])) })
+            .collect()
+    }
+}
+
+struct Contexts {
+    list: Vec<Context>,
+    /// Profile context of each measured one.
+    id_of: Vec<ContextId>,
+}
+
+struct Sites {
+    list: Vec<Site>,
+    cells: Vec<Cell>,
+}
+
+struct Blocks {
+    list: Vec<Block>,
+    counts: Vec<BlockCount>,
+}
+
+/// Adds `b` to `a`; always true, for `dedup_by`.
+fn absorb(a: &mut Cell, b: &mut Cell) -> bool {
+    a.executions += b.executions;
+    a.read += b.read;
+    a.written += b.written;
+    a.cold += b.cold;
+    a.cost += b.cost;
+    let mut all: BTreeMap<u16, u64> = a.histogram.0.iter().copied().collect();
+    for (bucket, bytes) in &b.histogram.0 {
+        *all.entry(*bucket).or_default() += bytes;
+    }
+    a.histogram = Histogram(all.into_iter().collect());
+    true
+}
+
+/// How a report names an item; `None` for effects that are not accesses.
+fn access_kind(item: &Item, segment_kind: u8) -> Option<AccessKind> {
+    if segment_kind == dmdprof_runtime::abi::SegmentKind::CallSite as u8 {
+        return Some(AccessKind::Call);
+    }
+    let is = |kind: ItemKind| item.kind == kind as u8;
+    if is(ItemKind::Kill) {
+        None
+    } else if is(ItemKind::Copy) {
+        Some(AccessKind::Copy)
+    } else if is(ItemKind::Fill) {
+        Some(AccessKind::Fill)
+    } else if is(ItemKind::Update) {
+        Some(AccessKind::Update)
+    } else if is(ItemKind::Store) || is(ItemKind::MaskedStore) || is(ItemKind::Scatter) || is(ItemKind::CompressStore) {
+        Some(AccessKind::Store)
+    } else {
+        Some(AccessKind::Load)
+    }
+}
+
+fn hash_file(path: &Path) -> Option<[u8; 32]> {
+    std::fs::read(path).ok().map(|bytes| Sha256::digest(bytes).into())
+}
+
+fn coverage(measurement: &Measurement) -> Coverage {
+    let mut modules = Vec::new();
+    let mut out = Coverage::default();
+    let mut skipped: BTreeMap<String, u64> = BTreeMap::new();
+    let mut defined: BTreeSet<&str> = BTreeSet::new();
+    for (path, table) in &measurement.tables {
+        if table.functions.is_empty() {
+            continue;
+        }
+        let with_hooks = table.functions.iter().filter(|f| !f.skipped).count() as u64;
+        out.functions_instrumented += with_hooks;
+        out.functions_skipped += table.functions.len() as u64 - with_hooks;
+        let accesses = table.functions.iter().map(|f| f.accesses).sum();
+        out.accesses_instrumented += accesses;
+        for (reason, count) in &table.skips {
+            *skipped.entry(text(table, *reason).unwrap_or("unknown").to_owned()).or_default() += count;
+        }
+        defined.extend(table.functions.iter().filter(|f| !f.skipped).filter_map(|f| text(table, f.name)));
+        let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+        modules.push(ModuleCoverage { name, functions: table.functions.len() as u64, accesses });
+    }
+    modules.sort_by(|a, b| (&a.name, a.functions, a.accesses).cmp(&(&b.name, b.functions, b.accesses)));
+    out.modules = modules;
+    out.skipped = skipped.into_iter().collect();
+    out.unseen_calls = unseen_calls(measurement, &defined);
+    out.unknown_frees = measurement.threads.iter().map(|t| t.ring.unknown_frees).sum();
+    out.lost_events = measurement.threads.iter().map(|t| t.ring.lost_words).sum::<u64>() + measurement.refused;
+    out.processes = measurement.processes;
+    out.threads = measurement.threads.len() as u64;
+    out
+}
+
+fn unseen_calls(measurement: &Measurement, defined: &BTreeSet<&str>) -> Vec<(String, u64)> {
+    let mut calls: BTreeMap<&str, u64> = BTreeMap::new();
+    for block in &measurement.blocks {
+        let table = &measurement.tables[block.table as usize].1;
+        let callee = text(table, table.segments[block.segment as usize].callee);
+        if let Some(name) = callee.filter(|n| !defined.contains(n) && !touches_no_memory(n)) {
+            *calls.entry(name).or_default() += block.executions;
+        }
+    }
+    let mut calls: Vec<(String, u64)> =
+        calls.into_iter().filter(|(_, n)| *n > 0).map(|(name, n)| (name.to_owned(), n)).collect();
+    calls.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+    calls
+}

@@ -1,0 +1,172 @@
+//! Starts the program under profile and waits for it and all its descendants.
+//!
+//! Takes a command line, gives the program's [`Ending`]. The program keeps its standard streams, working directory and
+//! environment; only the channel's variable is added, and address randomisation is switched off so that programs whose
+//! behaviour depends on addresses repeat themselves.
+
+use std::{
+    ffi::OsString,
+    fs, io,
+    os::unix::{fs::PermissionsExt, process::CommandExt},
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use rustix::process::{Pid, WaitOptions, WaitStatus};
+
+use crate::profile::model::Outcome;
+
+/// Why a program cannot be started; the shell's exit codes 127 and 126.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    #[error("{program}: not found{hint}")]
+    NotFound { program: String, hint: String },
+    #[error("{program}: {why}")]
+    NotExecutable { program: String, why: String },
+}
+
+impl StartError {
+    #[must_use]
+    pub fn exit_code(&self) -> i32 {
+        match self {
+            Self::NotFound { .. } => 127,
+            Self::NotExecutable { .. } => 126,
+        }
+    }
+}
+
+/// Finds the file that a command name means, as a shell would.
+///
+/// # Errors
+/// [`StartError`] with a hint when a file of that name lies in the current directory.
+pub fn find_program(name: &OsString) -> Result<PathBuf, StartError> {
+    let program = name.to_string_lossy().into_owned();
+    let path = Path::new(name);
+    if program.contains('/') {
+        return check(path, &program).map(|()| path.to_path_buf());
+    }
+    let search = std::env::var_os("PATH").unwrap_or_default();
+    let in_path = std::env::split_paths(&search).map(|d| d.join(path)).find(|p| p.is_file() && is_executable(p));
+    if let Some(found) = in_path {
+        return Ok(found);
+    }
+    let hint = if path.is_file() { format!(" in PATH; for the file here say ./{program}") } else { String::new() };
+    Err(StartError::NotFound { program, hint })
+}
+
+fn check(path: &Path, program: &str) -> Result<(), StartError> {
+    let program = program.to_owned();
+    match fs::metadata(path) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Err(StartError::NotFound { program, hint: String::new() }),
+        Err(e) => Err(StartError::NotExecutable { program, why: e.to_string() }),
+        Ok(m) if m.is_dir() => Err(StartError::NotExecutable { program, why: "is a directory".into() }),
+        Ok(_) if !is_executable(path) => {
+            Err(StartError::NotExecutable { program, why: "is not executable (chmod +x would make it so)".into() })
+        }
+        Ok(_) => Ok(()),
+    }
+}
+
+fn is_executable(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|m| m.permissions().mode() & 0o111 != 0)
+}
+
+/// A started program.
+pub struct Running {
+    main: Pid,
+}
+
+/// How the program ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ending {
+    pub code: Option<i32>,
+    pub signal: Option<i32>,
+}
+
+impl Ending {
+    /// What a shell would report: the code, or 128 + the signal.
+    #[must_use]
+    pub fn exit_code(self) -> i32 {
+        self.code.unwrap_or_else(|| 128 + self.signal.unwrap_or(0))
+    }
+
+    #[must_use]
+    pub fn outcome(self) -> Outcome {
+        match self.signal {
+            Some(signal) => Outcome::Signaled(signal),
+            None => Outcome::Exited(self.code.unwrap_or(0)),
+        }
+    }
+}
+
+/// Starts the program.
+///
+/// # Errors
+/// As [`find_program`], or what the system says about the file.
+pub fn start(
+    program: &Path,
+    arguments: &[OsString],
+    environment: &[(OsString, OsString)],
+) -> Result<Running, StartError> {
+    // Orphaned descendants become our children, so that waiting for all children waits for everything the program started.
+    // Where that is not allowed, only direct children are waited for.
+    let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
+    let mut command = Command::new(program);
+    command.args(arguments).envs(environment.iter().map(|(k, v)| (k, v)));
+    // SAFETY: the closure only makes one raw system call, which is async-signal-safe, and allocates nothing.
+    unsafe {
+        command.pre_exec(|| {
+            // Refused in some containers; addresses then vary, which no depth depends on.
+            libc::personality(libc::ADDR_NO_RANDOMIZE as libc::c_ulong);
+            Ok(())
+        });
+    }
+    let name = || program.display().to_string();
+    match command.spawn() {
+        Ok(child) => {
+            let main = i32::try_from(child.id()).ok().and_then(Pid::from_raw).expect("a child has a positive id");
+            Ok(Running { main })
+        }
+        Err(e) if e.kind() == io::ErrorKind::NotFound => {
+            Err(StartError::NotFound { program: name(), hint: " (or its interpreter is missing)".into() })
+        }
+        Err(e) => Err(StartError::NotExecutable { program: name(), why: e.to_string() }),
+    }
+}
+
+impl Running {
+    /// Waits for the program and every process that it started. `main_ended` is called when the program itself is gone and
+    /// others may still run; `give_up` is asked whenever waiting is interrupted.
+    ///
+    /// # Errors
+    /// What the system says when waiting fails.
+    pub fn wait(self, main_ended: impl Fn(), give_up: impl Fn() -> bool) -> io::Result<Ending> {
+        let mut ending = None;
+        loop {
+            match rustix::process::wait(WaitOptions::empty()) {
+                Ok(Some((pid, status))) if pid == self.main => {
+                    if let Some(ended) = ending_of(status) {
+                        ending = Some(ended);
+                        main_ended();
+                    }
+                }
+                Ok(_) => {}
+                Err(rustix::io::Errno::INTR) => {
+                    if give_up() && ending.is_some() {
+                        break;
+                    }
+                }
+                Err(rustix::io::Errno::CHILD) => break,
+                Err(e) => return Err(e.into()),
+            }
+        }
+        ending.ok_or_else(|| io::Error::other("the program's end was not seen"))
+    }
+}
+
+fn ending_of(status: WaitStatus) -> Option<Ending> {
+    if let Some(code) = status.exit_status() {
+        return Some(Ending { code: Some(code), signal: None });
+    }
+    status.terminating_signal().map(|signal| Ending { code: None, signal: Some(signal) })
+}

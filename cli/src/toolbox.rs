@@ -1,0 +1,77 @@
+//! Gives the driver what it needs from the rest of the product: the instrumentation and the hooks.
+
+use std::{ffi::OsString, io::Write, path::Path};
+
+use anyhow::Context;
+use dmdprof_instrument::llvm;
+use dmdprof_runtime::hooks_object::{HOOKS_OBJECT, HOOKS_SHARED};
+use tempfile::TempPath;
+
+use crate::driver::{self, Face, InstrumentRequest, Instrumenter, Toolbox, doctor::DoctorArgs};
+
+/// The instrumentation of this product.
+struct Hooks;
+
+impl Instrumenter for Hooks {
+    fn instrument(&self, request: &InstrumentRequest) -> anyhow::Result<()> {
+        dmdprof_instrument::instrument_file(&dmdprof_instrument::Request {
+            input: request.bitcode,
+            object: request.object,
+            opt_level: request.opt_level,
+            function_sections: request.function_sections,
+            dump_ir: request.dump_ir,
+        })?;
+        Ok(())
+    }
+}
+
+/// Everything the driver needs, with IR dumps if wanted.
+#[must_use]
+pub fn toolbox(dump_ir: Option<&Path>) -> Toolbox<'_> {
+    Toolbox { instrumenter: &Hooks, hooks_object: HOOKS_OBJECT, llvm_major: llvm::REQUIRED_MAJOR, dump_ir }
+}
+
+/// Directory for the IR before and after, for `dmdprof cc` and `c++`, whose arguments are all clang's.
+const DUMP_VARIABLE: &str = "DMDPROF_DUMP_IR";
+
+/// `dmdprof cc` and `dmdprof c++`.
+///
+/// # Errors
+/// None of its own: the driver prints its errors and returns the exit code.
+pub fn compile(face: Face, arguments: &[OsString]) -> anyhow::Result<i32> {
+    let dump = std::env::var_os(DUMP_VARIABLE);
+    Ok(driver::execute::compile(face, arguments, &toolbox(dump.as_deref().map(Path::new))))
+}
+
+/// `dmdprof doctor`.
+///
+/// # Errors
+/// When standard output cannot be written.
+pub fn doctor(arguments: &DoctorArgs) -> anyhow::Result<i32> {
+    let find = || {
+        let found = llvm::load().map_err(|e| e.to_string())?;
+        let (major, minor, patch) = found.version;
+        Ok((found.path, format!("{major}.{minor}.{patch}")))
+    };
+    driver::doctor::run(arguments, find, llvm::REQUIRED_MAJOR)
+}
+
+/// The linker that rustc calls.
+#[must_use]
+pub fn rust_link(arguments: &[OsString]) -> i32 {
+    driver::rust_link::link(arguments, &toolbox(None))
+}
+
+/// Writes the hooks as a shared library, for programs without hooks that load libraries with hooks.
+///
+/// # Errors
+/// When the temporary directory cannot be written.
+pub fn preload_library() -> anyhow::Result<TempPath> {
+    let mut file = tempfile::Builder::new()
+        .prefix("dmdprof-hooks-")
+        .suffix(".so")
+        .tempfile()
+        .context("cannot create a temporary file for the hooks")?;
+    file.write_all(HOOKS_SHARED).context("cannot write the hooks to a temporary file")?;
+    Ok(file.into_temp_path())
+}

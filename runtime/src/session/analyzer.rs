@@ -1,0 +1,616 @@
+//! Replays the records of one ring: every access goes through the engine, every result to the cell of its context and site.
+//!
+//! Takes words in the layout of [`crate::abi`], gives counters per (context, segment) and (context, site). A word that is
+//! neither a known descriptor nor an event cannot be skipped safely; the rest of its chunk is counted as lost.
+
+use std::{collections::HashMap, sync::Arc};
+
+use super::{
+    Options,
+    context::{Contexts, Node},
+    counters::{CellCounters, CellSink, DepthCounts},
+    hash::FastHash,
+};
+use crate::{
+    abi::{COPY_BLOCK, EventKind, Item, ItemKind, SegmentKind, item_flag, segment_flag},
+    engine::{Engine, NoSink},
+    sites::{Segment, SiteTable},
+};
+
+/// A table at its place in one process.
+#[derive(Clone)]
+pub struct Placed {
+    /// Run-time address of the descriptors.
+    pub low: u64,
+    pub table: Arc<SiteTable>,
+    /// Number of the table in the session.
+    pub id: u32,
+}
+
+/// A module as one analyzer numbers it.
+struct Module {
+    placed: Placed,
+    /// Added to the table's segment and function numbers to make them unique in the analyzer.
+    first_segment: u32,
+    first_function: u32,
+}
+
+/// Executions of one segment in one context, and where its cells start.
+#[derive(Clone, Copy, Debug)]
+pub struct BlockCounters {
+    pub node: Node,
+    /// Analyzer-wide segment number.
+    pub segment: u32,
+    pub executions: u64,
+    first_cell: u32,
+}
+
+/// Totals of one ring.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RingTotals {
+    pub accesses: u64,
+    pub unknown_frees: u64,
+    /// Chunks' rests that could not be decoded, in words.
+    pub lost_words: u64,
+    /// Segments that match the region of interest were seen.
+    pub roi_seen: bool,
+    pub peak_live: u64,
+    pub footprint: u64,
+    /// Any record at all was replayed.
+    pub active: bool,
+}
+
+/// Gives modules to an analyzer that meets an unknown descriptor.
+pub trait ModuleSource {
+    /// Modules of this ring's process, as far as known by now.
+    fn modules(&mut self) -> Vec<Placed>;
+}
+
+pub struct Analyzer {
+    options: Options,
+    modules: Vec<Module>,
+    last_module: usize,
+    /// Per analyzer-wide segment number: the context it last ran in, and its block there.
+    last_block: Vec<(Node, u32)>,
+    /// Per analyzer-wide function number: whether the region of interest matches it.
+    is_roi: Vec<bool>,
+    core: Core,
+}
+
+/// Everything that changes with each record; apart from the modules, so that both can be borrowed at once.
+struct Core {
+    engine: Engine,
+    line_shift: Option<u32>,
+    contexts: Contexts,
+    blocks: Vec<BlockCounters>,
+    block_of: HashMap<(Node, u32), u32, FastHash>,
+    cells: Vec<CellCounters>,
+    cold: DepthCounts,
+    totals: RingTotals,
+    has_roi: bool,
+    /// Declared regions that match the region of interest and are open.
+    open_regions: u64,
+    hints: bool,
+}
+
+const NO_BLOCK: u32 = u32::MAX;
+
+impl Analyzer {
+    #[must_use]
+    pub fn new(options: Options) -> Self {
+        let core = Core {
+            engine: Engine::new(),
+            line_shift: options.line.map(u32::trailing_zeros),
+            contexts: Contexts::default(),
+            blocks: Vec::new(),
+            block_of: HashMap::default(),
+            cells: Vec::new(),
+            cold: DepthCounts::default(),
+            totals: RingTotals::default(),
+            has_roi: options.roi.is_some(),
+            open_regions: 0,
+            // Cache lines have no liveness of their own.
+            hints: options.hints && options.line.is_none(),
+        };
+        Self { options, modules: Vec::new(), last_module: 0, last_block: Vec::new(), is_roi: Vec::new(), core }
+    }
+
+    /// Replays a chunk's words.
+    pub fn replay(&mut self, words: &[u64], source: &mut impl ModuleSource) {
+        let mut at = 0;
+        while at < words.len() {
+            let rest = &words[at..];
+            match self.record(rest, source) {
+                Some(used) => at += used,
+                None => {
+                    self.core.totals.lost_words += rest.len() as u64;
+                    return;
+                }
+            }
+        }
+        self.core.totals.active |= !words.is_empty();
+    }
+
+    /// Replays the first record of `rest` and returns its length; `None` if it cannot be decoded.
+    #[inline]
+    fn record(&mut self, rest: &[u64], source: &mut impl ModuleSource) -> Option<usize> {
+        let head = rest[0];
+        if head >> 48 != 0 {
+            return self.event(rest, source);
+        }
+        let (module, number) = self.locate(head, source)?;
+        let placed = &self.modules[module];
+        let segment = &placed.placed.table.segments[number as usize];
+        let len = usize::from(segment.words);
+        if len > rest.len() || len == 0 {
+            return None;
+        }
+        let function = placed.first_function + segment.function;
+        let roi = self.core.has_roi && self.is_roi[function as usize];
+        let dense = placed.first_segment + number;
+        self.core.segment(
+            segment,
+            &placed.placed.table.items[segment.items.start as usize..segment.items.end as usize],
+            &rest[..len],
+            Dense { segment: dense, function, roi },
+            &mut self.last_block[dense as usize],
+        );
+        Some(len)
+    }
+
+    /// Module and segment of a descriptor address.
+    #[inline]
+    fn locate(&mut self, address: u64, source: &mut impl ModuleSource) -> Option<(usize, u32)> {
+        if let Some(found) = self.find(self.last_module, address) {
+            return Some((self.last_module, found));
+        }
+        self.locate_elsewhere(address, source)
+    }
+
+    #[inline]
+    fn find(&self, module: usize, address: u64) -> Option<u32> {
+        let module = self.modules.get(module)?;
+        let offset = address.wrapping_sub(module.placed.low);
+        if offset >= module.placed.table.section_len {
+            return None;
+        }
+        module.placed.table.segment_at(offset)
+    }
+
+    #[cold]
+    fn locate_elsewhere(&mut self, address: u64, source: &mut impl ModuleSource) -> Option<(usize, u32)> {
+        for pass in 0..2 {
+            if let Some(found) = (0..self.modules.len()).rev().find_map(|m| Some((m, self.find(m, address)?))) {
+                self.last_module = found.0;
+                return Some(found);
+            }
+            if pass == 0 {
+                for placed in source.modules() {
+                    self.add_module(placed);
+                }
+            }
+        }
+        None
+    }
+
+    fn add_module(&mut self, placed: Placed) {
+        if self.modules.iter().any(|m| m.placed.id == placed.id && m.placed.low == placed.low) {
+            return;
+        }
+        let table = &placed.table;
+        let names = table.functions.iter().map(|f| table.strings.get(f.name as usize).map_or("", String::as_str));
+        let first_function = self.is_roi.len() as u32;
+        match &self.options.roi {
+            Some(roi) => self.is_roi.extend(names.map(|n| roi.matches_symbol(n))),
+            None => self.is_roi.resize(self.is_roi.len() + table.functions.len(), false),
+        }
+        let first_segment = self.last_block.len() as u32;
+        self.last_block.resize(self.last_block.len() + table.segments.len(), (0, NO_BLOCK));
+        self.modules.push(Module { placed, first_segment, first_function });
+    }
+
+    fn event(&mut self, rest: &[u64], source: &mut impl ModuleSource) -> Option<usize> {
+        let head = rest[0];
+        let kind = (head >> 56) as u8;
+        let len = (head >> 48 & 0xff) as usize;
+        let record = rest.get(..len).filter(|r| !r.is_empty())?;
+        let site = head & 0xffff_ffff_ffff;
+        let mut place = None;
+        if site != 0 {
+            let (module, number) = self.locate(site, source)?;
+            let placed = &self.modules[module];
+            let function = placed.first_function + placed.placed.table.segments[number as usize].function;
+            place = Some(Dense { segment: placed.first_segment + number, function, roi: false });
+        }
+        let operand = |i: usize| record.get(i).copied();
+        let core = &mut self.core;
+        match kind {
+            k if k == EventKind::Read as u8 => core.event_read(place, operand(1)?, operand(2)?),
+            k if k == EventKind::Write as u8 => core.event_write(place, operand(1)?, operand(2)?),
+            k if k == EventKind::Copy as u8 => core.event_copy(place, operand(1)?, operand(2)?, operand(3)?),
+            k if k == EventKind::Alloc as u8 || k == EventKind::Free as u8 => core.kill(operand(1)?, operand(2)?),
+            k if k == EventKind::FreeUnknown as u8 => core.totals.unknown_frees += 1,
+            k if k == EventKind::Relocate as u8 => core.relocate(operand(1)?, operand(2)?, operand(3)?, operand(4)?),
+            k if k == EventKind::Input as u8 => core.input(operand(1)?, operand(2)?),
+            k if k == EventKind::RegionBegin as u8 || k == EventKind::RegionEnd as u8 => {
+                let name = region_name(record)?;
+                if self.options.roi.as_ref().is_some_and(|roi| roi.matches_region(&name)) {
+                    core.region(k == EventKind::RegionBegin as u8);
+                }
+            }
+            _ => return None,
+        }
+        Some(len)
+    }
+
+    /// Ends the replay and gives up the counters.
+    #[must_use]
+    pub fn finish(mut self) -> RingResult {
+        self.core.cells.iter_mut().for_each(CellCounters::flush);
+        self.core.totals.peak_live = self.core.engine.peak_live();
+        self.core.totals.footprint = self.core.engine.footprint();
+        let modules = self.modules.iter().map(|m| (m.placed.clone(), m.first_segment, m.first_function)).collect();
+        RingResult {
+            modules,
+            contexts: self.core.contexts,
+            blocks: self.core.blocks,
+            cells: self.core.cells,
+            cold: self.core.cold,
+            totals: self.core.totals,
+        }
+    }
+
+    /// Memory that the engine of this ring holds, in bytes.
+    #[must_use]
+    pub fn engine_bytes(&self) -> u64 {
+        self.core.engine.heap_bytes()
+    }
+
+    #[must_use]
+    pub fn accesses(&self) -> u64 {
+        self.core.totals.accesses
+    }
+}
+
+/// Counters of a finished ring, still in its own numbering.
+pub struct RingResult {
+    /// (table, first segment number, first function number).
+    modules: Vec<(Placed, u32, u32)>,
+    pub contexts: Contexts,
+    pub blocks: Vec<BlockCounters>,
+    cells: Vec<CellCounters>,
+    pub cold: DepthCounts,
+    pub totals: RingTotals,
+}
+
+impl RingResult {
+    /// Table number and number within the table of an analyzer-wide segment number.
+    #[must_use]
+    pub fn segment(&self, dense: u32) -> (u32, u32) {
+        let (placed, first, _) = self.modules.iter().rfind(|m| m.1 <= dense).expect("numbers come from a module");
+        (placed.id, dense - first)
+    }
+
+    /// The same for functions; `None` for the root's.
+    #[must_use]
+    pub fn function(&self, dense: u32) -> Option<(u32, u32)> {
+        if dense == u32::MAX {
+            return None;
+        }
+        let (placed, _, first) = self.modules.iter().rfind(|m| m.2 <= dense)?;
+        Some((placed.id, dense - first))
+    }
+
+    /// Takes the cells of a block, one per item of its segment.
+    pub fn take_cells(&mut self, block: &BlockCounters, items: usize) -> Vec<CellCounters> {
+        let first = block.first_cell as usize;
+        self.cells[first..first + items].iter_mut().map(std::mem::take).collect()
+    }
+}
+
+/// Runs of neighbouring active lanes, each one access: (first lane, lanes).
+fn lane_runs(mask: u64, lanes: u16) -> impl Iterator<Item = (u64, u64)> {
+    let mut rest = if lanes >= 64 { mask } else { mask & ((1 << lanes) - 1) };
+    std::iter::from_fn(move || {
+        if rest == 0 {
+            return None;
+        }
+        let first = rest.trailing_zeros();
+        let count = (rest >> first).trailing_ones();
+        rest &= (u64::MAX.checked_shl(first + count)).unwrap_or(0);
+        Some((u64::from(first), u64::from(count)))
+    })
+}
+
+fn region_name(record: &[u64]) -> Option<String> {
+    let len = *record.get(1)? as usize;
+    let bytes: Vec<u8> = record[2..].iter().flat_map(|w| w.to_le_bytes()).take(len).collect();
+    (bytes.len() == len).then(|| String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// Analyzer-wide numbers of a segment.
+#[derive(Clone, Copy)]
+struct Dense {
+    segment: u32,
+    function: u32,
+    roi: bool,
+}
+
+impl Core {
+    #[inline]
+    fn counting(&self) -> bool {
+        !self.has_roi || self.contexts.roi_depth + self.open_regions > 0
+    }
+
+    fn segment(&mut self, segment: &Segment, items: &[Item], record: &[u64], dense: Dense, last: &mut (Node, u32)) {
+        let flags = segment.flags;
+        let cookie = || record[record.len() - 1];
+        if flags & segment_flag::ENTER != 0 {
+            let cookie = if flags & segment_flag::COOKIE != 0 { cookie() } else { 0 };
+            let node = self.contexts.enter(dense.function, cookie, dense.roi);
+            self.totals.roi_seen |= dense.roi;
+            if self.counting() {
+                self.contexts.nodes[node as usize].calls += 1;
+            }
+        } else if flags & segment_flag::LANDING != 0 {
+            self.contexts.land(dense.function, cookie());
+        } else if self.contexts.function() != dense.function {
+            self.contexts.resume(dense.function);
+        }
+        let iterations = if segment.kind == SegmentKind::Loop as u8 { record[1] } else { 1 };
+        if self.counting() {
+            let block = self.block(dense.segment, items.len(), last);
+            self.blocks[block as usize].executions += iterations;
+            let first = self.blocks[block as usize].first_cell as usize;
+            self.items::<true>(items, record, iterations, first);
+        } else {
+            self.items::<false>(items, record, iterations, 0);
+        }
+        if flags & segment_flag::EXIT != 0 {
+            self.contexts.exit(dense.function);
+        }
+    }
+
+    /// Block of a segment in the current context, made with its cells on first use.
+    #[inline]
+    fn block(&mut self, segment: u32, items: usize, last: &mut (Node, u32)) -> u32 {
+        let node = self.contexts.current();
+        if last.0 == node && last.1 != NO_BLOCK {
+            return last.1;
+        }
+        let block = self.find_block(node, segment, items);
+        *last = (node, block);
+        block
+    }
+
+    fn find_block(&mut self, node: Node, segment: u32, items: usize) -> u32 {
+        let next = self.blocks.len() as u32;
+        let block = *self.block_of.entry((node, segment)).or_insert(next);
+        if block == next {
+            self.blocks.push(BlockCounters { node, segment, executions: 0, first_cell: self.cells.len() as u32 });
+            self.cells.resize_with(self.cells.len() + items, CellCounters::default);
+        }
+        block
+    }
+
+    #[inline]
+    fn items<const COUNT: bool>(&mut self, items: &[Item], record: &[u64], iterations: u64, first_cell: usize) {
+        if items.len() > 2 {
+            for item in items {
+                self.prefetch(item, record);
+            }
+        }
+        for iteration in 0..iterations {
+            for (index, item) in items.iter().enumerate() {
+                let moved = item.offset.wrapping_add(item.stride.wrapping_mul(iteration as i64));
+                let address = record[usize::from(item.word)].wrapping_add_signed(moved);
+                let cell = first_cell + index;
+                if item.kind == ItemKind::Load as u8 {
+                    self.load::<COUNT>(address, u64::from(item.size), cell);
+                } else if item.kind == ItemKind::Store as u8 {
+                    self.store::<COUNT>(address, u64::from(item.size), cell);
+                } else {
+                    self.rare::<COUNT>(item, record, address, cell);
+                }
+            }
+        }
+    }
+
+    #[inline]
+    fn prefetch(&self, item: &Item, record: &[u64]) {
+        let address = record[usize::from(item.word)].wrapping_add_signed(item.offset);
+        self.engine.prefetch(self.line_shift.map_or(address, |s| address >> s));
+    }
+
+    /// Address and length in the engine's unit.
+    #[inline]
+    fn units(&self, address: u64, len: u64) -> (u64, u64) {
+        match self.line_shift {
+            None => (address, len),
+            Some(_) if len == 0 => (address, 0),
+            Some(shift) => {
+                let first = address >> shift;
+                (first, (address.saturating_add(len - 1) >> shift) - first + 1)
+            }
+        }
+    }
+
+    #[inline]
+    fn load<const COUNT: bool>(&mut self, address: u64, len: u64, cell: usize) {
+        let (address, len) = self.units(address, len);
+        if COUNT {
+            self.totals.accesses += 1;
+            let mut sink = CellSink { cell: &mut self.cells[cell], cold: &mut self.cold };
+            self.engine.load(address, len, &mut sink);
+        } else {
+            self.engine.load(address, len, &mut NoSink);
+        }
+    }
+
+    #[inline]
+    fn store<const COUNT: bool>(&mut self, address: u64, len: u64, cell: usize) {
+        let (address, len) = self.units(address, len);
+        if COUNT {
+            self.totals.accesses += 1;
+            self.cells[cell].written += len;
+        }
+        self.engine.store(address, len);
+    }
+
+    fn rare<const COUNT: bool>(&mut self, item: &Item, record: &[u64], address: u64, cell: usize) {
+        let size = u64::from(item.size);
+        let word = |i: u16| record[usize::from(i)];
+        let dynamic = item.flags & item_flag::DYNAMIC != 0;
+        let length = if dynamic { word(item.word2) } else { size };
+        let lanes = || (0..item.lanes.min(64)).filter(|l| word(item.word2) >> l & 1 == 1).map(u64::from);
+        match item.kind {
+            k if k == ItemKind::Update as u8 => {
+                self.load::<COUNT>(address, size, cell);
+                self.store::<COUNT>(address, size, cell);
+            }
+            k if k == ItemKind::MaskedLoad as u8 => {
+                for (first, count) in lane_runs(word(item.word2), item.lanes) {
+                    self.load::<COUNT>(address + first * size, count * size, cell);
+                }
+            }
+            k if k == ItemKind::MaskedStore as u8 => {
+                for (first, count) in lane_runs(word(item.word2), item.lanes) {
+                    self.store::<COUNT>(address + first * size, count * size, cell);
+                }
+            }
+            k if k == ItemKind::Gather as u8 => {
+                for lane in lanes() {
+                    self.load::<COUNT>(word(item.word + lane as u16), size, cell);
+                }
+            }
+            k if k == ItemKind::Scatter as u8 => {
+                for lane in lanes() {
+                    self.store::<COUNT>(word(item.word + lane as u16), size, cell);
+                }
+            }
+            k if k == ItemKind::ExpandLoad as u8 => self.load::<COUNT>(address, size * lanes().count() as u64, cell),
+            k if k == ItemKind::CompressStore as u8 => {
+                self.store::<COUNT>(address, size * lanes().count() as u64, cell)
+            }
+            k if k == ItemKind::Copy as u8 => {
+                let length = if dynamic { word(item.lanes) } else { size };
+                self.copy::<COUNT>(address, word(item.word2), length, cell);
+            }
+            k if k == ItemKind::Fill as u8 => self.fill::<COUNT>(address, length, cell),
+            k if k == ItemKind::Kill as u8 => self.kill(address, length),
+            _ => self.totals.lost_words += 1,
+        }
+    }
+
+    fn copy<const COUNT: bool>(&mut self, to: u64, from: u64, len: u64, cell: usize) {
+        for start in (0..len).step_by(COPY_BLOCK as usize) {
+            let block = (len - start).min(COPY_BLOCK);
+            self.load::<COUNT>(from.wrapping_add(start), block, cell);
+            self.store::<COUNT>(to.wrapping_add(start), block, cell);
+        }
+    }
+
+    fn fill<const COUNT: bool>(&mut self, to: u64, len: u64, cell: usize) {
+        for start in (0..len).step_by(COPY_BLOCK as usize) {
+            self.store::<COUNT>(to.wrapping_add(start), (len - start).min(COPY_BLOCK), cell);
+        }
+    }
+
+    fn kill(&mut self, address: u64, len: u64) {
+        if self.hints {
+            self.engine.remove(address, len);
+        }
+    }
+
+    fn relocate(&mut self, from: u64, from_len: u64, to: u64, to_len: u64) {
+        // Lines cannot travel: neighbours share them.
+        if self.line_shift.is_some() {
+            return;
+        }
+        let kept = from_len.min(to_len);
+        if from != to {
+            self.kill(to, to_len);
+            self.engine.relocate(from, to, kept);
+        }
+        self.kill(from + kept, if from == to { from_len - kept } else { 0 });
+        if from != to {
+            // The old block's bytes beyond the new length die with it.
+            self.kill_outside(from + kept, from_len - kept, to, to_len);
+        }
+    }
+
+    /// Removes a range except where it overlaps another.
+    fn kill_outside(&mut self, start: u64, len: u64, keep: u64, keep_len: u64) {
+        let (end, keep_end) = (start + len, keep + keep_len);
+        let before = start..end.min(keep.max(start));
+        let after = keep_end.clamp(start, end)..end;
+        for range in [before, after] {
+            if range.start < range.end {
+                self.kill(range.start, range.end - range.start);
+            }
+        }
+    }
+
+    fn input(&mut self, address: u64, len: u64) {
+        let (address, len) = self.units(address, len);
+        self.engine.insert_bottom(address, len);
+    }
+
+    fn region(&mut self, begins: bool) {
+        self.totals.roi_seen = true;
+        self.open_regions = if begins { self.open_regions + 1 } else { self.open_regions.saturating_sub(1) };
+    }
+
+    /// Cell of a call site in the current context, counted as executed once; `None` outside the region of interest.
+    fn event_cell(&mut self, place: Option<Dense>) -> Option<usize> {
+        let place = place?;
+        if self.contexts.function() != place.function {
+            self.contexts.resume(place.function);
+        }
+        if !self.counting() {
+            return None;
+        }
+        let block = self.find_block(self.contexts.current(), place.segment, 1);
+        let cell = self.blocks[block as usize].first_cell as usize;
+        self.cells[cell].executions += 1;
+        Some(cell)
+    }
+
+    fn event_read(&mut self, place: Option<Dense>, address: u64, len: u64) {
+        let cell = self.event_cell(place);
+        for start in (0..len).step_by(COPY_BLOCK as usize) {
+            let block = (len - start).min(COPY_BLOCK);
+            match cell {
+                Some(cell) => self.load::<true>(address.wrapping_add(start), block, cell),
+                None => self.load::<false>(address.wrapping_add(start), block, 0),
+            }
+        }
+    }
+
+    fn event_write(&mut self, place: Option<Dense>, address: u64, len: u64) {
+        match self.event_cell(place) {
+            Some(cell) => self.fill::<true>(address, len, cell),
+            None => self.fill::<false>(address, len, 0),
+        }
+    }
+
+    fn event_copy(&mut self, place: Option<Dense>, to: u64, from: u64, len: u64) {
+        match self.event_cell(place) {
+            Some(cell) => self.copy::<true>(to, from, len, cell),
+            None => self.copy::<false>(to, from, len, 0),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neighbouring_lanes_are_one_access() {
+        assert_eq!(lane_runs(0b1101_1000, 8).collect::<Vec<_>>(), [(3, 2), (6, 2)]);
+        assert_eq!(lane_runs(u64::MAX, 64).collect::<Vec<_>>(), [(0, 64)]);
+        assert_eq!(lane_runs(0b1111, 2).collect::<Vec<_>>(), [(0, 2)]);
+        assert_eq!(lane_runs(0, 16).count(), 0);
+    }
+}

@@ -1,0 +1,172 @@
+//! The calling-context tree of one thread, and its stack of running functions.
+//!
+//! A context is the chain of linked functions from the thread's start. Frames end with the record of the function's last
+//! segment; unwinding and `longjmp` are seen by landing records, which name the frame that control arrived in; code without
+//! hooks may swallow both, and then the next record of an outer function shows it.
+
+use std::collections::HashMap;
+
+use super::hash::FastHash;
+
+/// A node of the tree; 0 is the root.
+pub type Node = u32;
+
+/// Distinct contexts kept apart per thread. Beyond it, a recursive call shares the context of the activation it recurs to,
+/// so that memory stays bounded on any program; costs per function are not affected.
+const MAX_CONTEXTS: usize = 1 << 18;
+
+#[derive(Clone, Copy, Debug)]
+pub struct ContextNode {
+    pub parent: Node,
+    /// Dense function number of the thread; `u32::MAX` for the root.
+    pub function: u32,
+    pub calls: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Activation {
+    node: Node,
+    function: u32,
+    /// Whether this activation is a region of interest.
+    in_roi: bool,
+    /// Identity of the frame, 0 if nothing can land in it.
+    cookie: u64,
+}
+
+pub struct Contexts {
+    pub nodes: Vec<ContextNode>,
+    children: HashMap<(Node, u32), Node, FastHash>,
+    running: Vec<Activation>,
+    /// Running activations that are regions of interest.
+    pub roi_depth: u64,
+}
+
+impl Default for Contexts {
+    fn default() -> Self {
+        Self {
+            nodes: vec![ContextNode { parent: 0, function: u32::MAX, calls: 0 }],
+            children: HashMap::default(),
+            running: Vec::new(),
+            roi_depth: 0,
+        }
+    }
+}
+
+impl Contexts {
+    /// The current context.
+    #[inline]
+    #[must_use]
+    pub fn current(&self) -> Node {
+        self.running.last().map_or(0, |a| a.node)
+    }
+
+    /// The current function, or `u32::MAX`.
+    #[inline]
+    #[must_use]
+    pub fn function(&self) -> u32 {
+        self.running.last().map_or(u32::MAX, |a| a.function)
+    }
+
+    /// A function starts.
+    pub fn enter(&mut self, function: u32, cookie: u64, in_roi: bool) -> Node {
+        let node = self.child(self.current(), function);
+        self.roi_depth += u64::from(in_roi);
+        self.running.push(Activation { node, function, in_roi, cookie });
+        node
+    }
+
+    /// The running function ends.
+    pub fn exit(&mut self, function: u32) {
+        // Nearly always the top; frames above it were abandoned by code without hooks.
+        if let Some(at) = self.running.iter().rposition(|a| a.function == function) {
+            self.unwind_to(at);
+        }
+    }
+
+    /// Control arrived in the frame with this cookie.
+    pub fn land(&mut self, function: u32, cookie: u64) {
+        match self.running.iter().rposition(|a| a.cookie == cookie && a.function == function) {
+            Some(at) => self.unwind_to(at + 1),
+            None => self.resume(function),
+        }
+    }
+
+    /// A record of a function that is not on top: everything above it is gone, or it was entered unseen.
+    pub fn resume(&mut self, function: u32) {
+        match self.running.iter().rposition(|a| a.function == function) {
+            Some(at) => self.unwind_to(at + 1),
+            None => {
+                let node = self.child(self.current(), function);
+                self.running.push(Activation { node, function, in_roi: false, cookie: 0 });
+            }
+        }
+    }
+
+    fn unwind_to(&mut self, depth: usize) {
+        for ended in self.running.drain(depth..) {
+            self.roi_depth -= u64::from(ended.in_roi);
+        }
+    }
+
+    fn child(&mut self, parent: Node, function: u32) -> Node {
+        if let Some(&known) = self.children.get(&(parent, function)) {
+            return known;
+        }
+        if self.nodes.len() >= MAX_CONTEXTS
+            && let Some(outer) = self.running.iter().rev().find(|a| a.function == function)
+        {
+            return outer.node;
+        }
+        let node = self.nodes.len() as Node;
+        self.nodes.push(ContextNode { parent, function, calls: 0 });
+        self.children.insert((parent, function), node);
+        node
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_and_returns_give_the_chain() {
+        let mut c = Contexts::default();
+        let main = c.enter(1, 0, false);
+        let f = c.enter(2, 0, false);
+        assert_eq!(c.nodes[f as usize].parent, main);
+        c.exit(2);
+        assert_eq!(c.current(), main);
+        assert_eq!(c.enter(2, 0, false), f, "the same chain is the same context");
+    }
+
+    #[test]
+    fn landing_ends_the_frames_above_the_right_activation_of_a_recursion() {
+        let mut c = Contexts::default();
+        let first = c.enter(1, 100, false);
+        c.enter(1, 90, false);
+        c.enter(2, 0, false);
+        c.land(1, 100);
+        assert_eq!(c.current(), first);
+        c.exit(1);
+        assert_eq!(c.current(), 0);
+    }
+
+    #[test]
+    fn an_exception_swallowed_by_code_without_hooks_is_noticed_at_the_next_record() {
+        let mut c = Contexts::default();
+        let main = c.enter(1, 0, false);
+        c.enter(2, 0, true);
+        c.enter(3, 0, false);
+        c.resume(1);
+        assert_eq!(c.current(), main);
+        assert_eq!(c.roi_depth, 0, "the region's activation is gone with its frame");
+    }
+
+    #[test]
+    fn exits_of_functions_never_entered_are_ignored() {
+        let mut c = Contexts::default();
+        let main = c.enter(1, 0, false);
+        c.exit(9);
+        assert_eq!(c.current(), main);
+    }
+}

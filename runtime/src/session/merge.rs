@@ -1,0 +1,161 @@
+//! Adds up the results of rings: same calling context, same site, one sum. The order in which rings arrive does not matter.
+
+use std::{collections::HashMap, path::PathBuf, sync::Arc};
+
+use super::{
+    analyzer::{RingResult, RingTotals},
+    context::Node,
+    counters::{CellCounters, DepthCounts},
+};
+use crate::sites::SiteTable;
+
+/// A function: (table, number in the table).
+pub type FunctionKey = (u32, u32);
+
+#[derive(Clone, Debug)]
+pub struct MergedContext {
+    pub parent: Node,
+    /// `None` for the root, which is number 0.
+    pub function: Option<FunctionKey>,
+    pub calls: u64,
+}
+
+#[derive(Debug)]
+pub struct MergedBlock {
+    pub context: Node,
+    pub table: u32,
+    /// Number in the table.
+    pub segment: u32,
+    pub executions: u64,
+    /// One per item of the segment.
+    pub cells: Vec<CellCounters>,
+}
+
+/// Totals of one thread, signal context or forked process.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ThreadTotals {
+    pub ring: RingTotals,
+    pub read: u64,
+    pub written: u64,
+    pub cold: u64,
+    pub cost: u128,
+}
+
+/// Everything that was measured.
+#[derive(Debug, Default)]
+pub struct Measurement {
+    pub tables: Vec<(PathBuf, Arc<SiteTable>)>,
+    pub contexts: Vec<MergedContext>,
+    pub blocks: Vec<MergedBlock>,
+    pub cold: DepthCounts,
+    pub threads: Vec<ThreadTotals>,
+    /// Rings and modules that found no room in the channel.
+    pub refused: u64,
+    pub processes: u64,
+    /// Modules and rings that could not be read, with the reason: losses.
+    pub unreadable: Vec<String>,
+    /// Things worth telling that harm no number.
+    pub notes: Vec<String>,
+}
+
+/// A [`Measurement`] in the making.
+#[derive(Default)]
+pub struct Merger {
+    children: HashMap<(Node, FunctionKey), Node>,
+    block_of: HashMap<(Node, u32, u32), usize>,
+    pub measurement: Measurement,
+}
+
+impl Merger {
+    pub fn add(&mut self, mut ring: RingResult, items_of: impl Fn(u32, u32) -> usize) {
+        self.start();
+        let nodes = self.add_contexts(&ring);
+        let mut totals = ThreadTotals { ring: ring.totals, ..ThreadTotals::default() };
+        for block in std::mem::take(&mut ring.blocks) {
+            let (table, segment) = ring.segment(block.segment);
+            let mut cells = ring.take_cells(&block, items_of(table, segment));
+            for cell in &mut cells {
+                cell.flush();
+                totals.read += cell.depths.iter().map(|(_, n)| n).sum::<u64>();
+                totals.written += cell.written;
+                totals.cold += cell.cold;
+                totals.cost += cell.cost;
+            }
+            self.add_block(MergedBlock {
+                context: nodes[block.node as usize],
+                table,
+                segment,
+                executions: block.executions,
+                cells,
+            });
+        }
+        self.measurement.cold.merge(&ring.cold);
+        self.measurement.threads.push(totals);
+    }
+
+    /// Adds what another worker has merged.
+    pub fn absorb(&mut self, mut other: Self) {
+        self.measurement.unreadable.append(&mut other.measurement.unreadable);
+        self.measurement.notes.append(&mut other.measurement.notes);
+        self.start();
+        let mut nodes: Vec<Node> = Vec::with_capacity(other.measurement.contexts.len());
+        for context in &other.measurement.contexts {
+            let merged = context.function.map_or(0, |f| self.child(nodes[context.parent as usize], f));
+            self.measurement.contexts[merged as usize].calls += context.calls;
+            nodes.push(merged);
+        }
+        for mut block in std::mem::take(&mut other.measurement.blocks) {
+            block.context = nodes[block.context as usize];
+            self.add_block(block);
+        }
+        self.measurement.cold.merge(&other.measurement.cold);
+        self.measurement.threads.append(&mut other.measurement.threads);
+    }
+
+    /// The root, which every tree has.
+    fn start(&mut self) {
+        if self.measurement.contexts.is_empty() {
+            self.measurement.contexts.push(MergedContext { parent: 0, function: None, calls: 0 });
+        }
+    }
+
+    fn add_contexts(&mut self, ring: &RingResult) -> Vec<Node> {
+        let mut nodes: Vec<Node> = Vec::with_capacity(ring.contexts.nodes.len());
+        for (index, node) in ring.contexts.nodes.iter().enumerate() {
+            let merged = match ring.function(node.function) {
+                None => 0,
+                Some(function) => self.child(nodes[node.parent as usize], function),
+            };
+            debug_assert!(index == 0 || merged != 0);
+            self.measurement.contexts[merged as usize].calls += node.calls;
+            nodes.push(merged);
+        }
+        nodes
+    }
+
+    fn child(&mut self, parent: Node, function: FunctionKey) -> Node {
+        let contexts = &mut self.measurement.contexts;
+        *self.children.entry((parent, function)).or_insert_with(|| {
+            contexts.push(MergedContext { parent, function: Some(function), calls: 0 });
+            contexts.len() as Node - 1
+        })
+    }
+
+    fn add_block(&mut self, mut block: MergedBlock) {
+        let key = (block.context, block.table, block.segment);
+        let blocks = &mut self.measurement.blocks;
+        match self.block_of.get(&key) {
+            None => {
+                self.block_of.insert(key, blocks.len());
+                blocks.push(block);
+            }
+            Some(&at) => {
+                let known = &mut blocks[at];
+                known.executions += block.executions;
+                for (sum, cell) in known.cells.iter_mut().zip(&mut block.cells) {
+                    sum.merge(cell);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,223 @@
+//! One profiled run: consumes every ring of a channel while the program runs and adds up what they say.
+//!
+//! Takes a [`Channel`] and [`Options`], gives a [`Measurement`]. Rings are independent (each thread has a stack of its own),
+//! so workers share nothing but the table of modules; the sum does not depend on which worker served which ring, or when.
+
+pub mod analyzer;
+pub mod context;
+pub mod counters;
+mod hash;
+pub mod merge;
+mod modules;
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use crossbeam::utils::CachePadded;
+
+pub use merge::{Measurement, MergedBlock, MergedContext, ThreadTotals};
+
+use crate::{
+    abi::CHUNK_BYTES,
+    ring::{Channel, RingReader},
+};
+use analyzer::Analyzer;
+use merge::Merger;
+use modules::{ModuleTable, Source};
+
+/// Decides which functions and declared regions are of interest.
+pub trait RegionOfInterest: Send + Sync {
+    /// Whether a linked symbol (mangled) matches.
+    fn matches_symbol(&self, symbol: &str) -> bool;
+    /// Whether the name of a declared region matches.
+    fn matches_region(&self, name: &str) -> bool;
+}
+
+#[derive(Clone)]
+pub struct Options {
+    /// Bytes leave the stack when the program says so.
+    pub hints: bool,
+    /// Stack of lines of this many bytes (a power of two) instead of bytes.
+    pub line: Option<u32>,
+    pub roi: Option<Arc<dyn RegionOfInterest>>,
+    /// Rings are served by this many threads.
+    pub workers: usize,
+}
+
+/// What an observer may read while the run goes on.
+#[derive(Default)]
+pub struct Progress {
+    /// Accesses replayed.
+    pub accesses: CachePadded<AtomicU64>,
+    /// Bytes of records written by the program and not yet replayed.
+    pub backlog: CachePadded<AtomicU64>,
+    /// Memory held by the engines of live rings, and the most it has been.
+    pub engine_bytes: CachePadded<AtomicU64>,
+    pub engine_peak: CachePadded<AtomicU64>,
+    ended: AtomicBool,
+}
+
+impl Progress {
+    #[must_use]
+    pub fn has_ended(&self) -> bool {
+        self.ended.load(Ordering::Acquire)
+    }
+
+    /// The program and all its descendants have ended: what is in the rings is all there is.
+    pub fn end(&self, channel: &Channel) {
+        self.ended.store(true, Ordering::Release);
+        channel.wake();
+    }
+}
+
+/// Serves the channel until the program has ended and its rings are empty.
+#[must_use]
+pub fn serve(channel: &Channel, options: &Options, progress: &Progress) -> Measurement {
+    let modules = ModuleTable::default();
+    let workers = options.workers.max(1);
+    let mergers: Vec<Merger> = crossbeam::scope(|scope| {
+        let handles: Vec<_> = (0..workers)
+            .map(|number| {
+                let modules = &modules;
+                scope.spawn(move |_| Worker { channel, options, progress, modules, number, workers }.run())
+            })
+            .collect();
+        handles.into_iter().map(|h| h.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
+    })
+    .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+
+    let mut all = Merger::default();
+    for merger in mergers {
+        all.absorb(merger);
+    }
+    let mut measurement = all.measurement;
+    measurement.refused = u64::from(channel.refused());
+    let (tables, mut unreadable) = modules.into_parts(channel);
+    measurement.tables = tables;
+    measurement.unreadable.append(&mut unreadable);
+    measurement
+}
+
+struct Worker<'a> {
+    channel: &'a Channel,
+    options: &'a Options,
+    progress: &'a Progress,
+    modules: &'a ModuleTable,
+    number: usize,
+    workers: usize,
+}
+
+/// A ring being served.
+struct Served {
+    reader: RingReader,
+    analyzer: Analyzer,
+    /// The ring's process, then those that it was forked from.
+    pids: Vec<u32>,
+    reported: u64,
+    reported_bytes: u64,
+}
+
+/// Chunks taken from one ring before the next gets its turn.
+const TURN: usize = 8;
+/// How often an idle worker looks for threads that have ended, so that thousands of short threads do not pile up.
+const SWEEP: Duration = Duration::from_millis(100);
+/// Rings per worker from which on it looks even when busy.
+const MANY: usize = 64;
+/// Longest sleep; a published chunk ends it earlier.
+const NAP: Duration = Duration::from_millis(20);
+
+impl Worker<'_> {
+    fn run(&self) -> Merger {
+        let mut merger = Merger::default();
+        let mut served: Vec<Served> = Vec::new();
+        let mut next_ring = self.number;
+        let mut swept = Instant::now();
+        loop {
+            // Both before looking at the rings: what the look then finds empty is empty, or the bell rings again.
+            let ended = self.progress.ended.load(Ordering::Acquire);
+            let ticket = self.channel.ticket();
+            while next_ring < self.channel.rings_claimed() as usize {
+                match self.channel.ring(next_ring as u32) {
+                    Ok(Some(reader)) => served.push(self.serve_ring(reader)),
+                    // Claimed by a process that ended before it wrote anything.
+                    Ok(None) if ended => {}
+                    Ok(None) => break,
+                    Err(error) => merger.measurement.unreadable.push(error.to_string()),
+                }
+                next_ring += self.workers;
+            }
+            let mut busy = false;
+            for ring in &mut served {
+                busy |= self.turn(ring);
+            }
+            if ended && !busy {
+                for ring in served {
+                    self.finish(ring, &mut merger);
+                }
+                return merger;
+            }
+            if (!busy || served.len() > MANY) && swept.elapsed() >= SWEEP {
+                swept = Instant::now();
+                for ended in served.extract_if(.., |r| !r.reader.is_producer_alive()) {
+                    self.finish(ended, &mut merger);
+                }
+            }
+            if !busy {
+                self.channel.wait(ticket, NAP);
+            }
+        }
+    }
+
+    fn serve_ring(&self, reader: RingReader) -> Served {
+        let pids = std::iter::once(reader.pid()).chain(reader.module_pids()).collect();
+        Served { analyzer: Analyzer::new(self.options.clone()), reader, pids, reported: 0, reported_bytes: 0 }
+    }
+
+    /// Replays a few chunks; whether there were any.
+    fn turn(&self, ring: &mut Served) -> bool {
+        let mut source = Source { pids: &ring.pids, table: self.modules, channel: self.channel };
+        let mut busy = false;
+        for _ in 0..TURN {
+            let Some(chunk) = ring.reader.next_chunk() else { break };
+            ring.analyzer.replay(&chunk, &mut source);
+            busy = true;
+        }
+        if busy {
+            self.report(ring);
+        }
+        busy
+    }
+
+    fn report(&self, ring: &mut Served) {
+        let accesses = ring.analyzer.accesses();
+        self.progress.accesses.fetch_add(accesses - ring.reported, Ordering::Relaxed);
+        ring.reported = accesses;
+        let bytes = ring.analyzer.engine_bytes();
+        let held = self.progress.engine_bytes.fetch_add(bytes.wrapping_sub(ring.reported_bytes), Ordering::Relaxed);
+        self.progress
+            .engine_peak
+            .fetch_max(held.wrapping_add(bytes).wrapping_sub(ring.reported_bytes), Ordering::Relaxed);
+        ring.reported_bytes = bytes;
+        let behind = u64::from(ring.reader.backlog()) * CHUNK_BYTES as u64;
+        self.progress.backlog.store(behind, Ordering::Relaxed);
+    }
+
+    /// Takes what is left in the ring of a thread that has ended.
+    fn finish(&self, mut ring: Served, merger: &mut Merger) {
+        while self.turn(&mut ring) {}
+        let mut source = Source { pids: &ring.pids, table: self.modules, channel: self.channel };
+        ring.analyzer.replay(ring.reader.remainder(), &mut source);
+        self.report(&mut ring);
+        self.progress.engine_bytes.fetch_sub(ring.reported_bytes, Ordering::Relaxed);
+        if let Err(error) = ring.reader.release() {
+            // Only memory is lost, and only until the run ends.
+            merger.measurement.notes.push(error.to_string());
+        }
+        merger.add(ring.analyzer.finish(), |table, segment| self.modules.items(table, segment));
+    }
+}

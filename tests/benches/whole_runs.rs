@@ -1,0 +1,149 @@
+//! Whole runs side by side: native, hooks only, full, and Cachegrind with its cache simulation.
+//!
+//! `cargo bench -p dmdprof-tests --bench whole_runs [-- --rounds N] [PROGRAM...]` prints one table. The four ways of a program
+//! take turns within each round, so that a machine whose speed drifts harms all of them alike; shown are medians of wall
+//! time and their ratios. The same sources, flags and inputs are used throughout; the clang is the one that `dmdprof cc` uses.
+
+use std::{
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    time::Instant,
+};
+
+use dmdprof_tests::{
+    programs::{self, Compiler, Program},
+    tool,
+};
+
+fn main() {
+    let mut rounds = 5;
+    let mut wanted: Vec<String> = Vec::new();
+    let mut words = std::env::args().skip(1).filter(|w| w != "--bench");
+    while let Some(word) = words.next() {
+        if word == "--rounds" {
+            rounds =
+                words.next().and_then(|n| n.parse().ok()).filter(|n| *n > 0).expect("--rounds takes a number above 0");
+        } else {
+            wanted.push(word);
+        }
+    }
+    let all = [
+        programs::bench("matmul"),
+        programs::bench("stencil"),
+        programs::bench("hash"),
+        programs::sqlite(),
+        programs::zlib(),
+        programs::bzip2(),
+        programs::lua(),
+    ];
+    println!("median wall seconds of {rounds} interleaved rounds; in brackets: times native\n");
+    println!(
+        "| program | native | hooks only | full | Cachegrind | full / Cachegrind | accesses | ns per access | engine / touched |"
+    );
+    println!("|---|---|---|---|---|---|---|---|---|");
+    let (mut hooks, mut full) = (Vec::new(), Vec::new());
+    for program in all.iter().filter(|p| wanted.is_empty() || wanted.contains(&p.name)) {
+        let row = measure(program, rounds);
+        hooks.push(row.hooks / row.native);
+        full.push(row.full / row.cachegrind);
+        println!("{}", row.line(&program.name));
+    }
+    println!("\ngeometric means: hooks only / native {:.2}, full / Cachegrind {:.2}", mean(&hooks), mean(&full));
+}
+
+fn mean(ratios: &[f64]) -> f64 {
+    (ratios.iter().map(|r| r.ln()).sum::<f64>() / ratios.len().max(1) as f64).exp()
+}
+
+struct Row {
+    native: f64,
+    hooks: f64,
+    full: f64,
+    cachegrind: f64,
+    stats: Stats,
+}
+
+/// What `dmdprof run --stats` says of a run.
+#[derive(Default)]
+struct Stats {
+    accesses: f64,
+    engine_peak_bytes: f64,
+    footprint_bytes: f64,
+}
+
+impl Row {
+    fn line(&self, name: &str) -> String {
+        let cell = |t: f64| format!("{t:.3} ({:.1}x)", t / self.native);
+        format!(
+            "| {name} | {:.3} | {} | {} | {} | {:.2} | {:.1} M | {:.1} | {:.1} MB / {:.1} MB = {:.2} |",
+            self.native,
+            cell(self.hooks),
+            cell(self.full),
+            cell(self.cachegrind),
+            self.full / self.cachegrind,
+            self.stats.accesses / 1e6,
+            self.full * 1e9 / self.stats.accesses.max(1.0),
+            self.stats.engine_peak_bytes / 1e6,
+            self.stats.footprint_bytes / 1e6,
+            self.stats.engine_peak_bytes / self.stats.footprint_bytes.max(1.0),
+        )
+    }
+}
+
+fn measure(program: &Program, rounds: usize) -> Row {
+    let native = program.build(&Compiler::native());
+    let hooked = program.build(&Compiler::dmdprof());
+    let directory = tool::scratch();
+    let profile = directory.path().join("bench.data");
+    let mut times: [Vec<f64>; 4] = Default::default();
+    let mut stats = Stats::default();
+    // One round more than asked for: the first warms caches and is not counted.
+    for round in 0..=rounds {
+        let mut full = tool::dmdprof();
+        full.args(["run", "--quiet", "--stats", "-o"]).arg(&profile).arg(&hooked);
+        let mut hooks = tool::dmdprof();
+        hooks.args(["run", "--discard"]).arg(&hooked);
+        let mut cachegrind = Command::new(tool::valgrind());
+        cachegrind.args(["--tool=cachegrind", "--cache-sim=yes", "--cachegrind-out-file=/dev/null"]).arg(&native);
+        let commands = [Command::new(&native), hooks, full, cachegrind];
+        for (way, mut command) in commands.into_iter().enumerate() {
+            let (seconds, errors) = time(command.args(&program.args), directory.path());
+            if round > 0 {
+                times[way].push(seconds);
+            }
+            if way == 2 {
+                stats = parse(&errors);
+            }
+        }
+    }
+    let [native, hooks, full, cachegrind] = times.map(median);
+    Row { native, hooks, full, cachegrind, stats }
+}
+
+fn time(command: &mut Command, directory: &Path) -> (f64, String) {
+    let errors: PathBuf = directory.join("stderr");
+    command.current_dir(directory).stdin(Stdio::null()).stdout(Stdio::null());
+    command.stderr(std::fs::File::create(&errors).expect("a scratch file"));
+    let start = Instant::now();
+    let status = command.status().expect("the command starts");
+    let seconds = start.elapsed().as_secs_f64();
+    let errors = std::fs::read_to_string(&errors).unwrap_or_default();
+    assert!(status.success(), "{command:?}: {status}\n{errors}");
+    (seconds, errors)
+}
+
+fn parse(errors: &str) -> Stats {
+    let number = |key: &str| {
+        errors.split_whitespace().find_map(|w| w.strip_prefix(key)?.strip_prefix('=')?.parse().ok()).unwrap_or(0.0)
+    };
+    Stats {
+        accesses: number("accesses"),
+        engine_peak_bytes: number("engine_peak_bytes"),
+        footprint_bytes: number("footprint_bytes"),
+    }
+}
+
+fn median(mut times: Vec<f64>) -> f64 {
+    times.sort_by(f64::total_cmp);
+    times[times.len() / 2]
+}
