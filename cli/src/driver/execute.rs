@@ -6,7 +6,7 @@
 //! comes out as without us; the bitcode is moved away at once and the object takes its place.
 
 use std::{
-    ffi::OsString,
+    ffi::{OsStr, OsString},
     fs::{self, OpenOptions},
     io::{self, Write},
     os::unix::process::{CommandExt, ExitStatusExt},
@@ -22,6 +22,7 @@ use super::{
     plan::{self, Build, Link, LinkWord, Place, Plan, Unit},
     response,
     scratch::{Provisional, Scratch},
+    version_script,
 };
 
 /// A command line longer than this goes to clang in a response file.
@@ -155,21 +156,41 @@ impl<'a> Run<'a> {
             // First, where no `-Wl,` state of the user's is in force yet.
             words.push(write_hooks(&self.scratch, self.tools.hooks_object)?.into());
             words.extend(link.kind.options());
+            if link.symbolic {
+                // As `--export-dynamic-symbol` should do by itself, but lld and gold do not.
+                let list = self.scratch.file("dynamic-list");
+                fs::write(&list, version_script::dynamic_list(&super::hook_symbols()))
+                    .with_context(|| format!("cannot write {}", list.display()))?;
+                words.extend(["-Xlinker".into(), joined("--dynamic-list=", list.as_os_str())]);
+            }
         }
-        words.extend(link.words.iter().map(|word| match word {
-            LinkWord::Word(word) => word.clone(),
-            LinkWord::Unit(index) => objects[*index].clone().into(),
-        }));
+        for word in &link.words {
+            words.push(match word {
+                LinkWord::Word(word) => word.clone(),
+                LinkWord::Unit(index) => objects[*index].clone().into(),
+                LinkWord::VersionScript(path) => self.version_script(path, link)?,
+            });
+        }
         self.clang(words)
+    }
+
+    /// A copy of the user's version script in which the hooks stay visible: a library with a hidden copy would count on
+    /// its own, beside the program.
+    fn version_script(&self, path: &OsStr, link: &Link) -> anyhow::Result<OsString> {
+        let content = fs::read_to_string(path).ok().filter(|_| link.kind.needs_hooks());
+        let rewritten = content.and_then(|content| version_script::with_global(&content, &super::hook_symbols()));
+        // Unreadable, or nothing that we understand: the linker's business.
+        let Some(content) = rewritten else { return Ok(joined("--version-script=", path)) };
+        let copy = self.scratch.path().join(Path::new(path).file_name().unwrap_or(path));
+        fs::write(&copy, content).with_context(|| format!("cannot write {}", copy.display()))?;
+        Ok(joined("--version-script=", copy.as_os_str()))
     }
 
     fn clang(&self, mut words: Vec<OsString>) -> anyhow::Result<i32> {
         if words.iter().map(|w| w.len() + 1).sum::<usize>() > LONGEST_COMMAND {
             let file = self.scratch.file("arguments");
             fs::write(&file, response::quote(&words)).with_context(|| format!("cannot write {}", file.display()))?;
-            let mut at = OsString::from("@");
-            at.push(file);
-            words = vec![at];
+            words = vec![joined("@", file.as_os_str())];
         }
         let mut command = self.clang.command();
         command.args(words);
@@ -182,6 +203,13 @@ pub(super) fn write_hooks(scratch: &Scratch, object: &[u8]) -> anyhow::Result<Pa
     let path = scratch.file("dmdprof-hooks.o");
     fs::write(&path, object).with_context(|| format!("cannot write {}", path.display()))?;
     Ok(path)
+}
+
+/// An option and its value in one word.
+pub(super) fn joined(option: &str, value: &OsStr) -> OsString {
+    let mut word = OsString::from(option);
+    word.push(value);
+    word
 }
 
 /// Runs a tool that shares our terminal; gives its exit code, `128 + n` for a signal.

@@ -19,6 +19,7 @@ pub mod response;
 pub mod rust_link;
 pub mod scratch;
 pub mod source;
+mod version_script;
 
 /// One bitcode file to turn into one object.
 #[derive(Clone, Copy, Debug)]

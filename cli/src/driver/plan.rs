@@ -79,6 +79,8 @@ pub struct Codegen {
 pub struct Link {
     pub words: Vec<LinkWord>,
     pub kind: LinkKind,
+    /// `-Bsymbolic`: a library whose references bind to its own definitions.
+    pub symbolic: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -86,6 +88,8 @@ pub enum LinkWord {
     Word(OsString),
     /// The object of the unit with this index.
     Unit(usize),
+    /// The linker's `--version-script`, which must not hide the hooks (a word for `-Xlinker`).
+    VersionScript(OsString),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,7 +113,7 @@ impl LinkKind {
         let exported = || super::hook_symbols().map(|symbol| format!("-Wl,--export-dynamic-symbol={symbol}").into());
         match self {
             Self::Program => exported().to_vec(),
-            // In a library the option keeps `-Bsymbolic` from binding it to its own copy.
+            // In a library the option keeps `-Bsymbolic-functions` from binding it to its own copy.
             Self::SharedLibrary => {
                 let mut options = exported().to_vec();
                 options.push("-Wl,-z,nodelete".into());
@@ -273,8 +277,14 @@ fn dependency_words(arguments: &[Argument], source: &OsStr, output: Option<&OsSt
 fn link(arguments: &[Argument], nothing_compiled: bool) -> Link {
     let mut words = Vec::new();
     let mut unit = 0;
+    let mut script_follows = false;
     for argument in arguments {
         match argument {
+            Argument::Linker(given)
+                if script_follows || linker_words(given).iter().any(|w| version_script(w).is_some()) =>
+            {
+                words.extend(with_version_script(given, &mut script_follows));
+            }
             Argument::Input { kind, .. } if compiled(*kind) => {
                 words.push(LinkWord::Unit(unit));
                 unit += 1;
@@ -289,7 +299,10 @@ fn link(arguments: &[Argument], nothing_compiled: bool) -> Link {
     if !nothing_compiled {
         words.push(LinkWord::Word("-Qunused-arguments".into()));
     }
-    Link { words, kind: link_kind(arguments) }
+    let symbolic = arguments
+        .iter()
+        .any(|a| matches!(a, Argument::Linker(given) if linker_words(given).iter().any(|w| w.ends_with("-Bsymbolic"))));
+    Link { words, kind: link_kind(arguments), symbolic }
 }
 
 fn link_kind(arguments: &[Argument]) -> LinkKind {
@@ -322,6 +335,31 @@ fn link_kind(arguments: &[Argument]) -> LinkKind {
         (_, _, true) => LinkKind::StaticProgram,
         _ => LinkKind::Program,
     }
+}
+
+/// `--version-script=FILE`: the file; `--version-script FILE`: an empty name.
+fn version_script(word: &str) -> Option<&str> {
+    let rest = word.strip_prefix("--version-script").or_else(|| word.strip_prefix("-version-script"))?;
+    if rest.is_empty() { Some("") } else { rest.strip_prefix('=') }
+}
+
+/// The same words, one by one, with the script set apart. Its name may be in the next argument (libtool does that).
+fn with_version_script(given: &[OsString], script_follows: &mut bool) -> Vec<LinkWord> {
+    let library = given[0].as_bytes().starts_with(b"-l");
+    if library {
+        return given.iter().cloned().map(LinkWord::Word).collect();
+    }
+    let mut words = Vec::new();
+    for word in linker_words(given) {
+        let script = if *script_follows { Some(word.as_str()) } else { version_script(&word) };
+        *script_follows = script == Some("");
+        match script {
+            Some("") => {}
+            Some(path) => words.extend([LinkWord::Word("-Xlinker".into()), LinkWord::VersionScript(path.into())]),
+            None => words.extend(["-Xlinker".into(), word.into()].map(LinkWord::Word)),
+        }
+    }
+    words
 }
 
 /// The linker's own words in `-Wl,a,b` or `-Xlinker a`.

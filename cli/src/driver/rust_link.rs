@@ -70,10 +70,8 @@ fn try_link(args: &[OsString], tools: &Toolbox) -> anyhow::Result<i32> {
     }
     let file = scratch.file("arguments");
     fs::write(&file, response::quote(&words)).with_context(|| format!("cannot write {}", file.display()))?;
-    let mut at = OsString::from("@");
-    at.push(&file);
     let mut linker = Command::new(real_linker(tools)?);
-    linker.arg(at).env_remove(ENVIRONMENT).env_remove(DUMP_ENVIRONMENT);
+    linker.arg(execute::joined("@", file.as_os_str())).env_remove(ENVIRONMENT).env_remove(DUMP_ENVIRONMENT);
     execute::run(&mut linker)
 }
 

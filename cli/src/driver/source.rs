@@ -14,7 +14,12 @@ use std::{
 
 use anyhow::{Context, bail};
 
-use super::{Face, Toolbox, execute, plan, rust_link, scratch::Scratch};
+use super::{
+    Face, Toolbox,
+    execute::{self, joined},
+    plan, rust_link,
+    scratch::Scratch,
+};
 
 /// The crate that a Rust source may use for regions and inputs, carried along so that `run file.rs` needs no Cargo project.
 const MARKERS: &str = include_str!("../../../runtime/markers/src/lib.rs");
@@ -156,12 +161,6 @@ fn rustc() -> Command {
 /// This program, which rustc will call as its linker.
 fn linker_program() -> anyhow::Result<OsString> {
     Ok(env::current_exe().context("cannot find the path of dmdprof itself")?.into_os_string())
-}
-
-fn joined(prefix: &str, value: &OsStr) -> OsString {
-    let mut word = OsString::from(prefix);
-    word.push(value);
-    word
 }
 
 /// A name that rustc accepts for the crate of this file.
