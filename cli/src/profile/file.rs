@@ -28,11 +28,11 @@ pub const HEADER_LEN: usize = 32;
 const CHECKED_FROM: usize = 16;
 const COMPRESSION_LEVEL: i32 = 6;
 
-/// Why a profile cannot be read.
+/// Why a profile cannot be read. Each message is whole: there is no further source to print.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
-    #[error("cannot open profile {}: {source}\n  {advice}", path.display())]
-    Open { path: PathBuf, source: io::Error, advice: String },
+    #[error("cannot open profile {}: {error}\n  {advice}", path.display())]
+    Open { path: PathBuf, error: io::Error, advice: String },
     #[error(
         "{} is not a dmdprof profile\n  expected: a file written by `dmdprof run`\n  found: {found}\n  \
          make one with `dmdprof run <program>`, or name another file",
@@ -80,12 +80,14 @@ pub enum ReadError {
 /// Why a profile cannot be written. The previous profile, if there was one, is still in its place.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
-    #[error("cannot {step} {}: {source}\n  {}; the previous profile, if any, is unchanged", path.display(), write_advice(source))]
-    Io { step: &'static str, path: PathBuf, source: io::Error },
+    #[error("cannot {step} {}: {error}\n  {}; the previous profile, if any, is unchanged", path.display(), write_advice(error))]
+    Io { step: &'static str, path: PathBuf, error: io::Error },
     #[error("cannot write a profile to {}: it is a directory\n  name a file instead, as in {}", path.display(), path.join(DEFAULT_FILE).display())]
     Directory { path: PathBuf },
-    #[error("the profile contradicts itself and was not written: {0}\n  this is a bug in dmdprof; please report it")]
-    Invalid(#[from] Invalid),
+    #[error(
+        "the profile contradicts itself and was not written: {invalid}\n  this is a bug in dmdprof; please report it"
+    )]
+    Invalid { invalid: Invalid },
 }
 
 fn write_advice(error: &io::Error) -> &'static str {
@@ -216,16 +218,16 @@ fn describe(bytes: &[u8]) -> String {
 
 /// Reads and checks a profile.
 pub fn read(path: &Path) -> Result<Profile, ReadError> {
-    let bytes = fs::read(path).map_err(|source| {
+    let bytes = fs::read(path).map_err(|error| {
         let old = old_path(path);
-        let advice = if source.kind() != io::ErrorKind::NotFound {
+        let advice = if error.kind() != io::ErrorKind::NotFound {
             "name a readable profile file".into()
         } else if old.exists() {
             format!("the previous profile is in {}; make a new one with `dmdprof run <program>`", old.display())
         } else {
             "make one with `dmdprof run <program>`, or name the file".to_string()
         };
-        ReadError::Open { path: path.into(), source, advice }
+        ReadError::Open { path: path.into(), error, advice }
     })?;
     from_bytes(path, &bytes)
 }
@@ -265,7 +267,7 @@ impl Target {
 
 fn io_error(step: &'static str, at: &Path) -> impl FnOnce(io::Error) -> WriteError {
     let path = at.to_path_buf();
-    move |source| WriteError::Io { step, path, source }
+    move |error| WriteError::Io { step, path, error }
 }
 
 /// Whether [`write`] could start to write here; leaves nothing behind. For before a long run.
@@ -284,7 +286,7 @@ pub fn check_writable(path: &Path) -> Result<(), WriteError> {
 ///
 /// A symbolic link is followed; a device or pipe is written to in place.
 pub fn write(path: &Path, profile: &Profile) -> Result<(), WriteError> {
-    validate(profile)?;
+    validate(profile).map_err(|invalid| WriteError::Invalid { invalid })?;
     let Target { path: target, directory, previous } = Target::of(path)?;
     let bytes = to_bytes(profile);
     if previous == Previous::Device {
