@@ -109,6 +109,33 @@ impl<C: Cell> Shadow<C> {
         self.cells[cell] = C::pack(position);
     }
 
+    /// The first value of `len` bytes of a cell from `skip` on, if they are one run.
+    #[inline(always)]
+    pub fn part(&self, cell: usize, skip: u64, len: u64) -> Option<u64> {
+        let bytes = self.bytes(cell);
+        let first = bytes[skip as usize].get();
+        let step = u64::from(first >= FIRST);
+        (1..len).all(|byte| bytes[(skip + byte) as usize].get() == first + byte * step).then_some(first)
+    }
+
+    /// The first value of `len` bytes in whole cells of one page, if they are one run and none is pooled.
+    #[inline(always)]
+    pub fn row(&self, cell: usize, len: u64) -> Option<u64> {
+        let row = &self.cells[cell..cell + (len / BYTES) as usize];
+        let first = row[0].get();
+        let step = if first >= FIRST { BYTES } else { 0 };
+        let is_run = row.iter().zip(0..).all(|(value, at)| value.get() == first + at * step);
+        (is_run && first & C::POOLED == 0).then_some(first)
+    }
+
+    #[inline(always)]
+    pub fn set_row(&mut self, cell: usize, len: u64, position: u64) {
+        let row = &mut self.cells[cell..cell + (len / BYTES) as usize];
+        for (value, at) in row.iter_mut().zip(0..) {
+            *value = C::pack(position + at * BYTES);
+        }
+    }
+
     /// Whether `find` found a page of its own for the address, not the shared empty one.
     #[inline(always)]
     pub fn is_own(cell: usize) -> bool {

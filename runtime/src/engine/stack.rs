@@ -209,6 +209,58 @@ impl<C: Cell> Stack<C> {
             return Ok(());
         }
         self.make_room(len)?;
+        if len > 64 || !self.one_run_access::<LOAD, S>(addr, len, sink) {
+            self.any_access::<LOAD, S>(addr, len, sink);
+        }
+        Ok(())
+    }
+
+    /// An access to up to 64 bytes that were last used together, if that is what it is: parts of a cell, and whole cells. There
+    /// must be room.
+    #[inline(always)]
+    fn one_run_access<const LOAD: bool, S: DepthSink>(&mut self, addr: u64, len: u64, sink: &mut S) -> bool {
+        let cell = self.shadow.find(addr);
+        let skip = addr % BYTES;
+        let in_cell = skip + len <= BYTES;
+        let whole_cells = skip == 0 && len.is_multiple_of(BYTES) && len <= page_room(addr);
+        if !Shadow::<C>::is_own(cell) || !(in_cell || whole_cells) {
+            return false;
+        }
+        let found = if in_cell { self.shadow.part(cell, skip, len) } else { self.shadow.row(cell, len) };
+        let Some(first) = found else { return false };
+        if first < FIRST {
+            if LOAD {
+                sink.cold(self.live(), len);
+            }
+            if first == NEVER {
+                self.footprint += len;
+            }
+        } else {
+            let last = first + len - 1;
+            let above = if first / 64 == last / 64 {
+                self.time.lift(first, len)
+            } else {
+                let above = self.live() - self.time.rank(last);
+                self.time.clear(first, len);
+                above
+            };
+            if LOAD {
+                sink.warm(above, len);
+            }
+        }
+        let position = self.time.append(len);
+        self.peak = self.peak.max(self.live());
+        if in_cell {
+            self.shadow.change(cell, skip, len, |byte| position + byte);
+        } else {
+            self.shadow.set_row(cell, len, position);
+        }
+        true
+    }
+
+    /// An access without assumptions, but that there is room.
+    #[inline(always)]
+    fn any_access<const LOAD: bool, S: DepthSink>(&mut self, addr: u64, len: u64, sink: &mut S) {
         let mut runs = std::mem::take(&mut self.runs);
         self.shadow.gather(addr, len, &mut runs);
         let mut cold = 0;
@@ -236,7 +288,6 @@ impl<C: Cell> Stack<C> {
         let position = self.time.append(len);
         self.peak = self.peak.max(self.live());
         self.shadow.assign(addr, len, position);
-        Ok(())
     }
 
     /// The bytes leave the stack.

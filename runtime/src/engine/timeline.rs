@@ -20,6 +20,8 @@ use super::cell::FIRST;
 use super::hint::prefetch;
 
 const LEAF: usize = 64;
+/// Blocks up to this size do not straddle leaves; longer ones waste no positions.
+const SHORT: u64 = 16;
 
 #[derive(Clone, Copy)]
 #[repr(align(64))]
@@ -204,7 +206,7 @@ impl Timeline {
         (self.limit - self.next) as u64 >= len.saturating_add(2 * LEAF as u64)
     }
 
-    /// Whether a block of up to 8 bytes fits into the open leaf.
+    /// Whether a short block fits into the open leaf.
     #[inline(always)]
     pub fn leaf_has(&self, len: u64) -> bool {
         self.next + len as usize <= self.leaf_end
@@ -329,7 +331,7 @@ impl Timeline {
     /// Hands out the next positions to bytes put on the top, and gives the first. There must be room.
     #[inline(always)]
     pub fn append(&mut self, len: u64) -> u64 {
-        if len <= 8 {
+        if len <= SHORT {
             // Short blocks do not straddle leaves, so that taking them away is one update.
             if !self.leaf_has(len) {
                 self.open_leaf();
