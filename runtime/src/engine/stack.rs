@@ -9,7 +9,7 @@ use super::timeline::Timeline;
 use super::{Access, BatchSink, DepthSink, EngineOptions, Kind, clamped};
 
 /// Accesses of a batch whose memory is fetched together.
-const WINDOW: usize = 32;
+const WINDOW: usize = 64;
 
 /// The cells cannot hold the positions that are needed.
 #[derive(Debug)]
