@@ -91,7 +91,7 @@ impl Program {
     }
 
     fn compile_flags(&self) -> Vec<OsString> {
-        let mut flags: Vec<OsString> = vec!["-O2".into(), "-g".into(), "-w".into()];
+        let mut flags: Vec<OsString> = vec!["-O2".into(), "-gdwarf-4".into(), "-w".into()];
         flags.extend(self.flags.iter().map(Into::into));
         flags.extend(self.include.iter().map(|dir| prefixed("-I", dir)));
         flags.extend(self.defines.iter().map(|define| prefixed("-D", Path::new(define))));

@@ -8,6 +8,7 @@
 //! supplies the numbers for sizes that the replay could not do.
 
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 
 /// `S(n)`: cost of reading each of the depths `1..=n` once.
 #[must_use]
@@ -164,9 +165,14 @@ impl Truth {
         format!("{}{defines} liveness={}", self.source, self.liveness.name())
     }
 
-    /// Every program at every size and liveness that the tests run.
+    /// Every program at every size and liveness that the tests run; computed once.
     #[must_use]
-    pub fn all() -> Vec<Self> {
+    pub fn all() -> &'static [Self] {
+        static ALL: OnceLock<Vec<Truth>> = OnceLock::new();
+        ALL.get_or_init(Self::compute)
+    }
+
+    fn compute() -> Vec<Self> {
         use Liveness::{Hints, None};
         let mut all = Vec::new();
         for liveness in [Hints, None] {

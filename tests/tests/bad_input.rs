@@ -263,7 +263,7 @@ fn wrong_usage_is_2() {
         &["no-such-command"],
         &[],
     ] {
-        assert_refused(&output(dmdprof().args(arguments)), 2, &["Usage"]);
+        assert_refused(&output(dmdprof().args(arguments)), 2, &["help"]);
     }
 }
 

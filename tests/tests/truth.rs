@@ -25,7 +25,7 @@ fn measure(source: &str, defines: &[String], liveness: Liveness, directory: &Pat
 
 /// Measures every truth of one source and lists all disagreements.
 fn check(source: &str) {
-    let truths: Vec<Truth> = Truth::all().into_iter().filter(|t| t.source == source).collect();
+    let truths: Vec<&Truth> = Truth::all().iter().filter(|t| t.source == source).collect();
     assert!(!truths.is_empty(), "no truth about {source}");
     let directory = scratch();
     let mut failures = String::new();
