@@ -28,20 +28,24 @@ impl Emitter {
 
     /// Emits the hooks of one function, whose descriptors are in `blob` at `offsets`.
     pub fn function(&mut self, plan: &FunctionPlan, blob: Value, offsets: &[u64]) {
-        // Hooks after a call go first, records before it later: each anchor is an original instruction, so order between
-        // anchors does not matter, but a landing must be noticed before anything else happens after its call.
+        // What is emitted before the same instruction stays in the order of emission, so that order is the order of events:
+        // news of the previous call first, then the record of the segment, then the next call's hook.
         for &landing in &plan.landings {
             self.landed(landing);
         }
-        for hook in &plan.call_hooks {
-            let site = self.module.address_in(blob, offsets[hook.segment]);
-            self.call_hook(hook, site);
+        let (after, before): (Vec<_>, Vec<_>) =
+            plan.call_hooks.iter().partition(|hook| matches!(hook.anchor, Anchor::After(_)));
+        for hook in after {
+            self.call_hook(hook, self.module.address_in(blob, offsets[hook.segment]));
         }
         for (segment, &offset) in plan.segments.iter().zip(offsets) {
             if let Some(before) = segment.before {
                 let descriptor = self.module.address_in(blob, offset);
                 self.record(segment, before, descriptor);
             }
+        }
+        for hook in before {
+            self.call_hook(hook, self.module.address_in(blob, offsets[hook.segment]));
         }
     }
 

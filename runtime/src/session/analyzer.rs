@@ -8,12 +8,12 @@ use std::{collections::HashMap, sync::Arc};
 use super::{
     Options,
     context::{Contexts, Node},
-    counters::{CellCounters, CellSink, DepthCounts},
+    counters::{CellCounters, CellsSink, DepthCounts, UNCOUNTED},
     hash::FastHash,
 };
 use crate::{
     abi::{COPY_BLOCK, EventKind, Item, ItemKind, SegmentKind, item_flag, segment_flag},
-    engine::{Engine, NoSink},
+    engine::{Access, Engine, Kind},
     sites::{Segment, SiteTable},
 };
 
@@ -80,6 +80,10 @@ pub struct Analyzer {
 /// Everything that changes with each record; apart from the modules, so that both can be borrowed at once.
 struct Core {
     engine: Engine,
+    /// Accesses not yet given to the engine, which is faster when it sees several at once.
+    queue: Vec<Access>,
+    /// Cell of each queued access, or [`UNCOUNTED`].
+    queue_cells: Vec<u32>,
     line_shift: Option<u32>,
     contexts: Contexts,
     blocks: Vec<BlockCounters>,
@@ -94,12 +98,16 @@ struct Core {
 }
 
 const NO_BLOCK: u32 = u32::MAX;
+/// Accesses that the engine is given at once.
+const QUEUE: usize = 256;
 
 impl Analyzer {
     #[must_use]
     pub fn new(options: Options) -> Self {
         let core = Core {
             engine: Engine::new(),
+            queue: Vec::with_capacity(QUEUE),
+            queue_cells: Vec::with_capacity(QUEUE),
             line_shift: options.line.map(u32::trailing_zeros),
             contexts: Contexts::default(),
             blocks: Vec::new(),
@@ -246,6 +254,7 @@ impl Analyzer {
     /// Ends the replay and gives up the counters.
     #[must_use]
     pub fn finish(mut self) -> RingResult {
+        self.core.flush();
         self.core.cells.iter_mut().for_each(CellCounters::flush);
         self.core.totals.peak_live = self.core.engine.peak_live();
         self.core.totals.footprint = self.core.engine.footprint();
@@ -395,11 +404,6 @@ impl Core {
 
     #[inline]
     fn items<const COUNT: bool>(&mut self, items: &[Item], record: &[u64], iterations: u64, first_cell: usize) {
-        if items.len() > 2 {
-            for item in items {
-                self.prefetch(item, record);
-            }
-        }
         for iteration in 0..iterations {
             for (index, item) in items.iter().enumerate() {
                 let moved = item.offset.wrapping_add(item.stride.wrapping_mul(iteration as i64));
@@ -414,12 +418,6 @@ impl Core {
                 }
             }
         }
-    }
-
-    #[inline]
-    fn prefetch(&self, item: &Item, record: &[u64]) {
-        let address = record[usize::from(item.word)].wrapping_add_signed(item.offset);
-        self.engine.prefetch(self.line_shift.map_or(address, |s| address >> s));
     }
 
     /// Address and length in the engine's unit.
@@ -438,13 +436,8 @@ impl Core {
     #[inline]
     fn load<const COUNT: bool>(&mut self, address: u64, len: u64, cell: usize) {
         let (address, len) = self.units(address, len);
-        if COUNT {
-            self.totals.accesses += 1;
-            let mut sink = CellSink { cell: &mut self.cells[cell], cold: &mut self.cold };
-            self.engine.load(address, len, &mut sink);
-        } else {
-            self.engine.load(address, len, &mut NoSink);
-        }
+        self.totals.accesses += u64::from(COUNT);
+        self.enqueue(address, len, Kind::Load, if COUNT { cell as u32 } else { UNCOUNTED });
     }
 
     #[inline]
@@ -454,7 +447,35 @@ impl Core {
             self.totals.accesses += 1;
             self.cells[cell].written += len;
         }
-        self.engine.store(address, len);
+        self.enqueue(address, len, Kind::Store, UNCOUNTED);
+    }
+
+    #[inline]
+    fn enqueue(&mut self, addr: u64, len: u64, kind: Kind, cell: u32) {
+        let Ok(len) = u32::try_from(len) else { return self.enqueue_pieces(addr, len, kind, cell) };
+        if self.queue.len() == QUEUE {
+            self.flush();
+        }
+        self.queue.push(Access { addr, len, kind });
+        self.queue_cells.push(cell);
+    }
+
+    /// Ranges of 4 GiB and more: only deaths of mappings get here, accesses are cut into blocks before.
+    #[cold]
+    fn enqueue_pieces(&mut self, addr: u64, len: u64, kind: Kind, cell: u32) {
+        const PIECE: u64 = 1 << 31;
+        for start in (0..len).step_by(PIECE as usize) {
+            self.enqueue(addr.saturating_add(start), (len - start).min(PIECE), kind, cell);
+        }
+    }
+
+    /// Gives the queued accesses to the engine.
+    fn flush(&mut self) {
+        let mut sink =
+            CellsSink { cells: &mut self.cells, numbers: &self.queue_cells, cold: &mut self.cold, current: UNCOUNTED };
+        self.engine.batch(&self.queue, &mut sink);
+        self.queue.clear();
+        self.queue_cells.clear();
     }
 
     fn rare<const COUNT: bool>(&mut self, item: &Item, record: &[u64], address: u64, cell: usize) {
@@ -517,8 +538,8 @@ impl Core {
     }
 
     fn kill(&mut self, address: u64, len: u64) {
-        if self.hints {
-            self.engine.remove(address, len);
+        if self.hints && len > 0 {
+            self.enqueue(address, len, Kind::Remove, UNCOUNTED);
         }
     }
 
@@ -530,6 +551,7 @@ impl Core {
         let kept = from_len.min(to_len);
         if from != to {
             self.kill(to, to_len);
+            self.flush();
             self.engine.relocate(from, to, kept);
         }
         self.kill(from + kept, if from == to { from_len - kept } else { 0 });
@@ -553,6 +575,7 @@ impl Core {
 
     fn input(&mut self, address: u64, len: u64) {
         let (address, len) = self.units(address, len);
+        self.flush();
         self.engine.insert_bottom(address, len);
     }
 

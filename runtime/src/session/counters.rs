@@ -1,12 +1,12 @@
 //! Counters of one (context, site) pair: bytes read by depth, and their price.
 //!
-//! A site usually finds the same depth again and again, so a counter remembers the last interval of depths that share both a
-//! price and a histogram bucket; a read inside it only adds to one number.
+//! A site usually finds the same few depths again and again, so a counter remembers the last ones and how often they
+//! came; only what it forgets is priced and filed in the histogram.
 
 use crate::{
-    engine::DepthSink,
+    engine::{BatchSink, DepthSink},
     histogram::{bounds, bucket_of},
-    pricing::{root, run_cost},
+    pricing::run_cost,
 };
 
 /// Bytes by depth bucket.
@@ -47,14 +47,14 @@ impl DepthCounts {
         self.dense[at] += bytes;
     }
 
-    /// Adds the bytes at depths `above + 1 ..= above + len`, each to its bucket.
-    fn add_run(&mut self, above: u64, len: u64) {
+    /// Adds the bytes at depths `above + 1 ..= above + len`, each to its bucket, a number of times.
+    fn add_run(&mut self, above: u64, len: u64, times: u64) {
         let mut next = above + 1;
         let end = above + len;
         while next <= end {
             let bucket = bucket_of(next);
             let last = bounds(bucket).1.min(end);
-            self.add(bucket, last - next + 1);
+            self.add(bucket, (last - next + 1) * times);
             next = last + 1;
         }
     }
@@ -72,15 +72,21 @@ impl DepthCounts {
     }
 }
 
+/// A run of depths that a site has found a number of times and that is not yet filed.
+#[derive(Clone, Copy, Debug, Default)]
+struct Pending {
+    /// `above << 8 | len`, for `len` in 1..=255; 0 = nothing.
+    key: u64,
+    times: u64,
+}
+
+/// Runs that a counter remembers: enough for the few depths that most sites alternate between, and one cache line.
+const REMEMBERED: usize = 4;
+
 /// What one site did in one context.
 #[derive(Clone, Debug, Default)]
 pub struct CellCounters {
-    /// Depths `low + 1 ..= high` cost `price` and lie in `bucket`; `pending` bytes were found there and not yet filed.
-    low: u64,
-    high: u64,
-    price: u64,
-    pending: u64,
-    bucket: u16,
+    pending: [Pending; REMEMBERED],
     pub executions: u64,
     pub written: u64,
     pub cold: u64,
@@ -91,38 +97,44 @@ pub struct CellCounters {
 impl CellCounters {
     #[inline]
     fn read(&mut self, above: u64, len: u64) {
-        if above >= self.low && above + len <= self.high {
-            self.pending += len;
+        let key = above << 8 | len;
+        // Neighbouring depths go to different places.
+        let slot = &mut self.pending[((above >> 2 ^ above >> 12) % REMEMBERED as u64) as usize];
+        if slot.key == key {
+            slot.times += 1;
         } else {
-            self.read_elsewhere(above, len);
+            self.read_another(above, len);
         }
     }
 
     #[inline(never)]
-    fn read_elsewhere(&mut self, above: u64, len: u64) {
-        self.flush();
-        let depth = above + 1;
-        let price = root(depth);
-        let bucket = bucket_of(depth);
-        let (first, last) = bounds(bucket);
-        self.low = ((price - 1) * (price - 1)).max(first - 1);
-        self.high = price.saturating_mul(price).min(last);
-        self.price = price;
-        self.bucket = bucket;
-        if above + len <= self.high {
-            self.pending = len;
-        } else {
-            self.cost += run_cost(above, len);
-            self.depths.add_run(above, len);
+    fn read_another(&mut self, above: u64, len: u64) {
+        if len > 255 || above >> 56 != 0 {
+            self.file(above, len, 1);
+            return;
         }
+        let slot = ((above >> 2 ^ above >> 12) % REMEMBERED as u64) as usize;
+        let new = Pending { key: above << 8 | len, times: 1 };
+        let old = std::mem::replace(&mut self.pending[slot], new);
+        self.file_pending(old);
+    }
+
+    fn file_pending(&mut self, run: Pending) {
+        if run.times > 0 {
+            self.file(run.key >> 8, run.key & 0xff, run.times);
+        }
+    }
+
+    /// Adds a run of depths that was found a number of times.
+    fn file(&mut self, above: u64, len: u64, times: u64) {
+        self.cost += run_cost(above, len) * u128::from(times);
+        self.depths.add_run(above, len, times);
     }
 
     /// Files what is pending; call before reading `cost` or `depths`.
     pub fn flush(&mut self) {
-        if self.pending > 0 {
-            self.cost += u128::from(self.pending) * u128::from(self.price);
-            self.depths.add(self.bucket, self.pending);
-            self.pending = 0;
+        for run in std::mem::take(&mut self.pending) {
+            self.file_pending(run);
         }
     }
 
@@ -135,31 +147,42 @@ impl CellCounters {
         self.cost += other.cost;
         self.depths.merge(&other.depths);
     }
+}
 
-    /// Whether nothing was counted since the start.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.executions == 0 && self.written == 0 && self.cost == 0 && self.pending == 0
+/// Number of no cell: the access is replayed but not counted.
+pub const UNCOUNTED: u32 = u32::MAX;
+
+/// Files what the loads of a batch found, each under its own cell.
+pub struct CellsSink<'a> {
+    pub cells: &'a mut [CellCounters],
+    /// Cell of each access of the batch, or [`UNCOUNTED`].
+    pub numbers: &'a [u32],
+    /// Depths of first touches, for the whole thread.
+    pub cold: &'a mut DepthCounts,
+    pub current: u32,
+}
+
+impl BatchSink for CellsSink<'_> {
+    #[inline]
+    fn begin(&mut self, number: usize) {
+        self.current = self.numbers[number];
     }
 }
 
-/// Files what a load found under one cell.
-pub struct CellSink<'a> {
-    pub cell: &'a mut CellCounters,
-    /// Depths of first touches, for the whole thread.
-    pub cold: &'a mut DepthCounts,
-}
-
-impl DepthSink for CellSink<'_> {
+impl DepthSink for CellsSink<'_> {
     #[inline]
     fn warm(&mut self, above: u64, len: u64) {
-        self.cell.read(above, len);
+        if let Some(cell) = self.cells.get_mut(self.current as usize) {
+            cell.read(above, len);
+        }
     }
 
     fn cold(&mut self, above: u64, len: u64) {
-        self.cell.cold += len;
-        self.cold.add_run(above, len);
-        self.cell.read(above, len);
+        if let Some(cell) = self.cells.get_mut(self.current as usize) {
+            cell.cold += len;
+            self.cold.add_run(above, len, 1);
+            cell.read(above, len);
+        }
     }
 }
 
@@ -168,14 +191,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn remembered_intervals_price_exactly_like_the_formula() {
+    fn remembered_runs_price_exactly_like_the_formula() {
         let mut cell = CellCounters::default();
         let mut expected = 0u128;
         let mut seed = 7u64;
         for _ in 0..200_000 {
             seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             let above = (seed >> 33) % (1 << (1 + (seed >> 20) % 24));
-            let len = 1 + (seed >> 7) % 64;
+            let len = 1 + (seed >> 7) % 300;
             cell.read(above, len);
             expected += run_cost(above, len);
         }
