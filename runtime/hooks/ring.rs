@@ -294,6 +294,8 @@ fn advance(header: &RingHeader) {
             !channel::is_inert() && !(look && !sys::process_lives(channel.consumer_pid))
         });
     if !room {
+        // Counted for a consumer that is not dead but out of sight (in another process namespace).
+        channel.refused.fetch_add(1, Relaxed);
         channel::give_up();
         set_current(scratch());
         return;

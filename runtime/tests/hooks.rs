@@ -103,6 +103,20 @@ fn memory_of_dead_threads_is_given_back() {
     assert!(outcome.resident < 1 << 20, "{} bytes", outcome.resident);
 }
 
+/// Rings far back in the file cannot be mapped by duplicating the header's mapping then; the path is opened instead.
+#[test]
+fn addresses_may_be_limited() {
+    let mut shell = std::process::Command::new("sh");
+    shell.args(["-c", "ulimit -v 200000; exec \"$0\" short 500 4 1000"]).arg(writer());
+    let outcome = Run::start(shell).finish();
+    assert_eq!(outcome.expect_success().rings.len(), 500);
+    let streams = outcome.streams();
+    assert_eq!(streams.len(), 500);
+    for parts in streams.values() {
+        support::assert_numbers(&parts[0].1, 1000);
+    }
+}
+
 #[test]
 fn fork_gives_the_child_its_own_ring() {
     for program in [writer(), static_writer()] {
@@ -217,13 +231,12 @@ fn dead_consumer_does_not_hang_the_program() {
 #[test]
 fn signal_storm_leaves_records_whole() {
     for program in [writer(), static_writer()] {
-        let outcome = run(program, &["storm", "8000000"]);
-        let main = outcome.expect_success().expect_stream(1, 8_000_000);
-        assert_eq!(main.kind, ring_kind::THREAD);
+        let outcome = run(program, &["storm", "3000000"]);
         let counts: Vec<u64> = outcome.output.split_whitespace().map(|word| word.parse().unwrap()).collect();
+        let main = outcome.expect_success().expect_stream(1, counts[0]);
+        assert_eq!(main.kind, ring_kind::THREAD);
         let streams = outcome.streams();
-        for (name, count) in [(100, counts[0]), (101, counts[1])] {
-            assert!(count > 0);
+        for (name, count) in [(100, counts[1]), (101, counts[2])] {
             let mut numbers = Vec::new();
             for (ring, part) in &streams[&name] {
                 assert_eq!(outcome.rings[*ring].kind, ring_kind::SIGNAL);

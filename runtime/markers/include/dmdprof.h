@@ -26,17 +26,23 @@ void dmdprof_input(const void *start, size_t bytes);
 
 #else
 
-static inline void dmdprof_begin(const char *name)
+#ifdef __GNUC__
+#define DMDPROF_EMPTY static __inline__ /* C90 has no inline */
+#else
+#define DMDPROF_EMPTY static inline
+#endif
+
+DMDPROF_EMPTY void dmdprof_begin(const char *name)
 {
 	(void)name;
 }
 
-static inline void dmdprof_end(const char *name)
+DMDPROF_EMPTY void dmdprof_end(const char *name)
 {
 	(void)name;
 }
 
-static inline void dmdprof_input(const void *start, size_t bytes)
+DMDPROF_EMPTY void dmdprof_input(const void *start, size_t bytes)
 {
 	(void)start;
 	(void)bytes;

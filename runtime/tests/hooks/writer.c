@@ -165,7 +165,9 @@ static void storm(uint64_t n)
 		abort();
 	timer(ITIMER_REAL, 70);
 	timer(ITIMER_PROF, 90);
-	stream(1, 0, n);
+	uint64_t written = 0;
+	for (; written < n || alarms < 5000 || profs < 250; written += 1000)
+		stream(1, written, written + 1000);
 	timer(ITIMER_REAL, 0);
 	timer(ITIMER_PROF, 0);
 	if (__dmdprof_v1_signal(SIGALRM, SIG_IGN) != on_alarm)
@@ -176,8 +178,7 @@ static void storm(uint64_t n)
 		abort();
 	if (__dmdprof_v1_sigaction(1000, &alarm, NULL) != -1 || __dmdprof_v1_sigaction(SIGKILL, &alarm, NULL) != -1)
 		abort();
-	stream(101, profs, profs);
-	printf("%lu %lu\n", alarms, profs);
+	printf("%lu %lu %lu\n", written, alarms, profs);
 }
 
 static void jumps(uint64_t n, int alternate)
