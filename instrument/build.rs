@@ -20,7 +20,7 @@ fn main() {
         names.len() * 8
     );
     let mut out = format!("core::arch::global_asm!(\"{asm}\", options(att_syntax));\n");
-    out += &format!("const NAMES: [&str; {}] = {names:?};\n", names.len());
+    out += &format!("static NAMES: [&str; {}] = {names:?};\n", names.len());
     fs::write(Path::new(&env::var("OUT_DIR").expect("set by cargo")).join("trampolines.rs"), out)
         .expect("OUT_DIR is writable");
 }

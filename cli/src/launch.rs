@@ -12,6 +12,7 @@ use std::{
     process::Command,
 };
 
+use object::Object;
 use rustix::process::{Pid, WaitOptions, WaitStatus};
 
 use crate::profile::model::Outcome;
@@ -63,7 +64,23 @@ fn check(path: &Path, program: &str) -> Result<(), StartError> {
         Ok(_) if !is_executable(path) => {
             Err(StartError::NotExecutable { program, why: "is not executable (chmod +x would make it so)".into() })
         }
+        // What the system refuses, execvp would hand to the shell as a script.
+        Ok(_) if is_broken_executable(path) => {
+            Err(StartError::NotExecutable { program, why: "has the head of an executable but is damaged or of another kind of machine".into() })
+        }
         Ok(_) => Ok(()),
+    }
+}
+
+/// An ELF file that this machine cannot run.
+fn is_broken_executable(path: &Path) -> bool {
+    let Ok(bytes) = fs::read(path) else { return false };
+    if !bytes.starts_with(b"\x7fELF") {
+        return false;
+    }
+    match object::File::parse(&*bytes) {
+        Ok(file) => !matches!(file.architecture(), object::Architecture::X86_64 | object::Architecture::I386),
+        Err(_) => true,
     }
 }
 

@@ -19,12 +19,38 @@ use crate::profile::model::{Cell, FunctionId, PositionId, Profile, StringId};
 /// What makes a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Grouping {
-    /// The source function that contains the line, inlined or not.
+    /// The source function that contains the line, inlined or not; what was inlined from the standard library or system
+    /// headers counts for the function of the user's that it was inlined into.
     Functions,
+    /// The same, with functions of libraries as rows of their own.
+    AllFunctions,
     /// The symbol that the linker saw.
     Symbols,
-    /// File and line; with `inlined: false` the line of the linked function into which the code was inlined.
-    Lines { inlined: bool },
+    /// File and line.
+    Lines(Inlined),
+}
+
+/// Which line inlined code counts for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Inlined {
+    /// The innermost line of the user's: neither the standard library's nor a system header's.
+    Own,
+    /// Its own line, wherever that is.
+    All,
+    /// The line of the linked function into which it was inlined.
+    Linked,
+}
+
+/// Whether a source file belongs to a language's library and not to the user: as rustc spells paths of its library, and
+/// where systems keep headers.
+fn is_library_file(path: &str) -> bool {
+    path.starts_with("/rustc/")
+        || path.contains("/lib/rustlib/src/")
+        || path.starts_with("/usr/include/")
+        || path.starts_with("/usr/lib/")
+        || path.starts_with("/usr/bin/../lib/")
+        || path.contains("/include/c++/")
+        || path.contains("/lib/clang/")
 }
 
 /// Index of a class in [`Sums::ops`]: `runtime`'s `OpClass`.
@@ -163,7 +189,7 @@ impl<'p> Analysis<'p> {
     /// Exclusive and inclusive numbers. Lines have no inclusive ones: a context does not say which line called.
     #[must_use]
     pub fn with_inclusive(profile: &'p Profile, grouping: Grouping) -> Self {
-        Analysis::build(profile, grouping, !matches!(grouping, Grouping::Lines { .. }))
+        Analysis::build(profile, grouping, !matches!(grouping, Grouping::Lines(_)))
     }
 
     fn build(profile: &'p Profile, grouping: Grouping, inclusive: bool) -> Self {
@@ -235,21 +261,32 @@ impl<'p> Rows<'p> {
 
     /// The one row that gets the exclusive numbers of code in a linked function at a position.
     fn of_code(&mut self, linked: FunctionId, position: Option<PositionId>) -> RowIndex {
-        let innermost = position.map(|p| &self.profile.positions[p.index()]);
+        let shown = self.shown(position).map(|p| &self.profile.positions[p.index()]);
         match self.grouping {
             Grouping::Symbols => self.of_function(linked),
-            Grouping::Functions => self.of_function(innermost.map_or(linked, |p| p.function)),
-            Grouping::Lines { inlined: true } => match innermost {
-                Some(p) => self.of_line(p.function, self.text(p.file), p.line),
-                None => self.of_line(linked, self.text(self.profile.functions[linked.index()].file), 0),
-            },
-            Grouping::Lines { inlined: false } => match self.chain(position).last() {
-                Some(outermost) => {
-                    let p = &self.profile.positions[outermost.index()];
-                    self.of_line(linked, self.text(p.file), p.line)
+            Grouping::Functions | Grouping::AllFunctions => self.of_function(shown.map_or(linked, |p| p.function)),
+            Grouping::Lines(inlined) => match shown {
+                Some(p) => {
+                    let function = if inlined == Inlined::Linked { linked } else { p.function };
+                    self.of_line(function, self.text(p.file), p.line)
                 }
                 None => self.of_line(linked, self.text(self.profile.functions[linked.index()].file), 0),
             },
+        }
+    }
+
+    /// The position of an inline chain that code counts for.
+    fn shown(&self, position: Option<PositionId>) -> Option<PositionId> {
+        match self.grouping {
+            Grouping::AllFunctions | Grouping::Lines(Inlined::All) => position,
+            Grouping::Symbols | Grouping::Lines(Inlined::Linked) => self.chain(position).last(),
+            Grouping::Functions | Grouping::Lines(Inlined::Own) => {
+                let is_own = |p: &PositionId| {
+                    !self.text(self.profile.positions[p.index()].file).is_some_and(is_library_file)
+                };
+                // Library code that nobody inlined is a linked function, and a row, of its own.
+                self.chain(position).find(is_own).or_else(|| self.chain(position).last())
+            }
         }
     }
 
@@ -289,7 +326,7 @@ impl<'p> Rows<'p> {
     }
 
     fn count_calls(&mut self) {
-        if matches!(self.grouping, Grouping::Lines { .. }) {
+        if matches!(self.grouping, Grouping::Lines(_)) {
             return;
         }
         let profile = self.profile;
@@ -300,7 +337,7 @@ impl<'p> Rows<'p> {
             let row = self.of_function(function);
             *self.list[row].calls.linked.get_or_insert(0) += u128::from(calls);
         }
-        if self.grouping == Grouping::Functions {
+        if matches!(self.grouping, Grouping::Functions | Grouping::AllFunctions) {
             for position in &profile.positions {
                 let row = self.of_function(position.function);
                 self.list[row].calls.inlined |= position.inlined_at.is_some();
@@ -373,7 +410,8 @@ impl<'p> Rows<'p> {
     /// The rows of a site that are not on the path of its context, each once.
     fn rows_beside(&self, path: &Path, linked: FunctionId, position: Option<PositionId>, rows: &mut Vec<RowIndex>) {
         rows.clear();
-        let position = position.filter(|_| self.grouping == Grouping::Functions);
+        let position = position.filter(|_| matches!(self.grouping, Grouping::Functions | Grouping::AllFunctions));
+        let position = self.shown(position);
         let chain = self.chain(position).map(|p| self.profile.positions[p.index()].function);
         for function in chain.chain([linked]) {
             // Every function has a row by now: `count_calls` visited all positions and all linked functions.

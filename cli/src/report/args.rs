@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::analysis::Grouping;
+use super::analysis::{Grouping, Inlined};
 use crate::profile::DEFAULT_FILE;
 
 /// Which number orders the rows. Largest first, except names.
@@ -71,6 +71,11 @@ pub struct ReportArgs {
     /// Charge inlined code to the function it was inlined into (the linked symbol)
     #[arg(long)]
     pub no_inline: bool,
+
+    /// Show code inlined from the standard library and system headers as rows of its own (default: it counts for the
+    /// function or line of yours that it was inlined into)
+    #[arg(long, conflicts_with = "no_inline")]
+    pub library: bool,
 
     /// Show a depth histogram for each row too
     #[arg(long)]
@@ -173,10 +178,13 @@ impl ReportArgs {
             Format::Table => TABLE_THRESHOLD,
             Format::Json | Format::Csv => 0.0,
         });
-        let grouping = match (self.lines, self.no_inline) {
-            (false, false) => Grouping::Functions,
-            (false, true) => Grouping::Symbols,
-            (true, no_inline) => Grouping::Lines { inlined: !no_inline },
+        let grouping = match (self.lines, self.no_inline, self.library) {
+            (false, true, _) => Grouping::Symbols,
+            (false, false, false) => Grouping::Functions,
+            (false, false, true) => Grouping::AllFunctions,
+            (true, true, _) => Grouping::Lines(Inlined::Linked),
+            (true, false, false) => Grouping::Lines(Inlined::Own),
+            (true, false, true) => Grouping::Lines(Inlined::All),
         };
         let width = self.width.or(terminal.width).unwrap_or(FILE_WIDTH);
         ReportOptions {
@@ -215,7 +223,7 @@ mod tests {
         assert_eq!(options(&[]).unwrap(), ReportOptions::default());
         assert_eq!(options(&["--threshold", "5%"]).unwrap().threshold, 0.05);
         assert_eq!(options(&["--format", "csv"]).unwrap().threshold, 0.0);
-        assert_eq!(options(&["--lines", "--no-inline"]).unwrap().grouping, Grouping::Lines { inlined: false });
+        assert_eq!(options(&["--lines", "--no-inline"]).unwrap().grouping, Grouping::Lines(Inlined::Linked));
         assert_eq!(options(&["--full-names", "--width", "80"]).unwrap().width, None);
         assert!(options(&["--threshold", "101"]).unwrap_err().contains("between 0% and 100%"));
         assert!(options(&["--lines", "--inclusive"]).unwrap_err().contains("cannot be used with"));

@@ -44,8 +44,8 @@ pub fn write(analysis: &Analysis, selection: &Selection, out: &mut impl Write) -
 
 fn records(analysis: &Analysis, selection: &Selection, out: &mut impl Write) -> csv::Result<()> {
     let kind = match analysis.grouping {
-        Grouping::Lines { .. } => "line",
-        Grouping::Functions | Grouping::Symbols => "function",
+        Grouping::Lines(_) => "line",
+        Grouping::Functions | Grouping::AllFunctions | Grouping::Symbols => "function",
     };
     let mut csv = csv::Writer::from_writer(out);
     csv.write_record(COLUMNS)?;

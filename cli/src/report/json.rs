@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use super::analysis::{Analysis, Grouping, OP_NAMES, Row, Sums};
+use super::analysis::{Analysis, Grouping, Inlined, OP_NAMES, Row, Sums};
 use super::args::ReportOptions;
 use super::depths::{Depths, QuantileReader, Quantiles};
 use super::program::{self, Capacity};
@@ -234,7 +234,7 @@ pub fn write(
     let profile = analysis.profile;
     let (meta, coverage) = (&profile.meta, &profile.coverage);
     let total = &analysis.total;
-    let lines = matches!(analysis.grouping, Grouping::Lines { .. });
+    let lines = matches!(analysis.grouping, Grouping::Lines(_));
     let rows: Vec<JsonRow> = selection.shown.iter().map(|row| json_row(row, total, options.hist, lines)).collect();
     let (functions, lines) = if lines { (None, Some(rows)) } else { (Some(rows), None) };
     let (least, most) = total.depths.cost_bounds();
@@ -256,8 +256,9 @@ pub fn write(
         },
         complete: matches!(meta.outcome, Outcome::Exited(_)),
         attribution: match analysis.grouping {
-            Grouping::Functions | Grouping::Lines { inlined: true } => "source",
-            Grouping::Symbols | Grouping::Lines { inlined: false } => "linked",
+            Grouping::Functions | Grouping::Lines(Inlined::Own) => "own",
+            Grouping::AllFunctions | Grouping::Lines(Inlined::All) => "source",
+            Grouping::Symbols | Grouping::Lines(Inlined::Linked) => "linked",
         },
         totals: Total {
             numbers: Numbers::new(total, total),

@@ -170,7 +170,7 @@ struct Line<'a> {
 
 fn number_columns(lines: &[Line], analysis: &Analysis, options: &ReportOptions, style: &Style) -> Vec<Column> {
     let total = analysis.total.cost;
-    let by_line = matches!(analysis.grouping, Grouping::Lines { .. });
+    let by_line = matches!(analysis.grouping, Grouping::Lines(_));
     let column = |header: [&'static str; 2], goes: u32, cell: &dyn Fn(&Line) -> String| Column {
         header,
         goes,
@@ -238,7 +238,7 @@ fn rows(
     style: &Style,
     out: &mut impl Write,
 ) -> io::Result<()> {
-    let by_line = matches!(analysis.grouping, Grouping::Lines { .. });
+    let by_line = matches!(analysis.grouping, Grouping::Lines(_));
     let mut reader = QuantileReader::default();
     let mut summary = |own: &Sums| Row { quantiles: reader.read(&own.depths), own: own.clone(), ..Row::default() };
     let folded = selection.folded.as_ref().map(|folded| (summary(&folded.own), fold_label(folded, options)));
@@ -304,8 +304,8 @@ fn place(row: &Row) -> String {
 
 fn title(row: &Row, grouping: Grouping) -> String {
     match grouping {
-        Grouping::Lines { .. } => place(row),
-        Grouping::Functions | Grouping::Symbols => row.name().into(),
+        Grouping::Lines(_) => place(row),
+        Grouping::Functions | Grouping::AllFunctions | Grouping::Symbols => row.name().into(),
     }
 }
 

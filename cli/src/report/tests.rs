@@ -51,7 +51,7 @@ fn inclusive() {
 
 #[test]
 fn lines() {
-    let options = ReportOptions { grouping: Grouping::Lines { inlined: true }, threshold: 0.0, ..plain() };
+    let options = ReportOptions { grouping: Grouping::Lines(Inlined::All), threshold: 0.0, ..plain() };
     let wide = rows_of(&text(&sample::small(), &options));
     let narrow = rows_of(&text(&sample::small(), &ReportOptions { width: Some(80), ..options }));
     insta::assert_snapshot!(format!("{wide}\n\n{narrow}"));
@@ -169,7 +169,7 @@ fn complaints(schema: &jsonschema::Validator, report: &str) -> Vec<String> {
 #[test]
 fn json_follows_its_schema() {
     let schema = schema();
-    for grouping in [Grouping::Functions, Grouping::Symbols, Grouping::Lines { inlined: true }] {
+    for grouping in [Grouping::Functions, Grouping::Symbols, Grouping::Lines(Inlined::All)] {
         for (inclusive, hist, top) in [(false, false, None), (true, true, Some(1))] {
             let options = ReportOptions { grouping, inclusive, hist, top, ..formatted(Format::Json) };
             let report = text(&sample::small(), &options);
@@ -225,7 +225,7 @@ proptest! {
     fn json_and_csv_rows_add_up_to_the_totals(
         profile in sample::any_profile(), by_line: bool, top in prop::option::of(1usize..3), inclusive: bool
     ) {
-        let grouping = if by_line { Grouping::Lines { inlined: true } } else { Grouping::Functions };
+        let grouping = if by_line { Grouping::Lines(Inlined::All) } else { Grouping::Functions };
         let schema = schema();
         let options = ReportOptions { grouping, top, inclusive, ..formatted(Format::Json) };
         let report = text(&profile, &options);
@@ -244,7 +244,7 @@ proptest! {
 
     #[test]
     fn the_table_fits_its_width(profile in sample::any_profile(), width in 60usize..200, by_line: bool) {
-        let grouping = if by_line { Grouping::Lines { inlined: true } } else { Grouping::Functions };
+        let grouping = if by_line { Grouping::Lines(Inlined::All) } else { Grouping::Functions };
         let report = text(&profile, &ReportOptions { width: Some(width), threshold: 0.0, grouping, ..plain() });
         for line in rows_of(&report).lines().filter(|l| !l.starts_with("(no room")) {
             prop_assert!(line.chars().count() <= width, "{}", line);

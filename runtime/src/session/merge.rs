@@ -1,6 +1,8 @@
 //! Adds up the results of rings: same calling context, same site, one sum. The order in which rings arrive does not matter.
 
-use std::{collections::HashMap, path::PathBuf, sync::Arc};
+use std::{
+    collections::{BTreeSet, HashMap},
+    path::PathBuf, sync::Arc};
 
 use super::{
     analyzer::{RingResult, RingTotals},
@@ -51,7 +53,8 @@ pub struct Measurement {
     pub threads: Vec<ThreadTotals>,
     /// Rings and modules that found no room in the channel.
     pub refused: u64,
-    pub processes: u64,
+    /// Processes that wrote records.
+    pub pids: BTreeSet<u32>,
     /// Modules and rings that could not be read, with the reason: losses.
     pub unreadable: Vec<String>,
     /// Things worth telling that harm no number.
@@ -97,6 +100,7 @@ impl Merger {
     pub fn absorb(&mut self, mut other: Self) {
         self.measurement.unreadable.append(&mut other.measurement.unreadable);
         self.measurement.notes.append(&mut other.measurement.notes);
+        self.measurement.pids.append(&mut other.measurement.pids);
         self.start();
         let mut nodes: Vec<Node> = Vec::with_capacity(other.measurement.contexts.len());
         for context in &other.measurement.contexts {

@@ -218,6 +218,7 @@ impl Worker<'_> {
             // Only memory is lost, and only until the run ends.
             merger.measurement.notes.push(error.to_string());
         }
+        merger.measurement.pids.insert(ring.pids[0]);
         merger.add(ring.analyzer.finish(), |table, segment| self.modules.items(table, segment));
     }
 }
