@@ -89,16 +89,16 @@ impl SiteTable {
         let elf = object::File::parse(&*map)
             .map_err(|e| SiteError::NotElf { path: path.to_path_buf(), message: e.to_string() })?;
         let Some(section) = elf.section_by_name(abi::SECTION) else { return Ok(Self::default()) };
-        let data = section
-            .data()
-            .map_err(|e| SiteError::NotElf { path: path.to_path_buf(), message: e.to_string() })?;
+        let data =
+            section.data().map_err(|e| SiteError::NotElf { path: path.to_path_buf(), message: e.to_string() })?;
         let mut table = Self::parse(data, path)?;
         table.section_address = section.address();
         Ok(table)
     }
 
     fn parse(data: &[u8], path: &Path) -> Result<Self, SiteError> {
-        let mut table = Self { section_len: data.len() as u64, index: vec![NONE; data.len() / 8 + 1], ..Self::default() };
+        let mut table =
+            Self { section_len: data.len() as u64, index: vec![NONE; data.len() / 8 + 1], ..Self::default() };
         let mut at = 0;
         while at + size_of::<BlobHeader>() <= data.len() {
             let bytes = &data[at..];
@@ -113,7 +113,8 @@ impl SiteTable {
                 return Err(SiteError::Version { path: path.to_path_buf(), found });
             }
             let len = u32_at(bytes, 8).ok_or_else(damaged)? as usize;
-            let blob = bytes.get(..len).filter(|_| len >= size_of::<BlobHeader>() && len % 8 == 0).ok_or_else(damaged)?;
+            let blob =
+                bytes.get(..len).filter(|_| len >= size_of::<BlobHeader>() && len % 8 == 0).ok_or_else(damaged)?;
             table.blob(blob, at).ok_or_else(damaged)?;
             at += len;
         }
@@ -164,8 +165,9 @@ impl SiteTable {
         for _ in 0..segments {
             offset = self.segment(blob, at, offset, function, &base)?;
         }
-        let indices_fit = self.frames.iter().skip(base.frame as usize).all(|f| self.has_strings(&[f.function, f.file, f.decl_file]))
-            && self.has_strings(&[self.functions[function as usize].name, self.functions[function as usize].file]);
+        let indices_fit =
+            self.frames.iter().skip(base.frame as usize).all(|f| self.has_strings(&[f.function, f.file, f.decl_file]))
+                && self.has_strings(&[self.functions[function as usize].name, self.functions[function as usize].file]);
         indices_fit.then_some(())
     }
 
@@ -255,7 +257,8 @@ fn item(blob: &[u8], at: usize, words: u16, base: &Base) -> Option<Item> {
         stride: i64::from_le_bytes(blob.get(at + 24..at + 32)?.try_into().ok()?),
     };
     // Word indices are checked here once, so that replaying a record need not.
-    let last_lane = if kind == ItemKind::Gather as u8 || kind == ItemKind::Scatter as u8 { item.lanes.max(1) - 1 } else { 0 };
+    let last_lane =
+        if kind == ItemKind::Gather as u8 || kind == ItemKind::Scatter as u8 { item.lanes.max(1) - 1 } else { 0 };
     let length_word = if kind == ItemKind::Copy as u8 { item.lanes } else { 0 };
     let last = item.word.checked_add(last_lane)?.max(item.word2).max(length_word);
     (last < words.max(1)).then_some(item)

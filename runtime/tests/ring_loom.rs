@@ -109,7 +109,7 @@ fn consume(ring: &Ring, number: u32) {
     assert_eq!(ring.lengths[slot].load(), number + 8);
     // SAFETY: loom checks that nobody else is there.
     assert_eq!(ring.chunks[slot].with(|chunk| unsafe { *chunk }), number + 100);
-    protocol::consume(&ring.space, &ring.tail, &ring.waits);
+    protocol::consume(&ring.space, &ring.tail, 1, &ring.waits);
 }
 
 fn model(bound: usize, body: impl Fn() + Sync + Send + 'static) {

@@ -103,10 +103,10 @@ pub fn published<S: System>(head: &S::Word, tail: u32) -> u32 {
     head.load_acquire().wrapping_sub(tail)
 }
 
-/// Consumer: chunk `tail` has been read; `tail + 1` is the new count.
-pub fn consume<S: System>(system: &S, tail: &S::Word, waits: &S::Word) {
+/// Consumer: `count` chunks from `tail` on have been read; `tail + count` is the new count.
+pub fn consume<S: System>(system: &S, tail: &S::Word, count: u32, waits: &S::Word) {
     // Release: our reads of the chunk come before the producer's next writes to it.
-    tail.store_release(tail.load().wrapping_add(1));
+    tail.store_release(tail.load().wrapping_add(count));
     system.fence();
     if waits.load() != 0 {
         system.wake(tail);

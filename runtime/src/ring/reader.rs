@@ -24,6 +24,8 @@ pub struct RingReader {
     /// Chunks published, as last seen: looked at again only when all of them are read.
     head: u32,
     tail: u32,
+    /// Chunks read but not yet given back.
+    held: u32,
     single: PhantomData<Cell<()>>,
 }
 
@@ -41,7 +43,7 @@ impl RingReader {
             .len(RING_STRIDE)
             .map_raw(&**file)
             .map_err(|source| RingError::Map { what: "a ring", source })?;
-        let mut reader = Self { file: Arc::clone(file), map, index, head: 0, tail: 0, single: PhantomData };
+        let mut reader = Self { file: Arc::clone(file), map, index, head: 0, tail: 0, held: 0, single: PhantomData };
         // Acquire: the producer stores the state after the rest of the header.
         if reader.header().state.load_acquire() != ring_state::ACTIVE {
             return Ok(None);
@@ -100,6 +102,8 @@ impl RingReader {
             let published = protocol::published::<Futex>(&self.header().head, self.tail);
             self.head = self.tail.wrapping_add(published.min(RING_CHUNKS as u32));
             if published == 0 {
+                // Nothing more to read: the producer gets all its room before we look elsewhere.
+                self.give_back();
                 return None;
             }
         }
@@ -122,6 +126,15 @@ impl RingReader {
         // Elsewhere: the producer ended between publishing a chunk and moving its cursor (nothing is lost), or garbage.
         let bytes = if used <= CHUNK_BYTES as u64 { used as usize } else { 0 };
         self.words(slot, bytes)
+    }
+
+    /// Hands the chunks read so far back to the producer.
+    fn give_back(&mut self) {
+        if self.held > 0 {
+            let header = self.header();
+            protocol::consume(&Futex { timeout: Duration::ZERO }, &header.tail, self.held, &header.producer_waits);
+            self.held = 0;
+        }
     }
 
     fn words(&self, slot: usize, bytes: usize) -> &[u64] {
@@ -164,8 +177,11 @@ impl Deref for ChunkRef<'_> {
 
 impl Drop for ChunkRef<'_> {
     fn drop(&mut self) {
-        let header = self.ring.header();
-        protocol::consume(&Futex { timeout: Duration::ZERO }, &header.tail, &header.producer_waits);
         self.ring.tail = self.ring.tail.wrapping_add(1);
+        self.ring.held += 1;
+        // Half the ring at once: a producer that waits is woken for a good stretch, not for one chunk.
+        if self.ring.held >= RING_CHUNKS as u32 / 2 {
+            self.ring.give_back();
+        }
     }
 }

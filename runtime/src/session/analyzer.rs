@@ -8,12 +8,13 @@ use std::{collections::HashMap, sync::Arc};
 use super::{
     Options,
     context::{Contexts, Node},
-    counters::{CellCounters, CellsSink, DepthCounts, UNCOUNTED},
+    counters::{CellCounters, DepthCounts},
     hash::FastHash,
+    pipeline::{self, Files, Pipeline, UNCOUNTED},
 };
 use crate::{
     abi::{COPY_BLOCK, EventKind, Item, ItemKind, SegmentKind, item_flag, segment_flag},
-    engine::{Access, Engine, Kind},
+    engine::Kind,
     sites::{Segment, SiteTable},
 };
 
@@ -79,11 +80,7 @@ pub struct Analyzer {
 
 /// Everything that changes with each record; apart from the modules, so that both can be borrowed at once.
 struct Core {
-    engine: Engine,
-    /// Accesses not yet given to the engine, which is faster when it sees several at once.
-    queue: Vec<Access>,
-    /// Cell of each queued access, or [`UNCOUNTED`].
-    queue_cells: Vec<u32>,
+    engine: Pipeline,
     line_shift: Option<u32>,
     contexts: Contexts,
     blocks: Vec<BlockCounters>,
@@ -98,16 +95,19 @@ struct Core {
 }
 
 const NO_BLOCK: u32 = u32::MAX;
-/// Accesses that the engine is given at once.
-const QUEUE: usize = 256;
+
+/// Where the engine files results: two fields of [`Core`], apart from the engine itself.
+macro_rules! files {
+    ($core:expr) => {
+        &mut Files { cells: &mut $core.cells, cold: &mut $core.cold }
+    };
+}
 
 impl Analyzer {
     #[must_use]
     pub fn new(options: Options) -> Self {
         let core = Core {
-            engine: Engine::new(),
-            queue: Vec::with_capacity(QUEUE),
-            queue_cells: Vec::with_capacity(QUEUE),
+            engine: Pipeline::default(),
             line_shift: options.line.map(u32::trailing_zeros),
             contexts: Contexts::default(),
             blocks: Vec::new(),
@@ -254,10 +254,11 @@ impl Analyzer {
     /// Ends the replay and gives up the counters.
     #[must_use]
     pub fn finish(mut self) -> RingResult {
-        self.core.flush();
+        let pipeline = std::mem::take(&mut self.core.engine);
+        let engine = pipeline.finish(files!(self.core));
         self.core.cells.iter_mut().for_each(CellCounters::flush);
-        self.core.totals.peak_live = self.core.engine.peak_live();
-        self.core.totals.footprint = self.core.engine.footprint();
+        self.core.totals.peak_live = engine.peak_live();
+        self.core.totals.footprint = engine.footprint();
         let modules = self.modules.iter().map(|m| (m.placed.clone(), m.first_segment, m.first_function)).collect();
         RingResult {
             modules,
@@ -269,10 +270,20 @@ impl Analyzer {
         }
     }
 
+    /// Gives the engine a thread of its own.
+    pub fn start_thread(&mut self) {
+        self.core.engine.start_thread(files!(self.core));
+    }
+
+    #[must_use]
+    pub fn is_threaded(&self) -> bool {
+        self.core.engine.is_threaded()
+    }
+
     /// Memory that the engine of this ring holds, in bytes.
     #[must_use]
     pub fn engine_bytes(&self) -> u64 {
-        self.core.engine.heap_bytes()
+        self.core.engine.engine_bytes()
     }
 
     #[must_use]
@@ -453,11 +464,7 @@ impl Core {
     #[inline]
     fn enqueue(&mut self, addr: u64, len: u64, kind: Kind, cell: u32) {
         let Ok(len) = u32::try_from(len) else { return self.enqueue_pieces(addr, len, kind, cell) };
-        if self.queue.len() == QUEUE {
-            self.flush();
-        }
-        self.queue.push(Access { addr, len, kind });
-        self.queue_cells.push(cell);
+        self.engine.push(pipeline::access(addr, len, kind), cell, files!(self));
     }
 
     /// Ranges of 4 GiB and more: only deaths of mappings get here, accesses are cut into blocks before.
@@ -467,15 +474,6 @@ impl Core {
         for start in (0..len).step_by(PIECE as usize) {
             self.enqueue(addr.saturating_add(start), (len - start).min(PIECE), kind, cell);
         }
-    }
-
-    /// Gives the queued accesses to the engine.
-    fn flush(&mut self) {
-        let mut sink =
-            CellsSink { cells: &mut self.cells, numbers: &self.queue_cells, cold: &mut self.cold, current: UNCOUNTED };
-        self.engine.batch(&self.queue, &mut sink);
-        self.queue.clear();
-        self.queue_cells.clear();
     }
 
     fn rare<const COUNT: bool>(&mut self, item: &Item, record: &[u64], address: u64, cell: usize) {
@@ -551,8 +549,7 @@ impl Core {
         let kept = from_len.min(to_len);
         if from != to {
             self.kill(to, to_len);
-            self.flush();
-            self.engine.relocate(from, to, kept);
+            self.engine.relocate(from, to, kept, files!(self));
         }
         self.kill(from + kept, if from == to { from_len - kept } else { 0 });
         if from != to {
@@ -575,8 +572,7 @@ impl Core {
 
     fn input(&mut self, address: u64, len: u64) {
         let (address, len) = self.units(address, len);
-        self.flush();
-        self.engine.insert_bottom(address, len);
+        self.engine.input(address, len, files!(self));
     }
 
     fn region(&mut self, begins: bool) {

@@ -4,7 +4,6 @@
 //! came; only what it forgets is priced and filed in the histogram.
 
 use crate::{
-    engine::{BatchSink, DepthSink},
     histogram::{bounds, bucket_of},
     pricing::run_cost,
 };
@@ -48,7 +47,7 @@ impl DepthCounts {
     }
 
     /// Adds the bytes at depths `above + 1 ..= above + len`, each to its bucket, a number of times.
-    fn add_run(&mut self, above: u64, len: u64, times: u64) {
+    pub fn add_run(&mut self, above: u64, len: u64, times: u64) {
         let mut next = above + 1;
         let end = above + len;
         while next <= end {
@@ -95,8 +94,9 @@ pub struct CellCounters {
 }
 
 impl CellCounters {
+    /// Counts a read of `len` bytes right below `above` live ones.
     #[inline]
-    fn read(&mut self, above: u64, len: u64) {
+    pub fn read(&mut self, above: u64, len: u64) {
         let key = above << 8 | len;
         // Neighbouring depths go to different places.
         let slot = &mut self.pending[((above >> 2 ^ above >> 12) % REMEMBERED as u64) as usize];
@@ -146,43 +146,6 @@ impl CellCounters {
         self.cold += other.cold;
         self.cost += other.cost;
         self.depths.merge(&other.depths);
-    }
-}
-
-/// Number of no cell: the access is replayed but not counted.
-pub const UNCOUNTED: u32 = u32::MAX;
-
-/// Files what the loads of a batch found, each under its own cell.
-pub struct CellsSink<'a> {
-    pub cells: &'a mut [CellCounters],
-    /// Cell of each access of the batch, or [`UNCOUNTED`].
-    pub numbers: &'a [u32],
-    /// Depths of first touches, for the whole thread.
-    pub cold: &'a mut DepthCounts,
-    pub current: u32,
-}
-
-impl BatchSink for CellsSink<'_> {
-    #[inline]
-    fn begin(&mut self, number: usize) {
-        self.current = self.numbers[number];
-    }
-}
-
-impl DepthSink for CellsSink<'_> {
-    #[inline]
-    fn warm(&mut self, above: u64, len: u64) {
-        if let Some(cell) = self.cells.get_mut(self.current as usize) {
-            cell.read(above, len);
-        }
-    }
-
-    fn cold(&mut self, above: u64, len: u64) {
-        if let Some(cell) = self.cells.get_mut(self.current as usize) {
-            cell.cold += len;
-            self.cold.add_run(above, len, 1);
-            cell.read(above, len);
-        }
     }
 }
 

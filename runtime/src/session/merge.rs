@@ -2,7 +2,9 @@
 
 use std::{
     collections::{BTreeSet, HashMap},
-    path::PathBuf, sync::Arc};
+    path::PathBuf,
+    sync::Arc,
+};
 
 use super::{
     analyzer::{RingResult, RingTotals},

@@ -9,11 +9,12 @@ pub mod counters;
 mod hash;
 pub mod merge;
 mod modules;
+mod pipeline;
 
 use std::{
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
     },
     time::{Duration, Instant},
 };
@@ -59,6 +60,8 @@ pub struct Progress {
     /// Memory held by the engines of live rings, and the most it has been.
     pub engine_bytes: CachePadded<AtomicU64>,
     pub engine_peak: CachePadded<AtomicU64>,
+    /// Rings whose engine runs on a thread of its own.
+    engine_threads: AtomicUsize,
     ended: AtomicBool,
 }
 
@@ -126,6 +129,8 @@ struct Served {
 const TURN: usize = 8;
 /// How often an idle worker looks for threads that have ended, so that thousands of short threads do not pile up.
 const SWEEP: Duration = Duration::from_millis(100);
+/// Accesses after which a ring has shown that it is not a short thread's.
+const WORTH_A_THREAD: u64 = 1 << 20;
 /// Rings per worker from which on it looks even when busy.
 const MANY: usize = 64;
 /// Longest sleep; a published chunk ends it earlier.
@@ -189,8 +194,23 @@ impl Worker<'_> {
         }
         if busy {
             self.report(ring);
+            self.consider_thread(ring);
         }
         busy
+    }
+
+    /// A long-running ring's engine gets a thread of its own while there are processors to spare.
+    fn consider_thread(&self, ring: &mut Served) {
+        if ring.analyzer.is_threaded() || ring.analyzer.accesses() < WORTH_A_THREAD {
+            return;
+        }
+        let spare = self.workers / 2;
+        let taken = self.progress.engine_threads.fetch_add(1, Ordering::Relaxed);
+        if taken < spare {
+            ring.analyzer.start_thread();
+        } else {
+            self.progress.engine_threads.fetch_sub(1, Ordering::Relaxed);
+        }
     }
 
     fn report(&self, ring: &mut Served) {
@@ -209,6 +229,7 @@ impl Worker<'_> {
 
     /// Takes what is left in the ring of a thread that has ended.
     fn finish(&self, mut ring: Served, merger: &mut Merger) {
+        let threaded = ring.analyzer.is_threaded();
         while self.turn(&mut ring) {}
         let mut source = Source { pids: &ring.pids, table: self.modules, channel: self.channel };
         ring.analyzer.replay(ring.reader.remainder(), &mut source);
@@ -217,6 +238,9 @@ impl Worker<'_> {
         if let Err(error) = ring.reader.release() {
             // Only memory is lost, and only until the run ends.
             merger.measurement.notes.push(error.to_string());
+        }
+        if threaded {
+            self.progress.engine_threads.fetch_sub(1, Ordering::Relaxed);
         }
         merger.measurement.pids.insert(ring.pids[0]);
         merger.add(ring.analyzer.finish(), |table, segment| self.modules.items(table, segment));

@@ -1,0 +1,323 @@
+//! The engine of one ring, on this thread or on one of its own.
+//!
+//! Decoding records and filing what loads found takes about as long as the engine itself; on two processors they can run
+//! side by side. Order is kept: batches go through one queue, results come back through another, and results are filed in the order of their
+//! batches, so that not one number depends on where the engine runs.
+
+use std::thread::JoinHandle;
+
+use crossbeam::channel::{Receiver, Sender, bounded};
+
+use super::counters::{CellCounters, DepthCounts};
+use crate::engine::{Access, BatchSink, DepthSink, Engine, Kind};
+
+/// Number of no cell: the access is replayed but not counted.
+pub const UNCOUNTED: u32 = u32::MAX;
+
+/// Accesses that the engine is given at once: few while it shares this thread's caches, many when each hand-over costs.
+const BATCH_HERE: usize = 256;
+const BATCH_THERE: usize = 8192;
+/// Batches on their way to the engine or back.
+const IN_FLIGHT: usize = 4;
+
+/// What one load found, on its way back from the engine.
+#[derive(Clone, Copy)]
+struct Found {
+    above: u64,
+    cell: u32,
+    /// Length of the run; the top bit marks cold bytes.
+    len: u32,
+}
+
+const COLD: u32 = 1 << 31;
+
+/// Where results are filed.
+pub struct Files<'a> {
+    pub cells: &'a mut [CellCounters],
+    /// Depths of first touches, for the whole thread.
+    pub cold: &'a mut DepthCounts,
+}
+
+impl Files<'_> {
+    #[inline]
+    fn file(&mut self, cell: u32, above: u64, len: u64, cold: bool) {
+        let Some(cell) = self.cells.get_mut(cell as usize) else { return };
+        if cold {
+            cell.cold += len;
+            self.cold.add_run(above, len, 1);
+        }
+        cell.read(above, len);
+    }
+}
+
+/// Accesses with the cells that their results belong to.
+#[derive(Default)]
+struct Batch {
+    accesses: Vec<Access>,
+    cells: Vec<u32>,
+    found: Vec<Found>,
+}
+
+enum Work {
+    Batch(Batch),
+    Relocate { from: u64, to: u64, len: u64 },
+    Input { address: u64, len: u64 },
+}
+
+/// A batch that the engine is done with, and the memory that it holds.
+struct Done {
+    batch: Batch,
+    engine_bytes: u64,
+}
+
+enum Place {
+    Here(Engine),
+    There { work: Sender<Work>, done: Receiver<Done>, thread: JoinHandle<Engine>, in_flight: usize, engine_bytes: u64 },
+}
+
+/// The engine behind a queue of accesses.
+pub struct Pipeline {
+    place: Place,
+    open: Batch,
+    limit: usize,
+    /// Empty batches whose memory is used again.
+    spare: Vec<Batch>,
+}
+
+impl Default for Pipeline {
+    fn default() -> Self {
+        Self { place: Place::Here(Engine::new()), open: Batch::default(), limit: BATCH_HERE, spare: Vec::new() }
+    }
+}
+
+impl Pipeline {
+    /// Whether the engine has a thread of its own.
+    #[must_use]
+    pub fn is_threaded(&self) -> bool {
+        matches!(self.place, Place::There { .. })
+    }
+
+    /// Moves the engine to a thread of its own, if the system gives one.
+    pub fn start_thread(&mut self, files: &mut Files<'_>) {
+        self.flush(files);
+        let Place::Here(engine) = &mut self.place else { return };
+        let engine = std::mem::take(engine);
+        let (work, work_end) = bounded(IN_FLIGHT);
+        let (done_end, done) = bounded(IN_FLIGHT + 1);
+        let engine_bytes = engine.heap_bytes();
+        let thread = std::thread::spawn(move || serve(engine, &work_end, &done_end));
+        self.place = Place::There { work, done, thread, in_flight: 0, engine_bytes };
+        self.limit = BATCH_THERE;
+    }
+
+    /// Queues an access; may hand over the queue and file results of earlier ones.
+    #[inline]
+    pub fn push(&mut self, access: Access, cell: u32, files: &mut Files<'_>) {
+        if self.open.accesses.len() >= self.limit {
+            self.flush(files);
+        }
+        self.open.accesses.push(access);
+        self.open.cells.push(cell);
+    }
+
+    /// Hands the queue to the engine.
+    pub fn flush(&mut self, files: &mut Files<'_>) {
+        match &mut self.place {
+            Place::Here(engine) => {
+                let mut sink = FilingSink { cells: &self.open.cells, current: UNCOUNTED, files };
+                engine.batch(&self.open.accesses, &mut sink);
+                self.open.accesses.clear();
+                self.open.cells.clear();
+            }
+            Place::There { work, done, in_flight, engine_bytes, .. } => {
+                if *in_flight >= IN_FLIGHT
+                    && let Ok(finished) = done.recv()
+                {
+                    *in_flight -= 1;
+                    *engine_bytes = finished.engine_bytes;
+                    self.spare.push(file(finished.batch, files));
+                }
+                let batch = std::mem::replace(&mut self.open, self.spare.pop().unwrap_or_default());
+                *in_flight += 1;
+                send(work, Work::Batch(batch));
+            }
+        }
+    }
+
+    pub fn relocate(&mut self, from: u64, to: u64, len: u64, files: &mut Files<'_>) {
+        self.flush(files);
+        match &mut self.place {
+            Place::Here(engine) => engine.relocate(from, to, len),
+            Place::There { work, .. } => send(work, Work::Relocate { from, to, len }),
+        }
+    }
+
+    pub fn input(&mut self, address: u64, len: u64, files: &mut Files<'_>) {
+        self.flush(files);
+        match &mut self.place {
+            Place::Here(engine) => engine.insert_bottom(address, len),
+            Place::There { work, .. } => send(work, Work::Input { address, len }),
+        }
+    }
+
+    /// Memory that the engine holds, as last heard.
+    #[must_use]
+    pub fn engine_bytes(&self) -> u64 {
+        match &self.place {
+            Place::Here(engine) => engine.heap_bytes(),
+            Place::There { engine_bytes, .. } => *engine_bytes,
+        }
+    }
+
+    /// Files everything and gives the engine back.
+    pub fn finish(mut self, files: &mut Files<'_>) -> Engine {
+        self.flush(files);
+        match self.place {
+            Place::Here(engine) => engine,
+            Place::There { work, done, thread, .. } => {
+                drop(work);
+                for finished in done {
+                    file(finished.batch, files);
+                }
+                thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            }
+        }
+    }
+}
+
+/// The engine's thread ends early only by a panic, which `finish` passes on when it joins.
+fn send(work: &Sender<Work>, what: Work) {
+    let _ = work.send(what);
+}
+
+/// The engine's thread.
+fn serve(mut engine: Engine, work: &Receiver<Work>, done: &Sender<Done>) -> Engine {
+    for item in work {
+        match item {
+            Work::Batch(mut batch) => {
+                let mut sink = FindingSink { cells: &batch.cells, current: UNCOUNTED, found: &mut batch.found };
+                engine.batch(&batch.accesses, &mut sink);
+                batch.accesses.clear();
+                batch.cells.clear();
+                // The other side waits for all results before it lets go of its end.
+                let _ = done.send(Done { batch, engine_bytes: engine.heap_bytes() });
+            }
+            Work::Relocate { from, to, len } => engine.relocate(from, to, len),
+            Work::Input { address, len } => engine.insert_bottom(address, len),
+        }
+    }
+    engine
+}
+
+/// Files a batch's results and gives its memory back.
+fn file(mut batch: Batch, files: &mut Files<'_>) -> Batch {
+    for found in batch.found.drain(..) {
+        files.file(found.cell, found.above, u64::from(found.len & !COLD), found.len & COLD != 0);
+    }
+    batch
+}
+
+/// Files at once.
+struct FilingSink<'a, 'b> {
+    cells: &'a [u32],
+    current: u32,
+    files: &'a mut Files<'b>,
+}
+
+impl BatchSink for FilingSink<'_, '_> {
+    #[inline]
+    fn begin(&mut self, number: usize) {
+        self.current = self.cells[number];
+    }
+}
+
+impl DepthSink for FilingSink<'_, '_> {
+    #[inline]
+    fn warm(&mut self, above: u64, len: u64) {
+        self.files.file(self.current, above, len, false);
+    }
+
+    fn cold(&mut self, above: u64, len: u64) {
+        self.files.file(self.current, above, len, true);
+    }
+}
+
+/// Notes what was found, to be filed by the other thread.
+struct FindingSink<'a> {
+    cells: &'a [u32],
+    current: u32,
+    found: &'a mut Vec<Found>,
+}
+
+impl FindingSink<'_> {
+    #[inline]
+    fn note(&mut self, above: u64, len: u64, mark: u32) {
+        if self.current != UNCOUNTED {
+            // Runs lie within one access, which the analyzer keeps below 2^31 bytes.
+            self.found.push(Found { above, cell: self.current, len: len as u32 | mark });
+        }
+    }
+}
+
+impl BatchSink for FindingSink<'_> {
+    #[inline]
+    fn begin(&mut self, number: usize) {
+        self.current = self.cells[number];
+    }
+}
+
+impl DepthSink for FindingSink<'_> {
+    #[inline]
+    fn warm(&mut self, above: u64, len: u64) {
+        self.note(above, len, 0);
+    }
+
+    fn cold(&mut self, above: u64, len: u64) {
+        self.note(above, len, COLD);
+    }
+}
+
+/// An access as the engine wants it; longer ones are cut by the caller.
+#[must_use]
+pub fn access(addr: u64, len: u32, kind: Kind) -> Access {
+    Access { addr, len, kind }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(threaded_after: Option<usize>) -> (Vec<(u128, u64)>, u64) {
+        let mut pipeline = Pipeline::default();
+        let mut cells = vec![CellCounters::default(); 7];
+        let mut cold = DepthCounts::default();
+        let mut seed = 1u64;
+        for step in 0..200_000usize {
+            let mut files = Files { cells: &mut cells, cold: &mut cold };
+            if threaded_after == Some(step) {
+                pipeline.start_thread(&mut files);
+            }
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let address = 4096 + (seed >> 40) % 9000;
+            let kind = [Kind::Load, Kind::Load, Kind::Store, Kind::Remove][(seed >> 20) as usize % 4];
+            pipeline.push(access(address, 1 + (seed >> 8) as u32 % 16, kind), (seed >> 30) as u32 % 7, &mut files);
+            if step % 5000 == 77 {
+                pipeline.relocate(4096, 10_000, 500, &mut files);
+            }
+            if step % 7000 == 99 {
+                pipeline.input(20_000, 64, &mut files);
+            }
+        }
+        let engine = pipeline.finish(&mut Files { cells: &mut cells, cold: &mut cold });
+        cells.iter_mut().for_each(CellCounters::flush);
+        (cells.iter().map(|c| (c.cost, c.cold)).collect(), engine.peak_live())
+    }
+
+    #[test]
+    fn a_thread_of_its_own_changes_no_number() {
+        let here = run(None);
+        assert!(here.0.iter().all(|c| c.0 > 0));
+        assert_eq!(here, run(Some(0)));
+        assert_eq!(here, run(Some(123_456)));
+    }
+}
