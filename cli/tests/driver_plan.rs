@@ -181,8 +181,6 @@ fn kinds_of_links() {
     assert!(LinkKind::SharedLibrary.options().contains(&"-Wl,-z,nodelete".into()));
     assert!(LinkKind::StaticProgram.options().is_empty() && LinkKind::Relocatable.options().is_empty());
     assert!(!LinkKind::Relocatable.needs_hooks());
-    assert!(build("a.o -shared -Wl,-Bsymbolic").link.expect("links").symbolic);
-    assert!(!build("a.o -shared -Wl,-Bsymbolic-functions").link.expect("links").symbolic);
 }
 
 #[test]
@@ -200,6 +198,17 @@ fn version_scripts_are_set_apart() {
         link_line("-shared a.o -Wl,-soname,x,--version-script=v.map,-z,defs -lm"),
         "-shared a.o -Xlinker -soname -Xlinker x -Xlinker <script v.map> -Xlinker -z -Xlinker defs -lm"
     );
+}
+
+#[test]
+fn symbolic_libraries_are_linked_by_a_list() {
+    let symbolic = |line: &str| build(line).link.expect("links").symbolic;
+    assert!(symbolic("a.o -shared -Wl,-Bsymbolic"));
+    assert!(!symbolic("a.o -Wl,-Bsymbolic") && !symbolic("a.o -shared -Wl,-Bsymbolic-functions"));
+    assert!(!symbolic("a.o -shared -Wl,-Bsymbolic -Wl,-Bno-symbolic"));
+    assert_eq!(link_line("-shared a.o -Wl,-Bsymbolic,-z,defs -lm"), "-shared a.o -Xlinker -z -Xlinker defs -lm");
+    assert_eq!(link_line("-shared a.o -Wl,-Bsymbolic-functions"), "-shared a.o -Wl,-Bsymbolic-functions");
+    assert_eq!(link_line("-pie a.o -Wl,-Bsymbolic"), "-pie a.o -Wl,-Bsymbolic");
 }
 
 #[test]

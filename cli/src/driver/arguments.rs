@@ -4,9 +4,13 @@
 //! clang would refuse is clang's to report. The one thing that must be right here is which options take the next word
 //! as their argument: otherwise `-include x.c` would look like a source.
 
-use std::ffi::{OsStr, OsString};
-use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::{
+    collections::HashSet,
+    ffi::{OsStr, OsString},
+    os::unix::ffi::OsStrExt,
+    path::Path,
+    sync::LazyLock,
+};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Argument {
@@ -99,12 +103,13 @@ const SEVERAL: &[(&str, usize)] =
 /// Number of following words that belong to this option.
 #[must_use]
 pub fn following_words(option: &str) -> usize {
+    static NAMES: LazyLock<HashSet<&str>> = LazyLock::new(|| SEPARATE.split_ascii_whitespace().collect());
     if let Some(&(_, count)) = SEVERAL.iter().find(|(name, _)| *name == option) {
         return count;
     }
     // `-Xarch_<arch> ARG`, `-Xopenmp-target=<triple> ARG`: the value is joined and another word follows.
     let joined_and_separate = option.starts_with("-Xarch_") || option.starts_with("-Xopenmp-target=");
-    usize::from(joined_and_separate || SEPARATE.split_ascii_whitespace().any(|name| name == option))
+    usize::from(joined_and_separate || NAMES.contains(option))
 }
 
 /// Cuts a command line into arguments.

@@ -157,7 +157,6 @@ impl<'a> Run<'a> {
             words.push(write_hooks(&self.scratch, self.tools.hooks_object)?.into());
             words.extend(link.kind.options());
             if link.symbolic {
-                // As `--export-dynamic-symbol` should do by itself, but lld and gold do not.
                 let list = self.scratch.file("dynamic-list");
                 fs::write(&list, version_script::dynamic_list(&super::hook_symbols()))
                     .with_context(|| format!("cannot write {}", list.display()))?;

@@ -79,7 +79,8 @@ pub struct Codegen {
 pub struct Link {
     pub words: Vec<LinkWord>,
     pub kind: LinkKind,
-    /// `-Bsymbolic`: a library whose references bind to its own definitions.
+    /// `-Bsymbolic`: a library whose references bind to its own definitions. Not among the words: it also sets a flag that
+    /// makes the dynamic loader look into the library first. A `--dynamic-list` of the hooks says the same of all others.
     pub symbolic: bool,
 }
 
@@ -277,14 +278,11 @@ fn dependency_words(arguments: &[Argument], source: &OsStr, output: Option<&OsSt
 fn link(arguments: &[Argument], nothing_compiled: bool) -> Link {
     let mut words = Vec::new();
     let mut unit = 0;
-    let mut script_follows = false;
+    let kind = link_kind(arguments);
+    let mut binding = Binding { library: kind == LinkKind::SharedLibrary, ..Binding::default() };
     for argument in arguments {
         match argument {
-            Argument::Linker(given)
-                if script_follows || linker_words(given).iter().any(|w| version_script(w).is_some()) =>
-            {
-                words.extend(with_version_script(given, &mut script_follows));
-            }
+            Argument::Linker(given) if binding.concerns(given) => words.extend(binding.rewrite(given)),
             Argument::Input { kind, .. } if compiled(*kind) => {
                 words.push(LinkWord::Unit(unit));
                 unit += 1;
@@ -299,10 +297,7 @@ fn link(arguments: &[Argument], nothing_compiled: bool) -> Link {
     if !nothing_compiled {
         words.push(LinkWord::Word("-Qunused-arguments".into()));
     }
-    let symbolic = arguments
-        .iter()
-        .any(|a| matches!(a, Argument::Linker(given) if linker_words(given).iter().any(|w| w.ends_with("-Bsymbolic"))));
-    Link { words, kind: link_kind(arguments), symbolic }
+    Link { words, kind, symbolic: binding.symbolic }
 }
 
 fn link_kind(arguments: &[Argument]) -> LinkKind {
@@ -343,23 +338,50 @@ fn version_script(word: &str) -> Option<&str> {
     if rest.is_empty() { Some("") } else { rest.strip_prefix('=') }
 }
 
-/// The same words, one by one, with the script set apart. Its name may be in the next argument (libtool does that).
-fn with_version_script(given: &[OsString], script_follows: &mut bool) -> Vec<LinkWord> {
-    let library = given[0].as_bytes().starts_with(b"-l");
-    if library {
-        return given.iter().cloned().map(LinkWord::Word).collect();
+/// The linker's words that decide whether a library's references to the hooks leave the library.
+#[derive(Default)]
+struct Binding {
+    library: bool,
+    symbolic: bool,
+    /// The script's name is in the next argument (libtool does that).
+    script_follows: bool,
+}
+
+impl Binding {
+    fn concerns(&self, given: &[OsString]) -> bool {
+        let is_library = given[0].as_bytes().starts_with(b"-l");
+        !is_library
+            && (self.script_follows
+                || linker_words(given)
+                    .iter()
+                    .any(|word| version_script(word).is_some() || self.symbolic(word).is_some()))
     }
-    let mut words = Vec::new();
-    for word in linker_words(given) {
-        let script = if *script_follows { Some(word.as_str()) } else { version_script(&word) };
-        *script_follows = script == Some("");
-        match script {
-            Some("") => {}
-            Some(path) => words.extend([LinkWord::Word("-Xlinker".into()), LinkWord::VersionScript(path.into())]),
-            None => words.extend(["-Xlinker".into(), word.into()].map(LinkWord::Word)),
+
+    fn symbolic(&self, word: &str) -> Option<bool> {
+        match word {
+            "-Bsymbolic" | "--Bsymbolic" if self.library => Some(true),
+            "-Bno-symbolic" | "--Bno-symbolic" if self.library => Some(false),
+            _ => None,
         }
     }
-    words
+
+    /// The same words, one by one, with the script set apart and `-Bsymbolic` only remembered.
+    fn rewrite(&mut self, given: &[OsString]) -> Vec<LinkWord> {
+        let mut words = Vec::new();
+        for word in linker_words(given) {
+            let script = if self.script_follows { Some(word.as_str()) } else { version_script(&word) };
+            self.script_follows = script == Some("");
+            match (script, self.symbolic(&word)) {
+                (Some(""), _) => {}
+                (Some(path), _) => {
+                    words.extend([LinkWord::Word("-Xlinker".into()), LinkWord::VersionScript(path.into())])
+                }
+                (None, Some(symbolic)) => self.symbolic = symbolic,
+                (None, None) => words.extend(["-Xlinker".into(), word.into()].map(LinkWord::Word)),
+            }
+        }
+        words
+    }
 }
 
 /// The linker's own words in `-Wl,a,b` or `-Xlinker a`.
