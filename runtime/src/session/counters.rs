@@ -100,7 +100,8 @@ impl CellCounters {
         let key = above << 8 | len;
         // Neighbouring depths go to different places.
         let slot = &mut self.pending[((above >> 2 ^ above >> 12) % REMEMBERED as u64) as usize];
-        if slot.key == key {
+        // Longer runs would run into the key's other field; they are rare.
+        if slot.key == key && len <= 255 {
             slot.times += 1;
         } else {
             self.read_another(above, len);
