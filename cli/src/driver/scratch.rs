@@ -2,24 +2,33 @@
 //!
 //! Interrupting a build sends the signal to the compiler as well as to us, so clean-up by destructor is not enough: the
 //! first [`Scratch`] starts a thread that waits for SIGINT, SIGTERM and SIGHUP, removes what is registered and then lets the
-//! signal do what it does by default.
+//! signal do what it does by default. A command that goes on to something else with its own view of signals ends that with
+//! [`stop_watching`].
 
 use std::{
     collections::BTreeSet,
     fs, io,
     path::{Path, PathBuf},
-    sync::{Mutex, Once, PoisonError},
+    sync::{Mutex, MutexGuard, PoisonError},
 };
 
 use anyhow::Context;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::{
+    consts::{SIGHUP, SIGINT, SIGTERM},
+    iterator::{Handle, Signals},
+};
 use tempfile::TempDir;
 
 static DOOMED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
-static WATCH: Once = Once::new();
+/// Ends the watching thread; `None` while there is none.
+static WATCH: Mutex<Option<Handle>> = Mutex::new(None);
 
-fn doomed() -> std::sync::MutexGuard<'static, BTreeSet<PathBuf>> {
-    DOOMED.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn doomed() -> MutexGuard<'static, BTreeSet<PathBuf>> {
+    lock(&DOOMED)
 }
 
 #[derive(Debug)]
@@ -88,16 +97,23 @@ fn remove(path: &Path) -> io::Result<()> {
 }
 
 fn watch() {
-    WATCH.call_once(|| {
-        // Without the handler a signal only leaves files behind, so failing to install it is no reason to stop.
-        let Ok(mut signals) = signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGHUP]) else { return };
-        std::thread::spawn(move || {
-            for signal in signals.forever() {
-                for path in doomed().iter() {
-                    remove(path).ok();
-                }
-                signal_hook::low_level::emulate_default_handler(signal).ok();
+    let mut watch = lock(&WATCH);
+    // Without the handler a signal only leaves files behind, so failing to install it is no reason to stop.
+    let (None, Ok(mut signals)) = (watch.as_ref(), Signals::new([SIGINT, SIGTERM, SIGHUP])) else { return };
+    *watch = Some(signals.handle());
+    std::thread::spawn(move || {
+        for signal in signals.forever() {
+            for path in doomed().iter() {
+                remove(path).ok();
             }
-        });
+            signal_hook::low_level::emulate_default_handler(signal).ok();
+        }
     });
+}
+
+/// From here on signals are somebody else's: what is registered then goes away by its destructor only.
+pub fn stop_watching() {
+    if let Some(handle) = lock(&WATCH).take() {
+        handle.close();
+    }
 }

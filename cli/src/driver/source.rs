@@ -8,6 +8,7 @@ use std::{
     env,
     ffi::{OsStr, OsString},
     fs,
+    os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
     process::Command,
 };
@@ -18,7 +19,7 @@ use super::{
     Face, Toolbox,
     execute::{self, joined},
     plan, rust_link,
-    scratch::Scratch,
+    scratch::{Scratch, stop_watching},
 };
 
 /// The crate that a Rust source may use for regions and inputs, carried along so that `run file.rs` needs no Cargo project.
@@ -78,11 +79,14 @@ pub fn build_source(path: &Path, options: &SourceOptions, tools: &Toolbox) -> an
     let program = scratch.path().join("bin").join(program_name(path));
     fs::create_dir_all(scratch.file("bin")).with_context(|| format!("cannot create {}", scratch.path().display()))?;
     let code = match language {
-        Language::Rust => rust(path, options, tools, &scratch, &program)?,
-        Language::C => clang(Face::C, path, options, tools, &program),
+        Language::Rust => rust(path, options, tools, &scratch, &program),
+        Language::C => Ok(clang(Face::C, path, options, tools, &program)),
         // IR may come from C++, whose library does no harm to others.
-        Language::Cxx | Language::Ir => clang(Face::Cxx, path, options, tools, &program),
+        Language::Cxx | Language::Ir => Ok(clang(Face::Cxx, path, options, tools, &program)),
     };
+    // While the program runs, an interruption means something else than the end of everything.
+    stop_watching();
+    let code = code?;
     if code != 0 || !program.is_file() {
         return Err(CompileFailed { path: path.display().to_string() }.into());
     }
@@ -96,8 +100,7 @@ fn program_name(path: &Path) -> OsString {
 fn clang(face: Face, path: &Path, options: &SourceOptions, tools: &Toolbox, program: &Path) -> i32 {
     let mut args: Vec<OsString> = vec![format!("-O{}", options.opt.as_deref().unwrap_or("2")).into(), "-g".into()];
     args.extend(options.extra.iter().cloned());
-    // A path that looks like an option.
-    args.push(if path.is_absolute() { path.into() } else { Path::new(".").join(path).into() });
+    args.push(plain_path(path));
     args.extend(["-o".into(), program.into(), "-lm".into(), "-lpthread".into()]);
     execute::compile(face, &args, tools)
 }
@@ -124,7 +127,7 @@ fn rust(
         let Some(markers) = markers(scratch, level)? else { return Ok(1) };
         command.arg("--extern").arg(joined("dmdprof_markers=", markers.as_os_str()));
     }
-    command.args(&options.extra).arg(path);
+    command.args(&options.extra).arg(plain_path(path));
     let code = execute::run(&mut command)?;
     if code == 0 {
         let built = scratch.file(&name);
@@ -161,6 +164,12 @@ fn rustc() -> Command {
 /// This program, which rustc will call as its linker.
 fn linker_program() -> anyhow::Result<OsString> {
     Ok(env::current_exe().context("cannot find the path of dmdprof itself")?.into_os_string())
+}
+
+/// The path as given, unless it looks like an option or a response file.
+fn plain_path(path: &Path) -> OsString {
+    let odd = path.as_os_str().as_bytes().first().is_some_and(|first| matches!(first, b'-' | b'@'));
+    if odd { Path::new(".").join(path).into() } else { path.into() }
 }
 
 /// A name that rustc accepts for the crate of this file.
