@@ -2,6 +2,7 @@
 //! that two equal runs give equal bytes.
 
 use std::{
+    cmp::Reverse,
     collections::{BTreeMap, BTreeSet, HashMap},
     path::Path,
 };
@@ -29,7 +30,7 @@ pub fn to_profile(measurement: &Measurement, meta: Meta) -> Profile {
     let blocks = builder.blocks(&contexts);
     let totals = sum(&measurement.threads);
     let mut threads: Vec<Totals> = measurement.threads.iter().map(one_thread).collect();
-    threads.sort_by(|a, b| (b.cost, b.read, b.written, b.accesses).cmp(&(a.cost, a.read, a.written, a.accesses)));
+    threads.sort_by_key(|t| Reverse((t.cost, t.read, t.written, t.accesses)));
     Profile {
         meta,
         coverage: coverage(measurement),
@@ -81,6 +82,9 @@ fn sum(threads: &[ThreadTotals]) -> Totals {
 type FunctionKey<'a> = (&'a str, Option<&'a str>, u32);
 /// Identity of a position: the chain from the innermost to the linked function, as (function, file, line, column).
 type Chain<'a> = Vec<(FunctionKey<'a>, Option<&'a str>, u32, u32)>;
+
+/// Order of sites: function, position, kind, size; then table, segment and item, which tell equal ones apart.
+type SiteKey = (FunctionId, Option<PositionId>, u8, u32, u32, u32, u32);
 
 struct Builder<'a> {
     measurement: &'a Measurement,
@@ -251,7 +255,7 @@ impl<'a> Builder<'a> {
 
     /// Sites that did something, by (function, position, kind, size, place in the object), and their cells.
     fn sites(&self, contexts: &Contexts) -> Sites {
-        let mut found: BTreeMap<(FunctionId, Option<PositionId>, u8, u32, u32, u32, u32), Site> = BTreeMap::new();
+        let mut found: BTreeMap<SiteKey, Site> = BTreeMap::new();
         let mut cells = Vec::new();
         for block in &self.measurement.blocks {
             let table = self.table(block.table);

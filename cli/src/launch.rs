@@ -65,9 +65,10 @@ fn check(path: &Path, program: &str) -> Result<(), StartError> {
             Err(StartError::NotExecutable { program, why: "is not executable (chmod +x would make it so)".into() })
         }
         // What the system refuses, execvp would hand to the shell as a script.
-        Ok(_) if is_broken_executable(path) => {
-            Err(StartError::NotExecutable { program, why: "has the head of an executable but is damaged or of another kind of machine".into() })
-        }
+        Ok(_) if is_broken_executable(path) => Err(StartError::NotExecutable {
+            program,
+            why: "has the head of an executable but is damaged or of another kind of machine".into(),
+        }),
         Ok(_) => Ok(()),
     }
 }

@@ -68,8 +68,19 @@ fn describe_segment(table: &SiteTable, segment: &Segment) -> String {
 
 fn describe_item(item: &Item) -> String {
     let kinds = [
-        "", "load", "store", "update", "masked load", "masked store", "gather", "scatter", "expand load", "compress store",
-        "copy", "fill", "kill",
+        "",
+        "load",
+        "store",
+        "update",
+        "masked load",
+        "masked store",
+        "gather",
+        "scatter",
+        "expand load",
+        "compress store",
+        "copy",
+        "fill",
+        "kill",
     ];
     let kind = kinds[item.kind as usize];
     let length = if item.flags & item_flag::DYNAMIC != 0 { "dynamic".into() } else { item.size.to_string() };
@@ -360,7 +371,8 @@ fn garbage_and_foreign_targets_are_refused_with_a_reason() {
 
     let directory = tempfile::tempdir().expect("a temporary directory");
     let input = directory.path().join("arm.ll");
-    std::fs::write(&input, "target triple = \"aarch64-unknown-linux-gnu\"\ndefine void @f() { ret void }\n").expect("writable");
+    std::fs::write(&input, "target triple = \"aarch64-unknown-linux-gnu\"\ndefine void @f() { ret void }\n")
+        .expect("writable");
     let object = directory.path().join("arm.o");
     let request = Request { input: &input, object: &object, opt_level: 2, function_sections: false, dump_ir: None };
     let message = instrument_file(&request).expect_err("a foreign target").to_string();
@@ -372,10 +384,16 @@ fn garbage_and_foreign_targets_are_refused_with_a_reason() {
 fn ir_is_dumped_before_and_after() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let input = directory.path().join("k.ll");
-    std::fs::write(&input, format!("{HEADER}define void @f(ptr %p) {{ store i32 1, ptr %p ret void }}\n")).expect("writable");
+    std::fs::write(&input, format!("{HEADER}define void @f(ptr %p) {{ store i32 1, ptr %p ret void }}\n"))
+        .expect("writable");
     let dumps = directory.path().join("dumps");
-    let request =
-        Request { input: &input, object: &directory.path().join("k.o"), opt_level: 2, function_sections: false, dump_ir: Some(&dumps) };
+    let request = Request {
+        input: &input,
+        object: &directory.path().join("k.o"),
+        opt_level: 2,
+        function_sections: false,
+        dump_ir: Some(&dumps),
+    };
     instrument_file(&request).expect("valid IR");
     let read = |name: &str| std::fs::read_to_string(Path::new(&dumps).join(name)).expect("dumped");
     assert!(!read("k.before.ll").contains("__dmdprof"));

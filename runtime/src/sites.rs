@@ -114,7 +114,7 @@ impl SiteTable {
             }
             let len = u32_at(bytes, 8).ok_or_else(damaged)? as usize;
             let blob =
-                bytes.get(..len).filter(|_| len >= size_of::<BlobHeader>() && len % 8 == 0).ok_or_else(damaged)?;
+                bytes.get(..len).filter(|_| len >= size_of::<BlobHeader>() && len.is_multiple_of(8)).ok_or_else(damaged)?;
             table.blob(blob, at).ok_or_else(damaged)?;
             at += len;
         }

@@ -281,9 +281,8 @@ impl<'p> Rows<'p> {
             Grouping::AllFunctions | Grouping::Lines(Inlined::All) => position,
             Grouping::Symbols | Grouping::Lines(Inlined::Linked) => self.chain(position).last(),
             Grouping::Functions | Grouping::Lines(Inlined::Own) => {
-                let is_own = |p: &PositionId| {
-                    !self.text(self.profile.positions[p.index()].file).is_some_and(is_library_file)
-                };
+                let is_own =
+                    |p: &PositionId| !self.text(self.profile.positions[p.index()].file).is_some_and(is_library_file);
                 // Library code that nobody inlined is a linked function, and a row, of its own.
                 self.chain(position).find(is_own).or_else(|| self.chain(position).last())
             }
@@ -476,7 +475,7 @@ mod tests {
     use crate::profile::sample::{self, Builder};
 
     const GROUPINGS: [Grouping; 4] =
-        [Grouping::Functions, Grouping::Symbols, Grouping::Lines { inlined: true }, Grouping::Lines { inlined: false }];
+        [Grouping::Functions, Grouping::Symbols, Grouping::Lines(Inlined::All), Grouping::Lines(Inlined::Linked)];
 
     fn row<'a>(analysis: &'a Analysis, name: &str) -> &'a Row {
         analysis.rows.iter().find(|r| r.name().starts_with(name)).unwrap_or_else(|| panic!("no row {name}"))
@@ -493,9 +492,9 @@ mod tests {
         let by_symbol = Analysis::new(&profile, Grouping::Symbols);
         assert_eq!(row(&by_symbol, "linalg::multiply").own.read, 145_600_000);
         assert_eq!(row(&by_symbol, "linalg::multiply").calls, Calls { linked: Some(3), inlined: false });
-        let by_line = Analysis::new(&profile, Grouping::Lines { inlined: true });
+        let by_line = Analysis::new(&profile, Grouping::Lines(Inlined::All));
         assert!(by_line.rows.iter().any(|r| r.line == 21 && r.own.read == 144_640_008));
-        let outer = Analysis::new(&profile, Grouping::Lines { inlined: false });
+        let outer = Analysis::new(&profile, Grouping::Lines(Inlined::Linked));
         assert!(outer.rows.iter().any(|r| r.line == 17 && r.own.read == 144_640_000));
     }
 

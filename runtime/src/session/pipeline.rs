@@ -71,7 +71,7 @@ struct Done {
 }
 
 enum Place {
-    Here(Engine),
+    Here(Box<Engine>),
     There { work: Sender<Work>, done: Receiver<Done>, thread: JoinHandle<Engine>, in_flight: usize, engine_bytes: u64 },
 }
 
@@ -86,7 +86,7 @@ pub struct Pipeline {
 
 impl Default for Pipeline {
     fn default() -> Self {
-        Self { place: Place::Here(Engine::new()), open: Batch::default(), limit: BATCH_HERE, spare: Vec::new() }
+        Self { place: Place::Here(Box::default()), open: Batch::default(), limit: BATCH_HERE, spare: Vec::new() }
     }
 }
 
@@ -101,7 +101,7 @@ impl Pipeline {
     pub fn start_thread(&mut self, files: &mut Files<'_>) {
         self.flush(files);
         let Place::Here(engine) = &mut self.place else { return };
-        let engine = std::mem::take(engine);
+        let engine = std::mem::take(&mut **engine);
         let (work, work_end) = bounded(IN_FLIGHT);
         let (done_end, done) = bounded(IN_FLIGHT + 1);
         let engine_bytes = engine.heap_bytes();
@@ -173,7 +173,7 @@ impl Pipeline {
     pub fn finish(mut self, files: &mut Files<'_>) -> Engine {
         self.flush(files);
         match self.place {
-            Place::Here(engine) => engine,
+            Place::Here(engine) => *engine,
             Place::There { work, done, thread, .. } => {
                 drop(work);
                 for finished in done {
