@@ -1,9 +1,8 @@
 //! Turns the instrumented module into a native object with the code generator of the same LLVM.
 
-use std::path::Path;
-
 use inkwell::{
     OptimizationLevel,
+    memory_buffer::MemoryBuffer,
     module::Module,
     targets::{CodeModel, FileType, InitializationConfig, RelocMode, Target, TargetMachine},
 };
@@ -41,9 +40,7 @@ pub fn machine_for(module: &Module<'_>, opt_level: u8) -> Result<TargetMachine, 
         .ok_or_else(|| refuse("LLVM offers no machine for it".into()))
 }
 
-/// Writes the object to a temporary name beside `path`, then renames, so that a failure leaves no half-written object.
-pub fn write_object(machine: &TargetMachine, module: &Module<'_>, path: &Path) -> Result<(), Error> {
-    let fail = |message: String| Error::Write { path: path.to_path_buf(), message };
-    let buffer = machine.write_to_memory_buffer(module, FileType::Object).map_err(|e| fail(e.to_string()))?;
-    std::fs::write(path, buffer.as_slice()).map_err(|e| fail(e.to_string()))
+/// The object's bytes. Errors that do not stop the code generator are in the context's diagnostics.
+pub fn object(machine: &TargetMachine, module: &Module<'_>) -> Result<MemoryBuffer<'static>, String> {
+    machine.write_to_memory_buffer(module, FileType::Object).map_err(|e| e.to_string())
 }

@@ -18,6 +18,8 @@ pub enum Error {
     Parse { path: PathBuf, message: String },
     #[error("cannot generate code for target {triple}: {message}")]
     Target { triple: String, message: String },
+    #[error("the code generator refuses the program: {0}")]
+    Codegen(String),
     #[error("cannot write {path}: {message}")]
     Write { path: PathBuf, message: String },
     #[error("the instrumented module is broken, which is a bug in dmdprof: {0}")]

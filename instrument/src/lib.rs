@@ -31,6 +31,7 @@ pub use skip::SkipReason;
 use classify::{Classifier, Effect};
 use emit::Emitter;
 use frames::DebugInfo;
+use llvm::diagnostics::Diagnostics;
 use llvm::ir::{Layout, Linkage, ModuleHandle, Nodes, Opcode, Value};
 use plan::FunctionPlan;
 
@@ -63,7 +64,9 @@ pub struct Summary {
 /// See [`Error`]; nothing is written unless all went well.
 pub fn instrument_file(request: &Request<'_>) -> Result<Summary, Error> {
     llvm::load()?;
+    let diagnostics = Diagnostics::default();
     let context = Context::create();
+    diagnostics.listen(&context);
     let module = parse(&context, request.input)?;
     dump(&module, request, "before")?;
     let summary = instrument_module(&module, request.function_sections);
@@ -73,7 +76,12 @@ pub fn instrument_file(request: &Request<'_>) -> Result<Summary, Error> {
         .run_passes("always-inline", &machine, PassBuilderOptions::create())
         .map_err(|e| Error::Broken(e.to_string()))?;
     dump(&module, request, "after")?;
-    codegen::write_object(&machine, &module, request.object)?;
+    let object = codegen::object(&machine, &module).map_err(Error::Codegen)?;
+    if let Some(message) = diagnostics.errors() {
+        return Err(Error::Codegen(message));
+    }
+    let fail = |e: std::io::Error| Error::Write { path: request.object.to_path_buf(), message: e.to_string() };
+    std::fs::write(request.object, object.as_slice()).map_err(fail)?;
     Ok(summary)
 }
 

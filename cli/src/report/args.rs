@@ -103,7 +103,7 @@ Examples:
   dmdprof report --hist --threshold 5%            depth histograms of the heaviest functions
   dmdprof report --format json | jq '.functions[0]'";
 
-/// Arguments of `dmdprof report`.
+/// Print the report of a profile
 #[derive(Args, Clone, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct CommandArgs {

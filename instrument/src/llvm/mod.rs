@@ -3,6 +3,7 @@
 //! `inkwell` covers contexts, modules, passes and target machines; it does not wrap inlined-at chains and panics on metadata
 //! operands, so instruction-level reading goes through the handles in [`ir`].
 
+pub mod diagnostics;
 pub mod ir;
 mod load;
 
