@@ -113,8 +113,10 @@ impl SiteTable {
                 return Err(SiteError::Version { path: path.to_path_buf(), found });
             }
             let len = u32_at(bytes, 8).ok_or_else(damaged)? as usize;
-            let blob =
-                bytes.get(..len).filter(|_| len >= size_of::<BlobHeader>() && len.is_multiple_of(8)).ok_or_else(damaged)?;
+            let blob = bytes
+                .get(..len)
+                .filter(|_| len >= size_of::<BlobHeader>() && len.is_multiple_of(8))
+                .ok_or_else(damaged)?;
             table.blob(blob, at).ok_or_else(damaged)?;
             at += len;
         }

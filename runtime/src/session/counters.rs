@@ -11,31 +11,64 @@ use crate::{
 /// Bytes by depth bucket.
 #[derive(Clone, Debug, Default)]
 pub struct DepthCounts {
-    /// Sorted by bucket while small.
-    sparse: Vec<(u16, u64)>,
+    /// While there are few buckets. Boxed, because many sites file nothing for long.
+    few: Option<Box<Few>>,
     /// Indexed by bucket, once there are many.
     dense: Vec<u64>,
 }
 
-/// Above this many buckets a table is faster and not much larger.
-const SPARSE_MAX: usize = 24;
+/// Buckets kept in a list. Above this many, a table is faster and not much larger.
+const FEW: usize = 24;
+
+/// A sorted list whose place for a bucket is found by comparing with all keys at once: no branch depends on the depths.
+#[derive(Clone, Debug)]
+struct Few {
+    /// Free places hold the largest key.
+    keys: [u16; FEW],
+    counts: [u64; FEW],
+    len: usize,
+}
+
+impl Default for Few {
+    fn default() -> Self {
+        Self { keys: [u16::MAX; FEW], counts: [0; FEW], len: 0 }
+    }
+}
+
+impl Few {
+    /// False if there is no room for a new bucket.
+    #[inline]
+    fn add(&mut self, bucket: u16, bytes: u64) -> bool {
+        let at = self.keys.iter().map(|key| usize::from(*key < bucket)).sum::<usize>();
+        if at < FEW && self.keys[at] == bucket {
+            self.counts[at] += bytes;
+            return true;
+        }
+        if self.len == FEW {
+            return false;
+        }
+        self.keys.copy_within(at..self.len, at + 1);
+        self.counts.copy_within(at..self.len, at + 1);
+        self.keys[at] = bucket;
+        self.counts[at] = bytes;
+        self.len += 1;
+        true
+    }
+}
 
 impl DepthCounts {
+    #[inline]
     pub fn add(&mut self, bucket: u16, bytes: u64) {
-        if !self.dense.is_empty() {
-            self.add_dense(bucket, bytes);
-            return;
-        }
-        match self.sparse.binary_search_by_key(&bucket, |e| e.0) {
-            Ok(at) => self.sparse[at].1 += bytes,
-            Err(at) if self.sparse.len() < SPARSE_MAX => self.sparse.insert(at, (bucket, bytes)),
-            Err(_) => {
-                for (b, n) in std::mem::take(&mut self.sparse) {
-                    self.add_dense(b, n);
-                }
+        if self.dense.is_empty() {
+            if self.few.get_or_insert_default().add(bucket, bytes) {
+                return;
+            }
+            let few = self.few.take().unwrap_or_default();
+            for (bucket, bytes) in few.keys.into_iter().zip(few.counts) {
                 self.add_dense(bucket, bytes);
             }
         }
+        self.add_dense(bucket, bytes);
     }
 
     fn add_dense(&mut self, bucket: u16, bytes: u64) {
@@ -61,7 +94,8 @@ impl DepthCounts {
     /// (bucket, bytes) in order, without zeros.
     pub fn iter(&self) -> impl Iterator<Item = (u16, u64)> + '_ {
         let dense = self.dense.iter().enumerate().map(|(b, n)| (b as u16, *n));
-        self.sparse.iter().copied().chain(dense).filter(|(_, n)| *n > 0)
+        let few = self.few.iter().flat_map(|few| few.keys.into_iter().zip(few.counts).take(few.len));
+        few.chain(dense).filter(|(_, n)| *n > 0)
     }
 
     pub fn merge(&mut self, other: &Self) {
