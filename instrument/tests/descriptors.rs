@@ -382,7 +382,8 @@ fn garbage_and_foreign_targets_are_refused_with_a_reason() {
 
 #[test]
 fn bad_inline_assembly_is_an_error_and_no_exit() {
-    let message = instrument("define void @f() { call void asm sideeffect \"bogus\", \"\"() ret void }").expect_err("bad assembly");
+    let message = instrument("define void @f() { call void asm sideeffect \"bogus\", \"\"() ret void }")
+        .expect_err("bad assembly");
     assert!(message.to_string().contains("the code generator refuses"), "{message}");
 }
 

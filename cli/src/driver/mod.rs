@@ -4,7 +4,9 @@
 //! its linker; gives ordinary native objects and programs. Everything that compiles nothing to machine code is clang's
 //! own business and goes to clang untouched. Data goes one way:
 //!
-//!     words -> response::expand -> arguments::parse -> plan::plan -> execute
+//! ```text
+//! words -> response::expand -> arguments::parse -> plan::plan -> execute
+//! ```
 //!
 //! [`plan`] only decides, [`execute`] only does. How bitcode becomes an object is behind [`Instrumenter`].
 

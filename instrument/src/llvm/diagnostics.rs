@@ -9,7 +9,9 @@ use inkwell::{
     context::{AsContextRef, Context},
     llvm_sys::{
         LLVMDiagnosticSeverity,
-        core::{LLVMContextSetDiagnosticHandler, LLVMDisposeMessage, LLVMGetDiagInfoDescription, LLVMGetDiagInfoSeverity},
+        core::{
+            LLVMContextSetDiagnosticHandler, LLVMDisposeMessage, LLVMGetDiagInfoDescription, LLVMGetDiagInfoSeverity,
+        },
         prelude::LLVMDiagnosticInfoRef,
     },
 };
