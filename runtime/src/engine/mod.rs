@@ -9,12 +9,16 @@
 
 mod cell;
 mod hint;
+mod plan;
+mod regular;
 mod shadow;
 mod stack;
 mod timeline;
 
 #[cfg(test)]
 mod oracle;
+#[cfg(test)]
+mod regular_tests;
 #[cfg(test)]
 mod tests;
 
@@ -25,14 +29,21 @@ use stack::{Full, Short, Stack};
 pub trait DepthSink {
     /// Bytes that were on the stack.
     fn warm(&mut self, above: u64, len: u64);
+    /// As `warm`, a number of times.
+    #[inline(always)]
+    fn warm_times(&mut self, above: u64, len: u64, times: u64) {
+        for _ in 0..times {
+            self.warm(above, len);
+        }
+    }
     /// First touch or dead: the bytes enter at the bottom. `above` is the number of live bytes, plus that of cold bytes
     /// this access has reported before.
     fn cold(&mut self, above: u64, len: u64);
 }
 
-/// A sink that is told which access of a batch the reports that follow are about.
+/// A sink that is told which access of a batch, or which stream of a regular run, the reports that follow are about.
 pub trait BatchSink: DepthSink {
-    /// The load with this number is next.
+    /// The load or the stream of loads with this number is next. A stream may be next any number of times.
     fn begin(&mut self, number: usize);
 }
 
@@ -48,6 +59,16 @@ pub enum Kind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Access {
     pub addr: u64,
+    pub len: u32,
+    pub kind: Kind,
+}
+
+/// One access of each iteration of a regular run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stream {
+    pub addr: u64,
+    /// Added to the address from one iteration to the next.
+    pub stride: i64,
     pub len: u32,
     pub kind: Kind,
 }
@@ -113,6 +134,8 @@ pub struct EngineOptions {
     pub wide: bool,
     /// Positions the 32-bit cells may use (at most 2^31).
     pub narrow_limit: u64,
+    /// Do regular runs in blocks of iterations; otherwise access by access.
+    pub regular: bool,
 }
 
 impl Default for EngineOptions {
@@ -124,6 +147,7 @@ impl Default for EngineOptions {
             per_cell: 1,
             wide: false,
             narrow_limit: 1 << 31,
+            regular: true,
         }
     }
 }
@@ -198,6 +222,10 @@ per_isa! {
     fn batch_on, batch_v3, batch_v4 <BatchSink> = |width, accesses: &[Access], sink: &mut S| -> usize {
         on_stack!(width, stack => stack.batch(accesses, sink))
     }
+    fn regular_on, regular_v3, regular_v4 <BatchSink> =
+        |width, streams: &[Stream], iterations: u64, done: u64, sink: &mut S| -> u64 {
+            on_stack!(width, stack => stack.regular(streams, iterations, done, sink))
+        }
     fn load_on, load_v3, load_v4 <DepthSink> = |width, addr: u64, len: u64, sink: &mut S| -> Result<(), Full> {
         on_stack!(width, stack => stack.access::<true, S>(addr, len, sink))
     }
@@ -253,6 +281,27 @@ impl Engine {
             }
             self.widen();
         }
+    }
+
+    /// Does a number of iterations, each the streams' accesses in order. Reports come in the order of iterations for each
+    /// stream, but in any order among streams.
+    #[inline]
+    pub fn regular<S: BatchSink>(&mut self, streams: &[Stream], iterations: u64, sink: &mut S) {
+        let all = streams.len() as u64 * iterations;
+        let mut done = 0;
+        loop {
+            done = regular_on(self.isa, &mut self.width, streams, iterations, done, sink);
+            if done == all {
+                return;
+            }
+            self.widen();
+        }
+    }
+
+    /// Accesses of regular runs that were done in blocks.
+    #[must_use]
+    pub fn in_blocks(&self) -> u64 {
+        on_stack!(&self.width, stack => stack.in_blocks)
     }
 
     /// As `load`, without reporting.

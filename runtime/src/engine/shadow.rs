@@ -32,6 +32,12 @@ struct Span {
     len: u64,
 }
 
+/// Where positions go when all of them change.
+pub trait NewPositions {
+    /// Must keep consecutive live positions consecutive.
+    fn of(&self, position: u64) -> u64;
+}
+
 pub struct Shadow<C> {
     cells: Vec<C>,
     tables: Vec<u32>,
@@ -152,6 +158,16 @@ impl<C: Cell> Shadow<C> {
         }
         let page = self.tables[table + page_in_region(addr)];
         page as usize * PAGE_CELLS + cell_in_page(addr)
+    }
+
+    /// Cells of addresses `stride` apart.
+    #[inline(always)]
+    pub fn find_cells(&mut self, mut addr: u64, stride: i64, cells: &mut [usize]) {
+        let mut pages = Pages::new();
+        for cell in cells {
+            *cell = pages.find(self, addr);
+            addr = addr.wrapping_add_signed(stride);
+        }
     }
 
     /// As `find`, for hints: gives up on a region that was not used recently.
@@ -362,13 +378,13 @@ impl<C: Cell> Shadow<C> {
         }
     }
 
-    /// Replaces every position, in cells and entries alike. `to` must keep consecutive live positions consecutive.
+    /// Replaces every position, in cells and entries alike.
     #[inline(always)]
-    pub fn renumber(&mut self, to: impl Fn(u64) -> u64) {
+    pub fn renumber(&mut self, to: &impl NewPositions) {
         for pair in self.cells[PAGE_CELLS..].chunks_exact_mut(2) {
             let (a, b) = (pair[0].get(), pair[1].get());
             if is_position::<C>(a) {
-                let new = to(a);
+                let new = to.of(a);
                 pair[0] = C::pack(new);
                 if b == a + BYTES {
                     pair[1] = C::pack(new + BYTES);
@@ -376,14 +392,36 @@ impl<C: Cell> Shadow<C> {
                 }
             }
             if is_position::<C>(b) {
-                pair[1] = C::pack(to(b));
+                pair[1] = C::pack(to.of(b));
             }
         }
         for byte in self.pool.iter_mut().flatten() {
             if byte.get() >= FIRST {
-                *byte = C::pack(to(byte.get()));
+                *byte = C::pack(to.of(byte.get()));
             }
         }
+    }
+}
+
+/// Finds cells near each other with one look at the table per page. Only good until a page is made.
+pub struct Pages {
+    page: u64,
+    first_cell: usize,
+}
+
+impl Pages {
+    pub fn new() -> Self {
+        Pages { page: u64::MAX, first_cell: 0 }
+    }
+
+    #[inline(always)]
+    pub fn find<C: Cell>(&mut self, shadow: &mut Shadow<C>, addr: u64) -> usize {
+        let page = addr >> PAGE_BITS;
+        if page != self.page {
+            self.first_cell = shadow.find(page << PAGE_BITS);
+            self.page = page;
+        }
+        self.first_cell + cell_in_page(addr)
     }
 }
 

@@ -4,7 +4,8 @@
 //! too narrow for the positions it needs; the caller then widens them and asks again.
 
 use super::cell::{BYTES, Cell, DEAD, FIRST, NEVER, is_position};
-use super::shadow::{Run, Shadow, page_room};
+use super::regular::Scratch;
+use super::shadow::{NewPositions, Run, Shadow, page_room};
 use super::timeline::Timeline;
 use super::{Access, BatchSink, DepthSink, EngineOptions, Kind, clamped};
 
@@ -22,16 +23,33 @@ pub enum Short {
     NotEnough,
 }
 
+/// Positions when the live bytes are packed together. Not a closure, because closures are not reliably inlined, and then
+/// are compiled without the instruction set of their callers.
+struct Packed<'a> {
+    time: &'a Timeline,
+    start: u64,
+}
+
+impl NewPositions for Packed<'_> {
+    #[inline(always)]
+    fn of(&self, position: u64) -> u64 {
+        self.start + self.time.rank(position)
+    }
+}
+
 pub struct Stack<C> {
-    shadow: Shadow<C>,
-    time: Timeline,
+    pub(super) shadow: Shadow<C>,
+    pub(super) time: Timeline,
     peak: u64,
     footprint: u64,
     /// Free positions below everything, for declared inputs.
     gap: u64,
-    options: EngineOptions,
+    pub(super) options: EngineOptions,
     /// What the access at hand found; kept to save allocations.
     runs: Vec<Run>,
+    pub(super) scratch: Scratch,
+    /// Accesses done in blocks of a regular run.
+    pub(super) in_blocks: u64,
 }
 
 impl<C: Cell> Stack<C> {
@@ -44,6 +62,8 @@ impl<C: Cell> Stack<C> {
             gap: 0,
             options,
             runs: Vec::new(),
+            scratch: Scratch::default(),
+            in_blocks: 0,
         }
     }
 
@@ -56,6 +76,8 @@ impl<C: Cell> Stack<C> {
             gap: self.gap,
             options: self.options,
             runs: self.runs,
+            scratch: self.scratch,
+            in_blocks: self.in_blocks,
         }
     }
 
@@ -401,7 +423,7 @@ impl<C: Cell> Stack<C> {
         }
         let time = &self.time;
         let start = FIRST + gap - 1;
-        self.shadow.renumber(|position| start + time.rank(position));
+        self.shadow.renumber(&Packed { time, start });
         self.time.reset(wanted.min(most), gap, self.live());
         self.gap = gap;
         Ok(())

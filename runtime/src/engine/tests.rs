@@ -71,7 +71,7 @@ fn difference(expected: &[(Vec<Found>, [u64; 3])], machine: &mut impl Machine, o
 }
 
 /// Every way the engine can be set up that takes other paths through it.
-fn set_ups() -> Vec<EngineOptions> {
+pub fn set_ups() -> Vec<EngineOptions> {
     let usual = EngineOptions::default();
     let cramped = EngineOptions { min_positions: 0, growth: 1, per_cell: 0, ..usual };
     vec![
@@ -82,6 +82,7 @@ fn set_ups() -> Vec<EngineOptions> {
         cramped,
         EngineOptions { isa: Some(Isa::Portable), wide: true, ..cramped },
         EngineOptions { min_positions: 3000, growth: 2, per_cell: 0, ..usual },
+        EngineOptions { regular: false, ..usual },
         // Runs out of 32-bit positions on the way.
         EngineOptions { narrow_limit: 600, ..cramped },
     ]

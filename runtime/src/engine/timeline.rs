@@ -22,6 +22,8 @@ use super::hint::prefetch;
 const LEAF: usize = 64;
 /// Blocks up to this size do not straddle leaves; longer ones waste no positions.
 const SHORT: u64 = 16;
+/// Blocks further apart are cleared one by one.
+const WIDE_STEP: u64 = 128;
 
 #[derive(Clone, Copy)]
 #[repr(align(64))]
@@ -283,6 +285,106 @@ impl Timeline {
             self.lift(p, part);
             p += part;
             left -= part;
+        }
+    }
+
+    /// Clears `count` blocks of ones that are `step` apart.
+    #[inline(always)]
+    pub fn clear_many(&mut self, position: u64, step: u64, count: usize, len: u64) {
+        if step > WIDE_STEP || count > LEAF {
+            for block in 0..count as u64 {
+                self.clear(position + block * step, len);
+            }
+            return;
+        }
+        let mut masks = [0; LEAF * WIDE_STEP as usize / LEAF + 2];
+        let (base, mut p) = (position & !63, position);
+        let (mut leaf, mut mask) = (0, 0u64);
+        let ones = low_ones(len);
+        for _ in 0..count {
+            let now = ((p - base) / LEAF as u64) as usize;
+            if now != leaf {
+                masks[leaf] = mask;
+                (leaf, mask) = (now, 0);
+            }
+            let skip = p % LEAF as u64;
+            mask |= ones << skip;
+            if skip + len > LEAF as u64 {
+                masks[leaf] = mask;
+                (leaf, mask) = (leaf + 1, ones >> (LEAF as u64 - skip));
+            }
+            p += step;
+        }
+        masks[leaf] = mask;
+        self.clear_leaves(base as usize, &masks[..=leaf]);
+    }
+
+    /// Clears ones in neighbouring leaves; `p` is the start of the first.
+    #[inline(always)]
+    fn clear_leaves(&mut self, mut p: usize, mut masks: &[u64]) {
+        while !masks.is_empty() {
+            let (here, rest) = masks.split_at(masks.len().min(32 - leaf_of(p)));
+            let block = &mut self.blocks[p >> 11];
+            let first = leaf_of(p);
+            let last = first + here.len() - 1;
+            let mut n = 0;
+            let lanes = block.before.0[first..=last].iter_mut();
+            for ((lane, leaf), mask) in lanes.zip(&mut block.leaves[first..=last]).zip(here) {
+                *lane = lane.wrapping_sub(n as u16);
+                *leaf &= !mask;
+                n += mask.count_ones();
+            }
+            block.before.take(last, n);
+            self.n2[p >> 16].take((p >> 11) % 32, n);
+            self.ones -= u64::from(n);
+            if self.is_recent(p) {
+                self.recent -= n;
+            } else {
+                self.take_before(p, n);
+            }
+            p += here.len() * LEAF;
+            masks = rest;
+        }
+    }
+
+    /// Counts the ones above each of some positions `step` apart.
+    #[inline(always)]
+    pub fn above(&self, position: u64, step: i64, counts: &mut [u64]) {
+        let mut p = position as usize;
+        let (mut number, mut above) = (usize::MAX, 0);
+        for count in counts {
+            let block = &self.blocks[p >> 11];
+            if p >> 11 != number {
+                number = p >> 11;
+                above = self.ones - self.before(p) - u64::from(self.n2[p >> 16].lane(number % 32));
+            }
+            let ones = (block.leaves[leaf_of(p)] & (u64::MAX >> (63 - p % LEAF))).count_ones();
+            *count = above - u64::from(ones + block.before.lane(leaf_of(p)));
+            p = p.wrapping_add_signed(step as isize);
+        }
+    }
+
+    /// The next position, after passing over some if it is not a multiple of `len`, a power of two.
+    #[inline(always)]
+    pub fn aligned_end(&mut self, len: u64) -> u64 {
+        self.next = self.next.next_multiple_of(len as usize);
+        self.next as u64
+    }
+
+    /// Hands out the next `len` positions, of which those with a one in `leaves` are used; `leaves` starts with the leaf
+    /// of the next position. There must be room.
+    #[inline(always)]
+    pub fn append_leaves(&mut self, leaves: &[u64], mut len: u64) {
+        for &leaf in leaves {
+            if self.next == self.leaf_end {
+                self.open_leaf();
+            }
+            let part = len.min((self.leaf_end - self.next) as u64);
+            self.blocks[self.next >> 11].leaves[leaf_of(self.next)] |= leaf;
+            self.next += part as usize;
+            self.ones += u64::from(leaf.count_ones());
+            self.recent += leaf.count_ones();
+            len -= part;
         }
     }
 

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     abi::{COPY_BLOCK, EventKind, Item, ItemKind, SegmentKind, item_flag, segment_flag},
-    engine::Kind,
+    engine::{Kind, Stream},
     sites::{Segment, SiteTable},
 };
 
@@ -73,6 +73,10 @@ pub struct Analyzer {
     last_module: usize,
     /// Per analyzer-wide segment number: the context it last ran in, and its block there.
     last_block: Vec<(Node, u32)>,
+    /// Per analyzer-wide segment number: whether a row of its records can be a regular run.
+    repeats: Vec<bool>,
+    /// The next records that are known to be of a run too short to matter.
+    short_run: usize,
     /// Per analyzer-wide function number: whether the region of interest matches it.
     is_roi: Vec<bool>,
     core: Core,
@@ -92,9 +96,14 @@ struct Core {
     /// Declared regions that match the region of interest and are open.
     open_regions: u64,
     hints: bool,
+    /// The regular run at hand.
+    streams: Vec<Stream>,
+    stream_cells: Vec<u32>,
 }
 
 const NO_BLOCK: u32 = u32::MAX;
+/// Records of a regular run, at least.
+const LEAST_RUN: usize = 12;
 
 /// Where the engine files results: two fields of [`Core`], apart from the engine itself.
 macro_rules! files {
@@ -117,10 +126,21 @@ impl Analyzer {
             totals: RingTotals::default(),
             has_roi: options.roi.is_some(),
             open_regions: 0,
+            streams: Vec::new(),
+            stream_cells: Vec::new(),
             // Cache lines have no liveness of their own.
             hints: options.hints && options.line.is_none(),
         };
-        Self { options, modules: Vec::new(), last_module: 0, last_block: Vec::new(), is_roi: Vec::new(), core }
+        Self {
+            options,
+            modules: Vec::new(),
+            last_module: 0,
+            last_block: Vec::new(),
+            repeats: Vec::new(),
+            short_run: 0,
+            is_roi: Vec::new(),
+            core,
+        }
     }
 
     /// Replays a chunk's words.
@@ -156,13 +176,21 @@ impl Analyzer {
         let function = placed.first_function + segment.function;
         let roi = self.core.has_roi && self.is_roi[function as usize];
         let dense = placed.first_segment + number;
-        self.core.segment(
-            segment,
-            &placed.placed.table.items[segment.items.start as usize..segment.items.end as usize],
-            &rest[..len],
-            Dense { segment: dense, function, roi },
-            &mut self.last_block[dense as usize],
-        );
+        let items = &placed.placed.table.items[segment.items.start as usize..segment.items.end as usize];
+        let last = &mut self.last_block[dense as usize];
+        let place = Dense { segment: dense, function, roi };
+        if self.short_run > 0 {
+            self.short_run -= 1;
+        } else if self.repeats[dense as usize] && rest.get(len) == Some(&head) {
+            let records = regular_records(rest, len);
+            if records >= LEAST_RUN {
+                self.core.run(items, rest, len, records, place, last);
+                return Some(len * records);
+            }
+            // The last of them may be the first of another run.
+            self.short_run = records.saturating_sub(2);
+        }
+        self.core.segment(segment, items, &rest[..len], place, last);
         Some(len)
     }
 
@@ -214,6 +242,9 @@ impl Analyzer {
         }
         let first_segment = self.last_block.len() as u32;
         self.last_block.resize(self.last_block.len() + table.segments.len(), (0, NO_BLOCK));
+        // Lines of a run are not at constant distances.
+        let may_repeat = self.core.line_shift.is_none();
+        self.repeats.extend(table.segments.iter().map(|segment| may_repeat && repeats(segment, table)));
         self.modules.push(Module { placed, first_segment, first_function });
     }
 
@@ -342,6 +373,40 @@ fn lane_runs(mask: u64, lanes: u16) -> impl Iterator<Item = (u64, u64)> {
     })
 }
 
+/// Whether each record of a segment does the same, but for addresses: accesses of one size that the engine's blocks take,
+/// and no change of context.
+fn repeats(segment: &Segment, table: &SiteTable) -> bool {
+    let items = &table.items[segment.items.start as usize..segment.items.end as usize];
+    let is_plain = |item: &Item| {
+        let kind = item.kind == ItemKind::Load as u8 || item.kind == ItemKind::Store as u8;
+        kind && item.size == items[0].size && matches!(item.size, 4 | 8) && item.word > 0
+    };
+    segment.kind == SegmentKind::Block as u8
+        && segment.flags == 0
+        && segment.words > 1
+        && (1..=16).contains(&items.len())
+        && items.iter().all(is_plain)
+}
+
+/// Number of records of `len` words, from the start of `rest` on, that are equal but for constant steps of their words.
+#[inline]
+fn regular_records(rest: &[u64], len: usize) -> usize {
+    // Two neighbours always have constant steps; a third decides, mostly at its first word.
+    let steps_like_the_last = |next: usize| {
+        let rows = &rest[next - 2 * len..next + len];
+        rows[2 * len] == rows[0]
+            && (1..len).all(|word| {
+                let at = |row: usize| rows[row * len + word];
+                at(2).wrapping_sub(at(1)) == at(1).wrapping_sub(at(0))
+            })
+    };
+    let mut end = 2 * len;
+    while end + len <= rest.len() && steps_like_the_last(end) {
+        end += len;
+    }
+    end / len
+}
+
 fn region_name(record: &[u64]) -> Option<String> {
     let len = *record.get(1)? as usize;
     let bytes: Vec<u8> = record[2..].iter().flat_map(|w| w.to_le_bytes()).take(len).collect();
@@ -389,6 +454,36 @@ impl Core {
         if flags & segment_flag::EXIT != 0 {
             self.contexts.exit(dense.function);
         }
+    }
+
+    /// A row of records of one segment whose words advance by constants.
+    fn run(&mut self, items: &[Item], rest: &[u64], len: usize, records: usize, dense: Dense, last: &mut (Node, u32)) {
+        if self.contexts.function() != dense.function {
+            self.contexts.resume(dense.function);
+        }
+        let counting = self.counting();
+        let mut first_cell = 0;
+        if counting {
+            let block = self.block(dense.segment, items.len(), last);
+            self.blocks[block as usize].executions += records as u64;
+            self.totals.accesses += (items.len() * records) as u64;
+            first_cell = self.blocks[block as usize].first_cell;
+        }
+        self.streams.clear();
+        self.stream_cells.clear();
+        for (item, cell) in items.iter().zip(first_cell..) {
+            let word = usize::from(item.word);
+            let stride = rest[len + word].wrapping_sub(rest[word]) as i64;
+            let is_load = item.kind == ItemKind::Load as u8;
+            let addr = rest[word].wrapping_add_signed(item.offset);
+            let kind = if is_load { Kind::Load } else { Kind::Store };
+            self.streams.push(Stream { addr, stride, len: item.size, kind });
+            self.stream_cells.push(if counting && is_load { cell } else { UNCOUNTED });
+            if counting && !is_load {
+                self.cells[cell as usize].written += u64::from(item.size) * records as u64;
+            }
+        }
+        self.engine.push_run(&self.streams, &self.stream_cells, records as u64, files!(self));
     }
 
     /// Block of a segment in the current context, made with its cells on first use.

@@ -131,25 +131,31 @@ impl CellCounters {
     /// Counts a read of `len` bytes right below `above` live ones.
     #[inline]
     pub fn read(&mut self, above: u64, len: u64) {
+        self.read_times(above, len, 1);
+    }
+
+    /// Counts a number of reads of `len` bytes right below `above` live ones.
+    #[inline]
+    pub fn read_times(&mut self, above: u64, len: u64, times: u64) {
         let key = above << 8 | len;
         // Neighbouring depths go to different places.
         let slot = &mut self.pending[((above >> 2 ^ above >> 12) % REMEMBERED as u64) as usize];
         // Longer runs would run into the key's other field; they are rare.
         if slot.key == key && len <= 255 {
-            slot.times += 1;
+            slot.times += times;
         } else {
-            self.read_another(above, len);
+            self.read_another(above, len, times);
         }
     }
 
     #[inline(never)]
-    fn read_another(&mut self, above: u64, len: u64) {
+    fn read_another(&mut self, above: u64, len: u64, times: u64) {
         if len > 255 || above >> 56 != 0 {
-            self.file(above, len, 1);
+            self.file(above, len, times);
             return;
         }
         let slot = ((above >> 2 ^ above >> 12) % REMEMBERED as u64) as usize;
-        let new = Pending { key: above << 8 | len, times: 1 };
+        let new = Pending { key: above << 8 | len, times };
         let old = std::mem::replace(&mut self.pending[slot], new);
         self.file_pending(old);
     }

@@ -9,7 +9,7 @@ use std::thread::JoinHandle;
 use crossbeam::channel::{Receiver, Sender, bounded};
 
 use super::counters::{CellCounters, DepthCounts};
-use crate::engine::{Access, BatchSink, DepthSink, Engine, Kind};
+use crate::engine::{Access, BatchSink, DepthSink, Engine, Kind, Stream};
 
 /// Number of no cell: the access is replayed but not counted.
 pub const UNCOUNTED: u32 = u32::MAX;
@@ -23,13 +23,15 @@ const IN_FLIGHT: usize = 4;
 /// What one load found, on its way back from the engine.
 #[derive(Clone, Copy)]
 struct Found {
+    /// The top bit marks what was found a number of times.
     above: u64,
     cell: u32,
-    /// Length of the run; the top bit marks cold bytes.
+    /// Length of the run; the top bit marks cold bytes. If found a number of times, that number, then the length in 8 bits.
     len: u32,
 }
 
 const COLD: u32 = 1 << 31;
+const TIMES: u64 = 1 << 63;
 
 /// Where results are filed.
 pub struct Files<'a> {
@@ -48,13 +50,73 @@ impl Files<'_> {
         }
         cell.read(above, len);
     }
+
+    #[inline]
+    fn file_times(&mut self, cell: u32, above: u64, len: u64, times: u64) {
+        if let Some(cell) = self.cells.get_mut(cell as usize) {
+            cell.read_times(above, len, times);
+        }
+    }
 }
 
-/// Accesses with the cells that their results belong to.
+/// What the engine is to do, in order, with the cells that results belong to.
 #[derive(Default)]
-struct Batch {
+struct Queue {
     accesses: Vec<Access>,
     cells: Vec<u32>,
+    runs: Vec<Run>,
+    streams: Vec<Stream>,
+    stream_cells: Vec<u32>,
+    /// Accesses, those of runs included.
+    size: usize,
+}
+
+/// A regular run between two accesses of a queue.
+struct Run {
+    /// Accesses of the queue before it.
+    after: usize,
+    streams: usize,
+    iterations: u64,
+}
+
+impl Queue {
+    /// Has the engine do everything.
+    fn replay<'q, S: CellSink<'q>>(&'q self, engine: &mut Engine, sink: &mut S) {
+        let (mut done, mut streams) = (0, 0);
+        for run in &self.runs {
+            if run.after > done {
+                sink.take_cells(&self.cells[done..run.after]);
+                engine.batch(&self.accesses[done..run.after], sink);
+                done = run.after;
+            }
+            let these = streams..streams + run.streams;
+            sink.take_cells(&self.stream_cells[these.clone()]);
+            engine.regular(&self.streams[these], run.iterations, sink);
+            streams += run.streams;
+        }
+        sink.take_cells(&self.cells[done..]);
+        engine.batch(&self.accesses[done..], sink);
+    }
+
+    fn clear(&mut self) {
+        self.accesses.clear();
+        self.cells.clear();
+        self.runs.clear();
+        self.streams.clear();
+        self.stream_cells.clear();
+        self.size = 0;
+    }
+}
+
+/// A sink that knows results by the cells of what is being done.
+trait CellSink<'q>: BatchSink {
+    fn take_cells(&mut self, cells: &'q [u32]);
+}
+
+/// A queue on its way to the engine, or the results on their way back.
+#[derive(Default)]
+struct Batch {
+    queue: Queue,
     found: Vec<Found>,
 }
 
@@ -113,21 +175,34 @@ impl Pipeline {
     /// Queues an access; may hand over the queue and file results of earlier ones.
     #[inline]
     pub fn push(&mut self, access: Access, cell: u32, files: &mut Files<'_>) {
-        if self.open.accesses.len() >= self.limit {
+        if self.open.queue.size >= self.limit {
             self.flush(files);
         }
-        self.open.accesses.push(access);
-        self.open.cells.push(cell);
+        let queue = &mut self.open.queue;
+        queue.accesses.push(access);
+        queue.cells.push(cell);
+        queue.size += 1;
+    }
+
+    /// Queues a regular run; may do what `push` may.
+    pub fn push_run(&mut self, streams: &[Stream], cells: &[u32], iterations: u64, files: &mut Files<'_>) {
+        if self.open.queue.size >= self.limit {
+            self.flush(files);
+        }
+        let queue = &mut self.open.queue;
+        queue.streams.extend_from_slice(streams);
+        queue.stream_cells.extend_from_slice(cells);
+        queue.runs.push(Run { after: queue.accesses.len(), streams: streams.len(), iterations });
+        queue.size += streams.len() * iterations as usize;
     }
 
     /// Hands the queue to the engine.
     pub fn flush(&mut self, files: &mut Files<'_>) {
         match &mut self.place {
             Place::Here(engine) => {
-                let mut sink = FilingSink { cells: &self.open.cells, current: UNCOUNTED, files };
-                engine.batch(&self.open.accesses, &mut sink);
-                self.open.accesses.clear();
-                self.open.cells.clear();
+                let queue = &mut self.open.queue;
+                queue.replay(engine, &mut FilingSink { cells: &[], current: UNCOUNTED, files });
+                queue.clear();
             }
             Place::There { work, done, in_flight, engine_bytes, .. } => {
                 if *in_flight >= IN_FLIGHT
@@ -195,10 +270,9 @@ fn serve(mut engine: Engine, work: &Receiver<Work>, done: &Sender<Done>) -> Engi
     for item in work {
         match item {
             Work::Batch(mut batch) => {
-                let mut sink = FindingSink { cells: &batch.cells, current: UNCOUNTED, found: &mut batch.found };
-                engine.batch(&batch.accesses, &mut sink);
-                batch.accesses.clear();
-                batch.cells.clear();
+                let mut sink = FindingSink { cells: &[], current: UNCOUNTED, found: &mut batch.found };
+                batch.queue.replay(&mut engine, &mut sink);
+                batch.queue.clear();
                 // The other side waits for all results before it lets go of its end.
                 let _ = done.send(Done { batch, engine_bytes: engine.heap_bytes() });
             }
@@ -212,6 +286,10 @@ fn serve(mut engine: Engine, work: &Receiver<Work>, done: &Sender<Done>) -> Engi
 /// Files a batch's results and gives its memory back.
 fn file(mut batch: Batch, files: &mut Files<'_>) -> Batch {
     for found in batch.found.drain(..) {
+        if found.above & TIMES != 0 {
+            files.file_times(found.cell, found.above & !TIMES, u64::from(found.len & 0xff), u64::from(found.len >> 8));
+            continue;
+        }
         files.file(found.cell, found.above, u64::from(found.len & !COLD), found.len & COLD != 0);
     }
     batch
@@ -237,19 +315,30 @@ impl DepthSink for FilingSink<'_, '_> {
         self.files.file(self.current, above, len, false);
     }
 
+    #[inline]
+    fn warm_times(&mut self, above: u64, len: u64, times: u64) {
+        self.files.file_times(self.current, above, len, times);
+    }
+
     fn cold(&mut self, above: u64, len: u64) {
         self.files.file(self.current, above, len, true);
     }
 }
 
+impl<'q> CellSink<'q> for FilingSink<'q, '_> {
+    fn take_cells(&mut self, cells: &'q [u32]) {
+        self.cells = cells;
+    }
+}
+
 /// Notes what was found, to be filed by the other thread.
-struct FindingSink<'a> {
-    cells: &'a [u32],
+struct FindingSink<'q, 'a> {
+    cells: &'q [u32],
     current: u32,
     found: &'a mut Vec<Found>,
 }
 
-impl FindingSink<'_> {
+impl FindingSink<'_, '_> {
     #[inline]
     fn note(&mut self, above: u64, len: u64, mark: u32) {
         if self.current != UNCOUNTED {
@@ -259,21 +348,36 @@ impl FindingSink<'_> {
     }
 }
 
-impl BatchSink for FindingSink<'_> {
+impl BatchSink for FindingSink<'_, '_> {
     #[inline]
     fn begin(&mut self, number: usize) {
         self.current = self.cells[number];
     }
 }
 
-impl DepthSink for FindingSink<'_> {
+impl DepthSink for FindingSink<'_, '_> {
     #[inline]
     fn warm(&mut self, above: u64, len: u64) {
         self.note(above, len, 0);
     }
 
+    #[inline]
+    fn warm_times(&mut self, above: u64, len: u64, times: u64) {
+        if len > 0xff || times >= 1 << 24 {
+            (0..times).for_each(|_| self.note(above, len, 0));
+        } else {
+            self.note(above | TIMES, len | times << 8, 0);
+        }
+    }
+
     fn cold(&mut self, above: u64, len: u64) {
         self.note(above, len, COLD);
+    }
+}
+
+impl<'q> CellSink<'q> for FindingSink<'q, '_> {
+    fn take_cells(&mut self, cells: &'q [u32]) {
+        self.cells = cells;
     }
 }
 
@@ -300,6 +404,11 @@ mod tests {
             seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             let address = 4096 + (seed >> 40) % 9000;
             let kind = [Kind::Load, Kind::Load, Kind::Store, Kind::Remove][(seed >> 20) as usize % 4];
+            if step % 50 == 3 {
+                let stream = |addr: u64, kind| Stream { addr: 40_000 + addr * 8, stride: 8, len: 8, kind };
+                let streams = [stream(0, Kind::Load), stream(1, Kind::Load), stream(900, Kind::Store)];
+                pipeline.push_run(&streams, &[1, 3, UNCOUNTED], 20 + seed % 100, &mut files);
+            }
             pipeline.push(access(address, 1 + (seed >> 8) as u32 % 16, kind), (seed >> 30) as u32 % 7, &mut files);
             if step % 5000 == 77 {
                 pipeline.relocate(4096, 10_000, 500, &mut files);

@@ -1,0 +1,279 @@
+//! Regular runs against the list of `oracle.rs`: random loop nests, among irregular accesses and deaths.
+
+use super::oracle::{Collect, Found, Oracle};
+use super::tests::set_ups;
+use super::{BatchSink, DepthSink, Engine, Kind, Stream};
+use proptest::prelude::*;
+
+#[derive(Clone, Debug)]
+enum Step {
+    Run { streams: Vec<Stream>, iterations: u64, times: u64 },
+    Load(u64, u64),
+    Store(u64, u64),
+    Remove(u64, u64),
+}
+
+/// What each stream's loads found, all iterations together and sorted: the order among equals is not promised.
+struct PerStream {
+    found: Vec<Collect>,
+    current: usize,
+}
+
+impl PerStream {
+    fn sorted(self) -> Vec<Vec<Found>> {
+        let sort = |mut found: Vec<Found>| {
+            found.sort_unstable();
+            found
+        };
+        self.found.into_iter().map(|collect| sort(collect.0)).collect()
+    }
+}
+
+impl DepthSink for PerStream {
+    fn warm(&mut self, above: u64, len: u64) {
+        self.found[self.current].warm(above, len);
+    }
+    fn cold(&mut self, above: u64, len: u64) {
+        self.found[self.current].cold(above, len);
+    }
+}
+
+impl BatchSink for PerStream {
+    fn begin(&mut self, number: usize) {
+        self.current = number;
+    }
+}
+
+fn empty(streams: usize) -> PerStream {
+    PerStream { found: (0..streams).map(|_| Collect::default()).collect(), current: 0 }
+}
+
+type Outcome = (Vec<Vec<Found>>, [u64; 3]);
+
+fn by_list(steps: &[Step]) -> Vec<Outcome> {
+    let mut oracle = Oracle::default();
+    let mut outcomes = Vec::new();
+    for step in steps {
+        let (mut sink, mut repeats) = (empty(1), 1);
+        match step {
+            Step::Run { streams, iterations, times } => {
+                repeats = *times;
+                for round in 0..*times {
+                    sink = empty(streams.len());
+                    for iteration in 0..*iterations {
+                        for (number, s) in streams.iter().enumerate() {
+                            let addr = s.addr.wrapping_add_signed(s.stride * iteration as i64);
+                            match s.kind {
+                                Kind::Load => sink.found[number].0.extend(oracle.load(addr, s.len.into())),
+                                Kind::Store => oracle.store(addr, s.len.into()),
+                                Kind::Remove => oracle.remove(addr, s.len.into()),
+                            }
+                        }
+                    }
+                    if round + 1 < *times {
+                        outcomes.push((sink.sorted(), totals(&oracle)));
+                        sink = empty(0);
+                    }
+                }
+            }
+            &Step::Load(addr, len) => sink.found[0].0.extend(oracle.load(addr, len)),
+            &Step::Store(addr, len) => oracle.store(addr, len),
+            &Step::Remove(addr, len) => oracle.remove(addr, len),
+        }
+        if repeats > 0 {
+            outcomes.push((sink.sorted(), totals(&oracle)));
+        }
+    }
+    outcomes
+}
+
+fn totals(oracle: &Oracle) -> [u64; 3] {
+    [oracle.live(), oracle.peak_live(), oracle.footprint()]
+}
+
+fn by_engine(engine: &mut Engine, steps: &[Step]) -> Vec<Outcome> {
+    let mut outcomes = Vec::new();
+    for step in steps {
+        let mut sink = empty(1);
+        match step {
+            Step::Run { streams, iterations, times } => {
+                for _ in 0..*times {
+                    let mut sink = empty(streams.len());
+                    engine.regular(streams, *iterations, &mut sink);
+                    outcomes.push((sink.sorted(), [engine.live(), engine.peak_live(), engine.footprint()]));
+                }
+                continue;
+            }
+            &Step::Load(addr, len) => engine.load(addr, len, &mut sink.found[0]),
+            &Step::Store(addr, len) => engine.store(addr, len),
+            &Step::Remove(addr, len) => engine.remove(addr, len),
+        }
+        outcomes.push((sink.sorted(), [engine.live(), engine.peak_live(), engine.footprint()]));
+    }
+    outcomes
+}
+
+/// Compares all set-ups with the list; gives the accesses done in blocks by the usual set-up, and those in runs.
+fn compare(steps: &[Step]) -> (u64, u64) {
+    let expected = by_list(steps);
+    let mut in_blocks = None;
+    for options in set_ups() {
+        let mut engine = Engine::with_options(options);
+        let got = by_engine(&mut engine, steps);
+        if let Some(at) = (0..expected.len()).find(|&at| expected[at] != got[at]) {
+            panic!("{options:?}: outcome {at}\nexpected {:?}\ngot {:?}\n{steps:?}", expected[at], got[at]);
+        }
+        assert!(options.regular || engine.in_blocks() == 0);
+        in_blocks.get_or_insert(engine.in_blocks());
+    }
+    let all = steps.iter().map(|step| match step {
+        Step::Run { streams, iterations, times } => streams.len() as u64 * iterations * times,
+        _ => 0,
+    });
+    (in_blocks.unwrap_or(0), all.sum())
+}
+
+fn kind() -> impl Strategy<Value = Kind> {
+    prop_oneof![30 => Just(Kind::Load), 12 => Just(Kind::Store), 1 => Just(Kind::Remove)]
+}
+
+/// Streams of one size over two arrays, with strides that often agree.
+fn usual_streams(base: u64) -> impl Strategy<Value = Vec<Stream>> {
+    let stride = || prop::sample::select(vec![1i64, 1, 1, 2, -1, 0, 3, 9]);
+    let place = || (prop::sample::select(vec![0u64, 0, 70, 140]), 0u64..12);
+    (stride(), prop::sample::select(vec![8u32, 8, 4]), prop::collection::vec((place(), kind(), 0u8..8, stride()), 1..7))
+        .prop_map(move |(common, len, list)| {
+            let stream = |((array, at), kind, own, stride): ((u64, u64), Kind, u8, i64)| Stream {
+                addr: base + (300 + array + at) * u64::from(len),
+                stride: (if own == 0 { stride } else { common }) * i64::from(len),
+                len,
+                kind,
+            };
+            list.into_iter().map(stream).collect()
+        })
+}
+
+/// Streams without order.
+fn odd_streams(base: u64) -> impl Strategy<Value = Vec<Stream>> {
+    let stream = (0u64..400, -40i64..40, 1u32..33, kind());
+    prop::collection::vec(stream, 1..5).prop_map(move |list| {
+        let stream = |(at, stride, len, kind)| Stream { addr: base + 1300 + at, stride, len, kind };
+        list.into_iter().map(stream).collect()
+    })
+}
+
+fn steps(base: u64) -> impl Strategy<Value = Vec<Step>> {
+    let run = move || {
+        let streams = prop_oneof![8 => usual_streams(base), 1 => odd_streams(base)];
+        (streams, prop_oneof![3 => 1u64..33, 1 => 60u64..140], 1u64..4)
+            .prop_map(|(streams, iterations, times)| Step::Run { streams, iterations, times })
+    };
+    let range = move || ((2000u64..3500).prop_map(move |at| base + at), 1u64..40);
+    let other = prop_oneof![
+        3 => range().prop_map(|(addr, len)| Step::Load(addr, len)),
+        2 => range().prop_map(|(addr, len)| Step::Store(addr, len)),
+        1 => range().prop_map(|(addr, len)| Step::Remove(addr, len)),
+    ];
+    // A row of runs in the order of a loop nest: later ones find what earlier ones left.
+    let nest = (prop::collection::vec(run(), 1..3), 1usize..4)
+        .prop_map(|(runs, rounds)| std::iter::repeat_n(runs, rounds).flatten().collect::<Vec<Step>>());
+    prop::collection::vec(prop_oneof![3 => nest, 1 => other.prop_map(|step| vec![step])], 1..5)
+        .prop_map(|parts| parts.into_iter().flatten().collect())
+}
+
+fn check_many(base: u64, cases: u32) {
+    let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig {
+        cases,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    });
+    let shares = std::cell::Cell::new((0, 0));
+    runner
+        .run(&steps(base), |steps| {
+            let (in_blocks, all) = compare(&steps);
+            shares.set((shares.get().0 + in_blocks, shares.get().1 + all));
+            Ok(())
+        })
+        .unwrap_or_else(|failure| panic!("{failure}"));
+    let (in_blocks, all) = shares.get();
+    assert!(in_blocks * 6 > all, "only {in_blocks} of {all} accesses were done in blocks");
+}
+
+#[test]
+fn random_runs_agree_with_the_list() {
+    check_many(1 << 20, 192);
+}
+
+#[test]
+fn random_runs_agree_across_a_page_border() {
+    check_many((1 << 14) * 5 - 2800, 128);
+}
+
+#[test]
+fn random_runs_agree_across_a_region_border() {
+    check_many((1 << 26) * 3 - 2800, 96);
+}
+
+/// Sums of what was found, for programs too long for the list.
+#[derive(Default, PartialEq, Debug)]
+struct Sums {
+    current: usize,
+    sums: [[u64; 3]; 8],
+}
+
+impl DepthSink for Sums {
+    fn warm(&mut self, above: u64, len: u64) {
+        let sums = &mut self.sums[self.current];
+        for (sum, more) in sums.iter_mut().zip([above.wrapping_mul(len), above.wrapping_mul(above), len]) {
+            *sum = sum.wrapping_add(more);
+        }
+    }
+    fn cold(&mut self, above: u64, len: u64) {
+        self.warm(above, len << 40);
+    }
+}
+
+impl BatchSink for Sums {
+    fn begin(&mut self, number: usize) {
+        self.current = number;
+    }
+}
+
+/// The loops of a five-point stencil and of a matrix product, at sizes that use every level of the timeline.
+#[test]
+fn blocks_change_nothing_in_long_programs() {
+    let stream = |addr, stride, kind| Stream { addr, stride, len: 8, kind };
+    for options in set_ups() {
+        let run = |regular| {
+            let mut engine = Engine::with_options(super::EngineOptions { regular, ..options });
+            let mut sums = Sums::default();
+            let n = if options.growth > 1 { 160i64 } else { 20 };
+            let (u, v) = (1u64 << 32, (1u64 << 32) + 8 * (n * n) as u64 + 64);
+            for step in 0..4 {
+                let (from, to) = if step % 2 == 0 { (u, v) } else { (v, u) };
+                for i in 1..n - 1 {
+                    let at = from + 8 * (i * n + 1) as u64;
+                    let offsets = [0, -8 * n, -8, 8, 8 * n];
+                    let mut streams = offsets.map(|o| stream(at.wrapping_add_signed(o), 8, Kind::Load)).to_vec();
+                    streams.push(stream(to + 8 * (i * n + 1) as u64, 8, Kind::Store));
+                    engine.regular(&streams, n as u64 - 2, &mut sums);
+                }
+            }
+            for i in 0..n / 4 {
+                for j in 0..n {
+                    let streams =
+                        [stream(u + 8 * (i * n) as u64, 8, Kind::Load), stream(v + 8 * j as u64, 8 * n, Kind::Load)];
+                    engine.regular(&streams, n as u64, &mut sums);
+                    engine.store(v + 8 * (n * n + i * n + j) as u64, 8);
+                }
+            }
+            sums.current = 0;
+            (sums, engine.live(), engine.peak_live(), engine.footprint(), engine.in_blocks())
+        };
+        let (on, off) = (run(true), run(false));
+        assert_eq!((&on.0, on.1, on.2, on.3), (&off.0, off.1, off.2, off.3), "{options:?}");
+        assert_eq!(off.4, 0);
+        // Constant renumbering leaves less room than a block needs.
+        assert!(on.4 > 1_000_000 || options.growth == 1, "{} in blocks, {options:?}", on.4);
+    }
+}
