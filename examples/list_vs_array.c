@@ -11,6 +11,16 @@
  * Both lists cost the same: the cost of a byte does not depend on its neighbours. Every node also carries 48 bytes that
  * nobody reads; they cost nothing, because only bytes that are touched are on the stack.
  *
+ * Measured at the default size, with the distance of the formula. The numbers are exact and the same in C (clang 14 to
+ * 19) and in Rust, because both make the same accesses.
+ *
+ * cost sum_array          1073741824 formula +0.0 %
+ * cost sum_list_in_order  3040870400 formula -0.1 %
+ * cost sum_list_scattered 3040870400 formula -0.1 %
+ *
+ * The array is met exactly: the compiler reads 16 bytes at once, at depths 8 n - 15 to 8 n, whose roots all round up to
+ * sqrt(8 n) = 512. For the lists, sqrt(16 n) = 724.08 rounds up to 725.
+ *
  * To try: --line 64, where each node drags its whole line in, so both lists read 8 lines for the array's one;
  * -DPAYLOAD=0, where the order in memory begins to matter with --line 64.
  */
@@ -43,23 +53,25 @@ __attribute__((noinline)) void fill_list(size_t n, struct node *nodes, size_t st
     }
 }
 
-__attribute__((noinline)) void sum_array(size_t n, const uint64_t *array, uint64_t *total) {
-    uint64_t sum = 0;
+/* The sum so far goes in and out, so that no compiler merges the passes. */
+__attribute__((noinline)) uint64_t sum_array(size_t n, const uint64_t *array, uint64_t sum) {
     for (size_t i = 0; i < n; i++)
         sum += array[i];
-    *total += sum;
+    return sum;
 }
 
-static uint64_t sum_list(const struct node *node) {
-    uint64_t sum = 0;
+/* The same loop twice, so that each list has a row of its own in the report. */
+__attribute__((noinline)) uint64_t sum_list_in_order(const struct node *node, uint64_t sum) {
     for (; node; node = node->next)
         sum += node->number;
     return sum;
 }
 
-__attribute__((noinline)) void sum_list_in_order(const struct node *head, uint64_t *total) { *total += sum_list(head); }
-
-__attribute__((noinline)) void sum_list_scattered(const struct node *head, uint64_t *total) { *total += sum_list(head); }
+__attribute__((noinline)) uint64_t sum_list_scattered(const struct node *node, uint64_t sum) {
+    for (; node; node = node->next)
+        sum += node->number;
+    return sum;
+}
 
 int main(int argc, char **argv) {
     size_t n = argc > 1 ? strtoul(argv[1], NULL, 10) : 32768;
@@ -74,17 +86,17 @@ int main(int argc, char **argv) {
 
     fill_array(n, array);
     for (int pass = 0; pass < PASSES; pass++)
-        sum_array(n, array, &in_array);
+        in_array = sum_array(n, array, in_array);
     printf("array %zu: %llu\n", n, (unsigned long long)in_array);
 
     fill_list(n, nodes, 1);
     for (int pass = 0; pass < PASSES; pass++)
-        sum_list_in_order(nodes, &in_order);
+        in_order = sum_list_in_order(nodes, in_order);
     printf("list in order %zu: %llu\n", n, (unsigned long long)in_order);
 
     fill_list(n, nodes, (n * 618 / 1000) | 1);
     for (int pass = 0; pass < PASSES; pass++)
-        sum_list_scattered(nodes, &scattered);
+        scattered = sum_list_scattered(nodes, scattered);
     printf("list scattered %zu: %llu\n", n, (unsigned long long)scattered);
 
     free(array), free(nodes);

@@ -12,6 +12,16 @@
 //! Every node also carries 48 bytes that nobody reads. They cost nothing here, because only bytes that are touched
 //! are on the stack.
 //!
+//! Measured at the default size, with the distance of the formula. The numbers are exact and the same in C (clang 14 to
+//! 19) and in Rust, because both make the same accesses.
+//!
+//!     cost sum_array          1073741824 formula +0.0 %
+//!     cost sum_list_in_order  3040870400 formula -0.1 %
+//!     cost sum_list_scattered 3040870400 formula -0.1 %
+//!
+//! The array is met exactly: the compiler reads 16 bytes at once, at depths 8 n - 15 to 8 n, whose roots all round up to
+//! sqrt(8 n) = 512. For the lists, sqrt(16 n) = 724.08 rounds up to 725.
+//!
 //! To try: `--line 64`, where each node drags its whole line in, so both lists cost 8 lines for the array's one;
 //! a node of 16 bytes (`PAYLOAD` = 0), where the order in memory begins to matter with `--line 64`.
 
@@ -45,14 +55,19 @@ fn fill_list(nodes: &mut [Node], step: usize) {
     }
 }
 
+/// The sum so far goes in and out, so that no compiler merges the passes.
 #[inline(never)]
-fn sum_array(array: &[u64]) -> u64 {
-    array.iter().fold(0, |sum, x| sum + x)
+fn sum_array(array: &[u64], mut sum: u64) -> u64 {
+    for x in array {
+        sum += x;
+    }
+    sum
 }
 
-#[inline(always)]
-fn sum_list(nodes: &[Node]) -> u64 {
-    let (mut sum, mut at) = (0, 0);
+/// The same loop twice, so that each list has a row of its own in the report.
+#[inline(never)]
+fn sum_list_in_order(nodes: &[Node], mut sum: u64) -> u64 {
+    let mut at = 0;
     while at != END {
         let node = &nodes[at as usize];
         sum += node.number;
@@ -61,31 +76,45 @@ fn sum_list(nodes: &[Node]) -> u64 {
     sum
 }
 
+/// Adds 1 to the sum, because the compiler would otherwise merge this function with the one above.
 #[inline(never)]
-fn sum_list_in_order(nodes: &[Node]) -> u64 {
-    sum_list(nodes)
+fn sum_list_scattered(nodes: &[Node], mut sum: u64) -> u64 {
+    let mut at = 0;
+    while at != END {
+        let node = &nodes[at as usize];
+        sum += node.number;
+        at = node.next;
+    }
+    sum + 1
 }
 
-#[inline(never)]
-fn sum_list_scattered(nodes: &[Node]) -> u64 {
-    // The number keeps the linker from folding this function and the one above into one.
-    sum_list(nodes) + 1
+/// By value, so that the sums stay in registers until they are printed.
+fn report(name: &str, n: usize, sum: u64) {
+    println!("{name} {n}: {sum}");
 }
 
 fn main() {
     let n: usize = std::env::args().nth(1).map_or(32768, |arg| arg.parse().expect("the size is a number"));
     assert!(n.is_power_of_two(), "the size is a power of two");
+    let (mut in_array, mut in_order, mut scattered) = (0, 0, 0);
+
     let mut array = vec![0; n];
     fill_array(&mut array);
-    let total: u64 = (0..PASSES).map(|_| sum_array(std::hint::black_box(&array))).sum();
-    println!("array {n}: {total}");
+    for _ in 0..PASSES {
+        in_array = sum_array(&array, in_array);
+    }
+    report("array", n, in_array);
 
     let mut nodes = vec![Node { number: 0, next: 0, _payload: [0; PAYLOAD] }; n];
     fill_list(&mut nodes, 1);
-    let total: u64 = (0..PASSES).map(|_| sum_list_in_order(std::hint::black_box(&nodes))).sum();
-    println!("list in order {n}: {total}");
+    for _ in 0..PASSES {
+        in_order = sum_list_in_order(&nodes, in_order);
+    }
+    report("list in order", n, in_order);
 
     fill_list(&mut nodes, (n * 618 / 1000) | 1);
-    let total: u64 = (0..PASSES).map(|_| sum_list_scattered(std::hint::black_box(&nodes)) - 1).sum();
-    println!("list scattered {n}: {total}");
+    for _ in 0..PASSES {
+        scattered = sum_list_scattered(&nodes, scattered) - 1;
+    }
+    report("list scattered", n, scattered);
 }

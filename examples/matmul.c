@@ -13,6 +13,16 @@
  *
  * The two plain orders cost the same to first order: the cost of a byte does not depend on its neighbours.
  *
+ * Measured at the default size, with the distance of the formula. The numbers are exact and the same in C (clang 14 to
+ * 19) and in Rust, because both make the same accesses.
+ *
+ * cost matmul_ijk   7019846664 formula  -2.7 %
+ * cost matmul_ikj   7098918814 formula  -3.7 %
+ * cost matmul_tiled 1918246248 formula -12.4 %
+ *
+ * What the formula leaves out: the first read of each element, from below everything (8 n^2 sqrt(24) n for A), the rows
+ * of A and C in between, which beside a small tile are not small, and that roots are rounded up.
+ *
  * To try: doubling n (almost 16 times the cost for the plain orders); another TILE (-DTILE=32; the best one is
  * near sqrt(n)); --line 64, where depth is counted in cache lines and i-j-k, which walks B by columns, falls behind.
  */

@@ -15,10 +15,18 @@
 //! So the two plain orders cost the same to first order: both drag the whole of B past every row of C, and the cost of
 //! a byte does not depend on its neighbours. Tiling replaces n by T + n / T, least at T = sqrt(n): n^4 becomes n^3.5.
 //!
+//! Measured at the default size, with the distance of the formula. The numbers are exact and the same in C (clang 14 to
+//! 19) and in Rust, because both make the same accesses.
+//!
+//!     cost matmul_ijk   7019846664 formula  -2.7 %
+//!     cost matmul_ikj   7098918814 formula  -3.7 %
+//!     cost matmul_tiled 1918246248 formula -12.4 %
+//!
+//! What the formula leaves out: the first read of each element, from below everything (8 n^2 sqrt(24) n for A), the rows
+//! of A and C in between, which beside a small tile are not small, and that roots are rounded up.
+//!
 //! To try: other sizes (doubling n multiplies the plain orders by almost 16, the tiled one by less); another TILE;
 //! `--line 64`, where depth is counted in cache lines and i-j-k, which walks B by columns, falls behind i-k-j.
-
-use std::hint::black_box;
 
 const TILE: usize = 16;
 
@@ -75,19 +83,31 @@ fn matmul_tiled(n: usize, a: &[f64], b: &[f64], c: &mut [f64]) {
     }
 }
 
-type Kernel = fn(usize, &[f64], &[f64], &mut [f64]);
+fn report(name: &str, n: usize, c: &[f64]) {
+    let checksum: f64 = c.iter().enumerate().map(|(i, x)| x * (i % 5 + 1) as f64).sum();
+    println!("{name} {n}: {checksum}");
+}
 
 fn main() {
     let n = std::env::args().nth(1).map_or(128, |arg| arg.parse().expect("the size is a number"));
-    let variants: [(&str, Kernel); 3] = [("i-j-k", matmul_ijk), ("i-k-j", matmul_ikj), ("tiled", matmul_tiled)];
     let (mut a, mut b, mut c) = (vec![0.0; n * n], vec![0.0; n * n], vec![0.0; n * n]);
-    for (name, kernel) in black_box(variants) {
-        // Every variant starts from the same stack: A below B below C, freshly written.
-        fill(&mut a, 7);
-        fill(&mut b, 11);
-        fill(&mut c, 0);
-        kernel(n, &a, &b, &mut c);
-        let checksum: f64 = c.iter().enumerate().map(|(i, x)| x * (i % 5 + 1) as f64).sum();
-        println!("{name} {n}: {checksum}");
-    }
+
+    // Every variant starts from the same stack: A below B below C, freshly written.
+    fill(&mut a, 7);
+    fill(&mut b, 11);
+    fill(&mut c, 0);
+    matmul_ijk(n, &a, &b, &mut c);
+    report("i-j-k", n, &c);
+
+    fill(&mut a, 7);
+    fill(&mut b, 11);
+    fill(&mut c, 0);
+    matmul_ikj(n, &a, &b, &mut c);
+    report("i-k-j", n, &c);
+
+    fill(&mut a, 7);
+    fill(&mut b, 11);
+    fill(&mut c, 0);
+    matmul_tiled(n, &a, &b, &mut c);
+    report("tiled", n, &c);
 }

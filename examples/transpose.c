@@ -7,6 +7,12 @@
  * was read before it, and the result so far. The mean root of that bracket is about 1.09, so both variants cost about
  * 8 n^2 * 1.09 sqrt(8) n. Blocking does not change it: with nothing read twice, no order of the reads saves bytes.
  *
+ * Measured at the default size, with the distance of the formula. The numbers are exact and the same in C (clang 14 to
+ * 19) and in Rust, because both make the same accesses.
+ *
+ * cost transpose_naive   3325975883 formula -0.5 %
+ * cost transpose_blocked 3338547123 formula -0.8 %
+ *
  * The difference that everybody knows is a difference of lines: with --line 64, transpose_naive walks down a column and
  * finds each line again, for its second to eighth double, only after n lines of source and n / 8 of result, while
  * transpose_blocked finds it again after BLOCK lines (and BLOCK / 8 of result).
