@@ -1,13 +1,14 @@
 //! What can go wrong, and what the user then sees: a clear message, the right exit code, and never a wrong number.
 
 use std::fs;
+use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use dmdprof_tests::profiled::{Profiled, Run};
 use dmdprof_tests::programs::{Compiler, case};
-use dmdprof_tests::tool::{describe, dmdprof, scratch, succeed};
+use dmdprof_tests::tool::{clang, describe, dmdprof, require, scratch, succeed};
 use dmdprof_tests::truth::cyclic_closed;
 
 fn endings() -> PathBuf {
@@ -249,6 +250,154 @@ fn output_that_cannot_be_written() {
     let file = directory.path().join("file");
     fs::write(&file, "").expect("written");
     refuse(file.join("below-a-file"), "below-a-file");
+}
+
+/// The names in a directory, sorted.
+fn names(directory: &Path) -> Vec<String> {
+    let entries = fs::read_dir(directory).expect("readable");
+    let mut names: Vec<String> =
+        entries.map(|e| e.expect("an entry").file_name().into_string().expect("a plain name")).collect();
+    names.sort();
+    names
+}
+
+/// How many of the messages on standard error are dmdprof's.
+fn messages(output: &Output) -> usize {
+    String::from_utf8_lossy(&output.stderr).lines().filter(|line| line.starts_with("dmdprof: ")).count()
+}
+
+#[test]
+fn full_disk() {
+    let directory = scratch();
+    let before = a_profile(directory.path());
+    let refused = output(&mut Run::new(endings(), directory.path()).profile("/dev/full".into()).command());
+    assert_refused(&refused, 1, &["cannot write", "/dev/full", "No space left", "--output"]);
+    assert_eq!(messages(&refused), 1, "{}", describe(&refused));
+    assert_eq!(refused.stdout, b"130560\n");
+    assert!(!Path::new("/dev/full.old").exists());
+    assert_eq!(names(directory.path()), ["dmdprof.data"]);
+    assert!(fs::read(directory.path().join("dmdprof.data")).expect("the old profile") == before);
+}
+
+/// Writing that fails in the middle: no file may grow beyond 64 bytes once the program runs. The profile of the run before
+/// stays as it is, and nothing half written stays beside it.
+#[test]
+fn writing_that_fails_midway() {
+    let prlimit = require("prlimit".as_ref(), "install util-linux");
+    let directory = scratch();
+    let before = a_profile(directory.path());
+    assert!(before.len() > 64);
+
+    // Without its signal, growing beyond the limit is an error; a shell passes that on to what it becomes.
+    let run = Run::new(endings(), directory.path()).args(["cat"]).command();
+    let mut command = Command::new("/bin/sh");
+    command.args(["-c", "trap '' XFSZ; exec \"$@\"", "sh"]).arg(run.get_program()).args(run.get_args());
+    command.current_dir(directory.path()).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap_or_else(|e| panic!("cannot start {command:?}: {e}"));
+    let mut line = [0; 7];
+    let started = child.stdout.as_mut().expect("a pipe").read_exact(&mut line);
+    started.unwrap_or_else(|e| panic!("the program prints its sum first: {e}"));
+    succeed(Command::new(prlimit).args(["--fsize=64", "--pid"]).arg(child.id().to_string()));
+    child.stdin.take().expect("a pipe").write_all(b"text").expect("the program reads");
+    let refused = child.wait_with_output().expect("waited for");
+
+    assert_eq!((&line, &refused.stdout[..]), (b"130560\n", &b"text"[..]));
+    assert_refused(&refused, 1, &["cannot write", "too large", "--output", "previous profile, if any, is unchanged"]);
+    assert_eq!(messages(&refused), 1, "{}", describe(&refused));
+    assert_eq!(names(directory.path()), ["dmdprof.data"]);
+    assert!(fs::read(directory.path().join("dmdprof.data")).expect("the old profile") == before);
+}
+
+fn a_source(directory: &Path) {
+    fs::write(directory.join("x.c"), "int main(void) { return 0; }\n").expect("written");
+}
+
+/// Both ways to a program from a source file, with something amiss in the environment: neither succeeds nor leaves
+/// anything, and both say the same.
+fn assert_not_built(directory: &Path, variable: &str, value: &Path, words: &[&str]) {
+    a_source(directory);
+    let before = names(directory);
+    for arguments in [&["cc", "-c", "x.c"][..], &["run", "x.c"]] {
+        let refused = output(dmdprof().args(arguments).current_dir(directory).env(variable, value));
+        assert_refused(&refused, 1, words);
+        assert!(refused.stdout.is_empty(), "{arguments:?}: {}", describe(&refused));
+        // `run` may add that the build failed, in a line of its own.
+        assert!(messages(&refused) <= 2, "{arguments:?}: {}", describe(&refused));
+        assert_eq!(names(directory), before, "{arguments:?}");
+    }
+}
+
+#[test]
+fn no_llvm() {
+    let directory = scratch();
+    let nowhere = directory.path().join("nowhere");
+    assert_not_built(
+        directory.path(),
+        "DMDPROF_LLVM",
+        &nowhere,
+        &["libLLVM", "nowhere", "rustup", "set DMDPROF_LLVM to"],
+    );
+}
+
+#[test]
+fn a_clang_that_is_too_new_or_none() {
+    let directory = scratch();
+    let program = directory.path().join("future-clang");
+    let says = |text: &str| {
+        fs::write(&program, format!("#!/bin/sh\necho '{text}'\n")).expect("written");
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).expect("permitted");
+    };
+    says("clang version 99.0.1");
+    let words = ["future-clang", "version 99", "cannot read", "set DMDPROF_CLANG to"];
+    assert_not_built(directory.path(), "DMDPROF_CLANG", &program, &words);
+    says("gcc (GCC) 13.2.0");
+    assert_not_built(directory.path(), "DMDPROF_CLANG", &program, &["future-clang", "set DMDPROF_CLANG to a clang"]);
+    let nowhere = directory.path().join("nowhere");
+    assert_not_built(directory.path(), "DMDPROF_CLANG", &nowhere, &["nowhere", "no such program", "set it to"]);
+}
+
+/// Sets the epoch in a bitcode file's identification block to 1: what LLVM will do when it breaks with its past. The file
+/// is a magic number and blocks; the first block is the identification, whose body (its length in words is in bytes 8..12)
+/// ends with the record `epoch`: 5 bits of abbreviation number, 5, and 6 bits of value, 0. The rest is zeros, so the last
+/// bit set is the upper one of the 5, and the value begins 3 bits after it.
+fn with_another_epoch(bitcode: &[u8]) -> Vec<u8> {
+    assert!(bitcode.starts_with(b"BC\xc0\xde"), "not bitcode");
+    let words = u32::from_le_bytes(bitcode[8..12].try_into().expect("4 bytes")) as usize;
+    let body = 12 * 8..(12 + 4 * words) * 8;
+    let last = body.rev().find(|bit| bitcode[bit / 8] >> (bit % 8) & 1 == 1).expect("an identification");
+    let mut forged = bitcode.to_vec();
+    forged[(last + 3) / 8] |= 1 << ((last + 3) % 8);
+    forged
+}
+
+#[test]
+fn bitcode_that_llvm_cannot_read() {
+    let directory = scratch();
+    a_source(directory.path());
+    let bitcode = directory.path().join("x.bc");
+    succeed(Command::new(clang(false)).args(["-emit-llvm", "-c", "x.c", "-o", "x.bc"]).current_dir(directory.path()));
+    let good = fs::read(&bitcode).expect("bitcode");
+    let instrument = |bytes: &[u8]| {
+        fs::write(&bitcode, bytes).expect("written");
+        output(dmdprof().args(["instrument", "x.bc", "-o", "x.o"]).current_dir(directory.path()))
+    };
+    for (what, bytes) in [
+        ("another epoch", with_another_epoch(&good)),
+        ("cut short", good[..good.len() / 2].to_vec()),
+        ("garbage", b"BC\xc0\xdegarbage, and more garbage".to_vec()),
+        ("magic only", b"BC\xc0\xde".to_vec()),
+    ] {
+        let refused = instrument(&bytes);
+        assert_refused(&refused, 1, &["x.bc", "not bitcode that LLVM", "newer clang", "DMDPROF_CLANG"]);
+        assert_eq!(messages(&refused), 1, "{what}: {}", describe(&refused));
+        assert!(!directory.path().join("x.o").exists(), "{what}: an object was written all the same");
+    }
+    assert!(String::from_utf8_lossy(&instrument(&with_another_epoch(&good)).stderr).contains("epoch"));
+    // An empty file is a module of textual IR that names no target.
+    assert_refused(&instrument(&[]), 1, &["target", "only x86_64 Linux"]);
+    let taken = instrument(&good);
+    assert!(taken.status.success(), "the unchanged file is good\n{}", describe(&taken));
+    assert!(directory.path().join("x.o").is_file());
 }
 
 #[test]

@@ -53,7 +53,7 @@ fn compare(name: &str, args: &[&str], least: u64) {
 
 #[test]
 fn matmul() {
-    compare("matmul", &["200"], 50_000);
+    compare("matmul", &["160"], 50_000);
 }
 
 #[test]
