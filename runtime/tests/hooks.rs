@@ -205,6 +205,7 @@ fn consumer_that_dies() {
     let channel = Channel::create(channel_mode::ANALYSE).unwrap();
     let (name, value) = channel.env();
     let Some(program) = std::env::var_os("DMDPROF_TEST_WRITER") else { return };
+    #[expect(clippy::zombie_processes, reason = "this process is killed while the child runs; that is the test")]
     let _child = command(program.as_ref(), &["done", "3000000"]).env(name, value).spawn().unwrap();
     while channel.rings_claimed() == 0 {
         std::thread::sleep(Duration::from_millis(1));
