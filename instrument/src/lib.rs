@@ -2,7 +2,7 @@
 //!
 //! Takes the optimised bitcode (or textual IR) of one translation unit, from any clang or rustc up to the LLVM in use; gives
 //! a native object whose code appends a record per segment and whose section
-//! [`SECTION`](dmdprof_runtime::abi::SECTION) describes them; refuses bitcode of a newer LLVM and targets other than
+//! [`SECTION`] describes them; refuses bitcode of a newer LLVM and targets other than
 //! `x86_64` Linux. Hooks go in after the optimiser and right before code generation, so they never change what it does.
 //!
 //! `classify` decides what each instruction does, `plan` groups accesses into segments, `blob` writes their descriptors,

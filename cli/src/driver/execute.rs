@@ -1,4 +1,4 @@
-//! Does what [`plan`](super::plan) decided.
+//! Does what [`plan`] decided.
 //!
 //! Takes a plan, runs clang and the instrumenter, leaves objects and programs; gives the exit code. Clang's messages go
 //! out unchanged, ours begin with `dmdprof: `, and a good run says nothing. A unit is compiled to bitcode *under the name

@@ -1,6 +1,6 @@
 //! Builds a program with hooks from one source file, for `dmdprof run FILE`.
 //!
-//! C, C++ and LLVM IR go through the same path as `dmdprof cc`, Rust through rustc with [`rust_link`](super::rust_link) as its
+//! C, C++ and LLVM IR go through the same path as `dmdprof cc`, Rust through rustc with [`rust_link`] as its
 //! linker. The program lives in a temporary directory that goes away with the [`BuiltSource`]. The compiler's messages
 //! are left as they are.
 

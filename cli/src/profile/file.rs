@@ -270,7 +270,7 @@ fn io_error(step: &'static str, at: &Path) -> impl FnOnce(io::Error) -> WriteErr
     move |error| WriteError::Io { step, path, error }
 }
 
-/// Whether [`write`] could start to write here; leaves nothing behind. For before a long run.
+/// Whether [`write()`] could start to write here; leaves nothing behind. For before a long run.
 pub fn check_writable(path: &Path) -> Result<(), WriteError> {
     let target = Target::of(path)?;
     match target.previous {

@@ -1,6 +1,6 @@
 //! The report: what a profile says, for people (table) and for programs (JSON, CSV).
 //!
-//! [`Analysis`] turns cells into rows and decides nothing about looks; [`select`] orders and folds rows; [`table`], `json`
+//! [`Analysis`] turns cells into rows and decides nothing about looks; `select` orders and folds rows; `table`, `json`
 //! and `csv` write them. Columns and formulas: `docs/report.md`.
 
 pub mod analysis;
