@@ -362,20 +362,6 @@ impl Engine {
         on_stack!(&self.width, stack => stack.heap_bytes())
     }
 
-    /// Hint that an access to the address comes in a while: fetches the shadow of it. Hints cost 2 to 4 ns per access; they
-    /// pay where accesses miss the caches, and `batch` does the same for less.
-    #[inline]
-    pub fn prefetch(&self, addr: u64) {
-        on_stack!(&self.width, stack => stack.prefetch(addr));
-    }
-
-    /// Hint that an access to the address, for which `prefetch` was called a while ago, comes soon: fetches its place on the
-    /// timeline.
-    #[inline]
-    pub fn prefetch_rank(&self, addr: u64) {
-        on_stack!(&self.width, stack => stack.prefetch_rank(addr));
-    }
-
     /// Continues with 64-bit cells.
     #[cold]
     fn widen(&mut self) {

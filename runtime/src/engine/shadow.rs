@@ -170,15 +170,6 @@ impl<C: Cell> Shadow<C> {
         }
     }
 
-    /// As `find`, for hints: gives up on a region that was not used recently.
-    #[inline(always)]
-    pub fn peek(&self, addr: u64) -> usize {
-        let region = addr >> REGION_BITS;
-        let (tag, table) = self.recent[Self::slot(region)];
-        let table = if tag == region { table } else { 0 };
-        self.tables[table + page_in_region(addr)] as usize * PAGE_CELLS + cell_in_page(addr)
-    }
-
     /// Asks the processor to fetch a cell.
     #[inline(always)]
     pub fn prefetch(&self, cell: usize) {

@@ -428,16 +428,4 @@ impl<C: Cell> Stack<C> {
         self.gap = gap;
         Ok(())
     }
-
-    /// Asks the processor to fetch what an access to the address will read first.
-    #[inline(always)]
-    pub fn prefetch(&self, addr: u64) {
-        self.shadow.prefetch(self.shadow.peek(addr));
-    }
-
-    /// Asks for what it will read next; only useful some time after `prefetch`.
-    #[inline(always)]
-    pub fn prefetch_rank(&self, addr: u64) {
-        self.time.prefetch(self.shadow.cell(self.shadow.peek(addr)));
-    }
 }

@@ -10,11 +10,11 @@ use super::{
     context::{Contexts, Node},
     counters::{CellCounters, DepthCounts},
     hash::FastHash,
-    pipeline::{self, Files, Pipeline, UNCOUNTED},
+    pipeline::{Files, Pipeline, UNCOUNTED},
 };
 use crate::{
     abi::{COPY_BLOCK, EventKind, Item, ItemKind, SegmentKind, item_flag, segment_flag},
-    engine::{Kind, Stream},
+    engine::{Access, Kind, Stream},
     sites::{Segment, SiteTable},
 };
 
@@ -559,7 +559,7 @@ impl Core {
     #[inline]
     fn enqueue(&mut self, addr: u64, len: u64, kind: Kind, cell: u32) {
         let Ok(len) = u32::try_from(len) else { return self.enqueue_pieces(addr, len, kind, cell) };
-        self.engine.push(pipeline::access(addr, len, kind), cell, files!(self));
+        self.engine.push(Access { addr, len, kind }, cell, files!(self));
     }
 
     /// Ranges of 4 GiB and more: only deaths of mappings get here, accesses are cut into blocks before.

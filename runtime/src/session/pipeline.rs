@@ -9,7 +9,7 @@ use std::thread::JoinHandle;
 use crossbeam::channel::{Receiver, Sender, bounded};
 
 use super::counters::{CellCounters, DepthCounts};
-use crate::engine::{Access, BatchSink, DepthSink, Engine, Kind, Stream};
+use crate::engine::{Access, BatchSink, DepthSink, Engine, Stream};
 
 /// Number of no cell: the access is replayed but not counted.
 pub const UNCOUNTED: u32 = u32::MAX;
@@ -381,15 +381,10 @@ impl<'q> CellSink<'q> for FindingSink<'q, '_> {
     }
 }
 
-/// An access as the engine wants it; longer ones are cut by the caller.
-#[must_use]
-pub fn access(addr: u64, len: u32, kind: Kind) -> Access {
-    Access { addr, len, kind }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::Kind;
 
     fn run(threaded_after: Option<usize>) -> (Vec<(u128, u64)>, u64) {
         let mut pipeline = Pipeline::default();
@@ -409,7 +404,8 @@ mod tests {
                 let streams = [stream(0, Kind::Load), stream(1, Kind::Load), stream(900, Kind::Store)];
                 pipeline.push_run(&streams, &[1, 3, UNCOUNTED], 20 + seed % 100, &mut files);
             }
-            pipeline.push(access(address, 1 + (seed >> 8) as u32 % 16, kind), (seed >> 30) as u32 % 7, &mut files);
+            let access = Access { addr: address, len: 1 + (seed >> 8) as u32 % 16, kind };
+            pipeline.push(access, (seed >> 30) as u32 % 7, &mut files);
             if step % 5000 == 77 {
                 pipeline.relocate(4096, 10_000, 500, &mut files);
             }
