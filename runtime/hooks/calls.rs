@@ -264,6 +264,7 @@ fn meaning(site: Site, call: u64, a: u64, b: u64, c: u64, d: u64) {
         }
 
         k if is!(k, Input) => site.range(EventKind::Input, a, b),
+        k if is!(k, Output) => site.range(EventKind::Output, a, b),
         k if is!(k, RegionBegin) => site.region(EventKind::RegionBegin, a),
         k if is!(k, RegionEnd) => site.region(EventKind::RegionEnd, a),
         _ => {}

@@ -177,3 +177,4 @@ extern "C" fn nothing() {}
 entry!("dmdprof_begin", nothing);
 entry!("dmdprof_end", nothing);
 entry!("dmdprof_input", nothing);
+entry!("dmdprof_output", nothing);

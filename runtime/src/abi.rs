@@ -55,6 +55,12 @@ pub mod symbol {
     pub const SIGNAL: &str = "__dmdprof_v1_signal";
 }
 
+/// Callees that name the call sites of markers in descriptors.
+pub mod marker {
+    pub const BEGIN: &str = "dmdprof_begin";
+    pub const INPUT: &str = "dmdprof_input";
+}
+
 /// Environment variable that names the shared channel (a path that the program can open).
 pub const CHANNEL_ENV: &str = "DMDPROF_CHANNEL";
 
@@ -91,6 +97,9 @@ pub const NONE: u32 = u32::MAX;
 pub mod function_flag {
     /// The function carries no hooks at all; its skips say why.
     pub const SKIPPED: u16 = 1;
+    /// Instrumented for the values model: items are the steps of [`crate::steps`] beside [`super::ItemKind::Copy`] and
+    /// [`super::ItemKind::Fill`].
+    pub const VALUES: u16 = 2;
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -271,6 +280,8 @@ pub enum EventKind {
     RegionBegin = 0xd9,
     /// `name_len`, then the name's bytes in whole words.
     RegionEnd = 0xda,
+    /// `addr, len`: declared output, alive to the end.
+    Output = 0xdb,
 }
 
 /// What the instrumentation tells the hooks about a modelled library call: the call's meaning and which operands to pass
@@ -356,6 +367,8 @@ pub enum Call {
     RegionBegin = 61,
     /// `dmdprof_end(name)`.
     RegionEnd = 62,
+    /// `dmdprof_output(ptr, len)`.
+    Output = 63,
 }
 
 // ---------------------------------------------------------------------------------------------------------------------

@@ -13,3 +13,5 @@ pub mod pricing;
 pub mod ring;
 pub mod session;
 pub mod sites;
+pub mod steps;
+pub mod values;

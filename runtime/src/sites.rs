@@ -9,6 +9,7 @@ use std::{path::Path, path::PathBuf};
 use object::{Object, ObjectSection};
 
 use crate::abi::{self, BLOB_MAGIC, BlobHeader, Frame, Item, ItemKind, NONE, OP_CLASSES, OpCount, SegmentHeader, Skip};
+use crate::steps::{self, StepKind};
 
 #[derive(Debug, thiserror::Error)]
 pub enum SiteError {
@@ -47,6 +48,10 @@ pub struct Function {
     pub skipped: bool,
     /// Accesses with hooks.
     pub accesses: u64,
+    /// Instrumented for the values model.
+    pub values: bool,
+    /// The highest register that its steps name.
+    pub registers: u32,
 }
 
 /// All descriptors of one executable or library.
@@ -76,6 +81,19 @@ impl SiteTable {
             return None;
         }
         self.index.get((offset >> 3) as usize).copied().filter(|s| *s != NONE)
+    }
+
+    /// Whether anything in it was instrumented for the values model.
+    #[must_use]
+    pub fn has_values(&self) -> bool {
+        self.functions.iter().any(|f| f.values && !f.skipped)
+    }
+
+    /// Whether the program has a call site of this marker ([`abi::marker`]).
+    #[must_use]
+    pub fn has_marker(&self, name: &str) -> bool {
+        let is_site = |s: &&Segment| s.kind == abi::SegmentKind::CallSite as u8 && s.callee != NONE;
+        self.segments.iter().filter(is_site).any(|s| self.strings.get(s.callee as usize).is_some_and(|n| n == name))
     }
 
     /// Reads the descriptors of a file; an ELF file without any gives an empty table.
@@ -162,6 +180,8 @@ impl SiteTable {
             line: field(13)?,
             skipped: flags & abi::function_flag::SKIPPED != 0,
             accesses: 0,
+            values: flags & abi::function_flag::VALUES != 0,
+            registers: 0,
         });
         let mut offset = segments_offset;
         for _ in 0..segments {
@@ -198,7 +218,12 @@ impl SiteTable {
         let mut next = offset + size_of::<SegmentHeader>();
         let first_item = self.items.len() as u32;
         for _ in 0..items {
-            self.items.push(item(blob, next, words, base)?);
+            let item = item(blob, next, words, base)?;
+            let function = &mut self.functions[function as usize];
+            if function.values {
+                function.registers = function.registers.max(steps::highest_register(&item));
+            }
+            self.items.push(item);
             next += size_of::<Item>();
         }
         let first_op = self.ops.len() as u32;
@@ -213,7 +238,8 @@ impl SiteTable {
         let number = self.segments.len() as u32;
         *self.index.get_mut((at + offset) / 8)? = number;
         if kind != abi::SegmentKind::CallSite as u8 {
-            self.functions[function as usize].accesses += u64::from(items);
+            let counted = self.items[first_item as usize..].iter().filter(|i| is_access(i)).count();
+            self.functions[function as usize].accesses += counted as u64;
         }
         self.segments.push(Segment {
             kind,
@@ -227,6 +253,12 @@ impl SiteTable {
         });
         Some(next)
     }
+}
+
+/// Whether an item is an access, or in the values model a read.
+fn is_access(item: &Item) -> bool {
+    StepKind::of(item.kind)
+        .is_none_or(|step| matches!(step, StepKind::Op | StepKind::Fma | StepKind::Convert | StepKind::Escape))
 }
 
 /// What to add to a blob's own indices.
@@ -258,7 +290,10 @@ fn item(blob: &[u8], at: usize, words: u16, base: &Base) -> Option<Item> {
         offset: i64::from_le_bytes(blob.get(at + 16..at + 24)?.try_into().ok()?),
         stride: i64::from_le_bytes(blob.get(at + 24..at + 32)?.try_into().ok()?),
     };
-    // Word indices are checked here once, so that replaying a record need not.
+    // Word indices are checked here once, so that replaying a record need not. Steps have one at most.
+    if StepKind::of(kind).is_some() {
+        return (item.word < words.max(1)).then_some(item);
+    }
     let last_lane =
         if kind == ItemKind::Gather as u8 || kind == ItemKind::Scatter as u8 { item.lanes.max(1) - 1 } else { 0 };
     let length_word = if kind == ItemKind::Copy as u8 { item.lanes } else { 0 };

@@ -5,6 +5,7 @@
 //! dmdprof_markers::input(&matrix); // an input of the computation
 //! dmdprof_markers::begin(c"sum"); // from here on, accesses belong to the region "sum"
 //! let sum: f64 = matrix.iter().sum();
+//! dmdprof_markers::output(std::slice::from_ref(&sum)); // a result: alive to the end of the region
 //! dmdprof_markers::end(c"sum"); // regions nest
 //! # assert_eq!(sum, 64.0);
 //! ```
@@ -24,6 +25,7 @@ mod hooks {
         pub fn dmdprof_begin(name: *const c_char);
         pub fn dmdprof_end(name: *const c_char);
         pub fn dmdprof_input(start: *const c_void, bytes: usize);
+        pub fn dmdprof_output(start: *const c_void, bytes: usize);
     }
 }
 
@@ -61,6 +63,30 @@ pub fn input<T>(data: &[T]) {
     }
     #[cfg(not(dmdprof))]
     let _ = data;
+}
+
+/// The bytes of `data` are a result of the computation: alive until the open region ends.
+#[inline(always)]
+pub fn output<T>(data: &[T]) {
+    #[cfg(dmdprof)]
+    // SAFETY: the hooks take note of the range and do not read it.
+    unsafe {
+        hooks::dmdprof_output(data.as_ptr().cast(), size_of_val(data));
+    }
+    #[cfg(not(dmdprof))]
+    let _ = data;
+}
+
+/// Runs `body` as the region `name`.
+///
+/// ```
+/// let sum = dmdprof_markers::region(c"sum", || (1..=4).sum::<u32>());
+/// # assert_eq!(sum, 10);
+/// ```
+#[inline(always)]
+pub fn region<R>(name: &CStr, body: impl FnOnce() -> R) -> R {
+    let _region = Region::new(name);
+    body()
 }
 
 /// A region that ends with its scope, however that is left.

@@ -13,7 +13,7 @@ mod plan;
 mod regular;
 mod shadow;
 mod stack;
-mod timeline;
+pub(crate) mod timeline;
 
 #[cfg(test)]
 mod oracle;

@@ -3,7 +3,10 @@
 //! Takes words in the layout of [`crate::abi`], gives counters per (context, segment) and (context, site). A word that is
 //! neither a known descriptor nor an event cannot be skipped safely; the rest of its chunk is counted as lost.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+};
 
 use super::{
     Options,
@@ -16,6 +19,7 @@ use crate::{
     abi::{COPY_BLOCK, EventKind, Item, ItemKind, SegmentKind, item_flag, segment_flag},
     engine::{Access, Kind, Stream},
     sites::{Segment, SiteTable},
+    values::RegionTotals,
 };
 
 /// A table at its place in one process.
@@ -43,7 +47,7 @@ pub struct BlockCounters {
     /// Analyzer-wide segment number.
     pub segment: u32,
     pub executions: u64,
-    first_cell: u32,
+    pub(crate) first_cell: u32,
 }
 
 /// Totals of one ring.
@@ -271,6 +275,8 @@ impl Analyzer {
             k if k == EventKind::FreeUnknown as u8 => core.totals.unknown_frees += 1,
             k if k == EventKind::Relocate as u8 => core.relocate(operand(1)?, operand(2)?, operand(3)?, operand(4)?),
             k if k == EventKind::Input as u8 => core.input(operand(1)?, operand(2)?),
+            // Without exact liveness nothing depends on what is an output.
+            k if k == EventKind::Output as u8 => {}
             k if k == EventKind::RegionBegin as u8 || k == EventKind::RegionEnd as u8 => {
                 let name = region_name(record)?;
                 if self.options.roi.as_ref().is_some_and(|roi| roi.matches_region(&name)) {
@@ -298,6 +304,9 @@ impl Analyzer {
             cells: self.core.cells,
             cold: self.core.cold,
             totals: self.core.totals,
+            regions: Vec::new(),
+            unfollowed: BTreeMap::new(),
+            problems: Vec::new(),
         }
     }
 
@@ -326,12 +335,18 @@ impl Analyzer {
 /// Counters of a finished ring, still in its own numbering.
 pub struct RingResult {
     /// (table, first segment number, first function number).
-    modules: Vec<(Placed, u32, u32)>,
+    pub(crate) modules: Vec<(Placed, u32, u32)>,
     pub contexts: Contexts,
     pub blocks: Vec<BlockCounters>,
-    cells: Vec<CellCounters>,
+    pub(crate) cells: Vec<CellCounters>,
     pub cold: DepthCounts,
     pub totals: RingTotals,
+    /// Of the values model.
+    pub regions: Vec<RegionTotals>,
+    /// Calls with tracked values of code that does not follow them, by name; of the values model.
+    pub unfollowed: BTreeMap<String, u64>,
+    /// What is wrong with the program's declarations; the numbers are not what they should be.
+    pub problems: Vec<String>,
 }
 
 impl RingResult {
@@ -407,7 +422,7 @@ fn regular_records(rest: &[u64], len: usize) -> usize {
     end / len
 }
 
-fn region_name(record: &[u64]) -> Option<String> {
+pub(crate) fn region_name(record: &[u64]) -> Option<String> {
     let len = *record.get(1)? as usize;
     let bytes: Vec<u8> = record[2..].iter().flat_map(|w| w.to_le_bytes()).take(len).collect();
     (bytes.len() == len).then(|| String::from_utf8_lossy(&bytes).into_owned())

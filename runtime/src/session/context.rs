@@ -67,6 +67,13 @@ impl Contexts {
         self.running.last().map_or(u32::MAX, |a| a.function)
     }
 
+    /// Running activations.
+    #[inline]
+    #[must_use]
+    pub fn depth(&self) -> usize {
+        self.running.len()
+    }
+
     /// A function starts.
     pub fn enter(&mut self, function: u32, cookie: u64, in_roi: bool) -> Node {
         let node = self.child(self.current(), function);

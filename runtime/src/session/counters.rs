@@ -123,6 +123,8 @@ pub struct CellCounters {
     pub executions: u64,
     pub written: u64,
     pub cold: u64,
+    /// Executions on one longest chain of dependent instructions (values model).
+    pub span: u64,
     pub cost: u128,
     pub depths: DepthCounts,
 }
@@ -185,6 +187,7 @@ impl CellCounters {
         self.executions += other.executions;
         self.written += other.written;
         self.cold += other.cold;
+        self.span += other.span;
         self.cost += other.cost;
         self.depths.merge(&other.depths);
     }

@@ -1,7 +1,7 @@
 //! Adds up the results of rings: same calling context, same site, one sum. The order in which rings arrive does not matter.
 
 use std::{
-    collections::{BTreeSet, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap},
     path::PathBuf,
     sync::Arc,
 };
@@ -11,7 +11,7 @@ use super::{
     context::Node,
     counters::{CellCounters, DepthCounts},
 };
-use crate::sites::SiteTable;
+use crate::{sites::SiteTable, values::RegionTotals};
 
 /// A function: (table, number in the table).
 pub type FunctionKey = (u32, u32);
@@ -61,6 +61,12 @@ pub struct Measurement {
     pub unreadable: Vec<String>,
     /// Things worth telling that harm no number.
     pub notes: Vec<String>,
+    /// Of the values model, by name.
+    pub regions: BTreeMap<String, RegionTotals>,
+    /// Calls with tracked values of code that does not follow them, by name; of the values model.
+    pub unfollowed: BTreeMap<String, u64>,
+    /// What is wrong with the program's declarations.
+    pub problems: Vec<String>,
 }
 
 /// A [`Measurement`] in the making.
@@ -94,6 +100,7 @@ impl Merger {
                 cells,
             });
         }
+        self.add_values(ring.regions.into_iter(), ring.unfollowed, ring.problems);
         self.measurement.cold.merge(&ring.cold);
         self.measurement.threads.push(totals);
     }
@@ -114,8 +121,33 @@ impl Merger {
             block.context = nodes[block.context as usize];
             self.add_block(block);
         }
+        self.add_values(
+            other.measurement.regions.into_values(),
+            other.measurement.unfollowed,
+            other.measurement.problems,
+        );
         self.measurement.cold.merge(&other.measurement.cold);
         self.measurement.threads.append(&mut other.measurement.threads);
+    }
+
+    fn add_values(
+        &mut self,
+        regions: impl Iterator<Item = RegionTotals>,
+        unfollowed: BTreeMap<String, u64>,
+        problems: Vec<String>,
+    ) {
+        for region in regions {
+            match self.measurement.regions.get_mut(&region.name) {
+                Some(known) => known.merge(&region),
+                None => {
+                    self.measurement.regions.insert(region.name.clone(), region);
+                }
+            }
+        }
+        for (name, calls) in unfollowed {
+            *self.measurement.unfollowed.entry(name).or_default() += calls;
+        }
+        self.measurement.problems.extend(problems);
     }
 
     /// The root, which every tree has.

@@ -6,10 +6,12 @@
 pub mod analyzer;
 pub mod context;
 pub mod counters;
-mod hash;
+pub(crate) mod hash;
+pub(crate) mod locator;
 pub mod merge;
 mod modules;
 mod pipeline;
+mod replayer;
 
 use std::{
     sync::{
@@ -26,10 +28,11 @@ pub use merge::{Measurement, MergedBlock, MergedContext, ThreadTotals};
 use crate::{
     abi::CHUNK_BYTES,
     ring::{Channel, RingReader},
+    values::ValueOptions,
 };
-use analyzer::Analyzer;
 use merge::Merger;
 use modules::{ModuleTable, Source};
+use replayer::Replayer;
 
 /// Decides which functions and declared regions are of interest.
 pub trait RegionOfInterest: Send + Sync {
@@ -48,6 +51,8 @@ pub struct Options {
     pub roi: Option<Arc<dyn RegionOfInterest>>,
     /// Rings are served by this many threads.
     pub workers: usize,
+    /// The values model, for programs that were instrumented for it, instead of the memory model.
+    pub values: Option<ValueOptions>,
 }
 
 /// What an observer may read while the run goes on.
@@ -118,7 +123,7 @@ struct Worker<'a> {
 /// A ring being served.
 struct Served {
     reader: RingReader,
-    analyzer: Analyzer,
+    analyzer: Replayer,
     /// The ring's process, then those that it was forked from.
     pids: Vec<u32>,
     reported: u64,
@@ -180,7 +185,7 @@ impl Worker<'_> {
 
     fn serve_ring(&self, reader: RingReader) -> Served {
         let pids = std::iter::once(reader.pid()).chain(reader.module_pids()).collect();
-        Served { analyzer: Analyzer::new(self.options.clone()), reader, pids, reported: 0, reported_bytes: 0 }
+        Served { analyzer: Replayer::new(self.options), reader, pids, reported: 0, reported_bytes: 0 }
     }
 
     /// Replays a few chunks; whether there were any.
@@ -201,7 +206,7 @@ impl Worker<'_> {
 
     /// A long-running ring's engine gets a thread of its own while there are processors to spare.
     fn consider_thread(&self, ring: &mut Served) {
-        if ring.analyzer.is_threaded() || ring.analyzer.accesses() < WORTH_A_THREAD {
+        if !ring.analyzer.may_use_thread() || ring.analyzer.accesses() < WORTH_A_THREAD {
             return;
         }
         let spare = self.workers / 2;

@@ -1,0 +1,77 @@
+//! What replays a ring's records: one of the two models.
+
+use super::{
+    Options,
+    analyzer::{Analyzer, ModuleSource, RingResult},
+};
+use crate::values::Machine;
+
+pub enum Replayer {
+    Memory(Box<Analyzer>),
+    Values(Box<Machine>),
+}
+
+impl Replayer {
+    #[must_use]
+    pub fn new(options: &Options) -> Self {
+        match &options.values {
+            None => Self::Memory(Box::new(Analyzer::new(options.clone()))),
+            Some(values) => Self::Values(Box::new(Machine::new(values.clone()))),
+        }
+    }
+
+    /// Replays a chunk's words.
+    pub fn replay(&mut self, words: &[u64], source: &mut impl ModuleSource) {
+        match self {
+            Self::Memory(analyzer) => analyzer.replay(words, source),
+            Self::Values(machine) => machine.replay(words, source),
+        }
+    }
+
+    #[must_use]
+    pub fn finish(self) -> RingResult {
+        match self {
+            Self::Memory(analyzer) => analyzer.finish(),
+            Self::Values(machine) => machine.finish(),
+        }
+    }
+
+    #[must_use]
+    pub fn accesses(&self) -> u64 {
+        match self {
+            Self::Memory(analyzer) => analyzer.accesses(),
+            Self::Values(machine) => machine.accesses(),
+        }
+    }
+
+    /// Memory that the engine holds, in bytes; 0 for the values model, whose engine lives only while a region is priced.
+    #[must_use]
+    pub fn engine_bytes(&self) -> u64 {
+        match self {
+            Self::Memory(analyzer) => analyzer.engine_bytes(),
+            Self::Values(_) => 0,
+        }
+    }
+
+    /// Gives the engine a thread of its own, if that helps.
+    pub fn start_thread(&mut self) {
+        if let Self::Memory(analyzer) = self {
+            analyzer.start_thread();
+        }
+    }
+
+    /// Whether the engine has a thread of its own.
+    #[must_use]
+    pub fn is_threaded(&self) -> bool {
+        match self {
+            Self::Memory(analyzer) => analyzer.is_threaded(),
+            Self::Values(_) => false,
+        }
+    }
+
+    /// Whether its engine could use a thread of its own.
+    #[must_use]
+    pub fn may_use_thread(&self) -> bool {
+        matches!(self, Self::Memory(analyzer) if !analyzer.is_threaded())
+    }
+}

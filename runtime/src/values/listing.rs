@@ -1,0 +1,126 @@
+//! Event listings: every push, read and instruction of a small kernel, as text.
+//!
+//! Values are called `v1`, `v2`, ... in the order in which they come onto the stack. Depths are those of a value's bytes: `depth 4`, or `depth 9-16` for
+//! one of eight bytes.
+
+use std::{
+    collections::HashMap,
+    io::{self, Write},
+    sync::{Mutex, PoisonError},
+};
+
+use super::{price::PriceSink, stack::ValueStack};
+use crate::{pricing::run_cost, steps::ValueOp};
+
+/// Where listings go.
+pub struct Listing {
+    out: Mutex<Out>,
+    /// Show the stack after every event.
+    pub stack: bool,
+}
+
+struct Out {
+    to: Box<dyn Write + Send>,
+    failed: Option<io::Error>,
+}
+
+impl Listing {
+    #[must_use]
+    pub fn new(to: Box<dyn Write + Send>, stack: bool) -> Self {
+        Self { out: Mutex::new(Out { to, failed: None }), stack }
+    }
+
+    fn line(&self, text: &str) {
+        let mut out = self.out.lock().unwrap_or_else(PoisonError::into_inner);
+        if out.failed.is_none()
+            && let Err(error) = writeln!(out.to, "{text}")
+        {
+            out.failed = Some(error);
+        }
+    }
+
+    /// Writes out what is buffered.
+    ///
+    /// # Errors
+    /// The first error that writing met.
+    pub fn finish(&self) -> io::Result<()> {
+        let mut out = self.out.lock().unwrap_or_else(PoisonError::into_inner);
+        match out.failed.take() {
+            Some(error) => Err(error),
+            None => out.to.flush(),
+        }
+    }
+}
+
+/// Lists one region while another sink files it.
+pub struct Lister<'a, S> {
+    listing: &'a Listing,
+    inner: S,
+    names: HashMap<u32, usize>,
+    cost: u128,
+    reads: u64,
+}
+
+impl<'a, S> Lister<'a, S> {
+    pub fn start(listing: &'a Listing, region: &str, inner: S) -> Self {
+        listing.line(&format!("region {region}"));
+        Self { listing, inner, names: HashMap::new(), cost: 0, reads: 0 }
+    }
+
+    /// The last line, and the other sink.
+    pub fn finish(self) -> S {
+        self.listing.line(&format!("total {} ({} reads)", self.cost, self.reads));
+        self.inner
+    }
+
+    /// Inputs of unknown order are named when they are first read.
+    fn name(&mut self, value: u32) -> usize {
+        let next = self.names.len() + 1;
+        *self.names.entry(value).or_insert(next)
+    }
+
+    fn show_stack(&mut self, stack: &ValueStack) {
+        if self.listing.stack {
+            let names: Vec<String> = stack.from_top().map(|v| format!("v{}", self.names[&v])).collect();
+            self.listing.line(&format!("  stack, top first: {}", names.join(" ")));
+        }
+    }
+}
+
+fn depth(above: u64, size: u64) -> String {
+    if size == 1 { format!("{}", above + 1) } else { format!("{}-{}", above + 1, above + size) }
+}
+
+impl<S: PriceSink> PriceSink for Lister<'_, S> {
+    fn push(&mut self, value: u32, stack: &ValueStack) {
+        let name = self.name(value);
+        self.listing.line(&format!("push v{name}"));
+        self.show_stack(stack);
+        self.inner.push(value, stack);
+    }
+
+    fn read(&mut self, cell: u32, value: u32, above: u64, size: u64) {
+        let name = self.name(value);
+        let cost = run_cost(above, size);
+        self.cost += cost;
+        self.reads += 1;
+        self.listing.line(&format!("read v{name} depth {} cost {cost}", depth(above, size)));
+        self.inner.read(cell, value, above, size);
+    }
+
+    fn done(&mut self, cell: u32, op: u8, reads: &[(u32, u64)], stack: &ValueStack) {
+        if let Some(op) = ValueOp::of(op) {
+            let mut cost = 0;
+            let operands: Vec<String> = reads
+                .iter()
+                .map(|&(value, above)| {
+                    cost += run_cost(above, stack.size(value));
+                    format!("v{}@{}", self.names[&value], depth(above, stack.size(value)))
+                })
+                .collect();
+            self.listing.line(&format!("instr {} reads {} cost {cost}", op.name(), operands.join(" ")));
+        }
+        self.show_stack(stack);
+        self.inner.done(cell, op, reads, stack);
+    }
+}

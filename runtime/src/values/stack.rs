@@ -1,0 +1,151 @@
+//! The LRU stack of values: each occupies as many bytes as it is large.
+//!
+//! Takes numbers of values, gives how many live bytes lie above one. Refuses nothing; a value must be pushed before it is
+//! looked up.
+
+use crate::engine::timeline::Timeline;
+
+/// Position of a value that is not on the stack.
+const NOWHERE: u32 = u32::MAX;
+/// Positions handed out between two renumberings, at least.
+const LEAST_POSITIONS: u64 = 1 << 20;
+
+pub struct ValueStack {
+    timeline: Timeline,
+    /// By value: its lowest byte's position.
+    positions: Vec<u32>,
+    /// By value, if they are not all of one size.
+    sizes: Vec<u8>,
+    /// Bytes of every value, or 0.
+    one_size: u8,
+    /// Pushes in order, (position, value); those that moved since are still in here.
+    order: Vec<(u32, u32)>,
+    peak: u64,
+}
+
+impl ValueStack {
+    /// A stack for values numbered below `values`; all of `size` bytes, or each of its own.
+    #[must_use]
+    pub fn new(values: usize, size: Option<u8>) -> Self {
+        Self {
+            timeline: Timeline::new(LEAST_POSITIONS),
+            positions: vec![NOWHERE; values],
+            sizes: if size.is_none() { vec![0; values] } else { Vec::new() },
+            one_size: size.unwrap_or(0),
+            order: Vec::new(),
+            peak: 0,
+        }
+    }
+
+    #[inline]
+    #[must_use]
+    pub fn size(&self, value: u32) -> u64 {
+        u64::from(if self.one_size > 0 { self.one_size } else { self.sizes[value as usize] })
+    }
+
+    /// Tells a value's size before it is first pushed or read.
+    pub fn set_size(&mut self, value: u32, size: u8) {
+        if self.one_size == 0 {
+            self.sizes[value as usize] = size.max(1);
+        }
+    }
+
+    #[inline]
+    #[must_use]
+    pub fn holds(&self, value: u32) -> bool {
+        self.positions[value as usize] != NOWHERE
+    }
+
+    /// Live bytes above a value on the stack.
+    #[inline]
+    #[must_use]
+    pub fn above(&self, value: u32) -> u64 {
+        let last = u64::from(self.positions[value as usize]) + self.size(value) - 1;
+        self.timeline.ones() - self.timeline.rank(last)
+    }
+
+    #[inline]
+    pub fn remove(&mut self, value: u32) {
+        let position = std::mem::replace(&mut self.positions[value as usize], NOWHERE);
+        if position != NOWHERE {
+            self.timeline.clear(u64::from(position), self.size(value));
+        }
+    }
+
+    #[inline]
+    pub fn push(&mut self, value: u32) {
+        let size = self.size(value);
+        if !self.timeline.has_room(size) {
+            self.renumber();
+        }
+        let position = self.timeline.append(size) as u32;
+        self.positions[value as usize] = position;
+        self.order.push((position, value));
+    }
+
+    /// Notes how high the stack is; called after each event.
+    #[inline]
+    pub fn note_height(&mut self) {
+        self.peak = self.peak.max(self.timeline.ones());
+    }
+
+    #[must_use]
+    pub fn live(&self) -> u64 {
+        self.timeline.ones()
+    }
+
+    #[must_use]
+    pub fn peak(&self) -> u64 {
+        self.peak
+    }
+
+    /// Values on the stack, the topmost first.
+    pub fn from_top(&self) -> impl Iterator<Item = u32> + '_ {
+        self.order.iter().rev().filter(|(p, v)| self.positions[*v as usize] == *p).map(|(_, v)| *v)
+    }
+
+    fn renumber(&mut self) {
+        let positions = &self.positions;
+        self.order.retain(|(position, value)| positions[*value as usize] == *position);
+        // Short values skip the rest of a leaf rather than straddle it, which at most doubles the room they need.
+        let room = self.timeline.ones() * 4 + LEAST_POSITIONS;
+        self.timeline.reset(room, 0, 0);
+        for (position, value) in &mut self.order {
+            let size = if self.one_size > 0 { self.one_size } else { self.sizes[*value as usize] };
+            *position = self.timeline.append(u64::from(size)) as u32;
+            self.positions[*value as usize] = *position;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The definition: a list, topmost last.
+    #[test]
+    fn agrees_with_a_list_through_renumberings() {
+        let sizes = [1u8, 2, 4, 8, 16, 3, 40];
+        let mut stack = ValueStack::new(300, None);
+        (0..300).for_each(|v| stack.set_size(v, sizes[v as usize % sizes.len()]));
+        let mut list: Vec<u32> = Vec::new();
+        let mut seed = 5u64;
+        for step in 0..600_000u64 {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let value = (seed >> 33) as u32 % 300;
+            if let Some(at) = list.iter().position(|v| *v == value) {
+                let above: u64 = list[at + 1..].iter().map(|v| u64::from(sizes[*v as usize % sizes.len()])).sum();
+                assert_eq!(stack.above(value), above, "step {step}");
+                list.remove(at);
+                stack.remove(value);
+                if seed >> 60 == 3 {
+                    continue;
+                }
+            }
+            list.push(value);
+            stack.push(value);
+        }
+        assert!(stack.from_top().eq(list.iter().rev().copied()));
+        assert_eq!(stack.live(), list.iter().map(|v| stack.size(*v)).sum::<u64>());
+    }
+}
