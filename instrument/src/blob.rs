@@ -1,8 +1,6 @@
 //! Writes the descriptors of one function as bytes, in the layout of [`dmdprof_runtime::abi`].
 
-use dmdprof_runtime::abi::{
-    ABI_VERSION, BLOB_MAGIC, BlobHeader, Frame, Item, OpCount, SegmentHeader, Skip, function_flag,
-};
+use dmdprof_runtime::abi::{ABI_VERSION, BLOB_MAGIC, BlobHeader, Frame, Item, OpCount, SegmentHeader, Skip};
 
 use crate::plan::{FunctionPlan, Segment};
 
@@ -12,9 +10,9 @@ pub struct Blob {
     pub segment_offsets: Vec<u64>,
 }
 
-/// Encodes a plan. `skipped` marks a function without any hooks.
+/// Encodes a plan with its `function_flag` bits.
 #[must_use]
-pub fn encode(plan: &mut FunctionPlan, skipped: bool) -> Blob {
+pub fn encode(plan: &mut FunctionPlan, flags: u16) -> Blob {
     let skips: Vec<Skip> = plan
         .skips
         .iter()
@@ -38,7 +36,7 @@ pub fn encode(plan: &mut FunctionPlan, skipped: bool) -> Blob {
     let header = BlobHeader {
         magic: BLOB_MAGIC,
         abi: ABI_VERSION,
-        flags: if skipped { function_flag::SKIPPED } else { 0 },
+        flags,
         total_len,
         segments: plan.segments.len() as u32,
         segments_offset,
@@ -99,7 +97,7 @@ impl Writer {
         self.words(&[header.callee, header.frame]);
         for item in &segment.items {
             self.item(&Item {
-                kind: item.kind as u8,
+                kind: item.kind,
                 flags: item.flags,
                 word: item.word,
                 word2: item.word2,

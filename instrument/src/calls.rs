@@ -123,6 +123,7 @@ pub fn model_of(symbol: &str) -> Option<Model> {
         "fputs" | "puts" | "fputs_unlocked" => before(Call::StrWhole, &[A(0)]),
 
         "dmdprof_input" => before(Call::Input, &[A(0), A(1)]),
+        "dmdprof_output" => before(Call::Output, &[A(0), A(1)]),
         "dmdprof_begin" => before(Call::RegionBegin, &[A(0)]),
         "dmdprof_end" => before(Call::RegionEnd, &[A(0)]),
         _ => cpp_operator(symbol),

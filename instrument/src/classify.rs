@@ -273,7 +273,7 @@ impl Classifier {
     }
 
     /// Whether a `memory(...)` attribute leaves room for accesses through arguments or to other memory.
-    fn may_access_memory(&self, function: Value) -> bool {
+    pub fn may_access_memory(&self, function: Value) -> bool {
         // Two bits (read, write) per location: arguments, inaccessible, errno, other.
         const VISIBLE: u64 = 0b11 | 0b11 << 6;
         function.attribute_value(self.attributes.memory).is_none_or(|effects| effects & VISIBLE != 0)

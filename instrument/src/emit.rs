@@ -62,6 +62,7 @@ impl Emitter {
                     self.builder.word(pointer)
                 }
                 Word::Cookie => self.cookie(),
+                Word::Predecessor(block) => self.predecessor(block, before),
             };
             arguments.push(value);
         }
@@ -74,6 +75,21 @@ impl Emitter {
         let frame_address = self.module.declare("llvm.frameaddress.p0", ty);
         let pointer = self.builder.call(ty, frame_address, &[self.module.constant(32, 0)]);
         self.builder.word(pointer)
+    }
+
+    /// Which of the edges that the block's first phi lists was taken. `back_to` is where emission goes on.
+    fn predecessor(&self, block: Block, back_to: Value) -> Value {
+        let first = block.instructions().first().copied().expect("every block ends in a terminator");
+        let mut edges: Vec<(Value, Block)> = Vec::new();
+        for (number, (_, from)) in first.incoming().into_iter().enumerate() {
+            // Several edges from one block must agree.
+            let known = edges.iter().find(|(_, block)| *block == from).map(|(number, _)| *number);
+            edges.push((known.unwrap_or_else(|| self.module.constant(64, number as u64)), from));
+        }
+        self.builder.before(first);
+        let number = self.builder.phi(self.module.int_type(64), &edges);
+        self.builder.before(back_to);
+        number
     }
 
     /// Positions after a call: at the next instruction, or at the head of an invoke's normal destination.

@@ -13,16 +13,18 @@ mod blob;
 pub mod calls;
 mod classify;
 mod codegen;
+mod dataflow;
 mod emit;
 mod error;
 mod frames;
 pub mod llvm;
 mod plan;
+mod segment;
 mod skip;
 
 use std::path::{Path, PathBuf};
 
-use dmdprof_runtime::abi::{SECTION, symbol};
+use dmdprof_runtime::abi::{SECTION, function_flag, symbol};
 use inkwell::{context::Context, memory_buffer::MemoryBuffer, module::Module, passes::PassBuilderOptions};
 
 pub use error::Error;
@@ -35,12 +37,23 @@ use llvm::diagnostics::Diagnostics;
 use llvm::ir::{Layout, Linkage, ModuleHandle, Nodes, Opcode, Value};
 use plan::FunctionPlan;
 
+/// What the hooks are for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Model {
+    /// Accesses of optimised code.
+    #[default]
+    Memory,
+    /// Values of code as the front end wrote it; scalar variables are put into registers first, and nothing else is changed.
+    Values,
+}
+
 /// What to instrument and how to generate code for it.
 #[derive(Clone, Debug)]
 pub struct Request<'a> {
     /// Bitcode or textual IR.
     pub input: &'a Path,
     pub object: &'a Path,
+    pub model: Model,
     /// Code generation effort, 0 to 3.
     pub opt_level: u8,
     /// Each function in a section of its own (`-ffunction-sections`).
@@ -69,9 +82,14 @@ pub fn instrument_file(request: &Request<'_>) -> Result<Summary, Error> {
     diagnostics.listen(&context);
     let module = parse(&context, request.input)?;
     dump(&module, request, "before")?;
-    let summary = instrument_module(&module, request.function_sections);
-    module.verify().map_err(|e| Error::Broken(e.to_string()))?;
     let machine = codegen::machine_for(&module, request.opt_level)?;
+    if request.model == Model::Values {
+        module
+            .run_passes("function(mem2reg)", &machine, PassBuilderOptions::create())
+            .map_err(|e| Error::Broken(e.to_string()))?;
+    }
+    let summary = instrument_module(&module, request.model, request.function_sections);
+    module.verify().map_err(|e| Error::Broken(e.to_string()))?;
     module
         .run_passes("always-inline", &machine, PassBuilderOptions::create())
         .map_err(|e| Error::Broken(e.to_string()))?;
@@ -100,7 +118,7 @@ fn dump(module: &Module<'_>, request: &Request<'_>, when: &str) -> Result<(), Er
     module.print_to_file(&path).map_err(|e| fail(e.to_string()))
 }
 
-fn instrument_module(module: &Module<'_>, function_sections: bool) -> Summary {
+fn instrument_module(module: &Module<'_>, model: Model, function_sections: bool) -> Summary {
     let handle = ModuleHandle::of(module);
     redirect_signal_functions(handle);
     let classifier = Classifier { layout: Layout::of_module(module), attributes: classify::Attributes::new() };
@@ -118,15 +136,18 @@ fn instrument_module(module: &Module<'_>, function_sections: bool) -> Summary {
         let mut plan = match refused {
             Some(reason) => skipped_plan(function, reason, &mut debug),
             None => {
-                emit::split_normal_edges(
-                    handle,
-                    function,
-                    |invoke| matches!(classifier.effect(invoke), Effect::Call(effect) if classify::needs_hook_after(&effect)),
-                );
-                plan::plan_function(function, &classifier, &mut debug)
+                emit::split_normal_edges(handle, function, |invoke| needs_own_destination(invoke, model, &classifier));
+                match model {
+                    Model::Memory => plan::plan_function(function, &classifier, &mut debug),
+                    Model::Values => dataflow::plan_function(function, &classifier, &mut debug),
+                }
             }
         };
-        let blob = blob::encode(&mut plan, refused.is_some());
+        let mut flags = if refused.is_some() { function_flag::SKIPPED } else { 0 };
+        if model == Model::Values {
+            flags |= function_flag::VALUES;
+        }
+        let blob = blob::encode(&mut plan, flags);
         let global = handle.bytes("__dmdprof_descriptors", &blob.bytes, SECTION);
         global.copy_comdat_from(function);
         if plan.segments.is_empty() {
@@ -140,6 +161,12 @@ fn instrument_module(module: &Module<'_>, function_sections: bool) -> Summary {
     }
     handle.keep(&unreferenced);
     summary
+}
+
+/// Whether something must be emitted where an invoke returns, which then must be a block that nothing else leads to.
+fn needs_own_destination(invoke: Value, model: Model, classifier: &Classifier) -> bool {
+    let hooked = matches!(classifier.effect(invoke), Effect::Call(effect) if classify::needs_hook_after(&effect));
+    hooked || (model == Model::Values && dataflow::needs_own_destination(invoke, classifier))
 }
 
 impl Summary {
@@ -179,12 +206,7 @@ fn refuse_function(function: Value, classifier: &Classifier, resolvers: &[Value]
 }
 
 fn skipped_plan(function: Value, reason: SkipReason, debug: &mut DebugInfo) -> FunctionPlan {
-    let mut plan = FunctionPlan::default();
-    plan.name = plan.strings.intern(&function.name());
-    let definition = function.subprogram().and_then(|s| debug.subprogram(s));
-    plan.file =
-        definition.as_ref().and_then(|d| d.file()).map_or(dmdprof_runtime::abi::NONE, |f| plan.strings.intern(f));
-    plan.line = definition.as_ref().map_or(0, |d| d.line());
+    let mut plan = FunctionPlan::named(function, debug);
     plan.skips.insert(reason, 1);
     plan
 }

@@ -3,18 +3,18 @@
 //! A segment is the part of a basic block between two calls. Its record is written at its end, where every address is known,
 //! and describes its accesses in program order.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use dmdprof_runtime::abi::{
     Call, ItemKind, MAX_RECORD_WORDS, MAX_SEGMENT_ITEMS, NONE, OP_CLASSES, SegmentKind, item_flag, segment_flag,
 };
 
 use crate::{
-    address::{Shape, decompose},
-    calls::{Model, Operand, When},
+    calls::Operand,
     classify::{Access, CallEffect, Classifier, Effect, Length, blocks, operations},
     frames::{DebugInfo, FrameTable, StringTable},
     llvm::ir::{Block, Opcode, Value},
+    segment::{OpenSegment, SegmentBuilder},
     skip::SkipReason,
 };
 
@@ -27,11 +27,14 @@ pub enum Word {
     Lane(Value, u32),
     /// Identifies the frame of the running function.
     Cookie,
+    /// Number of the edge by which control came to a block, as its first phi lists them.
+    Predecessor(Block),
 }
 
 #[derive(Clone, Debug)]
 pub struct PlannedItem {
-    pub kind: ItemKind,
+    /// An `ItemKind`, or a `StepKind` in a plan for the values model.
+    pub kind: u8,
     pub flags: u8,
     pub word: u16,
     pub word2: u16,
@@ -90,28 +93,35 @@ pub struct FunctionPlan {
     pub line: u32,
 }
 
-/// Plans a function. `symbol` is its linked name.
+impl FunctionPlan {
+    /// A plan that says which function it is for and nothing else.
+    pub fn named(function: Value, debug: &mut DebugInfo) -> Self {
+        let mut plan = Self::default();
+        plan.name = plan.strings.intern(&function.name());
+        let definition = function.subprogram().and_then(|s| debug.subprogram(s));
+        plan.file = definition.as_ref().and_then(|d| d.file()).map_or(NONE, |f| plan.strings.intern(f));
+        plan.line = definition.as_ref().map_or(0, |d| d.line());
+        plan
+    }
+}
+
+/// Plans a function for the memory model.
 pub fn plan_function(function: Value, classifier: &Classifier, debug: &mut DebugInfo) -> FunctionPlan {
     let symbol = function.name();
-    let mut plan = FunctionPlan::default();
-    plan.name = plan.strings.intern(&symbol);
-    let definition = function.subprogram().and_then(|s| debug.subprogram(s));
-    plan.file = definition.as_ref().and_then(|d| d.file()).map_or(NONE, |f| plan.strings.intern(f));
-    plan.line = definition.as_ref().map_or(0, |d| d.line());
-
+    let mut plan = FunctionPlan::named(function, debug);
     let blocks = function.blocks();
     let landable = blocks.iter().any(|b| is_landable(*b, classifier));
     let exit_kills = exit_kills(function, &blocks, classifier, &mut plan);
-    let mut planner =
-        Planner { classifier, debug, symbol: &symbol, plan, landable, exit_kills, open: OpenSegment::default() };
+    let out = SegmentBuilder::new(classifier.layout, plan);
+    let mut planner = Planner { classifier, debug, symbol: &symbol, out, landable, exit_kills };
     for (index, block) in blocks.into_iter().enumerate() {
         planner.block(function, block, index == 0);
     }
-    planner.plan
+    planner.out.plan
 }
 
 /// Whether control can arrive in this block's function by unwinding or `longjmp`.
-fn is_landable(block: Block, classifier: &Classifier) -> bool {
+pub fn is_landable(block: Block, classifier: &Classifier) -> bool {
     block.instructions().into_iter().any(|i| match i.opcode() {
         Opcode::LLVMLandingPad => true,
         Opcode::LLVMCall | Opcode::LLVMInvoke => i.call_has_attribute(classifier.attributes.returns_twice),
@@ -152,51 +162,37 @@ fn has_scope_end(slot: Value) -> bool {
     })
 }
 
-/// The segment being filled.
-#[derive(Default)]
-struct OpenSegment {
-    flags: u8,
-    words: Vec<Word>,
-    word_index: HashMap<Word, u16>,
-    /// Address shapes that already have a word: index and the constant offset of the word's own address.
-    shapes: HashMap<Shape, (u16, i64)>,
-    items: Vec<PlannedItem>,
-    ops: Vec<(u32, [u32; OP_CLASSES])>,
-    frame: Option<u32>,
-}
-
 struct Planner<'a> {
     classifier: &'a Classifier,
     debug: &'a mut DebugInfo,
     symbol: &'a str,
-    plan: FunctionPlan,
+    out: SegmentBuilder,
     landable: bool,
     exit_kills: Vec<(Value, u64)>,
-    open: OpenSegment,
 }
 
 impl Planner<'_> {
     fn block(&mut self, function: Value, block: Block, is_entry: bool) {
-        self.open = OpenSegment::default();
+        self.out.open = OpenSegment::default();
         if is_entry {
-            self.open.flags |= segment_flag::ENTER;
+            self.out.open.flags |= segment_flag::ENTER;
             if self.landable {
-                self.open.flags |= segment_flag::COOKIE;
+                self.out.open.flags |= segment_flag::COOKIE;
             }
             self.byval_stores(function);
         }
         let instructions = block.instructions();
         for (position, &instruction) in instructions.iter().enumerate() {
             if instruction.opcode() == Opcode::LLVMLandingPad {
-                self.open.flags |= segment_flag::LANDING;
+                self.out.open.flags |= segment_flag::LANDING;
             }
-            let frame = self.frame(instruction);
+            let frame = self.out.frame(instruction, self.symbol, self.debug);
             self.count_operations(instruction, frame);
             let effect = self.classifier.effect(instruction);
             let closed_by_call = matches!(effect, Effect::Call(_));
             match effect {
                 Effect::Nothing => {}
-                Effect::Skip(reason) => *self.plan.skips.entry(reason).or_default() += 1,
+                Effect::Skip(reason) => *self.out.plan.skips.entry(reason).or_default() += 1,
                 Effect::Accesses(accesses) => {
                     for access in accesses {
                         self.access(&access, frame, instruction);
@@ -208,15 +204,6 @@ impl Planner<'_> {
                 self.terminator(instruction);
             }
         }
-    }
-
-    fn frame(&mut self, instruction: Value) -> u32 {
-        let frame =
-            self.plan.frames.intern(instruction.debug_location(), self.symbol, self.debug, &mut self.plan.strings);
-        if frame != NONE && self.open.frame.is_none() {
-            self.open.frame = Some(frame);
-        }
-        frame
     }
 
     /// What the caller's copy of a `byval` argument put on the stack.
@@ -232,16 +219,17 @@ impl Planner<'_> {
 
     fn count_operations(&mut self, instruction: Value, frame: u32) {
         let Some((class, count)) = operations(instruction) else { return };
-        let key = self.plan.frames.frames.get(frame as usize).map(|f| (f.parent, f.function, f.file, f.line));
+        let key = self.out.plan.frames.frames.get(frame as usize).map(|f| (f.parent, f.function, f.file, f.line));
         let same_line = |other: u32| {
             other == frame
-                || self.plan.frames.frames.get(other as usize).map(|f| (f.parent, f.function, f.file, f.line)) == key
+                || self.out.plan.frames.frames.get(other as usize).map(|f| (f.parent, f.function, f.file, f.line))
+                    == key
         };
-        let entry = match self.open.ops.iter().position(|(other, _)| same_line(*other)) {
-            Some(known) => &mut self.open.ops[known],
+        let entry = match self.out.open.ops.iter().position(|(other, _)| same_line(*other)) {
+            Some(known) => &mut self.out.open.ops[known],
             None => {
-                self.open.ops.push((frame, [0; OP_CLASSES]));
-                self.open.ops.last_mut().expect("just pushed")
+                self.out.open.ops.push((frame, [0; OP_CLASSES]));
+                self.out.open.ops.last_mut().expect("just pushed")
             }
         };
         entry.1[class as usize] += count;
@@ -250,8 +238,10 @@ impl Planner<'_> {
     /// Adds an access, first closing the segment if it would grow too large for one record.
     fn access(&mut self, access: &Access, frame: u32, instruction: Value) {
         let new_words = usize::from(access.lanes) + 3;
-        if self.open.items.len() >= MAX_SEGMENT_ITEMS || self.open.words.len() + new_words + 2 > MAX_RECORD_WORDS {
-            self.close(instruction, 0, NONE);
+        if self.out.open.items.len() >= MAX_SEGMENT_ITEMS
+            || self.out.open.words.len() + new_words + 2 > MAX_RECORD_WORDS
+        {
+            self.out.close(instruction, 0, NONE);
         }
         self.item(access, frame);
     }
@@ -259,17 +249,17 @@ impl Planner<'_> {
     fn item(&mut self, access: &Access, frame: u32) {
         let mut flags = access.flags;
         let (word, offset) = match access.kind {
-            ItemKind::Gather | ItemKind::Scatter => (self.lanes(access.address, access.lanes), 0),
-            _ => self.address(access.address),
+            ItemKind::Gather | ItemKind::Scatter => (self.out.lanes(access.address, access.lanes), 0),
+            _ => self.out.address(access.address),
         };
         // The item has one offset, which belongs to the destination: a copy's source is an exact word of its own.
-        let mut word2 = access.second.map_or(0, |second| self.word(Word::Value(second)));
+        let mut word2 = access.second.map_or(0, |second| self.out.word(Word::Value(second)));
         let mut lanes = access.lanes;
         let size = match access.length {
             Length::Fixed(size) => size as u32,
             Length::Dynamic(length) => {
                 flags |= item_flag::DYNAMIC;
-                let length = self.word(Word::Value(length));
+                let length = self.out.word(Word::Value(length));
                 if access.kind == ItemKind::Copy {
                     lanes = length;
                 } else {
@@ -279,8 +269,8 @@ impl Planner<'_> {
             }
         };
         let offset = offset.wrapping_add(access.offset);
-        self.open.items.push(PlannedItem {
-            kind: access.kind,
+        self.out.open.items.push(PlannedItem {
+            kind: access.kind as u8,
             flags,
             word,
             word2,
@@ -292,89 +282,24 @@ impl Planner<'_> {
         });
     }
 
-    /// Record index of a word, adding it if it is new. Index 0 is the descriptor's.
-    fn word(&mut self, word: Word) -> u16 {
-        if let Some(&known) = self.open.word_index.get(&word) {
-            return known;
-        }
-        self.open.words.push(word);
-        let index = self.open.words.len() as u16;
-        self.open.word_index.insert(word, index);
-        index
-    }
-
-    fn lanes(&mut self, pointers: Value, lanes: u16) -> u16 {
-        let first = self.open.words.len() as u16 + 1;
-        for lane in 0..u32::from(lanes) {
-            // Lanes must be consecutive, so they are not shared with earlier words.
-            self.open.words.push(Word::Lane(pointers, lane));
-        }
-        first
-    }
-
-    /// Word and offset that give an address.
-    fn address(&mut self, address: Value) -> (u16, i64) {
-        let (shape, constant) = decompose(self.classifier.layout, address);
-        if let Some(&(word, own)) = self.open.shapes.get(&shape) {
-            return (word, constant.wrapping_sub(own));
-        }
-        let (value, own) = if shape.terms.is_empty() { (shape.root, 0) } else { (address, constant) };
-        let word = self.word(Word::Value(value));
-        self.open.shapes.insert(shape, (word, own));
-        (word, constant.wrapping_sub(own))
-    }
-
     fn call(&mut self, call: Value, effect: &CallEffect, frame: u32) {
         for read in &effect.argument_reads {
             self.access(read, frame, call);
         }
         let callee = match &effect.external {
-            Some(name) if effect.model.is_none() => self.plan.strings.intern(name),
+            Some(name) if effect.model.is_none() => self.out.plan.strings.intern(name),
             _ => NONE,
         };
         // Nothing may stand between a `musttail` call and its return, so the frame ends before the call.
         let exits = if call.is_must_tail() { segment_flag::EXIT } else { 0 };
-        self.close(call, exits, callee);
+        self.out.close(call, exits, callee);
         if let Some(model) = effect.model {
-            self.call_hook(call, model, frame);
+            self.out.call_hook(call, model, frame);
         }
         if effect.returns_twice {
-            self.plan.landings.push(call);
-            self.open.flags |= segment_flag::LANDING;
+            self.out.plan.landings.push(call);
+            self.out.open.flags |= segment_flag::LANDING;
         }
-    }
-
-    fn call_hook(&mut self, call: Value, model: Model, frame: u32) {
-        let site = PlannedItem {
-            kind: ItemKind::Load,
-            flags: item_flag::DYNAMIC,
-            word: 0,
-            word2: 0,
-            lanes: 0,
-            size: 0,
-            frame,
-            offset: 0,
-            stride: 0,
-        };
-        self.plan.segments.push(Segment {
-            kind: SegmentKind::CallSite,
-            flags: 0,
-            words: Vec::new(),
-            items: vec![site],
-            ops: Vec::new(),
-            callee: NONE,
-            frame,
-            before: None,
-        });
-        let anchor = if model.when == When::Before { Anchor::Before(call) } else { Anchor::After(call) };
-        let segment = self.plan.segments.len() - 1;
-        self.plan.call_hooks.push(CallHook {
-            anchor,
-            instruction: call,
-            call: model.call,
-            operands: model.operands,
-            segment,
-        });
     }
 
     fn terminator(&mut self, terminator: Value) {
@@ -395,36 +320,14 @@ impl Planner<'_> {
                     };
                     self.access(&kill, NONE, terminator);
                 }
-                self.close(terminator, segment_flag::EXIT, NONE);
+                self.out.close(terminator, segment_flag::EXIT, NONE);
             }
-            _ => self.close(terminator, 0, NONE),
+            _ => self.out.close(terminator, 0, NONE),
         }
-    }
-
-    /// Ends the open segment: its record, if it has anything to say, goes before `end`.
-    fn close(&mut self, end: Value, extra_flags: u8, callee: u32) {
-        let mut open = std::mem::take(&mut self.open);
-        open.flags |= extra_flags;
-        if open.items.is_empty() && open.ops.is_empty() && open.flags == 0 && callee == NONE {
-            return;
-        }
-        if open.flags & (segment_flag::COOKIE | segment_flag::LANDING) != 0 {
-            open.words.push(Word::Cookie);
-        }
-        self.plan.segments.push(Segment {
-            kind: SegmentKind::Block,
-            flags: open.flags,
-            words: open.words,
-            items: open.items,
-            ops: open.ops,
-            callee,
-            frame: open.frame.unwrap_or(NONE),
-            before: Some(end),
-        });
     }
 }
 
-fn follows_must_tail(terminator: Value) -> bool {
+pub fn follows_must_tail(terminator: Value) -> bool {
     let instructions = terminator.block().instructions();
     instructions.iter().rev().skip(1).take(2).any(|i| i.opcode() == Opcode::LLVMCall && i.is_must_tail())
 }

@@ -11,6 +11,10 @@ pub enum SkipReason {
     VariableArguments,
     VariableLengthArrayScope,
     HugeAccess,
+    /// Values model only.
+    WideValue,
+    /// Values model only.
+    CompareAndSwap,
     NakedFunction,
     IfuncResolver,
     NotToBeInstrumented,
@@ -30,6 +34,8 @@ impl SkipReason {
             Self::WideMask => "mask wider than 64 lanes",
             Self::VariableArguments => "variable arguments intrinsic",
             Self::VariableLengthArrayScope => "end of a variable-length array",
+            Self::WideValue => "vector or structure of more than 64 values, not followed",
+            Self::CompareAndSwap => "value stored by a compare-and-swap, not followed",
             Self::HugeAccess => "access wider than 4 GiB",
             Self::NakedFunction => "naked function",
             Self::IfuncResolver => "ifunc resolver",

@@ -8,7 +8,8 @@ use std::ffi::{CStr, CString, c_char};
 
 use inkwell::llvm_sys::{self, core::*, debuginfo::*, prelude::*, target::*};
 pub use inkwell::llvm_sys::{
-    LLVMAtomicOrdering, LLVMCallConv, LLVMLinkage as Linkage, LLVMOpcode as Opcode, LLVMTailCallKind,
+    LLVMAtomicOrdering, LLVMAtomicRMWBinOp as AtomicOperation, LLVMCallConv, LLVMIntPredicate as IntPredicate,
+    LLVMLinkage as Linkage, LLVMOpcode as Opcode, LLVMRealPredicate as RealPredicate, LLVMTailCallKind,
     LLVMTypeKind as TypeKind,
 };
 
@@ -181,6 +182,41 @@ impl Value {
         ffi!(LLVMGetNSW(self.0)) != 0 || ffi!(LLVMGetNUW(self.0)) != 0
     }
 
+    /// Predicate of an `icmp`.
+    #[must_use]
+    pub fn int_predicate(self) -> IntPredicate {
+        ffi!(LLVMGetICmpPredicate(self.0))
+    }
+
+    /// Predicate of an `fcmp`.
+    #[must_use]
+    pub fn real_predicate(self) -> RealPredicate {
+        ffi!(LLVMGetFCmpPredicate(self.0))
+    }
+
+    /// Operation of an `atomicrmw`.
+    #[must_use]
+    pub fn atomic_operation(self) -> AtomicOperation {
+        ffi!(LLVMGetAtomicRMWBinOp(self.0))
+    }
+
+    /// Lanes that a `shufflevector` takes, in order; `None` for lanes that may be anything.
+    #[must_use]
+    pub fn shuffle_mask(self) -> Vec<Option<u32>> {
+        (0..ffi!(LLVMGetNumMaskElements(self.0)))
+            .map(|i| u32::try_from(ffi!(LLVMGetMaskValue(self.0, i))).ok())
+            .collect()
+    }
+
+    /// Indices of an `extractvalue` or `insertvalue`.
+    #[must_use]
+    pub fn indices(self) -> Vec<u32> {
+        let count = ffi!(LLVMGetNumIndices(self.0)) as usize;
+        let start = ffi!(LLVMGetIndices(self.0));
+        // SAFETY: LLVM returns as many indices as it has just counted, owned by the live instruction.
+        if count == 0 { Vec::new() } else { unsafe { std::slice::from_raw_parts(start, count) }.to_vec() }
+    }
+
     #[must_use]
     pub fn is_disjoint_or(self) -> bool {
         self.opcode() == Opcode::LLVMOr && ffi!(LLVMGetIsDisjoint(self.0)) != 0
@@ -209,6 +245,12 @@ impl Value {
     pub fn call_has_attribute(self, kind: AttributeKind) -> bool {
         let on_site = ffi!(LLVMGetCallSiteEnumAttribute(self.0, llvm_sys::LLVMAttributeFunctionIndex, kind.0));
         !on_site.is_null() || (self.callee().is_function() && self.callee().has_attribute(kind))
+    }
+
+    /// The function type that a call goes by.
+    #[must_use]
+    pub fn called_type(self) -> Type {
+        Type(ffi!(LLVMGetCalledFunctionType(self.0)))
     }
 
     /// The type of a `byval` argument, if it is one.
@@ -420,6 +462,24 @@ impl Type {
     #[must_use]
     pub fn struct_field(self, index: u32) -> Type {
         Type(ffi!(LLVMStructGetTypeAtIndex(self.0, index)))
+    }
+
+    /// Number of fields of a structure.
+    #[must_use]
+    pub fn fields(self) -> u32 {
+        ffi!(LLVMCountStructElementTypes(self.0))
+    }
+
+    /// Number of elements of an array.
+    #[must_use]
+    pub fn array_len(self) -> u64 {
+        ffi!(LLVMGetArrayLength2(self.0))
+    }
+
+    /// Parameters of a function type.
+    #[must_use]
+    pub fn parameter_count(self) -> u32 {
+        ffi!(LLVMCountParamTypes(self.0))
     }
 
     #[must_use]

@@ -1,0 +1,181 @@
+//! Which instruction of the values model an instruction, intrinsic or library function is.
+
+use dmdprof_runtime::steps::ValueOp;
+
+use crate::llvm::ir::{AtomicOperation, IntPredicate, Opcode, RealPredicate, Value};
+
+/// The operation of an arithmetic instruction or comparison.
+#[must_use]
+pub fn of_instruction(instruction: Value) -> Option<ValueOp> {
+    Some(match instruction.opcode() {
+        Opcode::LLVMFAdd => ValueOp::FpAdd,
+        Opcode::LLVMFSub => ValueOp::FpSub,
+        Opcode::LLVMFNeg => ValueOp::FpNeg,
+        Opcode::LLVMFMul => ValueOp::FpMul,
+        Opcode::LLVMFDiv => ValueOp::FpDiv,
+        Opcode::LLVMFRem => ValueOp::FpRem,
+        Opcode::LLVMAdd => ValueOp::Add,
+        Opcode::LLVMSub => ValueOp::Sub,
+        Opcode::LLVMMul => ValueOp::Mul,
+        Opcode::LLVMUDiv | Opcode::LLVMSDiv => ValueOp::Div,
+        Opcode::LLVMURem | Opcode::LLVMSRem => ValueOp::Rem,
+        Opcode::LLVMShl => ValueOp::Shl,
+        Opcode::LLVMLShr | Opcode::LLVMAShr => ValueOp::Shr,
+        Opcode::LLVMAnd => ValueOp::And,
+        Opcode::LLVMOr => ValueOp::Or,
+        Opcode::LLVMXor => ValueOp::Xor,
+        Opcode::LLVMICmp => of_int_predicate(instruction.int_predicate()),
+        Opcode::LLVMFCmp => of_real_predicate(instruction.real_predicate()),
+        _ => return None,
+    })
+}
+
+fn of_int_predicate(predicate: IntPredicate) -> ValueOp {
+    match predicate {
+        IntPredicate::LLVMIntEQ => ValueOp::Eq,
+        IntPredicate::LLVMIntNE => ValueOp::Ne,
+        IntPredicate::LLVMIntUGT | IntPredicate::LLVMIntSGT => ValueOp::Gt,
+        IntPredicate::LLVMIntUGE | IntPredicate::LLVMIntSGE => ValueOp::Ge,
+        IntPredicate::LLVMIntULT | IntPredicate::LLVMIntSLT => ValueOp::Lt,
+        IntPredicate::LLVMIntULE | IntPredicate::LLVMIntSLE => ValueOp::Le,
+    }
+}
+
+fn of_real_predicate(predicate: RealPredicate) -> ValueOp {
+    match predicate {
+        RealPredicate::LLVMRealOEQ | RealPredicate::LLVMRealUEQ => ValueOp::Eq,
+        RealPredicate::LLVMRealONE | RealPredicate::LLVMRealUNE => ValueOp::Ne,
+        RealPredicate::LLVMRealOGT | RealPredicate::LLVMRealUGT => ValueOp::Gt,
+        RealPredicate::LLVMRealOGE | RealPredicate::LLVMRealUGE => ValueOp::Ge,
+        RealPredicate::LLVMRealOLT | RealPredicate::LLVMRealULT => ValueOp::Lt,
+        RealPredicate::LLVMRealOLE | RealPredicate::LLVMRealULE => ValueOp::Le,
+        _ => ValueOp::Unordered,
+    }
+}
+
+/// Whether an instruction changes width or number format and nothing else.
+#[must_use]
+pub fn is_conversion(opcode: Opcode) -> bool {
+    matches!(
+        opcode,
+        Opcode::LLVMTrunc
+            | Opcode::LLVMZExt
+            | Opcode::LLVMSExt
+            | Opcode::LLVMFPTrunc
+            | Opcode::LLVMFPExt
+            | Opcode::LLVMFPToUI
+            | Opcode::LLVMFPToSI
+            | Opcode::LLVMUIToFP
+            | Opcode::LLVMSIToFP
+    )
+}
+
+/// The operation of an `atomicrmw`; `None` for an exchange.
+#[must_use]
+pub fn of_atomic(operation: AtomicOperation) -> Option<ValueOp> {
+    use AtomicOperation as A;
+    Some(match operation {
+        A::LLVMAtomicRMWBinOpXchg => return None,
+        A::LLVMAtomicRMWBinOpAdd => ValueOp::Add,
+        A::LLVMAtomicRMWBinOpSub => ValueOp::Sub,
+        A::LLVMAtomicRMWBinOpOr => ValueOp::Or,
+        A::LLVMAtomicRMWBinOpXor => ValueOp::Xor,
+        A::LLVMAtomicRMWBinOpMax | A::LLVMAtomicRMWBinOpUMax | A::LLVMAtomicRMWBinOpFMax => ValueOp::Max,
+        A::LLVMAtomicRMWBinOpMin | A::LLVMAtomicRMWBinOpUMin | A::LLVMAtomicRMWBinOpFMin => ValueOp::Min,
+        A::LLVMAtomicRMWBinOpFAdd => ValueOp::FpAdd,
+        A::LLVMAtomicRMWBinOpFSub => ValueOp::FpSub,
+        _ => ValueOp::And,
+    })
+}
+
+/// A function of the C library that is one instruction with as many reads as it has tracked arguments.
+#[must_use]
+pub fn of_function(symbol: &str) -> Option<ValueOp> {
+    if let "abs" | "labs" | "llabs" = symbol {
+        return Some(ValueOp::Abs);
+    }
+    if let "div" | "ldiv" | "lldiv" | "imaxdiv" = symbol {
+        return Some(ValueOp::DivMod);
+    }
+    let of_base = |base: &str| {
+        Some(match base {
+            "fmax" => ValueOp::Max,
+            "fmin" => ValueOp::Min,
+            "fabs" => ValueOp::FpAbs,
+            "floor" | "ceil" | "round" | "trunc" | "rint" | "nearbyint" | "roundeven" => ValueOp::Round,
+            "fmod" | "remainder" => ValueOp::FpRem,
+            "fdim" => ValueOp::FpSub,
+            "copysign" => ValueOp::Bits,
+            _ => return of_special(base),
+        })
+    };
+    of_base(symbol).or_else(|| symbol.strip_suffix(['f', 'l']).and_then(of_base))
+}
+
+fn of_special(base: &str) -> Option<ValueOp> {
+    Some(match base {
+        "sqrt" => ValueOp::Sqrt,
+        "pow" | "powi" => ValueOp::Pow,
+        "exp" | "exp2" | "exp10" => ValueOp::Exp,
+        "log" | "log2" | "log10" => ValueOp::Log,
+        "sin" => ValueOp::Sin,
+        "cos" => ValueOp::Cos,
+        _ if crate::calls::is_math_function(base) => ValueOp::Special,
+        _ => return None,
+    })
+}
+
+/// The operation of an intrinsic, by its name without `llvm.`.
+#[must_use]
+pub fn of_intrinsic(rest: &str) -> Option<ValueOp> {
+    let stem = rest.split('.').next().unwrap_or(rest);
+    Some(match stem {
+        "fabs" => ValueOp::FpAbs,
+        "abs" => ValueOp::Abs,
+        "floor" | "ceil" | "round" | "trunc" | "rint" | "nearbyint" | "roundeven" | "lround" | "llround" | "lrint"
+        | "llrint" => ValueOp::Round,
+        "minnum" | "minimum" | "minimumnum" | "smin" | "umin" => ValueOp::Min,
+        "maxnum" | "maximum" | "maximumnum" | "smax" | "umax" => ValueOp::Max,
+        "scmp" | "ucmp" => ValueOp::Lt,
+        "sadd" | "uadd" => ValueOp::Add,
+        "ssub" | "usub" => ValueOp::Sub,
+        "smul" | "umul" => ValueOp::Mul,
+        "sshl" | "ushl" => ValueOp::Shl,
+        "fptosi" | "fptoui" => ValueOp::Convert,
+        "ctpop" | "ctlz" | "cttz" | "bswap" | "bitreverse" | "fshl" | "fshr" | "copysign" => ValueOp::Bits,
+        _ => return of_special(stem),
+    })
+}
+
+/// What a `vector.reduce` intrinsic combines lanes with, by its name without `llvm.vector.reduce.`.
+#[must_use]
+pub fn of_reduction(rest: &str) -> Option<ValueOp> {
+    Some(match rest.split('.').next()? {
+        "fadd" => ValueOp::FpAdd,
+        "fmul" => ValueOp::FpMul,
+        "add" => ValueOp::Add,
+        "mul" => ValueOp::Mul,
+        "and" => ValueOp::And,
+        "or" => ValueOp::Or,
+        "xor" => ValueOp::Xor,
+        "smax" | "umax" | "fmax" | "fmaximum" => ValueOp::Max,
+        "smin" | "umin" | "fmin" | "fminimum" => ValueOp::Min,
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn library_functions_in_all_widths() {
+        assert_eq!(of_function("fmaxf"), Some(ValueOp::Max));
+        assert_eq!(of_function("sqrtl"), Some(ValueOp::Sqrt));
+        assert_eq!(of_function("erff"), Some(ValueOp::Special));
+        assert_eq!(of_function("ldiv"), Some(ValueOp::DivMod));
+        assert_eq!(of_function("floorf"), Some(ValueOp::Round));
+        assert_eq!(of_function("printf"), None);
+        assert_eq!(of_function("frexp"), None, "it writes through a pointer");
+    }
+}

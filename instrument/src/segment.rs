@@ -1,0 +1,147 @@
+//! Fills segments: which words a record has, and which of them an address needs.
+//!
+//! Takes accesses or steps in program order, gives the segments of a [`FunctionPlan`]. Addresses whose variable parts are equal share a
+//! word.
+
+use std::collections::HashMap;
+
+use dmdprof_runtime::abi::{Call, ItemKind, NONE, OP_CLASSES, SegmentKind, item_flag, marker, segment_flag};
+
+use crate::{
+    address::{Shape, decompose},
+    calls::{Model, When},
+    frames::DebugInfo,
+    llvm::ir::{Layout, Value},
+    plan::{Anchor, CallHook, FunctionPlan, PlannedItem, Segment, Word},
+};
+
+/// The segment being filled.
+#[derive(Default)]
+pub struct OpenSegment {
+    pub flags: u8,
+    pub words: Vec<Word>,
+    word_index: HashMap<Word, u16>,
+    /// Address shapes that already have a word: index and the constant offset of the word's own address.
+    shapes: HashMap<Shape, (u16, i64)>,
+    pub items: Vec<PlannedItem>,
+    pub ops: Vec<(u32, [u32; OP_CLASSES])>,
+    pub frame: Option<u32>,
+}
+
+/// A plan in the making.
+pub struct SegmentBuilder {
+    pub layout: Layout,
+    pub plan: FunctionPlan,
+    pub open: OpenSegment,
+}
+
+impl SegmentBuilder {
+    #[must_use]
+    pub fn new(layout: Layout, plan: FunctionPlan) -> Self {
+        Self { layout, plan, open: OpenSegment::default() }
+    }
+
+    /// The instruction's source position; the first of a segment is the segment's own.
+    pub fn frame(&mut self, instruction: Value, symbol: &str, debug: &mut DebugInfo) -> u32 {
+        let frame = self.plan.frames.intern(instruction.debug_location(), symbol, debug, &mut self.plan.strings);
+        if frame != NONE && self.open.frame.is_none() {
+            self.open.frame = Some(frame);
+        }
+        frame
+    }
+
+    /// Record index of a word, adding it if it is new. Index 0 is the descriptor's.
+    pub fn word(&mut self, word: Word) -> u16 {
+        if let Some(&known) = self.open.word_index.get(&word) {
+            return known;
+        }
+        self.open.words.push(word);
+        let index = self.open.words.len() as u16;
+        self.open.word_index.insert(word, index);
+        index
+    }
+
+    /// Record index of the first of the pointers of a vector, one word each.
+    pub fn lanes(&mut self, pointers: Value, lanes: u16) -> u16 {
+        let first = self.open.words.len() as u16 + 1;
+        for lane in 0..u32::from(lanes) {
+            // Lanes must be consecutive, so they are not shared with earlier words.
+            self.open.words.push(Word::Lane(pointers, lane));
+        }
+        first
+    }
+
+    /// Word and offset that give an address.
+    pub fn address(&mut self, address: Value) -> (u16, i64) {
+        let (shape, constant) = decompose(self.layout, address);
+        if let Some(&(word, own)) = self.open.shapes.get(&shape) {
+            return (word, constant.wrapping_sub(own));
+        }
+        let (value, own) = if shape.terms.is_empty() { (shape.root, 0) } else { (address, constant) };
+        let word = self.word(Word::Value(value));
+        self.open.shapes.insert(shape, (word, own));
+        (word, constant.wrapping_sub(own))
+    }
+
+    /// Names a call site and plans the hook of its model.
+    pub fn call_hook(&mut self, call: Value, model: Model, frame: u32) {
+        let site = PlannedItem {
+            kind: ItemKind::Load as u8,
+            flags: item_flag::DYNAMIC,
+            word: 0,
+            word2: 0,
+            lanes: 0,
+            size: 0,
+            frame,
+            offset: 0,
+            stride: 0,
+        };
+        // Whether a program declares regions and inputs must be known before it comes to them.
+        let callee = match model.call {
+            Call::RegionBegin => self.plan.strings.intern(marker::BEGIN),
+            Call::Input => self.plan.strings.intern(marker::INPUT),
+            _ => NONE,
+        };
+        self.plan.segments.push(Segment {
+            kind: SegmentKind::CallSite,
+            flags: 0,
+            words: Vec::new(),
+            items: vec![site],
+            ops: Vec::new(),
+            callee,
+            frame,
+            before: None,
+        });
+        let anchor = if model.when == When::Before { Anchor::Before(call) } else { Anchor::After(call) };
+        let segment = self.plan.segments.len() - 1;
+        self.plan.call_hooks.push(CallHook {
+            anchor,
+            instruction: call,
+            call: model.call,
+            operands: model.operands,
+            segment,
+        });
+    }
+
+    /// Ends the open segment: its record, if it has anything to say, goes before `end`.
+    pub fn close(&mut self, end: Value, extra_flags: u8, callee: u32) {
+        let mut open = std::mem::take(&mut self.open);
+        open.flags |= extra_flags;
+        if open.items.is_empty() && open.ops.is_empty() && open.flags == 0 && callee == NONE {
+            return;
+        }
+        if open.flags & (segment_flag::COOKIE | segment_flag::LANDING) != 0 {
+            open.words.push(Word::Cookie);
+        }
+        self.plan.segments.push(Segment {
+            kind: SegmentKind::Block,
+            flags: open.flags,
+            words: open.words,
+            items: open.items,
+            ops: open.ops,
+            callee,
+            frame: open.frame.unwrap_or(NONE),
+            before: Some(end),
+        });
+    }
+}
