@@ -9,15 +9,17 @@ use std::{
 
 use dmdprof_instrument::calls::touches_no_memory;
 use dmdprof_runtime::{
-    abi::{Item, ItemKind, NONE},
-    session::{Measurement, ThreadTotals, counters::DepthCounts},
+    abi::{Item, ItemKind, NONE, OP_CLASSES},
+    session::{Measurement, MergedBlock, ThreadTotals, counters::DepthCounts},
     sites::SiteTable,
+    steps::{StepKind, ValueOp},
+    values::RegionTotals,
 };
 use sha2::{Digest, Sha256};
 
 use crate::profile::model::{
     AccessKind, Block, BlockCount, BlockId, Cell, Context, ContextId, Coverage, Function, FunctionId, Histogram, Meta,
-    ModuleCoverage, Position, PositionId, Profile, Site, SiteId, SourceFile, StringId, Totals,
+    ModuleCoverage, Position, PositionId, Profile, Region, Site, SiteId, SourceFile, StringId, Totals,
 };
 
 /// Builds the profile of a finished run.
@@ -45,7 +47,28 @@ pub fn to_profile(measurement: &Measurement, meta: Meta) -> Profile {
         contexts: contexts.list,
         cells: sites.cells,
         block_counts: blocks.counts,
+        regions: measurement.regions.values().map(region).collect(),
         cold_histogram: histogram(&measurement.cold),
+    }
+}
+
+fn region(totals: &RegionTotals) -> Region {
+    Region {
+        name: totals.name.clone(),
+        times: totals.times,
+        reads: totals.reads,
+        bytes_read: totals.bytes_read,
+        escapes: totals.escapes,
+        instructions: totals.instructions,
+        ops: totals.ops,
+        cost: totals.cost,
+        span: totals.span,
+        span_outputs: totals.span_outputs,
+        peak_live: totals.peak_live,
+        input_bytes: totals.input_bytes,
+        first_use_inputs: totals.first_use_inputs,
+        unfinished: totals.unfinished,
+        histogram: histogram(&totals.depths),
     }
 }
 
@@ -85,6 +108,9 @@ type Chain<'a> = Vec<(FunctionKey<'a>, Option<&'a str>, u32, u32)>;
 
 /// Order of sites: function, position, kind, size; then table, segment and item, which tell equal ones apart.
 type SiteKey = (FunctionId, Option<PositionId>, u8, u32, u32, u32, u32);
+
+/// Order of blocks: function, table, segment, and in the values model the instruction's place in it from 1 on.
+type BlockKey = (FunctionId, u32, u32, u32);
 
 struct Builder<'a> {
     measurement: &'a Measurement,
@@ -285,6 +311,7 @@ impl<'a> Builder<'a> {
                 written: cell.written,
                 cold: cell.cold,
                 cost: cell.cost,
+                span: cell.span,
                 histogram: histogram(&cell.depths),
             })
             .collect();
@@ -294,17 +321,18 @@ impl<'a> Builder<'a> {
     }
 
     fn blocks(&self, contexts: &Contexts) -> Blocks {
-        let mut found: BTreeMap<(FunctionId, u32, u32), Block> = BTreeMap::new();
-        let mut counts: BTreeMap<(ContextId, (FunctionId, u32, u32)), u64> = BTreeMap::new();
+        let mut found: BTreeMap<BlockKey, Block> = BTreeMap::new();
+        let mut counts: BTreeMap<(ContextId, BlockKey), u64> = BTreeMap::new();
         for block in &self.measurement.blocks {
             let table = self.table(block.table);
             let segment = &table.segments[block.segment as usize];
+            self.instruction_blocks(block, contexts, &mut found, &mut counts);
             let ops = &table.ops[segment.ops.start as usize..segment.ops.end as usize];
             if ops.is_empty() || block.executions == 0 {
                 continue;
             }
             let function = self.function_ids[&linked_key(table, segment.function)];
-            let key = (function, block.table, block.segment);
+            let key = (function, block.table, block.segment, 0);
             found.entry(key).or_insert_with(|| Block {
                 function,
                 ops: ops.iter().map(|o| (self.position(block.table, o.frame), o.ops)).collect(),
@@ -318,6 +346,30 @@ impl<'a> Builder<'a> {
             .collect();
         counts.sort_by_key(|c| (c.context, c.block));
         Blocks { list: found.into_values().collect(), counts }
+    }
+
+    /// In the values model an instruction counts when it has a tracked operand, so that each is a block of its own.
+    fn instruction_blocks(
+        &self,
+        block: &MergedBlock,
+        contexts: &Contexts,
+        found: &mut BTreeMap<BlockKey, Block>,
+        counts: &mut BTreeMap<(ContextId, BlockKey), u64>,
+    ) {
+        let table = self.table(block.table);
+        let segment = &table.segments[block.segment as usize];
+        let items = &table.items[segment.items.start as usize..segment.items.end as usize];
+        for (number, (item, cell)) in (1..).zip(items.iter().zip(&block.cells)) {
+            let is_instruction = access_kind(item, segment.kind) == Some(AccessKind::Instruction);
+            let Some(op) = ValueOp::of(item.flags).filter(|_| is_instruction && cell.executions > 0) else { continue };
+            let function = self.function_ids[&linked_key(table, segment.function)];
+            let key = (function, block.table, block.segment, number);
+            let mut ops = [0; OP_CLASSES];
+            ops[op.class() as usize] = 1;
+            let position = self.position(block.table, item.frame);
+            found.entry(key).or_insert_with(|| Block { function, ops: vec![(position, ops)] });
+            *counts.entry((contexts.id_of[block.context as usize], key)).or_default() += cell.executions;
+        }
     }
 
     /// Source files that positions name, with their hashes if they can be read now.
@@ -359,6 +411,7 @@ fn absorb(a: &mut Cell, b: &mut Cell) -> bool {
     a.written += b.written;
     a.cold += b.cold;
     a.cost += b.cost;
+    a.span += b.span;
     let mut all: BTreeMap<u16, u64> = a.histogram.0.iter().copied().collect();
     for (bucket, bytes) in &b.histogram.0 {
         *all.entry(*bucket).or_default() += bytes;
@@ -373,6 +426,13 @@ fn access_kind(item: &Item, segment_kind: u8) -> Option<AccessKind> {
         return Some(AccessKind::Call);
     }
     let is = |kind: ItemKind| item.kind == kind as u8;
+    if let Some(step) = StepKind::of(item.kind) {
+        return match step {
+            StepKind::Op | StepKind::Fma | StepKind::Convert => Some(AccessKind::Instruction),
+            StepKind::Escape => Some(AccessKind::Escape),
+            _ => None,
+        };
+    }
     if is(ItemKind::Kill) {
         None
     } else if is(ItemKind::Copy) {
@@ -425,7 +485,7 @@ fn coverage(measurement: &Measurement) -> Coverage {
 }
 
 fn unseen_calls(measurement: &Measurement, defined: &BTreeSet<&str>) -> Vec<(String, u64)> {
-    let mut calls: BTreeMap<&str, u64> = BTreeMap::new();
+    let mut calls: BTreeMap<&str, u64> = measurement.unfollowed.iter().map(|(name, n)| (name.as_str(), *n)).collect();
     for block in &measurement.blocks {
         let table = &measurement.tables[block.table as usize].1;
         let callee = text(table, table.segments[block.segment as usize].callee);

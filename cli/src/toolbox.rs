@@ -3,7 +3,7 @@
 use std::{ffi::OsString, io::Write, path::Path};
 
 use anyhow::Context;
-use dmdprof_instrument::llvm;
+use dmdprof_instrument::{Model, llvm};
 use dmdprof_runtime::hooks_object::{HOOKS_OBJECT, HOOKS_SHARED};
 use tempfile::TempPath;
 
@@ -17,6 +17,7 @@ impl Instrumenter for Hooks {
         dmdprof_instrument::instrument_file(&dmdprof_instrument::Request {
             input: request.bitcode,
             object: request.object,
+            model: request.model,
             opt_level: request.opt_level,
             function_sections: request.function_sections,
             dump_ir: request.dump_ir,
@@ -25,10 +26,10 @@ impl Instrumenter for Hooks {
     }
 }
 
-/// Everything the driver needs, with IR dumps if wanted.
+/// Everything the driver needs, with IR dumps if wanted, for hooks of this model.
 #[must_use]
-pub fn toolbox(dump_ir: Option<&Path>) -> Toolbox<'_> {
-    Toolbox { instrumenter: &Hooks, hooks_object: HOOKS_OBJECT, llvm_major: llvm::REQUIRED_MAJOR, dump_ir }
+pub fn toolbox(dump_ir: Option<&Path>, model: Model) -> Toolbox<'_> {
+    Toolbox { instrumenter: &Hooks, model, hooks_object: HOOKS_OBJECT, llvm_major: llvm::REQUIRED_MAJOR, dump_ir }
 }
 
 /// Directory for the IR before and after, for `dmdprof cc` and `c++`, whose arguments are all clang's.
@@ -40,7 +41,7 @@ const DUMP_VARIABLE: &str = "DMDPROF_DUMP_IR";
 /// None of its own: the driver prints its errors and returns the exit code.
 pub fn compile(face: Face, arguments: &[OsString]) -> anyhow::Result<i32> {
     let dump = std::env::var_os(DUMP_VARIABLE);
-    Ok(driver::execute::compile(face, arguments, &toolbox(dump.as_deref().map(Path::new))))
+    Ok(driver::execute::compile(face, arguments, &toolbox(dump.as_deref().map(Path::new), Model::Memory)))
 }
 
 /// `dmdprof doctor`.
@@ -59,7 +60,7 @@ pub fn doctor(arguments: &DoctorArgs) -> anyhow::Result<i32> {
 /// The linker that rustc calls.
 #[must_use]
 pub fn rust_link(arguments: &[OsString]) -> i32 {
-    driver::rust_link::link(arguments, &toolbox(None))
+    driver::rust_link::link(arguments, &toolbox(None, driver::rust_link::requested_model()))
 }
 
 /// Writes the hooks as a shared library, for programs without hooks that load libraries with hooks.

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::ModelArg;
+
 /// Instrument a bitcode or IR file
 ///
 /// This is the step below `dmdprof cc`; link the object with `dmdprof cc OBJECT -o PROGRAM`.
@@ -18,6 +20,10 @@ pub struct InstrumentArgs {
     /// Object file to write [default: the input's name with .o]
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
+
+    /// The model that the hooks are for; for `values` the bitcode must not be optimised (clang -O1 -Xclang -disable-llvm-passes)
+    #[arg(long, value_enum, default_value_t = ModelArg::Memory, value_name = "MODEL")]
+    pub model: ModelArg,
 
     /// Code generation effort, 0 to 3
     #[arg(short = 'O', long, default_value_t = 2, value_parser = clap::value_parser!(u8).range(0..=3))]
@@ -42,6 +48,7 @@ pub fn command(args: &InstrumentArgs) -> anyhow::Result<()> {
     let summary = dmdprof_instrument::instrument_file(&dmdprof_instrument::Request {
         input: &args.input,
         object: &object,
+        model: args.model.into(),
         opt_level: args.opt_level,
         function_sections: args.function_sections,
         dump_ir: args.dump_ir.as_deref(),

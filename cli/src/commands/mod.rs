@@ -1,4 +1,28 @@
 //! The commands, one file each. They parse nothing themselves and hold no logic that another command could want.
 
 pub mod instrument;
+pub mod ir;
 pub mod run;
+mod values;
+
+use clap::ValueEnum;
+use dmdprof_instrument::Model;
+
+/// `--model`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum ModelArg {
+    /// Bytes of memory, by address, as optimised code accesses them: for real programs
+    #[default]
+    Memory,
+    /// Inputs and results of instructions, as the source has them: the reference ByteDMD machine, for kernels
+    Values,
+}
+
+impl From<ModelArg> for Model {
+    fn from(arg: ModelArg) -> Self {
+        match arg {
+            ModelArg::Memory => Self::Memory,
+            ModelArg::Values => Self::Values,
+        }
+    }
+}

@@ -16,6 +16,7 @@ use std::{
 
 use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
+use dmdprof_instrument::Model;
 use dmdprof_runtime::{
     abi::channel_mode,
     pricing::MODEL_VERSION,
@@ -24,6 +25,10 @@ use dmdprof_runtime::{
     sites::SiteTable,
 };
 
+use super::{
+    ModelArg,
+    values::{ValuesArgs, check_model},
+};
 use crate::{
     convert,
     driver::source::{BuiltSource, SourceOptions, build_source, language_of},
@@ -50,9 +55,16 @@ pub struct RunArgs {
     #[arg(short, long, value_name = "FILE", default_value = "dmdprof.data")]
     pub output: PathBuf,
 
-    /// When bytes leave the stack
-    #[arg(long, value_enum, default_value_t = LivenessArg::Hints, value_name = "KIND")]
-    pub liveness: LivenessArg,
+    /// What is on the stack
+    #[arg(long, value_enum, default_value_t = ModelArg::Memory, value_name = "MODEL")]
+    pub model: ModelArg,
+
+    #[command(flatten)]
+    pub values: ValuesArgs,
+
+    /// When bytes leave the stack [default: hints; the values model is always exact]
+    #[arg(long, value_enum, value_name = "KIND")]
+    pub liveness: Option<LivenessArg>,
 
     /// Use a stack of lines of N bytes without liveness, to compare with caches (a power of two)
     #[arg(long, value_name = "N", value_parser = parse_line)]
@@ -122,12 +134,14 @@ fn parse_line(text: &str) -> Result<u32, String> {
 /// # Errors
 /// When the program cannot be built, followed or reported; problems of starting it have exit codes of their own.
 pub fn command(args: &RunArgs) -> anyhow::Result<i32> {
+    check_options(args)?;
     let roi = args.roi.as_deref().map(Roi::new).transpose().context("--roi: not a valid pattern")?;
     if !args.discard {
         // Better to hear it now than after an hour's run.
         check_writable(&args.output)?;
     }
-    let target = match prepare(args)? {
+    let model = args.model.into();
+    let target = match prepare(&args.command[0], args.opt.as_deref(), args.dump_ir.as_deref(), model)? {
         Ok(target) => target,
         Err(error) => {
             eprintln!("dmdprof: {error}");
@@ -137,10 +151,11 @@ pub fn command(args: &RunArgs) -> anyhow::Result<i32> {
     let channel = Channel::create(if args.discard { channel_mode::DISCARD } else { channel_mode::ANALYSE })
         .context("cannot create the shared memory through which the program talks to dmdprof")?;
     let options = Options {
-        hints: args.liveness == LivenessArg::Hints,
+        hints: args.liveness != Some(LivenessArg::None),
         line: args.line,
         roi: roi.map(|r| r as Arc<dyn session::RegionOfInterest>),
         workers: args.workers.map_or_else(|| std::thread::available_parallelism().map_or(1, usize::from), usize::from),
+        values: (model == Model::Values).then(|| args.values.options()),
     };
     let started = Instant::now();
     let (ending, measurement, engine_peak) = match follow(&target, &args.command[1..], &channel, &options)? {
@@ -150,10 +165,7 @@ pub fn command(args: &RunArgs) -> anyhow::Result<i32> {
             return Ok(error.exit_code());
         }
     };
-    let hooks_ran = channel.rings_claimed() > 0;
-    if !hooks_ran {
-        bail!(no_hooks_message(&target.program));
-    }
+    check_hooks_ran(&channel, &target)?;
     if args.discard {
         return Ok(ending.exit_code());
     }
@@ -162,6 +174,9 @@ pub fn command(args: &RunArgs) -> anyhow::Result<i32> {
     }
     if let Some(pattern) = args.roi.as_deref().filter(|_| !measurement.threads.iter().any(|t| t.ring.roi_seen)) {
         bail!(no_roi_message(pattern, &measurement));
+    }
+    if model == Model::Values {
+        super::values::check_measurement(&measurement)?;
     }
     let profile = convert::to_profile(&measurement, meta(args, ending));
     if args.stats {
@@ -176,8 +191,42 @@ pub fn command(args: &RunArgs) -> anyhow::Result<i32> {
     Ok(ending.exit_code())
 }
 
+/// Refuses options that do not go together.
+fn check_options(args: &RunArgs) -> anyhow::Result<()> {
+    if args.model == ModelArg::Memory {
+        if args.values.is_given() {
+            bail!("--bytes-per-element and --fma are about values; add --model values");
+        }
+        return Ok(());
+    }
+    if args.liveness.is_some() {
+        bail!("--liveness is about the memory model; in the values model every value leaves right after its last read");
+    }
+    if args.line.is_some() {
+        bail!("--line is about memory; values have no addresses");
+    }
+    if args.roi.is_some() {
+        bail!("--roi is about the memory model; in the values model declare regions (dmdprof_begin, dmdprof_end)");
+    }
+    if args.opt.is_some() {
+        bail!("-O is about the memory model; in the values model instructions are priced as the source has them");
+    }
+    Ok(())
+}
+
+/// Stops a run in which no hook fired.
+///
+/// # Errors
+/// What to do about it.
+pub fn check_hooks_ran(channel: &Channel, target: &Target) -> anyhow::Result<()> {
+    if channel.rings_claimed() == 0 {
+        bail!(no_hooks_message(&target.program));
+    }
+    Ok(())
+}
+
 /// The executable to start.
-struct Target {
+pub struct Target {
     program: PathBuf,
     /// Keeps a built program's directory until the run is over.
     _built: Option<BuiltSource>,
@@ -185,23 +234,39 @@ struct Target {
     preload: bool,
 }
 
-fn prepare(args: &RunArgs) -> anyhow::Result<Result<Target, StartError>> {
-    let first = &args.command[0];
+/// Finds the program, or builds it from its source.
+///
+/// # Errors
+/// When it cannot be built, or was built for the other model.
+pub fn prepare(
+    first: &OsString,
+    opt: Option<&str>,
+    dump_ir: Option<&Path>,
+    model: Model,
+) -> anyhow::Result<Result<Target, StartError>> {
     let path = Path::new(first);
     if language_of(path).is_some() && path.is_file() {
-        let options = SourceOptions { opt: args.opt.clone(), ..SourceOptions::default() };
-        let built = build_source(path, &options, &toolbox::toolbox(args.dump_ir.as_deref()))?;
+        let options = SourceOptions { opt: opt.map(str::to_owned), ..SourceOptions::default() };
+        let built = build_source(path, &options, &toolbox::toolbox(dump_ir, model))?;
         let program = built.program.clone();
         return Ok(Ok(Target { program, _built: Some(built), preload: false }));
     }
-    Ok(launch::find_program(first).map(|program| {
+    let program = match launch::find_program(first) {
+        Ok(program) => program,
+        Err(error) => return Ok(Err(error)),
+    };
+    check_model(&program, model)?;
+    Ok(Ok({
         let has_hooks = SiteTable::read(&program).is_ok_and(|t| !t.functions.is_empty());
         Target { program, _built: None, preload: !has_hooks }
     }))
 }
 
 /// Starts the program and follows it to its end; gives what was measured and the most memory that the engines held.
-fn follow(
+///
+/// # Errors
+/// When the program is lost track of.
+pub fn follow(
     target: &Target,
     arguments: &[OsString],
     channel: &Channel,
@@ -244,18 +309,20 @@ fn follow(
 fn meta(args: &RunArgs, ending: Ending) -> Meta {
     Meta {
         tool_version: env!("CARGO_PKG_VERSION").into(),
-        model: "memory".into(),
+        model: if args.model == ModelArg::Values { "values" } else { "memory" }.into(),
         model_version: MODEL_VERSION,
-        liveness: if args.liveness == LivenessArg::Hints && args.line.is_none() {
-            Liveness::Hints
-        } else {
-            Liveness::None
+        liveness: match args.liveness {
+            _ if args.model == ModelArg::Values => Liveness::Exact,
+            Some(LivenessArg::None) => Liveness::None,
+            _ if args.line.is_some() => Liveness::None,
+            _ => Liveness::Hints,
         },
         thread_mode: ThreadMode::Private,
         unit: args.line.map_or(Unit::Byte, Unit::Line),
         command: args.command.iter().map(|a| a.to_string_lossy().into_owned()).collect(),
         roi: args.roi.clone(),
         outcome: ending.outcome(),
+        values: (args.model == ModelArg::Values).then(|| args.values.meta()),
     }
 }
 

@@ -17,7 +17,7 @@ use std::{
 use anyhow::{Context, bail};
 
 use super::{
-    Face, InstrumentRequest, Toolbox,
+    Face, InstrumentRequest, Model, Toolbox,
     clang::{self, Clang},
     plan::{self, Build, Link, LinkWord, Place, Plan, Unit},
     response,
@@ -42,13 +42,38 @@ pub fn compile(face: Face, args: &[OsString], tools: &Toolbox) -> i32 {
 
 fn try_compile(face: Face, args: &[OsString], tools: &Toolbox) -> anyhow::Result<i32> {
     let clang = clang::find(face, tools.llvm_major)?;
-    match plan::plan(&response::expand(args)) {
+    let (model, args) = model_of(&response::expand(args), tools.model)?;
+    let tools = &Toolbox { model, ..*tools };
+    match plan::plan(&args) {
         Plan::Build(build) if !build.units.iter().any(names_a_device) => Run::new(&clang, tools)?.build(&build),
         Plan::Build(_) | Plan::Pass(_) => {
             let error = clang.command().args(args).exec();
             bail!("cannot run {}: {error}", clang.program.display())
         }
     }
+}
+
+/// Says what the hooks are for; clang does not know it.
+const MODEL_OPTION: &str = "--dmdprof-model=";
+
+/// Takes our own option out of clang's words.
+fn model_of(args: &[OsString], default: Model) -> anyhow::Result<(Model, Vec<OsString>)> {
+    let mut model = default;
+    let mut rest = Vec::new();
+    for word in args {
+        match word.to_str().and_then(|w| w.strip_prefix(MODEL_OPTION)) {
+            Some("memory") => model = Model::Memory,
+            Some("values") => model = Model::Values,
+            Some(other) => bail!("{MODEL_OPTION}{other}: the models are memory and values"),
+            None => rest.push(word.clone()),
+        }
+    }
+    Ok((model, rest))
+}
+
+/// For the values model: instructions as they are written, in the order in which they are written.
+fn as_written() -> [OsString; 4] {
+    ["-O1", "-Xclang", "-disable-llvm-passes", "-ffp-contract=off"].map(OsString::from)
 }
 
 /// `-o` may name a pipe or a device, where no object can be put together.
@@ -109,7 +134,9 @@ impl<'a> Run<'a> {
             quiet = &no_warnings;
         }
         let Some(for_bitcode) = &unit.bitcode else { return self.clang(words(&[&out])) };
-        let code = self.clang(words(&[for_bitcode, quiet, &out]))?;
+        let as_written = as_written();
+        let model: &[OsString] = if self.tools.model == Model::Values { &as_written } else { &[] };
+        let code = self.clang(words(&[for_bitcode, model, quiet, &out]))?;
         if code != 0 {
             return Ok(code);
         }
@@ -128,6 +155,7 @@ impl<'a> Run<'a> {
         let request = InstrumentRequest {
             bitcode: &bitcode,
             object: &native,
+            model: self.tools.model,
             opt_level: unit.codegen.opt_level,
             function_sections: unit.codegen.function_sections,
             data_sections: unit.codegen.data_sections,

@@ -12,6 +12,8 @@
 
 use std::path::Path;
 
+pub use dmdprof_instrument::Model;
+
 pub mod arguments;
 pub mod clang;
 pub mod doctor;
@@ -28,6 +30,7 @@ mod version_script;
 pub struct InstrumentRequest<'a> {
     pub bitcode: &'a Path,
     pub object: &'a Path,
+    pub model: Model,
     /// Level of the code generator, 0 to 3.
     pub opt_level: u8,
     pub function_sections: bool,
@@ -47,6 +50,8 @@ pub trait Instrumenter {
 #[derive(Clone, Copy)]
 pub struct Toolbox<'a> {
     pub instrumenter: &'a dyn Instrumenter,
+    /// What the hooks are for, unless a command line says otherwise.
+    pub model: Model,
     /// The object file with the hooks that every linked program receives.
     pub hooks_object: &'a [u8],
     /// Major version of the LLVM behind `instrumenter`: the newest clang whose bitcode it reads.

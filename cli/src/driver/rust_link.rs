@@ -18,7 +18,7 @@ use std::{
 use anyhow::{Context, anyhow, bail};
 use object::{Object, ObjectSection};
 
-use super::{InstrumentRequest, Toolbox, clang, execute, plan::LinkKind, response, scratch::Scratch};
+use super::{InstrumentRequest, Model, Toolbox, clang, execute, plan::LinkKind, response, scratch::Scratch};
 
 /// Set to the code generator's level (`0` to `3`) in the environment of rustc; its presence makes `dmdprof` a linker.
 pub const ENVIRONMENT: &str = "DMDPROF_RUST_LINK";
@@ -26,10 +26,19 @@ pub const ENVIRONMENT: &str = "DMDPROF_RUST_LINK";
 /// Directory for `--dump-ir`, handed through rustc.
 pub const DUMP_ENVIRONMENT: &str = "DMDPROF_RUST_LINK_DUMP_IR";
 
+/// `values`: the hooks are for that model.
+pub const MODEL_ENVIRONMENT: &str = "DMDPROF_RUST_LINK_MODEL";
+
 /// Was this process started by rustc, in place of the linker? To be asked before the command line is parsed.
 #[must_use]
 pub fn requested() -> bool {
     env::var_os(ENVIRONMENT).is_some()
+}
+
+/// The model that the hooks of this link are for.
+#[must_use]
+pub fn requested_model() -> Model {
+    if env::var_os(MODEL_ENVIRONMENT).is_some_and(|m| m == "values") { Model::Values } else { Model::Memory }
 }
 
 /// What a word of the command line is to us.
@@ -71,7 +80,11 @@ fn try_link(args: &[OsString], tools: &Toolbox) -> anyhow::Result<i32> {
     let file = scratch.file("arguments");
     fs::write(&file, response::quote(&words)).with_context(|| format!("cannot write {}", file.display()))?;
     let mut linker = Command::new(real_linker(tools)?);
-    linker.arg(execute::joined("@", file.as_os_str())).env_remove(ENVIRONMENT).env_remove(DUMP_ENVIRONMENT);
+    linker
+        .arg(execute::joined("@", file.as_os_str()))
+        .env_remove(ENVIRONMENT)
+        .env_remove(DUMP_ENVIRONMENT)
+        .env_remove(MODEL_ENVIRONMENT);
     execute::run(&mut linker)
 }
 
@@ -105,6 +118,7 @@ fn instrumented(object: &Path, index: usize, scratch: &Scratch, tools: &Toolbox)
         .instrument(&InstrumentRequest {
             bitcode: &bitcode,
             object: &replacement,
+            model: tools.model,
             opt_level,
             // As rustc does on Linux.
             function_sections: true,

@@ -16,7 +16,7 @@ use std::{
 use anyhow::{Context, bail};
 
 use super::{
-    Face, Toolbox,
+    Face, Model, Toolbox,
     execute::{self, joined},
     plan, rust_link,
     scratch::{Scratch, stop_watching},
@@ -113,18 +113,23 @@ fn rust(
     program: &Path,
 ) -> anyhow::Result<i32> {
     let source = fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-    let level = options.opt.as_deref().unwrap_or("3");
+    let values = tools.model == Model::Values;
+    // As written: no optimiser merges, moves or drops an instruction.
+    let level = if values { "0" } else { options.opt.as_deref().unwrap_or("3") };
     let mut command = rustc();
     let name = crate_name(path);
     command.args(["--crate-type=bin", "--crate-name", &name, "--emit=link,llvm-bc", "--out-dir"]).arg(scratch.path());
-    common_flags(&mut command, level);
+    common_flags(&mut command, level, values);
+    if values {
+        command.env(rust_link::MODEL_ENVIRONMENT, "values");
+    }
     command.arg("-Clinker-flavor=gcc").arg(joined("-Clinker=", &linker_program()?));
     command.env(rust_link::ENVIRONMENT, plan::opt_level(level).to_string());
     if let Some(dir) = tools.dump_ir {
         command.env(rust_link::DUMP_ENVIRONMENT, dir);
     }
     if source.contains("dmdprof_markers") {
-        let Some(markers) = markers(scratch, level)? else { return Ok(1) };
+        let Some(markers) = markers(scratch, level, values)? else { return Ok(1) };
         command.arg("--extern").arg(joined("dmdprof_markers=", markers.as_os_str()));
     }
     command.args(&options.extra).arg(plain_path(path));
@@ -136,20 +141,24 @@ fn rust(
     Ok(code)
 }
 
-fn common_flags(command: &mut Command, level: &str) {
+fn common_flags(command: &mut Command, level: &str, values: bool) {
     command.args(["--edition=2024", "-Cdebuginfo=1", "-Ccodegen-units=1", "-Clto=off", "-Cembed-bitcode=yes"]);
     command.arg(format!("-Copt-level={level}"));
+    if values {
+        // The checks that unoptimised code has would be part of what is measured.
+        command.args(["-Coverflow-checks=off", "-Cdebug-assertions=off"]);
+    }
     command.args(["--cfg=dmdprof", "--check-cfg=cfg(dmdprof)"]);
 }
 
 /// Compiles the markers crate into the scratch directory; `None` when rustc refused.
-fn markers(scratch: &Scratch, level: &str) -> anyhow::Result<Option<PathBuf>> {
+fn markers(scratch: &Scratch, level: &str, values: bool) -> anyhow::Result<Option<PathBuf>> {
     let source = scratch.file("dmdprof_markers.rs");
     let library = scratch.file("libdmdprof_markers.rlib");
     fs::write(&source, MARKERS).with_context(|| format!("cannot write {}", source.display()))?;
     let mut command = rustc();
     command.args(["--crate-type=rlib", "--crate-name=dmdprof_markers", "--out-dir"]).arg(scratch.path());
-    common_flags(&mut command, level);
+    common_flags(&mut command, level, values);
     command.arg(&source);
     Ok((execute::run(&mut command)? == 0).then_some(library))
 }

@@ -45,6 +45,8 @@ pub struct Profile {
     pub cells: Vec<Cell>,
     /// Sorted by (context, block).
     pub block_counts: Vec<BlockCount>,
+    /// Declared regions, by name; of the values model.
+    pub regions: Vec<Region>,
     /// Depths of first-touch (cold) reads of the whole program, same buckets as the cells' histograms. These bytes are also
     /// in the cells' histograms.
     pub cold_histogram: Histogram,
@@ -55,7 +57,7 @@ pub struct Profile {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Meta {
     pub tool_version: String,
-    /// `"memory"`.
+    /// `"memory"` or `"values"`.
     pub model: String,
     pub model_version: u32,
     pub liveness: Liveness,
@@ -65,12 +67,24 @@ pub struct Meta {
     pub command: Vec<String>,
     pub roi: Option<String>,
     pub outcome: Outcome,
+    /// What only the values model knows.
+    pub values: Option<ValuesMeta>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ValuesMeta {
+    /// Every value has this many bytes; `None`: each the size of its type.
+    pub bytes_per_element: Option<u8>,
+    /// A fused multiply-add is one instruction with three reads; else it is two.
+    pub fma_is_one: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Liveness {
     None,
     Hints,
+    /// A byte or value leaves right after its last read.
+    Exact,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -168,6 +182,10 @@ pub enum AccessKind {
     Fill,
     /// A library call priced by its meaning.
     Call,
+    /// An instruction of the values model.
+    Instruction,
+    /// A read of the values model that has no result: a condition, an index, an address.
+    Escape,
 }
 
 /// One static access.
@@ -207,6 +225,35 @@ pub struct Cell {
     pub written: u64,
     pub cold: u64,
     pub cost: u128,
+    /// Executions on one longest chain of dependent instructions; of the values model.
+    pub span: u64,
+    pub histogram: Histogram,
+}
+
+/// All executions of the regions of one name.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Region {
+    pub name: String,
+    pub times: u64,
+    /// Values read.
+    pub reads: u64,
+    pub bytes_read: u64,
+    pub escapes: u64,
+    /// Instructions with at least one tracked operand, and the same by class (order of `abi::OpClass`).
+    pub instructions: u64,
+    pub ops: [u64; 7],
+    pub cost: u128,
+    /// Longest chain of dependent instructions, and the longest that ends in an output. Summed over executions.
+    pub span: u64,
+    pub span_outputs: u64,
+    /// Most bytes live at once; of all executions the largest.
+    pub peak_live: u64,
+    /// Bytes of inputs that were used.
+    pub input_bytes: u64,
+    /// No inputs were declared: they entered in order of their first use.
+    pub first_use_inputs: bool,
+    /// Executions that the end of the program cut short.
+    pub unfinished: u64,
     pub histogram: Histogram,
 }
 

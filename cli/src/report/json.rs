@@ -8,6 +8,7 @@ use super::analysis::{Analysis, Grouping, Inlined, OP_NAMES, Row, Sums};
 use super::args::ReportOptions;
 use super::depths::{Depths, QuantileReader, Quantiles};
 use super::program::{self, Capacity};
+use super::regions::{self, JsonRegion};
 use super::select::Selection;
 use crate::profile::model::{Liveness, Outcome, ThreadMode, Totals, Unit};
 
@@ -31,6 +32,9 @@ struct Report<'a> {
     totals: Total,
     identity: Identity,
     depth: ProgramDepth,
+    /// Of the values model: declared regions, by name.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    regions: Vec<JsonRegion<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     functions: Option<Vec<JsonRow<'a>>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -52,6 +56,11 @@ struct Tool<'a> {
 struct Model<'a> {
     name: &'a str,
     version: u32,
+    /// Of the values model; null: each value has the size of its type.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bytes_per_element: Option<Option<u8>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fma: Option<&'static str>,
 }
 
 #[derive(Serialize)]
@@ -241,7 +250,12 @@ pub fn write(
     let report = Report {
         version: VERSION,
         tool: Tool { name: "dmdprof", version: env!("CARGO_PKG_VERSION"), profile_version: &meta.tool_version },
-        model: Model { name: &meta.model, version: meta.model_version },
+        model: Model {
+            name: &meta.model,
+            version: meta.model_version,
+            bytes_per_element: meta.values.as_ref().map(|v| v.bytes_per_element),
+            fma: meta.values.as_ref().map(|v| if v.fma_is_one { "one" } else { "expand" }),
+        },
         liveness: liveness(meta.liveness),
         thread_mode: thread_mode(meta.thread_mode),
         unit: match meta.unit {
@@ -270,6 +284,7 @@ pub fn write(
             all: Depth::new(&total.depths, analysis.quantiles, true),
             capacities: program::capacities(analysis).into_iter().map(json_capacity).collect(),
         },
+        regions: profile.regions.iter().map(regions::json).collect(),
         functions,
         lines,
         folded: selection.folded.as_ref().map(|folded| JsonFolded {
@@ -305,6 +320,7 @@ pub fn liveness(liveness: Liveness) -> &'static str {
     match liveness {
         Liveness::None => "none",
         Liveness::Hints => "hints",
+        Liveness::Exact => "exact",
     }
 }
 

@@ -11,6 +11,7 @@ pub mod human;
 mod json;
 pub mod names;
 pub mod program;
+mod regions;
 mod select;
 mod table;
 #[cfg(test)]

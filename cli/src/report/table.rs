@@ -8,7 +8,7 @@ use super::analysis::{Analysis, Calls, Grouping, Row, Sums};
 use super::args::ReportOptions;
 use super::depths::{Depths, QuantileReader, Quantiles};
 use super::select::{Folded, Selection};
-use super::{human, json, names, program};
+use super::{human, json, names, program, regions};
 use crate::profile::model::{Coverage, Outcome, Unit};
 
 /// Characters that a name or a place keeps even if columns have to go for it: useful columns, then those that are nice to have.
@@ -18,7 +18,7 @@ const GAP: usize = 2;
 const BAR: usize = 30;
 const UNSEEN_SHOWN: usize = 5;
 
-struct Style {
+pub(super) struct Style {
     unit: Unit,
     color: bool,
 }
@@ -50,7 +50,7 @@ impl Style {
         if self.color { format!("\x1b[{code}m{text}\x1b[0m") } else { text.into() }
     }
 
-    fn heading(&self, text: &str) -> String {
+    pub(super) fn heading(&self, text: &str) -> String {
         self.paint("1", text)
     }
 
@@ -67,6 +67,7 @@ pub fn write(
 ) -> io::Result<()> {
     let style = Style { unit: analysis.profile.meta.unit, color: options.color };
     header(analysis, &style, out)?;
+    regions::write(analysis.profile, &style, out)?;
     rows(analysis, selection, options, &style, out)?;
     if options.hist {
         for row in &selection.shown {
@@ -531,7 +532,7 @@ fn unseen(c: &Coverage) -> String {
     format!("{} ({})", human::count(total), parts.join(", "))
 }
 
-fn plain_table(style: &Style) -> Table {
+pub(super) fn plain_table(style: &Style) -> Table {
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled).force_no_tty();
     if style.color {
@@ -540,15 +541,15 @@ fn plain_table(style: &Style) -> Table {
     table
 }
 
-fn left(s: &str) -> Cell {
+pub(super) fn left(s: &str) -> Cell {
     Cell::new(s)
 }
 
-fn right(s: &str) -> Cell {
+pub(super) fn right(s: &str) -> Cell {
     Cell::new(s).set_alignment(CellAlignment::Right)
 }
 
-fn print(table: &Table, indent: &str, out: &mut impl Write) -> io::Result<()> {
+pub(super) fn print(table: &Table, indent: &str, out: &mut impl Write) -> io::Result<()> {
     let mut table = table.clone();
     for column in table.column_iter_mut() {
         column.set_padding((0, GAP as u16));

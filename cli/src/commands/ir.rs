@@ -1,0 +1,98 @@
+//! `dmdprof ir`: the event listing of a small kernel.
+
+use std::{
+    ffi::OsString,
+    fs::File,
+    io::{self, Seek, Write},
+    path::PathBuf,
+    sync::Arc,
+};
+
+use anyhow::Context;
+use clap::Args;
+use dmdprof_instrument::Model;
+use dmdprof_runtime::{
+    abi::channel_mode, ring::Channel, session::Options, values::ValueOptions, values::listing::Listing,
+};
+
+use super::{run, values};
+
+/// List every event of a kernel on the reference machine: pushes, reads with depth and cost, instructions
+///
+/// Values are v1, v2, ... in the order in which they come onto the stack; a read's depth counts bytes from the top. The listing comes after
+/// the program's own output. It has a line per event, so that it is for small kernels only.
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub struct IrArgs {
+    /// Show the stack after every event
+    #[arg(long)]
+    pub stack: bool,
+
+    /// Write the listing here instead of to standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub values: values::ValuesArgs,
+
+    /// The program and its arguments, or a source file (.c .cc .cpp .cxx .rs .ll .bc) and the program's arguments
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true, value_name = "PROGRAM")]
+    pub command: Vec<OsString>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  dmdprof ir --bytes-per-element 1 dot.c       the listing of the kernel that dot.c declares
+  dmdprof ir --stack ./matvec n=2              a program compiled with dmdprof cc --dmdprof-model=values";
+
+/// Runs the command and returns the program's exit code.
+///
+/// # Errors
+/// When the program cannot be built or followed, or its declarations are wrong.
+pub fn command(args: &IrArgs) -> anyhow::Result<i32> {
+    let target = match run::prepare(&args.command[0], None, None, Model::Values)? {
+        Ok(target) => target,
+        Err(error) => {
+            eprintln!("dmdprof: {error}");
+            return Ok(error.exit_code());
+        }
+    };
+    // The listing must not get between the lines of the program's output.
+    let mut collected = tempfile::tempfile().context("cannot create a temporary file for the listing")?;
+    let to: Box<dyn Write + Send> = match &args.output {
+        Some(path) => Box::new(io::BufWriter::new(
+            File::create(path).with_context(|| format!("cannot write the listing to {}", path.display()))?,
+        )),
+        None => Box::new(io::BufWriter::new(collected.try_clone().context("cannot write to a temporary file")?)),
+    };
+    let listing = Arc::new(Listing::new(to, args.stack));
+    let channel = Channel::create(channel_mode::ANALYSE)
+        .context("cannot create the shared memory through which the program talks to dmdprof")?;
+    let options = Options {
+        hints: false,
+        line: None,
+        roi: None,
+        workers: 1,
+        values: Some(ValueOptions { listing: Some(listing.clone()), ..args.values.options() }),
+    };
+    let (ending, measurement, _) = match run::follow(&target, &args.command[1..], &channel, &options)? {
+        Ok(done) => done,
+        Err(error) => {
+            eprintln!("dmdprof: {error}");
+            return Ok(error.exit_code());
+        }
+    };
+    run::check_hooks_ran(&channel, &target)?;
+    listing.finish().context("cannot write the listing")?;
+    if args.output.is_none() {
+        collected.rewind().context("cannot read the listing back")?;
+        match io::copy(&mut collected, &mut io::stdout().lock()) {
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+                return Err(error).context("cannot print the listing");
+            }
+            _ => {}
+        }
+    }
+    values::check_measurement(&measurement)?;
+    Ok(ending.exit_code())
+}

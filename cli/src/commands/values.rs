@@ -1,0 +1,101 @@
+//! Options of the values model, and what the user must know when a program and a model do not go together.
+
+use std::path::Path;
+
+use anyhow::bail;
+use clap::{Args, ValueEnum};
+use dmdprof_instrument::Model;
+use dmdprof_runtime::{
+    session::Measurement,
+    sites::SiteTable,
+    values::{FmaRule, ValueOptions},
+};
+
+use crate::profile::model::ValuesMeta;
+
+/// How values are sized and priced.
+#[derive(Args, Clone, Debug, Default)]
+pub struct ValuesArgs {
+    /// With --model values: every value has N bytes and width conversions are free, as in the reference machine [default: each value
+    /// has the size of its type, and a conversion is an instruction]
+    #[arg(long, value_name = "N", value_parser = parse_size)]
+    pub bytes_per_element: Option<u8>,
+
+    /// With --model values: how a fused multiply-add is priced
+    #[arg(long, value_enum, value_name = "RULE")]
+    pub fma: Option<FmaArg>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum FmaArg {
+    /// As a multiplication, then an addition
+    Expand,
+    /// As one instruction with three reads and one result
+    One,
+}
+
+fn parse_size(text: &str) -> Result<u8, String> {
+    match text.parse() {
+        Ok(n @ (1 | 2 | 4 | 8)) => Ok(n),
+        _ => Err("must be 1, 2, 4 or 8".into()),
+    }
+}
+
+impl ValuesArgs {
+    #[must_use]
+    pub fn is_given(&self) -> bool {
+        self.bytes_per_element.is_some() || self.fma.is_some()
+    }
+
+    #[must_use]
+    pub fn options(&self) -> ValueOptions {
+        let fma = if self.fma == Some(FmaArg::One) { FmaRule::One } else { FmaRule::Expand };
+        ValueOptions { element: self.bytes_per_element, fma, ..ValueOptions::default() }
+    }
+
+    #[must_use]
+    pub fn meta(&self) -> ValuesMeta {
+        ValuesMeta { bytes_per_element: self.bytes_per_element, fma_is_one: self.fma == Some(FmaArg::One) }
+    }
+}
+
+/// Refuses a program that was compiled for the other model.
+///
+/// # Errors
+/// How to compile it, or how to run it.
+pub fn check_model(program: &Path, model: Model) -> anyhow::Result<()> {
+    let Ok(table) = SiteTable::read(program) else { return Ok(()) };
+    if table.functions.is_empty() {
+        return Ok(());
+    }
+    let name = program.file_name().unwrap_or_default().to_string_lossy();
+    match (model, table.has_values()) {
+        (Model::Values, false) => bail!(
+            "{name} was compiled for the memory model, which does not follow values.\n\
+             Compile it with `dmdprof cc --dmdprof-model=values`, or give its source file to `dmdprof run --model values`"
+        ),
+        (Model::Memory, true) => {
+            bail!(
+                "{name} was compiled for the values model; run it with --model values, or compile it without --dmdprof-model=values"
+            )
+        }
+        _ => Ok(()),
+    }
+}
+
+/// What is wrong with a run that measured nothing, or not what was meant.
+///
+/// # Errors
+/// The program's declarations contradict each other, or its region never began.
+pub fn check_measurement(measurement: &Measurement) -> anyhow::Result<()> {
+    if !measurement.problems.is_empty() {
+        bail!("{}", measurement.problems.join("\n"));
+    }
+    if measurement.regions.is_empty() {
+        bail!(
+            "no region began: the program calls dmdprof_begin somewhere, but not in this run.\n\
+             Without any call of dmdprof_begin, the whole run is one region"
+        );
+    }
+    Ok(())
+}

@@ -1,0 +1,119 @@
+//! Declared regions: what each read, computed and kept alive, as a table and as JSON. Of the values model.
+
+use std::io::{self, Write};
+
+use comfy_table::{Attribute, Cell};
+use dmdprof_runtime::histogram::bounds;
+use serde::Serialize;
+
+use super::analysis::OP_NAMES;
+use super::human;
+use super::table::{Style, left, plain_table, print, right};
+use crate::profile::model::{Histogram, Profile, Region};
+
+/// A region in the JSON report.
+#[derive(Serialize)]
+pub struct JsonRegion<'a> {
+    name: &'a str,
+    times: u64,
+    reads: u64,
+    bytes_read: u64,
+    escapes: u64,
+    cost: u128,
+    instructions: u64,
+    ops: serde_json::Map<String, serde_json::Value>,
+    span: u64,
+    span_outputs: u64,
+    peak_live: u64,
+    input_bytes: u64,
+    inputs: &'static str,
+    unfinished: u64,
+    /// Bytes read deeper than each power of two, up to the deepest read.
+    q: Vec<JsonTraffic>,
+    /// [smallest depth, largest depth, bytes read].
+    histogram: Vec<[u64; 3]>,
+}
+
+#[derive(Serialize)]
+struct JsonTraffic {
+    capacity: u64,
+    bytes: u64,
+}
+
+#[must_use]
+pub fn json(region: &Region) -> JsonRegion<'_> {
+    JsonRegion {
+        name: &region.name,
+        times: region.times,
+        reads: region.reads,
+        bytes_read: region.bytes_read,
+        escapes: region.escapes,
+        cost: region.cost,
+        instructions: region.instructions,
+        ops: OP_NAMES.iter().zip(region.ops).map(|(name, n)| ((*name).to_owned(), n.into())).collect(),
+        span: region.span,
+        span_outputs: region.span_outputs,
+        peak_live: region.peak_live,
+        input_bytes: region.input_bytes,
+        inputs: if region.first_use_inputs { "first use" } else { "declared" },
+        unfinished: region.unfinished,
+        q: traffic(&region.histogram).map(|(capacity, bytes)| JsonTraffic { capacity, bytes }).collect(),
+        histogram: region
+            .histogram
+            .0
+            .iter()
+            .map(|&(bucket, bytes)| {
+                let (low, high) = bounds(bucket);
+                [low, high, bytes]
+            })
+            .collect(),
+    }
+}
+
+/// Q(Z) at Z = 0, 1, 2, 4, ... up to where it is 0.
+fn traffic(histogram: &Histogram) -> impl Iterator<Item = (u64, u64)> + '_ {
+    let deeper = |capacity: u64| -> u64 {
+        histogram.0.iter().filter(|(bucket, _)| bounds(*bucket).0 > capacity).map(|(_, bytes)| bytes).sum()
+    };
+    let capacities = std::iter::once(0).chain((0..64).map(|k| 1u64 << k));
+    let mut last = u64::MAX;
+    capacities.map(move |z| (z, deeper(z))).take_while(move |(_, bytes)| std::mem::replace(&mut last, *bytes) > 0)
+}
+
+/// The table of regions; nothing if there are none.
+pub fn write(profile: &Profile, style: &Style, out: &mut impl Write) -> io::Result<()> {
+    if profile.regions.is_empty() {
+        return Ok(());
+    }
+    let mut table = plain_table(style);
+    let header = ["ByteDMD", "reads", "escapes", "instructions", "span", "peak live", "inputs", "times"].map(right);
+    let header = header.into_iter().chain([left("region")]);
+    table.set_header(header.map(|cell| cell.add_attribute(Attribute::Bold)).collect::<Vec<Cell>>());
+    for region in &profile.regions {
+        let n = |n: u64| right(&human::grouped(u128::from(n)));
+        table.add_row(vec![
+            right(&human::grouped(region.cost)),
+            n(region.reads),
+            n(region.escapes),
+            n(region.instructions),
+            n(region.span),
+            right(&human::bytes(u128::from(region.peak_live))),
+            right(&human::bytes(u128::from(region.input_bytes))),
+            n(region.times),
+            left(&region.name),
+        ]);
+    }
+    writeln!(out, "\n{}", style.heading("Regions"))?;
+    print(&table, "", out)?;
+    for region in profile.regions.iter().filter(|r| r.first_use_inputs) {
+        writeln!(
+            out,
+            "{}: no inputs were declared (dmdprof_input), so that they entered at the bottom of the stack in order of first use",
+            region.name
+        )?;
+    }
+    for region in profile.regions.iter().filter(|r| r.unfinished > 0) {
+        writeln!(out, "{}: did not end before the program did; priced up to there", region.name)?;
+    }
+    Ok(())
+}
