@@ -11,7 +11,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include <dmdprof.h>
+#include "../../../runtime/markers/include/dmdprof.h"
 
 #define NOINLINE __attribute__((noinline))
 

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <dmdprof.h>
+#include "../../../runtime/markers/include/dmdprof.h"
 
 typedef double real;
 
