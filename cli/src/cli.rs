@@ -35,6 +35,7 @@ enum Command {
     /// Compile and link C++ with hooks; takes clang++'s arguments
     #[command(name = "c++", disable_help_flag = true)]
     Cxx(Rest),
+    Build(commands::build::BuildArgs),
     Ir(commands::ir::IrArgs),
     Instrument(commands::instrument::InstrumentArgs),
     Doctor(driver::doctor::DoctorArgs),
@@ -76,6 +77,7 @@ fn dispatch(command: Command) -> anyhow::Result<i32> {
     match command {
         Command::Run(args) => commands::run::command(&args),
         Command::Report(args) => report::command(&args).map(|()| 0),
+        Command::Build(args) => commands::build::command(&args).map(|()| 0),
         Command::Ir(args) => commands::ir::command(&args),
         Command::Instrument(args) => commands::instrument::command(&args).map(|()| 0),
         Command::Doctor(args) => toolbox::doctor(&args),
