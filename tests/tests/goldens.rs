@@ -18,7 +18,9 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use dmdprof_tests::profiled::Run;
 use dmdprof_tests::programs::{Compiler, Program};
-use dmdprof_tests::tool::{cache_dir, describe, dmdprof, dmdprof_path, in_tests, repository, require, scratch, succeed};
+use dmdprof_tests::tool::{
+    cache_dir, describe, dmdprof, dmdprof_path, in_tests, repository, require, scratch, succeed,
+};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
@@ -199,7 +201,8 @@ impl<'a> Region<'a> {
         let rows = self.0["histogram"].as_array().ok_or("the region has no `histogram`")?;
         let mut deeper = 0;
         for row in rows {
-            let [low, high, bytes] = [0, 1, 2].map(|i| row[i].as_u64().unwrap_or_else(|| panic!("not a bucket: {row}")));
+            let [low, high, bytes] =
+                [0, 1, 2].map(|i| row[i].as_u64().unwrap_or_else(|| panic!("not a bucket: {row}")));
             if low <= capacity && capacity < high {
                 return Err(format!("depths {low} to {high} are not told apart"));
             }

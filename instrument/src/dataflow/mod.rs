@@ -316,7 +316,9 @@ impl Planner<'_> {
             for slot in 0..self.slot_count(parameter.ty()) {
                 let dst = self.file.of(parameter, slot);
                 let fields = Fields { lanes: index, ..Fields::default() };
-                self.push(StepKind::Parameter, Registers { dst, ..Registers::default() }, fields, NONE);
+                if dst != 0 {
+                    self.push(StepKind::Parameter, Registers { dst, ..Registers::default() }, fields, NONE);
+                }
                 index += 1;
             }
         }
@@ -811,7 +813,9 @@ impl Planner<'_> {
         for slot in 0..self.slot_count(call.ty()) {
             let dst = self.file.of(call, slot);
             let fields = Fields { lanes: slot as u16, ..Fields::default() };
-            self.push(StepKind::Result, Registers { dst, ..Registers::default() }, fields, NONE);
+            if dst != 0 {
+                self.push(StepKind::Result, Registers { dst, ..Registers::default() }, fields, NONE);
+            }
         }
     }
 
