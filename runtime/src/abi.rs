@@ -271,6 +271,8 @@ pub enum EventKind {
     RegionBegin = 0xd9,
     /// `name_len`, then the name's bytes in whole words.
     RegionEnd = 0xda,
+    /// `addr, len`: declared output, alive to the end.
+    Output = 0xdb,
 }
 
 /// What the instrumentation tells the hooks about a modelled library call: the call's meaning and which operands to pass

@@ -6,6 +6,7 @@
 
 pub mod abi;
 pub mod engine;
+pub mod exact;
 pub mod histogram;
 pub mod hooks_object;
 mod map;
@@ -13,3 +14,4 @@ pub mod pricing;
 pub mod ring;
 pub mod session;
 pub mod sites;
+pub mod trace;

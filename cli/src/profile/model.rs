@@ -65,12 +65,16 @@ pub struct Meta {
     pub command: Vec<String>,
     pub roi: Option<String>,
     pub outcome: Outcome,
+    /// Why the numbers are not those of the whole run, if something other than the program's end made them so.
+    pub incomplete: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Liveness {
     None,
     Hints,
+    /// Bytes leave the stack when nobody reads them any more.
+    Exact,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -93,6 +97,8 @@ pub enum Outcome {
     Exited(i32),
     /// Killed by this signal; the profile holds everything up to that point and is marked incomplete.
     Signaled(i32),
+    /// The recording ends before the program did.
+    Unknown,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -208,6 +214,19 @@ pub struct Cell {
     pub cold: u64,
     pub cost: u128,
     pub histogram: Histogram,
+    /// Only with [`Liveness::Exact`].
+    pub dead: Option<Dead>,
+}
+
+/// What bytes that nobody reads any more are about.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Dead {
+    /// The cost with [`Liveness::Hints`], where they lie on the stack until the program gives them up.
+    pub hints_cost: u128,
+    /// Bytes that the cell wrote and nobody ever read.
+    pub unread: u64,
+    /// Bytes that the cell was the last to read.
+    pub last_read: u64,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
