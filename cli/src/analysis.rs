@@ -100,6 +100,7 @@ impl AnalysisArgs {
                          its bytes die one by one";
             clap::Error::raw(clap::error::ErrorKind::ArgumentConflict, format!("{error}\n")).exit();
         }
+        survive_file_limit()?;
         let roi = self.roi.as_deref().map(Roi::new).transpose().context("--roi: not a valid pattern")?;
         let processors = || std::thread::available_parallelism().map_or(1, usize::from);
         Ok(Options {
@@ -201,6 +202,16 @@ impl AnalysisArgs {
         }
         Ok(())
     }
+}
+
+/// Makes a file that reaches the process's limit (`ulimit -f`) an error of the write, as a full disk is, instead of the end of
+/// dmdprof.
+///
+/// # Errors
+/// What the system says.
+pub fn survive_file_limit() -> std::io::Result<()> {
+    // A handler, as programs would inherit that the signal is ignored.
+    signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default()).map(drop)
 }
 
 /// The directory that a file is in.

@@ -6,6 +6,7 @@ use clap::Args;
 use dmdprof_runtime::{abi::channel_mode, session::Options};
 
 use crate::{
+    analysis::survive_file_limit,
     follow::{Followed, SourceArgs, follow},
     trace_file::TraceFile,
 };
@@ -49,6 +50,7 @@ Examples:
 /// # Errors
 /// When the program cannot be built or followed, or the trace cannot be written.
 pub fn command(args: &RecordArgs) -> anyhow::Result<i32> {
+    survive_file_limit()?;
     let trace = TraceFile::create(&args.output, &args.command)?;
     let workers = std::thread::available_parallelism().map_or(1, usize::from);
     let options =

@@ -75,6 +75,10 @@ impl Bits {
         let mut page = self.index.get(&number).copied().unwrap_or(0);
         if page == 0 && MAKE {
             page = self.pages.len() as u32;
+            if self.pages.len() == self.pages.capacity() {
+                // Grow by an eighth: large arrays are remapped, not copied, and memory stays close to what is used.
+                self.pages.reserve_exact((self.pages.len() / 8).max(64));
+            }
             self.pages.push([0; WORDS]);
             self.index.insert(number, page);
         }
