@@ -23,11 +23,14 @@ Examples:
   dmdprof cc -O2 -g app.c -o app            a drop-in for clang that leaves hooks
   dmdprof run ./app input.txt               profile it
   CC='dmdprof cc' ./configure && make       the same for a whole project
+  dmdprof record ./app && dmdprof replay    record now, analyse later
   dmdprof report --lines --sort read        look at the profile again";
 
 #[derive(Subcommand, Debug)]
 enum Command {
     Run(commands::run::RunArgs),
+    Record(commands::record::RecordArgs),
+    Replay(commands::replay::ReplayArgs),
     Report(report::CommandArgs),
     /// Compile and link C with hooks; takes clang's arguments
     #[command(disable_help_flag = true)]
@@ -76,6 +79,8 @@ pub fn main() -> ExitCode {
 fn dispatch(command: Command) -> anyhow::Result<i32> {
     match command {
         Command::Run(args) => commands::run::command(&args),
+        Command::Record(args) => commands::record::command(&args),
+        Command::Replay(args) => commands::replay::command(&args).map(|()| 0),
         Command::Report(args) => report::command(&args).map(|()| 0),
         Command::Build(args) => commands::build::command(&args).map(|()| 0),
         Command::Ir(args) => commands::ir::command(&args),
@@ -103,7 +108,7 @@ mod tests {
     fn everything_after_the_program_belongs_to_it() {
         let cli = Cli::try_parse_from(["dmdprof", "run", "-q", "./prog", "--roi", "x", "-o", "y"]).expect("valid");
         let Command::Run(run) = cli.command else { panic!("not run") };
-        assert!(run.quiet && run.roi.is_none());
+        assert!(run.analysis.quiet && run.analysis.roi.is_none());
         assert_eq!(run.command, ["./prog", "--roi", "x", "-o", "y"]);
         let cli = Cli::try_parse_from(["dmdprof", "run", "--", "--odd-name", "--help"]).expect("valid");
         let Command::Run(run) = cli.command else { panic!("not run") };

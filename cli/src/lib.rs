@@ -1,12 +1,15 @@
 //! What the person sees: commands, the profile file and reports.
 
+mod analysis;
 pub mod cli;
 mod commands;
 mod convert;
 pub mod driver;
+mod follow;
 mod launch;
 pub mod profile;
 mod progress;
 pub mod report;
 mod roi;
 mod toolbox;
+mod trace_file;

@@ -3,8 +3,10 @@
 pub mod build;
 pub mod instrument;
 pub mod ir;
+pub mod record;
+pub mod replay;
 pub mod run;
-mod values;
+pub mod values;
 
 use clap::ValueEnum;
 use dmdprof_instrument::Model;

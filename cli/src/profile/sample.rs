@@ -38,6 +38,8 @@ impl Builder {
             command: command.iter().map(ToString::to_string).collect(),
             roi: None,
             outcome: Outcome::Exited(0),
+            incomplete: None,
+            values: None,
         };
         let profile = Profile {
             meta,
@@ -52,6 +54,7 @@ impl Builder {
             contexts: vec![Context { parent: None, function: None, calls: 0 }],
             cells: Vec::new(),
             block_counts: Vec::new(),
+            regions: Vec::new(),
             cold_histogram: Histogram::default(),
             sources: Vec::new(),
         };
@@ -121,7 +124,18 @@ impl Builder {
         totals.cold += cold_bytes;
         totals.cost += cost;
         let histogram = buckets(reads);
-        self.profile.cells.push(Cell { context, site, executions, read, written, cold: cold_bytes, cost, histogram });
+        self.profile.cells.push(Cell {
+            context,
+            site,
+            executions,
+            read,
+            written,
+            cold: cold_bytes,
+            cost,
+            span: 0,
+            histogram,
+            dead: None,
+        });
         self
     }
 
@@ -224,6 +238,17 @@ pub fn small() -> Profile {
     })
 }
 
+/// The same run with exact liveness: a quarter of the cost was dead bytes, and some cells wrote what nobody read.
+pub fn exact() -> Profile {
+    let mut profile = small();
+    profile.meta.liveness = Liveness::Exact;
+    for cell in &mut profile.cells {
+        let (hints_cost, unread) = (cell.cost + cell.cost / 3, cell.written / 4);
+        cell.dead = Some(Dead { hints_cost, unread, last_read: cell.read / 10 });
+    }
+    profile
+}
+
 type Cells = Vec<(u8, u8, Vec<(u32, u16)>, u16, bool)>;
 
 /// Small random profiles: nested inlining, recursion, several roots' worth of contexts, merged names.
@@ -241,9 +266,9 @@ pub fn any_profile() -> impl Strategy<Value = Profile> {
     );
     let ops =
         prop::collection::vec((any::<u8>(), prop::option::of(any::<u8>()), any::<[u32; 7]>(), any::<u64>()), 0..6);
-    let meta = (any::<bool>(), any::<bool>());
+    let meta = (any::<bool>(), any::<bool>(), any::<bool>());
     (functions, positions, sites, contexts, cells, ops, meta).prop_map(
-        |(functions, positions, sites, contexts, cells, ops, (lines, killed)): (_, _, _, _, Cells, _, _)| {
+        |(functions, positions, sites, contexts, cells, ops, (lines, killed, exact)): (_, _, _, _, Cells, _, _)| {
             let mut b = Builder::new(&["p"]);
             for (name, file, line) in functions {
                 b.function(NAMES[name], file.map(|f| ["a.c", "b.c", "c.c"][usize::from(f)]), line);
@@ -279,7 +304,13 @@ pub fn any_profile() -> impl Strategy<Value = Profile> {
                 b.block_count(ContextId(pick(context, n_contexts)), block, executions);
             }
             b.finish(|p| {
-                if lines {
+                if exact {
+                    p.meta.liveness = Liveness::Exact;
+                    for cell in &mut p.cells {
+                        let (unread, last_read) = (cell.written / 2, cell.read / 2);
+                        cell.dead = Some(Dead { hints_cost: cell.cost * 2, unread, last_read });
+                    }
+                } else if lines {
                     p.meta.unit = Unit::Line(64);
                 }
                 if killed {

@@ -9,7 +9,7 @@ use super::args::ReportOptions;
 use super::depths::{Depths, QuantileReader, Quantiles};
 use super::select::{Folded, Selection};
 use super::{human, json, names, program, regions};
-use crate::profile::model::{Coverage, Outcome, Unit};
+use crate::profile::model::{Coverage, Liveness, Outcome, Unit};
 
 /// Characters that a name or a place keeps even if columns have to go for it: useful columns, then those that are nice to have.
 const NAME_MIN: [usize; 2] = [28, 48];
@@ -91,6 +91,10 @@ fn header(analysis: &Analysis, style: &Style, out: &mut impl Write) -> io::Resul
             let what = format!("INCOMPLETE: killed by signal {signal}{}", signal_name(signal));
             writeln!(out, "{}; the numbers are those up to then", style.alarm(&what))?;
         }
+        Outcome::Unknown => writeln!(out, "{command}   (how it ended was not recorded)")?,
+    }
+    if let Some(why) = &meta.incomplete {
+        writeln!(out, "{}", style.alarm(&format!("INCOMPLETE: {why}")))?;
     }
     if profile.coverage.lost_events > 0 {
         let what = format!("LOST EVENTS: {}", human::grouped(u128::from(profile.coverage.lost_events)));
@@ -107,6 +111,9 @@ fn header(analysis: &Analysis, style: &Style, out: &mut impl Write) -> io::Resul
     match sums.mean_cost() {
         Some(mean) => writeln!(out, ", {} per {} read\n", human::ratio(mean), style.per())?,
         None => writeln!(out, "; nothing was read\n")?,
+    }
+    if meta.tells_dead_bytes() {
+        dead(sums, style, out)?;
     }
     let lines = match style.unit {
         Unit::Byte => "",
@@ -129,6 +136,18 @@ fn header(analysis: &Analysis, style: &Style, out: &mut impl Write) -> io::Resul
         table.add_row(cells.collect::<Vec<_>>());
     }
     print(&table, "  ", out)
+}
+
+/// The cost beside the one with dead bytes.
+fn dead(sums: &Sums, style: &Style, out: &mut impl Write) -> io::Result<()> {
+    let share = human::percent(sums.dead_cost(), sums.hints_cost);
+    writeln!(
+        out,
+        "  with hints only {}: {} of that ({share}) is for bytes kept although nobody reads them again",
+        human::grouped(sums.hints_cost),
+        human::count(sums.dead_cost()),
+    )?;
+    writeln!(out, "  of {} written, {} were never read\n", style.size(sums.written), style.size(sums.unread),)
 }
 
 fn signal_name(signal: i32) -> &'static str {
@@ -202,6 +221,12 @@ fn number_columns(lines: &[Line], analysis: &Analysis, options: &ReportOptions, 
     let plain = |header, goes, cells| Column { header, goes, cells };
     columns.push(plain(["", "share"], 0, own(&|s| human::percent(s.cost, total))));
     columns.push(plain(cost_header, 0, own(&|s| human::count(s.cost))));
+    if analysis.profile.meta.tells_dead_bytes() {
+        columns.push(plain(["with", "hints"], 0, own(&|s| human::count(s.hints_cost))));
+        columns.push(plain(["dead", "share"], 0, own(&|s| human::percent(s.dead_cost(), s.hints_cost))));
+        columns.push(plain(["never", "read"], 3, own(&|s| style.size(s.unread))));
+        columns.push(plain(["last", "read"], NICE_TO_HAVE + 2, own(&|s| style.size(s.last_read))));
+    }
     columns.push(plain(["cost", per], 1, own(&|s| s.mean_cost().map_or_else(dash, human::ratio))));
     columns.push(plain(["", "read"], 0, own(&|s| style.size(s.read))));
     columns.push(plain(["", "written"], 3, own(&|s| style.size(s.written))));

@@ -105,6 +105,12 @@ impl<C: Cell> Shadow<C> {
         pair[1] = C::pack(position + BYTES);
     }
 
+    /// Both cells hold whole positions, which are gone.
+    #[inline(always)]
+    pub fn set_pair_dead(&mut self, cell: usize) {
+        self.cells[cell..cell + 2].fill(C::pack(DEAD));
+    }
+
     #[inline(always)]
     pub fn cell(&self, cell: usize) -> u64 {
         self.cells[cell].get()

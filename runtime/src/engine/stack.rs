@@ -90,6 +90,13 @@ impl<C: Cell> Stack<C> {
         self.peak
     }
 
+    /// Counts what a block of accesses does without going through `access`.
+    #[inline(always)]
+    pub(super) fn note(&mut self, live: u64, untouched: u64) {
+        self.peak = self.peak.max(live);
+        self.footprint += untouched;
+    }
+
     pub fn footprint(&self) -> u64 {
         self.footprint
     }
@@ -192,13 +199,41 @@ impl<C: Cell> Stack<C> {
                     self.access::<true, S>(addr, clamped(addr, len), sink)?;
                 }
             }
-            Kind::Store => {
+            Kind::Last => {
+                sink.begin(number);
+                self.last(cell, addr, clamped(addr, len), sink)?;
+            }
+            Kind::Store | Kind::Fresh => {
                 if self.short_access_at::<false, S>(cell, addr, len, sink) == Short::NotEnough {
                     self.access::<false, S>(addr, clamped(addr, len), sink)?;
                 }
             }
             Kind::Remove => self.remove(addr, clamped(addr, len)),
         }
+        Ok(())
+    }
+
+    /// A load whose bytes then leave the stack.
+    #[inline(always)]
+    fn last<S: DepthSink>(&mut self, cell: usize, addr: u64, len: u64, sink: &mut S) -> Result<(), Full> {
+        if len == 8 && addr.is_multiple_of(BYTES) && page_room(addr) >= 8 {
+            let (first, second) = self.shadow.pair(cell);
+            if second == first + BYTES && is_position::<C>(first) && first % 64 <= 56 {
+                sink.warm(self.time.lift(first, 8), 8);
+                self.shadow.set_pair_dead(cell);
+                return Ok(());
+            }
+        } else if len == 4 && addr.is_multiple_of(BYTES) {
+            let first = self.shadow.cell(cell);
+            if is_position::<C>(first) && first % 64 <= 60 {
+                sink.warm(self.time.lift(first, 4), 4);
+                self.shadow.set_cell(cell, DEAD);
+                return Ok(());
+            }
+        }
+        // First touches are on the stack for a moment, as everywhere.
+        self.access::<true, S>(addr, len, sink)?;
+        self.remove(addr, len);
         Ok(())
     }
 

@@ -309,6 +309,7 @@ impl Machine {
             regions: core.regions.into_values().collect(),
             unfollowed: core.unfollowed,
             problems: core.problems,
+            exact_error: None,
         }
     }
 }
