@@ -8,7 +8,7 @@ use std::fmt::Display;
 
 use dmdprof_runtime::histogram::BUCKETS;
 
-use super::model::{FunctionId, Histogram, Liveness, PositionId, Profile, StringId};
+use super::model::{FunctionId, Histogram, PositionId, Profile, StringId};
 
 /// What contradicts what.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]

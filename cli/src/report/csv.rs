@@ -5,7 +5,6 @@ use std::io::{self, Write};
 use super::analysis::{Analysis, Grouping, Row, Sums};
 use super::depths::{QuantileReader, Quantiles};
 use super::select::Selection;
-use crate::profile::model::Liveness;
 
 const COLUMNS: [&str; 28] = [
     "kind",

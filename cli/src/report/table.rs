@@ -9,7 +9,7 @@ use super::args::ReportOptions;
 use super::depths::{Depths, QuantileReader, Quantiles};
 use super::select::{Folded, Selection};
 use super::{human, json, names, program, regions};
-use crate::profile::model::{Coverage, Liveness, Outcome, Unit};
+use crate::profile::model::{Coverage, Outcome, Unit};
 
 /// Characters that a name or a place keeps even if columns have to go for it: useful columns, then those that are nice to have.
 const NAME_MIN: [usize; 2] = [28, 48];
