@@ -76,6 +76,8 @@ pub struct Sums {
     pub unread: u64,
     /// With exact liveness: bytes that were read here for the last time.
     pub last_read: u64,
+    /// In the values model: instructions on a longest chain of dependent ones.
+    pub span: u64,
     pub ops: [u128; 7],
     pub depths: Depths,
 }
@@ -85,6 +87,7 @@ impl Sums {
         self.hints_cost += cell.dead.map_or(cell.cost, |dead| dead.hints_cost);
         self.unread += cell.dead.map_or(0, |dead| dead.unread);
         self.last_read += cell.dead.map_or(0, |dead| dead.last_read);
+        self.span += cell.span;
         self.accesses += u128::from(cell.executions);
         self.read += cell.read;
         self.written += cell.written;
@@ -108,6 +111,7 @@ impl Sums {
         self.hints_cost += other.hints_cost;
         self.unread += other.unread;
         self.last_read += other.last_read;
+        self.span += other.span;
         for (sum, n) in self.ops.iter_mut().zip(&other.ops) {
             *sum += n;
         }

@@ -6,7 +6,7 @@ use super::analysis::{Analysis, Grouping, Row, Sums};
 use super::depths::{QuantileReader, Quantiles};
 use super::select::Selection;
 
-const COLUMNS: [&str; 28] = [
+const COLUMNS: [&str; 29] = [
     "kind",
     "name",
     "symbols",
@@ -35,6 +35,7 @@ const COLUMNS: [&str; 28] = [
     "hints_cost",
     "unread",
     "last_read",
+    "span",
 ];
 
 pub fn write(analysis: &Analysis, selection: &Selection, out: &mut impl Write) -> io::Result<()> {
@@ -102,5 +103,6 @@ fn record(kind: &str, row: &Row, analysis: &Analysis) -> [String; COLUMNS.len()]
         dead(own.hints_cost),
         dead(own.unread.into()),
         dead(own.last_read.into()),
+        integer(analysis.profile.meta.values.as_ref().map(|_| own.span.into())),
     ]
 }

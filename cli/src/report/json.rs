@@ -94,6 +94,8 @@ struct Numbers {
     /// With exact liveness.
     #[serde(skip_serializing_if = "Option::is_none")]
     dead: Option<JsonDead>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    span: Option<u64>,
 }
 
 #[derive(Serialize)]
@@ -130,6 +132,7 @@ impl Serialize for Ops {
 struct Of<'a> {
     total: &'a Sums,
     exact: bool,
+    values: bool,
 }
 
 impl Numbers {
@@ -147,6 +150,7 @@ impl Numbers {
             flops_per_read: sums.intensity().filter(|x| x.is_finite()),
             ops: Ops(sums.ops),
             dead: of.exact.then(|| JsonDead::new(sums)),
+            span: of.values.then_some(sums.span),
         }
     }
 }
@@ -277,7 +281,7 @@ pub fn write(
     let profile = analysis.profile;
     let (meta, coverage) = (&profile.meta, &profile.coverage);
     let total = &analysis.total;
-    let of = Of { total, exact: meta.tells_dead_bytes() };
+    let of = Of { total, exact: meta.tells_dead_bytes(), values: meta.values.is_some() };
     let lines = matches!(analysis.grouping, Grouping::Lines(_));
     let rows: Vec<JsonRow> = selection.shown.iter().map(|row| json_row(row, &of, options.hist, lines)).collect();
     let (functions, lines) = if lines { (None, Some(rows)) } else { (Some(rows), None) };

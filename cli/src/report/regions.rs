@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::analysis::OP_NAMES;
 use super::human;
 use super::table::{Style, left, plain_table, print, right};
-use crate::profile::model::{Histogram, Profile, Region};
+use crate::profile::model::{Histogram, Profile, Region, ValuesMeta};
 
 /// A region in the JSON report.
 #[derive(Serialize)]
@@ -78,6 +78,16 @@ fn traffic(histogram: &Histogram) -> impl Iterator<Item = (u64, u64)> + '_ {
     let capacities = std::iter::once(0).chain((0..64).map(|k| 1u64 << k));
     let mut last = u64::MAX;
     capacities.map(move |z| (z, deeper(z))).take_while(move |(_, bytes)| std::mem::replace(&mut last, *bytes) > 0)
+}
+
+/// How values were sized and priced.
+#[must_use]
+pub fn sizes(values: &ValuesMeta) -> String {
+    let size = values
+        .bytes_per_element
+        .map_or_else(|| "each value of its type's size".into(), |n| human::plural(u64::from(n), "byte") + " per value");
+    let fma = if values.fma_is_one { "one instruction" } else { "two instructions" };
+    format!(" ({size}, fma {fma})")
 }
 
 /// The table of regions; nothing if there are none.

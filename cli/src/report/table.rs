@@ -123,15 +123,28 @@ fn header(analysis: &Analysis, style: &Style, out: &mut impl Write) -> io::Resul
     let ratio = sums.intensity().map_or_else(|| "-".into(), human::ratio);
     let per = format!("flops/{}", style.per());
     let mut table = plain_table(style);
-    for line in [
-        [("read", size(sums.read)), ("peak live", size(totals.peak_live)), ("flops", human::count(sums.flops()))],
+    let (flops, int_ops) = (human::count(sums.flops()), human::count(sums.int_ops()));
+    let (read, peak) = (size(sums.read), size(totals.peak_live));
+    let escapes: u64 = profile.regions.iter().map(|r| r.escapes).sum();
+    let instructions: u64 = profile.regions.iter().map(|r| r.instructions).sum();
+    let lines = if meta.values.is_some() {
         [
-            ("written", size(sums.written)),
-            ("footprint", size(totals.footprint)),
-            ("int ops", human::count(sums.int_ops())),
-        ],
-        [("first touch", size(sums.cold)), ("accesses", human::count(sums.accesses)), (&per, ratio)],
-    ] {
+            [("read", read), ("peak live", peak), ("flops", flops)],
+            [
+                ("inputs", size(totals.footprint)),
+                ("instructions", human::count(instructions.into())),
+                ("int ops", int_ops),
+            ],
+            [("span", human::count(sums.span.into())), ("escapes", human::count(escapes.into())), (&per, ratio)],
+        ]
+    } else {
+        [
+            [("read", read), ("peak live", peak), ("flops", flops)],
+            [("written", size(sums.written)), ("footprint", size(totals.footprint)), ("int ops", int_ops)],
+            [("first touch", size(sums.cold)), ("accesses", human::count(sums.accesses)), (&per, ratio)],
+        ]
+    };
+    for line in lines {
         let cells = line.into_iter().flat_map(|(name, value)| [left(name), right(&value), left("")]);
         table.add_row(cells.collect::<Vec<_>>());
     }
@@ -229,8 +242,15 @@ fn number_columns(lines: &[Line], analysis: &Analysis, options: &ReportOptions, 
     }
     columns.push(plain(["cost", per], 1, own(&|s| s.mean_cost().map_or_else(dash, human::ratio))));
     columns.push(plain(["", "read"], 0, own(&|s| style.size(s.read))));
-    columns.push(plain(["", "written"], 3, own(&|s| style.size(s.written))));
-    columns.push(plain(["first", "touch"], NICE_TO_HAVE, own(&|s| style.size(s.cold))));
+    let values = analysis.profile.meta.values.is_some();
+    if values {
+        columns.push(plain(["", "span"], 3, own(&|s| human::count(s.span.into()))));
+    } else {
+        columns.push(plain(["", "written"], 3, own(&|s| style.size(s.written))));
+    }
+    if !values {
+        columns.push(plain(["first", "touch"], NICE_TO_HAVE, own(&|s| style.size(s.cold))));
+    }
     columns.push(column(["depth", "p50"], 6, &depth(|q| q.p50)));
     columns.push(column(["depth", "p90"], 1, &depth(|q| q.p90)));
     columns.push(column(["depth", "p99"], 7, &depth(|q| q.p99)));
@@ -522,9 +542,10 @@ fn coverage(analysis: &Analysis, style: &Style, out: &mut impl Write) -> io::Res
     let (processes, threads) = (human::plural(c.processes, "process"), human::plural(c.threads, "thread"));
     writeln!(
         out,
-        "  model: {} {}, liveness {}, threads {} ({processes}, {threads}), unit {unit}",
+        "  model: {} {}{}, liveness {}, threads {} ({processes}, {threads}), unit {unit}",
         meta.model,
         meta.model_version,
+        meta.values.as_ref().map_or_else(String::new, regions::sizes),
         json::liveness(meta.liveness),
         json::thread_mode(meta.thread_mode),
     )

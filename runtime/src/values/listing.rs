@@ -81,7 +81,8 @@ impl<'a, S> Lister<'a, S> {
     fn show_stack(&mut self, stack: &ValueStack) {
         if self.listing.stack {
             let names: Vec<String> = stack.from_top().map(|v| format!("v{}", self.names[&v])).collect();
-            self.listing.line(&format!("  stack, top first: {}", names.join(" ")));
+            let names = if names.is_empty() { "(empty)".into() } else { names.join(" ") };
+            self.listing.line(&format!("  stack, top first: {names}"));
         }
     }
 }

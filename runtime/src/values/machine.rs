@@ -366,7 +366,11 @@ impl Core {
         if open.inner.last().is_some_and(|inner| inner == name) {
             open.inner.pop();
         } else if open.name == name {
+            let crossed = open.inner.last().cloned();
             self.close(0);
+            if let Some(inner) = crossed {
+                self.problem(format!("region {name} ended while {inner} was open; regions must nest"));
+            }
         } else {
             let open = open.name.clone();
             self.problem(format!("region {name} ended while {open} was open; regions must nest"));
