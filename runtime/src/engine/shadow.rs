@@ -105,6 +105,12 @@ impl<C: Cell> Shadow<C> {
         pair[1] = C::pack(position + BYTES);
     }
 
+    /// The cells hold whole positions, which are gone.
+    #[inline(always)]
+    pub fn set_row_dead(&mut self, cell: usize, len: u64) {
+        self.cells[cell..cell + (len / BYTES) as usize].fill(C::pack(DEAD));
+    }
+
     /// Both cells hold whole positions, which are gone.
     #[inline(always)]
     pub fn set_pair_dead(&mut self, cell: usize) {

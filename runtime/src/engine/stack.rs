@@ -231,10 +231,45 @@ impl<C: Cell> Stack<C> {
                 return Ok(());
             }
         }
+        if self.one_run_last(cell, addr, len, sink) {
+            return Ok(());
+        }
         // First touches are on the stack for a moment, as everywhere.
         self.access::<true, S>(addr, len, sink)?;
         self.remove(addr, len);
         Ok(())
+    }
+
+    /// `last` for up to 64 bytes that were last used together, if that is what they are: parts of a cell, and whole cells.
+    #[inline(always)]
+    fn one_run_last<S: DepthSink>(&mut self, cell: usize, addr: u64, len: u64, sink: &mut S) -> bool {
+        let skip = addr % BYTES;
+        let in_cell = skip + len <= BYTES;
+        let whole_cells = skip == 0 && len.is_multiple_of(BYTES) && len <= page_room(addr);
+        if len == 0 || len > 64 || !Shadow::<C>::is_own(cell) || !(in_cell || whole_cells) {
+            return false;
+        }
+        let found = if in_cell { self.shadow.part(cell, skip, len) } else { self.shadow.row(cell, len) };
+        let Some(first) = found.filter(|&first| first >= FIRST) else { return false };
+        sink.warm(self.take(first, len), len);
+        if in_cell {
+            self.shadow.change(cell, skip, len, |_| DEAD);
+        } else {
+            self.shadow.set_row_dead(cell, len);
+        }
+        true
+    }
+
+    /// Takes bytes from their places; gives the number of bytes above them.
+    #[inline(always)]
+    fn take(&mut self, first: u64, len: u64) -> u64 {
+        let last = first + len - 1;
+        if first / 64 == last / 64 {
+            return self.time.lift(first, len);
+        }
+        let above = self.live() - self.time.rank(last);
+        self.time.clear(first, len);
+        above
     }
 
     /// Moves a block that lies within one leaf to the top; the open leaf must have room.
@@ -293,14 +328,7 @@ impl<C: Cell> Stack<C> {
                 self.footprint += len;
             }
         } else {
-            let last = first + len - 1;
-            let above = if first / 64 == last / 64 {
-                self.time.lift(first, len)
-            } else {
-                let above = self.live() - self.time.rank(last);
-                self.time.clear(first, len);
-                above
-            };
+            let above = self.take(first, len);
             if LOAD {
                 sink.warm(above, len);
             }

@@ -54,7 +54,7 @@ pub fn analyse(recorded: &Recorded, cells: usize) -> io::Result<Exact> {
     let mut forward = Forward::new(cells, recorded.blocks.len() >= MANY);
     let read = |at: usize, block: &mut (Ops, Marks)| {
         block.0.read(&recorded.spool, recorded.blocks[at])?;
-        block.1.from_bytes(&recorded.spool.read(marks[at])?)
+        block.1.decode_from(&recorded.spool.read(marks[at])?)
     };
     each_block(0..recorded.blocks.len(), read, |_, (ops, marks)| {
         forward.block(ops, marks);

@@ -242,7 +242,7 @@ impl Marks {
     ///
     /// # Errors
     /// When it is something else.
-    pub fn from_bytes(&mut self, bytes: &[u8]) -> std::io::Result<()> {
+    pub fn decode_from(&mut self, bytes: &[u8]) -> std::io::Result<()> {
         self.clear();
         self.decode(bytes).ok_or_else(damaged)
     }
