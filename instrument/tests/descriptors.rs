@@ -4,7 +4,7 @@
 
 use std::{fmt::Write, path::Path};
 
-use dmdprof_instrument::{Error, Request, instrument_file};
+use dmdprof_instrument::{Error, Model, Request, instrument_file};
 use dmdprof_runtime::{
     abi::{Item, NONE, item_flag, segment_flag},
     sites::{Segment, SiteTable},
@@ -17,7 +17,7 @@ fn instrument(ir: &str) -> Result<SiteTable, Error> {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let (input, object) = (directory.path().join("in.ll"), directory.path().join("out.o"));
     std::fs::write(&input, format!("{HEADER}{ir}")).expect("writable");
-    let request = Request { input: &input, object: &object, opt_level: 2, function_sections: false, dump_ir: None };
+    let request = Request { input: &input, object: &object, model: Model::Memory, opt_level: 2, function_sections: false, dump_ir: None };
     instrument_file(&request)?;
     Ok(SiteTable::read(&object).expect("the object has readable descriptors"))
 }
@@ -374,7 +374,7 @@ fn garbage_and_foreign_targets_are_refused_with_a_reason() {
     std::fs::write(&input, "target triple = \"aarch64-unknown-linux-gnu\"\ndefine void @f() { ret void }\n")
         .expect("writable");
     let object = directory.path().join("arm.o");
-    let request = Request { input: &input, object: &object, opt_level: 2, function_sections: false, dump_ir: None };
+    let request = Request { input: &input, object: &object, model: Model::Memory, opt_level: 2, function_sections: false, dump_ir: None };
     let message = instrument_file(&request).expect_err("a foreign target").to_string();
     assert!(message.contains("only x86_64 Linux is supported"), "{message}");
     assert!(!object.exists(), "a refusal leaves no object");
@@ -397,6 +397,7 @@ fn ir_is_dumped_before_and_after() {
     let request = Request {
         input: &input,
         object: &directory.path().join("k.o"),
+        model: Model::Memory,
         opt_level: 2,
         function_sections: false,
         dump_ir: Some(&dumps),

@@ -80,7 +80,7 @@ impl<'a, S> Lister<'a, S> {
 
     fn show_stack(&mut self, stack: &ValueStack) {
         if self.listing.stack {
-            let names: Vec<String> = stack.from_top().map(|v| format!("v{}", self.names[&v])).collect();
+            let names: Vec<String> = stack.top_down().map(|v| format!("v{}", self.names[&v])).collect();
             let names = if names.is_empty() { "(empty)".into() } else { names.join(" ") };
             self.listing.line(&format!("  stack, top first: {names}"));
         }

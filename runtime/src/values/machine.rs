@@ -646,11 +646,7 @@ impl Core {
                 let in_range = a > 0 && word < u64::from(item.lanes);
                 registers[dst] = if in_range { registers[a + word as usize] } else { 0 };
             }
-            StepKind::Put => {
-                if dst > 0 && word < u64::from(item.lanes) {
-                    registers[dst + word as usize] = registers[a];
-                }
-            }
+            StepKind::Put if dst > 0 && word < u64::from(item.lanes) => registers[dst + word as usize] = registers[a],
             StepKind::Argument => {
                 self.start_gathering();
                 let variable = item.flags == 1;

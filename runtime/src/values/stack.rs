@@ -114,7 +114,7 @@ impl ValueStack {
     }
 
     /// Values on the stack, the topmost first.
-    pub fn from_top(&self) -> impl Iterator<Item = u32> + '_ {
+    pub fn top_down(&self) -> impl Iterator<Item = u32> + '_ {
         self.order.iter().rev().filter(|(p, v)| self.positions[*v as usize] == *p).map(|(_, v)| *v)
     }
 
@@ -160,7 +160,7 @@ mod tests {
             stack.make_room();
             stack.push(value);
         }
-        assert!(stack.from_top().eq(list.iter().rev().copied()));
+        assert!(stack.top_down().eq(list.iter().rev().copied()));
         assert_eq!(stack.live(), list.iter().map(|v| stack.size(*v)).sum::<u64>());
     }
 }
