@@ -155,6 +155,15 @@ impl AnalysisArgs {
         }
     }
 
+    /// Whether the profile could be written now: better to hear it before an hour's run.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn check_output(&self) -> anyhow::Result<()> {
+        let what = || format!("cannot write the profile to {}", self.output.display());
+        profile::check_writable(&self.output).with_context(what)
+    }
+
     fn spool(&self) -> anyhow::Result<Arc<Spool>> {
         let directory = std::env::var_os("TMPDIR").filter(|d| !d.is_empty()).map(PathBuf::from);
         let directory = directory.unwrap_or_else(|| directory_of(&self.output).to_path_buf());

@@ -17,7 +17,14 @@ fn instrument(ir: &str) -> Result<SiteTable, Error> {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let (input, object) = (directory.path().join("in.ll"), directory.path().join("out.o"));
     std::fs::write(&input, format!("{HEADER}{ir}")).expect("writable");
-    let request = Request { input: &input, object: &object, model: Model::Memory, opt_level: 2, function_sections: false, dump_ir: None };
+    let request = Request {
+        input: &input,
+        object: &object,
+        model: Model::Memory,
+        opt_level: 2,
+        function_sections: false,
+        dump_ir: None,
+    };
     instrument_file(&request)?;
     Ok(SiteTable::read(&object).expect("the object has readable descriptors"))
 }
@@ -374,7 +381,14 @@ fn garbage_and_foreign_targets_are_refused_with_a_reason() {
     std::fs::write(&input, "target triple = \"aarch64-unknown-linux-gnu\"\ndefine void @f() { ret void }\n")
         .expect("writable");
     let object = directory.path().join("arm.o");
-    let request = Request { input: &input, object: &object, model: Model::Memory, opt_level: 2, function_sections: false, dump_ir: None };
+    let request = Request {
+        input: &input,
+        object: &object,
+        model: Model::Memory,
+        opt_level: 2,
+        function_sections: false,
+        dump_ir: None,
+    };
     let message = instrument_file(&request).expect_err("a foreign target").to_string();
     assert!(message.contains("only x86_64 Linux is supported"), "{message}");
     assert!(!object.exists(), "a refusal leaves no object");

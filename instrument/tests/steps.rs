@@ -54,7 +54,10 @@ fn describe_step(item: &Item) -> String {
             let Registers { dst, a, b, c } = Registers::of(item);
             let op = ValueOp::of(item.flags).filter(|_| matches!(kind, StepKind::Op | StepKind::Fma));
             let op = op.map_or(String::new(), |op| format!(" {}", op.name()));
-            format!("{kind:?}{op} r{dst} <- r{a} r{b} r{c}, word {}, lanes {}, size {}", item.word, item.lanes, item.size)
+            format!(
+                "{kind:?}{op} r{dst} <- r{a} r{b} r{c}, word {}, lanes {}, size {}",
+                item.word, item.lanes, item.size
+            )
         }
     }
 }

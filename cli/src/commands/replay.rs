@@ -17,7 +17,7 @@ use dmdprof_runtime::{
 use super::record::DEFAULT_TRACE;
 use crate::{
     analysis::{AnalysisArgs, Origin},
-    profile::{self, model::Outcome},
+    profile::model::Outcome,
 };
 
 /// Analyse a trace of `dmdprof record`: writes the profile and the report that `dmdprof run` would have
@@ -47,7 +47,7 @@ Examples:
 /// When the trace cannot be read or does not fit the programs that are there, or as `dmdprof run`.
 pub fn command(args: &ReplayArgs) -> anyhow::Result<()> {
     let options = args.analysis.options()?;
-    profile::check_writable(&args.analysis.output)?;
+    args.analysis.check_output()?;
     let name = args.trace.display();
     let file = File::open(&args.trace).map_err(|error| {
         let advice = match error.kind() {

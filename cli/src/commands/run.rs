@@ -11,7 +11,6 @@ use dmdprof_runtime::abi::channel_mode;
 use crate::{
     analysis::{AnalysisArgs, Origin},
     follow::{Followed, SourceArgs, command_text, follow},
-    profile,
     trace_file::TraceFile,
 };
 
@@ -58,8 +57,7 @@ Examples:
 pub fn command(args: &RunArgs) -> anyhow::Result<i32> {
     let mut options = args.analysis.options()?;
     if !args.discard {
-        // Better to hear it now than after an hour's run.
-        profile::check_writable(&args.analysis.output)?;
+        args.analysis.check_output()?;
     }
     let trace = args.keep_trace.as_deref().map(|path| TraceFile::create(path, &args.command)).transpose()?;
     options.trace = trace.as_ref().map(TraceFile::sink);
