@@ -81,7 +81,19 @@ fn a_loop_follows_its_accumulator_and_not_its_counter() {
          done:
            ret double %t
          }"
-    ), @"");
+    ), @r#"
+    sum: 1 words, 6 registers
+      Parameter r1 <- r0 r0 r0, word 0, lanes 0, size 0
+    sum: 3 words, 6 registers
+      PhiMove r2 <- r0 r0 r0, word 1, lanes 0, size 0
+      PhiMove r2 <- r5 r0 r0, word 1, lanes 1, size 0
+      Move r3 <- r1 r0 r0, word 0, lanes 0, size 0
+      Escape r0 <- r3 r0 r0, word 0, lanes 0, size 0
+      r4 = load word 2 + 0, 8 bytes
+      Op add r5 <- r2 r4 r0, word 0, lanes 1, size 8
+    sum: 1 words, 6 registers
+      Return r0 <- r5 r0 r0, word 0, lanes 0, size 0
+    "#);
 }
 
 #[test]
@@ -95,7 +107,12 @@ fn variables_are_moved_into_registers_first() {
            %c = mul i32 %a, %b
            ret i32 %c
          }"
-    ), @"");
+    ), @r#"
+    twice: 1 words, 3 registers
+      Parameter r1 <- r0 r0 r0, word 0, lanes 0, size 0
+      Op mul r2 <- r1 r1 r0, word 0, lanes 1, size 4
+      Return r0 <- r2 r0 r0, word 0, lanes 0, size 0
+    "#);
 }
 
 #[test]
@@ -112,7 +129,24 @@ fn conditions_indices_and_addresses_are_reads_without_a_result() {
          b:
            ret i32 0
          }"
-    ), @"");
+    ), @r#"
+    pick: 3 words, 7 registers
+      Parameter r1 <- r0 r0 r0, word 0, lanes 0, size 0
+      Parameter r2 <- r0 r0 r0, word 0, lanes 1, size 0
+      Parameter r3 <- r0 r0 r0, word 0, lanes 2, size 0
+      Move r4 <- r2 r0 r0, word 0, lanes 0, size 0
+      Escape r0 <- r4 r0 r0, word 0, lanes 0, size 0
+      Move r5 <- r1 r0 r0, word 0, lanes 0, size 0
+      Escape r0 <- r5 r0 r0, word 0, lanes 0, size 0
+      r6 = load word 1 + 0, 4 bytes
+      Escape r0 <- r3 r0 r0, word 0, lanes 0, size 0
+      Select r7 <- r6 r0 r0, word 2, lanes 0, size 0
+      Escape r0 <- r3 r0 r0, word 0, lanes 0, size 0
+    pick: 1 words, 7 registers
+      Return r0 <- r7 r0 r0, word 0, lanes 0, size 0
+    pick: 1 words, 7 registers
+      Return r0 <- r0 r0 r0, word 0, lanes 0, size 0
+    "#);
 }
 
 #[test]
@@ -130,7 +164,22 @@ fn calls_hand_over_arguments_and_take_results() {
            %s = add i64 %r, %w
            ret i64 %s
          }"
-    ), @"");
+    ), @r#"
+    f: 1 words, 10 registers, calls unknown
+      Parameter r1 <- r0 r0 r0, word 0, lanes 0, size 0
+      Parameter r2 <- r0 r0 r0, word 0, lanes 1, size 0
+      Argument r0 <- r1 r0 r0, word 0, lanes 1, size 0
+      Call r0 <- r0 r0 r0, word 0, lanes 0, size 0
+    f: 1 words, 10 registers
+      Returned r0 <- r0 r0 r0, word 0, lanes 0, size 0
+      Result r3 <- r0 r0 r0, word 0, lanes 0, size 0
+      Op max r4 <- r3 r1 r0, word 0, lanes 1, size 8
+      Op divmod r5 <- r2 r0 r0, word 0, lanes 2, size 8
+      Move r7 <- r6 r0 r0, word 0, lanes 0, size 0
+      Convert r8 <- r4 r0 r0, word 0, lanes 1, size 8
+      Op add r9 <- r7 r8 r0, word 0, lanes 1, size 8
+      Return r0 <- r9 r0 r0, word 0, lanes 0, size 0
+    "#);
 }
 
 #[test]
@@ -144,7 +193,27 @@ fn vectors_are_as_many_values_as_they_have_lanes() {
            ret <2 x float> %e
          }
          declare <2 x float> @llvm.fmuladd.v2f32(<2 x float>, <2 x float>, <2 x float>)"
-    ), @"");
+    ), @r#"
+    f: 2 words, 14 registers
+      Parameter r1 <- r0 r0 r0, word 0, lanes 0, size 0
+      Parameter r2 <- r0 r0 r0, word 0, lanes 1, size 0
+      Parameter r3 <- r0 r0 r0, word 0, lanes 2, size 0
+      Escape r0 <- r3 r0 r0, word 0, lanes 0, size 0
+      r4 = load word 1 + 0, 4 bytes
+      r5 = load word 1 + 4, 4 bytes
+      Op mul r6 <- r1 r4 r0, word 0, lanes 1, size 4
+      Op mul r7 <- r2 r5 r0, word 0, lanes 1, size 4
+      Move r8 <- r7 r0 r0, word 0, lanes 0, size 0
+      Move r9 <- r1 r0 r0, word 0, lanes 0, size 0
+      Fma fma r10 <- r8 r1 r0, word 0, lanes 1, size 4
+      Op mul r12 <- r8 r1 r0, word 0, lanes 1, size 4
+      Op add r10 <- r12 r0 r0, word 0, lanes 1, size 4
+      Fma fma r11 <- r9 r2 r0, word 0, lanes 1, size 4
+      Op mul r13 <- r9 r2 r0, word 0, lanes 1, size 4
+      Op add r11 <- r13 r0 r0, word 0, lanes 1, size 4
+      Return r0 <- r10 r0 r0, word 0, lanes 0, size 0
+      Return r0 <- r11 r0 r0, word 0, lanes 1, size 0
+    "#);
 }
 
 #[test]
@@ -157,5 +226,21 @@ fn what_is_not_followed_is_counted() {
            store [100 x i32] %wide, ptr %p
            ret i32 %v
          }"
-    ), @"");
+    ), @r#"
+    f: 2 words, 6 registers
+      Parameter r1 <- r0 r0 r0, word 0, lanes 0, size 0
+      Parameter r2 <- r0 r0 r0, word 0, lanes 1, size 0
+      Parameter r3 <- r0 r0 r0, word 0, lanes 2, size 0
+      Escape r0 <- r1 r0 r0, word 0, lanes 0, size 0
+      r4 = load word 1 + 0, 4 bytes
+      Op eq r5 <- r4 r2 r0, word 0, lanes 1, size 1
+      store word 1 + 0, 4 bytes = r0
+      Move r6 <- r4 r0 r0, word 0, lanes 0, size 0
+      Escape r0 <- r1 r0 r0, word 0, lanes 0, size 0
+      Escape r0 <- r1 r0 r0, word 0, lanes 0, size 0
+      store word 1 + 0, 400 bytes = r0
+      Return r0 <- r6 r0 r0, word 0, lanes 0, size 0
+    skipped 2: vector or structure of more than 64 values, not followed
+    skipped 1: value stored by a compare-and-swap, not followed
+    "#);
 }

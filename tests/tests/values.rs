@@ -201,7 +201,7 @@ fn a_listing_can_show_the_stack() {
     let text = String::from_utf8(output.stdout).expect("text");
     let fma: Vec<&str> =
         text.lines().skip_while(|l| *l != "region fma").take_while(|l| *l != "region condition").collect();
-    insta::assert_snapshot!(fma.join("\n"), @r"
+    insta::assert_snapshot!(fma.join("\n"), @r#"
     region fma
     push v1
       stack, top first: v1
@@ -222,5 +222,5 @@ fn a_listing_can_show_the_stack() {
     push v5
       stack, top first: v5
     total 7 (4 reads)
-    ");
+    "#);
 }
