@@ -249,6 +249,41 @@ pub fn exact() -> Profile {
     profile
 }
 
+/// A profile of the values model: two regions, one without declared inputs.
+pub fn values() -> Profile {
+    let mut b = Builder::new(&["./dot", "n=2"]);
+    b.profile.meta.model = "values".into();
+    b.profile.meta.liveness = Liveness::Exact;
+    b.profile.meta.values = Some(ValuesMeta { bytes_per_element: Some(1), fma_is_one: false });
+    let dot = b.function("dot", Some("dot.c"), 4);
+    let at = b.position(dot, 7, None);
+    let (mul, add) =
+        (b.site(dot, Some(at), AccessKind::Instruction, 8), b.site(dot, Some(at), AccessKind::Instruction, 8));
+    let context = b.context(Builder::ROOT, dot, 1);
+    b.cell(context, mul, &[(2, 2), (3, 1), (4, 1)], &[], 0).cell(context, add, &[(1, 1), (2, 1)], &[], 0);
+    b.profile.cells[0].span = 1;
+    b.profile.cells[1].span = 1;
+    let region = |name: &str, first_use_inputs, unfinished| Region {
+        name: name.into(),
+        times: 1,
+        reads: 6,
+        bytes_read: 6,
+        escapes: 0,
+        instructions: 3,
+        ops: [1, 2, 0, 0, 0, 0, 0],
+        cost: 11,
+        span: 2,
+        span_outputs: 2,
+        peak_live: 4,
+        input_bytes: 4,
+        first_use_inputs,
+        unfinished,
+        histogram: buckets(&[(1, 1), (2, 3), (3, 1), (4, 1)]),
+    };
+    b.profile.regions = vec![region("dot", false, 0), region("lazy", true, 1)];
+    b.finish(|_| {})
+}
+
 type Cells = Vec<(u8, u8, Vec<(u32, u16)>, u16, bool)>;
 
 /// Small random profiles: nested inlining, recursion, several roots' worth of contexts, merged names.

@@ -66,6 +66,14 @@ fn exact() {
 }
 
 #[test]
+fn regions_of_the_values_model() {
+    let profile = sample::values();
+    let json = text(&profile, &formatted(Format::Json));
+    assert_eq!(complaints(&schema(), &json), Vec::<String>::new());
+    insta::assert_snapshot!(text(&profile, &ReportOptions { width: Some(100), ..plain() }));
+}
+
+#[test]
 fn a_profile_of_a_part_of_the_run_says_so() {
     let mut profile = sample::small();
     profile.meta.outcome = Outcome::Unknown;
