@@ -148,13 +148,13 @@ impl Log {
         self.kept = 0;
     }
 
+    /// Where to append one event.
     #[inline]
-    pub fn push(&mut self, words: &[u32]) -> io::Result<()> {
+    pub fn event(&mut self) -> io::Result<&mut Vec<u32>> {
         if self.open.len() + LONGEST > CHUNK {
             self.close_chunk()?;
         }
-        self.open.extend_from_slice(words);
-        Ok(())
+        Ok(&mut self.open)
     }
 
     fn close_chunk(&mut self) -> io::Result<()> {
@@ -252,7 +252,7 @@ mod tests {
             let mut log = Log::new(memory);
             let event = |i: u32| [Head::new(EventKind::Escape, 1, 0, 0, 0).0, i, i];
             const EVENTS: u32 = 400_000;
-            (0..EVENTS).for_each(|i| log.push(&event(i)).expect("room on disk"));
+            (0..EVENTS).for_each(|i| log.event().expect("room on disk").extend(event(i)));
             let mut expected = EVENTS;
             let mut at = Vec::new();
             log.backwards(|words| {

@@ -435,7 +435,7 @@ impl Core {
             one_size: self.options.element,
             deepest: recorder.deepest,
         };
-        self.filing.start(self.cells.len());
+        self.filing.start(self.cells.len(), self.options.element);
         let priced = match self.options.listing.clone() {
             None => price::price(&mut recorder.log, &mut values, &mut self.filing, |cell| chain.push(cell)),
             Some(listing) => {

@@ -27,7 +27,6 @@ pub struct Recorder {
     pub escapes: u64,
     pub ops: [u64; OP_CLASSES],
     pub failed: Option<String>,
-    words: Vec<u32>,
 }
 
 impl Recorder {
@@ -43,7 +42,6 @@ impl Recorder {
             escapes: 0,
             ops: [0; OP_CLASSES],
             failed: None,
-            words: Vec::new(),
         }
     }
 
@@ -69,35 +67,34 @@ impl Recorder {
         self.depths[(value - FIRST_VALUE) as usize]
     }
 
-    fn push(&mut self, depth: u32, results: u32) -> bool {
-        if self.failed.is_some() {
-            return false;
+    /// Where to append an event with so many results; `None` if there is no room, now or ever since.
+    #[inline]
+    fn event(&mut self, results: u32) -> Option<&mut Vec<u32>> {
+        if self.failed.is_some() || self.next() + results >= VALUE_LIMIT {
+            self.failed.get_or_insert_with(|| {
+                format!(
+                    "it has more than {VALUE_LIMIT} values, which is all that the values model can follow; declare a smaller region or run a smaller input"
+                )
+            });
+            return None;
         }
-        if self.next() + results >= VALUE_LIMIT {
-            self.failed = Some(format!(
-                "the region has more than {VALUE_LIMIT} values, which is all that the values model can follow; declare a smaller region or run a smaller input"
-            ));
-            return false;
+        match self.log.event() {
+            Ok(words) => Some(words),
+            Err(error) => {
+                self.failed = Some(format!(
+                    "cannot keep the log ({error}); it goes to a temporary file: make room there or name another directory in TMPDIR"
+                ));
+                None
+            }
         }
-        if let Err(error) = self.log.push(&self.words) {
-            self.failed = Some(format!(
-                "cannot keep the log of the region ({error}); it goes to a temporary file: make room there or name another directory in TMPDIR"
-            ));
-            return false;
-        }
-        self.depths.extend(std::iter::repeat_n(depth, results as usize));
-        true
     }
 
     /// A new input value.
     pub fn input(&mut self, declaration: u32, address: u64, size: u8, lazy: bool) -> Option<u32> {
         let value = self.next();
         let kind = if lazy { EventKind::LazyInput } else { EventKind::Input };
-        self.words.clear();
-        self.words.push(Head::new(kind, 0, 1, 0, size).0);
-        if !self.push(0, 1) {
-            return None;
-        }
+        self.event(1)?.push(Head::new(kind, 0, 1, 0, size).0);
+        self.depths.push(0);
         if !lazy {
             self.inputs.push(Input { declaration, address, value, size });
         }
@@ -109,15 +106,19 @@ impl Recorder {
     pub fn instruction(&mut self, cell: u32, op: ValueOp, operands: &[u32], sizes: &[u8]) -> Option<u32> {
         let operands = &operands[..operands.len().min(MAX_OPERANDS)];
         let results = sizes.len() as u32;
-        self.words.clear();
-        self.words.push(Head::new(EventKind::Instruction, operands.len(), results, op as u8, sizes[0]).0);
-        self.words.push(cell);
-        self.words.extend(sizes.get(1).map(|s| u32::from(*s)));
-        self.words.extend_from_slice(operands);
         let depth = 1 + operands.iter().map(|v| self.depth(*v)).max().unwrap_or(0);
         let first = self.next();
-        if !self.push(depth, results) {
-            return None;
+        let words = self.event(results)?;
+        words.extend([Head::new(EventKind::Instruction, operands.len(), results, op as u8, sizes[0]).0, cell]);
+        if let Some(second) = sizes.get(1) {
+            words.push(u32::from(*second));
+        }
+        for operand in operands {
+            words.push(*operand);
+        }
+        self.depths.push(depth);
+        if results > 1 {
+            self.depths.push(depth);
         }
         if self.deepest < FIRST_VALUE || depth >= self.depth(self.deepest) {
             self.deepest = first;
@@ -130,20 +131,18 @@ impl Recorder {
     /// A read of each operand without a result.
     #[inline]
     pub fn escape(&mut self, cell: u32, operand: u32) -> bool {
-        self.words.clear();
-        self.words.extend([Head::new(EventKind::Escape, 1, 0, 0, 0).0, cell, operand]);
-        let done = self.push(0, 0);
-        self.escapes += u64::from(done);
-        done
+        let Some(words) = self.event(0) else { return false };
+        words.extend([Head::new(EventKind::Escape, 1, 0, 0, 0).0, cell, operand]);
+        self.escapes += 1;
+        true
     }
 
     /// The values are outputs.
     pub fn keep(&mut self, values: &[u32]) {
         for some in values.chunks(MAX_OPERANDS) {
-            self.words.clear();
-            self.words.push(Head::new(EventKind::Keep, some.len(), 0, 0, 0).0);
-            self.words.extend_from_slice(some);
-            self.push(0, 0);
+            let Some(words) = self.event(0) else { return };
+            words.push(Head::new(EventKind::Keep, some.len(), 0, 0, 0).0);
+            words.extend_from_slice(some);
             for value in some {
                 self.deepest_output = self.deepest_output.max(self.depth(*value));
             }

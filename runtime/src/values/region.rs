@@ -60,31 +60,60 @@ impl RegionTotals {
 #[derive(Default)]
 pub struct Filing {
     /// By cell; empty but for those in `touched`.
-    cells: Vec<CellCounters>,
+    cells: Vec<Filed>,
     touched: Vec<u32>,
     reads: u64,
     bytes: u64,
+    /// Bytes of every value, or 0: reads near the top are then only counted, and priced when the region ends.
+    one_size: u64,
+}
+
+/// Reads with fewer bytes above them than this are counted one by one.
+const NEAR: usize = 2048;
+
+#[derive(Default)]
+struct Filed {
+    is_touched: bool,
+    /// Reads by bytes above; as long as the deepest so far needs.
+    near: Vec<u32>,
+    far: CellCounters,
 }
 
 impl Filing {
     /// Makes room for cells with numbers below `count`.
-    pub fn start(&mut self, count: usize) {
-        self.cells.resize_with(count, CellCounters::default);
+    pub fn start(&mut self, count: usize, one_size: Option<u8>) {
+        self.cells.resize_with(count, Filed::default);
+        self.one_size = u64::from(one_size.unwrap_or(0));
     }
 
     /// Adds what was filed to the run's cells and to the region's totals, and is empty again.
     pub fn finish(&mut self, all: &mut [CellCounters], totals: &mut RegionTotals) {
         for cell in self.touched.drain(..) {
-            let mut filed = std::mem::take(&mut self.cells[cell as usize]);
-            filed.flush();
-            totals.cost += filed.cost;
-            totals.depths.merge(&filed.depths);
-            // Executions are counted when they happen; here they only mark a cell as touched.
-            filed.executions = 0;
-            all[cell as usize].merge(&mut filed);
+            let Filed { near, mut far, .. } = std::mem::take(&mut self.cells[cell as usize]);
+            for (above, times) in (0..).zip(near).filter(|(_, times)| *times > 0) {
+                far.read_times(above, self.one_size, u64::from(times));
+            }
+            far.flush();
+            totals.cost += far.cost;
+            totals.depths.merge(&far.depths);
+            all[cell as usize].merge(&mut far);
         }
         totals.reads += std::mem::take(&mut self.reads);
         totals.bytes_read += std::mem::take(&mut self.bytes);
+    }
+}
+
+impl Filing {
+    #[inline(never)]
+    fn read_elsewhere(&mut self, cell: u32, above: u64, size: u64) {
+        let filed = &mut self.cells[cell as usize];
+        let near = above as usize;
+        if self.one_size > 0 && near < NEAR && near >= filed.near.len() {
+            filed.near.resize((near + 1).next_multiple_of(64), 0);
+            filed.near[near] = 1;
+        } else {
+            filed.far.read(above, size);
+        }
     }
 }
 
@@ -95,11 +124,14 @@ impl PriceSink for Filing {
     #[inline(always)]
     fn read(&mut self, cell: u32, _value: u32, above: u64, size: u64) {
         let filed = &mut self.cells[cell as usize];
-        if filed.executions == 0 {
-            filed.executions = 1;
+        if !filed.is_touched {
+            filed.is_touched = true;
             self.touched.push(cell);
         }
-        filed.read(above, size);
+        match filed.near.get_mut(above as usize) {
+            Some(count) if *count < u32::MAX => *count += 1,
+            _ => self.read_elsewhere(cell, above, size),
+        }
         self.reads += 1;
         self.bytes += size;
     }
