@@ -598,8 +598,8 @@ impl Core {
     #[inline(always)]
     fn step(&mut self, kind: StepKind, item: &Item, at: At<'_>, registers: &mut [Label], tables: &Tables) {
         let address = || at.record[usize::from(item.word)].wrapping_add_signed(item.offset);
-        let Registers { dst, a, b, .. } = Registers::of(item);
-        let (dst, a, b) = (dst as usize, a as usize, b as usize);
+        let Registers { dst, a, b, c } = Registers::of(item);
+        let (dst, a, b, c) = (dst as usize, a as usize, b as usize, c as usize);
         match kind {
             StepKind::Load => {
                 let label = self.memory.load(address(), u64::from(item.size), &mut self.recorder);
@@ -608,6 +608,13 @@ impl Core {
             StepKind::Store => {
                 let label = registers[accessed_register(item) as usize];
                 self.memory.store(address(), u64::from(item.size), label);
+            }
+            // Most instructions of a kernel compute addresses and count loops.
+            StepKind::Op if registers[a] | registers[b] | registers[c] <= CONSTANT => {
+                registers[dst] = 0;
+                if item.lanes == 2 {
+                    registers[dst + 1] = 0;
+                }
             }
             StepKind::Op => {
                 let op = ValueOp::of(item.flags).unwrap_or(ValueOp::Special);
