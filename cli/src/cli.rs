@@ -23,12 +23,14 @@ Examples:
   dmdprof cc -O2 -g app.c -o app            a drop-in for clang that leaves hooks
   dmdprof run ./app input.txt               profile it
   CC='dmdprof cc' ./configure && make       the same for a whole project
-  dmdprof report --lines --sort read        look at the profile again";
+  dmdprof report --lines --sort read        look at the profile again
+  dmdprof diff                              what changed since the run before";
 
 #[derive(Subcommand, Debug)]
 enum Command {
     Run(commands::run::RunArgs),
     Report(report::CommandArgs),
+    Diff(commands::diff::DiffArgs),
     /// Compile and link C with hooks; takes clang's arguments
     #[command(disable_help_flag = true)]
     Cc(Rest),
@@ -76,6 +78,7 @@ fn dispatch(command: Command) -> anyhow::Result<i32> {
     match command {
         Command::Run(args) => commands::run::command(&args),
         Command::Report(args) => report::command(&args).map(|()| 0),
+        Command::Diff(args) => commands::diff::command(&args).map(|()| 0),
         Command::Ir(args) => commands::ir::command(&args),
         Command::Instrument(args) => commands::instrument::command(&args).map(|()| 0),
         Command::Doctor(args) => toolbox::doctor(&args),

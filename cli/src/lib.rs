@@ -2,8 +2,10 @@
 
 pub mod cli;
 mod commands;
+mod compilers;
 mod convert;
 pub mod driver;
+pub mod gate;
 mod launch;
 pub mod profile;
 mod progress;

@@ -38,6 +38,7 @@ impl Builder {
             command: command.iter().map(ToString::to_string).collect(),
             roi: None,
             outcome: Outcome::Exited(0),
+            values: None,
         };
         let profile = Profile {
             meta,
@@ -52,8 +53,10 @@ impl Builder {
             contexts: vec![Context { parent: None, function: None, calls: 0 }],
             cells: Vec::new(),
             block_counts: Vec::new(),
+            regions: Vec::new(),
             cold_histogram: Histogram::default(),
             sources: Vec::new(),
+            compilers: vec!["clang version 19.1.7 -O2".into()],
         };
         Builder { profile, cold: BTreeMap::new() }
     }
@@ -121,7 +124,17 @@ impl Builder {
         totals.cold += cold_bytes;
         totals.cost += cost;
         let histogram = buckets(reads);
-        self.profile.cells.push(Cell { context, site, executions, read, written, cold: cold_bytes, cost, histogram });
+        self.profile.cells.push(Cell {
+            context,
+            site,
+            executions,
+            read,
+            written,
+            cold: cold_bytes,
+            cost,
+            span: 0,
+            histogram,
+        });
         self
     }
 

@@ -14,7 +14,7 @@ use std::collections::HashMap;
 
 use super::depths::{Depths, QuantileReader, Quantiles};
 use super::names;
-use crate::profile::model::{Cell, FunctionId, PositionId, Profile, StringId};
+use crate::profile::model::{Cell, FunctionId, PositionId, Profile, SiteId, StringId};
 
 /// What makes a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -154,6 +154,8 @@ pub struct Row {
     /// 0 if not known.
     pub line: u32,
     pub calls: Calls,
+    /// The accesses whose exclusive numbers are in this row, sorted.
+    pub sites: Vec<SiteId>,
     pub own: Sums,
     pub quantiles: Quantiles,
     /// Only with [`Analysis::with_inclusive`].
@@ -199,6 +201,7 @@ impl<'p> Analysis<'p> {
             let site = &profile.sites[cell.site.index()];
             let row = rows.of_code(site.function, site.position);
             rows.list[row].own.add_cell(cell);
+            rows.list[row].sites.push(cell.site);
             total.add_cell(cell);
         }
         for count in &profile.block_counts {
@@ -219,6 +222,8 @@ impl<'p> Analysis<'p> {
         let mut reader = QuantileReader::default();
         for row in &mut rows {
             row.quantiles = reader.read(&row.own.depths);
+            row.sites.sort_unstable();
+            row.sites.dedup();
         }
         Analysis { profile, grouping, rows, quantiles: reader.read(&total.depths), total }
     }
