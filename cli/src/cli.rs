@@ -24,13 +24,15 @@ Examples:
   dmdprof run ./app input.txt               profile it
   CC='dmdprof cc' ./configure && make       the same for a whole project
   dmdprof report --lines --sort read        look at the profile again
-  dmdprof diff                              what changed since the run before";
+  dmdprof diff                              what changed since the run before
+  dmdprof check                             fail if data movement got worse than in the baselines";
 
 #[derive(Subcommand, Debug)]
 enum Command {
     Run(commands::run::RunArgs),
     Report(report::CommandArgs),
     Diff(commands::diff::DiffArgs),
+    Check(commands::check::CheckArgs),
     /// Compile and link C with hooks; takes clang's arguments
     #[command(disable_help_flag = true)]
     Cc(Rest),
@@ -79,6 +81,7 @@ fn dispatch(command: Command) -> anyhow::Result<i32> {
         Command::Run(args) => commands::run::command(&args),
         Command::Report(args) => report::command(&args).map(|()| 0),
         Command::Diff(args) => commands::diff::command(&args).map(|()| 0),
+        Command::Check(args) => commands::check::command(&args),
         Command::Ir(args) => commands::ir::command(&args),
         Command::Instrument(args) => commands::instrument::command(&args).map(|()| 0),
         Command::Doctor(args) => toolbox::doctor(&args),

@@ -150,11 +150,9 @@ fn version(document: Document<'_>, fields: &Fields<'_, '_, '_>) -> Result<()> {
 }
 
 fn read_made(document: Document<'_>, value: &Spanned<DeValue<'_>>) -> Result<Made> {
-    // Borrowed texts of the document outlive this function; nothing here keeps them.
-    let table = value.get_ref().as_table().ok_or_else(|| document.error(value.span(), "expected a table"))?;
-    let fields = Fields::new(document, table, "[made]");
+    let fields = Fields::new(document, document.table(value)?, "[made]");
     let text = |key| document.string(fields.required(key)?);
-    let list = |key| strings(document, fields.required(key)?);
+    let list = |key| document.strings(fields.required(key)?);
     let made = Made {
         model: text("model")?,
         liveness: text("liveness")?,
@@ -170,14 +168,8 @@ fn read_made(document: Document<'_>, value: &Spanned<DeValue<'_>>) -> Result<Mad
     Ok(made)
 }
 
-fn strings(document: Document<'_>, value: &Spanned<DeValue<'_>>) -> Result<Vec<String>> {
-    let list = value.get_ref().as_array().ok_or_else(|| document.error(value.span(), "expected a list of texts"))?;
-    list.iter().map(|v| document.string(v)).collect()
-}
-
 fn read_inputs(document: Document<'_>, value: &Spanned<DeValue<'_>>) -> Result<BTreeMap<String, String>> {
-    let table = value.get_ref().as_table().ok_or_else(|| document.error(value.span(), "expected a table"))?;
-    table.iter().map(|(name, hash)| Ok((name.get_ref().to_string(), document.string(hash)?))).collect()
+    document.table(value)?.iter().map(|(name, hash)| Ok((name.get_ref().to_string(), document.string(hash)?))).collect()
 }
 
 fn read_numbers(document: Document<'_>, fields: &Fields<'_, '_, '_>) -> Result<Numbers> {
@@ -211,17 +203,15 @@ fn read_depths(document: Document<'_>, value: &Spanned<DeValue<'_>>) -> Result<B
 type Counts = BTreeMap<String, (std::ops::Range<usize>, u128)>;
 
 fn read_counts(document: Document<'_>, value: &Spanned<DeValue<'_>>) -> Result<Counts> {
-    let table =
-        value.get_ref().as_table().ok_or_else(|| document.error(value.span(), "expected a table of numbers"))?;
+    let table = document.table(value)?;
     table.iter().map(|(key, n)| Ok((key.get_ref().to_string(), (key.span(), document.integer(n)?)))).collect()
 }
 
 fn read_functions(document: Document<'_>, files: &DeTable<'_>) -> Result<BTreeMap<Key, Function>> {
     let mut functions = BTreeMap::new();
     for (file, value) in files {
-        let table = value.get_ref().as_table().ok_or_else(|| document.error(value.span(), "expected a table"))?;
         let file = if file.get_ref() == UNKNOWN_FILE { String::new() } else { file.get_ref().to_string() };
-        for (name, value) in table {
+        for (name, value) in document.table(value)? {
             let key = Key { file: file.clone(), name: name.get_ref().to_string() };
             functions.insert(key, read_function(document, value)?);
         }
@@ -230,8 +220,7 @@ fn read_functions(document: Document<'_>, files: &DeTable<'_>) -> Result<BTreeMa
 }
 
 fn read_function(document: Document<'_>, value: &Spanned<DeValue<'_>>) -> Result<Function> {
-    let table = value.get_ref().as_table().ok_or_else(|| document.error(value.span(), "expected a table"))?;
-    let fields = Fields::new(document, table, "a function");
+    let fields = Fields::new(document, document.table(value)?, "a function");
     let numbers = read_numbers(document, &fields)?;
     let body = match fields.optional("body") {
         None => 0,

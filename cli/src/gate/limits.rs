@@ -117,8 +117,14 @@ impl Pattern {
         if self.text.contains('/') {
             return self.matcher.is_match(&key.file);
         }
-        let without_parameters = key.name.split_once('(').map_or(key.name.as_str(), |(base, _)| base);
-        self.matcher.is_match(&key.name) || self.matcher.is_match(without_parameters)
+        self.matches_text(&key.name)
+    }
+
+    /// Whether a name matches, with or without its parameters.
+    #[must_use]
+    pub fn matches_text(&self, name: &str) -> bool {
+        let without_parameters = name.split_once('(').map_or(name, |(base, _)| base);
+        self.matcher.is_match(name) || self.matcher.is_match(without_parameters)
     }
 }
 

@@ -5,15 +5,19 @@
 //! read files. Formats and rules: `docs/gate.md`.
 
 pub mod baseline;
+pub mod check;
 pub mod compare;
+pub mod config;
 pub mod key;
 pub mod limits;
 pub mod made;
 pub mod metric;
 pub mod output;
+pub mod runner;
 pub mod source;
 pub mod summary;
 mod text;
+pub mod twice;
 pub mod verdict;
 pub mod why;
 

@@ -109,16 +109,16 @@ impl<'a> Document<'a> {
         number.filter(|n| i128::try_from(*n).is_ok()).ok_or_else(|| self.expected("a whole number", value))
     }
 
-    pub fn table<'t>(&self, value: &'t Spanned<DeValue<'a>>) -> Result<&'t DeTable<'a>> {
+    pub fn table<'t, 'v>(&self, value: &'t Spanned<DeValue<'v>>) -> Result<&'t DeTable<'v>> {
         value.get_ref().as_table().ok_or_else(|| self.expected("a table", value))
     }
 
-    pub fn array<'t>(&self, value: &'t Spanned<DeValue<'a>>) -> Result<Vec<&'t Spanned<DeValue<'a>>>> {
+    pub fn array<'t, 'v>(&self, value: &'t Spanned<DeValue<'v>>) -> Result<Vec<&'t Spanned<DeValue<'v>>>> {
         let array = value.get_ref().as_array().ok_or_else(|| self.expected("a list", value))?;
         Ok(array.iter().collect())
     }
 
-    pub fn strings(&self, value: &Spanned<DeValue<'a>>) -> Result<Vec<String>> {
+    pub fn strings(&self, value: &Spanned<DeValue<'_>>) -> Result<Vec<String>> {
         self.array(value)?.into_iter().map(|v| self.string(v)).collect()
     }
 }

@@ -141,6 +141,8 @@ pub struct Movement {
     /// Depths above the first, up to the second, that lost most of what was lost.
     pub from: (u64, u64),
     pub to: (u64, u64),
+    /// The depths are those of the middle only, because what was lost and what was gained overlap.
+    pub mostly: bool,
 }
 
 /// What moved between two histograms; `None` if one only grew or shrank.
@@ -158,11 +160,19 @@ pub fn movement(before: &BTreeMap<u64, u128>, after: &BTreeMap<u64, u128>) -> Op
     }
     let sum = |part: &[(u64, u128)]| part.iter().map(|(_, bytes)| bytes).sum::<u128>();
     let bytes = sum(&lost).min(sum(&gained));
-    (bytes > 0).then(|| Movement { bytes, from: middle(&lost), to: middle(&gained) })
+    if bytes == 0 {
+        return None;
+    }
+    // The middle seven tenths; if they overlap, the octaves of the medians, which cannot.
+    let (from, to) = (between(&lost, 3, 17), between(&gained, 3, 17));
+    if from.1 <= to.0 || to.1 <= from.0 {
+        return Some(Movement { bytes, from, to, mostly: false });
+    }
+    Some(Movement { bytes, from: between(&lost, 10, 10), to: between(&gained, 10, 10), mostly: true })
 }
 
-/// The depths that hold the middle seven tenths.
-fn middle(part: &[(u64, u128)]) -> (u64, u64) {
+/// The depths between two quantiles, in twentieths.
+fn between(part: &[(u64, u128)], low: u128, high: u128) -> (u64, u64) {
     let total: u128 = part.iter().map(|(_, bytes)| bytes).sum();
     let at = |twentieths: u128| {
         let mut seen = 0;
@@ -172,21 +182,21 @@ fn middle(part: &[(u64, u128)]) -> (u64, u64) {
         });
         reached.or(part.last()).map_or(1, |(depth, _)| *depth)
     };
-    (at(3) / 2, at(17))
+    (at(low) / 2, at(high))
 }
 
 impl std::fmt::Display for Movement {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let size = |n: u64| human::bytes(n.into());
-        let range = |(low, high): (u64, u64)| format!("between {} and {}", size(low), size(high));
-        write!(f, "{} of reads moved from ", human::bytes(self.bytes))?;
-        if self.from.1 <= self.to.0 {
-            write!(f, "below {} to above {}", size(self.from.1), size(self.to.0))
-        } else if self.to.1 <= self.from.0 {
-            write!(f, "above {} to below {}", size(self.from.0), size(self.to.1))
+        let moved = human::bytes(self.bytes);
+        let mostly = if self.mostly { ", mostly" } else { "" };
+        let (from, to) = (self.from, self.to);
+        let (from, to) = if from.1 <= to.0 {
+            (format!("below {}", size(from.1)), format!("above {}", size(to.0)))
         } else {
-            write!(f, "{} to {}", range(self.from), range(self.to))
-        }
+            (format!("above {}", size(from.0)), format!("below {}", size(to.1)))
+        };
+        write!(f, "{moved} of reads moved{mostly} from {from} to {to}")
     }
 }
 
@@ -263,7 +273,7 @@ mod tests {
         assert_eq!(say(&near, &far).unwrap(), "100 B of reads moved from below 64 B to above 512 KiB");
         assert_eq!(say(&far, &near).unwrap(), "100 B of reads moved from above 512 KiB to below 64 B");
         let overlapping = say(&[(64, 50), (4096, 50)], &[(1024, 100)]).unwrap();
-        assert_eq!(overlapping, "100 B of reads moved from between 32 B and 4.00 KiB to between 512 B and 1.00 KiB");
+        assert_eq!(overlapping, "100 B of reads moved, mostly from above 2.00 KiB to below 1.00 KiB");
         assert_eq!(say(&near, &[(64, 200)]), None);
     }
 

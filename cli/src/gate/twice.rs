@@ -1,0 +1,173 @@
+//! The certificate: are two profiles of one program the same, and if not, where do they part and why?
+//!
+//! Pure: profiles in, words out. Two runs at fixed addresses show time, random numbers and threads; a run at random addresses
+//! shows control flow that depends on addresses.
+
+use std::collections::BTreeMap;
+
+use crate::profile::Profile;
+use crate::profile::file::to_bytes;
+use crate::profile::model::{PositionId, SiteId};
+use crate::report::names;
+
+/// Three runs of one program.
+pub struct Runs<'p> {
+    /// At fixed addresses.
+    pub first: &'p Profile,
+    pub second: &'p Profile,
+    /// At random addresses.
+    pub elsewhere: &'p Profile,
+}
+
+/// What differs first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unlike {
+    /// Which function and line, and what differs there.
+    pub place: String,
+    pub cause: String,
+    pub advice: String,
+}
+
+impl std::fmt::Display for Unlike {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "two runs differ, first in {}\n  cause: {}\n  {}", self.place, self.cause, self.advice)
+    }
+}
+
+/// `None`: all are the same to the bit.
+#[must_use]
+pub fn difference(runs: &Runs<'_>) -> Option<Unlike> {
+    if to_bytes(runs.first) != to_bytes(runs.second) {
+        let (cause, advice) = cause_of_chance(runs.first, runs.second);
+        return Some(Unlike { place: place(runs.first, runs.second), cause, advice });
+    }
+    (to_bytes(runs.first) != to_bytes(runs.elsewhere)).then(|| Unlike {
+        place: place(runs.first, runs.elsewhere),
+        cause: "control flow or data that depend on addresses: the runs agree when addresses are fixed and differ when they are \
+                random"
+            .into(),
+        advice: "look there for pointers that are hashed, sorted or printed; numbers then change with the C library, the kernel \
+                 and the environment, although not from run to run here"
+            .into(),
+    })
+}
+
+/// Calls into code without hooks that can make two runs differ.
+const TIME: [&str; 8] =
+    ["time", "clock", "clock_gettime", "gettimeofday", "clock_getres", "times", "getrusage", "localtime"];
+const CHANCE: [&str; 8] =
+    ["getrandom", "getentropy", "arc4random", "random_device", "/dev/urandom", "rand_s", "getpid", "mkstemp"];
+
+/// What made runs differ whose addresses were the same, as far as the profiles tell.
+fn cause_of_chance(a: &Profile, b: &Profile) -> (String, String) {
+    let called = |words: &[&str]| {
+        let is = |name: &str| words.iter().any(|w| name == *w || (w.len() > 8 && name.contains(w)));
+        let all = a.coverage.unseen_calls.iter().chain(&b.coverage.unseen_calls);
+        all.map(|(symbol, _)| names::demangle(symbol)).find(|name| is(name))
+    };
+    let threads = a.coverage.threads.max(b.coverage.threads);
+    let hashes =
+        |profile: &Profile| profile.strings.iter().any(|s| s.contains("RandomState") || s.contains("SipHasher13"));
+    let chance = called(&CHANCE);
+    if let Some(name) = chance.or_else(|| hashes(a).then(|| "std::hash::RandomState".into())) {
+        let cause = format!("random numbers, probably the seed of a hash: the program uses {name}");
+        return (cause, "fix the seed for measurements: an option, a variable, or another hasher".into());
+    }
+    if threads > 1 {
+        let cause = format!("threads: there are {threads}, and how they share their work depends on the moment");
+        let advice = "use one thread for measurements, or give each thread its part of the work beforehand";
+        return (cause, advice.into());
+    }
+    match called(&TIME) {
+        Some(name) => (
+            format!("time: the program calls {name}"),
+            "replace loops that run for a time by loops of a count, and keep clocks out of what is measured".into(),
+        ),
+        None => (
+            "something from outside: a file that the first run left behind, the time, random numbers".into(),
+            "look at what the function reads; run the case in a fresh directory".into(),
+        ),
+    }
+}
+
+/// What a site did, wherever it was called from.
+type Work = (u64, u64, u128);
+
+/// The first place, from the outermost calls inwards, at which two profiles part.
+fn place(a: &Profile, b: &Profile) -> String {
+    let (in_a, in_b) = (by_place(a), by_place(b));
+    let keys = in_a.keys().chain(in_b.keys().filter(|k| !in_a.contains_key(*k)));
+    let differing: Vec<&Spot> = keys.filter(|k| in_a.get(*k) != in_b.get(*k)).collect();
+    // Other control flow comes before its consequences: other depths elsewhere.
+    let runs = |map: &BTreeMap<Spot, Work>, k: &Spot| map.get(k).map_or(0, |w| w.0);
+    let by_count = differing.iter().find(|k| runs(&in_a, k) != runs(&in_b, k));
+    if let Some(spot) = by_count {
+        let (was, is) = (runs(&in_a, spot), runs(&in_b, spot));
+        return format!("{}: {} executions, then {}", spot.text(), was, is);
+    }
+    match differing.first() {
+        Some(spot) => {
+            let cost = |map: &BTreeMap<Spot, Work>| map.get(*spot).map_or(0, |w| w.2);
+            format!(
+                "{}: as many executions, but from other depths: cost {}, then {}",
+                spot.text(),
+                cost(&in_a),
+                cost(&in_b)
+            )
+        }
+        None => "what is beside the accesses: calls, operations, coverage or the program's end".into(),
+    }
+}
+
+/// Where something was accessed; the outermost calls first, because what differs there explains what differs below.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Spot {
+    depth: u32,
+    function: String,
+    file: String,
+    line: u32,
+    column: u32,
+    kind: u8,
+    size: u32,
+}
+
+impl Spot {
+    fn text(&self) -> String {
+        match (self.file.as_str(), self.line) {
+            ("", _) => self.function.clone(),
+            (file, line) => format!("{} ({file}:{line})", self.function),
+        }
+    }
+}
+
+fn by_place(profile: &Profile) -> BTreeMap<Spot, Work> {
+    // Parents come before children.
+    let mut depths: Vec<u32> = Vec::with_capacity(profile.contexts.len());
+    for context in &profile.contexts {
+        depths.push(context.parent.map_or(0, |parent| depths[parent.index()] + 1));
+    }
+    let mut all: BTreeMap<Spot, Work> = BTreeMap::new();
+    for cell in &profile.cells {
+        let work = all.entry(spot(profile, depths[cell.context.index()], cell.site)).or_default();
+        work.0 += cell.executions;
+        work.1 += cell.read;
+        work.2 += cell.cost;
+    }
+    all
+}
+
+fn spot(profile: &Profile, depth: u32, site: SiteId) -> Spot {
+    let site = &profile.sites[site.index()];
+    let at = site.position.map(|p: PositionId| &profile.positions[p.index()]);
+    let function = &profile.functions[at.map_or(site.function, |p| p.function).index()];
+    let file = at.and_then(|p| p.file).or(function.file);
+    Spot {
+        depth,
+        function: names::demangle(&profile.strings[function.symbol.index()]),
+        file: file.map_or_else(String::new, |f| profile.strings[f.index()].clone()),
+        line: at.map_or(0, |p| p.line),
+        column: at.map_or(0, |p| p.column),
+        kind: site.kind as u8,
+        size: site.size,
+    }
+}
