@@ -106,9 +106,9 @@ fn library(path: &str) -> Option<String> {
     if let Some((_, rest)) = path.split_once("/lib/rustlib/src/rust/") {
         return Some(format!("rust/{rest}"));
     }
-    let (_, rest) = path.split_once("/registry/src/")?;
-    let (_index, rest) = rest.split_once('/')?;
-    let (package, rest) = rest.split_once('/')?;
+    let packages = path.strip_prefix("/rust/deps/");
+    let packages = packages.or_else(|| path.split_once("/registry/src/")?.1.split_once('/').map(|(_index, rest)| rest));
+    let (package, rest) = packages?.split_once('/')?;
     let is_version = |(_, v): &(&str, &str)| v.starts_with(|c: char| c.is_ascii_digit());
     let name = package.match_indices('-').map(|(at, _)| (&package[..at], &package[at + 1..])).find(is_version);
     Some(format!("crates.io/{}/{rest}", name.map_or(package, |(name, _)| name)))
@@ -198,6 +198,7 @@ mod tests {
             ("/rustc/59807616e/library/core/src/slice/mod.rs", "rust/library/core/src/slice/mod.rs"),
             ("/root/.rustup/toolchains/stable/lib/rustlib/src/rust/library/a.rs", "rust/library/a.rs"),
             ("/root/.cargo/registry/src/index.crates.io-1949/zlib-rs-0.5.1/src/a.rs", "crates.io/zlib-rs/src/a.rs"),
+            ("/rust/deps/hashbrown-0.16.1/src/lib.rs", "crates.io/hashbrown/src/lib.rs"),
             ("src/a.c", "src/a.c"),
             ("/usr/include/stdlib.h", "/usr/include/stdlib.h"),
             ("", ""),

@@ -3,11 +3,13 @@
 //! Pure: profiles in, words out. Two runs at fixed addresses show time, random numbers and threads; a run at random addresses
 //! shows control flow that depends on addresses.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use super::key::PathMap;
 use crate::profile::Profile;
 use crate::profile::file::to_bytes;
-use crate::profile::model::{PositionId, SiteId};
+use crate::profile::model::{PositionId, SiteId, StringId};
+use crate::report::analysis::is_library_file;
 use crate::report::names;
 
 /// Three runs of one program.
@@ -36,13 +38,13 @@ impl std::fmt::Display for Unlike {
 
 /// `None`: all are the same to the bit.
 #[must_use]
-pub fn difference(runs: &Runs<'_>) -> Option<Unlike> {
+pub fn difference(runs: &Runs<'_>, paths: &PathMap) -> Option<Unlike> {
     if to_bytes(runs.first) != to_bytes(runs.second) {
         let (cause, advice) = cause_of_chance(runs.first, runs.second);
-        return Some(Unlike { place: place(runs.first, runs.second), cause, advice });
+        return Some(Unlike { place: place(runs.first, runs.second, paths), cause, advice });
     }
     (to_bytes(runs.first) != to_bytes(runs.elsewhere)).then(|| Unlike {
-        place: place(runs.first, runs.elsewhere),
+        place: place(runs.first, runs.elsewhere, paths),
         cause: "control flow or data that depend on addresses: the runs agree when addresses are fixed and differ when they are \
                 random"
             .into(),
@@ -90,30 +92,31 @@ fn cause_of_chance(a: &Profile, b: &Profile) -> (String, String) {
     }
 }
 
-/// What a site did, wherever it was called from.
-type Work = (u64, u64, u128);
+/// What was done at a place.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Work {
+    executions: u64,
+    /// Read and written.
+    bytes: u64,
+    cost: u128,
+}
 
 /// The first place, from the outermost calls inwards, at which two profiles part.
-fn place(a: &Profile, b: &Profile) -> String {
-    let (in_a, in_b) = (by_place(a), by_place(b));
-    let keys = in_a.keys().chain(in_b.keys().filter(|k| !in_a.contains_key(*k)));
-    let differing: Vec<&Spot> = keys.filter(|k| in_a.get(*k) != in_b.get(*k)).collect();
-    // Other control flow comes before its consequences: other depths elsewhere.
-    let runs = |map: &BTreeMap<Spot, Work>, k: &Spot| map.get(k).map_or(0, |w| w.0);
-    let by_count = differing.iter().find(|k| runs(&in_a, k) != runs(&in_b, k));
-    if let Some(spot) = by_count {
-        let (was, is) = (runs(&in_a, spot), runs(&in_b, spot));
-        return format!("{}: {} executions, then {}", spot.text(), was, is);
+fn place(a: &Profile, b: &Profile, paths: &PathMap) -> String {
+    let (in_a, in_b) = (by_place(a, paths), by_place(b, paths));
+    let keys: BTreeSet<&Spot> = in_a.keys().chain(in_b.keys()).collect();
+    let work = |map: &BTreeMap<Spot, Work>, spot: &Spot| map.get(spot).copied().unwrap_or_default();
+    let pairs = || keys.iter().map(|spot| (*spot, work(&in_a, spot), work(&in_b, spot)));
+    // Other control flow comes before other data, and that before its consequences: other depths elsewhere.
+    if let Some((spot, was, is)) = pairs().find(|(_, was, is)| was.executions != is.executions) {
+        return format!("{}: {} executions, then {}", spot.text(), was.executions, is.executions);
     }
-    match differing.first() {
-        Some(spot) => {
-            let cost = |map: &BTreeMap<Spot, Work>| map.get(*spot).map_or(0, |w| w.2);
-            format!(
-                "{}: as many executions, but from other depths: cost {}, then {}",
-                spot.text(),
-                cost(&in_a),
-                cost(&in_b)
-            )
+    if let Some((spot, was, is)) = pairs().find(|(_, was, is)| was.bytes != is.bytes) {
+        return format!("{}: as many executions, but of {} bytes, then {}", spot.text(), was.bytes, is.bytes);
+    }
+    match pairs().find(|(_, was, is)| was.cost != is.cost) {
+        Some((spot, was, is)) => {
+            format!("{}: the same bytes, but from other depths: cost {}, then {}", spot.text(), was.cost, is.cost)
         }
         None => "what is beside the accesses: calls, operations, coverage or the program's end".into(),
     }
@@ -140,7 +143,7 @@ impl Spot {
     }
 }
 
-fn by_place(profile: &Profile) -> BTreeMap<Spot, Work> {
+fn by_place(profile: &Profile, paths: &PathMap) -> BTreeMap<Spot, Work> {
     // Parents come before children.
     let mut depths: Vec<u32> = Vec::with_capacity(profile.contexts.len());
     for context in &profile.contexts {
@@ -148,23 +151,27 @@ fn by_place(profile: &Profile) -> BTreeMap<Spot, Work> {
     }
     let mut all: BTreeMap<Spot, Work> = BTreeMap::new();
     for cell in &profile.cells {
-        let work = all.entry(spot(profile, depths[cell.context.index()], cell.site)).or_default();
-        work.0 += cell.executions;
-        work.1 += cell.read;
-        work.2 += cell.cost;
+        let work = all.entry(spot(profile, paths, depths[cell.context.index()], cell.site)).or_default();
+        work.executions += cell.executions;
+        work.bytes += cell.read + cell.written;
+        work.cost += cell.cost;
     }
     all
 }
 
-fn spot(profile: &Profile, depth: u32, site: SiteId) -> Spot {
+/// Code of libraries counts for the line of the user's that it was inlined into.
+fn spot(profile: &Profile, paths: &PathMap, depth: u32, site: SiteId) -> Spot {
     let site = &profile.sites[site.index()];
-    let at = site.position.map(|p: PositionId| &profile.positions[p.index()]);
+    let text = |id: Option<StringId>| id.map(|id| profile.strings[id.index()].as_str());
+    let position = |p: PositionId| &profile.positions[p.index()];
+    let chain = || std::iter::successors(site.position, |p| position(*p).inlined_at).map(position);
+    let at = chain().find(|p| !text(p.file).is_some_and(is_library_file)).or_else(|| chain().last());
     let function = &profile.functions[at.map_or(site.function, |p| p.function).index()];
-    let file = at.and_then(|p| p.file).or(function.file);
+    let file = text(at.and_then(|p| p.file).or(function.file));
     Spot {
         depth,
         function: names::demangle(&profile.strings[function.symbol.index()]),
-        file: file.map_or_else(String::new, |f| profile.strings[f.index()].clone()),
+        file: file.map_or_else(String::new, |f| paths.apply(f)),
         line: at.map_or(0, |p| p.line),
         column: at.map_or(0, |p| p.column),
         kind: site.kind as u8,

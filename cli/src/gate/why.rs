@@ -6,11 +6,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::compare::{Change, difference};
+use super::metric::Metric;
+use super::output::words;
 use super::summary::Numbers;
 use crate::report::human;
 
-/// Changes of a factor below this are not worth a line.
-const NOTICEABLE: f64 = 1e-4;
+/// Changes of a factor below this are only rounding of the factor itself.
+const NOTICEABLE: f64 = 1e-12;
 const CALLEES_SHOWN: usize = 3;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
@@ -115,7 +117,10 @@ fn factors(before: &Numbers, after: &Numbers) -> Vec<Cause> {
 fn volume(before: &Numbers, after: &Numbers) -> (Kind, String) {
     let read = difference(before.read, after.read);
     let copied = difference(before.copied, after.copied);
-    let amounts = |was, is| format!("{} instead of {}", human::bytes(is), human::bytes(was));
+    let amounts = |was, is| {
+        let (was, is) = words::amounts(Metric::Read, was, is);
+        format!("{is} instead of {was}")
+    };
     if copied.signum() == read.signum() && copied.unsigned_abs() * 2 > read.unsigned_abs() {
         (
             Kind::Copies,
@@ -127,7 +132,9 @@ fn volume(before: &Numbers, after: &Numbers) -> (Kind, String) {
 }
 
 fn depth(before: &Numbers, after: &Numbers, was: f64, is: f64) -> String {
-    let mean = format!("{} per byte instead of {}", human::ratio(is), human::ratio(was));
+    let exact = human::ratio(is) == human::ratio(was);
+    let text = |mean: f64| if exact { format!("{mean:.6}") } else { human::ratio(mean) };
+    let mean = format!("{} per byte instead of {}", text(is), text(was));
     match movement(&before.depths, &after.depths) {
         Some(movement) => format!("{movement} ({mean})"),
         None => mean,

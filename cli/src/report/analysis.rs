@@ -43,8 +43,10 @@ pub enum Inlined {
 
 /// Whether a source file belongs to a language's library and not to the user: as rustc spells paths of its library, and
 /// where systems keep headers.
-fn is_library_file(path: &str) -> bool {
+#[must_use]
+pub fn is_library_file(path: &str) -> bool {
     path.starts_with("/rustc/")
+        || path.starts_with("/rust/deps/")
         || path.contains("/lib/rustlib/src/")
         || path.starts_with("/usr/include/")
         || path.starts_with("/usr/lib/")

@@ -119,12 +119,13 @@ impl Results<'_> {
     }
 
     fn advice(&self, out: &mut impl Write) -> io::Result<()> {
-        let any = |severity| self.checked.iter().any(|c| c.severity() == severity);
-        if any(Severity::Regression) || any(Severity::Stale) {
-            let why = if any(Severity::Regression) { "If that is intended" } else { "To keep what was gained" };
-            writeln!(out, "\n{why}: the same command with --accept, and commit the baseline.")?;
-        }
-        Ok(())
+        let compared = self.checked.iter().filter(|c| matches!(c.ending, Ending::Compared(_)));
+        let why = match compared.map(Checked::severity).max() {
+            Some(Severity::Regression) => "If that is intended",
+            Some(Severity::Stale) => "To keep what was gained",
+            _ => return Ok(()),
+        };
+        writeln!(out, "\n{why}: the same command with --accept, and commit the baseline.")
     }
 
     /// At most [`MARKDOWN_LIMIT`] bytes.
@@ -214,11 +215,11 @@ fn row(finding: &Finding, after: &Summary) -> Vec<String> {
         None => ("(program)".into(), String::new()),
         Some(key) => (key.name.clone(), place(key, after)),
     };
-    let amount = |n| words::amount(*metric, n);
+    let (was, is) = words::amounts(*metric, *before, *now);
     let change = words::change(*metric, *before, *now);
     let percent = words::percent(*before, *now);
     let status = status(finding.status).into();
-    vec![status, metric.title(), amount(*before), amount(*now), change, percent, limit.to_string(), name, place]
+    vec![status, metric.title(), was, is, change, percent, limit.to_string(), name, place]
 }
 
 /// Where a function is now; only its file if it is gone.

@@ -58,15 +58,9 @@ impl<'a> Diff<'a> {
     fn totals(&self) -> Vec<[String; 5]> {
         let rows = TOTALS.into_iter().filter_map(|metric| {
             let (before, after) = self.comparison.total(metric)?;
-            let amount = |n| words::amount(metric, n);
+            let (was, is) = words::amounts(metric, before, after);
             let title = metric.title();
-            Some([
-                title,
-                amount(before),
-                amount(after),
-                words::change(metric, before, after),
-                words::percent(before, after),
-            ])
+            Some([title, was, is, words::change(metric, before, after), words::percent(before, after)])
         });
         rows.collect()
     }
@@ -75,11 +69,12 @@ impl<'a> Diff<'a> {
     fn row(&self, change: &Change) -> Vec<String> {
         let (before, after) = change.values(Metric::Cost).unwrap_or_default();
         let of = |metric| change.values(metric).map_or_else(String::new, |(a, b)| words::change(metric, a, b));
+        let (was, is) = words::amounts(Metric::Cost, before, after);
         let mut row = vec![
             words::change(Metric::Cost, before, after),
             words::percent(before, after),
-            words::amount(Metric::Cost, before),
-            words::amount(Metric::Cost, after),
+            was,
+            is,
             of(Metric::Read),
             of(Metric::Flops),
             of(Metric::Calls),

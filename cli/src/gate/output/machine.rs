@@ -244,7 +244,7 @@ fn failed(name: &str, message: &str, description: &str) -> TestCase {
 #[must_use]
 pub fn sentence(finding: &Finding) -> String {
     let Finding { metric, before, after, limit, .. } = finding;
-    let (was, is) = (words::amount(*metric, *before), words::amount(*metric, *after));
+    let (was, is) = words::amounts(*metric, *before, *after);
     let percent = words::percent(*before, *after);
     format!("{} {was} -> {is} ({percent}), limit {limit}", metric.title())
 }

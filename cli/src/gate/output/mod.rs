@@ -4,4 +4,4 @@ pub mod check;
 pub mod diff;
 mod layout;
 pub mod machine;
-mod words;
+pub mod words;

@@ -11,6 +11,18 @@ pub fn amount(metric: Metric, n: u128) -> String {
     if metric.is_bytes() { human::bytes(n) } else { human::count(n) }
 }
 
+/// Two numbers; in full if they would look the same and are not.
+#[must_use]
+pub fn amounts(metric: Metric, before: u128, after: u128) -> (String, String) {
+    let (was, is) = (amount(metric, before), amount(metric, after));
+    if was == is && before != after {
+        let unit = if metric.is_bytes() { " B" } else { "" };
+        let full = |n| format!("{}{unit}", human::grouped(n));
+        return (full(before), full(after));
+    }
+    (was, is)
+}
+
 /// With a sign; nothing for no change.
 #[must_use]
 pub fn change(metric: Metric, before: u128, after: u128) -> String {
@@ -75,5 +87,7 @@ mod tests {
         assert_eq!((percent(5, 5), percent(0, 5), percent(5, 0)), (String::new(), "new".into(), "-100.0%".into()));
         assert_eq!(change(Metric::Read, 2048, 1024), "-1.00 KiB");
         assert_eq!(change(Metric::Cost, 10, 12), "+2");
+        let close = amounts(Metric::Cost, 1_000_000, 1_000_001);
+        assert_eq!(close, ("1,000,000".into(), "1,000,001".into()));
     }
 }
