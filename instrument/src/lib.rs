@@ -65,6 +65,8 @@ pub struct Request<'a> {
     pub opt_level: u8,
     /// Each function in a section of its own (`-ffunction-sections`).
     pub function_sections: bool,
+    /// The compiler's options that change code, to be noted in the object; with none, the optimisation level is.
+    pub flags: &'a str,
     /// Directory that receives `NAME.before.ll` and `NAME.after.ll`.
     pub dump_ir: Option<&'a Path>,
 }
@@ -96,7 +98,7 @@ pub fn instrument_file(request: &Request<'_>) -> Result<Summary, Error> {
             .map_err(|e| Error::Broken(e.to_string()))?;
     }
     let summary = instrument_module(&module, request.model, request.function_sections);
-    note_compiler(&context, &module, request.opt_level);
+    note_compiler(&context, &module, request);
     module.verify().map_err(|e| Error::Broken(e.to_string()))?;
     module
         .run_passes("always-inline", &machine, PassBuilderOptions::create())
@@ -174,12 +176,14 @@ fn instrument_module(module: &Module<'_>, model: Model, function_sections: bool)
 /// Begins the line in the section `.comment` that says which compiler made an instrumented object.
 pub const COMPILER_MARK: &str = "dmdprof: ";
 
-/// Leaves the compiler's name, the optimisation level and the processor it optimised for in the object.
-fn note_compiler<'c>(context: &'c Context, module: &Module<'c>, opt_level: u8) {
+/// Leaves the compiler's name, its options and the processor it optimised for in the object.
+fn note_compiler<'c>(context: &'c Context, module: &Module<'c>, request: &Request<'_>) {
     const IDENT: &str = "llvm.ident";
     let compiler = module.get_global_metadata(IDENT).first().and_then(first_string);
     let compiler = compiler.unwrap_or_else(|| "unknown compiler".into());
-    let line = format!("{COMPILER_MARK}{compiler} -O{opt_level}{}", processor(module));
+    let level = format!("-O{}", request.opt_level);
+    let flags = if request.flags.is_empty() { &level } else { request.flags };
+    let line = format!("{COMPILER_MARK}{compiler} {flags}{}", processor(module));
     let node = context.metadata_node(&[context.metadata_string(&line).into()]);
     // Only refused for what is no node.
     let _ = module.add_global_metadata(IDENT, &node);

@@ -277,6 +277,36 @@ const SMALL: &str = "#include <stdlib.h>\nvolatile char table[4096];\n\
     __attribute__((noinline)) int second(int n) { int s = 0; for (int i = 0; i < n; i++) s += table[i * 2]; return s; }\n\
     int main(int c, char **v) { return (first(100) + second(c > 1 ? atoi(v[1]) : 50)) & 0; }\n";
 
+#[test]
+fn diff_of_the_last_two_runs() {
+    let gate = Repository::new();
+    let source = gate.write("small.c", SMALL);
+    let dmdprof = |words: &[&str]| output(dmdprof_tests::tool::dmdprof().args(words).current_dir(gate.path()));
+    let say = |words: &[&str]| {
+        let found = dmdprof(words);
+        assert!(found.status.success(), "{}", describe(&found));
+        String::from_utf8_lossy(&found.stdout).into_owned()
+    };
+    let run = |more: &[&str]| say(&[&["run", "-q"], more, &["small.c"]].concat());
+    run(&[]);
+    assert!(String::from_utf8_lossy(&dmdprof(&["diff"]).stderr).contains("dmdprof.data.old"));
+    run(&[]);
+    assert!(say(&["diff"]).contains("no difference"));
+    fs::write(&source, SMALL.replace("first(100)", "first(200)").replace("second", "other")).expect("written");
+    run(&[]);
+    let table = say(&["diff"]);
+    assert!(table.contains("reads 200 B instead of 100 B") && table.contains("other (was second)"), "{table}");
+    assert_eq!(table, say(&["diff", "dmdprof.data"]));
+    let back = say(&["diff", "dmdprof.data", "dmdprof.data.old", "--format", "csv"]);
+    assert!(back.contains("reads 100 B instead of 200 B") && back.contains("renamed,second,small.c"), "{back}");
+    gate.save("base", &source, [""; 0]);
+    assert!(say(&["diff", "dmdprof/base.toml", "dmdprof.data"]).contains("no difference"));
+    run(&["--liveness", "none"]);
+    let refused = dmdprof(&["diff"]);
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("different liveness"), "{}", describe(&refused));
+}
+
 /// The command line's behaviour, on one small program that is built once.
 #[test]
 fn exit_codes_and_what_they_need() {
@@ -318,7 +348,7 @@ fn exit_codes_and_what_they_need() {
     );
     assert!(back.status.success(), "{}", describe(&back));
     let better = gate.check(0, args("--baseline small -- ./small"));
-    assert!(better.contains("better") && better.contains("To keep what was gained"), "{better}");
+    assert!(better.contains("better") && better.contains("To bring the baseline up to date"), "{better}");
     gate.check(3, args("--baseline small --strict -- ./small"));
     gate.check(0, args("--baseline small --accept -- ./small"));
     assert_eq!(gate.read("dmdprof/small.toml"), baseline);

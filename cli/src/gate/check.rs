@@ -63,7 +63,7 @@ pub struct Plan {
 pub enum Ending {
     Compared(Box<Compared>),
     /// A baseline was made without looking at the old one.
-    Saved(Summary),
+    Saved(Box<Summary>),
     /// Runs agree to the bit; there is nothing to compare with.
     Certified,
     /// Runs do not agree.
@@ -181,9 +181,12 @@ fn measure(case: &Case, plan: &Plan, certified: &mut bool) -> anyhow::Result<Res
 
 fn conclude(case: &Case, plan: &Plan, after: Summary) -> anyhow::Result<Ending> {
     let Some(path) = &case.baseline else { return Ok(Ending::Certified) };
+    if plan.mode != Mode::Compare && after.total.accesses == 0 {
+        bail!("the run accessed no memory, so there is nothing to keep as a baseline; check the command and --roi");
+    }
     if plan.mode == Mode::Save || (plan.mode == Mode::Accept && !path.exists()) {
         save(path, &after)?;
-        return Ok(Ending::Saved(after));
+        return Ok(Ending::Saved(Box::new(after)));
     }
     if !path.exists() {
         bail!("there is no baseline {}\n  make it with --accept, and commit it", path.display());
@@ -193,7 +196,7 @@ fn conclude(case: &Case, plan: &Plan, after: Summary) -> anyhow::Result<Ending> 
         // What cannot be compared can be replaced, if that is what was asked for.
         Err(_) if plan.mode == Mode::Accept => {
             save(path, &after)?;
-            return Ok(Ending::Saved(after));
+            return Ok(Ending::Saved(Box::new(after)));
         }
         Err(error) => return Err(error),
     };

@@ -178,3 +178,63 @@ fn spot(profile: &Profile, paths: &PathMap, depth: u32, site: SiteId) -> Spot {
         size: site.size,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile::sample;
+
+    fn found(second: impl FnOnce(&mut Profile), elsewhere: impl FnOnce(&mut Profile)) -> Option<Unlike> {
+        let first = sample::small();
+        let (mut b, mut c) = (first.clone(), first.clone());
+        second(&mut b);
+        elsewhere(&mut c);
+        difference(&Runs { first: &first, second: &b, elsewhere: &c }, &PathMap::default())
+    }
+
+    fn more_work(profile: &mut Profile) {
+        // In `main` and below it.
+        profile.cells[0].executions += 1;
+        profile.cells[4].executions += 7;
+    }
+
+    #[test]
+    fn equal_runs_are_certified() {
+        assert_eq!(found(|_| (), |_| ()), None);
+    }
+
+    #[test]
+    fn addresses_are_the_cause_if_only_the_other_addresses_differ() {
+        let unlike = found(|_| (), more_work).expect("a difference");
+        assert!(unlike.place.starts_with("main (src/solve.cpp:85): 80000 executions, then 80001"), "{}", unlike.place);
+        assert!(unlike.cause.contains("addresses"), "{}", unlike.cause);
+    }
+
+    #[test]
+    fn causes_of_chance_by_what_is_called() {
+        let cause = |change: fn(&mut Profile)| {
+            let second = move |p: &mut Profile| {
+                more_work(p);
+                change(p);
+            };
+            found(second, |_| ()).expect("a difference").cause
+        };
+        assert!(cause(|_| ()).contains("time: the program calls clock_gettime"));
+        assert!(cause(|p| p.coverage.threads = 3).contains("threads: there are 3"));
+        assert!(cause(|p| p.coverage.unseen_calls.push(("getrandom".into(), 1))).contains("getrandom"));
+    }
+
+    #[test]
+    fn other_bytes_come_before_other_depths() {
+        let cost = |p: &mut Profile| p.cells[2].cost += 1;
+        let unlike = found(cost, |_| ()).expect("a difference");
+        assert!(unlike.place.contains("from other depths"), "{}", unlike.place);
+        let bytes = |p: &mut Profile| {
+            cost(p);
+            p.cells[5].written += 1;
+        };
+        assert!(found(bytes, |_| ()).expect("a difference").place.contains("but of"));
+        let other = found(|p| p.coverage.unknown_frees += 1, |_| ()).expect("a difference");
+        assert!(other.place.contains("beside the accesses"), "{}", other.place);
+    }
+}

@@ -55,7 +55,7 @@ pub fn causes(change: &Change) -> Vec<Cause> {
 }
 
 fn existence(what: &str, numbers: &Numbers) -> Cause {
-    let calls = numbers.calls.map_or_else(|| "inlined".into(), |n| times(n));
+    let calls = numbers.calls.map_or_else(|| "inlined".into(), times);
     let reads = match numbers.read {
         0 => "reads nothing".into(),
         bytes => format!("reads {}{}", human::bytes(bytes), per_byte(numbers)),

@@ -48,7 +48,8 @@ impl Results<'_> {
             (_, Ending::Compared(compared)) if compared.accepted => "accepted",
             (Severity::Fine, _) => "ok",
             (Severity::Stale, _) if self.strict => "FAILED",
-            (Severity::Stale, _) => "better",
+            (Severity::Stale, Ending::Compared(c)) if c.verdict.with(Status::Better).next().is_some() => "better",
+            (Severity::Stale, _) => "out of date",
             (Severity::Regression, _) => "FAILED",
             (Severity::CouldNotRun, _) => "ERROR",
         }
@@ -122,7 +123,7 @@ impl Results<'_> {
         let compared = self.checked.iter().filter(|c| matches!(c.ending, Ending::Compared(_)));
         let why = match compared.map(Checked::severity).max() {
             Some(Severity::Regression) => "If that is intended",
-            Some(Severity::Stale) => "To keep what was gained",
+            Some(Severity::Stale) => "To bring the baseline up to date",
             _ => return Ok(()),
         };
         writeln!(out, "\n{why}: the same command with --accept, and commit the baseline.")
@@ -179,15 +180,23 @@ impl Results<'_> {
 /// The numbers in one line.
 fn headline(checked: &Checked) -> String {
     let certified = if checked.certified { ", runs agree to the bit" } else { "" };
-    let of = |summary: &Summary| {
+    let of = |summary: &Summary, change: &str| {
         let functions = human::plural(summary.functions.len() as u64, "function");
-        format!(": ByteDMD {}, {functions}{certified}", human::grouped(summary.total.cost))
+        let exit = match summary.made.exit.as_str() {
+            "0" => String::new(),
+            code => format!(", the program exited with {code}"),
+        };
+        format!(": ByteDMD {}{change}, {functions}{certified}{exit}", human::grouped(summary.total.cost))
     };
     match &checked.ending {
-        Ending::Compared(compared) => of(&compared.after),
+        Ending::Compared(compared) => {
+            let (before, after) = compared.comparison.total(Metric::Cost).unwrap_or_default();
+            let percent = words::percent(before, after);
+            of(&compared.after, &if percent.is_empty() { percent } else { format!(" ({percent})") })
+        }
         Ending::Saved(summary) => match &checked.baseline {
-            Some(path) => format!("{} in {}", of(summary), path.display()),
-            None => of(summary),
+            Some(path) => format!("{} in {}", of(summary, ""), path.display()),
+            None => of(summary, ""),
         },
         Ending::Certified => certified.into(),
         Ending::Unlike(_) | Ending::Error(_) => String::new(),

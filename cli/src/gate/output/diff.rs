@@ -180,7 +180,7 @@ impl<'a> Diff<'a> {
             version: VERSION,
             before: &self.names[0],
             after: &self.names[1],
-            differences: differences.map(|d| [d.name(), d.before.as_str(), d.after.as_str()]).collect(),
+            differences: differences.map(|d| Other { what: d.name(), before: &d.before, after: &d.after }).collect(),
             total: TOTALS.iter().filter_map(|m| Some(Number::new(*m, self.comparison.total(*m)?))).collect(),
             functions: self.shown().into_iter().map(JsonChange::of).collect(),
             hidden: self.hidden(),
@@ -280,11 +280,18 @@ struct Json<'a> {
     version: u32,
     before: &'a str,
     after: &'a str,
-    /// (what, before, after)
-    differences: Vec<[&'a str; 3]>,
+    differences: Vec<Other<'a>>,
     total: Vec<Number>,
     functions: Vec<JsonChange<'a>>,
     hidden: usize,
+}
+
+/// What differs besides the numbers.
+#[derive(Serialize)]
+struct Other<'a> {
+    what: &'static str,
+    before: &'a str,
+    after: &'a str,
 }
 
 #[derive(Serialize)]

@@ -4,4 +4,6 @@ pub mod check;
 pub mod diff;
 mod layout;
 pub mod machine;
+#[cfg(test)]
+mod tests;
 pub mod words;
