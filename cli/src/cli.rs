@@ -23,6 +23,7 @@ Examples:
   dmdprof cc -O2 -g app.c -o app            a drop-in for clang that leaves hooks
   dmdprof run ./app input.txt               profile it
   CC='dmdprof cc' ./configure && make       the same for a whole project
+  dmdprof record ./app && dmdprof replay    record now, analyse later
   dmdprof report --lines --sort read        look at the profile again
   dmdprof diff                              what changed since the run before
   dmdprof check                             fail if data movement got worse than in the baselines";
@@ -30,6 +31,8 @@ Examples:
 #[derive(Subcommand, Debug)]
 enum Command {
     Run(commands::run::RunArgs),
+    Record(commands::record::RecordArgs),
+    Replay(commands::replay::ReplayArgs),
     Report(report::CommandArgs),
     Diff(commands::diff::DiffArgs),
     Check(commands::check::CheckArgs),
@@ -39,6 +42,7 @@ enum Command {
     /// Compile and link C++ with hooks; takes clang++'s arguments
     #[command(name = "c++", disable_help_flag = true)]
     Cxx(Rest),
+    Build(commands::build::BuildArgs),
     Ir(commands::ir::IrArgs),
     Instrument(commands::instrument::InstrumentArgs),
     Doctor(driver::doctor::DoctorArgs),
@@ -79,9 +83,12 @@ pub fn main() -> ExitCode {
 fn dispatch(command: Command) -> anyhow::Result<i32> {
     match command {
         Command::Run(args) => commands::run::command(&args),
+        Command::Record(args) => commands::record::command(&args),
+        Command::Replay(args) => commands::replay::command(&args).map(|()| 0),
         Command::Report(args) => report::command(&args).map(|()| 0),
         Command::Diff(args) => commands::diff::command(&args).map(|()| 0),
         Command::Check(args) => commands::check::command(&args),
+        Command::Build(args) => commands::build::command(&args).map(|()| 0),
         Command::Ir(args) => commands::ir::command(&args),
         Command::Instrument(args) => commands::instrument::command(&args).map(|()| 0),
         Command::Doctor(args) => toolbox::doctor(&args),
@@ -107,7 +114,7 @@ mod tests {
     fn everything_after_the_program_belongs_to_it() {
         let cli = Cli::try_parse_from(["dmdprof", "run", "-q", "./prog", "--roi", "x", "-o", "y"]).expect("valid");
         let Command::Run(run) = cli.command else { panic!("not run") };
-        assert!(run.quiet && run.roi.is_none());
+        assert!(run.analysis.quiet && run.analysis.roi.is_none());
         assert_eq!(run.command, ["./prog", "--roi", "x", "-o", "y"]);
         let cli = Cli::try_parse_from(["dmdprof", "run", "--", "--odd-name", "--help"]).expect("valid");
         let Command::Run(run) = cli.command else { panic!("not run") };

@@ -19,8 +19,8 @@ use sha2::{Digest, Sha256};
 
 use crate::compilers;
 use crate::profile::model::{
-    AccessKind, Block, BlockCount, BlockId, Cell, Context, ContextId, Coverage, Function, FunctionId, Histogram, Meta,
-    ModuleCoverage, Position, PositionId, Profile, Region, Site, SiteId, SourceFile, StringId, Totals,
+    AccessKind, Block, BlockCount, BlockId, Cell, Context, ContextId, Coverage, Dead, Function, FunctionId, Histogram,
+    Meta, ModuleCoverage, Position, PositionId, Profile, Region, Site, SiteId, SourceFile, StringId, Totals,
 };
 
 /// Builds the profile of a finished run.
@@ -315,6 +315,11 @@ impl<'a> Builder<'a> {
                 cost: cell.cost,
                 span: cell.span,
                 histogram: histogram(&cell.depths),
+                dead: cell.dead.as_ref().map(|dead| Dead {
+                    hints_cost: dead.hints_cost,
+                    unread: dead.left.unread,
+                    last_read: dead.left.last_read,
+                }),
             })
             .collect();
         cells.sort_by_key(|c| (c.context, c.site));
@@ -408,6 +413,15 @@ struct Blocks {
 
 /// Adds `b` to `a`; always true, for `dedup_by`.
 fn absorb(a: &mut Cell, b: &mut Cell) -> bool {
+    if a.dead.is_some() || b.dead.is_some() {
+        let with = |cell: &Cell| cell.dead.unwrap_or(Dead { hints_cost: cell.cost, ..Dead::default() });
+        let (first, second) = (with(a), with(b));
+        a.dead = Some(Dead {
+            hints_cost: first.hints_cost + second.hints_cost,
+            unread: first.unread + second.unread,
+            last_read: first.last_read + second.last_read,
+        });
+    }
     a.executions += b.executions;
     a.read += b.read;
     a.written += b.written;

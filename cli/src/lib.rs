@@ -1,10 +1,12 @@
 //! What the person sees: commands, the profile file and reports.
 
+mod analysis;
 pub mod cli;
 mod commands;
 mod compilers;
 mod convert;
 pub mod driver;
+mod follow;
 pub mod gate;
 mod launch;
 pub mod profile;
@@ -12,3 +14,4 @@ mod progress;
 pub mod report;
 mod roi;
 mod toolbox;
+mod trace_file;

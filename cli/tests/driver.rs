@@ -97,7 +97,13 @@ fn with_tools(job: impl FnOnce(&Toolbox) -> i32) -> ExitCode {
 }
 
 fn toolbox(hooks: &[u8]) -> Toolbox<'_> {
-    Toolbox { instrumenter: &Unchanged, model: Model::Memory, hooks_object: hooks, llvm_major: 22, dump_ir: None }
+    Toolbox {
+        instrumenter: &Unchanged,
+        model: dmdprof::driver::Model::Memory,
+        hooks_object: hooks,
+        llvm_major: 22,
+        dump_ir: None,
+    }
 }
 
 /// Compiles the bitcode without adding anything; for rustc's, which no clang here reads, takes rustc's own object.

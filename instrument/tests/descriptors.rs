@@ -4,7 +4,7 @@
 
 use std::{fmt::Write, path::Path};
 
-use dmdprof_instrument::{Error, Request, instrument_file};
+use dmdprof_instrument::{Error, Model, Request, instrument_file};
 use dmdprof_runtime::{
     abi::{Item, NONE, item_flag, segment_flag},
     sites::{Segment, SiteTable},
@@ -17,7 +17,15 @@ fn instrument(ir: &str) -> Result<SiteTable, Error> {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let (input, object) = (directory.path().join("in.ll"), directory.path().join("out.o"));
     std::fs::write(&input, format!("{HEADER}{ir}")).expect("writable");
-    let request = Request { input: &input, object: &object, opt_level: 2, function_sections: false, dump_ir: None };
+    let request = Request {
+        input: &input,
+        object: &object,
+        model: Model::Memory,
+        opt_level: 2,
+        function_sections: false,
+        flags: "",
+        dump_ir: None,
+    };
     instrument_file(&request)?;
     Ok(SiteTable::read(&object).expect("the object has readable descriptors"))
 }
@@ -374,7 +382,15 @@ fn garbage_and_foreign_targets_are_refused_with_a_reason() {
     std::fs::write(&input, "target triple = \"aarch64-unknown-linux-gnu\"\ndefine void @f() { ret void }\n")
         .expect("writable");
     let object = directory.path().join("arm.o");
-    let request = Request { input: &input, object: &object, opt_level: 2, function_sections: false, dump_ir: None };
+    let request = Request {
+        input: &input,
+        object: &object,
+        model: Model::Memory,
+        opt_level: 2,
+        function_sections: false,
+        flags: "",
+        dump_ir: None,
+    };
     let message = instrument_file(&request).expect_err("a foreign target").to_string();
     assert!(message.contains("only x86_64 Linux is supported"), "{message}");
     assert!(!object.exists(), "a refusal leaves no object");
@@ -397,12 +413,38 @@ fn ir_is_dumped_before_and_after() {
     let request = Request {
         input: &input,
         object: &directory.path().join("k.o"),
+        model: Model::Memory,
         opt_level: 2,
         function_sections: false,
+        flags: "",
         dump_ir: Some(&dumps),
     };
     instrument_file(&request).expect("valid IR");
     let read = |name: &str| std::fs::read_to_string(Path::new(&dumps).join(name)).expect("dumped");
     assert!(!read("k.before.ll").contains("__dmdprof"));
     assert!(read("k.after.ll").contains("__dmdprof_v1_ring"));
+}
+
+#[test]
+fn the_object_names_its_compiler() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let (input, object) = (directory.path().join("in.ll"), directory.path().join("out.o"));
+    let body = "define i32 @f(ptr %p) #0 {\n  %x = load i32, ptr %p\n  ret i32 %x\n}\nattributes #0 = { \"target-cpu\"=\"skylake\" }\n\
+                !llvm.ident = !{!0}\n!0 = !{!\"clang version 99\"}\n";
+    std::fs::write(&input, format!("{HEADER}{body}")).expect("writable");
+    let comment = |flags: &str| {
+        let request = Request {
+            input: &input,
+            object: &object,
+            model: Model::Memory,
+            opt_level: 2,
+            function_sections: false,
+            flags,
+            dump_ir: None,
+        };
+        dmdprof_instrument::instrument_file(&request).expect("instrumented");
+        String::from_utf8_lossy(&std::fs::read(&object).expect("an object")).into_owned()
+    };
+    assert!(comment("").contains("dmdprof: clang version 99 -O2 for skylake\0"));
+    assert!(comment("-Os -ffast-math").contains("dmdprof: clang version 99 -Os -ffast-math for skylake\0"));
 }

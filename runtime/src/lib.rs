@@ -6,6 +6,7 @@
 
 pub mod abi;
 pub mod engine;
+pub mod exact;
 pub mod histogram;
 pub mod hooks_object;
 mod map;
@@ -14,4 +15,5 @@ pub mod ring;
 pub mod session;
 pub mod sites;
 pub mod steps;
+pub mod trace;
 pub mod values;

@@ -7,6 +7,7 @@
 use std::{path::Path, path::PathBuf};
 
 use object::{Object, ObjectSection};
+use sha2::{Digest, Sha256};
 
 use crate::abi::{self, BLOB_MAGIC, BlobHeader, Frame, Item, ItemKind, NONE, OP_CLASSES, OpCount, SegmentHeader, Skip};
 use crate::steps::{self, StepKind};
@@ -101,17 +102,10 @@ impl SiteTable {
     /// # Errors
     /// See [`SiteError`].
     pub fn read(path: &Path) -> Result<Self, SiteError> {
-        let fail = |source| SiteError::Read { path: path.to_path_buf(), source };
-        let file = std::fs::File::open(path).map_err(fail)?;
-        let map = crate::map::map_file(&file).map_err(fail)?;
-        let elf = object::File::parse(&*map)
-            .map_err(|e| SiteError::NotElf { path: path.to_path_buf(), message: e.to_string() })?;
-        let Some(section) = elf.section_by_name(abi::SECTION) else { return Ok(Self::default()) };
-        let data =
-            section.data().map_err(|e| SiteError::NotElf { path: path.to_path_buf(), message: e.to_string() })?;
-        let mut table = Self::parse(data, path)?;
-        table.section_address = section.address();
-        Ok(table)
+        let table = with_section(path, |address, data| {
+            Self::parse(data, path).map(|table| Self { section_address: address, ..table })
+        })?;
+        table.unwrap_or_else(|| Ok(Self::default()))
     }
 
     fn parse(data: &[u8], path: &Path) -> Result<Self, SiteError> {
@@ -299,6 +293,32 @@ fn item(blob: &[u8], at: usize, words: u16, base: &Base) -> Option<Item> {
     let length_word = if kind == ItemKind::Copy as u8 { item.lanes } else { 0 };
     let last = item.word.checked_add(last_lane)?.max(item.word2).max(length_word);
     (last < words.max(1)).then_some(item)
+}
+
+/// What tells one build of a program from another: a SHA-256 of its descriptors and of where they are linked to. It does not
+/// change with `strip`, as records do not.
+///
+/// # Errors
+/// As [`SiteTable::read`].
+pub fn identity(path: &Path) -> Result<[u8; 32], SiteError> {
+    let mut hash = Sha256::new();
+    with_section(path, |address, data| {
+        hash.update(address.to_le_bytes());
+        hash.update(data);
+    })?;
+    Ok(hash.finalize().into())
+}
+
+/// Gives the descriptors' section of a file and its link-time address to a function, if there is one.
+fn with_section<T>(path: &Path, use_it: impl FnOnce(u64, &[u8]) -> T) -> Result<Option<T>, SiteError> {
+    let fail = |source| SiteError::Read { path: path.to_path_buf(), source };
+    let not_elf = |message| SiteError::NotElf { path: path.to_path_buf(), message };
+    let file = std::fs::File::open(path).map_err(fail)?;
+    let map = crate::map::map_file(&file).map_err(fail)?;
+    let elf = object::File::parse(&*map).map_err(|e| not_elf(e.to_string()))?;
+    let Some(section) = elf.section_by_name(abi::SECTION) else { return Ok(None) };
+    let data = section.data().map_err(|e| not_elf(e.to_string()))?;
+    Ok(Some(use_it(section.address(), data)))
 }
 
 fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {

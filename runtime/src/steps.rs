@@ -48,7 +48,7 @@ pub enum StepKind {
     BytesArgument = 45,
     /// Parameter `lanes` is a copy, at the address.
     BytesParameter = 46,
-    /// `dst` = `a * b + c`, of `size` bytes: one instruction or two.
+    /// `dst` = `a * b + c`: one instruction, or instead of it the two steps that follow.
     Fma = 47,
     /// `dst` = `a` in another width or number format: an instruction where values have their natural sizes, else a move.
     Convert = 48,

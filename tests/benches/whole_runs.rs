@@ -2,7 +2,8 @@
 //!
 //! `cargo bench -p dmdprof-tests --bench whole_runs [-- --rounds N] [PROGRAM...]` prints one table. The four ways of a program
 //! take turns within each round, so that a machine whose speed drifts harms all of them alike; shown are medians of wall
-//! time and their ratios. The same sources, flags and inputs are used throughout; the clang is the one that `dmdprof cc` uses.
+//! time and their ratios. With `--exact` the table compares `--liveness exact` with `hints` instead, by wall time and by CPU time (of
+//! all threads and of the program), and shows what a trace takes. The same sources, flags and inputs are used throughout; the clang is the one that `dmdprof cc` uses.
 
 use std::{
     path::{Path, PathBuf},
@@ -18,11 +19,14 @@ use dmdprof_tests::{
 fn main() {
     let mut rounds = 5;
     let mut wanted: Vec<String> = Vec::new();
+    let mut exact = false;
     let mut words = std::env::args().skip(1).filter(|w| w != "--bench");
     while let Some(word) = words.next() {
         if word == "--rounds" {
             rounds =
                 words.next().and_then(|n| n.parse().ok()).filter(|n| *n > 0).expect("--rounds takes a number above 0");
+        } else if word == "--exact" {
+            exact = true;
         } else {
             wanted.push(word);
         }
@@ -36,6 +40,10 @@ fn main() {
         programs::bzip2(),
         programs::lua(),
     ];
+    if exact {
+        let chosen = all.iter().filter(|p| wanted.is_empty() || wanted.contains(&p.name));
+        return compare_exact(chosen, rounds);
+    }
     println!("median wall seconds of {rounds} interleaved rounds; in brackets: times native\n");
     println!(
         "| program | native | hooks only | full | Cachegrind | full / Cachegrind | accesses | ns per access | engine / touched |"
@@ -49,6 +57,52 @@ fn main() {
         println!("{}", row.line(&program.name));
     }
     println!("\ngeometric means: hooks only / native {:.2}, full / Cachegrind {:.2}", mean(&hooks), mean(&full));
+}
+
+fn compare_exact<'a>(programs: impl Iterator<Item = &'a Program>, rounds: usize) {
+    println!("median seconds of {rounds} interleaved rounds\n");
+    println!("| program | accesses | hints | exact | wall | CPU | trace bytes per access | sweep bytes / touched |");
+    println!("|---|---|---|---|---|---|---|---|");
+    for program in programs {
+        let hooked = program.build(&Compiler::dmdprof());
+        let directory = tool::scratch();
+        let (mut wall, mut cpu): ([Vec<f64>; 2], [Vec<f64>; 2]) = Default::default();
+        let mut stats = Stats::default();
+        for round in 0..=rounds {
+            for (way, liveness) in ["hints", "exact"].into_iter().enumerate() {
+                let mut command = tool::dmdprof();
+                command.args(["run", "--quiet", "--stats", "--liveness", liveness]).arg(&hooked).args(&program.args);
+                let before = children_cpu();
+                let (seconds, errors) = time(&mut command, directory.path());
+                if round > 0 {
+                    wall[way].push(seconds);
+                    cpu[way].push(children_cpu() - before);
+                }
+                stats = parse(&errors);
+            }
+        }
+        let mut record = tool::dmdprof();
+        record.args(["record", "--stats"]).arg(&hooked).args(&program.args);
+        let (_, errors) = time(&mut record, directory.path());
+        let ([hints, exact], [hints_cpu, exact_cpu]) = (wall.map(median), cpu.map(median));
+        println!(
+            "| {} | {:.1} M | {hints:.2} | {exact:.2} | {:.2}x | {:.2}x | {:.3} | {:.3} |",
+            program.name,
+            stats.accesses / 1e6,
+            exact / hints,
+            exact_cpu / hints_cpu,
+            parse(&errors).trace_bytes / stats.accesses.max(1.0),
+            stats.sweep_bytes / stats.footprint_bytes.max(1.0),
+        );
+    }
+}
+
+/// CPU seconds of all children that have ended.
+fn children_cpu() -> f64 {
+    let stat = std::fs::read_to_string("/proc/self/stat").expect("Linux");
+    let fields: Vec<&str> = stat.rsplit_once(')').expect("a name").1.split_whitespace().collect();
+    // Ticks of 10 ms; the fields are the 16th and 17th of the line.
+    fields[13..15].iter().map(|ticks| ticks.parse::<f64>().expect("a number") / 100.0).sum()
 }
 
 fn mean(ratios: &[f64]) -> f64 {
@@ -69,6 +123,8 @@ struct Stats {
     accesses: f64,
     engine_peak_bytes: f64,
     footprint_bytes: f64,
+    sweep_bytes: f64,
+    trace_bytes: f64,
 }
 
 impl Row {
@@ -140,6 +196,8 @@ fn parse(errors: &str) -> Stats {
         accesses: number("accesses"),
         engine_peak_bytes: number("engine_peak_bytes"),
         footprint_bytes: number("footprint_bytes"),
+        sweep_bytes: number("sweep_bytes"),
+        trace_bytes: number("trace_bytes"),
     }
 }
 

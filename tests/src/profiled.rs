@@ -173,6 +173,12 @@ impl Function<'_> {
         number(self.0, &format!("/exclusive/{field}"))
     }
 
+    /// `hints_cost`, `cost`, `unread` or `last_read` of a run with exact liveness.
+    #[must_use]
+    pub fn dead(&self, field: &str) -> u64 {
+        number(self.0, &format!("/exclusive/dead/{field}"))
+    }
+
     /// (smallest depth, largest depth, bytes read), no empty ones.
     #[must_use]
     pub fn histogram(&self) -> Vec<(u64, u64, u64)> {

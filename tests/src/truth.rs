@@ -57,6 +57,7 @@ impl Tally {
 pub enum Liveness {
     None,
     Hints,
+    Exact,
 }
 
 impl Liveness {
@@ -66,6 +67,7 @@ impl Liveness {
         match self {
             Self::None => "none",
             Self::Hints => "hints",
+            Self::Exact => "exact",
         }
     }
 }
@@ -122,9 +124,9 @@ impl ByteStack {
         }
     }
 
-    /// Free, scope end or return: the bytes leave, unless nothing ever leaves.
+    /// Free, scope end, return, or with exact liveness the last use: the bytes leave, unless nothing ever leaves.
     pub fn end(&mut self, address: u64, bytes: u64) {
-        if self.liveness == Liveness::Hints {
+        if self.liveness != Liveness::None {
             self.bytes.retain(|b| !(address..address + bytes).contains(b));
         }
     }
@@ -173,7 +175,7 @@ impl Truth {
     }
 
     fn compute() -> Vec<Self> {
-        use Liveness::{Hints, None};
+        use Liveness::{Exact, Hints, None};
         let mut all = Vec::new();
         for liveness in [Hints, None] {
             all.push(Self::kernel("cyclic.c", &[], liveness, cyclic(liveness, 256, 4)));
@@ -202,6 +204,15 @@ impl Truth {
         all.push(Self::kernel("growth.c", &[], Hints, growth(4, 6)));
         all.push(Self::kernel("growth.c", &[("FIRST", 64), ("GROWTHS", 4)], Hints, growth(64, 4)));
         all.push(Self::kernel("growth.rs", &[], Hints, growth(4, 6)));
+        all.push(Self::kernel("cyclic.c", &[], Exact, exact_cyclic(256, 4)));
+        all.push(Self::kernel("cyclic.c", &[("N", 100_000), ("PASSES", 5)], Exact, exact_cyclic_closed(100_000, 5)));
+        all.push(Self::kernel("cyclic.rs", &[], Exact, exact_cyclic(256, 4)));
+        all.push(Self::kernel("copy.c", &[], Exact, exact_copy(4096)));
+        all.push(Self::kernel("copy.c", &[("N", 640_000)], Exact, exact_copy_closed(640_000)));
+        all.push(Self::kernel("reborn.c", &[], Exact, exact_reborn(32, 5)));
+        for k in [0, 7, 64, 1_000_000] {
+            all.push(Self::kernel("planted.c", &[("K", k)], Exact, exact_planted(k)));
+        }
         all
     }
 }
@@ -231,6 +242,30 @@ pub fn cyclic(liveness: Liveness, n: u64, passes: u64) -> Tally {
 pub fn cyclic_closed(n: u64, passes: u64) -> Tally {
     let mut tally = Tally::default();
     tally.reads(8 * n - 8, 8, passes * n);
+    tally
+}
+
+/// As `cyclic`; in the last pass each word leaves when it is read.
+#[must_use]
+pub fn exact_cyclic(n: u64, passes: u64) -> Tally {
+    let (mut stack, mut tally) = (filled(Liveness::Exact, A, n), Tally::default());
+    for pass in 1..=passes {
+        for i in 0..n {
+            stack.read(&mut tally, A + 8 * i, 8);
+            if pass == passes {
+                stack.end(A + 8 * i, 8);
+            }
+        }
+    }
+    tally
+}
+
+/// `(passes - 1) * n * (S(8n) - S(8n - 8)) + S(8n)`: in the last pass the lowest word of ever fewer is read.
+#[must_use]
+pub fn exact_cyclic_closed(n: u64, passes: u64) -> Tally {
+    let mut tally = Tally::default();
+    tally.reads(8 * n - 8, 8, (passes - 1) * n);
+    tally.reads(0, 8 * n, 1);
     tally
 }
 
@@ -309,6 +344,34 @@ pub fn copy_closed(n: u64) -> Tally {
     tally
 }
 
+/// As `copy`; source and copy are read once and leave then.
+#[must_use]
+pub fn exact_copy(n: u64) -> Tally {
+    let (mut stack, mut tally) = (filled(Liveness::Exact, A, n / 8), Tally::default());
+    for start in (0..n).step_by(COPY_BLOCK as usize) {
+        let block = COPY_BLOCK.min(n - start);
+        stack.read(&mut tally, A + start, block);
+        stack.end(A + start, block);
+        stack.write(&mut tally, B + start, block);
+    }
+    for i in 0..n / 8 {
+        stack.read(&mut tally, B + 8 * i, 8);
+        stack.end(B + 8 * i, 8);
+    }
+    tally
+}
+
+/// For `n = 64 b`: every block is copied from below the `n - 64` other bytes, source or copy: `b (S(n) - S(n - 64))`.
+/// Then the lowest word of ever fewer is read: `S(n)`.
+#[must_use]
+pub fn exact_copy_closed(n: u64) -> Tally {
+    assert_eq!(n % COPY_BLOCK, 0);
+    let mut tally = Tally { written: n, ..Tally::default() };
+    tally.reads(n - COPY_BLOCK, COPY_BLOCK, n / COPY_BLOCK);
+    tally.reads(0, n, 1);
+    tally
+}
+
 #[must_use]
 pub fn overlap(liveness: Liveness, n: u64, shift: u64) -> Tally {
     let (mut stack, mut tally) = (filled(liveness, A, n / 8), Tally::default());
@@ -370,6 +433,23 @@ pub fn reborn_closed(liveness: Liveness, m: u64, rounds: u64, fresh: bool) -> Ta
     }
     tally.reads(8 * m - 8, 8, m * rounds);
     tally.reads(if liveness == Liveness::Hints { 0 } else { 8 * m }, 8, rounds);
+    tally
+}
+
+/// `rounds * (S(8m) + S(8))`: the words of a block are read once, the lowest of ever fewer, and the hot word is then alone.
+#[must_use]
+pub fn exact_reborn(m: u64, rounds: u64) -> Tally {
+    let mut tally = Tally { written: 8 * m * rounds, ..Tally::default() };
+    tally.reads(0, 8 * m, rounds);
+    tally.reads(0, 8, rounds);
+    tally
+}
+
+/// `S(8)`, whatever `k`: the bytes between are never read, so they never were on the stack.
+#[must_use]
+pub fn exact_planted(k: u64) -> Tally {
+    let mut tally = Tally { written: 8 + k, ..Tally::default() };
+    tally.reads(0, 8, 1);
     tally
 }
 
@@ -530,6 +610,18 @@ mod tests {
         assert_eq!(sum_of_roots(1_000_000), 667_166_500);
         assert_eq!(sum_of_roots(1 << 32), 187_652_131_946_496);
         assert_eq!(sum_of_roots(1 << 40), 768_614_886_160_203_776);
+    }
+
+    #[test]
+    fn closed_forms_of_exact_liveness_agree_with_the_replay() {
+        for n in [1, 2, 3, 17, 64] {
+            for passes in [1, 2, 3, 4] {
+                assert_eq!(exact_cyclic(n, passes), exact_cyclic_closed(n, passes));
+            }
+        }
+        for n in [64, 128, 192, 1024] {
+            assert_eq!(exact_copy(n), exact_copy_closed(n));
+        }
     }
 
     #[test]

@@ -10,12 +10,14 @@ use std::{
 
 use anyhow::Context;
 use clap::Args;
-use dmdprof_instrument::Model;
 use dmdprof_runtime::{
-    abi::channel_mode, ring::Channel, session::Options, values::ValueOptions, values::listing::Listing,
+    abi::channel_mode,
+    session::Options,
+    values::{ValueOptions, listing::Listing},
 };
 
-use super::{run, values};
+use super::{ModelArg, values};
+use crate::follow::{Followed, SourceArgs, follow};
 
 /// List every event of a kernel on the reference machine: pushes, reads with depth and cost, instructions
 ///
@@ -50,13 +52,6 @@ Examples:
 /// # Errors
 /// When the program cannot be built or followed, or its declarations are wrong.
 pub fn command(args: &IrArgs) -> anyhow::Result<i32> {
-    let target = match run::prepare(&args.command[0], None, None, Model::Values)? {
-        Ok(target) => target,
-        Err(error) => {
-            eprintln!("dmdprof: {error}");
-            return Ok(error.exit_code());
-        }
-    };
     // The listing must not get between the lines of the program's output.
     let mut collected = tempfile::tempfile().context("cannot create a temporary file for the listing")?;
     let to: Box<dyn Write + Send> = match &args.output {
@@ -66,23 +61,25 @@ pub fn command(args: &IrArgs) -> anyhow::Result<i32> {
         None => Box::new(io::BufWriter::new(collected.try_clone().context("cannot write to a temporary file")?)),
     };
     let listing = Arc::new(Listing::new(to, args.stack));
-    let channel = Channel::create(channel_mode::ANALYSE)
-        .context("cannot create the shared memory through which the program talks to dmdprof")?;
     let options = Options {
         hints: false,
         line: None,
         roi: None,
         workers: 1,
+        exact: None,
+        trace: None,
+        analyse: true,
         values: Some(ValueOptions { listing: Some(listing.clone()), ..args.values.options() }),
     };
-    let (ending, measurement, _) = match run::follow(&target, &args.command[1..], &channel, &options)? {
-        Ok(done) => done,
+    let followed =
+        follow(&args.command, &SourceArgs::default(), channel_mode::ANALYSE, &options, ModelArg::Values.into())?;
+    let Followed { ending, measurement, .. } = match followed {
+        Ok(followed) => followed,
         Err(error) => {
             eprintln!("dmdprof: {error}");
             return Ok(error.exit_code());
         }
     };
-    run::check_hooks_ran(&channel, &target)?;
     listing.finish().context("cannot write the listing")?;
     if args.output.is_none() {
         collected.rewind().context("cannot read the listing back")?;
@@ -93,6 +90,6 @@ pub fn command(args: &IrArgs) -> anyhow::Result<i32> {
             _ => {}
         }
     }
-    values::check_measurement(&measurement)?;
+    values::check_measurement(&measurement, ModelArg::Values)?;
     Ok(ending.exit_code())
 }

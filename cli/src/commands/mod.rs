@@ -1,11 +1,14 @@
 //! The commands, one file each. They parse nothing themselves and hold no logic that another command could want.
 
+pub mod build;
 pub mod check;
 pub mod diff;
 pub mod instrument;
 pub mod ir;
+pub mod record;
+pub mod replay;
 pub mod run;
-mod values;
+pub mod values;
 
 use clap::ValueEnum;
 use dmdprof_instrument::Model;

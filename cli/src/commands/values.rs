@@ -11,6 +11,7 @@ use dmdprof_runtime::{
     values::{FmaRule, ValueOptions},
 };
 
+use super::ModelArg;
 use crate::profile::model::ValuesMeta;
 
 /// How values are sized and priced.
@@ -83,11 +84,20 @@ pub fn check_model(program: &Path, model: Model) -> anyhow::Result<()> {
     }
 }
 
-/// What is wrong with a run that measured nothing, or not what was meant.
+/// Refuses a run that measured nothing, or not what was meant.
 ///
 /// # Errors
-/// The program's declarations contradict each other, or its region never began.
-pub fn check_measurement(measurement: &Measurement) -> anyhow::Result<()> {
+/// The program is of the other model, its declarations contradict each other, or its region never began.
+pub fn check_measurement(measurement: &Measurement, model: ModelArg) -> anyhow::Result<()> {
+    let has_values = measurement.tables.iter().any(|(_, table)| table.has_values());
+    if model == ModelArg::Memory {
+        anyhow::ensure!(!has_values, "the program was compiled for the values model; add --model values");
+        return Ok(());
+    }
+    anyhow::ensure!(
+        has_values,
+        "nothing in the program was compiled for the values model; compile it with `dmdprof cc --dmdprof-model=values`"
+    );
     if !measurement.problems.is_empty() {
         bail!("{}", measurement.problems.join("\n"));
     }

@@ -122,6 +122,7 @@ impl Made {
             exit: match meta.outcome {
                 Outcome::Exited(code) => code.to_string(),
                 Outcome::Signaled(signal) => format!("signal {signal}"),
+                Outcome::Unknown => "unknown".into(),
             },
         }
     }

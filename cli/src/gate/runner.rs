@@ -78,8 +78,13 @@ pub fn run(job: &Job, addresses: Addresses) -> anyhow::Result<Profile> {
 /// # Errors
 /// What is missing.
 pub fn check_complete(profile: &Profile) -> anyhow::Result<()> {
-    if let Outcome::Signaled(signal) = profile.meta.outcome {
-        bail!("the run is incomplete: signal {signal} ended the program");
+    match profile.meta.outcome {
+        Outcome::Exited(_) => {}
+        Outcome::Signaled(signal) => bail!("the run is incomplete: signal {signal} ended the program"),
+        Outcome::Unknown => bail!("the run is incomplete: its end was not recorded"),
+    }
+    if let Some(why) = &profile.meta.incomplete {
+        bail!("the run is incomplete: {why}");
     }
     match profile.coverage.lost_events {
         0 => Ok(()),

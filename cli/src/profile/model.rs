@@ -51,7 +51,7 @@ pub struct Profile {
     /// in the cells' histograms.
     pub cold_histogram: Histogram,
     pub sources: Vec<SourceFile>,
-    /// Compilers of the code with hooks, each with its optimisation level, as in `clang version 19.1.7 -O2`; sorted. Empty if the
+    /// Compilers of the code with hooks, each with its options, as in `clang version 19.1.7 -O2`; sorted. Empty if the
     /// modules were stripped of their section `.comment`.
     pub compilers: Vec<String>,
 }
@@ -70,8 +70,18 @@ pub struct Meta {
     pub command: Vec<String>,
     pub roi: Option<String>,
     pub outcome: Outcome,
+    /// Why the numbers are not those of the whole run, if something other than the program's end made them so.
+    pub incomplete: Option<String>,
     /// What only the values model knows.
     pub values: Option<ValuesMeta>,
+}
+
+impl Meta {
+    /// Whether cells tell what dead bytes cost: exact liveness of the memory model.
+    #[must_use]
+    pub fn tells_dead_bytes(&self) -> bool {
+        self.liveness == Liveness::Exact && self.values.is_none()
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -86,7 +96,7 @@ pub struct ValuesMeta {
 pub enum Liveness {
     None,
     Hints,
-    /// A byte or value leaves right after its last read.
+    /// Bytes, or values, leave the stack when nobody reads them any more.
     Exact,
 }
 
@@ -110,6 +120,8 @@ pub enum Outcome {
     Exited(i32),
     /// Killed by this signal; the profile holds everything up to that point and is marked incomplete.
     Signaled(i32),
+    /// The recording ends before the program did.
+    Unknown,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -231,6 +243,8 @@ pub struct Cell {
     /// Executions on one longest chain of dependent instructions; of the values model.
     pub span: u64,
     pub histogram: Histogram,
+    /// Only with [`Liveness::Exact`] in the memory model.
+    pub dead: Option<Dead>,
 }
 
 /// All executions of the regions of one name.
@@ -258,6 +272,17 @@ pub struct Region {
     /// Executions that the end of the program cut short.
     pub unfinished: u64,
     pub histogram: Histogram,
+}
+
+/// What bytes that nobody reads any more are about.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Dead {
+    /// The cost with [`Liveness::Hints`], where they lie on the stack until the program gives them up.
+    pub hints_cost: u128,
+    /// Bytes that the cell wrote and nobody ever read.
+    pub unread: u64,
+    /// Bytes that the cell was the last to read.
+    pub last_read: u64,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

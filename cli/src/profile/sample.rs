@@ -38,6 +38,7 @@ impl Builder {
             command: command.iter().map(ToString::to_string).collect(),
             roi: None,
             outcome: Outcome::Exited(0),
+            incomplete: None,
             values: None,
         };
         let profile = Profile {
@@ -134,6 +135,7 @@ impl Builder {
             cost,
             span: 0,
             histogram,
+            dead: None,
         });
         self
     }
@@ -237,6 +239,52 @@ pub fn small() -> Profile {
     })
 }
 
+/// The same run with exact liveness: a quarter of the cost was dead bytes, and some cells wrote what nobody read.
+pub fn exact() -> Profile {
+    let mut profile = small();
+    profile.meta.liveness = Liveness::Exact;
+    for cell in &mut profile.cells {
+        let (hints_cost, unread) = (cell.cost + cell.cost / 3, cell.written / 4);
+        cell.dead = Some(Dead { hints_cost, unread, last_read: cell.read / 10 });
+    }
+    profile
+}
+
+/// A profile of the values model: two regions, one without declared inputs.
+pub fn values() -> Profile {
+    let mut b = Builder::new(&["./dot", "n=2"]);
+    b.profile.meta.model = "values".into();
+    b.profile.meta.liveness = Liveness::Exact;
+    b.profile.meta.values = Some(ValuesMeta { bytes_per_element: Some(1), fma_is_one: false });
+    let dot = b.function("dot", Some("dot.c"), 4);
+    let at = b.position(dot, 7, None);
+    let (mul, add) =
+        (b.site(dot, Some(at), AccessKind::Instruction, 8), b.site(dot, Some(at), AccessKind::Instruction, 8));
+    let context = b.context(Builder::ROOT, dot, 1);
+    b.cell(context, mul, &[(2, 2), (3, 1), (4, 1)], &[], 0).cell(context, add, &[(1, 1), (2, 1)], &[], 0);
+    b.profile.cells[0].span = 1;
+    b.profile.cells[1].span = 1;
+    let region = |name: &str, first_use_inputs, unfinished| Region {
+        name: name.into(),
+        times: 1,
+        reads: 6,
+        bytes_read: 6,
+        escapes: 0,
+        instructions: 3,
+        ops: [1, 2, 0, 0, 0, 0, 0],
+        cost: 11,
+        span: 2,
+        span_outputs: 2,
+        peak_live: 4,
+        input_bytes: 4,
+        first_use_inputs,
+        unfinished,
+        histogram: buckets(&[(1, 1), (2, 3), (3, 1), (4, 1)]),
+    };
+    b.profile.regions = vec![region("dot", false, 0), region("lazy", true, 1)];
+    b.finish(|_| {})
+}
+
 type Cells = Vec<(u8, u8, Vec<(u32, u16)>, u16, bool)>;
 
 /// Small random profiles: nested inlining, recursion, several roots' worth of contexts, merged names.
@@ -254,9 +302,9 @@ pub fn any_profile() -> impl Strategy<Value = Profile> {
     );
     let ops =
         prop::collection::vec((any::<u8>(), prop::option::of(any::<u8>()), any::<[u32; 7]>(), any::<u64>()), 0..6);
-    let meta = (any::<bool>(), any::<bool>());
+    let meta = (any::<bool>(), any::<bool>(), any::<bool>());
     (functions, positions, sites, contexts, cells, ops, meta).prop_map(
-        |(functions, positions, sites, contexts, cells, ops, (lines, killed)): (_, _, _, _, Cells, _, _)| {
+        |(functions, positions, sites, contexts, cells, ops, (lines, killed, exact)): (_, _, _, _, Cells, _, _)| {
             let mut b = Builder::new(&["p"]);
             for (name, file, line) in functions {
                 b.function(NAMES[name], file.map(|f| ["a.c", "b.c", "c.c"][usize::from(f)]), line);
@@ -292,7 +340,13 @@ pub fn any_profile() -> impl Strategy<Value = Profile> {
                 b.block_count(ContextId(pick(context, n_contexts)), block, executions);
             }
             b.finish(|p| {
-                if lines {
+                if exact {
+                    p.meta.liveness = Liveness::Exact;
+                    for cell in &mut p.cells {
+                        let (unread, last_read) = (cell.written / 2, cell.read / 2);
+                        cell.dead = Some(Dead { hints_cost: cell.cost * 2, unread, last_read });
+                    }
+                } else if lines {
                     p.meta.unit = Unit::Line(64);
                 }
                 if killed {

@@ -74,7 +74,8 @@ pub fn validate(profile: &Profile) -> Result<(), Invalid> {
         tables.string(Some(s.path), || format!("the path of source file {i}"))?;
     }
     cells(profile)?;
-    block_counts(profile)
+    block_counts(profile)?;
+    regions(profile)
 }
 
 /// Each position is walked at most twice: chains that were seen to end are not walked again.
@@ -126,7 +127,7 @@ fn same<T: PartialEq + Display>(what: &str, parts: T, total: T) -> Check {
 }
 
 fn cells(profile: &Profile) -> Check {
-    let (mut read, mut written, mut cold, mut cost) = (0u128, 0u128, 0u128, 0u128);
+    let (mut read, mut written, mut cold, mut cost, mut hints_cost) = (0u128, 0u128, 0u128, 0u128, 0u128);
     for (i, cell) in profile.cells.iter().enumerate() {
         in_range(
             cell.context.index(),
@@ -140,6 +141,20 @@ fn cells(profile: &Profile) -> Check {
             format!("cell {i} read {}, but its histogram holds {bytes}", cell.read)
         })?;
         ensure(cell.cold <= cell.read, || format!("cell {i} read {}, of which {} cold", cell.read, cell.cold))?;
+        if let Some(dead) = &cell.dead {
+            ensure(profile.meta.tells_dead_bytes(), || {
+                format!("cell {i} knows dead bytes, but the liveness is not exact")
+            })?;
+            ensure(dead.hints_cost >= cell.cost, || {
+                format!("cell {i} costs {} without dead bytes, and {} with them", cell.cost, dead.hints_cost)
+            })?;
+            ensure(dead.unread <= cell.written && dead.last_read <= cell.read, || {
+                format!("cell {i} left more bytes behind than it had")
+            })?;
+            hints_cost = hints_cost
+                .checked_add(dead.hints_cost)
+                .ok_or_else(|| Invalid("the costs of all cells overflow".into()))?;
+        }
         read += u128::from(cell.read);
         written += u128::from(cell.written);
         cold += u128::from(cell.cold);
@@ -156,6 +171,19 @@ fn cells(profile: &Profile) -> Check {
     same("costs", cost, totals.cost)?;
     let bytes = histogram_total(&profile.cold_histogram, || "the histogram of first touches".into())?;
     ensure(bytes == cold, || format!("{cold} bytes were cold, but their histogram holds {bytes}"))
+}
+
+fn regions(profile: &Profile) -> Check {
+    for pair in profile.regions.windows(2) {
+        ensure(pair[0].name < pair[1].name, || format!("region {} is out of order", pair[1].name))?;
+    }
+    for region in &profile.regions {
+        let bytes = histogram_total(&region.histogram, || format!("the histogram of region {}", region.name))?;
+        ensure(bytes == u128::from(region.bytes_read), || {
+            format!("region {} read {}, but its histogram holds {bytes}", region.name, region.bytes_read)
+        })?;
+    }
+    Ok(())
 }
 
 fn block_counts(profile: &Profile) -> Check {
@@ -186,6 +214,12 @@ mod tests {
 
     #[test]
     fn contradictions_are_named() {
+        let dead = |change: fn(&mut crate::profile::model::Dead)| {
+            refused(|p| {
+                *p = sample::exact();
+                p.cells[1].dead.iter_mut().for_each(change);
+            })
+        };
         let messages = [
             refused(|p| p.functions[1].symbol = StringId(999)),
             refused(|p| p.positions[0].inlined_at = Some(PositionId(0))),
@@ -196,6 +230,9 @@ mod tests {
             refused(|p| p.cells[1].histogram.0[0].0 = u16::MAX),
             refused(|p| p.totals.cost += 1),
             refused(|p| p.cold_histogram.0.clear()),
+            refused(|p| p.cells = sample::exact().cells),
+            dead(|dead| dead.hints_cost = 0),
+            dead(|dead| dead.unread = u64::MAX),
         ];
         insta::assert_snapshot!(messages.join("\n"));
     }

@@ -72,12 +72,24 @@ pub struct Sums {
     /// Read for the first time without having been written.
     pub cold: u64,
     pub cost: u128,
+    /// With dead bytes on the stack until the program gives them up; the same as `cost` unless liveness is exact.
+    pub hints_cost: u128,
+    /// With exact liveness: bytes that were written here and never read.
+    pub unread: u64,
+    /// With exact liveness: bytes that were read here for the last time.
+    pub last_read: u64,
+    /// In the values model: instructions on a longest chain of dependent ones.
+    pub span: u64,
     pub ops: [u128; 7],
     pub depths: Depths,
 }
 
 impl Sums {
     fn add_cell(&mut self, cell: &Cell) {
+        self.hints_cost += cell.dead.map_or(cell.cost, |dead| dead.hints_cost);
+        self.unread += cell.dead.map_or(0, |dead| dead.unread);
+        self.last_read += cell.dead.map_or(0, |dead| dead.last_read);
+        self.span += cell.span;
         self.accesses += u128::from(cell.executions);
         self.read += cell.read;
         self.written += cell.written;
@@ -98,6 +110,10 @@ impl Sums {
         self.written += other.written;
         self.cold += other.cold;
         self.cost += other.cost;
+        self.hints_cost += other.hints_cost;
+        self.unread += other.unread;
+        self.last_read += other.last_read;
+        self.span += other.span;
         for (sum, n) in self.ops.iter_mut().zip(&other.ops) {
             *sum += n;
         }
@@ -113,6 +129,12 @@ impl Sums {
     #[must_use]
     pub fn int_ops(&self) -> u128 {
         self.ops[INT]
+    }
+
+    /// Cost of dead bytes that lie on the stack until the program gives them up.
+    #[must_use]
+    pub fn dead_cost(&self) -> u128 {
+        self.hints_cost - self.cost
     }
 
     /// Cost per byte read; `None` without reads.

@@ -6,7 +6,7 @@ use super::analysis::{Analysis, Grouping, Row, Sums};
 use super::depths::{QuantileReader, Quantiles};
 use super::select::Selection;
 
-const COLUMNS: [&str; 25] = [
+const COLUMNS: [&str; 29] = [
     "kind",
     "name",
     "symbols",
@@ -32,6 +32,10 @@ const COLUMNS: [&str; 25] = [
     "inclusive_written",
     "inclusive_cost",
     "inclusive_flops",
+    "hints_cost",
+    "unread",
+    "last_read",
+    "span",
 ];
 
 pub fn write(analysis: &Analysis, selection: &Selection, out: &mut impl Write) -> io::Result<()> {
@@ -67,6 +71,8 @@ fn record(kind: &str, row: &Row, analysis: &Analysis) -> [String; COLUMNS.len()]
     let own = &row.own;
     let Quantiles { p50, p90, p99, max } = row.quantiles;
     let share = (analysis.total.cost > 0).then(|| own.cost as f64 / analysis.total.cost as f64);
+    let is_exact = analysis.profile.meta.tells_dead_bytes();
+    let dead = |n: u128| integer(is_exact.then_some(n));
     let inclusive = |get: fn(&Sums) -> u128| integer(row.inclusive.as_ref().map(get));
     [
         kind.into(),
@@ -94,5 +100,9 @@ fn record(kind: &str, row: &Row, analysis: &Analysis) -> [String; COLUMNS.len()]
         inclusive(|s| u128::from(s.written)),
         inclusive(|s| s.cost),
         inclusive(Sums::flops),
+        dead(own.hints_cost),
+        dead(own.unread.into()),
+        dead(own.last_read.into()),
+        integer(analysis.profile.meta.values.as_ref().map(|_| own.span.into())),
     ]
 }

@@ -26,8 +26,9 @@ struct Report<'a> {
     command: &'a [String],
     roi: Option<&'a str>,
     outcome: JsonOutcome,
-    /// False if the program was killed: the numbers are those up to then.
+    /// False if the program was killed or something was not recorded: the numbers are those up to then.
     complete: bool,
+    incomplete: Option<&'a str>,
     attribution: &'static str,
     totals: Total,
     identity: Identity,
@@ -75,6 +76,7 @@ enum JsonUnit {
 enum JsonOutcome {
     Exited { code: i32 },
     Signaled { signal: i32 },
+    Unknown,
 }
 
 #[derive(Serialize)]
@@ -89,6 +91,32 @@ struct Numbers {
     flops: u128,
     flops_per_read: Option<f64>,
     ops: Ops,
+    /// With exact liveness.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dead: Option<JsonDead>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    span: Option<u64>,
+}
+
+#[derive(Serialize)]
+struct JsonDead {
+    hints_cost: u128,
+    cost: u128,
+    share: Option<f64>,
+    unread: u64,
+    last_read: u64,
+}
+
+impl JsonDead {
+    fn new(sums: &Sums) -> Self {
+        JsonDead {
+            hints_cost: sums.hints_cost,
+            cost: sums.dead_cost(),
+            share: (sums.hints_cost > 0).then(|| sums.dead_cost() as f64 / sums.hints_cost as f64),
+            unread: sums.unread,
+            last_read: sums.last_read,
+        }
+    }
 }
 
 /// By class, in the order of [`OP_NAMES`].
@@ -100,8 +128,16 @@ impl Serialize for Ops {
     }
 }
 
+/// What rows are part of.
+struct Of<'a> {
+    total: &'a Sums,
+    exact: bool,
+    values: bool,
+}
+
 impl Numbers {
-    fn new(sums: &Sums, total: &Sums) -> Self {
+    fn new(sums: &Sums, of: &Of) -> Self {
+        let total = of.total;
         Numbers {
             accesses: sums.accesses,
             read: sums.read,
@@ -113,6 +149,8 @@ impl Numbers {
             flops: sums.flops(),
             flops_per_read: sums.intensity().filter(|x| x.is_finite()),
             ops: Ops(sums.ops),
+            dead: of.exact.then(|| JsonDead::new(sums)),
+            span: of.values.then_some(sums.span),
         }
     }
 }
@@ -243,8 +281,9 @@ pub fn write(
     let profile = analysis.profile;
     let (meta, coverage) = (&profile.meta, &profile.coverage);
     let total = &analysis.total;
+    let of = Of { total, exact: meta.tells_dead_bytes(), values: meta.values.is_some() };
     let lines = matches!(analysis.grouping, Grouping::Lines(_));
-    let rows: Vec<JsonRow> = selection.shown.iter().map(|row| json_row(row, total, options.hist, lines)).collect();
+    let rows: Vec<JsonRow> = selection.shown.iter().map(|row| json_row(row, &of, options.hist, lines)).collect();
     let (functions, lines) = if lines { (None, Some(rows)) } else { (Some(rows), None) };
     let (least, most) = total.depths.cost_bounds();
     let report = Report {
@@ -267,15 +306,17 @@ pub fn write(
         outcome: match meta.outcome {
             Outcome::Exited(code) => JsonOutcome::Exited { code },
             Outcome::Signaled(signal) => JsonOutcome::Signaled { signal },
+            Outcome::Unknown => JsonOutcome::Unknown,
         },
-        complete: matches!(meta.outcome, Outcome::Exited(_)),
+        complete: matches!(meta.outcome, Outcome::Exited(_)) && meta.incomplete.is_none(),
+        incomplete: meta.incomplete.as_deref(),
         attribution: match analysis.grouping {
             Grouping::Functions | Grouping::Lines(Inlined::Own) => "own",
             Grouping::AllFunctions | Grouping::Lines(Inlined::All) => "source",
             Grouping::Symbols | Grouping::Lines(Inlined::Linked) => "linked",
         },
         totals: Total {
-            numbers: Numbers::new(total, total),
+            numbers: Numbers::new(total, &of),
             peak_live: profile.totals.peak_live,
             footprint: profile.totals.footprint,
         },
@@ -290,7 +331,7 @@ pub fn write(
         folded: selection.folded.as_ref().map(|folded| JsonFolded {
             rows: folded.rows,
             threshold: options.threshold,
-            exclusive: Numbers::new(&folded.own, total),
+            exclusive: Numbers::new(&folded.own, &of),
             depth: Depth::new(&folded.own.depths, QuantileReader::default().read(&folded.own.depths), options.hist),
         }),
         threads: profile.threads.iter().map(json_thread).collect(),
@@ -331,7 +372,7 @@ pub fn thread_mode(mode: ThreadMode) -> &'static str {
     }
 }
 
-fn json_row<'a>(row: &'a Row, total: &Sums, hist: bool, lines: bool) -> JsonRow<'a> {
+fn json_row<'a>(row: &'a Row, of: &Of, hist: bool, lines: bool) -> JsonRow<'a> {
     JsonRow {
         name: row.name(),
         names: lines.then_some(&row.names),
@@ -340,9 +381,9 @@ fn json_row<'a>(row: &'a Row, total: &Sums, hist: bool, lines: bool) -> JsonRow<
         line: (row.line > 0).then_some(row.line),
         calls: row.calls.linked,
         inlined: row.calls.inlined,
-        exclusive: Numbers::new(&row.own, total),
+        exclusive: Numbers::new(&row.own, of),
         depth: Depth::new(&row.own.depths, row.quantiles, hist),
-        inclusive: row.inclusive.as_ref().map(|sums| Numbers::new(sums, total)),
+        inclusive: row.inclusive.as_ref().map(|sums| Numbers::new(sums, of)),
     }
 }
 

@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::analysis::OP_NAMES;
 use super::human;
 use super::table::{Style, left, plain_table, print, right};
-use crate::profile::model::{Histogram, Profile, Region};
+use crate::profile::model::{Histogram, Profile, Region, ValuesMeta};
 
 /// A region in the JSON report.
 #[derive(Serialize)]
@@ -80,6 +80,26 @@ fn traffic(histogram: &Histogram) -> impl Iterator<Item = (u64, u64)> + '_ {
     capacities.map(move |z| (z, deeper(z))).take_while(move |(_, bytes)| std::mem::replace(&mut last, *bytes) > 0)
 }
 
+/// How values were sized and priced.
+#[must_use]
+pub fn sizes(values: &ValuesMeta) -> String {
+    let size = values
+        .bytes_per_element
+        .map_or_else(|| "each value of its type's size".into(), |n| human::plural(u64::from(n), "byte") + " per value");
+    let fma = if values.fma_is_one { "one instruction" } else { "two instructions" };
+    format!(" ({size}, fma {fma})")
+}
+
+/// Orders `n=4` before `n=16`: runs of digits by their number, the rest as text.
+fn natural(name: &str) -> Vec<(String, u128)> {
+    let pieces = name.as_bytes().chunk_by(|a, b| a.is_ascii_digit() == b.is_ascii_digit());
+    let piece = |bytes: &[u8]| {
+        let text = String::from_utf8_lossy(bytes).into_owned();
+        text.parse().map_or((text, 0), |number| (String::new(), number))
+    };
+    pieces.map(piece).collect()
+}
+
 /// The table of regions; nothing if there are none.
 pub fn write(profile: &Profile, style: &Style, out: &mut impl Write) -> io::Result<()> {
     if profile.regions.is_empty() {
@@ -89,7 +109,9 @@ pub fn write(profile: &Profile, style: &Style, out: &mut impl Write) -> io::Resu
     let header = ["ByteDMD", "reads", "escapes", "instructions", "span", "peak live", "inputs", "times"].map(right);
     let header = header.into_iter().chain([left("region")]);
     table.set_header(header.map(|cell| cell.add_attribute(Attribute::Bold)).collect::<Vec<Cell>>());
-    for region in &profile.regions {
+    let mut regions: Vec<&Region> = profile.regions.iter().collect();
+    regions.sort_by_cached_key(|region| natural(&region.name));
+    for region in regions {
         let n = |n: u64| right(&human::grouped(u128::from(n)));
         table.add_row(vec![
             right(&human::grouped(region.cost)),

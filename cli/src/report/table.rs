@@ -91,6 +91,10 @@ fn header(analysis: &Analysis, style: &Style, out: &mut impl Write) -> io::Resul
             let what = format!("INCOMPLETE: killed by signal {signal}{}", signal_name(signal));
             writeln!(out, "{}; the numbers are those up to then", style.alarm(&what))?;
         }
+        Outcome::Unknown => writeln!(out, "{command}   (how it ended was not recorded)")?,
+    }
+    if let Some(why) = &meta.incomplete {
+        writeln!(out, "{}", style.alarm(&format!("INCOMPLETE: {why}")))?;
     }
     if profile.coverage.lost_events > 0 {
         let what = format!("LOST EVENTS: {}", human::grouped(u128::from(profile.coverage.lost_events)));
@@ -108,6 +112,9 @@ fn header(analysis: &Analysis, style: &Style, out: &mut impl Write) -> io::Resul
         Some(mean) => writeln!(out, ", {} per {} read\n", human::ratio(mean), style.per())?,
         None => writeln!(out, "; nothing was read\n")?,
     }
+    if meta.tells_dead_bytes() {
+        dead(sums, style, out)?;
+    }
     let lines = match style.unit {
         Unit::Byte => "",
         Unit::Line(_) => " lines",
@@ -116,19 +123,44 @@ fn header(analysis: &Analysis, style: &Style, out: &mut impl Write) -> io::Resul
     let ratio = sums.intensity().map_or_else(|| "-".into(), human::ratio);
     let per = format!("flops/{}", style.per());
     let mut table = plain_table(style);
-    for line in [
-        [("read", size(sums.read)), ("peak live", size(totals.peak_live)), ("flops", human::count(sums.flops()))],
+    let (flops, int_ops) = (human::count(sums.flops()), human::count(sums.int_ops()));
+    let (read, peak) = (size(sums.read), size(totals.peak_live));
+    let escapes: u64 = profile.regions.iter().map(|r| r.escapes).sum();
+    let instructions: u64 = profile.regions.iter().map(|r| r.instructions).sum();
+    let lines = if meta.values.is_some() {
         [
-            ("written", size(sums.written)),
-            ("footprint", size(totals.footprint)),
-            ("int ops", human::count(sums.int_ops())),
-        ],
-        [("first touch", size(sums.cold)), ("accesses", human::count(sums.accesses)), (&per, ratio)],
-    ] {
+            [("read", read), ("peak live", peak), ("flops", flops)],
+            [
+                ("inputs", size(totals.footprint)),
+                ("instructions", human::count(instructions.into())),
+                ("int ops", int_ops),
+            ],
+            [("span", human::count(sums.span.into())), ("escapes", human::count(escapes.into())), (&per, ratio)],
+        ]
+    } else {
+        [
+            [("read", read), ("peak live", peak), ("flops", flops)],
+            [("written", size(sums.written)), ("footprint", size(totals.footprint)), ("int ops", int_ops)],
+            [("first touch", size(sums.cold)), ("accesses", human::count(sums.accesses)), (&per, ratio)],
+        ]
+    };
+    for line in lines {
         let cells = line.into_iter().flat_map(|(name, value)| [left(name), right(&value), left("")]);
         table.add_row(cells.collect::<Vec<_>>());
     }
     print(&table, "  ", out)
+}
+
+/// The cost beside the one with dead bytes.
+fn dead(sums: &Sums, style: &Style, out: &mut impl Write) -> io::Result<()> {
+    let share = human::percent(sums.dead_cost(), sums.hints_cost);
+    writeln!(
+        out,
+        "  with hints only {}: {} of that ({share}) is for bytes kept although nobody reads them again",
+        human::grouped(sums.hints_cost),
+        human::count(sums.dead_cost()),
+    )?;
+    writeln!(out, "  of {} written, {} were never read\n", style.size(sums.written), style.size(sums.unread),)
 }
 
 fn signal_name(signal: i32) -> &'static str {
@@ -202,10 +234,23 @@ fn number_columns(lines: &[Line], analysis: &Analysis, options: &ReportOptions, 
     let plain = |header, goes, cells| Column { header, goes, cells };
     columns.push(plain(["", "share"], 0, own(&|s| human::percent(s.cost, total))));
     columns.push(plain(cost_header, 0, own(&|s| human::count(s.cost))));
+    if analysis.profile.meta.tells_dead_bytes() {
+        columns.push(plain(["with", "hints"], 0, own(&|s| human::count(s.hints_cost))));
+        columns.push(plain(["dead", "share"], 0, own(&|s| human::percent(s.dead_cost(), s.hints_cost))));
+        columns.push(plain(["never", "read"], 3, own(&|s| style.size(s.unread))));
+        columns.push(plain(["last", "read"], NICE_TO_HAVE + 2, own(&|s| style.size(s.last_read))));
+    }
     columns.push(plain(["cost", per], 1, own(&|s| s.mean_cost().map_or_else(dash, human::ratio))));
     columns.push(plain(["", "read"], 0, own(&|s| style.size(s.read))));
-    columns.push(plain(["", "written"], 3, own(&|s| style.size(s.written))));
-    columns.push(plain(["first", "touch"], NICE_TO_HAVE, own(&|s| style.size(s.cold))));
+    let values = analysis.profile.meta.values.is_some();
+    if values {
+        columns.push(plain(["", "span"], 3, own(&|s| human::count(s.span.into()))));
+    } else {
+        columns.push(plain(["", "written"], 3, own(&|s| style.size(s.written))));
+    }
+    if !values {
+        columns.push(plain(["first", "touch"], NICE_TO_HAVE, own(&|s| style.size(s.cold))));
+    }
     columns.push(column(["depth", "p50"], 6, &depth(|q| q.p50)));
     columns.push(column(["depth", "p90"], 1, &depth(|q| q.p90)));
     columns.push(column(["depth", "p99"], 7, &depth(|q| q.p99)));
@@ -497,9 +542,10 @@ fn coverage(analysis: &Analysis, style: &Style, out: &mut impl Write) -> io::Res
     let (processes, threads) = (human::plural(c.processes, "process"), human::plural(c.threads, "thread"));
     writeln!(
         out,
-        "  model: {} {}, liveness {}, threads {} ({processes}, {threads}), unit {unit}",
+        "  model: {} {}{}, liveness {}, threads {} ({processes}, {threads}), unit {unit}",
         meta.model,
         meta.model_version,
+        meta.values.as_ref().map_or_else(String::new, regions::sizes),
         json::liveness(meta.liveness),
         json::thread_mode(meta.thread_mode),
     )

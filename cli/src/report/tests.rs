@@ -50,6 +50,42 @@ fn inclusive() {
 }
 
 #[test]
+fn exact() {
+    let profile = sample::exact();
+    let wide = text(&profile, &plain());
+    let options = ReportOptions { width: Some(100), threshold: 0.0, ..plain() };
+    let narrow = rows_of(&text(&profile, &options));
+    assert!(narrow.lines().all(|line| line.chars().count() <= 100 || line.starts_with("(no room")), "{narrow}");
+    let csv = text(&profile, &formatted(Format::Csv));
+    insta::assert_snapshot!(format!("{wide}\n{narrow}\n{csv}"));
+    let json = text(&profile, &formatted(Format::Json));
+    assert_eq!(complaints(&schema(), &json), Vec::<String>::new());
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let dead = &json["totals"]["dead"];
+    assert_eq!(dead["cost"].as_u64().unwrap() + json["totals"]["cost"].as_u64().unwrap(), dead["hints_cost"]);
+}
+
+#[test]
+fn regions_of_the_values_model() {
+    let profile = sample::values();
+    let json = text(&profile, &formatted(Format::Json));
+    assert_eq!(complaints(&schema(), &json), Vec::<String>::new());
+    insta::assert_snapshot!(text(&profile, &ReportOptions { width: Some(100), ..plain() }));
+}
+
+#[test]
+fn a_profile_of_a_part_of_the_run_says_so() {
+    let mut profile = sample::small();
+    profile.meta.outcome = Outcome::Unknown;
+    profile.meta.incomplete = Some("the recording is cut off".into());
+    let report = text(&profile, &plain());
+    assert!(report.contains("how it ended was not recorded)\nINCOMPLETE: the recording is cut off\n"), "{report}");
+    let json = text(&profile, &formatted(Format::Json));
+    assert_eq!(complaints(&schema(), &json), Vec::<String>::new());
+    assert!(json.contains("\"complete\": false"));
+}
+
+#[test]
 fn lines() {
     let options = ReportOptions { grouping: Grouping::Lines(Inlined::All), threshold: 0.0, ..plain() };
     let wide = rows_of(&text(&sample::small(), &options));

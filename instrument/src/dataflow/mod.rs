@@ -316,7 +316,9 @@ impl Planner<'_> {
             for slot in 0..self.slot_count(parameter.ty()) {
                 let dst = self.file.of(parameter, slot);
                 let fields = Fields { lanes: index, ..Fields::default() };
-                self.push(StepKind::Parameter, Registers { dst, ..Registers::default() }, fields, NONE);
+                if dst != 0 {
+                    self.push(StepKind::Parameter, Registers { dst, ..Registers::default() }, fields, NONE);
+                }
                 index += 1;
             }
         }
@@ -648,6 +650,20 @@ impl Planner<'_> {
         }
     }
 
+    /// A fused multiply-add, and behind it the same as two instructions: the analysis takes one or the other.
+    fn fma(&mut self, i: Value, frame: u32) {
+        let Some(parts) = slots(self.out.layout, i.ty()).filter(|_| self.file.has(i)) else { return };
+        let operands = arguments(i);
+        for (slot, part) in parts.iter().enumerate() {
+            let [a, b, c] = [0, 1, 2].map(|n| operands.get(n).map_or(0, |o| self.file.of(*o, slot)));
+            let (dst, product) = (self.file.of(i, slot), self.file.spare(1));
+            let fields = |op: ValueOp| Fields { flags: op as u8, lanes: 1, size: part.size, ..Fields::default() };
+            self.push(StepKind::Fma, Registers { dst, a, b, c }, fields(ValueOp::Fma), frame);
+            self.push(StepKind::Op, Registers { dst: product, a, b, c: 0 }, fields(ValueOp::FpMul), frame);
+            self.push(StepKind::Op, Registers { dst, a: product, b: c, c: 0 }, fields(ValueOp::FpAdd), frame);
+        }
+    }
+
     /// One instruction with two results, which a structure or one register holds.
     fn two_results(&mut self, i: Value, op: ValueOp, frame: u32) {
         if !self.file.has(i) {
@@ -722,7 +738,7 @@ impl Planner<'_> {
                 self.two_results(i, op, frame);
             }
             CallKind::Op(op) => self.operation(i, op, &arguments(i), frame),
-            CallKind::Fma => self.lanewise(StepKind::Fma, ValueOp::Fma, i, &arguments(i), frame),
+            CallKind::Fma => self.fma(i, frame),
             CallKind::Reduce(op) => self.reduce(i, op, frame),
             CallKind::Copy => self.copy(i, frame),
             CallKind::Fill => self.fill(i, frame),
@@ -811,7 +827,9 @@ impl Planner<'_> {
         for slot in 0..self.slot_count(call.ty()) {
             let dst = self.file.of(call, slot);
             let fields = Fields { lanes: slot as u16, ..Fields::default() };
-            self.push(StepKind::Result, Registers { dst, ..Registers::default() }, fields, NONE);
+            if dst != 0 {
+                self.push(StepKind::Result, Registers { dst, ..Registers::default() }, fields, NONE);
+            }
         }
     }
 

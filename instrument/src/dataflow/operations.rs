@@ -109,7 +109,7 @@ pub fn of_function(symbol: &str) -> Option<ValueOp> {
             _ => return of_special(base),
         })
     };
-    of_base(symbol).or_else(|| symbol.strip_suffix(['f', 'l']).and_then(of_base))
+    symbol.strip_suffix(['f', 'l']).and_then(of_base).or_else(|| of_base(symbol))
 }
 
 fn of_special(base: &str) -> Option<ValueOp> {

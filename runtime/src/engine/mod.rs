@@ -16,7 +16,7 @@ mod stack;
 pub(crate) mod timeline;
 
 #[cfg(test)]
-mod oracle;
+pub(crate) mod oracle;
 #[cfg(test)]
 mod regular_tests;
 #[cfg(test)]
@@ -53,6 +53,10 @@ pub enum Kind {
     Load,
     Store,
     Remove,
+    /// A load whose bytes then leave the stack.
+    Last,
+    /// A store of bytes that are not on the stack.
+    Fresh,
 }
 
 /// One access of a batch.
@@ -399,6 +403,6 @@ impl<S: BatchSink> BatchSink for Numbered<'_, S> {
 
 /// Length of the part of the range that exists.
 #[inline(always)]
-fn clamped(addr: u64, len: u64) -> u64 {
+pub(crate) fn clamped(addr: u64, len: u64) -> u64 {
     if addr.checked_add(len).is_some() { len } else { len.min((u64::MAX - addr).saturating_add(1)) }
 }

@@ -28,6 +28,8 @@ pub struct Plan {
     /// Bytes of every access: 4 or 8.
     pub len: u64,
     near: [Option<Near>; STREAMS],
+    /// Iterations since another stream's access let the word die that this stream's store brings back, if few.
+    reborn: [Option<usize>; STREAMS],
     /// Iterations until another stream takes the word over, if soon.
     taken: [Option<usize>; STREAMS],
     /// Iterations of the run that must be done before `near` holds.
@@ -39,6 +41,10 @@ pub struct Plan {
 impl Plan {
     pub fn near(&self, stream: usize) -> Option<Near> {
         self.near[stream]
+    }
+
+    pub fn reborn(&self, stream: usize) -> Option<usize> {
+        self.reborn[stream]
     }
 
     /// First of a block's iterations whose access is the last to its word in the block.
@@ -60,7 +66,8 @@ impl Plan {
         if !streams.iter().all(is_usual) {
             return None;
         }
-        let mut plan = Plan { len, near: [None; STREAMS], taken: [None; STREAMS], warm_up: 0, longest: usize::MAX };
+        let (near, reborn, taken) = ([None; STREAMS], [None; STREAMS], [None; STREAMS]);
+        let mut plan = Plan { len, near, reborn, taken, warm_up: 0, longest: usize::MAX };
         for stream in 0..streams.len() {
             plan.relate(streams, stream, iterations)?;
         }
@@ -71,7 +78,7 @@ impl Plan {
         }
         for stream in 0..streams.len() {
             if let Some(near) = plan.near[stream] {
-                let above = len * plan.alive_since(streams.len(), stream, near);
+                let above = len * plan.alive_since(streams, stream, near);
                 plan.near[stream] = Some(Near { above, ..near });
             }
         }
@@ -90,7 +97,14 @@ impl Plan {
                 latest = Some((delay, other));
             }
         }
+        // A word is where the stream's kind says only if what had it last left it there.
+        let found = |source: usize| (streams[stream].kind == Kind::Fresh) == (streams[source].kind == Kind::Last);
         match latest {
+            Some((_, source)) if !found(source) => return None,
+            Some((delay, _)) if delay <= NEAR && streams[stream].kind == Kind::Fresh => {
+                self.reborn[stream] = Some(delay as usize);
+                self.warm_up = self.warm_up.max(delay as u64);
+            }
             Some((delay, source)) if delay <= NEAR => {
                 self.near[stream] = Some(Near { delay: delay as usize, source, above: 0 });
                 self.warm_up = self.warm_up.max(delay as u64);
@@ -102,7 +116,9 @@ impl Plan {
     }
 
     /// Words accessed after the source of a near reuse that are still where that access put them.
-    fn alive_since(&self, streams: usize, stream: usize, near: Near) -> u64 {
+    fn alive_since(&self, streams: &[Stream], stream: usize, near: Near) -> u64 {
+        let kind_of = |stream: usize| streams[stream].kind;
+        let streams = streams.len();
         let mut alive = 0;
         // Iterations are counted from that of the source; the reuse is in iteration `delay`.
         for at in near.source + 1..near.delay * streams + stream {
@@ -111,7 +127,7 @@ impl Plan {
                 self.near[taker]
                     .is_some_and(|n| n.source == other && (iteration + n.delay, taker) < (near.delay, stream))
             });
-            alive += u64::from(!taken_by_then);
+            alive += u64::from(kind_of(other) != Kind::Last && !taken_by_then);
         }
         alive
     }

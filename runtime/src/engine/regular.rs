@@ -8,11 +8,12 @@
 //! are those above it at the start, one word more for each access of the block, one less for each word that an access has
 //! taken away from above it. Accesses whose word this run had shortly before (`Near`) move it from near the top to the
 //! top, which changes nothing for words below; what is left are pairs of other streams, and how many words of one lie
-//! above a word of the other is a linear function of the iteration.
+//! above a word of the other is a linear function of the iteration. Loads whose words die take away and put nothing back;
+//! stores of dead words put and take nothing.
 
-use super::cell::{BYTES, Cell, is_position};
+use super::cell::{BYTES, Cell, DEAD, is_position};
 use super::plan::{Plan, STREAMS};
-use super::shadow::Pages;
+use super::shadow::{Pages, Shadow};
 use super::stack::Stack;
 use super::{Access, BatchSink, DepthSink, Kind, Stream};
 
@@ -131,6 +132,13 @@ impl<C: Cell> Stack<C> {
         for (number, stream) in streams.iter().enumerate() {
             let start = stream.addr.wrapping_add_signed(stream.stride.wrapping_mul(first as i64));
             let cells = &mut scratch.cells[number * BLOCK..][..BLOCK];
+            if stream.kind == Kind::Fresh {
+                let dead = plan.reborn(number).unwrap_or(size).min(size);
+                if !self.absent(start, stream.stride, len, &mut cells[..size], dead) {
+                    return 0;
+                }
+                continue;
+            }
             let Some(near) = plan.near(number) else {
                 far |= 1 << number;
                 let Some(found) = self.places(start, stream.stride, len, &mut cells[..size]) else { return 0 };
@@ -150,37 +158,51 @@ impl<C: Cell> Stack<C> {
                 return 0;
             }
         }
+        // Only now the size is final, so that what is touched for the first time can be counted.
+        let mut untouched = 0;
+        for (number, _) in streams.iter().enumerate().filter(|(_, s)| s.kind == Kind::Fresh) {
+            let dead = plan.reborn(number).unwrap_or(size).min(size);
+            let cells = &scratch.cells[number * BLOCK..][..dead];
+            untouched += cells.iter().map(|&cell| self.untouched(cell, len)).sum::<u64>();
+        }
         // All depths, before anything moves. Which streams cross is found out first, as nothing may be reported in vain.
+        let is_load = |number: usize| matches!(streams[number].kind, Kind::Load | Kind::Last);
+        let dies = |number: usize| streams[number].kind == Kind::Last;
         let mut slopes = [Slope { start: 0, step: 0, bends: 0 }; STREAMS];
         let mut bends = [[0u8; STREAMS]; STREAMS];
-        for number in (0..streams.len()).filter(|&n| is_far(n) && streams[n].kind == Kind::Load) {
+        for number in (0..streams.len()).filter(|&n| is_far(n) && is_load(n)) {
             let mine = places[number];
             let (low, high) = ends(mine);
             let slope = &mut slopes[number];
-            slope.step = u64::from(mine.step > 0);
-            for other in (0..streams.len()).filter(|&o| o != number && is_far(o)) {
-                let theirs = places[other];
-                let (other_low, other_high) = ends(theirs);
-                if other_low >= high {
-                    continue;
-                }
-                if other_high > low {
-                    if mine.step != theirs.step || mine.step < 0 {
-                        return 0;
+            slope.step = i64::from(!dies(number)) - i64::from(mine.step < 0);
+            for other in (0..streams.len()).filter(|&o| o != number) {
+                let mut change = i64::from(!dies(other));
+                if is_far(other) {
+                    let theirs = places[other];
+                    let (other_low, other_high) = ends(theirs);
+                    if other_low >= high {
+                        change -= 1;
+                    } else if other_high > low {
+                        if mine.step != theirs.step || mine.step < 0 {
+                            return 0;
+                        }
+                        if theirs.first > mine.first {
+                            let ahead = (theirs.first - mine.first).div_ceil(mine.step as u64);
+                            bends[number][slope.bends] = ahead as u8;
+                            slope.bends += 1;
+                            change -= 1;
+                        }
                     }
-                    if theirs.first > mine.first {
-                        let ahead = (theirs.first - mine.first).div_ceil(mine.step as u64);
-                        bends[number][slope.bends] = ahead as u8;
-                        slope.bends += 1;
-                        continue;
-                    }
+                } else if streams[other].kind != Kind::Fresh {
+                    // From near the top.
+                    change -= 1;
                 }
-                slope.step += 1;
-                slope.start += u64::from(other < number);
+                slope.step += change;
+                slope.start += change * i64::from(other < number);
             }
         }
-        for (number, stream) in streams.iter().enumerate() {
-            if stream.kind != Kind::Load {
+        for number in 0..streams.len() {
+            if !is_load(number) {
                 continue;
             }
             sink.begin(number);
@@ -193,14 +215,53 @@ impl<C: Cell> Stack<C> {
             self.time.above(first + len - 1, step, above);
             report(above, len, slopes[number], &bends[number], sink);
         }
+        self.rise(streams, size, len, untouched);
         self.take_away(streams.len(), plan, &places, far, size, scratch);
-        for (number, stream) in streams.iter().enumerate().filter(|&(n, _)| !is_far(n)) {
-            let kept = plan.kept_from(number, size);
+        for (number, stream) in streams.iter().enumerate().filter(|&(n, _)| plan.near(n).is_some()) {
+            let kept = if dies(number) { 0 } else { plan.kept_from(number, size) };
             let start = stream.addr.wrapping_add_signed(stream.stride.wrapping_mul(first as i64 + kept as i64));
             self.shadow.find_cells(start, stream.stride, &mut scratch.cells[number * BLOCK..][kept..size]);
         }
-        self.put_on_top(streams.len(), plan, size, scratch);
+        for number in (0..streams.len()).filter(|&n| dies(n)) {
+            for &cell in &scratch.cells[number * BLOCK..][..size] {
+                if len == BYTES { self.shadow.set_cell(cell, DEAD) } else { self.shadow.set_pair_dead(cell) }
+            }
+        }
+        self.put_on_top(streams, plan, size, scratch);
         size
+    }
+
+    /// Finds the cells of words; false unless the first `dead` of them are not on the stack and all have pages.
+    #[inline(always)]
+    fn absent(&mut self, addr: u64, stride: i64, len: u64, cells: &mut [usize], dead: usize) -> bool {
+        self.shadow.find_cells(addr, stride, cells);
+        let is_dead = |&cell: &usize| {
+            let (first, second) = if len == BYTES { (self.shadow.cell(cell), DEAD) } else { self.shadow.pair(cell) };
+            first <= DEAD && second <= DEAD
+        };
+        cells.iter().all(|&cell| Shadow::<C>::is_own(cell)) && cells[..dead].iter().all(is_dead)
+    }
+
+    /// Bytes of a dead word that nothing has touched before.
+    #[inline(always)]
+    fn untouched(&self, cell: usize, len: u64) -> u64 {
+        if len == BYTES {
+            return BYTES * (1 - self.shadow.cell(cell));
+        }
+        let (first, second) = self.shadow.pair(cell);
+        BYTES * (2 - first - second)
+    }
+
+    /// Counts what a block puts on the stack: the most that is on it at a time, and bytes that are new.
+    #[inline(always)]
+    fn rise(&mut self, streams: &[Stream], size: usize, len: u64, untouched: u64) {
+        let (mut most, mut change) = (0i64, 0i64);
+        for stream in streams {
+            change += i64::from(stream.kind == Kind::Fresh) - i64::from(stream.kind == Kind::Last);
+            most = most.max(change);
+        }
+        let words = most + change.max(0) * (size as i64 - 1);
+        self.note(self.live().wrapping_add_signed(words * len as i64), untouched);
     }
 
     /// Clears the places that a block's words leave.
@@ -228,10 +289,15 @@ impl<C: Cell> Stack<C> {
 
     /// Gives a block's words their new places.
     #[inline(always)]
-    fn put_on_top(&mut self, streams: usize, plan: &Plan, size: usize, scratch: &mut Scratch) {
+    fn put_on_top(&mut self, streams: &[Stream], plan: &Plan, size: usize, scratch: &mut Scratch) {
         let len = plan.len;
+        let put = || streams.iter().enumerate().filter(|(_, stream)| stream.kind != Kind::Last).map(|(n, _)| n);
+        let puts = put().count();
+        if puts == 0 {
+            return;
+        }
         let start = self.time.aligned_end(len);
-        let step = streams as u64 * len;
+        let step = puts as u64 * len;
         let skew = start % 64;
         let fresh = &mut scratch.fresh;
         let end = skew + step * size as u64;
@@ -243,10 +309,10 @@ impl<C: Cell> Stack<C> {
             *last &= u64::MAX >> ((64 - end % 64) % 64);
         }
         let ones = u64::MAX >> (64 - len);
-        for number in 0..streams {
+        for (slot, number) in put().enumerate() {
             let kept = plan.kept_from(number, size);
             let cells = &scratch.cells[number * BLOCK..][..BLOCK];
-            let mut at = skew + number as u64 * len;
+            let mut at = skew + slot as u64 * len;
             for _ in 0..kept {
                 fresh[(at / 64) as usize] &= !(ones << (at % 64));
                 at += step;
@@ -301,21 +367,22 @@ impl<C: Cell> Stack<C> {
 /// from each bend on, one more per iteration.
 #[derive(Clone, Copy)]
 struct Slope {
-    start: u64,
-    step: u64,
+    start: i64,
+    step: i64,
     bends: usize,
 }
 
 /// Reports a stream's depths, equal neighbours at once. `above` holds the bytes above each word when the block began.
 #[inline(always)]
 fn report<S: DepthSink>(above: &mut [u64], len: u64, slope: Slope, bends: &[u8; STREAMS], sink: &mut S) {
-    let (start, step) = (slope.start * len, slope.step * len);
+    let (start, step) = (slope.start * len as i64, slope.step * len as i64);
     for (above, iteration) in above.iter_mut().zip(0..) {
-        *above += start + step * iteration;
+        // The bends are still to come, so this may be below zero for a moment.
+        *above = above.wrapping_add_signed(start + step * iteration);
     }
     for &bend in &bends[..slope.bends] {
         for (above, iteration) in above.iter_mut().skip(usize::from(bend)).zip(1..) {
-            *above += iteration * len;
+            *above = above.wrapping_add(iteration * len);
         }
     }
     let (mut last, mut times) = (above[0], 0);

@@ -67,6 +67,11 @@ fn by_list(steps: &[Step]) -> Vec<Outcome> {
                                 Kind::Load => sink.found[number].0.extend(oracle.load(addr, s.len.into())),
                                 Kind::Store => oracle.store(addr, s.len.into()),
                                 Kind::Remove => oracle.remove(addr, s.len.into()),
+                                Kind::Last => {
+                                    sink.found[number].0.extend(oracle.load(addr, s.len.into()));
+                                    oracle.remove(addr, s.len.into());
+                                }
+                                Kind::Fresh => oracle.store(addr, s.len.into()),
                             }
                         }
                     }
@@ -133,15 +138,25 @@ fn compare(steps: &[Step]) -> (u64, u64) {
     (in_blocks.unwrap_or(0), all.sum())
 }
 
-fn kind() -> impl Strategy<Value = Kind> {
-    prop_oneof![30 => Just(Kind::Load), 12 => Just(Kind::Store), 1 => Just(Kind::Remove)]
+fn kind(dying: u32) -> impl Strategy<Value = Kind> {
+    prop_oneof![
+        30 => Just(Kind::Load),
+        12 => Just(Kind::Store),
+        1 => Just(Kind::Remove),
+        dying => Just(Kind::Last),
+        dying => Just(Kind::Fresh),
+    ]
 }
 
 /// Streams of one size over two arrays, with strides that often agree.
-fn usual_streams(base: u64) -> impl Strategy<Value = Vec<Stream>> {
+fn usual_streams(base: u64, dying: u32) -> impl Strategy<Value = Vec<Stream>> {
     let stride = || prop::sample::select(vec![1i64, 1, 1, 2, -1, 0, 3, 9]);
     let place = || (prop::sample::select(vec![0u64, 0, 70, 140]), 0u64..12);
-    (stride(), prop::sample::select(vec![8u32, 8, 4]), prop::collection::vec((place(), kind(), 0u8..8, stride()), 1..7))
+    (
+        stride(),
+        prop::sample::select(vec![8u32, 8, 4]),
+        prop::collection::vec((place(), kind(dying), 0u8..8, stride()), 1..7),
+    )
         .prop_map(move |(common, len, list)| {
             let stream = |((array, at), kind, own, stride): ((u64, u64), Kind, u8, i64)| Stream {
                 addr: base + (300 + array + at) * u64::from(len),
@@ -155,16 +170,16 @@ fn usual_streams(base: u64) -> impl Strategy<Value = Vec<Stream>> {
 
 /// Streams without order.
 fn odd_streams(base: u64) -> impl Strategy<Value = Vec<Stream>> {
-    let stream = (0u64..400, -40i64..40, 1u32..33, kind());
+    let stream = (0u64..400, -40i64..40, 1u32..33, kind(1));
     prop::collection::vec(stream, 1..5).prop_map(move |list| {
         let stream = |(at, stride, len, kind)| Stream { addr: base + 1300 + at, stride, len, kind };
         list.into_iter().map(stream).collect()
     })
 }
 
-fn steps(base: u64) -> impl Strategy<Value = Vec<Step>> {
+fn steps(base: u64, dying: u32) -> impl Strategy<Value = Vec<Step>> {
     let run = move || {
-        let streams = prop_oneof![8 => usual_streams(base), 1 => odd_streams(base)];
+        let streams = prop_oneof![8 => usual_streams(base, dying), 1 => odd_streams(base)];
         (streams, prop_oneof![3 => 1u64..33, 1 => 60u64..140], 1u64..4)
             .prop_map(|(streams, iterations, times)| Step::Run { streams, iterations, times })
     };
@@ -181,7 +196,8 @@ fn steps(base: u64) -> impl Strategy<Value = Vec<Step>> {
         .prop_map(|parts| parts.into_iter().flatten().collect())
 }
 
-fn check_many(base: u64, cases: u32) {
+/// The accesses done in blocks are at least one of `share`.
+fn check_many(base: u64, cases: u32, dying: u32, share: u64) {
     let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig {
         cases,
         failure_persistence: None,
@@ -189,29 +205,36 @@ fn check_many(base: u64, cases: u32) {
     });
     let shares = std::cell::Cell::new((0, 0));
     runner
-        .run(&steps(base), |steps| {
+        .run(&steps(base, dying), |steps| {
             let (in_blocks, all) = compare(&steps);
             shares.set((shares.get().0 + in_blocks, shares.get().1 + all));
             Ok(())
         })
         .unwrap_or_else(|failure| panic!("{failure}"));
     let (in_blocks, all) = shares.get();
-    assert!(in_blocks * 6 > all, "only {in_blocks} of {all} accesses were done in blocks");
+    assert!(in_blocks * share > all, "only {in_blocks} of {all} accesses were done in blocks");
 }
 
 #[test]
 fn random_runs_agree_with_the_list() {
-    check_many(1 << 20, 192);
+    check_many(1 << 20, 192, 0, 6);
+}
+
+#[test]
+fn random_runs_in_which_words_die_agree_with_the_list() {
+    check_many(1 << 20, 256, 6, 100);
+    check_many(1 << 20, 128, 20, 100);
 }
 
 #[test]
 fn random_runs_agree_across_a_page_border() {
-    check_many((1 << 14) * 5 - 2800, 128);
+    check_many((1 << 14) * 5 - 2800, 128, 0, 6);
+    check_many((1 << 14) * 5 - 2800, 128, 6, 100);
 }
 
 #[test]
 fn random_runs_agree_across_a_region_border() {
-    check_many((1 << 26) * 3 - 2800, 96);
+    check_many((1 << 26) * 3 - 2800, 96, 0, 6);
 }
 
 /// Sums of what was found, for programs too long for the list.
@@ -237,6 +260,44 @@ impl BatchSink for Sums {
     fn begin(&mut self, number: usize) {
         self.current = number;
     }
+}
+
+/// Words that die and come back, in the patterns of loops that update in place, copy, and pass values on.
+#[test]
+fn dying_words_are_done_in_blocks() {
+    use Kind::{Fresh, Last, Load};
+    let stream = |at: i64, kind| Stream { addr: (1 << 20) + (at * 8) as u64, stride: 8, len: 8, kind };
+    let run = |streams: &[Stream], times| Step::Run { streams: streams.to_vec(), iterations: 130, times };
+    let fill = |at: i64| Step::Store((1 << 20) + (at * 8) as u64, 900 * 8);
+    let update = [stream(0, Last), stream(0, Fresh)];
+    let shift = [stream(5, Last), stream(1, Fresh)];
+    let copy = [stream(0, Last), stream(1000, Fresh)];
+    let back = [stream(1000, Last), stream(0, Fresh)];
+    let through = [stream(0, Load), stream(2000, Fresh), stream(1998, Last), stream(0, Last), stream(0, Fresh)];
+    let rows = [stream(0, Load), stream(300, Load), stream(600, Load)];
+    let offsets = [(300, Load), (0, Last), (299, Load), (301, Load), (600, Load), (3000, Fresh)];
+    let stencil = offsets.map(|(at, kind)| stream(at, kind));
+    let (in_blocks, all) = compare(&[
+        fill(0),
+        run(&rows, 2),
+        run(&update, 3),
+        run(&rows[..1], 1),
+        fill(1000),
+        run(&[stream(1000, Last)], 1),
+        run(&copy, 1),
+        run(&back, 1),
+        run(&copy, 1),
+        run(&back, 1),
+        fill(2000),
+        run(&[stream(2000, Last)], 1),
+        run(&through, 2),
+        fill(3000),
+        run(&[stream(3000, Last)], 1),
+        run(&rows, 2),
+        run(&stencil, 1),
+        run(&shift, 1),
+    ]);
+    assert!(in_blocks * 2 > all, "only {in_blocks} of {all} accesses were done in blocks");
 }
 
 /// The loops of a five-point stencil and of a matrix product, at sizes that use every level of the timeline.

@@ -105,6 +105,18 @@ impl<C: Cell> Shadow<C> {
         pair[1] = C::pack(position + BYTES);
     }
 
+    /// The cells hold whole positions, which are gone.
+    #[inline(always)]
+    pub fn set_row_dead(&mut self, cell: usize, len: u64) {
+        self.cells[cell..cell + (len / BYTES) as usize].fill(C::pack(DEAD));
+    }
+
+    /// Both cells hold whole positions, which are gone.
+    #[inline(always)]
+    pub fn set_pair_dead(&mut self, cell: usize) {
+        self.cells[cell..cell + 2].fill(C::pack(DEAD));
+    }
+
     #[inline(always)]
     pub fn cell(&self, cell: usize) -> u64 {
         self.cells[cell].get()

@@ -90,6 +90,13 @@ impl<C: Cell> Stack<C> {
         self.peak
     }
 
+    /// Counts what a block of accesses does without going through `access`.
+    #[inline(always)]
+    pub(super) fn note(&mut self, live: u64, untouched: u64) {
+        self.peak = self.peak.max(live);
+        self.footprint += untouched;
+    }
+
     pub fn footprint(&self) -> u64 {
         self.footprint
     }
@@ -192,7 +199,11 @@ impl<C: Cell> Stack<C> {
                     self.access::<true, S>(addr, clamped(addr, len), sink)?;
                 }
             }
-            Kind::Store => {
+            Kind::Last => {
+                sink.begin(number);
+                self.last(cell, addr, clamped(addr, len), sink)?;
+            }
+            Kind::Store | Kind::Fresh => {
                 if self.short_access_at::<false, S>(cell, addr, len, sink) == Short::NotEnough {
                     self.access::<false, S>(addr, clamped(addr, len), sink)?;
                 }
@@ -200,6 +211,65 @@ impl<C: Cell> Stack<C> {
             Kind::Remove => self.remove(addr, clamped(addr, len)),
         }
         Ok(())
+    }
+
+    /// A load whose bytes then leave the stack.
+    #[inline(always)]
+    fn last<S: DepthSink>(&mut self, cell: usize, addr: u64, len: u64, sink: &mut S) -> Result<(), Full> {
+        if len == 8 && addr.is_multiple_of(BYTES) && page_room(addr) >= 8 {
+            let (first, second) = self.shadow.pair(cell);
+            if second == first + BYTES && is_position::<C>(first) && first % 64 <= 56 {
+                sink.warm(self.time.lift(first, 8), 8);
+                self.shadow.set_pair_dead(cell);
+                return Ok(());
+            }
+        } else if len == 4 && addr.is_multiple_of(BYTES) {
+            let first = self.shadow.cell(cell);
+            if is_position::<C>(first) && first % 64 <= 60 {
+                sink.warm(self.time.lift(first, 4), 4);
+                self.shadow.set_cell(cell, DEAD);
+                return Ok(());
+            }
+        }
+        if self.one_run_last(cell, addr, len, sink) {
+            return Ok(());
+        }
+        // First touches are on the stack for a moment, as everywhere.
+        self.access::<true, S>(addr, len, sink)?;
+        self.remove(addr, len);
+        Ok(())
+    }
+
+    /// `last` for up to 64 bytes that were last used together, if that is what they are: parts of a cell, and whole cells.
+    #[inline(always)]
+    fn one_run_last<S: DepthSink>(&mut self, cell: usize, addr: u64, len: u64, sink: &mut S) -> bool {
+        let skip = addr % BYTES;
+        let in_cell = skip + len <= BYTES;
+        let whole_cells = skip == 0 && len.is_multiple_of(BYTES) && len <= page_room(addr);
+        if len == 0 || len > 64 || !Shadow::<C>::is_own(cell) || !(in_cell || whole_cells) {
+            return false;
+        }
+        let found = if in_cell { self.shadow.part(cell, skip, len) } else { self.shadow.row(cell, len) };
+        let Some(first) = found.filter(|&first| first >= FIRST) else { return false };
+        sink.warm(self.take(first, len), len);
+        if in_cell {
+            self.shadow.change(cell, skip, len, |_| DEAD);
+        } else {
+            self.shadow.set_row_dead(cell, len);
+        }
+        true
+    }
+
+    /// Takes bytes from their places; gives the number of bytes above them.
+    #[inline(always)]
+    fn take(&mut self, first: u64, len: u64) -> u64 {
+        let last = first + len - 1;
+        if first / 64 == last / 64 {
+            return self.time.lift(first, len);
+        }
+        let above = self.live() - self.time.rank(last);
+        self.time.clear(first, len);
+        above
     }
 
     /// Moves a block that lies within one leaf to the top; the open leaf must have room.
@@ -258,14 +328,7 @@ impl<C: Cell> Stack<C> {
                 self.footprint += len;
             }
         } else {
-            let last = first + len - 1;
-            let above = if first / 64 == last / 64 {
-                self.time.lift(first, len)
-            } else {
-                let above = self.live() - self.time.rank(last);
-                self.time.clear(first, len);
-                above
-            };
+            let above = self.take(first, len);
             if LOAD {
                 sink.warm(above, len);
             }

@@ -21,7 +21,7 @@ use super::hint::prefetch;
 
 const LEAF: usize = 64;
 /// Blocks up to this size do not straddle leaves; longer ones waste no positions.
-const SHORT: u64 = 16;
+pub const SHORT: u64 = 16;
 /// Blocks further apart are cleared one by one.
 const WIDE_STEP: u64 = 128;
 

@@ -15,6 +15,7 @@ use super::{
     hash::FastHash,
     pipeline::{Files, Pipeline, UNCOUNTED},
 };
+use crate::exact::{self, OpLog};
 use crate::{
     abi::{COPY_BLOCK, EventKind, Item, ItemKind, SegmentKind, item_flag, segment_flag},
     engine::{Access, Kind, Stream},
@@ -63,6 +64,8 @@ pub struct RingTotals {
     pub footprint: u64,
     /// Any record at all was replayed.
     pub active: bool,
+    /// Most memory that the search for dead bytes took.
+    pub sweep_bytes: u64,
 }
 
 /// Gives modules to an analyzer that meets an unknown descriptor.
@@ -135,7 +138,7 @@ impl Analyzer {
             // Cache lines have no liveness of their own.
             hints: options.hints && options.line.is_none(),
         };
-        Self {
+        let mut analyzer = Self {
             options,
             modules: Vec::new(),
             last_module: 0,
@@ -144,7 +147,11 @@ impl Analyzer {
             short_run: 0,
             is_roi: Vec::new(),
             core,
+        };
+        if let Some(spool) = &analyzer.options.exact {
+            analyzer.core.engine.start_log(OpLog::new(Arc::clone(spool)));
         }
+        analyzer
     }
 
     /// Replays a chunk's words.
@@ -275,8 +282,7 @@ impl Analyzer {
             k if k == EventKind::FreeUnknown as u8 => core.totals.unknown_frees += 1,
             k if k == EventKind::Relocate as u8 => core.relocate(operand(1)?, operand(2)?, operand(3)?, operand(4)?),
             k if k == EventKind::Input as u8 => core.input(operand(1)?, operand(2)?),
-            // Without exact liveness nothing depends on what is an output.
-            k if k == EventKind::Output as u8 => {}
+            k if k == EventKind::Output as u8 => core.output(operand(1)?, operand(2)?),
             k if k == EventKind::RegionBegin as u8 || k == EventKind::RegionEnd as u8 => {
                 let name = region_name(record)?;
                 if self.options.roi.as_ref().is_some_and(|roi| roi.matches_region(&name)) {
@@ -288,14 +294,18 @@ impl Analyzer {
         Some(len)
     }
 
-    /// Ends the replay and gives up the counters.
+    /// Ends the replay and gives up the counters, those without dead bytes if operations were written down.
     #[must_use]
     pub fn finish(mut self) -> RingResult {
-        let pipeline = std::mem::take(&mut self.core.engine);
+        let mut pipeline = std::mem::take(&mut self.core.engine);
+        pipeline.flush(files!(self.core));
+        let log = pipeline.take_log();
         let engine = pipeline.finish(files!(self.core));
         self.core.cells.iter_mut().for_each(CellCounters::flush);
         self.core.totals.peak_live = engine.peak_live();
         self.core.totals.footprint = engine.footprint();
+        drop(engine);
+        let exact_error = log.and_then(|log| self.core.exact(log).err());
         let modules = self.modules.iter().map(|m| (m.placed.clone(), m.first_segment, m.first_function)).collect();
         RingResult {
             modules,
@@ -304,6 +314,7 @@ impl Analyzer {
             cells: self.core.cells,
             cold: self.core.cold,
             totals: self.core.totals,
+            exact_error,
             regions: Vec::new(),
             unfollowed: BTreeMap::new(),
             problems: Vec::new(),
@@ -347,6 +358,8 @@ pub struct RingResult {
     pub unfollowed: BTreeMap<String, u64>,
     /// What is wrong with the program's declarations; the numbers are not what they should be.
     pub problems: Vec<String>,
+    /// Why there are no numbers without dead bytes although they were asked for.
+    pub exact_error: Option<std::io::Error>,
 }
 
 impl RingResult {
@@ -493,7 +506,7 @@ impl Core {
             let addr = rest[word].wrapping_add_signed(item.offset);
             let kind = if is_load { Kind::Load } else { Kind::Store };
             self.streams.push(Stream { addr, stride, len: item.size, kind });
-            self.stream_cells.push(if counting && is_load { cell } else { UNCOUNTED });
+            self.stream_cells.push(if counting { cell } else { UNCOUNTED });
             if counting && !is_load {
                 self.cells[cell as usize].written += u64::from(item.size) * records as u64;
             }
@@ -568,7 +581,7 @@ impl Core {
             self.totals.accesses += 1;
             self.cells[cell].written += len;
         }
-        self.enqueue(address, len, Kind::Store, UNCOUNTED);
+        self.enqueue(address, len, Kind::Store, if COUNT { cell as u32 } else { UNCOUNTED });
     }
 
     #[inline]
@@ -683,6 +696,22 @@ impl Core {
     fn input(&mut self, address: u64, len: u64) {
         let (address, len) = self.units(address, len);
         self.engine.input(address, len, files!(self));
+    }
+
+    fn output(&mut self, address: u64, len: u64) {
+        self.engine.output(address, len, files!(self));
+    }
+
+    /// Analyses what was written down, and puts the results in the place of those with dead bytes.
+    fn exact(&mut self, log: OpLog) -> std::io::Result<()> {
+        let exact = exact::analyse(&log.finish()?, self.cells.len())?;
+        for ((cell, exact), left) in self.cells.iter_mut().zip(exact.cells).zip(exact.left) {
+            cell.replace(exact, left);
+        }
+        self.cold = exact.cold;
+        self.totals.peak_live = exact.peak_live;
+        self.totals.sweep_bytes = exact.sweep_bytes;
+        Ok(())
     }
 
     fn region(&mut self, begins: bool) {

@@ -4,6 +4,7 @@
 //! came; only what it forgets is priced and filed in the histogram.
 
 use crate::{
+    exact::Left,
     histogram::{bounds, bucket_of},
     pricing::run_cost,
 };
@@ -127,6 +128,16 @@ pub struct CellCounters {
     pub span: u64,
     pub cost: u128,
     pub depths: DepthCounts,
+    /// With exact liveness; `cost` and `depths` are then those without dead bytes.
+    pub dead: Option<Box<Dead>>,
+}
+
+/// What dead bytes are about.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Dead {
+    /// The cost with dead bytes on the stack until the program gives them up.
+    pub hints_cost: u128,
+    pub left: Left,
 }
 
 impl CellCounters {
@@ -181,9 +192,29 @@ impl CellCounters {
         }
     }
 
+    /// Puts the results without dead bytes in the place of those with them. Both must be flushed.
+    pub fn replace(&mut self, exact: Self, left: Left) {
+        debug_assert!(exact.cold == self.cold && exact.cost <= self.cost, "the same reads, no deeper");
+        self.dead = Some(Box::new(Dead { hints_cost: self.cost, left }));
+        self.cost = exact.cost;
+        self.depths = exact.depths;
+    }
+
+    /// The cost with dead bytes on the stack until the program gives them up.
+    #[must_use]
+    pub fn hints_cost(&self) -> u128 {
+        self.dead.as_ref().map_or(self.cost, |dead| dead.hints_cost)
+    }
+
     pub fn merge(&mut self, other: &mut Self) {
         self.flush();
         other.flush();
+        if self.dead.is_some() || other.dead.is_some() {
+            let left = |cell: &Self| cell.dead.as_ref().map_or(Left::default(), |dead| dead.left);
+            let (mine, more) = (left(self), left(other));
+            let left = Left { unread: mine.unread + more.unread, last_read: mine.last_read + more.last_read };
+            self.dead = Some(Box::new(Dead { hints_cost: self.hints_cost() + other.hints_cost(), left }));
+        }
         self.executions += other.executions;
         self.written += other.written;
         self.cold += other.cold;

@@ -2,6 +2,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
+    io,
     path::PathBuf,
     sync::Arc,
 };
@@ -43,6 +44,8 @@ pub struct ThreadTotals {
     pub written: u64,
     pub cold: u64,
     pub cost: u128,
+    /// With dead bytes on the stack until the program gives them up; the same as `cost` unless liveness is exact.
+    pub hints_cost: u128,
 }
 
 /// Everything that was measured.
@@ -67,6 +70,8 @@ pub struct Measurement {
     pub unfollowed: BTreeMap<String, u64>,
     /// What is wrong with the program's declarations.
     pub problems: Vec<String>,
+    /// Why some numbers have dead bytes in them although they were to have none.
+    pub exact_error: Option<io::Error>,
 }
 
 /// A [`Measurement`] in the making.
@@ -80,6 +85,7 @@ pub struct Merger {
 impl Merger {
     pub fn add(&mut self, mut ring: RingResult, items_of: impl Fn(u32, u32) -> usize) {
         self.start();
+        self.measurement.exact_error = self.measurement.exact_error.take().or(ring.exact_error.take());
         let nodes = self.add_contexts(&ring);
         let mut totals = ThreadTotals { ring: ring.totals, ..ThreadTotals::default() };
         for block in std::mem::take(&mut ring.blocks) {
@@ -91,6 +97,7 @@ impl Merger {
                 totals.written += cell.written;
                 totals.cold += cell.cold;
                 totals.cost += cell.cost;
+                totals.hints_cost += cell.hints_cost();
             }
             self.add_block(MergedBlock {
                 context: nodes[block.node as usize],
@@ -110,6 +117,7 @@ impl Merger {
         self.measurement.unreadable.append(&mut other.measurement.unreadable);
         self.measurement.notes.append(&mut other.measurement.notes);
         self.measurement.pids.append(&mut other.measurement.pids);
+        self.measurement.exact_error = self.measurement.exact_error.take().or(other.measurement.exact_error.take());
         self.start();
         let mut nodes: Vec<Node> = Vec::with_capacity(other.measurement.contexts.len());
         for context in &other.measurement.contexts {

@@ -10,7 +10,8 @@ pub(crate) mod hash;
 pub(crate) mod locator;
 pub mod merge;
 mod modules;
-mod pipeline;
+pub(crate) mod pipeline;
+mod replay;
 mod replayer;
 
 use std::{
@@ -24,12 +25,17 @@ use std::{
 use crossbeam::utils::CachePadded;
 
 pub use merge::{Measurement, MergedBlock, MergedContext, ThreadTotals};
+pub use pipeline::UNCOUNTED;
+pub use replay::{ReplayError, Replayed, replay};
 
 use crate::{
     abi::CHUNK_BYTES,
+    exact::Spool,
     ring::{Channel, RingReader},
+    trace::{RingRecorder, TraceWriter},
     values::ValueOptions,
 };
+use analyzer::{ModuleSource, Placed};
 use merge::Merger;
 use modules::{ModuleTable, Source};
 use replayer::Replayer;
@@ -53,6 +59,12 @@ pub struct Options {
     pub workers: usize,
     /// The values model, for programs that were instrumented for it, instead of the memory model.
     pub values: Option<ValueOptions>,
+    /// Exact liveness: where to write down what the engine is asked to do. Needs `hints`, and bytes.
+    pub exact: Option<Arc<Spool>>,
+    /// Where to write down what the rings carry.
+    pub trace: Option<Arc<TraceWriter>>,
+    /// Analyse what the rings carry; otherwise it is only written down.
+    pub analyse: bool,
 }
 
 /// What an observer may read while the run goes on.
@@ -105,7 +117,11 @@ pub fn serve(channel: &Channel, options: &Options, progress: &Progress) -> Measu
     }
     let mut measurement = all.measurement;
     measurement.refused = u64::from(channel.refused());
-    let (tables, mut unreadable) = modules.into_parts(channel);
+    let registered = channel.modules();
+    if let Some(trace) = &options.trace {
+        trace.add_modules(&registered);
+    }
+    let (tables, mut unreadable) = modules.into_parts(&registered);
     measurement.tables = tables;
     measurement.unreadable.append(&mut unreadable);
     measurement
@@ -123,7 +139,8 @@ struct Worker<'a> {
 /// A ring being served.
 struct Served {
     reader: RingReader,
-    analyzer: Replayer,
+    analyzer: Option<Replayer>,
+    recorder: Option<RingRecorder>,
     /// The ring's process, then those that it was forked from.
     pids: Vec<u32>,
     reported: u64,
@@ -185,16 +202,24 @@ impl Worker<'_> {
 
     fn serve_ring(&self, reader: RingReader) -> Served {
         let pids = std::iter::once(reader.pid()).chain(reader.module_pids()).collect();
-        Served { analyzer: Replayer::new(self.options), reader, pids, reported: 0, reported_bytes: 0 }
+        Served {
+            analyzer: self.options.analyse.then(|| Replayer::new(self.options)),
+            recorder: self.options.trace.as_ref().map(|trace| trace.add_ring(&reader)),
+            reader,
+            pids,
+            reported: 0,
+            reported_bytes: 0,
+        }
     }
 
     /// Replays a few chunks; whether there were any.
     fn turn(&self, ring: &mut Served) -> bool {
-        let mut source = Source { pids: &ring.pids, table: self.modules, channel: self.channel };
+        let registered = || self.channel.modules();
+        let mut source = Source { pids: &ring.pids, table: self.modules, registered: &registered };
         let mut busy = false;
         for _ in 0..TURN {
             let Some(chunk) = ring.reader.next_chunk() else { break };
-            ring.analyzer.replay(&chunk, &mut source);
+            take(&mut ring.analyzer, &mut ring.recorder, &chunk, &mut source);
             busy = true;
         }
         if busy {
@@ -206,23 +231,24 @@ impl Worker<'_> {
 
     /// A long-running ring's engine gets a thread of its own while there are processors to spare.
     fn consider_thread(&self, ring: &mut Served) {
-        if !ring.analyzer.may_use_thread() || ring.analyzer.accesses() < WORTH_A_THREAD {
+        let Some(analyzer) = &mut ring.analyzer else { return };
+        if !analyzer.may_use_thread() || analyzer.accesses() < WORTH_A_THREAD {
             return;
         }
         let spare = self.workers / 2;
         let taken = self.progress.engine_threads.fetch_add(1, Ordering::Relaxed);
         if taken < spare {
-            ring.analyzer.start_thread();
+            analyzer.start_thread();
         } else {
             self.progress.engine_threads.fetch_sub(1, Ordering::Relaxed);
         }
     }
 
     fn report(&self, ring: &mut Served) {
-        let accesses = ring.analyzer.accesses();
+        let accesses = ring.analyzer.as_ref().map_or(0, Replayer::accesses);
         self.progress.accesses.fetch_add(accesses - ring.reported, Ordering::Relaxed);
         ring.reported = accesses;
-        let bytes = ring.analyzer.engine_bytes();
+        let bytes = ring.analyzer.as_ref().map_or(0, Replayer::engine_bytes);
         let held = self.progress.engine_bytes.fetch_add(bytes.wrapping_sub(ring.reported_bytes), Ordering::Relaxed);
         self.progress
             .engine_peak
@@ -234,10 +260,14 @@ impl Worker<'_> {
 
     /// Takes what is left in the ring of a thread that has ended.
     fn finish(&self, mut ring: Served, merger: &mut Merger) {
-        let threaded = ring.analyzer.is_threaded();
+        let threaded = ring.analyzer.as_ref().is_some_and(Replayer::is_threaded);
         while self.turn(&mut ring) {}
-        let mut source = Source { pids: &ring.pids, table: self.modules, channel: self.channel };
-        ring.analyzer.replay(ring.reader.remainder(), &mut source);
+        let registered = || self.channel.modules();
+        let mut source = Source { pids: &ring.pids, table: self.modules, registered: &registered };
+        take(&mut ring.analyzer, &mut ring.recorder, ring.reader.remainder(), &mut source);
+        if let Some(recorder) = ring.recorder.take() {
+            recorder.finish();
+        }
         self.report(&mut ring);
         self.progress.engine_bytes.fetch_sub(ring.reported_bytes, Ordering::Relaxed);
         if let Err(error) = ring.reader.release() {
@@ -248,6 +278,26 @@ impl Worker<'_> {
             self.progress.engine_threads.fetch_sub(1, Ordering::Relaxed);
         }
         merger.measurement.pids.insert(ring.pids[0]);
-        merger.add(ring.analyzer.finish(), |table, segment| self.modules.items(table, segment));
+        if let Some(analyzer) = ring.analyzer {
+            merger.add(analyzer.finish(), |table, segment| self.modules.items(table, segment));
+        }
+    }
+}
+
+/// Writes a chunk down and analyses it, or does one of the two.
+fn take(analyzer: &mut Option<Replayer>, recorder: &mut Option<RingRecorder>, words: &[u64], source: &mut Source<'_>) {
+    if let Some(recorder) = recorder {
+        let writer = Arc::clone(recorder.writer());
+        recorder.chunk(words, |word| {
+            writer.add_modules(&(source.registered)());
+            let at = |placed: &Placed| {
+                let number = placed.table.segment_at(word.wrapping_sub(placed.low))?;
+                Some(usize::from(placed.table.segments[number as usize].words))
+            };
+            source.modules().iter().rev().find_map(at)
+        });
+    }
+    if let Some(analyzer) = analyzer {
+        analyzer.replay(words, source);
     }
 }

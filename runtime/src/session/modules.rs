@@ -7,10 +7,7 @@ use std::{
 };
 
 use super::analyzer::{ModuleSource, Placed};
-use crate::{
-    ring::{Channel, Module},
-    sites::SiteTable,
-};
+use crate::{ring::Module, sites::SiteTable};
 
 /// Descriptors read so far, shared by all workers.
 #[derive(Default)]
@@ -58,8 +55,8 @@ impl ModuleTable {
     }
 
     /// All tables, those of modules included that no record named, so that coverage counts them.
-    pub fn into_parts(self, channel: &Channel) -> (Vec<(PathBuf, Arc<SiteTable>)>, Vec<String>) {
-        for module in channel.modules() {
+    pub fn into_parts(self, registered: &[Module]) -> (Vec<(PathBuf, Arc<SiteTable>)>, Vec<String>) {
+        for module in registered {
             self.table(&module.path);
         }
         let inner = self.inner.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -72,7 +69,8 @@ pub struct Source<'a> {
     /// The ring's process, then those that it was forked from, whose modules it has too.
     pub pids: &'a [u32],
     pub table: &'a ModuleTable,
-    pub channel: &'a Channel,
+    /// Modules of all processes, as far as known by now.
+    pub registered: &'a dyn Fn() -> Vec<Module>,
 }
 
 impl ModuleSource for Source<'_> {
@@ -82,6 +80,6 @@ impl ModuleSource for Source<'_> {
             let (id, table) = self.table.table(&m.path)?;
             Some(Placed { low: m.bias.wrapping_add(table.section_address), table, id })
         };
-        self.channel.modules().into_iter().filter(of_process).filter_map(place).collect()
+        (self.registered)().into_iter().filter(of_process).filter_map(place).collect()
     }
 }

@@ -9,7 +9,10 @@ use std::thread::JoinHandle;
 use crossbeam::channel::{Receiver, Sender, bounded};
 
 use super::counters::{CellCounters, DepthCounts};
-use crate::engine::{Access, BatchSink, DepthSink, Engine, Stream};
+use crate::{
+    engine::{Access, BatchSink, DepthSink, Engine, Stream},
+    exact::OpLog,
+};
 
 /// Number of no cell: the access is replayed but not counted.
 pub const UNCOUNTED: u32 = u32::MAX;
@@ -98,6 +101,19 @@ impl Queue {
         engine.batch(&self.accesses[done..], sink);
     }
 
+    /// Writes everything down.
+    fn log(&self, log: &mut OpLog) {
+        let (mut done, mut streams) = (0, 0);
+        for run in &self.runs {
+            log.accesses(&self.accesses[done..run.after], &self.cells[done..run.after]);
+            done = run.after;
+            let these = streams..streams + run.streams;
+            log.run(&self.streams[these.clone()], &self.stream_cells[these], run.iterations);
+            streams += run.streams;
+        }
+        log.accesses(&self.accesses[done..], &self.cells[done..]);
+    }
+
     fn clear(&mut self) {
         self.accesses.clear();
         self.cells.clear();
@@ -144,11 +160,19 @@ pub struct Pipeline {
     limit: usize,
     /// Empty batches whose memory is used again.
     spare: Vec<Batch>,
+    /// Everything that the engine was asked to do, for a second analysis.
+    log: Option<Box<OpLog>>,
 }
 
 impl Default for Pipeline {
     fn default() -> Self {
-        Self { place: Place::Here(Box::default()), open: Batch::default(), limit: BATCH_HERE, spare: Vec::new() }
+        Self {
+            place: Place::Here(Box::default()),
+            open: Batch::default(),
+            limit: BATCH_HERE,
+            spare: Vec::new(),
+            log: None,
+        }
     }
 }
 
@@ -196,8 +220,21 @@ impl Pipeline {
         queue.size += streams.len() * iterations as usize;
     }
 
+    /// Writes down what the engine is asked to do from now on.
+    pub fn start_log(&mut self, log: OpLog) {
+        self.log = Some(Box::new(log));
+    }
+
+    /// What was written down; call after `flush`.
+    pub fn take_log(&mut self) -> Option<OpLog> {
+        self.log.take().map(|log| *log)
+    }
+
     /// Hands the queue to the engine.
     pub fn flush(&mut self, files: &mut Files<'_>) {
+        if let Some(log) = &mut self.log {
+            self.open.queue.log(log);
+        }
         match &mut self.place {
             Place::Here(engine) => {
                 let queue = &mut self.open.queue;
@@ -221,6 +258,9 @@ impl Pipeline {
 
     pub fn relocate(&mut self, from: u64, to: u64, len: u64, files: &mut Files<'_>) {
         self.flush(files);
+        if let Some(log) = &mut self.log {
+            log.relocate(from, to, len);
+        }
         match &mut self.place {
             Place::Here(engine) => engine.relocate(from, to, len),
             Place::There { work, .. } => send(work, Work::Relocate { from, to, len }),
@@ -229,9 +269,22 @@ impl Pipeline {
 
     pub fn input(&mut self, address: u64, len: u64, files: &mut Files<'_>) {
         self.flush(files);
+        if let Some(log) = &mut self.log {
+            log.input(address, len);
+        }
         match &mut self.place {
             Place::Here(engine) => engine.insert_bottom(address, len),
             Place::There { work, .. } => send(work, Work::Input { address, len }),
+        }
+    }
+
+    /// Declared output: of no effect on the stack, but written down.
+    pub fn output(&mut self, address: u64, len: u64, files: &mut Files<'_>) {
+        if self.log.is_some() {
+            self.flush(files);
+        }
+        if let Some(log) = &mut self.log {
+            log.output(address, len);
         }
     }
 

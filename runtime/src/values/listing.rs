@@ -55,22 +55,21 @@ impl Listing {
 /// Lists one region while another sink files it.
 pub struct Lister<'a, S> {
     listing: &'a Listing,
-    inner: S,
+    inner: &'a mut S,
     names: HashMap<u32, usize>,
     cost: u128,
     reads: u64,
 }
 
 impl<'a, S> Lister<'a, S> {
-    pub fn start(listing: &'a Listing, region: &str, inner: S) -> Self {
+    pub fn start(listing: &'a Listing, region: &str, inner: &'a mut S) -> Self {
         listing.line(&format!("region {region}"));
         Self { listing, inner, names: HashMap::new(), cost: 0, reads: 0 }
     }
 
-    /// The last line, and the other sink.
-    pub fn finish(self) -> S {
+    /// The last line.
+    pub fn finish(self) {
         self.listing.line(&format!("total {} ({} reads)", self.cost, self.reads));
-        self.inner
     }
 
     /// Inputs of unknown order are named when they are first read.
@@ -81,8 +80,9 @@ impl<'a, S> Lister<'a, S> {
 
     fn show_stack(&mut self, stack: &ValueStack) {
         if self.listing.stack {
-            let names: Vec<String> = stack.from_top().map(|v| format!("v{}", self.names[&v])).collect();
-            self.listing.line(&format!("  stack, top first: {}", names.join(" ")));
+            let names: Vec<String> = stack.top_down().map(|v| format!("v{}", self.names[&v])).collect();
+            let names = if names.is_empty() { "(empty)".into() } else { names.join(" ") };
+            self.listing.line(&format!("  stack, top first: {names}"));
         }
     }
 }

@@ -242,7 +242,7 @@ mod tests {
         assert_eq!((head.kind(), head.operands(), head.results()), (EventKind::Instruction, 63, 2));
         assert_eq!((head.op(), head.size(), head.is_used(0), head.is_used(1)), (255, 255, false, true));
         assert_eq!(head.words(), 66);
-        assert_eq!(head.with_used(1, false).is_used(1), false);
+        assert!(!head.with_used(1, false).is_used(1));
         assert_eq!(Head::new(EventKind::Keep, 3, 0, 0, 0).words(), 4);
     }
 

@@ -124,6 +124,7 @@ struct Core {
     cells: Vec<CellCounters>,
     memory: Memory,
     recorder: Recorder,
+    filing: Filing,
     open: Option<OpenRegion>,
     /// Declarations wait here for the region to begin.
     declarations: Vec<(u64, u64)>,
@@ -144,6 +145,14 @@ struct Core {
     totals: RingTotals,
     operands: Vec<u32>,
     phis: Vec<(u32, Label)>,
+}
+
+/// Where a step stands.
+#[derive(Clone, Copy)]
+struct At<'a> {
+    index: usize,
+    place: Place,
+    record: &'a [u64],
 }
 
 /// The record at hand.
@@ -169,6 +178,7 @@ impl Machine {
             cells: Vec::new(),
             memory: Memory::default(),
             recorder,
+            filing: Filing::default(),
             open: None,
             declarations: Vec::new(),
             regions: BTreeMap::new(),
@@ -299,6 +309,7 @@ impl Machine {
             regions: core.regions.into_values().collect(),
             unfollowed: core.unfollowed,
             problems: core.problems,
+            exact_error: None,
         }
     }
 }
@@ -355,7 +366,11 @@ impl Core {
         if open.inner.last().is_some_and(|inner| inner == name) {
             open.inner.pop();
         } else if open.name == name {
+            let crossed = open.inner.last().cloned();
             self.close(0);
+            if let Some(inner) = crossed {
+                self.problem(format!("region {name} ended while {inner} was open; regions must nest"));
+            }
         } else {
             let open = open.name.clone();
             self.problem(format!("region {name} ended while {open} was open; regions must nest"));
@@ -420,17 +435,17 @@ impl Core {
             one_size: self.options.element,
             deepest: recorder.deepest,
         };
-        let mut filing = Filing { cells: &mut self.cells, all: CellCounters::default(), reads: 0, bytes: 0 };
+        self.filing.start(self.cells.len());
         let priced = match self.options.listing.clone() {
-            None => price::price(&mut recorder.log, &mut values, &mut filing, |cell| chain.push(cell)),
+            None => price::price(&mut recorder.log, &mut values, &mut self.filing, |cell| chain.push(cell)),
             Some(listing) => {
-                let mut lister = Lister::start(&listing, &totals.name, filing);
+                let mut lister = Lister::start(&listing, &totals.name, &mut self.filing);
                 let priced = price::price(&mut recorder.log, &mut values, &mut lister, |cell| chain.push(cell));
-                filing = lister.finish();
+                lister.finish();
                 priced
             }
         };
-        filing.finish(totals);
+        self.filing.finish(&mut self.cells, totals);
         totals.span = chain.len() as u64;
         chain.into_iter().for_each(|cell| self.cells[cell as usize].span += 1);
         priced
@@ -538,27 +553,30 @@ impl Core {
 impl Core {
     fn steps(&mut self, items: &[Item], record: &[u64], place: Place, tables: &Tables) {
         let Some(base) = self.frames.last().map(|f| f.base) else { return };
+        let mut all = std::mem::take(&mut self.registers);
+        let registers = &mut all[base..];
         let mut index = 0;
         while index < items.len() {
             let item = &items[index];
             match StepKind::of(item.kind) {
-                Some(StepKind::PhiMove) => index = self.phi_moves(items, index, record, base),
+                Some(StepKind::PhiMove) => index = self.phi_moves(items, index, record, registers),
                 Some(StepKind::Fma) => {
                     if self.options.fma == FmaRule::One {
-                        self.op(item, index, place, base, ValueOp::Fma);
+                        self.op(item, index, place, registers, ValueOp::Fma);
                         // The two steps behind it are the same, expanded.
                         index += 2;
                     }
                 }
-                Some(kind) => self.step(kind, item, index, record, place, base, tables),
+                Some(kind) => self.step(kind, item, At { index, place, record }, registers, tables),
                 None => self.memory_item(item, record),
             }
             index += 1;
         }
+        self.registers = all;
     }
 
     /// Neighbouring phis read before any of them writes; gives the index of the last.
-    fn phi_moves(&mut self, items: &[Item], first: usize, record: &[u64], base: usize) -> usize {
+    fn phi_moves(&mut self, items: &[Item], first: usize, record: &[u64], registers: &mut [Label]) -> usize {
         self.phis.clear();
         let mut last = first;
         for (index, item) in items.iter().enumerate().skip(first) {
@@ -568,105 +586,115 @@ impl Core {
             last = index;
             if record[usize::from(item.word)] == u64::from(item.lanes) {
                 let Registers { dst, a, .. } = Registers::of(item);
-                self.phis.push((dst, self.registers[base + a as usize]));
+                self.phis.push((dst, registers[a as usize]));
             }
         }
         for &(dst, label) in &self.phis {
-            self.registers[base + dst as usize] = label;
+            registers[dst as usize] = label;
         }
         last
     }
 
-    #[inline]
-    #[expect(clippy::too_many_arguments, reason = "one step in all its surroundings")]
-    fn step(
-        &mut self,
-        kind: StepKind,
-        item: &Item,
-        index: usize,
-        record: &[u64],
-        place: Place,
-        base: usize,
-        tables: &Tables,
-    ) {
-        let address = || record[usize::from(item.word)].wrapping_add_signed(item.offset);
-        let word = || record[usize::from(item.word)];
+    #[inline(always)]
+    fn step(&mut self, kind: StepKind, item: &Item, at: At<'_>, registers: &mut [Label], tables: &Tables) {
+        let address = || at.record[usize::from(item.word)].wrapping_add_signed(item.offset);
         let Registers { dst, a, b, .. } = Registers::of(item);
-        let (dst, a, b) = (base + dst as usize, base + a as usize, base + b as usize);
+        let (dst, a, b) = (dst as usize, a as usize, b as usize);
         match kind {
             StepKind::Load => {
                 let label = self.memory.load(address(), u64::from(item.size), &mut self.recorder);
-                self.registers[base + accessed_register(item) as usize] = label;
+                registers[accessed_register(item) as usize] = label;
             }
             StepKind::Store => {
-                let label = self.registers[base + accessed_register(item) as usize];
+                let label = registers[accessed_register(item) as usize];
                 self.memory.store(address(), u64::from(item.size), label);
             }
-            StepKind::Op => self.op(item, index, place, base, ValueOp::of(item.flags).unwrap_or(ValueOp::Special)),
+            StepKind::Op => {
+                let op = ValueOp::of(item.flags).unwrap_or(ValueOp::Special);
+                self.op(item, at.index, at.place, registers, op);
+            }
             StepKind::Convert if self.options.element.is_none() => {
-                self.op(item, index, place, base, ValueOp::Convert);
+                self.op(item, at.index, at.place, registers, ValueOp::Convert);
             }
-            StepKind::Convert | StepKind::Move => self.registers[dst] = self.registers[a],
-            StepKind::Escape => self.escape(self.registers[a], index, place),
-            StepKind::Select => {
-                let taken = if word() >> (item.lanes & 63) & 1 == 1 { a } else { b };
-                self.registers[dst] = self.registers[taken];
-            }
-            StepKind::Join => {
-                let pieces = [(self.registers[a], item.size), (self.registers[b], u32::from(item.lanes))];
-                self.registers[dst] = self.memory.labels.join(&pieces);
-            }
-            StepKind::Part => {
-                let label = self.memory.labels.part(self.registers[a], u32::from(item.lanes), item.size);
-                self.registers[dst] = label;
-            }
-            StepKind::Pick => {
-                let lane = word();
-                let in_range = a > base && lane < u64::from(item.lanes);
-                self.registers[dst] = if in_range { self.registers[a + lane as usize] } else { 0 };
-            }
-            StepKind::Put => {
-                let lane = word();
-                if dst > base && lane < u64::from(item.lanes) {
-                    self.registers[dst + lane as usize] = self.registers[a];
+            StepKind::Convert | StepKind::Move => registers[dst] = registers[a],
+            StepKind::Escape => {
+                if registers[a] > CONSTANT {
+                    self.escape(registers[a], at.index, at.place);
                 }
             }
-            StepKind::Argument | StepKind::BytesArgument => self.argument(kind, item, base, address()),
+            StepKind::Select => {
+                let taken = at.record[usize::from(item.word)] >> (item.lanes & 63) & 1 == 1;
+                registers[dst] = registers[if taken { a } else { b }];
+            }
+            _ => self.rare_step(kind, item, at, registers, tables),
+        }
+    }
+
+    fn rare_step(&mut self, kind: StepKind, item: &Item, at: At<'_>, registers: &mut [Label], tables: &Tables) {
+        let word = at.record[usize::from(item.word)];
+        let Registers { dst, a, b, .. } = Registers::of(item);
+        let (dst, a, b) = (dst as usize, a as usize, b as usize);
+        match kind {
+            StepKind::Join => {
+                let pieces = [(registers[a], item.size), (registers[b], u32::from(item.lanes))];
+                registers[dst] = self.memory.labels.join(&pieces);
+            }
+            StepKind::Part => {
+                registers[dst] = self.memory.labels.part(registers[a], u32::from(item.lanes), item.size);
+            }
+            StepKind::Pick => {
+                let in_range = a > 0 && word < u64::from(item.lanes);
+                registers[dst] = if in_range { registers[a + word as usize] } else { 0 };
+            }
+            StepKind::Put if dst > 0 && word < u64::from(item.lanes) => registers[dst + word as usize] = registers[a],
+            StepKind::Argument => {
+                self.start_gathering();
+                let variable = item.flags == 1;
+                self.arguments.push(Argument { index: item.lanes, label: registers[a], variable });
+            }
+            StepKind::BytesArgument => {
+                self.start_gathering();
+                let address = word.wrapping_add_signed(item.offset);
+                self.bytes_arguments.push(BytesArgument { index: item.lanes, address });
+            }
             StepKind::Call => {
                 self.start_gathering();
                 self.gathering = false;
                 self.results_for = None;
-                let callee = tables.callees[place.segment as usize];
+                let callee = tables.callees[at.place.segment as usize];
                 self.pending = Some(Pending { callee, depth: self.contexts.depth() });
             }
             StepKind::Returned => self.returned(tables),
-            StepKind::Result => self.registers[dst] = self.result(item.lanes),
+            StepKind::Result => registers[dst] = self.result(item.lanes),
             StepKind::Parameter => {
                 let found = self.arguments.iter().find(|p| p.index == item.lanes && !p.variable);
-                self.registers[dst] = found.filter(|_| self.claimed).map_or(0, |p| p.label);
+                registers[dst] = found.filter(|_| self.claimed).map_or(0, |p| p.label);
             }
             StepKind::BytesParameter => {
+                let to = word.wrapping_add_signed(item.offset);
                 let found = self.bytes_arguments.iter().find(|p| p.index == item.lanes);
                 if let Some(from) = found.filter(|_| self.claimed).map(|p| p.address)
-                    && from != address()
+                    && from != to
                 {
-                    self.memory.copy(address(), from, u64::from(item.size));
+                    self.memory.copy(to, from, u64::from(item.size));
                 }
             }
-            StepKind::Return => {
-                if self.frames.last().is_some_and(|f| f.answers) {
-                    let depth = self.contexts.depth() - 1;
-                    if self.results_for != Some(depth) {
-                        self.results.clear();
-                        self.results_for = Some(depth);
-                    }
-                    self.results.push((item.lanes, self.registers[a]));
-                }
-            }
-            StepKind::PhiMove | StepKind::Fma => {}
+            StepKind::Return => self.answer(item.lanes, registers[a]),
+            _ => {}
         }
-        // Register 0 stands for everything untracked, whatever was put there.
-        self.registers[base] = 0;
+    }
+
+    /// The running function gives a result to a caller that waits for its identity.
+    fn answer(&mut self, slot: u16, label: Label) {
+        if !self.frames.last().is_some_and(|f| f.answers) {
+            return;
+        }
+        let depth = self.contexts.depth() - 1;
+        if self.results_for != Some(depth) {
+            self.results.clear();
+            self.results_for = Some(depth);
+        }
+        self.results.push((slot, label));
     }
 
     fn start_gathering(&mut self) {
@@ -675,15 +703,6 @@ impl Core {
             self.bytes_arguments.clear();
             self.gathering = true;
         }
-    }
-
-    fn argument(&mut self, kind: StepKind, item: &Item, base: usize, address: u64) {
-        self.start_gathering();
-        if kind == StepKind::BytesArgument {
-            return self.bytes_arguments.push(BytesArgument { index: item.lanes, address });
-        }
-        let label = self.registers[base + Registers::of(item).a as usize];
-        self.arguments.push(Argument { index: item.lanes, label, variable: item.flags == 1 });
     }
 
     /// A call has returned. If no function claimed it, the callee follows no values.
@@ -706,18 +725,18 @@ impl Core {
     }
 
     #[inline]
-    fn op(&mut self, item: &Item, index: usize, place: Place, base: usize, op: ValueOp) {
+    fn op(&mut self, item: &Item, index: usize, place: Place, registers: &mut [Label], op: ValueOp) {
         let Registers { dst, a, b, c } = Registers::of(item);
+        let labels = [registers[a as usize], registers[b as usize], registers[c as usize]];
+        let second = item.lanes == 2;
+        let mut result = 0;
         let mut operands = std::mem::take(&mut self.operands);
         operands.clear();
-        for register in [a, b, c] {
-            let label = self.registers[base + register as usize];
+        for label in labels {
             if label > CONSTANT {
                 self.memory.add_values(label, &mut operands);
             }
         }
-        let second = item.lanes == 2;
-        let mut result = 0;
         if !operands.is_empty() {
             let sizes = match self.options.element {
                 Some(size) => [size, size],
@@ -732,17 +751,14 @@ impl Core {
         }
         self.operands = operands;
         if dst > 0 {
-            self.registers[base + dst as usize] = result;
+            registers[dst as usize] = result;
             if second {
-                self.registers[base + dst as usize + 1] = if result > 0 { result + 1 } else { 0 };
+                registers[dst as usize + 1] = if result > 0 { result + 1 } else { 0 };
             }
         }
     }
 
     fn escape(&mut self, label: Label, index: usize, place: Place) {
-        if label <= CONSTANT {
-            return;
-        }
         let mut operands = std::mem::take(&mut self.operands);
         operands.clear();
         self.memory.add_values(label, &mut operands);

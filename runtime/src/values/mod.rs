@@ -18,6 +18,8 @@ mod recorder;
 mod region;
 mod shadow;
 mod stack;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 

@@ -7,6 +7,8 @@
 
 use std::io;
 
+use crate::engine::Isa;
+
 use super::{
     FIRST_VALUE,
     log::{DIES, EventKind, Head, Log, starts},
@@ -74,14 +76,16 @@ pub fn price(
         let value = input.value - FIRST_VALUE;
         stack.set_size(value, input.size);
         if used_inputs.get(value) {
+            stack.make_room();
             stack.push(value);
             priced.input_bytes += stack.size(value);
             sink.push(value, &stack);
         }
     }
     stack.note_height();
-    let mut walk = Walk { next: 0, stack, sink, reads: Vec::new(), lazy_bytes: 0 };
-    log.forwards(|words| walk.chunk(words))?;
+    let mut walk = Walk { next: 0, stack, sink, reads: Vec::new(), lifted: Vec::new(), lazy_bytes: 0 };
+    let isa = Isa::detect();
+    log.forwards(|words| walk.chunk_on(isa, words))?;
     priced.peak_live = walk.stack.peak();
     priced.input_bytes += walk.lazy_bytes;
     Ok(priced)
@@ -164,10 +168,30 @@ struct Walk<'a, S> {
     sink: &'a mut S,
     /// Operands of the event at hand, and what lay above each.
     reads: Vec<(u32, u64)>,
+    /// Those that were on the stack: place and size.
+    lifted: Vec<(u32, u64)>,
     lazy_bytes: u64,
 }
 
 impl<S: PriceSink> Walk<'_, S> {
+    /// As `chunk`, compiled for what the processor has: the stack's counts are vector operations.
+    fn chunk_on(&mut self, isa: Isa, words: &[u32]) {
+        #[cfg(target_arch = "x86_64")]
+        if isa != Isa::Portable {
+            // SAFETY: `Isa::detect` found at least the features of AVX2's level.
+            return unsafe { self.chunk_v3(words) };
+        }
+        let _ = isa;
+        self.chunk(words);
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+    fn chunk_v3(&mut self, words: &[u32]) {
+        self.chunk(words);
+    }
+
+    #[inline(always)]
     fn chunk(&mut self, words: &[u32]) {
         let mut at = 0;
         while at < words.len() {
@@ -186,21 +210,27 @@ impl<S: PriceSink> Walk<'_, S> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn instruction(&mut self, head: Head, event: &[u32]) {
         let cell = event[1];
         let operands = &event[head.prefix()..];
+        self.stack.make_room();
         self.reads.clear();
+        self.lifted.clear();
         let mut cold = 0;
         for (i, &operand) in operands.iter().enumerate() {
             let value = (operand & !DIES) - FIRST_VALUE;
             let size = self.stack.size(value);
-            let above = if self.stack.holds(value) {
-                self.stack.above(value)
-            } else if let Some(again) = self.reads[..i].iter().find(|(v, _)| *v == value) {
+            let above = if let Some(again) = self.reads[..i].iter().find(|(v, _)| *v == value) {
                 again.1
+            } else if let Some(found) = self.stack.lift(value) {
+                // Operands that have been taken off already lie above this one if they were put there later.
+                let taken: u64 = self.lifted.iter().filter(|(p, _)| *p > found.position).map(|(_, size)| size).sum();
+                self.lifted.push((found.position, size));
+                found.above + taken
             } else {
-                let above = self.stack.live() + cold;
+                // Below everything that was there before the instruction.
+                let above = self.stack.live() + self.lifted.iter().map(|(_, size)| size).sum::<u64>() + cold;
                 cold += size;
                 above
             };
@@ -225,19 +255,14 @@ impl<S: PriceSink> Walk<'_, S> {
     }
 
     /// Distinct operands to the top in order, unless this was their last read.
-    #[inline]
+    #[inline(always)]
     fn restack(&mut self, operands: &[u32]) {
         for (i, &operand) in operands.iter().enumerate() {
             let value = operand & !DIES;
-            if operands[..i].iter().any(|o| o & !DIES == value) {
-                continue;
-            }
-            // A repeated operand dies where it is read last; the mark is on that occurrence.
-            let dies = operands[i..].iter().any(|o| *o == value | DIES);
-            let value = value - FIRST_VALUE;
-            self.stack.remove(value);
-            if !dies {
-                self.stack.push(value);
+            // A repeated operand is put back once; the mark may be on any of its occurrences.
+            let is_repeated = operands[..i].iter().any(|o| o & !DIES == value);
+            if !is_repeated && !operands[i..].contains(&(value | DIES)) {
+                self.stack.push(value - FIRST_VALUE);
             }
         }
     }

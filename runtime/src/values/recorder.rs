@@ -128,6 +128,7 @@ impl Recorder {
     }
 
     /// A read of each operand without a result.
+    #[inline]
     pub fn escape(&mut self, cell: u32, operand: u32) -> bool {
         self.words.clear();
         self.words.extend([Head::new(EventKind::Escape, 1, 0, 0, 0).0, cell, operand]);

@@ -56,38 +56,54 @@ impl RegionTotals {
     }
 }
 
-/// Files reads in their cells and in the region.
-pub struct Filing<'a> {
-    pub cells: &'a mut [CellCounters],
-    /// All reads of the region, as one cell.
-    pub all: CellCounters,
-    pub reads: u64,
-    pub bytes: u64,
+/// Files the reads of one region, each in its cell.
+#[derive(Default)]
+pub struct Filing {
+    /// By cell; empty but for those in `touched`.
+    cells: Vec<CellCounters>,
+    touched: Vec<u32>,
+    reads: u64,
+    bytes: u64,
 }
 
-impl Filing<'_> {
-    /// Adds what was filed to the region's totals.
-    pub fn finish(mut self, totals: &mut RegionTotals) {
-        self.all.flush();
-        totals.reads += self.reads;
-        totals.bytes_read += self.bytes;
-        totals.cost += self.all.cost;
-        totals.depths.merge(&self.all.depths);
+impl Filing {
+    /// Makes room for cells with numbers below `count`.
+    pub fn start(&mut self, count: usize) {
+        self.cells.resize_with(count, CellCounters::default);
+    }
+
+    /// Adds what was filed to the run's cells and to the region's totals, and is empty again.
+    pub fn finish(&mut self, all: &mut [CellCounters], totals: &mut RegionTotals) {
+        for cell in self.touched.drain(..) {
+            let mut filed = std::mem::take(&mut self.cells[cell as usize]);
+            filed.flush();
+            totals.cost += filed.cost;
+            totals.depths.merge(&filed.depths);
+            // Executions are counted when they happen; here they only mark a cell as touched.
+            filed.executions = 0;
+            all[cell as usize].merge(&mut filed);
+        }
+        totals.reads += std::mem::take(&mut self.reads);
+        totals.bytes_read += std::mem::take(&mut self.bytes);
     }
 }
 
-impl PriceSink for Filing<'_> {
-    #[inline]
+impl PriceSink for Filing {
+    #[inline(always)]
     fn push(&mut self, _value: u32, _stack: &ValueStack) {}
 
-    #[inline]
+    #[inline(always)]
     fn read(&mut self, cell: u32, _value: u32, above: u64, size: u64) {
-        self.cells[cell as usize].read(above, size);
-        self.all.read(above, size);
+        let filed = &mut self.cells[cell as usize];
+        if filed.executions == 0 {
+            filed.executions = 1;
+            self.touched.push(cell);
+        }
+        filed.read(above, size);
         self.reads += 1;
         self.bytes += size;
     }
 
-    #[inline]
+    #[inline(always)]
     fn done(&mut self, _cell: u32, _op: u8, _reads: &[(u32, u64)], _stack: &ValueStack) {}
 }

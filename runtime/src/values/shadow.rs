@@ -18,15 +18,15 @@ pub const CONSTANT: Label = 1;
 pub const OUTSIDE: Label = 2;
 
 const PAGE: usize = 4096;
+const RECENT: usize = 64;
 /// Freed pages kept for the next region.
 const SPARE: usize = 256;
 
-#[derive(Default)]
 pub struct Shadow {
     index: HashMap<u64, u32, FastHash>,
     pages: Vec<Box<[Label; PAGE]>>,
-    /// The page of the last access: neighbours are likely next.
-    last: Option<(u64, u32)>,
+    /// Pages that were looked up last, by number modulo the length: (number plus one, page).
+    recent: [(u64, u32); RECENT],
     spare: Vec<Box<[Label; PAGE]>>,
 }
 
@@ -47,11 +47,17 @@ fn pieces(address: u64, len: u64) -> impl Iterator<Item = (u64, usize, usize)> {
     })
 }
 
+impl Default for Shadow {
+    fn default() -> Self {
+        Self { index: HashMap::default(), pages: Vec::new(), recent: [(0, 0); RECENT], spare: Vec::new() }
+    }
+}
+
 impl Shadow {
     /// Forgets everything.
     pub fn reset(&mut self) {
         self.index.clear();
-        self.last = None;
+        self.recent = [(0, 0); RECENT];
         for mut page in self.pages.drain(..) {
             if self.spare.len() < SPARE {
                 page.fill(UNTOUCHED);
@@ -62,13 +68,12 @@ impl Shadow {
 
     #[inline]
     fn page(&mut self, number: u64) -> Option<u32> {
-        if let Some((known, page)) = self.last
-            && known == number
-        {
-            return Some(page);
+        let recent = self.recent[number as usize % RECENT];
+        if recent.0 == number + 1 {
+            return Some(recent.1);
         }
         let page = self.index.get(&number).copied()?;
-        self.last = Some((number, page));
+        self.recent[number as usize % RECENT] = (number + 1, page);
         Some(page)
     }
 
@@ -79,7 +84,7 @@ impl Shadow {
                 let page = self.pages.len() as u32;
                 self.pages.push(self.spare.pop().unwrap_or_else(|| Box::new([UNTOUCHED; PAGE])));
                 self.index.insert(number, page);
-                self.last = Some((number, page));
+                self.recent[number as usize % RECENT] = (number + 1, page);
                 page
             }
         };

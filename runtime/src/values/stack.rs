@@ -3,12 +3,22 @@
 //! Takes numbers of values, gives how many live bytes lie above one. Refuses nothing; a value must be pushed before it is
 //! looked up.
 
-use crate::engine::timeline::Timeline;
+use super::log::MAX_OPERANDS;
+use crate::engine::timeline::{SHORT, Timeline};
 
 /// Position of a value that is not on the stack.
 const NOWHERE: u32 = u32::MAX;
 /// Positions handed out between two renumberings, at least.
 const LEAST_POSITIONS: u64 = 1 << 20;
+/// Positions that the pushes of one event need at most: each value may skip the rest of a leaf.
+const EVENT_ROOM: u64 = (MAX_OPERANDS as u64 + 2) * 128;
+
+/// Where a value was.
+#[derive(Clone, Copy, Debug)]
+pub struct Lifted {
+    pub position: u32,
+    pub above: u64,
+}
 
 pub struct ValueStack {
     timeline: Timeline,
@@ -37,7 +47,7 @@ impl ValueStack {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     #[must_use]
     pub fn size(&self, value: u32) -> u64 {
         u64::from(if self.one_size > 0 { self.one_size } else { self.sizes[value as usize] })
@@ -50,41 +60,45 @@ impl ValueStack {
         }
     }
 
-    #[inline]
-    #[must_use]
-    pub fn holds(&self, value: u32) -> bool {
-        self.positions[value as usize] != NOWHERE
-    }
-
-    /// Live bytes above a value on the stack.
-    #[inline]
-    #[must_use]
-    pub fn above(&self, value: u32) -> u64 {
-        let last = u64::from(self.positions[value as usize]) + self.size(value) - 1;
-        self.timeline.ones() - self.timeline.rank(last)
-    }
-
-    #[inline]
-    pub fn remove(&mut self, value: u32) {
+    /// Takes a value off the stack: its place, to be compared with that of others, and the live bytes above it. `None` if it was
+    /// not there.
+    #[inline(always)]
+    pub fn lift(&mut self, value: u32) -> Option<Lifted> {
         let position = std::mem::replace(&mut self.positions[value as usize], NOWHERE);
-        if position != NOWHERE {
-            self.timeline.clear(u64::from(position), self.size(value));
+        if position == NOWHERE {
+            return None;
         }
+        let size = self.size(value);
+        // Only long values straddle leaves.
+        let above = if size <= SHORT {
+            self.timeline.lift(u64::from(position), size)
+        } else {
+            let above = self.timeline.ones() - self.timeline.rank(u64::from(position) + size - 1);
+            self.timeline.clear(u64::from(position), size);
+            above
+        };
+        Some(Lifted { position, above })
     }
 
-    #[inline]
-    pub fn push(&mut self, value: u32) {
-        let size = self.size(value);
-        if !self.timeline.has_room(size) {
+    /// Makes room for the pushes of one event, or of one input.
+    #[inline(always)]
+    pub fn make_room(&mut self) {
+        if !self.timeline.has_room(EVENT_ROOM) {
             self.renumber();
         }
+    }
+
+    /// Puts a value on the top. There must be room.
+    #[inline(always)]
+    pub fn push(&mut self, value: u32) {
+        let size = self.size(value);
         let position = self.timeline.append(size) as u32;
         self.positions[value as usize] = position;
         self.order.push((position, value));
     }
 
     /// Notes how high the stack is; called after each event.
-    #[inline]
+    #[inline(always)]
     pub fn note_height(&mut self) {
         self.peak = self.peak.max(self.timeline.ones());
     }
@@ -100,10 +114,11 @@ impl ValueStack {
     }
 
     /// Values on the stack, the topmost first.
-    pub fn from_top(&self) -> impl Iterator<Item = u32> + '_ {
+    pub fn top_down(&self) -> impl Iterator<Item = u32> + '_ {
         self.order.iter().rev().filter(|(p, v)| self.positions[*v as usize] == *p).map(|(_, v)| *v)
     }
 
+    #[inline(always)]
     fn renumber(&mut self) {
         let positions = &self.positions;
         self.order.retain(|(position, value)| positions[*value as usize] == *position);
@@ -135,17 +150,17 @@ mod tests {
             let value = (seed >> 33) as u32 % 300;
             if let Some(at) = list.iter().position(|v| *v == value) {
                 let above: u64 = list[at + 1..].iter().map(|v| u64::from(sizes[*v as usize % sizes.len()])).sum();
-                assert_eq!(stack.above(value), above, "step {step}");
+                assert_eq!(stack.lift(value).map(|l| l.above), Some(above), "step {step}");
                 list.remove(at);
-                stack.remove(value);
                 if seed >> 60 == 3 {
                     continue;
                 }
             }
             list.push(value);
+            stack.make_room();
             stack.push(value);
         }
-        assert!(stack.from_top().eq(list.iter().rev().copied()));
+        assert!(stack.top_down().eq(list.iter().rev().copied()));
         assert_eq!(stack.live(), list.iter().map(|v| stack.size(*v)).sum::<u64>());
     }
 }

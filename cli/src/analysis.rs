@@ -1,0 +1,291 @@
+//! What `run` and `replay` have in common: the options of an analysis, and what happens to its result.
+//!
+//! Takes a measurement, writes the profile, prints the report. Refuses combinations of options that mean nothing.
+
+use std::{
+    io::{IsTerminal, Write},
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Instant,
+};
+
+use anyhow::{Context, bail};
+use clap::{Args, ValueEnum};
+use dmdprof_runtime::{
+    exact::Spool,
+    pricing::MODEL_VERSION,
+    session::{Measurement, Options, RegionOfInterest},
+};
+
+use crate::{
+    commands::{
+        ModelArg,
+        values::{ValuesArgs, check_measurement},
+    },
+    convert,
+    profile::{
+        self, Profile,
+        model::{Liveness, Meta, Outcome, ThreadMode, Unit},
+    },
+    report::{self, ReportArgs, Terminal},
+    roi::Roi,
+};
+
+/// How to analyse, and where the results go.
+#[derive(Args, Debug)]
+pub struct AnalysisArgs {
+    /// Profile file to write; an existing one is kept as FILE.old
+    #[arg(short, long, value_name = "FILE", default_value = "dmdprof.data")]
+    pub output: PathBuf,
+
+    /// What is on the stack
+    #[arg(long, value_enum, default_value_t = ModelArg::Memory, value_name = "MODEL")]
+    pub model: ModelArg,
+
+    /// When bytes leave the stack [default: hints; the values model is always exact]
+    ///
+    /// `exact` needs a temporary file while it works: in $TMPDIR if that is set, else beside the profile.
+    #[arg(long, value_enum, value_name = "KIND")]
+    pub liveness: Option<LivenessArg>,
+
+    #[command(flatten)]
+    pub values: ValuesArgs,
+
+    /// Use a stack of lines of N bytes without liveness, to compare with caches (a power of two)
+    #[arg(long, value_name = "N", value_parser = parse_line)]
+    pub line: Option<u32>,
+
+    /// Count only while a function matching GLOB is on the stack, or a region of that name is open
+    #[arg(long, value_name = "GLOB")]
+    pub roi: Option<String>,
+
+    /// Write the profile but print no report
+    #[arg(short, long)]
+    pub quiet: bool,
+
+    /// After the run, print on standard error what it took: accesses, seconds, memory of the engine
+    #[arg(long)]
+    pub stats: bool,
+
+    /// Threads that do the analysis [default: the number of processors]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub workers: Option<u16>,
+
+    #[command(flatten)]
+    pub report: ReportArgs,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum LivenessArg {
+    /// Never: the classical stack distance
+    None,
+    /// On free, scope end and return
+    Hints,
+    /// When nobody will read them again: sweeps back over the whole run after its end
+    Exact,
+}
+
+fn parse_line(text: &str) -> Result<u32, String> {
+    match text.parse::<u32>() {
+        Ok(n) if n.is_power_of_two() && (2..=1 << 20).contains(&n) => Ok(n),
+        _ => Err("must be a power of two from 2 to 1048576".into()),
+    }
+}
+
+/// Where a run came from and how it ended.
+pub struct Origin {
+    pub command: Vec<String>,
+    pub outcome: Outcome,
+    /// Why something is missing.
+    pub incomplete: Option<String>,
+}
+
+impl AnalysisArgs {
+    /// What the session needs to know.
+    ///
+    /// # Errors
+    /// Options that contradict each other, a bad pattern, or no place for the temporary file.
+    pub fn options(&self) -> anyhow::Result<Options> {
+        self.check();
+        if self.line.is_some() && self.liveness() == LivenessArg::Exact {
+            let error = "--liveness exact cannot be combined with --line: a line has no last read of its own, because \
+                         its bytes die one by one";
+            clap::Error::raw(clap::error::ErrorKind::ArgumentConflict, format!("{error}\n")).exit();
+        }
+        survive_file_limit()?;
+        let roi = self.roi.as_deref().map(Roi::new).transpose().context("--roi: not a valid pattern")?;
+        let processors = || std::thread::available_parallelism().map_or(1, usize::from);
+        Ok(Options {
+            hints: self.liveness() != LivenessArg::None,
+            line: self.line,
+            roi: roi.map(|roi| roi as Arc<dyn RegionOfInterest>),
+            workers: self.workers.map_or_else(processors, usize::from),
+            exact: if self.liveness() == LivenessArg::Exact { Some(self.spool()?) } else { None },
+            trace: None,
+            analyse: true,
+            values: (self.model == ModelArg::Values).then(|| self.values.options()),
+        })
+    }
+
+    fn liveness(&self) -> LivenessArg {
+        self.liveness.unwrap_or(LivenessArg::Hints)
+    }
+
+    /// Refuses options that are about the other model.
+    fn check(&self) {
+        let refuse = |what: &str| {
+            clap::Error::raw(clap::error::ErrorKind::ArgumentConflict, format!("{what}\n")).exit();
+        };
+        if self.model == ModelArg::Memory {
+            if self.values.is_given() {
+                refuse("--bytes-per-element and --fma are about values; add --model values");
+            }
+            return;
+        }
+        if self.liveness.is_some() {
+            refuse(
+                "--liveness is about the memory model; in the values model a value leaves right after its last read",
+            );
+        }
+        if self.line.is_some() {
+            refuse("--line is about the memory model; values have no addresses");
+        }
+        if self.roi.is_some() {
+            refuse("--roi is about the memory model; with --model values declare regions (dmdprof_begin, dmdprof_end)");
+        }
+    }
+
+    /// Whether the profile could be written now: better to hear it before an hour's run.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn check_output(&self) -> anyhow::Result<()> {
+        let what = || format!("cannot write the profile to {}", self.output.display());
+        profile::check_writable(&self.output).with_context(what)
+    }
+
+    fn spool(&self) -> anyhow::Result<Arc<Spool>> {
+        let directory = std::env::var_os("TMPDIR").filter(|d| !d.is_empty()).map(PathBuf::from);
+        let directory = directory.unwrap_or_else(|| directory_of(&self.output).to_path_buf());
+        let spool = Spool::create(&directory).with_context(|| {
+            format!("cannot make a temporary file in {}; set TMPDIR to another place", directory.display())
+        })?;
+        Ok(Arc::new(spool))
+    }
+
+    fn meta(&self, origin: Origin) -> Meta {
+        Meta {
+            tool_version: env!("CARGO_PKG_VERSION").into(),
+            model: if self.model == ModelArg::Values { "values" } else { "memory" }.into(),
+            model_version: MODEL_VERSION,
+            liveness: match self.liveness() {
+                _ if self.model == ModelArg::Values => Liveness::Exact,
+                _ if self.line.is_some() => Liveness::None,
+                LivenessArg::None => Liveness::None,
+                LivenessArg::Hints => Liveness::Hints,
+                LivenessArg::Exact => Liveness::Exact,
+            },
+            thread_mode: ThreadMode::Private,
+            unit: self.line.map_or(Unit::Byte, Unit::Line),
+            command: origin.command,
+            roi: self.roi.clone(),
+            outcome: origin.outcome,
+            incomplete: origin.incomplete,
+            values: (self.model == ModelArg::Values).then(|| self.values.meta()),
+        }
+    }
+
+    /// Writes the profile and prints the report.
+    ///
+    /// # Errors
+    /// A region of interest that never ran, a profile that cannot be written, and, after the profile is written, an exact
+    /// analysis that failed.
+    pub fn finish(
+        &self,
+        mut measurement: Measurement,
+        origin: Origin,
+        started: Instant,
+        engine_peak: u64,
+    ) -> anyhow::Result<()> {
+        for problem in &measurement.unreadable {
+            eprintln!("dmdprof: warning: {problem}");
+        }
+        check_measurement(&measurement, self.model)?;
+        if let Some(pattern) = self.roi.as_deref().filter(|_| !measurement.threads.iter().any(|t| t.ring.roi_seen)) {
+            bail!(no_roi_message(pattern, &measurement));
+        }
+        let mut meta = self.meta(origin);
+        let failed = measurement.exact_error.take();
+        if let Some(error) = &failed {
+            if !measurement.blocks.iter().flat_map(|b| &b.cells).any(|cell| cell.dead.is_some()) {
+                meta.liveness = Liveness::Hints;
+            }
+            let reason = format!("the search for dead bytes failed ({error}); these are the numbers with hints");
+            meta.incomplete.get_or_insert(reason);
+        }
+        let profile = convert::to_profile(&measurement, meta);
+        if self.stats {
+            eprintln!(
+                "dmdprof: accesses={} seconds={:.3} engine_peak_bytes={engine_peak} footprint_bytes={} sweep_bytes={}",
+                profile.totals.accesses,
+                started.elapsed().as_secs_f64(),
+                profile.totals.footprint,
+                measurement.threads.iter().map(|t| t.ring.sweep_bytes).max().unwrap_or(0),
+            );
+        }
+        self.publish(&profile)?;
+        match failed {
+            None => Ok(()),
+            Some(error) => Err(anyhow::Error::new(error).context(
+                "the temporary file of --liveness exact failed; the profile has the numbers with hints and is marked \
+                 incomplete. Set TMPDIR to a place with more room",
+            )),
+        }
+    }
+
+    fn publish(&self, profile: &Profile) -> anyhow::Result<()> {
+        let written = profile::write(&self.output, profile);
+        if !self.quiet {
+            std::io::stdout().flush()?;
+            report::print(profile, &self.report.options(Terminal::stdout()))?;
+        }
+        written?;
+        if !self.quiet && std::io::stderr().is_terminal() {
+            eprintln!("dmdprof: profile written to {}", self.output.display());
+        }
+        Ok(())
+    }
+}
+
+/// Makes a file that reaches the process's limit (`ulimit -f`) an error of the write, as a full disk is, instead of the end of
+/// dmdprof.
+///
+/// # Errors
+/// What the system says.
+pub fn survive_file_limit() -> std::io::Result<()> {
+    // A handler, as programs would inherit that the signal is ignored.
+    signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default()).map(drop)
+}
+
+/// The directory that a file is in.
+fn directory_of(path: &Path) -> &Path {
+    path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Names some of the functions that did run, the most called first.
+fn no_roi_message(pattern: &str, measurement: &Measurement) -> String {
+    let mut calls: std::collections::BTreeMap<String, u64> = std::collections::BTreeMap::new();
+    for context in &measurement.contexts {
+        if let Some((table, function)) = context.function {
+            let table = &measurement.tables[table as usize].1;
+            let name = &table.strings[table.functions[function as usize].name as usize];
+            *calls.entry(report::names::demangle(name)).or_default() += 1;
+        }
+    }
+    let some: Vec<&str> = calls.keys().map(String::as_str).take(8).collect();
+    format!(
+        "--roi {pattern} matched no function that ran and no declared region, so nothing was counted.\n\
+         Functions that ran include: {}.\nA pattern may use * and ?, as in '*::solve'; inlined functions are never on the stack",
+        some.join(", ")
+    )
+}

@@ -1,0 +1,75 @@
+//! `dmdprof build`: one source file in, a program with hooks out, to be profiled any number of times.
+
+use std::{
+    ffi::OsString,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use anyhow::Context;
+use clap::Args;
+
+use super::ModelArg;
+use crate::{
+    driver::source::{SourceOptions, build_source},
+    toolbox,
+};
+
+/// Build one source file with hooks, as `dmdprof run FILE` does, and keep the program
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub struct BuildArgs {
+    /// The source file (.c .cc .cpp .cxx .rs .ll .bc)
+    pub source: PathBuf,
+
+    /// The program to write [default: the source's name without its extension, here]
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+
+    /// What the hooks are for
+    #[arg(long, value_enum, default_value_t = ModelArg::Memory, value_name = "MODEL")]
+    pub model: ModelArg,
+
+    /// Optimisation level [default: 2 for C and C++, 3 for Rust; the values model takes the source as it is]
+    #[arg(short = 'O', long = "opt", value_name = "LEVEL")]
+    pub opt: Option<String>,
+
+    /// Write the IR before and after instrumentation into this directory
+    #[arg(long, value_name = "DIR")]
+    pub dump_ir: Option<PathBuf>,
+
+    /// Further words for the compiler
+    #[arg(last = true, value_name = "COMPILER OPTIONS")]
+    pub extra: Vec<OsString>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  dmdprof build kernel.rs && dmdprof run ./kernel 500
+  dmdprof build --model values dot.c -o dot -- -DN=100
+  dmdprof cc -O2 -g a.c b.c -o program          for more than one file of C";
+
+/// Runs the command.
+///
+/// # Errors
+/// When the source cannot be built or the program cannot be written.
+pub fn command(args: &BuildArgs) -> anyhow::Result<()> {
+    anyhow::ensure!(
+        args.opt.is_none() || args.model == ModelArg::Memory,
+        "-O is about the memory model; in the values model instructions are priced as the source has them"
+    );
+    let stem = args.source.file_stem().map_or_else(|| "program".into(), OsString::from);
+    let output = args.output.clone().unwrap_or_else(|| PathBuf::from(stem));
+    anyhow::ensure!(!same_file(&output, &args.source), "the program would overwrite its source; name another with -o");
+    let options = SourceOptions { opt: args.opt.clone(), extra: args.extra.clone() };
+    let built = build_source(&args.source, &options, &toolbox::toolbox(args.dump_ir.as_deref(), args.model.into()))?;
+    // A running program of that name keeps its old content.
+    if output.is_file() {
+        fs::remove_file(&output).with_context(|| format!("cannot replace {}", output.display()))?;
+    }
+    fs::copy(&built.program, &output).map(drop).with_context(|| format!("cannot write {}", output.display()))
+}
+
+fn same_file(a: &Path, b: &Path) -> bool {
+    matches!((fs::canonicalize(a), fs::canonicalize(b)), (Ok(a), Ok(b)) if a == b)
+}

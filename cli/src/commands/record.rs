@@ -1,0 +1,89 @@
+//! `dmdprof record`: runs a program and writes down what its rings carry, to be analysed later.
+
+use std::{ffi::OsString, path::PathBuf, time::Instant};
+
+use clap::Args;
+use dmdprof_runtime::{abi::channel_mode, session::Options};
+
+use super::ModelArg;
+use crate::{
+    analysis::survive_file_limit,
+    follow::{Followed, SourceArgs, follow},
+    trace_file::TraceFile,
+};
+
+/// Where `record` writes and `replay` reads unless told otherwise.
+pub const DEFAULT_TRACE: &str = "dmdprof.trace";
+
+/// Run a program and write down what it does, to analyse it later with `dmdprof replay`
+///
+/// The program keeps its standard input, output and error, its directory and its environment. Everything after its name
+/// belongs to it. The exit code is the program's own, as with `dmdprof run`; 1 if the trace could not be written. A trace that
+/// was cut off (by a full disk, or with dmdprof itself) can be replayed up to there.
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub struct RecordArgs {
+    /// Trace file to write
+    #[arg(short, long, value_name = "FILE", default_value = DEFAULT_TRACE)]
+    pub output: PathBuf,
+
+    /// After the run, print on standard error what it took: seconds, bytes of the trace
+    #[arg(long)]
+    pub stats: bool,
+
+    /// The model that the trace is for
+    #[arg(long, value_enum, default_value_t = ModelArg::Memory, value_name = "MODEL")]
+    pub model: ModelArg,
+
+    #[command(flatten)]
+    pub source: SourceArgs,
+
+    /// The program and its arguments, or a source file (.c .cc .cpp .cxx .rs .ll .bc) and the program's arguments
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true, value_name = "PROGRAM")]
+    pub command: Vec<OsString>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  dmdprof record ./app input                      record once,
+  dmdprof replay                                  report as `dmdprof run` would have,
+  dmdprof replay --liveness exact                 or without bytes that nobody reads again
+  dmdprof record -o big.trace ./app big.txt && dmdprof replay --roi 'solve*' big.trace";
+
+/// Runs the command and returns the exit code.
+///
+/// # Errors
+/// When the program cannot be built or followed, or the trace cannot be written.
+pub fn command(args: &RecordArgs) -> anyhow::Result<i32> {
+    survive_file_limit()?;
+    let trace = TraceFile::create(&args.output, &args.command)?;
+    let workers = std::thread::available_parallelism().map_or(1, usize::from);
+    let options = Options {
+        hints: true,
+        line: None,
+        roi: None,
+        workers,
+        exact: None,
+        trace: Some(trace.sink()),
+        analyse: false,
+        values: None,
+    };
+    let started = Instant::now();
+    match follow(&args.command, &args.source, channel_mode::ANALYSE, &options, args.model.into())? {
+        Ok(Followed { ending, measurement, .. }) => {
+            for problem in &measurement.unreadable {
+                eprintln!("dmdprof: warning: {problem}");
+            }
+            trace.finish(ending, &measurement)?;
+            if args.stats {
+                let seconds = started.elapsed().as_secs_f64();
+                eprintln!("dmdprof: trace_bytes={} seconds={seconds:.3}", trace.bytes());
+            }
+            Ok(ending.exit_code())
+        }
+        Err(error) => {
+            eprintln!("dmdprof: {error}");
+            Ok(error.exit_code())
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! Starts a program and follows it to its end, for `run` and `record`.
+//!
+//! Takes a command line, gives what was measured. Builds the program first if it is a source file. Refuses programs without
+//! hooks, with the ways to put some in.
+
+use std::{
+    ffi::OsString,
+    path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use anyhow::{Context, bail};
+use clap::Args;
+use dmdprof_instrument::Model;
+use dmdprof_runtime::{
+    ring::Channel,
+    session::{self, Measurement, Options, Progress},
+    sites::SiteTable,
+};
+
+use crate::{
+    commands::values::check_model,
+    driver::source::{BuiltSource, SourceOptions, build_source, language_of},
+    launch::{self, Ending, StartError},
+    progress::Display,
+    toolbox,
+};
+
+/// How to build a program that is a source file.
+#[derive(Args, Clone, Debug, Default)]
+pub struct SourceArgs {
+    /// With a source file: optimisation level [default: 2 for C and C++, 3 for Rust]
+    #[arg(short = 'O', long = "opt", value_name = "LEVEL")]
+    pub opt: Option<String>,
+
+    /// With a source file: write the IR before and after instrumentation into this directory
+    #[arg(long, value_name = "DIR")]
+    pub dump_ir: Option<PathBuf>,
+}
+
+/// A program that has ended.
+pub struct Followed {
+    pub ending: Ending,
+    pub measurement: Measurement,
+    /// Most memory that the engines held.
+    pub engine_peak: u64,
+}
+
+/// Builds if need be, starts, and follows.
+///
+/// # Errors
+/// When the program cannot be built or followed, or has no hooks; problems of starting it are the inner error.
+pub fn follow(
+    command: &[OsString],
+    source: &SourceArgs,
+    mode: u32,
+    options: &Options,
+    model: Model,
+) -> anyhow::Result<Result<Followed, StartError>> {
+    let target = match prepare(&command[0], source, model)? {
+        Ok(target) => target,
+        Err(error) => return Ok(Err(error)),
+    };
+    let channel =
+        Channel::create(mode).context("cannot create the shared memory through which the program talks to dmdprof")?;
+    let (ending, measurement, engine_peak) = match follow_target(&target, &command[1..], &channel, options)? {
+        Ok(done) => done,
+        Err(error) => return Ok(Err(error)),
+    };
+    if channel.rings_claimed() == 0 {
+        bail!(no_hooks_message(&target.program));
+    }
+    Ok(Ok(Followed { ending, measurement, engine_peak }))
+}
+
+/// The executable to start.
+struct Target {
+    program: PathBuf,
+    /// Keeps a built program's directory until the run is over.
+    _built: Option<BuiltSource>,
+    /// The program itself has no hooks; libraries that it loads may.
+    preload: bool,
+}
+
+fn prepare(first: &OsString, source: &SourceArgs, model: Model) -> anyhow::Result<Result<Target, StartError>> {
+    let path = Path::new(first);
+    if language_of(path).is_some() && path.is_file() {
+        if model == Model::Values && source.opt.is_some() {
+            bail!("-O is about the memory model; in the values model instructions are priced as the source has them");
+        }
+        let options = SourceOptions { opt: source.opt.clone(), ..SourceOptions::default() };
+        let built = build_source(path, &options, &toolbox::toolbox(source.dump_ir.as_deref(), model))?;
+        let program = built.program.clone();
+        return Ok(Ok(Target { program, _built: Some(built), preload: false }));
+    }
+    let program = match launch::find_program(first) {
+        Ok(program) => program,
+        Err(error) => return Ok(Err(error)),
+    };
+    check_model(&program, model)?;
+    let has_hooks = SiteTable::read(&program).is_ok_and(|t| !t.functions.is_empty());
+    Ok(Ok(Target { program, _built: None, preload: !has_hooks }))
+}
+
+/// Starts the program and follows it to its end; gives what was measured and the most memory that the engines held.
+fn follow_target(
+    target: &Target,
+    arguments: &[OsString],
+    channel: &Channel,
+    options: &Options,
+) -> anyhow::Result<Result<(Ending, Measurement, u64), StartError>> {
+    // Ctrl-C reaches the program too; dmdprof stays to report what was measured until then.
+    let interrupted = Arc::new(AtomicBool::new(false));
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGQUIT] {
+        signal_hook::flag::register(signal, interrupted.clone())?;
+    }
+    let (name, value) = channel.env();
+    let mut environment = vec![(OsString::from(name), OsString::from(value))];
+    let preload = if target.preload { Some(toolbox::preload_library()?) } else { None };
+    if let Some(library) = &preload {
+        let mut list = library.as_os_str().to_owned();
+        if let Some(others) = std::env::var_os("LD_PRELOAD").filter(|o| !o.is_empty()) {
+            list.push(":");
+            list.push(others);
+        }
+        environment.push(("LD_PRELOAD".into(), list));
+    }
+    let running = match launch::start(&target.program, arguments, &environment) {
+        Ok(running) => running,
+        Err(error) => return Ok(Err(error)),
+    };
+    let progress = Progress::default();
+    let (ending, measurement) = std::thread::scope(|scope| {
+        let measured = scope.spawn(|| session::serve(channel, options, &progress));
+        let display = Display::start(scope, &progress);
+        let ending = running.wait(|| display.program_ended(), || interrupted.load(Ordering::Relaxed));
+        progress.end(channel);
+        let measured = measured.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        display.finish();
+        ending.map(|ending| (ending, measured))
+    })
+    .context("lost track of the program")?;
+    Ok(Ok((ending, measurement, progress.engine_peak.load(Ordering::Relaxed))))
+}
+
+/// What was run, as text.
+pub fn command_text(command: &[OsString]) -> Vec<String> {
+    command.iter().map(|a| a.to_string_lossy().into_owned()).collect()
+}
+
+fn no_hooks_message(program: &Path) -> String {
+    let name = program.file_name().unwrap_or_default().to_string_lossy();
+    let what = match kind_of(program) {
+        Kind::Script => format!("{name} is a script; nothing that it started has hooks"),
+        Kind::Builder => format!("{name} builds programs; profile the program that it builds"),
+        Kind::Program => format!("{name} has no hooks, and neither has any library that it loaded"),
+    };
+    format!(
+        "{what}, so there is nothing to profile.\nThree ways to put hooks into a program:\n  \
+         dmdprof run FILE.c|.cpp|.rs            build one source file and run it\n  \
+         dmdprof cc -O2 -g FILES -o PROGRAM     in place of clang (dmdprof c++ for C++)\n  \
+         CC='dmdprof cc' CXX='dmdprof c++'      in place of the compiler in make, ./configure and CMake"
+    )
+}
+
+enum Kind {
+    Script,
+    Builder,
+    Program,
+}
+
+fn kind_of(program: &Path) -> Kind {
+    let starts_with_interpreter = {
+        let mut head = [0; 2];
+        use std::io::Read;
+        std::fs::File::open(program).and_then(|mut f| f.read_exact(&mut head)).is_ok() && head == *b"#!"
+    };
+    let name = program.file_name().unwrap_or_default().to_string_lossy();
+    if matches!(name.as_ref(), "cargo" | "make" | "gmake" | "ninja" | "cmake" | "rustc" | "gcc" | "clang" | "cc") {
+        Kind::Builder
+    } else if starts_with_interpreter {
+        Kind::Script
+    } else {
+        Kind::Program
+    }
+}

@@ -1,0 +1,61 @@
+//! A trace file that is being written.
+//!
+//! Takes a path and the command, gives the runtime somewhere to write; refuses places that cannot be written to before the
+//! program starts. What was written before a failure stays, and can be replayed up to there.
+
+use std::{
+    ffi::OsString,
+    fs::File,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use anyhow::Context;
+use dmdprof_runtime::{
+    session::Measurement,
+    trace::{End, Start, TraceWriter},
+};
+
+use crate::{follow::command_text, launch::Ending};
+
+pub struct TraceFile {
+    path: PathBuf,
+    writer: Arc<TraceWriter>,
+}
+
+impl TraceFile {
+    /// # Errors
+    /// When the file cannot be made.
+    pub fn create(path: &Path, command: &[OsString]) -> anyhow::Result<Self> {
+        anyhow::ensure!(!path.is_dir(), "{} is a directory; name a file for the trace", path.display());
+        let file = File::create(path)
+            .with_context(|| format!("cannot write the trace to {}; name another place", path.display()))?;
+        let start = Start { tool_version: env!("CARGO_PKG_VERSION").into(), command: command_text(command) };
+        Ok(Self { path: path.to_path_buf(), writer: Arc::new(TraceWriter::new(file, &start)) })
+    }
+
+    pub fn sink(&self) -> Arc<TraceWriter> {
+        Arc::clone(&self.writer)
+    }
+
+    /// Bytes written.
+    pub fn bytes(&self) -> u64 {
+        self.writer.bytes()
+    }
+
+    /// Ends the trace.
+    ///
+    /// # Errors
+    /// When some of it could not be written.
+    pub fn finish(&self, ending: Ending, measurement: &Measurement) -> anyhow::Result<()> {
+        let end =
+            End { code: ending.code, signal: ending.signal, refused: measurement.refused, unreadable: Vec::new() };
+        self.writer.finish(&end).with_context(|| {
+            format!(
+                "the trace {} could not be written to its end; `dmdprof replay` can read it up to there. Name a place with \
+                 more room to have all of it",
+                self.path.display()
+            )
+        })
+    }
+}

@@ -1,0 +1,78 @@
+//! A temporary file without a name, in which rings keep what they need a second time.
+//!
+//! Takes blocks of bytes, gives each a [`Place`] and the block back, in any order and from any thread. Blocks are compressed
+//! and carry a checksum. Refuses what the file system refuses; the file vanishes with its last user, however that ends.
+
+use std::{
+    fs::File,
+    io,
+    os::unix::fs::FileExt,
+    path::Path,
+    sync::atomic::{AtomicU64, Ordering},
+};
+
+#[derive(Debug)]
+pub struct Spool {
+    file: File,
+    end: AtomicU64,
+}
+
+/// Where a block lies.
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    offset: u64,
+    stored: u32,
+    len: u32,
+    checksum: u32,
+}
+
+impl Spool {
+    /// # Errors
+    /// When no file can be made in the directory.
+    pub fn create(directory: &Path) -> io::Result<Self> {
+        tempfile::tempfile_in(directory).map(Self::over)
+    }
+
+    /// Keeps blocks in a file that is there.
+    #[must_use]
+    pub fn over(file: File) -> Self {
+        Self { file, end: AtomicU64::new(0) }
+    }
+
+    /// # Errors
+    /// When the block cannot be written, for instance because the disk is full.
+    pub fn append(&self, block: &[u8]) -> io::Result<Place> {
+        let stored = lz4_flex::block::compress(block);
+        let offset = self.end.fetch_add(stored.len() as u64, Ordering::Relaxed);
+        self.file.write_all_at(&stored, offset)?;
+        let len = u32::try_from(block.len()).map_err(io::Error::other)?;
+        Ok(Place { offset, stored: stored.len() as u32, len, checksum: crc32fast::hash(&stored) })
+    }
+
+    /// # Errors
+    /// When the block cannot be read or is not what was written.
+    pub fn read(&self, place: Place) -> io::Result<Vec<u8>> {
+        let mut stored = vec![0; place.stored as usize];
+        self.file.read_exact_at(&mut stored, place.offset)?;
+        if crc32fast::hash(&stored) != place.checksum {
+            return Err(damaged());
+        }
+        lz4_flex::block::decompress(&stored, place.len as usize).map_err(io::Error::other)
+    }
+
+    /// Bytes written so far.
+    #[must_use]
+    pub fn len(&self) -> u64 {
+        self.end.load(Ordering::Relaxed)
+    }
+
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// What is read back is not what was written.
+pub fn damaged() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, "the temporary file does not hold what was written to it")
+}

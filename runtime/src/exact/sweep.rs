@@ -1,0 +1,272 @@
+//! The backward sweep: for every access, which of its bytes die there.
+//!
+//! Takes the blocks of one ring from the last to the first, gives [`Marks`] for each. A byte dies at an access if the next
+//! event of the byte is a store, a death or the end of the run; then nobody reads again what the access left there. The
+//! sweep holds one bit per byte, set where the next event is a read ([`Bits`]).
+
+use super::{
+    bits::{Bits, low_ones},
+    ops::{Ops, Special, What},
+    spool::damaged,
+    varint::{put, take},
+};
+use crate::engine::{Access, Kind, Stream, clamped};
+
+/// What becomes of the bytes of an access.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Fate {
+    /// All are read again.
+    Kept = 0,
+    /// None is read again.
+    Dead = 1,
+    /// Some are: masks follow.
+    Mixed = 2,
+}
+
+impl Fate {
+    #[inline]
+    #[must_use]
+    pub fn of(code: u8) -> Self {
+        match code {
+            0 => Self::Kept,
+            1 => Self::Dead,
+            _ => Self::Mixed,
+        }
+    }
+
+    #[inline]
+    fn of_live(live: u64, all: u64) -> Self {
+        if live == all {
+            Self::Kept
+        } else if live == 0 {
+            Self::Dead
+        } else {
+            Self::Mixed
+        }
+    }
+}
+
+/// Iterations of a regular run in which each stream's bytes fare alike. Streams are bits, the first lowest.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Segment {
+    pub iterations: u64,
+    pub dead: u64,
+    /// Masks follow; such segments have one iteration.
+    pub mixed: u64,
+}
+
+/// The fates of one block's bytes.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Marks {
+    /// A [`Fate`] per access.
+    pub fates: Vec<u8>,
+    /// Per 64 bytes of a mixed access, in order: a bit for each byte that is read again.
+    pub masks: Vec<u64>,
+    pub segments: Vec<Segment>,
+    /// Per declared input or output, in order: how many ranges of it are needed after.
+    pub range_counts: Vec<u64>,
+    pub ranges: Vec<(u64, u64)>,
+}
+
+/// Most streams of a run.
+pub const MOST_STREAMS: usize = 64;
+
+/// The state of a sweep.
+#[derive(Default)]
+pub struct Sweep {
+    bits: Bits,
+}
+
+impl Sweep {
+    /// At the end of the run: nothing is read again but what was declared to be output.
+    #[must_use]
+    pub fn new(outputs: &[(u64, u64)]) -> Self {
+        let mut sweep = Self::default();
+        for &(addr, len) in outputs {
+            sweep.bits.set(addr, len);
+        }
+        sweep
+    }
+
+    #[must_use]
+    pub fn heap_bytes(&self) -> u64 {
+        self.bits.heap_bytes()
+    }
+
+    /// Goes back over a block.
+    pub fn block(&mut self, ops: &Ops, marks: &mut Marks) {
+        marks.clear();
+        let (mut end, mut streams_end) = (ops.accesses.len(), ops.streams.len());
+        for &Special { after, what } in ops.specials.iter().rev() {
+            self.accesses(&ops.accesses[after..end], marks);
+            end = after;
+            match what {
+                What::Run { streams, iterations } => {
+                    let start = streams_end - streams;
+                    self.run(&ops.streams[start..streams_end], iterations, marks);
+                    streams_end = start;
+                }
+                What::Relocate { from, to, len } => self.bits.unmove(from, to, len),
+                What::Input { addr, len } => self.needed(addr, len, marks),
+                What::Output { addr, len } => {
+                    self.needed(addr, len, marks);
+                    self.bits.set(addr, len);
+                }
+            }
+        }
+        self.accesses(&ops.accesses[..end], marks);
+        marks.turn_around();
+    }
+
+    fn accesses(&mut self, accesses: &[Access], marks: &mut Marks) {
+        for &Access { addr, len, kind } in accesses.iter().rev() {
+            let fate = match kind {
+                Kind::Load | Kind::Last => self.access::<true>(addr, len, marks),
+                Kind::Store | Kind::Fresh => self.access::<false>(addr, len, marks),
+                Kind::Remove => {
+                    self.bits.clear(addr, u64::from(len));
+                    Fate::Kept
+                }
+            };
+            marks.fates.push(fate as u8);
+        }
+    }
+
+    /// One access; what it does to its bytes' past is to need them (`LOAD`), or not.
+    #[inline]
+    fn access<const LOAD: bool>(&mut self, addr: u64, len: u32, marks: &mut Marks) -> Fate {
+        let len = clamped(addr, u64::from(len));
+        if len == 0 || len > 64 {
+            return self.long_access::<LOAD>(addr, len, marks);
+        }
+        let live = self.bits.exchange::<LOAD>(addr, len);
+        let fate = Fate::of_live(live, low_ones(len));
+        if fate == Fate::Mixed {
+            marks.masks.push(live);
+        }
+        fate
+    }
+
+    #[cold]
+    fn long_access<const LOAD: bool>(&mut self, addr: u64, len: u64, marks: &mut Marks) -> Fate {
+        let first = marks.masks.len();
+        let (mut all_kept, mut all_dead) = (true, true);
+        for start in (0..len).step_by(64) {
+            let part = (len - start).min(64);
+            let live = self.bits.exchange::<LOAD>(addr + start, part);
+            all_kept &= live == low_ones(part);
+            all_dead &= live == 0;
+            marks.masks.push(live);
+        }
+        if all_kept || all_dead {
+            marks.masks.truncate(first);
+            return if all_kept { Fate::Kept } else { Fate::Dead };
+        }
+        // The block's masks are turned around at its end.
+        marks.masks[first..].reverse();
+        Fate::Mixed
+    }
+
+    fn run(&mut self, streams: &[Stream], iterations: u64, marks: &mut Marks) {
+        assert!(streams.len() <= MOST_STREAMS, "a bit per stream");
+        let first = marks.segments.len();
+        for iteration in (0..iterations as i64).rev() {
+            let mut segment = Segment { iterations: 1, ..Segment::default() };
+            for (number, stream) in streams.iter().enumerate().rev() {
+                let addr = stream.addr.wrapping_add_signed(stream.stride.wrapping_mul(iteration));
+                let fate = match stream.kind {
+                    Kind::Load | Kind::Last => self.access::<true>(addr, stream.len, marks),
+                    _ => self.access::<false>(addr, stream.len, marks),
+                };
+                segment.dead |= u64::from(fate == Fate::Dead) << number;
+                segment.mixed |= u64::from(fate == Fate::Mixed) << number;
+            }
+            match marks.segments[first..].last_mut() {
+                Some(last) if last.dead == segment.dead && last.mixed | segment.mixed == 0 => last.iterations += 1,
+                _ => marks.segments.push(segment),
+            }
+        }
+    }
+
+    fn needed(&mut self, addr: u64, len: u64, marks: &mut Marks) {
+        let runs = self.bits.runs(addr, len);
+        marks.range_counts.push(runs.len() as u64);
+        marks.ranges.extend(runs.into_iter().rev());
+    }
+}
+
+impl Marks {
+    fn clear(&mut self) {
+        self.fates.clear();
+        self.masks.clear();
+        self.segments.clear();
+        self.range_counts.clear();
+        self.ranges.clear();
+    }
+
+    /// From the order of the sweep to that of the program.
+    fn turn_around(&mut self) {
+        self.fates.reverse();
+        self.masks.reverse();
+        self.segments.reverse();
+        self.range_counts.reverse();
+        self.ranges.reverse();
+    }
+
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(self.fates.len() + self.masks.len() * 8 + self.segments.len() * 4 + 64);
+        for len in [self.fates.len(), self.masks.len(), self.segments.len(), self.range_counts.len(), self.ranges.len()]
+        {
+            put(&mut bytes, len as u64);
+        }
+        bytes.extend_from_slice(&self.fates);
+        for mask in &self.masks {
+            bytes.extend_from_slice(&mask.to_le_bytes());
+        }
+        for segment in &self.segments {
+            put(&mut bytes, segment.iterations);
+            put(&mut bytes, segment.dead);
+            put(&mut bytes, segment.mixed);
+        }
+        self.range_counts.iter().for_each(|&count| put(&mut bytes, count));
+        for &(start, len) in &self.ranges {
+            put(&mut bytes, start);
+            put(&mut bytes, len);
+        }
+        bytes
+    }
+
+    /// Reads what `to_bytes` made.
+    ///
+    /// # Errors
+    /// When it is something else.
+    pub fn decode_from(&mut self, bytes: &[u8]) -> std::io::Result<()> {
+        self.clear();
+        self.decode(bytes).ok_or_else(damaged)
+    }
+
+    fn decode(&mut self, mut bytes: &[u8]) -> Option<()> {
+        let mut lens = [0; 5];
+        for len in &mut lens {
+            *len = take(&mut bytes)? as usize;
+        }
+        let (fates, rest) = bytes.split_at_checked(lens[0])?;
+        let (masks, rest) = rest.split_at_checked(lens[1].checked_mul(8)?)?;
+        self.fates.extend_from_slice(fates);
+        self.masks.extend(masks.chunks_exact(8).map(|c| c.iter().rev().fold(0, |word, &b| word << 8 | u64::from(b))));
+        bytes = rest;
+        for _ in 0..lens[2] {
+            let (iterations, dead, mixed) = (take(&mut bytes)?, take(&mut bytes)?, take(&mut bytes)?);
+            self.segments.push(Segment { iterations, dead, mixed });
+        }
+        for _ in 0..lens[3] {
+            self.range_counts.push(take(&mut bytes)?);
+        }
+        for _ in 0..lens[4] {
+            self.ranges.push((take(&mut bytes)?, take(&mut bytes)?));
+        }
+        Some(())
+    }
+}

@@ -1,0 +1,70 @@
+//! Integers in as few bytes as they need: 7 bits a byte, low first, as in LEB128; signed ones zigzag.
+//!
+//! Takes and gives 64-bit integers; reading past the end or an overlong integer gives `None`.
+
+#[inline]
+pub fn put(out: &mut Vec<u8>, mut value: u64) {
+    while value >= 0x80 {
+        out.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    out.push(value as u8);
+}
+
+/// Reads an integer and moves on.
+#[inline]
+pub fn take(bytes: &mut &[u8]) -> Option<u64> {
+    let (&first, rest) = bytes.split_first()?;
+    *bytes = rest;
+    if first < 0x80 { Some(u64::from(first)) } else { take_long(bytes, first) }
+}
+
+#[inline]
+fn take_long(bytes: &mut &[u8], first: u8) -> Option<u64> {
+    let mut value = u64::from(first & 0x7f);
+    for shift in (7..64).step_by(7) {
+        let (&byte, rest) = bytes.split_first()?;
+        *bytes = rest;
+        value |= u64::from(byte & 0x7f) << shift;
+        if byte < 0x80 {
+            return Some(value);
+        }
+    }
+    None
+}
+
+/// Small numbers for numbers near zero, whatever their sign.
+#[inline]
+#[must_use]
+pub fn zigzag(value: u64) -> u64 {
+    value << 1 ^ (value as i64 >> 63) as u64
+}
+
+#[inline]
+#[must_use]
+pub fn unzigzag(value: u64) -> u64 {
+    value >> 1 ^ (value & 1).wrapping_neg()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_put_is_taken() {
+        let values = [0, 1, 127, 128, 300, u64::MAX, 1 << 63, (1 << 63) - 1, 5u64.wrapping_neg()];
+        let mut bytes = Vec::new();
+        for value in values {
+            put(&mut bytes, value);
+            put(&mut bytes, zigzag(value));
+        }
+        let mut rest = &bytes[..];
+        for value in values {
+            assert_eq!(take(&mut rest), Some(value));
+            assert_eq!(take(&mut rest).map(unzigzag), Some(value));
+        }
+        assert_eq!(take(&mut rest), None);
+        assert_eq!(take(&mut &[0x80u8, 0x80][..]), None);
+        assert_eq!(take(&mut &[0xff_u8; 11][..]), None);
+    }
+}

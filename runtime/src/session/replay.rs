@@ -1,0 +1,189 @@
+//! A recorded run, analysed: the same as `serve`, from a trace instead of a channel.
+//!
+//! Takes a trace and [`Options`], gives what a direct analysis of the run would have given. A trace that was cut off is
+//! analysed up to there. Refuses damaged traces, and traces whose programs are not there any more or have been built again,
+//! because their records name descriptors by address.
+
+use std::{collections::HashMap, io::Read};
+
+use crossbeam::channel::bounded;
+
+use super::{
+    Measurement, Options, WORTH_A_THREAD,
+    merge::Merger,
+    modules::{ModuleTable, Source},
+    replayer::Replayer,
+};
+use crate::{
+    ring::Module,
+    sites,
+    trace::{Block, End, TraceError, TraceModule, TraceReader},
+};
+
+/// Blocks that are decoded ahead.
+const AHEAD: usize = 16;
+
+/// What a trace gave.
+pub struct Replayed {
+    pub measurement: Measurement,
+    /// How the program ended; `None` if the trace was cut off.
+    pub end: Option<End>,
+    /// Where it was cut off.
+    pub cut_at: Option<u64>,
+    /// Most memory that the engines held.
+    pub engine_peak: u64,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum ReplayError {
+    #[error(transparent)]
+    Trace(#[from] TraceError),
+    #[error(
+        "the trace is of another build of {path}: the descriptors in that file are not those that were recorded; put the recorded build back, or record again"
+    )]
+    AnotherBuild { path: String },
+    #[error(
+        "{path}, which was recorded, cannot be read now ({reason}); replaying needs the recorded programs and libraries in their places"
+    )]
+    Missing { path: String, reason: String },
+}
+
+struct Ring {
+    analyzer: Replayer,
+    pids: Vec<u32>,
+    /// Memory of its engine, as last counted.
+    bytes: u64,
+}
+
+/// Analyses a trace.
+///
+/// # Errors
+/// [`ReplayError`].
+pub fn replay<R: Read + Send>(reader: &mut TraceReader<R>, options: &Options) -> Result<Replayed, ReplayError> {
+    let (send, receive) = bounded(AHEAD);
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            loop {
+                let block = reader.next_block();
+                let is_last = !matches!(block, Ok(Some(_)));
+                // The other side has given up.
+                if send.send(block).is_err() || is_last {
+                    return;
+                }
+            }
+        });
+        let mut replay = Replay::new(options);
+        for block in receive {
+            match block {
+                Ok(Some(block)) => replay.block(block)?,
+                Ok(None) => break,
+                Err(TraceError::Cut { at }) => {
+                    replay.cut_at = Some(at);
+                    break;
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(replay.finish())
+    })
+}
+
+struct Replay<'a> {
+    options: &'a Options,
+    table: ModuleTable,
+    registered: Vec<Module>,
+    rings: HashMap<u32, Ring>,
+    merger: Merger,
+    end: Option<End>,
+    cut_at: Option<u64>,
+    /// Engines that have a thread of their own.
+    threads: usize,
+    engine_bytes: u64,
+    engine_peak: u64,
+}
+
+impl<'a> Replay<'a> {
+    fn new(options: &'a Options) -> Self {
+        Self {
+            options,
+            table: ModuleTable::default(),
+            registered: Vec::new(),
+            rings: HashMap::new(),
+            merger: Merger::default(),
+            end: None,
+            cut_at: None,
+            threads: 0,
+            engine_bytes: 0,
+            engine_peak: 0,
+        }
+    }
+
+    fn block(&mut self, block: Block) -> Result<(), ReplayError> {
+        match block {
+            Block::Module(module) => {
+                check(&module)?;
+                self.registered.push(module.module());
+            }
+            Block::Ring(number, ring) => {
+                let analyzer = Replayer::new(self.options);
+                let pids = std::iter::once(ring.pid).chain(ring.module_pids).collect();
+                self.rings.insert(number, Ring { analyzer, pids, bytes: 0 });
+            }
+            Block::Words(number, words) => self.words(number, &words),
+            Block::RingEnd(number) => self.ring_end(number),
+            Block::End(end) => self.end = Some(end),
+        }
+        Ok(())
+    }
+
+    fn words(&mut self, number: u32, words: &[u64]) {
+        let Some(ring) = self.rings.get_mut(&number) else { return };
+        let registered = || self.registered.clone();
+        let mut source = Source { pids: &ring.pids, table: &self.table, registered: &registered };
+        ring.analyzer.replay(words, &mut source);
+        let spare = self.options.workers / 2;
+        if ring.analyzer.may_use_thread() && ring.analyzer.accesses() >= WORTH_A_THREAD && self.threads < spare {
+            ring.analyzer.start_thread();
+            self.threads += 1;
+        }
+        let bytes = ring.analyzer.engine_bytes();
+        self.engine_bytes = self.engine_bytes.wrapping_add(bytes).wrapping_sub(ring.bytes);
+        ring.bytes = bytes;
+        self.engine_peak = self.engine_peak.max(self.engine_bytes);
+    }
+
+    fn ring_end(&mut self, number: u32) {
+        let Some(ring) = self.rings.remove(&number) else { return };
+        self.threads -= usize::from(ring.analyzer.is_threaded());
+        self.engine_bytes -= ring.bytes;
+        self.merger.measurement.pids.insert(ring.pids[0]);
+        self.merger.add(ring.analyzer.finish(), |table, segment| self.table.items(table, segment));
+    }
+
+    fn finish(mut self) -> Replayed {
+        // Of a trace that was cut off, most are still open.
+        let mut open: Vec<u32> = self.rings.keys().copied().collect();
+        open.sort_unstable();
+        open.into_iter().for_each(|number| self.ring_end(number));
+        let mut measurement = self.merger.measurement;
+        if let Some(end) = &self.end {
+            measurement.refused = end.refused;
+            measurement.unreadable.extend(end.unreadable.iter().cloned());
+        }
+        let (tables, mut unreadable) = self.table.into_parts(&self.registered);
+        measurement.tables = tables;
+        measurement.unreadable.append(&mut unreadable);
+        Replayed { measurement, end: self.end, cut_at: self.cut_at, engine_peak: self.engine_peak }
+    }
+}
+
+/// Whether a file is still what was recorded.
+fn check(module: &TraceModule) -> Result<(), ReplayError> {
+    let path = module.module().path;
+    let name = || path.display().to_string();
+    match (module.identity, sites::identity(&path)) {
+        (Some(recorded), Ok(now)) if recorded != now => Err(ReplayError::AnotherBuild { path: name() }),
+        (Some(_), Err(error)) => Err(ReplayError::Missing { path: name(), reason: error.to_string() }),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,185 @@
+//! Reads a trace.
+//!
+//! Takes any source of bytes, gives blocks in the order of the file with their words decoded. A file that ends within a
+//! block, or without its last block, was cut off there; anything else that is not as it was written is damage.
+
+use std::{
+    collections::HashMap,
+    io::{self, Read},
+};
+
+use serde::de::DeserializeOwned;
+
+use super::{
+    BLOCK_HEADER, End, FILE_HEADER, MAGIC, MOST_BYTES, Ring, Start, TraceError, TraceModule, VERSION, kind,
+    words::Decoder,
+};
+use crate::abi::CHUNK_BYTES;
+
+/// Something that a trace says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Block {
+    Module(TraceModule),
+    Ring(u32, Ring),
+    /// What a ring carried, a chunk at a time.
+    Words(u32, Vec<u64>),
+    RingEnd(u32),
+    End(End),
+}
+
+pub struct TraceReader<R> {
+    source: R,
+    /// Bytes read.
+    at: u64,
+    blocks: u32,
+    start: Start,
+    rings: HashMap<u32, Decoder>,
+    ended: bool,
+}
+
+/// The fields of a block's header.
+struct Header {
+    kind: u32,
+    ring: u32,
+    words: usize,
+    bytes: usize,
+    checksum: u32,
+}
+
+impl<R: Read> TraceReader<R> {
+    /// Reads what a trace begins with.
+    ///
+    /// # Errors
+    /// [`TraceError`]; a file that is cut off before the command is known is of no use at all.
+    pub fn new(source: R) -> Result<Self, TraceError> {
+        let start = Start { tool_version: String::new(), command: Vec::new() };
+        let mut reader = Self { source, at: 0, blocks: 0, start, rings: HashMap::new(), ended: false };
+        let header = reader.read::<FILE_HEADER>()?;
+        let header = match header {
+            Ok(header) => header,
+            Err(part) if MAGIC.starts_with(&part[..part.len().min(8)]) && !part.is_empty() => {
+                return Err(TraceError::Cut { at: 0 });
+            }
+            Err(_) => return Err(TraceError::NotATrace),
+        };
+        if header[..8] != MAGIC {
+            return Err(TraceError::NotATrace);
+        }
+        if crc32fast::hash(&header[..12]) != u32_at(&header, 12) {
+            return Err(TraceError::Damaged { at: 0, what: "the checksum of the first bytes does not fit them" });
+        }
+        let found = u32_at(&header, 8);
+        if found != VERSION {
+            return Err(TraceError::Version { found });
+        }
+        let at = reader.at;
+        let (header, payload) = reader.block()?.ok_or(TraceError::Cut { at })?;
+        if header.kind != kind::START {
+            return Err(TraceError::Damaged { at, what: "the first block is not the start" });
+        }
+        reader.start = decoded(&payload, at)?;
+        Ok(reader)
+    }
+
+    #[must_use]
+    pub fn start(&self) -> &Start {
+        &self.start
+    }
+
+    /// The next block; `None` after the last.
+    ///
+    /// # Errors
+    /// [`TraceError`]. After [`TraceError::Cut`], everything before is good.
+    pub fn next_block(&mut self) -> Result<Option<Block>, TraceError> {
+        let at = self.at;
+        if self.ended {
+            return match self.read::<1>()? {
+                Ok(_) => Err(TraceError::Damaged { at, what: "there is something after the end" }),
+                Err(_) => Ok(None),
+            };
+        }
+        let Some((header, payload)) = self.block()? else { return Err(TraceError::Cut { at }) };
+        let block = match header.kind {
+            kind::MODULE => Block::Module(decoded(&payload, at)?),
+            kind::RING => {
+                self.rings.insert(header.ring, Decoder::default());
+                Block::Ring(header.ring, decoded(&payload, at)?)
+            }
+            kind::WORDS => Block::Words(header.ring, self.words(&header, &payload, at)?),
+            kind::RING_END => {
+                self.rings.remove(&header.ring);
+                Block::RingEnd(header.ring)
+            }
+            kind::END => {
+                self.ended = true;
+                Block::End(decoded(&payload, at)?)
+            }
+            _ => return Err(TraceError::Damaged { at, what: "a block of an unknown kind" }),
+        };
+        Ok(Some(block))
+    }
+
+    fn words(&mut self, header: &Header, payload: &[u8], at: u64) -> Result<Vec<u64>, TraceError> {
+        let damaged = |what| TraceError::Damaged { at, what };
+        if header.words > CHUNK_BYTES / 8 {
+            return Err(damaged("more words than a ring's chunk holds"));
+        }
+        let decoder = self.rings.get_mut(&header.ring).ok_or(damaged("words of a ring that is not there"))?;
+        let bytes = zstd::bulk::decompress(payload, MOST_BYTES).map_err(|_| damaged("words that do not decompress"))?;
+        decoder.chunk(&bytes, header.words).ok_or(damaged("words that do not decode"))
+    }
+
+    /// A block's header and content; `None` if the file ends before the block does.
+    fn block(&mut self) -> Result<Option<(Header, Vec<u8>)>, TraceError> {
+        let at = self.at;
+        let Ok(bytes) = self.read::<BLOCK_HEADER>()? else { return Ok(None) };
+        let damaged = |what| Err(TraceError::Damaged { at, what });
+        if crc32fast::hash(&bytes[..24]) != u32_at(&bytes, 24) {
+            return damaged("the checksum of a block's header does not fit it");
+        }
+        if u32_at(&bytes, 4) != self.blocks {
+            return damaged("a block is missing or out of place");
+        }
+        self.blocks += 1;
+        let field = |at: usize| u32_at(&bytes, at);
+        let (words, bytes) = (field(12) as usize, field(16) as usize);
+        let header = Header { kind: field(0), ring: field(8), words, bytes, checksum: field(20) };
+        if header.bytes > MOST_BYTES {
+            return damaged("a block is longer than any can be");
+        }
+        let mut payload = Vec::new();
+        (&mut self.source).take(header.bytes as u64).read_to_end(&mut payload)?;
+        if payload.len() < header.bytes {
+            return Ok(None);
+        }
+        self.at += payload.len() as u64;
+        if crc32fast::hash(&payload) != header.checksum {
+            return damaged("the checksum of a block does not fit it");
+        }
+        Ok(Some((header, payload)))
+    }
+
+    /// So many bytes, or those that are there.
+    fn read<const N: usize>(&mut self) -> io::Result<Result<[u8; N], Vec<u8>>> {
+        let mut bytes = Vec::with_capacity(N);
+        (&mut self.source).take(N as u64).read_to_end(&mut bytes)?;
+        Ok(match <[u8; N]>::try_from(bytes) {
+            Ok(bytes) => {
+                self.at += N as u64;
+                Ok(bytes)
+            }
+            Err(part) => Err(part),
+        })
+    }
+}
+
+fn decoded<T: DeserializeOwned>(payload: &[u8], at: u64) -> Result<T, TraceError> {
+    match postcard::take_from_bytes(payload) {
+        Ok((what, [])) => Ok(what),
+        _ => Err(TraceError::Damaged { at, what: "a block that does not decode" }),
+    }
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> u32 {
+    u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
+}

@@ -1,0 +1,120 @@
+//! Traces cut at every byte, damaged at every byte, and whole ones.
+
+use std::sync::Arc;
+
+use super::*;
+use crate::ring::Module;
+
+/// A small trace with everything in it, the blocks that it holds, and where each ends.
+fn small() -> (Vec<u8>, Vec<Block>) {
+    let file = tempfile::tempfile().expect("a temporary file");
+    let start = Start { tool_version: "1".into(), command: vec!["./a".into(), "x y".into()] };
+    let writer = Arc::new(TraceWriter::new(file.try_clone().expect("a second handle"), &start));
+    let module = Module { pid: 7, bias: 1 << 40, low: 5, high: 6, path: "/no/such/file".into() };
+    let ring = |pid| Ring { pid, tid: 8, kind: 1, parent: Some(3), module_pids: vec![2, 1] };
+    let (mut first, mut second) = (writer.ring(0, &ring(7)), writer.ring(5, &ring(9)));
+    writer.add_modules(std::slice::from_ref(&module));
+    writer.add_modules(&[module]);
+    let regular: Vec<u64> = (0..200).flat_map(|i| [0x1000, i * 8]).collect();
+    let odd: Vec<u64> = vec![0xd101_0000_0000_0000, 0x1000, 3, 9 << 60, 1, 2, 3];
+    first.chunk(&regular, |_| Some(2));
+    second.chunk(&odd, |word| (word == 0x1000).then_some(2));
+    first.chunk(&odd, |_| None);
+    first.chunk(&[], |_| None);
+    first.finish();
+    let end = End { code: None, signal: Some(9), refused: 2, unreadable: vec!["a ring".into()] };
+    writer.finish(&end).expect("room for the trace");
+    let mut bytes = Vec::new();
+    std::io::Seek::seek(&mut &file, std::io::SeekFrom::Start(0)).expect("a file can be read again");
+    std::io::Read::read_to_end(&mut &file, &mut bytes).expect("a file can be read again");
+    assert_eq!(bytes.len() as u64, writer.bytes());
+    let module =
+        TraceModule { pid: 7, bias: 1 << 40, low: 5, high: 6, path: b"/no/such/file".to_vec(), identity: None };
+    let blocks = vec![
+        Block::Ring(0, ring(7)),
+        Block::Ring(5, ring(9)),
+        Block::Module(module),
+        Block::Words(0, regular),
+        Block::Words(5, odd.clone()),
+        Block::Words(0, odd),
+        Block::RingEnd(0),
+        Block::End(end),
+    ];
+    (bytes, blocks)
+}
+
+/// All blocks, and how it ended.
+fn read(bytes: &[u8]) -> (Vec<Block>, Result<(), TraceError>) {
+    let mut blocks = Vec::new();
+    let mut reader = match TraceReader::new(bytes) {
+        Ok(reader) => reader,
+        Err(error) => return (blocks, Err(error)),
+    };
+    loop {
+        match reader.next_block() {
+            Ok(Some(block)) => blocks.push(block),
+            Ok(None) => return (blocks, Ok(())),
+            Err(error) => return (blocks, Err(error)),
+        }
+    }
+}
+
+#[test]
+fn what_was_written_is_read() {
+    let (bytes, expected) = small();
+    let (blocks, result) = read(&bytes);
+    result.expect("a whole trace");
+    assert_eq!(blocks, expected);
+    assert_eq!(TraceReader::new(&bytes[..]).expect("a trace").start().command, ["./a", "x y"]);
+}
+
+#[test]
+fn cut_anywhere_it_is_good_up_to_there_and_says_so() {
+    let (bytes, expected) = small();
+    let mut most = 0;
+    for len in 0..bytes.len() {
+        let (blocks, result) = read(&bytes[..len]);
+        match result {
+            Err(TraceError::Cut { at }) => assert!(at <= len as u64),
+            Err(TraceError::NotATrace) if len == 0 => {}
+            other => panic!("cut at {len}: {other:?}"),
+        }
+        assert_eq!(blocks, expected[..blocks.len()], "cut at {len}");
+        assert!(blocks.len() >= most, "cut at {len}: fewer blocks than in less of the file");
+        most = blocks.len();
+    }
+    assert_eq!(most, expected.len() - 1);
+}
+
+#[test]
+fn a_flipped_bit_anywhere_is_noticed() {
+    let (bytes, expected) = small();
+    for at in 0..bytes.len() {
+        for bit in 0..8 {
+            let mut damaged = bytes.clone();
+            damaged[at] ^= 1 << bit;
+            let (blocks, result) = read(&damaged);
+            assert!(
+                matches!(result, Err(TraceError::Damaged { .. } | TraceError::NotATrace)),
+                "byte {at} bit {bit}: {result:?}"
+            );
+            assert_eq!(blocks, expected[..blocks.len()], "byte {at} bit {bit}");
+        }
+    }
+    let mut longer = bytes.clone();
+    longer.push(0);
+    assert!(matches!(read(&longer).1, Err(TraceError::Damaged { .. })));
+    let mut newer = bytes;
+    newer[8] = 99;
+    let sum = crc32fast::hash(&newer[..12]);
+    newer[12..16].copy_from_slice(&sum.to_le_bytes());
+    assert!(matches!(read(&newer).1, Err(TraceError::Version { found: 99 })));
+}
+
+#[test]
+fn a_full_disk_is_told_at_the_end() {
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").expect("Linux");
+    let writer = TraceWriter::new(full, &Start { tool_version: String::new(), command: Vec::new() });
+    let error = writer.finish(&End::default()).expect_err("no room");
+    assert_eq!(error.kind(), io::ErrorKind::StorageFull);
+}

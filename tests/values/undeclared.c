@@ -1,0 +1,10 @@
+/* A dot product whose inputs nobody declares, in a program without regions. */
+static double a[3] = { 1, 2, 3 }, b[3] = { 4, 5, 6 };
+
+int main(void)
+{
+	double s = 0;
+	for (int i = 0; i < 3; i++)
+		s = s + a[i] * b[i];
+	return s != 32;
+}
