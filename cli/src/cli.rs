@@ -24,7 +24,9 @@ Examples:
   dmdprof run ./app input.txt               profile it
   CC='dmdprof cc' ./configure && make       the same for a whole project
   dmdprof record ./app && dmdprof replay    record now, analyse later
-  dmdprof report --lines --sort read        look at the profile again";
+  dmdprof report --lines --sort read        look at the profile again
+  dmdprof diff                              what changed since the run before
+  dmdprof check                             fail if data movement got worse than in the baselines";
 
 #[derive(Subcommand, Debug)]
 enum Command {
@@ -32,6 +34,8 @@ enum Command {
     Record(commands::record::RecordArgs),
     Replay(commands::replay::ReplayArgs),
     Report(report::CommandArgs),
+    Diff(commands::diff::DiffArgs),
+    Check(commands::check::CheckArgs),
     /// Compile and link C with hooks; takes clang's arguments
     #[command(disable_help_flag = true)]
     Cc(Rest),
@@ -82,6 +86,8 @@ fn dispatch(command: Command) -> anyhow::Result<i32> {
         Command::Record(args) => commands::record::command(&args),
         Command::Replay(args) => commands::replay::command(&args).map(|()| 0),
         Command::Report(args) => report::command(&args).map(|()| 0),
+        Command::Diff(args) => commands::diff::command(&args).map(|()| 0),
+        Command::Check(args) => commands::check::command(&args),
         Command::Build(args) => commands::build::command(&args).map(|()| 0),
         Command::Ir(args) => commands::ir::command(&args),
         Command::Instrument(args) => commands::instrument::command(&args).map(|()| 0),

@@ -17,6 +17,7 @@ use dmdprof_runtime::{
 };
 use sha2::{Digest, Sha256};
 
+use crate::compilers;
 use crate::profile::model::{
     AccessKind, Block, BlockCount, BlockId, Cell, Context, ContextId, Coverage, Dead, Function, FunctionId, Histogram,
     Meta, ModuleCoverage, Position, PositionId, Profile, Region, Site, SiteId, SourceFile, StringId, Totals,
@@ -49,6 +50,7 @@ pub fn to_profile(measurement: &Measurement, meta: Meta) -> Profile {
         block_counts: blocks.counts,
         regions: measurement.regions.values().map(region).collect(),
         cold_histogram: histogram(&measurement.cold),
+        compilers: compilers(measurement),
     }
 }
 
@@ -496,6 +498,11 @@ fn coverage(measurement: &Measurement) -> Coverage {
     out.processes = measurement.pids.len() as u64;
     out.threads = measurement.threads.len() as u64;
     out
+}
+
+fn compilers(measurement: &Measurement) -> Vec<String> {
+    let modules = measurement.tables.iter().filter(|(_, table)| !table.functions.is_empty());
+    modules.flat_map(|(path, _)| compilers::of_module(path)).collect::<BTreeSet<_>>().into_iter().collect()
 }
 
 fn unseen_calls(measurement: &Measurement, defined: &BTreeSet<&str>) -> Vec<(String, u64)> {

@@ -17,6 +17,9 @@ use rustix::process::{Pid, WaitOptions, WaitStatus};
 
 use crate::profile::model::Outcome;
 
+/// Leaves address randomisation on if it is set: `dmdprof check --twice` looks for what depends on addresses.
+pub const RANDOMISE_VARIABLE: &str = "DMDPROF_RANDOM_ADDRESSES";
+
 /// Why a program cannot be started; the shell's exit codes 127 and 126.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
@@ -131,11 +134,13 @@ pub fn start(
     let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
     let mut command = Command::new(program);
     command.args(arguments).envs(environment.iter().map(|(k, v)| (k, v)));
+    let randomise = std::env::var_os(RANDOMISE_VARIABLE).is_some();
+    command.env_remove(RANDOMISE_VARIABLE);
     // SAFETY: the closure only makes one raw system call, which is async-signal-safe, and allocates nothing.
     unsafe {
-        command.pre_exec(|| {
+        command.pre_exec(move || {
             // Refused in some containers; addresses then vary, which no depth depends on.
-            libc::personality(libc::ADDR_NO_RANDOMIZE as libc::c_ulong);
+            libc::personality(if randomise { 0 } else { libc::ADDR_NO_RANDOMIZE as libc::c_ulong });
             Ok(())
         });
     }

@@ -3,9 +3,11 @@
 mod analysis;
 pub mod cli;
 mod commands;
+mod compilers;
 mod convert;
 pub mod driver;
 mod follow;
+pub mod gate;
 mod launch;
 pub mod profile;
 mod progress;

@@ -20,6 +20,7 @@ impl Instrumenter for Hooks {
             model: request.model,
             opt_level: request.opt_level,
             function_sections: request.function_sections,
+            flags: request.flags,
             dump_ir: request.dump_ir,
         })?;
         Ok(())

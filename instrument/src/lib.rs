@@ -25,7 +25,14 @@ mod skip;
 use std::path::{Path, PathBuf};
 
 use dmdprof_runtime::abi::{SECTION, function_flag, symbol};
-use inkwell::{context::Context, memory_buffer::MemoryBuffer, module::Module, passes::PassBuilderOptions};
+use inkwell::{
+    attributes::AttributeLoc,
+    context::Context,
+    memory_buffer::MemoryBuffer,
+    module::Module,
+    passes::PassBuilderOptions,
+    values::{FunctionValue, MetadataValue},
+};
 
 pub use error::Error;
 pub use skip::SkipReason;
@@ -58,6 +65,8 @@ pub struct Request<'a> {
     pub opt_level: u8,
     /// Each function in a section of its own (`-ffunction-sections`).
     pub function_sections: bool,
+    /// The compiler's options that change code, to be noted in the object; with none, the optimisation level is.
+    pub flags: &'a str,
     /// Directory that receives `NAME.before.ll` and `NAME.after.ll`.
     pub dump_ir: Option<&'a Path>,
 }
@@ -89,6 +98,7 @@ pub fn instrument_file(request: &Request<'_>) -> Result<Summary, Error> {
             .map_err(|e| Error::Broken(e.to_string()))?;
     }
     let summary = instrument_module(&module, request.model, request.function_sections);
+    note_compiler(&context, &module, request);
     module.verify().map_err(|e| Error::Broken(e.to_string()))?;
     module
         .run_passes("always-inline", &machine, PassBuilderOptions::create())
@@ -161,6 +171,46 @@ fn instrument_module(module: &Module<'_>, model: Model, function_sections: bool)
     }
     handle.keep(&unreferenced);
     summary
+}
+
+/// Begins the line in the section `.comment` that says which compiler made an instrumented object.
+pub const COMPILER_MARK: &str = "dmdprof: ";
+
+/// Leaves the compiler's name, its options and the processor it optimised for in the object.
+fn note_compiler<'c>(context: &'c Context, module: &Module<'c>, request: &Request<'_>) {
+    const IDENT: &str = "llvm.ident";
+    let compiler = module.get_global_metadata(IDENT).first().and_then(first_string);
+    let compiler = compiler.unwrap_or_else(|| "unknown compiler".into());
+    let level = format!("-O{}", request.opt_level);
+    let flags = if request.flags.is_empty() { &level } else { request.flags };
+    let line = format!("{COMPILER_MARK}{compiler} {flags}{}", processor(module));
+    let node = context.metadata_node(&[context.metadata_string(&line).into()]);
+    // Only refused for what is no node.
+    let _ = module.add_global_metadata(IDENT, &node);
+}
+
+fn first_string(node: &MetadataValue<'_>) -> Option<String> {
+    let first = node.get_node_values()?.into_iter().next()?;
+    Some(String::from_utf8_lossy(first.into_metadata_value().get_string_value()?).into_owned())
+}
+
+/// ` for skylake`, ` with avx2 bmi`, or nothing for the plain x86-64; of the first function that says so.
+fn processor(module: &Module<'_>) -> String {
+    const PLAIN: [&str; 7] = ["cmov", "cx8", "fxsr", "mmx", "sse", "sse2", "x87"];
+    let attribute = |name: &str| {
+        let of = |f: FunctionValue<'_>| f.get_string_attribute(AttributeLoc::Function, name);
+        let found = module.get_functions().find_map(of)?;
+        Some(found.get_string_value().to_string_lossy().into_owned())
+    };
+    match attribute("target-cpu") {
+        Some(cpu) if cpu != "x86-64" => format!(" for {cpu}"),
+        _ => {
+            let features = attribute("target-features").unwrap_or_default();
+            let features = features.split(',').filter_map(|f| f.strip_prefix('+')).filter(|f| !PLAIN.contains(f));
+            let features: Vec<&str> = features.collect();
+            if features.is_empty() { String::new() } else { format!(" with {}", features.join(" ")) }
+        }
+    }
 }
 
 /// Whether something must be emitted where an invoke returns, which then must be a block that nothing else leads to.

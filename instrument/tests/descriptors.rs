@@ -23,6 +23,7 @@ fn instrument(ir: &str) -> Result<SiteTable, Error> {
         model: Model::Memory,
         opt_level: 2,
         function_sections: false,
+        flags: "",
         dump_ir: None,
     };
     instrument_file(&request)?;
@@ -387,6 +388,7 @@ fn garbage_and_foreign_targets_are_refused_with_a_reason() {
         model: Model::Memory,
         opt_level: 2,
         function_sections: false,
+        flags: "",
         dump_ir: None,
     };
     let message = instrument_file(&request).expect_err("a foreign target").to_string();
@@ -414,10 +416,35 @@ fn ir_is_dumped_before_and_after() {
         model: Model::Memory,
         opt_level: 2,
         function_sections: false,
+        flags: "",
         dump_ir: Some(&dumps),
     };
     instrument_file(&request).expect("valid IR");
     let read = |name: &str| std::fs::read_to_string(Path::new(&dumps).join(name)).expect("dumped");
     assert!(!read("k.before.ll").contains("__dmdprof"));
     assert!(read("k.after.ll").contains("__dmdprof_v1_ring"));
+}
+
+#[test]
+fn the_object_names_its_compiler() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let (input, object) = (directory.path().join("in.ll"), directory.path().join("out.o"));
+    let body = "define i32 @f(ptr %p) #0 {\n  %x = load i32, ptr %p\n  ret i32 %x\n}\nattributes #0 = { \"target-cpu\"=\"skylake\" }\n\
+                !llvm.ident = !{!0}\n!0 = !{!\"clang version 99\"}\n";
+    std::fs::write(&input, format!("{HEADER}{body}")).expect("writable");
+    let comment = |flags: &str| {
+        let request = Request {
+            input: &input,
+            object: &object,
+            model: Model::Memory,
+            opt_level: 2,
+            function_sections: false,
+            flags,
+            dump_ir: None,
+        };
+        dmdprof_instrument::instrument_file(&request).expect("instrumented");
+        String::from_utf8_lossy(&std::fs::read(&object).expect("an object")).into_owned()
+    };
+    assert!(comment("").contains("dmdprof: clang version 99 -O2 for skylake\0"));
+    assert!(comment("-Os -ffast-math").contains("dmdprof: clang version 99 -Os -ffast-math for skylake\0"));
 }

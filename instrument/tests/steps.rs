@@ -22,6 +22,7 @@ fn describe(ir: &str) -> String {
         model: Model::Values,
         opt_level: 2,
         function_sections: false,
+        flags: "",
         dump_ir: None,
     };
     instrument_file(&request).expect("valid IR");

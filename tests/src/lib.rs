@@ -7,6 +7,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod gate;
 pub mod profiled;
 pub mod programs;
 pub mod tool;

@@ -2,7 +2,7 @@
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
 
 /// The repository.
@@ -80,6 +80,12 @@ pub fn require(name: &OsStr, advice: &str) -> PathBuf {
         .map(|dir| dir.join(name))
         .find(|candidate| candidate.is_file())
         .unwrap_or_else(|| panic!("{} is needed by this test and not on the PATH: {advice}", name.display()))
+}
+
+/// Runs to the end, without input, however it ends.
+#[must_use]
+pub fn output(command: &mut Command) -> Output {
+    command.stdin(Stdio::null()).output().unwrap_or_else(|e| panic!("cannot start {command:?}: {e}"))
 }
 
 /// Runs to the end; fails with everything the command said unless it succeeded.

@@ -8,15 +8,11 @@ use std::process::{Command, Output, Stdio};
 
 use dmdprof_tests::profiled::{Profiled, Run};
 use dmdprof_tests::programs::{Compiler, case};
-use dmdprof_tests::tool::{clang, describe, dmdprof, require, scratch, succeed};
+use dmdprof_tests::tool::{clang, describe, dmdprof, output, require, scratch, succeed};
 use dmdprof_tests::truth::cyclic_closed;
 
 fn endings() -> PathBuf {
     case("endings").build(&Compiler::dmdprof())
-}
-
-fn output(command: &mut Command) -> Output {
-    command.stdin(Stdio::null()).output().unwrap_or_else(|e| panic!("cannot start {command:?}: {e}"))
 }
 
 /// The command failed with this code and its message names all of these; it did not panic.

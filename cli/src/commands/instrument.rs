@@ -51,6 +51,7 @@ pub fn command(args: &InstrumentArgs) -> anyhow::Result<()> {
         model: args.model.into(),
         opt_level: args.opt_level,
         function_sections: args.function_sections,
+        flags: "",
         dump_ir: args.dump_ir.as_deref(),
     })?;
     eprintln!(

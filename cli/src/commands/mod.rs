@@ -1,6 +1,8 @@
 //! The commands, one file each. They parse nothing themselves and hold no logic that another command could want.
 
 pub mod build;
+pub mod check;
+pub mod diff;
 pub mod instrument;
 pub mod ir;
 pub mod record;

@@ -159,6 +159,7 @@ impl<'a> Run<'a> {
             opt_level: unit.codegen.opt_level,
             function_sections: unit.codegen.function_sections,
             data_sections: unit.codegen.data_sections,
+            flags: &code_flags(&unit.arguments),
             dump_ir: self.tools.dump_ir,
         };
         if let Err(error) = self.tools.instrumenter.instrument(&request) {
@@ -287,4 +288,15 @@ fn install(native: &Path, object: &Path, like: &fs::Metadata) -> anyhow::Result<
         Ok(())
     };
     place().with_context(|| format!("cannot write {}", object.display()))
+}
+
+/// The words that change what code comes out, as far as they are the same in every checkout: no paths, no definitions.
+fn code_flags(arguments: &[OsString]) -> String {
+    const BESIDE: [&str; 5] = ["-fdiagnostics-", "-fcolor-", "-fno-color-", "-fmessage-length", "-fdebug-"];
+    let changes_code = |word: &&str| {
+        ["-O", "-f", "-m", "-std="].iter().any(|prefix| word.starts_with(prefix))
+            && !BESIDE.iter().any(|prefix| word.starts_with(prefix))
+            && !word.contains(['/', ' '])
+    };
+    arguments.iter().filter_map(|word| word.to_str()).filter(changes_code).collect::<Vec<_>>().join(" ")
 }

@@ -35,6 +35,8 @@ pub struct InstrumentRequest<'a> {
     pub opt_level: u8,
     pub function_sections: bool,
     pub data_sections: bool,
+    /// The compiler's options that change code, to be noted in the object.
+    pub flags: &'a str,
     /// Directory that receives the module's text before and after instrumentation.
     pub dump_ir: Option<&'a Path>,
 }

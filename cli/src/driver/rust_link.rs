@@ -123,6 +123,7 @@ fn instrumented(object: &Path, index: usize, scratch: &Scratch, tools: &Toolbox)
             // As rustc does on Linux.
             function_sections: true,
             data_sections: true,
+            flags: &format!("-Copt-level={opt_level}"),
             dump_ir: tools.dump_ir.or(dump_ir.as_deref()),
         })
         .with_context(|| format!("cannot instrument {}", object.display()))?;

@@ -51,6 +51,9 @@ pub struct Profile {
     /// in the cells' histograms.
     pub cold_histogram: Histogram,
     pub sources: Vec<SourceFile>,
+    /// Compilers of the code with hooks, each with its options, as in `clang version 19.1.7 -O2`; sorted. Empty if the
+    /// modules were stripped of their section `.comment`.
+    pub compilers: Vec<String>,
 }
 
 /// How the numbers were made. Two profiles compare only if `model`, `model_version`, `liveness`, `thread_mode` and `unit` agree.

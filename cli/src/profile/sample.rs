@@ -57,6 +57,7 @@ impl Builder {
             regions: Vec::new(),
             cold_histogram: Histogram::default(),
             sources: Vec::new(),
+            compilers: vec!["clang version 19.1.7 -O2".into()],
         };
         Builder { profile, cold: BTreeMap::new() }
     }

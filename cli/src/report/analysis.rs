@@ -14,7 +14,7 @@ use std::collections::HashMap;
 
 use super::depths::{Depths, QuantileReader, Quantiles};
 use super::names;
-use crate::profile::model::{Cell, FunctionId, PositionId, Profile, StringId};
+use crate::profile::model::{Cell, FunctionId, PositionId, Profile, SiteId, StringId};
 
 /// What makes a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,8 +43,10 @@ pub enum Inlined {
 
 /// Whether a source file belongs to a language's library and not to the user: as rustc spells paths of its library, and
 /// where systems keep headers.
-fn is_library_file(path: &str) -> bool {
+#[must_use]
+pub fn is_library_file(path: &str) -> bool {
     path.starts_with("/rustc/")
+        || path.starts_with("/rust/deps/")
         || path.contains("/lib/rustlib/src/")
         || path.starts_with("/usr/include/")
         || path.starts_with("/usr/lib/")
@@ -176,6 +178,8 @@ pub struct Row {
     /// 0 if not known.
     pub line: u32,
     pub calls: Calls,
+    /// The accesses whose exclusive numbers are in this row, sorted.
+    pub sites: Vec<SiteId>,
     pub own: Sums,
     pub quantiles: Quantiles,
     /// Only with [`Analysis::with_inclusive`].
@@ -221,6 +225,7 @@ impl<'p> Analysis<'p> {
             let site = &profile.sites[cell.site.index()];
             let row = rows.of_code(site.function, site.position);
             rows.list[row].own.add_cell(cell);
+            rows.list[row].sites.push(cell.site);
             total.add_cell(cell);
         }
         for count in &profile.block_counts {
@@ -241,6 +246,8 @@ impl<'p> Analysis<'p> {
         let mut reader = QuantileReader::default();
         for row in &mut rows {
             row.quantiles = reader.read(&row.own.depths);
+            row.sites.sort_unstable();
+            row.sites.dedup();
         }
         Analysis { profile, grouping, rows, quantiles: reader.read(&total.depths), total }
     }

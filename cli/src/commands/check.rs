@@ -1,0 +1,350 @@
+//! `dmdprof check`: the gate. Raw arguments become cases and a plan; `gate::check` does the work; results go wherever they were
+//! asked for.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs::{self, OpenOptions};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use clap::{Args, ValueEnum};
+
+use crate::gate::check::{self, Case, Mode, Origin, Plan};
+use crate::gate::config::{self, Config};
+use crate::gate::key::{PathMap, PrefixRule};
+use crate::gate::limits::{ByMetric, Limit, Limits, Pattern};
+use crate::gate::metric::Metric;
+use crate::gate::output::check::Results;
+use crate::gate::output::machine;
+use crate::gate::runner::Job;
+use crate::gate::{CONFIG_FILE, source};
+use crate::report::{FILE_WIDTH, Terminal};
+
+/// Compare runs with committed baselines, and fail if they move more data
+///
+/// Runs every [[case]] of dmdprof.toml, or the command after `--`. Numbers are exact, so by default not a unit of ByteDMD may
+/// change: not in the program, and not in any function. Exit code: 0 fine, 1 could not run or compare, 2 usage, 3 worse.
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub struct CheckArgs {
+    /// Compare with this baseline: a name (dmdprof/NAME.toml) or a path [default: the case's or the program's name]
+    #[arg(long, value_name = "NAME", conflicts_with = "save_baseline")]
+    pub baseline: Option<String>,
+
+    /// Make this baseline from the run, whatever was there before
+    #[arg(long, value_name = "NAME", conflicts_with = "accept")]
+    pub save_baseline: Option<String>,
+
+    /// Compare, then make the baselines what was measured
+    #[arg(long)]
+    pub accept: bool,
+
+    /// Fail also if something got better, came, went or was renamed: no baseline is ever out of date
+    #[arg(long)]
+    pub strict: bool,
+
+    /// Run each case again, and once at random addresses, and prove that the profiles are the same to the bit
+    #[arg(long, conflicts_with = "profile")]
+    pub twice: bool,
+
+    /// Check this profile instead of running something
+    #[arg(long, value_name = "FILE", conflicts_with = "command")]
+    pub profile: Option<PathBuf>,
+
+    /// Run only cases whose names match
+    #[arg(long, value_name = "GLOB", conflicts_with_all = ["command", "profile"])]
+    pub case: Option<String>,
+
+    /// The configuration [default: dmdprof.toml here or in a directory above]
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+
+    /// Cases to run at a time
+    #[arg(short, long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
+    pub jobs: u16,
+
+    /// A limit of the program and every function, as in cost=1% or 'Q(32KiB)=4096'; may be repeated
+    #[arg(long = "limit", value_name = "METRIC=LIMIT", value_parser = parse_limit)]
+    pub limits: Vec<(Metric, Limit)>,
+
+    /// Read source paths that begin with OLD as if they began with NEW; may be repeated, the last match wins
+    #[arg(long, value_name = "OLD=NEW")]
+    pub path_prefix_map: Vec<PrefixRule>,
+
+    /// With a command: an option of `dmdprof run`, as in --run-option=--roi=solve; may be repeated
+    #[arg(long = "run-option", value_name = "OPTION", allow_hyphen_values = true)]
+    pub run_options: Vec<OsString>,
+
+    /// How to print the result
+    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
+    pub format: Format,
+
+    /// Also write Markdown to this file
+    #[arg(long, value_name = "FILE", help_heading = "CI output")]
+    pub markdown: Option<PathBuf>,
+
+    /// Also write JUnit XML to this file
+    #[arg(long, value_name = "FILE", help_heading = "CI output")]
+    pub junit: Option<PathBuf>,
+
+    /// Also write customSmallerIsBetter of github-action-benchmark to this file
+    #[arg(long, value_name = "FILE", help_heading = "CI output")]
+    pub benchmark_json: Option<PathBuf>,
+
+    /// Also write the JSON of Bencher to this file
+    #[arg(long, value_name = "FILE", help_heading = "CI output")]
+    pub bencher_json: Option<PathBuf>,
+
+    /// The program and its arguments, or a source file and the program's arguments
+    #[arg(last = true, value_name = "PROGRAM")]
+    pub command: Vec<OsString>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  dmdprof check --save-baseline small -- ./prog 10     write dmdprof/small.toml; commit it
+  dmdprof check --baseline small -- ./prog 10          3 if anything costs more than in the baseline
+  dmdprof check --baseline small --accept -- ./prog 10 the new numbers are intended
+  dmdprof check --twice -- ./prog 10                   do two runs give the same profile?
+  dmdprof check --jobs 4 --strict                      all cases of dmdprof.toml
+  dmdprof check --profile dmdprof.data --baseline small
+
+dmdprof.toml:
+  [limits]
+  cost = \"0%\"                        # of the program and of every function
+  \"Q(32KiB)\" = \"1%\"                  # bytes read from deeper than 32 KiB
+  [limits.functions]
+  \"parse_*\" = { cost = \"2%\" }        # the last match wins
+  [[case]]
+  name = \"small\"
+  command = [\"./prog\", \"10\"]
+
+On GitHub (GITHUB_ACTIONS=true) failures are also annotated, and Markdown goes to $GITHUB_STEP_SUMMARY.";
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// For people
+    #[default]
+    Table,
+    /// For programs: exact integers
+    Json,
+    /// For pull requests: Markdown
+    Md,
+}
+
+fn parse_limit(text: &str) -> Result<(Metric, Limit), String> {
+    let (metric, limit) = text.split_once('=').ok_or("expected METRIC=LIMIT, as in cost=1%")?;
+    Ok((metric.trim().parse()?, limit.parse()?))
+}
+
+/// 2: the command line or the configuration makes no sense.
+const USAGE: i32 = 2;
+
+/// Checks and returns the exit code.
+///
+/// # Errors
+/// When results cannot be written.
+pub fn command(args: &CheckArgs) -> anyhow::Result<i32> {
+    let (cases, plan, root) = match prepare(args) {
+        Ok(prepared) => prepared,
+        Err(error) => {
+            eprintln!("dmdprof: {error:#}");
+            return Ok(USAGE);
+        }
+    };
+    let checked = check::all(&cases, &plan);
+    let terminal = Terminal::stdout();
+    let width = Some(usize::from(terminal.width.unwrap_or(FILE_WIDTH)));
+    let results = Results { checked: &checked, strict: args.strict, width, color: terminal.color };
+    print(&results, args.format)?;
+    write_files(&results, args)?;
+    on_github(&results, &root)?;
+    Ok(results.exit_code())
+}
+
+/// Everything that can be wrong with the command line and the configuration.
+fn prepare(args: &CheckArgs) -> anyhow::Result<(Vec<Case>, Plan, PathBuf)> {
+    let here = std::env::current_dir().context("the current directory is not there")?;
+    let root = source::repository(&here).unwrap_or_else(|| here.clone());
+    let (config, home) = read_config(args.config.as_deref(), &root)?;
+    let mut limits = config.limits.clone();
+    let given: ByMetric = args.limits.iter().copied().collect();
+    let later = Limits { total: given.clone(), each: given, rules: Vec::new() };
+    limits.extend(later.clone());
+    let baselines = home.join(config.baselines.as_deref().unwrap_or(Path::new(config::BASELINES)));
+    let mode = match (&args.save_baseline, args.accept) {
+        (Some(_), _) => Mode::Save,
+        (None, true) => Mode::Accept,
+        (None, false) => Mode::Compare,
+    };
+    let rules: Vec<PrefixRule> = config.path_prefix_map.iter().chain(&args.path_prefix_map).cloned().collect();
+    let plan = Plan { mode, twice: args.twice, paths: PathMap::new(Some(&root), &rules), jobs: args.jobs.into() };
+    let workers = std::thread::available_parallelism().map_or(1, usize::from).div_ceil(plan.jobs);
+    let workers: [OsString; 2] = ["--workers".into(), workers.to_string().into()];
+    let cases = if args.command.is_empty() && args.profile.is_none() {
+        cases_of(args, &config, &home, &baselines, &later, &workers)?
+    } else {
+        vec![single(args, &here, &baselines, limits, &workers)?]
+    };
+    Ok((cases, plan, root))
+}
+
+fn read_config(given: Option<&Path>, root: &Path) -> anyhow::Result<(Config, PathBuf)> {
+    let path = given.map_or_else(|| root.join(CONFIG_FILE), Path::to_path_buf);
+    if given.is_none() && !path.exists() {
+        return Ok((Config::default(), root.to_path_buf()));
+    }
+    let text = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+    let directory = path.parent().filter(|d| !d.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let home = directory.canonicalize().with_context(|| format!("cannot find {}", directory.display()))?;
+    Ok((config::from_text(&path, &text)?, home))
+}
+
+fn baseline_path(name: &str, directory: &Path) -> PathBuf {
+    let is_path = name.contains('/') || Path::new(name).extension().is_some_and(|e| e == "toml");
+    if is_path { name.into() } else { directory.join(format!("{name}.toml")) }
+}
+
+/// The command after `--`, or the profile.
+fn single(
+    args: &CheckArgs,
+    here: &Path,
+    baselines: &Path,
+    limits: Limits,
+    workers: &[OsString],
+) -> anyhow::Result<Case> {
+    let program = args.command.first().map(PathBuf::from).or_else(|| args.profile.clone()).unwrap_or_default();
+    let stem = program.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let given = args.baseline.as_ref().or(args.save_baseline.as_ref());
+    let only_certify = args.twice && given.is_none() && !args.accept;
+    let origin = match &args.profile {
+        Some(path) => Origin::Profile(path.clone()),
+        None => Origin::Run(Job {
+            command: args.command.clone(),
+            env: BTreeMap::new(),
+            dir: here.to_path_buf(),
+            stdin: None,
+            inputs: Vec::new(),
+            options: workers.iter().chain(&args.run_options).cloned().collect(),
+        }),
+    };
+    let name = given.cloned().unwrap_or(stem);
+    if name.is_empty() {
+        bail!("a baseline needs a name; give one with --baseline");
+    }
+    let baseline = (!only_certify).then(|| shortened(&baseline_path(&name, baselines), here));
+    Ok(Case { name, origin, baseline, limits })
+}
+
+/// Relative to the current directory if it is below.
+fn shortened(path: &Path, here: &Path) -> PathBuf {
+    path.strip_prefix(here).unwrap_or(path).to_path_buf()
+}
+
+/// The cases of the configuration.
+fn cases_of(
+    args: &CheckArgs,
+    config: &Config,
+    home: &Path,
+    baselines: &Path,
+    later: &Limits,
+    workers: &[OsString],
+) -> anyhow::Result<Vec<Case>> {
+    if config.cases.is_empty() {
+        bail!(
+            "nothing to check: give a command, as in `dmdprof check --baseline NAME -- ./prog`, or write [[case]] into {}",
+            home.join(CONFIG_FILE).display()
+        );
+    }
+    if args.baseline.is_some() || args.save_baseline.is_some() {
+        bail!(
+            "--baseline and --save-baseline are about a command; cases have baselines of their names (make them with --accept)"
+        );
+    }
+    if !args.run_options.is_empty() {
+        bail!("--run-option is about a command; write roi, model or liveness into the [[case]]");
+    }
+    let wanted = args.case.as_deref().map(Pattern::new).transpose().map_err(anyhow::Error::msg)?;
+    let chosen = config.cases.iter().filter(|case| wanted.as_ref().is_none_or(|w| w.matches_text(&case.name)));
+    let here = std::env::current_dir().context("the current directory is not there")?;
+    let cases: Vec<Case> = chosen
+        .map(|case| {
+            let mut limits = config.limits.clone();
+            limits.extend(case.limits.clone());
+            limits.extend(later.clone());
+            let baseline = match &case.baseline {
+                Some(name) => home.join(baseline_path(name, baselines)),
+                None => baselines.join(format!("{}.toml", case.name)),
+            };
+            let baseline = Some(shortened(&baseline, &here));
+            Case { name: case.name.clone(), origin: Origin::Run(job(case, home, workers)), baseline, limits }
+        })
+        .collect();
+    match (&args.case, cases.is_empty()) {
+        (Some(pattern), true) => bail!("no case matches --case {pattern}"),
+        _ => Ok(cases),
+    }
+}
+
+fn job(case: &config::Case, home: &Path, workers: &[OsString]) -> Job {
+    let mut options = workers.to_vec();
+    for (name, value) in [("--roi", &case.roi), ("--model", &case.model), ("--liveness", &case.liveness)] {
+        options.extend(value.iter().map(|value| OsString::from(format!("{name}={value}"))));
+    }
+    Job {
+        command: case.command.iter().map(OsString::from).collect(),
+        env: case.env.clone(),
+        dir: home.join(case.dir.as_deref().unwrap_or(Path::new(""))),
+        stdin: case.stdin.as_ref().map(|path| home.join(path)),
+        inputs: case.inputs.iter().map(|path| home.join(path)).collect(),
+        options,
+    }
+}
+
+fn print(results: &Results<'_>, format: Format) -> anyhow::Result<()> {
+    let mut out = BufWriter::new(io::stdout().lock());
+    let written = match format {
+        Format::Table => results.text(&mut out),
+        Format::Json => results.json(&mut out),
+        Format::Md => out.write_all(results.markdown().as_bytes()),
+    };
+    match written.and_then(|()| out.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
+        _ => Ok(()),
+    }
+}
+
+fn write_files(results: &Results<'_>, args: &CheckArgs) -> anyhow::Result<()> {
+    let write = |path: &Option<PathBuf>, write: &dyn Fn(&mut Vec<u8>) -> io::Result<()>| -> anyhow::Result<()> {
+        let Some(path) = path else { return Ok(()) };
+        let mut bytes = Vec::new();
+        write(&mut bytes)?;
+        fs::write(path, bytes).with_context(|| format!("cannot write {}", path.display()))
+    };
+    write(&args.markdown, &|out| out.write_all(results.markdown().as_bytes()))?;
+    write(&args.junit, &|out| results.junit(out))?;
+    write(&args.benchmark_json, &|out| results.smaller_is_better(out))?;
+    write(&args.bencher_json, &|out| results.bencher(out))
+}
+
+/// What a job on GitHub shows: annotations in the log, a summary on its page.
+fn on_github(results: &Results<'_>, root: &Path) -> anyhow::Result<()> {
+    if std::env::var_os("GITHUB_ACTIONS").is_none_or(|v| v != "true") {
+        return Ok(());
+    }
+    let workspace = std::env::var_os("GITHUB_WORKSPACE").map(PathBuf::from);
+    let prefix = workspace.and_then(|w| root.strip_prefix(w).ok().map(|p| p.to_string_lossy().into_owned()));
+    let prefix = prefix.filter(|p| !p.is_empty()).map_or_else(String::new, |p| format!("{p}/"));
+    // Commands are recognised on both streams; standard output stays what --format says.
+    machine::annotations(results, &prefix, &mut io::stderr().lock())?;
+    if let Some(path) = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|p| !p.is_empty()) {
+        let path = PathBuf::from(path);
+        let mut file = OpenOptions::new().create(true).append(true).open(&path);
+        let written = file.as_mut().map(|f| f.write_all(results.markdown().as_bytes()));
+        if !matches!(written, Ok(Ok(()))) {
+            eprintln!("dmdprof: warning: cannot write the summary to {}", path.display());
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,133 @@
+//! `dmdprof diff`: what changed between two runs.
+
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::bail;
+use clap::{Args, ValueEnum};
+
+use crate::gate::compare::Comparison;
+use crate::gate::key::PrefixRule;
+use crate::gate::metric::Metric;
+use crate::gate::output::diff::Diff;
+use crate::gate::source;
+use crate::profile::DEFAULT_FILE;
+use crate::report::{FILE_WIDTH, Terminal};
+
+/// Compare two profiles, function by function, and say why costs changed
+///
+/// Without arguments: the previous profile, dmdprof.data.old, with dmdprof.data. With one, B: B.old with B. Baselines of
+/// `dmdprof check` (.toml) can be compared too. The exit code does not depend on what is found; `dmdprof check` is the gate.
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub struct DiffArgs {
+    /// [A] B: the profile or baseline before, and the one after
+    #[arg(value_name = "PROFILE", num_args = 0..=2)]
+    pub profiles: Vec<PathBuf>,
+
+    /// How to print it
+    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
+    pub format: Format,
+
+    /// Which number's change orders the functions: cost, read, written, copied, flops, calls, Q(32KiB), ...
+    #[arg(long, value_name = "METRIC", default_value = "cost", value_parser = metric_of_functions)]
+    pub sort: Metric,
+
+    /// Show at most so many functions [default: 30 in tables and Markdown, all elsewhere]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub top: Option<u32>,
+
+    /// Read source paths that begin with OLD as if they began with NEW; may be repeated, the last match wins
+    #[arg(long, value_name = "OLD=NEW")]
+    pub path_prefix_map: Vec<PrefixRule>,
+
+    /// Never shorten names, however wide the table gets
+    #[arg(long)]
+    pub full_names: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  dmdprof diff                                  the last two runs
+  dmdprof diff before.data after.data --top 5
+  dmdprof diff dmdprof/matmul.toml dmdprof.data a committed baseline with the last run
+  dmdprof diff --sort 'Q(32KiB)' a.data b.data  by traffic beyond 32 KiB
+  dmdprof diff --path-prefix-map /build=. a.data b.data";
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// For people
+    #[default]
+    Table,
+    /// For programs: exact integers
+    Json,
+    /// For spreadsheets: one line per changed function, exact integers
+    Csv,
+    /// For pull requests: Markdown
+    Md,
+}
+
+fn metric_of_functions(text: &str) -> Result<Metric, String> {
+    let metric: Metric = text.parse()?;
+    metric.of_functions().then_some(metric).ok_or_else(|| format!("functions have no {metric} of their own"))
+}
+
+const TABLE_TOP: usize = 30;
+
+/// Prints the difference.
+///
+/// # Errors
+/// When a file cannot be read, or the numbers have different meanings.
+pub fn command(args: &DiffArgs) -> anyhow::Result<()> {
+    let [before, after] = sides(&args.profiles);
+    let paths = source::path_map(&args.path_prefix_map)?;
+    let (a, b) = (source::read(&before, &paths)?, source::read(&after, &paths)?);
+    let differences = a.made.differences(&b.made);
+    if let Some(d) = differences.iter().find(|d| d.what.is_of_the_model()) {
+        let (name, advice) = (d.name(), d.advice());
+        bail!(
+            "{} and {} have different {name}: {} and {}\n  {advice}",
+            before.display(),
+            after.display(),
+            d.before,
+            d.after
+        );
+    }
+    let mut comparison = Comparison::of(&a, &b);
+    comparison.sort(args.sort);
+    let few = matches!(args.format, Format::Table | Format::Md).then_some(TABLE_TOP);
+    let terminal = Terminal::stdout();
+    let diff = Diff {
+        names: [before, after].map(|p| p.display().to_string()),
+        comparison: &comparison,
+        differences: &differences,
+        sort: args.sort,
+        top: args.top.map(|n| n as usize).or(few),
+        width: (!args.full_names).then(|| usize::from(terminal.width.unwrap_or(FILE_WIDTH))),
+        color: terminal.color,
+    };
+    let mut out = BufWriter::new(io::stdout().lock());
+    let written = match args.format {
+        Format::Table => diff.table(&mut out),
+        Format::Json => diff.json(&mut out),
+        Format::Csv => diff.csv(&mut out),
+        Format::Md => diff.markdown(&mut out),
+    };
+    match written.and_then(|()| out.flush()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        result => Ok(result?),
+    }
+}
+
+fn sides(given: &[PathBuf]) -> [PathBuf; 2] {
+    match given {
+        [a, b] => [a.clone(), b.clone()],
+        [b] => [old(b), b.clone()],
+        _ => [old(Path::new(DEFAULT_FILE)), DEFAULT_FILE.into()],
+    }
+}
+
+/// What `run` calls the previous profile.
+fn old(path: &Path) -> PathBuf {
+    crate::profile::file::old_path(path)
+}

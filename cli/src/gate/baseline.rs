@@ -1,0 +1,333 @@
+//! Baselines: a [`Summary`] as a small text that is committed and reviewed, one line per function.
+//!
+//! The text depends on the summary alone and is sorted, so that equal runs give equal bytes and a change shows as the lines of the
+//! functions that changed. Source lines are not in it: they move with every comment. Reading refuses, with file, line and
+//! advice: what is no baseline, of a newer version, cut off, merged by hand, with unknown keys or functions given twice, and
+//! numbers that do not add up.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::Path;
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+use toml_writer::{ToTomlKey, ToTomlValue};
+
+use super::key::Key;
+use super::made::Made;
+use super::summary::{Function, Numbers, Summary};
+use super::text::{Document, Fields, RESTORE, TextError};
+
+/// Bumped when a reader of before would misunderstand the text.
+pub const VERSION: u128 = 1;
+
+const UNKNOWN_FILE: &str = "?";
+
+type Result<T> = std::result::Result<T, TextError>;
+
+/// The text of a baseline.
+#[must_use]
+pub fn to_text(summary: &Summary) -> String {
+    let mut out =
+        String::from("# A baseline of dmdprof, one line per function. Update it with `dmdprof check --accept`.\n");
+    let mut line = |text: std::fmt::Arguments<'_>| {
+        out.write_fmt(text).and_then(|()| out.write_char('\n')).expect("writing to memory");
+    };
+    let made = &summary.made;
+    let text = |s: &str| s.to_toml_value();
+    let list = |all: &[String]| format!("[{}]", all.iter().map(|s| text(s)).collect::<Vec<_>>().join(", "));
+    line(format_args!("version = {VERSION}\n\n[made]"));
+    line(format_args!("model = {}", text(&made.model)));
+    line(format_args!("liveness = {}", text(&made.liveness)));
+    line(format_args!("threads = {}", text(&made.threads)));
+    line(format_args!("unit = {}", text(&made.unit)));
+    if let Some(roi) = &made.roi {
+        line(format_args!("roi = {}", text(roi)));
+    }
+    line(format_args!("compilers = {}", list(&made.compilers)));
+    line(format_args!("command = {}", list(&made.command)));
+    if let Some(inputs) = &made.inputs {
+        let inputs: Vec<String> = inputs.iter().map(|(k, v)| format!("{} = {}", k.to_toml_key(), text(v))).collect();
+        line(format_args!("inputs = {{{}}}", spaced(&inputs)));
+    }
+    line(format_args!("exit = {}", text(&made.exit)));
+    line(format_args!("\n[total]\nfunctions = {}", summary.functions.len()));
+    for (name, value) in plain(&summary.total) {
+        line(format_args!("{name} = {value}"));
+    }
+    line(format_args!("footprint = {}\npeak_live = {}", summary.footprint, summary.peak_live));
+    line(format_args!("depths = {}", counts(summary.total.depths.iter().map(|(d, n)| (d.to_string(), n)))));
+    let mut file = None;
+    for (key, function) in &summary.functions {
+        if file != Some(&key.file) {
+            file = Some(&key.file);
+            let name = if key.file.is_empty() { UNKNOWN_FILE } else { &key.file };
+            line(format_args!("\n[functions.{}]", name.to_toml_key()));
+        }
+        line(format_args!("{} = {}", key.name.to_toml_key(), one_line(function)));
+    }
+    out
+}
+
+fn spaced(parts: &[String]) -> String {
+    if parts.is_empty() { String::new() } else { format!(" {} ", parts.join(", ")) }
+}
+
+fn counts<'n>(entries: impl Iterator<Item = (String, &'n u128)>) -> String {
+    let entries: Vec<String> = entries.map(|(key, n)| format!("{} = {n}", key.to_toml_key())).collect();
+    format!("{{{}}}", spaced(&entries))
+}
+
+/// Numbers that programs and functions have.
+fn plain(numbers: &Numbers) -> [(&'static str, u128); 8] {
+    [
+        ("cost", numbers.cost),
+        ("read", numbers.read),
+        ("written", numbers.written),
+        ("cold", numbers.cold),
+        ("copied", numbers.copied),
+        ("accesses", numbers.accesses),
+        ("flops", numbers.flops),
+        ("int_ops", numbers.int_ops),
+    ]
+}
+
+fn one_line(function: &Function) -> String {
+    let numbers = &function.numbers;
+    // What is zero is left out, except the cost.
+    let shown = plain(numbers).into_iter().filter(|(name, value)| *value > 0 || *name == "cost");
+    let mut parts: Vec<String> = shown.map(|(name, value)| format!("{name} = {value}")).collect();
+    parts.extend(numbers.calls.map(|calls| format!("calls = {calls}")));
+    if function.body != 0 {
+        parts.push(format!("body = \"{:016x}\"", function.body));
+    }
+    if !numbers.depths.is_empty() {
+        parts.push(format!("depths = {}", counts(numbers.depths.iter().map(|(d, n)| (d.to_string(), n)))));
+    }
+    if !function.callees.is_empty() {
+        parts.push(format!("callees = {}", counts(function.callees.iter().map(|(k, n)| (k.clone(), n)))));
+    }
+    format!("{{ {} }}", parts.join(", "))
+}
+
+/// Reads a baseline; `path` is for messages.
+///
+/// # Errors
+/// Everything in the module's description.
+pub fn from_text(path: &Path, text: &str) -> Result<Summary> {
+    let document = Document { path, text, advice: RESTORE };
+    let table = document.parse()?;
+    let fields = Fields::new(document, &table, "the baseline");
+    version(document, &fields)?;
+    let made = read_made(document, fields.required("made")?)?;
+    let total = Fields::new(document, document.table(fields.required("total")?)?, "[total]");
+    let count = document.integer(total.required("functions")?)?;
+    let (footprint, peak_live) =
+        (document.integer(total.required("footprint")?)?, document.integer(total.required("peak_live")?)?);
+    let numbers = read_numbers(document, &total)?;
+    total.finish()?;
+    let functions = match fields.optional("functions") {
+        Some(value) => read_functions(document, document.table(value)?)?,
+        None => BTreeMap::new(),
+    };
+    fields.finish()?;
+    let summary = Summary { made, total: numbers, footprint, peak_live, functions };
+    adds_up(document, &summary, count)?;
+    Ok(summary)
+}
+
+fn version(document: Document<'_>, fields: &Fields<'_, '_, '_>) -> Result<()> {
+    let value = fields.required("version")?;
+    match document.integer(value)? {
+        VERSION => Ok(()),
+        newer if newer > VERSION => {
+            let message = format!("version {newer} was written by a newer dmdprof; this one knows version {VERSION}");
+            let advice = "update dmdprof, or make the baseline again with `dmdprof check --accept`".into();
+            Err(TextError { advice, ..document.error(value.span(), message) })
+        }
+        other => Err(document.error(value.span(), format!("there is no version {other}"))),
+    }
+}
+
+fn read_made(document: Document<'_>, value: &Spanned<DeValue<'_>>) -> Result<Made> {
+    let fields = Fields::new(document, document.table(value)?, "[made]");
+    let text = |key| document.string(fields.required(key)?);
+    let list = |key| document.strings(fields.required(key)?);
+    let made = Made {
+        model: text("model")?,
+        liveness: text("liveness")?,
+        threads: text("threads")?,
+        unit: text("unit")?,
+        roi: fields.optional("roi").map(|v| document.string(v)).transpose()?,
+        compilers: list("compilers")?,
+        command: list("command")?,
+        inputs: fields.optional("inputs").map(|v| read_inputs(document, v)).transpose()?,
+        exit: text("exit")?,
+    };
+    fields.finish()?;
+    Ok(made)
+}
+
+fn read_inputs(document: Document<'_>, value: &Spanned<DeValue<'_>>) -> Result<BTreeMap<String, String>> {
+    document.table(value)?.iter().map(|(name, hash)| Ok((name.get_ref().to_string(), document.string(hash)?))).collect()
+}
+
+fn read_numbers(document: Document<'_>, fields: &Fields<'_, '_, '_>) -> Result<Numbers> {
+    let number = |key| fields.optional(key).map_or(Ok(0), |value| document.integer(value));
+    Ok(Numbers {
+        cost: document.integer(fields.required("cost")?)?,
+        read: number("read")?,
+        written: number("written")?,
+        cold: number("cold")?,
+        copied: number("copied")?,
+        accesses: number("accesses")?,
+        flops: number("flops")?,
+        int_ops: number("int_ops")?,
+        calls: fields.optional("calls").map(|v| document.integer(v)).transpose()?,
+        depths: fields.optional("depths").map_or_else(|| Ok(BTreeMap::new()), |v| read_depths(document, v))?,
+    })
+}
+
+fn read_depths(document: Document<'_>, value: &Spanned<DeValue<'_>>) -> Result<BTreeMap<u64, u128>> {
+    read_counts(document, value)?
+        .into_iter()
+        .map(|(key, (span, bytes))| {
+            let depth = key.parse::<u64>().ok().filter(|d| d.is_power_of_two() || *d == u64::MAX);
+            let depth =
+                depth.ok_or_else(|| document.error(span.clone(), format!("{key:?} is no depth of a baseline")))?;
+            Ok((depth, bytes))
+        })
+        .collect()
+}
+
+type Counts = BTreeMap<String, (std::ops::Range<usize>, u128)>;
+
+fn read_counts(document: Document<'_>, value: &Spanned<DeValue<'_>>) -> Result<Counts> {
+    let table = document.table(value)?;
+    table.iter().map(|(key, n)| Ok((key.get_ref().to_string(), (key.span(), document.integer(n)?)))).collect()
+}
+
+fn read_functions(document: Document<'_>, files: &DeTable<'_>) -> Result<BTreeMap<Key, Function>> {
+    let mut functions = BTreeMap::new();
+    for (file, value) in files {
+        let file = if file.get_ref() == UNKNOWN_FILE { String::new() } else { file.get_ref().to_string() };
+        for (name, value) in document.table(value)? {
+            let key = Key { file: file.clone(), name: name.get_ref().to_string() };
+            functions.insert(key, read_function(document, value)?);
+        }
+    }
+    Ok(functions)
+}
+
+fn read_function(document: Document<'_>, value: &Spanned<DeValue<'_>>) -> Result<Function> {
+    let fields = Fields::new(document, document.table(value)?, "a function");
+    let numbers = read_numbers(document, &fields)?;
+    let body = match fields.optional("body") {
+        None => 0,
+        Some(value) => u64::from_str_radix(&document.string(value)?, 16)
+            .map_err(|_| document.error(value.span(), "expected a hash of 16 hexadecimal digits"))?,
+    };
+    let callees = match fields.optional("callees") {
+        None => BTreeMap::new(),
+        Some(value) => read_counts(document, value)?.into_iter().map(|(name, (_, n))| (name, n)).collect(),
+    };
+    fields.finish()?;
+    Ok(Function { numbers, body, callees, place: None })
+}
+
+/// Catches lines that went missing or were changed by hand.
+fn adds_up(document: Document<'_>, summary: &Summary, count: u128) -> Result<()> {
+    let found = summary.functions.len();
+    if count != found as u128 {
+        let message =
+            format!("[total] says {count} functions, but there are {found}: the file was cut off or merged by hand");
+        return Err(document.whole(message));
+    }
+    let mut sum = Numbers::default();
+    for function in summary.functions.values() {
+        if !sum.checked_merge(&function.numbers) {
+            return Err(document.whole("the numbers of all functions are too large to add"));
+        }
+    }
+    for ((name, total), (_, parts)) in plain(&summary.total).into_iter().zip(plain(&sum)) {
+        if total != parts {
+            let message =
+                format!("{name} of all functions is {parts}, but [total] says {total}: lines were changed by hand");
+            return Err(document.whole(message));
+        }
+    }
+    if sum.depths != summary.total.depths {
+        return Err(document.whole("the depths of all functions are not those of [total]: lines were changed by hand"));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::gate::key::PathMap;
+    use crate::profile::sample;
+
+    fn small() -> Summary {
+        Summary::of(&sample::small(), &PathMap::default())
+    }
+
+    fn without_places(mut summary: Summary) -> Summary {
+        summary.functions.values_mut().for_each(|f| f.place = None);
+        summary
+    }
+
+    #[test]
+    fn the_text() {
+        insta::assert_snapshot!(to_text(&small()));
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read(profile in sample::any_profile()) {
+            let summary = Summary::of(&profile, &PathMap::default());
+            let text = to_text(&summary);
+            prop_assert_eq!(from_text(Path::new("b.toml"), &text).map_err(|e| e.to_string()), Ok(without_places(summary)));
+        }
+
+        #[test]
+        fn no_text_makes_it_panic(text in ".*", cut in any::<prop::sample::Index>()) {
+            let good = to_text(&small());
+            let at = good.floor_char_boundary(cut.index(good.len()));
+            let _ = from_text(Path::new("b.toml"), &format!("{}{text}", &good[..at]));
+        }
+    }
+
+    #[test]
+    fn wherever_it_is_cut_it_is_refused() {
+        let good = to_text(&small());
+        for end in (0..good.len() - 1).filter(|end| good.is_char_boundary(*end)) {
+            let error = from_text(Path::new("b.toml"), &good[..end]).expect_err("a part is no baseline");
+            assert!(error.to_string().contains("--accept"), "{error}");
+        }
+    }
+
+    #[test]
+    fn bad_baselines_get_line_and_advice() {
+        let good = to_text(&small());
+        let refuse = |text: &str| from_text(Path::new("dmdprof/b.toml"), text).expect_err("bad").to_string();
+        let line_of = |needle: &str| good.lines().position(|l| l.contains(needle)).expect(needle) + 1;
+        let first = good.lines().find(|l| l.starts_with("main")).expect("main");
+        let messages = [
+            refuse(""),
+            refuse("not a baseline"),
+            refuse(&good.replace("version = 1", "version = 99")),
+            refuse(&good.replace("[total]", "<<<<<<< HEAD\n[total]\n=======\n[total]\n>>>>>>> other")),
+            refuse(&good.replace("liveness = ", "lifeness = \"x\"\nliveness = ")),
+            refuse(&good.replace(first, &format!("{first}\n{first}"))),
+            refuse(&good.replace(first, "")),
+            refuse(&good.replacen("cost = ", "cost = 1", 1)),
+            refuse(&good.replace("exit = \"0\"", "exit = 0")),
+            refuse(&good.replace(first, &first.replace("written = ", "written = -"))),
+        ];
+        assert!(messages[5].contains(&format!("b.toml:{}: ", line_of("main = ") + 1)), "{}", messages[5]);
+        insta::assert_snapshot!(messages.join("\n"));
+    }
+}

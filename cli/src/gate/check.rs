@@ -1,0 +1,242 @@
+//! One case from its job to its result: run, certify, compare, accept.
+//!
+//! Takes [`Checked`]'s ingredients, gives it; files are written only where a baseline was asked for. Errors are results too, so that
+//! one bad case does not hide the others.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use anyhow::{Context, bail};
+
+use super::compare::Comparison;
+use super::key::PathMap;
+use super::limits::Limits;
+use super::runner::{self, Addresses, Inputs, Job};
+use super::summary::Summary;
+use super::twice::{self, Runs};
+use super::verdict::{Outcome, Verdict};
+use super::{baseline, source};
+use crate::profile;
+
+/// Where a case's numbers come from.
+#[derive(Clone, Debug)]
+pub enum Origin {
+    Run(Job),
+    /// A profile made before.
+    Profile(PathBuf),
+}
+
+/// What to do with one case.
+#[derive(Clone, Debug)]
+pub struct Case {
+    pub name: String,
+    pub origin: Origin,
+    /// `None`: only certify.
+    pub baseline: Option<PathBuf>,
+    pub limits: Limits,
+}
+
+/// What to do with the baselines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    Compare,
+    /// Compare, then make the baseline what was measured.
+    Accept,
+    /// Make the baseline what was measured.
+    Save,
+}
+
+/// What to do with all cases.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    pub mode: Mode,
+    pub twice: bool,
+    pub paths: PathMap,
+    /// Cases at a time.
+    pub jobs: usize,
+}
+
+/// How a case ended.
+#[derive(Debug)]
+pub enum Ending {
+    Compared(Box<Compared>),
+    /// A baseline was made without looking at the old one.
+    Saved(Box<Summary>),
+    /// Runs agree to the bit; there is nothing to compare with.
+    Certified,
+    /// Runs do not agree.
+    Unlike(twice::Unlike),
+    /// It could not run, or could not be compared.
+    Error(anyhow::Error),
+}
+
+#[derive(Debug)]
+pub struct Compared {
+    pub comparison: Comparison,
+    pub verdict: Verdict,
+    /// The baseline was rewritten.
+    pub accepted: bool,
+    pub after: Summary,
+}
+
+/// A case and how it ended.
+#[derive(Debug)]
+pub struct Checked {
+    pub name: String,
+    pub baseline: Option<PathBuf>,
+    /// Runs were proved to agree.
+    pub certified: bool,
+    pub ending: Ending,
+}
+
+/// What the exit code says, the least serious first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    Fine,
+    /// Better than the baseline, or not the same functions.
+    Stale,
+    Regression,
+    CouldNotRun,
+}
+
+impl Checked {
+    #[must_use]
+    pub fn severity(&self) -> Severity {
+        match &self.ending {
+            Ending::Saved(_) | Ending::Certified => Severity::Fine,
+            Ending::Unlike(_) => Severity::Regression,
+            Ending::Error(_) => Severity::CouldNotRun,
+            Ending::Compared(compared) if compared.accepted => Severity::Fine,
+            Ending::Compared(compared) => match compared.verdict.outcome() {
+                Outcome::Pass => Severity::Fine,
+                Outcome::Stale => Severity::Stale,
+                Outcome::Fail => Severity::Regression,
+            },
+        }
+    }
+}
+
+/// Checks all cases, some at a time; results are in the order of the cases.
+#[must_use]
+pub fn all(cases: &[Case], plan: &Plan) -> Vec<Checked> {
+    let next = AtomicUsize::new(0);
+    let results: Vec<Mutex<Option<Checked>>> = cases.iter().map(|_| Mutex::new(None)).collect();
+    std::thread::scope(|scope| {
+        for _ in 0..plan.jobs.clamp(1, cases.len().max(1)) {
+            scope.spawn(|| {
+                while let Some((case, result)) = {
+                    let i = next.fetch_add(1, Ordering::Relaxed);
+                    cases.get(i).zip(results.get(i))
+                } {
+                    *result.lock().expect("no other thread has this one") = Some(one(case, plan));
+                }
+            });
+        }
+    });
+    let taken = |m: Mutex<Option<Checked>>| m.into_inner().ok().flatten();
+    results.into_iter().map(|m| taken(m).expect("every case was checked")).collect()
+}
+
+fn one(case: &Case, plan: &Plan) -> Checked {
+    let mut certified = false;
+    let ending = measure(case, plan, &mut certified).and_then(|measured| match measured {
+        Ok(summary) => conclude(case, plan, summary),
+        Err(unlike) => Ok(Ending::Unlike(unlike)),
+    });
+    Checked {
+        name: case.name.clone(),
+        baseline: case.baseline.clone(),
+        certified,
+        ending: ending.unwrap_or_else(Ending::Error),
+    }
+}
+
+/// Runs the case, more than once if a certificate is wanted.
+fn measure(case: &Case, plan: &Plan, certified: &mut bool) -> anyhow::Result<Result<Summary, twice::Unlike>> {
+    let job = match &case.origin {
+        Origin::Run(job) => job,
+        Origin::Profile(path) => {
+            let profile = profile::read(path)?;
+            runner::check_complete(&profile)?;
+            return Ok(Ok(Summary::of(&profile, &plan.paths)));
+        }
+    };
+    let inputs = Inputs::before(job)?;
+    let first = runner::run(job, Addresses::Fixed)?;
+    if plan.twice {
+        let second = runner::run(job, Addresses::Fixed)?;
+        let elsewhere = runner::run(job, Addresses::Random)?;
+        let runs = Runs { first: &first, second: &second, elsewhere: &elsewhere };
+        if let Some(unlike) = twice::difference(&runs, &plan.paths) {
+            return Ok(Err(unlike));
+        }
+        *certified = true;
+    }
+    let mut summary = Summary::of(&first, &plan.paths);
+    summary.made.inputs = Some(inputs.after(&plan.paths)).filter(|inputs| !inputs.is_empty());
+    Ok(Ok(summary))
+}
+
+fn conclude(case: &Case, plan: &Plan, after: Summary) -> anyhow::Result<Ending> {
+    let Some(path) = &case.baseline else { return Ok(Ending::Certified) };
+    if plan.mode != Mode::Compare && after.total.accesses == 0 {
+        bail!("the run accessed no memory, so there is nothing to keep as a baseline; check the command and --roi");
+    }
+    if plan.mode == Mode::Save || (plan.mode == Mode::Accept && !path.exists()) {
+        save(path, &after)?;
+        return Ok(Ending::Saved(Box::new(after)));
+    }
+    if !path.exists() {
+        bail!("there is no baseline {}\n  make it with --accept, and commit it", path.display());
+    }
+    let before = match source::read_baseline(path).and_then(|before| comparable(path, before, &after)) {
+        Ok(before) => before,
+        // What cannot be compared can be replaced, if that is what was asked for.
+        Err(_) if plan.mode == Mode::Accept => {
+            save(path, &after)?;
+            return Ok(Ending::Saved(Box::new(after)));
+        }
+        Err(error) => return Err(error),
+    };
+    let comparison = Comparison::of(&before, &after);
+    let verdict = Verdict::of(&comparison, &case.limits);
+    let accepted = plan.mode == Mode::Accept;
+    if accepted {
+        save(path, &after)?;
+    }
+    Ok(Ending::Compared(Box::new(Compared { comparison, verdict, accepted, after })))
+}
+
+fn comparable(path: &Path, before: Summary, after: &Summary) -> anyhow::Result<Summary> {
+    let differences = before.made.differences(&after.made);
+    if differences.is_empty() {
+        return Ok(before);
+    }
+    let mut message = format!("{} was made under other conditions and is not compared", path.display());
+    for d in differences {
+        let text = |s: &str| if s.is_empty() { "none".to_owned() } else { s.to_owned() };
+        let (before, after) = (text(&d.before), text(&d.after));
+        message.push_str(&format!("\n  {}: {before} in the baseline, {after} now; {}", d.name(), d.advice()));
+    }
+    message.push_str("\n  if the new conditions are intended, make the baseline again with --accept");
+    bail!(message)
+}
+
+/// Whole or not at all; the same text is not written again.
+fn save(path: &Path, summary: &Summary) -> anyhow::Result<()> {
+    let text = baseline::to_text(summary);
+    if fs::read(path).is_ok_and(|old| old == text.as_bytes()) {
+        return Ok(());
+    }
+    let cannot = || format!("cannot write baseline {}", path.display());
+    let directory = path.parent().filter(|d| !d.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    fs::create_dir_all(directory).with_context(cannot)?;
+    let mut file = tempfile::NamedTempFile::new_in(directory).with_context(cannot)?;
+    std::io::Write::write_all(&mut file, text.as_bytes()).with_context(cannot)?;
+    let permissions = std::os::unix::fs::PermissionsExt::from_mode(0o644);
+    file.as_file().set_permissions(permissions).with_context(cannot)?;
+    file.persist(path).map_err(|e| e.error).with_context(cannot)?;
+    Ok(())
+}

@@ -1,0 +1,225 @@
+//! How much a number may change: for the program, for every function, and for functions that match a pattern.
+//!
+//! Pure. The last pattern that matches and names the metric counts; without one, the limit of all functions. Limits hold in both
+//! directions. Percentages are exact: no rounding decides.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
+
+use globset::{GlobBuilder, GlobMatcher};
+
+use super::compare::difference;
+use super::key::Key;
+use super::metric::Metric;
+
+/// The largest change that is still fine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    /// Any change is.
+    Off,
+    /// Millionths of a percent of the number before.
+    Relative(u64),
+    Absolute(u128),
+}
+
+const MILLIONTHS: u64 = 1_000_000;
+
+impl Limit {
+    pub const EXACT: Limit = Limit::Relative(0);
+
+    /// Whether a change is fine.
+    #[must_use]
+    pub fn allows(self, before: u128, after: u128) -> bool {
+        let change = difference(before, after).unsigned_abs();
+        match self {
+            Limit::Off => true,
+            Limit::Absolute(most) => change <= most,
+            Limit::Relative(part) => {
+                let whole = u128::from(100 * MILLIONTHS);
+                change.saturating_mul(whole) <= before.saturating_mul(part.into())
+            }
+        }
+    }
+}
+
+impl fmt::Display for Limit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Limit::Off => f.write_str("off"),
+            Limit::Absolute(most) => write!(f, "{most}"),
+            Limit::Relative(part) => {
+                let (whole, rest) = (part / MILLIONTHS, part % MILLIONTHS);
+                let fraction = format!("{rest:06}");
+                match fraction.trim_end_matches('0') {
+                    "" => write!(f, "{whole}%"),
+                    digits => write!(f, "{whole}.{digits}%"),
+                }
+            }
+        }
+    }
+}
+
+impl FromStr for Limit {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        let text = text.trim();
+        let relative = |percent: &str| {
+            let (whole, fraction) = percent.split_once('.').unwrap_or((percent, ""));
+            let digits = |s: &str| s.bytes().all(|b| b.is_ascii_digit());
+            if whole.is_empty() || !digits(whole) || !digits(fraction) || fraction.len() > 6 {
+                return None;
+            }
+            let part = whole.parse::<u64>().ok()?.checked_mul(MILLIONTHS)?;
+            Some(Limit::Relative(part + format!("{fraction:0<6}").parse::<u64>().ok()?))
+        };
+        let limit = match text.strip_suffix('%') {
+            Some(percent) => relative(percent.trim_end()),
+            None if text == "off" => Some(Limit::Off),
+            None => text.replace('_', "").parse().ok().map(Limit::Absolute),
+        };
+        limit.ok_or_else(|| {
+            format!("{text:?} is no limit; use a percentage such as \"0.5%\", a number such as 1000, or \"off\"")
+        })
+    }
+}
+
+/// Limits by metric.
+pub type ByMetric = BTreeMap<Metric, Limit>;
+
+/// A pattern over functions with its limits.
+#[derive(Clone, Debug)]
+pub struct Rule {
+    pub pattern: Pattern,
+    pub limits: ByMetric,
+}
+
+/// `*` and `?` are wild, everything else is meant literally. With a `/` it is about files, else about names.
+#[derive(Clone, Debug)]
+pub struct Pattern {
+    text: String,
+    matcher: GlobMatcher,
+}
+
+impl Pattern {
+    /// # Errors
+    /// When the pattern is too large to compile.
+    pub fn new(text: &str) -> Result<Self, String> {
+        let special = |c: char| matches!(c, '[' | ']' | '{' | '}' | '\\');
+        let escaped: String = text.chars().flat_map(|c| special(c).then_some('\\').into_iter().chain([c])).collect();
+        let glob = GlobBuilder::new(&escaped).backslash_escape(true).literal_separator(false).build();
+        let matcher = glob.map_err(|e| format!("{text:?} is no pattern: {e}"))?.compile_matcher();
+        Ok(Pattern { text: text.into(), matcher })
+    }
+
+    #[must_use]
+    pub fn matches(&self, key: &Key) -> bool {
+        if self.text.contains('/') {
+            return self.matcher.is_match(&key.file);
+        }
+        self.matches_text(&key.name)
+    }
+
+    /// Whether a name matches, with or without its parameters.
+    #[must_use]
+    pub fn matches_text(&self, name: &str) -> bool {
+        let without_parameters = name.split_once('(').map_or(name, |(base, _)| base);
+        self.matcher.is_match(name) || self.matcher.is_match(without_parameters)
+    }
+}
+
+impl fmt::Display for Pattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+/// All limits of a comparison.
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// Of the program.
+    pub total: ByMetric,
+    /// Of every function.
+    pub each: ByMetric,
+    /// In the order of the file.
+    pub rules: Vec<Rule>,
+}
+
+impl Default for Limits {
+    /// Not a unit of cost, neither in all nor in any function.
+    fn default() -> Self {
+        let exact = ByMetric::from([(Metric::Cost, Limit::EXACT)]);
+        Limits { total: exact.clone(), each: exact, rules: Vec::new() }
+    }
+}
+
+impl Limits {
+    /// Limits that hold for one function, those that are off left out.
+    #[must_use]
+    pub fn of(&self, key: &Key) -> ByMetric {
+        let mut limits: ByMetric = self.each.iter().filter(|(m, _)| m.of_functions()).map(|(m, l)| (*m, *l)).collect();
+        for rule in self.rules.iter().filter(|rule| rule.pattern.matches(key)) {
+            limits.extend(rule.limits.iter().map(|(metric, limit)| (*metric, *limit)));
+        }
+        limits.retain(|_, limit| *limit != Limit::Off);
+        limits
+    }
+
+    /// Adds later limits, which win over these.
+    pub fn extend(&mut self, later: Limits) {
+        self.total.extend(later.total);
+        self.each.extend(later.each);
+        self.rules.extend(later.rules);
+    }
+
+    /// Without any.
+    #[must_use]
+    pub fn none() -> Self {
+        Limits { total: ByMetric::new(), each: ByMetric::new(), rules: Vec::new() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_are_read_as_they_are_written() {
+        for text in ["0%", "0.5%", "12.000001%", "100%", "1000", "off"] {
+            assert_eq!(text.parse::<Limit>().unwrap().to_string(), text);
+        }
+        for text in ["", "%", "-1%", "1.2.3%", "0.0000001%", "soft", "1.5", "-1"] {
+            assert!(text.parse::<Limit>().unwrap_err().contains("use a percentage"), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_edge_is_allowed_and_one_more_is_not() {
+        let one = "1%".parse::<Limit>().unwrap();
+        assert!(one.allows(1000, 1010) && one.allows(1000, 990) && !one.allows(1000, 1011) && !one.allows(1000, 989));
+        assert!(!Limit::EXACT.allows(0, 1) && Limit::EXACT.allows(7, 7) && !Limit::EXACT.allows(u128::MAX >> 8, 1));
+        assert!(!one.allows(0, 1) && Limit::Absolute(1).allows(0, 1) && Limit::Off.allows(0, u128::MAX));
+    }
+
+    #[test]
+    fn the_last_match_wins_by_metric() {
+        let rule = |pattern: &str, limits: &[(Metric, &str)]| Rule {
+            pattern: Pattern::new(pattern).unwrap(),
+            limits: limits.iter().map(|(m, l)| (*m, l.parse().unwrap())).collect(),
+        };
+        let limits = Limits {
+            rules: vec![
+                rule("ns::*", &[(Metric::Cost, "5%"), (Metric::Read, "1%")]),
+                rule("src/slow/*", &[(Metric::Cost, "off")]),
+                rule("ns::parse", &[(Metric::Cost, "100")]),
+            ],
+            ..Limits::default()
+        };
+        let of = |file: &str, name: &str| limits.of(&Key { file: file.into(), name: name.into() });
+        assert_eq!(of("a.c", "main"), ByMetric::from([(Metric::Cost, Limit::EXACT)]));
+        assert_eq!(of("a.c", "ns::f(int)")[&Metric::Cost].to_string(), "5%");
+        let parse = of("src/slow/x.c", "ns::parse(char const*)");
+        assert_eq!((parse[&Metric::Cost].to_string(), parse[&Metric::Read].to_string()), ("100".into(), "1%".into()));
+        assert!(of("src/slow/x.c", "f").is_empty());
+    }
+}

@@ -1,0 +1,155 @@
+//! What can be compared and limited: one name per number.
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::summary::Numbers;
+
+/// A number of the program or of a function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Metric {
+    /// ByteDMD.
+    Cost,
+    Read,
+    Written,
+    /// Bytes read before anything had written them.
+    Cold,
+    /// Bytes read by copies and library calls such as memcpy.
+    Copied,
+    Accesses,
+    Calls,
+    Flops,
+    IntOps,
+    /// Q(capacity): bytes read at a greater depth.
+    Traffic(u64),
+    /// Distinct bytes touched; of the program only.
+    Footprint,
+    /// Most bytes live at once; of the program only.
+    PeakLive,
+}
+
+const PLAIN: [(Metric, &str); 11] = [
+    (Metric::Cost, "cost"),
+    (Metric::Read, "read"),
+    (Metric::Written, "written"),
+    (Metric::Cold, "cold"),
+    (Metric::Copied, "copied"),
+    (Metric::Accesses, "accesses"),
+    (Metric::Calls, "calls"),
+    (Metric::Flops, "flops"),
+    (Metric::IntOps, "int_ops"),
+    (Metric::Footprint, "footprint"),
+    (Metric::PeakLive, "peak_live"),
+];
+const UNITS: [(u64, &str); 3] = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
+
+impl Metric {
+    /// `None` where there is no such number: calls of inlined code, footprints of functions.
+    #[must_use]
+    pub fn of(self, numbers: &Numbers) -> Option<u128> {
+        match self {
+            Metric::Cost => Some(numbers.cost),
+            Metric::Read => Some(numbers.read),
+            Metric::Written => Some(numbers.written),
+            Metric::Cold => Some(numbers.cold),
+            Metric::Copied => Some(numbers.copied),
+            Metric::Accesses => Some(numbers.accesses),
+            Metric::Calls => numbers.calls,
+            Metric::Flops => Some(numbers.flops),
+            Metric::IntOps => Some(numbers.int_ops),
+            Metric::Traffic(capacity) => Some(numbers.beyond(capacity)),
+            Metric::Footprint | Metric::PeakLive => None,
+        }
+    }
+
+    /// Whether it is a number of bytes.
+    #[must_use]
+    pub fn is_bytes(self) -> bool {
+        !matches!(self, Metric::Cost | Metric::Accesses | Metric::Calls | Metric::Flops | Metric::IntOps)
+    }
+
+    /// Whether functions have it.
+    #[must_use]
+    pub fn of_functions(self) -> bool {
+        !matches!(self, Metric::Footprint | Metric::PeakLive)
+    }
+
+    /// For tables and messages.
+    #[must_use]
+    pub fn title(self) -> String {
+        match self {
+            Metric::Cost => "ByteDMD".into(),
+            Metric::Read => "bytes read".into(),
+            Metric::Written => "bytes written".into(),
+            Metric::Cold => "first touch".into(),
+            Metric::Copied => "bytes copied".into(),
+            Metric::IntOps => "int ops".into(),
+            Metric::PeakLive => "peak live".into(),
+            other => other.to_string(),
+        }
+    }
+}
+
+impl fmt::Display for Metric {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Metric::Traffic(capacity) = self {
+            return write!(f, "Q({})", capacity_text(*capacity));
+        }
+        let name = PLAIN.iter().find(|(metric, _)| metric == self).map_or("", |(_, name)| name);
+        f.write_str(name)
+    }
+}
+
+/// `64`, `32KiB`, `1MiB`.
+#[must_use]
+pub fn capacity_text(capacity: u64) -> String {
+    let unit = UNITS.iter().find(|(size, _)| capacity >= *size && capacity.is_multiple_of(*size));
+    unit.map_or_else(|| capacity.to_string(), |(size, name)| format!("{}{name}", capacity / size))
+}
+
+impl FromStr for Metric {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        if let Some((metric, _)) = PLAIN.iter().find(|(_, name)| *name == text) {
+            return Ok(*metric);
+        }
+        let inner = text.strip_prefix("Q(").and_then(|rest| rest.strip_suffix(')'));
+        let Some(inner) = inner else {
+            let names = PLAIN.map(|(_, name)| name).join(", ");
+            return Err(format!("there is no metric {text:?}; there are {names}, and traffic such as Q(32KiB)"));
+        };
+        capacity(inner).map(Metric::Traffic)
+    }
+}
+
+/// Capacities between powers of two are not kept in baselines.
+fn capacity(text: &str) -> Result<u64, String> {
+    let text = text.trim();
+    let (digits, unit) =
+        UNITS.iter().find_map(|(size, name)| Some((text.strip_suffix(name)?, *size))).unwrap_or((text, 1));
+    let digits = digits.trim_end();
+    let capacity = digits.parse::<u64>().ok().and_then(|n| n.checked_mul(unit));
+    match capacity {
+        Some(n) if n.is_power_of_two() => Ok(n),
+        _ => Err(format!("{text:?} is no capacity; use a power of two such as 64, 32KiB or 1MiB")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_read_as_they_are_written() {
+        for (metric, _) in PLAIN {
+            assert_eq!(metric.to_string().parse(), Ok(metric));
+        }
+        for (text, metric) in [("Q(32KiB)", 32 << 10), ("Q(1MiB)", 1 << 20), ("Q(64)", 64)] {
+            assert_eq!(text.parse(), Ok(Metric::Traffic(metric)));
+            assert_eq!(Metric::Traffic(metric).to_string(), text);
+        }
+        assert_eq!("Q( 2 KiB )".parse(), Ok(Metric::Traffic(2048)));
+        assert!("Q(48KiB)".parse::<Metric>().unwrap_err().contains("power of two"));
+        assert!("costs".parse::<Metric>().unwrap_err().contains("there are cost, read"));
+    }
+}

@@ -1,0 +1,25 @@
+//! The gate: what changed between two runs, whether that is allowed, and why it happened.
+//!
+//! Data goes one way: a profile or a [`baseline`] becomes a [`summary`], two of them a [`compare::Comparison`], that and
+//! [`limits`] a [`verdict`], and [`output`] writes it. Only [`runner`] starts programs; only `runner`, `baseline` and `config`
+//! read files. Formats and rules: `docs/gate.md`.
+
+pub mod baseline;
+pub mod check;
+pub mod compare;
+pub mod config;
+pub mod key;
+pub mod limits;
+pub mod made;
+pub mod metric;
+pub mod output;
+pub mod runner;
+pub mod source;
+pub mod summary;
+mod text;
+pub mod twice;
+pub mod verdict;
+pub mod why;
+
+/// The gate's configuration, in the root of a repository.
+pub const CONFIG_FILE: &str = "dmdprof.toml";

@@ -1,0 +1,297 @@
+//! `dmdprof check` for programs: its own JSON, JUnit, and the formats of two services that draw benchmarks over time.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
+use serde::Serialize;
+
+use super::check::Results;
+use super::words;
+use crate::gate::check::{Checked, Ending};
+use crate::gate::compare::{Fate, difference};
+use crate::gate::summary::Summary;
+use crate::gate::verdict::{Finding, Status, Verdict};
+use crate::gate::why::Cause;
+
+/// Version of the JSON.
+pub const VERSION: u32 = 1;
+
+/// Functions with at least this part of the cost are worth a curve of their own: 1 %.
+const CURVE: u128 = 100;
+
+#[derive(Serialize)]
+struct Json<'a> {
+    version: u32,
+    exit_code: i32,
+    cases: Vec<JsonCase<'a>>,
+}
+
+#[derive(Serialize)]
+struct JsonCase<'a> {
+    name: &'a str,
+    baseline: Option<String>,
+    result: String,
+    certified: bool,
+    error: Option<String>,
+    cost: Option<u128>,
+    defects: &'a [String],
+    findings: Vec<JsonFinding<'a>>,
+    appearances: Vec<JsonAppearance<'a>>,
+}
+
+#[derive(Serialize)]
+struct JsonFinding<'a> {
+    status: Status,
+    function: Option<&'a str>,
+    file: Option<&'a str>,
+    line: Option<u32>,
+    metric: String,
+    limit: String,
+    before: u128,
+    after: u128,
+    change: i128,
+    why: &'a [Cause],
+}
+
+#[derive(Serialize)]
+struct JsonAppearance<'a> {
+    function: &'a str,
+    file: &'a str,
+    fate: &'static str,
+    old_name: Option<&'a str>,
+    old_file: Option<&'a str>,
+}
+
+/// What was measured, if it was.
+fn summary(checked: &Checked) -> Option<&Summary> {
+    match &checked.ending {
+        Ending::Compared(compared) => Some(&compared.after),
+        Ending::Saved(summary) => Some(summary),
+        Ending::Certified | Ending::Unlike(_) | Ending::Error(_) => None,
+    }
+}
+
+fn error(checked: &Checked) -> Option<String> {
+    match &checked.ending {
+        Ending::Error(error) => Some(format!("{error:#}")),
+        Ending::Unlike(unlike) => Some(unlike.to_string()),
+        _ => None,
+    }
+}
+
+fn line(summary: Option<&Summary>, finding: &Finding) -> Option<u32> {
+    let place = summary?.functions.get(finding.function.as_ref()?)?.place?;
+    Some(place.hottest).filter(|line| *line > 0)
+}
+
+impl<'a> JsonCase<'a> {
+    fn of(checked: &'a Checked, results: &Results<'_>) -> Self {
+        let verdict = match &checked.ending {
+            Ending::Compared(compared) => Some(&compared.verdict),
+            _ => None,
+        };
+        let summary = summary(checked);
+        JsonCase {
+            name: &checked.name,
+            baseline: checked.baseline.as_ref().map(|p| p.display().to_string()),
+            result: results.word(checked).to_lowercase(),
+            certified: checked.certified,
+            error: error(checked),
+            cost: summary.map(|s| s.total.cost),
+            defects: verdict.map_or(&[], |v| &v.defects),
+            findings: verdict.map_or_else(Vec::new, |v| findings(v, summary)),
+            appearances: verdict.map_or_else(Vec::new, appearances),
+        }
+    }
+}
+
+fn findings<'a>(verdict: &'a Verdict, summary: Option<&Summary>) -> Vec<JsonFinding<'a>> {
+    let changed = verdict.findings.iter().filter(|f| f.status != Status::Same);
+    let of = |f: &'a Finding| JsonFinding {
+        status: f.status,
+        function: f.function.as_ref().map(|k| k.name.as_str()),
+        file: f.function.as_ref().map(|k| k.file.as_str()),
+        line: line(summary, f),
+        metric: f.metric.to_string(),
+        limit: f.limit.to_string(),
+        before: f.before,
+        after: f.after,
+        change: difference(f.before, f.after),
+        why: f.function.as_ref().map_or(&[], |k| verdict.causes_of(k)),
+    };
+    changed.map(of).collect()
+}
+
+fn appearances(verdict: &Verdict) -> Vec<JsonAppearance<'_>> {
+    let of = |fate: &Fate| match fate {
+        Fate::Kept => "kept",
+        Fate::New => "new",
+        Fate::Removed => "removed",
+        Fate::Renamed { .. } => "renamed",
+    };
+    let all = verdict.appearances.iter().map(|a| {
+        let from = match &a.fate {
+            Fate::Renamed { from } => Some(from),
+            _ => None,
+        };
+        JsonAppearance {
+            function: &a.key.name,
+            file: &a.key.file,
+            fate: of(&a.fate),
+            old_name: from.map(|k| k.name.as_str()),
+            old_file: from.map(|k| k.file.as_str()),
+        }
+    });
+    all.collect()
+}
+
+impl Results<'_> {
+    pub fn json(&self, out: &mut impl Write) -> io::Result<()> {
+        let cases = self.checked.iter().map(|checked| JsonCase::of(checked, self)).collect();
+        serde_json::to_writer_pretty(&mut *out, &Json { version: VERSION, exit_code: self.exit_code(), cases })?;
+        writeln!(out)
+    }
+
+    /// A suite per case, a test per limit.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn junit(&self, out: &mut impl Write) -> io::Result<()> {
+        let mut report = Report::new("dmdprof");
+        for checked in self.checked {
+            let mut suite = TestSuite::new(checked.name.as_str());
+            match &checked.ending {
+                Ending::Compared(compared) if !compared.accepted => {
+                    suite.add_test_cases(compared.verdict.findings.iter().map(|f| self.test(f, &compared.verdict)));
+                    suite.add_test_cases(compared.verdict.defects.iter().map(|d| failed("limits", d, d)));
+                }
+                _ => match error(checked) {
+                    Some(error) => {
+                        let first = error.lines().next().unwrap_or_default();
+                        suite.add_test_case(failed("run", first, &error));
+                    }
+                    None => {
+                        suite.add_test_case(TestCase::new("run", TestCaseStatus::success()));
+                    }
+                },
+            }
+            report.add_test_suite(suite);
+        }
+        report.serialize(out).map_err(io::Error::other)
+    }
+
+    fn test(&self, finding: &Finding, verdict: &Verdict) -> TestCase {
+        let function = finding.function.as_ref().map_or("(program)", |k| k.name.as_str());
+        let name = format!("{function}: {}", finding.metric);
+        let fails = finding.status == Status::Worse || (self.strict && finding.status == Status::Better);
+        let mut test = if fails {
+            let causes = finding.function.as_ref().map_or(&[][..], |k| verdict.causes_of(k));
+            let causes: Vec<&str> = causes.iter().map(|c| c.text.as_str()).collect();
+            failed(&name, &sentence(finding), &causes.join("\n"))
+        } else {
+            TestCase::new(name, TestCaseStatus::success())
+        };
+        if let Some(key) = finding.function.as_ref().filter(|k| !k.file.is_empty()) {
+            test.set_classname(key.file.as_str());
+        }
+        test
+    }
+
+    /// `customSmallerIsBetter` of github-action-benchmark.
+    pub fn smaller_is_better(&self, out: &mut impl Write) -> io::Result<()> {
+        let entries: Vec<Entry> = self.curves().map(|(name, value)| Entry { name, unit: "ByteDMD", value }).collect();
+        serde_json::to_writer_pretty(&mut *out, &entries)?;
+        writeln!(out)
+    }
+
+    /// Bencher Metric Format.
+    pub fn bencher(&self, out: &mut impl Write) -> io::Result<()> {
+        let measure = |value| BTreeMap::from([("bytedmd", BTreeMap::from([("value", value)]))]);
+        let benchmarks: BTreeMap<String, _> = self.curves().map(|(name, value)| (name, measure(value))).collect();
+        serde_json::to_writer_pretty(&mut *out, &benchmarks)?;
+        writeln!(out)
+    }
+
+    /// Cases, and their functions that cost something, by name.
+    fn curves(&self) -> impl Iterator<Item = (String, u128)> + '_ {
+        self.checked.iter().filter_map(|c| Some((c, summary(c)?))).flat_map(|(checked, summary)| {
+            let total = summary.total.cost;
+            let mut functions: BTreeMap<String, u128> = BTreeMap::new();
+            for (key, function) in &summary.functions {
+                *functions.entry(format!("{}/{}", checked.name, key.name)).or_default() += function.numbers.cost;
+            }
+            functions.retain(|_, cost| *cost > 0 && *cost * CURVE >= total);
+            std::iter::once((checked.name.clone(), total)).chain(functions)
+        })
+    }
+}
+
+#[derive(Serialize)]
+struct Entry {
+    name: String,
+    unit: &'static str,
+    value: u128,
+}
+
+fn failed(name: &str, message: &str, description: &str) -> TestCase {
+    let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
+    status.set_message(message).set_description(description);
+    TestCase::new(name, status)
+}
+
+/// `ByteDMD 1.918G -> 7.099G (+270.1%), limit 0%`.
+#[must_use]
+pub fn sentence(finding: &Finding) -> String {
+    let Finding { metric, before, after, limit, .. } = finding;
+    let (was, is) = words::amounts(*metric, *before, *after);
+    let percent = words::percent(*before, *after);
+    format!("{} {was} -> {is} ({percent}), limit {limit}", metric.title())
+}
+
+/// GitHub's workflow commands: a message at file and line for each failure, a warning where a baseline is out of date.
+pub fn annotations(results: &Results<'_>, prefix: &str, out: &mut impl Write) -> io::Result<()> {
+    for checked in results.checked {
+        let Ending::Compared(compared) = &checked.ending else {
+            if let Some(error) = error(checked) {
+                writeln!(out, "::error title={}::{}", property(&format!("dmdprof: {}", checked.name)), data(&error))?;
+            }
+            continue;
+        };
+        if compared.accepted {
+            continue;
+        }
+        for defect in &compared.verdict.defects {
+            writeln!(out, "::error title={}::{}", property(&format!("dmdprof: {}", checked.name)), data(defect))?;
+        }
+        for finding in super::check::noticed(compared) {
+            let level = match finding.status {
+                Status::Better if !results.strict => "warning",
+                _ => "error",
+            };
+            let name = finding.function.as_ref().map_or("the program", |k| k.name.as_str());
+            let mut at = String::new();
+            if let Some(key) = finding.function.as_ref().filter(|k| !k.file.is_empty() && !k.file.starts_with('/')) {
+                at = format!("file={}", property(&format!("{prefix}{}", key.file)));
+                if let Some(line) = line(Some(&compared.after), finding) {
+                    at.push_str(&format!(",line={line}"));
+                }
+                at.push(',');
+            }
+            let causes = finding.function.as_ref().map_or(&[][..], |k| compared.verdict.causes_of(k));
+            let lines: Vec<String> =
+                std::iter::once(sentence(finding)).chain(causes.iter().map(|c| c.text.clone())).collect();
+            let title = property(&format!("dmdprof: {}: {name}", checked.name));
+            writeln!(out, "::{level} {at}title={title}::{}", data(&lines.join("\n")))?;
+        }
+    }
+    Ok(())
+}
+
+fn data(text: &str) -> String {
+    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+}
+
+fn property(text: &str) -> String {
+    data(text).replace(':', "%3A").replace(',', "%2C")
+}

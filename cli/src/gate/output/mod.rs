@@ -1,0 +1,9 @@
+//! What people and machines read: tables, Markdown, JSON, CSV, and what CI systems want.
+
+pub mod check;
+pub mod diff;
+mod layout;
+pub mod machine;
+#[cfg(test)]
+mod tests;
+pub mod words;

@@ -1,0 +1,158 @@
+//! Runs a case under `dmdprof run`, in a process of its own, and reads the profile that it left.
+//!
+//! The environment that makes runs differ from machine to machine is fixed ([`FIXED`]); the case's own settings win. Refuses
+//! what a gate must not build on: no profile, a program that a signal ended, lost events.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::SystemTime;
+
+use anyhow::{Context, anyhow, bail};
+use sha2::{Digest, Sha256};
+
+use super::key::PathMap;
+use crate::launch::RANDOMISE_VARIABLE;
+use crate::profile::model::Outcome;
+use crate::profile::{self, Profile};
+
+/// What is measured must not depend on language, time zone or number of processors.
+pub const FIXED: [(&str, &str); 4] =
+    [("LC_ALL", "C"), ("TZ", "UTC0"), ("OMP_NUM_THREADS", "1"), ("RAYON_NUM_THREADS", "1")];
+/// Lines of the program's messages that are shown when it fails.
+const LINES_SHOWN: usize = 20;
+
+/// What to run, and how.
+#[derive(Clone, Debug)]
+pub struct Job {
+    pub command: Vec<OsString>,
+    pub env: BTreeMap<String, String>,
+    pub dir: PathBuf,
+    pub stdin: Option<PathBuf>,
+    /// Files that the run reads, besides those that the command names.
+    pub inputs: Vec<PathBuf>,
+    /// Options of `dmdprof run`.
+    pub options: Vec<OsString>,
+}
+
+/// Where the program finds its memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Addresses {
+    /// At the same place in every run.
+    Fixed,
+    Random,
+}
+
+/// Runs to the end.
+///
+/// # Errors
+/// When there is no complete profile, with what the program said.
+pub fn run(job: &Job, addresses: Addresses) -> anyhow::Result<Profile> {
+    let directory = tempfile::tempdir().context("cannot create a temporary directory")?;
+    let path = directory.path().join("dmdprof.data");
+    let own = std::env::current_exe().context("cannot find dmdprof's own executable")?;
+    let mut command = Command::new(own);
+    command.args(["run", "--quiet", "-o"]).arg(&path).args(&job.options).arg("--").args(&job.command);
+    command.envs(FIXED).envs(&job.env).current_dir(&job.dir).stdout(Stdio::null()).stderr(Stdio::piped());
+    if addresses == Addresses::Random {
+        command.env(RANDOMISE_VARIABLE, "1");
+    }
+    match &job.stdin {
+        Some(file) => command.stdin(open(file)?),
+        None => command.stdin(Stdio::null()),
+    };
+    let output = command.output().with_context(|| format!("cannot run in {}", job.dir.display()))?;
+    if !path.exists() {
+        bail!("there is no profile{}", said(&output.stderr));
+    }
+    let profile = profile::read(&path)?;
+    check_complete(&profile).map_err(|e| anyhow!("{e}{}", said(&output.stderr)))?;
+    Ok(profile)
+}
+
+/// A profile of which every number counts everything.
+///
+/// # Errors
+/// What is missing.
+pub fn check_complete(profile: &Profile) -> anyhow::Result<()> {
+    match profile.meta.outcome {
+        Outcome::Exited(_) => {}
+        Outcome::Signaled(signal) => bail!("the run is incomplete: signal {signal} ended the program"),
+        Outcome::Unknown => bail!("the run is incomplete: its end was not recorded"),
+    }
+    if let Some(why) = &profile.meta.incomplete {
+        bail!("the run is incomplete: {why}");
+    }
+    match profile.coverage.lost_events {
+        0 => Ok(()),
+        lost => bail!("{lost} events were lost, so the numbers are too small"),
+    }
+}
+
+fn open(path: &Path) -> anyhow::Result<File> {
+    File::open(path).with_context(|| format!("cannot read {}", path.display()))
+}
+
+/// The last lines of the messages.
+fn said(stderr: &[u8]) -> String {
+    let text = String::from_utf8_lossy(stderr);
+    let lines: Vec<&str> = text.lines().collect();
+    let last = &lines[lines.len().saturating_sub(LINES_SHOWN)..];
+    last.iter().map(|line| format!("\n  | {line}")).collect()
+}
+
+/// Files that a run reads, as they were before it.
+pub struct Inputs(Vec<Input>);
+
+struct Input {
+    path: PathBuf,
+    sha256: String,
+    stamp: Stamp,
+}
+
+type Stamp = Option<(u64, SystemTime)>;
+
+fn stamp(path: &Path) -> Stamp {
+    let data = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
+    Some((data.len(), data.modified().ok()?))
+}
+
+impl Inputs {
+    /// Those that the job lists, and arguments that are files.
+    ///
+    /// # Errors
+    /// When a listed one cannot be read.
+    pub fn before(job: &Job) -> anyhow::Result<Self> {
+        let listed = job.inputs.iter().chain(&job.stdin).cloned();
+        let arguments = job.command.iter().skip(1).map(|word| job.dir.join(word)).filter(|path| path.is_file());
+        let mut paths: Vec<PathBuf> = listed.chain(arguments).collect();
+        paths.sort();
+        paths.dedup();
+        let input = |path: PathBuf| Ok(Input { sha256: hash(&path)?, stamp: stamp(&path), path });
+        Ok(Inputs(paths.into_iter().map(input).collect::<anyhow::Result<_>>()?))
+    }
+
+    /// After the run: without what it wrote itself.
+    #[must_use]
+    pub fn after(self, paths: &PathMap) -> BTreeMap<String, String> {
+        let unchanged = self.0.into_iter().filter(|input| input.stamp == stamp(&input.path));
+        unchanged.map(|input| (paths.apply(&input.path.to_string_lossy()), input.sha256)).collect()
+    }
+}
+
+fn hash(path: &Path) -> anyhow::Result<String> {
+    let mut file = open(path)?;
+    let mut hasher = Sha256::new();
+    let mut buffer = vec![0; 1 << 16];
+    loop {
+        let read = file.read(&mut buffer).with_context(|| format!("cannot read {}", path.display()))?;
+        if read == 0 {
+            break;
+        }
+        hasher.update(&buffer[..read]);
+    }
+    Ok(hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+}

@@ -1,0 +1,292 @@
+//! What a comparison sees of a run: a few dozen numbers per function, the same from a profile and from a baseline.
+//!
+//! Takes a [`Profile`] that is valid, gives a [`Summary`]: pure. Exclusive numbers of all functions add up to the total.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashMap};
+
+use super::key::{Key, PathMap, stable_name};
+use super::made::Made;
+use crate::profile::Profile;
+use crate::profile::model::{AccessKind, FunctionId, PositionId, SiteId};
+use crate::report::analysis::{Analysis, Grouping, Row, Sums};
+use crate::report::depths::Depths;
+use crate::report::names;
+
+/// Numbers that add.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Numbers {
+    pub cost: u128,
+    pub read: u128,
+    pub written: u128,
+    pub cold: u128,
+    /// Bytes read by copies and by library calls that are priced by their meaning.
+    pub copied: u128,
+    pub accesses: u128,
+    pub flops: u128,
+    pub int_ops: u128,
+    /// `None` if nothing was linked under the name: all of it was inlined.
+    pub calls: Option<u128>,
+    /// Bytes read at depths above half of a power of two, up to it; no zeros.
+    pub depths: BTreeMap<u64, u128>,
+}
+
+impl Numbers {
+    /// Q(capacity), for powers of two.
+    #[must_use]
+    pub fn beyond(&self, capacity: u64) -> u128 {
+        self.depths.range(capacity + 1..).map(|(_, bytes)| bytes).sum()
+    }
+
+    pub fn merge(&mut self, other: &Numbers) {
+        self.cost += other.cost;
+        self.read += other.read;
+        self.written += other.written;
+        self.cold += other.cold;
+        self.copied += other.copied;
+        self.accesses += other.accesses;
+        self.flops += other.flops;
+        self.int_ops += other.int_ops;
+        if let Some(calls) = other.calls {
+            *self.calls.get_or_insert(0) += calls;
+        }
+        for (depth, bytes) in &other.depths {
+            *self.depths.entry(*depth).or_default() += bytes;
+        }
+    }
+
+    /// [`merge`](Self::merge) of numbers that nobody has checked; false, and nonsense, if a sum would be too large.
+    #[must_use]
+    pub fn checked_merge(&mut self, other: &Numbers) -> bool {
+        // Costs are the largest numbers; the limit leaves room for any sum of two.
+        let fits = |n: u128| n < u128::MAX / 4;
+        let numbers = [other.cost, other.read, other.written, other.cold, other.copied, other.accesses, other.flops];
+        let all = numbers.into_iter().chain([other.int_ops]).chain(other.calls).chain(other.depths.values().copied());
+        if !all.into_iter().all(fits) {
+            return false;
+        }
+        self.merge(other);
+        let numbers = [self.cost, self.read, self.written, self.cold, self.copied, self.accesses, self.flops];
+        let all = numbers.into_iter().chain([self.int_ops]).chain(self.calls).chain(self.depths.values().copied());
+        all.into_iter().all(fits)
+    }
+
+    fn of(sums: &Sums) -> Self {
+        Numbers {
+            cost: sums.cost,
+            read: sums.read.into(),
+            written: sums.written.into(),
+            cold: sums.cold.into(),
+            copied: 0,
+            accesses: sums.accesses,
+            flops: sums.flops(),
+            int_ops: sums.int_ops(),
+            calls: None,
+            depths: octaves(&sums.depths),
+        }
+    }
+}
+
+fn octaves(depths: &Depths) -> BTreeMap<u64, u128> {
+    depths.octaves().into_iter().filter(|o| o.reads > 0).map(|o| (o.capacity, u128::from(o.reads))).collect()
+}
+
+/// Where to point an editor. Of the run at hand only: lines move too easily to be kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Of the definition; 0 if not known.
+    pub line: u32,
+    /// The function's line that costs most.
+    pub hottest: u32,
+}
+
+/// One function, inlined or not.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Function {
+    pub numbers: Numbers,
+    /// Hash of the kinds and sizes of its accesses, whatever their order and lines; 0 without accesses.
+    pub body: u64,
+    /// Calls of each linked function, by name.
+    pub callees: BTreeMap<String, u128>,
+    pub place: Option<Place>,
+}
+
+/// A run, or a baseline.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Summary {
+    pub made: Made,
+    pub total: Numbers,
+    /// Distinct bytes touched.
+    pub footprint: u128,
+    /// Most bytes live at once.
+    pub peak_live: u128,
+    pub functions: BTreeMap<Key, Function>,
+}
+
+impl Summary {
+    #[must_use]
+    pub fn of(profile: &Profile, paths: &PathMap) -> Self {
+        let analysis = Analysis::new(profile, Grouping::Functions);
+        let mut builder = Builder { profile, paths, keys: HashMap::new(), functions: BTreeMap::new() };
+        let keys: Vec<Key> = analysis.rows.iter().map(|row| builder.key_of_row(row)).collect();
+        let mut row_of_site: Vec<Option<usize>> = vec![None; profile.sites.len()];
+        for (i, row) in analysis.rows.iter().enumerate() {
+            row.sites.iter().for_each(|s| row_of_site[s.index()] = Some(i));
+        }
+        let hottest = builder.hottest_lines(&analysis.rows, &row_of_site);
+        let mut shapes: BTreeMap<&Key, Vec<(u8, u32)>> = BTreeMap::new();
+        for ((row, key), hottest) in analysis.rows.iter().zip(&keys).zip(hottest) {
+            builder.add_row(row, key, hottest);
+            let shape = row.sites.iter().map(|s| &profile.sites[s.index()]).map(|s| (s.kind as u8, s.size));
+            shapes.entry(key).or_default().extend(shape);
+        }
+        builder.add_copies(&keys, &row_of_site);
+        builder.add_callees();
+        for (key, shape) in shapes {
+            builder.functions.entry(key.clone()).or_default().body = hash_of(shape);
+        }
+        let mut total = Numbers::of(&analysis.total);
+        total.copied = builder.functions.values().map(|f| f.numbers.copied).sum();
+        Summary {
+            made: Made::of(profile, paths),
+            total,
+            footprint: profile.totals.footprint.into(),
+            peak_live: profile.totals.peak_live.into(),
+            functions: builder.functions,
+        }
+    }
+}
+
+struct Builder<'p> {
+    profile: &'p Profile,
+    paths: &'p PathMap,
+    keys: HashMap<FunctionId, Key>,
+    functions: BTreeMap<Key, Function>,
+}
+
+impl<'p> Builder<'p> {
+    fn key(&self, name: &str, symbol: &str, file: Option<&str>) -> Key {
+        Key { file: file.map_or_else(String::new, |f| self.paths.apply(f)), name: stable_name(name, symbol) }
+    }
+
+    fn key_of_row(&self, row: &Row) -> Key {
+        self.key(row.name(), row.symbols.first().map_or("", String::as_str), row.file.as_deref())
+    }
+
+    fn key_of(&mut self, function: FunctionId) -> Key {
+        if let Some(key) = self.keys.get(&function) {
+            return key.clone();
+        }
+        let f = &self.profile.functions[function.index()];
+        let symbol = &self.profile.strings[f.symbol.index()];
+        let file = f.file.map(|id| self.profile.strings[id.index()].as_str());
+        let key = self.key(&names::demangle(symbol), symbol, file);
+        self.keys.insert(function, key.clone());
+        key
+    }
+
+    fn add_row(&mut self, row: &Row, key: &Key, hottest: Option<u32>) {
+        let function = self.functions.entry(key.clone()).or_default();
+        let mut numbers = Numbers::of(&row.own);
+        numbers.calls = row.calls.linked;
+        // Of several rows with one key, the place is that of the dearest.
+        if function.place.is_none() || numbers.cost > function.numbers.cost {
+            function.place = Some(Place { line: row.line, hottest: hottest.unwrap_or(row.line) });
+        }
+        function.numbers.merge(&numbers);
+    }
+
+    /// For each row the line of the function's own text that costs most; the first of equal ones.
+    fn hottest_lines(&self, rows: &[Row], row_of_site: &[Option<usize>]) -> Vec<Option<u32>> {
+        let mut costs: Vec<BTreeMap<u32, u128>> = vec![BTreeMap::new(); rows.len()];
+        for cell in &self.profile.cells {
+            let Some(row) = row_of_site[cell.site.index()] else { continue };
+            if let Some(line) = self.line_in(&rows[row], self.profile.sites[cell.site.index()].position) {
+                *costs[row].entry(line).or_default() += cell.cost;
+            }
+        }
+        let dearest = |lines: BTreeMap<u32, u128>| {
+            lines.into_iter().max_by_key(|(line, cost)| (*cost, Reverse(*line))).map(|(line, _)| line)
+        };
+        costs.into_iter().map(dearest).collect()
+    }
+
+    fn line_in(&self, row: &Row, position: Option<PositionId>) -> Option<u32> {
+        let positions = &self.profile.positions;
+        let chain = std::iter::successors(position, |p| positions[p.index()].inlined_at);
+        chain.map(|p| &positions[p.index()]).find(|p| self.is_of_row(row, p.function)).map(|p| p.line)
+    }
+
+    fn is_of_row(&self, row: &Row, function: FunctionId) -> bool {
+        let symbol = &self.profile.strings[self.profile.functions[function.index()].symbol.index()];
+        row.symbols.binary_search(symbol).is_ok()
+    }
+
+    fn add_copies(&mut self, keys: &[Key], row_of_site: &[Option<usize>]) {
+        let is_copy = |s: SiteId| matches!(self.profile.sites[s.index()].kind, AccessKind::Copy | AccessKind::Call);
+        for cell in self.profile.cells.iter().filter(|c| is_copy(c.site)) {
+            if let Some(function) = row_of_site[cell.site.index()].and_then(|row| self.functions.get_mut(&keys[row])) {
+                function.numbers.copied += u128::from(cell.read);
+            }
+        }
+    }
+
+    fn add_callees(&mut self) {
+        let profile = self.profile;
+        for context in &profile.contexts {
+            let caller = context.parent.and_then(|p| profile.contexts[p.index()].function);
+            let (Some(caller), Some(callee)) = (caller, context.function) else { continue };
+            if context.calls == 0 {
+                continue;
+            }
+            let callee = self.key_of(callee).name;
+            let caller = self.key_of(caller);
+            *self.functions.entry(caller).or_default().callees.entry(callee).or_default() += u128::from(context.calls);
+        }
+    }
+}
+
+/// FNV-1a over the sorted list: the same in every build and every version of the compiler that builds dmdprof.
+fn hash_of(mut shape: Vec<(u8, u32)>) -> u64 {
+    shape.sort_unstable();
+    let bytes = shape.iter().flat_map(|(kind, size)| [*kind].into_iter().chain(size.to_le_bytes()));
+    match shape.len() {
+        0 => 0,
+        _ => bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::profile::sample;
+
+    proptest! {
+        #[test]
+        fn functions_add_up_to_the_total(profile in sample::any_profile()) {
+            let summary = Summary::of(&profile, &PathMap::default());
+            let mut sum = Numbers::default();
+            for function in summary.functions.values() {
+                sum.merge(&function.numbers);
+            }
+            sum.calls = None;
+            prop_assert_eq!(&sum, &summary.total);
+            prop_assert_eq!(summary.total.cost, profile.totals.cost);
+            prop_assert_eq!(summary.total.beyond(0), u128::from(profile.totals.read));
+        }
+    }
+
+    #[test]
+    fn what_a_function_is() {
+        let summary = Summary::of(&sample::small(), &PathMap::default());
+        let of = |name: &str| summary.functions.iter().find(|(k, _)| k.name.starts_with(name)).unwrap().1;
+        assert_eq!(of("main").callees["util::quicksort<double>(double*, double*)"], 1);
+        assert_eq!(of("linalg::multiply").numbers.calls, Some(3));
+        assert_eq!(of("linalg::Matrix::at").numbers.calls, None);
+        assert_eq!(of("blob_init").numbers.copied, 4096);
+        assert_eq!(of("linalg::multiply").place, Some(Place { line: 12, hottest: 18 }));
+        assert_ne!(of("main").body, of("blob_init").body);
+    }
+}

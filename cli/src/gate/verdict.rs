@@ -1,0 +1,222 @@
+//! Whether what changed is allowed.
+//!
+//! Pure: a [`Comparison`] and [`Limits`] in, a [`Verdict`] out. It fails closed: a comparison of nothing is a failure, and so
+//! is a limit whose function is gone.
+
+use super::compare::{Change, Comparison, Fate};
+use super::key::Key;
+use super::limits::{Limit, Limits};
+use super::metric::Metric;
+use super::why::{self, Cause};
+
+/// What a number did against its limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    Worse,
+    Better,
+    /// Changed, within the limit.
+    Allowed,
+    Same,
+}
+
+/// One number against its limit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// `None`: the program.
+    pub function: Option<Key>,
+    pub metric: Metric,
+    pub before: u128,
+    pub after: u128,
+    pub limit: Limit,
+    pub status: Status,
+}
+
+/// A function that came, went or was renamed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Appearance {
+    pub key: Key,
+    pub fate: Fate,
+}
+
+/// The judgement of one comparison.
+#[derive(Clone, Debug)]
+pub struct Verdict {
+    /// Everything that has a limit: the program first, then functions as the comparison orders them.
+    pub findings: Vec<Finding>,
+    pub appearances: Vec<Appearance>,
+    /// What makes the comparison itself worthless, in words.
+    pub defects: Vec<String>,
+    /// Causes for each function with a finding that is worse or better.
+    pub causes: Vec<(Key, Vec<Cause>)>,
+}
+
+/// What a gate does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// Nothing changed beyond its limit.
+    Pass,
+    /// Better, or other functions than before: the baseline is out of date.
+    Stale,
+    /// Worse, or worthless.
+    Fail,
+}
+
+impl Verdict {
+    /// Judges a comparison.
+    #[must_use]
+    pub fn of(comparison: &Comparison, limits: &Limits) -> Self {
+        let mut findings = Vec::new();
+        for (metric, limit) in limits.total.iter().filter(|(_, limit)| **limit != Limit::Off) {
+            if let Some((before, after)) = comparison.total(*metric) {
+                findings.push(finding(None, *metric, (before, after), *limit));
+            }
+        }
+        for change in &comparison.functions {
+            for (metric, limit) in limits.of(&change.key) {
+                if let Some(values) = change.values(metric) {
+                    findings.push(finding(Some(&change.key), metric, values, limit));
+                }
+            }
+        }
+        let appearances = comparison.functions.iter().filter(|c| c.fate != Fate::Kept);
+        let appearances = appearances.map(|c| Appearance { key: c.key.clone(), fate: c.fate.clone() }).collect();
+        let defects = defects(comparison, limits, &findings);
+        let mut verdict = Verdict { findings, appearances, defects, causes: Vec::new() };
+        verdict.causes = comparison.functions.iter().filter_map(|c| verdict.explain(c)).collect();
+        verdict
+    }
+
+    fn explain(&self, change: &Change) -> Option<(Key, Vec<Cause>)> {
+        let noticed = |f: &Finding| f.function.as_ref() == Some(&change.key) && f.status < Status::Allowed;
+        self.findings.iter().any(noticed).then(|| (change.key.clone(), why::causes(change)))
+    }
+
+    pub fn with(&self, status: Status) -> impl Iterator<Item = &Finding> {
+        self.findings.iter().filter(move |f| f.status == status)
+    }
+
+    #[must_use]
+    pub fn causes_of(&self, key: &Key) -> &[Cause] {
+        self.causes.iter().find(|(k, _)| k == key).map_or(&[], |(_, causes)| causes)
+    }
+
+    #[must_use]
+    pub fn outcome(&self) -> Outcome {
+        if !self.defects.is_empty() || self.with(Status::Worse).next().is_some() {
+            Outcome::Fail
+        } else if !self.appearances.is_empty() || self.with(Status::Better).next().is_some() {
+            Outcome::Stale
+        } else {
+            Outcome::Pass
+        }
+    }
+}
+
+fn finding(function: Option<&Key>, metric: Metric, (before, after): (u128, u128), limit: Limit) -> Finding {
+    let status = match (before == after, limit.allows(before, after)) {
+        (true, _) => Status::Same,
+        (false, true) => Status::Allowed,
+        (false, false) if after > before => Status::Worse,
+        (false, false) => Status::Better,
+    };
+    Finding { function: function.cloned(), metric, before, after, limit, status }
+}
+
+fn defects(comparison: &Comparison, limits: &Limits, findings: &[Finding]) -> Vec<String> {
+    let mut defects = Vec::new();
+    if comparison.after.numbers.accesses == 0 {
+        defects.push("the run accessed no memory, so nothing was compared; check the command and --roi".into());
+    } else if findings.is_empty() {
+        defects.push("no number has a limit, so nothing was compared; set one under [limits]".into());
+    }
+    for rule in &limits.rules {
+        if rule.limits.values().all(|limit| *limit == Limit::Off) {
+            continue;
+        }
+        let matches = |wanted: fn(&Change) -> bool| {
+            comparison.functions.iter().any(|c| wanted(c) && rule.pattern.matches(&c.key))
+        };
+        if matches(|c| c.fate != Fate::Removed) {
+            continue;
+        }
+        let pattern = &rule.pattern;
+        defects.push(if matches(|c| c.fate == Fate::Removed) {
+            format!(
+                "\"{pattern}\" has a limit, and its function disappeared; remove the limit, or name what took its place"
+            )
+        } else {
+            format!(
+                "\"{pattern}\" has a limit, and there is no such function; remove the limit, or correct the pattern"
+            )
+        });
+    }
+    defects
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gate::limits::{ByMetric, Pattern, Rule};
+    use crate::gate::summary::{Function, Numbers, Summary};
+
+    fn summary(functions: &[(&str, u128)]) -> Summary {
+        let mut summary = Summary::default();
+        for (name, cost) in functions {
+            let numbers = Numbers { cost: *cost, accesses: 1, ..Numbers::default() };
+            summary.total.merge(&numbers);
+            let key = Key { file: "x.c".into(), name: (*name).into() };
+            summary.functions.insert(key, Function { numbers, body: *cost as u64, ..Function::default() });
+        }
+        summary
+    }
+
+    fn judge(before: &[(&str, u128)], after: &[(&str, u128)], rules: &[(&str, &str)]) -> Verdict {
+        let rule = |(pattern, limit): &(&str, &str)| Rule {
+            pattern: Pattern::new(pattern).unwrap(),
+            limits: ByMetric::from([(Metric::Cost, limit.parse().unwrap())]),
+        };
+        let limits = Limits { rules: rules.iter().map(rule).collect(), ..Limits::default() };
+        Verdict::of(&Comparison::of(&summary(before), &summary(after)), &limits)
+    }
+
+    #[test]
+    fn up_down_and_within() {
+        assert_eq!(judge(&[("f", 10)], &[("f", 10)], &[]).outcome(), Outcome::Pass);
+        assert_eq!(judge(&[("f", 10)], &[("f", 11)], &[]).outcome(), Outcome::Fail);
+        assert_eq!(judge(&[("f", 10)], &[("f", 9)], &[]).outcome(), Outcome::Stale);
+        // The program as a whole may not cost more either.
+        let within = judge(&[("f", 100)], &[("f", 101)], &[("f", "1%")]);
+        let worse: Vec<_> = within.with(Status::Worse).map(|f| f.function.clone()).collect();
+        assert_eq!(worse, [None]);
+    }
+
+    #[test]
+    fn one_worse_is_not_made_good_by_another() {
+        let verdict = judge(&[("f", 10), ("g", 10)], &[("f", 11), ("g", 9)], &[]);
+        assert_eq!((verdict.outcome(), verdict.with(Status::Better).count()), (Outcome::Fail, 1));
+        assert_eq!(verdict.causes.len(), 2);
+    }
+
+    #[test]
+    fn new_and_removed_functions_are_seen() {
+        assert_eq!(judge(&[("f", 10)], &[("f", 10), ("g", 3)], &[]).outcome(), Outcome::Fail);
+        let removed = judge(&[("f", 10), ("g", 3)], &[("f", 10)], &[]);
+        assert_eq!((removed.outcome(), removed.appearances.len()), (Outcome::Stale, 1));
+        assert_eq!(judge(&[("f", 10)], &[("f", 10), ("g", 0)], &[]).outcome(), Outcome::Stale);
+    }
+
+    #[test]
+    fn it_fails_closed() {
+        let gone = judge(&[("f", 10), ("g", 3)], &[("f", 10)], &[("g", "1%")]);
+        assert_eq!(gone.outcome(), Outcome::Fail);
+        assert!(gone.defects[0].contains("disappeared"));
+        let never = judge(&[("f", 10)], &[("f", 10)], &[("g*", "1%")]);
+        assert!(never.defects[0].contains("no such function"));
+        assert!(judge(&[], &[], &[]).defects[0].contains("nothing was compared"));
+        let limits = Limits::none();
+        let verdict = Verdict::of(&Comparison::of(&summary(&[("f", 1)]), &summary(&[("f", 1)])), &limits);
+        assert!(verdict.defects[0].contains("no number has a limit"));
+    }
+}
