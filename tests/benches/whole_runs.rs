@@ -3,7 +3,7 @@
 //! `cargo bench -p dmdprof-tests --bench whole_runs [-- --rounds N] [PROGRAM...]` prints one table. The four ways of a program
 //! take turns within each round, so that a machine whose speed drifts harms all of them alike; shown are medians of wall
 //! time and their ratios. With `--exact` the table compares `--liveness exact` with `hints` instead, by wall time and by CPU time (of
-//! all threads and of the program), and shows what a trace takes. The same sources, flags and inputs are used throughout; the clang is the one that `dmdprof cc` uses.
+//! all threads and of the program), and shows what a trace takes. With `--values` it times the values model on matrix products. The same sources, flags and inputs are used throughout; the clang is the one that `dmdprof cc` uses.
 
 use std::{
     path::{Path, PathBuf},
@@ -19,7 +19,7 @@ use dmdprof_tests::{
 fn main() {
     let mut rounds = 5;
     let mut wanted: Vec<String> = Vec::new();
-    let mut exact = false;
+    let (mut exact, mut values) = (false, false);
     let mut words = std::env::args().skip(1).filter(|w| w != "--bench");
     while let Some(word) = words.next() {
         if word == "--rounds" {
@@ -27,6 +27,8 @@ fn main() {
                 words.next().and_then(|n| n.parse().ok()).filter(|n| *n > 0).expect("--rounds takes a number above 0");
         } else if word == "--exact" {
             exact = true;
+        } else if word == "--values" {
+            values = true;
         } else {
             wanted.push(word);
         }
@@ -44,6 +46,9 @@ fn main() {
         let chosen = all.iter().filter(|p| wanted.is_empty() || wanted.contains(&p.name));
         return compare_exact(chosen, rounds);
     }
+    if values {
+        return time_values(rounds);
+    }
     println!("median wall seconds of {rounds} interleaved rounds; in brackets: times native\n");
     println!(
         "| program | native | hooks only | full | Cachegrind | full / Cachegrind | accesses | ns per access | engine / touched |"
@@ -57,6 +62,34 @@ fn main() {
         println!("{}", row.line(&program.name));
     }
     println!("\ngeometric means: hooks only / native {:.2}, full / Cachegrind {:.2}", mean(&hooks), mean(&full));
+}
+
+/// The values model, end to end, on `tests/kernels/c/matmul_ijk.c`.
+fn time_values(rounds: usize) {
+    let directory = tool::scratch();
+    let program = directory.path().join("matmul_ijk");
+    let mut build = tool::dmdprof();
+    build.args(["build", "--model", "values", "-o"]).arg(&program).arg(tool::in_tests("kernels/c/matmul_ijk.c"));
+    tool::succeed(&mut build);
+    println!("median wall seconds of {rounds} interleaved rounds\n");
+    println!("| n | reads | seconds | ns per read |");
+    println!("|---|---|---|---|");
+    let sizes = [2u64, 32, 64, 128, 256];
+    let mut times: [Vec<f64>; 5] = Default::default();
+    for round in 0..=rounds {
+        for (size, times) in sizes.iter().zip(&mut times) {
+            let mut command = tool::dmdprof();
+            command.args(["run", "--quiet", "--model", "values", "--bytes-per-element", "8"]).arg(&program);
+            let (seconds, _) = time(command.arg(format!("n={size}")), directory.path());
+            if round > 0 {
+                times.push(seconds);
+            }
+        }
+    }
+    for (n, times) in sizes.into_iter().zip(times) {
+        let (reads, seconds) = (4 * n.pow(3) - 2 * n.pow(2), median(times));
+        println!("| {n} | {reads} | {seconds:.4} | {:.0} |", seconds * 1e9 / reads as f64);
+    }
 }
 
 fn compare_exact<'a>(programs: impl Iterator<Item = &'a Program>, rounds: usize) {
