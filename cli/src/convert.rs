@@ -17,7 +17,6 @@ use dmdprof_runtime::{
 };
 use sha2::{Digest, Sha256};
 
-use crate::compilers;
 use crate::profile::model::{
     AccessKind, Block, BlockCount, BlockId, Cell, Context, ContextId, Coverage, Dead, Function, FunctionId, Histogram,
     Meta, ModuleCoverage, Position, PositionId, Profile, Region, Site, SiteId, SourceFile, StringId, Totals,
@@ -502,7 +501,7 @@ fn coverage(measurement: &Measurement) -> Coverage {
 
 fn compilers(measurement: &Measurement) -> Vec<String> {
     let modules = measurement.tables.iter().filter(|(_, table)| !table.functions.is_empty());
-    modules.flat_map(|(path, _)| compilers::of_module(path)).collect::<BTreeSet<_>>().into_iter().collect()
+    modules.flat_map(|(_, table)| table.compilers.iter().cloned()).collect::<BTreeSet<_>>().into_iter().collect()
 }
 
 fn unseen_calls(measurement: &Measurement, defined: &BTreeSet<&str>) -> Vec<(String, u64)> {

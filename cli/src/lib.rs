@@ -3,7 +3,6 @@
 mod analysis;
 pub mod cli;
 mod commands;
-mod compilers;
 mod convert;
 pub mod driver;
 mod follow;

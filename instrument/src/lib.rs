@@ -24,7 +24,7 @@ mod skip;
 
 use std::path::{Path, PathBuf};
 
-use dmdprof_runtime::abi::{SECTION, function_flag, symbol};
+use dmdprof_runtime::abi::{COMPILER_MARK, SECTION, function_flag, symbol};
 use inkwell::{
     attributes::AttributeLoc,
     context::Context,
@@ -172,9 +172,6 @@ fn instrument_module(module: &Module<'_>, model: Model, function_sections: bool)
     handle.keep(&unreferenced);
     summary
 }
-
-/// Begins the line in the section `.comment` that says which compiler made an instrumented object.
-pub const COMPILER_MARK: &str = "dmdprof: ";
 
 /// Leaves the compiler's name, its options and the processor it optimised for in the object.
 fn note_compiler<'c>(context: &'c Context, module: &Module<'c>, request: &Request<'_>) {

@@ -37,6 +37,10 @@ pub const ABI_VERSION: u16 = 1;
 /// Section that holds the descriptor blobs.
 pub const SECTION: &str = "dmdprof_sites";
 
+/// Begins the line that an instrumented object has in its section `.comment`: its compiler, with options. Linkers keep each
+/// different line once.
+pub const COMPILER_MARK: &str = "dmdprof: ";
+
 /// Symbols that instrumented objects import and the hooks export.
 pub mod symbol {
     /// Thread-local pointer to the current [`super::RingHeader`] (initial-exec).

@@ -71,6 +71,8 @@ pub struct SiteTable {
     pub strings: Vec<String>,
     /// (reason string, count).
     pub skips: Vec<(u32, u64)>,
+    /// Compilers of the code with hooks, with their options; none in a file without the section `.comment`.
+    pub compilers: Vec<String>,
 }
 
 impl SiteTable {
@@ -102,8 +104,9 @@ impl SiteTable {
     /// # Errors
     /// See [`SiteError`].
     pub fn read(path: &Path) -> Result<Self, SiteError> {
-        let table = with_section(path, |address, data| {
-            Self::parse(data, path).map(|table| Self { section_address: address, ..table })
+        let table = with_section(path, |elf, address, data| {
+            let compilers = compilers(elf);
+            Self::parse(data, path).map(|table| Self { section_address: address, compilers, ..table })
         })?;
         table.unwrap_or_else(|| Ok(Self::default()))
     }
@@ -302,7 +305,7 @@ fn item(blob: &[u8], at: usize, words: u16, base: &Base) -> Option<Item> {
 /// As [`SiteTable::read`].
 pub fn identity(path: &Path) -> Result<[u8; 32], SiteError> {
     let mut hash = Sha256::new();
-    with_section(path, |address, data| {
+    with_section(path, |_, address, data| {
         hash.update(address.to_le_bytes());
         hash.update(data);
     })?;
@@ -310,7 +313,10 @@ pub fn identity(path: &Path) -> Result<[u8; 32], SiteError> {
 }
 
 /// Gives the descriptors' section of a file and its link-time address to a function, if there is one.
-fn with_section<T>(path: &Path, use_it: impl FnOnce(u64, &[u8]) -> T) -> Result<Option<T>, SiteError> {
+fn with_section<T>(
+    path: &Path,
+    use_it: impl FnOnce(&object::File<'_>, u64, &[u8]) -> T,
+) -> Result<Option<T>, SiteError> {
     let fail = |source| SiteError::Read { path: path.to_path_buf(), source };
     let not_elf = |message| SiteError::NotElf { path: path.to_path_buf(), message };
     let file = std::fs::File::open(path).map_err(fail)?;
@@ -318,7 +324,14 @@ fn with_section<T>(path: &Path, use_it: impl FnOnce(u64, &[u8]) -> T) -> Result<
     let elf = object::File::parse(&*map).map_err(|e| not_elf(e.to_string()))?;
     let Some(section) = elf.section_by_name(abi::SECTION) else { return Ok(None) };
     let data = section.data().map_err(|e| not_elf(e.to_string()))?;
-    Ok(Some(use_it(section.address(), data)))
+    Ok(Some(use_it(&elf, section.address(), data)))
+}
+
+/// What the instrumentation left in the section `.comment`.
+fn compilers(elf: &object::File<'_>) -> Vec<String> {
+    let comment = elf.section_by_name(".comment").and_then(|section| section.data().ok()).unwrap_or_default();
+    let lines = comment.split(|byte| *byte == 0).map(String::from_utf8_lossy);
+    lines.filter_map(|line| line.strip_prefix(abi::COMPILER_MARK).map(str::to_owned)).collect()
 }
 
 fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {

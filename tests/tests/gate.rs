@@ -224,6 +224,7 @@ fn harmless_changes_of_an_example() {
     let end = start + renamed[start..].find("\n}\n").expect("its end") + 3;
     let checksum = &renamed[start..end];
     let order = format!("{}{checksum}\n{}{}", &renamed[..place], &renamed[place..start], &renamed[end..]);
+    assert!(expected.contains("clang version") && expected.contains(" -O2\"]"), "{expected}");
     assert_same("the baseline", expected.as_bytes(), baseline(&there, &order).as_bytes());
 
     // Another layout of the heap.
@@ -325,6 +326,7 @@ fn exit_codes_and_what_they_need() {
     gate.check(0, args("--baseline small -- ./small"));
     gate.check(0, args("--strict -- ./small"));
     let baseline = gate.read("dmdprof/small.toml");
+    assert!(baseline.contains("clang version") && baseline.contains(" -O2\"]"), "{baseline}");
 
     // Another program under the same name: worse, accepted, better, strict.
     gate.write("small.c", &SMALL.replace("first(100)", "first(200)"));

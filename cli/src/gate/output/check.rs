@@ -129,7 +129,7 @@ impl Results<'_> {
         writeln!(out, "\n{why}: the same command with --accept, and commit the baseline.")
     }
 
-    /// At most [`MARKDOWN_LIMIT`] bytes.
+    /// Less than 1 MiB.
     #[must_use]
     pub fn markdown(&self) -> String {
         let mut out =
