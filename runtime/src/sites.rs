@@ -71,6 +71,8 @@ pub struct SiteTable {
     pub strings: Vec<String>,
     /// (reason string, count).
     pub skips: Vec<(u32, u64)>,
+    /// Link-time addresses of data that the program cannot change: (start, bytes).
+    pub read_only: Vec<(u64, u64)>,
     /// Compilers of the code with hooks, with their options; none in a file without the section `.comment`.
     pub compilers: Vec<String>,
 }
@@ -106,7 +108,8 @@ impl SiteTable {
     pub fn read(path: &Path) -> Result<Self, SiteError> {
         let table = with_section(path, |elf, address, data| {
             let compilers = compilers(elf);
-            Self::parse(data, path).map(|table| Self { section_address: address, compilers, ..table })
+            let read_only = elf.sections().filter(is_read_only).map(|s| (s.address(), s.size())).collect();
+            Self::parse(data, path).map(|table| Self { section_address: address, compilers, read_only, ..table })
         })?;
         table.unwrap_or_else(|| Ok(Self::default()))
     }
@@ -250,6 +253,13 @@ impl SiteTable {
         });
         Some(next)
     }
+}
+
+/// Constants, and what the loader alone writes.
+fn is_read_only(section: &object::Section<'_, '_>) -> bool {
+    let in_memory = section.address() != 0 && section.size() > 0;
+    let constant = matches!(section.kind(), object::SectionKind::ReadOnlyData | object::SectionKind::ReadOnlyString);
+    in_memory && (constant || section.name().is_ok_and(|name| name.starts_with(".data.rel.ro")))
 }
 
 /// Whether an item is an access, or in the values model a read.

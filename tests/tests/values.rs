@@ -118,8 +118,9 @@ fn without_declared_inputs_the_first_use_decides_and_the_report_says_so() {
     let report = self::report(&profile);
     let regions = regions(&report);
     let region = regions["whole run"];
-    // Cold operands lie one and two below the bottom: 1 + 2, then 2 + 2 below the sum. Sums read 1, then 2 + 1; the comparison 1.
-    assert_eq!(number(region, "cost"), (1 + 2) + 1 + 2 * ((2 + 2) + (2 + 1)) + 1, "{region}");
+    // Cold operands lie one and two below the bottom: 1 + 2, then 2 + 2 below the sum. Sums read 1, then 2 + 1; the product
+    // with a constant 1, the comparison 1.
+    assert_eq!(number(region, "cost"), (1 + 2) + 1 + 2 * ((2 + 2) + (2 + 1)) + 1 + 1, "{region}");
     assert_eq!(region["inputs"], "first use");
 }
 

@@ -2,7 +2,7 @@
 
 use std::{cell::RefCell, collections::BTreeMap, ffi::CStr, ops::{Add, Mul}, rc::Rc};
 
-use dmdprof_markers::{begin, end, input, output};
+use dmdprof_markers::{input, output, region};
 
 const N: usize = 4;
 
@@ -103,10 +103,11 @@ fn same(name: &CStr, function: fn(&[f64], &[f64]) -> f64) {
     let (a, b) = ([1.0, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0]);
     input(&a);
     input(&b);
-    begin(name);
-    let result = function(&a, &b);
-    output(std::slice::from_ref(&result));
-    end(name);
+    let result = region(name, || {
+        let result = function(&a, &b);
+        output(std::slice::from_ref(&result));
+        result
+    });
     assert_eq!(result, 70.0);
 }
 

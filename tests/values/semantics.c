@@ -54,8 +54,9 @@ int main(void) {
 	dmdprof_end("library");
 
 	/* cost constant 0: nothing depends on an input. */
-	start("constant");
-	out = sqrt(2.0) * 3;
-	stop("constant");
+	dmdprof_input(in, sizeof in);
+	dmdprof_region("constant") {
+		out = sqrt(2.0) * 3;
+	}
 	return 0;
 }

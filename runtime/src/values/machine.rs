@@ -50,6 +50,8 @@ struct Tables {
     functions: Vec<(u32, u32)>,
     declares_regions: bool,
     declares_inputs: bool,
+    /// Constants of the modules: (address, bytes).
+    read_only: Vec<(u64, u64)>,
 }
 
 impl Tables {
@@ -74,6 +76,8 @@ impl Tables {
             let name = self.name(table.strings.get(function.name as usize).map_or("?", String::as_str));
             self.functions.push((name, function.registers));
         }
+        let bias = module.placed.low.wrapping_sub(table.section_address);
+        self.read_only.extend(table.read_only.iter().map(|(start, len)| (start.wrapping_add(bias), *len)));
         self.declares_regions |= table.has_marker(marker::BEGIN);
         self.declares_inputs |= table.has_marker(marker::INPUT);
     }
@@ -262,7 +266,7 @@ impl Machine {
         let core = &mut self.core;
         match kind {
             k if k == EventKind::Input as u8 => core.input(operand(1)?, operand(2)?),
-            k if k == EventKind::RegionBegin as u8 => core.begin(region_name(record)?, self.tables.declares_inputs),
+            k if k == EventKind::RegionBegin as u8 => core.begin(region_name(record)?, &self.tables),
             k if k == EventKind::RegionEnd as u8 => core.end(&region_name(record)?),
             k if k == EventKind::FreeUnknown as u8 => core.totals.unknown_frees += 1,
             k if k == EventKind::Output as u8 => core.output(operand(1)?, operand(2)?),
@@ -320,7 +324,7 @@ impl Core {
     fn start(&mut self, tables: &Tables) {
         self.totals.active = true;
         if !tables.declares_regions {
-            self.begin(WHOLE_RUN.to_owned(), tables.declares_inputs);
+            self.begin(WHOLE_RUN.to_owned(), tables);
         }
     }
 
@@ -346,13 +350,14 @@ impl Core {
         }
     }
 
-    fn begin(&mut self, name: String, declares_inputs: bool) {
+    fn begin(&mut self, name: String, tables: &Tables) {
         self.totals.roi_seen = true;
         if let Some(open) = &mut self.open {
             open.inner.push(name);
             return;
         }
-        self.memory.start_region(!declares_inputs);
+        self.memory.start_region(!tables.declares_inputs);
+        self.memory.read_only.clone_from(&tables.read_only);
         self.open = Some(OpenRegion { name, inner: Vec::new() });
         for (address, len) in std::mem::take(&mut self.declarations) {
             self.declare(address, len);

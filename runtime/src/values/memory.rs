@@ -33,6 +33,8 @@ pub struct Memory {
     pub first_use: bool,
     /// Blocks of the heap that began in the region, which hold nothing that came from outside.
     blocks: BTreeMap<u64, u64>,
+    /// Constants of the program: (address, bytes).
+    pub read_only: Vec<(u64, u64)>,
 }
 
 impl Memory {
@@ -131,7 +133,8 @@ impl Memory {
 
     fn new_original(&mut self, address: u64, len: u64, recorder: &mut Recorder) -> Label {
         if self.first_use {
-            return if self.is_in_new_block(address) { CONSTANT } else { self.undeclared(address, len, recorder) };
+            let is_constant = self.is_in_new_block(address) || self.is_read_only(address);
+            return if is_constant { CONSTANT } else { self.undeclared(address, len, recorder) };
         }
         let inside = |d: &Declared| address >= d.start && address - d.start < d.len;
         let Some(number) = self.declared.iter().position(inside) else { return CONSTANT };
@@ -152,6 +155,10 @@ impl Memory {
 
     fn is_in_new_block(&self, address: u64) -> bool {
         self.blocks.range(..=address).next_back().is_some_and(|(start, len)| address - start < *len)
+    }
+
+    fn is_read_only(&self, address: u64) -> bool {
+        self.read_only.iter().any(|(start, len)| address >= *start && address - start < *len)
     }
 
     #[inline]
