@@ -40,6 +40,7 @@ fn object_needs_nothing_but_weak_symbols() {
         "dmdprof_begin",
         "dmdprof_end",
         "dmdprof_input",
+        "dmdprof_output",
     ];
     assert_eq!(defined, expected.map(str::to_owned).into());
     assert!(file.section_by_name(".note.GNU-stack").is_some(), "the stack would become executable");
