@@ -111,7 +111,7 @@ fn library(path: &str) -> Option<String> {
     let (package, rest) = packages?.split_once('/')?;
     let is_version = |(_, v): &(&str, &str)| v.starts_with(|c: char| c.is_ascii_digit());
     let name = package.match_indices('-').map(|(at, _)| (&package[..at], &package[at + 1..])).find(is_version);
-    Some(format!("crates.io/{}/{rest}", name.map_or(package, |(name, _)| name)))
+    Some(format!("package/{}/{rest}", name.map_or(package, |(name, _)| name)))
 }
 
 /// A demangled name without numbers that compilers make up. `symbol` is a linkage name of the function.
@@ -196,9 +196,9 @@ mod tests {
             ("/home/a/project2/src/a.c", "/home/a/project2/src/a.c"),
             ("/build/x/src/a.c", "src/a.c"),
             ("/rustc/59807616e/library/core/src/slice/mod.rs", "rust/library/core/src/slice/mod.rs"),
-            ("/root/.rustup/toolchains/stable/lib/rustlib/src/rust/library/a.rs", "rust/library/a.rs"),
-            ("/root/.cargo/registry/src/index.crates.io-1949/zlib-rs-0.5.1/src/a.rs", "crates.io/zlib-rs/src/a.rs"),
-            ("/rust/deps/hashbrown-0.16.1/src/lib.rs", "crates.io/hashbrown/src/lib.rs"),
+            ("/home/me/.rustup/toolchains/stable/lib/rustlib/src/rust/library/a.rs", "rust/library/a.rs"),
+            ("/home/me/.cargo/registry/src/index-1949/zlib-rs-0.5.1/src/a.rs", "package/zlib-rs/src/a.rs"),
+            ("/rust/deps/hashbrown-0.16.1/src/lib.rs", "package/hashbrown/src/lib.rs"),
             ("src/a.c", "src/a.c"),
             ("/usr/include/stdlib.h", "/usr/include/stdlib.h"),
             ("", ""),
