@@ -100,8 +100,11 @@ fn prepare(first: &OsString, source: &SourceArgs, model: Model) -> anyhow::Resul
         Ok(program) => program,
         Err(error) => return Ok(Err(error)),
     };
-    check_model(&program, model)?;
-    let has_hooks = SiteTable::read(&program).is_ok_and(|t| !t.functions.is_empty());
+    let table = SiteTable::read(&program).unwrap_or_default();
+    let has_hooks = !table.functions.is_empty();
+    if has_hooks {
+        check_model(&program, &table, model)?;
+    }
     Ok(Ok(Target { program, _built: None, preload: !has_hooks }))
 }
 

@@ -150,10 +150,7 @@ impl Classifier {
             return self.intrinsic(call, callee, &name);
         }
         let external = (callee.is_function() && callee.is_declaration()).then(|| callee.name());
-        let model = external.as_deref().and_then(calls::model_of).filter(|m| {
-            let has_result = call.ty().kind() != TypeKind::LLVMVoidTypeKind;
-            call.arguments() >= m.arguments_needed() && (has_result || !m.needs_result())
-        });
+        let model = external.as_deref().and_then(|name| model_of_call(call, name));
         Effect::Call(CallEffect {
             model,
             external,
@@ -278,6 +275,13 @@ impl Classifier {
         const VISIBLE: u64 = 0b11 | 0b11 << 6;
         function.attribute_value(self.attributes.memory).is_none_or(|effects| effects & VISIBLE != 0)
     }
+}
+
+/// The meaning of a call to the external function of this name, if the call has the arguments and the result for it.
+#[must_use]
+pub fn model_of_call(call: Value, name: &str) -> Option<Model> {
+    let has_result = call.ty().kind() != TypeKind::LLVMVoidTypeKind;
+    calls::model_of(name).filter(|m| call.arguments() >= m.arguments_needed() && (has_result || !m.needs_result()))
 }
 
 fn is_target_intrinsic(rest: &str) -> bool {

@@ -14,7 +14,7 @@ use crate::{
     classify::{Access, CallEffect, Classifier, Effect, Length, blocks, operations},
     frames::{DebugInfo, FrameTable, StringTable},
     llvm::ir::{Block, Opcode, Value},
-    segment::{OpenSegment, SegmentBuilder},
+    segment::SegmentBuilder,
     skip::SkipReason,
 };
 
@@ -173,12 +173,8 @@ struct Planner<'a> {
 
 impl Planner<'_> {
     fn block(&mut self, function: Value, block: Block, is_entry: bool) {
-        self.out.open = OpenSegment::default();
+        self.out.start_block(is_entry, self.landable);
         if is_entry {
-            self.out.open.flags |= segment_flag::ENTER;
-            if self.landable {
-                self.out.open.flags |= segment_flag::COOKIE;
-            }
             self.byval_stores(function);
         }
         let instructions = block.instructions();

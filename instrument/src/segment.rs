@@ -41,6 +41,17 @@ impl SegmentBuilder {
         Self { layout, plan, open: OpenSegment::default() }
     }
 
+    /// Opens the first segment of a block. The function's entry starts a frame, with an identity if control can land in it.
+    pub fn start_block(&mut self, is_entry: bool, landable: bool) {
+        self.open = OpenSegment::default();
+        if is_entry {
+            self.open.flags |= segment_flag::ENTER;
+            if landable {
+                self.open.flags |= segment_flag::COOKIE;
+            }
+        }
+    }
+
     /// The instruction's source position; the first of a segment is the segment's own.
     pub fn frame(&mut self, instruction: Value, symbol: &str, debug: &mut DebugInfo) -> u32 {
         let frame = self.plan.frames.intern(instruction.debug_location(), symbol, debug, &mut self.plan.strings);

@@ -60,15 +60,11 @@ impl ValuesArgs {
     }
 }
 
-/// Refuses a program that was compiled for the other model.
+/// Refuses a program, with these descriptors, that was compiled for the other model.
 ///
 /// # Errors
 /// How to compile it, or how to run it.
-pub fn check_model(program: &Path, model: Model) -> anyhow::Result<()> {
-    let Ok(table) = SiteTable::read(program) else { return Ok(()) };
-    if table.functions.is_empty() {
-        return Ok(());
-    }
+pub fn check_model(program: &Path, table: &SiteTable, model: Model) -> anyhow::Result<()> {
     let name = program.file_name().unwrap_or_default().to_string_lossy();
     match (model, table.has_values()) {
         (Model::Values, false) => bail!(

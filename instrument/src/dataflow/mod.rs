@@ -15,12 +15,12 @@ use dmdprof_runtime::{
 };
 
 use crate::{
-    calls::{self, Model},
-    classify::Classifier,
+    calls::Model,
+    classify::{Classifier, model_of_call},
     frames::DebugInfo,
     llvm::ir::{Block, Opcode, Type, TypeKind, Value},
     plan::{FunctionPlan, PlannedItem, Word, follows_must_tail, is_landable},
-    segment::{OpenSegment, SegmentBuilder},
+    segment::SegmentBuilder,
     skip::SkipReason,
 };
 use registers::{RegisterFile, slot_of_path, slots};
@@ -133,10 +133,7 @@ fn call_kind(call: Value, classifier: &Classifier) -> CallKind {
     if let "fma" | "fmaf" | "fmal" = name.as_str() {
         return CallKind::Fma;
     }
-    let has_result = call.ty().kind() != TypeKind::LLVMVoidTypeKind;
-    let model = calls::model_of(&name)
-        .filter(|m| call.arguments() >= m.arguments_needed() && (has_result || !m.needs_result()));
-    match model {
+    match model_of_call(call, &name) {
         Some(model) => CallKind::Modelled(model),
         None => CallKind::Call(Some(name)),
     }
@@ -219,12 +216,8 @@ struct Fields {
 
 impl Planner<'_> {
     fn block(&mut self, function: Value, block: Block, is_entry: bool) {
-        self.out.open = OpenSegment::default();
+        self.out.start_block(is_entry, self.landable);
         if is_entry {
-            self.out.open.flags |= segment_flag::ENTER;
-            if self.landable {
-                self.out.open.flags |= segment_flag::COOKIE;
-            }
             self.parameters(function);
         }
         let instructions = block.instructions();

@@ -9,11 +9,13 @@ use std::{
 };
 
 use super::{
-    Options,
+    Options, RegionOfInterest,
     context::{Contexts, Node},
     counters::{CellCounters, DepthCounts},
     hash::FastHash,
+    locator::{Locator, Module},
     pipeline::{Files, Pipeline, UNCOUNTED},
+    records::{self, Event},
 };
 use crate::exact::{self, OpLog};
 use crate::{
@@ -31,14 +33,6 @@ pub struct Placed {
     pub table: Arc<SiteTable>,
     /// Number of the table in the session.
     pub id: u32,
-}
-
-/// A module as one analyzer numbers it.
-struct Module {
-    placed: Placed,
-    /// Added to the table's segment and function numbers to make them unique in the analyzer.
-    first_segment: u32,
-    first_function: u32,
 }
 
 /// Executions of one segment in one context, and where its cells start.
@@ -75,18 +69,37 @@ pub trait ModuleSource {
 }
 
 pub struct Analyzer {
-    options: Options,
-    modules: Vec<Module>,
-    last_module: usize,
-    /// Per analyzer-wide segment number: the context it last ran in, and its block there.
-    last_block: Vec<(Node, u32)>,
-    /// Per analyzer-wide segment number: whether a row of its records can be a regular run.
-    repeats: Vec<bool>,
+    locator: Locator,
+    tables: Tables,
     /// The next records that are known to be of a run too short to matter.
     short_run: usize,
-    /// Per analyzer-wide function number: whether the region of interest matches it.
-    is_roi: Vec<bool>,
     core: Core,
+}
+
+/// What is known per module, by numbers that are unique in the ring.
+struct Tables {
+    roi: Option<Arc<dyn RegionOfInterest>>,
+    /// Lines of a run are not at constant distances.
+    may_repeat: bool,
+    /// By segment: the context it last ran in, and its block there.
+    last_block: Vec<(Node, u32)>,
+    /// By segment: whether a row of its records can be a regular run.
+    repeats: Vec<bool>,
+    /// By function: whether the region of interest matches it.
+    is_roi: Vec<bool>,
+}
+
+impl Tables {
+    fn add(&mut self, module: &Module) {
+        let table = &module.placed.table;
+        let names = table.functions.iter().map(|f| table.strings.get(f.name as usize).map_or("", String::as_str));
+        match &self.roi {
+            Some(roi) => self.is_roi.extend(names.map(|n| roi.matches_symbol(n))),
+            None => self.is_roi.resize(self.is_roi.len() + table.functions.len(), false),
+        }
+        self.last_block.resize(self.last_block.len() + table.segments.len(), (0, NO_BLOCK));
+        self.repeats.extend(table.segments.iter().map(|segment| self.may_repeat && repeats(segment, table)));
+    }
 }
 
 /// Everything that changes with each record; apart from the modules, so that both can be borrowed at once.
@@ -122,7 +135,7 @@ macro_rules! files {
 impl Analyzer {
     #[must_use]
     pub fn new(options: Options) -> Self {
-        let core = Core {
+        let mut core = Core {
             engine: Pipeline::default(),
             line_shift: options.line.map(u32::trailing_zeros),
             contexts: Contexts::default(),
@@ -138,36 +151,24 @@ impl Analyzer {
             // Cache lines have no liveness of their own.
             hints: options.hints && options.line.is_none(),
         };
-        let mut analyzer = Self {
-            options,
-            modules: Vec::new(),
-            last_module: 0,
+        if let Some(spool) = options.exact {
+            core.engine.start_log(OpLog::new(spool));
+        }
+        let tables = Tables {
+            roi: options.roi,
+            may_repeat: options.line.is_none(),
             last_block: Vec::new(),
             repeats: Vec::new(),
-            short_run: 0,
             is_roi: Vec::new(),
-            core,
         };
-        if let Some(spool) = &analyzer.options.exact {
-            analyzer.core.engine.start_log(OpLog::new(Arc::clone(spool)));
-        }
-        analyzer
+        Self { locator: Locator::default(), tables, short_run: 0, core }
     }
 
     /// Replays a chunk's words.
     pub fn replay(&mut self, words: &[u64], source: &mut impl ModuleSource) {
-        let mut at = 0;
-        while at < words.len() {
-            let rest = &words[at..];
-            match self.record(rest, source) {
-                Some(used) => at += used,
-                None => {
-                    self.core.totals.lost_words += rest.len() as u64;
-                    return;
-                }
-            }
-        }
-        self.core.totals.active |= !words.is_empty();
+        let lost = records::each(words, |rest| self.record(rest, source));
+        self.core.totals.lost_words += lost;
+        self.core.totals.active |= lost == 0 && !words.is_empty();
     }
 
     /// Replays the first record of `rest` and returns its length; `None` if it cannot be decoded.
@@ -177,22 +178,22 @@ impl Analyzer {
         if head >> 48 != 0 {
             return self.event(rest, source);
         }
-        let (module, number) = self.locate(head, source)?;
-        let placed = &self.modules[module];
+        let (module, number) = self.locator.locate(head, source, |m| self.tables.add(m))?;
+        let placed = &self.locator.modules[module];
         let segment = &placed.placed.table.segments[number as usize];
         let len = usize::from(segment.words);
         if len > rest.len() || len == 0 {
             return None;
         }
         let function = placed.first_function + segment.function;
-        let roi = self.core.has_roi && self.is_roi[function as usize];
+        let roi = self.core.has_roi && self.tables.is_roi[function as usize];
         let dense = placed.first_segment + number;
         let items = &placed.placed.table.items[segment.items.start as usize..segment.items.end as usize];
-        let last = &mut self.last_block[dense as usize];
+        let last = &mut self.tables.last_block[dense as usize];
         let place = Dense { segment: dense, function, roi };
         if self.short_run > 0 {
             self.short_run -= 1;
-        } else if self.repeats[dense as usize] && rest.get(len) == Some(&head) {
+        } else if self.tables.repeats[dense as usize] && rest.get(len) == Some(&head) {
             let records = regular_records(rest, len);
             if records >= LEAST_RUN {
                 self.core.run(items, rest, len, records, place, last);
@@ -205,76 +206,18 @@ impl Analyzer {
         Some(len)
     }
 
-    /// Module and segment of a descriptor address.
-    #[inline]
-    fn locate(&mut self, address: u64, source: &mut impl ModuleSource) -> Option<(usize, u32)> {
-        if let Some(found) = self.find(self.last_module, address) {
-            return Some((self.last_module, found));
-        }
-        self.locate_elsewhere(address, source)
-    }
-
-    #[inline]
-    fn find(&self, module: usize, address: u64) -> Option<u32> {
-        let module = self.modules.get(module)?;
-        let offset = address.wrapping_sub(module.placed.low);
-        if offset >= module.placed.table.section_len {
-            return None;
-        }
-        module.placed.table.segment_at(offset)
-    }
-
-    #[cold]
-    fn locate_elsewhere(&mut self, address: u64, source: &mut impl ModuleSource) -> Option<(usize, u32)> {
-        for pass in 0..2 {
-            if let Some(found) = (0..self.modules.len()).rev().find_map(|m| Some((m, self.find(m, address)?))) {
-                self.last_module = found.0;
-                return Some(found);
-            }
-            if pass == 0 {
-                for placed in source.modules() {
-                    self.add_module(placed);
-                }
-            }
-        }
-        None
-    }
-
-    fn add_module(&mut self, placed: Placed) {
-        if self.modules.iter().any(|m| m.placed.id == placed.id && m.placed.low == placed.low) {
-            return;
-        }
-        let table = &placed.table;
-        let names = table.functions.iter().map(|f| table.strings.get(f.name as usize).map_or("", String::as_str));
-        let first_function = self.is_roi.len() as u32;
-        match &self.options.roi {
-            Some(roi) => self.is_roi.extend(names.map(|n| roi.matches_symbol(n))),
-            None => self.is_roi.resize(self.is_roi.len() + table.functions.len(), false),
-        }
-        let first_segment = self.last_block.len() as u32;
-        self.last_block.resize(self.last_block.len() + table.segments.len(), (0, NO_BLOCK));
-        // Lines of a run are not at constant distances.
-        let may_repeat = self.core.line_shift.is_none();
-        self.repeats.extend(table.segments.iter().map(|segment| may_repeat && repeats(segment, table)));
-        self.modules.push(Module { placed, first_segment, first_function });
-    }
-
     fn event(&mut self, rest: &[u64], source: &mut impl ModuleSource) -> Option<usize> {
-        let head = rest[0];
-        let kind = (head >> 56) as u8;
-        let len = (head >> 48 & 0xff) as usize;
-        let record = rest.get(..len).filter(|r| !r.is_empty())?;
-        let site = head & 0xffff_ffff_ffff;
+        let event = Event::of(rest)?;
         let mut place = None;
-        if site != 0 {
-            let (module, number) = self.locate(site, source)?;
-            let placed = &self.modules[module];
+        if event.site != 0 {
+            let (module, number) = self.locator.locate(event.site, source, |m| self.tables.add(m))?;
+            let placed = &self.locator.modules[module];
             let function = placed.first_function + placed.placed.table.segments[number as usize].function;
             place = Some(Dense { segment: placed.first_segment + number, function, roi: false });
         }
-        let operand = |i: usize| record.get(i).copied();
+        let operand = |i| event.operand(i);
         let core = &mut self.core;
-        match kind {
+        match event.kind {
             k if k == EventKind::Read as u8 => core.event_read(place, operand(1)?, operand(2)?),
             k if k == EventKind::Write as u8 => core.event_write(place, operand(1)?, operand(2)?),
             k if k == EventKind::Copy as u8 => core.event_copy(place, operand(1)?, operand(2)?, operand(3)?),
@@ -284,14 +227,14 @@ impl Analyzer {
             k if k == EventKind::Input as u8 => core.input(operand(1)?, operand(2)?),
             k if k == EventKind::Output as u8 => core.output(operand(1)?, operand(2)?),
             k if k == EventKind::RegionBegin as u8 || k == EventKind::RegionEnd as u8 => {
-                let name = region_name(record)?;
-                if self.options.roi.as_ref().is_some_and(|roi| roi.matches_region(&name)) {
+                let name = event.region_name()?;
+                if self.tables.roi.as_ref().is_some_and(|roi| roi.matches_region(&name)) {
                     core.region(k == EventKind::RegionBegin as u8);
                 }
             }
             _ => return None,
         }
-        Some(len)
+        Some(event.len())
     }
 
     /// Ends the replay and gives up the counters, those without dead bytes if operations were written down.
@@ -306,9 +249,8 @@ impl Analyzer {
         self.core.totals.footprint = engine.footprint();
         drop(engine);
         let exact_error = log.and_then(|log| self.core.exact(log).err());
-        let modules = self.modules.iter().map(|m| (m.placed.clone(), m.first_segment, m.first_function)).collect();
         RingResult {
-            modules,
+            modules: self.locator.modules,
             contexts: self.core.contexts,
             blocks: self.core.blocks,
             cells: self.core.cells,
@@ -345,8 +287,7 @@ impl Analyzer {
 
 /// Counters of a finished ring, still in its own numbering.
 pub struct RingResult {
-    /// (table, first segment number, first function number).
-    pub(crate) modules: Vec<(Placed, u32, u32)>,
+    pub(crate) modules: Vec<Module>,
     pub contexts: Contexts,
     pub blocks: Vec<BlockCounters>,
     pub(crate) cells: Vec<CellCounters>,
@@ -366,8 +307,8 @@ impl RingResult {
     /// Table number and number within the table of an analyzer-wide segment number.
     #[must_use]
     pub fn segment(&self, dense: u32) -> (u32, u32) {
-        let (placed, first, _) = self.modules.iter().rfind(|m| m.1 <= dense).expect("numbers come from a module");
-        (placed.id, dense - first)
+        let module = self.modules.iter().rfind(|m| m.first_segment <= dense).expect("numbers come from a module");
+        (module.placed.id, dense - module.first_segment)
     }
 
     /// The same for functions; `None` for the root's.
@@ -376,8 +317,8 @@ impl RingResult {
         if dense == u32::MAX {
             return None;
         }
-        let (placed, _, first) = self.modules.iter().rfind(|m| m.2 <= dense)?;
-        Some((placed.id, dense - first))
+        let module = self.modules.iter().rfind(|m| m.first_function <= dense)?;
+        Some((module.placed.id, dense - module.first_function))
     }
 
     /// Takes the cells of a block, one per item of its segment.
@@ -433,12 +374,6 @@ fn regular_records(rest: &[u64], len: usize) -> usize {
         end += len;
     }
     end / len
-}
-
-pub(crate) fn region_name(record: &[u64]) -> Option<String> {
-    let len = *record.get(1)? as usize;
-    let bytes: Vec<u8> = record[2..].iter().flat_map(|w| w.to_le_bytes()).take(len).collect();
-    (bytes.len() == len).then(|| String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// Analyzer-wide numbers of a segment.

@@ -11,6 +11,7 @@ pub(crate) mod locator;
 pub mod merge;
 mod modules;
 pub(crate) mod pipeline;
+pub(crate) mod records;
 mod replay;
 mod replayer;
 

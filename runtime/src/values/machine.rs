@@ -18,11 +18,12 @@ use super::{
 use crate::{
     abi::{EventKind, Item, ItemKind, NONE, item_flag, marker, segment_flag},
     session::{
-        analyzer::{BlockCounters, ModuleSource, RingResult, RingTotals, region_name},
+        analyzer::{BlockCounters, ModuleSource, RingResult, RingTotals},
         context::{Contexts, Node},
         counters::{CellCounters, DepthCounts},
         hash::FastHash,
         locator::{Locator, Module},
+        records::{self, Event},
     },
     sites::Segment,
     steps::{Registers, StepKind, ValueOp, accessed_register},
@@ -204,18 +205,9 @@ impl Machine {
 
     /// Replays a chunk's words.
     pub fn replay(&mut self, words: &[u64], source: &mut impl ModuleSource) {
-        let mut at = 0;
-        while at < words.len() {
-            let rest = &words[at..];
-            match self.record(rest, source) {
-                Some(used) => at += used,
-                None => {
-                    self.core.totals.lost_words += rest.len() as u64;
-                    return;
-                }
-            }
-        }
-        self.core.totals.active |= !words.is_empty();
+        let lost = records::each(words, |rest| self.record(rest, source));
+        self.core.totals.lost_words += lost;
+        self.core.totals.active |= lost == 0 && !words.is_empty();
     }
 
     fn record(&mut self, rest: &[u64], source: &mut impl ModuleSource) -> Option<usize> {
@@ -250,24 +242,20 @@ impl Machine {
     }
 
     fn event(&mut self, rest: &[u64], source: &mut impl ModuleSource) -> Option<usize> {
-        let head = rest[0];
-        let kind = (head >> 56) as u8;
-        let len = (head >> 48 & 0xff) as usize;
-        let record = rest.get(..len).filter(|r| !r.is_empty())?;
-        let site = head & 0xffff_ffff_ffff;
+        let event = Event::of(rest)?;
         let mut place = None;
-        if site != 0 {
-            let (module, number) = self.locator.locate(site, source, |m| self.tables.add(m))?;
+        if event.site != 0 {
+            let (module, number) = self.locator.locate(event.site, source, |m| self.tables.add(m))?;
             let module = &self.locator.modules[module];
             let function = module.first_function + module.placed.table.segments[number as usize].function;
             place = Some(Place { segment: module.first_segment + number, function, items: 1 });
         }
-        let operand = |i: usize| record.get(i).copied();
+        let operand = |i| event.operand(i);
         let core = &mut self.core;
-        match kind {
+        match event.kind {
             k if k == EventKind::Input as u8 => core.input(operand(1)?, operand(2)?),
-            k if k == EventKind::RegionBegin as u8 => core.begin(region_name(record)?, &self.tables),
-            k if k == EventKind::RegionEnd as u8 => core.end(&region_name(record)?),
+            k if k == EventKind::RegionBegin as u8 => core.begin(event.region_name()?, &self.tables),
+            k if k == EventKind::RegionEnd as u8 => core.end(&event.region_name()?),
             k if k == EventKind::FreeUnknown as u8 => core.totals.unknown_frees += 1,
             k if k == EventKind::Output as u8 => core.output(operand(1)?, operand(2)?),
             _ if core.open.is_none() => {}
@@ -284,7 +272,7 @@ impl Machine {
             }
             _ => return None,
         }
-        Some(len)
+        Some(event.len())
     }
 
     #[must_use]
@@ -299,12 +287,7 @@ impl Machine {
         self.core.cells.iter_mut().for_each(CellCounters::flush);
         let core = self.core;
         RingResult {
-            modules: self
-                .locator
-                .modules
-                .iter()
-                .map(|m| (m.placed.clone(), m.first_segment, m.first_function))
-                .collect(),
+            modules: self.locator.modules,
             contexts: core.contexts,
             blocks: core.blocks,
             cells: core.cells,

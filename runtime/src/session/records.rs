@@ -1,0 +1,55 @@
+//! Takes a chunk of words apart into records, for both models.
+
+/// Hands the rest of a chunk to `record`, which does its first record and tells how many words that had, until nothing is left. A
+/// record that cannot be decoded ends it: gives the number of words that are lost by that.
+pub fn each(words: &[u64], mut record: impl FnMut(&[u64]) -> Option<usize>) -> u64 {
+    let mut at = 0;
+    while at < words.len() {
+        match record(&words[at..]) {
+            Some(used) => at += used,
+            None => return (words.len() - at) as u64,
+        }
+    }
+    0
+}
+
+/// An event record.
+#[derive(Clone, Copy)]
+pub struct Event<'a> {
+    /// [`crate::abi::EventKind`].
+    pub kind: u8,
+    /// Address of the call site's descriptor, 0 if there is none.
+    pub site: u64,
+    words: &'a [u64],
+}
+
+impl<'a> Event<'a> {
+    /// The event that `rest` begins with; `None` if it is cut off.
+    #[must_use]
+    pub fn of(rest: &'a [u64]) -> Option<Self> {
+        let head = rest[0];
+        let len = (head >> 48 & 0xff) as usize;
+        let words = rest.get(..len).filter(|r| !r.is_empty())?;
+        Some(Self { kind: (head >> 56) as u8, site: head & 0xffff_ffff_ffff, words })
+    }
+
+    /// Words of the record.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.words.len()
+    }
+
+    /// Operands start at 1.
+    #[must_use]
+    pub fn operand(&self, index: usize) -> Option<u64> {
+        self.words.get(index).copied()
+    }
+
+    /// The name that a region's event carries.
+    #[must_use]
+    pub fn region_name(&self) -> Option<String> {
+        let len = self.operand(1)? as usize;
+        let bytes: Vec<u8> = self.words[2..].iter().flat_map(|w| w.to_le_bytes()).take(len).collect();
+        (bytes.len() == len).then(|| String::from_utf8_lossy(&bytes).into_owned())
+    }
+}
