@@ -126,6 +126,12 @@ impl Sums {
         self.ops[FP_CLASSES].iter().sum::<u128>() + self.ops[FMA]
     }
 
+    /// Operations of all classes; a fused multiply-add counts as two.
+    #[must_use]
+    pub fn all_ops(&self) -> u128 {
+        self.ops.iter().sum::<u128>() + self.ops[FMA]
+    }
+
     #[must_use]
     pub fn int_ops(&self) -> u128 {
         self.ops[INT]

@@ -67,6 +67,56 @@ pub fn percent(part: u128, whole: u128) -> String {
     if part > 0 && value < 0.05 { "<0.1%".into() } else { format!("{value:.1}%") }
 }
 
+/// [`percent`] of a part of 1.
+#[must_use]
+pub fn share(part: f64) -> String {
+    let value = part * 100.0;
+    if part > 0.0 && value < 0.05 { "<0.1%".into() } else { format!("{value:.1}%") }
+}
+
+/// `1.65 us`, `231 s`: three digits.
+#[must_use]
+pub fn seconds(value: f64) -> String {
+    decimal(value, "s")
+}
+
+/// `2.00 Gop/s`.
+#[must_use]
+pub fn rate(value: f64) -> String {
+    decimal(value, "op/s")
+}
+
+/// `84.1 GB/s`: decimal, as vendors and peers count it.
+#[must_use]
+pub fn bandwidth(value: f64) -> String {
+    decimal(value, "B/s")
+}
+
+/// `5.34 uJ`.
+#[must_use]
+pub fn joules(value: f64) -> String {
+    decimal(value, "J")
+}
+
+const DECIMAL: [&str; 13] = ["a", "f", "p", "n", "u", "m", "", "k", "M", "G", "T", "P", "E"];
+
+/// Three digits, decimal prefix, unit.
+fn decimal(value: f64, unit: &str) -> String {
+    if value == 0.0 || !value.is_finite() {
+        return format!("{value} {unit}");
+    }
+    let plain = DECIMAL.len() / 2;
+    let mut step = (value.abs().log10() / 3.0).floor();
+    // What would be printed as 1000 of a unit is printed in the next one.
+    if fixed(value.abs() / 1000f64.powf(step), 3).parse::<f64>().is_ok_and(|v| v >= 1000.0) {
+        step += 1.0;
+    }
+    match usize::try_from(step as i64 + plain as i64).ok().and_then(|i| DECIMAL.get(i)) {
+        Some(prefix) => format!("{} {prefix}{unit}", fixed(value / 1000f64.powf(step), 3)),
+        None => format!("{value:.2e} {unit}"),
+    }
+}
+
 /// `12,345,678`.
 #[must_use]
 pub fn grouped(n: u128) -> String {
@@ -132,6 +182,12 @@ mod tests {
             (ratio(0.3333), ratio(1234.6), ratio(0.00012), ratio(f64::INFINITY)),
             ("0.33".into(), "1235".into(), "1.2e-4".into(), "inf".into())
         );
+        let rates = [(0.0, "0 s"), (1.6508e-5, "16.5 us"), (9.996e-4, "1.00 ms"), (231.4, "231 s"), (1e-20, "1.00e-20 s")];
+        for (value, text) in rates {
+            assert_eq!(seconds(value), text);
+        }
+        assert_eq!((rate(1.536e12), bandwidth(84.07e9)), ("1.54 Top/s".into(), "84.1 GB/s".into()));
+        assert_eq!((share(0.5), share(1e-6), share(0.0)), ("50.0%".into(), "<0.1%".into(), "0.0%".into()));
         assert_eq!(
             (plural(1, "access"), plural(2, "access"), plural(3, "module")),
             ("1 access".into(), "2 accesses".into(), "3 modules".into())

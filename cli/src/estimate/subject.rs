@@ -1,0 +1,246 @@
+//! What can be estimated: the whole program, its functions, its declared regions, each with what was measured of it.
+//!
+//! Takes a profile that [`validate`](crate::profile::validate) accepts. Refuses names that match nothing, and names near ones.
+
+use anyhow::bail;
+
+use crate::profile::Profile;
+use crate::profile::model::{Region, Unit};
+use crate::report::{Analysis, Grouping, Row, Sums};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Program,
+    Function,
+    /// All executions of a declared region.
+    Region,
+}
+
+impl Kind {
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Kind::Program => "program",
+            Kind::Function => "function",
+            Kind::Region => "region",
+        }
+    }
+}
+
+/// Something with work and traffic.
+#[derive(Clone, Debug)]
+pub struct Subject {
+    pub kind: Kind,
+    pub name: String,
+    /// `FILE:LINE`, if known.
+    pub place: Option<String>,
+    pub sums: Sums,
+    /// How often it ran; `None` if all of it was inlined, so that nobody counted.
+    pub calls: Option<u128>,
+    /// Bytes per unit of depth: 1, or the size of a line.
+    unit: u64,
+}
+
+/// Name of the whole program in tables and files of times.
+pub const PROGRAM: &str = "(program)";
+
+impl Subject {
+    /// Q(Z): bytes that a fast memory of `capacity` bytes has to fetch. In lines: lines that lay deeper, in bytes; first touches
+    /// at smaller depth, at most `capacity` per thread, are not in it.
+    #[must_use]
+    pub fn traffic(&self, capacity: u64) -> u64 {
+        self.sums.depths.beyond(capacity / self.unit).saturating_mul(self.unit)
+    }
+
+    /// Operations that count as work.
+    #[must_use]
+    pub fn work(&self, work: Work) -> u128 {
+        match work {
+            Work::Flops => self.sums.flops(),
+            Work::Ops => self.sums.all_ops(),
+        }
+    }
+
+    /// Bytes read.
+    #[must_use]
+    pub fn read(&self) -> u64 {
+        self.sums.read.saturating_mul(self.unit)
+    }
+
+    fn of_row(row: &Row, inclusive: bool, unit: u64) -> Self {
+        let own = &row.own;
+        Subject {
+            kind: Kind::Function,
+            name: row.name().into(),
+            place: row.file.as_ref().map(|file| format!("{file}:{}", row.line)),
+            sums: row.inclusive.as_ref().filter(|_| inclusive).unwrap_or(own).clone(),
+            calls: row.calls.linked.filter(|calls| *calls > 0),
+            unit,
+        }
+    }
+
+    fn of_region(region: &Region) -> Self {
+        let mut sums = Sums {
+            accesses: region.reads.into(),
+            read: region.bytes_read,
+            cost: region.cost,
+            hints_cost: region.cost,
+            span: region.span,
+            ops: region.ops.map(u128::from),
+            ..Sums::default()
+        };
+        sums.depths.add(&region.histogram);
+        let (name, calls) = (region.name.clone(), Some(region.times.into()));
+        Subject { kind: Kind::Region, name, place: None, sums, calls, unit: 1 }
+    }
+}
+
+/// Which operations are the work W.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Work {
+    /// Floating-point operations; a fused multiply-add is two
+    Flops,
+    /// All operations: floating-point, integer, comparisons
+    Ops,
+}
+
+impl Work {
+    #[must_use]
+    pub fn unit(self) -> &'static str {
+        match self {
+            Work::Flops => "flop",
+            Work::Ops => "op",
+        }
+    }
+}
+
+/// Everything in a profile that can be estimated.
+#[derive(Clone, Debug)]
+pub struct Subjects {
+    pub program: Subject,
+    /// Largest cost first.
+    pub functions: Vec<Subject>,
+    /// In the order of the profile.
+    pub regions: Vec<Subject>,
+}
+
+impl Subjects {
+    /// `inclusive`: functions with all that they call.
+    #[must_use]
+    pub fn of(profile: &Profile, grouping: Grouping, inclusive: bool) -> Self {
+        let analysis =
+            if inclusive { Analysis::with_inclusive(profile, grouping) } else { Analysis::new(profile, grouping) };
+        let unit = match profile.meta.unit {
+            Unit::Byte => 1,
+            Unit::Line(size) => u64::from(size),
+        };
+        let mut functions: Vec<Subject> =
+            analysis.rows.iter().map(|row| Subject::of_row(row, inclusive, unit)).collect();
+        functions.sort_by(|a, b| {
+            b.sums.cost.cmp(&a.sums.cost).then_with(|| (&a.name, &a.place).cmp(&(&b.name, &b.place)))
+        });
+        let program = Subject {
+            kind: Kind::Program,
+            name: PROGRAM.into(),
+            place: None,
+            sums: analysis.total.clone(),
+            calls: Some(1),
+            unit,
+        };
+        Subjects { program, functions, regions: profile.regions.iter().map(Subject::of_region).collect() }
+    }
+
+    /// Program, regions, functions.
+    pub fn all(&self) -> impl Iterator<Item = &Subject> {
+        std::iter::once(&self.program).chain(&self.regions).chain(&self.functions)
+    }
+
+    /// Keeps regions and functions whose name is one of `patterns` or matches it (`*` and `?`).
+    ///
+    /// # Errors
+    /// A pattern that is none, or that matches nothing; near names are given.
+    pub fn keep(&mut self, patterns: &[String]) -> anyhow::Result<()> {
+        if patterns.is_empty() {
+            return Ok(());
+        }
+        let mut found = Vec::new();
+        for pattern in patterns {
+            found.extend(self.matching(pattern)?);
+        }
+        let mut number = 0;
+        let mut is_wanted = |_: &Subject| {
+            number += 1;
+            found.contains(&(number - 1))
+        };
+        self.regions.retain(&mut is_wanted);
+        self.functions.retain(&mut is_wanted);
+        Ok(())
+    }
+
+    /// Numbers among regions and functions, in this order.
+    fn matching(&self, pattern: &str) -> anyhow::Result<Vec<usize>> {
+        let glob = globset::Glob::new(pattern)?.compile_matcher();
+        let names = || self.regions.iter().chain(&self.functions).map(|s| s.name.as_str());
+        let is_match = |name: &str| name == pattern || short(name) == pattern || glob.is_match(name);
+        let found: Vec<usize> = names().enumerate().filter(|(_, name)| is_match(name)).map(|(i, _)| i).collect();
+        if found.is_empty() {
+            bail!("no function or region is called {pattern}{}", did_you_mean(pattern, names()));
+        }
+        Ok(found)
+    }
+}
+
+/// A name without its parameters.
+#[must_use]
+pub fn short(name: &str) -> &str {
+    name.split_once('(').map_or(name, |(short, _)| short)
+}
+
+/// `; did you mean a or b?`, or, if nothing is near, some of the names there are.
+#[must_use]
+pub fn did_you_mean<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) -> String {
+    let mut near: Vec<(f64, &str)> = names.map(|name| (strsim::jaro_winkler(wanted, short(name)), name)).collect();
+    near.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(b.1)));
+    near.dedup_by_key(|(_, name)| *name);
+    let alike: Vec<&str> = near.iter().take_while(|(likeness, _)| *likeness > 0.7).take(3).map(|(_, n)| *n).collect();
+    if !alike.is_empty() {
+        return format!("; did you mean {}?", alike.join(" or "));
+    }
+    let some: Vec<&str> = near.iter().take(5).map(|(_, n)| *n).collect();
+    if some.is_empty() { String::new() } else { format!("; there are {}", some.join(", ")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile::sample;
+
+    #[test]
+    fn names_match_exactly_or_as_patterns_and_near_ones_are_offered() {
+        let profile = sample::small();
+        let all = Subjects::of(&profile, Grouping::Functions, false);
+        let kept = |pattern: &str| {
+            let mut subjects = all.clone();
+            subjects.keep(&[pattern.into()]).map(|()| subjects.functions.len()).map_err(|e| e.to_string())
+        };
+        assert_eq!(kept("main"), Ok(1));
+        assert_eq!(kept("linalg::*"), Ok(all.functions.iter().filter(|f| f.name.starts_with("linalg::")).count()));
+        let error = kept("util::quicksrt").unwrap_err();
+        assert!(error.starts_with("no function or region is called util::quicksrt; did you mean util::quicksort"), "{error}");
+        assert!(kept("zzz").unwrap_err().contains("; there are "));
+    }
+
+    #[test]
+    fn lines_are_counted_in_bytes() {
+        use crate::profile::model::AccessKind;
+        use crate::profile::sample::Builder;
+        let mut b = Builder::new(&["p"]);
+        let f = b.function("f", None, 0);
+        let site = b.site(f, None, AccessKind::Load, 8);
+        let context = b.context(Builder::ROOT, f, 1);
+        b.cell(context, site, &[(1, 10), (4, 20), (100, 7)], &[], 0);
+        let profile = b.finish(|p| p.meta.unit = Unit::Line(64));
+        let program = Subjects::of(&profile, Grouping::Functions, false).program;
+        assert_eq!((program.read(), program.traffic(4 * 64), program.traffic(1 << 20)), (37 * 64, 7 * 64, 0));
+    }
+}

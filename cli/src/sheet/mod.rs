@@ -1,0 +1,185 @@
+//! Results in rows and columns, written for people, for programs and for spreadsheets from one description.
+//!
+//! A [`Document`] is what one command says: lines, [`Sheet`]s, plots, notes. Each value has a kind ([`Value`]) that decides how
+//! it looks; machine formats get it unrounded, in base units (bytes, seconds, operations per second). A value that rests on a guess is
+//! marked: `~` for people, named under `guesses` in JSON, a column `guesses` in CSV. Nothing is computed here.
+
+mod csv;
+mod json;
+mod table;
+#[cfg(test)]
+mod tests;
+
+use std::io::{self, BufWriter, Write};
+
+use clap::ValueEnum;
+
+use crate::report::{FILE_WIDTH, Terminal};
+
+/// `--format`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// For people: rounded numbers with units
+    #[default]
+    Table,
+    /// For programs: unrounded, schema in docs/estimate-schema.json
+    Json,
+    /// For spreadsheets: the first table only, unrounded
+    Csv,
+}
+
+/// One value and how it is meant.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// Not defined, or not known.
+    Empty,
+    Text(String),
+    /// Function, region or file: shortened when the table is too wide.
+    Name(String),
+    Count(u128),
+    Bytes(u128),
+    /// A ratio or a number per something; infinite is allowed.
+    Ratio(f64),
+    /// A part of 1.
+    Share(f64),
+    Seconds(f64),
+    /// Operations per second.
+    Rate(f64),
+    /// Bytes per second.
+    Bandwidth(f64),
+    Joules(f64),
+    /// A point in time, as in 2019.8.
+    Year(f64),
+    Flag(bool),
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cell {
+    pub value: Value,
+    /// A number behind it was guessed, estimated or agreed, not measured.
+    pub guess: bool,
+}
+
+impl From<Value> for Cell {
+    fn from(value: Value) -> Self {
+        Cell { value, guess: false }
+    }
+}
+
+impl Value {
+    /// The value, marked if `guess`.
+    #[must_use]
+    pub fn guessed(self, guess: bool) -> Cell {
+        Cell { value: self, guess }
+    }
+
+    /// [`Value::Empty`] for nothing.
+    #[must_use]
+    pub fn or_empty<T>(value: Option<T>, of: impl FnOnce(T) -> Value) -> Value {
+        value.map_or(Value::Empty, of)
+    }
+}
+
+/// A column. Those with the highest `goes` are left out first when a table is too wide; 0 stays.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Column {
+    /// Name in JSON and CSV.
+    pub key: String,
+    /// Two lines.
+    pub header: [String; 2],
+    pub goes: u8,
+}
+
+impl Column {
+    #[must_use]
+    pub fn new(key: impl Into<String>, header: [&str; 2], goes: u8) -> Self {
+        Column { key: key.into(), header: header.map(String::from), goes }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sheet {
+    /// Name in JSON.
+    pub key: String,
+    /// Heading; may be empty.
+    pub title: String,
+    pub columns: Vec<Column>,
+    pub rows: Vec<Vec<Cell>>,
+    /// The last row is a sum or the whole.
+    pub total: bool,
+    /// Lines below the table.
+    pub remarks: Vec<String>,
+}
+
+impl Sheet {
+    #[must_use]
+    pub fn new(key: impl Into<String>, title: impl Into<String>, columns: Vec<Column>) -> Self {
+        Sheet { key: key.into(), title: title.into(), columns, rows: Vec::new(), total: false, remarks: Vec::new() }
+    }
+
+    /// Adds a row of as many cells as there are columns.
+    pub fn row<C: Into<Cell>>(&mut self, cells: impl IntoIterator<Item = C>) {
+        let cells: Vec<Cell> = cells.into_iter().map(Into::into).collect();
+        debug_assert_eq!(cells.len(), self.columns.len(), "row of sheet {}", self.key);
+        self.rows.push(cells);
+    }
+}
+
+/// Everything that one command prints.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Document {
+    /// What it is, in JSON: `roofline`, ...
+    pub kind: &'static str,
+    /// What the numbers were made from: pairs of name and text, in JSON under `source`.
+    pub source: Vec<(&'static str, String)>,
+    /// First lines for people.
+    pub heading: Vec<String>,
+    pub sheets: Vec<Sheet>,
+    /// Drawings for people, after the sheets.
+    pub plots: Vec<String>,
+    /// What to know about the numbers, at the end.
+    pub notes: Vec<String>,
+}
+
+/// How to write a document.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Look {
+    pub format: Format,
+    /// Columns of the terminal that a table may take; `None`: as many as it needs.
+    pub width: Option<usize>,
+    pub color: bool,
+}
+
+impl Look {
+    /// For standard output.
+    #[must_use]
+    pub fn stdout(format: Format, full_names: bool) -> Self {
+        let terminal = Terminal::stdout();
+        let width = (!full_names).then(|| usize::from(terminal.width.unwrap_or(FILE_WIDTH)));
+        Look { format, width, color: terminal.color }
+    }
+}
+
+impl Document {
+    /// # Errors
+    /// Those of `out`.
+    pub fn write(&self, look: Look, out: &mut impl Write) -> io::Result<()> {
+        match look.format {
+            Format::Table => table::write(self, look, out),
+            Format::Json => json::write(self, out),
+            Format::Csv => csv::write(self, out),
+        }
+    }
+
+    /// [`Document::write`] to standard output. A reader that has seen enough (`| head`) is no error.
+    ///
+    /// # Errors
+    /// Those of standard output.
+    pub fn print(&self, look: Look) -> io::Result<()> {
+        let mut out = BufWriter::new(io::stdout().lock());
+        match self.write(look, &mut out).and_then(|()| out.flush()) {
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+            result => result,
+        }
+    }
+}
