@@ -16,7 +16,7 @@ pub mod output;
 pub mod runner;
 pub mod source;
 pub mod summary;
-mod text;
+pub(crate) mod text;
 pub mod twice;
 pub mod verdict;
 pub mod why;

@@ -1,0 +1,13 @@
+//! Machines that models estimate for: peak rates, levels of memory, floors and energies, each number with its source.
+//!
+//! Data goes one way: TOML text ([`file`], units by [`quantity`]) becomes a [`Machine`], from the shipped files ([`zoo`]) or the
+//! user's ([`find`]); [`text`] writes it back. Models take a [`Machine`] and refuse, through [`Machine::need`], what it does not state.
+//! Every field is described in `docs/machines.md`.
+
+pub mod file;
+mod model;
+pub mod quantity;
+pub mod text;
+
+pub use file::{Parsed, Problem, Problems, from_text, read};
+pub use model::{Confidence, Figure, Growth, Level, Machine, Memory, MissingField, OpType, Origin};
