@@ -9,8 +9,11 @@
 #![forbid(unsafe_code)]
 
 pub mod balance;
+pub mod energy;
 mod error;
 pub mod fidelity;
+pub mod fusion;
+pub mod placement;
 #[cfg(test)]
 mod published;
 pub mod roofline;
