@@ -9,11 +9,21 @@
 #![forbid(unsafe_code)]
 
 pub mod balance;
+pub mod bounds;
+pub mod bytedmd;
+pub mod energy;
 mod error;
 pub mod fidelity;
+pub mod fusion;
+pub mod iron_law;
+pub mod isotonic;
+pub mod leaves;
+pub mod placement;
+pub mod projection;
 #[cfg(test)]
 mod published;
 pub mod roofline;
 pub mod stages;
+pub mod variants;
 
 pub use error::InputError;
