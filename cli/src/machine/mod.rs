@@ -5,9 +5,12 @@
 //! Every field is described in `docs/machines.md`.
 
 pub mod file;
+pub mod find;
 mod model;
 pub mod quantity;
 pub mod text;
+pub mod zoo;
 
 pub use file::{Parsed, Problem, Problems, from_text, read};
+pub use find::{FindError, Found, Places};
 pub use model::{Confidence, Figure, Growth, Level, Machine, Memory, MissingField, OpType, Origin};

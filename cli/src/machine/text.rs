@@ -103,7 +103,7 @@ pub fn figures(machine: &Machine) -> Vec<(String, &Figure, Kind)> {
     all.extend(machine.peak.iter().map(|(t, f)| (format!("peak.{t}"), Some(f), Kind::OpsPerSecond)));
     all.extend(top_fields(machine).map(|(key, figure, kind)| (key.into(), figure, kind)));
     for level in &machine.levels {
-        let name = |key| format!("level {}: {key}", level.name);
+        let name = |key| format!("level.{}.{key}", level.name);
         all.push((name("capacity"), Some(&level.capacity), Kind::Bytes));
         all.push((name("bandwidth"), level.bandwidth.as_ref(), Kind::BytesPerSecond));
         all.push((name("energy"), level.energy.as_ref(), Kind::JoulesPerByte));
