@@ -48,6 +48,8 @@ pub fn to_profile(measurement: &Measurement, meta: Meta) -> Profile {
         cells: sites.cells,
         block_counts: blocks.counts,
         regions: measurement.regions.values().map(region).collect(),
+        flows: None,
+        sequences: Vec::new(),
         cold_histogram: histogram(&measurement.cold),
         compilers: compilers(measurement),
     }

@@ -47,6 +47,12 @@ pub struct Profile {
     pub block_counts: Vec<BlockCount>,
     /// Declared regions, by name; of the values model.
     pub regions: Vec<Region>,
+    /// From which access to which the bytes read went; `None` if that was not measured. Sorted by (writer, toucher, reader). The
+    /// flows of a reader add up to what its cells read and to what that cost. Only of bytes of the memory model.
+    pub flows: Option<Vec<Flow>>,
+    /// Calls made by chosen functions, in order; empty if none was chosen. One entry per thread and function, sorted by
+    /// (function, calls, omitted).
+    pub sequences: Vec<Sequence>,
     /// Depths of first-touch (cold) reads of the whole program, same buckets as the cells' histograms. These bytes are also
     /// in the cells' histograms.
     pub cold_histogram: Histogram,
@@ -246,6 +252,34 @@ pub struct Cell {
     /// Only with [`Liveness::Exact`] in the memory model.
     pub dead: Option<Dead>,
 }
+
+/// All reads by one site of bytes that were last written by one site and last touched by one site.
+///
+/// A byte's life starts and ends with its place on the stack. One that was not written in this life has no writer: an input.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Flow {
+    /// Wrote the byte last before the read; `None`: nothing wrote it.
+    pub writer: Option<SiteId>,
+    /// Read or wrote the byte last before the read; `None`: nothing did.
+    pub toucher: Option<SiteId>,
+    pub reader: SiteId,
+    pub bytes: u64,
+    pub cost: u128,
+    pub histogram: Histogram,
+}
+
+/// What the activations of one function called in one thread.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sequence {
+    pub function: FunctionId,
+    /// In order: callee, and how often it was called in a row. At most [`MAX_SEQUENCE`] entries.
+    pub calls: Vec<(FunctionId, u64)>,
+    /// Calls after those.
+    pub omitted: u64,
+}
+
+/// Most entries of a [`Sequence`].
+pub const MAX_SEQUENCE: usize = 1 << 20;
 
 /// All executions of the regions of one name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -55,6 +55,8 @@ impl Builder {
             cells: Vec::new(),
             block_counts: Vec::new(),
             regions: Vec::new(),
+            flows: None,
+            sequences: Vec::new(),
             cold_histogram: Histogram::default(),
             sources: Vec::new(),
             compilers: vec!["clang version 19.1.7 -O2".into()],
@@ -145,7 +147,35 @@ impl Builder {
         self
     }
 
+    /// Bytes that the site `reader` read at these (depth, bytes), last written and last touched by these sites. What the cells
+    /// of a reader read must all be in its flows.
+    pub fn flow(
+        &mut self,
+        writer: Option<SiteId>,
+        toucher: Option<SiteId>,
+        reader: SiteId,
+        reads: &[(u64, u64)],
+    ) -> &mut Self {
+        let bytes = reads.iter().map(|r| r.1).sum();
+        let cost = reads.iter().map(|(depth, bytes)| price(*depth) * u128::from(*bytes)).sum();
+        let flow = Flow { writer, toucher, reader, bytes, cost, histogram: buckets(reads) };
+        self.profile.flows.get_or_insert_default().push(flow);
+        self
+    }
+
+    /// (callee, times in a row), in order.
+    pub fn sequence(&mut self, function: FunctionId, calls: &[(FunctionId, u64)], omitted: u64) -> &mut Self {
+        self.profile.sequences.push(Sequence { function, calls: calls.to_vec(), omitted });
+        self
+    }
+
     pub fn finish(mut self, change: impl FnOnce(&mut Profile)) -> Profile {
+        if let Some(flows) = &mut self.profile.flows {
+            flows.sort_by_key(|f| (f.writer, f.toucher, f.reader));
+        }
+        self.profile
+            .sequences
+            .sort_by(|a, b| (a.function, &a.calls, a.omitted).cmp(&(b.function, &b.calls, b.omitted)));
         self.profile.cells.sort_by_key(|c| (c.context, c.site));
         self.profile.block_counts.sort_by_key(|c| (c.context, c.block));
         self.profile.cold_histogram = Histogram(self.cold.into_iter().collect());
@@ -250,6 +280,31 @@ pub fn exact() -> Profile {
     profile
 }
 
+/// Two loops over one array, with flows and with the calls of `main`: `fill` writes the array, `scale` reads it and `total` reads it
+/// again, each far from the last touch. The last 64 bytes of it are an input.
+pub fn flows() -> Profile {
+    let mut b = Builder::new(&["./stages", "1000"]);
+    let main = b.function("main", Some("stages.c"), 30);
+    let names = ["fill", "scale", "total"];
+    let [fill, scale, total] = [0, 1, 2].map(|i| b.function(names[i], Some("stages.c"), 5 + 8 * i as u32));
+    let [in_fill, in_scale, in_total] = [fill, scale, total].map(|f| b.position(f, 7, None));
+    let stores = b.site(fill, Some(in_fill), AccessKind::Store, 8);
+    let loads = b.site(scale, Some(in_scale), AccessKind::Load, 8);
+    let again = b.site(total, Some(in_total), AccessKind::Load, 8);
+    let c_main = b.context(Builder::ROOT, main, 1);
+    let [c_fill, c_scale, c_total] = [(fill, 1), (scale, 2), (total, 1)].map(|(f, n)| b.context(c_main, f, n));
+    b.cell(c_fill, stores, &[], &[], 7936)
+        .cell(c_scale, loads, &[(4000, 7936), (7960, 64)], &[(7960, 64)], 0)
+        .cell(c_total, again, &[(8000, 8000)], &[], 0)
+        .flow(None, None, loads, &[(7960, 64)])
+        .flow(None, Some(loads), again, &[(8000, 64)])
+        .flow(Some(stores), Some(stores), loads, &[(4000, 7936)])
+        .flow(Some(stores), Some(loads), again, &[(8000, 7936)])
+        .sequence(main, &[(fill, 1), (scale, 2), (total, 1)], 0)
+        .sequence(main, &[(scale, 1)], 0);
+    b.finish(|_| {})
+}
+
 /// A profile of the values model: two regions, one without declared inputs.
 pub fn values() -> Profile {
     let mut b = Builder::new(&["./dot", "n=2"]);
@@ -302,9 +357,17 @@ pub fn any_profile() -> impl Strategy<Value = Profile> {
     );
     let ops =
         prop::collection::vec((any::<u8>(), prop::option::of(any::<u8>()), any::<[u32; 7]>(), any::<u64>()), 0..6);
-    let meta = (any::<bool>(), any::<bool>(), any::<bool>());
+    let meta = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
     (functions, positions, sites, contexts, cells, ops, meta).prop_map(
-        |(functions, positions, sites, contexts, cells, ops, (lines, killed, exact)): (_, _, _, _, Cells, _, _)| {
+        |(functions, positions, sites, contexts, cells, ops, (lines, killed, exact, flows)): (
+            _,
+            _,
+            _,
+            _,
+            Cells,
+            _,
+            _,
+        )| {
             let mut b = Builder::new(&["p"]);
             for (name, file, line) in functions {
                 b.function(NAMES[name], file.map(|f| ["a.c", "b.c", "c.c"][usize::from(f)]), line);
@@ -348,6 +411,14 @@ pub fn any_profile() -> impl Strategy<Value = Profile> {
                     }
                 } else if lines {
                     p.meta.unit = Unit::Line(64);
+                } else if flows {
+                    p.flows = Some(inputs(&p.cells));
+                    p.sequences = p
+                        .functions
+                        .first()
+                        .map(|_| Sequence { function: FunctionId(0), calls: vec![(FunctionId(0), 3)], omitted: 7 })
+                        .into_iter()
+                        .collect();
                 }
                 if killed {
                     p.meta.outcome = Outcome::Signaled(11);
@@ -355,4 +426,22 @@ pub fn any_profile() -> impl Strategy<Value = Profile> {
             })
         },
     )
+}
+
+/// The flows of a program in which nothing is written: one per site that reads.
+fn inputs(cells: &[Cell]) -> Vec<Flow> {
+    let mut flows: BTreeMap<SiteId, (u128, BTreeMap<u16, u64>)> = BTreeMap::new();
+    for cell in cells.iter().filter(|cell| cell.read > 0) {
+        let (cost, histogram) = flows.entry(cell.site).or_default();
+        *cost += cell.cost;
+        for (bucket, bytes) in &cell.histogram.0 {
+            *histogram.entry(*bucket).or_default() += bytes;
+        }
+    }
+    let flow = |(reader, (cost, histogram)): (SiteId, (u128, BTreeMap<u16, u64>))| {
+        let bytes = histogram.values().sum();
+        let histogram = Histogram(histogram.into_iter().collect());
+        Flow { writer: None, toucher: None, reader, bytes, cost, histogram }
+    };
+    flows.into_iter().map(flow).collect()
 }

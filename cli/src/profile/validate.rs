@@ -8,7 +8,7 @@ use std::fmt::Display;
 
 use dmdprof_runtime::histogram::BUCKETS;
 
-use super::model::{FunctionId, Histogram, PositionId, Profile, StringId};
+use super::model::{Flow, FunctionId, Histogram, Liveness, MAX_SEQUENCE, PositionId, Profile, SiteId, StringId, Unit};
 
 /// What contradicts what.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
@@ -75,7 +75,11 @@ pub fn validate(profile: &Profile) -> Result<(), Invalid> {
     }
     cells(profile)?;
     block_counts(profile)?;
-    regions(profile)
+    regions(profile)?;
+    if let Some(flows) = &profile.flows {
+        all_flows(profile, flows)?;
+    }
+    sequences(profile)
 }
 
 /// Each position is walked at most twice: chains that were seen to end are not walked again.
@@ -186,6 +190,63 @@ fn regions(profile: &Profile) -> Check {
     Ok(())
 }
 
+fn all_flows(profile: &Profile, flows: &[Flow]) -> Check {
+    let meta = &profile.meta;
+    let measurable = meta.values.is_none() && meta.liveness != Liveness::Exact && meta.unit == Unit::Byte;
+    ensure(measurable, || "there are flows, but they are only measured of bytes without exact liveness".into())?;
+    let keys = |i: usize| (flows[i].writer, flows[i].toucher, flows[i].reader);
+    // Of each site: bytes and cost of its cells, less those of its flows.
+    let mut left = vec![(0u128, 0u128); profile.sites.len()];
+    for cell in &profile.cells {
+        let site = &mut left[cell.site.index()];
+        *site = (site.0 + u128::from(cell.read), site.1 + cell.cost);
+    }
+    for (i, flow) in flows.iter().enumerate() {
+        let site = |id: SiteId, role: &str| {
+            in_range(id.index(), profile.sites.len(), || format!("the {role} of flow {i}"), "sites")
+        };
+        flow.writer.map_or(Ok(()), |id| site(id, "writer"))?;
+        flow.toucher.map_or(Ok(()), |id| site(id, "toucher"))?;
+        site(flow.reader, "reader")?;
+        ensure(flow.writer.is_none() || flow.toucher.is_some(), || format!("flow {i} was written but not touched"))?;
+        ensure(i == 0 || keys(i - 1) < keys(i), || format!("flow {i} is out of order"))?;
+        let bytes = histogram_total(&flow.histogram, || format!("the histogram of flow {i}"))?;
+        ensure(flow.bytes > 0 && bytes == u128::from(flow.bytes), || {
+            format!("flow {i} has {} bytes, but its histogram holds {bytes}", flow.bytes)
+        })?;
+        let (read, cost) = &mut left[flow.reader.index()];
+        let more = || Invalid(format!("the flows of site {} are more than its cells", flow.reader.0));
+        *read = read.checked_sub(bytes).ok_or_else(more)?;
+        *cost = cost.checked_sub(flow.cost).ok_or_else(more)?;
+    }
+    match left.iter().position(|rest| *rest != (0, 0)) {
+        None => Ok(()),
+        Some(site) => Err(Invalid(format!("the flows of site {site} are less than its cells"))),
+    }
+}
+
+fn sequences(profile: &Profile) -> Check {
+    let tables = Tables(profile);
+    for (i, sequence) in profile.sequences.iter().enumerate() {
+        tables.function(sequence.function, || format!("the function of sequence {i}"))?;
+        ensure(sequence.calls.len() <= MAX_SEQUENCE, || format!("sequence {i} has {} entries", sequence.calls.len()))?;
+        for (at, (callee, times)) in sequence.calls.iter().enumerate() {
+            tables.function(*callee, || format!("callee {at} of sequence {i}"))?;
+            ensure(*times > 0, || format!("callee {at} of sequence {i} is called 0 times"))?;
+        }
+        let joined = sequence.calls.windows(2).all(|pair| pair[0].0 != pair[1].0);
+        ensure(joined, || format!("sequence {i} has the same callee twice in a row"))?;
+    }
+    let key = |i: usize| {
+        let sequence = &profile.sequences[i];
+        (sequence.function, &sequence.calls, sequence.omitted)
+    };
+    for i in 1..profile.sequences.len() {
+        ensure(key(i - 1) <= key(i), || format!("sequence {i} is out of order"))?;
+    }
+    Ok(())
+}
+
 fn block_counts(profile: &Profile) -> Check {
     for (i, count) in profile.block_counts.iter().enumerate() {
         let context = || format!("the context of block count {i}");
@@ -202,7 +263,7 @@ fn block_counts(profile: &Profile) -> Check {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::profile::model::{ContextId, SiteId};
+    use crate::profile::model::{ContextId, Sequence};
     use crate::profile::sample;
 
     fn refused(change: impl FnOnce(&mut Profile)) -> String {
@@ -220,6 +281,18 @@ mod tests {
                 p.cells[1].dead.iter_mut().for_each(change);
             })
         };
+        let flows = |change: fn(&mut Vec<Flow>)| {
+            refused(|p| {
+                *p = sample::flows();
+                p.flows.iter_mut().for_each(change);
+            })
+        };
+        let sequence = |change: fn(&mut Sequence)| {
+            refused(|p| {
+                *p = sample::flows();
+                change(&mut p.sequences[0]);
+            })
+        };
         let messages = [
             refused(|p| p.functions[1].symbol = StringId(999)),
             refused(|p| p.positions[0].inlined_at = Some(PositionId(0))),
@@ -233,6 +306,25 @@ mod tests {
             refused(|p| p.cells = sample::exact().cells),
             dead(|dead| dead.hints_cost = 0),
             dead(|dead| dead.unread = u64::MAX),
+            flows(|f| f[0].reader = SiteId(999)),
+            flows(|f| f[2].toucher = None),
+            flows(|f| f.swap(0, 1)),
+            flows(|f| f[0].bytes += 1),
+            flows(|f| f[0].cost -= 1),
+            flows(|f| f[0].cost += 1),
+            flows(Vec::clear),
+            refused(|p| {
+                *p = sample::exact();
+                p.flows = sample::flows().flows;
+            }),
+            sequence(|s| s.function = FunctionId(999)),
+            sequence(|s| s.calls[1].0 = FunctionId(999)),
+            sequence(|s| s.calls[1].1 = 0),
+            sequence(|s| s.calls[1].0 = s.calls[0].0),
+            refused(|p| {
+                *p = sample::flows();
+                p.sequences.swap(0, 1);
+            }),
         ];
         insta::assert_snapshot!(messages.join("\n"));
     }
