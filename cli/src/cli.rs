@@ -26,6 +26,7 @@ Examples:
   dmdprof record ./app && dmdprof replay    record now, analyse later
   dmdprof report --lines --sort read        look at the profile again
   dmdprof diff                              what changed since the run before
+  dmdprof roofline --machine skx-6148-core  what binds each function on a machine
   dmdprof check                             fail if data movement got worse than in the baselines";
 
 #[derive(Subcommand, Debug)]
@@ -36,6 +37,9 @@ enum Command {
     Report(report::CommandArgs),
     Diff(commands::diff::DiffArgs),
     Check(commands::check::CheckArgs),
+    Roofline(commands::roofline::RooflineArgs),
+    Curve(commands::curve::CurveArgs),
+    Balance(commands::balance::BalanceArgs),
     /// Compile and link C with hooks; takes clang's arguments
     #[command(disable_help_flag = true)]
     Cc(Rest),
@@ -88,6 +92,9 @@ fn dispatch(command: Command) -> anyhow::Result<i32> {
         Command::Report(args) => report::command(&args).map(|()| 0),
         Command::Diff(args) => commands::diff::command(&args).map(|()| 0),
         Command::Check(args) => commands::check::command(&args),
+        Command::Roofline(args) => commands::roofline::command(&args).map(|()| 0),
+        Command::Curve(args) => commands::curve::command(&args).map(|()| 0),
+        Command::Balance(args) => commands::balance::command(&args).map(|()| 0),
         Command::Build(args) => commands::build::command(&args).map(|()| 0),
         Command::Ir(args) => commands::ir::command(&args),
         Command::Instrument(args) => commands::instrument::command(&args).map(|()| 0),

@@ -151,6 +151,46 @@ pub fn balance(machine: &Machine, demand: &Demand) -> Result<Option<Balance>, In
     }))
 }
 
+/// What can be said of a program whose longest chain is not known. Times in seconds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct WithoutSpan {
+    /// `W / (p C0)`, a lower bound of T_comp.
+    pub compute: f64,
+    /// `Q / beta`, a lower bound of T_mem.
+    pub memory: f64,
+    /// Machine balance, op/B.
+    pub machine: f64,
+    /// `W / Q`, op/B; infinite without traffic.
+    pub intensity: f64,
+    /// Kung's condition, (4).
+    pub balanced: bool,
+    /// [`Obstacle::Peak`] or [`Obstacle::Traffic`].
+    pub obstacle: Obstacle,
+    /// Cores of the same rate whose compute takes as long as the traffic; infinite without traffic.
+    pub cores_until_memory: f64,
+}
+
+/// Kung's condition (4): latency and the longest chain left out.
+///
+/// # Errors
+///
+/// If cores, peak or bandwidth are not positive, the work is not positive, or the traffic is negative.
+pub fn without_span(machine: &Machine, work: f64, traffic: f64) -> Result<WithoutSpan, InputError> {
+    check(machine)?;
+    let (work, traffic) = (positive("work", work)?, not_negative("traffic", traffic)?);
+    let (compute, memory) = (work / machine.peak, traffic / machine.bandwidth);
+    let balanced = memory <= compute;
+    Ok(WithoutSpan {
+        compute,
+        memory,
+        machine: machine.peak / machine.bandwidth,
+        intensity: work / traffic,
+        balanced,
+        obstacle: if balanced { Obstacle::Peak } else { Obstacle::Traffic },
+        cores_until_memory: machine.cores * compute / memory,
+    })
+}
+
 fn check(machine: &Machine) -> Result<(), InputError> {
     positive("cores", machine.cores)?;
     positive("peak", machine.peak)?;
@@ -255,6 +295,17 @@ mod tests {
 
     fn on_fermi(demand: Demand) -> Balance {
         balance(&FERMI, &demand).unwrap().unwrap()
+    }
+
+    #[test]
+    fn without_the_span_kungs_condition_is_left() {
+        let triad = without_span(&FERMI, 2e6, 12e6).unwrap();
+        close_to(triad.machine, 1.03e12 / 144e9, FORMULA);
+        assert_eq!((triad.balanced, triad.obstacle), (false, Obstacle::Traffic));
+        close_to(triad.cores_until_memory, 448.0 * (2e6 / 1.03e12) / (12e6 / 144e9), FORMULA);
+        let no_traffic = without_span(&FERMI, 1.0, 0.0).unwrap();
+        assert_eq!((no_traffic.balanced, no_traffic.cores_until_memory), (true, f64::INFINITY));
+        assert_eq!(without_span(&FERMI, 0.0, 1.0).unwrap_err().to_string(), "work must be positive, is 0");
     }
 
     #[test]

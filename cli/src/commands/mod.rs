@@ -1,12 +1,16 @@
 //! The commands, one file each. They parse nothing themselves and hold no logic that another command could want.
 
+pub mod balance;
 pub mod build;
 pub mod check;
+pub mod curve;
 pub mod diff;
+pub mod estimate;
 pub mod instrument;
 pub mod ir;
 pub mod record;
 pub mod replay;
+pub mod roofline;
 pub mod run;
 pub mod values;
 

@@ -136,9 +136,8 @@ impl Subjects {
         };
         let mut functions: Vec<Subject> =
             analysis.rows.iter().map(|row| Subject::of_row(row, inclusive, unit)).collect();
-        functions.sort_by(|a, b| {
-            b.sums.cost.cmp(&a.sums.cost).then_with(|| (&a.name, &a.place).cmp(&(&b.name, &b.place)))
-        });
+        functions
+            .sort_by(|a, b| b.sums.cost.cmp(&a.sums.cost).then_with(|| (&a.name, &a.place).cmp(&(&b.name, &b.place))));
         let program = Subject {
             kind: Kind::Program,
             name: PROGRAM.into(),
@@ -151,7 +150,7 @@ impl Subjects {
     }
 
     /// Program, regions, functions.
-    pub fn all(&self) -> impl Iterator<Item = &Subject> {
+    pub fn all(&self) -> impl Iterator<Item = &Subject> + Clone {
         std::iter::once(&self.program).chain(&self.regions).chain(&self.functions)
     }
 
@@ -226,7 +225,10 @@ mod tests {
         assert_eq!(kept("main"), Ok(1));
         assert_eq!(kept("linalg::*"), Ok(all.functions.iter().filter(|f| f.name.starts_with("linalg::")).count()));
         let error = kept("util::quicksrt").unwrap_err();
-        assert!(error.starts_with("no function or region is called util::quicksrt; did you mean util::quicksort"), "{error}");
+        assert!(
+            error.starts_with("no function or region is called util::quicksrt; did you mean util::quicksort"),
+            "{error}"
+        );
         assert!(kept("zzz").unwrap_err().contains("; there are "));
     }
 

@@ -92,12 +92,6 @@ pub fn bandwidth(value: f64) -> String {
     decimal(value, "B/s")
 }
 
-/// `5.34 uJ`.
-#[must_use]
-pub fn joules(value: f64) -> String {
-    decimal(value, "J")
-}
-
 const DECIMAL: [&str; 13] = ["a", "f", "p", "n", "u", "m", "", "k", "M", "G", "T", "P", "E"];
 
 /// Three digits, decimal prefix, unit.
@@ -182,7 +176,8 @@ mod tests {
             (ratio(0.3333), ratio(1234.6), ratio(0.00012), ratio(f64::INFINITY)),
             ("0.33".into(), "1235".into(), "1.2e-4".into(), "inf".into())
         );
-        let rates = [(0.0, "0 s"), (1.6508e-5, "16.5 us"), (9.996e-4, "1.00 ms"), (231.4, "231 s"), (1e-20, "1.00e-20 s")];
+        let rates =
+            [(0.0, "0 s"), (1.6508e-5, "16.5 us"), (9.996e-4, "1.00 ms"), (231.4, "231 s"), (1e-20, "1.00e-20 s")];
         for (value, text) in rates {
             assert_eq!(seconds(value), text);
         }

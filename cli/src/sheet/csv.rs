@@ -29,12 +29,6 @@ fn text(cell: &Cell) -> String {
         Value::Text(text) | Value::Name(text) => text.clone(),
         Value::Count(n) | Value::Bytes(n) => n.to_string(),
         Value::Flag(flag) => flag.to_string(),
-        Value::Ratio(x)
-        | Value::Share(x)
-        | Value::Seconds(x)
-        | Value::Rate(x)
-        | Value::Bandwidth(x)
-        | Value::Joules(x)
-        | Value::Year(x) => x.to_string(),
+        Value::Ratio(x) | Value::Share(x) | Value::Seconds(x) | Value::Year(x) => x.to_string(),
     }
 }

@@ -83,13 +83,7 @@ impl Serialize for Value {
             Value::Text(text) | Value::Name(text) => serializer.serialize_str(text),
             Value::Count(n) | Value::Bytes(n) => serializer.serialize_u128(*n),
             Value::Flag(flag) => serializer.serialize_bool(*flag),
-            Value::Ratio(x)
-            | Value::Share(x)
-            | Value::Seconds(x)
-            | Value::Rate(x)
-            | Value::Bandwidth(x)
-            | Value::Joules(x)
-            | Value::Year(x) => serializer.serialize_f64(*x),
+            Value::Ratio(x) | Value::Share(x) | Value::Seconds(x) | Value::Year(x) => serializer.serialize_f64(*x),
         }
     }
 }

@@ -7,8 +7,6 @@
 mod csv;
 mod json;
 mod table;
-#[cfg(test)]
-mod tests;
 
 use std::io::{self, BufWriter, Write};
 
@@ -43,11 +41,6 @@ pub enum Value {
     /// A part of 1.
     Share(f64),
     Seconds(f64),
-    /// Operations per second.
-    Rate(f64),
-    /// Bytes per second.
-    Bandwidth(f64),
-    Joules(f64),
     /// A point in time, as in 2019.8.
     Year(f64),
     Flag(bool),

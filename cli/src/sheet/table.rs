@@ -167,9 +167,6 @@ fn text(cell: &Cell) -> String {
         Value::Ratio(x) => human::ratio(*x),
         Value::Share(x) => human::share(*x),
         Value::Seconds(x) => human::seconds(*x),
-        Value::Rate(x) => human::rate(*x),
-        Value::Bandwidth(x) => human::bandwidth(*x),
-        Value::Joules(x) => human::joules(*x),
         Value::Year(x) => format!("{x:.1}"),
         Value::Flag(flag) => (if *flag { "yes" } else { "no" }).into(),
     };

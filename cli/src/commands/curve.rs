@@ -1,0 +1,42 @@
+//! `dmdprof curve`: traffic at every capacity.
+
+use clap::Args;
+
+use super::estimate::{LookArgs, MachineArgs, ProfileArgs};
+use crate::estimate::curve;
+
+/// Show the traffic Q(Z) at every capacity Z, with machines' caches marked
+///
+/// Of the program, or of each function that is named. Below each table: whether ByteDMD is the sum of Q(k^2) over all k, as it
+/// must be.
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub struct CurveArgs {
+    #[command(flatten)]
+    pub profile: ProfileArgs,
+
+    #[command(flatten)]
+    pub machine: MachineArgs,
+
+    #[command(flatten)]
+    pub look: LookArgs,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  dmdprof curve
+  dmdprof curve --machine zen2-7452-core,skx-6148-core
+  dmdprof curve --function matmul --function transpose before.data
+  dmdprof curve --format csv > curve.csv";
+
+/// Prints the curve.
+///
+/// # Errors
+/// Whatever cannot be read or found.
+pub fn command(args: &CurveArgs) -> anyhow::Result<()> {
+    let profile = args.profile.read()?;
+    let machines = args.machine.named()?;
+    let subjects = args.profile.subjects(&profile, false)?;
+    let document = curve::document(&profile, &subjects, !args.profile.function.is_empty(), &machines);
+    args.look.print(&document)
+}

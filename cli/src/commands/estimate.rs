@@ -1,0 +1,199 @@
+//! What the commands that estimate have in common: which profile, which of its functions, which machines, how to print.
+
+use std::path::PathBuf;
+
+use anyhow::bail;
+use clap::Args;
+
+use crate::estimate::subject::{Subjects, Work};
+use crate::estimate::view::Choice;
+use crate::machine::find::Places;
+use crate::machine::quantity::{self, Kind};
+use crate::machine::{Machine, OpType};
+use crate::profile::{self, DEFAULT_FILE, Profile};
+use crate::report::Grouping;
+use crate::sheet::{Document, Format, Look};
+
+/// The machine that `dmdprof machine calibrate` describes, if nobody names one.
+pub const LOCAL: &str = "local";
+/// Rows of tables for people, if nobody says how many.
+const TABLE_TOP: usize = 20;
+
+/// Which profile and which of its functions.
+#[derive(Args, Debug)]
+pub struct ProfileArgs {
+    /// The profile to estimate from
+    #[arg(value_name = "PROFILE", default_value = DEFAULT_FILE)]
+    pub profile: PathBuf,
+
+    /// Only this function or region, by name or pattern; may be repeated
+    #[arg(short, long, value_name = "NAME")]
+    pub function: Vec<String>,
+
+    /// Charge inlined code to the function it was inlined into (the linked symbol)
+    #[arg(long)]
+    pub no_inline: bool,
+
+    /// Show code inlined from the standard library and system headers as rows of its own
+    #[arg(long, conflicts_with = "no_inline")]
+    pub library: bool,
+}
+
+impl ProfileArgs {
+    /// # Errors
+    /// When the profile cannot be read.
+    pub fn read(&self) -> anyhow::Result<Profile> {
+        Ok(profile::read(&self.profile)?)
+    }
+
+    #[must_use]
+    pub fn grouping(&self) -> Grouping {
+        match (self.no_inline, self.library) {
+            (true, _) => Grouping::Symbols,
+            (false, false) => Grouping::Functions,
+            (false, true) => Grouping::AllFunctions,
+        }
+    }
+
+    /// # Errors
+    /// When a name matches nothing.
+    pub fn subjects(&self, profile: &Profile, inclusive: bool) -> anyhow::Result<Subjects> {
+        let mut subjects = Subjects::of(profile, self.grouping(), inclusive);
+        subjects.keep(&self.function)?;
+        Ok(subjects)
+    }
+}
+
+/// Which machines, and what to take for what they do not state.
+#[derive(Args, Debug)]
+pub struct MachineArgs {
+    /// Machines to estimate for: names of `dmdprof machine list`, or files [default: local, if calibrated]
+    #[arg(short, long, value_name = "NAME[,NAME...]", value_delimiter = ',')]
+    pub machine: Vec<String>,
+
+    /// Type of the operations: fp64, fp32, fp16, ... [default: each machine's own]
+    #[arg(long = "type", value_name = "TYPE", value_parser = parse_type)]
+    pub kind: Option<OpType>,
+
+    /// Fast memory to assume for machines that state none, as in "24 MiB"
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    pub assume_capacity: Option<u64>,
+}
+
+/// Which operations are the work.
+#[derive(Args, Debug)]
+pub struct WorkArgs {
+    /// Which operations are the work [default: flops; in the values model ops]
+    #[arg(long, value_enum, value_name = "OPS")]
+    pub work: Option<Work>,
+}
+
+/// How to print.
+#[derive(Args, Debug)]
+pub struct LookArgs {
+    /// How to print it
+    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
+    pub format: Format,
+
+    /// Show at most so many functions [default: 20 in tables, all elsewhere]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub top: Option<u32>,
+
+    /// Never shorten names, however wide the table gets
+    #[arg(long)]
+    pub full_names: bool,
+}
+
+impl LookArgs {
+    /// Rows to show.
+    #[must_use]
+    pub fn top(&self) -> Option<usize> {
+        self.top.map(|n| n as usize).or((self.format == Format::Table).then_some(TABLE_TOP))
+    }
+
+    #[must_use]
+    pub fn look(&self) -> Look {
+        Look::stdout(self.format, self.full_names)
+    }
+
+    /// # Errors
+    /// Those of standard output.
+    pub fn print(&self, document: &Document) -> anyhow::Result<()> {
+        Ok(document.print(self.look())?)
+    }
+}
+
+impl MachineArgs {
+    /// The machines that were named, or the calibrated one; warnings go to standard error.
+    ///
+    /// # Errors
+    /// When one does not exist or its file is wrong, or none is named and none was calibrated.
+    pub fn machines(&self) -> anyhow::Result<Vec<Machine>> {
+        let places = Places::from_env();
+        if !self.machine.is_empty() {
+            return find(&places, &self.machine);
+        }
+        if !places.names().iter().any(|name| name == LOCAL) {
+            bail!(
+                "which machine? --machine NAME[,NAME...] says so; `dmdprof machine list` shows those there are, and `dmdprof \
+                 machine calibrate` measures this one, which is then the default"
+            );
+        }
+        find(&places, &[LOCAL.to_owned()])
+    }
+
+    /// As [`MachineArgs::machines`], but none if none is named.
+    ///
+    /// # Errors
+    /// When one does not exist or its file is wrong.
+    pub fn named(&self) -> anyhow::Result<Vec<Machine>> {
+        find(&Places::from_env(), &self.machine)
+    }
+
+    #[must_use]
+    pub fn choice(&self) -> Choice {
+        Choice { kind: self.kind, capacity: self.assume_capacity }
+    }
+}
+
+/// # Errors
+/// When a machine does not exist or its file is wrong.
+pub fn find(places: &Places, names: &[String]) -> anyhow::Result<Vec<Machine>> {
+    let mut machines: Vec<Machine> = Vec::new();
+    for name in names {
+        let found = places.find(name)?;
+        for note in &found.notes {
+            eprintln!("dmdprof: note: {note}");
+        }
+        if machines.iter().any(|m| m.name == found.machine.name) {
+            bail!("machine {} is named twice", found.machine.name);
+        }
+        machines.push(found.machine);
+    }
+    Ok(machines)
+}
+
+fn parse_type(text: &str) -> Result<OpType, String> {
+    let words = || OpType::ALL.map(OpType::word).join(", ");
+    OpType::ALL.into_iter().find(|kind| kind.word() == text).ok_or_else(|| format!("expected one of {}", words()))
+}
+
+/// Accepts `32 KiB` and `32KiB`.
+fn parse_size(text: &str) -> Result<u64, String> {
+    let unit = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(unit);
+    let bytes = quantity::parse(&format!("{} {unit}", number.trim()), Kind::Bytes).map_err(|e| e.to_string())?;
+    if bytes >= 1.0 { Ok(bytes as u64) } else { Err("must be at least 1 B".into()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_with_and_without_a_blank() {
+        assert_eq!((parse_size("24 MiB"), parse_size("1kB")), (Ok(24 << 20), Ok(1000)));
+        assert!(parse_size("24").is_err() && parse_size("0 B").is_err());
+        assert!(parse_type("fp65").unwrap_err().contains("fp64, fp32"));
+    }
+}

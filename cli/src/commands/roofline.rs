@@ -1,0 +1,71 @@
+//! `dmdprof roofline`: estimated times on machines, and what binds.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::estimate::{LookArgs, MachineArgs, ProfileArgs, WorkArgs};
+use crate::estimate::fidelity::Calibration;
+use crate::estimate::roofline::{self, Options};
+use crate::estimate::times::Times;
+
+/// Estimate times on machines from one profile, and say what binds each function
+///
+/// For each function and the whole program: work by class, traffic on the link into each level of memory, the time of each, the
+/// longest of them, and the traffic below which something else binds. Machines with a dispatch floor also get the latency of a
+/// call and the least batch; machines with energies the shares of energy.
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub struct RooflineArgs {
+    #[command(flatten)]
+    pub profile: ProfileArgs,
+
+    #[command(flatten)]
+    pub machine: MachineArgs,
+
+    #[command(flatten)]
+    pub work: WorkArgs,
+
+    /// Functions with all that they call
+    #[arg(long)]
+    pub inclusive: bool,
+
+    /// Measured times to compare with: CSV with the columns name,seconds (see `dmdprof time`)
+    #[arg(long, value_name = "FILE")]
+    pub times: Option<PathBuf>,
+
+    /// Also correct the estimates by the measured times
+    #[arg(long, value_enum, value_name = "HOW", requires = "times")]
+    pub calibrate: Option<Calibration>,
+
+    #[command(flatten)]
+    pub look: LookArgs,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  dmdprof roofline --machine skx-6148-core
+  dmdprof roofline before.data --machine zen2-7452-core,clx-6248-core --function 'solve*'
+  dmdprof roofline --machine h100-sxm --type fp32 --inclusive
+  dmdprof roofline --machine local --times times.csv --calibrate isotonic
+  dmdprof roofline --machine skx-6148-core --format json | jq '.sheets[0].rows[0]'";
+
+/// Prints the estimates.
+///
+/// # Errors
+/// Whatever cannot be read, found or estimated.
+pub fn command(args: &RooflineArgs) -> anyhow::Result<()> {
+    let profile = args.profile.read()?;
+    let machines = args.machine.machines()?;
+    let subjects = args.profile.subjects(&profile, args.inclusive)?;
+    let options = Options {
+        choice: args.machine.choice(),
+        work: args.work.work,
+        inclusive: args.inclusive,
+        top: args.look.top(),
+        times: args.times.as_deref().map(Times::read).transpose()?,
+        calibration: args.calibrate,
+    };
+    let document = roofline::document(&profile, &subjects, &machines, &options)?;
+    args.look.print(&document)
+}

@@ -1,0 +1,160 @@
+//! `dmdprof curve`: the traffic Q(Z) of the program or a function at every power of two and at machines' capacities, and the
+//! identity by which it gives ByteDMD.
+
+use dmdprof_models::bytedmd;
+
+use super::subject::{Subject, Subjects};
+use crate::machine::Machine;
+use crate::profile::Profile;
+use crate::profile::model::Unit;
+use crate::report::depths::Depths;
+use crate::report::human;
+use crate::sheet::{Column, Document, Sheet, Value};
+
+/// A capacity of a machine.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Mark {
+    /// Bytes.
+    pub capacity: u64,
+    /// As in `L1 of skx-6148`.
+    pub text: String,
+    pub guess: bool,
+}
+
+/// The capacities of machines, smallest first.
+#[must_use]
+pub fn marks(machines: &[Machine]) -> Vec<Mark> {
+    let of = |m: &Machine| {
+        let each = m.levels.iter().map(|level| Mark {
+            capacity: level.capacity.value as u64,
+            text: format!("{} of {}", level.name, m.name),
+            guess: level.capacity.confidence.is_guess(),
+        });
+        each.collect::<Vec<_>>()
+    };
+    let mut marks: Vec<Mark> = machines.iter().flat_map(of).collect();
+    marks.sort_by(|a, b| (a.capacity, &a.text).cmp(&(b.capacity, &b.text)));
+    marks
+}
+
+/// Capacities and traffic, smallest capacity first: powers of two over the depths that were read, and those of marks.
+#[must_use]
+pub fn points(subject: &Subject, marks: &[Mark], unit: u64) -> Vec<(u64, u64)> {
+    let mut capacities: Vec<u64> =
+        subject.sums.depths.octaves().iter().map(|o| o.capacity.saturating_mul(unit)).collect();
+    capacities.extend(marks.iter().map(|m| m.capacity));
+    capacities.push(0);
+    capacities.sort_unstable();
+    capacities.dedup();
+    capacities.into_iter().map(|z| (z, subject.traffic(z))).collect()
+}
+
+/// One sheet per subject: those that were asked for, else the whole program.
+#[must_use]
+pub fn document(profile: &Profile, subjects: &Subjects, only_named: bool, machines: &[Machine]) -> Document {
+    let unit = match profile.meta.unit {
+        Unit::Byte => 1,
+        Unit::Line(size) => u64::from(size),
+    };
+    let marks = marks(machines);
+    let mut document = Document {
+        kind: "curve",
+        source: super::source(&profile.meta),
+        heading: super::heading(profile),
+        ..Document::default()
+    };
+    for subject in chosen(subjects, only_named) {
+        document.sheets.push(sheet(subject, &marks, unit));
+    }
+    document.notes.push(
+        "Traffic Q(Z): bytes read from deeper than Z; what an ideal memory of Z bytes (fully associative LRU that drops dead \
+         bytes) has to fetch. Where Z is inside one of the histogram's buckets (1/32 wide), its reads count as nearer."
+            .into(),
+    );
+    document
+}
+
+/// What a command is about: the named ones, or the program.
+#[must_use]
+pub fn chosen(subjects: &Subjects, only_named: bool) -> Vec<&Subject> {
+    if only_named { subjects.all().skip(1).collect() } else { vec![&subjects.program] }
+}
+
+fn sheet(subject: &Subject, marks: &[Mark], unit: u64) -> Sheet {
+    let columns = vec![
+        Column::new("capacity", ["", "Z"], 0),
+        Column::new("traffic", ["", "Q(Z)"], 0),
+        Column::new("share", ["of all", "reads"], 0),
+        Column::new("nearer", ["read in", "this step"], 1),
+        Column::new("mark", ["", "machine"], 0),
+    ];
+    let title = format!("Traffic of {}: {} read", subject.name, human::bytes(subject.read().into()));
+    let mut sheet = Sheet::new(subject.name.clone(), title, columns);
+    let (read, mut before) = (subject.read(), subject.read());
+    for (capacity, traffic) in points(subject, marks, unit) {
+        let here: Vec<&Mark> = marks.iter().filter(|m| m.capacity == capacity).collect();
+        let text = here.iter().map(|m| m.text.as_str()).collect::<Vec<_>>().join(", ");
+        sheet.row([
+            Value::Bytes(capacity.into()).guessed(here.iter().any(|m| m.guess)),
+            Value::Bytes(traffic.into()).into(),
+            if read > 0 { Value::Share(traffic as f64 / read as f64) } else { Value::Empty }.into(),
+            Value::Bytes((before - traffic).into()).into(),
+            if text.is_empty() { Value::Text(String::new()) } else { Value::Text(text) }.into(),
+        ]);
+        before = traffic;
+    }
+    if unit == 1 {
+        sheet.remarks.push(identity(subject));
+    }
+    sheet
+}
+
+/// Whether ByteDMD is the sum of Q(k^2), as far as the buckets tell.
+fn identity(subject: &Subject) -> String {
+    let depths = &subject.sums.depths;
+    let deepest = depths.buckets().next_back().map_or(0, |(_, high, _)| high);
+    let least = bytedmd::cost(|z| depths.beyond(z).into(), deepest);
+    let most = bytedmd::cost(|z| not_nearer(depths, z).into(), deepest);
+    let cost = subject.sums.cost;
+    let verdict = if least <= cost && cost <= most { "agrees" } else { "DISAGREES: please report this" };
+    let sum = if least == most {
+        human::grouped(least)
+    } else {
+        format!("{} to {} (the histogram knows depths to 1/32)", human::grouped(least), human::grouped(most))
+    };
+    format!("ByteDMD {}; the sum of Q(k^2) over all k is {sum}: {verdict}.", human::grouped(cost))
+}
+
+/// Q(Z) with all of a bucket that Z is inside of.
+fn not_nearer(depths: &Depths, capacity: u64) -> u64 {
+    depths.buckets().rev().take_while(|(_, high, _)| *high > capacity).map(|(.., reads)| reads).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile::sample;
+    use crate::report::Grouping;
+
+    #[test]
+    fn identity_holds_for_program_and_functions() {
+        let profile = sample::small();
+        let subjects = Subjects::of(&profile, Grouping::Functions, false);
+        for subject in subjects.all().filter(|s| s.read() > 0) {
+            let text = identity(subject);
+            assert!(text.ends_with("agrees."), "{}: {text}", subject.name);
+        }
+    }
+
+    #[test]
+    fn traffic_falls_from_all_reads_to_nothing() {
+        let profile = sample::small();
+        let program = Subjects::of(&profile, Grouping::Functions, false).program;
+        let mark = Mark { capacity: 48 << 10, text: "L1".into(), guess: false };
+        let points = points(&program, &[mark], 1);
+        assert_eq!(points.first(), Some(&(0, program.read())));
+        assert_eq!(points.last().map(|p| p.1), Some(0));
+        assert!(points.is_sorted_by(|a, b| a.0 < b.0 && a.1 >= b.1));
+        assert!(points.iter().any(|p| p.0 == 48 << 10));
+    }
+}

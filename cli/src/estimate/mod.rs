@@ -1,0 +1,55 @@
+//! Estimates for machines, made from one measured profile.
+//!
+//! [`subject`] says what can be estimated (program, functions, regions) and [`view`] what of a machine a model sees; the models
+//! themselves are `dmdprof_models`. Each of the other files makes the [`Document`](crate::sheet::Document) of one command. No
+//! file but [`times`] reads anything.
+
+pub mod balance;
+pub mod curve;
+pub mod fidelity;
+mod guesses;
+pub mod roofline;
+pub mod subject;
+pub mod times;
+pub mod view;
+
+use crate::profile::model::{Liveness, Meta, ThreadMode, Unit};
+use crate::report::human;
+
+/// What the numbers of a profile mean, as pairs for [`Document::source`](crate::sheet::Document).
+#[must_use]
+pub fn source(meta: &Meta) -> Vec<(&'static str, String)> {
+    let liveness = match meta.liveness {
+        Liveness::None => "none",
+        Liveness::Hints => "hints",
+        Liveness::Exact => "exact",
+    };
+    let threads = match meta.thread_mode {
+        ThreadMode::Private => "private",
+    };
+    let unit = match meta.unit {
+        Unit::Byte => "byte".into(),
+        Unit::Line(size) => format!("line of {size} bytes"),
+    };
+    vec![
+        ("command", meta.command.join(" ")),
+        ("model", format!("{} {}", meta.model, meta.model_version)),
+        ("liveness", liveness.into()),
+        ("threads", threads.into()),
+        ("unit", unit),
+    ]
+}
+
+/// The first lines for people: what ran, and what is not whole about its numbers.
+#[must_use]
+pub fn heading(profile: &crate::profile::Profile) -> Vec<String> {
+    let mut lines = vec![profile.meta.command.join(" ")];
+    lines.extend(profile.meta.incomplete.as_ref().map(|why| format!("INCOMPLETE: {why}")));
+    if profile.coverage.lost_events > 0 {
+        lines.push(format!(
+            "LOST EVENTS: {}; all numbers are too small",
+            human::grouped(profile.coverage.lost_events.into())
+        ));
+    }
+    lines
+}

@@ -1,0 +1,462 @@
+//! `dmdprof roofline`: time of each function on each machine, what binds it, and how far traffic must fall to change that.
+//!
+//! Takes what can be estimated and machines, gives a document with one table per machine and, for several, one across them.
+//! Formulas: `dmdprof_models::roofline`, `stages`, `energy`.
+
+use anyhow::Context;
+use dmdprof_models::roofline::{Bound, Estimate, estimate};
+use dmdprof_models::{energy, fidelity::Pair, stages};
+
+use super::fidelity::{self, Calibration};
+use super::subject::{Subject, Subjects, Work};
+use super::times::Times;
+use super::view::{Choice, View};
+use crate::machine::Machine;
+use crate::profile::Profile;
+use crate::report::analysis::OP_NAMES;
+use crate::report::human;
+use crate::sheet::{Cell, Column, Document, Sheet, Value};
+
+/// What to show.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    pub choice: Choice,
+    /// Which operations are the work; else floating-point ones, in the values model all.
+    pub work: Option<Work>,
+    /// Functions are with all that they call.
+    pub inclusive: bool,
+    /// Rows per table; the others are folded.
+    pub top: Option<usize>,
+    pub times: Option<Times>,
+    pub calibration: Option<Calibration>,
+}
+
+/// A subject with its estimate.
+#[derive(Clone, Debug)]
+pub struct Line<'s> {
+    pub subject: &'s Subject,
+    pub work: f64,
+    /// Q(Z) of each link.
+    pub traffic: Vec<f64>,
+    pub estimate: Estimate,
+    /// Part of the time of everything: of all functions together, for inclusive numbers and regions of the program.
+    pub share: f64,
+}
+
+/// Which operations are the work of a profile.
+///
+/// # Errors
+/// When none were counted.
+pub fn work_of(profile: &Profile, subjects: &Subjects, asked: Option<Work>) -> anyhow::Result<Work> {
+    let work = asked.unwrap_or(if profile.meta.values.is_some() { Work::Ops } else { Work::Flops });
+    if subjects.program.work(work) == 0 {
+        let advice = match work {
+            Work::Flops if subjects.program.work(Work::Ops) > 0 => {
+                "; --work ops counts integer operations and comparisons too"
+            }
+            _ => "",
+        };
+        anyhow::bail!("the profile counts no {}s, so there is no work to set against the traffic{advice}", work.unit());
+    }
+    Ok(work)
+}
+
+/// Estimates of one subject on one machine, without the floor.
+///
+/// # Errors
+/// Figures of the machine that the model cannot use.
+pub fn line<'s>(view: &View, subject: &'s Subject, work: Work) -> anyhow::Result<Line<'s>> {
+    let links = view.bare_links();
+    let roof = view.roof(&links);
+    let traffic = roof.traffic(|z| subject.traffic(z) as f64);
+    let work = subject.work(work) as f64;
+    let estimate = estimate(&roof, work, &traffic, 0.0).with_context(|| format!("machine {}", view.machine.name))?;
+    Ok(Line { subject, work, traffic, estimate, share: 0.0 })
+}
+
+/// Program first, then regions, then functions, the longest times first; subjects without work and traffic are left out.
+///
+/// # Errors
+/// Those of [`line`].
+pub fn lines<'s>(view: &View, subjects: &'s Subjects, work: Work, inclusive: bool) -> anyhow::Result<Vec<Line<'s>>> {
+    let program = line(view, &subjects.program, work)?;
+    let of = |list: &'s [Subject]| -> anyhow::Result<Vec<Line<'s>>> {
+        let mut lines = list.iter().map(|s| line(view, s, work)).collect::<anyhow::Result<Vec<_>>>()?;
+        lines.retain(|l| l.work > 0.0 || l.subject.read() > 0);
+        lines.sort_by(|a, b| {
+            let place = |l: &Line<'s>| (&l.subject.name, &l.subject.place);
+            b.estimate.total.total_cmp(&a.estimate.total).then_with(|| place(a).cmp(&place(b)))
+        });
+        Ok(lines)
+    };
+    let mut regions = of(&subjects.regions)?;
+    let mut functions = of(&subjects.functions)?;
+    let whole = program.estimate.total;
+    let all: f64 = functions.iter().map(|l| l.estimate.total).sum();
+    let share = |part: f64, of: f64| if of > 0.0 { part / of } else { 0.0 };
+    regions.iter_mut().for_each(|l| l.share = share(l.estimate.total, whole));
+    functions.iter_mut().for_each(|l| l.share = share(l.estimate.total, if inclusive { whole } else { all }));
+    Ok(std::iter::once(Line { share: 1.0, ..program }).chain(regions).chain(functions).collect())
+}
+
+/// The whole answer.
+///
+/// # Errors
+/// A machine that lacks what is needed, no work, times of nothing in the profile.
+pub fn document(
+    profile: &Profile,
+    subjects: &Subjects,
+    machines: &[Machine],
+    options: &Options,
+) -> anyhow::Result<Document> {
+    let work = work_of(profile, subjects, options.work)?;
+    if let Some(times) = &options.times {
+        times.check(subjects.all().map(|s| s.name.as_str()))?;
+    }
+    let views = machines.iter().map(|m| View::new(m, options.choice)).collect::<anyhow::Result<Vec<_>>>()?;
+    let mut document = Document {
+        kind: "roofline",
+        source: super::source(&profile.meta),
+        heading: super::heading(profile),
+        ..Document::default()
+    };
+    if views.len() > 1 {
+        document.sheets.push(across(&views, subjects, work, options)?);
+    }
+    for view in &views {
+        let lines = lines(view, subjects, work, options.inclusive)?;
+        document.sheets.push(main_sheet(view, &lines, work, options));
+        document.sheets.extend(dispatch_sheet(view, &lines, options)?);
+        document.sheets.push(energy_sheet(view, &lines, options)?);
+        document.sheets.extend(fidelity_sheet(&lines, options));
+    }
+    document.notes = notes(profile, &views, work);
+    Ok(document)
+}
+
+/// `L2->L1`: the link that fills L1.
+#[must_use]
+pub fn link_name(view: &View, link: usize) -> String {
+    let outer = view.links.get(link + 1).map_or("mem", |l| l.level.as_str());
+    format!("{outer}->{}", view.links[link].level)
+}
+
+/// `compute`, or the link's name.
+#[must_use]
+pub fn bound_name(view: &View, bound: Bound) -> String {
+    match bound {
+        Bound::Compute => "compute".into(),
+        Bound::Link(link) => link_name(view, link),
+    }
+}
+
+/// Whether what binds rests on a guess.
+fn is_guess(view: &View, bound: Bound) -> bool {
+    match bound {
+        Bound::Compute => view.compute_guess,
+        Bound::Link(link) => view.links[link].guess,
+    }
+}
+
+fn across(views: &[View], subjects: &Subjects, work: Work, options: &Options) -> anyhow::Result<Sheet> {
+    let mut columns = vec![Column::new("name", ["", "function"], 0)];
+    for view in views {
+        let name = &view.machine.name;
+        columns.push(Column::new(format!("{name}.seconds"), [name, "time"], 0));
+        columns.push(Column::new(format!("{name}.bound"), ["", "bound"], 1));
+    }
+    let mut sheet = Sheet::new("across", "Estimated times across machines", columns);
+    let first = lines(&views[0], subjects, work, options.inclusive)?;
+    let shown = options.top.map_or(first.len(), |top| (top + 1).min(first.len()));
+    for of_first in &first[..shown] {
+        let mut cells: Vec<Cell> = vec![Value::Name(of_first.subject.name.clone()).into()];
+        for view in views {
+            let line = line(view, of_first.subject, work)?;
+            let bound = line.estimate.bound;
+            cells.push(Value::Seconds(line.estimate.total).guessed(is_guess(view, bound)));
+            cells.push(Value::Text(bound_name(view, bound)).into());
+        }
+        sheet.row(cells);
+    }
+    sheet.remarks.extend(fold_remark(first.len() - shown));
+    Ok(sheet)
+}
+
+fn fold_remark(hidden: usize) -> Option<String> {
+    (hidden > 0).then(|| format!("({hidden} more; see --top)"))
+}
+
+fn main_sheet(view: &View, lines: &[Line], work: Work, options: &Options) -> Sheet {
+    let machine = view.machine;
+    let title = format!("{}: {} ({}, {})", machine.name, machine.title, view.kind, human::rate(view.rate()));
+    let mut sheet = Sheet::new(machine.name.clone(), title, main_columns(view, work, options));
+    let shown = options.top.map_or(lines.len(), |top| (top + 1).min(lines.len()));
+    let fit = options.calibration.and_then(|c| c.fit(&pairs(lines, options)));
+    for line in &lines[..shown] {
+        let mut cells = main_cells(view, line);
+        if let Some(times) = &options.times {
+            let time = times.of(&line.subject.name);
+            cells.push(Value::or_empty(time, Value::Seconds).into());
+            cells.push(Value::or_empty(time, |t| Value::Share(line.estimate.total / t - 1.0)).into());
+        }
+        if options.calibration.is_some() {
+            let predicted = fit.as_ref().map(|f| f.predict(line.estimate.total));
+            cells.push(Value::or_empty(predicted, Value::Seconds).guessed(true));
+        }
+        sheet.row(cells);
+    }
+    sheet.remarks.extend(fold_remark(lines.len() - shown));
+    sheet.remarks.extend(lines.iter().skip(1).take(3).filter_map(|line| advice(view, line)));
+    sheet
+}
+
+fn main_columns(view: &View, work: Work, options: &Options) -> Vec<Column> {
+    let mut columns = vec![
+        Column::new("kind", ["", "kind"], 9),
+        Column::new("share", ["", "share"], 0),
+        Column::new("seconds", ["", "time"], 0),
+        Column::new("bound", ["", "bound"], 0),
+        Column::new("bound_traffic", ["traffic", "there"], 1),
+        Column::new("target_traffic", ["less", "than"], 2),
+        Column::new("target_bound", ["", "makes it"], 2),
+        Column::new("work", ["", work_header(work)], 0),
+    ];
+    let per_byte = format!("{}/B", work.unit());
+    for link in &view.links {
+        columns.push(Column::new(format!("intensity.{}", link.level), [&per_byte, &link.level], 3));
+    }
+    columns.push(Column::new("seconds.compute", ["time of", "compute"], 4));
+    for (i, link) in view.links.iter().enumerate() {
+        columns.push(Column::new(format!("seconds.{}", link.level), ["time of", &link_name(view, i)], 4));
+    }
+    for link in &view.links {
+        columns.push(Column::new(format!("traffic.{}", link.level), ["traffic", &format!("Q({})", link.level)], 8));
+    }
+    columns.extend(OP_NAMES.iter().map(|class| Column::new(format!("ops.{class}"), ["", *class], 7)));
+    columns.push(Column::new("calls", ["", "calls"], 6));
+    columns.push(Column::new("name", ["", "function"], 0));
+    columns.push(Column::new("place", ["", "defined at"], 5));
+    if options.times.is_some() {
+        columns.push(Column::new("measured", ["measured", "time"], 0));
+        columns.push(Column::new("error", ["", "error"], 0));
+    }
+    if options.calibration.is_some() {
+        columns.push(Column::new("calibrated", ["calibrated", "time"], 0));
+    }
+    columns
+}
+
+fn work_header(work: Work) -> &'static str {
+    match work {
+        Work::Flops => "flops",
+        Work::Ops => "ops",
+    }
+}
+
+fn main_cells(view: &View, line: &Line) -> Vec<Cell> {
+    let (subject, found) = (line.subject, &line.estimate);
+    let guess = is_guess(view, found.bound);
+    let bytes = |x: f64| Value::Bytes(x as u128);
+    let traffic = match found.bound {
+        Bound::Compute => Value::Empty,
+        Bound::Link(link) => bytes(line.traffic[link]),
+    };
+    let target_guess = guess || found.target.is_some_and(|t| is_guess(view, t.next));
+    let mut cells: Vec<Cell> = vec![
+        Value::Text(subject.kind.word().into()).into(),
+        Value::Share(line.share).guessed(guess),
+        Value::Seconds(found.total).guessed(guess),
+        Value::Text(bound_name(view, found.bound)).into(),
+        traffic.into(),
+        Value::or_empty(found.target, |t| bytes(t.traffic)).guessed(target_guess),
+        Value::or_empty(found.target, |t| Value::Text(bound_name(view, t.next))).into(),
+        Value::Count(line.work as u128).into(),
+    ];
+    cells.extend(found.intensities.iter().map(|i| Cell::from(Value::or_empty(*i, Value::Ratio))));
+    cells.push(Value::Seconds(found.compute).guessed(view.compute_guess));
+    cells.extend(found.links.iter().zip(&view.links).map(|(t, l)| Value::Seconds(*t).guessed(l.guess)));
+    cells.extend(line.traffic.iter().map(|t| Cell::from(bytes(*t))));
+    cells.extend(subject.sums.ops.iter().map(|n| Cell::from(Value::Count(*n))));
+    cells.push(Value::or_empty(subject.calls, Value::Count).into());
+    cells.push(Value::Name(subject.name.clone()).into());
+    cells.push(Value::or_empty(subject.place.clone(), Value::Name).into());
+    cells
+}
+
+/// What would help, in words.
+fn advice(view: &View, line: &Line) -> Option<String> {
+    let (name, found) = (&line.subject.name, &line.estimate);
+    if line.share < 0.05 {
+        return None;
+    }
+    let Bound::Link(link) = found.bound else {
+        return Some(format!("{name} is bound by compute: less traffic does not make it faster."));
+    };
+    let bytes = |x: f64| human::bytes(x as u128);
+    let link_words = format!("{} ({} now)", link_name(view, link), bytes(line.traffic[link]));
+    Some(match found.target {
+        Some(target) => format!(
+            "{name} is bound by {link_words}; with less than {} there it is bound by {}, and up to {:.1} times as fast.",
+            bytes(target.traffic),
+            bound_name(view, target.next),
+            line.traffic[link] / target.traffic,
+        ),
+        None => {
+            format!("{name} is bound by {link_words}, and nothing else takes time: half the traffic is half the time.")
+        }
+    })
+}
+
+/// Calls as dispatches, for machines where each costs something.
+fn dispatch_sheet(view: &View, lines: &[Line], options: &Options) -> anyhow::Result<Option<Sheet>> {
+    let (floor, floor_guess) = view.floor;
+    if floor == 0.0 {
+        return Ok(None);
+    }
+    let device = stages::Device {
+        rate: view.rate(),
+        bandwidth: view.last().link.bandwidth,
+        floor,
+        setup: view.machine.setup.as_ref().map_or(0.0, |s| s.value),
+    };
+    let columns = vec![
+        Column::new("calls", ["", "calls"], 0),
+        Column::new("compute", ["compute", "per call"], 1),
+        Column::new("memory", ["memory", "per call"], 1),
+        Column::new("floor", ["floor", "per call"], 2),
+        Column::new("per_call", ["time", "per call"], 0),
+        Column::new("seconds", ["all", "calls"], 0),
+        Column::new("bound", ["", "bound"], 0),
+        Column::new("least_batch", ["batch", "at least"], 0),
+        Column::new("name", ["", "function"], 0),
+    ];
+    let title = format!("{}: each call a dispatch with a floor of {}", view.machine.name, human::seconds(floor));
+    let mut sheet = Sheet::new(format!("{}.dispatch", view.machine.name), title, columns);
+    let guess = floor_guess || view.compute_guess || view.last().guess;
+    let counted = lines.iter().filter_map(|l| Some((l, l.subject.calls.filter(|n| *n > 0)?)));
+    for (line, calls) in counted.take(options.top.map_or(usize::MAX, |top| top + 1)) {
+        let bytes = line.traffic.last().copied().unwrap_or(0.0);
+        let dispatch =
+            stages::Dispatch { work: line.work / calls as f64, sparsity: 0.0, bytes: bytes / calls as f64, inputs: 0 };
+        let latency = stages::estimate(&device, &dispatch)?;
+        let bound = match latency.bound {
+            stages::Bound::Dispatch => "dispatch",
+            stages::Bound::Bandwidth => "bandwidth",
+            stages::Bound::Compute => "compute",
+        };
+        sheet.row([
+            Value::Count(calls).into(),
+            Value::Seconds(latency.compute).guessed(view.compute_guess),
+            Value::Seconds(latency.memory).guessed(view.last().guess),
+            Value::Seconds(latency.floor).guessed(floor_guess),
+            Value::Seconds(latency.total).guessed(guess),
+            Value::Seconds(latency.total * calls as f64).guessed(guess),
+            Value::Text(bound.into()).into(),
+            Value::or_empty(latency.least_batch(), |k| Value::Count(k.into())).guessed(guess),
+            Value::Name(line.subject.name.clone()).into(),
+        ]);
+    }
+    sheet.remarks.push(
+        "batch at least: as many calls in one dispatch keep the machine busy for longer than the floor. Bytes are the traffic \
+         from memory; what an offload would have to copy first is not in it."
+            .into(),
+    );
+    Ok(Some(sheet))
+}
+
+/// Shares of energy; without rows, and with the reason, if the machine does not state its energies.
+fn energy_sheet(view: &View, lines: &[Line], options: &Options) -> anyhow::Result<Sheet> {
+    let machine = view.machine;
+    let mut columns = vec![Column::new("operations", ["", "operations"], 0)];
+    columns.extend(view.links.iter().map(|l| Column::new(l.level.clone(), ["from", &l.level], 0)));
+    columns.push(Column::new("memory", ["from", "memory"], 0));
+    columns.push(Column::new("movement", ["all", "movement"], 0));
+    columns.push(Column::new("name", ["", "function"], 0));
+    let title = format!("{}: where the energy goes", machine.name);
+    let mut sheet = Sheet::new(format!("{}.energy", machine.name), title, columns);
+    let model = "the energy model";
+    let operation = machine.op_energy_of(view.kind, model);
+    let memory = machine.need(&machine.memory.energy, "memory.energy", model);
+    let missing_level = view.links.iter().position(|l| l.energy.is_none());
+    let (operation, memory) = match (operation, memory, missing_level) {
+        (Ok(operation), Ok(memory), None) => (operation, memory),
+        (operation, memory, level) => {
+            let level = level
+                .map(|i| format!("{model} needs level[{i}].energy, which machine {} does not state", machine.name));
+            let missing = operation.err().or(memory.err()).map(|e| e.to_string()).or(level);
+            sheet.title = String::new();
+            sheet.remarks.push(format!("No shares of energy: {}.", missing.unwrap_or_default()));
+            return Ok(sheet);
+        }
+    };
+    let levels: Vec<f64> = view.links.iter().filter_map(|l| l.energy).collect();
+    let prices = energy::Prices { operation: operation.value, levels: &levels, memory: memory.value };
+    let shown = options.top.map_or(lines.len(), |top| (top + 1).min(lines.len()));
+    for line in &lines[..shown] {
+        let joules = energy::by_level(&prices, line.work, line.subject.read() as f64, &line.traffic)?;
+        let total = joules.total();
+        let parts = [joules.operations].into_iter().chain(joules.levels.iter().copied()).chain([joules.memory]);
+        // Joules of other machines than the one they were measured on mislead; shares much less.
+        let share = |part: f64| if total > 0.0 { Value::Share(part / total) } else { Value::Empty }.guessed(true);
+        let mut cells: Vec<Cell> = parts.map(share).collect();
+        cells.push(share(joules.movement()));
+        cells.push(Value::Name(line.subject.name.clone()).into());
+        sheet.row(cells);
+    }
+    sheet.remarks.push(format!(
+        "Shares rest on energies per operation and per byte ({}: {}; memory: {}: {}); as joules they would mislead.",
+        operation.confidence, operation.source, memory.confidence, memory.source
+    ));
+    Ok(sheet)
+}
+
+fn pairs(lines: &[Line], options: &Options) -> Vec<Pair> {
+    let Some(times) = &options.times else { return Vec::new() };
+    let pair = |l: &Line| Some(Pair { estimate: l.estimate.total, measured: times.of(&l.subject.name)? });
+    lines.iter().filter_map(pair).collect()
+}
+
+fn fidelity_sheet(lines: &[Line], options: &Options) -> Option<Sheet> {
+    options.times.as_ref()?;
+    let pairs = pairs(lines, options);
+    fidelity::sheet(&pairs, options.calibration, lines.len() - pairs.len())
+}
+
+fn notes(profile: &Profile, views: &[View], work: Work) -> Vec<String> {
+    let mut notes = vec![
+        "Estimates: the longest of compute and of each link, as if all of them overlapped. The levels are ideal: fully \
+         associative LRU that drops dead bytes, no lines, no conflicts, no wasted prefetch, no write-back; a real machine moves \
+         more."
+            .into(),
+    ];
+    let what = match work {
+        Work::Flops => {
+            "floating-point operations, a fused multiply-add as two; integer operations are not in it (--work ops)"
+        }
+        Work::Ops => "all operations: floating-point (a fused multiply-add as two), integer, comparisons",
+    };
+    notes.push(format!(
+        "Work is {what}. The profile does not know how wide operands are; the rate is the one of --type."
+    ));
+    if profile.coverage.threads > 1 {
+        notes.push(format!(
+            "{} threads: each has a stack of its own, and their work and traffic are added.",
+            profile.coverage.threads
+        ));
+    }
+    for view in views {
+        let name = &view.machine.name;
+        if view.machine.efficiency.is_none() {
+            notes.push(format!("{name} states no efficiency: its peak is taken as reachable."));
+        }
+        if view.machine.levels.iter().any(|l| l.per_core) && view.machine.cores.as_ref().is_some_and(|c| c.value > 1.0)
+        {
+            notes.push(format!(
+                "{name}: rates are those of all cores, capacities of a core's own levels are one core's: as if the work were \
+                 spread evenly and each core's data were like the whole's."
+            ));
+        }
+        notes.extend(view.guesses.sentence(name));
+    }
+    notes
+}

@@ -1,0 +1,102 @@
+//! Measured times, as a person or `dmdprof time` writes them: CSV with the columns `name` and `seconds`.
+//!
+//! `name` is a function or region as the reports name it, or `(program)`; lines that begin with `#` are comments. Refuses other
+//! columns, times that are not positive, names twice. Whether names exist is checked against what is estimated.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use anyhow::{Context, bail};
+use serde::{Deserialize, Serialize};
+
+use super::subject::{did_you_mean, short};
+
+/// One line of the file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Time {
+    pub name: String,
+    pub seconds: f64,
+}
+
+/// Times in seconds by name.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Times(BTreeMap<String, f64>);
+
+impl Times {
+    /// # Errors
+    /// What is wrong, with file and line.
+    pub fn read(path: &Path) -> anyhow::Result<Self> {
+        let text =
+            std::fs::read_to_string(path).with_context(|| format!("cannot read times from {}", path.display()))?;
+        Times::parse(&text).with_context(|| format!("{} is not a file of times", path.display()))
+    }
+
+    /// # Errors
+    /// What is wrong, with its line.
+    pub fn parse(text: &str) -> anyhow::Result<Self> {
+        let mut reader =
+            csv::ReaderBuilder::new().comment(Some(b'#')).trim(csv::Trim::All).from_reader(text.as_bytes());
+        let columns = reader.headers()?.iter().collect::<Vec<_>>().join(",");
+        if columns != "name,seconds" {
+            bail!("line 1: expected the columns name,seconds, found {columns:?}");
+        }
+        let mut times = BTreeMap::new();
+        for record in reader.into_records() {
+            let record = record?;
+            let line = record.position().map_or(0, csv::Position::line);
+            let time: Time =
+                record.deserialize(None).with_context(|| format!("line {line}: expected a name and seconds"))?;
+            if !(time.seconds > 0.0 && time.seconds.is_finite()) {
+                bail!("line {line}: the time of {} must be positive, is {}", time.name, time.seconds);
+            }
+            if times.insert(time.name.clone(), time.seconds).is_some() {
+                bail!("line {line}: {} is there twice", time.name);
+            }
+        }
+        if times.is_empty() {
+            bail!("there are no times in it");
+        }
+        Ok(Times(times))
+    }
+
+    /// The time of a name, as it is or without parameters.
+    #[must_use]
+    pub fn of(&self, name: &str) -> Option<f64> {
+        self.0.get(name).or_else(|| self.0.get(short(name))).copied()
+    }
+
+    /// # Errors
+    /// Times of names that are not among these.
+    pub fn check<'a>(&self, names: impl Iterator<Item = &'a str> + Clone) -> anyhow::Result<()> {
+        let known = |wanted: &str| names.clone().any(|name| name == wanted || short(name) == wanted);
+        if let Some(wanted) = self.0.keys().find(|wanted| !known(wanted)) {
+            bail!("there is a time for {wanted}, which is not in the profile{}", did_you_mean(wanted, names));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_wrong_is_named_with_its_line() {
+        let error = |text: &str| format!("{:#}", Times::parse(text).unwrap_err());
+        assert_eq!(error("function,time\n"), "line 1: expected the columns name,seconds, found \"function,time\"");
+        assert_eq!(error("name,seconds\nf,1\ng,-1\n"), "line 3: the time of g must be positive, is -1");
+        assert_eq!(error("name,seconds\nf,1\n# x\nf,2\n"), "line 4: f is there twice");
+        assert!(error("name,seconds\nf,fast\n").starts_with("line 2: expected a name and seconds"));
+        assert_eq!(error("name,seconds\n"), "there are no times in it");
+    }
+
+    #[test]
+    fn names_are_those_of_reports_with_or_without_parameters() {
+        let times = Times::parse("name,seconds\n\"f(int, int)\", 1.5\ng,2e-3\n").unwrap();
+        assert_eq!((times.of("f(int, int)"), times.of("g(double)"), times.of("h")), (Some(1.5), Some(2e-3), None));
+        assert!(times.check(["f(int, int)", "g(double)"].into_iter()).is_ok());
+        let error = times.check(["f(int, int)", "gg"].into_iter()).unwrap_err().to_string();
+        assert_eq!(error, "there is a time for g, which is not in the profile; did you mean gg?");
+    }
+}

@@ -1,0 +1,128 @@
+//! A machine as the models see it: one type of operation, its rates, and the links between levels.
+//!
+//! Takes a [`Machine`] and what the user chose, gives numbers a model can use and remembers which of them are guesses. Refuses a
+//! machine that lacks what is needed, naming the field.
+
+use anyhow::bail;
+use dmdprof_models::roofline::{Link, Roof};
+
+use super::guesses::Guesses;
+use crate::machine::{Machine, OpType};
+
+/// What the user chose about machines.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Choice {
+    /// Type of the operations; else the machine's.
+    pub kind: Option<OpType>,
+    /// Capacity to assume, in bytes, for machines that state no level.
+    pub capacity: Option<u64>,
+}
+
+/// One link of a machine, with the level that it fills.
+#[derive(Clone, Debug)]
+pub struct ViewLink {
+    pub level: String,
+    pub link: Link,
+    /// Capacity or bandwidth is a guess.
+    pub guess: bool,
+    /// J per byte that the level serves.
+    pub energy: Option<f64>,
+}
+
+/// A machine for one type of operation.
+#[derive(Clone, Debug)]
+pub struct View<'m> {
+    pub machine: &'m Machine,
+    pub kind: OpType,
+    /// op/s.
+    pub peak: f64,
+    /// Share of the peak; 1 if the machine states none.
+    pub efficiency: f64,
+    /// Peak or efficiency is a guess.
+    pub compute_guess: bool,
+    /// Innermost level first; never empty.
+    pub links: Vec<ViewLink>,
+    /// Seconds per dispatch, and whether they are a guess.
+    pub floor: (f64, bool),
+    pub guesses: Guesses,
+}
+
+const MODEL: &str = "the roofline";
+
+impl<'m> View<'m> {
+    /// # Errors
+    /// When the machine has no rate for the type of operation, no level and no capacity is assumed, or a level has no bandwidth.
+    pub fn new(machine: &'m Machine, choice: Choice) -> anyhow::Result<Self> {
+        let kind = choice.kind.unwrap_or(machine.default_type);
+        let Ok(peak) = machine.peak_of(kind, MODEL) else {
+            let types: Vec<&str> = machine.peak.keys().map(|k| k.word()).collect();
+            bail!("machine {} has no rate for {kind}; --type can be {}", machine.name, types.join(", "));
+        };
+        let mut guesses = Guesses::default();
+        let peak_guess = guesses.note(&format!("peak {kind}"), peak);
+        let efficiency_guess =
+            machine.efficiency.as_ref().is_some_and(|e| guesses.note(&format!("efficiency {}", e.value), e));
+        let mut links = Vec::new();
+        for (number, level) in machine.levels.iter().enumerate() {
+            let bandwidth = machine.need(&level.bandwidth, &format!("level[{number}].bandwidth"), MODEL)?;
+            let name = &level.name;
+            let capacity_guess = guesses.note(&format!("capacity of {name}"), &level.capacity);
+            let bandwidth_guess = guesses.note(&format!("bandwidth into {name}"), bandwidth);
+            links.push(ViewLink {
+                level: name.clone(),
+                link: Link { capacity: level.capacity.value as u64, bandwidth: bandwidth.value },
+                guess: capacity_guess || bandwidth_guess,
+                energy: level.energy.as_ref().map(|e| e.value),
+            });
+        }
+        if links.is_empty() {
+            let bandwidth = machine.need(&machine.memory.bandwidth, "memory.bandwidth", MODEL)?;
+            let Some(capacity) = choice.capacity else {
+                bail!(
+                    "machine {} states no level with a capacity, so how much it has to fetch from memory cannot be told; \
+                     --assume-capacity SIZE says how much fast memory to assume",
+                    machine.name
+                );
+            };
+            guesses.note("bandwidth of memory", bandwidth);
+            guesses.assumed(format!("{capacity} B of fast memory"));
+            let link = Link { capacity, bandwidth: bandwidth.value };
+            links.push(ViewLink { level: "assumed".into(), link, guess: true, energy: None });
+        }
+        let floor = machine.floor.as_ref().map_or((0.0, false), |f| (f.value, guesses.note("dispatch floor", f)));
+        Ok(View {
+            machine,
+            kind,
+            peak: peak.value,
+            efficiency: machine.efficiency.as_ref().map_or(1.0, |e| e.value),
+            compute_guess: peak_guess || efficiency_guess,
+            links,
+            floor,
+            guesses,
+        })
+    }
+
+    /// The links alone.
+    #[must_use]
+    pub fn bare_links(&self) -> Vec<Link> {
+        self.links.iter().map(|l| l.link).collect()
+    }
+
+    /// The roof over these links.
+    #[must_use]
+    pub fn roof<'l>(&self, links: &'l [Link]) -> Roof<'l> {
+        Roof { peak: self.peak, efficiency: self.efficiency, links }
+    }
+
+    /// op/s that arithmetic reaches.
+    #[must_use]
+    pub fn rate(&self) -> f64 {
+        self.peak * self.efficiency
+    }
+
+    /// The link from memory.
+    #[must_use]
+    pub fn last(&self) -> &ViewLink {
+        self.links.last().expect("never empty")
+    }
+}
