@@ -40,6 +40,8 @@ enum Command {
     Roofline(commands::roofline::RooflineArgs),
     Curve(commands::curve::CurveArgs),
     Balance(commands::balance::BalanceArgs),
+    Fuse(commands::fuse::FuseArgs),
+    Place(commands::place::PlaceArgs),
     /// Compile and link C with hooks; takes clang's arguments
     #[command(disable_help_flag = true)]
     Cc(Rest),
@@ -95,6 +97,8 @@ fn dispatch(command: Command) -> anyhow::Result<i32> {
         Command::Roofline(args) => commands::roofline::command(&args).map(|()| 0),
         Command::Curve(args) => commands::curve::command(&args).map(|()| 0),
         Command::Balance(args) => commands::balance::command(&args).map(|()| 0),
+        Command::Fuse(args) => commands::fuse::command(&args).map(|()| 0),
+        Command::Place(args) => commands::place::command(&args).map(|()| 0),
         Command::Build(args) => commands::build::command(&args).map(|()| 0),
         Command::Ir(args) => commands::ir::command(&args),
         Command::Instrument(args) => commands::instrument::command(&args).map(|()| 0),

@@ -7,7 +7,9 @@
 pub mod balance;
 pub mod curve;
 pub mod fidelity;
+pub mod fuse;
 mod guesses;
+pub mod place;
 pub mod roofline;
 pub mod subject;
 pub mod times;

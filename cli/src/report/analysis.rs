@@ -98,7 +98,7 @@ impl Sums {
         self.depths.add(&cell.histogram);
     }
 
-    fn add_ops(&mut self, executions: u64, ops: &[u32; 7]) {
+    pub fn add_ops(&mut self, executions: u64, ops: &[u32; 7]) {
         for (sum, n) in self.ops.iter_mut().zip(ops) {
             *sum += u128::from(executions) * u128::from(*n);
         }

@@ -1,0 +1,271 @@
+//! `dmdprof fuse`: which function's bytes which function reads next, and what it would save if both were one.
+//!
+//! Takes a profile with flows. A pair is (producer, consumer): bytes that the producer wrote, that nobody else read since, and
+//! that the consumer reads. Formula of the saving: `dmdprof_models::fusion`, with the intermediate bytes that come from beyond
+//! the machine's last level; they are saved twice, when the producer writes them out and when the consumer fetches them.
+
+use std::collections::{BTreeMap, HashMap};
+
+use anyhow::bail;
+use dmdprof_models::fusion;
+
+use super::subject::{Subjects, Work};
+use super::view::{Choice, View};
+use crate::machine::Machine;
+use crate::profile::Profile;
+use crate::profile::model::{Flow, SiteId};
+use crate::report::depths::{Depths, QuantileReader};
+use crate::report::{Analysis, Grouping};
+use crate::sheet::{Cell, Column, Document, Sheet, Value};
+
+/// What to show.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    pub choice: Choice,
+    pub work: Option<Work>,
+    pub top: Option<usize>,
+    /// Only pairs with one of these functions.
+    pub only: Option<Vec<String>>,
+}
+
+/// Flows between two functions, by their numbers among the rows.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Pair {
+    bytes: u64,
+    cost: u128,
+    depths: Depths,
+}
+
+impl Pair {
+    fn add(&mut self, flow: &Flow) {
+        self.bytes += flow.bytes;
+        self.cost += flow.cost;
+        self.depths.add(&flow.histogram);
+    }
+}
+
+type Pairs = BTreeMap<(usize, usize), Pair>;
+
+/// Flows between functions.
+#[derive(Debug, Default)]
+struct Between {
+    /// (producer, consumer): written by one, read next by another.
+    produced: Pairs,
+    /// (first reader, second reader): read by one, then by another, neither of which wrote it last.
+    shared: Pairs,
+}
+
+/// The whole answer.
+///
+/// # Errors
+/// A profile without flows, or a machine that lacks what is needed.
+pub fn document(
+    profile: &Profile,
+    grouping: Grouping,
+    machines: &[Machine],
+    options: &Options,
+) -> anyhow::Result<Document> {
+    let Some(flows) = &profile.flows else {
+        bail!("the profile has no flows between functions; they are measured by: dmdprof run --flows");
+    };
+    let analysis = Analysis::new(profile, grouping);
+    let names: Vec<String> = analysis.rows.iter().map(|row| row.name().to_owned()).collect();
+    let mut between = between(flows, &analysis);
+    if let Some(only) = &options.only {
+        let is_wanted = |(a, b): &(usize, usize)| only.contains(&names[*a]) || only.contains(&names[*b]);
+        between.produced.retain(|key, _| is_wanted(key));
+        between.shared.retain(|key, _| is_wanted(key));
+    }
+    let views = machines.iter().map(|m| View::new(m, options.choice)).collect::<anyhow::Result<Vec<_>>>()?;
+    let subjects = Subjects::of(profile, grouping, false);
+    let work = options.work.unwrap_or(if subjects.program.work(Work::Flops) > 0 { Work::Flops } else { Work::Ops });
+    let savings =
+        views.iter().map(|v| savings(v, &between.produced, &analysis, work)).collect::<anyhow::Result<Vec<_>>>()?;
+    let mut document = Document {
+        kind: "fuse",
+        source: super::source(&profile.meta),
+        heading: super::heading(profile),
+        ..Document::default()
+    };
+    document.sheets.push(pairs_sheet(&between.produced, &names, &analysis, &views, &savings, options));
+    document.sheets.push(shared_sheet(&between.shared, &names, &analysis, options));
+    document.notes = notes(&views);
+    Ok(document)
+}
+
+fn between(flows: &[Flow], analysis: &Analysis) -> Between {
+    let mut row_of: HashMap<SiteId, usize> = HashMap::new();
+    for (row, sites) in analysis.rows.iter().map(|row| &row.sites).enumerate() {
+        row_of.extend(sites.iter().map(|site| (*site, row)));
+    }
+    let row = |site: Option<SiteId>| site.and_then(|site| row_of.get(&site).copied());
+    let mut between = Between::default();
+    for flow in flows {
+        let (writer, toucher, reader) = (row(flow.writer), row(flow.toucher), row(Some(flow.reader)));
+        let (Some(toucher), Some(reader)) = (toucher, reader) else { continue };
+        if toucher == reader {
+            continue;
+        }
+        // The writer's own reads in between do not use the bytes up for others.
+        let pairs = if writer == Some(toucher) { &mut between.produced } else { &mut between.shared };
+        pairs.entry((toucher, reader)).or_default().add(flow);
+    }
+    between
+}
+
+/// What fusing a pair saves on a machine.
+#[derive(Clone, Copy, Debug)]
+struct Saving {
+    seconds: f64,
+    speedup: Option<f64>,
+    /// Intermediate bytes from beyond the last level.
+    beyond: u64,
+}
+
+fn savings(view: &View, pairs: &Pairs, analysis: &Analysis, work: Work) -> anyhow::Result<Vec<Saving>> {
+    let capacity = view.last().link.capacity;
+    let device = fusion::Device { rate: view.rate(), bandwidth: view.last().link.bandwidth, floor: 0.0 };
+    let calls = |row: usize| analysis.rows[row].calls.linked.unwrap_or(0) as f64;
+    let work_of = |row: usize| {
+        let sums = &analysis.rows[row].own;
+        (if work == Work::Flops { sums.flops() } else { sums.all_ops() }) as f64
+    };
+    let traffic = |row: usize| analysis.rows[row].own.depths.beyond(capacity) as f64;
+    pairs
+        .iter()
+        .map(|(&(producer, consumer), pair)| {
+            let beyond = pair.depths.beyond(capacity);
+            let m = beyond as f64;
+            // What the consumer fetches from beyond the last level was written out there by the producer.
+            let first = fusion::Region { work: work_of(producer), bytes: traffic(producer) + m, internal: m };
+            let second = fusion::Region { work: work_of(consumer), bytes: traffic(consumer), internal: 0.0 };
+            let found = fusion::estimate(&device, &[first, second])?;
+            let floor = view.floor.0;
+            let unfused = found.unfused + floor * (calls(producer) + calls(consumer));
+            let fused = found.fused + floor * calls(producer).max(calls(consumer));
+            Ok(Saving { seconds: unfused - fused, speedup: (fused > 0.0).then(|| unfused / fused), beyond })
+        })
+        .collect()
+}
+
+fn pairs_sheet(
+    pairs: &Pairs,
+    names: &[String],
+    analysis: &Analysis,
+    views: &[View],
+    savings: &[Vec<Saving>],
+    options: &Options,
+) -> Sheet {
+    let mut columns = vec![
+        Column::new("bytes", ["", "bytes"], 0),
+        Column::new("read_share", ["of all", "reads"], 1),
+        Column::new("cost", ["", "ByteDMD"], 0),
+        Column::new("cost_share", ["of all", "cost"], 0),
+        Column::new("depth_p50", ["depth", "p50"], 2),
+        Column::new("depth_p90", ["depth", "p90"], 1),
+    ];
+    for view in views {
+        let name = &view.machine.name;
+        columns.push(Column::new(format!("{name}.beyond"), [name, "beyond"], 1));
+        columns.push(Column::new(format!("{name}.saving"), ["fused", "saves"], 0));
+        columns.push(Column::new(format!("{name}.speedup"), ["of both", "times"], 0));
+    }
+    columns.push(Column::new("producer", ["", "written by"], 0));
+    columns.push(Column::new("consumer", ["", "next read by"], 0));
+    let mut sheet =
+        Sheet::new("pairs", "Written by one function, next read by another: candidates for fusion", columns);
+    let mut order: Vec<(usize, (usize, usize), &Pair)> =
+        pairs.iter().enumerate().map(|(number, (key, pair))| (number, *key, pair)).collect();
+    let saving = |number: usize| savings.first().map_or(0.0, |s| s[number].seconds);
+    order.sort_by(|a, b| {
+        let cost = b.2.cost.cmp(&a.2.cost).then(b.2.bytes.cmp(&a.2.bytes));
+        saving(b.0).total_cmp(&saving(a.0)).then(cost).then(names[a.1.0].cmp(&names[b.1.0])).then(a.1.cmp(&b.1))
+    });
+    let shown = options.top.map_or(order.len(), |top| top.min(order.len()));
+    let mut reader = QuantileReader::default();
+    for (number, (producer, consumer), pair) in &order[..shown] {
+        let mut cells = flow_cells(pair, analysis, &mut reader);
+        for (view, savings) in views.iter().zip(savings) {
+            let guess = view.last().guess || view.compute_guess;
+            let saving = savings[*number];
+            cells.push(Value::Bytes(saving.beyond.into()).guessed(view.last().guess));
+            cells.push(Value::Seconds(saving.seconds).guessed(guess));
+            cells.push(Value::or_empty(saving.speedup, Value::Ratio).guessed(guess));
+        }
+        cells.push(Value::Name(names[*producer].clone()).into());
+        cells.push(Value::Name(names[*consumer].clone()).into());
+        sheet.row(cells);
+    }
+    if order.is_empty() {
+        sheet.remarks.push("No function reads what another wrote.".into());
+    }
+    if order.len() > shown {
+        sheet.remarks.push(format!("({} more; see --top)", order.len() - shown));
+    }
+    sheet
+}
+
+fn flow_cells(pair: &Pair, analysis: &Analysis, reader: &mut QuantileReader) -> Vec<Cell> {
+    let quantiles = reader.read(&pair.depths);
+    let share = |part: f64, whole: f64| if whole > 0.0 { Value::Share(part / whole) } else { Value::Empty };
+    vec![
+        Value::Bytes(pair.bytes.into()).into(),
+        share(pair.bytes as f64, analysis.total.read as f64).into(),
+        Value::Count(pair.cost).into(),
+        share(pair.cost as f64, analysis.total.cost as f64).into(),
+        Value::Bytes(quantiles.p50.into()).into(),
+        Value::Bytes(quantiles.p90.into()).into(),
+    ]
+}
+
+fn shared_sheet(pairs: &Pairs, names: &[String], analysis: &Analysis, options: &Options) -> Sheet {
+    let columns = vec![
+        Column::new("bytes", ["", "bytes"], 0),
+        Column::new("read_share", ["of all", "reads"], 1),
+        Column::new("cost", ["", "ByteDMD"], 0),
+        Column::new("cost_share", ["of all", "cost"], 0),
+        Column::new("depth_p50", ["depth", "p50"], 2),
+        Column::new("depth_p90", ["depth", "p90"], 1),
+        Column::new("first", ["", "read by"], 0),
+        Column::new("second", ["", "then read by"], 0),
+    ];
+    let title = "Read by one function, then by another: fused, the second read would be near";
+    let mut sheet = Sheet::new("shared", title, columns);
+    let mut order: Vec<(&(usize, usize), &Pair)> = pairs.iter().collect();
+    order.sort_by(|a, b| b.1.cost.cmp(&a.1.cost).then_with(|| a.0.cmp(b.0)));
+    let shown = options.top.map_or(order.len(), |top| top.min(order.len()));
+    let mut reader = QuantileReader::default();
+    for ((first, second), pair) in &order[..shown] {
+        let mut cells = flow_cells(pair, analysis, &mut reader);
+        cells.push(Value::Name(names[*first].clone()).into());
+        cells.push(Value::Name(names[*second].clone()).into());
+        sheet.row(cells);
+    }
+    if order.is_empty() {
+        sheet.remarks.push("No function reads what another has read.".into());
+    }
+    if order.len() > shown {
+        sheet.remarks.push(format!("({} more; see --top)", order.len() - shown));
+    }
+    sheet
+}
+
+fn notes(views: &[View]) -> Vec<String> {
+    let mut notes = vec![
+        "Each thread has a stack of its own: bytes that pass from one thread to another are not in the tables. Values that pass in \
+         registers (arguments, results) are not memory. Whether the order of the loops allows it, the numbers do not say."
+            .into(),
+    ];
+    if views.is_empty() {
+        notes.push("Ordered by cost, which fusing would save at most. --machine NAME estimates the time saved.".into());
+    } else {
+        notes.push(
+            "fused saves: time of both functions (compute or traffic from beyond the last level, whichever is longer) less that of \
+             both as one, without the intermediate bytes from beyond the last level, which are written out and fetched; with a \
+             dispatch floor, also one floor per call saved."
+                .into(),
+        );
+    }
+    notes.extend(views.iter().filter_map(|v| v.guesses.sentence(&v.machine.name)));
+    notes
+}
