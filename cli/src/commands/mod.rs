@@ -5,6 +5,7 @@ pub mod check;
 pub mod diff;
 pub mod instrument;
 pub mod ir;
+pub mod machine;
 pub mod record;
 pub mod replay;
 pub mod run;
