@@ -51,6 +51,7 @@ enum Command {
     Build(commands::build::BuildArgs),
     Ir(commands::ir::IrArgs),
     Instrument(commands::instrument::InstrumentArgs),
+    Machine(commands::machine::MachineArgs),
     Doctor(driver::doctor::DoctorArgs),
     /// Print a completion script for a shell
     Completions {
@@ -102,6 +103,7 @@ fn dispatch(command: Command) -> anyhow::Result<i32> {
         Command::Build(args) => commands::build::command(&args).map(|()| 0),
         Command::Ir(args) => commands::ir::command(&args),
         Command::Instrument(args) => commands::instrument::command(&args).map(|()| 0),
+        Command::Machine(args) => commands::machine::command(&args),
         Command::Doctor(args) => toolbox::doctor(&args),
         Command::Completions { shell } => {
             clap_complete::generate(shell, &mut Cli::command(), "dmdprof", &mut std::io::stdout());

@@ -9,6 +9,7 @@ pub mod estimate;
 pub mod fuse;
 pub mod instrument;
 pub mod ir;
+pub mod machine;
 pub mod place;
 pub mod record;
 pub mod replay;

@@ -1,13 +1,15 @@
 //! Machines that models estimate for: peak rates, levels of memory, floors and energies, each number with its source.
 //!
 //! Data goes one way: TOML text ([`file`], units by [`quantity`]) becomes a [`Machine`], from the shipped files ([`zoo`]) or the
-//! user's ([`find`]); [`text`] writes it back. Models take a [`Machine`] and refuse, through [`Machine::need`], what it does not state.
+//! user's ([`find`]); [`text`] writes it back, [`report`]
+//! shows it. Models take a [`Machine`] and refuse, through [`Machine::need`], what it does not state.
 //! Every field is described in `docs/machines.md`.
 
 pub mod file;
 pub mod find;
 mod model;
 pub mod quantity;
+pub mod report;
 pub mod text;
 pub mod zoo;
 

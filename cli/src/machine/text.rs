@@ -37,7 +37,8 @@ pub fn to_toml(machine: &Machine) -> String {
     out.text
 }
 
-type Field<'a> = (&'static str, Option<&'a Figure>, Kind);
+/// A field's name, what the machine states, and its unit.
+pub type Field<'a> = (&'static str, Option<&'a Figure>, Kind);
 
 /// Fields outside all tables.
 #[must_use]
