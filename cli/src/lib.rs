@@ -8,6 +8,7 @@ pub mod driver;
 mod follow;
 pub mod gate;
 mod launch;
+pub mod outputs;
 pub mod profile;
 mod progress;
 pub mod report;
