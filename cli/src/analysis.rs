@@ -59,6 +59,15 @@ pub struct AnalysisArgs {
     #[arg(long, value_name = "GLOB")]
     pub roi: Option<String>,
 
+    /// Also measure flows: of every byte read, which access wrote it and which touched it last. Takes 4 bytes of memory per byte that
+    /// the program touches
+    #[arg(long)]
+    pub flows: bool,
+
+    /// Also write down what functions matching GLOB call, in order
+    #[arg(long, value_name = "GLOB")]
+    pub sequence: Option<String>,
+
     /// Write the profile but print no report
     #[arg(short, long)]
     pub quiet: bool,
@@ -107,13 +116,9 @@ impl AnalysisArgs {
     /// Options that contradict each other, a bad pattern, or no place for the temporary file.
     pub fn options(&self) -> anyhow::Result<Options> {
         self.check();
-        if self.line.is_some() && self.liveness() == LivenessArg::Exact {
-            let error = "--liveness exact cannot be combined with --line: a line has no last read of its own, because \
-                         its bytes die one by one";
-            clap::Error::raw(clap::error::ErrorKind::ArgumentConflict, format!("{error}\n")).exit();
-        }
         survive_file_limit()?;
         let roi = self.roi.as_deref().map(Roi::new).transpose().context("--roi: not a valid pattern")?;
+        let sequence = self.sequence.as_deref().map(Roi::new).transpose().context("--sequence: not a valid pattern")?;
         let processors = || std::thread::available_parallelism().map_or(1, usize::from);
         Ok(Options {
             hints: self.liveness() != LivenessArg::None,
@@ -121,6 +126,9 @@ impl AnalysisArgs {
             roi: roi.map(|roi| roi as Arc<dyn RegionOfInterest>),
             workers: self.workers.map_or_else(processors, usize::from),
             exact: if self.liveness() == LivenessArg::Exact { Some(self.spool()?) } else { None },
+            flows: self.flows,
+            sequence: sequence.map(|chosen| chosen as Arc<dyn RegionOfInterest>),
+            outputs: None,
             trace: None,
             analyse: true,
             values: (self.model == ModelArg::Values).then(|| self.values.options()),
@@ -140,6 +148,22 @@ impl AnalysisArgs {
             if self.values.is_given() {
                 refuse("--bytes-per-element and --fma are about values; add --model values");
             }
+            let exact = self.liveness() == LivenessArg::Exact;
+            if self.line.is_some() && exact {
+                refuse(
+                    "--liveness exact cannot be combined with --line: a line has no last read of its own, because its \
+                     bytes die one by one",
+                );
+            }
+            if self.flows && self.line.is_some() {
+                refuse("--flows cannot be combined with --line: the bytes of a line come from different accesses");
+            }
+            if self.flows && exact {
+                refuse(
+                    "--flows cannot be combined with --liveness exact: flows are followed while the program runs, and \
+                     which bytes are dead is known only after it",
+                );
+            }
             return;
         }
         if self.liveness.is_some() {
@@ -149,6 +173,9 @@ impl AnalysisArgs {
         }
         if self.line.is_some() {
             refuse("--line is about the memory model; values have no addresses");
+        }
+        if self.flows {
+            refuse("--flows is about the memory model; values have no addresses");
         }
         if self.roi.is_some() {
             refuse("--roi is about the memory model; with --model values declare regions (dmdprof_begin, dmdprof_end)");
@@ -214,6 +241,9 @@ impl AnalysisArgs {
         if let Some(pattern) = self.roi.as_deref().filter(|_| !measurement.threads.iter().any(|t| t.ring.roi_seen)) {
             bail!(no_roi_message(pattern, &measurement));
         }
+        if let Some(pattern) = self.sequence.as_deref().filter(|_| measurement.sequences.is_empty()) {
+            bail!(no_sequence_message(pattern, &measurement));
+        }
         let mut meta = self.meta(origin);
         let failed = measurement.exact_error.take();
         if let Some(error) = &failed {
@@ -272,8 +302,22 @@ fn directory_of(path: &Path) -> &Path {
     path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Names some of the functions that did run, the most called first.
 fn no_roi_message(pattern: &str, measurement: &Measurement) -> String {
+    format!(
+        "--roi {pattern} matched no function that ran and no declared region, so nothing was counted.\n{}",
+        functions_that_ran(measurement)
+    )
+}
+
+fn no_sequence_message(pattern: &str, measurement: &Measurement) -> String {
+    format!(
+        "--sequence {pattern} matched no function that ran, so there are no calls to write down.\n{}",
+        functions_that_ran(measurement)
+    )
+}
+
+/// Some of them, and how to name them.
+fn functions_that_ran(measurement: &Measurement) -> String {
     let mut calls: std::collections::BTreeMap<String, u64> = std::collections::BTreeMap::new();
     for context in &measurement.contexts {
         if let Some((table, function)) = context.function {
@@ -284,8 +328,7 @@ fn no_roi_message(pattern: &str, measurement: &Measurement) -> String {
     }
     let some: Vec<&str> = calls.keys().map(String::as_str).take(8).collect();
     format!(
-        "--roi {pattern} matched no function that ran and no declared region, so nothing was counted.\n\
-         Functions that ran include: {}.\nA pattern may use * and ?, as in '*::solve'; inlined functions are never on the stack",
+        "Functions that ran include: {}.\nA pattern may use * and ?, as in '*::solve'; inlined functions are never on the stack",
         some.join(", ")
     )
 }

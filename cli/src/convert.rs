@@ -10,7 +10,11 @@ use std::{
 use dmdprof_instrument::calls::touches_no_memory;
 use dmdprof_runtime::{
     abi::{Item, ItemKind, NONE, OP_CLASSES},
-    session::{Measurement, MergedBlock, ThreadTotals, counters::DepthCounts},
+    session::{
+        FlowKey, FunctionKey as RunFunction, Measurement, MergedBlock, SiteKey as RunSite, ThreadTotals,
+        counters::{CellCounters, DepthCounts},
+        sequences::Calls,
+    },
     sites::SiteTable,
     steps::{StepKind, ValueOp},
     values::RegionTotals,
@@ -18,8 +22,9 @@ use dmdprof_runtime::{
 use sha2::{Digest, Sha256};
 
 use crate::profile::model::{
-    AccessKind, Block, BlockCount, BlockId, Cell, Context, ContextId, Coverage, Dead, Function, FunctionId, Histogram,
-    Meta, ModuleCoverage, Position, PositionId, Profile, Region, Site, SiteId, SourceFile, StringId, Totals,
+    AccessKind, Block, BlockCount, BlockId, Cell, Context, ContextId, Coverage, Dead, Flow, Function, FunctionId,
+    Histogram, Meta, ModuleCoverage, Position, PositionId, Profile, Region, Sequence, Site, SiteId, SourceFile,
+    StringId, Totals,
 };
 
 /// Builds the profile of a finished run.
@@ -30,6 +35,8 @@ pub fn to_profile(measurement: &Measurement, meta: Meta) -> Profile {
     let contexts = builder.contexts();
     let sites = builder.sites(&contexts);
     let blocks = builder.blocks(&contexts);
+    let flows = measurement.flows.as_ref().map(|measured| flows(measured, &sites.ids));
+    let sequences = builder.sequences();
     let totals = sum(&measurement.threads);
     let mut threads: Vec<Totals> = measurement.threads.iter().map(one_thread).collect();
     threads.sort_by_key(|t| Reverse((t.cost, t.read, t.written, t.accesses)));
@@ -48,8 +55,8 @@ pub fn to_profile(measurement: &Measurement, meta: Meta) -> Profile {
         cells: sites.cells,
         block_counts: blocks.counts,
         regions: measurement.regions.values().map(region).collect(),
-        flows: None,
-        sequences: Vec::new(),
+        flows,
+        sequences,
         cold_histogram: histogram(&measurement.cold),
         compilers: compilers(measurement),
     }
@@ -77,6 +84,20 @@ fn region(totals: &RegionTotals) -> Region {
 
 fn histogram(counts: &DepthCounts) -> Histogram {
     Histogram(counts.iter().collect())
+}
+
+fn flows(measured: &BTreeMap<FlowKey, CellCounters>, ids: &HashMap<RunSite, SiteId>) -> Vec<Flow> {
+    let flow = |(key, found): (&FlowKey, &CellCounters)| Flow {
+        writer: key.writer.map(|site| ids[&site]),
+        toucher: key.toucher.map(|site| ids[&site]),
+        reader: ids[&key.reader],
+        bytes: found.depths.iter().map(|(_, n)| n).sum(),
+        cost: found.cost,
+        histogram: histogram(&found.depths),
+    };
+    let mut flows: Vec<Flow> = measured.iter().map(flow).collect();
+    flows.sort_by_key(|flow| (flow.writer, flow.toucher, flow.reader));
+    flows
 }
 
 fn one_thread(thread: &ThreadTotals) -> Totals {
@@ -145,6 +166,10 @@ fn text(table: &SiteTable, index: u32) -> Option<&str> {
     if index == NONE { None } else { table.strings.get(index as usize).map(String::as_str) }
 }
 
+fn item_of(table: &SiteTable, segment: u32, item: u32) -> &Item {
+    &table.items[table.segments[segment as usize].items.start as usize + item as usize]
+}
+
 fn linked_key(table: &SiteTable, function: u32) -> FunctionKey<'_> {
     let function = &table.functions[function as usize];
     (text(table, function.name).unwrap_or("?"), text(table, function.file), function.line)
@@ -185,9 +210,28 @@ impl<'a> Builder<'a> {
         &self.measurement.tables[id as usize].1
     }
 
+    /// Sites that flows name; with a region of interest, some did nothing that was counted.
+    fn flow_sites(&self) -> BTreeSet<RunSite> {
+        let keys = self.measurement.flows.iter().flat_map(BTreeMap::keys);
+        keys.flat_map(|key| [key.writer, key.toucher, Some(key.reader)]).flatten().collect()
+    }
+
+    /// The functions of [`Self::flow_sites`], by table.
+    fn flow_functions(&self) -> impl Iterator<Item = FunctionKey<'a>> {
+        self.flow_sites().into_iter().map(|(table, segment, _)| {
+            let table = self.table(table);
+            linked_key(table, table.segments[segment as usize].function)
+        })
+    }
+
     /// Frames that executed segments name.
     fn used_frames(&self) -> BTreeSet<(u32, u32)> {
         let mut used = BTreeSet::new();
+        for (id, segment, item) in self.flow_sites() {
+            let table = self.table(id);
+            let frame = item_of(table, segment, item).frame;
+            used.extend(((frame as usize) < table.frames.len()).then_some((id, frame)));
+        }
         for block in &self.measurement.blocks {
             let table = self.table(block.table);
             let segment = &table.segments[block.segment as usize];
@@ -207,6 +251,7 @@ impl<'a> Builder<'a> {
             let table = self.table(block.table);
             used.insert(linked_key(table, table.segments[block.segment as usize].function));
         }
+        used.extend(self.flow_functions());
         for (table, frame) in self.used_frames() {
             used.extend(chain(self.table(table), frame).into_iter().map(|(function, ..)| function));
         }
@@ -303,6 +348,16 @@ impl<'a> Builder<'a> {
                 cells.push((contexts.id_of[block.context as usize], key, executions, cell));
             }
         }
+        for (id, segment, index) in self.flow_sites() {
+            let table = self.table(id);
+            let item = item_of(table, segment, index);
+            let segment_kind = table.segments[segment as usize].kind;
+            let kind = access_kind(item, segment_kind).expect("only accesses move bytes");
+            let function = self.function_ids[&linked_key(table, table.segments[segment as usize].function)];
+            let position = self.position(id, item.frame);
+            let key = (function, position, kind as u8, item.size, id, segment, index);
+            found.entry(key).or_insert(Site { function, position, kind, size: item.size });
+        }
         let ids: BTreeMap<_, SiteId> = found.keys().enumerate().map(|(i, k)| (*k, SiteId(i as u32))).collect();
         let mut cells: Vec<Cell> = cells
             .into_iter()
@@ -325,7 +380,8 @@ impl<'a> Builder<'a> {
             .collect();
         cells.sort_by_key(|c| (c.context, c.site));
         cells.dedup_by(|b, a| (a.context, a.site) == (b.context, b.site) && absorb(a, b));
-        Sites { list: found.into_values().collect(), cells }
+        let of_run = |(key, id): (&SiteKey, &SiteId)| ((key.4, key.5, key.6), *id);
+        Sites { list: found.into_values().collect(), cells, ids: ids.iter().map(of_run).collect() }
     }
 
     fn blocks(&self, contexts: &Contexts) -> Blocks {
@@ -380,6 +436,19 @@ impl<'a> Builder<'a> {
         }
     }
 
+    fn sequences(&self) -> Vec<Sequence> {
+        let id = |(table, function): RunFunction| self.function_ids[&linked_key(self.table(table), function)];
+        let sequence = |(function, measured): &(RunFunction, Calls<RunFunction>)| {
+            // Functions of several modules may turn out to be one.
+            let mut calls = Calls::default();
+            measured.calls.iter().for_each(|(callee, times)| calls.add(id(*callee), *times));
+            Sequence { function: id(*function), calls: calls.calls, omitted: calls.omitted + measured.omitted }
+        };
+        let mut sequences: Vec<Sequence> = self.measurement.sequences.iter().map(sequence).collect();
+        sequences.sort_by(|a, b| (a.function, &a.calls, a.omitted).cmp(&(b.function, &b.calls, b.omitted)));
+        sequences
+    }
+
     /// Source files that positions name, with their hashes if they can be read now.
     fn sources(&self) -> Vec<SourceFile> {
         let used: BTreeSet<StringId> = self
@@ -404,6 +473,7 @@ struct Contexts {
 
 struct Sites {
     list: Vec<Site>,
+    ids: HashMap<RunSite, SiteId>,
     cells: Vec<Cell>,
 }
 

@@ -5,6 +5,7 @@
 
 use std::{
     ffi::OsString,
+    fs::File,
     path::{Path, PathBuf},
     sync::{
         Arc,
@@ -47,6 +48,8 @@ pub struct Followed {
     pub measurement: Measurement,
     /// Most memory that the engines held.
     pub engine_peak: u64,
+    /// Declared outputs that were to be saved and could not be.
+    pub outputs_lost: u32,
 }
 
 /// Builds if need be, starts, and follows.
@@ -64,8 +67,12 @@ pub fn follow(
         Ok(target) => target,
         Err(error) => return Ok(Err(error)),
     };
-    let channel =
+    let mut channel =
         Channel::create(mode).context("cannot create the shared memory through which the program talks to dmdprof")?;
+    if let Some(path) = &options.outputs {
+        let file = File::create(path).with_context(|| format!("cannot save outputs in {}", path.display()))?;
+        channel.save_outputs(file);
+    }
     let (ending, measurement, engine_peak) = match follow_target(&target, &command[1..], &channel, options)? {
         Ok(done) => done,
         Err(error) => return Ok(Err(error)),
@@ -73,7 +80,7 @@ pub fn follow(
     if channel.rings_claimed() == 0 {
         bail!(no_hooks_message(&target.program));
     }
-    Ok(Ok(Followed { ending, measurement, engine_peak }))
+    Ok(Ok(Followed { ending, measurement, engine_peak, outputs_lost: channel.outputs_lost() }))
 }
 
 /// The executable to start.

@@ -10,6 +10,7 @@ mod follow;
 pub mod gate;
 mod launch;
 pub mod machine;
+pub mod outputs;
 pub mod profile;
 mod progress;
 pub mod report;

@@ -4,7 +4,7 @@
 
 use crate::abi::{Call, EventKind, PAGE};
 use crate::text::{Compare, compared, length};
-use crate::{blocks, channel, ring};
+use crate::{blocks, channel, outputs, ring};
 
 const ADDRESS: u64 = (1 << 48) - 1;
 /// Longest region name.
@@ -149,9 +149,7 @@ macro_rules! is {
 }
 
 fn meaning(site: Site, call: u64, a: u64, b: u64, c: u64, d: u64) {
-    if channel::get().is_none() {
-        return;
-    }
+    let Some(channel) = channel::get() else { return };
     // SAFETY (all string scans below): the program itself passes these pointers to the function that is modelled, whose
     // definition reads the same bytes.
     let whole = |s: u64| unsafe { length(s as usize, NO_LIMIT) } as u64;
@@ -264,7 +262,10 @@ fn meaning(site: Site, call: u64, a: u64, b: u64, c: u64, d: u64) {
         }
 
         k if is!(k, Input) => site.range(EventKind::Input, a, b),
-        k if is!(k, Output) => site.range(EventKind::Output, a, b),
+        k if is!(k, Output) => {
+            site.range(EventKind::Output, a, b);
+            outputs::save(channel, a, b);
+        }
         k if is!(k, RegionBegin) => site.region(EventKind::RegionBegin, a),
         k if is!(k, RegionEnd) => site.region(EventKind::RegionEnd, a),
         _ => {}

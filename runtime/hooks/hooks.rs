@@ -13,6 +13,7 @@
 //! | `ring` | the current ring, room for records |
 //! | `module` | where the descriptors lie |
 //! | `calls`, `text`, `blocks` | library calls by their meaning; strings; sizes of live heap blocks |
+//! | `outputs` | the bytes of declared outputs, on request |
 //! | `signal` | rings of their own for signal handlers |
 //!
 //! # Limits
@@ -54,6 +55,7 @@ mod blocks;
 mod calls;
 mod channel;
 mod module;
+mod outputs;
 mod process;
 #[path = "../src/ring/protocol.rs"]
 #[allow(dead_code)]

@@ -3,6 +3,7 @@
 use core::arch::asm;
 
 pub const READ: usize = 0;
+pub const WRITE: usize = 1;
 pub const OPEN: usize = 2;
 pub const CLOSE: usize = 3;
 pub const FSTAT: usize = 5;
@@ -16,6 +17,8 @@ pub const MINCORE: usize = 27;
 pub const MADVISE: usize = 28;
 pub const GETPID: usize = 39;
 pub const KILL: usize = 62;
+pub const FLOCK: usize = 73;
+pub const FTRUNCATE: usize = 77;
 pub const GETUID: usize = 102;
 pub const GETGID: usize = 104;
 pub const GETEUID: usize = 107;
@@ -117,6 +120,8 @@ pub fn open(path: *const u8, flags: usize) -> Option<usize> {
 
 pub const RDONLY: usize = 0;
 pub const RDWR: usize = 2;
+/// Writes go to the file's end.
+pub const APPEND: usize = 1 | 0o2000;
 
 pub fn close(fd: usize) {
     // SAFETY: only called with descriptors of our own.
@@ -132,6 +137,34 @@ pub fn read(fd: usize, buffer: &mut [u8]) -> usize {
             return if n < 0 { 0 } else { n as usize };
         }
     }
+}
+
+/// Bytes written, which may be fewer than asked for; 0 on errors, such as memory that cannot be read.
+pub fn write(fd: usize, address: usize, bytes: usize) -> usize {
+    loop {
+        // SAFETY: the kernel checks the range.
+        let n = unsafe { call(WRITE, fd, address, bytes, 0, 0, 0) };
+        if n != EINTR {
+            return if n < 0 { 0 } else { n as usize };
+        }
+    }
+}
+
+/// Waits for the lock of a file, which goes with the last descriptor of this opening of it. False = there is none.
+pub fn lock_file(fd: usize) -> bool {
+    const EXCLUSIVE: usize = 2;
+    loop {
+        // SAFETY: no memory is involved.
+        let result = unsafe { call(FLOCK, fd, EXCLUSIVE, 0, 0, 0, 0) };
+        if result != EINTR {
+            return result == 0;
+        }
+    }
+}
+
+pub fn cut_file(fd: usize, bytes: u64) {
+    // SAFETY: only called with descriptors of our own.
+    unsafe { call(FTRUNCATE, fd, bytes as usize, 0, 0, 0, 0) };
 }
 
 pub fn file_size(fd: usize) -> u64 {

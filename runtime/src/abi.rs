@@ -413,7 +413,14 @@ pub struct ChannelHeader {
     pub consumer_sleeps: AtomicU32,
     /// Rings or modules that could not be had (limits); each is a loss that the report must name.
     pub refused: AtomicU32,
+    /// Declared outputs whose bytes were to be saved and could not be.
+    pub outputs_lost: AtomicU32,
+    /// Where the bytes of declared outputs are saved: a path that ends in a zero byte; empty = nowhere.
+    pub outputs: [u8; OUTPUTS_PATH],
 }
+
+/// Room for `/proc/<pid>/fd/<number>` and its end.
+pub const OUTPUTS_PATH: usize = 64;
 
 pub mod channel_mode {
     /// Records go to the engine; producers wait when it is behind.

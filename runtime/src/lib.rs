@@ -13,6 +13,7 @@ mod map;
 pub mod pricing;
 pub mod ring;
 pub mod session;
+mod shadow;
 pub mod sites;
 pub mod steps;
 pub mod trace;

@@ -33,6 +33,10 @@ pub struct RunArgs {
     #[arg(long)]
     pub discard: bool,
 
+    /// Save what the program declares with dmdprof_output in FILE: for each call the number of bytes as 8 bytes, low first, then the bytes
+    #[arg(long, value_name = "FILE")]
+    pub save_outputs: Option<PathBuf>,
+
     #[command(flatten)]
     pub source: SourceArgs,
 
@@ -61,10 +65,11 @@ pub fn command(args: &RunArgs) -> anyhow::Result<i32> {
     }
     let trace = args.keep_trace.as_deref().map(|path| TraceFile::create(path, &args.command)).transpose()?;
     options.trace = trace.as_ref().map(TraceFile::sink);
+    options.outputs.clone_from(&args.save_outputs);
     let started = Instant::now();
     let mode = if args.discard { channel_mode::DISCARD } else { channel_mode::ANALYSE };
     let followed = follow(&args.command, &args.source, mode, &options, args.analysis.model.into())?;
-    let Followed { ending, measurement, engine_peak } = match followed {
+    let Followed { ending, measurement, engine_peak, outputs_lost } = match followed {
         Ok(followed) => followed,
         Err(error) => {
             eprintln!("dmdprof: {error}");
@@ -72,11 +77,22 @@ pub fn command(args: &RunArgs) -> anyhow::Result<i32> {
         }
     };
     if args.discard {
+        outputs_saved(outputs_lost)?;
         return Ok(ending.exit_code());
     }
     let recorded = trace.map_or(Ok(()), |trace| trace.finish(ending, &measurement));
     let origin = Origin { command: command_text(&args.command), outcome: ending.outcome(), incomplete: None };
     args.analysis.finish(measurement, origin, started, engine_peak)?;
     recorded?;
+    outputs_saved(outputs_lost)?;
     Ok(ending.exit_code())
+}
+
+fn outputs_saved(lost: u32) -> anyhow::Result<()> {
+    anyhow::ensure!(
+        lost == 0,
+        "{lost} of the declared outputs could not be saved: the disk is full, the declared bytes cannot be read, or the program may \
+         not open files any more"
+    );
+    Ok(())
 }

@@ -279,7 +279,7 @@ pub struct Sequence {
 }
 
 /// Most entries of a [`Sequence`].
-pub const MAX_SEQUENCE: usize = 1 << 20;
+pub const MAX_SEQUENCE: usize = dmdprof_runtime::session::sequences::MAX_CALLS;
 
 /// All executions of the regions of one name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

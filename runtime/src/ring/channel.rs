@@ -27,6 +27,8 @@ pub struct Channel {
     map: MmapRaw,
     /// One bit per ring that has its reader.
     taken: Mutex<Vec<u64>>,
+    /// Where programs save their declared outputs; they open it through this descriptor.
+    outputs: Option<File>,
 }
 
 /// State of the doorbell at some moment.
@@ -68,7 +70,23 @@ impl Channel {
             (*header).mode = mode;
             (*header).consumer_pid = std::process::id();
         }
-        Ok(Self { file: Arc::new(file), map, taken: Mutex::default() })
+        Ok(Self { file: Arc::new(file), map, taken: Mutex::default(), outputs: None })
+    }
+
+    /// Has programs append the bytes of each declared output to a regular file, in records of length (8 bytes, low first) and
+    /// bytes. For before they start.
+    pub fn save_outputs(&mut self, to: File) {
+        let path = format!("/proc/{}/fd/{}\0", std::process::id(), to.as_raw_fd());
+        let header = self.map.as_mut_ptr().cast::<ChannelHeader>();
+        // SAFETY: the mapping is long enough and aligned, and not shared with anybody yet.
+        unsafe { (&mut (*header).outputs)[..path.len()].copy_from_slice(path.as_bytes()) };
+        self.outputs = Some(to);
+    }
+
+    /// Declared outputs that could not be saved.
+    #[must_use]
+    pub fn outputs_lost(&self) -> u32 {
+        self.header().outputs_lost.load(Relaxed)
     }
 
     fn header(&self) -> &ChannelHeader {

@@ -12,10 +12,13 @@ use super::{
     Options, RegionOfInterest,
     context::{Contexts, Node},
     counters::{CellCounters, DepthCounts},
+    flows::{Flow, RingSite, UNCOUNTED},
     hash::FastHash,
     locator::{Locator, Module},
-    pipeline::{Files, Pipeline, UNCOUNTED},
+    merge::SiteKey,
+    pipeline::{Files, Pipeline},
     records::{self, Event},
+    sequences::{Calls, Sequences},
 };
 use crate::exact::{self, OpLog};
 use crate::{
@@ -116,6 +119,9 @@ struct Core {
     /// Declared regions that match the region of interest and are open.
     open_regions: u64,
     hints: bool,
+    sequences: Option<Box<Sequences>>,
+    /// What stands in the place of the cell of a record's first item while nothing is counted.
+    hidden: u32,
     /// The regular run at hand.
     streams: Vec<Stream>,
     stream_cells: Vec<u32>,
@@ -150,13 +156,19 @@ impl Analyzer {
             stream_cells: Vec::new(),
             // Cache lines have no liveness of their own.
             hints: options.hints && options.line.is_none(),
+            sequences: options.sequence.map(|chosen| Box::new(Sequences::new(chosen))),
+            hidden: UNCOUNTED,
         };
+        if options.flows {
+            core.engine.start_flows();
+        }
         if let Some(spool) = options.exact {
             core.engine.start_log(OpLog::new(spool));
         }
         let tables = Tables {
             roi: options.roi,
-            may_repeat: options.line.is_none(),
+            // Flows are followed access by access.
+            may_repeat: options.line.is_none() && !options.flows,
             last_block: Vec::new(),
             repeats: Vec::new(),
             is_roi: Vec::new(),
@@ -178,7 +190,7 @@ impl Analyzer {
         if head >> 48 != 0 {
             return self.event(rest, source);
         }
-        let (module, number) = self.locator.locate(head, source, |m| self.tables.add(m))?;
+        let (module, number) = self.locator.locate(head, source, |m| self.core.add(m, &mut self.tables))?;
         let placed = &self.locator.modules[module];
         let segment = &placed.placed.table.segments[number as usize];
         let len = usize::from(segment.words);
@@ -210,7 +222,7 @@ impl Analyzer {
         let event = Event::of(rest)?;
         let mut place = None;
         if event.site != 0 {
-            let (module, number) = self.locator.locate(event.site, source, |m| self.tables.add(m))?;
+            let (module, number) = self.locator.locate(event.site, source, |m| self.core.add(m, &mut self.tables))?;
             let placed = &self.locator.modules[module];
             let function = placed.first_function + placed.placed.table.segments[number as usize].function;
             place = Some(Dense { segment: placed.first_segment + number, function, roi: false });
@@ -243,6 +255,7 @@ impl Analyzer {
         let mut pipeline = std::mem::take(&mut self.core.engine);
         pipeline.flush(files!(self.core));
         let log = pipeline.take_log();
+        let flows = pipeline.take_flows().map(|flows| flows.finish().collect());
         let engine = pipeline.finish(files!(self.core));
         self.core.cells.iter_mut().for_each(CellCounters::flush);
         self.core.totals.peak_live = engine.peak_live();
@@ -260,6 +273,8 @@ impl Analyzer {
             regions: Vec::new(),
             unfollowed: BTreeMap::new(),
             problems: Vec::new(),
+            flows,
+            sequences: self.core.sequences.map_or_else(BTreeMap::new, |sequences| sequences.finish()),
         }
     }
 
@@ -271,6 +286,12 @@ impl Analyzer {
     #[must_use]
     pub fn is_threaded(&self) -> bool {
         self.core.engine.is_threaded()
+    }
+
+    /// Whether the engine could have a thread of its own, and has not.
+    #[must_use]
+    pub fn may_use_thread(&self) -> bool {
+        self.core.engine.may_use_thread()
     }
 
     /// Memory that the engine of this ring holds, in bytes.
@@ -299,6 +320,10 @@ pub struct RingResult {
     pub unfollowed: BTreeMap<String, u64>,
     /// What is wrong with the program's declarations; the numbers are not what they should be.
     pub problems: Vec<String>,
+    /// From which access to which bytes went, if that was measured.
+    pub(crate) flows: Option<Vec<Flow>>,
+    /// Calls made by chosen functions, by number of the function.
+    pub(crate) sequences: BTreeMap<u32, Calls<u32>>,
     /// Why there are no numbers without dead bytes although they were asked for.
     pub exact_error: Option<std::io::Error>,
 }
@@ -319,6 +344,13 @@ impl RingResult {
         }
         let module = self.modules.iter().rfind(|m| m.first_function <= dense)?;
         Some((module.placed.id, dense - module.first_function))
+    }
+
+    /// Table, number of the segment in it, and number of the item in that.
+    #[must_use]
+    pub fn site(&self, (segment, item): RingSite) -> SiteKey {
+        let (table, segment) = self.segment(segment);
+        (table, segment, item)
     }
 
     /// Takes the cells of a block, one per item of its segment.
@@ -385,6 +417,14 @@ struct Dense {
 }
 
 impl Core {
+    /// Takes note of a module.
+    fn add(&mut self, module: &Module, tables: &mut Tables) {
+        tables.add(module);
+        if let Some(sequences) = &mut self.sequences {
+            sequences.add_module(module);
+        }
+    }
+
     #[inline]
     fn counting(&self) -> bool {
         !self.has_roi || self.contexts.roi_depth + self.open_regions > 0
@@ -395,10 +435,15 @@ impl Core {
         let cookie = || record[record.len() - 1];
         if flags & segment_flag::ENTER != 0 {
             let cookie = if flags & segment_flag::COOKIE != 0 { cookie() } else { 0 };
+            let caller = self.contexts.function();
             let node = self.contexts.enter(dense.function, cookie, dense.roi);
             self.totals.roi_seen |= dense.roi;
-            if self.counting() {
+            let counting = self.counting();
+            if counting {
                 self.contexts.nodes[node as usize].calls += 1;
+            }
+            if let Some(sequences) = &mut self.sequences {
+                sequences.entered(caller, dense.function, counting);
             }
         } else if flags & segment_flag::LANDING != 0 {
             self.contexts.land(dense.function, cookie());
@@ -412,6 +457,7 @@ impl Core {
             let first = self.blocks[block as usize].first_cell as usize;
             self.items::<true>(items, record, iterations, first);
         } else {
+            self.hidden = self.engine.hidden(dense.segment, items.len());
             self.items::<false>(items, record, iterations, 0);
         }
         if flags & segment_flag::EXIT != 0 {
@@ -467,6 +513,7 @@ impl Core {
         if block == next {
             self.blocks.push(BlockCounters { node, segment, executions: 0, first_cell: self.cells.len() as u32 });
             self.cells.resize_with(self.cells.len() + items, CellCounters::default);
+            self.engine.add_cells(segment, items);
         }
         block
     }
@@ -506,7 +553,7 @@ impl Core {
     fn load<const COUNT: bool>(&mut self, address: u64, len: u64, cell: usize) {
         let (address, len) = self.units(address, len);
         self.totals.accesses += u64::from(COUNT);
-        self.enqueue(address, len, Kind::Load, if COUNT { cell as u32 } else { UNCOUNTED });
+        self.enqueue(address, len, Kind::Load, if COUNT { cell as u32 } else { self.hidden_cell(cell) });
     }
 
     #[inline]
@@ -516,7 +563,13 @@ impl Core {
             self.totals.accesses += 1;
             self.cells[cell].written += len;
         }
-        self.enqueue(address, len, Kind::Store, if COUNT { cell as u32 } else { UNCOUNTED });
+        self.enqueue(address, len, Kind::Store, if COUNT { cell as u32 } else { self.hidden_cell(cell) });
+    }
+
+    /// What stands for the item in the place of a cell while nothing is counted.
+    #[inline]
+    fn hidden_cell(&self, item: usize) -> u32 {
+        if self.hidden == UNCOUNTED { UNCOUNTED } else { self.hidden + item as u32 }
     }
 
     #[inline]
@@ -656,11 +709,13 @@ impl Core {
 
     /// Cell of a call site in the current context, counted as executed once; `None` outside the region of interest.
     fn event_cell(&mut self, place: Option<Dense>) -> Option<usize> {
+        self.hidden = UNCOUNTED;
         let place = place?;
         if self.contexts.function() != place.function {
             self.contexts.resume(place.function);
         }
         if !self.counting() {
+            self.hidden = self.engine.hidden(place.segment, 1);
             return None;
         }
         let block = self.find_block(self.contexts.current(), place.segment, 1);

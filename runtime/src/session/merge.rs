@@ -11,11 +11,24 @@ use super::{
     analyzer::{RingResult, RingTotals},
     context::Node,
     counters::{CellCounters, DepthCounts},
+    sequences::Calls,
 };
 use crate::{sites::SiteTable, values::RegionTotals};
 
 /// A function: (table, number in the table).
 pub type FunctionKey = (u32, u32);
+/// A static access: (table, number of its segment in the table, item of the segment).
+pub type SiteKey = (u32, u32, u32);
+
+/// From where to where bytes went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct FlowKey {
+    /// Wrote the bytes last; `None`: nothing did.
+    pub writer: Option<SiteKey>,
+    /// Read or wrote the bytes last; `None`: nothing did.
+    pub toucher: Option<SiteKey>,
+    pub reader: SiteKey,
+}
 
 #[derive(Clone, Debug)]
 pub struct MergedContext {
@@ -64,6 +77,10 @@ pub struct Measurement {
     pub unreadable: Vec<String>,
     /// Things worth telling that harm no number.
     pub notes: Vec<String>,
+    /// What went from where to where, if that was to be measured.
+    pub flows: Option<BTreeMap<FlowKey, CellCounters>>,
+    /// Calls in order of each thread's chosen functions.
+    pub sequences: Vec<(FunctionKey, Calls<FunctionKey>)>,
     /// Of the values model, by name.
     pub regions: BTreeMap<String, RegionTotals>,
     /// Calls with tracked values of code that does not follow them, by name; of the values model.
@@ -87,6 +104,10 @@ impl Merger {
         self.start();
         self.measurement.exact_error = self.measurement.exact_error.take().or(ring.exact_error.take());
         let nodes = self.add_contexts(&ring);
+        for (function, calls) in std::mem::take(&mut ring.sequences) {
+            self.add_sequence(&ring, function, &calls);
+        }
+        self.add_flows(&mut ring);
         let mut totals = ThreadTotals { ring: ring.totals, ..ThreadTotals::default() };
         for block in std::mem::take(&mut ring.blocks) {
             let (table, segment) = ring.segment(block.segment);
@@ -134,8 +155,32 @@ impl Merger {
             other.measurement.unfollowed,
             other.measurement.problems,
         );
+        if let Some(flows) = other.measurement.flows.take() {
+            let all = self.measurement.flows.get_or_insert_default();
+            for (key, mut found) in flows {
+                all.entry(key).or_default().merge(&mut found);
+            }
+        }
+        self.measurement.sequences.append(&mut other.measurement.sequences);
         self.measurement.cold.merge(&other.measurement.cold);
         self.measurement.threads.append(&mut other.measurement.threads);
+    }
+
+    fn add_flows(&mut self, ring: &mut RingResult) {
+        let Some(flows) = ring.flows.take() else { return };
+        let all = self.measurement.flows.get_or_insert_default();
+        for mut flow in flows {
+            let site = |site| ring.site(site);
+            let (writer, toucher) = (flow.writer.map(site), flow.toucher.map(site));
+            let key = FlowKey { writer, toucher, reader: site(flow.reader) };
+            all.entry(key).or_default().merge(&mut flow.found);
+        }
+    }
+
+    fn add_sequence(&mut self, ring: &RingResult, function: u32, calls: &Calls<u32>) {
+        let key = |function| ring.function(function).expect("functions that were called have a table");
+        let calls = Calls { calls: calls.calls.iter().map(|(f, n)| (key(*f), *n)).collect(), omitted: calls.omitted };
+        self.measurement.sequences.push((key(function), calls));
     }
 
     fn add_values(

@@ -6,6 +6,7 @@
 pub mod analyzer;
 pub mod context;
 pub mod counters;
+pub mod flows;
 pub(crate) mod hash;
 pub(crate) mod locator;
 pub mod merge;
@@ -14,8 +15,10 @@ pub(crate) mod pipeline;
 pub(crate) mod records;
 mod replay;
 mod replayer;
+pub mod sequences;
 
 use std::{
+    path::PathBuf,
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
@@ -25,8 +28,8 @@ use std::{
 
 use crossbeam::utils::CachePadded;
 
-pub use merge::{Measurement, MergedBlock, MergedContext, ThreadTotals};
-pub use pipeline::UNCOUNTED;
+pub use flows::UNCOUNTED;
+pub use merge::{FlowKey, FunctionKey, Measurement, MergedBlock, MergedContext, SiteKey, ThreadTotals};
 pub use replay::{ReplayError, Replayed, replay};
 
 use crate::{
@@ -62,6 +65,12 @@ pub struct Options {
     pub values: Option<ValueOptions>,
     /// Exact liveness: where to write down what the engine is asked to do. Needs `hints`, and bytes.
     pub exact: Option<Arc<Spool>>,
+    /// Measure from which access to which bytes go. Needs bytes, and no exact liveness.
+    pub flows: bool,
+    /// Write down the calls that these functions make.
+    pub sequence: Option<Arc<dyn RegionOfInterest>>,
+    /// Where the program saves the bytes of its declared outputs. Of no meaning for a recorded run.
+    pub outputs: Option<PathBuf>,
     /// Where to write down what the rings carry.
     pub trace: Option<Arc<TraceWriter>>,
     /// Analyse what the rings carry; otherwise it is only written down.

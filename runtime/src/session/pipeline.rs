@@ -8,14 +8,14 @@ use std::thread::JoinHandle;
 
 use crossbeam::channel::{Receiver, Sender, bounded};
 
-use super::counters::{CellCounters, DepthCounts};
+use super::{
+    counters::{CellCounters, DepthCounts},
+    flows::{Flows, UNCOUNTED},
+};
 use crate::{
     engine::{Access, BatchSink, DepthSink, Engine, Stream},
     exact::OpLog,
 };
-
-/// Number of no cell: the access is replayed but not counted.
-pub const UNCOUNTED: u32 = u32::MAX;
 
 /// Accesses that the engine is given at once: few while it shares this thread's caches, many when each hand-over costs.
 const BATCH_HERE: usize = 256;
@@ -162,6 +162,8 @@ pub struct Pipeline {
     spare: Vec<Batch>,
     /// Everything that the engine was asked to do, for a second analysis.
     log: Option<Box<OpLog>>,
+    /// Where bytes come from and go to; then the engine has no thread of its own.
+    flows: Option<Box<Flows>>,
 }
 
 impl Default for Pipeline {
@@ -172,6 +174,7 @@ impl Default for Pipeline {
             limit: BATCH_HERE,
             spare: Vec::new(),
             log: None,
+            flows: None,
         }
     }
 }
@@ -183,8 +186,17 @@ impl Pipeline {
         matches!(self.place, Place::There { .. })
     }
 
-    /// Moves the engine to a thread of its own, if the system gives one.
+    /// Whether the engine could have a thread of its own, and has not.
+    #[must_use]
+    pub fn may_use_thread(&self) -> bool {
+        !self.is_threaded() && self.flows.is_none()
+    }
+
+    /// Moves the engine to a thread of its own, if it may have one and the system gives one.
     pub fn start_thread(&mut self, files: &mut Files<'_>) {
+        if !self.may_use_thread() {
+            return;
+        }
         self.flush(files);
         let Place::Here(engine) = &mut self.place else { return };
         let engine = std::mem::take(&mut **engine);
@@ -230,6 +242,29 @@ impl Pipeline {
         self.log.take().map(|log| *log)
     }
 
+    /// Follows where bytes come from and go to, from now on; there must be no regular runs.
+    pub fn start_flows(&mut self) {
+        self.flows = Some(Box::default());
+    }
+
+    /// What was followed; call after `flush`.
+    pub fn take_flows(&mut self) -> Option<Flows> {
+        self.flows.take().map(|flows| *flows)
+    }
+
+    /// The next cells are those of a segment's items.
+    pub fn add_cells(&mut self, segment: u32, items: usize) {
+        if let Some(flows) = &mut self.flows {
+            flows.add_cells(segment, items);
+        }
+    }
+
+    /// What stands in the place of the cell of a segment's first item while nothing is counted; [`UNCOUNTED`] for all items if nobody
+    /// needs to know them.
+    pub fn hidden(&mut self, segment: u32, items: usize) -> u32 {
+        self.flows.as_mut().map_or(UNCOUNTED, |flows| flows.hidden(segment, items))
+    }
+
     /// Hands the queue to the engine.
     pub fn flush(&mut self, files: &mut Files<'_>) {
         if let Some(log) = &mut self.log {
@@ -238,7 +273,16 @@ impl Pipeline {
         match &mut self.place {
             Place::Here(engine) => {
                 let queue = &mut self.open.queue;
-                queue.replay(engine, &mut FilingSink { cells: &[], current: UNCOUNTED, files });
+                let mut filing = FilingSink { cells: &[], current: UNCOUNTED, files };
+                match &mut self.flows {
+                    None => queue.replay(engine, &mut filing),
+                    Some(flows) => {
+                        debug_assert!(queue.runs.is_empty(), "flows are followed access by access");
+                        flows.follow(&queue.accesses, &queue.cells);
+                        filing.take_cells(&queue.cells);
+                        engine.batch(&queue.accesses, &mut FlowSink { filing, flows });
+                    }
+                }
                 queue.clear();
             }
             Place::There { work, done, in_flight, engine_bytes, .. } => {
@@ -261,6 +305,9 @@ impl Pipeline {
         if let Some(log) = &mut self.log {
             log.relocate(from, to, len);
         }
+        if let Some(flows) = &mut self.flows {
+            flows.relocate(from, to, len);
+        }
         match &mut self.place {
             Place::Here(engine) => engine.relocate(from, to, len),
             Place::There { work, .. } => send(work, Work::Relocate { from, to, len }),
@@ -271,6 +318,9 @@ impl Pipeline {
         self.flush(files);
         if let Some(log) = &mut self.log {
             log.input(address, len);
+        }
+        if let Some(flows) = &mut self.flows {
+            flows.forget(address, len);
         }
         match &mut self.place {
             Place::Here(engine) => engine.insert_bottom(address, len),
@@ -292,7 +342,7 @@ impl Pipeline {
     #[must_use]
     pub fn engine_bytes(&self) -> u64 {
         match &self.place {
-            Place::Here(engine) => engine.heap_bytes(),
+            Place::Here(engine) => engine.heap_bytes() + self.flows.as_ref().map_or(0, |flows| flows.heap_bytes()),
             Place::There { engine_bytes, .. } => *engine_bytes,
         }
     }
@@ -381,6 +431,33 @@ impl DepthSink for FilingSink<'_, '_> {
 impl<'q> CellSink<'q> for FilingSink<'q, '_> {
     fn take_cells(&mut self, cells: &'q [u32]) {
         self.cells = cells;
+    }
+}
+
+/// Files at once, and files it once more by flows.
+struct FlowSink<'q, 'a, 'b> {
+    filing: FilingSink<'q, 'b>,
+    flows: &'a mut Flows,
+}
+
+impl BatchSink for FlowSink<'_, '_, '_> {
+    #[inline]
+    fn begin(&mut self, number: usize) {
+        self.filing.begin(number);
+        self.flows.begin(number);
+    }
+}
+
+impl DepthSink for FlowSink<'_, '_, '_> {
+    #[inline]
+    fn warm(&mut self, above: u64, len: u64) {
+        self.filing.warm(above, len);
+        self.flows.warm(above, len);
+    }
+
+    fn cold(&mut self, above: u64, len: u64) {
+        self.filing.cold(above, len);
+        self.flows.cold(above, len);
     }
 }
 

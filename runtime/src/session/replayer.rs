@@ -16,7 +16,7 @@ impl Replayer {
     pub fn new(options: &Options) -> Self {
         match &options.values {
             None => Self::Memory(Box::new(Analyzer::new(options.clone()))),
-            Some(values) => Self::Values(Box::new(Machine::new(values.clone()))),
+            Some(values) => Self::Values(Box::new(Machine::new(values.clone(), options.sequence.clone()))),
         }
     }
 
@@ -72,6 +72,6 @@ impl Replayer {
     /// Whether its engine could use a thread of its own.
     #[must_use]
     pub fn may_use_thread(&self) -> bool {
-        matches!(self, Self::Memory(analyzer) if !analyzer.is_threaded())
+        matches!(self, Self::Memory(analyzer) if analyzer.may_use_thread())
     }
 }

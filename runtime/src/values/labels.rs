@@ -3,10 +3,8 @@
 
 use std::collections::HashMap;
 
-use super::{
-    FIRST_VALUE,
-    shadow::{CONSTANT, Label},
-};
+use super::{CONSTANT, FIRST_VALUE};
+use crate::shadow::Label;
 
 /// Values side by side: (label, bytes), in memory order.
 pub type Pieces = Box<[(Label, u32)]>;

@@ -3,28 +3,33 @@
 //! Takes words in the layout of [`crate::abi`] with the steps of [`crate::steps`], gives a [`RingResult`]. Nothing is tracked while
 //! no region is open. A program without region markers is one region as a whole.
 
-use std::collections::{BTreeMap, HashMap};
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+};
 
 use super::{
-    FmaRule, RegionTotals, ValueOptions,
+    CONSTANT, FmaRule, RegionTotals, ValueOptions,
     labels::Meaning,
     listing::Lister,
     memory::Memory,
     price::{self, Priced, Values},
     recorder::Recorder,
     region::Filing,
-    shadow::{CONSTANT, Label},
 };
 use crate::{
     abi::{EventKind, Item, ItemKind, NONE, item_flag, marker, segment_flag},
     session::{
+        RegionOfInterest,
         analyzer::{BlockCounters, ModuleSource, RingResult, RingTotals},
         context::{Contexts, Node},
         counters::{CellCounters, DepthCounts},
         hash::FastHash,
         locator::{Locator, Module},
         records::{self, Event},
+        sequences::Sequences,
     },
+    shadow::Label,
     sites::Segment,
     steps::{Registers, StepKind, ValueOp, accessed_register},
 };
@@ -121,6 +126,7 @@ struct OpenRegion {
 struct Core {
     options: ValueOptions,
     contexts: Contexts,
+    sequences: Option<Box<Sequences>>,
     frames: Vec<Frame>,
     registers: Vec<Label>,
     blocks: Vec<BlockCounters>,
@@ -170,11 +176,12 @@ struct Place {
 
 impl Machine {
     #[must_use]
-    pub fn new(options: ValueOptions) -> Self {
+    pub fn new(options: ValueOptions, sequence: Option<Arc<dyn RegionOfInterest>>) -> Self {
         let recorder = Recorder::new(options.log_memory);
         let core = Core {
             options,
             contexts: Contexts::default(),
+            sequences: sequence.map(|chosen| Box::new(Sequences::new(chosen))),
             frames: Vec::new(),
             registers: Vec::new(),
             blocks: Vec::new(),
@@ -215,7 +222,7 @@ impl Machine {
         if head >> 48 != 0 {
             return self.event(rest, source);
         }
-        let (module, number) = self.locator.locate(head, source, |m| self.tables.add(m))?;
+        let (module, number) = self.locator.locate(head, source, |m| self.core.add(m, &mut self.tables))?;
         if !self.core.totals.active {
             self.core.start(&self.tables);
         }
@@ -245,7 +252,7 @@ impl Machine {
         let event = Event::of(rest)?;
         let mut place = None;
         if event.site != 0 {
-            let (module, number) = self.locator.locate(event.site, source, |m| self.tables.add(m))?;
+            let (module, number) = self.locator.locate(event.site, source, |m| self.core.add(m, &mut self.tables))?;
             let module = &self.locator.modules[module];
             let function = module.first_function + module.placed.table.segments[number as usize].function;
             place = Some(Place { segment: module.first_segment + number, function, items: 1 });
@@ -296,6 +303,8 @@ impl Machine {
             regions: core.regions.into_values().collect(),
             unfollowed: core.unfollowed,
             problems: core.problems,
+            flows: None,
+            sequences: core.sequences.map_or_else(BTreeMap::new, |sequences| sequences.finish()),
             exact_error: None,
         }
     }
@@ -447,6 +456,14 @@ impl Core {
 
 /// Running functions.
 impl Core {
+    /// Takes note of a module.
+    fn add(&mut self, module: &Module, tables: &mut Tables) {
+        tables.add(module);
+        if let Some(sequences) = &mut self.sequences {
+            sequences.add_module(module);
+        }
+    }
+
     fn segment(&mut self, segment: &Segment, items: &[Item], record: &[u64], place: Place, tables: &Tables) {
         let flags = segment.flags;
         let cookie = || record[record.len() - 1];
@@ -454,6 +471,9 @@ impl Core {
         if flags & segment_flag::ENTER != 0 {
             let cookie = if flags & segment_flag::COOKIE != 0 { cookie() } else { 0 };
             let depth = self.contexts.depth();
+            if let Some(sequences) = &mut self.sequences {
+                sequences.entered(self.contexts.function(), place.function, self.open.is_some());
+            }
             let node = self.contexts.enter(place.function, cookie, false);
             self.contexts.nodes[node as usize].calls += u64::from(self.open.is_some());
             self.claimed = self.claim(depth, name, tables);

@@ -7,11 +7,14 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::{
+    CONSTANT, OUTSIDE,
     labels::{CopiedRange, Labels, Meaning},
     recorder::Recorder,
-    shadow::{CONSTANT, Label, OUTSIDE, Shadow, UNTOUCHED},
 };
-use crate::session::hash::FastHash;
+use crate::{
+    session::hash::FastHash,
+    shadow::{Label, Shadow, UNTOUCHED},
+};
 
 /// A declared input.
 #[derive(Clone, Copy, Debug)]

@@ -4,7 +4,7 @@
 //! carry identities and are free; an instruction prices all its tracked operands at once. Takes the records of code that was
 //! instrumented for it, gives counters per calling context and instruction, and totals per declared region.
 //!
-//! `machine` replays records and follows identities (`shadow` for memory, `labels` for what is neither one value nor none), writing
+//! `machine` replays records and follows identities (`memory`, and `labels` for what is neither one value nor none), writing
 //! a `log` of instructions; when a region ends, `price` sweeps the log backwards for liveness and prices it forwards on
 //! a `stack`; `listing` shows that event by event.
 
@@ -16,18 +16,23 @@ mod memory;
 mod price;
 mod recorder;
 mod region;
-mod shadow;
 mod stack;
 #[cfg(test)]
 mod tests;
 
 use std::sync::Arc;
 
+use crate::shadow::Label;
+
 pub use machine::Machine;
 pub use region::RegionTotals;
 
 /// The first number of a value; smaller labels say why there is none.
-const FIRST_VALUE: u32 = shadow::OUTSIDE + 1;
+const FIRST_VALUE: u32 = OUTSIDE + 1;
+/// Label of what was written, but by nothing that is tracked.
+const CONSTANT: Label = 1;
+/// Label of what was written by the system: read from a file, received.
+const OUTSIDE: Label = 2;
 
 /// How a fused multiply-add is priced.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

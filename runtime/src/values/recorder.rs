@@ -8,9 +8,8 @@ use super::{
     labels::VALUE_LIMIT,
     log::{EventKind, Head, Log, MAX_OPERANDS},
     price::Input,
-    shadow::Label,
 };
-use crate::{abi::OP_CLASSES, steps::ValueOp};
+use crate::{abi::OP_CLASSES, shadow::Label, steps::ValueOp};
 
 /// Bytes of log that stay in memory unless the user says otherwise.
 const LOG_MEMORY: usize = 256 << 20;

@@ -1,21 +1,16 @@
-//! Which value lies in each byte of the program's memory.
+//! A label for each byte of the program's memory.
 //!
 //! Takes addresses and labels; gives, for a range, one label if all its bytes have it. A byte that nothing has touched since
-//! the last [`Shadow::reset`] has the label [`UNTOUCHED`].
+//! the last [`Shadow::reset`] has the label [`UNTOUCHED`]. Holds 16 KiB per page of 4096 addresses with another label.
 
 use std::collections::HashMap;
 
 use crate::session::hash::FastHash;
 
-/// Identity of what a byte or register holds: [`UNTOUCHED`], [`CONSTANT`], [`OUTSIDE`], the number of a value, or one of those that
-/// [`super::labels`] gives out.
+/// What is known of a byte: the values model keeps the identity of what it holds there, flows who touched it.
 pub type Label = u32;
 
 pub const UNTOUCHED: Label = 0;
-/// Written, but by nothing that is tracked.
-pub const CONSTANT: Label = 1;
-/// Written by the system: read from a file, received.
-pub const OUTSIDE: Label = 2;
 
 const PAGE: usize = 4096;
 const RECENT: usize = 64;
@@ -120,6 +115,53 @@ impl Shadow {
         }
     }
 
+    /// Makes a range as if nothing had touched it.
+    pub fn forget(&mut self, address: u64, len: u64) {
+        if len / PAGE as u64 <= self.index.len() as u64 {
+            self.fill(address, len, UNTOUCHED);
+            return;
+        }
+        // Of a mapping that is larger than everything that was touched, only what there is.
+        for (&number, &page) in &self.index {
+            let start = number * PAGE as u64;
+            let from = address.saturating_sub(start).min(PAGE as u64) as usize;
+            let to = address.saturating_add(len).saturating_sub(start).min(PAGE as u64) as usize;
+            if from < to {
+                self.pages[page as usize][from..to].fill(UNTOUCHED);
+            }
+        }
+    }
+
+    /// The labels of `from ..` go to `to ..`, as memmove would take them, and are forgotten where they were.
+    pub fn relocate(&mut self, from: u64, to: u64, len: u64) {
+        const PIECE: u64 = PAGE as u64;
+        let mut buffer = vec![UNTOUCHED; len.min(PIECE) as usize];
+        let pieces = len.div_ceil(PIECE);
+        for number in 0..pieces {
+            // Backwards if the target begins inside the source.
+            let start = PIECE * if to > from { pieces - 1 - number } else { number };
+            let labels = &mut buffer[..(len - start).min(PIECE) as usize];
+            let bytes = labels.len() as u64;
+            if self.uniform(from + start, bytes) == Some(UNTOUCHED) {
+                self.fill(to + start, bytes, UNTOUCHED);
+            } else {
+                for (label, at) in labels.iter_mut().zip(from + start..) {
+                    *label = self.label(at);
+                }
+                self.write(to + start, labels);
+            }
+        }
+        let (left, right) =
+            if to > from { (from, to.min(from + len)) } else { (from.max(to.saturating_add(len)), from + len) };
+        self.fill(left, right - left, UNTOUCHED);
+    }
+
+    /// Memory held, in bytes.
+    #[must_use]
+    pub fn heap_bytes(&self) -> u64 {
+        ((self.pages.len() + self.spare.len()) * size_of::<[Label; PAGE]>()) as u64
+    }
+
     /// The labels of a range.
     pub fn read(&mut self, address: u64, len: u64) -> Vec<Label> {
         (0..len).map(|i| self.label(address.wrapping_add(i))).collect()
@@ -150,7 +192,30 @@ mod tests {
         assert_eq!(labels, [UNTOUCHED, UNTOUCHED, 7, 7]);
         shadow.write(8190, &labels);
         assert_eq!(shadow.uniform(8192, 2), Some(7));
+        shadow.forget(8192, 1 << 60);
+        assert_eq!(shadow.read(8190, 4), [UNTOUCHED; 4]);
+        assert_eq!(shadow.uniform(4090, 12), Some(7));
         shadow.reset();
         assert_eq!(shadow.uniform(4090, 16), Some(UNTOUCHED));
+    }
+
+    #[test]
+    fn ranges_move_as_memmove_would_move_them() {
+        for (from, to, len) in
+            [(100, 9000, 5000), (9000, 100, 9000), (5000, 5003, 8200), (5003, 5000, 8200), (0, 4096, 4096)]
+        {
+            let mut shadow = Shadow::default();
+            let mut list = vec![UNTOUCHED; 20_000];
+            for at in (0..20_000).step_by(3) {
+                shadow.fill(at as u64, 2, at as Label + 1);
+                list[at..at + 2].fill(at as Label + 1);
+            }
+            shadow.relocate(from, to, len);
+            let (from, to, len) = (from as usize, to as usize, len as usize);
+            let moved = list[from..from + len].to_vec();
+            list[from..from + len].fill(UNTOUCHED);
+            list[to..to + len].copy_from_slice(&moved);
+            assert!(shadow.read(0, 20_000) == list, "{len} bytes from {from} to {to}");
+        }
     }
 }

@@ -1,0 +1,499 @@
+//! Flows: of every byte read, which access wrote it last, and which touched it last.
+//!
+//! Takes the accesses of one ring in program order, then what the engine found for the loads among them; gives bytes, cost and
+//! depths per (writer, toucher, reader). The *state* of a byte is (site that wrote it last, site that read or wrote it last); a write by S makes it (S, S),
+//! a read by R in state (W, T) is one byte of the flow (W, T, R) and makes it (W, R). A byte has a state while it is on the stack: what was neither
+//! written nor read in this life of the byte has none, and neither does a declared input before its first read. Other threads'
+//! accesses are not seen.
+//!
+//! Memory: 4 bytes per touched byte, in pages of 16 KiB for 4096 addresses, and a counter per flow. An access to bytes of one state, as most are,
+//! costs one look at the shadow and one at what its site did last.
+
+use std::collections::HashMap;
+
+use super::{counters::CellCounters, hash::FastHash};
+use crate::{
+    engine::{Access, Kind, clamped},
+    shadow::{Label, Shadow, UNTOUCHED},
+};
+
+/// Number of no cell: the access is replayed but not counted.
+pub const UNCOUNTED: u32 = u32::MAX;
+/// With this bit, not the number of a cell but of a site whose access is not counted.
+const HIDDEN: u32 = 1 << 31;
+
+/// A static access, numbered as it is first seen.
+type SiteNumber = u32;
+const NO_SITE: SiteNumber = u32::MAX;
+
+/// A static access: analyzer-wide segment number, and item of the segment.
+pub type RingSite = (u32, u32);
+
+/// What went from one access to another.
+pub struct Flow {
+    pub writer: Option<RingSite>,
+    pub toucher: Option<RingSite>,
+    pub reader: RingSite,
+    pub found: CellCounters,
+}
+
+/// A read of one site of bytes in one state: where it is counted, and the state that it leaves.
+#[derive(Clone, Copy)]
+struct Step {
+    state: Label,
+    next: Label,
+    flow: u32,
+}
+
+/// What is kept per site.
+#[derive(Clone, Copy)]
+struct Site {
+    place: RingSite,
+    /// The state that it leaves when it writes, if it has written.
+    written: Label,
+    /// Its last read.
+    last: Option<Step>,
+}
+
+/// Neighbouring bytes of a load that belong to one flow.
+#[derive(Clone, Copy)]
+struct Piece {
+    flow: u32,
+    bytes: u32,
+}
+
+/// Where the engine's reports of the load at hand go.
+#[derive(Clone, Copy, Default)]
+struct Cursor {
+    piece: usize,
+    end: usize,
+    /// Bytes of the piece that were reported.
+    done: u64,
+}
+
+pub struct Flows {
+    states: Shadow,
+    /// By state: writer and toucher. The first has none.
+    pairs: Vec<(SiteNumber, SiteNumber)>,
+    state_of: HashMap<(SiteNumber, SiteNumber), Label, FastHash>,
+    steps: HashMap<(Label, SiteNumber), Step, FastHash>,
+    sites: Vec<Site>,
+    /// By segment: its first site.
+    first_site: Vec<SiteNumber>,
+    site_of_cell: Vec<SiteNumber>,
+    /// By flow: state of the bytes, and reader.
+    keys: Vec<(Label, SiteNumber)>,
+    found: Vec<CellCounters>,
+    /// By access of the batch at hand: its first piece.
+    plan: Vec<u32>,
+    pieces: Vec<Piece>,
+    cursor: Cursor,
+}
+
+impl Default for Flows {
+    fn default() -> Self {
+        Self {
+            states: Shadow::default(),
+            pairs: vec![(NO_SITE, NO_SITE)],
+            state_of: HashMap::default(),
+            steps: HashMap::default(),
+            sites: Vec::new(),
+            first_site: Vec::new(),
+            site_of_cell: Vec::new(),
+            keys: Vec::new(),
+            found: Vec::new(),
+            plan: Vec::new(),
+            pieces: Vec::new(),
+            cursor: Cursor::default(),
+        }
+    }
+}
+
+/// Who accesses.
+impl Flows {
+    /// The next cells are those of a segment's items.
+    pub fn add_cells(&mut self, segment: u32, items: usize) {
+        let first = self.first_site(segment, items);
+        self.site_of_cell.extend(first..first + items as u32);
+    }
+
+    /// What stands in the place of the cell of a segment's first item while nothing is counted; the other items' follow.
+    pub fn hidden(&mut self, segment: u32, items: usize) -> u32 {
+        HIDDEN | self.first_site(segment, items)
+    }
+
+    fn first_site(&mut self, segment: u32, items: usize) -> SiteNumber {
+        let at = segment as usize;
+        if self.first_site.len() <= at {
+            self.first_site.resize(at + 1, NO_SITE);
+        }
+        if self.first_site[at] == NO_SITE {
+            self.first_site[at] = self.sites.len() as SiteNumber;
+            let site = |item| Site { place: (segment, item), written: UNTOUCHED, last: None };
+            self.sites.extend((0..items as u32).map(site));
+        }
+        self.first_site[at]
+    }
+
+    /// Site of an access, and whether it is counted. Library calls without a descriptor have no site.
+    #[inline]
+    fn site(&self, cell: u32) -> (Option<SiteNumber>, bool) {
+        match cell {
+            UNCOUNTED => (None, false),
+            _ if cell & HIDDEN != 0 => (Some(cell & !HIDDEN), false),
+            _ => (Some(self.site_of_cell[cell as usize]), true),
+        }
+    }
+}
+
+/// What happens to states.
+impl Flows {
+    /// Follows a batch of accesses. Then the reports of its loads are taken, in any order of loads.
+    pub fn follow(&mut self, accesses: &[Access], cells: &[u32]) {
+        self.plan.clear();
+        self.pieces.clear();
+        for (access, &cell) in accesses.iter().zip(cells) {
+            self.plan.push(self.pieces.len() as u32);
+            let len = clamped(access.addr, u64::from(access.len));
+            if len == 0 {
+                continue;
+            }
+            match access.kind {
+                Kind::Load | Kind::Last => self.read(access.addr, len, cell),
+                Kind::Store | Kind::Fresh => self.write(access.addr, len, cell),
+                Kind::Remove => self.forget(access.addr, len),
+            }
+        }
+        self.plan.push(self.pieces.len() as u32);
+    }
+
+    /// The bytes' lives end, or start again as inputs.
+    pub fn forget(&mut self, address: u64, len: u64) {
+        self.states.forget(address, clamped(address, len));
+    }
+
+    /// The bytes keep their states at another address.
+    pub fn relocate(&mut self, from: u64, to: u64, len: u64) {
+        if from != to {
+            self.states.relocate(from, to, clamped(from, len).min(clamped(to, len)));
+        }
+    }
+
+    #[inline]
+    fn read(&mut self, address: u64, len: u64, cell: u32) {
+        let (Some(site), counted) = self.site(cell) else { return };
+        match self.states.uniform(address, len) {
+            Some(state) => self.read_one_state(address, len, state, site, counted),
+            None => self.read_mixed(address, len, site, counted),
+        }
+    }
+
+    #[inline]
+    fn read_one_state(&mut self, address: u64, len: u64, state: Label, site: SiteNumber, counted: bool) {
+        let step = self.step(state, site);
+        if step.next != state {
+            self.states.fill(address, len, step.next);
+        }
+        if counted {
+            self.pieces.push(Piece { flow: step.flow, bytes: len as u32 });
+        }
+    }
+
+    fn read_mixed(&mut self, address: u64, len: u64, site: SiteNumber, counted: bool) {
+        let states = self.states.read(address, len);
+        let mut at = address;
+        for run in states.chunk_by(|a, b| a == b) {
+            self.read_one_state(at, run.len() as u64, run[0], site, counted);
+            at += run.len() as u64;
+        }
+    }
+
+    fn write(&mut self, address: u64, len: u64, cell: u32) {
+        let (Some(site), _) = self.site(cell) else { return self.forget(address, len) };
+        if self.sites[site as usize].written == UNTOUCHED {
+            self.sites[site as usize].written = self.state(site, site);
+        }
+        self.states.fill(address, len, self.sites[site as usize].written);
+    }
+
+    /// Number of a state.
+    fn state(&mut self, writer: SiteNumber, toucher: SiteNumber) -> Label {
+        let next = self.pairs.len() as Label;
+        let state = *self.state_of.entry((writer, toucher)).or_insert(next);
+        if state == next {
+            self.pairs.push((writer, toucher));
+        }
+        state
+    }
+
+    #[inline]
+    fn step(&mut self, state: Label, reader: SiteNumber) -> Step {
+        match self.sites[reader as usize].last {
+            Some(step) if step.state == state => step,
+            _ => self.another_step(state, reader),
+        }
+    }
+
+    #[inline(never)]
+    fn another_step(&mut self, state: Label, reader: SiteNumber) -> Step {
+        let step = match self.steps.get(&(state, reader)) {
+            Some(&known) => known,
+            None => {
+                let next = self.state(self.pairs[state as usize].0, reader);
+                let step = Step { state, next, flow: self.keys.len() as u32 };
+                self.keys.push((state, reader));
+                self.found.push(CellCounters::default());
+                self.steps.insert((state, reader), step);
+                step
+            }
+        };
+        self.sites[reader as usize].last = Some(step);
+        step
+    }
+}
+
+/// What the engine found. It reports the bytes of a load in address order.
+impl Flows {
+    /// The reports that follow are about this access of the batch, from its first byte on.
+    #[inline]
+    pub fn begin(&mut self, number: usize) {
+        self.cursor = Cursor { piece: self.plan[number] as usize, end: self.plan[number + 1] as usize, done: 0 };
+    }
+
+    /// Bytes that lie together on the stack, the last on top.
+    #[inline]
+    pub fn warm(&mut self, above: u64, len: u64) {
+        let mut left = len;
+        while let Some((flow, part)) = self.take(left) {
+            left -= part;
+            self.found[flow as usize].read(above + left, part);
+        }
+    }
+
+    /// First touches, each below the one before.
+    #[inline]
+    pub fn cold(&mut self, above: u64, len: u64) {
+        let mut done = 0;
+        while let Some((flow, part)) = self.take(len - done) {
+            self.found[flow as usize].read(above + done, part);
+            done += part;
+        }
+    }
+
+    /// The flow of the next bytes of the load at hand, and how many of up to `len` belong to it.
+    #[inline]
+    fn take(&mut self, len: u64) -> Option<(u32, u64)> {
+        let cursor = &mut self.cursor;
+        if len == 0 || cursor.piece == cursor.end {
+            return None;
+        }
+        let Piece { flow, bytes } = self.pieces[cursor.piece];
+        let part = len.min(u64::from(bytes) - cursor.done);
+        cursor.done += part;
+        if cursor.done == u64::from(bytes) {
+            cursor.piece += 1;
+            cursor.done = 0;
+        }
+        Some((flow, part))
+    }
+
+    /// Everything that was counted, in no particular order.
+    pub fn finish(self) -> impl Iterator<Item = Flow> {
+        let Self { keys, found, pairs, sites, .. } = self;
+        let place = move |site: SiteNumber| sites.get(site as usize).map(|site| site.place);
+        keys.into_iter().zip(found).filter_map(move |((state, reader), mut found)| {
+            found.flush();
+            let (writer, toucher) = pairs[state as usize];
+            let counted = found.depths.iter().next().is_some();
+            counted
+                .then(|| Some(Flow { writer: place(writer), toucher: place(toucher), reader: place(reader)?, found }))?
+        })
+    }
+
+    /// Memory held for the states of bytes, in bytes.
+    #[must_use]
+    pub fn heap_bytes(&self) -> u64 {
+        self.states.heap_bytes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::{
+        engine::oracle::Oracle,
+        histogram::bucket_of,
+        pricing::root,
+        session::{
+            counters::DepthCounts,
+            pipeline::{Files, Pipeline},
+        },
+    };
+
+    /// Segments of the log, each with this many items.
+    const ITEMS: u32 = 3;
+
+    #[derive(Clone, Debug)]
+    enum Op {
+        /// By an item of a segment in one of two contexts, counted or not.
+        Access(Access, u32, u32, bool),
+        Relocate(u64, u64, u64),
+        Input(u64, u64),
+    }
+
+    /// Addresses around a border of pages, lengths of whole and broken words and of blocks.
+    fn any_op() -> impl Strategy<Value = Op> {
+        let address = || prop_oneof![4000u64..4200, (0u64..40).prop_map(|word| 4096 + 8 * word)];
+        let len = || prop_oneof![Just(4u64), Just(8), 1u64..80];
+        let kind = prop_oneof![4 => Just(Kind::Load), 3 => Just(Kind::Store), 1 => Just(Kind::Remove)];
+        let access = (address(), len(), kind, 0..3 * ITEMS, 0..2u32, prop::bool::weighted(0.9));
+        prop_oneof![
+            20 => access.prop_map(|(addr, len, kind, site, context, counted)| {
+                Op::Access(Access { addr, len: len as u32, kind }, site, context, counted)
+            }),
+            1 => (address(), address(), len()).prop_map(|(from, to, len)| Op::Relocate(from, to, len)),
+            1 => (address(), len()).prop_map(|(addr, len)| Op::Input(addr, len)),
+        ]
+    }
+
+    type Key = (Option<RingSite>, Option<RingSite>, RingSite);
+    /// Bytes, cost, histogram.
+    type Total = (u64, u128, Vec<(u16, u64)>);
+
+    fn place(site: u32) -> RingSite {
+        (site / ITEMS, site % ITEMS)
+    }
+
+    /// A list of the bytes with their writers and touchers, next to the list that defines depths.
+    fn by_definition(ops: &[Op]) -> BTreeMap<Key, Total> {
+        let mut stack = Oracle::default();
+        let mut states: BTreeMap<u64, (Option<RingSite>, RingSite)> = BTreeMap::new();
+        let mut found: BTreeMap<Key, Vec<u64>> = BTreeMap::new();
+        for op in ops {
+            match *op {
+                Op::Access(Access { addr, len, kind }, site, _, counted) => {
+                    let bytes = addr..addr + u64::from(len);
+                    let site = place(site);
+                    match kind {
+                        Kind::Load | Kind::Last => {
+                            for (byte, read) in bytes.clone().zip(stack.load(addr, len.into())) {
+                                let state = states.get(&byte);
+                                let writer = state.and_then(|s| s.0);
+                                if counted {
+                                    let key = (writer, state.map(|s| s.1), site);
+                                    found.entry(key).or_default().push(read.depth);
+                                }
+                                states.insert(byte, (writer, site));
+                            }
+                        }
+                        Kind::Store | Kind::Fresh => {
+                            stack.store(addr, len.into());
+                            states.extend(bytes.map(|byte| (byte, (Some(site), site))));
+                        }
+                        Kind::Remove => {
+                            stack.remove(addr, len.into());
+                            states.retain(|byte, _| !bytes.contains(byte));
+                        }
+                    }
+                }
+                Op::Relocate(from, to, len) => {
+                    stack.relocate(from, to, len);
+                    let moved: Vec<_> = (0..len).map(|i| (to + i, states.remove(&(from + i)))).collect();
+                    for (byte, state) in moved {
+                        states.remove(&byte);
+                        states.extend(state.map(|state| (byte, state)));
+                    }
+                }
+                Op::Input(addr, len) => {
+                    stack.insert_bottom(addr, len);
+                    states.retain(|byte, _| !(addr..addr + len).contains(byte));
+                }
+            }
+        }
+        found.into_iter().map(|(key, depths)| (key, total(&depths))).collect()
+    }
+
+    fn total(depths: &[u64]) -> Total {
+        let mut buckets = BTreeMap::new();
+        for &depth in depths {
+            *buckets.entry(bucket_of(depth)).or_default() += 1;
+        }
+        (depths.len() as u64, depths.iter().map(|d| u128::from(root(*d))).sum(), buckets.into_iter().collect())
+    }
+
+    /// The flows as measured, and bytes and cost of all cells.
+    fn measured(ops: &[Op]) -> (BTreeMap<Key, Total>, (u64, u128)) {
+        let mut pipeline = Pipeline::default();
+        pipeline.start_flows();
+        let mut cells: Vec<CellCounters> = Vec::new();
+        let mut cell_of: BTreeMap<(u32, u32), u32> = BTreeMap::new();
+        let mut cold = DepthCounts::default();
+        for op in ops {
+            match *op {
+                Op::Access(access, site, context, counted) => {
+                    let (segment, item) = place(site);
+                    let cell = if access.kind == Kind::Remove {
+                        UNCOUNTED
+                    } else if counted {
+                        let first = *cell_of.entry((segment, context)).or_insert_with(|| {
+                            cells.resize(cells.len() + ITEMS as usize, CellCounters::default());
+                            pipeline.add_cells(segment, ITEMS as usize);
+                            cells.len() as u32 - ITEMS
+                        });
+                        first + item
+                    } else {
+                        pipeline.hidden(segment, ITEMS as usize) + item
+                    };
+                    pipeline.push(access, cell, &mut Files { cells: &mut cells, cold: &mut cold });
+                }
+                Op::Relocate(from, to, len) => {
+                    pipeline.relocate(from, to, len, &mut Files { cells: &mut cells, cold: &mut cold });
+                }
+                Op::Input(addr, len) => pipeline.input(addr, len, &mut Files { cells: &mut cells, cold: &mut cold }),
+            }
+        }
+        pipeline.flush(&mut Files { cells: &mut cells, cold: &mut cold });
+        let flows = pipeline.take_flows().expect("flows were started").finish();
+        let total = |found: &CellCounters| {
+            let depths: Vec<_> = found.depths.iter().collect();
+            (depths.iter().map(|d| d.1).sum(), found.cost, depths)
+        };
+        let flows = flows.map(|flow| ((flow.writer, flow.toucher, flow.reader), total(&flow.found))).collect();
+        let all = cells.iter_mut().fold((0, 0), |(bytes, cost), cell| {
+            cell.flush();
+            (bytes + total(cell).0, cost + cell.cost)
+        });
+        (flows, all)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(400))]
+        #[test]
+        fn flows_are_those_of_the_definition(ops in prop::collection::vec(any_op(), 1..400)) {
+            let (flows, cells) = measured(&ops);
+            prop_assert_eq!(&flows, &by_definition(&ops));
+            let sum = flows.values().fold((0, 0), |sum, flow| (sum.0 + flow.0, sum.1 + flow.1));
+            prop_assert_eq!(sum, cells);
+        }
+    }
+
+    #[test]
+    fn each_byte_of_a_load_is_counted_at_its_own_depth() {
+        let access = |addr, len, kind, site| Op::Access(Access { addr, len, kind }, site, 0, true);
+        // Bytes 1 and 2 are written after the other two: from the top, 2, 1, 3, 0. Byte 4 enters below.
+        let ops = [access(0, 4, Kind::Store, 0), access(1, 2, Kind::Store, 1), access(0, 5, Kind::Load, 2)];
+        let (flows, _) = measured(&ops);
+        let reader = place(2);
+        let from = |site| Some(place(site));
+        let expected = BTreeMap::from([
+            ((None, None, reader), total(&[5])),
+            ((from(0), from(0), reader), total(&[3, 4])),
+            ((from(1), from(1), reader), total(&[1, 2])),
+        ]);
+        assert_eq!(flows, expected);
+    }
+}
