@@ -17,7 +17,7 @@
 //! Every internal byte is removed twice, where it is written and where it is read. If several regions of the chain read it,
 //! fusion saves more than this says.
 
-use crate::error::{InputError, at_most, not_empty, not_negative, positive};
+use crate::error::{InputError, at_most, not_empty, not_negative, positive, same_count};
 
 /// A region of a chain.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -77,6 +77,42 @@ pub fn estimate(device: &Device, chain: &[Region]) -> Result<Fusion, InputError>
     })
 }
 
+/// A region of a chain on a machine with several levels: bytes on the link into each, innermost first.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Tiered {
+    /// F, operations.
+    pub work: f64,
+    /// B on each link.
+    pub bytes: Vec<f64>,
+    /// m on each link.
+    pub internal: Vec<f64>,
+}
+
+/// [`estimate`] with the slowest link in place of the only one: `max(F / f, B_0 / BW_0, B_1 / BW_1, ...)`. Our extension; with one
+/// link it is the same.
+///
+/// # Errors
+///
+/// As for [`estimate`], for each link, and if a region has not one count per link.
+pub fn hierarchical(rate: f64, bandwidths: &[f64], floor: f64, chain: &[Tiered]) -> Result<Fusion, InputError> {
+    let mut unfused = vec![0.0f64; chain.len()];
+    let mut fused = 0.0f64;
+    for (link, &bandwidth) in bandwidths.iter().enumerate() {
+        let on_link = |region: &Tiered| -> Result<Region, InputError> {
+            same_count("bytes per link", bandwidths.len(), region.bytes.len())?;
+            same_count("internal bytes per link", bandwidths.len(), region.internal.len())?;
+            Ok(Region { work: region.work, bytes: region.bytes[link], internal: region.internal[link] })
+        };
+        let regions = chain.iter().map(on_link).collect::<Result<Vec<_>, _>>()?;
+        let device = Device { rate, bandwidth, floor };
+        fused = fused.max(estimate(&device, &regions)?.fused);
+        for (time, region) in unfused.iter_mut().zip(&regions) {
+            *time = time.max(estimate(&device, &[Region { internal: 0.0, ..*region }])?.unfused);
+        }
+    }
+    Ok(Fusion { unfused: unfused.iter().sum(), fused })
+}
+
 fn check(chain: &[Region]) -> Result<(), InputError> {
     not_empty("regions in the chain", chain)?;
     for (i, region) in chain.iter().enumerate() {
@@ -100,6 +136,29 @@ mod tests {
         let one = Convolution { kernel: 1, inputs: 256, outputs: 256, side: 28, measured: f64::NAN };
         assert_eq!((one.work(), one.bytes()), (102760448, 933888));
         internal.map(|internal| Region { work: one.work() as f64, bytes: one.bytes() as f64, internal })
+    }
+
+    #[test]
+    fn one_link_is_the_published_form_and_of_several_the_slowest_counts() {
+        let plain = chain([401408.0, 401408.0, 0.0]);
+        let tiered = |factor: f64| {
+            let region = |r: &Region| Tiered {
+                work: r.work,
+                bytes: vec![r.bytes * factor, r.bytes],
+                internal: vec![r.internal * factor, r.internal],
+            };
+            plain.iter().map(region).collect::<Vec<_>>()
+        };
+        let one: Vec<Tiered> =
+            plain.iter().map(|r| Tiered { work: r.work, bytes: vec![r.bytes], internal: vec![r.internal] }).collect();
+        let published = estimate(&H13, &plain).unwrap();
+        assert_eq!(hierarchical(H13.rate, &[H13.bandwidth], H13.floor, &one).unwrap(), published);
+        // A second link with twice the bytes and four times the bandwidth never binds; with the bandwidth of the first it does.
+        let two = |inner: f64| hierarchical(H13.rate, &[inner, H13.bandwidth], H13.floor, &tiered(2.0)).unwrap();
+        assert_eq!(two(4.0 * H13.bandwidth), published);
+        close_to(two(H13.bandwidth).unfused - 3.0 * H13.floor, 2.0 * (published.unfused - 3.0 * H13.floor), FORMULA);
+        let error = hierarchical(1.0, &[1.0], 0.0, &tiered(1.0)).unwrap_err().to_string();
+        assert_eq!(error, "bytes per link: 1 needed, 2 given");
     }
 
     #[test]

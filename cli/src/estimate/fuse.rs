@@ -1,8 +1,9 @@
 //! `dmdprof fuse`: which function's bytes which function reads next, and what it would save if both were one.
 //!
 //! Takes a profile with flows. A pair is (producer, consumer): bytes that the producer wrote, that nobody else read since, and
-//! that the consumer reads. Formula of the saving: `dmdprof_models::fusion`, with the intermediate bytes that come from beyond
-//! the machine's last level; they are saved twice, when the producer writes them out and when the consumer fetches them.
+//! that the consumer reads. Formula of the saving: `dmdprof_models::fusion`, on every link of the machine with the intermediate
+//! bytes that come from beyond the level; they are saved twice, when the producer writes them out and when the consumer fetches
+//! them.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -53,6 +54,8 @@ struct Between {
     produced: Pairs,
     /// (first reader, second reader): read by one, then by another, neither of which wrote it last.
     shared: Pairs,
+    /// By (producer, consumer): what somebody reads again after the consumer, so that it must be written out all the same.
+    later: BTreeMap<(usize, usize), Depths>,
 }
 
 /// The whole answer.
@@ -79,8 +82,7 @@ pub fn document(
     let views = machines.iter().map(|m| View::new(m, options.choice)).collect::<anyhow::Result<Vec<_>>>()?;
     let subjects = Subjects::of(profile, grouping, false);
     let work = options.work.unwrap_or(if subjects.program.work(Work::Flops) > 0 { Work::Flops } else { Work::Ops });
-    let savings =
-        views.iter().map(|v| savings(v, &between.produced, &analysis, work)).collect::<anyhow::Result<Vec<_>>>()?;
+    let savings = views.iter().map(|v| savings(v, &between, &analysis, work)).collect::<anyhow::Result<Vec<_>>>()?;
     let mut document = Document {
         kind: "fuse",
         source: super::source(&profile.meta),
@@ -103,6 +105,9 @@ fn between(flows: &[Flow], analysis: &Analysis) -> Between {
     for flow in flows {
         let (writer, toucher, reader) = (row(flow.writer), row(flow.toucher), row(Some(flow.reader)));
         let (Some(toucher), Some(reader)) = (toucher, reader) else { continue };
+        if let Some(writer) = writer.filter(|writer| *writer != toucher) {
+            between.later.entry((writer, toucher)).or_default().add(&flow.histogram);
+        }
         if toucher == reader {
             continue;
         }
@@ -122,27 +127,36 @@ struct Saving {
     beyond: u64,
 }
 
-fn savings(view: &View, pairs: &Pairs, analysis: &Analysis, work: Work) -> anyhow::Result<Vec<Saving>> {
-    let capacity = view.last().link.capacity;
-    let device = fusion::Device { rate: view.rate(), bandwidth: view.last().link.bandwidth, floor: 0.0 };
+fn savings(view: &View, between: &Between, analysis: &Analysis, work: Work) -> anyhow::Result<Vec<Saving>> {
+    let bandwidths: Vec<f64> = view.links.iter().map(|l| l.link.bandwidth).collect();
     let calls = |row: usize| analysis.rows[row].calls.linked.unwrap_or(0) as f64;
     let work_of = |row: usize| {
         let sums = &analysis.rows[row].own;
         (if work == Work::Flops { sums.flops() } else { sums.all_ops() }) as f64
     };
-    let traffic = |row: usize| analysis.rows[row].own.depths.beyond(capacity) as f64;
-    pairs
+    let beyond =
+        |depths: &Depths| -> Vec<f64> { view.links.iter().map(|l| depths.beyond(l.link.capacity) as f64).collect() };
+    between
+        .produced
         .iter()
         .map(|(&(producer, consumer), pair)| {
-            let beyond = pair.depths.beyond(capacity);
-            let m = beyond as f64;
-            // What the consumer fetches from beyond the last level was written out there by the producer.
-            let first = fusion::Region { work: work_of(producer), bytes: traffic(producer) + m, internal: m };
-            let second = fusion::Region { work: work_of(consumer), bytes: traffic(consumer), internal: 0.0 };
-            let found = fusion::estimate(&device, &[first, second])?;
+            let passed = beyond(&pair.depths);
+            let later = between.later.get(&(producer, consumer)).map_or_else(|| vec![0.0; passed.len()], beyond);
+            // The model removes internal bytes twice, where they are written and where they are read; of what is
+            // read again later, only the consumer's first read goes.
+            let internal = passed.iter().zip(&later).map(|(passed, later)| passed - later.min(*passed) / 2.0).collect();
+            // What the consumer fetches from beyond a level was written out there by the producer.
+            let read = beyond(&analysis.rows[producer].own.depths);
+            let bytes = read.iter().zip(&passed).map(|(read, written)| read + written).collect();
+            let nothing = vec![0.0; passed.len()];
+            let first = fusion::Tiered { work: work_of(producer), bytes, internal };
+            let bytes = beyond(&analysis.rows[consumer].own.depths);
+            let second = fusion::Tiered { work: work_of(consumer), bytes, internal: nothing };
+            let found = fusion::hierarchical(view.rate(), &bandwidths, 0.0, &[first, second])?;
             let floor = view.floor.0;
             let unfused = found.unfused + floor * (calls(producer) + calls(consumer));
             let fused = found.fused + floor * calls(producer).max(calls(consumer));
+            let beyond = pair.depths.beyond(view.last().link.capacity);
             Ok(Saving { seconds: unfused - fused, speedup: (fused > 0.0).then(|| unfused / fused), beyond })
         })
         .collect()
@@ -260,9 +274,9 @@ fn notes(views: &[View]) -> Vec<String> {
         notes.push("Ordered by cost, which fusing would save at most. --machine NAME estimates the time saved.".into());
     } else {
         notes.push(
-            "fused saves: time of both functions (compute or traffic from beyond the last level, whichever is longer) less that of \
-             both as one, without the intermediate bytes from beyond the last level, which are written out and fetched; with a \
-             dispatch floor, also one floor per call saved."
+            "fused saves: time of both functions (compute or the slowest link, whichever is longer) less that of both as one, \
+             without the intermediate bytes on each link, which are written out (unless they are read again later) and fetched; with a dispatch floor, also one \
+             floor per call saved."
                 .into(),
         );
     }
