@@ -7,6 +7,7 @@ use serde::Serialize;
 use super::analysis::{Analysis, Grouping, Inlined, OP_NAMES, Row, Sums};
 use super::args::ReportOptions;
 use super::depths::{Depths, QuantileReader, Quantiles};
+use super::flows::{self, JsonFlow, JsonSequence};
 use super::program::{self, Capacity};
 use super::regions::{self, JsonRegion};
 use super::select::Selection;
@@ -36,6 +37,11 @@ struct Report<'a> {
     /// Of the values model: declared regions, by name.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     regions: Vec<JsonRegion<'a>>,
+    /// If they were measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    flows: Option<Vec<JsonFlow<'a>>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    sequences: Vec<JsonSequence>,
     #[serde(skip_serializing_if = "Option::is_none")]
     functions: Option<Vec<JsonRow<'a>>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -326,6 +332,8 @@ pub fn write(
             capacities: program::capacities(analysis).into_iter().map(json_capacity).collect(),
         },
         regions: profile.regions.iter().map(regions::json).collect(),
+        flows: profile.flows.as_ref().map(|all| all.iter().map(|f| flows::json(profile, f, options.hist)).collect()),
+        sequences: profile.sequences.iter().map(|s| flows::json_sequence(profile, s)).collect(),
         functions,
         lines,
         folded: selection.folded.as_ref().map(|folded| JsonFolded {

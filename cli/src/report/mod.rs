@@ -7,6 +7,7 @@ pub mod analysis;
 mod args;
 mod csv;
 pub mod depths;
+mod flows;
 pub mod human;
 mod json;
 pub mod names;

@@ -214,6 +214,24 @@ fn json_follows_its_schema() {
     }
 }
 
+#[test]
+fn flows_and_sequences_are_told_with_names() {
+    let report = text(&sample::flows(), &ReportOptions { hist: true, ..formatted(Format::Json) });
+    assert_eq!(complaints(&schema(), &report), Vec::<String>::new());
+    let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+    let flow = &report["flows"][3];
+    assert_eq!(flow["writer"]["function"], "fill");
+    assert_eq!(flow["toucher"]["line"], 7);
+    assert_eq!(flow["reader"]["kind"], "load");
+    assert_eq!(flow["histogram"].as_array().unwrap().len(), 1);
+    assert!(report["flows"][0]["writer"].is_null());
+    let calls = serde_json::json!([
+        { "function": "fill", "times": 1 }, { "function": "scale", "times": 2 }, { "function": "total", "times": 1 }
+    ]);
+    assert_eq!(report["sequences"][0]["calls"], calls);
+    assert!(text(&sample::small(), &formatted(Format::Json)).lines().all(|line| !line.contains("\"flows\"")));
+}
+
 /// The schema names every field: one that is added, renamed or left out does not pass.
 #[test]
 fn the_schema_refuses_other_json() {

@@ -1,0 +1,99 @@
+//! Flows and call sequences as JSON: what other programs need of them, with names and source lines in the place of numbers.
+
+use dmdprof_runtime::histogram::bounds;
+use serde::Serialize;
+
+use super::names::demangle;
+use crate::profile::model::{AccessKind, Flow, FunctionId, Profile, Sequence, SiteId};
+
+#[derive(Serialize)]
+pub struct JsonFlow<'a> {
+    writer: Option<JsonSite<'a>>,
+    toucher: Option<JsonSite<'a>>,
+    reader: JsonSite<'a>,
+    bytes: u64,
+    cost: u128,
+    /// [smallest depth, largest depth, bytes read].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    histogram: Option<Vec<[u64; 3]>>,
+}
+
+#[derive(Serialize)]
+struct JsonSite<'a> {
+    /// Tells sites of one line apart.
+    site: u32,
+    /// Linked function.
+    function: String,
+    file: Option<&'a str>,
+    line: Option<u32>,
+    kind: &'static str,
+    /// Null if it varies.
+    size: Option<u32>,
+}
+
+#[derive(Serialize)]
+pub struct JsonSequence {
+    function: String,
+    calls: Vec<JsonCalls>,
+    omitted: u64,
+}
+
+#[derive(Serialize)]
+struct JsonCalls {
+    function: String,
+    times: u64,
+}
+
+#[must_use]
+pub fn json<'a>(profile: &'a Profile, flow: &Flow, hist: bool) -> JsonFlow<'a> {
+    let buckets = || flow.histogram.0.iter().map(|(bucket, bytes)| (bounds(*bucket), *bytes));
+    JsonFlow {
+        writer: flow.writer.map(|id| site(profile, id)),
+        toucher: flow.toucher.map(|id| site(profile, id)),
+        reader: site(profile, flow.reader),
+        bytes: flow.bytes,
+        cost: flow.cost,
+        histogram: hist.then(|| buckets().map(|((low, high), bytes)| [low, high, bytes]).collect()),
+    }
+}
+
+#[must_use]
+pub fn json_sequence(profile: &Profile, sequence: &Sequence) -> JsonSequence {
+    let call = |(callee, times): &(FunctionId, u64)| JsonCalls { function: name(profile, *callee), times: *times };
+    JsonSequence {
+        function: name(profile, sequence.function),
+        calls: sequence.calls.iter().map(call).collect(),
+        omitted: sequence.omitted,
+    }
+}
+
+fn site(profile: &Profile, id: SiteId) -> JsonSite<'_> {
+    let site = &profile.sites[id.index()];
+    let position = site.position.map(|id| &profile.positions[id.index()]);
+    let file = position.and_then(|p| p.file).map(|id| profile.strings[id.index()].as_str());
+    JsonSite {
+        site: id.0,
+        function: name(profile, site.function),
+        file,
+        line: position.map(|p| p.line).filter(|line| *line > 0),
+        kind: kind(site.kind),
+        size: (site.size > 0).then_some(site.size),
+    }
+}
+
+fn name(profile: &Profile, id: FunctionId) -> String {
+    demangle(&profile.strings[profile.functions[id.index()].symbol.index()])
+}
+
+fn kind(kind: AccessKind) -> &'static str {
+    match kind {
+        AccessKind::Load => "load",
+        AccessKind::Store => "store",
+        AccessKind::Update => "update",
+        AccessKind::Copy => "copy",
+        AccessKind::Fill => "fill",
+        AccessKind::Call => "call",
+        AccessKind::Instruction => "instruction",
+        AccessKind::Escape => "escape",
+    }
+}
