@@ -1,6 +1,7 @@
 //! The commands, one file each. They parse nothing themselves and hold no logic that another command could want.
 
 pub mod build;
+pub mod calibrate;
 pub mod check;
 pub mod diff;
 pub mod instrument;
