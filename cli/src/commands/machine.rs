@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
+use super::calibrate;
 use crate::machine::report::{self, Look};
 use crate::machine::{Places, file, text};
 use crate::report::{FILE_WIDTH, Terminal};
@@ -35,6 +36,7 @@ pub enum MachineCommand {
     List,
     Show(ShowArgs),
     Check(CheckArgs),
+    Calibrate(calibrate::CalibrateArgs),
 }
 
 /// Show every number of a machine with its source, and its ridge points
@@ -97,6 +99,7 @@ pub fn command(args: &MachineArgs) -> anyhow::Result<i32> {
         MachineCommand::List => list(&places, &mut out),
         MachineCommand::Show(args) => show(&places, args, &mut out),
         MachineCommand::Check(args) => check(args, &mut out),
+        MachineCommand::Calibrate(args) => calibrate::command(&places, args, look(), &mut out),
     };
     let flushed = done.and_then(|code| out.flush().map(|()| code).map_err(anyhow::Error::from));
     match flushed {

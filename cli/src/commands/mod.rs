@@ -2,6 +2,7 @@
 
 pub mod balance;
 pub mod build;
+pub mod calibrate;
 pub mod check;
 pub mod curve;
 pub mod diff;

@@ -380,6 +380,16 @@ impl Reader<'_> {
     }
 }
 
+/// What a machine may be called.
+pub const NAME_RULE: &str = "letters, digits, - _ . + only, not ending in .toml, as in \"h100-sxm\"";
+
+/// Whether a machine may be called this, see [`NAME_RULE`].
+#[must_use]
+pub fn is_name(name: &str) -> bool {
+    let is_good = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '+');
+    !name.is_empty() && name.chars().all(is_good) && !name.ends_with(".toml")
+}
+
 /// A number that is not a text.
 fn bare_number(value: &DeValue<'_>) -> Option<f64> {
     match value {

@@ -3,8 +3,11 @@
 //! Data goes one way: TOML text ([`file`], units by [`quantity`]) becomes a [`Machine`], from the shipped files ([`zoo`]) or the
 //! user's ([`find`]); [`text`] writes it back, [`report`]
 //! shows it. Models take a [`Machine`] and refuse, through [`Machine::need`], what it does not state.
+//! [`calibrate`] measures one.
 //! Every field is described in `docs/machines.md`.
 
+#[cfg(target_arch = "x86_64")]
+pub mod calibrate;
 pub mod file;
 pub mod find;
 mod model;
@@ -16,3 +19,14 @@ pub mod zoo;
 pub use file::{Parsed, Problem, Problems, from_text, read};
 pub use find::{FindError, Found, Places};
 pub use model::{Confidence, Figure, Growth, Level, Machine, Memory, MissingField, OpType, Origin};
+
+/// Cores that work at the same time in a calibration.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum Threads {
+    /// One core, the others left alone
+    #[default]
+    #[value(name = "1")]
+    One,
+    /// All processors that this process may use
+    All,
+}

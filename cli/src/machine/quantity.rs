@@ -199,7 +199,9 @@ impl<'a> Decimal<'a> {
 #[must_use]
 pub fn exact(value: f64, kind: Kind) -> String {
     let decimal = format!("{value:e}");
-    let binary = kind.binary_prefixes().iter().rev().find_map(|(prefix, exponent)| {
+    // Capacities are powers of two, rates are not.
+    let binary_prefixes = if kind == Kind::Bytes { kind.binary_prefixes() } else { &[] };
+    let binary = binary_prefixes.iter().rev().find_map(|(prefix, exponent)| {
         let scaled = value / 2f64.powi(*exponent);
         (scaled >= 1.0).then(|| format!("{scaled} {prefix}{}", kind.units()[0]))
     });

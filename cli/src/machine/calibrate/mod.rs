@@ -1,0 +1,327 @@
+//! Measures this machine and describes it: peak rates, bandwidths of all levels, memory latency.
+//!
+//! Takes a [`Plan`], gives a [`Calibration`]: medians with their spread, and the [`Machine`] they make. All that is measured is
+//! measured once per round, round after round, so that a disturbance meets one sample of everything and not all samples of one
+//! number. Refuses machines that do not tell their caches. How each number is obtained: `docs/machines.md`.
+
+mod bench;
+mod kernels;
+mod samples;
+mod system;
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::Context;
+
+use self::bench::{Results, Task};
+use self::samples::Samples;
+use self::system::System;
+use super::Threads;
+use super::model::{Confidence, Figure, Level, Machine, Memory, OpType, Origin};
+use super::quantity::{self, Kind};
+
+/// Spread above which a number is not trusted.
+pub const SPREAD_LIMIT: f64 = 0.1;
+
+/// How to measure.
+#[derive(Clone, Copy, Debug)]
+pub struct Plan {
+    pub budget: Duration,
+    pub rounds: u32,
+    pub threads: Threads,
+    /// Bytes that all buffers together may take.
+    pub memory: u64,
+}
+
+impl Plan {
+    /// Nine rounds and at most two GiB.
+    #[must_use]
+    pub fn new(budget: Duration, threads: Threads) -> Self {
+        Plan { budget, rounds: 9, threads, memory: 2 << 30 }
+    }
+}
+
+/// One number with its spread.
+#[derive(Clone, Debug)]
+pub struct Row {
+    pub what: String,
+    pub kind: Kind,
+    pub samples: Samples,
+    /// What was run.
+    pub how: String,
+    /// Whether the machine file has it as a number, not only in a note.
+    pub in_file: bool,
+}
+
+/// What was measured, and on what.
+pub struct Calibration {
+    system: System,
+    threads: usize,
+    plan: Plan,
+    results: Results,
+}
+
+/// Measures.
+///
+/// # Errors
+/// When the system does not tell its caches, or has too little free memory.
+pub fn measure(plan: Plan) -> anyhow::Result<Calibration> {
+    let system = System::read(Path::new("/"))?;
+    let threads = match plan.threads {
+        Threads::One => 1,
+        Threads::All => system.processors,
+    };
+    let results = bench::run(&system, threads, plan)?;
+    Ok(Calibration { system, threads, plan, results })
+}
+
+impl Calibration {
+    /// All numbers, those of the file first.
+    #[must_use]
+    pub fn rows(&self) -> Vec<Row> {
+        let best = [OpType::Fp64, OpType::Fp32].map(|kind| self.results.best(kind).0.clone());
+        let row = |(task, samples): &(Task, Samples)| {
+            let in_file = match task {
+                Task::Flops { .. } => best.contains(task),
+                Task::Read { level } => *level > 0,
+                Task::Latency => true,
+            };
+            Row { what: self.name(task), kind: task.kind(), samples: samples.clone(), how: self.how(task), in_file }
+        };
+        let mut rows: Vec<Row> = self.results.all().iter().map(row).collect();
+        rows.sort_by_key(|row| !row.in_file);
+        rows
+    }
+
+    /// Numbers of the file that do not repeat well enough.
+    #[must_use]
+    pub fn noisy(&self) -> Vec<Row> {
+        let rows = self.rows().into_iter();
+        rows.filter(|row| row.in_file && row.samples.spread() > SPREAD_LIMIT).collect()
+    }
+
+    /// The machine. Numbers that do not repeat well enough are marked as estimated.
+    ///
+    /// # Errors
+    /// When nothing was measured of a level, which a plan without rounds would cause.
+    pub fn machine(&self, name: &str, origin: PathBuf) -> anyhow::Result<Machine> {
+        let reads = self.reads();
+        let peak = [OpType::Fp64, OpType::Fp32].map(|kind| {
+            let (task, samples) = self.results.best(kind);
+            (kind, self.figure(task, samples))
+        });
+        let beyond = |level: usize| reads.get(level + 1).map(|(task, samples)| self.figure(task, samples));
+        let levels: Vec<Level> = (0..self.system.caches.len())
+            .map(|i| Level {
+                name: self.level_name(i),
+                capacity: self.capacity(i),
+                bandwidth: beyond(i),
+                energy: None,
+                per_core: self.system.caches[i].per_core,
+            })
+            .collect();
+        let last = self.system.caches.len() - 1;
+        let (latency_task, latency) = self.results.latency();
+        let convention =
+            |value, source: &str| Figure { value, confidence: Confidence::Convention, source: source.into() };
+        Ok(Machine {
+            name: name.into(),
+            title: self.title(),
+            origin: Origin::File(origin),
+            notes: self.notes(),
+            peak: peak.into_iter().collect(),
+            default_type: OpType::Fp64,
+            efficiency: Some(convention(1.0, "the peak is a measured rate")),
+            memory: Memory {
+                capacity: Some(self.told(self.system.memory as f64)),
+                bandwidth: beyond(last),
+                latency: Some(self.figure(latency_task, latency)),
+                transfer: Some(self.told(self.system.caches[last].line as f64)),
+                energy: None,
+            },
+            fast_memory: Some(convention(
+                levels.last().context("no level")?.capacity.value,
+                "the capacity of the last level",
+            )),
+            levels,
+            cores: Some(self.told(self.cores() as f64)),
+            floor: Some(convention(0.0, "a function on the same processor is not dispatched")),
+            setup: None,
+            launch: None,
+            transfer_in: None,
+            op_energy: Default::default(),
+            power_max: None,
+            power_idle: None,
+            price: None,
+            growth: None,
+        })
+    }
+
+    /// Reads from each level and from memory, from the cores outwards.
+    fn reads(&self) -> Vec<&(Task, Samples)> {
+        self.results.all().iter().filter(|(task, _)| matches!(task, Task::Read { .. })).collect()
+    }
+
+    fn cores(&self) -> usize {
+        match self.plan.threads {
+            Threads::One => 1,
+            Threads::All => self.system.cores,
+        }
+    }
+
+    fn title(&self) -> String {
+        let cores = match self.plan.threads {
+            Threads::One => "one core".into(),
+            Threads::All => format!("all {} processors", self.threads),
+        };
+        format!("{}, {cores}, measured", self.system.model)
+    }
+
+    fn level_name(&self, level: usize) -> String {
+        self.system.caches.get(level).map_or_else(|| "memory".into(), |cache| format!("L{}", cache.level))
+    }
+
+    fn capacity(&self, level: usize) -> Figure {
+        let cache = &self.system.caches[level];
+        let parts =
+            if cache.per_core || self.threads == 1 { 1 } else { self.system.processors.div_ceil(cache.sharers) };
+        let mut figure = self.told((cache.bytes * parts as u64) as f64);
+        if parts > 1 {
+            figure.source = format!("{}: {parts} parts", figure.source);
+        }
+        figure
+    }
+
+    fn told(&self, value: f64) -> Figure {
+        Figure { value, confidence: Confidence::Measured, source: "as the system says".into() }
+    }
+
+    fn figure(&self, task: &Task, samples: &Samples) -> Figure {
+        let shaky = samples.spread() > SPREAD_LIMIT || self.is_doubtful(task);
+        Figure {
+            value: four_digits(samples.median()),
+            confidence: if shaky { Confidence::Estimated } else { Confidence::Measured },
+            source: format!("{samples}, {}", self.how(task)),
+        }
+    }
+
+    /// Whether too little was read to be sure that it came from beyond the last cache.
+    fn is_doubtful(&self, task: &Task) -> bool {
+        let sizes = &self.results.sizes;
+        let read = sizes.memory * self.threads as u64;
+        match task {
+            Task::Flops { .. } => false,
+            Task::Read { level } => *level == self.system.caches.len() && read < 2 * self.last_level(),
+            Task::Latency => read + sizes.chain() < 2 * self.last_level(),
+        }
+    }
+
+    /// Bytes of the last level that the threads of this calibration can use.
+    fn last_level(&self) -> u64 {
+        self.capacity(self.system.caches.len() - 1).value as u64
+    }
+
+    fn name(&self, task: &Task) -> String {
+        match task {
+            Task::Flops { precision, isa } => format!("peak {} {}", precision.op_type(), isa.label()),
+            Task::Read { level } => format!("read {}", self.level_name(*level)),
+            Task::Latency => "memory latency".into(),
+        }
+    }
+
+    fn how(&self, task: &Task) -> String {
+        let bytes = |n: u64| quantity::rounded(n as f64, Kind::Bytes);
+        match task {
+            Task::Flops { isa, .. } => format!("{} loop", isa.label()),
+            Task::Read { level } => {
+                let each = if self.threads > 1 { " per thread" } else { "" };
+                let (label, size) = (kernels::Isa::widest().label(), bytes(self.results.sizes.level(*level)));
+                format!("{label} loads of {size}{each} in {}", self.level_name(*level))
+            }
+            Task::Latency => format!("chain of loads through {}", bytes(self.results.sizes.chain())),
+        }
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let rounds = self.plan.rounds;
+        let threads = if self.threads == 1 { "1 thread".into() } else { format!("{} threads", self.threads) };
+        let mut notes = vec![format!(
+            "Measured by dmdprof {} with {threads}, {rounds} rounds; spread is the interquartile range over the median.",
+            env!("CARGO_PKG_VERSION")
+        )];
+        let others = self.rows().into_iter().filter(|row| !row.in_file);
+        notes.extend(others.map(|row| {
+            let value = quantity::rounded(row.samples.median(), row.kind);
+            format!("Also measured: {}: {value} ({}, {}).", row.what, row.samples, row.how)
+        }));
+        let reads = self.reads();
+        for (level, pair) in reads.windows(2).enumerate() {
+            if pair[0].1.median() <= pair[1].1.median() {
+                let (inner, outer) = (self.level_name(level), self.level_name(level + 1));
+                notes.push(format!(
+                    "{inner} was not faster than {outer}: what the system calls {inner} may not all be there for one program."
+                ));
+            }
+        }
+        let (read, last) = (self.results.sizes.memory * self.threads as u64, self.last_level());
+        if read < 4 * last {
+            notes.push(format!(
+                "Memory was measured with buffers of {:.1} times the last level: part of it may have come from there.",
+                read as f64 / last as f64
+            ));
+        }
+        notes
+    }
+}
+
+/// As many as a measurement is worth.
+fn four_digits(value: f64) -> f64 {
+    format!("{value:.3e}").parse().expect("written as a number")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine::{from_text, text};
+
+    fn hasty(threads: Threads) -> Calibration {
+        let plan = Plan { budget: Duration::from_millis(150), rounds: 3, threads, memory: 32 << 20 };
+        measure(plan).expect("this machine tells its caches")
+    }
+
+    #[test]
+    fn even_a_hasty_calibration_is_a_right_machine_file() {
+        for threads in [Threads::One, Threads::All] {
+            let calibration = hasty(threads);
+            let machine = calibration.machine("local", "local.toml".into()).expect("measured");
+            let path = Path::new("local.toml");
+            let parsed = from_text(path, &text::to_toml(&machine), Origin::File(path.into()));
+            assert_eq!(parsed.as_ref().map(|p| &p.machine), Ok(&machine));
+            assert!(calibration.rows().iter().all(|row| row.samples.median() > 0.0 && row.samples.spread() >= 0.0));
+            let last = machine.levels.last().expect("a cache");
+            assert_eq!(last.bandwidth, machine.memory.bandwidth);
+            assert!(machine.cores.is_some_and(|c| c.value >= 1.0));
+        }
+    }
+
+    #[test]
+    fn no_instructions_are_claimed_that_the_machine_lacks() {
+        let rows = hasty(Threads::One).rows();
+        let claims = |label: &str| rows.iter().any(|row| row.what.ends_with(label));
+        assert!(claims("scalar") && claims("SSE2"));
+        assert_eq!(claims("AVX2 FMA"), is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma"));
+        assert_eq!(claims("AVX-512"), is_x86_feature_detected!("avx512f"));
+    }
+
+    #[test]
+    fn numbers_that_do_not_repeat_are_marked() {
+        let calibration = hasty(Threads::One);
+        let machine = calibration.machine("local", "local.toml".into()).expect("measured");
+        let noisy = calibration.noisy();
+        let of_peak = |kind: OpType| machine.peak[&kind].confidence == Confidence::Estimated;
+        let is_noisy = |word: &str| noisy.iter().any(|row| row.what.starts_with(&format!("peak {word}")));
+        assert_eq!(of_peak(OpType::Fp64), is_noisy("fp64"));
+        assert_eq!(of_peak(OpType::Fp32), is_noisy("fp32"));
+    }
+}

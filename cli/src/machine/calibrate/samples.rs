@@ -1,0 +1,57 @@
+//! Repeated measurements of one number: the median, and how far they are apart.
+
+use std::fmt;
+
+/// Not empty, in ascending order.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Samples(Vec<f64>);
+
+impl Samples {
+    /// `None` if there are none.
+    #[must_use]
+    pub fn of(mut values: Vec<f64>) -> Option<Self> {
+        values.sort_by(f64::total_cmp);
+        (!values.is_empty()).then_some(Samples(values))
+    }
+
+    #[must_use]
+    pub fn median(&self) -> f64 {
+        self.quantile(0.5)
+    }
+
+    /// Interquartile range over median: the width of the middle half.
+    #[must_use]
+    pub fn spread(&self) -> f64 {
+        (self.quantile(0.75) - self.quantile(0.25)) / self.median()
+    }
+
+    /// Between samples it is interpolated.
+    fn quantile(&self, share: f64) -> f64 {
+        let place = share * (self.0.len() - 1) as f64;
+        let (below, above) = (self.0[place.floor() as usize], self.0[place.ceil() as usize]);
+        below + (above - below) * place.fract()
+    }
+}
+
+/// `median of 9, spread 2.1 %`.
+impl fmt::Display for Samples {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "median of {}, spread {:.1} %", self.0.len(), self.spread() * 100.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn median_and_spread() {
+        let samples = Samples::of(vec![4.0, 1.0, 3.0, 2.0, 5.0]).expect("five");
+        assert_eq!((samples.median(), samples.spread()), (3.0, 2.0 / 3.0));
+        assert_eq!(samples.to_string(), "median of 5, spread 66.7 %");
+        let even = Samples::of(vec![1.0, 2.0]).expect("two");
+        assert_eq!(even.median(), 1.5);
+        assert_eq!(Samples::of(vec![7.0]).expect("one").spread(), 0.0);
+        assert_eq!(Samples::of(Vec::new()), None);
+    }
+}

@@ -1,0 +1,171 @@
+//! What the system says of itself: processor, caches, memory.
+//!
+//! Takes the root of the file system (Linux: `/sys/devices/system/cpu` and `/proc`), gives a [`System`]. Refuses systems that do not
+//! list their caches, as some containers and virtual machines.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, bail};
+
+/// A cache for data of the first processor.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cache {
+    /// 1 is next to the core.
+    pub level: u8,
+    pub bytes: u64,
+    /// Bytes that move together.
+    pub line: u64,
+    /// Processors that share it, at least 1.
+    pub sharers: usize,
+    /// Whether all of these are threads of one core.
+    pub per_core: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct System {
+    pub model: String,
+    /// That this process may use.
+    pub processors: usize,
+    /// Of them, those that are not threads of the same core.
+    pub cores: usize,
+    /// From the cores outwards, capacities increasing; never empty.
+    pub caches: Vec<Cache>,
+    /// Bytes.
+    pub memory: u64,
+    /// Bytes that can be had without swapping.
+    pub available: u64,
+}
+
+impl System {
+    /// # Errors
+    /// When it does not list its caches or its memory.
+    pub fn read(root: &Path) -> anyhow::Result<System> {
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        let cpu = root.join("sys/devices/system/cpu/cpu0");
+        let siblings =
+            text(&cpu.join("topology/thread_siblings_list")).map_or_else(|| [0].into(), |t| processor_list(&t));
+        let mut caches = caches(&cpu.join("cache"), &siblings);
+        caches.sort_by_key(|cache| (cache.level, cache.bytes));
+        // A level that is not larger than the one before cannot be told from it by reading.
+        caches.dedup_by(|outer, inner| outer.bytes <= inner.bytes);
+        if caches.is_empty() {
+            bail!(
+                "the system does not list its caches in {}; write a machine file by hand: dmdprof machine show ref-cpu --toml > my.toml",
+                cpu.join("cache").display()
+            );
+        }
+        let memory = text(&root.join("proc/meminfo")).context("the system does not tell its memory (/proc/meminfo)")?;
+        let kib = |key: &str| kib_of(&memory, key);
+        let total = kib("MemTotal").context("/proc/meminfo has no MemTotal")?;
+        let info = text(&root.join("proc/cpuinfo")).unwrap_or_default();
+        let model = info.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
+        Ok(System {
+            model: model.map_or_else(|| "unknown processor".into(), |(_, name)| name.trim().into()),
+            processors,
+            cores: processors.div_ceil(siblings.len().max(1)),
+            caches,
+            memory: total,
+            available: kib("MemAvailable").unwrap_or(total / 2),
+        })
+    }
+}
+
+fn text(path: &Path) -> Option<String> {
+    fs::read_to_string(path).ok().map(|text| text.trim().to_owned())
+}
+
+fn caches(folder: &Path, siblings: &BTreeSet<usize>) -> Vec<Cache> {
+    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
+    let folders = entries.filter_map(|entry| Some(entry.ok()?.path()));
+    folders.filter_map(|index| cache(&index, siblings)).collect()
+}
+
+fn cache(index: &Path, siblings: &BTreeSet<usize>) -> Option<Cache> {
+    let field = |name: &str| text(&index.join(name));
+    if field("type")? == "Instruction" {
+        return None;
+    }
+    let sharers = field("shared_cpu_list").map_or_else(|| siblings.clone(), |list| processor_list(&list));
+    Some(Cache {
+        level: field("level")?.parse().ok()?,
+        bytes: size(&field("size")?).filter(|bytes| *bytes > 0)?,
+        line: field("coherency_line_size").and_then(|line| line.parse().ok()).unwrap_or(64),
+        sharers: sharers.len().max(1),
+        per_core: sharers.is_subset(siblings),
+    })
+}
+
+/// `48K`.
+fn size(text: &str) -> Option<u64> {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let shift = match &text[digits.len()..] {
+        "" => 0,
+        "K" => 10,
+        "M" => 20,
+        "G" => 30,
+        _ => return None,
+    };
+    digits.parse::<u64>().ok()?.checked_shl(shift)
+}
+
+/// `0-3,8`.
+fn processor_list(text: &str) -> BTreeSet<usize> {
+    let range = |part: &str| {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        Some(first.parse::<usize>().ok()?..=last.parse::<usize>().ok()?)
+    };
+    text.trim().split(',').filter_map(range).flatten().collect()
+}
+
+/// `MemTotal:  123 kB`, in bytes.
+fn kib_of(meminfo: &str, key: &str) -> Option<u64> {
+    let rest = meminfo.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':'))?;
+    rest.trim().strip_suffix("kB")?.trim().parse::<u64>().ok().map(|kib| kib << 10)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn write(root: &Path, path: &str, text: &str) {
+        let path = root.join(path);
+        fs::create_dir_all(path.parent().expect("a folder")).expect("created");
+        fs::write(path, text).expect("written");
+    }
+
+    fn cache_files(root: &Path, index: u8, fields: [&str; 4]) {
+        for (name, value) in ["level", "type", "size", "shared_cpu_list"].into_iter().zip(fields) {
+            write(root, &format!("sys/devices/system/cpu/cpu0/cache/index{index}/{name}"), &format!("{value}\n"));
+        }
+    }
+
+    #[test]
+    fn caches_of_a_processor_with_two_threads_per_core() {
+        let root = tempfile::tempdir().expect("a folder");
+        let root = root.path();
+        write(root, "proc/meminfo", "MemTotal:       16000000 kB\nMemFree: 1 kB\nMemAvailable:    8000000 kB\n");
+        write(root, "proc/cpuinfo", "processor\t: 0\nmodel name\t: Some CPU @ 2.0GHz\n");
+        write(root, "sys/devices/system/cpu/cpu0/topology/thread_siblings_list", "0,8\n");
+        cache_files(root, 0, ["1", "Data", "48K", "0,8"]);
+        cache_files(root, 1, ["1", "Instruction", "32K", "0,8"]);
+        cache_files(root, 2, ["2", "Unified", "2048K", "0,8"]);
+        cache_files(root, 3, ["3", "Unified", "32M", "0-3,8-11"]);
+        let system = System::read(root).unwrap();
+        let cache = |level, bytes, sharers, per_core| Cache { level, bytes, line: 64, sharers, per_core };
+        let expected = [cache(1, 48 << 10, 2, true), cache(2, 2 << 20, 2, true), cache(3, 32 << 20, 8, false)];
+        assert_eq!(system.caches, expected);
+        assert_eq!(
+            (system.model.as_str(), system.memory, system.available),
+            ("Some CPU @ 2.0GHz", 16_384_000_000, 8_192_000_000)
+        );
+    }
+
+    #[test]
+    fn a_system_without_caches_is_refused_with_advice() {
+        let root = tempfile::tempdir().expect("a folder");
+        let error = System::read(root.path()).expect_err("nothing there").to_string();
+        assert!(error.contains("does not list its caches") && error.contains("--toml > my.toml"), "{error}");
+    }
+}
