@@ -428,6 +428,77 @@ fn in_both(cases: Vec<Case>) -> Vec<(Case, Language)> {
     cases.into_iter().flat_map(|case| Language::ALL.map(|language| (case.clone(), language))).collect()
 }
 
+/// Rooflines of compiled kernels on the toy machine (`dmdprof machine show toy3`): family, parameters, work, traffic beyond its
+/// three levels, seconds, what binds, picojoules. Computed from the definitions by a script; elements of 8 bytes.
+type Roofline = (&'static str, &'static str, u64, [u64; 3], f64, &'static str, f64);
+const ROOFLINES: [Roofline; 9] = [
+    ("matmul_ijk", "n=16", 7936, [65488, 34560, 33016], 1.6508e-05, "mem->level2", 5335292.8),
+    ("matmul_tiled", "n=16 t=4", 7936, [69152, 17976, 9288], 4.644e-06, "mem->level2", 1594414.4),
+    ("strassen", "n=16 leaf=4", 8656, [95432, 46520, 15552], 7.776e-06, "mem->level2", 2705034.4),
+    ("attn_naive", "N=16 d=2", 3520, [18624, 4832, 2456], 1.76e-06, "compute", 425716.8),
+    ("attn_flash", "N=16 d=2 Bk=8", 3216, [17608, 7976, 0], 1.608e-06, "compute", 55908.0),
+    ("matvec", "n=16", 496, [4048, 1904, 264], 2.53e-07, "level1->level0", 53468.8),
+    ("jacobi1d", "n=32 T=4", 360, [1024, 0, 0], 1.8e-07, "compute", 1761.6),
+    ("fft", "n=32", 800, [2560, 296, 0], 4e-07, "compute", 5312.0),
+    ("horner", "n=64", 128, [8, 8, 0], 6.4e-08, "compute", 372.0),
+];
+
+fn check_roofline(golden: &Roofline, language: Language) -> Mismatches {
+    let (family, args, work, traffic, seconds, bound, picojoules) = golden;
+    let mut wrong = Mismatches::of(&format!("roofline of {family} {args}"), language);
+    let args: Vec<String> = args.split(' ').map(str::to_owned).collect();
+    let document = match roofline(&build(language, family), &args) {
+        Ok(document) => document,
+        Err(problem) => {
+            wrong.note(problem);
+            return wrong;
+        }
+    };
+    let row = |sheet: &str, field: &str, value: &str| {
+        let sheets = document["sheets"].as_array().into_iter().flatten();
+        let mut rows = sheets.filter(|s| s["name"] == sheet).flat_map(|s| s["rows"].as_array().into_iter().flatten());
+        rows.find(|row| row["name"] == *family && (field.is_empty() || row[field] == value)).cloned()
+    };
+    let (Some(row), Some(energy)) = (row("toy3", "kind", "region"), row("toy3.energy", "", "")) else {
+        wrong.note("there is no row of the region");
+        return wrong;
+    };
+    let integer = |field: &str| row[field].as_u64().ok_or_else(|| format!("no number {field} in {row}"));
+    wrong.compare("work", *work, integer("work"));
+    for (level, expected) in traffic.iter().enumerate() {
+        wrong.compare(format!("traffic beyond level {level}"), *expected, integer(&format!("traffic.level{level}")));
+    }
+    wrong.compare("bound", (*bound).to_owned(), Ok(row["bound"].as_str().unwrap_or("none").to_owned()));
+    let close = |a: f64, b: f64| (a / b - 1.0).abs() < 1e-9;
+    let found = row["seconds"].as_f64().unwrap_or(f64::NAN);
+    if !close(found, *seconds) {
+        wrong.note(format!("seconds: expected {seconds}, found {found}"));
+    }
+    // An operation takes 1 pJ on the machine, and only shares are printed.
+    let found = *work as f64 / energy["operations"].as_f64().unwrap_or(f64::NAN);
+    if !close(found, *picojoules) {
+        wrong.note(format!("picojoules: expected {picojoules}, found {found}"));
+    }
+    wrong
+}
+
+/// One run with elements of 8 bytes, and its estimates for the toy machine.
+fn roofline(program: &Path, args: &[String]) -> Result<Value, String> {
+    let directory = scratch();
+    let profile = directory.path().join("profile");
+    let run = Run::new(program, directory.path()).profile(profile.clone()).options(values(Some(8))).args(args);
+    run_quietly(run.command())?;
+    let mut command = dmdprof();
+    command.arg("roofline").arg(&profile).args(["--machine", "toy3", "--format", "json"]);
+    serde_json::from_slice(&run_quietly(command)?).map_err(|e| format!("the estimates are not JSON: {e}"))
+}
+
+#[test]
+fn rooflines_of_compiled_kernels() {
+    let jobs: Vec<_> = Language::ALL.into_iter().flat_map(|l| ROOFLINES.iter().map(move |r| (r, l))).collect();
+    check_all(&jobs, |(golden, language)| check_roofline(golden, *language));
+}
+
 #[test]
 fn mixed_widths() {
     check_all(&in_both(Case::mixed()), |(case, language)| check_mixed(case, *language));
