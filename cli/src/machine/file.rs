@@ -768,6 +768,16 @@ peak = "1.7 years"
     }
 
     #[test]
+    fn the_example_of_the_documentation_is_right() {
+        let docs = include_str!("../../../docs/machines.md");
+        let (_, after) = docs.split_once("## Example\n").expect("an example");
+        let lines = after.lines().take_while(|line| line.is_empty() || line.starts_with("    "));
+        let text: Vec<&str> = lines.map(str::trim_start).collect();
+        let parsed = from_text(Path::new("my-server.toml"), &text.join("\n"), Origin::Shipped).unwrap();
+        assert_eq!((parsed.machine.levels.len(), parsed.warnings), (2, vec![]));
+    }
+
+    #[test]
     fn all_mistakes_are_told_at_once_in_the_order_of_lines() {
         let text = GOOD.replace("latency = \"80 ns\"", "latency = 80").replace("name = \"m\"", "nam = \"m\"");
         let Problems(problems) = parse(&text).expect_err("three mistakes");

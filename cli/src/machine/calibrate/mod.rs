@@ -145,7 +145,7 @@ impl Calibration {
                 "the capacity of the last level",
             )),
             levels,
-            cores: Some(self.told(self.cores() as f64)),
+            cores: Some(self.cores()),
             floor: Some(convention(0.0, "a function on the same processor is not dispatched")),
             setup: None,
             launch: None,
@@ -163,10 +163,10 @@ impl Calibration {
         self.results.all().iter().filter(|(task, _)| matches!(task, Task::Read { .. })).collect()
     }
 
-    fn cores(&self) -> usize {
+    fn cores(&self) -> Figure {
         match self.plan.threads {
-            Threads::One => 1,
-            Threads::All => self.system.cores,
+            Threads::One => Figure { source: "one thread ran".into(), ..self.told(1.0) },
+            Threads::All => self.told(self.system.cores as f64),
         }
     }
 
@@ -206,15 +206,23 @@ impl Calibration {
         }
     }
 
-    /// Whether too little was read to be sure that it came from beyond the last cache.
+    /// Whether the number may be of another level than it says: too little was read to be sure that it came from beyond the last
+    /// cache, or a cache was not faster than what lies beyond it.
     fn is_doubtful(&self, task: &Task) -> bool {
         let sizes = &self.results.sizes;
         let read = sizes.memory * self.threads as u64;
         match task {
             Task::Flops { .. } => false,
-            Task::Read { level } => *level == self.system.caches.len() && read < 2 * self.last_level(),
+            Task::Read { level } if *level < self.system.caches.len() => self.is_not_faster(*level),
+            Task::Read { .. } => read < 2 * self.last_level(),
             Task::Latency => read + sizes.chain() < 2 * self.last_level(),
         }
+    }
+
+    /// Whether a cache was read no faster than the next level.
+    fn is_not_faster(&self, level: usize) -> bool {
+        let reads = self.reads();
+        reads[level].1.median() <= reads[level + 1].1.median()
     }
 
     /// Bytes of the last level that the threads of this calibration can use.
@@ -255,14 +263,11 @@ impl Calibration {
             let value = quantity::rounded(row.samples.median(), row.kind);
             format!("Also measured: {}: {value} ({}, {}).", row.what, row.samples, row.how)
         }));
-        let reads = self.reads();
-        for (level, pair) in reads.windows(2).enumerate() {
-            if pair[0].1.median() <= pair[1].1.median() {
-                let (inner, outer) = (self.level_name(level), self.level_name(level + 1));
-                notes.push(format!(
-                    "{inner} was not faster than {outer}: what the system calls {inner} may not all be there for one program."
-                ));
-            }
+        for level in (0..self.system.caches.len()).filter(|level| self.is_not_faster(*level)) {
+            let (inner, outer) = (self.level_name(level), self.level_name(level + 1));
+            notes.push(format!(
+                "{inner} was not faster than {outer}: what the system calls {inner} may not all be there for one program."
+            ));
         }
         let (read, last) = (self.results.sizes.memory * self.threads as u64, self.last_level());
         if read < 4 * last {
@@ -323,5 +328,11 @@ mod tests {
         let is_noisy = |word: &str| noisy.iter().any(|row| row.what.starts_with(&format!("peak {word}")));
         assert_eq!(of_peak(OpType::Fp64), is_noisy("fp64"));
         assert_eq!(of_peak(OpType::Fp32), is_noisy("fp32"));
+        for (i, level) in machine.levels.iter().enumerate().skip(1) {
+            if calibration.is_not_faster(i) {
+                let fill = machine.levels[i - 1].bandwidth.as_ref().expect("measured");
+                assert_eq!(fill.confidence, Confidence::Estimated, "{}", level.name);
+            }
+        }
     }
 }
