@@ -12,23 +12,17 @@ mod guesses;
 pub mod place;
 pub mod roofline;
 pub mod subject;
+#[cfg(test)]
+mod tests;
 pub mod times;
 pub mod view;
 
-use crate::profile::model::{Liveness, Meta, ThreadMode, Unit};
-use crate::report::human;
+use crate::profile::model::{Meta, Unit};
+use crate::report::{self, human};
 
 /// What the numbers of a profile mean, as pairs for [`Document::source`](crate::sheet::Document).
 #[must_use]
 pub fn source(meta: &Meta) -> Vec<(&'static str, String)> {
-    let liveness = match meta.liveness {
-        Liveness::None => "none",
-        Liveness::Hints => "hints",
-        Liveness::Exact => "exact",
-    };
-    let threads = match meta.thread_mode {
-        ThreadMode::Private => "private",
-    };
     let unit = match meta.unit {
         Unit::Byte => "byte".into(),
         Unit::Line(size) => format!("line of {size} bytes"),
@@ -36,8 +30,8 @@ pub fn source(meta: &Meta) -> Vec<(&'static str, String)> {
     vec![
         ("command", meta.command.join(" ")),
         ("model", format!("{} {}", meta.model, meta.model_version)),
-        ("liveness", liveness.into()),
-        ("threads", threads.into()),
+        ("liveness", report::liveness(meta.liveness).into()),
+        ("threads", report::thread_mode(meta.thread_mode).into()),
         ("unit", unit),
     ]
 }

@@ -21,6 +21,7 @@ mod tests;
 use std::io::{self, BufWriter, Write};
 
 pub use analysis::{Analysis, Grouping, Inlined, Row, Sums};
+pub use json::{liveness, thread_mode};
 pub use args::{CommandArgs, EXAMPLES, FILE_WIDTH, Format, ReportArgs, ReportOptions, Sort, Terminal};
 
 use crate::profile::{self, Profile};

@@ -1,0 +1,177 @@
+//! What people and programs see of the estimates, and that no model moves a number unnoticed.
+
+use std::fmt::Write;
+
+use dmdprof_models::stages;
+
+use super::roofline::{self, Options};
+use super::subject::{Subjects, Work};
+use super::times::Times;
+use super::view::{Choice, View};
+use super::{balance, curve, fidelity::Calibration};
+use crate::machine::{Machine, OpType, zoo};
+use crate::profile::{Profile, sample};
+use crate::report::Grouping;
+use crate::sheet::{Document, Format, Look};
+
+fn machines(names: &[&str]) -> Vec<Machine> {
+    names.iter().map(|name| zoo::machine(name).expect("a shipped machine")).collect()
+}
+
+fn subjects(profile: &Profile) -> Subjects {
+    Subjects::of(profile, Grouping::Functions, false)
+}
+
+fn text(document: &Document, format: Format, width: Option<usize>) -> String {
+    let mut out = Vec::new();
+    document.write(Look { format, width, color: false }, &mut out).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+fn roofline_of(profile: &Profile, names: &[&str], options: &Options) -> anyhow::Result<Document> {
+    roofline::document(profile, &subjects(profile), &machines(names), options)
+}
+
+fn refusal(result: anyhow::Result<Document>) -> String {
+    format!("{:#}", result.expect_err("refused"))
+}
+
+/// Four published convolutions in half precision: name, operations, bytes.
+const CONVOLUTIONS: [(&str, f64, f64); 4] = [
+    ("3x3 256>256 28", 924_844_032.0, 1_982_464.0),
+    ("1x1 512>512 32", 536_870_912.0, 2_621_440.0),
+    ("1x1 1024>1024 16", 536_870_912.0, 3_145_728.0),
+    ("1x1 2048>2048 8", 536_870_912.0, 8_912_896.0),
+];
+
+/// One line per shipped machine: latency of each convolution as one dispatch, at the machine's own type of operation.
+#[test]
+fn latencies_across_machines() {
+    let mut table = String::from("microseconds (bound) of: ");
+    table += &CONVOLUTIONS.map(|(name, ..)| name).join("; ");
+    table.push('\n');
+    for name in zoo::names() {
+        let machine = zoo::machine(name).unwrap();
+        // The bytes of these operators are given, so any capacity will do.
+        let choice = Choice { kind: None, capacity: machine.levels.is_empty().then_some(1 << 20) };
+        write!(table, "{name} ({}): ", machine.default_type).unwrap();
+        let view = match View::new(&machine, choice) {
+            Ok(view) => view,
+            Err(error) => {
+                writeln!(table, "refused: {error}").unwrap();
+                continue;
+            }
+        };
+        let device = stages::Device {
+            rate: view.rate(),
+            bandwidth: view.last().link.bandwidth,
+            floor: view.floor.0,
+            setup: 0.0,
+        };
+        let cell = |(_, work, bytes): (&str, f64, f64)| {
+            let dispatch = stages::Dispatch { work, sparsity: 0.0, bytes, inputs: 0 };
+            let latency = stages::estimate(&device, &dispatch).unwrap();
+            format!("{:.3} ({:?})", latency.total * 1e6, latency.bound)
+        };
+        writeln!(table, "{}", CONVOLUTIONS.map(cell).join("; ")).unwrap();
+    }
+    insta::assert_snapshot!(table);
+}
+
+#[test]
+fn rooflines_across_machines() {
+    let profile = sample::small();
+    let with_levels: Vec<&str> =
+        zoo::names().filter(|name| View::new(&zoo::machine(name).unwrap(), Choice::default()).is_ok()).collect();
+    assert!(with_levels.len() > 15, "{with_levels:?}");
+    let document = roofline_of(&profile, &with_levels, &Options::default()).unwrap();
+    let across = Document { sheets: document.sheets[..1].to_vec(), ..Document::default() };
+    insta::assert_snapshot!(text(&across, Format::Csv, None));
+}
+
+#[test]
+fn a_roofline_for_people() {
+    let profile = sample::small();
+    let times =
+        Times::parse("name,seconds\n(program),0.09\nlinalg::multiply,0.03\nlinalg::Matrix::at,0.041\n").unwrap();
+    let options = Options { times: Some(times), calibration: Some(Calibration::Isotonic), ..Options::default() };
+    let document = roofline_of(&profile, &["skx-6148-core", "h100-sxm"], &options).unwrap();
+    insta::assert_snapshot!(text(&document, Format::Table, Some(160)));
+    let narrow = text(&document, Format::Table, Some(80));
+    let table_lines = narrow.lines().filter(|l| l.starts_with("  ") && !l.contains("(no room"));
+    assert!(table_lines.clone().count() > 10);
+    assert!(narrow.contains("(no room for:"), "{narrow}");
+}
+
+#[test]
+fn the_curve_and_the_balance_for_people() {
+    let profile = sample::small();
+    let named = machines(&["skx-6148-core", "fermi-c2050"]);
+    let curve = curve::document(&profile, &subjects(&profile), false, &named);
+    let options = balance::Options { matmuls: vec!["linalg::multiply=64:8".parse().unwrap()], ..Default::default() };
+    let balance = balance::document(&profile, &subjects(&profile), &named[1..], &options).unwrap();
+    insta::assert_snapshot!(text(&curve, Format::Table, Some(120)) + "\n" + &text(&balance, Format::Table, Some(160)));
+}
+
+#[test]
+fn json_follows_its_schema() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/estimate-schema.json");
+    let schema = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+    let schema = jsonschema::draft202012::new(&schema).unwrap();
+    let profile = sample::small();
+    let named = machines(&["toy3", "fermi-c2050"]);
+    let all = [
+        roofline_of(&profile, &["toy3", "h100-sxm"], &Options::default()).unwrap(),
+        curve::document(&profile, &subjects(&profile), false, &named),
+        balance::document(&profile, &subjects(&profile), &named[1..], &balance::Options::default()).unwrap(),
+    ];
+    for document in &all {
+        let json: serde_json::Value = serde_json::from_str(&text(document, Format::Json, None)).unwrap();
+        let errors: Vec<String> = schema.iter_errors(&json).map(|e| e.to_string()).collect();
+        assert_eq!(errors, [""; 0], "{}", document.kind);
+    }
+    // The guess of a toy machine is told.
+    let json: serde_json::Value = serde_json::from_str(&text(&all[0], Format::Json, None)).unwrap();
+    assert!(json["sheets"][1]["rows"][0]["guesses"].as_array().unwrap().iter().any(|g| g == "seconds"));
+}
+
+#[test]
+fn refusals_say_what_to_do() {
+    let profile = sample::small();
+    let with = |names: &[&str], options: &Options| refusal(roofline_of(&profile, names, options));
+    let plain = Options::default();
+    assert!(with(&["ane-h13"], &plain).contains("states no level with a capacity"));
+    let fp16 = Options { choice: Choice { kind: Some(OpType::Fp16), capacity: None }, ..plain.clone() };
+    assert_eq!(with(&["skx-6148-core"], &fp16), "machine skx-6148-core has no rate for fp16; --type can be fp64");
+    let times = Options { times: Some(Times::parse("name,seconds\nlinalg::multipy,1\n").unwrap()), ..plain.clone() };
+    let error = with(&["skx-6148-core"], &times);
+    assert!(
+        error.starts_with(
+            "there is a time for linalg::multipy, which is not in the profile; did you mean linalg::multiply"
+        ),
+        "{error}"
+    );
+    let balance = |name: &str| {
+        refusal(balance::document(&profile, &subjects(&profile), &machines(&[name]), &balance::Options::default()))
+    };
+    assert!(
+        balance("skx-6148").contains("the balance model needs memory.latency, which machine skx-6148 does not state")
+    );
+    let mut integers = profile.clone();
+    for block in &mut integers.blocks {
+        block.ops.iter_mut().for_each(|(_, ops)| ops[..5].fill(0));
+    }
+    let error = refusal(roofline_of(&integers, &["skx-6148-core"], &plain));
+    assert!(error.contains("counts no flops") && error.contains("--work ops"), "{error}");
+    let ops = Options { work: Some(Work::Ops), ..plain };
+    assert!(roofline_of(&integers, &["skx-6148-core"], &ops).is_ok());
+}
+
+#[test]
+fn a_profile_without_flows_or_sequence_says_how_to_measure_them() {
+    let profile = sample::small();
+    let fuse = super::fuse::document(&profile, Grouping::Functions, &[], &super::fuse::Options::default());
+    assert!(refusal(fuse).contains("dmdprof run --flows"));
+    let place = super::place::document(&profile, &machines(&["place-cpu"]), &super::place::Options::default());
+    assert!(refusal(place).contains("dmdprof run --sequence FUNCTION"));
+}
