@@ -435,15 +435,13 @@ impl Core {
         let cookie = || record[record.len() - 1];
         if flags & segment_flag::ENTER != 0 {
             let cookie = if flags & segment_flag::COOKIE != 0 { cookie() } else { 0 };
-            let caller = self.contexts.function();
             let node = self.contexts.enter(dense.function, cookie, dense.roi);
             self.totals.roi_seen |= dense.roi;
-            let counting = self.counting();
-            if counting {
+            if self.counting() {
                 self.contexts.nodes[node as usize].calls += 1;
             }
-            if let Some(sequences) = &mut self.sequences {
-                sequences.entered(caller, dense.function, counting);
+            if self.sequences.is_some() {
+                self.note_call(dense.function);
             }
         } else if flags & segment_flag::LANDING != 0 {
             self.contexts.land(dense.function, cookie());
@@ -462,6 +460,14 @@ impl Core {
         }
         if flags & segment_flag::EXIT != 0 {
             self.contexts.exit(dense.function);
+        }
+    }
+
+    #[cold]
+    fn note_call(&mut self, function: u32) {
+        let counts = self.counting();
+        if let Some(sequences) = &mut self.sequences {
+            sequences.entered(self.contexts.caller(), function, counts);
         }
     }
 

@@ -67,6 +67,12 @@ impl Contexts {
         self.running.last().map_or(u32::MAX, |a| a.function)
     }
 
+    /// The function below the current one, or `u32::MAX`.
+    #[must_use]
+    pub fn caller(&self) -> u32 {
+        self.running.iter().rev().nth(1).map_or(u32::MAX, |a| a.function)
+    }
+
     /// Running activations.
     #[inline]
     #[must_use]

@@ -471,11 +471,11 @@ impl Core {
         if flags & segment_flag::ENTER != 0 {
             let cookie = if flags & segment_flag::COOKIE != 0 { cookie() } else { 0 };
             let depth = self.contexts.depth();
-            if let Some(sequences) = &mut self.sequences {
-                sequences.entered(self.contexts.function(), place.function, self.open.is_some());
-            }
             let node = self.contexts.enter(place.function, cookie, false);
             self.contexts.nodes[node as usize].calls += u64::from(self.open.is_some());
+            if let Some(sequences) = &mut self.sequences {
+                sequences.entered(self.contexts.caller(), place.function, self.open.is_some());
+            }
             self.claimed = self.claim(depth, name, tables);
             self.frames.truncate(depth);
             self.push_frame(registers, self.claimed);
