@@ -9,6 +9,7 @@ mod follow;
 pub mod gate;
 mod launch;
 pub mod machine;
+pub mod plot;
 pub mod profile;
 mod progress;
 pub mod report;
