@@ -11,6 +11,7 @@ pub mod gate;
 mod launch;
 pub mod machine;
 pub mod outputs;
+pub mod plot;
 pub mod profile;
 mod progress;
 pub mod report;

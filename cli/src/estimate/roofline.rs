@@ -404,8 +404,9 @@ fn energy_sheet(view: &View, lines: &[Line], options: &Options) -> anyhow::Resul
         sheet.row(cells);
     }
     sheet.remarks.push(format!(
-        "Shares rest on energies per operation and per byte ({}: {}; memory: {}: {}); as joules they would mislead.",
-        operation.confidence, operation.source, memory.confidence, memory.source
+        "Shares rest on energies per operation and per byte ({}: {}; memory: {}: {}); as joules they would mislead. \
+         Bytes nearer than {} are charged to it.",
+        operation.confidence, operation.source, memory.confidence, memory.source, view.links[0].level
     ));
     Ok(sheet)
 }

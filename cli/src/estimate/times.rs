@@ -35,18 +35,18 @@ impl Times {
     /// # Errors
     /// What is wrong, with its line.
     pub fn parse(text: &str) -> anyhow::Result<Self> {
-        let mut reader =
-            csv::ReaderBuilder::new().comment(Some(b'#')).trim(csv::Trim::All).from_reader(text.as_bytes());
-        let columns = reader.headers()?.iter().collect::<Vec<_>>().join(",");
-        if columns != "name,seconds" {
-            bail!("line 1: expected the columns name,seconds, found {columns:?}");
+        // Line by line, as a reader of the whole would not count comments.
+        let lines = text.lines().zip(1..).filter(|(line, _)| !line.trim().is_empty() && !line.starts_with('#'));
+        let mut records = lines.map(|(line, number)| (record(line), number));
+        let columns = records.next().and_then(|(record, _)| record.ok()).unwrap_or_default();
+        if columns.iter().ne(["name", "seconds"]) {
+            let found = columns.iter().collect::<Vec<_>>().join(",");
+            bail!("expected the columns name,seconds, found {found:?}");
         }
         let mut times = BTreeMap::new();
-        for record in reader.into_records() {
-            let record = record?;
-            let line = record.position().map_or(0, csv::Position::line);
-            let time: Time =
-                record.deserialize(None).with_context(|| format!("line {line}: expected a name and seconds"))?;
+        for (record, line) in records {
+            let time = record.and_then(|record| record.deserialize::<Time>(None));
+            let time = time.with_context(|| format!("line {line}: expected a name and seconds"))?;
             if !(time.seconds > 0.0 && time.seconds.is_finite()) {
                 bail!("line {line}: the time of {} must be positive, is {}", time.name, time.seconds);
             }
@@ -77,6 +77,13 @@ impl Times {
     }
 }
 
+fn record(line: &str) -> csv::Result<csv::StringRecord> {
+    let mut reader = csv::ReaderBuilder::new().has_headers(false).trim(csv::Trim::All).from_reader(line.as_bytes());
+    let mut record = csv::StringRecord::new();
+    reader.read_record(&mut record)?;
+    Ok(record)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -84,7 +91,7 @@ mod tests {
     #[test]
     fn what_is_wrong_is_named_with_its_line() {
         let error = |text: &str| format!("{:#}", Times::parse(text).unwrap_err());
-        assert_eq!(error("function,time\n"), "line 1: expected the columns name,seconds, found \"function,time\"");
+        assert_eq!(error("function,time\n"), "expected the columns name,seconds, found \"function,time\"");
         assert_eq!(error("name,seconds\nf,1\ng,-1\n"), "line 3: the time of g must be positive, is -1");
         assert_eq!(error("name,seconds\nf,1\n# x\nf,2\n"), "line 4: f is there twice");
         assert!(error("name,seconds\nf,fast\n").starts_with("line 2: expected a name and seconds"));

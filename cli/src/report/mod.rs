@@ -21,8 +21,8 @@ mod tests;
 use std::io::{self, BufWriter, Write};
 
 pub use analysis::{Analysis, Grouping, Inlined, Row, Sums};
-pub use json::{liveness, thread_mode};
 pub use args::{CommandArgs, EXAMPLES, FILE_WIDTH, Format, ReportArgs, ReportOptions, Sort, Terminal};
+pub use json::{liveness, thread_mode};
 
 use crate::profile::{self, Profile};
 

@@ -60,10 +60,11 @@ impl From<Value> for Cell {
 }
 
 impl Value {
-    /// The value, marked if `guess`.
+    /// The value, marked if `guess`. Nothing (no value, no time, no share) is nothing on any machine.
     #[must_use]
     pub fn guessed(self, guess: bool) -> Cell {
-        Cell { value: self, guess }
+        let nothing = matches!(self, Value::Empty | Value::Seconds(0.0) | Value::Share(0.0));
+        Cell { value: self, guess: guess && !nothing }
     }
 
     /// [`Value::Empty`] for nothing.

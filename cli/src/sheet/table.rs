@@ -170,7 +170,7 @@ fn text(cell: &Cell) -> String {
         Value::Year(x) => format!("{x:.1}"),
         Value::Flag(flag) => (if *flag { "yes" } else { "no" }).into(),
     };
-    if cell.guess && cell.value != Value::Empty { format!("~{text}") } else { text }
+    if cell.guess { format!("~{text}") } else { text }
 }
 
 fn bold(text: &str, color: bool) -> String {
