@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::estimate::{LookArgs, MachineArgs, ProfileArgs};
+use super::estimate::{LookArgs, MachineArgs, PlotArgs, ProfileArgs};
 use crate::estimate::curve;
 
 /// Show the traffic Q(Z) at every capacity Z, with machines' caches marked
@@ -19,13 +19,16 @@ pub struct CurveArgs {
     pub machine: MachineArgs,
 
     #[command(flatten)]
+    pub plot: PlotArgs,
+
+    #[command(flatten)]
     pub look: LookArgs,
 }
 
 const EXAMPLES: &str = "\
 Examples:
   dmdprof curve
-  dmdprof curve --machine zen2-7452-core,skx-6148-core
+  dmdprof curve --machine zen2-7452-core,skx-6148-core --plot
   dmdprof curve --function matmul --function transpose before.data
   dmdprof curve --format csv > curve.csv";
 
@@ -37,6 +40,7 @@ pub fn command(args: &CurveArgs) -> anyhow::Result<()> {
     let profile = args.profile.read()?;
     let machines = args.machine.named()?;
     let subjects = args.profile.subjects(&profile, false)?;
-    let document = curve::document(&profile, &subjects, !args.profile.function.is_empty(), &machines);
+    let (mut document, chart) = curve::document(&profile, &subjects, !args.profile.function.is_empty(), &machines);
+    args.plot.draw(&[chart], &[""], args.look.look(), &mut document)?;
     args.look.print(&document)
 }

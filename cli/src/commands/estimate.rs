@@ -1,8 +1,9 @@
 //! What the commands that estimate have in common: which profile, which of its functions, which machines, how to print.
 
-use std::path::PathBuf;
+use std::fs;
+use std::path::{Path, PathBuf};
 
-use anyhow::bail;
+use anyhow::{Context, bail};
 use clap::Args;
 
 use crate::estimate::subject::{Subjects, Work};
@@ -10,8 +11,9 @@ use crate::estimate::view::Choice;
 use crate::machine::find::Places;
 use crate::machine::quantity::{self, Kind};
 use crate::machine::{Machine, OpType};
+use crate::plot::Chart;
 use crate::profile::{self, DEFAULT_FILE, Profile};
-use crate::report::Grouping;
+use crate::report::{FILE_WIDTH, Grouping};
 use crate::sheet::{Document, Format, Look};
 
 /// The machine that `dmdprof machine calibrate` describes, if nobody names one.
@@ -104,6 +106,44 @@ pub struct LookArgs {
     pub full_names: bool,
 }
 
+/// Charts beside the tables.
+#[derive(Args, Debug)]
+pub struct PlotArgs {
+    /// Also draw it
+    #[arg(long)]
+    pub plot: bool,
+
+    /// Also write it as a picture; of several machines: FILE-MACHINE.svg
+    #[arg(long, value_name = "FILE")]
+    pub svg: Option<PathBuf>,
+}
+
+impl PlotArgs {
+    /// Draws into the document and writes the pictures; `names` tell several charts apart.
+    ///
+    /// # Errors
+    /// When a picture cannot be written.
+    pub fn draw(&self, charts: &[Chart], names: &[&str], look: Look, document: &mut Document) -> anyhow::Result<()> {
+        if self.plot {
+            let width = look.width.unwrap_or(usize::from(FILE_WIDTH));
+            document.plots.extend(charts.iter().map(|chart| chart.terminal(width, look.color)));
+        }
+        let Some(path) = &self.svg else { return Ok(()) };
+        for (chart, name) in charts.iter().zip(names) {
+            let path = if charts.len() == 1 { path.clone() } else { with_name(path, name) };
+            fs::write(&path, chart.svg()).with_context(|| format!("cannot write {}", path.display()))?;
+        }
+        Ok(())
+    }
+}
+
+/// `a/b.svg` and `c` give `a/b-c.svg`.
+fn with_name(path: &Path, name: &str) -> PathBuf {
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    let extension = path.extension().map_or_else(String::new, |e| format!(".{}", e.to_string_lossy()));
+    path.with_file_name(format!("{stem}-{name}{extension}"))
+}
+
 impl LookArgs {
     /// Rows to show.
     #[must_use]
@@ -189,6 +229,12 @@ fn parse_size(text: &str) -> Result<u64, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn pictures_of_several_machines_have_their_names() {
+        assert_eq!(with_name(Path::new("out/r.svg"), "toy3"), Path::new("out/r-toy3.svg"));
+        assert_eq!(with_name(Path::new("r"), "toy3"), Path::new("r-toy3"));
+    }
 
     #[test]
     fn sizes_with_and_without_a_blank() {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::estimate::{LookArgs, MachineArgs, ProfileArgs, WorkArgs};
+use super::estimate::{LookArgs, MachineArgs, PlotArgs, ProfileArgs, WorkArgs};
 use crate::estimate::fidelity::Calibration;
 use crate::estimate::roofline::{self, Options};
 use crate::estimate::times::Times;
@@ -39,6 +39,9 @@ pub struct RooflineArgs {
     pub calibrate: Option<Calibration>,
 
     #[command(flatten)]
+    pub plot: PlotArgs,
+
+    #[command(flatten)]
     pub look: LookArgs,
 }
 
@@ -46,6 +49,7 @@ const EXAMPLES: &str = "\
 Examples:
   dmdprof roofline --machine skx-6148-core
   dmdprof roofline before.data --machine zen2-7452-core,clx-6248-core --function 'solve*'
+  dmdprof roofline --machine skx-6148-core --plot --svg roofline.svg
   dmdprof roofline --machine h100-sxm --type fp32 --inclusive
   dmdprof roofline --machine local --times times.csv --calibrate isotonic
   dmdprof roofline --machine skx-6148-core --format json | jq '.sheets[0].rows[0]'";
@@ -66,6 +70,8 @@ pub fn command(args: &RooflineArgs) -> anyhow::Result<()> {
         times: args.times.as_deref().map(Times::read).transpose()?,
         calibration: args.calibrate,
     };
-    let document = roofline::document(&profile, &subjects, &machines, &options)?;
+    let (mut document, charts) = roofline::document(&profile, &subjects, &machines, &options)?;
+    let names: Vec<&str> = machines.iter().map(|m| m.name.as_str()).collect();
+    args.plot.draw(&charts, &names, args.look.look(), &mut document)?;
     args.look.print(&document)
 }

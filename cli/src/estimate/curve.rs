@@ -3,8 +3,10 @@
 
 use dmdprof_models::bytedmd;
 
+use super::charts;
 use super::subject::{Subject, Subjects};
 use crate::machine::Machine;
+use crate::plot::Chart;
 use crate::profile::Profile;
 use crate::profile::model::Unit;
 use crate::report::depths::Depths;
@@ -49,9 +51,9 @@ pub fn points(subject: &Subject, marks: &[Mark], unit: u64) -> Vec<(u64, u64)> {
     capacities.into_iter().map(|z| (z, subject.traffic(z))).collect()
 }
 
-/// One sheet per subject: those that were asked for, else the whole program.
+/// One sheet per subject, those that were asked for, else the whole program; and a chart of all.
 #[must_use]
-pub fn document(profile: &Profile, subjects: &Subjects, only_named: bool, machines: &[Machine]) -> Document {
+pub fn document(profile: &Profile, subjects: &Subjects, only_named: bool, machines: &[Machine]) -> (Document, Chart) {
     let unit = match profile.meta.unit {
         Unit::Byte => 1,
         Unit::Line(size) => u64::from(size),
@@ -63,20 +65,18 @@ pub fn document(profile: &Profile, subjects: &Subjects, only_named: bool, machin
         heading: super::heading(profile),
         ..Document::default()
     };
-    for subject in chosen(subjects, only_named) {
-        document.sheets.push(sheet(subject, &marks, unit));
-    }
+    let chosen = chosen(subjects, only_named);
+    document.sheets.extend(chosen.iter().map(|subject| sheet(subject, &marks, unit)));
     document.notes.push(
         "Traffic Q(Z): bytes read from deeper than Z; what an ideal memory of Z bytes (fully associative LRU that drops dead \
          bytes) has to fetch. Where Z is inside one of the histogram's buckets (1/32 wide), its reads count as nearer."
             .into(),
     );
-    document
+    (document, charts::traffic(&chosen, &marks, unit))
 }
 
 /// What a command is about: the named ones, or the program.
-#[must_use]
-pub fn chosen(subjects: &Subjects, only_named: bool) -> Vec<&Subject> {
+fn chosen(subjects: &Subjects, only_named: bool) -> Vec<&Subject> {
     if only_named { subjects.all().skip(1).collect() } else { vec![&subjects.program] }
 }
 

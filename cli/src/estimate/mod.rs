@@ -5,6 +5,7 @@
 //! file but [`times`] reads anything.
 
 pub mod balance;
+mod charts;
 pub mod curve;
 pub mod fidelity;
 pub mod fuse;

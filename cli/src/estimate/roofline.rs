@@ -7,11 +7,13 @@ use anyhow::Context;
 use dmdprof_models::roofline::{Bound, Estimate, estimate};
 use dmdprof_models::{energy, fidelity::Pair, stages};
 
+use super::charts;
 use super::fidelity::{self, Calibration};
 use super::subject::{Subject, Subjects, Work};
 use super::times::Times;
 use super::view::{Choice, View};
 use crate::machine::Machine;
+use crate::plot::Chart;
 use crate::profile::Profile;
 use crate::report::analysis::OP_NAMES;
 use crate::report::human;
@@ -99,7 +101,7 @@ pub fn lines<'s>(view: &View, subjects: &'s Subjects, work: Work, inclusive: boo
     Ok(std::iter::once(Line { share: 1.0, ..program }).chain(regions).chain(functions).collect())
 }
 
-/// The whole answer.
+/// The whole answer, and the chart of each machine.
 ///
 /// # Errors
 /// A machine that lacks what is needed, no work, times of nothing in the profile.
@@ -108,7 +110,7 @@ pub fn document(
     subjects: &Subjects,
     machines: &[Machine],
     options: &Options,
-) -> anyhow::Result<Document> {
+) -> anyhow::Result<(Document, Vec<Chart>)> {
     let work = work_of(profile, subjects, options.work)?;
     if let Some(times) = &options.times {
         times.check(subjects.all().map(|s| s.name.as_str()))?;
@@ -123,15 +125,17 @@ pub fn document(
     if views.len() > 1 {
         document.sheets.push(across(&views, subjects, work, options)?);
     }
+    let mut charts = Vec::new();
     for view in &views {
         let lines = lines(view, subjects, work, options.inclusive)?;
+        charts.push(charts::roofline(view, &lines, work_header(work)));
         document.sheets.push(main_sheet(view, &lines, work, options));
         document.sheets.extend(dispatch_sheet(view, &lines, options)?);
         document.sheets.push(energy_sheet(view, &lines, options)?);
         document.sheets.extend(fidelity_sheet(&lines, options));
     }
     document.notes = notes(profile, &views, work);
-    Ok(document)
+    Ok((document, charts))
 }
 
 /// `L2->L1`: the link that fills L1.

@@ -29,7 +29,7 @@ fn text(document: &Document, format: Format, width: Option<usize>) -> String {
 }
 
 fn roofline_of(profile: &Profile, names: &[&str], options: &Options) -> anyhow::Result<Document> {
-    roofline::document(profile, &subjects(profile), &machines(names), options)
+    roofline::document(profile, &subjects(profile), &machines(names), options).map(|(document, _)| document)
 }
 
 fn refusal(result: anyhow::Result<Document>) -> String {
@@ -107,10 +107,24 @@ fn a_roofline_for_people() {
 fn the_curve_and_the_balance_for_people() {
     let profile = sample::small();
     let named = machines(&["skx-6148-core", "fermi-c2050"]);
-    let curve = curve::document(&profile, &subjects(&profile), false, &named);
+    let (curve, _) = curve::document(&profile, &subjects(&profile), false, &named);
     let options = balance::Options { matmuls: vec!["linalg::multiply=64:8".parse().unwrap()], ..Default::default() };
     let balance = balance::document(&profile, &subjects(&profile), &named[1..], &options).unwrap();
     insta::assert_snapshot!(text(&curve, Format::Table, Some(120)) + "\n" + &text(&balance, Format::Table, Some(160)));
+}
+
+#[test]
+fn a_dot_per_function_and_level() {
+    let profile = sample::small();
+    let all = subjects(&profile);
+    let (_, charts) = roofline::document(&profile, &all, &machines(&["skx-6148-core"]), &Options::default()).unwrap();
+    let of_multiply: Vec<_> = charts[0].dots.iter().filter(|d| d.name == "linalg::multiply").collect();
+    assert_eq!(of_multiply.iter().map(|d| d.group).collect::<Vec<_>>(), [0, 1, 2]);
+    // Bound by compute: on the ceiling.
+    assert!((of_multiply[0].y / 76.8e9 - 1.0).abs() < 1e-9);
+    assert_eq!(charts[0].svg(), charts[0].svg());
+    let (_, chart) = curve::document(&profile, &all, false, &machines(&["skx-6148-core"]));
+    assert_eq!((chart.marks.len(), chart.lines.len()), (3, 1));
 }
 
 #[test]
@@ -122,7 +136,7 @@ fn json_follows_its_schema() {
     let named = machines(&["toy3", "fermi-c2050"]);
     let all = [
         roofline_of(&profile, &["toy3", "h100-sxm"], &Options::default()).unwrap(),
-        curve::document(&profile, &subjects(&profile), false, &named),
+        curve::document(&profile, &subjects(&profile), false, &named).0,
         balance::document(&profile, &subjects(&profile), &named[1..], &balance::Options::default()).unwrap(),
     ];
     for document in &all {
