@@ -31,8 +31,8 @@ pub fn roofline(view: &View, lines: &[Line], unit: &str) -> Chart {
     }
     let mut chart = Chart {
         title: format!("Roofline of {}", view.machine.title),
-        x: Axis { label: format!("{unit} per byte from beyond a level"), unit: Unit::OpsPerByte, min: 1.0, max: 10.0 },
-        y: Axis { label: format!("{unit}/s"), unit: Unit::PerSecond, min: 1.0, max: 10.0 },
+        x: Axis { label: format!("{unit} per byte that a link brings"), unit: Unit::OpsPerByte, min: 1.0, max: 10.0 },
+        y: Axis { label: format!("estimated {unit}"), unit: Unit::PerSecond, min: 1.0, max: 10.0 },
         lines: roofs,
         dots,
         marks: Vec::new(),

@@ -270,7 +270,7 @@ fn main_cells(view: &View, line: &Line) -> Vec<Cell> {
         Value::Text(subject.kind.word().into()).into(),
         Value::Share(line.share).guessed(guess),
         Value::Seconds(found.total).guessed(guess),
-        Value::Text(bound_name(view, found.bound)).into(),
+        if found.total > 0.0 { Value::Text(bound_name(view, found.bound)) } else { Value::Empty }.into(),
         traffic.into(),
         Value::or_empty(found.target, |t| bytes(t.traffic)).guessed(target_guess),
         Value::or_empty(found.target, |t| Value::Text(bound_name(view, t.next))).into(),

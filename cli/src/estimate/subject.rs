@@ -189,10 +189,19 @@ impl Subjects {
     }
 }
 
-/// A name without its parameters.
+/// A name without its parameters: `f(int) const` is `f`. A name that is all in parentheses stays.
 #[must_use]
 pub fn short(name: &str) -> &str {
-    name.split_once('(').map_or(name, |(short, _)| short)
+    let bare = name.strip_suffix(" const").unwrap_or(name);
+    if !bare.ends_with(')') {
+        return name;
+    }
+    let mut open = 0;
+    let start = bare.bytes().rposition(|c| {
+        open += i32::from(c == b')') - i32::from(c == b'(');
+        open == 0
+    });
+    start.filter(|start| *start > 0).map_or(name, |start| &bare[..start])
 }
 
 /// `; did you mean a or b?`, or, if nothing is near, some of the names there are.
@@ -230,6 +239,21 @@ mod tests {
             "{error}"
         );
         assert!(kept("zzz").unwrap_err().contains("; there are "));
+    }
+
+    #[test]
+    fn parameters_are_cut_off_and_nothing_else() {
+        let cases = [
+            ("f(int) const", "f"),
+            ("(program)", "(program)"),
+            ("(anonymous namespace)::g(void (*)(int))", "(anonymous namespace)::g"),
+            ("A::operator()(int)", "A::operator()"),
+            ("m::f::{{closure}}", "m::f::{{closure}}"),
+            ("odd)", "odd)"),
+        ];
+        for (name, bare) in cases {
+            assert_eq!(short(name), bare);
+        }
     }
 
     #[test]
