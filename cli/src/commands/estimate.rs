@@ -77,6 +77,12 @@ pub struct MachineArgs {
     #[arg(long = "type", value_name = "TYPE", value_parser = parse_type)]
     pub kind: Option<OpType>,
 
+    /// Share of the peak rate that the code reaches, above 0 and at most 1 [default: each machine's]
+    ///
+    /// Peaks are of the widest vectors with fused multiply-add; scalar code reaches an eighth or less of that.
+    #[arg(long, value_name = "SHARE", value_parser = parse_efficiency)]
+    pub efficiency: Option<f64>,
+
     /// Fast memory to assume for machines that state none, as in "24 MiB"
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     pub assume_capacity: Option<u64>,
@@ -192,7 +198,7 @@ impl MachineArgs {
 
     #[must_use]
     pub fn choice(&self) -> Choice {
-        Choice { kind: self.kind, capacity: self.assume_capacity }
+        Choice { kind: self.kind, capacity: self.assume_capacity, efficiency: self.efficiency }
     }
 }
 
@@ -218,6 +224,13 @@ fn parse_type(text: &str) -> Result<OpType, String> {
     OpType::ALL.into_iter().find(|kind| kind.word() == text).ok_or_else(|| format!("expected one of {}", words()))
 }
 
+fn parse_efficiency(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(share) if share > 0.0 && share <= 1.0 => Ok(share),
+        _ => Err("must be above 0 and at most 1".into()),
+    }
+}
+
 /// Accepts `32 KiB` and `32KiB`.
 fn parse_size(text: &str) -> Result<u64, String> {
     let unit = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
@@ -237,9 +250,10 @@ mod tests {
     }
 
     #[test]
-    fn sizes_with_and_without_a_blank() {
+    fn sizes_shares_and_types() {
         assert_eq!((parse_size("24 MiB"), parse_size("1kB")), (Ok(24 << 20), Ok(1000)));
         assert!(parse_size("24").is_err() && parse_size("0 B").is_err());
+        assert_eq!((parse_efficiency("0.5"), parse_efficiency("1.5").is_err()), (Ok(0.5), true));
         assert!(parse_type("fp65").unwrap_err().contains("fp64, fp32"));
     }
 }

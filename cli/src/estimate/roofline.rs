@@ -451,8 +451,10 @@ fn notes(profile: &Profile, views: &[View], work: Work) -> Vec<String> {
     }
     for view in views {
         let name = &view.machine.name;
-        if view.machine.efficiency.is_none() {
-            notes.push(format!("{name} states no efficiency: its peak is taken as reachable."));
+        if view.efficiency == 1.0 {
+            notes.push(format!(
+                "{name}: the peak rate, of the widest vectors, is taken as reachable; for scalar code say --efficiency 0.1 or so."
+            ));
         }
         if view.machine.levels.iter().any(|l| l.per_core) && view.machine.cores.as_ref().is_some_and(|c| c.value > 1.0)
         {

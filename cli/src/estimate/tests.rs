@@ -53,7 +53,7 @@ fn latencies_across_machines() {
     for name in zoo::names() {
         let machine = zoo::machine(name).unwrap();
         // The bytes of these operators are given, so any capacity will do.
-        let choice = Choice { kind: None, capacity: machine.levels.is_empty().then_some(1 << 20) };
+        let choice = Choice { capacity: machine.levels.is_empty().then_some(1 << 20), ..Choice::default() };
         write!(table, "{name} ({}): ", machine.default_type).unwrap();
         let view = match View::new(&machine, choice) {
             Ok(view) => view,
@@ -128,6 +128,20 @@ fn a_dot_per_function_and_level() {
 }
 
 #[test]
+fn an_efficiency_from_the_command_line_is_a_guess() {
+    let profile = sample::small();
+    let of = |efficiency| {
+        let options = Options { choice: Choice { efficiency, ..Choice::default() }, ..Options::default() };
+        let document = roofline_of(&profile, &["skx-6148-core"], &options).unwrap();
+        serde_json::from_str::<serde_json::Value>(&text(&document, Format::Json, None)).unwrap()
+    };
+    let seconds = |json: &serde_json::Value| json["sheets"][0]["rows"][0]["seconds.compute"].as_f64().unwrap();
+    let (peak, scalar) = (of(None), of(Some(0.125)));
+    assert!((seconds(&scalar) / seconds(&peak) - 8.0).abs() < 1e-9);
+    assert!(scalar["notes"].to_string().contains("efficiency 0.125 (assumed on the command line)"));
+}
+
+#[test]
 fn json_follows_its_schema() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/estimate-schema.json");
     let schema = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
@@ -155,7 +169,7 @@ fn refusals_say_what_to_do() {
     let with = |names: &[&str], options: &Options| refusal(roofline_of(&profile, names, options));
     let plain = Options::default();
     assert!(with(&["ane-h13"], &plain).contains("states no level with a capacity"));
-    let fp16 = Options { choice: Choice { kind: Some(OpType::Fp16), capacity: None }, ..plain.clone() };
+    let fp16 = Options { choice: Choice { kind: Some(OpType::Fp16), ..Choice::default() }, ..plain.clone() };
     assert_eq!(with(&["skx-6148-core"], &fp16), "machine skx-6148-core has no rate for fp16; --type can be fp64");
     let times = Options { times: Some(Times::parse("name,seconds\nlinalg::multipy,1\n").unwrap()), ..plain.clone() };
     let error = with(&["skx-6148-core"], &times);

@@ -16,6 +16,8 @@ pub struct Choice {
     pub kind: Option<OpType>,
     /// Capacity to assume, in bytes, for machines that state no level.
     pub capacity: Option<u64>,
+    /// Share of the peak that the code reaches; else the machine's.
+    pub efficiency: Option<f64>,
 }
 
 /// One link of a machine, with the level that it fills.
@@ -60,8 +62,14 @@ impl<'m> View<'m> {
         };
         let mut guesses = Guesses::default();
         let peak_guess = guesses.note(&format!("peak {kind}"), peak);
-        let efficiency_guess =
-            machine.efficiency.as_ref().is_some_and(|e| guesses.note(&format!("efficiency {}", e.value), e));
+        let efficiency_guess = match (choice.efficiency, &machine.efficiency) {
+            (Some(efficiency), _) => {
+                guesses.assumed(format!("efficiency {efficiency}"));
+                true
+            }
+            (None, Some(figure)) => guesses.note(&format!("efficiency {}", figure.value), figure),
+            (None, None) => false,
+        };
         let mut links = Vec::new();
         for (number, level) in machine.levels.iter().enumerate() {
             let bandwidth = machine.need(&level.bandwidth, &format!("level[{number}].bandwidth"), MODEL)?;
@@ -94,7 +102,7 @@ impl<'m> View<'m> {
             machine,
             kind,
             peak: peak.value,
-            efficiency: machine.efficiency.as_ref().map_or(1.0, |e| e.value),
+            efficiency: choice.efficiency.or(machine.efficiency.as_ref().map(|e| e.value)).unwrap_or(1.0),
             compute_guess: peak_guess || efficiency_guess,
             links,
             floor,
