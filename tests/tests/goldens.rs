@@ -447,7 +447,7 @@ fn check_roofline(golden: &Roofline, language: Language) -> Mismatches {
     let (family, args, work, traffic, seconds, bound, picojoules) = golden;
     let mut wrong = Mismatches::of(&format!("roofline of {family} {args}"), language);
     let args: Vec<String> = args.split(' ').map(str::to_owned).collect();
-    let document = match roofline(&build(language, family), &args) {
+    let document = match estimate("roofline", &build(language, family), &args, &["--machine", "toy3"]) {
         Ok(document) => document,
         Err(problem) => {
             wrong.note(problem);
@@ -482,21 +482,46 @@ fn check_roofline(golden: &Roofline, language: Language) -> Mismatches {
     wrong
 }
 
-/// One run with elements of 8 bytes, and its estimates for the toy machine.
-fn roofline(program: &Path, args: &[String]) -> Result<Value, String> {
+/// One run with elements of 8 bytes, and what `command` estimates from it.
+fn estimate(command: &str, program: &Path, args: &[String], options: &[&str]) -> Result<Value, String> {
     let directory = scratch();
     let profile = directory.path().join("profile");
     let run = Run::new(program, directory.path()).profile(profile.clone()).options(values(Some(8))).args(args);
     run_quietly(run.command())?;
-    let mut command = dmdprof();
-    command.arg("roofline").arg(&profile).args(["--machine", "toy3", "--format", "json"]);
-    serde_json::from_slice(&run_quietly(command)?).map_err(|e| format!("the estimates are not JSON: {e}"))
+    let mut dmdprof = dmdprof();
+    dmdprof.arg(command).arg(&profile).args(options).args(["--format", "json"]);
+    serde_json::from_slice(&run_quietly(dmdprof)?).map_err(|e| format!("the estimates are not JSON: {e}"))
 }
 
 #[test]
 fn rooflines_of_compiled_kernels() {
     let jobs: Vec<_> = Language::ALL.into_iter().flat_map(|l| ROOFLINES.iter().map(move |r| (r, l))).collect();
     check_all(&jobs, |(golden, language)| check_roofline(golden, *language));
+}
+
+/// Traffic of two products of 16 x 16 matrices at 64 elements of fast memory, as multiples of the least that any order needs
+/// (2 n^3 / sqrt(64) elements): 4320 / 1024 and 2247 / 1024.
+#[test]
+fn products_beside_their_lower_bound() {
+    let jobs = [("matmul_ijk", "n=16", 4320.0 / 1024.0), ("matmul_tiled", "n=16 t=4", 2247.0 / 1024.0)];
+    check_all(&jobs, |(family, args, expected)| {
+        let mut wrong = Mismatches::of(&format!("{family} {args}"), Language::C);
+        let args: Vec<String> = args.split(' ').map(str::to_owned).collect();
+        let tag = format!("{family}=16:8");
+        let options = ["--machine", "fermi-c2050", "--assume-capacity", "512 B", "--matmul", &tag];
+        match estimate("balance", &build(Language::C, family), &args, &options) {
+            Ok(document) => {
+                let sheets = document["sheets"].as_array().into_iter().flatten();
+                let mut rows = sheets.filter(|s| s["name"] == "fermi-c2050.matmul").flat_map(|s| s["rows"].as_array());
+                let times = rows.next().and_then(|rows| rows[0]["times_optimum"].as_f64());
+                if times.is_none_or(|times| (times / expected - 1.0).abs() > 1e-12) {
+                    wrong.note(format!("expected {expected} times the optimum, found {times:?}"));
+                }
+            }
+            Err(problem) => wrong.note(problem),
+        }
+        wrong
+    });
 }
 
 #[test]

@@ -94,7 +94,7 @@ pub fn document(
     };
     let has_span = profile.meta.values.is_some();
     for machine in machines {
-        let side = Side::new(machine, options)?;
+        let side = Side::new(machine, options, has_span)?;
         document.sheets.push(main_sheet(&side, subjects, work, has_span, options)?);
         document.sheets.extend(matmul_sheet(&side, subjects, options)?);
         document.notes.extend(side.guesses.sentence(&machine.name));
@@ -104,16 +104,23 @@ pub fn document(
 }
 
 impl<'m> Side<'m> {
-    fn new(machine: &'m Machine, options: &Options) -> anyhow::Result<Self> {
+    /// Latency counts per operation of the longest chain; without one a machine need not state it.
+    fn new(machine: &'m Machine, options: &Options, has_span: bool) -> anyhow::Result<Self> {
         let model = "the balance model";
         let kind = options.choice.kind.unwrap_or(machine.default_type);
         let peak = machine.peak_of(kind, model)?;
         let cores = machine.need(&machine.cores, "cores", model)?;
         let bandwidth = machine.need(&machine.memory.bandwidth, "memory.bandwidth", model)?;
-        let latency = machine.need(&machine.memory.latency, "memory.latency", model)?;
+        let latency = match &machine.memory.latency {
+            None if !has_span => None,
+            latency => Some(machine.need(latency, "memory.latency", model)?),
+        };
         let mut guesses = Guesses::default();
-        for (what, figure) in [("peak", peak), ("cores", cores), ("bandwidth", bandwidth), ("latency", latency)] {
+        for (what, figure) in [("peak", peak), ("cores", cores), ("bandwidth", bandwidth)] {
             guesses.note(what, figure);
+        }
+        if let Some(latency) = latency {
+            guesses.note("latency", latency);
         }
         let fast = match (&machine.fast_memory, machine.levels.last(), options.choice.capacity) {
             (_, _, Some(capacity)) => {
@@ -137,7 +144,7 @@ impl<'m> Side<'m> {
             model: balance::Machine {
                 cores: cores.value,
                 peak: peak.value,
-                latency: latency.value,
+                latency: latency.map_or(0.0, |l| l.value),
                 bandwidth: bandwidth.value,
             },
             fast,
@@ -146,6 +153,16 @@ impl<'m> Side<'m> {
             guess: !guesses.is_empty(),
             guesses,
         })
+    }
+}
+
+impl Side<'_> {
+    fn demand(&self, subject: &Subject, work: Work) -> Demand {
+        Demand {
+            work: subject.work(work) as f64,
+            span: subject.sums.span as f64,
+            traffic: subject.traffic(self.fast) as f64,
+        }
     }
 }
 
@@ -180,12 +197,12 @@ fn main_sheet(
 ) -> anyhow::Result<Sheet> {
     let machine = side.machine;
     let title = format!(
-        "{}: {} cores, {} in all, {} and {} to memory, {} of fast memory",
+        "{}: {} cores, {} in all, {}{} to memory, {} of fast memory",
         machine.name,
         side.model.cores,
         human::rate(side.model.peak),
         human::bandwidth(side.model.bandwidth),
-        human::seconds(side.model.latency),
+        machine.memory.latency.as_ref().map_or_else(String::new, |l| format!(" and {}", human::seconds(l.value))),
         human::bytes(side.fast.into()),
     );
     let mut sheet = Sheet::new(machine.name.clone(), title, columns(side, work));
@@ -201,11 +218,29 @@ fn main_sheet(
     if without > 0 {
         sheet.remarks.push(format!("{without} without work are left out."));
     }
-    sheet.remarks.push(format!(
-        "To keep the link to memory busy, {} must be on their way at any time (latency x bandwidth).",
-        human::bytes(side.model.bytes_in_flight() as u128)
-    ));
+    if side.model.latency > 0.0 {
+        sheet.remarks.push(format!(
+            "To keep the link to memory busy, {} must be on their way at any time (latency x bandwidth).",
+            human::bytes(side.model.bytes_in_flight() as u128)
+        ));
+    }
+    if has_span {
+        sheet.remarks.extend(idling(side, &subjects.program, work)?);
+    }
     Ok(sheet)
+}
+
+/// Whether the program spends more energy on waiting for memory than on computing, if the machine states both powers.
+fn idling(side: &Side, program: &Subject, work: Work) -> anyhow::Result<Option<String>> {
+    let (Some(full), Some(idle)) = (&side.machine.power_max, &side.machine.power_idle) else { return Ok(None) };
+    let Some(found) = balance::balance(&side.model, &side.demand(program, work))? else { return Ok(None) };
+    let idling = found.idling(full.value, idle.value)?;
+    Ok(Some(format!(
+        "The program waits for memory {} times as long as it computes; full power is {} times idle power: {} takes more energy.",
+        human::ratio(idling.times),
+        human::ratio(idling.powers),
+        if idling.dominates { "waiting" } else { "computing" },
+    )))
 }
 
 fn columns(side: &Side, work: Work) -> Vec<Column> {
@@ -233,11 +268,7 @@ fn columns(side: &Side, work: Work) -> Vec<Column> {
 }
 
 fn cells(side: &Side, subject: &Subject, work: Work, has_span: bool) -> anyhow::Result<Vec<Cell>> {
-    let demand = Demand {
-        work: subject.work(work) as f64,
-        span: subject.sums.span as f64,
-        traffic: subject.traffic(side.fast) as f64,
-    };
+    let demand = side.demand(subject, work);
     let known = if has_span { balance::balance(&side.model, &demand)? } else { None };
     let guess = side.guess;
     let unknown = || Value::Text("unknown".into());
