@@ -42,6 +42,7 @@ enum Command {
     Balance(commands::balance::BalanceArgs),
     Fuse(commands::fuse::FuseArgs),
     Place(commands::place::PlaceArgs),
+    Time(commands::time::TimeArgs),
     /// Compile and link C with hooks; takes clang's arguments
     #[command(disable_help_flag = true)]
     Cc(Rest),
@@ -100,6 +101,7 @@ fn dispatch(command: Command) -> anyhow::Result<i32> {
         Command::Balance(args) => commands::balance::command(&args).map(|()| 0),
         Command::Fuse(args) => commands::fuse::command(&args).map(|()| 0),
         Command::Place(args) => commands::place::command(&args).map(|()| 0),
+        Command::Time(args) => commands::time::command(&args).map(|()| 0),
         Command::Build(args) => commands::build::command(&args).map(|()| 0),
         Command::Ir(args) => commands::ir::command(&args),
         Command::Instrument(args) => commands::instrument::command(&args).map(|()| 0),

@@ -16,5 +16,6 @@ mod progress;
 pub mod report;
 mod roi;
 mod sheet;
+mod timing;
 mod toolbox;
 mod trace_file;
