@@ -230,7 +230,10 @@ fn markers(scratch: &Scratch, flags: impl FnOnce(&mut Command)) -> anyhow::Resul
     let mut command = rustc();
     command.args(["--crate-type=rlib", "--crate-name=dmdprof_markers", "--out-dir"]).arg(scratch.path());
     flags(&mut command);
-    command.arg(&source);
+    // The directory has another name each time, and equal sources are to make equal programs.
+    let mut same_name = joined("--remap-path-prefix=", scratch.path().as_os_str());
+    same_name.push("=/dmdprof");
+    command.arg(same_name).arg(&source);
     Ok((execute::run(&mut command)? == 0).then_some(library))
 }
 
