@@ -13,6 +13,7 @@ pub mod machine;
 pub mod outputs;
 pub mod profile;
 mod progress;
+mod rank;
 pub mod report;
 mod roi;
 mod sheet;

@@ -12,6 +12,7 @@ pub mod instrument;
 pub mod ir;
 pub mod machine;
 pub mod place;
+pub mod rank;
 pub mod record;
 pub mod replay;
 pub mod roofline;
