@@ -186,8 +186,8 @@ mod tests {
             name: "kernel".into(),
             arguments: vec!["10".into(), "in.txt".into()],
             stdin: None,
-            files: vec![("/work/in.txt".into(), "f".into())],
-            directory: "/work".into(),
+            files: vec![("/data/in.txt".into(), "f".into())],
+            directory: "/data".into(),
         }
     }
 
