@@ -27,6 +27,7 @@ Examples:
   dmdprof report --lines --sort read        look at the profile again
   dmdprof diff                              what changed since the run before
   dmdprof roofline --machine skx-6148-core  what binds each function on a machine
+  dmdprof rank a.c b.c                      which one does the same for less
   dmdprof check                             fail if data movement got worse than in the baselines";
 
 #[derive(Subcommand, Debug)]
@@ -42,6 +43,8 @@ enum Command {
     Balance(commands::balance::BalanceArgs),
     Fuse(commands::fuse::FuseArgs),
     Place(commands::place::PlaceArgs),
+    Rank(commands::rank::RankArgs),
+    Time(commands::time::TimeArgs),
     /// Compile and link C with hooks; takes clang's arguments
     #[command(disable_help_flag = true)]
     Cc(Rest),
@@ -100,6 +103,8 @@ fn dispatch(command: Command) -> anyhow::Result<i32> {
         Command::Balance(args) => commands::balance::command(&args).map(|()| 0),
         Command::Fuse(args) => commands::fuse::command(&args).map(|()| 0),
         Command::Place(args) => commands::place::command(&args).map(|()| 0),
+        Command::Rank(args) => commands::rank::command(&args).map(|()| 0),
+        Command::Time(args) => commands::time::command(&args).map(|()| 0),
         Command::Build(args) => commands::build::command(&args).map(|()| 0),
         Command::Ir(args) => commands::ir::command(&args),
         Command::Instrument(args) => commands::instrument::command(&args).map(|()| 0),

@@ -24,7 +24,10 @@ use dmdprof_runtime::{
 
 use crate::{
     commands::values::check_model,
-    driver::source::{BuiltSource, SourceOptions, build_source, language_of},
+    driver::{
+        scratch::stop_watching,
+        source::{BuiltSource, SourceOptions, build_source, language_of},
+    },
     launch::{self, Ending, StartError},
     progress::Display,
     toolbox,
@@ -99,7 +102,10 @@ fn prepare(first: &OsString, source: &SourceArgs, model: Model) -> anyhow::Resul
             bail!("-O is about the memory model; in the values model instructions are priced as the source has them");
         }
         let options = SourceOptions { opt: source.opt.clone(), ..SourceOptions::default() };
-        let built = build_source(path, &options, &toolbox::toolbox(source.dump_ir.as_deref(), model))?;
+        let built = build_source(path, &options, &toolbox::toolbox(source.dump_ir.as_deref(), model));
+        // While the program runs, an interruption means something else than the end of everything.
+        stop_watching();
+        let built = built?;
         let program = built.program.clone();
         return Ok(Ok(Target { program, _built: Some(built), preload: false }));
     }

@@ -105,7 +105,13 @@ fn check(pairs: &[Pair], band: f64) -> Result<(), InputError> {
     Ok(())
 }
 
-fn median(mut values: Vec<f64>) -> f64 {
+/// The middle value; of an even number the mean of the middle two.
+///
+/// # Panics
+///
+/// If there are no values.
+#[must_use]
+pub fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     let middle = values.len() / 2;
     if values.len() % 2 == 1 { values[middle] } else { values[middle - 1].midpoint(values[middle]) }

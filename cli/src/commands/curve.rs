@@ -41,6 +41,6 @@ pub fn command(args: &CurveArgs) -> anyhow::Result<()> {
     let machines = args.machine.named()?;
     let subjects = args.profile.subjects(&profile, false)?;
     let (mut document, chart) = curve::document(&profile, &subjects, !args.profile.function.is_empty(), &machines);
-    args.plot.draw(&[chart], &[""], args.look.look(), &mut document)?;
+    args.plot.draw(&[chart], &[""], args.look.print.look(), &mut document)?;
     args.look.print(&document)
 }

@@ -98,14 +98,10 @@ pub struct WorkArgs {
 
 /// How to print.
 #[derive(Args, Debug)]
-pub struct LookArgs {
+pub struct PrintArgs {
     /// How to print it
     #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
     pub format: Format,
-
-    /// Show at most so many functions [default: 20 in tables, all elsewhere]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    pub top: Option<u32>,
 
     /// Never shorten names, however wide the table gets
     #[arg(long)]
@@ -150,13 +146,32 @@ fn with_name(path: &Path, name: &str) -> PathBuf {
     path.with_file_name(format!("{stem}-{name}{extension}"))
 }
 
+/// How to print, and how much.
+#[derive(Args, Debug)]
+pub struct LookArgs {
+    #[command(flatten)]
+    pub print: PrintArgs,
+
+    /// Show at most so many functions [default: 20 in tables, all elsewhere]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub top: Option<u32>,
+}
+
 impl LookArgs {
     /// Rows to show.
     #[must_use]
     pub fn top(&self) -> Option<usize> {
-        self.top.map(|n| n as usize).or((self.format == Format::Table).then_some(TABLE_TOP))
+        self.top.map(|n| n as usize).or((self.print.format == Format::Table).then_some(TABLE_TOP))
     }
 
+    /// # Errors
+    /// Those of standard output.
+    pub fn print(&self, document: &Document) -> anyhow::Result<()> {
+        self.print.print(document)
+    }
+}
+
+impl PrintArgs {
     #[must_use]
     pub fn look(&self) -> Look {
         Look::stdout(self.format, self.full_names)
@@ -175,17 +190,26 @@ impl MachineArgs {
     /// # Errors
     /// When one does not exist or its file is wrong, or none is named and none was calibrated.
     pub fn machines(&self) -> anyhow::Result<Vec<Machine>> {
-        let places = Places::from_env();
-        if !self.machine.is_empty() {
-            return find(&places, &self.machine);
-        }
-        if !places.names().iter().any(|name| name == LOCAL) {
+        let machines = self.named_or_local()?;
+        if machines.is_empty() {
             bail!(
                 "which machine? --machine NAME[,NAME...] says so; `dmdprof machine list` shows those there are, and `dmdprof \
                  machine calibrate` measures this one, which is then the default"
             );
         }
-        find(&places, &[LOCAL.to_owned()])
+        Ok(machines)
+    }
+
+    /// As [`MachineArgs::machines`], but none if none is named and none was calibrated.
+    ///
+    /// # Errors
+    /// When one does not exist or its file is wrong.
+    pub fn named_or_local(&self) -> anyhow::Result<Vec<Machine>> {
+        let places = Places::from_env();
+        if self.machine.is_empty() && places.names().iter().any(|name| name == LOCAL) {
+            return find(&places, &[LOCAL.to_owned()]);
+        }
+        find(&places, &self.machine)
     }
 
     /// As [`MachineArgs::machines`], but none if none is named.

@@ -12,12 +12,17 @@ pub mod instrument;
 pub mod ir;
 pub mod machine;
 pub mod place;
+pub mod rank;
 pub mod record;
 pub mod replay;
 pub mod roofline;
 pub mod run;
+pub mod time;
 pub mod values;
 
+use std::ffi::OsString;
+
+use anyhow::bail;
 use clap::ValueEnum;
 use dmdprof_instrument::Model;
 
@@ -38,4 +43,18 @@ impl From<ModelArg> for Model {
             ModelArg::Values => Self::Values,
         }
     }
+}
+
+/// Programs that are told apart by what was typed.
+///
+/// # Errors
+/// One that is named twice.
+fn variant_names(programs: &[OsString]) -> anyhow::Result<Vec<String>> {
+    let names = crate::follow::command_text(programs);
+    for (index, name) in names.iter().enumerate() {
+        if names[..index].contains(name) {
+            bail!("{name} is named twice");
+        }
+    }
+    Ok(names)
 }

@@ -72,6 +72,6 @@ pub fn command(args: &RooflineArgs) -> anyhow::Result<()> {
     };
     let (mut document, charts) = roofline::document(&profile, &subjects, &machines, &options)?;
     let names: Vec<&str> = machines.iter().map(|m| m.name.as_str()).collect();
-    args.plot.draw(&charts, &names, args.look.look(), &mut document)?;
+    args.plot.draw(&charts, &names, args.look.print.look(), &mut document)?;
     args.look.print(&document)
 }

@@ -167,7 +167,10 @@ fn beside(object: &Path) -> Vec<PathBuf> {
 }
 
 /// The linker driver that rustc would have called.
-fn real_linker(tools: &Toolbox) -> anyhow::Result<PathBuf> {
+///
+/// # Errors
+/// When there is none.
+pub(super) fn real_linker(tools: &Toolbox) -> anyhow::Result<PathBuf> {
     clang::resolve(OsStr::new("cc"))
         .or_else(|| clang::find(super::Face::C, tools.llvm_major).ok().map(|clang| clang.program))
         .ok_or_else(|| {

@@ -1,8 +1,8 @@
-//! Builds a program with hooks from one source file, for `dmdprof run FILE`.
+//! Builds a program from one source file: with hooks for `dmdprof run FILE`, without for `dmdprof time FILE`.
 //!
-//! C, C++ and LLVM IR go through the same path as `dmdprof cc`, Rust through rustc with [`rust_link`] as its
-//! linker. The program lives in a temporary directory that goes away with the [`BuiltSource`]. The compiler's messages
-//! are left as they are.
+//! With hooks, C, C++ and LLVM IR go through the same path as `dmdprof cc`, Rust through rustc with [`rust_link`] as its
+//! linker; without, the same compiler gets the same words alone, and markers do nothing. The program lives in a temporary
+//! directory that goes away with the [`BuiltSource`]. The compiler's messages are left as they are.
 
 use std::{
     env,
@@ -16,14 +16,25 @@ use std::{
 use anyhow::{Context, bail};
 
 use super::{
-    Face, Model, Toolbox,
+    Face, Model, Toolbox, clang,
     execute::{self, joined},
     plan, rust_link,
-    scratch::{Scratch, stop_watching},
+    scratch::Scratch,
 };
 
 /// The crate that a Rust source may use for regions and inputs, carried along so that `run file.rs` needs no Cargo project.
 const MARKERS: &str = include_str!("../../../runtime/markers/src/lib.rs");
+
+/// Markers that do nothing, for IR that was made for a build with hooks and calls them. Weak: the header's own come first.
+const INERT_MARKERS: &str = "\
+    .weak dmdprof_begin, dmdprof_end, dmdprof_input, dmdprof_output
+dmdprof_begin:
+dmdprof_end:
+dmdprof_input:
+dmdprof_output:
+    ret
+    .section .note.GNU-stack,\"\",@progbits
+";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Language {
@@ -68,9 +79,44 @@ pub fn language_of(path: &Path) -> Option<Language> {
     }
 }
 
+/// Builds with hooks.
+///
 /// # Errors
 /// [`CompileFailed`] when the compiler refused the source (exit code 1); otherwise what is missing on this machine.
 pub fn build_source(path: &Path, options: &SourceOptions, tools: &Toolbox) -> anyhow::Result<BuiltSource> {
+    let hooked = |build: &Build, language| match language {
+        Language::Rust => rust(build, tools),
+        _ => Ok(execute::compile(face(language), &clang_words(build), tools)),
+    };
+    build(path, options, hooked)
+}
+
+/// Builds without hooks, by the compiler and at the optimisation of [`build_source`] in the memory model.
+///
+/// # Errors
+/// As [`build_source`].
+pub fn build_plain(path: &Path, options: &SourceOptions, tools: &Toolbox) -> anyhow::Result<BuiltSource> {
+    let plain = |build: &Build, language| match language {
+        Language::Rust => plain_rust(build, tools),
+        _ => plain_clang(build, face(language), tools),
+    };
+    build(path, options, plain)
+}
+
+/// One source on its way to a program.
+struct Build<'a> {
+    path: &'a Path,
+    options: &'a SourceOptions,
+    scratch: &'a Scratch,
+    program: &'a Path,
+}
+
+/// `compile` gives the compiler's exit code.
+fn build(
+    path: &Path,
+    options: &SourceOptions,
+    compile: impl FnOnce(&Build, Language) -> anyhow::Result<i32>,
+) -> anyhow::Result<BuiltSource> {
     let Some(language) = language_of(path) else {
         bail!("{}: not a source file that can be built (.c, .cc, .cpp, .cxx, .rs, .ll, .bc)", path.display());
     };
@@ -78,65 +124,85 @@ pub fn build_source(path: &Path, options: &SourceOptions, tools: &Toolbox) -> an
     let scratch = Scratch::new()?;
     let program = scratch.path().join("bin").join(program_name(path));
     fs::create_dir_all(scratch.file("bin")).with_context(|| format!("cannot create {}", scratch.path().display()))?;
-    let code = match language {
-        Language::Rust => rust(path, options, tools, &scratch, &program),
-        Language::C => Ok(clang(Face::C, path, options, tools, &program)),
-        // IR may come from C++, whose library does no harm to others.
-        Language::Cxx | Language::Ir => Ok(clang(Face::Cxx, path, options, tools, &program)),
-    };
-    // While the program runs, an interruption means something else than the end of everything.
-    stop_watching();
-    let code = code?;
+    let code = compile(&Build { path, options, scratch: &scratch, program: &program }, language)?;
     if code != 0 || !program.is_file() {
         return Err(CompileFailed { path: path.display().to_string() }.into());
     }
     Ok(BuiltSource { program, _scratch: scratch })
 }
 
+/// IR may come from C++, whose library does no harm to others.
+fn face(language: Language) -> Face {
+    if language == Language::C { Face::C } else { Face::Cxx }
+}
+
 fn program_name(path: &Path) -> OsString {
     path.file_stem().unwrap_or(OsStr::new("program")).to_os_string()
 }
 
-fn clang(face: Face, path: &Path, options: &SourceOptions, tools: &Toolbox, program: &Path) -> i32 {
-    let mut args: Vec<OsString> = vec![format!("-O{}", options.opt.as_deref().unwrap_or("2")).into(), "-g".into()];
-    args.extend(options.extra.iter().cloned());
-    args.push(plain_path(path));
-    args.extend(["-o".into(), program.into(), "-lm".into(), "-lpthread".into()]);
-    execute::compile(face, &args, tools)
+fn clang_words(build: &Build) -> Vec<OsString> {
+    let level = build.options.opt.as_deref().unwrap_or("2");
+    let mut args: Vec<OsString> = vec![format!("-O{level}").into(), "-g".into()];
+    args.extend(build.options.extra.iter().cloned());
+    args.push(plain_path(build.path));
+    args.extend(["-o".into(), build.program.into(), "-lm".into(), "-lpthread".into()]);
+    args
 }
 
-fn rust(
-    path: &Path,
-    options: &SourceOptions,
-    tools: &Toolbox,
-    scratch: &Scratch,
-    program: &Path,
-) -> anyhow::Result<i32> {
-    let source = fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+fn plain_clang(build: &Build, face: Face, tools: &Toolbox) -> anyhow::Result<i32> {
+    let markers = build.scratch.file("markers.s");
+    fs::write(&markers, INERT_MARKERS).with_context(|| format!("cannot write {}", markers.display()))?;
+    execute::run(clang::find(face, tools.llvm_major)?.command().args(clang_words(build)).arg(markers))
+}
+
+fn rust(build: &Build, tools: &Toolbox) -> anyhow::Result<i32> {
     let values = tools.model == Model::Values;
     // As written: no optimiser merges, moves or drops an instruction.
-    let level = if values { "0" } else { options.opt.as_deref().unwrap_or("3") };
+    let level = if values { "0" } else { rust_level(build) };
     let mut command = rustc();
-    let name = crate_name(path);
-    command.args(["--crate-type=bin", "--crate-name", &name, "--emit=link,llvm-bc", "--out-dir"]).arg(scratch.path());
+    command.arg("--emit=link,llvm-bc");
     common_flags(&mut command, level, values);
+    hook_flags(&mut command);
     if values {
         command.env(rust_link::MODEL_ENVIRONMENT, "values");
     }
-    command.arg("-Clinker-flavor=gcc").arg(joined("-Clinker=", &linker_program()?));
+    command.arg(joined("-Clinker=", &linker_program()?));
     command.env(rust_link::ENVIRONMENT, plan::opt_level(level).to_string());
     if let Some(dir) = tools.dump_ir {
         command.env(rust_link::DUMP_ENVIRONMENT, dir);
     }
+    crate_of(build, command, |markers| {
+        common_flags(markers, level, values);
+        hook_flags(markers);
+    })
+}
+
+fn plain_rust(build: &Build, tools: &Toolbox) -> anyhow::Result<i32> {
+    let mut command = rustc();
+    common_flags(&mut command, rust_level(build), false);
+    command.arg(joined("-Clinker=", rust_link::real_linker(tools)?.as_os_str()));
+    crate_of(build, command, |markers| common_flags(markers, rust_level(build), false))
+}
+
+fn rust_level<'a>(build: &Build<'a>) -> &'a str {
+    build.options.opt.as_deref().unwrap_or("3")
+}
+
+/// Compiles the source with this rustc, and before it the markers crate, with its own flags, if the source names it.
+fn crate_of(build: &Build, mut command: Command, marker_flags: impl FnOnce(&mut Command)) -> anyhow::Result<i32> {
+    let source = fs::read_to_string(build.path).with_context(|| format!("cannot read {}", build.path.display()))?;
+    let name = crate_name(build.path);
+    command.args(["--crate-type=bin", "--crate-name", &name, "-Clinker-flavor=gcc"]);
+    command.arg("--out-dir").arg(build.scratch.path());
     if source.contains("dmdprof_markers") {
-        let Some(markers) = markers(scratch, level, values)? else { return Ok(1) };
+        let Some(markers) = markers(build.scratch, marker_flags)? else { return Ok(1) };
         command.arg("--extern").arg(joined("dmdprof_markers=", markers.as_os_str()));
     }
-    command.args(&options.extra).arg(plain_path(path));
+    command.args(&build.options.extra).arg(plain_path(build.path));
     let code = execute::run(&mut command)?;
     if code == 0 {
-        let built = scratch.file(&name);
-        fs::rename(&built, program).with_context(|| format!("rustc left no {}", built.display()))?;
+        let built = build.scratch.file(&name);
+        fs::rename(&built, build.program).with_context(|| format!("rustc left no {}", built.display()))?;
     }
     Ok(code)
 }
@@ -148,18 +214,26 @@ fn common_flags(command: &mut Command, level: &str, values: bool) {
         // The checks that unoptimised code has would be part of what is measured.
         command.args(["-Coverflow-checks=off", "-Cdebug-assertions=off"]);
     }
-    command.args(["--cfg=dmdprof", "--check-cfg=cfg(dmdprof)"]);
+    command.arg("--check-cfg=cfg(dmdprof)");
+}
+
+/// What makes the markers record.
+fn hook_flags(command: &mut Command) {
+    command.arg("--cfg=dmdprof");
 }
 
 /// Compiles the markers crate into the scratch directory; `None` when rustc refused.
-fn markers(scratch: &Scratch, level: &str, values: bool) -> anyhow::Result<Option<PathBuf>> {
+fn markers(scratch: &Scratch, flags: impl FnOnce(&mut Command)) -> anyhow::Result<Option<PathBuf>> {
     let source = scratch.file("dmdprof_markers.rs");
     let library = scratch.file("libdmdprof_markers.rlib");
     fs::write(&source, MARKERS).with_context(|| format!("cannot write {}", source.display()))?;
     let mut command = rustc();
     command.args(["--crate-type=rlib", "--crate-name=dmdprof_markers", "--out-dir"]).arg(scratch.path());
-    common_flags(&mut command, level, values);
-    command.arg(&source);
+    flags(&mut command);
+    // The directory has another name each time, and equal sources are to make equal programs.
+    let mut same_name = joined("--remap-path-prefix=", scratch.path().as_os_str());
+    same_name.push("=/dmdprof");
+    command.arg(same_name).arg(&source);
     Ok((execute::run(&mut command)? == 0).then_some(library))
 }
 

@@ -113,7 +113,7 @@ pub fn document(
 ) -> anyhow::Result<(Document, Vec<Chart>)> {
     let work = work_of(profile, subjects, options.work)?;
     if let Some(times) = &options.times {
-        times.check(subjects.all().map(|s| s.name.as_str()))?;
+        times.check("in the profile", subjects.all().map(|s| s.name.as_str()))?;
     }
     let views = machines.iter().map(|m| View::new(m, options.choice)).collect::<anyhow::Result<Vec<_>>>()?;
     let mut document = Document {
@@ -155,7 +155,8 @@ pub fn bound_name(view: &View, bound: Bound) -> String {
 }
 
 /// Whether what binds rests on a guess.
-fn is_guess(view: &View, bound: Bound) -> bool {
+#[must_use]
+pub fn is_guess(view: &View, bound: Bound) -> bool {
     match bound {
         Bound::Compute => view.compute_guess,
         Bound::Link(link) => view.links[link].guess,
@@ -427,7 +428,9 @@ fn fidelity_sheet(lines: &[Line], options: &Options) -> Option<Sheet> {
     fidelity::sheet(&pairs, options.calibration, lines.len() - pairs.len())
 }
 
-fn notes(profile: &Profile, views: &[View], work: Work) -> Vec<String> {
+/// What to know about estimates from this profile on these machines.
+#[must_use]
+pub fn notes(profile: &Profile, views: &[View], work: Work) -> Vec<String> {
     let mut notes = vec![
         "Estimates: the longest of compute and of each link, as if all of them overlapped. The levels are ideal: fully \
          associative LRU that drops dead bytes, no lines, no conflicts, no wasted prefetch, no write-back; a real machine moves \

@@ -4,6 +4,7 @@
 //! columns, times that are not positive, names twice. Whether names exist is checked against what is estimated.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::path::Path;
 
 use anyhow::{Context, bail};
@@ -67,11 +68,11 @@ impl Times {
     }
 
     /// # Errors
-    /// Times of names that are not among these.
-    pub fn check<'a>(&self, names: impl Iterator<Item = &'a str> + Clone) -> anyhow::Result<()> {
+    /// Times of names that are not among these; `whole` is what the names are of, as in `in the profile`.
+    pub fn check<'a>(&self, whole: &str, names: impl Iterator<Item = &'a str> + Clone) -> anyhow::Result<()> {
         let known = |wanted: &str| names.clone().any(|name| name == wanted || short(name) == wanted);
         if let Some(wanted) = self.0.keys().find(|wanted| !known(wanted)) {
-            bail!("there is a time for {wanted}, which is not in the profile{}", did_you_mean(wanted, names));
+            bail!("there is a time for {wanted}, which is not {whole}{}", did_you_mean(wanted, names));
         }
         Ok(())
     }
@@ -82,6 +83,22 @@ fn record(line: &str) -> csv::Result<csv::StringRecord> {
     let mut record = csv::StringRecord::new();
     reader.read_record(&mut record)?;
     Ok(record)
+}
+
+/// A file of times that [`Times::parse`] reads, with comments at its top.
+///
+/// # Errors
+/// None that memory would not have.
+pub fn to_csv(times: &[Time], comments: &[String]) -> anyhow::Result<String> {
+    let mut text: Vec<u8> = Vec::new();
+    for line in comments.iter().flat_map(|comment| comment.lines()) {
+        io::Write::write_all(&mut text, format!("# {line}\n").as_bytes())?;
+    }
+    let mut writer = csv::WriterBuilder::new().comment(Some(b'#')).from_writer(text);
+    for time in times {
+        writer.serialize(time)?;
+    }
+    Ok(String::from_utf8(writer.into_inner()?)?)
 }
 
 #[cfg(test)]
@@ -99,11 +116,21 @@ mod tests {
     }
 
     #[test]
+    fn what_is_written_is_read_again() {
+        let time = |name: &str, seconds| Time { name: name.into(), seconds };
+        let times = [time("./a", 0.25), time("#odd, \"name\"", 1e-9)];
+        let text = to_csv(&times, &["two\nlines".into()]).unwrap();
+        assert!(text.starts_with("# two\n# lines\nname,seconds\n./a,0.25\n"), "{text}");
+        let read = Times::parse(&text).unwrap();
+        assert_eq!(times.map(|t| read.of(&t.name)), [Some(0.25), Some(1e-9)]);
+    }
+
+    #[test]
     fn names_are_those_of_reports_with_or_without_parameters() {
         let times = Times::parse("name,seconds\n\"f(int, int)\", 1.5\ng,2e-3\n").unwrap();
         assert_eq!((times.of("f(int, int)"), times.of("g(double)"), times.of("h")), (Some(1.5), Some(2e-3), None));
-        assert!(times.check(["f(int, int)", "g(double)"].into_iter()).is_ok());
-        let error = times.check(["f(int, int)", "gg"].into_iter()).unwrap_err().to_string();
+        assert!(times.check("in the profile", ["f(int, int)", "g(double)"].into_iter()).is_ok());
+        let error = times.check("in the profile", ["f(int, int)", "gg"].into_iter()).unwrap_err().to_string();
         assert_eq!(error, "there is a time for g, which is not in the profile; did you mean gg?");
     }
 }

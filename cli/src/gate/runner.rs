@@ -1,4 +1,5 @@
-//! Runs a case under `dmdprof run`, in a process of its own, and reads the profile that it left.
+//! Runs a case under `dmdprof run`, in a process of its own, and reads what it left: the profile, and if wanted what the program
+//! printed and the outputs that it declared.
 //!
 //! The environment that makes runs differ from machine to machine is fixed ([`FIXED`]); the case's own settings win. Refuses
 //! what a gate must not build on: no profile, a program that a signal ended, lost events.
@@ -8,7 +9,7 @@ use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 use std::time::SystemTime;
 
 use anyhow::{Context, anyhow, bail};
@@ -16,8 +17,9 @@ use sha2::{Digest, Sha256};
 
 use super::key::PathMap;
 use crate::launch::RANDOMISE_VARIABLE;
+use crate::outputs;
 use crate::profile::model::Outcome;
-use crate::profile::{self, Profile};
+use crate::profile::{self, DEFAULT_FILE, Profile};
 
 /// What is measured must not depend on language, time zone or number of processors.
 pub const FIXED: [(&str, &str); 4] =
@@ -46,17 +48,52 @@ pub enum Addresses {
     Random,
 }
 
-/// Runs to the end.
+/// Runs to the end; what the program prints is thrown away.
 ///
 /// # Errors
 /// When there is no complete profile, with what the program said.
 pub fn run(job: &Job, addresses: Addresses) -> anyhow::Result<Profile> {
     let directory = tempfile::tempdir().context("cannot create a temporary directory")?;
-    let path = directory.path().join("dmdprof.data");
+    let path = directory.path().join(DEFAULT_FILE);
+    let mut command = command(job, addresses, &path)?;
+    finish(command.stdout(Stdio::null()), job, &path).map(|(profile, _)| profile)
+}
+
+/// What a run left.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Left {
+    pub profile: Profile,
+    pub stdout: Vec<u8>,
+    /// Bytes of declared outputs, in the order of declaration.
+    pub outputs: Vec<Vec<u8>>,
+}
+
+/// As [`run`], at fixed addresses, but keeps what the program prints and declares. The exit code is in the profile.
+///
+/// # Errors
+/// As [`run`]; also when a declared output cannot be saved.
+pub fn run_keeping(job: &Job) -> anyhow::Result<Left> {
+    let directory = tempfile::tempdir().context("cannot create a temporary directory")?;
+    let (path, saved) = (directory.path().join(DEFAULT_FILE), directory.path().join("outputs"));
+    let mut job = job.clone();
+    job.options.extend(["--save-outputs".into(), saved.clone().into()]);
+    let mut command = command(&job, Addresses::Fixed, &path)?;
+    let (profile, output) = finish(command.stdout(Stdio::piped()), &job, &path)?;
+    if let Outcome::Exited(code) = profile.meta.outcome
+        && output.status.code() != Some(code)
+    {
+        bail!("the run is not whole: {}{}", output.status, said(&output.stderr));
+    }
+    let outputs = outputs::read(&saved).context("cannot read the outputs that the program declared")?;
+    Ok(Left { profile, stdout: output.stdout, outputs })
+}
+
+/// `dmdprof run`, with everything but standard output decided.
+fn command(job: &Job, addresses: Addresses, profile: &Path) -> anyhow::Result<Command> {
     let own = std::env::current_exe().context("cannot find dmdprof's own executable")?;
     let mut command = Command::new(own);
-    command.args(["run", "--quiet", "-o"]).arg(&path).args(&job.options).arg("--").args(&job.command);
-    command.envs(FIXED).envs(&job.env).current_dir(&job.dir).stdout(Stdio::null()).stderr(Stdio::piped());
+    command.args(["run", "--quiet", "-o"]).arg(profile).args(&job.options).arg("--").args(&job.command);
+    command.envs(FIXED).envs(&job.env).current_dir(&job.dir).stderr(Stdio::piped());
     if addresses == Addresses::Random {
         command.env(RANDOMISE_VARIABLE, "1");
     }
@@ -64,13 +101,17 @@ pub fn run(job: &Job, addresses: Addresses) -> anyhow::Result<Profile> {
         Some(file) => command.stdin(open(file)?),
         None => command.stdin(Stdio::null()),
     };
+    Ok(command)
+}
+
+fn finish(command: &mut Command, job: &Job, profile: &Path) -> anyhow::Result<(Profile, Output)> {
     let output = command.output().with_context(|| format!("cannot run in {}", job.dir.display()))?;
-    if !path.exists() {
+    if !profile.exists() {
         bail!("there is no profile{}", said(&output.stderr));
     }
-    let profile = profile::read(&path)?;
+    let profile = profile::read(profile)?;
     check_complete(&profile).map_err(|e| anyhow!("{e}{}", said(&output.stderr)))?;
-    Ok(profile)
+    Ok((profile, output))
 }
 
 /// A profile of which every number counts everything.
@@ -135,6 +176,17 @@ impl Inputs {
         Ok(Inputs(paths.into_iter().map(input).collect::<anyhow::Result<_>>()?))
     }
 
+    /// SHA-256 of each, with its path.
+    pub fn hashes(&self) -> impl Iterator<Item = (&Path, &str)> {
+        self.0.iter().map(|input| (input.path.as_path(), input.sha256.as_str()))
+    }
+
+    /// After the run: whether it wrote to none of them.
+    #[must_use]
+    pub fn are_unchanged(&self) -> bool {
+        self.0.iter().all(|input| input.stamp == stamp(&input.path))
+    }
+
     /// After the run: without what it wrote itself.
     #[must_use]
     pub fn after(self, paths: &PathMap) -> BTreeMap<String, String> {
@@ -143,7 +195,11 @@ impl Inputs {
     }
 }
 
-fn hash(path: &Path) -> anyhow::Result<String> {
+/// SHA-256 of a file, in hexadecimal digits.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn hash(path: &Path) -> anyhow::Result<String> {
     let mut file = open(path)?;
     let mut hasher = Sha256::new();
     let mut buffer = vec![0; 1 << 16];
@@ -154,5 +210,11 @@ fn hash(path: &Path) -> anyhow::Result<String> {
         }
         hasher.update(&buffer[..read]);
     }
-    Ok(hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(hexadecimal(&hasher.finalize()))
+}
+
+/// Two digits per byte.
+#[must_use]
+pub fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

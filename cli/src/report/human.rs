@@ -43,14 +43,14 @@ fn fixed(value: f64, digits: usize) -> String {
     format!("{value:.*}", digits.saturating_sub(before))
 }
 
-/// `0.333`, `12.3`, `1235`: for means and ratios.
+/// `0.33`, `12.3`, `1235`, `1.0e-3`: for means and ratios.
 #[must_use]
 pub fn ratio(value: f64) -> String {
     if value.is_infinite() {
         "inf".into()
     } else if value >= 1e6 {
         scaled(value as u128, 1000.0, &COUNT, 4)
-    } else if value != 0.0 && value < 0.001 {
+    } else if value != 0.0 && value.abs() < 0.01 {
         format!("{value:.1e}")
     } else {
         fixed(value, 3)
@@ -176,6 +176,7 @@ mod tests {
             (ratio(0.3333), ratio(1234.6), ratio(0.00012), ratio(f64::INFINITY)),
             ("0.33".into(), "1235".into(), "1.2e-4".into(), "inf".into())
         );
+        assert_eq!((ratio(0.001), ratio(-0.3333), ratio(0.0)), ("1.0e-3".into(), "-0.33".into(), "0.00".into()));
         let rates =
             [(0.0, "0 s"), (1.6508e-5, "16.5 us"), (9.996e-4, "1.00 ms"), (231.4, "231 s"), (1e-20, "1.00e-20 s")];
         for (value, text) in rates {

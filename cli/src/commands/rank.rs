@@ -1,0 +1,287 @@
+//! `dmdprof rank`: which of several variants to keep.
+//!
+//! Takes programs or source files, runs each under `dmdprof run` or finds what an earlier run left, prints the ranking. Refuses what
+//! does not run to its end, and options that contradict each other.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use clap::Args;
+
+use super::ModelArg;
+use super::estimate::{MachineArgs, PrintArgs, WorkArgs};
+use crate::analysis::LivenessArg;
+use crate::driver::source::{BuiltSource, SourceOptions, build_source, language_of};
+use crate::estimate::times::Times;
+use crate::gate::runner::{self, Inputs, Job, Left};
+use crate::rank::cache::{Cache, Question};
+use crate::rank::elements::Elements;
+use crate::rank::same::Comparison;
+use crate::rank::sheet::{self, Options};
+use crate::rank::{Evidence, Variant};
+use crate::{launch, toolbox};
+
+/// Rank variants of one kernel, and pick one that does the same for less
+///
+/// Runs each variant under `dmdprof run`, compares its result with the baseline's (exit code; declared outputs, else standard output),
+/// and ranks those that do the same by ByteDMD and by the estimated time on machines. Results are kept in
+/// $XDG_CACHE_HOME/dmdprof/rank by the content of program, arguments and inputs, so that an unchanged variant does not run again.
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub struct RankArgs {
+    #[command(flatten)]
+    pub machine: MachineArgs,
+
+    #[command(flatten)]
+    pub work: WorkArgs,
+
+    /// What is on the stack
+    #[arg(long, value_enum, default_value_t = ModelArg::Memory, value_name = "MODEL")]
+    pub model: ModelArg,
+
+    /// When bytes leave the stack [default: hints; the values model is always exact]
+    #[arg(long, value_enum, value_name = "KIND")]
+    pub liveness: Option<LivenessArg>,
+
+    /// With source files: optimisation level [default: 2 for C and C++, 3 for Rust]
+    #[arg(short = 'O', long = "opt", value_name = "LEVEL")]
+    pub opt: Option<String>,
+
+    /// Give this file to each run as standard input
+    #[arg(long, value_name = "FILE")]
+    pub stdin: Option<PathBuf>,
+
+    /// Largest absolute difference of a result to the baseline's; 0 accepts only equal bytes
+    #[arg(long, value_name = "T", default_value = "0", value_parser = parse_tolerance)]
+    pub tolerance: f64,
+
+    /// By how many percent a variant with a difference must be cheaper than the best one without
+    #[arg(long, value_name = "PERCENT", default_value = "5%", value_parser = parse_percent)]
+    pub margin: f64,
+
+    /// What declared outputs consist of (with --tolerance)
+    #[arg(long, value_enum, default_value_t, value_name = "TYPE")]
+    pub elements: Elements,
+
+    /// Measured times to compare estimates with: CSV with the columns name,seconds, names as typed here (see `dmdprof time`)
+    #[arg(long, value_name = "FILE")]
+    pub times: Option<PathBuf>,
+
+    /// Run every variant, and keep no result
+    #[arg(long)]
+    pub no_cache: bool,
+
+    #[command(flatten)]
+    pub print: PrintArgs,
+
+    /// The variants, the baseline first: programs with hooks, or source files (.c .cc .cpp .cxx .rs .ll .bc)
+    #[arg(required = true, num_args = 2.., value_name = "VARIANT")]
+    pub variants: Vec<OsString>,
+
+    /// Arguments of every variant
+    #[arg(last = true, value_name = "ARGS")]
+    pub arguments: Vec<OsString>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  dmdprof rank ijk.c ikj.c tiled.c                         by ByteDMD
+  dmdprof rank --machine skx-6148-core,h100-sxm ijk.c ikj.c tiled.c -- 256
+  dmdprof rank --tolerance 1e-9 sum.c pairwise.c           a little rounding is fine, if it pays
+  dmdprof time -o times.csv a.rs b.rs && dmdprof rank --machine local --times times.csv a.rs b.rs";
+
+fn parse_tolerance(text: &str) -> Result<f64, String> {
+    text.parse().ok().filter(|t: &f64| *t >= 0.0 && t.is_finite()).ok_or_else(|| "must be a number, at least 0".into())
+}
+
+/// `5` and `5%` are 0.05.
+fn parse_percent(text: &str) -> Result<f64, String> {
+    let number = text.strip_suffix('%').unwrap_or(text).trim();
+    let percent = number.parse().ok().filter(|p: &f64| (0.0..=100.0).contains(p));
+    percent.map(|p| p / 100.0).ok_or_else(|| "must be from 0 to 100".into())
+}
+
+/// Runs, compares and prints.
+///
+/// # Errors
+/// What cannot be built, run or estimated, and variants that have nothing to rank.
+pub fn command(args: &RankArgs) -> anyhow::Result<()> {
+    let names = super::variant_names(&args.variants)?;
+    check(args)?;
+    let machines = args.machine.named_or_local()?;
+    let options = Options {
+        comparison: Comparison { tolerance: args.tolerance, elements: args.elements },
+        margin: args.margin,
+        choice: args.machine.choice(),
+        work: args.work.work,
+        times: args.times.as_deref().map(Times::read).transpose()?,
+    };
+    if let Some(times) = &options.times {
+        times.check("one of the variants", names.iter().map(String::as_str))?;
+    }
+    let mut results = Results::new(args)?;
+    let mut variants = Vec::new();
+    for (name, typed) in names.into_iter().zip(&args.variants) {
+        let evidence = results.of(typed).with_context(|| format!("variant {name}"))?;
+        variants.push(Variant { name, evidence });
+    }
+    results.say();
+    args.print.print(&sheet::document(&variants, &machines, &options)?)
+}
+
+/// Refuses options that are about the other model.
+fn check(args: &RankArgs) -> anyhow::Result<()> {
+    if args.model == ModelArg::Values {
+        if args.opt.is_some() {
+            bail!("-O is about the memory model; in the values model instructions are priced as the source has them");
+        }
+        if args.liveness.is_some() {
+            bail!("--liveness is about the memory model; in the values model a value leaves right after its last read");
+        }
+    }
+    Ok(())
+}
+
+/// Where the result of each variant comes from.
+struct Results<'a> {
+    args: &'a RankArgs,
+    cache: Option<Cache>,
+    /// SHA-256 of dmdprof itself.
+    tool: String,
+    directory: PathBuf,
+    asked: usize,
+    found: usize,
+}
+
+impl<'a> Results<'a> {
+    fn new(args: &'a RankArgs) -> anyhow::Result<Self> {
+        let own = std::env::current_exe().context("cannot find dmdprof's own executable")?;
+        Ok(Results {
+            args,
+            cache: if args.no_cache { None } else { Cache::of_user() },
+            tool: runner::hash(&own)?,
+            directory: std::env::current_dir().context("the current directory is not there")?,
+            asked: 0,
+            found: 0,
+        })
+    }
+
+    /// Builds if need be, and runs unless the result is known.
+    fn of(&mut self, typed: &OsString) -> anyhow::Result<Evidence> {
+        let target = Target::of(typed, self.args)?;
+        let job = self.job(&target);
+        let inputs = Inputs::before(&job)?;
+        let key = self.question(&target, &job, &inputs)?.key();
+        self.asked += 1;
+        if let Some(evidence) = self.cache.as_ref().and_then(|cache| cache.get(&key)) {
+            self.found += 1;
+            return Ok(evidence);
+        }
+        let Left { profile, stdout, outputs } = runner::run_keeping(&job)?;
+        let evidence = Evidence { profile, stdout, outputs };
+        // A run that changes its inputs answers another question than the next one will ask.
+        if let Some(cache) = self.cache.as_ref().filter(|_| inputs.are_unchanged())
+            && let Err(error) = cache.put(&key, &evidence)
+        {
+            eprintln!("dmdprof: warning: the result cannot be kept for the next time: {error}");
+        }
+        Ok(evidence)
+    }
+
+    fn job(&self, target: &Target) -> Job {
+        Job {
+            command: std::iter::once(target.program.clone().into())
+                .chain(self.args.arguments.iter().cloned())
+                .collect(),
+            env: BTreeMap::new(),
+            dir: self.directory.clone(),
+            stdin: self.args.stdin.clone(),
+            inputs: Vec::new(),
+            options: run_options(self.args),
+        }
+    }
+
+    fn question(&self, target: &Target, job: &Job, inputs: &Inputs) -> anyhow::Result<Question> {
+        Ok(Question {
+            tool: self.tool.clone(),
+            options: job.options.clone(),
+            program: runner::hash(&target.program)?,
+            name: target.program.file_name().unwrap_or_default().to_os_string(),
+            arguments: self.args.arguments.clone(),
+            stdin: job.stdin.as_deref().map(runner::hash).transpose()?,
+            files: inputs.hashes().map(|(path, hash)| (path.to_path_buf(), hash.to_owned())).collect(),
+            directory: self.directory.clone(),
+        })
+    }
+
+    /// How many runs were spared, on standard error: what is printed is the same as without a cache.
+    fn say(&self) {
+        if self.found > 0 {
+            eprintln!(
+                "dmdprof: note: {} of {} results came from the cache (--no-cache runs all)",
+                self.found, self.asked
+            );
+        }
+    }
+}
+
+fn run_options(args: &RankArgs) -> Vec<OsString> {
+    use clap::ValueEnum;
+    let word = |value: Option<clap::builder::PossibleValue>| value.map(|v| v.get_name().to_owned()).unwrap_or_default();
+    let mut options = vec![format!("--model={}", word(args.model.to_possible_value())).into()];
+    options.extend(args.liveness.map(|l| OsString::from(format!("--liveness={}", word(l.to_possible_value())))));
+    options
+}
+
+/// Something with hooks to run.
+struct Target {
+    program: PathBuf,
+    /// Keeps a built program's directory until its run is over.
+    _built: Option<BuiltSource>,
+}
+
+impl Target {
+    fn of(typed: &OsString, args: &RankArgs) -> anyhow::Result<Self> {
+        let path = Path::new(typed);
+        if language_of(path).is_some() && path.is_file() {
+            let options = SourceOptions { opt: args.opt.clone(), ..SourceOptions::default() };
+            let built = build_source(path, &options, &toolbox::toolbox(None, args.model.into()))?;
+            return Ok(Target { program: built.program.clone(), _built: Some(built) });
+        }
+        Ok(Target { program: launch::find_program(typed)?, _built: None })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::{CommandFactory, Parser};
+
+    use super::*;
+
+    #[derive(Parser)]
+    #[command(name = "dmdprof rank")]
+    struct Cli {
+        #[command(flatten)]
+        args: RankArgs,
+    }
+
+    #[test]
+    fn help() {
+        insta::assert_snapshot!(Cli::command().term_width(110).render_long_help());
+    }
+
+    #[test]
+    fn options_mean_what_they_say() {
+        let parse = |words: &str| Cli::try_parse_from(words.split(' ')).map(|cli| cli.args);
+        let args = parse("rank --margin 7 --tolerance 1e-9 --liveness exact a b c -- 1 --margin").expect("valid");
+        assert_eq!((args.margin, args.tolerance, args.variants.len(), args.arguments.len()), (0.07, 1e-9, 3, 2));
+        assert_eq!(run_options(&args), ["--model=memory", "--liveness=exact"]);
+        let args = parse("rank a b").expect("valid");
+        assert_eq!((args.margin, args.tolerance, args.elements), (0.05, 0.0, Elements::F64));
+        for bad in ["rank a", "rank --margin 101 a b", "rank --tolerance -1 a b", "rank --tolerance nan a b"] {
+            assert!(parse(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,304 @@
+//! The ranking as a document: variants with their costs and times, the pick by each criterion, fidelity to measured times.
+
+use anyhow::Context;
+use dmdprof_models::fidelity::Pair;
+use dmdprof_models::variants::Rule;
+
+use super::Variant;
+use super::same::{self, Comparison, Difference};
+use super::standing::{Criterion, number, word};
+use crate::estimate::roofline::{self, bound_name, is_guess, line, work_of};
+use crate::estimate::subject::{Subject, Subjects, Work};
+use crate::estimate::times::Times;
+use crate::estimate::view::{Choice, View};
+use crate::estimate::{fidelity, source};
+use crate::machine::Machine;
+use crate::profile::Profile;
+use crate::report::{Grouping, human};
+use crate::sheet::{Cell, Column, Document, Sheet, Value};
+
+/// What to compare, and how.
+#[derive(Clone, Debug)]
+pub struct Options {
+    pub comparison: Comparison,
+    /// Share by which a variant with a difference must be cheaper, 0 to 1.
+    pub margin: f64,
+    pub choice: Choice,
+    /// Which operations are the work; else floating-point ones if all variants have some, in the values model all.
+    pub work: Option<Work>,
+    /// Measured times by variant.
+    pub times: Option<Times>,
+}
+
+/// A variant's time on a machine.
+struct Estimated {
+    seconds: f64,
+    bound: String,
+    guess: bool,
+}
+
+/// Everything on one machine.
+struct OnMachine<'m> {
+    view: View<'m>,
+    /// Of each variant.
+    estimates: Vec<Estimated>,
+    criterion: Criterion,
+}
+
+/// The whole answer; the first variant is the baseline. Notes are about the baseline's profile.
+///
+/// # Errors
+/// A variant that reads nothing or takes no time, no work, a machine that lacks what is needed.
+pub fn document(variants: &[Variant], machines: &[Machine], options: &Options) -> anyhow::Result<Document> {
+    let baseline = &variants[0];
+    let compared = |v: &Variant| same::compare(&baseline.evidence, &v.evidence, options.comparison);
+    let differences: Vec<Difference> = variants.iter().map(compared).collect();
+    let rule = Rule { tolerance: options.comparison.tolerance, margin: options.margin };
+    let subjects: Vec<Subjects> = variants.iter().map(subjects_of).collect();
+    let names: Vec<String> = variants.iter().map(|v| v.name.clone()).collect();
+    let costs = subjects.iter().map(|s| s.program.sums.cost as f64).collect();
+    let by_cost = Criterion::new("ByteDMD", costs, &differences, rule, |i| {
+        format!("{} reads nothing that is counted: its ByteDMD is 0, and there is nothing to rank", names[i])
+    })?;
+
+    let mut notes = vec![rule_note(rule)];
+    let mut on_machines = Vec::new();
+    if !machines.is_empty() {
+        let (work, note) = work_of_all(variants, &subjects, options.work)?;
+        notes.extend(note);
+        for machine in machines {
+            let view = View::new(machine, options.choice)?;
+            on_machines.push(on_machine(view, &names, &subjects, work, &differences, rule)?);
+        }
+        let views: Vec<View> = on_machines.iter().map(|m| m.view.clone()).collect();
+        notes.extend(roofline::notes(&baseline.evidence.profile, &views, work));
+    }
+
+    let table = Table { names: &names, subjects: &subjects, differences: &differences, times: options.times.as_ref() };
+    let mut sheets = vec![table.main(&by_cost, &on_machines), table.picks(&by_cost, &on_machines)];
+    sheets.extend(on_machines.iter().filter_map(|m| table.fidelity(m)));
+    let heading = format!("{} variants; the baseline is {}", variants.len(), baseline.name);
+    let source = source_of(&names, &baseline.evidence.profile, options);
+    Ok(Document { kind: "rank", source, heading: vec![heading], sheets, notes, ..Document::default() })
+}
+
+fn subjects_of(variant: &Variant) -> Subjects {
+    Subjects::of(&variant.evidence.profile, Grouping::Functions, false)
+}
+
+fn source_of(names: &[String], profile: &Profile, options: &Options) -> Vec<(&'static str, String)> {
+    let mut pairs = source(&profile.meta);
+    // Programs built from sources have names that nobody typed.
+    pairs.retain(|(name, _)| *name != "command");
+    pairs.insert(0, ("baseline", names[0].clone()));
+    pairs.push(("arguments", profile.meta.command.get(1..).unwrap_or_default().join(" ")));
+    pairs.push(("tolerance", options.comparison.tolerance.to_string()));
+    pairs.push(("margin", options.margin.to_string()));
+    pairs
+}
+
+fn rule_note(rule: Rule) -> String {
+    format!(
+        "May win: variants whose results differ from the baseline's by at most {}; one that differs at all must also cost {} less than \
+         the cheapest that does not. Of equal costs the one named first wins.",
+        number(rule.tolerance),
+        human::share(rule.margin)
+    )
+}
+
+/// The same operations are the work of all variants, or their times could not be set against each other.
+fn work_of_all(
+    variants: &[Variant],
+    subjects: &[Subjects],
+    asked: Option<Work>,
+) -> anyhow::Result<(Work, Option<String>)> {
+    let without_flops = variants.iter().zip(subjects).find(|(_, s)| s.program.work(Work::Flops) == 0);
+    let in_values = variants.iter().any(|v| v.evidence.profile.meta.values.is_some());
+    let (asked, note) = match (asked, without_flops) {
+        (None, Some((variant, _))) if !in_values => {
+            let note = format!(
+                "{} counts no floating-point operations, so the work of all variants is all of their operations (--work ops).",
+                variant.name
+            );
+            (Some(Work::Ops), Some(note))
+        }
+        _ => (asked, None),
+    };
+    let mut work = Work::Ops;
+    for (variant, subjects) in variants.iter().zip(subjects) {
+        work =
+            work_of(&variant.evidence.profile, subjects, asked).with_context(|| format!("variant {}", variant.name))?;
+    }
+    Ok((work, note))
+}
+
+fn on_machine<'m>(
+    view: View<'m>,
+    names: &[String],
+    subjects: &[Subjects],
+    work: Work,
+    differences: &[Difference],
+    rule: Rule,
+) -> anyhow::Result<OnMachine<'m>> {
+    let estimates: Vec<Estimated> =
+        subjects.iter().map(|s| estimated(&view, &s.program, work)).collect::<anyhow::Result<_>>()?;
+    let costs = estimates.iter().map(|e| e.seconds).collect();
+    let machine = &view.machine.name;
+    let zero = |i: usize| format!("{} takes no time on {machine}: it has neither work nor traffic there", names[i]);
+    let criterion = Criterion::new(format!("time on {machine}"), costs, differences, rule, zero)?;
+    Ok(OnMachine { view, estimates, criterion })
+}
+
+/// The whole program as one dispatch.
+fn estimated(view: &View, program: &Subject, work: Work) -> anyhow::Result<Estimated> {
+    let estimate = line(view, program, work)?.estimate;
+    let (floor, floor_guess) = view.floor;
+    let dispatch = floor > estimate.total;
+    Ok(Estimated {
+        seconds: estimate.total + floor,
+        bound: if dispatch { "dispatch".into() } else { bound_name(view, estimate.bound) },
+        guess: (floor > 0.0 && floor_guess) || is_guess(view, estimate.bound),
+    })
+}
+
+/// What all sheets need.
+struct Table<'a> {
+    names: &'a [String],
+    subjects: &'a [Subjects],
+    differences: &'a [Difference],
+    times: Option<&'a Times>,
+}
+
+impl Table<'_> {
+    fn main(&self, by_cost: &Criterion, machines: &[OnMachine]) -> Sheet {
+        let with_reasons = self.differences.iter().any(|d| d.why.is_some());
+        let mut sheet = Sheet::new("variants", "Variants, by ByteDMD", self.columns(machines, with_reasons));
+        for variant in by_cost.order() {
+            let difference = &self.differences[variant];
+            let mut cells: Vec<Cell> = vec![
+                Value::or_empty(by_cost.rank_of(variant), |rank| Value::Count(rank as u128)).into(),
+                Value::Name(self.names[variant].clone()).into(),
+                Value::Count(self.subjects[variant].program.sums.cost).into(),
+                Value::Ratio(by_cost.times_baseline(variant)).into(),
+                self.difference(variant).into(),
+            ];
+            for machine in machines {
+                let estimate = &machine.estimates[variant];
+                cells.push(Value::Seconds(estimate.seconds).guessed(estimate.guess));
+                cells.push(Value::Text(estimate.bound.clone()).into());
+                let rank = machine.criterion.rank_of(variant);
+                cells.push(Value::or_empty(rank, |rank| Value::Count(rank as u128)).into());
+            }
+            if let Some(times) = self.times {
+                cells.push(Value::or_empty(times.of(&self.names[variant]), Value::Seconds).into());
+            }
+            cells.push(Value::Text(word(by_cost.ranking.standings[variant]).into()).into());
+            if with_reasons {
+                cells.push(Value::or_empty(difference.why.clone(), Value::Text).into());
+            }
+            sheet.row(cells);
+        }
+        sheet
+    }
+
+    fn columns(&self, machines: &[OnMachine], with_reasons: bool) -> Vec<Column> {
+        let mut columns = vec![
+            Column::new("rank", ["", "rank"], 0),
+            Column::new("name", ["", "variant"], 0),
+            Column::new("cost", ["", "ByteDMD"], 0),
+            Column::new("times_baseline", ["times the", "baseline"], 0),
+            Column::new("difference", ["", "difference"], 0),
+        ];
+        for machine in machines {
+            let name = &machine.view.machine.name;
+            columns.push(Column::new(format!("{name}.seconds"), [name, "time"], 0));
+            columns.push(Column::new(format!("{name}.bound"), ["", "bound"], 1));
+            columns.push(Column::new(format!("{name}.rank"), ["", "rank"], 2));
+        }
+        if self.times.is_some() {
+            columns.push(Column::new("measured", ["measured", "time"], 0));
+        }
+        columns.push(Column::new("standing", ["", "standing"], 0));
+        if with_reasons {
+            columns.push(Column::new("reason", ["", "reason"], 0));
+        }
+        columns
+    }
+
+    /// 0 is exact, and is said without decimals.
+    fn difference(&self, variant: usize) -> Value {
+        let size = self.differences[variant].size;
+        if size == 0.0 { Value::Count(0) } else { Value::Ratio(size) }
+    }
+
+    fn picks(&self, by_cost: &Criterion, machines: &[OnMachine]) -> Sheet {
+        let columns = vec![
+            Column::new("criterion", ["", "by"], 0),
+            Column::new("pick", ["", "pick"], 0),
+            Column::new("times_baseline", ["times the", "baseline"], 0),
+            Column::new("difference", ["", "difference"], 0),
+        ];
+        let mut sheet = Sheet::new("picks", "Picks", columns);
+        for criterion in std::iter::once(by_cost).chain(machines.iter().map(|m| &m.criterion)) {
+            let pick = criterion.ranking.winner();
+            sheet.row([
+                Value::Text(criterion.name.clone()),
+                Value::Name(self.names[pick].clone()),
+                Value::Ratio(criterion.times_baseline(pick)),
+                self.difference(pick),
+            ]);
+            sheet.remarks.extend(criterion.passed_over(self.names, self.differences));
+        }
+        sheet
+    }
+
+    fn fidelity(&self, machine: &OnMachine) -> Option<Sheet> {
+        let times = self.times?;
+        let pair = |(name, estimate): (&String, &Estimated)| {
+            Some(Pair { estimate: estimate.seconds, measured: times.of(name)? })
+        };
+        let pairs: Vec<Pair> = self.names.iter().zip(&machine.estimates).filter_map(pair).collect();
+        let mut sheet = fidelity::sheet(&pairs, None, self.names.len() - pairs.len())?;
+        let name = &machine.view.machine.name;
+        sheet.key = format!("{name}.fidelity");
+        sheet.title = format!("{name}: {}", sheet.title);
+        Some(sheet)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine::zoo;
+    use crate::profile::sample;
+    use crate::rank::Evidence;
+    use crate::rank::elements::Elements;
+
+    fn variant(name: &str, stdout: &str) -> Variant {
+        let evidence = Evidence { profile: sample::small(), stdout: stdout.into(), outputs: Vec::new() };
+        Variant { name: name.into(), evidence }
+    }
+
+    fn options() -> Options {
+        let comparison = Comparison { tolerance: 0.0, elements: Elements::F64 };
+        Options { comparison, margin: 0.05, choice: Choice::default(), work: None, times: None }
+    }
+
+    #[test]
+    fn one_row_per_variant_and_one_pick_per_criterion() {
+        let machines = ["toy3", "skx-6148-core"].map(|name| zoo::machine(name).expect("shipped"));
+        let variants = [variant("a", "1\n"), variant("b", "2\n"), variant("c", "1\n")];
+        let mut options = options();
+        options.work = Some(Work::Ops);
+        options.times = Some(Times::parse("name,seconds\na,1e-3\nb,2e-3\n").expect("times"));
+        let found = document(&variants, &machines, &options).expect("a ranking");
+        let keys: Vec<&str> = found.sheets.iter().map(|s| s.key.as_str()).collect();
+        assert_eq!(keys, ["variants", "picks", "toy3.fidelity", "skx-6148-core.fidelity"]);
+        let names: Vec<&Value> = found.sheets[0].rows.iter().map(|row| &row[1].value).collect();
+        assert_eq!(names, ["a", "c", "b"].map(|n| Value::Name(n.into())).iter().collect::<Vec<_>>());
+        let picks: Vec<&Value> = found.sheets[1].rows.iter().map(|row| &row[1].value).collect();
+        assert_eq!(picks, [&Value::Name("a".into()); 3], "of equals the one named first");
+        let last = found.sheets[0].rows[2].last().map(|cell| &cell.value);
+        assert_eq!(last, Some(&Value::Text("prints another text from line 1 on".into())));
+    }
+}
