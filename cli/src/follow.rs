@@ -83,7 +83,8 @@ pub fn follow(
     if channel.rings_claimed() == 0 {
         bail!(no_hooks_message(&target.program));
     }
-    Ok(Ok(Followed { ending, measurement, engine_peak, outputs_lost: channel.outputs_lost() }))
+    let outputs_lost = channel.finish_outputs().context("cannot end the file of saved outputs")?;
+    Ok(Ok(Followed { ending, measurement, engine_peak, outputs_lost }))
 }
 
 /// The executable to start.

@@ -3,7 +3,6 @@
 use core::arch::asm;
 
 pub const READ: usize = 0;
-pub const WRITE: usize = 1;
 pub const OPEN: usize = 2;
 pub const CLOSE: usize = 3;
 pub const FSTAT: usize = 5;
@@ -11,14 +10,15 @@ pub const MMAP: usize = 9;
 pub const MUNMAP: usize = 11;
 pub const RT_SIGACTION: usize = 13;
 pub const RT_SIGPROCMASK: usize = 14;
+pub const PWRITE: usize = 18;
 pub const SCHED_YIELD: usize = 24;
 pub const MREMAP: usize = 25;
 pub const MINCORE: usize = 27;
 pub const MADVISE: usize = 28;
+pub const NANOSLEEP: usize = 35;
 pub const GETPID: usize = 39;
 pub const KILL: usize = 62;
 pub const FLOCK: usize = 73;
-pub const FTRUNCATE: usize = 77;
 pub const GETUID: usize = 102;
 pub const GETGID: usize = 104;
 pub const GETEUID: usize = 107;
@@ -28,6 +28,7 @@ pub const FUTEX: usize = 202;
 pub const TGKILL: usize = 234;
 
 pub const EINTR: isize = -4;
+pub const EAGAIN: isize = -11;
 pub const ESRCH: isize = -3;
 pub const ETIMEDOUT: isize = -110;
 
@@ -119,9 +120,8 @@ pub fn open(path: *const u8, flags: usize) -> Option<usize> {
 }
 
 pub const RDONLY: usize = 0;
+pub const WRONLY: usize = 1;
 pub const RDWR: usize = 2;
-/// Writes go to the file's end.
-pub const APPEND: usize = 1 | 0o2000;
 
 pub fn close(fd: usize) {
     // SAFETY: only called with descriptors of our own.
@@ -139,32 +139,40 @@ pub fn read(fd: usize, buffer: &mut [u8]) -> usize {
     }
 }
 
-/// Bytes written, which may be fewer than asked for; 0 on errors, such as memory that cannot be read.
-pub fn write(fd: usize, address: usize, bytes: usize) -> usize {
+/// Bytes written to a place in a file, which may be fewer than asked for; 0 on errors, such as memory that cannot be read.
+pub fn write_at(fd: usize, address: usize, bytes: usize, at: usize) -> usize {
     loop {
         // SAFETY: the kernel checks the range.
-        let n = unsafe { call(WRITE, fd, address, bytes, 0, 0, 0) };
+        let n = unsafe { call(PWRITE, fd, address, bytes, at, 0, 0) };
         if n != EINTR {
             return if n < 0 { 0 } else { n as usize };
         }
     }
 }
 
-/// Waits for the lock of a file, which goes with the last descriptor of this opening of it. False = there is none.
+/// Waits for the lock of a file, for a minute at most. False = not had.
 pub fn lock_file(fd: usize) -> bool {
-    const EXCLUSIVE: usize = 2;
-    loop {
+    const EXCLUSIVE_NOW: usize = 2 | 4;
+    const MILLISECOND: [i64; 2] = [0, 1_000_000];
+    for _ in 0..60_000 {
         // SAFETY: no memory is involved.
-        let result = unsafe { call(FLOCK, fd, EXCLUSIVE, 0, 0, 0, 0) };
-        if result != EINTR {
-            return result == 0;
+        let result = unsafe { call(FLOCK, fd, EXCLUSIVE_NOW, 0, 0, 0, 0) };
+        if result == 0 {
+            return true;
         }
+        if result != EAGAIN && result != EINTR {
+            return false;
+        }
+        // SAFETY: the kernel reads the time and is given no place for the rest.
+        unsafe { call(NANOSLEEP, MILLISECOND.as_ptr() as usize, 0, 0, 0, 0, 0) };
     }
+    false
 }
 
-pub fn cut_file(fd: usize, bytes: u64) {
-    // SAFETY: only called with descriptors of our own.
-    unsafe { call(FTRUNCATE, fd, bytes as usize, 0, 0, 0, 0) };
+pub fn unlock_file(fd: usize) {
+    const UNLOCK: usize = 8;
+    // SAFETY: no memory is involved.
+    unsafe { call(FLOCK, fd, UNLOCK, 0, 0, 0, 0) };
 }
 
 pub fn file_size(fd: usize) -> u64 {

@@ -415,6 +415,8 @@ pub struct ChannelHeader {
     pub refused: AtomicU32,
     /// Declared outputs whose bytes were to be saved and could not be.
     pub outputs_lost: AtomicU32,
+    /// Length of the whole records in the file of declared outputs. Changed by the holder of the file's lock.
+    pub outputs_end: AtomicU64,
     /// Where the bytes of declared outputs are saved: a path that ends in a zero byte; empty = nowhere.
     pub outputs: [u8; OUTPUTS_PATH],
 }

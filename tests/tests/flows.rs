@@ -182,14 +182,23 @@ fn outputs_are_saved_as_they_are_when_they_are_declared() {
 fn outputs_of_threads_and_processes_stay_whole() {
     let (output, found) = outputs(&built(&case("outputs")), &["threads"], &[]);
     assert!(output.status.success(), "{}", describe(&output));
-    assert_eq!(found.len(), 5 * 200);
+    assert_eq!(found.len(), 14 * 200);
     let mut by_writer: BTreeMap<u8, usize> = BTreeMap::new();
     for one in found {
         let distinct: BTreeSet<u8> = one.iter().copied().collect();
         assert_eq!((one.len(), distinct.len()), (3000, 1), "a record of one writer");
         *by_writer.entry(one[0]).or_default() += 1;
     }
-    assert_eq!(by_writer, (b'a'..=b'e').map(|name| (name, 200)).collect());
+    assert_eq!(by_writer, (b'a'..=b'n').map(|name| (name, 200)).collect());
+}
+
+#[test]
+fn a_process_that_dies_in_an_output_harms_no_other() {
+    let (output, found) = outputs(&built(&case("outputs")), &["killed"], &[]);
+    assert!(output.status.success(), "{}", describe(&output));
+    let (last, before) = found.split_last().expect("outputs");
+    assert_eq!(last, b"end");
+    assert!(!before.is_empty() && before.iter().all(|one| one.len() == 5 << 20 && one.iter().all(|byte| *byte == 0)));
 }
 
 #[test]

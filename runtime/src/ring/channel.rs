@@ -73,7 +73,7 @@ impl Channel {
         Ok(Self { file: Arc::new(file), map, taken: Mutex::default(), outputs: None })
     }
 
-    /// Has programs append the bytes of each declared output to a regular file, in records of length (8 bytes, low first) and
+    /// Has programs write the bytes of each declared output to an empty regular file, in records of length (8 bytes, low first) and
     /// bytes. For before they start.
     pub fn save_outputs(&mut self, to: File) {
         let path = format!("/proc/{}/fd/{}\0", std::process::id(), to.as_raw_fd());
@@ -83,10 +83,13 @@ impl Channel {
         self.outputs = Some(to);
     }
 
-    /// Declared outputs that could not be saved.
-    #[must_use]
-    pub fn outputs_lost(&self) -> u32 {
-        self.header().outputs_lost.load(Relaxed)
+    /// After the programs' end: leaves the whole records of declared outputs in the file. Gives the number of outputs that
+    /// could not be saved.
+    pub fn finish_outputs(&self) -> io::Result<u32> {
+        if let Some(file) = &self.outputs {
+            file.set_len(self.header().outputs_end.load(Acquire))?;
+        }
+        Ok(self.header().outputs_lost.load(Relaxed))
     }
 
     fn header(&self) -> &ChannelHeader {
