@@ -97,7 +97,8 @@ impl<'m> View<'m> {
             let link = Link { capacity, bandwidth: bandwidth.value };
             links.push(ViewLink { level: "assumed".into(), link, guess: true, energy: None });
         }
-        let floor = machine.floor.as_ref().map_or((0.0, false), |f| (f.value, guesses.note("dispatch floor", f)));
+        let floor = machine.floor.as_ref().filter(|f| f.value > 0.0);
+        let floor = floor.map_or((0.0, false), |f| (f.value, guesses.note("dispatch floor", f)));
         Ok(View {
             machine,
             kind,
