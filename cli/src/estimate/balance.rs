@@ -211,9 +211,7 @@ fn main_sheet(
     for subject in &all[..shown] {
         sheet.row(cells(side, subject, work, has_span)?);
     }
-    if all.len() > shown {
-        sheet.remarks.push(format!("({} more; see --top)", all.len() - shown));
-    }
+    sheet.left_out(all.len() - shown);
     let without = subjects.all().count() - all.len();
     if without > 0 {
         sheet.remarks.push(format!("{without} without work are left out."));

@@ -170,14 +170,7 @@ fn pairs_sheet(
     savings: &[Vec<Saving>],
     options: &Options,
 ) -> Sheet {
-    let mut columns = vec![
-        Column::new("bytes", ["", "bytes"], 0),
-        Column::new("read_share", ["of all", "reads"], 1),
-        Column::new("cost", ["", "ByteDMD"], 0),
-        Column::new("cost_share", ["of all", "cost"], 0),
-        Column::new("depth_p50", ["depth", "p50"], 2),
-        Column::new("depth_p90", ["depth", "p90"], 1),
-    ];
+    let mut columns = flow_columns();
     for view in views {
         let name = &view.machine.name;
         columns.push(Column::new(format!("{name}.beyond"), [name, "beyond"], 1));
@@ -213,12 +206,22 @@ fn pairs_sheet(
     if order.is_empty() {
         sheet.remarks.push("No function reads what another wrote.".into());
     }
-    if order.len() > shown {
-        sheet.remarks.push(format!("({} more; see --top)", order.len() - shown));
-    }
+    sheet.left_out(order.len() - shown);
     sheet
 }
 
+fn flow_columns() -> Vec<Column> {
+    vec![
+        Column::new("bytes", ["", "bytes"], 0),
+        Column::new("read_share", ["of all", "reads"], 1),
+        Column::new("cost", ["", "ByteDMD"], 0),
+        Column::new("cost_share", ["of all", "cost"], 0),
+        Column::new("depth_p50", ["depth", "p50"], 2),
+        Column::new("depth_p90", ["depth", "p90"], 1),
+    ]
+}
+
+/// Values of [`flow_columns`].
 fn flow_cells(pair: &Pair, analysis: &Analysis, reader: &mut QuantileReader) -> Vec<Cell> {
     let quantiles = reader.read(&pair.depths);
     let share = |part: f64, whole: f64| if whole > 0.0 { Value::Share(part / whole) } else { Value::Empty };
@@ -233,16 +236,9 @@ fn flow_cells(pair: &Pair, analysis: &Analysis, reader: &mut QuantileReader) -> 
 }
 
 fn shared_sheet(pairs: &Pairs, names: &[String], analysis: &Analysis, options: &Options) -> Sheet {
-    let columns = vec![
-        Column::new("bytes", ["", "bytes"], 0),
-        Column::new("read_share", ["of all", "reads"], 1),
-        Column::new("cost", ["", "ByteDMD"], 0),
-        Column::new("cost_share", ["of all", "cost"], 0),
-        Column::new("depth_p50", ["depth", "p50"], 2),
-        Column::new("depth_p90", ["depth", "p90"], 1),
-        Column::new("first", ["", "read by"], 0),
-        Column::new("second", ["", "then read by"], 0),
-    ];
+    let mut columns = flow_columns();
+    columns.push(Column::new("first", ["", "read by"], 0));
+    columns.push(Column::new("second", ["", "then read by"], 0));
     let title = "Read by one function, then by another: fused, the second read would be near";
     let mut sheet = Sheet::new("shared", title, columns);
     let mut order: Vec<(&(usize, usize), &Pair)> = pairs.iter().collect();
@@ -258,9 +254,7 @@ fn shared_sheet(pairs: &Pairs, names: &[String], analysis: &Analysis, options: &
     if order.is_empty() {
         sheet.remarks.push("No function reads what another has read.".into());
     }
-    if order.len() > shown {
-        sheet.remarks.push(format!("({} more; see --top)", order.len() - shown));
-    }
+    sheet.left_out(order.len() - shown);
     sheet
 }
 

@@ -341,9 +341,7 @@ fn functions_sheet(
     }
     rows.sort_by_key(|(calls, _)| std::cmp::Reverse(*calls));
     let shown = options.top.map_or(rows.len(), |top| top.min(rows.len()));
-    if rows.len() > shown {
-        sheet.remarks.push(format!("({} more; see --top)", rows.len() - shown));
-    }
+    sheet.left_out(rows.len() - shown);
     rows.into_iter().take(shown).for_each(|(_, cells)| sheet.row(cells));
     sheet
 }
@@ -418,9 +416,7 @@ fn stretches_sheet(
             Value::Name(functions.join(", ")),
         ]);
     }
-    if stretches.len() > shown {
-        sheet.remarks.push(format!("({} more; see --top)", stretches.len() - shown));
-    }
+    sheet.left_out(stretches.len() - shown);
     sheet
 }
 

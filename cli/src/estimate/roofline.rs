@@ -183,12 +183,8 @@ fn across(views: &[View], subjects: &Subjects, work: Work, options: &Options) ->
         }
         sheet.row(cells);
     }
-    sheet.remarks.extend(fold_remark(first.len() - shown));
+    sheet.left_out(first.len() - shown);
     Ok(sheet)
-}
-
-fn fold_remark(hidden: usize) -> Option<String> {
-    (hidden > 0).then(|| format!("({hidden} more; see --top)"))
 }
 
 fn main_sheet(view: &View, lines: &[Line], work: Work, options: &Options) -> Sheet {
@@ -210,7 +206,7 @@ fn main_sheet(view: &View, lines: &[Line], work: Work, options: &Options) -> She
         }
         sheet.row(cells);
     }
-    sheet.remarks.extend(fold_remark(lines.len() - shown));
+    sheet.left_out(lines.len() - shown);
     sheet.remarks.extend(lines.iter().skip(1).take(3).filter_map(|line| advice(view, line)));
     sheet
 }

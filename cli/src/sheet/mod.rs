@@ -111,6 +111,13 @@ impl Sheet {
         Sheet { key: key.into(), title: title.into(), columns, rows: Vec::new(), total: false, remarks: Vec::new() }
     }
 
+    /// Says that rows were left out, if any were.
+    pub fn left_out(&mut self, rows: usize) {
+        if rows > 0 {
+            self.remarks.push(format!("({rows} more; see --top)"));
+        }
+    }
+
     /// Adds a row of as many cells as there are columns.
     pub fn row<C: Into<Cell>>(&mut self, cells: impl IntoIterator<Item = C>) {
         let cells: Vec<Cell> = cells.into_iter().map(Into::into).collect();
