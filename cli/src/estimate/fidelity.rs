@@ -62,7 +62,7 @@ impl Fit {
 
 /// The summary that follows estimates for which there are times; `None` without pairs.
 #[must_use]
-pub fn sheet(pairs: &[Pair], calibration: Option<Calibration>, without_time: usize) -> Option<Sheet> {
+pub fn sheet(machine: &str, pairs: &[Pair], calibration: Option<Calibration>, without_time: usize) -> Option<Sheet> {
     let found = compare(pairs, BAND).ok()?;
     let columns = vec![
         Column::new("pairs", ["", "pairs"], 0),
@@ -74,7 +74,8 @@ pub fn sheet(pairs: &[Pair], calibration: Option<Calibration>, without_time: usi
         Column::new("tied", ["", "tied"], 1),
         Column::new("verdict", ["", "verdict"], 0),
     ];
-    let mut sheet = Sheet::new("fidelity", "Fidelity: estimates beside measured times", columns);
+    let title = format!("{machine}: Fidelity: estimates beside measured times");
+    let mut sheet = Sheet::new(format!("{machine}.fidelity"), title, columns);
     let count = |n: u64| Value::Count(n.into());
     sheet.row([
         count(pairs.len() as u64),

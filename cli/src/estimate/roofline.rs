@@ -132,7 +132,7 @@ pub fn document(
         document.sheets.push(main_sheet(view, &lines, work, options));
         document.sheets.extend(dispatch_sheet(view, &lines, options)?);
         document.sheets.push(energy_sheet(view, &lines, options)?);
-        document.sheets.extend(fidelity_sheet(&lines, options));
+        document.sheets.extend(fidelity_sheet(view, &lines, options));
     }
     document.notes = notes(profile, &views, work);
     Ok((document, charts))
@@ -418,10 +418,10 @@ fn pairs(lines: &[Line], options: &Options) -> Vec<Pair> {
     lines.iter().filter_map(pair).collect()
 }
 
-fn fidelity_sheet(lines: &[Line], options: &Options) -> Option<Sheet> {
+fn fidelity_sheet(view: &View, lines: &[Line], options: &Options) -> Option<Sheet> {
     options.times.as_ref()?;
     let pairs = pairs(lines, options);
-    fidelity::sheet(&pairs, options.calibration, lines.len() - pairs.len())
+    fidelity::sheet(&view.machine.name, &pairs, options.calibration, lines.len() - pairs.len())
 }
 
 /// What to know about estimates from this profile on these machines.

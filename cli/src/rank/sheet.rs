@@ -258,11 +258,7 @@ impl Table<'_> {
             Some(Pair { estimate: estimate.seconds, measured: times.of(name)? })
         };
         let pairs: Vec<Pair> = self.names.iter().zip(&machine.estimates).filter_map(pair).collect();
-        let mut sheet = fidelity::sheet(&pairs, None, self.names.len() - pairs.len())?;
-        let name = &machine.view.machine.name;
-        sheet.key = format!("{name}.fidelity");
-        sheet.title = format!("{name}: {}", sheet.title);
-        Some(sheet)
+        fidelity::sheet(&machine.view.machine.name, &pairs, None, self.names.len() - pairs.len())
     }
 }
 
@@ -292,6 +288,7 @@ mod tests {
         options.work = Some(Work::Ops);
         options.times = Some(Times::parse("name,seconds\na,1e-3\nb,2e-3\n").expect("times"));
         let found = document(&variants, &machines, &options).expect("a ranking");
+        assert_eq!(crate::sheet::schema::errors(&found), [""; 0]);
         let keys: Vec<&str> = found.sheets.iter().map(|s| s.key.as_str()).collect();
         assert_eq!(keys, ["variants", "picks", "toy3.fidelity", "skx-6148-core.fidelity"]);
         let names: Vec<&Value> = found.sheets[0].rows.iter().map(|row| &row[1].value).collect();

@@ -6,6 +6,8 @@
 
 mod csv;
 mod json;
+#[cfg(test)]
+pub mod schema;
 mod table;
 
 use std::io::{self, BufWriter, Write};
