@@ -62,6 +62,14 @@ pub struct Profile {
     pub compilers: Vec<String>,
 }
 
+impl Profile {
+    /// The linkage name of a function, as in the object file.
+    #[must_use]
+    pub fn symbol(&self, function: FunctionId) -> &str {
+        &self.strings[self.functions[function.index()].symbol.index()]
+    }
+}
+
 /// How the numbers were made. Two profiles compare only if `model`, `model_version`, `liveness`, `thread_mode` and `unit` agree.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Meta {

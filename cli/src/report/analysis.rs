@@ -290,7 +290,7 @@ impl<'p> Rows<'p> {
     }
 
     fn name(&mut self, function: FunctionId) -> String {
-        let symbol = &self.profile.strings[self.profile.functions[function.index()].symbol.index()];
+        let symbol = self.profile.symbol(function);
         self.names.entry(function).or_insert_with(|| names::demangle(symbol)).clone()
     }
 
@@ -353,7 +353,7 @@ impl<'p> Rows<'p> {
             self.list.push(Row { file, line, ..Row::default() });
             self.list.len() - 1
         });
-        let symbol = &self.profile.strings[self.profile.functions[function.index()].symbol.index()];
+        let symbol = self.profile.symbol(function);
         insert_sorted(&mut self.list[row].names, name);
         insert_sorted(&mut self.list[row].symbols, symbol);
         row

@@ -116,7 +116,10 @@ pub struct CommandArgs {
 }
 
 /// Accepts `0.5%` and `0.5`, both half a percent; gives the share, 0.005.
-fn parse_percent(text: &str) -> Result<f64, String> {
+///
+/// # Errors
+/// Anything else than a number from 0 to 100.
+pub fn parse_percent(text: &str) -> Result<f64, String> {
     match text.trim().trim_end_matches('%').trim_end().parse::<f64>() {
         Ok(percent) if (0.0..=100.0).contains(&percent) => Ok(percent / 100.0),
         _ => Err("expected a percentage between 0% and 100%, as in 0.5%".into()),

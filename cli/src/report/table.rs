@@ -579,9 +579,15 @@ fn unseen(c: &Coverage) -> String {
 }
 
 pub(super) fn plain_table(style: &Style) -> Table {
+    bare_table(style.color)
+}
+
+/// No lines, no wrapping, styles only with `color`.
+#[must_use]
+pub fn bare_table(color: bool) -> Table {
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled).force_no_tty();
-    if style.color {
+    if color {
         table.enforce_styling();
     }
     table
