@@ -256,11 +256,13 @@ impl AnalysisArgs {
         let profile = convert::to_profile(&measurement, meta);
         if self.stats {
             eprintln!(
-                "dmdprof: accesses={} seconds={:.3} engine_peak_bytes={engine_peak} footprint_bytes={} sweep_bytes={}",
+                "dmdprof: accesses={} seconds={:.3} engine_peak_bytes={engine_peak} footprint_bytes={} sweep_bytes={} \
+                 in_blocks={}",
                 profile.totals.accesses,
                 started.elapsed().as_secs_f64(),
                 profile.totals.footprint,
                 measurement.threads.iter().map(|t| t.ring.sweep_bytes).max().unwrap_or(0),
+                measurement.threads.iter().map(|t| t.ring.in_blocks).sum::<u64>(),
             );
         }
         self.publish(&profile)?;

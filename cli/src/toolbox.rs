@@ -9,6 +9,9 @@ use tempfile::TempPath;
 
 use crate::driver::{self, Face, InstrumentRequest, Instrumenter, Toolbox, doctor::DoctorArgs};
 
+/// Set to 0, loops get a record per iteration: slower, and nothing else changes.
+const LOOPS_VARIABLE: &str = "DMDPROF_LOOP_RECORDS";
+
 /// The instrumentation of this product.
 struct Hooks;
 
@@ -18,6 +21,7 @@ impl Instrumenter for Hooks {
             input: request.bitcode,
             object: request.object,
             model: request.model,
+            loop_records: loop_records(),
             opt_level: request.opt_level,
             function_sections: request.function_sections,
             flags: request.flags,
@@ -25,6 +29,12 @@ impl Instrumenter for Hooks {
         })?;
         Ok(())
     }
+}
+
+/// Whether loops of one block get one record for all iterations.
+#[must_use]
+pub fn loop_records() -> bool {
+    std::env::var_os(LOOPS_VARIABLE).is_none_or(|value| value != "0")
 }
 
 /// Everything the driver needs, with IR dumps if wanted, for hooks of this model.

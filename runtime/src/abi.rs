@@ -15,8 +15,9 @@
 //!
 //! A segment is a piece of a basic block without calls. Its record is written when all its addresses are known, at its
 //! end, and holds one word per distinct base address. Sizes, offsets, kinds, source locations and operation counts are
-//! static and live in the descriptor. A *loop* segment stands for `count` iterations at once: word 1 is the count, and
-//! iteration `i` of an item accesses `base + offset + i * stride`.
+//! static and live in the descriptor. A *loop* segment stands for `count` iterations at once, and its record is written when
+//! the loop has ended: word 1 is the count, a base address is what it would be in the iteration after the last, and
+//! iteration `i` of an item, counted from 0, accesses `base + offset - (count - i) * stride`.
 //!
 //! # Descriptors
 //!
@@ -154,7 +155,8 @@ pub struct Item {
     pub flags: u8,
     /// Index in the record of the word with the base address.
     pub word: u16,
-    /// Second operand word: mask, or length of a dynamic [`ItemKind::Fill`], [`ItemKind::Kill`], or source of a [`ItemKind::Copy`].
+    /// Second operand word: mask, or length of a dynamic [`ItemKind::Fill`], [`ItemKind::Kill`], or source of a [`ItemKind::Copy`]; the
+    /// stride with [`item_flag::STRIDE_WORD`].
     pub word2: u16,
     /// Lanes of a masked, gathered or packed access (at most 64); length word of a dynamic [`ItemKind::Copy`].
     pub lanes: u16,
@@ -197,6 +199,8 @@ pub mod item_flag {
     pub const DYNAMIC: u8 = 1;
     pub const ATOMIC: u8 = 2;
     pub const VOLATILE: u8 = 4;
+    /// In a loop segment: the stride is word `word2`.
+    pub const STRIDE_WORD: u8 = 8;
 }
 
 /// Copies and fills are priced in blocks of at most this many bytes, in address order.

@@ -223,7 +223,9 @@ impl SiteTable {
             if function.values {
                 function.registers = function.registers.max(steps::highest_register(&item));
             }
-            self.items.push(item);
+            let before = self.items[first_item as usize..].last();
+            let on_top = before.is_some_and(|before| is_again(before, &item));
+            self.items.push(if on_top { Item { flags: item.flags | ON_TOP, ..item } } else { item });
             next += size_of::<Item>();
         }
         let first_op = self.ops.len() as u32;
@@ -253,6 +255,17 @@ impl SiteTable {
         });
         Some(next)
     }
+}
+
+/// Flag of an item, made while reading: the access before it was to the very same bytes, so they are on the top of the stack. A
+/// load finds them there, and nothing moves.
+pub const ON_TOP: u8 = 1 << 7;
+
+/// Whether an access is to the bytes of the one right before it.
+fn is_again(before: &Item, item: &Item) -> bool {
+    let is_plain = |item: &Item| [ItemKind::Load, ItemKind::Store].iter().any(|kind| *kind as u8 == item.kind);
+    let place = |item: &Item| (item.word, item.offset, item.size, item.stride, item.word2);
+    is_plain(before) && is_plain(item) && place(before) == place(item) && item.size > 0
 }
 
 /// Constants, and what the loader alone writes.

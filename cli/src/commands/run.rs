@@ -67,6 +67,7 @@ pub fn command(args: &RunArgs) -> anyhow::Result<i32> {
     options.trace = trace.as_ref().map(TraceFile::sink);
     options.outputs.clone_from(&args.save_outputs);
     let started = Instant::now();
+    options.analyse = !args.discard;
     let mode = if args.discard { channel_mode::DISCARD } else { channel_mode::ANALYSE };
     let followed = follow(&args.command, &args.source, mode, &options, args.analysis.model.into())?;
     let Followed { ending, measurement, engine_peak, outputs_lost } = match followed {
