@@ -55,6 +55,17 @@ pub fn compile(face: Face, arguments: &[OsString]) -> anyhow::Result<i32> {
     Ok(driver::execute::compile(face, arguments, &toolbox(dump.as_deref().map(Path::new), Model::Memory)))
 }
 
+/// The C or C++ compiler of a crate's build script: with hooks if it compiles for the target, else clang alone.
+///
+/// # Errors
+/// When there is no clang.
+pub fn compile_for_crate(face: Face, arguments: &[OsString]) -> anyhow::Result<i32> {
+    if driver::cargo::compiles_for_target() {
+        return compile(face, arguments);
+    }
+    driver::execute::run(driver::clang::find(face, llvm::REQUIRED_MAJOR)?.command().args(arguments))
+}
+
 /// `dmdprof doctor`.
 ///
 /// # Errors

@@ -42,6 +42,9 @@ pub const SECTION: &str = "dmdprof_sites";
 /// different line once.
 pub const COMPILER_MARK: &str = "dmdprof: ";
 
+/// Begins a line of that section that names an object or library of the Rust compiler that was linked without hooks.
+pub const WITHOUT_HOOKS_MARK: &str = "dmdprof-without-hooks: ";
+
 /// Symbols that instrumented objects import and the hooks export.
 pub mod symbol {
     /// Thread-local pointer to the current [`super::RingHeader`] (initial-exec).
@@ -417,6 +420,10 @@ pub struct ChannelHeader {
     pub consumer_sleeps: AtomicU32,
     /// Rings or modules that could not be had (limits); each is a loss that the report must name.
     pub refused: AtomicU32,
+    /// 1: the system's random numbers are the same in each run.
+    pub fixed_random: u32,
+    /// Requests for random numbers from the system.
+    pub random_requests: AtomicU32,
     /// Declared outputs whose bytes were to be saved and could not be.
     pub outputs_lost: AtomicU32,
     /// Length of the whole records in the file of declared outputs. Changed by the holder of the file's lock.

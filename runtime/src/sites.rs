@@ -75,6 +75,8 @@ pub struct SiteTable {
     pub read_only: Vec<(u64, u64)>,
     /// Compilers of the code with hooks, with their options; none in a file without the section `.comment`.
     pub compilers: Vec<String>,
+    /// Objects and libraries of the Rust compiler that were linked without hooks.
+    pub without_hooks: Vec<String>,
 }
 
 impl SiteTable {
@@ -107,9 +109,16 @@ impl SiteTable {
     /// See [`SiteError`].
     pub fn read(path: &Path) -> Result<Self, SiteError> {
         let table = with_section(path, |elf, address, data| {
-            let compilers = compilers(elf);
+            let compilers = comments(elf, abi::COMPILER_MARK);
+            let without_hooks = comments(elf, abi::WITHOUT_HOOKS_MARK);
             let read_only = elf.sections().filter(is_read_only).map(|s| (s.address(), s.size())).collect();
-            Self::parse(data, path).map(|table| Self { section_address: address, compilers, read_only, ..table })
+            Self::parse(data, path).map(|table| Self {
+                section_address: address,
+                compilers,
+                without_hooks,
+                read_only,
+                ..table
+            })
         })?;
         table.unwrap_or_else(|| Ok(Self::default()))
     }
@@ -351,10 +360,11 @@ fn with_section<T>(
 }
 
 /// What the instrumentation left in the section `.comment`.
-fn compilers(elf: &object::File<'_>) -> Vec<String> {
+/// The lines of the section `.comment` that begin with this mark, without it.
+fn comments(elf: &object::File<'_>, mark: &str) -> Vec<String> {
     let comment = elf.section_by_name(".comment").and_then(|section| section.data().ok()).unwrap_or_default();
     let lines = comment.split(|byte| *byte == 0).map(String::from_utf8_lossy);
-    lines.filter_map(|line| line.strip_prefix(abi::COMPILER_MARK).map(str::to_owned)).collect()
+    lines.filter_map(|line| line.strip_prefix(mark).map(str::to_owned)).collect()
 }
 
 fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {

@@ -86,6 +86,7 @@ pub struct Meta {
     pub outcome: Outcome,
     /// Why the numbers are not those of the whole run, if something other than the program's end made them so.
     pub incomplete: Option<String>,
+    pub random: Random,
     /// What only the values model knows.
     pub values: Option<ValuesMeta>,
 }
@@ -96,6 +97,14 @@ impl Meta {
     pub fn tells_dead_bytes(&self) -> bool {
         self.liveness == Liveness::Exact && self.values.is_none()
     }
+}
+
+/// Random numbers that the program asked the system for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Random {
+    pub requests: u64,
+    /// They were the same as in any other run.
+    pub fixed: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -149,6 +158,8 @@ pub struct Coverage {
     pub skipped: Vec<(String, u64)>,
     /// Calls made into code without hooks: (symbol, calls executed), most calls first, ties by name.
     pub unseen_calls: Vec<(String, u64)>,
+    /// Objects and libraries of the Rust compiler that were linked without hooks, in order of their names.
+    pub without_hooks: Vec<String>,
     /// `free` of blocks whose allocation was not seen.
     pub unknown_frees: u64,
     /// Records that could not be decoded, and threads or modules refused for lack of room. 0 in every good run.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::analysis::{Grouping, Inlined};
+use super::analysis::{Generics, Grouping, Inlined};
 use crate::profile::DEFAULT_FILE;
 
 /// Which number orders the rows. Largest first, except names.
@@ -68,9 +68,17 @@ pub struct ReportArgs {
     #[arg(long)]
     pub lines: bool,
 
+    /// Charge inlined code to the function and line in which it was written [default]
+    #[arg(long, overrides_with = "no_inline")]
+    pub inlined: bool,
+
     /// Charge inlined code to the function it was inlined into (the linked symbol)
-    #[arg(long)]
+    #[arg(long, overrides_with = "inlined")]
     pub no_inline: bool,
+
+    /// Leave out generic arguments: all instances of a generic function share a row
+    #[arg(long)]
+    pub short_generics: bool,
 
     /// Show code inlined from the standard library and system headers as rows of its own (default: it counts for the
     /// function or line of yours that it was inlined into)
@@ -155,6 +163,7 @@ pub struct ReportOptions {
     pub threshold: f64,
     pub top: Option<usize>,
     pub inclusive: bool,
+    pub generics: Generics,
     pub grouping: Grouping,
     pub hist: bool,
     pub format: Format,
@@ -195,6 +204,7 @@ impl ReportArgs {
             threshold,
             top: self.top.map(|n| n as usize),
             inclusive: self.inclusive && !self.lines,
+            generics: if self.short_generics { Generics::Shorten } else { Generics::Keep },
             grouping,
             hist: self.hist,
             format: self.format,

@@ -29,11 +29,7 @@ use crate::profile::{self, Profile};
 
 /// Writes the report. The profile must be one that [`profile::validate`] accepts, as every profile from a file is.
 pub fn render(profile: &Profile, options: &ReportOptions, out: &mut impl Write) -> io::Result<()> {
-    let analysis = if options.inclusive {
-        Analysis::with_inclusive(profile, options.grouping)
-    } else {
-        Analysis::new(profile, options.grouping)
-    };
+    let analysis = Analysis::build(profile, options.grouping, options.inclusive, options.generics);
     let selection = select::select(&analysis, options);
     match options.format {
         Format::Table => table::write(&analysis, &selection, options, out),
