@@ -36,6 +36,17 @@ pub struct Subprogram {
     line: u32,
 }
 
+/// What the module's debug information says about a variable.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Variable {
+    pub name: String,
+    /// The source function that declares it, by its debug node and its linkage name.
+    pub subprogram: Option<Metadata>,
+    pub function: Option<String>,
+    pub file: Option<String>,
+    pub line: u32,
+}
+
 /// Look-ups that are worth sharing between the functions of a module.
 pub struct DebugInfo {
     nodes: Nodes,
@@ -62,6 +73,15 @@ impl DebugInfo {
                 })
             })
             .clone()
+    }
+
+    /// Name and place of a variable.
+    pub fn variable(&mut self, variable: Metadata) -> Option<Variable> {
+        let name = self.nodes.variable_name(variable)?;
+        let (subprogram, _) = variable.variable_scope().map_or((None, None), |s| self.scope(s));
+        let function = subprogram.and_then(|s| self.subprogram(s)).map(|s| s.name);
+        let file = variable.variable_file().map(join);
+        Some(Variable { name, subprogram, function, file, line: variable.variable_line() })
     }
 
     fn scope(&mut self, scope: Metadata) -> (Option<Metadata>, Option<String>) {
