@@ -1,6 +1,8 @@
 //! Turns a measurement into a profile: names instead of numbers, and an order that depends on nothing but the content, so
 //! that two equal runs give equal bytes.
 
+mod objects;
+
 use std::{
     cmp::Reverse,
     collections::{BTreeMap, BTreeSet, HashMap},
@@ -36,6 +38,7 @@ pub fn to_profile(measurement: &Measurement, meta: Meta) -> Profile {
     let sites = builder.sites(&contexts);
     let blocks = builder.blocks(&contexts);
     let flows = measurement.flows.as_ref().map(|measured| flows(measured, &sites.ids));
+    let objects = builder.objects(&sites, &contexts);
     let sequences = builder.sequences();
     let totals = sum(&measurement.threads);
     let mut threads: Vec<Totals> = measurement.threads.iter().map(one_thread).collect();
@@ -56,6 +59,7 @@ pub fn to_profile(measurement: &Measurement, meta: Meta) -> Profile {
         block_counts: blocks.counts,
         regions: measurement.regions.values().map(region).collect(),
         flows,
+        objects,
         sequences,
         cold_histogram: histogram(&measurement.cold),
         compilers: compilers(measurement),
@@ -210,15 +214,16 @@ impl<'a> Builder<'a> {
         &self.measurement.tables[id as usize].1
     }
 
-    /// Sites that flows name; with a region of interest, some did nothing that was counted.
-    fn flow_sites(&self) -> BTreeSet<RunSite> {
+    /// Sites that flows and objects name; some did nothing that was counted: with a region of interest, or because they allocate.
+    fn named_sites(&self) -> BTreeSet<RunSite> {
         let keys = self.measurement.flows.iter().flat_map(BTreeMap::keys);
-        keys.flat_map(|key| [key.writer, key.toucher, Some(key.reader)]).flatten().collect()
+        let of_flows = keys.flat_map(|key| [key.writer, key.toucher, Some(key.reader)]).flatten();
+        of_flows.chain(self.object_sites()).collect()
     }
 
-    /// The functions of [`Self::flow_sites`], by table.
-    fn flow_functions(&self) -> impl Iterator<Item = FunctionKey<'a>> {
-        self.flow_sites().into_iter().map(|(table, segment, _)| {
+    /// The functions of [`Self::named_sites`], by table.
+    fn named_functions(&self) -> impl Iterator<Item = FunctionKey<'a>> {
+        self.named_sites().into_iter().map(|(table, segment, _)| {
             let table = self.table(table);
             linked_key(table, table.segments[segment as usize].function)
         })
@@ -227,7 +232,7 @@ impl<'a> Builder<'a> {
     /// Frames that executed segments name.
     fn used_frames(&self) -> BTreeSet<(u32, u32)> {
         let mut used = BTreeSet::new();
-        for (id, segment, item) in self.flow_sites() {
+        for (id, segment, item) in self.named_sites() {
             let table = self.table(id);
             let frame = item_of(table, segment, item).frame;
             used.extend(((frame as usize) < table.frames.len()).then_some((id, frame)));
@@ -251,7 +256,7 @@ impl<'a> Builder<'a> {
             let table = self.table(block.table);
             used.insert(linked_key(table, table.segments[block.segment as usize].function));
         }
-        used.extend(self.flow_functions());
+        used.extend(self.named_functions());
         for (table, frame) in self.used_frames() {
             used.extend(chain(self.table(table), frame).into_iter().map(|(function, ..)| function));
         }
@@ -348,7 +353,7 @@ impl<'a> Builder<'a> {
                 cells.push((contexts.id_of[block.context as usize], key, executions, cell));
             }
         }
-        for (id, segment, index) in self.flow_sites() {
+        for (id, segment, index) in self.named_sites() {
             let table = self.table(id);
             let item = item_of(table, segment, index);
             let segment_kind = table.segments[segment as usize].kind;

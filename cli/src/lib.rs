@@ -10,6 +10,7 @@ mod follow;
 pub mod gate;
 mod launch;
 pub mod machine;
+mod objects;
 pub mod outputs;
 pub mod plot;
 pub mod profile;

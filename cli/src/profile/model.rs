@@ -26,6 +26,7 @@ handle!(/** Index into [`Profile::positions`]. */ PositionId);
 handle!(/** Index into [`Profile::sites`]. */ SiteId);
 handle!(/** Index into [`Profile::blocks`]. */ BlockId);
 handle!(/** Index into [`Profile::contexts`]. */ ContextId);
+handle!(/** Index into [`DataObjects::list`]. */ ObjectId);
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Profile {
@@ -50,6 +51,8 @@ pub struct Profile {
     /// From which access to which the bytes read went; `None` if that was not measured. Sorted by (writer, toucher, reader). The
     /// flows of a reader add up to what its cells read and to what that cost. Only of bytes of the memory model.
     pub flows: Option<Vec<Flow>>,
+    /// Which data the accesses went to; `None` if that was not measured.
+    pub objects: Option<DataObjects>,
     /// Calls made by chosen functions, in order; empty if none was chosen. One entry per thread and function, sorted by
     /// (function, calls, omitted).
     pub sequences: Vec<Sequence>,
@@ -264,6 +267,66 @@ pub struct Flow {
     pub toucher: Option<SiteId>,
     pub reader: SiteId,
     pub bytes: u64,
+    pub cost: u128,
+    pub histogram: Histogram,
+}
+
+/// Data objects and what was done to them. Of each site, the reads, writes and costs of its uses add up to those of its cells.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DataObjects {
+    /// Those that were accessed, sorted by content.
+    pub list: Vec<DataObject>,
+    /// Sorted by (object, site).
+    pub uses: Vec<ObjectUse>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum ObjectKind {
+    /// Memory of which no object is known.
+    Unknown,
+    /// Blocks that one call in one calling context allocated.
+    Heap,
+    /// Mappings by one call in one calling context, of one file.
+    Mapping,
+    /// A global or static variable.
+    Static,
+    /// Data without a symbol, by section.
+    Section,
+    /// A variable on the stack, of all activations.
+    Stack,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DataObject {
+    pub kind: ObjectKind,
+    /// Variable (linked symbol or source name), section, or path of the mapped file.
+    pub name: Option<StringId>,
+    /// File name of the program or library that a static or a section is of.
+    pub module: Option<StringId>,
+    /// Linkage name of the source function that declares a variable on the stack.
+    pub function: Option<StringId>,
+    /// Declaration of a variable on the stack, if known.
+    pub file: Option<StringId>,
+    pub line: u32,
+    /// The call that allocates.
+    pub site: Option<SiteId>,
+    /// The calling context of that call; `None`: any, or nothing is allocated.
+    pub context: Option<ContextId>,
+    /// Blocks, mappings or activations that began, and their bytes.
+    pub times: u64,
+    pub bytes: u64,
+    /// Most bytes at once. Of variables on the stack, whose ends are not followed one by one: an upper bound.
+    pub peak: u64,
+}
+
+/// What one site did to one object, in all contexts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ObjectUse {
+    pub object: ObjectId,
+    pub site: SiteId,
+    pub read: u64,
+    pub written: u64,
+    pub cold: u64,
     pub cost: u128,
     pub histogram: Histogram,
 }

@@ -56,6 +56,7 @@ impl Builder {
             block_counts: Vec::new(),
             regions: Vec::new(),
             flows: None,
+            objects: None,
             sequences: Vec::new(),
             cold_histogram: Histogram::default(),
             sources: Vec::new(),

@@ -60,10 +60,42 @@ pub struct Origin {
     pub segment: u32,
 }
 
+/// How often memory of an object began to live, and how much.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Life {
+    /// Blocks, mappings, activations.
+    pub times: u64,
+    /// Bytes of all of them.
+    pub bytes: u64,
+    /// Bytes at once: now, and the most.
+    pub live: u64,
+    pub peak: u64,
+}
+
+impl Life {
+    fn start(&mut self, bytes: u64) {
+        self.times += 1;
+        self.bytes += bytes;
+        self.grow(bytes);
+    }
+
+    fn grow(&mut self, bytes: u64) {
+        self.live += bytes;
+        self.peak = self.peak.max(self.live);
+    }
+
+    /// Some of it may have been taken away unseen.
+    fn end(&mut self, bytes: u64) {
+        self.live = self.live.saturating_sub(bytes);
+    }
+}
+
 /// The objects of one ring.
 pub struct Objects {
     map: AddressMap,
     list: Vec<Object>,
+    /// By number.
+    lives: Vec<Life>,
     numbers: HashMap<Object, ObjectNumber, FastHash>,
     files: Vec<String>,
     /// By the first segment of a module and number of the slot in its table.
@@ -75,6 +107,7 @@ impl Default for Objects {
         Self {
             map: AddressMap::default(),
             list: vec![Object::Unknown],
+            lives: vec![Life::default()],
             numbers: HashMap::default(),
             files: Vec::new(),
             slots: HashMap::default(),
@@ -112,6 +145,12 @@ impl Objects {
         &self.files[file as usize]
     }
 
+    /// All objects and their lives, by number; the paths of mapped files.
+    #[must_use]
+    pub fn into_parts(self) -> (Vec<Object>, Vec<Life>, Vec<String>) {
+        (self.list, self.lives, self.files)
+    }
+
     /// Memory held, in bytes.
     #[must_use]
     pub fn heap_bytes(&self) -> u64 {
@@ -127,6 +166,7 @@ impl Objects {
         let bias = module.placed.low.wrapping_sub(table.section_address);
         for (datum, at) in table.data.iter().enumerate() {
             let number = self.number(Object::Datum { table: module.placed.id, datum: datum as u32 });
+            self.lives[number as usize].start(at.size);
             self.map.fill(bias.wrapping_add(at.address), at.size, number);
         }
     }
@@ -135,6 +175,7 @@ impl Objects {
     pub fn allocated(&mut self, address: u64, len: u64, origin: Origin) {
         let Origin { context, segment } = origin;
         let number = self.number_of_origin(Object::Block { context, segment }, Object::Block { context: 0, segment });
+        self.lives[number as usize].start(len);
         self.map.fill(address, len, number);
     }
 
@@ -144,11 +185,15 @@ impl Objects {
         let file = (!file.is_empty()).then(|| self.file_number(file));
         let coarse = Object::Mapping { context: 0, segment, file };
         let number = self.number_of_origin(Object::Mapping { context, segment, file }, coarse);
+        self.ended(address, len);
+        self.lives[number as usize].start(len);
         self.map.fill(address, len, number);
     }
 
     /// Bytes end: a block was freed, a mapping removed, a variable's scope left.
     pub fn ended(&mut self, address: u64, len: u64) {
+        let number = self.map.at(address);
+        self.lives[number as usize].end(len);
         self.map.fill(address, len, NOTHING);
     }
 
@@ -159,6 +204,10 @@ impl Objects {
         if number == NOTHING {
             self.allocated(to, to_len, origin);
         } else {
+            let life = &mut self.lives[number as usize];
+            life.end(from_len);
+            life.bytes += to_len.saturating_sub(from_len);
+            life.grow(to_len);
             self.map.fill(to, to_len, number);
         }
     }
@@ -184,6 +233,7 @@ impl Objects {
                 }
             };
             let address = record[usize::from(at.word)].wrapping_add_signed(at.offset);
+            self.lives[number as usize].start(at.size.into());
             self.map.fill(address, at.size.into(), number);
         }
     }
@@ -197,9 +247,10 @@ impl Objects {
     }
 
     fn number(&mut self, object: Object) -> ObjectNumber {
-        let list = &mut self.list;
+        let (list, lives) = (&mut self.list, &mut self.lives);
         *self.numbers.entry(object).or_insert_with(|| {
             list.push(object);
+            lives.push(Life::default());
             list.len() as ObjectNumber - 1
         })
     }

@@ -117,6 +117,11 @@ impl Flows {
         self.site_of_cell.extend(first..first + items as u32);
     }
 
+    /// The next cell is another of the same site.
+    pub fn add_part(&mut self, of: u32) {
+        self.site_of_cell.push(self.site_of_cell[of as usize]);
+    }
+
     /// What stands in the place of the cell of a segment's first item while nothing is counted; the other items' follow.
     pub fn hidden(&mut self, segment: u32, items: usize) -> u32 {
         HIDDEN | self.first_site(segment, items)

@@ -13,7 +13,11 @@ use super::{
     counters::{CellCounters, DepthCounts},
     sequences::Calls,
 };
-use crate::{sites::SiteTable, values::RegionTotals};
+use crate::{
+    objects::{Life, Object},
+    sites::SiteTable,
+    values::RegionTotals,
+};
 
 /// A function: (table, number in the table).
 pub type FunctionKey = (u32, u32);
@@ -28,6 +32,61 @@ pub struct FlowKey {
     /// Read or wrote the bytes last; `None`: nothing did.
     pub toucher: Option<SiteKey>,
     pub reader: SiteKey,
+}
+
+/// A data object, in the numbers of the measurement.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ObjectKey {
+    /// Memory of which no object is known.
+    Unknown,
+    /// Blocks by calling context (0: any) and call site (table, segment) of the allocation.
+    Block {
+        context: Node,
+        site: Option<(u32, u32)>,
+    },
+    Mapping {
+        context: Node,
+        site: Option<(u32, u32)>,
+        file: Option<String>,
+    },
+    /// Table and number in its `data`.
+    Datum {
+        table: u32,
+        datum: u32,
+    },
+    /// Table and number in its `slots`.
+    Slot {
+        table: u32,
+        slot: u32,
+    },
+}
+
+impl ObjectKey {
+    /// The same in other numbers of contexts.
+    fn moved(self, nodes: &[Node]) -> Self {
+        match self {
+            Self::Block { context, site } => Self::Block { context: nodes[context as usize], site },
+            Self::Mapping { context, site, file } => Self::Mapping { context: nodes[context as usize], site, file },
+            other => other,
+        }
+    }
+}
+
+/// Data objects, and what was done to them.
+#[derive(Debug, Default)]
+pub struct MergedObjects {
+    /// Of those that were accessed. Peaks of several threads are added up.
+    pub lives: BTreeMap<ObjectKey, Life>,
+    pub uses: BTreeMap<(ObjectKey, SiteKey), CellCounters>,
+}
+
+impl MergedObjects {
+    fn add_life(&mut self, key: ObjectKey, life: Life) {
+        let known = self.lives.entry(key).or_default();
+        known.times += life.times;
+        known.bytes += life.bytes;
+        known.peak += life.peak;
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -79,6 +138,8 @@ pub struct Measurement {
     pub notes: Vec<String>,
     /// What went from where to where, if that was to be measured.
     pub flows: Option<BTreeMap<FlowKey, CellCounters>>,
+    /// Data objects, if they were to be measured.
+    pub objects: Option<MergedObjects>,
     /// Calls in order of each thread's chosen functions.
     pub sequences: Vec<(FunctionKey, Calls<FunctionKey>)>,
     /// Of the values model, by name.
@@ -108,6 +169,7 @@ impl Merger {
             self.add_sequence(&ring, function, &calls);
         }
         self.add_flows(&mut ring);
+        self.add_objects(&mut ring, &nodes);
         let mut totals = ThreadTotals { ring: ring.totals, ..ThreadTotals::default() };
         for block in std::mem::take(&mut ring.blocks) {
             let (table, segment) = ring.segment(block.segment);
@@ -161,6 +223,15 @@ impl Merger {
                 all.entry(key).or_default().merge(&mut found);
             }
         }
+        if let Some(objects) = other.measurement.objects.take() {
+            let all = self.measurement.objects.get_or_insert_default();
+            for (key, life) in objects.lives {
+                all.add_life(key.moved(&nodes), life);
+            }
+            for ((key, site), mut found) in objects.uses {
+                all.uses.entry((key.moved(&nodes), site)).or_default().merge(&mut found);
+            }
+        }
         self.measurement.sequences.append(&mut other.measurement.sequences);
         self.measurement.cold.merge(&other.measurement.cold);
         self.measurement.threads.append(&mut other.measurement.threads);
@@ -174,6 +245,36 @@ impl Merger {
             let (writer, toucher) = (flow.writer.map(site), flow.toucher.map(site));
             let key = FlowKey { writer, toucher, reader: site(flow.reader) };
             all.entry(key).or_default().merge(&mut flow.found);
+        }
+    }
+
+    fn add_objects(&mut self, ring: &mut RingResult, nodes: &[Node]) {
+        let Some(objects) = ring.objects.take() else { return };
+        let all = self.measurement.objects.get_or_insert_default();
+        let site = |segment| (segment != u32::MAX).then(|| ring.segment(segment));
+        let key = |object| match object {
+            Object::Unknown => ObjectKey::Unknown,
+            Object::Block { context, segment } => {
+                ObjectKey::Block { context: nodes[context as usize], site: site(segment) }
+            }
+            Object::Mapping { context, segment, file } => {
+                let file = file.map(|file| objects.files[file as usize].clone());
+                ObjectKey::Mapping { context: nodes[context as usize], site: site(segment), file }
+            }
+            Object::Datum { table, datum } => ObjectKey::Datum { table, datum },
+            Object::Slot { function, slot } => {
+                let (table, _) = ring.function(function).expect("slots are of functions that have a table");
+                ObjectKey::Slot { table, slot }
+            }
+        };
+        let mut used: BTreeSet<u32> = BTreeSet::new();
+        for mut found in objects.uses {
+            used.insert(found.object);
+            let at = (key(objects.list[found.object as usize]), ring.site(found.site));
+            all.uses.entry(at).or_default().merge(&mut found.found);
+        }
+        for number in used {
+            all.add_life(key(objects.list[number as usize]), objects.lives[number as usize]);
         }
     }
 

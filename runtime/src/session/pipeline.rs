@@ -259,6 +259,13 @@ impl Pipeline {
         }
     }
 
+    /// The next cell is a part of another.
+    pub fn add_part(&mut self, of: u32) {
+        if let Some(flows) = &mut self.flows {
+            flows.add_part(of);
+        }
+    }
+
     /// What stands in the place of the cell of a segment's first item while nothing is counted; [`UNCOUNTED`] for all items if nobody
     /// needs to know them.
     pub fn hidden(&mut self, segment: u32, items: usize) -> u32 {
