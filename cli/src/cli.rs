@@ -25,6 +25,7 @@ Examples:
   CC='dmdprof cc' ./configure && make       the same for a whole project
   dmdprof record ./app && dmdprof replay    record now, analyse later
   dmdprof report --lines --sort read        look at the profile again
+  dmdprof annotate kernel.c                 the source with the cost of each line
   dmdprof diff                              what changed since the run before
   dmdprof roofline --machine skx-6148-core  what binds each function on a machine
   dmdprof rank a.c b.c                      which one does the same for less
@@ -36,6 +37,7 @@ enum Command {
     Record(commands::record::RecordArgs),
     Replay(commands::replay::ReplayArgs),
     Report(report::CommandArgs),
+    Annotate(commands::annotate::AnnotateArgs),
     Diff(commands::diff::DiffArgs),
     Check(commands::check::CheckArgs),
     Roofline(commands::roofline::RooflineArgs),
@@ -96,6 +98,7 @@ fn dispatch(command: Command) -> anyhow::Result<i32> {
         Command::Record(args) => commands::record::command(&args),
         Command::Replay(args) => commands::replay::command(&args).map(|()| 0),
         Command::Report(args) => report::command(&args).map(|()| 0),
+        Command::Annotate(args) => commands::annotate::command(&args).map(|()| 0),
         Command::Diff(args) => commands::diff::command(&args).map(|()| 0),
         Command::Check(args) => commands::check::command(&args),
         Command::Roofline(args) => commands::roofline::command(&args).map(|()| 0),

@@ -1,6 +1,7 @@
 //! What the person sees: commands, the profile file and reports.
 
 mod analysis;
+mod annotate;
 pub mod cli;
 mod commands;
 mod convert;

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use dmdprof_runtime::abi::{Frame, NONE};
 
-use crate::llvm::ir::{Metadata, Nodes};
+use crate::llvm::ir::{DebugRecord, Metadata, Nodes};
 
 /// Strings of one blob, each stored once.
 #[derive(Default)]
@@ -52,12 +52,14 @@ pub struct DebugInfo {
     nodes: Nodes,
     subprograms: HashMap<Metadata, Option<Subprogram>>,
     scopes: HashMap<Metadata, (Option<Metadata>, Option<String>)>,
+    /// By expression: whether it goes through an address. There are few, and LLVM takes long to write one as text.
+    through_address: HashMap<Metadata, bool>,
 }
 
 impl DebugInfo {
     #[must_use]
     pub fn new(nodes: Nodes) -> Self {
-        Self { nodes, subprograms: HashMap::new(), scopes: HashMap::new() }
+        Self { nodes, subprograms: HashMap::new(), scopes: HashMap::new(), through_address: HashMap::new() }
     }
 
     /// Name, file and line of a subprogram's definition.
@@ -73,6 +75,12 @@ impl DebugInfo {
                 })
             })
             .clone()
+    }
+
+    /// Whether a record says that a variable lies at the address that it gives.
+    pub fn is_at_address(&mut self, record: DebugRecord) -> bool {
+        let Some(expression) = record.expression() else { return false };
+        *self.through_address.entry(expression).or_insert_with(|| record.text().contains("DW_OP_deref"))
     }
 
     /// Name and place of a variable.

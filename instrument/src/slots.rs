@@ -28,23 +28,20 @@ impl StackVariables {
     pub fn of(function: Value, classifier: &Classifier, debug: &mut DebugInfo) -> Self {
         let blocks = function.blocks();
         let mut slots = HashMap::new();
-        let mut order = Vec::new();
         for instruction in blocks.first().into_iter().flat_map(|b| b.instructions()) {
             if let Some(size) = classifier.slot_size(instruction) {
                 let has_scope = is_marked(instruction, "llvm.lifetime.start");
                 slots.insert(instruction, StackVariable { size, variable: None, has_scope });
-                order.push(instruction);
             }
         }
         for (index, parameter) in function.parameters().into_iter().enumerate() {
             if let Some(ty) = function.parameter_byval(index as u32, classifier.attributes.byval) {
                 let size = classifier.layout.store_size(ty);
                 slots.insert(parameter, StackVariable { size, variable: None, has_scope: false });
-                order.push(parameter);
             }
         }
         if !slots.is_empty() && function.subprogram().is_some() {
-            name(function, &order, &mut slots, debug);
+            name(function, &mut slots, debug);
         }
         Self(slots)
     }
@@ -65,26 +62,18 @@ pub fn is_marked(slot: Value, intrinsic: &str) -> bool {
     })
 }
 
-/// Finds the variables that debug records say lie in the slots.
-fn name(function: Value, order: &[Value], slots: &mut HashMap<Value, StackVariable>, debug: &mut DebugInfo) {
-    // Records of tracked assignments give the slot in their text only.
-    let mut by_text: HashMap<String, Value> = HashMap::new();
-    for (number, slot) in order.iter().enumerate() {
-        if slot.name().is_empty() {
-            slot.set_name(&format!("dmdprof.slot.{number}"));
-        }
-        by_text.insert(slot.name(), *slot);
-    }
+/// Finds the variables that debug records say lie in the slots. Records of tracked assignments do not tell their slots through LLVM's C
+/// interface; the compiler driver has clang leave none.
+fn name(function: Value, slots: &mut HashMap<Value, StackVariable>, debug: &mut DebugInfo) {
     let instructions = function.blocks().into_iter().flat_map(|b| b.instructions());
     for record in instructions.flat_map(|i| i.debug_records()) {
         let slot = match record.kind() {
             DebugRecordKind::LLVMDbgRecordDeclare => record.value(),
-            DebugRecordKind::LLVMDbgRecordValue => record.value().filter(|slot| {
-                // The variable is what lies there, not a pointer to it.
-                slots.contains_key(slot) && record.text().contains("DW_OP_deref")
-            }),
-            DebugRecordKind::LLVMDbgRecordAssign => address_in(&record.text()).and_then(|n| by_text.get(n).copied()),
-            DebugRecordKind::LLVMDbgRecordLabel => None,
+            // The variable is what lies there, not a pointer to it.
+            DebugRecordKind::LLVMDbgRecordValue => {
+                record.value().filter(|slot| slots.contains_key(slot) && debug.is_at_address(record))
+            }
+            _ => None,
         };
         if let Some(known) = slot.and_then(|slot| slots.get_mut(&slot))
             && known.variable.is_none()
@@ -92,25 +81,5 @@ fn name(function: Value, order: &[Value], slots: &mut HashMap<Value, StackVariab
         {
             known.variable = debug.variable(variable);
         }
-    }
-}
-
-/// Name of the address of `#dbg_assign(value, !variable, expression, !id, ptr %name, expression, !location)`.
-fn address_in(text: &str) -> Option<&str> {
-    let rest = text.rsplit_once("ptr %")?.1;
-    let (quoted, end) = if let Some(rest) = rest.strip_prefix('"') { (rest, '"') } else { (rest, ',') };
-    Some(quoted.split(end).next().unwrap_or(quoted))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_address_of_an_assignment_is_found() {
-        let text = "#dbg_assign(i32 %x, !12, !DIExpression(), !13, ptr %buffer.i, !DIExpression(), !14)";
-        assert_eq!(address_in(text), Some("buffer.i"));
-        assert_eq!(address_in("#dbg_assign(i1 undef, !1, !2, !3, ptr %\"a b\", !4, !5)"), Some("a b"));
-        assert_eq!(address_in("#dbg_assign(i1 undef, !1, !2, !3, ptr undef, !4, !5)"), None);
     }
 }

@@ -1,5 +1,6 @@
 //! The commands, one file each. They parse nothing themselves and hold no logic that another command could want.
 
+pub mod annotate;
 pub mod balance;
 pub mod build;
 pub mod calibrate;

@@ -127,7 +127,7 @@ pub struct CommandArgs {
 }
 
 /// Accepts `0.5%` and `0.5`, both half a percent; gives the share, 0.005.
-fn parse_percent(text: &str) -> Result<f64, String> {
+pub fn parse_percent(text: &str) -> Result<f64, String> {
     match text.trim().trim_end_matches('%').trim_end().parse::<f64>() {
         Ok(percent) if (0.0..=100.0).contains(&percent) => Ok(percent / 100.0),
         _ => Err("expected a percentage between 0% and 100%, as in 0.5%".into()),

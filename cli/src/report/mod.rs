@@ -21,7 +21,7 @@ mod tests;
 use std::io::{self, BufWriter, Write};
 
 pub use analysis::{Analysis, Grouping, Inlined, Row, Sums};
-pub use args::{CommandArgs, EXAMPLES, FILE_WIDTH, Format, ReportArgs, ReportOptions, Sort, Terminal};
+pub use args::{CommandArgs, EXAMPLES, FILE_WIDTH, Format, ReportArgs, ReportOptions, Sort, Terminal, parse_percent};
 pub use json::{liveness, thread_mode};
 
 use crate::profile::{self, Profile};

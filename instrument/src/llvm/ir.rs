@@ -69,10 +69,6 @@ impl Value {
         text(start, len)
     }
 
-    pub fn set_name(self, name: &str) {
-        ffi!(LLVMSetValueName2(self.0, name.as_ptr().cast(), name.len()));
-    }
-
     #[must_use]
     pub fn ty(self) -> Type {
         Type(ffi!(LLVMTypeOf(self.0)))
@@ -258,6 +254,11 @@ impl DebugRecord {
     #[must_use]
     pub fn variable(self) -> Option<Metadata> {
         metadata(ffi!(LLVMDbgVariableRecordGetVariable(self.0)))
+    }
+
+    #[must_use]
+    pub fn expression(self) -> Option<Metadata> {
+        metadata(ffi!(LLVMDbgVariableRecordGetExpression(self.0)))
     }
 
     #[must_use]
