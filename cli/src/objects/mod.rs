@@ -5,5 +5,6 @@
 
 pub mod groups;
 mod report;
+pub mod waste;
 
 pub use report::document;
