@@ -13,8 +13,7 @@ use dmdprof_instrument::calls::touches_no_memory;
 use dmdprof_runtime::{
     abi::{Item, ItemKind, NONE, OP_CLASSES},
     session::{
-        FunctionKey as RunFunction, Measurement, MergedBlock, SiteKey as RunSite, ThreadTotals,
-        counters::{CellCounters, DepthCounts},
+        FunctionKey as RunFunction, Measurement, MergedBlock, SiteKey as RunSite, ThreadTotals, counters::DepthCounts,
         sequences::Calls,
     },
     sites::SiteTable,

@@ -90,11 +90,22 @@ impl Pair {
     }
 }
 
-/// Sites and how often bytes went through each pair of a line and an object.
+/// What lines and functions did to objects.
+#[derive(Default)]
 struct Sums {
     read: BTreeMap<(usize, usize), u64>,
     lines: BTreeMap<(usize, usize), LineUse>,
+    /// The same by function.
+    around: BTreeMap<(usize, usize), LineUse>,
     written: BTreeMap<SiteId, u64>,
+}
+
+impl Sums {
+    /// How the lines were used that a source line fetched; of the whole function, if that fetched nearly all of them for it.
+    fn lines(&self, line: usize, function: usize, object: usize) -> LineUse {
+        let around = self.around.get(&(function, object)).copied().unwrap_or_default();
+        self.lines.get(&(line, object)).copied().filter(|own| own.lines * 8 >= around.lines).unwrap_or(around)
+    }
 }
 
 /// Most expensive first.
@@ -120,7 +131,7 @@ pub fn of(places: &Places, flows: &[&Flow]) -> Vec<Pair> {
             cost: 0,
             depths: Depths::default(),
             between: BTreeMap::new(),
-            lines: key.object.and_then(|o| sums.lines.get(&(line, o)).copied()).unwrap_or_default(),
+            lines: key.object.map(|object| sums.lines(line, function, object)).unwrap_or_default(),
             read: key.object.and_then(|o| sums.read.get(&(line, o)).copied()).unwrap_or(0),
             object_bytes: key.object.map_or(0, |object| places.groups.list[object].peak),
             copied: None,
@@ -150,7 +161,7 @@ pub fn of(places: &Places, flows: &[&Flow]) -> Vec<Pair> {
 }
 
 fn sums(places: &Places) -> Sums {
-    let mut sums = Sums { read: BTreeMap::new(), lines: BTreeMap::new(), written: BTreeMap::new() };
+    let mut sums = Sums::default();
     for used in &places.objects.uses {
         let key = (places.line(used.site), places.groups.of_object(used.object));
         *sums.read.entry(key).or_default() += used.read;
@@ -159,6 +170,7 @@ fn sums(places: &Places) -> Sums {
     for habit in &places.objects.habits {
         let key = (places.line(habit.site), places.groups.of_object(habit.object));
         sums.lines.entry(key).or_default().add(habit);
+        sums.around.entry((places.function(habit.site), key.1)).or_default().add(habit);
     }
     sums
 }
