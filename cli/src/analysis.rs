@@ -128,6 +128,7 @@ impl AnalysisArgs {
             workers: self.workers.map_or_else(processors, usize::from),
             exact: if self.liveness() == LivenessArg::Exact { Some(self.spool()?) } else { None },
             flows: self.flows,
+            objects: self.report.objects,
             sequence: sequence.map(|chosen| chosen as Arc<dyn RegionOfInterest>),
             outputs: None,
             trace: None,
@@ -177,6 +178,9 @@ impl AnalysisArgs {
         }
         if self.flows {
             refuse("--flows is about the memory model; values have no addresses");
+        }
+        if self.report.objects {
+            refuse("--objects is about the memory model; values have no addresses");
         }
         if self.roi.is_some() {
             refuse("--roi is about the memory model; with --model values declare regions (dmdprof_begin, dmdprof_end)");

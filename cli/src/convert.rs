@@ -1,6 +1,8 @@
 //! Turns a measurement into a profile: names instead of numbers, and an order that depends on nothing but the content, so
 //! that two equal runs give equal bytes.
 
+mod objects;
+
 use std::{
     cmp::Reverse,
     collections::{BTreeMap, BTreeSet, HashMap},
@@ -11,8 +13,7 @@ use dmdprof_instrument::calls::touches_no_memory;
 use dmdprof_runtime::{
     abi::{Item, ItemKind, NONE, OP_CLASSES},
     session::{
-        FlowKey, FunctionKey as RunFunction, Measurement, MergedBlock, SiteKey as RunSite, ThreadTotals,
-        counters::{CellCounters, DepthCounts},
+        FunctionKey as RunFunction, Measurement, MergedBlock, SiteKey as RunSite, ThreadTotals, counters::DepthCounts,
         sequences::Calls,
     },
     sites::SiteTable,
@@ -22,9 +23,8 @@ use dmdprof_runtime::{
 use sha2::{Digest, Sha256};
 
 use crate::profile::model::{
-    AccessKind, Block, BlockCount, BlockId, Cell, Context, ContextId, Coverage, Dead, Flow, Function, FunctionId,
-    Histogram, Meta, ModuleCoverage, Position, PositionId, Profile, Region, Sequence, Site, SiteId, SourceFile,
-    StringId, Totals,
+    AccessKind, Block, BlockCount, BlockId, Cell, Context, ContextId, Coverage, Dead, Function, FunctionId, Histogram,
+    Meta, ModuleCoverage, Position, PositionId, Profile, Region, Sequence, Site, SiteId, SourceFile, StringId, Totals,
 };
 
 /// Builds the profile of a finished run.
@@ -35,7 +35,9 @@ pub fn to_profile(measurement: &Measurement, meta: Meta) -> Profile {
     let contexts = builder.contexts();
     let sites = builder.sites(&contexts);
     let blocks = builder.blocks(&contexts);
-    let flows = measurement.flows.as_ref().map(|measured| flows(measured, &sites.ids));
+    let named = builder.objects(&sites, &contexts);
+    let flows = measurement.flows.as_ref().map(|measured| builder.flows(measured, &named, &sites, &contexts));
+    let objects = measurement.objects.is_some().then_some(named.objects);
     let sequences = builder.sequences();
     let totals = sum(&measurement.threads);
     let mut threads: Vec<Totals> = measurement.threads.iter().map(one_thread).collect();
@@ -56,6 +58,7 @@ pub fn to_profile(measurement: &Measurement, meta: Meta) -> Profile {
         block_counts: blocks.counts,
         regions: measurement.regions.values().map(region).collect(),
         flows,
+        objects,
         sequences,
         cold_histogram: histogram(&measurement.cold),
         compilers: compilers(measurement),
@@ -84,20 +87,6 @@ fn region(totals: &RegionTotals) -> Region {
 
 fn histogram(counts: &DepthCounts) -> Histogram {
     Histogram(counts.iter().collect())
-}
-
-fn flows(measured: &BTreeMap<FlowKey, CellCounters>, ids: &HashMap<RunSite, SiteId>) -> Vec<Flow> {
-    let flow = |(key, found): (&FlowKey, &CellCounters)| Flow {
-        writer: key.writer.map(|site| ids[&site]),
-        toucher: key.toucher.map(|site| ids[&site]),
-        reader: ids[&key.reader],
-        bytes: found.depths.iter().map(|(_, n)| n).sum(),
-        cost: found.cost,
-        histogram: histogram(&found.depths),
-    };
-    let mut flows: Vec<Flow> = measured.iter().map(flow).collect();
-    flows.sort_by_key(|flow| (flow.writer, flow.toucher, flow.reader));
-    flows
 }
 
 fn one_thread(thread: &ThreadTotals) -> Totals {
@@ -210,15 +199,18 @@ impl<'a> Builder<'a> {
         &self.measurement.tables[id as usize].1
     }
 
-    /// Sites that flows name; with a region of interest, some did nothing that was counted.
-    fn flow_sites(&self) -> BTreeSet<RunSite> {
+    /// Sites that flows and objects name; some did nothing that was counted: with a region of interest, or because they allocate.
+    fn named_sites(&self) -> BTreeSet<RunSite> {
         let keys = self.measurement.flows.iter().flat_map(BTreeMap::keys);
-        keys.flat_map(|key| [key.writer, key.toucher, Some(key.reader)]).flatten().collect()
+        let of_flows = keys.flat_map(|key| [key.writer, key.toucher, Some(key.reader)]).flatten();
+        let flows = self.measurement.flows.iter().flat_map(BTreeMap::values);
+        let between = flows.flat_map(|flow| flow.between.keys().copied());
+        of_flows.chain(between).chain(self.object_sites()).collect()
     }
 
-    /// The functions of [`Self::flow_sites`], by table.
-    fn flow_functions(&self) -> impl Iterator<Item = FunctionKey<'a>> {
-        self.flow_sites().into_iter().map(|(table, segment, _)| {
+    /// The functions of [`Self::named_sites`], by table.
+    fn named_functions(&self) -> impl Iterator<Item = FunctionKey<'a>> {
+        self.named_sites().into_iter().map(|(table, segment, _)| {
             let table = self.table(table);
             linked_key(table, table.segments[segment as usize].function)
         })
@@ -227,7 +219,7 @@ impl<'a> Builder<'a> {
     /// Frames that executed segments name.
     fn used_frames(&self) -> BTreeSet<(u32, u32)> {
         let mut used = BTreeSet::new();
-        for (id, segment, item) in self.flow_sites() {
+        for (id, segment, item) in self.named_sites() {
             let table = self.table(id);
             let frame = item_of(table, segment, item).frame;
             used.extend(((frame as usize) < table.frames.len()).then_some((id, frame)));
@@ -251,7 +243,7 @@ impl<'a> Builder<'a> {
             let table = self.table(block.table);
             used.insert(linked_key(table, table.segments[block.segment as usize].function));
         }
-        used.extend(self.flow_functions());
+        used.extend(self.named_functions());
         for (table, frame) in self.used_frames() {
             used.extend(chain(self.table(table), frame).into_iter().map(|(function, ..)| function));
         }
@@ -348,7 +340,7 @@ impl<'a> Builder<'a> {
                 cells.push((contexts.id_of[block.context as usize], key, executions, cell));
             }
         }
-        for (id, segment, index) in self.flow_sites() {
+        for (id, segment, index) in self.named_sites() {
             let table = self.table(id);
             let item = item_of(table, segment, index);
             let segment_kind = table.segments[segment as usize].kind;

@@ -1,6 +1,7 @@
 //! What the person sees: commands, the profile file and reports.
 
 mod analysis;
+mod annotate;
 pub mod cli;
 mod commands;
 mod convert;
@@ -10,6 +11,7 @@ mod follow;
 pub mod gate;
 mod launch;
 pub mod machine;
+mod objects;
 pub mod outputs;
 pub mod plot;
 pub mod profile;
@@ -21,3 +23,4 @@ mod sheet;
 mod timing;
 mod toolbox;
 mod trace_file;
+mod why;

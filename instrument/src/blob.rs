@@ -1,6 +1,6 @@
 //! Writes the descriptors of one function as bytes, in the layout of [`dmdprof_runtime::abi`].
 
-use dmdprof_runtime::abi::{ABI_VERSION, BLOB_MAGIC, BlobHeader, Frame, Item, OpCount, SegmentHeader, Skip};
+use dmdprof_runtime::abi::{ABI_VERSION, BLOB_MAGIC, BlobHeader, Frame, Item, OpCount, SegmentHeader, Skip, Slot};
 
 use crate::plan::{FunctionPlan, Segment};
 
@@ -29,6 +29,8 @@ pub fn encode(plan: &mut FunctionPlan, flags: u16) -> Blob {
     plan.frames.frames.iter().for_each(|f| out.frame(f));
     let skips_offset = out.align();
     skips.iter().for_each(|s| out.words(&[s.reason, s.count]));
+    let slots_offset = out.align();
+    plan.slots.iter().for_each(|s| out.slot(s));
     let strings_offset = out.align();
     out.strings(&plan.strings.strings);
     let total_len = out.align();
@@ -49,6 +51,8 @@ pub fn encode(plan: &mut FunctionPlan, flags: u16) -> Blob {
         name: plan.name,
         file: plan.file,
         line: plan.line,
+        slots: plan.slots.len() as u32,
+        slots_offset,
     };
     out.header(&header);
     Blob { bytes: out.0, segment_offsets }
@@ -77,7 +81,7 @@ impl Writer {
         head.words(&[h.magic]);
         head.halves(&[h.abi, h.flags]);
         head.words(&[h.total_len, h.segments, h.segments_offset, h.frames, h.frames_offset, h.skips, h.skips_offset]);
-        head.words(&[h.strings, h.strings_offset, h.name, h.file, h.line]);
+        head.words(&[h.strings, h.strings_offset, h.name, h.file, h.line, h.slots, h.slots_offset]);
         self.0[..head.0.len()].copy_from_slice(&head.0);
     }
 
@@ -129,6 +133,12 @@ impl Writer {
 
     fn frame(&mut self, f: &Frame) {
         self.words(&[f.parent, f.function, f.file, f.line, f.column, f.decl_file, f.decl_line]);
+    }
+
+    fn slot(&mut self, s: &Slot) {
+        self.words(&[s.segment, s.size, s.name, s.function, s.file, s.line]);
+        self.0.extend(s.offset.to_le_bytes());
+        self.halves(&[s.word, s._pad[0], s._pad[1], s._pad[2]]);
     }
 
     fn strings(&mut self, strings: &[String]) {

@@ -78,7 +78,7 @@ pub fn model_of(symbol: &str) -> Option<Model> {
         "free" | "cfree" | "__libc_free" => before(Call::Free, &[A(0)]),
         "free_sized" => before(Call::FreeSized, &[A(0), A(1)]),
         "free_aligned_sized" => before(Call::FreeSized, &[A(0), A(2)]),
-        "mmap" | "mmap64" => after(Call::Map, &[R, A(1)]),
+        "mmap" | "mmap64" => after(Call::Map, &[R, A(1), I(4), A(3)]),
         "munmap" => after(Call::Unmap, &[Ri, A(0), A(1)]),
         "mremap" => after(Call::Remap, &[A(0), A(1), R, A(2)]),
 

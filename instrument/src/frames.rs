@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use dmdprof_runtime::abi::{Frame, NONE};
 
-use crate::llvm::ir::{Metadata, Nodes};
+use crate::llvm::ir::{DebugRecord, Metadata, Nodes};
 
 /// Strings of one blob, each stored once.
 #[derive(Default)]
@@ -36,17 +36,30 @@ pub struct Subprogram {
     line: u32,
 }
 
+/// What the module's debug information says about a variable.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Variable {
+    pub name: String,
+    /// The source function that declares it, by its debug node and its linkage name.
+    pub subprogram: Option<Metadata>,
+    pub function: Option<String>,
+    pub file: Option<String>,
+    pub line: u32,
+}
+
 /// Look-ups that are worth sharing between the functions of a module.
 pub struct DebugInfo {
     nodes: Nodes,
     subprograms: HashMap<Metadata, Option<Subprogram>>,
     scopes: HashMap<Metadata, (Option<Metadata>, Option<String>)>,
+    /// By expression: whether it goes through an address. There are few, and LLVM takes long to write one as text.
+    through_address: HashMap<Metadata, bool>,
 }
 
 impl DebugInfo {
     #[must_use]
     pub fn new(nodes: Nodes) -> Self {
-        Self { nodes, subprograms: HashMap::new(), scopes: HashMap::new() }
+        Self { nodes, subprograms: HashMap::new(), scopes: HashMap::new(), through_address: HashMap::new() }
     }
 
     /// Name, file and line of a subprogram's definition.
@@ -62,6 +75,21 @@ impl DebugInfo {
                 })
             })
             .clone()
+    }
+
+    /// Whether a record says that a variable lies at the address that it gives.
+    pub fn is_at_address(&mut self, record: DebugRecord) -> bool {
+        let Some(expression) = record.expression() else { return false };
+        *self.through_address.entry(expression).or_insert_with(|| record.text().contains("DW_OP_deref"))
+    }
+
+    /// Name and place of a variable.
+    pub fn variable(&mut self, variable: Metadata) -> Option<Variable> {
+        let name = self.nodes.variable_name(variable)?;
+        let (subprogram, _) = variable.variable_scope().map_or((None, None), |s| self.scope(s));
+        let function = subprogram.and_then(|s| self.subprogram(s)).map(|s| s.name);
+        let file = variable.variable_file().map(join);
+        Some(Variable { name, subprogram, function, file, line: variable.variable_line() })
     }
 
     fn scope(&mut self, scope: Metadata) -> (Option<Metadata>, Option<String>) {

@@ -22,6 +22,7 @@ pub mod llvm;
 mod plan;
 mod segment;
 mod skip;
+mod slots;
 
 use std::path::{Path, PathBuf};
 

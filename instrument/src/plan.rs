@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use dmdprof_runtime::abi::{
-    Call, ItemKind, MAX_RECORD_WORDS, MAX_SEGMENT_ITEMS, NONE, OP_CLASSES, SegmentKind, item_flag, segment_flag,
+    Call, ItemKind, MAX_RECORD_WORDS, MAX_SEGMENT_ITEMS, NONE, OP_CLASSES, SegmentKind, Slot, item_flag, segment_flag,
 };
 
 use crate::{
@@ -14,9 +14,10 @@ use crate::{
     calls::Operand,
     classify::{Access, CallEffect, Classifier, Effect, Length, blocks, operations},
     frames::{DebugInfo, FrameTable, StringTable},
-    llvm::ir::{Block, Opcode, Value},
+    llvm::ir::{Block, Metadata, Opcode, Value},
     segment::SegmentBuilder,
     skip::SkipReason,
+    slots::{StackVariables, is_marked},
 };
 
 /// A word of a record, as the emitter will compute it.
@@ -103,6 +104,8 @@ pub struct FunctionPlan {
     /// Calls that return twice: the `LANDED` hook runs right after each.
     pub landings: Vec<Value>,
     pub skips: BTreeMap<SkipReason, u32>,
+    /// Variables on the stack, by segment.
+    pub slots: Vec<Slot>,
     pub frames: FrameTable,
     pub strings: StringTable,
     pub name: u32,
@@ -134,8 +137,11 @@ pub fn plan_function(
     let blocks = function.blocks();
     let landable = blocks.iter().any(|b| is_landable(*b, classifier));
     let exit_kills = exit_kills(function, &blocks, classifier, &mut plan);
+    let variables = StackVariables::of(function, classifier, debug);
     let out = SegmentBuilder::new(classifier.layout, plan);
-    let mut planner = Planner { classifier, debug, symbol: &symbol, out, landable, exit_kills, loop_records };
+    let own = function.subprogram();
+    let mut planner =
+        Planner { classifier, debug, symbol: &symbol, own, out, landable, exit_kills, variables, loop_records };
     for (index, block) in blocks.into_iter().enumerate() {
         planner.block(function, block, index == 0);
     }
@@ -163,6 +169,7 @@ fn exit_kills(
     classifier: &Classifier,
     plan: &mut FunctionPlan,
 ) -> Vec<(Value, u64)> {
+    let has_scope_end = |slot| is_marked(slot, "llvm.lifetime.end");
     let mut kills = Vec::new();
     for (index, block) in blocks.iter().enumerate() {
         for slot in block.instructions().into_iter().filter(|i| i.opcode() == Opcode::LLVMAlloca) {
@@ -181,22 +188,17 @@ fn exit_kills(
     kills
 }
 
-fn has_scope_end(slot: Value) -> bool {
-    slot.users().into_iter().any(|user| {
-        user.is_instruction()
-            && user.opcode() == Opcode::LLVMCall
-            && user.callee().intrinsic_name().is_some_and(|n| n.starts_with("llvm.lifetime.end"))
-    })
-}
-
 struct Planner<'a> {
     classifier: &'a Classifier,
     debug: &'a mut DebugInfo,
     symbol: &'a str,
+    /// The function's own debug node.
+    own: Option<Metadata>,
     out: SegmentBuilder,
     landable: bool,
     exit_kills: Vec<(Value, u64)>,
     loop_records: bool,
+    variables: StackVariables,
 }
 
 impl Planner<'_> {
@@ -213,6 +215,10 @@ impl Planner<'_> {
             }
             let frame = self.out.frame(instruction, self.symbol, self.debug);
             self.count_operations(instruction, frame);
+            if let Some(slot) = self.starts(instruction) {
+                self.make_room(0, instruction);
+                self.slot(slot);
+            }
             let effect = self.classifier.effect(instruction);
             let closed_by_call = matches!(effect, Effect::Call(_));
             match effect {
@@ -234,9 +240,45 @@ impl Planner<'_> {
         }
     }
 
+    /// The variable whose life starts here: where its slot is made, or at a marker.
+    fn starts(&self, instruction: Value) -> Option<Value> {
+        match instruction.opcode() {
+            Opcode::LLVMAlloca => self.variables.get(instruction).filter(|v| !v.has_scope).map(|_| instruction),
+            Opcode::LLVMCall => {
+                let name = instruction.callee().intrinsic_name()?;
+                // Newer LLVM passes only the pointer, older ones a size before it.
+                name.starts_with("llvm.lifetime.start").then(|| instruction.operand(instruction.arguments() - 1))
+            }
+            _ => None,
+        }
+    }
+
+    /// Announces a variable in the open segment.
+    fn slot(&mut self, slot: Value) {
+        let Some(known) = self.variables.get(slot).cloned() else { return };
+        let (word, offset) = self.out.address(slot);
+        let strings = &mut self.out.plan.strings;
+        let variable = known.variable.as_ref();
+        let inlined = variable.filter(|v| v.subprogram.is_some() && v.subprogram != self.own);
+        let function = inlined.and_then(|v| v.function.as_deref()).unwrap_or(self.symbol);
+        self.out.open.slots.push(Slot {
+            size: known.size as u32,
+            name: variable.map_or(NONE, |v| strings.intern(&v.name)),
+            function: strings.intern(function),
+            file: variable.and_then(|v| v.file.as_deref()).map_or(NONE, |file| strings.intern(file)),
+            line: variable.map_or(0, |v| v.line),
+            offset,
+            word,
+            ..Slot::default()
+        });
+    }
+
     /// What the caller's copy of a `byval` argument put on the stack.
     fn byval_stores(&mut self, function: Value) {
         for (index, parameter) in function.parameters().into_iter().enumerate() {
+            if self.variables.get(parameter).is_some() {
+                self.slot(parameter);
+            }
             if let Some(ty) = function.parameter_byval(index as u32, self.classifier.attributes.byval) {
                 for access in blocks(ItemKind::Store, parameter, self.classifier.layout.store_size(ty)) {
                     self.item(&access, NONE);
@@ -263,15 +305,20 @@ impl Planner<'_> {
         entry.1[class as usize] += count;
     }
 
-    /// Adds an access, first closing the segment if it would grow too large for one record.
+    /// Adds an access.
     fn access(&mut self, access: &Access, frame: u32, instruction: Value) {
-        let new_words = usize::from(access.lanes) + 3;
+        self.make_room(access.lanes, instruction);
+        self.item(access, frame);
+    }
+
+    /// Closes the segment if an access of this many lanes would make it too large.
+    fn make_room(&mut self, lanes: u16, instruction: Value) {
+        let new_words = usize::from(lanes) + 3;
         if self.out.open.items.len() >= MAX_SEGMENT_ITEMS
             || self.out.open.words.len() + new_words + 2 > MAX_RECORD_WORDS
         {
             self.out.close(instruction, 0, NONE);
         }
-        self.item(access, frame);
     }
 
     fn item(&mut self, access: &Access, frame: u32) {
@@ -337,7 +384,11 @@ impl Planner<'_> {
             let kinds = [ItemKind::Load, ItemKind::Store, ItemKind::Update];
             kinds.iter().any(|kind| item.kind == *kind as u8) && item.flags & item_flag::DYNAMIC == 0 && item.word2 == 0
         };
-        if looped.exit.predecessors() != 1 || open.flags != 0 || !open.items.iter().all(is_plain) {
+        if looped.exit.predecessors() != 1
+            || open.flags != 0
+            || !open.slots.is_empty()
+            || !open.items.iter().all(is_plain)
+        {
             return false;
         }
         if open.items.is_empty() && open.ops.is_empty() {

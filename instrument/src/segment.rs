@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use dmdprof_runtime::abi::{Call, ItemKind, NONE, OP_CLASSES, SegmentKind, item_flag, marker, segment_flag};
+use dmdprof_runtime::abi::{Call, ItemKind, NONE, OP_CLASSES, SegmentKind, Slot, item_flag, marker, segment_flag};
 
 use crate::{
     address::{Shape, decompose},
@@ -27,6 +27,8 @@ pub struct OpenSegment {
     pub items: Vec<PlannedItem>,
     pub ops: Vec<(u32, [u32; OP_CLASSES])>,
     pub frame: Option<u32>,
+    /// Variables on the stack whose lives start in it; their segment is this one.
+    pub slots: Vec<Slot>,
 }
 
 /// A plan in the making.
@@ -140,12 +142,14 @@ impl SegmentBuilder {
     pub fn close(&mut self, end: Value, extra_flags: u8, callee: u32) {
         let mut open = std::mem::take(&mut self.open);
         open.flags |= extra_flags;
-        if open.items.is_empty() && open.ops.is_empty() && open.flags == 0 && callee == NONE {
+        if open.items.is_empty() && open.ops.is_empty() && open.slots.is_empty() && open.flags == 0 && callee == NONE {
             return;
         }
         if open.flags & (segment_flag::COOKIE | segment_flag::LANDING) != 0 {
             open.words.push(Word::Cookie);
         }
+        let segment = self.plan.segments.len() as u32;
+        self.plan.slots.extend(open.slots.iter().map(|slot| Slot { segment, ..*slot }));
         self.plan.segments.push(Segment {
             kind: SegmentKind::Block,
             flags: open.flags,

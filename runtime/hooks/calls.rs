@@ -4,7 +4,7 @@
 
 use crate::abi::{Call, EventKind, PAGE};
 use crate::text::{Compare, compared, length};
-use crate::{blocks, channel, outputs, ring};
+use crate::{blocks, channel, outputs, ring, sys};
 
 const ADDRESS: u64 = (1 << 48) - 1;
 /// Longest region name.
@@ -108,22 +108,53 @@ impl Site {
     fn region(self, kind: EventKind, name: u64) {
         // SAFETY: the program passes a string.
         let bytes = if name == 0 { 0 } else { unsafe { length(name as usize, NAME_LIMIT) } };
-        let words = 2 + bytes.div_ceil(8);
+        self.named(kind, [], name as *const u8, bytes);
+    }
+
+    /// A mapping has started, of a file unless the flags say otherwise.
+    fn mapped(self, address: u64, bytes: u64, file: u64, flags: u64) {
+        const ANONYMOUS: u64 = 0x20;
+        let mut name = [0; NAME_LIMIT];
+        let len = if flags & ANONYMOUS == 0 { path_of(file, &mut name) } else { 0 };
+        self.named(EventKind::Mapped, [address, bytes], name.as_ptr(), len);
+    }
+
+    /// Operands, then the length of a name and its bytes.
+    fn named<const N: usize>(self, kind: EventKind, operands: [u64; N], name: *const u8, bytes: usize) {
+        let first = 2 + N;
+        let words = first + bytes.div_ceil(8);
         ring::write_with(words, |at| {
             // SAFETY: room for the words was made; the name has `bytes` bytes.
             unsafe {
                 at.write(self.head(kind, words));
-                at.add(1).write(bytes as u64);
-                for i in 2..words {
+                for (i, operand) in operands.iter().enumerate() {
+                    at.add(1 + i).write(*operand);
+                }
+                at.add(1 + N).write(bytes as u64);
+                for i in first..words {
                     at.add(i).write(0);
                 }
-                let to = at.add(2).cast::<u8>();
+                let to = at.add(first).cast::<u8>();
                 for i in 0..bytes {
-                    to.add(i).write((name as *const u8).add(i).read());
+                    to.add(i).write(name.add(i).read());
                 }
             }
         });
     }
+}
+
+/// Path of an open file: bytes of it.
+fn path_of(file: u64, path: &mut [u8]) -> usize {
+    // "/proc/self/fd/", at most 20 digits, and the end.
+    let mut link = *b"/proc/self/fd/\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0";
+    let digits = core::iter::successors(Some(file), |n| (*n >= 10).then_some(n / 10)).count();
+    let mut rest = file;
+    // Nothing in here may panic, so that no index is checked.
+    for digit in link.iter_mut().skip(14).take(digits).rev() {
+        *digit = b'0' + (rest % 10) as u8;
+        rest /= 10;
+    }
+    sys::read_link(link.as_ptr(), path)
 }
 
 /// Whole pages: what the kernel maps and unmaps.
@@ -181,6 +212,7 @@ fn meaning(site: Site, call: u64, a: u64, b: u64, c: u64, d: u64) {
         k if is!(k, Map) => {
             if is_mapped(a) {
                 site.range(EventKind::Alloc, a, pages(b));
+                site.mapped(a, pages(b), c, d);
             }
         }
         k if is!(k, Unmap) => {

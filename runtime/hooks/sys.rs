@@ -19,6 +19,7 @@ pub const NANOSLEEP: usize = 35;
 pub const GETPID: usize = 39;
 pub const KILL: usize = 62;
 pub const FLOCK: usize = 73;
+pub const READLINK: usize = 89;
 pub const GETUID: usize = 102;
 pub const GETGID: usize = 104;
 pub const GETEUID: usize = 107;
@@ -123,6 +124,13 @@ pub fn open(path: *const u8, flags: usize) -> Option<usize> {
 pub const RDONLY: usize = 0;
 pub const WRONLY: usize = 1;
 pub const RDWR: usize = 2;
+
+/// Where a symbolic link leads: bytes of it that fit. 0 if that cannot be told.
+pub fn read_link(path: *const u8, buffer: &mut [u8]) -> usize {
+    // SAFETY: the path is a C string, and the kernel writes into the buffer only.
+    let read = unsafe { call(READLINK, path as usize, buffer.as_mut_ptr() as usize, buffer.len(), 0, 0, 0) };
+    usize::try_from(read).unwrap_or(0)
+}
 
 pub fn close(fd: usize) {
     // SAFETY: only called with descriptors of our own.

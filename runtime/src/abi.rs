@@ -30,6 +30,7 @@
 //! | segments | each a [`SegmentHeader`], its [`Item`]s, its [`OpCount`]s; the header's address is what records name |
 //! | frames | [`Frame`] array, a tree: source position, function, parent = where it was inlined |
 //! | skips | [`Skip`] array: accesses that carry no hook, by reason |
+//! | slots | [`Slot`] array, by segment: variables on the stack whose lives start with a record of the segment |
 //! | strings | `u32` offset and `u32` length per string, then the UTF-8 bytes |
 
 /// Version of everything in this file. It is part of the hook symbols' names, so that objects of different versions do not link.
@@ -97,6 +98,8 @@ pub struct BlobHeader {
     /// String: source file of the definition, or [`NONE`].
     pub file: u32,
     pub line: u32,
+    pub slots: u32,
+    pub slots_offset: u32,
 }
 
 /// "No such index" in descriptor fields.
@@ -262,6 +265,28 @@ pub struct Skip {
     pub count: u32,
 }
 
+/// A variable on the stack whose life starts with each record of a segment. It ends with an [`ItemKind::Kill`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub struct Slot {
+    /// Number of the segment in the blob.
+    pub segment: u32,
+    /// Bytes.
+    pub size: u32,
+    /// String: the variable's name, or [`NONE`] if debug information does not say it.
+    pub name: u32,
+    /// String: symbol of the source function that declares it.
+    pub function: u32,
+    /// String: source file of the declaration, or [`NONE`].
+    pub file: u32,
+    pub line: u32,
+    /// Added to the base address.
+    pub offset: i64,
+    /// Index in the record of the word with the base address.
+    pub word: u16,
+    pub _pad: [u16; 3],
+}
+
 /// Most words of one record; longer segments are cut by the instrumentation.
 pub const MAX_RECORD_WORDS: usize = 1024;
 /// Most accesses of one segment.
@@ -293,6 +318,9 @@ pub enum EventKind {
     RegionEnd = 0xda,
     /// `addr, len`: declared output, alive to the end.
     Output = 0xdb,
+    /// `addr, len, name_len`, then the name's bytes in whole words: the block that has just started is a mapping, of a file unless the name is
+    /// empty.
+    Mapped = 0xdc,
 }
 
 /// What the instrumentation tells the hooks about a modelled library call: the call's meaning and which operands to pass
@@ -310,7 +338,7 @@ pub enum Call {
     Realloc = 4,
     /// after: status (0 = done), address of the pointer, size.
     AllocOut = 5,
-    /// after: result, length. Mapped bytes are unknown inputs: as `Alloc`, but not in the block table.
+    /// after: result, length, file descriptor, flags. Mapped bytes are unknown inputs: as `Alloc`, but not in the block table.
     Map = 6,
     /// after: status, address, length.
     Unmap = 7,
@@ -503,7 +531,8 @@ pub mod ring_kind {
 }
 
 const _: () = {
-    assert!(size_of::<BlobHeader>() == 56);
+    assert!(size_of::<BlobHeader>() == 64);
+    assert!(size_of::<Slot>() == 40);
     assert!(size_of::<SegmentHeader>() == 16);
     assert!(size_of::<Item>() == 32);
     assert!(size_of::<OpCount>() == 32);

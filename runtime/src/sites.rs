@@ -4,13 +4,17 @@
 //! another version and blobs whose offsets leave their bounds. Strings and frames keep the indices of their blob; a table
 //! makes them global by concatenation.
 
+mod data;
+
 use std::{path::Path, path::PathBuf};
 
 use object::{Object, ObjectSection};
 use sha2::{Digest, Sha256};
 
+pub use crate::abi::Slot;
 use crate::abi::{self, BLOB_MAGIC, BlobHeader, Frame, Item, ItemKind, NONE, OP_CLASSES, OpCount, SegmentHeader, Skip};
 use crate::steps::{self, StepKind};
+pub use data::Datum;
 
 #[derive(Debug, thiserror::Error)]
 pub enum SiteError {
@@ -25,7 +29,7 @@ pub enum SiteError {
 }
 
 /// One segment, ready to be replayed.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Segment {
     pub kind: u8,
     pub flags: u8,
@@ -36,6 +40,8 @@ pub struct Segment {
     pub items: std::ops::Range<u32>,
     /// Range of [`SiteTable::ops`].
     pub ops: std::ops::Range<u32>,
+    /// Range of [`SiteTable::slots`].
+    pub slots: std::ops::Range<u32>,
     /// Index into [`SiteTable::strings`], or [`NONE`].
     pub callee: u32,
     pub frame: u32,
@@ -71,6 +77,10 @@ pub struct SiteTable {
     pub strings: Vec<String>,
     /// (reason string, count).
     pub skips: Vec<(u32, u64)>,
+    /// Variables on the stack; their segments are those of the table.
+    pub slots: Vec<Slot>,
+    /// Sections with data, then variables by symbol.
+    pub data: Vec<Datum>,
     /// Link-time addresses of data that the program cannot change: (start, bytes).
     pub read_only: Vec<(u64, u64)>,
     /// Compilers of the code with hooks, with their options; none in a file without the section `.comment`.
@@ -112,11 +122,13 @@ impl SiteTable {
             let compilers = comments(elf, abi::COMPILER_MARK);
             let without_hooks = comments(elf, abi::WITHOUT_HOOKS_MARK);
             let read_only = elf.sections().filter(is_read_only).map(|s| (s.address(), s.size())).collect();
+            let variables = data::of(elf);
             Self::parse(data, path).map(|table| Self {
                 section_address: address,
                 compilers,
                 without_hooks,
                 read_only,
+                data: variables,
                 ..table
             })
         })?;
@@ -157,6 +169,7 @@ impl SiteTable {
         let (frames, frames_offset) = (field(5)?, field(6)? as usize);
         let (skips, skips_offset) = (field(7)?, field(8)? as usize);
         let (strings, strings_offset) = (field(9)?, field(10)? as usize);
+        let (slots, slots_offset) = (field(14)?, field(15)? as usize);
         let base = Base { string: self.strings.len() as u32, frame: self.frames.len() as u32 };
 
         self.read_strings(blob, strings, strings_offset)?;
@@ -193,8 +206,12 @@ impl SiteTable {
             registers: 0,
         });
         let mut offset = segments_offset;
+        let first_segment = self.segments.len() as u32;
         for _ in 0..segments {
             offset = self.segment(blob, at, offset, function, &base)?;
+        }
+        for i in 0..slots as usize {
+            self.slot(blob, slots_offset + i * size_of::<Slot>(), first_segment, &base)?;
         }
         let indices_fit =
             self.frames.iter().skip(base.frame as usize).all(|f| self.has_strings(&[f.function, f.file, f.decl_file]))
@@ -214,6 +231,34 @@ impl SiteTable {
             self.strings.push(String::from_utf8_lossy(bytes).into_owned());
         }
         Some(())
+    }
+
+    /// Reads a stack slot; those of one segment come one after the other.
+    fn slot(&mut self, blob: &[u8], at: usize, first_segment: u32, base: &Base) -> Option<()> {
+        let field = |i: usize| u32_at(blob, at + i * 4);
+        let string = |i: usize| Some(base.string(field(i)?));
+        let slot = Slot {
+            segment: first_segment.checked_add(field(0)?)?,
+            size: field(1)?,
+            name: string(2)?,
+            function: string(3)?,
+            file: string(4)?,
+            line: field(5)?,
+            offset: i64::from_le_bytes(blob.get(at + 24..at + 32)?.try_into().ok()?),
+            word: u16_at(blob, at + 32)?,
+            ..Slot::default()
+        };
+        let number = self.slots.len() as u32;
+        let segment = self.segments.get_mut(slot.segment as usize)?;
+        if segment.slots.is_empty() {
+            segment.slots = number..number;
+        }
+        if slot.word >= segment.words || segment.slots.end != number {
+            return None;
+        }
+        segment.slots.end = number + 1;
+        self.slots.push(slot);
+        self.has_strings(&[slot.name, slot.function, slot.file]).then_some(())
     }
 
     /// Reads one segment and returns the offset of the next.
@@ -259,6 +304,7 @@ impl SiteTable {
             function,
             items: first_item..self.items.len() as u32,
             ops: first_op..self.ops.len() as u32,
+            slots: 0..0,
             callee,
             frame,
         });

@@ -68,6 +68,7 @@ pub fn command(args: &IrArgs) -> anyhow::Result<i32> {
         workers: 1,
         exact: None,
         flows: false,
+        objects: false,
         sequence: None,
         outputs: None,
         trace: None,

@@ -1,5 +1,6 @@
 //! The commands, one file each. They parse nothing themselves and hold no logic that another command could want.
 
+pub mod annotate;
 pub mod balance;
 pub mod build;
 pub mod cache;
@@ -22,6 +23,8 @@ pub mod roofline;
 pub mod run;
 pub mod time;
 pub mod values;
+pub mod waste;
+pub mod why;
 
 use std::ffi::OsString;
 

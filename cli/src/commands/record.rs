@@ -65,6 +65,7 @@ pub fn command(args: &RecordArgs) -> anyhow::Result<i32> {
         workers,
         exact: None,
         flows: false,
+        objects: false,
         sequence: None,
         outputs: None,
         trace: Some(trace.sink()),

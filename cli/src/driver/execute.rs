@@ -71,6 +71,13 @@ fn model_of(args: &[OsString], default: Model) -> anyhow::Result<(Model, Vec<OsS
     Ok((model, rest))
 }
 
+/// From version 17 on clang tracks assignments to variables, in a way that LLVM's C interface does not let read; this has it say where
+/// variables are as before. No code depends on it.
+fn plain_variables(major: u32) -> Vec<OsString> {
+    let words: &[&str] = if major >= 17 { &["-Xclang", "-fexperimental-assignment-tracking=disabled"] } else { &[] };
+    words.iter().map(OsString::from).collect()
+}
+
 /// For the values model: instructions as they are written, in the order in which they are written.
 fn as_written() -> [OsString; 4] {
     ["-O1", "-Xclang", "-disable-llvm-passes", "-ffp-contract=off"].map(OsString::from)
@@ -136,7 +143,8 @@ impl<'a> Run<'a> {
         let Some(for_bitcode) = &unit.bitcode else { return self.clang(words(&[&out])) };
         let as_written = as_written();
         let model: &[OsString] = if self.tools.model == Model::Values { &as_written } else { &[] };
-        let code = self.clang(words(&[for_bitcode, model, quiet, &out]))?;
+        let variables = plain_variables(self.clang.major);
+        let code = self.clang(words(&[for_bitcode, model, &variables, quiet, &out]))?;
         if code != 0 {
             return Ok(code);
         }

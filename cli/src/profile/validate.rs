@@ -6,9 +6,11 @@
 
 use std::fmt::Display;
 
-use dmdprof_runtime::histogram::BUCKETS;
+use dmdprof_runtime::{histogram::BUCKETS, session::habits::LINE};
 
-use super::model::{Flow, FunctionId, Histogram, Liveness, MAX_SEQUENCE, PositionId, Profile, SiteId, StringId, Unit};
+use super::model::{
+    DataObjects, Flow, FunctionId, Histogram, Liveness, MAX_SEQUENCE, PositionId, Profile, SiteId, StringId, Unit,
+};
 
 /// What contradicts what.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
@@ -78,6 +80,9 @@ pub fn validate(profile: &Profile) -> Result<(), Invalid> {
     regions(profile)?;
     if let Some(flows) = &profile.flows {
         all_flows(profile, flows)?;
+    }
+    if let Some(objects) = &profile.objects {
+        data_objects(profile, objects)?;
     }
     sequences(profile)
 }
@@ -194,7 +199,8 @@ fn all_flows(profile: &Profile, flows: &[Flow]) -> Check {
     let meta = &profile.meta;
     let measurable = meta.values.is_none() && meta.liveness != Liveness::Exact && meta.unit == Unit::Byte;
     ensure(measurable, || "there are flows, but they are only measured of bytes without exact liveness".into())?;
-    let keys = |i: usize| (flows[i].writer, flows[i].toucher, flows[i].reader);
+    let keys = |i: usize| (flows[i].writer, flows[i].toucher, flows[i].reader, flows[i].object);
+    let objects = profile.objects.as_ref().map_or(0, |objects| objects.list.len());
     // Of each site: bytes and cost of its cells, less those of its flows.
     let mut left = vec![(0u128, 0u128); profile.sites.len()];
     for cell in &profile.cells {
@@ -208,6 +214,9 @@ fn all_flows(profile: &Profile, flows: &[Flow]) -> Check {
         flow.writer.map_or(Ok(()), |id| site(id, "writer"))?;
         flow.toucher.map_or(Ok(()), |id| site(id, "toucher"))?;
         site(flow.reader, "reader")?;
+        flow.between.iter().try_for_each(|(id, _)| site(*id, "site between"))?;
+        flow.object
+            .map_or(Ok(()), |id| in_range(id.index(), objects, || format!("the object of flow {i}"), "objects"))?;
         ensure(flow.writer.is_none() || flow.toucher.is_some(), || format!("flow {i} was written but not touched"))?;
         ensure(i == 0 || keys(i - 1) < keys(i), || format!("flow {i} is out of order"))?;
         let bytes = histogram_total(&flow.histogram, || format!("the histogram of flow {i}"))?;
@@ -222,6 +231,60 @@ fn all_flows(profile: &Profile, flows: &[Flow]) -> Check {
     match left.iter().position(|rest| *rest != (0, 0)) {
         None => Ok(()),
         Some(site) => Err(Invalid(format!("the flows of site {site} are less than its cells"))),
+    }
+}
+
+fn data_objects(profile: &Profile, objects: &DataObjects) -> Check {
+    let tables = Tables(profile);
+    ensure(profile.meta.values.is_none(), || "there are data objects, but values have no addresses".into())?;
+    for (i, object) in objects.list.iter().enumerate() {
+        for string in [object.name, object.module, object.function, object.file] {
+            tables.string(string, || format!("a name of object {i}"))?;
+        }
+        let site = object.site.map_or(0, SiteId::index);
+        in_range(site, profile.sites.len().max(1), || format!("the site of object {i}"), "sites")?;
+        let context = object.context.map_or(0, |context| context.index());
+        in_range(context, profile.contexts.len().max(1), || format!("the context of object {i}"), "calling contexts")?;
+    }
+    // Of each site: what its cells did, less what its uses did.
+    let mut left = vec![(0u128, 0u128, 0u128, 0u128); profile.sites.len()];
+    for cell in &profile.cells {
+        let site = &mut left[cell.site.index()];
+        let (read, written, cold) = (u128::from(cell.read), u128::from(cell.written), u128::from(cell.cold));
+        *site = (site.0 + read, site.1 + written, site.2 + cold, site.3 + cell.cost);
+    }
+    for (i, used) in objects.uses.iter().enumerate() {
+        in_range(used.object.index(), objects.list.len(), || format!("the object of use {i}"), "objects")?;
+        in_range(used.site.index(), profile.sites.len(), || format!("the site of use {i}"), "sites")?;
+        let before = i.checked_sub(1).map(|j| (objects.uses[j].object, objects.uses[j].site));
+        ensure(before < Some((used.object, used.site)), || format!("use {i} is out of order"))?;
+        let bytes = histogram_total(&used.histogram, || format!("the histogram of use {i}"))?;
+        ensure(bytes == u128::from(used.read), || {
+            format!("use {i} read {}, but its histogram holds {bytes}", used.read)
+        })?;
+        let site = &mut left[used.site.index()];
+        let less = |site: (u128, u128, u128, u128)| {
+            Some((
+                site.0.checked_sub(bytes)?,
+                site.1.checked_sub(used.written.into())?,
+                site.2.checked_sub(used.cold.into())?,
+                site.3.checked_sub(used.cost)?,
+            ))
+        };
+        *site = less(*site)
+            .ok_or_else(|| Invalid(format!("what site {} did to objects is more than its cells did", used.site.0)))?;
+    }
+    for (i, habit) in objects.habits.iter().enumerate() {
+        in_range(habit.object.index(), objects.list.len(), || format!("the object of habit {i}"), "objects")?;
+        in_range(habit.site.index(), profile.sites.len(), || format!("the site of habit {i}"), "sites")?;
+        let before = i.checked_sub(1).map(|j| (objects.habits[j].object, objects.habits[j].site));
+        ensure(before < Some((habit.object, habit.site)), || format!("habit {i} is out of order"))?;
+        let used = habit.lines.checked_mul(LINE).is_some_and(|bytes| habit.used <= bytes);
+        ensure(used && habit.renewed <= habit.lines, || format!("habit {i} used more of lines than there was"))?;
+    }
+    match left.iter().position(|rest| *rest != (0, 0, 0, 0)) {
+        None => Ok(()),
+        Some(site) => Err(Invalid(format!("what site {site} did to objects is less than its cells did"))),
     }
 }
 

@@ -72,6 +72,16 @@ pub struct ReportArgs {
     #[arg(long, overrides_with = "no_inline")]
     pub inlined: bool,
 
+    /// Show which data was accessed, by object and by function and object; with `run`, measures it
+    ///
+    /// Objects are heap blocks by where they were allocated, global and static variables, variables on the stack, and mapped files.
+    #[arg(long, conflicts_with_all = ["inclusive", "hist"])]
+    pub objects: bool,
+
+    /// With --objects: heap blocks of different calling contexts are different objects
+    #[arg(long, requires = "objects")]
+    pub contexts: bool,
+
     /// Charge inlined code to the function it was inlined into (the linked symbol)
     #[arg(long, overrides_with = "inlined")]
     pub no_inline: bool,
@@ -108,6 +118,7 @@ Examples:
   dmdprof report                                  the functions that move data most expensively
   dmdprof report --inclusive --top 20             the 20 most expensive call trees
   dmdprof report --lines --sort depth old.data    source lines that reach furthest, of another profile
+  dmdprof report --objects                        which data the bytes belong to
   dmdprof report --hist --threshold 5%            depth histograms of the heaviest functions
   dmdprof report --format json | jq '.functions[0]'";
 
@@ -165,6 +176,8 @@ pub struct ReportOptions {
     pub inclusive: bool,
     pub generics: Generics,
     pub grouping: Grouping,
+    pub objects: bool,
+    pub contexts: bool,
     pub hist: bool,
     pub format: Format,
     /// Columns that the table may take; `None`: as many as it needs.
@@ -206,6 +219,8 @@ impl ReportArgs {
             inclusive: self.inclusive && !self.lines,
             generics: if self.short_generics { Generics::Shorten } else { Generics::Keep },
             grouping,
+            objects: self.objects,
+            contexts: self.contexts,
             hist: self.hist,
             format: self.format,
             width: (!self.full_names).then_some(usize::from(width)),

@@ -26,6 +26,7 @@ pub use json::{liveness, thread_mode};
 pub use table::bare_table;
 
 use crate::profile::{self, Profile};
+use crate::{objects, sheet};
 
 /// Writes the report. The profile must be one that [`profile::validate`] accepts, as every profile from a file is.
 pub fn render(profile: &Profile, options: &ReportOptions, out: &mut impl Write) -> io::Result<()> {
@@ -39,11 +40,23 @@ pub fn render(profile: &Profile, options: &ReportOptions, out: &mut impl Write) 
 }
 
 /// [`render`] to standard output. A reader that has seen enough (`| head`) is no error.
-pub fn print(profile: &Profile, options: &ReportOptions) -> io::Result<()> {
+///
+/// # Errors
+/// Those of standard output, and what the profile does not tell.
+pub fn print(profile: &Profile, options: &ReportOptions) -> anyhow::Result<()> {
+    if options.objects {
+        let format = match options.format {
+            Format::Table => sheet::Format::Table,
+            Format::Json => sheet::Format::Json,
+            Format::Csv => sheet::Format::Csv,
+        };
+        let look = sheet::Look { format, width: options.width, color: options.color };
+        return Ok(objects::document(profile, options)?.print(look)?);
+    }
     let mut out = BufWriter::new(io::stdout().lock());
     match render(profile, options, &mut out).and_then(|()| out.flush()) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        result => result,
+        result => Ok(result?),
     }
 }
 

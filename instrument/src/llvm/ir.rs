@@ -8,9 +8,9 @@ use std::ffi::{CStr, CString, c_char};
 
 use inkwell::llvm_sys::{self, core::*, debuginfo::*, prelude::*, target::*};
 pub use inkwell::llvm_sys::{
-    LLVMAtomicOrdering, LLVMAtomicRMWBinOp as AtomicOperation, LLVMCallConv, LLVMIntPredicate as IntPredicate,
-    LLVMLinkage as Linkage, LLVMOpcode as Opcode, LLVMRealPredicate as RealPredicate, LLVMTailCallKind,
-    LLVMTypeKind as TypeKind,
+    LLVMAtomicOrdering, LLVMAtomicRMWBinOp as AtomicOperation, LLVMCallConv, LLVMDbgRecordKind as DebugRecordKind,
+    LLVMIntPredicate as IntPredicate, LLVMLinkage as Linkage, LLVMOpcode as Opcode, LLVMRealPredicate as RealPredicate,
+    LLVMTailCallKind, LLVMTypeKind as TypeKind,
 };
 
 macro_rules! ffi {
@@ -29,6 +29,8 @@ pub struct Block(LLVMBasicBlockRef);
 pub struct Type(LLVMTypeRef);
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Metadata(LLVMMetadataRef);
+#[derive(Clone, Copy)]
+pub struct DebugRecord(LLVMDbgRecordRef);
 #[derive(Clone, Copy)]
 pub struct Layout(LLVMTargetDataRef);
 
@@ -220,6 +222,52 @@ impl Value {
     #[must_use]
     pub fn is_disjoint_or(self) -> bool {
         self.opcode() == Opcode::LLVMOr && ffi!(LLVMGetIsDisjoint(self.0)) != 0
+    }
+}
+
+/// What debug information says about variables right before an instruction.
+impl Value {
+    #[must_use]
+    pub fn debug_records(self) -> Vec<DebugRecord> {
+        let mut records = Vec::new();
+        let mut next = ffi!(LLVMGetFirstDbgRecord(self.0));
+        while !next.is_null() {
+            records.push(DebugRecord(next));
+            next = ffi!(LLVMGetNextDbgRecord(next));
+        }
+        records
+    }
+}
+
+impl DebugRecord {
+    #[must_use]
+    pub fn kind(self) -> DebugRecordKind {
+        ffi!(LLVMDbgRecordGetKind(self.0))
+    }
+
+    /// The first value that it is about; not of labels.
+    #[must_use]
+    pub fn value(self) -> Option<Value> {
+        value(ffi!(LLVMDbgVariableRecordGetValue(self.0, 0)))
+    }
+
+    #[must_use]
+    pub fn variable(self) -> Option<Metadata> {
+        metadata(ffi!(LLVMDbgVariableRecordGetVariable(self.0)))
+    }
+
+    #[must_use]
+    pub fn expression(self) -> Option<Metadata> {
+        metadata(ffi!(LLVMDbgVariableRecordGetExpression(self.0)))
+    }
+
+    #[must_use]
+    pub fn text(self) -> String {
+        let start = ffi!(LLVMPrintDbgRecordToString(self.0));
+        // SAFETY: LLVM returns a C string that the caller must dispose of; it is copied first.
+        let text = unsafe { CStr::from_ptr(start) }.to_string_lossy().into_owned();
+        ffi!(LLVMDisposeMessage(start));
+        text
     }
 }
 
@@ -601,12 +649,33 @@ impl Metadata {
     /// Directory and name of the file of a scope.
     #[must_use]
     pub fn scope_file(self) -> Option<(String, String)> {
-        let file = metadata(ffi!(LLVMDIScopeGetFile(self.0)))?;
+        metadata(ffi!(LLVMDIScopeGetFile(self.0))).map(Self::file_path)
+    }
+
+    fn file_path(self) -> (String, String) {
         let mut len = 0;
-        let start = ffi!(LLVMDIFileGetDirectory(file.0, &raw mut len));
+        let start = ffi!(LLVMDIFileGetDirectory(self.0, &raw mut len));
         let directory = text(start, len as usize);
-        let start = ffi!(LLVMDIFileGetFilename(file.0, &raw mut len));
-        Some((directory, text(start, len as usize)))
+        let start = ffi!(LLVMDIFileGetFilename(self.0, &raw mut len));
+        (directory, text(start, len as usize))
+    }
+
+    /// Scope of a variable.
+    #[must_use]
+    pub fn variable_scope(self) -> Option<Metadata> {
+        metadata(ffi!(LLVMDIVariableGetScope(self.0)))
+    }
+
+    /// Directory and name of the file that declares a variable.
+    #[must_use]
+    pub fn variable_file(self) -> Option<(String, String)> {
+        metadata(ffi!(LLVMDIVariableGetFile(self.0))).map(Self::file_path)
+    }
+
+    /// Line of a variable's declaration.
+    #[must_use]
+    pub fn variable_line(self) -> u32 {
+        ffi!(LLVMDIVariableGetLine(self.0))
     }
 }
 
@@ -638,6 +707,12 @@ impl Nodes {
     #[must_use]
     pub fn subprogram_name(self, subprogram: Metadata) -> Option<String> {
         self.string(subprogram, 3).or_else(|| self.string(subprogram, 2))
+    }
+
+    /// Name of a variable (`DIVariable` operand 1).
+    #[must_use]
+    pub fn variable_name(self, variable: Metadata) -> Option<String> {
+        self.string(variable, 1)
     }
 
     /// The subprogram that encloses a scope (operand 1 of lexical blocks is their parent scope).

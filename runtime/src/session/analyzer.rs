@@ -12,10 +12,11 @@ use super::{
     Options, RegionOfInterest,
     context::{Contexts, Node},
     counters::{CellCounters, DepthCounts},
-    flows::{Flow, RingSite, UNCOUNTED},
+    flows::{Flows, Followed, RingSite, UNCOUNTED},
     hash::FastHash,
     locator::{Locator, Module},
     merge::SiteKey,
+    objects::{ObjectCells, Part, RingObjects},
     pipeline::{Files, Pipeline},
     records::{self, Event},
     sequences::{Calls, Sequences},
@@ -24,6 +25,7 @@ use crate::exact::{self, OpLog};
 use crate::{
     abi::{COPY_BLOCK, EventKind, Item, ItemKind, SegmentKind, item_flag, segment_flag},
     engine::{Access, Kind, Stream},
+    objects::Origin,
     sites::{ON_TOP, Segment, SiteTable},
     values::RegionTotals,
 };
@@ -125,6 +127,7 @@ struct Core {
     open_regions: u64,
     hints: bool,
     sequences: Option<Box<Sequences>>,
+    objects: Option<Box<ObjectCells>>,
     /// What stands in the place of the cell of a record's first item while nothing is counted.
     hidden: u32,
     /// The regular run at hand.
@@ -168,10 +171,11 @@ impl Analyzer {
             // Cache lines have no liveness of their own.
             hints: options.hints && options.line.is_none(),
             sequences: options.sequence.map(|chosen| Box::new(Sequences::new(chosen))),
+            objects: options.objects.then(Box::default),
             hidden: UNCOUNTED,
         };
         if options.flows {
-            core.engine.start_flows();
+            core.engine.start_flows(options.objects);
         }
         if let Some(spool) = options.exact {
             core.engine.start_log(OpLog::new(spool));
@@ -210,6 +214,9 @@ impl Analyzer {
         let function = placed.first_function + segment.function;
         let roi = self.core.has_roi && self.tables.is_roi[function as usize];
         let dense = placed.first_segment + number;
+        if let Some(objects) = &mut self.core.objects {
+            objects.objects.slots_start(placed, segment, &rest[..len]);
+        }
         let items = &placed.placed.table.items[segment.items.start as usize..segment.items.end as usize];
         let last = &mut self.tables.last_block[dense as usize];
         let place = Dense { segment: dense, function, roi };
@@ -243,13 +250,17 @@ impl Analyzer {
             k if k == EventKind::Read as u8 => core.event_read(place, operand(1)?, operand(2)?),
             k if k == EventKind::Write as u8 => core.event_write(place, operand(1)?, operand(2)?),
             k if k == EventKind::Copy as u8 => core.event_copy(place, operand(1)?, operand(2)?, operand(3)?),
-            k if k == EventKind::Alloc as u8 || k == EventKind::Free as u8 => core.kill(operand(1)?, operand(2)?),
+            k if k == EventKind::Alloc as u8 => core.allocated(place, operand(1)?, operand(2)?),
+            k if k == EventKind::Free as u8 => core.kill(operand(1)?, operand(2)?),
+            k if k == EventKind::Mapped as u8 => core.mapped(place, operand(1)?, operand(2)?, &event.name(3)?),
             k if k == EventKind::FreeUnknown as u8 => core.totals.unknown_frees += 1,
-            k if k == EventKind::Relocate as u8 => core.relocate(operand(1)?, operand(2)?, operand(3)?, operand(4)?),
+            k if k == EventKind::Relocate as u8 => {
+                core.relocate(place, operand(1)?, operand(2)?, operand(3)?, operand(4)?)
+            }
             k if k == EventKind::Input as u8 => core.input(operand(1)?, operand(2)?),
             k if k == EventKind::Output as u8 => core.output(operand(1)?, operand(2)?),
             k if k == EventKind::RegionBegin as u8 || k == EventKind::RegionEnd as u8 => {
-                let name = event.region_name()?;
+                let name = event.name(1)?;
                 if self.tables.roi.as_ref().is_some_and(|roi| roi.matches_region(&name)) {
                     core.region(k == EventKind::RegionBegin as u8);
                 }
@@ -265,7 +276,7 @@ impl Analyzer {
         let mut pipeline = std::mem::take(&mut self.core.engine);
         pipeline.flush(files!(self.core));
         let log = pipeline.take_log();
-        let flows = pipeline.take_flows().map(|flows| flows.finish().collect());
+        let followed = pipeline.take_flows().map(Flows::finish);
         let engine = pipeline.finish(files!(self.core));
         self.core.cells.iter_mut().for_each(CellCounters::flush);
         self.core.totals.peak_live = engine.peak_live();
@@ -273,6 +284,7 @@ impl Analyzer {
         self.core.totals.in_blocks = engine.in_blocks();
         drop(engine);
         let exact_error = log.and_then(|log| self.core.exact(log).err());
+        let objects = self.core.objects.take().map(|objects| objects.finish(&self.core.blocks, &mut self.core.cells));
         RingResult {
             modules: self.locator.modules,
             contexts: self.core.contexts,
@@ -284,7 +296,8 @@ impl Analyzer {
             regions: Vec::new(),
             unfollowed: BTreeMap::new(),
             problems: Vec::new(),
-            flows,
+            followed,
+            objects,
             sequences: self.core.sequences.map_or_else(BTreeMap::new, |sequences| sequences.finish()),
         }
     }
@@ -308,7 +321,7 @@ impl Analyzer {
     /// Memory that the engine of this ring holds, in bytes.
     #[must_use]
     pub fn engine_bytes(&self) -> u64 {
-        self.core.engine.engine_bytes()
+        self.core.engine.engine_bytes() + self.core.objects.as_ref().map_or(0, |objects| objects.heap_bytes())
     }
 
     #[must_use]
@@ -332,7 +345,9 @@ pub struct RingResult {
     /// What is wrong with the program's declarations; the numbers are not what they should be.
     pub problems: Vec<String>,
     /// From which access to which bytes went, if that was measured.
-    pub(crate) flows: Option<Vec<Flow>>,
+    pub(crate) followed: Option<Followed>,
+    /// What was done to which object, if that was measured.
+    pub(crate) objects: Option<RingObjects>,
     /// Calls made by chosen functions, by number of the function.
     pub(crate) sequences: BTreeMap<u32, Calls<u32>>,
     /// Why there are no numbers without dead bytes although they were asked for.
@@ -396,6 +411,7 @@ fn repeats(segment: &Segment, table: &SiteTable) -> bool {
     segment.kind == SegmentKind::Block as u8
         && segment.flags == 0
         && segment.words > 1
+        && segment.slots.is_empty()
         && (1..=MOST_STREAMS).contains(&items.len())
         && items.iter().all(is_plain)
 }
@@ -433,6 +449,9 @@ impl Core {
         tables.add(module);
         if let Some(sequences) = &mut self.sequences {
             sequences.add_module(module);
+        }
+        if let Some(objects) = &mut self.objects {
+            objects.objects.add_module(module);
         }
     }
 
@@ -514,11 +533,58 @@ impl Core {
             let kind = if is_load { Kind::Load } else { Kind::Store };
             self.streams.push(Stream { addr, stride, len: item.size, kind });
             self.stream_cells.push(if counting { cell } else { UNCOUNTED });
-            if counting && !is_load {
-                self.cells[cell as usize].written += u64::from(item.size) * records as u64;
+        }
+        if counting && self.objects.is_some() && !self.streams_have_objects(records as u64) {
+            // Some go from one object to another: one by one.
+            self.totals.accesses -= (items.len() * records) as u64;
+            for record in rest[..len * records].chunks(len) {
+                self.items::<true>(items, record, first_cell as usize);
+            }
+            return;
+        }
+        for (stream, cell) in self.streams.iter().zip(&self.stream_cells) {
+            if counting && stream.kind == Kind::Store {
+                self.cells[*cell as usize].written += u64::from(stream.len) * records as u64;
             }
         }
         self.engine.push_run(&self.streams, &self.stream_cells, records as u64, files!(self));
+    }
+
+    /// Puts the cells of the objects in the place of the streams' cells, if each stream stays within one object.
+    fn streams_have_objects(&mut self, records: u64) -> bool {
+        for index in 0..self.streams.len() {
+            let (stream, cell) = (self.streams[index], self.stream_cells[index]);
+            let Some(objects) = &mut self.objects else { return true };
+            let Some(part) = objects.stream_cell(cell, &stream, records) else { return false };
+            self.stream_cells[index] = self.part(cell, part);
+        }
+        true
+    }
+
+    /// The cell of an access of a site: that of the object that it goes to, if objects are measured.
+    #[inline]
+    fn object_cell(&mut self, cell: usize, address: u64) -> usize {
+        let Some(objects) = &mut self.objects else { return cell };
+        match objects.cell(cell as u32, address) {
+            Part::Known(part) => part as usize,
+            part => self.part(cell as u32, part) as usize,
+        }
+    }
+
+    /// The cell of a part, made if there is none yet.
+    fn part(&mut self, cell: u32, part: Part) -> u32 {
+        match part {
+            Part::Known(part) => part,
+            Part::First(cell, object) => {
+                self.engine.set_object(cell, object);
+                cell
+            }
+            Part::New(object) => {
+                self.cells.push(CellCounters::default());
+                self.engine.add_part(cell, object);
+                self.objects.as_mut().map_or(cell, |objects| objects.add_part(cell, object))
+            }
+        }
     }
 
     /// Block of a segment in the current context, made with its cells on first use.
@@ -540,6 +606,9 @@ impl Core {
             self.blocks.push(BlockCounters { node, segment, executions: 0, first_cell: self.cells.len() as u32 });
             self.cells.resize_with(self.cells.len() + items, CellCounters::default);
             self.engine.add_cells(segment, items);
+            if let Some(objects) = &mut self.objects {
+                objects.add_cells(self.cells.len());
+            }
         }
         block
     }
@@ -556,6 +625,7 @@ impl Core {
     fn item<const COUNT: bool>(&mut self, item: &Item, record: &[u64], address: u64, cell: usize) {
         if item.flags & ON_TOP != 0 && self.may_skip {
             if COUNT {
+                let cell = self.object_cell(cell, address);
                 self.again(item, cell);
             }
         } else if item.kind == ItemKind::Load as u8 {
@@ -590,8 +660,22 @@ impl Core {
             let back = stride(item).wrapping_mul(iterations as i64);
             record[usize::from(item.word)].wrapping_add_signed(item.offset.wrapping_sub(back))
         };
-        let streams = items.iter().map(|item| 1 + usize::from(item.kind == ItemKind::Update as u8)).sum::<usize>();
-        if !self.may_run || streams > MOST_STREAMS {
+        self.streams.clear();
+        self.stream_cells.clear();
+        for (item, cell) in items.iter().zip(first_cell..) {
+            let cell = if COUNT { cell as u32 } else { UNCOUNTED };
+            let stream = |kind| Stream { addr: start(item), stride: stride(item), len: item.size, kind };
+            if item.kind != ItemKind::Store as u8 {
+                self.streams.push(stream(Kind::Load));
+                self.stream_cells.push(cell);
+            }
+            if item.kind != ItemKind::Load as u8 {
+                self.streams.push(stream(Kind::Store));
+                self.stream_cells.push(cell);
+            }
+        }
+        let may_run = self.may_run && self.streams.len() <= MOST_STREAMS;
+        if !may_run || COUNT && self.objects.is_some() && !self.streams_have_objects(iterations) {
             for iteration in 0..iterations as i64 {
                 for (item, cell) in items.iter().zip(first_cell..) {
                     let address = start(item).wrapping_add_signed(stride(item).wrapping_mul(iteration));
@@ -600,24 +684,11 @@ impl Core {
             }
             return;
         }
-        self.streams.clear();
-        self.stream_cells.clear();
-        for (item, cell) in items.iter().zip(first_cell..) {
-            let stream = |kind| Stream { addr: start(item), stride: stride(item), len: item.size, kind };
-            if item.kind != ItemKind::Store as u8 {
-                self.streams.push(stream(Kind::Load));
-                self.stream_cells.push(if COUNT { cell as u32 } else { UNCOUNTED });
-            }
-            if item.kind != ItemKind::Load as u8 {
-                self.streams.push(stream(Kind::Store));
-                self.stream_cells.push(if COUNT { cell as u32 } else { UNCOUNTED });
-                if COUNT {
-                    self.cells[cell].written += u64::from(item.size) * iterations;
-                }
-            }
-        }
         if COUNT {
             self.totals.accesses += self.streams.len() as u64 * iterations;
+            for (stream, cell) in self.streams.iter().zip(&self.stream_cells).filter(|(s, _)| s.kind == Kind::Store) {
+                self.cells[*cell as usize].written += u64::from(stream.len) * iterations;
+            }
         }
         if !self.streams.is_empty() {
             self.engine.push_long_run(&mut self.streams, &self.stream_cells, iterations, files!(self));
@@ -639,6 +710,7 @@ impl Core {
 
     #[inline]
     fn load<const COUNT: bool>(&mut self, address: u64, len: u64, cell: usize) {
+        let cell = if COUNT { self.object_cell(cell, address) } else { cell };
         let (address, len) = self.units(address, len);
         self.totals.accesses += u64::from(COUNT);
         self.enqueue(address, len, Kind::Load, if COUNT { cell as u32 } else { self.hidden_cell(cell) });
@@ -646,6 +718,7 @@ impl Core {
 
     #[inline]
     fn store<const COUNT: bool>(&mut self, address: u64, len: u64, cell: usize) {
+        let cell = if COUNT { self.object_cell(cell, address) } else { cell };
         let (address, len) = self.units(address, len);
         if COUNT {
             self.totals.accesses += 1;
@@ -734,23 +807,59 @@ impl Core {
         }
     }
 
+    /// Where an allocation is called.
+    fn origin(&mut self, place: Option<Dense>) -> Origin {
+        let Some(place) = place else { return Origin { context: 0, segment: u32::MAX } };
+        if self.contexts.function() != place.function {
+            self.contexts.resume(place.function);
+        }
+        Origin { context: self.contexts.current(), segment: place.segment }
+    }
+
+    fn allocated(&mut self, place: Option<Dense>, address: u64, len: u64) {
+        self.kill(address, len);
+        if self.objects.is_some() {
+            let origin = self.origin(place);
+            self.objects.as_mut().into_iter().for_each(|o| o.objects.allocated(address, len, origin));
+        }
+    }
+
+    fn mapped(&mut self, place: Option<Dense>, address: u64, len: u64, file: &str) {
+        if self.objects.is_some() {
+            let origin = self.origin(place);
+            self.objects.as_mut().into_iter().for_each(|o| o.objects.mapped(address, len, file, origin));
+        }
+    }
+
     fn kill(&mut self, address: u64, len: u64) {
+        if let Some(objects) = &mut self.objects {
+            objects.objects.ended(address, len);
+        }
+        self.forget(address, len);
+    }
+
+    /// The bytes leave the stack.
+    fn forget(&mut self, address: u64, len: u64) {
         if self.hints && len > 0 {
             self.enqueue(address, len, Kind::Remove, UNCOUNTED);
         }
     }
 
-    fn relocate(&mut self, from: u64, from_len: u64, to: u64, to_len: u64) {
+    fn relocate(&mut self, place: Option<Dense>, from: u64, from_len: u64, to: u64, to_len: u64) {
+        if self.objects.is_some() {
+            let origin = self.origin(place);
+            self.objects.as_mut().into_iter().for_each(|o| o.objects.relocated(from, from_len, to, to_len, origin));
+        }
         // Lines cannot travel: neighbours share them.
         if self.line_shift.is_some() {
             return;
         }
         let kept = from_len.min(to_len);
         if from != to {
-            self.kill(to, to_len);
+            self.forget(to, to_len);
             self.engine.relocate(from, to, kept, files!(self));
         }
-        self.kill(from + kept, if from == to { from_len - kept } else { 0 });
+        self.forget(from + kept, if from == to { from_len - kept } else { 0 });
         if from != to {
             // The old block's bytes beyond the new length die with it.
             self.kill_outside(from + kept, from_len - kept, to, to_len);
@@ -764,7 +873,7 @@ impl Core {
         let after = keep_end.clamp(start, end)..end;
         for range in [before, after] {
             if range.start < range.end {
-                self.kill(range.start, range.end - range.start);
+                self.forget(range.start, range.end - range.start);
             }
         }
     }

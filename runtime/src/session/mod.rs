@@ -7,10 +7,12 @@ pub mod analyzer;
 pub mod context;
 pub mod counters;
 pub mod flows;
+pub mod habits;
 pub(crate) mod hash;
 pub(crate) mod locator;
 pub mod merge;
 mod modules;
+pub(crate) mod objects;
 pub(crate) mod pipeline;
 pub(crate) mod records;
 mod replay;
@@ -29,7 +31,10 @@ use std::{
 use crossbeam::utils::CachePadded;
 
 pub use flows::UNCOUNTED;
-pub use merge::{FlowKey, FunctionKey, Measurement, MergedBlock, MergedContext, SiteKey, ThreadTotals};
+pub use merge::{
+    FlowKey, FunctionKey, Measurement, MergedBlock, MergedContext, MergedFlow, MergedObjects, ObjectKey, SiteKey,
+    ThreadTotals,
+};
 pub use replay::{ReplayError, Replayed, replay};
 
 use crate::{
@@ -67,6 +72,8 @@ pub struct Options {
     pub exact: Option<Arc<Spool>>,
     /// Measure from which access to which bytes go. Needs bytes, and no exact liveness.
     pub flows: bool,
+    /// Charge each access to the data object that it goes to.
+    pub objects: bool,
     /// Write down the calls that these functions make.
     pub sequence: Option<Arc<dyn RegionOfInterest>>,
     /// Where the program saves the bytes of its declared outputs. Of no meaning for a recorded run.

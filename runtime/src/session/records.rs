@@ -45,11 +45,11 @@ impl<'a> Event<'a> {
         self.words.get(index).copied()
     }
 
-    /// The name that a region's event carries.
+    /// A name in the words from `at` on: its length in bytes, then the bytes.
     #[must_use]
-    pub fn region_name(&self) -> Option<String> {
-        let len = self.operand(1)? as usize;
-        let bytes: Vec<u8> = self.words[2..].iter().flat_map(|w| w.to_le_bytes()).take(len).collect();
+    pub fn name(&self, at: usize) -> Option<String> {
+        let len = self.operand(at)? as usize;
+        let bytes: Vec<u8> = self.words.get(at + 1..)?.iter().flat_map(|w| w.to_le_bytes()).take(len).collect();
         (bytes.len() == len).then(|| String::from_utf8_lossy(&bytes).into_owned())
     }
 }

@@ -261,14 +261,15 @@ impl Machine {
         let core = &mut self.core;
         match event.kind {
             k if k == EventKind::Input as u8 => core.input(operand(1)?, operand(2)?),
-            k if k == EventKind::RegionBegin as u8 => core.begin(event.region_name()?, &self.tables),
-            k if k == EventKind::RegionEnd as u8 => core.end(&event.region_name()?),
+            k if k == EventKind::RegionBegin as u8 => core.begin(event.name(1)?, &self.tables),
+            k if k == EventKind::RegionEnd as u8 => core.end(&event.name(1)?),
             k if k == EventKind::FreeUnknown as u8 => core.totals.unknown_frees += 1,
             k if k == EventKind::Output as u8 => core.output(operand(1)?, operand(2)?),
             _ if core.open.is_none() => {}
             k if k == EventKind::Read as u8 => core.library_read(place, operand(1)?, operand(2)?, &self.tables),
             k if k == EventKind::Write as u8 => core.memory.deliver(operand(1)?, operand(2)?),
             k if k == EventKind::Copy as u8 => core.memory.copy(operand(1)?, operand(2)?, operand(3)?),
+            k if k == EventKind::Mapped as u8 => {}
             k if k == EventKind::Alloc as u8 => core.memory.forget(operand(1)?, operand(2)?, true),
             k if k == EventKind::Free as u8 => core.memory.forget(operand(1)?, operand(2)?, false),
             k if k == EventKind::Relocate as u8 => {
@@ -303,7 +304,8 @@ impl Machine {
             regions: core.regions.into_values().collect(),
             unfollowed: core.unfollowed,
             problems: core.problems,
-            flows: None,
+            followed: None,
+            objects: None,
             sequences: core.sequences.map_or_else(BTreeMap::new, |sequences| sequences.finish()),
             exact_error: None,
         }

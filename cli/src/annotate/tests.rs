@@ -1,0 +1,73 @@
+use std::fs;
+
+use super::*;
+use crate::profile::{model::AccessKind, sample::Builder};
+use sha2::{Digest, Sha256};
+
+const SOURCE: &str = "one\ntwo\n\tthree\nfour\nfive\nsix\n";
+
+fn profile(hash: bool) -> Profile {
+    let mut b = Builder::new(&["prog"]);
+    let f = b.function("work", Some("/build/src/a.c"), 1);
+    let context = b.context(Builder::ROOT, f, 1);
+    for (line, depth) in [(3, 100), (6, 10_000)] {
+        let position = b.position(f, line, None);
+        let site = b.site(f, Some(position), AccessKind::Load, 8);
+        b.cell(context, site, &[(depth, 800)], &[], 0);
+    }
+    b.finish(|p| {
+        let path = StringId(p.strings.iter().position(|s| s == "/build/src/a.c").unwrap() as u32);
+        p.sources = vec![SourceFile { path, sha256: hash.then(|| Sha256::digest(SOURCE).into()) }];
+    })
+}
+
+fn shown(profile: &Profile, directory: &std::path::Path, change: impl FnOnce(&mut Options)) -> anyhow::Result<String> {
+    let mut options = Options { file: None, context: Some(1), threshold: 0.2, inlined: Inlined::Own };
+    change(&mut options);
+    let finder = Finder { directories: vec![directory.to_owned()] };
+    let annotation = annotate(profile, &finder, &options)?;
+    let mut out = Vec::new();
+    write(profile, &annotation, &options, &mut out)?;
+    Ok(String::from_utf8(out)?.replace(directory.to_str().unwrap_or("?"), "DIR"))
+}
+
+#[test]
+fn a_file_that_is_elsewhere_now_is_found_by_the_end_of_its_path() {
+    let directory = tempfile::tempdir().unwrap();
+    fs::create_dir(directory.path().join("src")).unwrap();
+    fs::write(directory.path().join("src/a.c"), SOURCE).unwrap();
+    let text = shown(&profile(true), directory.path(), |_| {}).unwrap();
+    insta::assert_snapshot!(text);
+    let whole = shown(&profile(true), directory.path(), |options| options.context = None).unwrap();
+    assert_eq!(whole.lines().filter(|line| line.contains(" | ")).count(), 6);
+}
+
+#[test]
+fn changed_unverified_and_missing_files_are_told() {
+    let directory = tempfile::tempdir().unwrap();
+    let missing = shown(&profile(true), directory.path(), |_| {}).unwrap();
+    assert!(missing.contains("Sources that are not here") && missing.contains("line 6, work"), "{missing}");
+    fs::write(directory.path().join("a.c"), "another\n").unwrap();
+    let changed = shown(&profile(true), directory.path(), |_| {}).unwrap();
+    assert!(changed.contains("CHANGED since the profile was made: DIR/a.c"), "{changed}");
+    assert!(changed.contains("the file ends before line 3"), "{changed}");
+    let unverified = shown(&profile(false), directory.path(), |_| {}).unwrap();
+    assert!(unverified.contains("which may be another version"), "{unverified}");
+}
+
+#[test]
+fn only_the_file_that_was_asked_for() {
+    let directory = tempfile::tempdir().unwrap();
+    for name in ["a.c", "src/a.c", "/build/src/a.c"] {
+        shown(&profile(true), directory.path(), |options| options.file = Some(name.into())).unwrap();
+    }
+    let error = shown(&profile(true), directory.path(), |options| options.file = Some("b.c".into())).unwrap_err();
+    assert!(error.to_string().starts_with("no code of b.c moved data"), "{error}");
+}
+
+#[test]
+fn the_document_follows_the_schema() {
+    let options = Options { file: None, context: None, threshold: 0.0, inlined: Inlined::Own };
+    let annotation = annotate(&profile(true), &Finder { directories: Vec::new() }, &options).unwrap();
+    assert_eq!(crate::sheet::schema::errors(&document(&profile(true), &annotation)), Vec::<String>::new());
+}

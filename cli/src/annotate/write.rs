@@ -1,0 +1,185 @@
+//! An annotation for people, and as a document for programs.
+
+use std::io::{self, Write};
+
+use super::{Annotated, Annotation, Options, State};
+use crate::{
+    estimate,
+    profile::Profile,
+    report::{Row, human},
+    sheet::{Column, Document, Sheet, Value},
+};
+
+/// Widths and headings of the numbers.
+const COLUMNS: [(usize, &str); 7] =
+    [(6, "share"), (7, "ByteDMD"), (6, "/byte"), (9, "read"), (9, "written"), (9, "depth p50"), (9, "p90")];
+
+/// For people.
+///
+/// # Errors
+/// Those of `out`.
+pub fn write(profile: &Profile, annotation: &Annotation, options: &Options, out: &mut impl Write) -> io::Result<()> {
+    for line in estimate::heading(profile) {
+        writeln!(out, "{line}")?;
+    }
+    for file in annotation.files.iter().filter(|file| file.state != State::Missing) {
+        writeln!(out)?;
+        write_file(file, annotation.total, options, out)?;
+    }
+    write_missing(annotation, out)?;
+    let (files, cost) = annotation.small;
+    if files > 0 {
+        let share = human::percent(cost, annotation.total);
+        let files = human::plural(files as u64, "file");
+        writeln!(
+            out,
+            "\n{files} with {share} of the cost left out: no line of {} or more",
+            human::share(options.threshold)
+        )?;
+    }
+    if annotation.unplaced > 0 {
+        let share = human::percent(annotation.unplaced, annotation.total);
+        writeln!(
+            out,
+            "\n{share} of the cost has no known line: code that was compiled without -g, or made by the compiler"
+        )?;
+    }
+    Ok(())
+}
+
+fn write_file(file: &Annotated, total: u128, options: &Options, out: &mut impl Write) -> io::Result<()> {
+    writeln!(out, "{}: {} of the cost", file.path, human::percent(file.cost, total))?;
+    match &file.state {
+        State::Changed(path) => writeln!(
+            out,
+            "  CHANGED since the profile was made: {} is not the file that was compiled, numbers may stand beside other lines",
+            path.display()
+        )?,
+        State::Unverified(path) if path.as_os_str() != file.path.as_str() => {
+            writeln!(out, "  from {}, which may be another version", path.display())?;
+        }
+        State::Same(path) if path.as_os_str() != file.path.as_str() => writeln!(out, "  from {}", path.display())?,
+        _ => {}
+    }
+    let heading: Vec<String> = COLUMNS.iter().map(|(width, name)| format!("{name:>width$}")).collect();
+    writeln!(out, "  {}", heading.join("  "))?;
+    let mut last = 0;
+    for number in shown(file, total, options) {
+        if number > last + 1 {
+            writeln!(out, "  ...")?;
+        }
+        last = number;
+        let text = file.text.get(number as usize - 1).map_or("", String::as_str).replace('\t', "    ");
+        let numbers = numbers(file.lines.get(&number), total);
+        writeln!(out, "{}", format!("  {numbers}  {number:>5} | {text}").trim_end())?;
+    }
+    if let Some((&beyond, _)) = file.lines.range(file.text.len() as u32 + 1..).next() {
+        writeln!(out, "  (the file ends before line {beyond}, which has numbers)")?;
+    }
+    Ok(())
+}
+
+/// Numbers of lines to show.
+fn shown(file: &Annotated, total: u128, options: &Options) -> Vec<u32> {
+    let end = file.text.len() as u32;
+    let Some(context) = options.context else { return (1..=end).collect() };
+    let least = options.threshold * total as f64;
+    let hot = file.lines.iter().filter(|(_, row)| row.own.cost as f64 >= least).map(|(line, _)| *line);
+    let mut lines: Vec<u32> =
+        hot.flat_map(|line| line.saturating_sub(context).max(1)..=line.saturating_add(context).min(end)).collect();
+    lines.sort_unstable();
+    lines.dedup();
+    lines
+}
+
+fn numbers(row: Option<&Row>, total: u128) -> String {
+    let texts: [String; 7] = match row {
+        None => Default::default(),
+        Some(row) => {
+            let sums = &row.own;
+            let read = |text: String| if sums.read > 0 { text } else { String::new() };
+            [
+                read(human::percent(sums.cost, total)),
+                read(human::count(sums.cost)),
+                sums.mean_cost().map_or(String::new(), human::ratio),
+                read(human::bytes(sums.read.into())),
+                if sums.written > 0 { human::bytes(sums.written.into()) } else { String::new() },
+                read(human::bytes(row.quantiles.p50.into())),
+                read(human::bytes(row.quantiles.p90.into())),
+            ]
+        }
+    };
+    let padded: Vec<String> = COLUMNS.iter().zip(texts).map(|((width, _), text)| format!("{text:>width$}")).collect();
+    padded.join("  ")
+}
+
+fn write_missing(annotation: &Annotation, out: &mut impl Write) -> io::Result<()> {
+    let missing: Vec<&Annotated> = annotation.files.iter().filter(|file| file.state == State::Missing).collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\nSources that are not here (say where they are with --source-dir):")?;
+    for file in missing {
+        writeln!(out, "  {:>6}  {}", human::percent(file.cost, annotation.total), file.path)?;
+        let mut lines: Vec<(&u32, &Row)> = file.lines.iter().collect();
+        lines.sort_by(|a, b| b.1.own.cost.cmp(&a.1.own.cost).then(a.0.cmp(b.0)));
+        for (line, row) in lines.into_iter().take(3).filter(|(_, row)| row.own.cost > 0) {
+            writeln!(
+                out,
+                "          {:>6}  line {line}, {}",
+                human::percent(row.own.cost, annotation.total),
+                row.name()
+            )?;
+        }
+    }
+    Ok(())
+}
+
+/// For programs: one row per line with numbers.
+#[must_use]
+pub fn document(profile: &Profile, annotation: &Annotation) -> Document {
+    let keys = [
+        "file",
+        "state",
+        "line",
+        "share",
+        "cost",
+        "read",
+        "written",
+        "cold",
+        "depth_p50",
+        "depth_p90",
+        "depth_p99",
+        "source",
+    ];
+    let columns = keys.map(|key| Column::new(key, ["", key], 0)).to_vec();
+    let mut sheet = Sheet::new("lines", "", columns);
+    for file in &annotation.files {
+        let state = match file.state {
+            State::Same(_) => "same",
+            State::Changed(_) => "changed",
+            State::Unverified(_) => "unverified",
+            State::Missing => "missing",
+        };
+        for (line, row) in &file.lines {
+            let sums = &row.own;
+            let share = (annotation.total > 0).then(|| sums.cost as f64 / annotation.total as f64);
+            let depth = |depth: u64| Value::or_empty((sums.read > 0).then_some(depth), |d| Value::Bytes(d.into()));
+            sheet.row([
+                Value::Name(file.path.clone()),
+                Value::Text(state.into()),
+                Value::Count((*line).into()),
+                Value::or_empty(share, Value::Share),
+                Value::Count(sums.cost),
+                Value::Bytes(sums.read.into()),
+                Value::Bytes(sums.written.into()),
+                Value::Bytes(sums.cold.into()),
+                depth(row.quantiles.p50),
+                depth(row.quantiles.p90),
+                depth(row.quantiles.p99),
+                Value::or_empty(file.text.get(*line as usize - 1).cloned(), Value::Text),
+            ]);
+        }
+    }
+    Document { kind: "annotate", source: estimate::source(&profile.meta), sheets: vec![sheet], ..Document::default() }
+}

@@ -1,0 +1,85 @@
+//! `dmdprof annotate`: source files with their costs.
+
+use std::{
+    io::{self, BufWriter, Write},
+    path::PathBuf,
+};
+
+use clap::Args;
+
+use crate::{
+    annotate::{self, Finder, Options},
+    profile::{self, DEFAULT_FILE},
+    report::{Inlined, parse_percent},
+    sheet::{Format, Look},
+};
+
+/// Show source files with what each line costs
+///
+/// Works on any machine that has the sources: each is taken where the compiler saw it, or below --source-dir or the current directory. A file
+/// that changed since the profile was made is marked, one that is not there is listed.
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub struct AnnotateArgs {
+    /// Only this source file: its path, or the end of it [default: all with expensive lines]
+    #[arg(value_name = "FILE")]
+    pub file: Option<String>,
+
+    /// The profile
+    #[arg(short, long, value_name = "PROFILE", default_value = DEFAULT_FILE)]
+    pub profile: PathBuf,
+
+    /// Lines to show around each expensive line
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    pub context: u32,
+
+    /// Show whole files
+    #[arg(long, conflicts_with = "context")]
+    pub all: bool,
+
+    /// Lines with a smaller share of the cost are only shown around others
+    #[arg(long, value_name = "PERCENT", value_parser = parse_percent, default_value = "0.5%")]
+    pub threshold: f64,
+
+    /// Also look for sources below DIR; may be repeated
+    #[arg(long, value_name = "DIR")]
+    pub source_dir: Vec<PathBuf>,
+
+    /// Show code inlined from the standard library and system headers in its own files
+    #[arg(long)]
+    pub library: bool,
+
+    /// How to print it
+    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
+    pub format: Format,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  dmdprof annotate                          the expensive lines of all files
+  dmdprof annotate kernel.c --context 10    more around them, of one file
+  dmdprof annotate --all kernel.c | less    all of it
+  dmdprof annotate -p ci.data --source-dir ~/src/app";
+
+/// Prints the files.
+///
+/// # Errors
+/// A profile that cannot be read, or a file that it does not name.
+pub fn command(args: &AnnotateArgs) -> anyhow::Result<()> {
+    let profile = profile::read(&args.profile)?;
+    let options = Options {
+        file: args.file.clone(),
+        context: (!args.all).then_some(args.context),
+        threshold: args.threshold,
+        inlined: if args.library { Inlined::All } else { Inlined::Own },
+    };
+    let annotation = annotate::annotate(&profile, &Finder { directories: args.source_dir.clone() }, &options)?;
+    if args.format != Format::Table {
+        return Ok(annotate::document(&profile, &annotation).print(Look::stdout(args.format, true))?);
+    }
+    let mut out = BufWriter::new(io::stdout().lock());
+    match annotate::write(&profile, &annotation, &options, &mut out).and_then(|()| out.flush()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        result => Ok(result?),
+    }
+}

@@ -1,0 +1,207 @@
+//! Data objects of a measurement as the profile has them: named, and in an order that depends on nothing but the content.
+//!
+//! What cannot be told apart by name is one object: a variable of a function that was inlined into several, and the call site of an
+//! allocation that several modules contain.
+
+use std::{cmp::Reverse, collections::BTreeMap, path::Path};
+
+use dmdprof_runtime::{
+    abi::NONE,
+    objects::Life,
+    session::{FlowKey, MergedFlow, MergedObjects, ObjectKey, counters::CellCounters, habits::Habit},
+};
+
+use super::{Builder, Contexts, RunSite, Sites, histogram, text};
+use crate::profile::model::{
+    ContextId, DataObject, DataObjects, Flow, MAX_BETWEEN, ObjectHabit, ObjectId, ObjectKind, ObjectUse, SiteId,
+};
+
+/// What an object is, in the order of the profile.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Identity<'a> {
+    kind: ObjectKind,
+    name: Option<&'a str>,
+    module: Option<&'a str>,
+    function: Option<&'a str>,
+    file: Option<&'a str>,
+    line: u32,
+    site: Option<SiteId>,
+    context: Option<ContextId>,
+    /// Tells variables of one name apart.
+    datum: u32,
+}
+
+impl Identity<'_> {
+    fn of(kind: ObjectKind) -> Self {
+        Self {
+            kind,
+            name: None,
+            module: None,
+            function: None,
+            file: None,
+            line: 0,
+            site: None,
+            context: None,
+            datum: 0,
+        }
+    }
+}
+
+impl<'a> Builder<'a> {
+    /// Call sites of the allocations of objects, and sites that use them.
+    pub(super) fn object_sites(&self) -> impl Iterator<Item = RunSite> {
+        let keys = self.measurement.objects.iter().flat_map(|objects| objects.lives.keys());
+        let habits = self.measurement.objects.iter().flat_map(|objects| objects.habits.keys().map(|(_, site)| *site));
+        let allocations = keys.filter_map(|key| match key {
+            ObjectKey::Block { site, .. } | ObjectKey::Mapping { site, .. } => site.map(|(table, s)| (table, s, 0)),
+            _ => None,
+        });
+        allocations.chain(habits)
+    }
+
+    /// The objects; none if they were not measured.
+    pub(super) fn objects(&mut self, sites: &Sites, contexts: &Contexts) -> Named<'a> {
+        let Some(measured): Option<&'a MergedObjects> = self.measurement.objects.as_ref() else {
+            return Named::default();
+        };
+        let mut found: BTreeMap<Identity<'a>, Life> = BTreeMap::new();
+        for (key, life) in &measured.lives {
+            let all = found.entry(self.identity(key, sites, contexts)).or_default();
+            all.times += life.times;
+            all.bytes += life.bytes;
+            all.peak += life.peak;
+        }
+        let ids: BTreeMap<Identity<'a>, ObjectId> =
+            found.keys().enumerate().map(|(i, key)| (key.clone(), ObjectId(i as u32))).collect();
+        let id = |key: &'a ObjectKey| ids.get(&self.identity(key, sites, contexts)).copied();
+        let mut uses: BTreeMap<(ObjectId, SiteId), CellCounters> = BTreeMap::new();
+        for ((key, site), counters) in &measured.uses {
+            let object = id(key).expect("what was used has a life");
+            uses.entry((object, sites.ids[site])).or_default().merge(&mut counters.clone());
+        }
+        let mut habits: BTreeMap<(ObjectId, SiteId), Habit> = BTreeMap::new();
+        for ((key, site), habit) in &measured.habits {
+            // Outside a region of interest nothing was counted.
+            if let Some(object) = id(key) {
+                habits.entry((object, sites.ids[site])).or_default().merge(habit);
+            }
+        }
+        let list = found.into_iter().map(|(identity, life)| self.object(&identity, life)).collect();
+        let objects = DataObjects {
+            list,
+            uses: uses.into_iter().map(object_use).collect(),
+            habits: habits.into_iter().map(object_habit).collect(),
+        };
+        Named { objects, ids }
+    }
+
+    pub(super) fn flows(
+        &self,
+        measured: &'a BTreeMap<FlowKey, MergedFlow>,
+        named: &Named<'a>,
+        sites: &Sites,
+        contexts: &Contexts,
+    ) -> Vec<Flow> {
+        type Key = (Option<SiteId>, Option<SiteId>, SiteId, Option<ObjectId>);
+        let mut merged: BTreeMap<Key, MergedFlow> = BTreeMap::new();
+        let id = |site: RunSite| sites.ids[&site];
+        for (key, flow) in measured {
+            let object = key.object.as_ref().and_then(|object| named.ids.get(&self.identity(object, sites, contexts)));
+            let at = (key.writer.map(id), key.toucher.map(id), id(key.reader), object.copied());
+            merged.entry(at).or_default().merge(flow.clone());
+        }
+        let flow = |((writer, toucher, reader, object), merged): (Key, MergedFlow)| {
+            let mut between: Vec<(SiteId, u64)> = merged.between.into_iter().map(|(site, n)| (id(site), n)).collect();
+            between.sort_by_key(|(site, bytes)| (Reverse(*bytes), *site));
+            between.truncate(MAX_BETWEEN);
+            Flow {
+                writer,
+                toucher,
+                reader,
+                object,
+                bytes: merged.found.depths.iter().map(|(_, n)| n).sum(),
+                cost: merged.found.cost,
+                histogram: histogram(&merged.found.depths),
+                between,
+            }
+        };
+        merged.into_iter().map(flow).collect()
+    }
+
+    fn identity(&self, key: &'a ObjectKey, sites: &Sites, contexts: &Contexts) -> Identity<'a> {
+        let site_of = |site: Option<(u32, u32)>| site.map(|(table, segment)| sites.ids[&(table, segment, 0)]);
+        // Context 0 stands for any: more objects than are kept apart.
+        let context_of = |context: u32| (context != 0).then(|| contexts.id_of[context as usize]);
+        match key {
+            ObjectKey::Unknown => Identity::of(ObjectKind::Unknown),
+            ObjectKey::Block { context, site } => {
+                Identity { site: site_of(*site), context: context_of(*context), ..Identity::of(ObjectKind::Heap) }
+            }
+            ObjectKey::Mapping { context, site, file } => Identity {
+                name: file.as_deref(),
+                site: site_of(*site),
+                context: context_of(*context),
+                ..Identity::of(ObjectKind::Mapping)
+            },
+            ObjectKey::Datum { table, datum } => {
+                let (path, table) = &self.measurement.tables[*table as usize];
+                let at = &table.data[*datum as usize];
+                let kind = if at.is_section { ObjectKind::Section } else { ObjectKind::Static };
+                let module = path.file_name().and_then(|name| Path::new(name).to_str());
+                Identity { name: Some(&at.name), module, datum: *datum, ..Identity::of(kind) }
+            }
+            ObjectKey::Slot { table, slot } => {
+                let table = self.table(*table);
+                let slot = &table.slots[*slot as usize];
+                Identity {
+                    name: text(table, slot.name),
+                    function: text(table, slot.function),
+                    file: text(table, slot.file),
+                    line: if slot.name == NONE { 0 } else { slot.line },
+                    ..Identity::of(ObjectKind::Stack)
+                }
+            }
+        }
+    }
+
+    fn object(&mut self, identity: &Identity<'a>, life: Life) -> DataObject {
+        let mut string = |text: Option<&'a str>| text.map(|text| self.strings.id(text));
+        DataObject {
+            kind: identity.kind,
+            name: string(identity.name),
+            module: string(identity.module),
+            function: string(identity.function),
+            file: string(identity.file),
+            line: identity.line,
+            site: identity.site,
+            context: identity.context,
+            times: life.times,
+            bytes: life.bytes,
+            peak: life.peak,
+        }
+    }
+}
+
+/// The objects of a profile, and their numbers.
+#[derive(Default)]
+pub(super) struct Named<'a> {
+    pub objects: DataObjects,
+    ids: BTreeMap<Identity<'a>, ObjectId>,
+}
+
+fn object_use(((object, site), found): ((ObjectId, SiteId), CellCounters)) -> ObjectUse {
+    ObjectUse {
+        object,
+        site,
+        read: found.depths.iter().map(|(_, n)| n).sum(),
+        written: found.written,
+        cold: found.cold,
+        cost: found.cost,
+        histogram: histogram(&found.depths),
+    }
+}
+
+fn object_habit(((object, site), habit): ((ObjectId, SiteId), Habit)) -> ObjectHabit {
+    let Habit { reads, stride, strided, lines, used, renewed, unread, last_read } = habit;
+    ObjectHabit { object, site, reads, stride, strided, lines, used, renewed, unread, last_read }
+}

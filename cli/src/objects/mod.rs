@@ -1,0 +1,12 @@
+//! Data objects: which data the bytes belong to that a program reads, as people would call them.
+//!
+//! [`groups`] gives objects names and puts those together that a person would not tell apart; [`report`] makes the tables of `report
+//! --objects`.
+
+pub mod groups;
+mod report;
+#[cfg(test)]
+mod tests;
+pub mod waste;
+
+pub use report::document;

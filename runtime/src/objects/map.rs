@@ -1,0 +1,370 @@
+//! Which object each byte of the program's memory belongs to.
+//!
+//! Takes ranges and the numbers of objects; gives the number at an address, or of a range if all its bytes have one. Later ranges lie over
+//! earlier ones. Memory of number [`NOTHING`] costs nothing; a page of one object costs one entry, a row of [`VAST_PAGES`] pages or more one
+//! entry in all, and a page of several objects 1 KiB, and 64 bytes more for each 16 bytes that several objects share.
+
+use std::collections::{BTreeMap, HashMap};
+
+use crate::session::hash::FastHash;
+
+/// Number of an object in one ring.
+pub type ObjectNumber = u32;
+
+/// The number of memory that no object is known of.
+pub const NOTHING: ObjectNumber = 0;
+
+const PAGE: u64 = 4096;
+/// Allocators align blocks to 16 bytes, so that most granules belong to one object.
+const GRANULE: u64 = 16;
+const GRANULES: usize = (PAGE / GRANULE) as usize;
+/// Rows of at least this many whole pages are kept as ranges.
+const VAST_PAGES: u64 = 16;
+const RECENT: usize = 256;
+/// In a page's or a granule's entry: not a number but the place of a table.
+const TABLE: u32 = 1 << 31;
+
+type PageTable = [u32; GRANULES];
+type ByteTable = [ObjectNumber; GRANULE as usize];
+
+/// A row of pages of one object, by its first page.
+#[derive(Clone, Copy, Debug)]
+struct Vast {
+    end: u64,
+    number: ObjectNumber,
+    /// The directory has entries for some of its pages, which count.
+    overlaid: bool,
+}
+
+pub struct AddressMap {
+    /// By page: the number of all its bytes, or the place of its table. Where it has nothing, `vast` decides.
+    directory: HashMap<u64, u32, FastHash>,
+    vast: BTreeMap<u64, Vast>,
+    pages: Tables<PageTable>,
+    granules: Tables<ByteTable>,
+    /// Entries looked up last, by page modulo the length: (page plus one, entry).
+    recent: [(u64, u32); RECENT],
+}
+
+impl Default for AddressMap {
+    fn default() -> Self {
+        Self {
+            directory: HashMap::default(),
+            vast: BTreeMap::new(),
+            pages: Tables::default(),
+            granules: Tables::default(),
+            recent: [(0, 0); RECENT],
+        }
+    }
+}
+
+/// Tables with places, used again.
+struct Tables<T> {
+    all: Vec<Box<T>>,
+    free: Vec<u32>,
+}
+
+impl<T> Default for Tables<T> {
+    fn default() -> Self {
+        Self { all: Vec::new(), free: Vec::new() }
+    }
+}
+
+impl<T> Tables<T> {
+    /// The entry that stands for the table.
+    fn add(&mut self, table: T) -> u32 {
+        match self.free.pop() {
+            Some(at) => {
+                *self.all[at as usize] = table;
+                TABLE | at
+            }
+            None => {
+                self.all.push(Box::new(table));
+                TABLE | (self.all.len() as u32 - 1)
+            }
+        }
+    }
+
+    /// Gives up the table of an entry, if it has one.
+    fn release(&mut self, entry: u32) {
+        if entry & TABLE != 0 {
+            self.free.push(entry & !TABLE);
+        }
+    }
+
+    #[inline]
+    fn of(&self, entry: u32) -> &T {
+        &self.all[(entry & !TABLE) as usize]
+    }
+
+    #[inline]
+    fn of_mut(&mut self, entry: u32) -> &mut T {
+        &mut self.all[(entry & !TABLE) as usize]
+    }
+}
+
+/// Pieces of a range between multiples of `unit`: (number of the unit, offset in it, bytes).
+fn pieces(address: u64, len: u64, unit: u64) -> impl Iterator<Item = (u64, u64, u64)> {
+    let (mut at, mut left) = (address, len);
+    std::iter::from_fn(move || {
+        let part = left.min(unit - at % unit);
+        let piece = (at / unit, at % unit, part);
+        at = at.wrapping_add(part);
+        left -= part;
+        (part > 0).then_some(piece)
+    })
+}
+
+/// Looking up.
+impl AddressMap {
+    /// The number at an address.
+    #[inline]
+    pub fn at(&mut self, address: u64) -> ObjectNumber {
+        let page = address / PAGE;
+        let recent = self.recent[page as usize % RECENT];
+        let entry = if recent.0 == page + 1 { recent.1 } else { self.page(page) };
+        if entry & TABLE == 0 { entry } else { self.in_page(entry, address) }
+    }
+
+    #[inline]
+    fn in_page(&self, entry: u32, address: u64) -> ObjectNumber {
+        let granule = self.pages.of(entry)[(address % PAGE / GRANULE) as usize];
+        if granule & TABLE == 0 { granule } else { self.granules.of(granule)[(address % GRANULE) as usize] }
+    }
+
+    /// The number that all bytes of a range have; `None` if they differ, or the range is empty.
+    pub fn whole(&mut self, address: u64, len: u64) -> Option<ObjectNumber> {
+        if len == 0 || address.checked_add(len - 1).is_none() {
+            return None;
+        }
+        let last = (address + (len - 1)) / PAGE;
+        if last - address / PAGE >= VAST_PAGES
+            && let Some((_, vast)) = self.vast.range(..=address / PAGE).next_back()
+            && last < vast.end
+            && !vast.overlaid
+        {
+            return Some(vast.number);
+        }
+        let number = self.at(address);
+        pieces(address, len, PAGE).all(|piece| self.has(piece, number)).then_some(number)
+    }
+
+    /// Whether all bytes of a piece of a page have a number.
+    fn has(&mut self, (page, offset, part): (u64, u64, u64), number: ObjectNumber) -> bool {
+        let entry = self.page(page);
+        if entry & TABLE == 0 {
+            return entry == number;
+        }
+        pieces(offset, part, GRANULE).all(|(granule, within, bytes)| match self.pages.of(entry)[granule as usize] {
+            mixed if mixed & TABLE != 0 => {
+                self.granules.of(mixed)[within as usize..(within + bytes) as usize].iter().all(|n| *n == number)
+            }
+            one => one == number,
+        })
+    }
+
+    fn page(&mut self, page: u64) -> u32 {
+        let recent = &mut self.recent[page as usize % RECENT];
+        if recent.0 != page + 1 {
+            let entry = self.directory.get(&page).copied();
+            *recent = (page + 1, entry.unwrap_or_else(|| vast_number(&self.vast, page)));
+        }
+        recent.1
+    }
+}
+
+fn vast_number(vast: &BTreeMap<u64, Vast>, page: u64) -> ObjectNumber {
+    let before = vast.range(..=page).next_back();
+    before.filter(|(_, vast)| page < vast.end).map_or(NOTHING, |(_, vast)| vast.number)
+}
+
+/// Changing.
+impl AddressMap {
+    /// The bytes belong to an object, or to none ([`NOTHING`]), from now on.
+    pub fn fill(&mut self, address: u64, len: u64, number: ObjectNumber) {
+        let len = len.min(u64::MAX - address);
+        let first_whole = address.div_ceil(PAGE);
+        let end_whole = (address + len) / PAGE;
+        if end_whole >= first_whole + VAST_PAGES {
+            self.fill_vast(first_whole, end_whole, number);
+            self.fill_pages(address, first_whole * PAGE - address, number);
+            self.fill_pages(end_whole * PAGE, address + len - end_whole * PAGE, number);
+        } else {
+            self.fill_pages(address, len, number);
+        }
+    }
+
+    fn fill_pages(&mut self, address: u64, len: u64, number: ObjectNumber) {
+        for (page, offset, part) in pieces(address, len, PAGE) {
+            if part == PAGE {
+                let old = self.page(page);
+                self.pages_granules_release(old);
+                self.set(page, number);
+            } else {
+                self.fill_part(page, offset, part, number);
+            }
+        }
+    }
+
+    fn fill_part(&mut self, page: u64, offset: u64, part: u64, number: ObjectNumber) {
+        let mut entry = self.page(page);
+        if entry == number {
+            return;
+        }
+        if entry & TABLE == 0 {
+            entry = self.pages.add([entry; GRANULES]);
+            self.set(page, entry);
+        }
+        for (granule, within, bytes) in pieces(offset, part, GRANULE) {
+            let place = &mut self.pages.of_mut(entry)[granule as usize];
+            if bytes == GRANULE {
+                self.granules.release(*place);
+                *place = number;
+            } else if *place != number {
+                if *place & TABLE == 0 {
+                    *place = self.granules.add([*place; GRANULE as usize]);
+                }
+                let table = self.granules.of_mut(*place);
+                table[within as usize..(within + bytes) as usize].fill(number);
+                if table.iter().all(|n| *n == number) {
+                    self.granules.release(*place);
+                    *place = number;
+                }
+            }
+        }
+    }
+
+    /// Gives up the tables of a page.
+    fn pages_granules_release(&mut self, entry: u32) {
+        if entry & TABLE != 0 {
+            for &granule in self.pages.of(entry) {
+                self.granules.release(granule);
+            }
+            self.pages.release(entry);
+        }
+    }
+
+    /// Changes a page's entry.
+    fn set(&mut self, page: u64, entry: u32) {
+        self.recent[page as usize % RECENT] = (page + 1, entry);
+        if entry == vast_number(&self.vast, page) {
+            self.directory.remove(&page);
+            return;
+        }
+        if let Some((_, vast)) = self.vast.range_mut(..=page).next_back()
+            && page < vast.end
+        {
+            vast.overlaid = true;
+        }
+        self.directory.insert(page, entry);
+    }
+
+    fn fill_vast(&mut self, first: u64, end: u64, number: ObjectNumber) {
+        self.clear_directory(first, end);
+        self.cut_vast(first, end);
+        if number != NOTHING {
+            self.vast.insert(first, Vast { end, number, overlaid: false });
+        }
+        self.recent = [(0, 0); RECENT];
+    }
+
+    fn clear_directory(&mut self, first: u64, end: u64) {
+        let gone: Vec<(u64, u32)> = if end - first <= self.directory.len() as u64 {
+            (first..end).filter_map(|page| self.directory.remove_entry(&page)).collect()
+        } else {
+            self.directory.extract_if(|page, _| (first..end).contains(page)).collect()
+        };
+        for (_, entry) in gone {
+            self.pages_granules_release(entry);
+        }
+    }
+
+    /// Leaves of the ranges what is outside.
+    fn cut_vast(&mut self, first: u64, end: u64) {
+        let before = self.vast.range(..first).next_back().map(|(start, vast)| (*start, *vast));
+        let inside = self.vast.range(first..end).map(|(start, vast)| (*start, *vast));
+        let touched: Vec<(u64, Vast)> = before.into_iter().chain(inside).filter(|(_, vast)| vast.end > first).collect();
+        for (start, vast) in touched {
+            self.vast.remove(&start);
+            if start < first {
+                self.vast.insert(start, Vast { end: first, ..vast });
+            }
+            if vast.end > end {
+                self.vast.insert(end, vast);
+            }
+        }
+    }
+
+    /// Memory held, in bytes.
+    #[must_use]
+    pub fn heap_bytes(&self) -> u64 {
+        let tables = self.pages.all.len() * size_of::<PageTable>() + self.granules.all.len() * size_of::<ByteTable>();
+        (tables + self.directory.capacity() * size_of::<(u64, u32)>()) as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const SPAN: usize = 60 * PAGE as usize;
+
+    fn any_range() -> impl Strategy<Value = (u64, u64)> {
+        let small = (0u64..6 * PAGE, 0u64..100);
+        let pages = (0u64..40, 0u64..20).prop_map(|(start, pages)| (start * PAGE, pages * PAGE));
+        let large = (0u64..30 * PAGE, 0u64..30 * PAGE);
+        prop_oneof![4 => small, 1 => pages, 1 => large]
+    }
+
+    proptest! {
+        /// Against a list of all bytes: what was filled last is what is there.
+        #[test]
+        fn the_last_range_counts(ops in prop::collection::vec((any_range(), 0u32..4, any_range()), 1..60)) {
+            let mut map = AddressMap::default();
+            let mut list = vec![NOTHING; SPAN];
+            let base = 7 * PAGE;
+            for ((start, len), number, (asked, asked_len)) in ops {
+                map.fill(base + start, len, number);
+                list[start as usize..(start + len) as usize].fill(number);
+                let bytes = &list[asked as usize..(asked + asked_len) as usize];
+                let whole = bytes.first().copied().filter(|first| bytes.iter().all(|n| n == first));
+                prop_assert_eq!(map.whole(base + asked, asked_len), whole);
+                for at in [start, asked, start + len, asked + asked_len / 2] {
+                    let there = list.get(at as usize).copied().unwrap_or(NOTHING);
+                    prop_assert_eq!(map.at(base + at), there);
+                }
+            }
+            for (at, number) in list.iter().enumerate() {
+                prop_assert_eq!(map.at(base + at as u64), *number);
+            }
+        }
+    }
+
+    #[test]
+    fn a_terabyte_costs_nothing_and_can_be_written_over() {
+        let mut map = AddressMap::default();
+        map.fill(1 << 44, 1 << 40, 5);
+        assert_eq!(map.at((1 << 44) + (1 << 39)), 5);
+        assert_eq!(map.whole(1 << 44, 1 << 40), Some(5));
+        map.fill((1 << 44) + (1 << 39), 8, 6);
+        assert_eq!(map.whole(1 << 44, (1 << 20) + 1), Some(5));
+        assert_eq!(map.at((1 << 44) + (1 << 39) + 7), 6);
+        assert_eq!(map.at((1 << 44) + (1 << 39) + 8), 5);
+        map.fill(1 << 44, 1 << 40, NOTHING);
+        assert_eq!(map.at((1 << 44) + (1 << 39)), NOTHING);
+        assert!(map.heap_bytes() < 1 << 16);
+    }
+
+    #[test]
+    fn the_tables_of_a_stack_slot_are_used_again() {
+        let mut map = AddressMap::default();
+        for _ in 0..1000 {
+            map.fill(5000, 4, 1);
+            map.fill(5004, 4, 2);
+            map.fill(5000, 8, NOTHING);
+        }
+        assert!(map.heap_bytes() < 4096);
+    }
+}

@@ -1,0 +1,371 @@
+//! Data objects: what a program would call the memory that it reads. A heap block by where it was allocated, a variable by its name.
+//!
+//! Takes what the records of one ring say about lives of memory; gives, for an address, the number of the object that lies there now.
+//!
+//! | object | one per |
+//! |---|---|
+//! | [`Object::Block`] | calling context and call site of the allocation: all blocks that come from there. `realloc` keeps the object |
+//! | [`Object::Mapping`] | the same for mappings, and file |
+//! | [`Object::Datum`] | global or static variable by its symbol; section for data without a symbol |
+//! | [`Object::Slot`] | variable on the stack, by linked function and number: all activations |
+//! | [`Object::Unknown`] | everything else: memory of code without hooks, of other threads, thread-local variables, arguments |
+//!
+//! Memory that was freed belongs to nothing until it is handed out again, so that reuse of an address never mixes objects.
+
+mod map;
+
+use std::collections::HashMap;
+
+pub use map::{AddressMap, NOTHING, ObjectNumber};
+
+use crate::{
+    session::{context::Node, hash::FastHash, locator::Module},
+    sites::Segment,
+};
+
+/// More objects than this are not kept apart per ring: blocks then are one object per call site, whatever the context.
+const MANY: usize = 1 << 16;
+
+/// An object, in the numbers of its ring.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Object {
+    Unknown,
+    /// Context and call site (analyzer-wide segment number) of the allocation. Context 0 (the root): any.
+    Block {
+        context: Node,
+        segment: u32,
+    },
+    /// A file by its number ([`Objects::file`]), or memory of the kernel's.
+    Mapping {
+        context: Node,
+        segment: u32,
+        file: Option<u32>,
+    },
+    /// Table and number in [`crate::sites::SiteTable::data`].
+    Datum {
+        table: u32,
+        datum: u32,
+    },
+    /// Analyzer-wide number of the linked function, and number in the table's [`crate::sites::SiteTable::slots`].
+    Slot {
+        function: u32,
+        slot: u32,
+    },
+}
+
+/// The call of an allocation: calling context and analyzer-wide number of the call site's segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Origin {
+    pub context: Node,
+    pub segment: u32,
+}
+
+/// How often memory of an object began to live, and how much.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Life {
+    /// Blocks, mappings, activations.
+    pub times: u64,
+    /// Bytes of all of them.
+    pub bytes: u64,
+    /// Bytes at once: now, and the most.
+    pub live: u64,
+    pub peak: u64,
+}
+
+impl Life {
+    fn start(&mut self, bytes: u64) {
+        self.times += 1;
+        self.bytes += bytes;
+        self.grow(bytes);
+    }
+
+    fn grow(&mut self, bytes: u64) {
+        self.live += bytes;
+        self.peak = self.peak.max(self.live);
+    }
+
+    /// Some of it may have been taken away unseen.
+    fn end(&mut self, bytes: u64) {
+        self.live = self.live.saturating_sub(bytes);
+    }
+}
+
+/// The objects of one ring.
+pub struct Objects {
+    map: AddressMap,
+    list: Vec<Object>,
+    /// By number.
+    lives: Vec<Life>,
+    numbers: HashMap<Object, ObjectNumber, FastHash>,
+    files: Vec<String>,
+    /// By the first segment of a module and number of the slot in its table.
+    slots: HashMap<(u32, u32), ObjectNumber, FastHash>,
+}
+
+impl Default for Objects {
+    fn default() -> Self {
+        Self {
+            map: AddressMap::default(),
+            list: vec![Object::Unknown],
+            lives: vec![Life::default()],
+            numbers: HashMap::default(),
+            files: Vec::new(),
+            slots: HashMap::default(),
+        }
+    }
+}
+
+/// What lies where.
+impl Objects {
+    /// Number of the object at an address; [`NOTHING`] is [`Object::Unknown`].
+    #[inline]
+    pub fn at(&mut self, address: u64) -> ObjectNumber {
+        self.map.at(address)
+    }
+
+    /// Number of the object that a whole range belongs to, if it is one.
+    pub fn whole(&mut self, address: u64, len: u64) -> Option<ObjectNumber> {
+        self.map.whole(address, len)
+    }
+
+    #[must_use]
+    pub fn object(&self, number: ObjectNumber) -> Object {
+        self.list[number as usize]
+    }
+
+    /// All objects, by number.
+    #[must_use]
+    pub fn list(&self) -> &[Object] {
+        &self.list
+    }
+
+    /// Path of a mapped file.
+    #[must_use]
+    pub fn file(&self, file: u32) -> &str {
+        &self.files[file as usize]
+    }
+
+    /// All objects and their lives, by number; the paths of mapped files.
+    #[must_use]
+    pub fn into_parts(self) -> (Vec<Object>, Vec<Life>, Vec<String>) {
+        (self.list, self.lives, self.files)
+    }
+
+    /// Memory held, in bytes.
+    #[must_use]
+    pub fn heap_bytes(&self) -> u64 {
+        self.map.heap_bytes()
+    }
+}
+
+/// Lives of memory.
+impl Objects {
+    /// The module's variables are there from now on.
+    pub fn add_module(&mut self, module: &Module) {
+        let table = &module.placed.table;
+        let bias = module.placed.low.wrapping_sub(table.section_address);
+        for (datum, at) in table.data.iter().enumerate() {
+            let number = self.number(Object::Datum { table: module.placed.id, datum: datum as u32 });
+            self.lives[number as usize].start(at.size);
+            self.map.fill(bias.wrapping_add(at.address), at.size, number);
+        }
+    }
+
+    /// A block of the heap starts.
+    pub fn allocated(&mut self, address: u64, len: u64, origin: Origin) {
+        let Origin { context, segment } = origin;
+        let number = self.number_of_origin(Object::Block { context, segment }, Object::Block { context: 0, segment });
+        self.lives[number as usize].start(len);
+        self.map.fill(address, len, number);
+    }
+
+    /// Memory is mapped; the name of the file is empty if there is none.
+    pub fn mapped(&mut self, address: u64, len: u64, file: &str, origin: Origin) {
+        let Origin { context, segment } = origin;
+        let file = (!file.is_empty()).then(|| self.file_number(file));
+        let coarse = Object::Mapping { context: 0, segment, file };
+        let number = self.number_of_origin(Object::Mapping { context, segment, file }, coarse);
+        self.ended(address, len);
+        self.lives[number as usize].start(len);
+        self.map.fill(address, len, number);
+    }
+
+    /// Bytes end: a block was freed, a mapping removed, a variable's scope left.
+    pub fn ended(&mut self, address: u64, len: u64) {
+        let number = self.map.at(address);
+        self.lives[number as usize].end(len);
+        self.map.fill(address, len, NOTHING);
+    }
+
+    /// A block moves, or changes its size: it stays what it is. One that was not known starts here.
+    pub fn relocated(&mut self, from: u64, from_len: u64, to: u64, to_len: u64, origin: Origin) {
+        let number = self.map.at(from);
+        self.map.fill(from, from_len, NOTHING);
+        if number == NOTHING {
+            self.allocated(to, to_len, origin);
+        } else {
+            let life = &mut self.lives[number as usize];
+            life.end(from_len);
+            life.bytes += to_len.saturating_sub(from_len);
+            life.grow(to_len);
+            self.map.fill(to, to_len, number);
+        }
+    }
+
+    /// The stack slots that a segment announces start their lives.
+    #[inline]
+    pub fn slots_start(&mut self, module: &Module, segment: &Segment, record: &[u64]) {
+        if !segment.slots.is_empty() {
+            self.each_slot(module, segment, record);
+        }
+    }
+
+    fn each_slot(&mut self, module: &Module, segment: &Segment, record: &[u64]) {
+        let function = module.first_function + segment.function;
+        for slot in segment.slots.clone() {
+            let at = &module.placed.table.slots[slot as usize];
+            let number = match self.slots.get(&(module.first_segment, slot)) {
+                Some(known) => *known,
+                None => {
+                    let number = self.number(Object::Slot { function, slot });
+                    self.slots.insert((module.first_segment, slot), number);
+                    number
+                }
+            };
+            let address = record[usize::from(at.word)].wrapping_add_signed(at.offset);
+            self.lives[number as usize].start(at.size.into());
+            self.map.fill(address, at.size.into(), number);
+        }
+    }
+
+    fn number_of_origin(&mut self, object: Object, coarse: Object) -> ObjectNumber {
+        match self.numbers.get(&object) {
+            Some(known) => *known,
+            None if self.list.len() < MANY => self.number(object),
+            None => self.number(coarse),
+        }
+    }
+
+    fn number(&mut self, object: Object) -> ObjectNumber {
+        let (list, lives) = (&mut self.list, &mut self.lives);
+        *self.numbers.entry(object).or_insert_with(|| {
+            list.push(object);
+            lives.push(Life::default());
+            list.len() as ObjectNumber - 1
+        })
+    }
+
+    fn file_number(&mut self, file: &str) -> u32 {
+        let known = self.files.iter().position(|known| known == file);
+        known.unwrap_or_else(|| {
+            self.files.push(file.to_owned());
+            self.files.len() - 1
+        }) as u32
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::{
+        session::analyzer::Placed,
+        sites::{Datum, SiteTable, Slot},
+    };
+
+    const HERE: Origin = Origin { context: 3, segment: 10 };
+    const THERE: Origin = Origin { context: 4, segment: 10 };
+
+    fn block(origin: Origin) -> Object {
+        Object::Block { context: origin.context, segment: origin.segment }
+    }
+
+    fn at(objects: &mut Objects, address: u64) -> Object {
+        let number = objects.at(address);
+        objects.object(number)
+    }
+
+    #[test]
+    fn an_address_that_is_used_again_belongs_to_the_new_block_only() {
+        let mut objects = Objects::default();
+        objects.allocated(0x1000, 64, HERE);
+        assert_eq!(at(&mut objects, 0x103f), block(HERE));
+        objects.ended(0x1000, 64);
+        assert_eq!(at(&mut objects, 0x1000), Object::Unknown);
+        objects.allocated(0x1010, 16, THERE);
+        assert_eq!(at(&mut objects, 0x100f), Object::Unknown);
+        assert_eq!(at(&mut objects, 0x1010), block(THERE));
+        assert_eq!(at(&mut objects, 0x1020), Object::Unknown);
+        objects.allocated(0x1000, 64, HERE);
+        assert_eq!(objects.whole(0x1000, 64).map(|n| objects.object(n)), Some(block(HERE)));
+    }
+
+    #[test]
+    fn realloc_keeps_the_object_wherever_the_block_goes() {
+        let mut objects = Objects::default();
+        objects.allocated(0x1000, 64, HERE);
+        objects.relocated(0x1000, 64, 0x8000, 128, THERE);
+        assert_eq!(at(&mut objects, 0x1000), Object::Unknown);
+        assert_eq!(at(&mut objects, 0x807f), block(HERE), "the grown part too");
+        objects.relocated(0x8000, 128, 0x8000, 32, THERE);
+        assert_eq!(at(&mut objects, 0x801f), block(HERE));
+        assert_eq!(at(&mut objects, 0x8020), Object::Unknown);
+        objects.relocated(0x9000, 16, 0xa000, 32, THERE);
+        assert_eq!(at(&mut objects, 0xa000), block(THERE), "a block that nobody saw starting");
+    }
+
+    #[test]
+    fn mappings_are_told_apart_by_file() {
+        let mut objects = Objects::default();
+        objects.mapped(0x10000, 4096, "/data/a", HERE);
+        objects.mapped(0x20000, 4096, "/data/b", HERE);
+        objects.mapped(0x30000, 4096, "", HERE);
+        let files = [0x10000, 0x20000, 0x30000].map(|address| match at(&mut objects, address) {
+            Object::Mapping { file, .. } => file.map(|file| objects.file(file).to_owned()),
+            other => panic!("{other:?}"),
+        });
+        assert_eq!(files, [Some("/data/a".into()), Some("/data/b".into()), None]);
+    }
+
+    fn module() -> Module {
+        let datum = |address, size, name: &str| Datum { address, size, name: name.into(), is_section: false };
+        let mut table = SiteTable::default();
+        table.section_address = 0x100;
+        table.data = vec![datum(0x500, 0x100, "section"), datum(0x510, 24, "counter")];
+        table.slots = vec![Slot { word: 1, size: 4, offset: 8, ..Slot::default() }];
+        let placed = Placed { low: 0x7000_0100, table: Arc::new(table), id: 2 };
+        Module { placed, first_segment: 0, first_function: 5 }
+    }
+
+    #[test]
+    fn variables_lie_where_the_module_was_loaded() {
+        let mut objects = Objects::default();
+        objects.add_module(&module());
+        assert_eq!(at(&mut objects, 0x7000_050f), Object::Datum { table: 2, datum: 0 });
+        assert_eq!(at(&mut objects, 0x7000_0510), Object::Datum { table: 2, datum: 1 });
+        assert_eq!(at(&mut objects, 0x7000_0528), Object::Datum { table: 2, datum: 0 });
+    }
+
+    #[test]
+    fn a_slot_lives_from_its_announcement_to_its_end() {
+        let module = module();
+        let segment = Segment { slots: 0..1, function: 1, ..Segment::default() };
+        let mut objects = Objects::default();
+        objects.slots_start(&module, &segment, &[0, 0x9000]);
+        assert_eq!(at(&mut objects, 0x900b), Object::Slot { function: 6, slot: 0 });
+        assert_eq!(at(&mut objects, 0x900c), Object::Unknown);
+        objects.ended(0x9008, 4);
+        assert_eq!(at(&mut objects, 0x9008), Object::Unknown);
+    }
+
+    #[test]
+    fn beyond_many_contexts_a_call_site_is_one_object() {
+        let mut objects = Objects::default();
+        for context in 1..=2 * MANY as u32 {
+            objects.allocated(0x1000, 16, Origin { context, segment: 1 });
+        }
+        assert_eq!(at(&mut objects, 0x1000), Object::Block { context: 0, segment: 1 });
+        assert_eq!(objects.list().len(), MANY + 1);
+    }
+}

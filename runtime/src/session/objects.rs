@@ -1,0 +1,152 @@
+//! Which object each access goes to: cells of (context, site) taken apart by object while the run goes on.
+//!
+//! Takes the cell of an access and its address, gives the cell of the object there. The first object that a cell meets keeps the cell itself;
+//! each other one has a cell of its own, so that filing what the engine found costs nothing more. In the end the parts are added up again.
+//!
+//! An access belongs to the object of its first byte. A site mostly stays with the object of its last access, which costs one look at the map.
+
+use std::collections::HashMap;
+
+use super::{analyzer::BlockCounters, counters::CellCounters, flows::RingSite, hash::FastHash};
+use crate::{
+    engine::Stream,
+    objects::{Life, NOTHING, Object, ObjectNumber, Objects},
+};
+
+/// A cell that no access went through yet.
+const NO_OBJECT: ObjectNumber = ObjectNumber::MAX;
+
+/// The cell for an access of a site to an object.
+pub enum Part {
+    Known(u32),
+    /// The site's own cell, which is for this object from now on.
+    First(u32, ObjectNumber),
+    /// One that is to be made.
+    New(ObjectNumber),
+}
+
+/// The object of a cell's last access, and the cell for it.
+#[derive(Clone, Copy)]
+struct Last {
+    object: ObjectNumber,
+    cell: u32,
+}
+
+#[derive(Default)]
+pub struct ObjectCells {
+    pub objects: Objects,
+    /// By cell.
+    last: Vec<Last>,
+    /// By cell: the cell that it is a part of, and its object.
+    part_of: Vec<(u32, ObjectNumber)>,
+    parts: HashMap<(u32, ObjectNumber), u32, FastHash>,
+}
+
+/// What one site did to one object.
+pub struct ObjectUse {
+    pub object: ObjectNumber,
+    pub site: RingSite,
+    pub found: CellCounters,
+}
+
+/// The objects of a finished ring, in its own numbers.
+pub struct RingObjects {
+    pub list: Vec<Object>,
+    pub lives: Vec<Life>,
+    pub files: Vec<String>,
+    pub uses: Vec<ObjectUse>,
+}
+
+impl ObjectCells {
+    /// There are so many cells from now on.
+    pub fn add_cells(&mut self, cells: usize) {
+        for cell in self.last.len()..cells {
+            self.last.push(Last { object: NO_OBJECT, cell: cell as u32 });
+            self.part_of.push((cell as u32, NO_OBJECT));
+        }
+    }
+
+    /// The cell for an access of a site.
+    #[inline]
+    pub fn cell(&mut self, cell: u32, address: u64) -> Part {
+        let object = self.objects.at(address);
+        let last = self.last[cell as usize];
+        if last.object == object { Part::Known(last.cell) } else { self.another(cell, object) }
+    }
+
+    /// The same for a row of accesses, if all go to one object; else `None`.
+    pub fn stream_cell(&mut self, cell: u32, stream: &Stream, accesses: u64) -> Option<Part> {
+        let travelled = stream.stride.unsigned_abs().checked_mul(accesses - 1)?;
+        let low = if stream.stride < 0 { stream.addr.checked_sub(travelled)? } else { stream.addr };
+        let object = self.objects.whole(low, travelled + u64::from(stream.len))?;
+        let last = self.last[cell as usize];
+        Some(if last.object == object { Part::Known(last.cell) } else { self.another(cell, object) })
+    }
+
+    #[inline(never)]
+    fn another(&mut self, cell: u32, object: ObjectNumber) -> Part {
+        let own = self.part_of[cell as usize].1;
+        let part =
+            if own == object || own == NO_OBJECT { Some(cell) } else { self.parts.get(&(cell, object)).copied() };
+        let Some(part) = part else { return Part::New(object) };
+        self.last[cell as usize] = Last { object, cell: part };
+        if own == NO_OBJECT {
+            self.part_of[cell as usize].1 = object;
+            return Part::First(cell, object);
+        }
+        Part::Known(part)
+    }
+
+    /// The part of a cell for an object is a new cell, the last.
+    pub fn add_part(&mut self, cell: u32, object: ObjectNumber) -> u32 {
+        let part = self.last.len() as u32;
+        self.parts.insert((cell, object), part);
+        self.last.push(Last { object, cell: part });
+        self.part_of.push((cell, object));
+        self.last[cell as usize] = Last { object, cell: part };
+        part
+    }
+
+    /// Adds the parts to their cells, and gives what each site did to each object.
+    pub fn finish(self, blocks: &[BlockCounters], cells: &mut [CellCounters]) -> RingObjects {
+        let sites = self.sites(blocks);
+        let mut found: HashMap<(ObjectNumber, RingSite), CellCounters> = HashMap::new();
+        for (cell, &(whole, object)) in self.part_of.iter().enumerate() {
+            let counters = &mut cells[cell];
+            counters.flush();
+            if counters.written == 0 && counters.depths.iter().next().is_none() {
+                continue;
+            }
+            let object = if object == NO_OBJECT { NOTHING } else { object };
+            let mut copy = counters.clone();
+            found.entry((object, sites[whole as usize])).or_default().merge(&mut copy);
+            if whole as usize != cell {
+                let mut part = std::mem::take(counters);
+                cells[whole as usize].merge(&mut part);
+            }
+        }
+        let uses = found.into_iter().map(|((object, site), found)| ObjectUse { object, site, found }).collect();
+        let (list, lives, files) = self.objects.into_parts();
+        RingObjects { list, lives, files, uses }
+    }
+
+    /// By cell that is no part: its site.
+    fn sites(&self, blocks: &[BlockCounters]) -> Vec<RingSite> {
+        let mut order: Vec<&BlockCounters> = blocks.iter().collect();
+        order.sort_by_key(|block| block.first_cell);
+        let mut sites = vec![(0, 0); self.part_of.len()];
+        for (at, block) in order.iter().enumerate() {
+            let end = order.get(at + 1).map_or(sites.len(), |next| next.first_cell as usize);
+            for (item, site) in sites[block.first_cell as usize..end].iter_mut().enumerate() {
+                *site = (block.segment, item as u32);
+            }
+        }
+        sites
+    }
+
+    /// Memory held, in bytes.
+    #[must_use]
+    pub fn heap_bytes(&self) -> u64 {
+        self.objects.heap_bytes()
+    }
+}
