@@ -18,6 +18,7 @@ mod emit;
 mod error;
 mod frames;
 pub mod llvm;
+mod loops;
 mod plan;
 mod segment;
 mod skip;
@@ -53,6 +54,8 @@ pub enum Model {
     Memory,
     /// Values of code as the front end wrote it; scalar variables are put into registers first, and nothing else is changed.
     Values,
+    /// Accesses of optimised code, and where iterations of its loops begin.
+    Loops,
 }
 
 /// What to instrument and how to generate code for it.
@@ -149,15 +152,18 @@ fn instrument_module(module: &Module<'_>, model: Model, function_sections: bool)
             None => {
                 emit::split_normal_edges(handle, function, |invoke| needs_own_destination(invoke, model, &classifier));
                 match model {
-                    Model::Memory => plan::plan_function(function, &classifier, &mut debug),
+                    Model::Memory => plan::plan_function(function, &classifier, &mut debug, false),
+                    Model::Loops => plan::plan_function(function, &classifier, &mut debug, true),
                     Model::Values => dataflow::plan_function(function, &classifier, &mut debug),
                 }
             }
         };
         let mut flags = if refused.is_some() { function_flag::SKIPPED } else { 0 };
-        if model == Model::Values {
-            flags |= function_flag::VALUES;
-        }
+        flags |= match model {
+            Model::Memory => 0,
+            Model::Values => function_flag::VALUES,
+            Model::Loops => function_flag::LOOPS,
+        };
         let blob = blob::encode(&mut plan, flags);
         let global = handle.bytes("__dmdprof_descriptors", &blob.bytes, SECTION);
         global.copy_comdat_from(function);

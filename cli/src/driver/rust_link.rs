@@ -26,7 +26,7 @@ pub const ENVIRONMENT: &str = "DMDPROF_RUST_LINK";
 /// Directory for `--dump-ir`, handed through rustc.
 pub const DUMP_ENVIRONMENT: &str = "DMDPROF_RUST_LINK_DUMP_IR";
 
-/// `values`: the hooks are for that model.
+/// What the hooks are for: `values` or `loops`; nothing else means the memory model.
 pub const MODEL_ENVIRONMENT: &str = "DMDPROF_RUST_LINK_MODEL";
 
 /// Was this process started by rustc, in place of the linker? To be asked before the command line is parsed.
@@ -38,7 +38,11 @@ pub fn requested() -> bool {
 /// The model that the hooks of this link are for.
 #[must_use]
 pub fn requested_model() -> Model {
-    if env::var_os(MODEL_ENVIRONMENT).is_some_and(|m| m == "values") { Model::Values } else { Model::Memory }
+    match env::var(MODEL_ENVIRONMENT).as_deref() {
+        Ok("values") => Model::Values,
+        Ok("loops") => Model::Loops,
+        _ => Model::Memory,
+    }
 }
 
 /// What a word of the command line is to us.

@@ -163,8 +163,10 @@ fn rust(build: &Build, tools: &Toolbox) -> anyhow::Result<i32> {
     command.arg("--emit=link,llvm-bc");
     common_flags(&mut command, level, values);
     hook_flags(&mut command);
-    if values {
-        command.env(rust_link::MODEL_ENVIRONMENT, "values");
+    match tools.model {
+        Model::Memory => {}
+        Model::Values => drop(command.env(rust_link::MODEL_ENVIRONMENT, "values")),
+        Model::Loops => drop(command.env(rust_link::MODEL_ENVIRONMENT, "loops")),
     }
     command.arg(joined("-Clinker=", &linker_program()?));
     command.env(rust_link::ENVIRONMENT, plan::opt_level(level).to_string());

@@ -14,6 +14,7 @@ use super::{
     sequences::Calls,
 };
 use crate::{
+    motion::merge::MergedMotion,
     objects::{Life, Object},
     sites::SiteTable,
     values::RegionTotals,
@@ -63,11 +64,33 @@ pub enum ObjectKey {
 
 impl ObjectKey {
     /// The same in other numbers of contexts.
-    fn moved(self, nodes: &[Node]) -> Self {
+    pub(crate) fn moved(self, nodes: &[Node]) -> Self {
         match self {
             Self::Block { context, site } => Self::Block { context: nodes[context as usize], site },
             Self::Mapping { context, site, file } => Self::Mapping { context: nodes[context as usize], site, file },
             other => other,
+        }
+    }
+}
+
+impl RingResult {
+    /// An object in the numbers of the measurement, of which `nodes` are the ring's contexts; `files` are the paths of mapped ones.
+    fn object_key(&self, object: Object, files: &[String], nodes: &[Node]) -> ObjectKey {
+        let site = |segment| (segment != u32::MAX).then(|| self.segment(segment));
+        match object {
+            Object::Unknown => ObjectKey::Unknown,
+            Object::Block { context, segment } => {
+                ObjectKey::Block { context: nodes[context as usize], site: site(segment) }
+            }
+            Object::Mapping { context, segment, file } => {
+                let file = file.map(|file| files[file as usize].clone());
+                ObjectKey::Mapping { context: nodes[context as usize], site: site(segment), file }
+            }
+            Object::Datum { table, datum } => ObjectKey::Datum { table, datum },
+            Object::Slot { function, slot } => {
+                let (table, _) = self.function(function).expect("slots are of functions that have a table");
+                ObjectKey::Slot { table, slot }
+            }
         }
     }
 }
@@ -148,6 +171,8 @@ pub struct Measurement {
     pub unfollowed: BTreeMap<String, u64>,
     /// What is wrong with the program's declarations.
     pub problems: Vec<String>,
+    /// What loops moved, if that was measured.
+    pub motion: Option<MergedMotion>,
     /// Why some numbers have dead bytes in them although they were to have none.
     pub exact_error: Option<io::Error>,
 }
@@ -170,6 +195,7 @@ impl Merger {
         }
         self.add_flows(&mut ring);
         self.add_objects(&mut ring, &nodes);
+        self.add_motion(&mut ring, &nodes);
         let mut totals = ThreadTotals { ring: ring.totals, ..ThreadTotals::default() };
         for block in std::mem::take(&mut ring.blocks) {
             let (table, segment) = ring.segment(block.segment);
@@ -232,6 +258,9 @@ impl Merger {
                 all.uses.entry((key.moved(&nodes), site)).or_default().merge(&mut found);
             }
         }
+        if let Some(motion) = other.measurement.motion.take() {
+            self.measurement.motion.get_or_insert_default().absorb(motion, &nodes);
+        }
         self.measurement.sequences.append(&mut other.measurement.sequences);
         self.measurement.cold.merge(&other.measurement.cold);
         self.measurement.threads.append(&mut other.measurement.threads);
@@ -251,22 +280,7 @@ impl Merger {
     fn add_objects(&mut self, ring: &mut RingResult, nodes: &[Node]) {
         let Some(objects) = ring.objects.take() else { return };
         let all = self.measurement.objects.get_or_insert_default();
-        let site = |segment| (segment != u32::MAX).then(|| ring.segment(segment));
-        let key = |object| match object {
-            Object::Unknown => ObjectKey::Unknown,
-            Object::Block { context, segment } => {
-                ObjectKey::Block { context: nodes[context as usize], site: site(segment) }
-            }
-            Object::Mapping { context, segment, file } => {
-                let file = file.map(|file| objects.files[file as usize].clone());
-                ObjectKey::Mapping { context: nodes[context as usize], site: site(segment), file }
-            }
-            Object::Datum { table, datum } => ObjectKey::Datum { table, datum },
-            Object::Slot { function, slot } => {
-                let (table, _) = ring.function(function).expect("slots are of functions that have a table");
-                ObjectKey::Slot { table, slot }
-            }
-        };
+        let key = |object| ring.object_key(object, &objects.files, nodes);
         let mut used: BTreeSet<u32> = BTreeSet::new();
         for mut found in objects.uses {
             used.insert(found.object);
@@ -276,6 +290,12 @@ impl Merger {
         for number in used {
             all.add_life(key(objects.list[number as usize]), objects.lives[number as usize]);
         }
+    }
+
+    fn add_motion(&mut self, ring: &mut RingResult, nodes: &[Node]) {
+        let Some(motion) = ring.motion.take() else { return };
+        let keys = motion.arrays.iter().map(|array| ring.object_key(array.object, &motion.files, nodes)).collect();
+        self.measurement.motion.get_or_insert_default().add(motion, keys);
     }
 
     fn add_sequence(&mut self, ring: &RingResult, function: u32, calls: &Calls<u32>) {
