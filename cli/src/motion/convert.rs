@@ -27,10 +27,10 @@ pub fn to_motion(measurement: &Measurement, command: Vec<String>, outcome: Outco
     let levels: Vec<Level> = merged.levels.iter().map(|level| names.level(level)).collect();
     // Nothing in them was accessed, and so nothing inside them.
     let idle: Vec<bool> = levels.iter().map(|level| level.iterations == 0).collect();
-    let chains = merged.arrays.iter().map(|array| names.callers(array)).collect();
-    let arrays = unique(merged.arrays.iter().map(|array| names.array(array)).collect(), chains);
-    let new_levels = nest_order(&levels, &idle);
     let used: Vec<bool> = used_arrays(merged);
+    let callers = merged.arrays.iter().map(|array| names.callers(array)).collect();
+    let arrays = unique(merged.arrays.iter().map(|array| names.array(array)).collect(), callers, &used);
+    let new_levels = nest_order(&levels, &idle);
     let new_arrays = array_order(&arrays, &used);
     let mut rows: Vec<Row> = (merged.rows.values())
         .map(|row| Row {
@@ -111,10 +111,11 @@ fn array_order(arrays: &[Array], used: &[bool]) -> Vec<u32> {
 }
 
 /// Arrays of one name get their place added, those of one place the caller that tells them apart, and what is still alike a number.
-fn unique(mut arrays: Vec<Array>, callers: Vec<Vec<String>>) -> Vec<Array> {
+fn unique(mut arrays: Vec<Array>, callers: Vec<Vec<String>>, used: &[bool]) -> Vec<Array> {
     let same = |arrays: &[Array]| {
         let mut of_name: BTreeMap<String, Vec<usize>> = BTreeMap::new();
-        arrays.iter().enumerate().for_each(|(n, a)| of_name.entry(a.name.clone()).or_default().push(n));
+        let known = arrays.iter().enumerate().filter(|(number, _)| used[*number]);
+        known.for_each(|(number, array)| of_name.entry(array.name.clone()).or_default().push(number));
         of_name.into_values().filter(|numbers| numbers.len() > 1).collect::<Vec<_>>()
     };
     for numbers in same(&arrays) {

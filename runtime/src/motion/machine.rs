@@ -15,7 +15,7 @@ use super::{
     result::RingMotion,
 };
 use crate::{
-    abi::{EventKind, Item, ItemKind, item_flag, segment_flag},
+    abi::{EventKind, Item, ItemKind, SegmentKind, item_flag, segment_flag},
     objects::{ObjectNumber, Origin},
     session::{
         analyzer::{ModuleSource, RingResult, RingTotals, lane_runs},
@@ -285,9 +285,23 @@ impl Core {
             self.resume(function);
         }
         self.movement.nest.go(self.contexts.depth(), place.number, place.iteration);
+        // Only code without marks has loops in one record.
+        let iterations = if segment.kind == SegmentKind::Loop as u8 { record[1] } else { 1 };
+        for iteration in 0..iterations {
+            self.items(items, record, iteration, place.first_item, closes);
+        }
+        if flags & segment_flag::EXIT != 0 {
+            self.contexts.exit(function);
+            self.movement.nest.leave(self.contexts.depth());
+        }
+    }
+
+    #[inline]
+    fn items(&mut self, items: &[Item], record: &[u64], iteration: u64, first_item: u32, closes: &[bool]) {
         for (index, item) in items.iter().enumerate() {
-            let dense = place.first_item + index as u32;
-            let address = record[usize::from(item.word)].wrapping_add_signed(item.offset);
+            let dense = first_item + index as u32;
+            let moved = item.offset.wrapping_add(item.stride.wrapping_mul(iteration as i64));
+            let address = record[usize::from(item.word)].wrapping_add_signed(moved);
             if item.kind == ItemKind::Load as u8 || item.kind == ItemKind::Store as u8 {
                 let accesses = u64::from(!closes[index]);
                 if let Some(array) = self.touch(address, u64::from(item.size), Some(dense), accesses)
@@ -299,10 +313,6 @@ impl Core {
             } else {
                 self.rare(item, record, address, dense);
             }
-        }
-        if flags & segment_flag::EXIT != 0 {
-            self.contexts.exit(function);
-            self.movement.nest.leave(self.contexts.depth());
         }
     }
 

@@ -106,8 +106,22 @@ impl Nest {
     /// A record of a loop (or of none) in the frame at `depth`.
     #[inline]
     pub fn go(&mut self, depth: usize, number: u32, iteration: bool) {
-        if self.at != (depth, number) || iteration {
+        if self.at != (depth, number) {
             self.change(depth, number, iteration);
+        } else if iteration {
+            self.iterate();
+        }
+    }
+
+    /// The innermost running loop goes on to its next iteration.
+    #[inline]
+    fn iterate(&mut self) {
+        let Some(last) = self.running.last() else { return };
+        let level = last.level;
+        if let Some(known) = self.levels.get_mut(level as usize) {
+            known.iteration += 1;
+            known.pending = true;
+            self.pending = true;
         }
     }
 
@@ -122,12 +136,8 @@ impl Nest {
         let here = self.running.last().filter(|r| r.frame == depth).map_or(NO_LOOP, |r| r.number);
         if here != number {
             self.push_down_to(depth, here, number);
-        } else if iteration && let Some(last) = self.running.last() {
-            let level = last.level;
-            if let Some(known) = self.levels.get_mut(level as usize) {
-                known.iteration += 1;
-            }
-            self.begin(level);
+        } else if iteration {
+            self.iterate();
         }
     }
 
@@ -158,9 +168,10 @@ impl Nest {
         known.invocations += 1;
         known.entered = true;
         known.iteration = 0;
+        known.pending = true;
+        self.pending = true;
         self.runs[number as usize] = true;
         self.innermost = level;
-        self.begin(level);
     }
 
     /// The level of a loop inside the innermost one; [`NO_LEVEL`] if there are too many.
@@ -196,13 +207,6 @@ impl Nest {
         if ended.level != NO_LEVEL {
             self.runs[ended.number as usize] = false;
             self.innermost = self.levels[ended.level as usize].parent;
-        }
-    }
-
-    fn begin(&mut self, level: LevelNumber) {
-        if level != NO_LEVEL {
-            self.levels[level as usize].pending = true;
-            self.pending = true;
         }
     }
 
