@@ -32,11 +32,14 @@ fn loop_variable(line: &str, column: u32) -> Option<String> {
     let column = column.max(1) as usize;
     // The last head that does not begin after the place; loops without a column begin with the first.
     let (start, word) = *starts.iter().rev().find(|(at, _)| at < &column).or(starts.first())?;
-    let head = line[start + word.len()..].trim_start().trim_start_matches('(');
+    let rest = line[start + word.len()..].trim_start();
+    let head = rest.trim_start_matches('(');
     if word == "while" {
         return tested(head);
     }
-    if let Some((pattern, _)) = head.split_once(" in ") {
+    // `for (i, x) in ...`: in C the bracket is still open.
+    let is_whole = |pattern: &str| pattern.matches('(').count() == pattern.matches(')').count();
+    if let Some((pattern, _)) = rest.split_once(" in ").filter(|(pattern, _)| is_whole(pattern)) {
         let pattern = pattern.trim().trim_start_matches('&').trim_start_matches("mut ");
         return (!pattern.is_empty() && pattern.len() <= 20).then(|| pattern.to_owned());
     }
