@@ -134,6 +134,7 @@ impl AnalysisArgs {
             trace: None,
             analyse: true,
             values: (self.model == ModelArg::Values).then(|| self.values.options()),
+            motion: None,
         })
     }
 

@@ -30,6 +30,7 @@ Examples:
   dmdprof why solve                         who touched its bytes last, and what would help
   dmdprof diff                              what changed since the run before
   dmdprof roofline --machine skx-6148-core  what binds each function on a machine
+  dmdprof motion kernel.c                   what each loop brings in again, and the buffer that would end it
   dmdprof rank a.c b.c                      which one does the same for less
   dmdprof check                             fail if data movement got worse than in the baselines";
 
@@ -48,6 +49,7 @@ enum Command {
     Curve(commands::curve::CurveArgs),
     Balance(commands::balance::BalanceArgs),
     Fuse(commands::fuse::FuseArgs),
+    Motion(commands::motion::MotionArgs),
     Place(commands::place::PlaceArgs),
     Rank(commands::rank::RankArgs),
     Time(commands::time::TimeArgs),
@@ -120,6 +122,7 @@ fn dispatch(command: Command) -> anyhow::Result<i32> {
         Command::Curve(args) => commands::curve::command(&args).map(|()| 0),
         Command::Balance(args) => commands::balance::command(&args).map(|()| 0),
         Command::Fuse(args) => commands::fuse::command(&args).map(|()| 0),
+        Command::Motion(args) => commands::motion::command(&args),
         Command::Place(args) => commands::place::command(&args).map(|()| 0),
         Command::Rank(args) => commands::rank::command(&args).map(|()| 0),
         Command::Time(args) => commands::time::command(&args).map(|()| 0),

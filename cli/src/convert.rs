@@ -512,7 +512,7 @@ fn access_kind(item: &Item, segment_kind: u8) -> Option<AccessKind> {
             _ => None,
         };
     }
-    if is(ItemKind::Kill) {
+    if is(ItemKind::Kill) || is(ItemKind::Loop) {
         None
     } else if is(ItemKind::Copy) {
         Some(AccessKind::Copy)

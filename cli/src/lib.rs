@@ -11,6 +11,7 @@ mod follow;
 pub mod gate;
 mod launch;
 pub mod machine;
+mod motion;
 mod objects;
 pub mod outputs;
 pub mod plot;

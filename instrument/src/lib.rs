@@ -19,6 +19,7 @@ mod emit;
 mod error;
 mod frames;
 pub mod llvm;
+mod loops;
 mod plan;
 mod segment;
 mod skip;
@@ -44,7 +45,7 @@ use emit::Emitter;
 use frames::DebugInfo;
 use llvm::diagnostics::Diagnostics;
 use llvm::ir::{Layout, Linkage, ModuleHandle, Nodes, Opcode, Value};
-use plan::FunctionPlan;
+use plan::{FunctionPlan, LoopForm};
 
 /// What the hooks are for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -54,6 +55,8 @@ pub enum Model {
     Memory,
     /// Values of code as the front end wrote it; scalar variables are put into registers first, and nothing else is changed.
     Values,
+    /// Accesses of optimised code, and where iterations of its loops begin.
+    Loops,
 }
 
 /// What to instrument and how to generate code for it.
@@ -157,15 +160,21 @@ fn instrument_module(module: &Module<'_>, request: &Request<'_>) -> Summary {
                     emit::split_loop_exits(handle, function, |block| plan::may_loop(block, &classifier));
                 }
                 match model {
-                    Model::Memory => plan::plan_function(function, &classifier, &mut debug, request.loop_records),
+                    Model::Memory if request.loop_records => {
+                        plan::plan_function(function, &classifier, &mut debug, LoopForm::OneRecord)
+                    }
+                    Model::Memory => plan::plan_function(function, &classifier, &mut debug, LoopForm::PerIteration),
+                    Model::Loops => plan::plan_function(function, &classifier, &mut debug, LoopForm::Marked),
                     Model::Values => dataflow::plan_function(function, &classifier, &mut debug),
                 }
             }
         };
         let mut flags = if refused.is_some() { function_flag::SKIPPED } else { 0 };
-        if model == Model::Values {
-            flags |= function_flag::VALUES;
-        }
+        flags |= match model {
+            Model::Memory => 0,
+            Model::Values => function_flag::VALUES,
+            Model::Loops => function_flag::LOOPS,
+        };
         let blob = blob::encode(&mut plan, flags);
         let global = handle.bytes("__dmdprof_descriptors", &blob.bytes, SECTION);
         global.copy_comdat_from(function);

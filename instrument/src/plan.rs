@@ -15,6 +15,7 @@ use crate::{
     classify::{Access, CallEffect, Classifier, Effect, Length, blocks, operations},
     frames::{DebugInfo, FrameTable, StringTable},
     llvm::ir::{Block, Metadata, Opcode, Value},
+    loops::{Loop, Loops},
     segment::SegmentBuilder,
     skip::SkipReason,
     slots::{StackVariables, is_marked},
@@ -125,13 +126,19 @@ impl FunctionPlan {
     }
 }
 
+/// What hooks tell of loops.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LoopForm {
+    /// A record per iteration and segment.
+    PerIteration,
+    /// One record for all iterations where that is possible.
+    OneRecord,
+    /// A record per iteration and segment, and marks where iterations begin.
+    Marked,
+}
+
 /// Plans a function for the memory model.
-pub fn plan_function(
-    function: Value,
-    classifier: &Classifier,
-    debug: &mut DebugInfo,
-    loop_records: bool,
-) -> FunctionPlan {
+pub fn plan_function(function: Value, classifier: &Classifier, debug: &mut DebugInfo, form: LoopForm) -> FunctionPlan {
     let symbol = function.name();
     let mut plan = FunctionPlan::named(function, debug);
     let blocks = function.blocks();
@@ -140,12 +147,23 @@ pub fn plan_function(
     let variables = StackVariables::of(function, classifier, debug);
     let out = SegmentBuilder::new(classifier.layout, plan);
     let own = function.subprogram();
+    let loops = if form == LoopForm::Marked { Loops::of(function) } else { Loops::default() };
     let mut planner =
-        Planner { classifier, debug, symbol: &symbol, own, out, landable, exit_kills, variables, loop_records };
+        Planner { classifier, debug, symbol: &symbol, own, out, landable, exit_kills, variables, form, loops };
     for (index, block) in blocks.into_iter().enumerate() {
         planner.block(function, block, index == 0);
     }
     planner.out.plan
+}
+
+/// Lanes of what a load or store of a vector moves, else 0.
+fn lanes(instruction: Value) -> u16 {
+    let moved = match instruction.opcode() {
+        Opcode::LLVMLoad => instruction.ty(),
+        Opcode::LLVMStore => instruction.operand(0).ty(),
+        _ => return 0,
+    };
+    moved.vector().map_or(0, |(_, lanes)| lanes.min(u32::from(u16::MAX)) as u16)
 }
 
 /// Whether control can arrive in this block's function by unwinding or `longjmp`.
@@ -197,14 +215,17 @@ struct Planner<'a> {
     out: SegmentBuilder,
     landable: bool,
     exit_kills: Vec<(Value, u64)>,
-    loop_records: bool,
     variables: StackVariables,
+    form: LoopForm,
+    /// Those to be marked.
+    loops: Loops,
 }
 
 impl Planner<'_> {
     fn block(&mut self, function: Value, block: Block, is_entry: bool) {
         self.out.start_block(is_entry, self.landable);
         let segments = self.out.plan.segments.len();
+        self.mark_loop(block);
         if is_entry {
             self.byval_stores(function);
         }
@@ -225,14 +246,17 @@ impl Planner<'_> {
                 Effect::Nothing => {}
                 Effect::Skip(reason) => *self.out.plan.skips.entry(reason).or_default() += 1,
                 Effect::Accesses(accesses) => {
-                    for access in accesses {
+                    for mut access in accesses {
+                        if self.form == LoopForm::Marked {
+                            access.lanes = access.lanes.max(lanes(instruction));
+                        }
                         self.access(&access, frame, instruction);
                     }
                 }
                 Effect::Call(effect) => self.call(instruction, &effect, frame),
             }
             if position + 1 == instructions.len() && !closed_by_call {
-                let whole = self.loop_records && self.out.plan.segments.len() == segments;
+                let whole = self.form == LoopForm::OneRecord && self.out.plan.segments.len() == segments;
                 if !(whole && SelfLoop::of(block).is_some_and(|looped| self.looped(looped))) {
                     self.terminator(instruction);
                 }
@@ -271,6 +295,30 @@ impl Planner<'_> {
             word,
             ..Slot::default()
         });
+    }
+
+    /// Says which loop the block's segments are in.
+    fn mark_loop(&mut self, block: Block) {
+        // What is called next may have no record of this function before it.
+        self.out.open.announced = self.loops.is_exit(block);
+        let Some(number) = self.loops.around(block) else {
+            self.out.loop_mark = None;
+            return;
+        };
+        let Loop { parent, location, .. } = self.loops.loops[number as usize].clone();
+        let frame = self.out.plan.frames.intern(location, self.symbol, self.debug, &mut self.out.plan.strings);
+        self.out.loop_mark = Some(PlannedItem {
+            kind: ItemKind::Loop as u8,
+            flags: 0,
+            word: 0,
+            word2: 0,
+            lanes: 0,
+            size: number,
+            frame,
+            offset: parent.map_or(-1, i64::from),
+            stride: 0,
+        });
+        self.out.open.iteration = self.loops.is_header(number, block);
     }
 
     /// What the caller's copy of a `byval` argument put on the stack.

@@ -5,7 +5,9 @@
 
 use std::collections::HashMap;
 
-use dmdprof_runtime::abi::{Call, ItemKind, NONE, OP_CLASSES, SegmentKind, Slot, item_flag, marker, segment_flag};
+use dmdprof_runtime::abi::{
+    Call, ItemKind, NONE, OP_CLASSES, SegmentKind, Slot, item_flag, loop_flag, marker, segment_flag,
+};
 
 use crate::{
     address::{Shape, decompose},
@@ -29,6 +31,17 @@ pub struct OpenSegment {
     pub frame: Option<u32>,
     /// Variables on the stack whose lives start in it; their segment is this one.
     pub slots: Vec<Slot>,
+    /// An iteration of the block's loop begins with it.
+    pub iteration: bool,
+    /// That control is here must be known.
+    pub announced: bool,
+}
+
+impl OpenSegment {
+    fn says_nothing(&self) -> bool {
+        let no_effects = self.items.is_empty() && self.ops.is_empty() && self.slots.is_empty();
+        no_effects && self.flags == 0 && !self.iteration && !self.announced
+    }
 }
 
 /// A plan in the making.
@@ -36,12 +49,14 @@ pub struct SegmentBuilder {
     pub layout: Layout,
     pub plan: FunctionPlan,
     pub open: OpenSegment,
+    /// Names the loop of the block at hand, where loops are marked: the first item of each of its segments.
+    pub loop_mark: Option<PlannedItem>,
 }
 
 impl SegmentBuilder {
     #[must_use]
     pub fn new(layout: Layout, plan: FunctionPlan) -> Self {
-        Self { layout, plan, open: OpenSegment::default() }
+        Self { layout, plan, open: OpenSegment::default(), loop_mark: None }
     }
 
     /// Opens the first segment of a block. The function's entry starts a frame, with an identity if control can land in it.
@@ -142,8 +157,12 @@ impl SegmentBuilder {
     pub fn close(&mut self, end: Value, extra_flags: u8, callee: u32) {
         let mut open = std::mem::take(&mut self.open);
         open.flags |= extra_flags;
-        if open.items.is_empty() && open.ops.is_empty() && open.slots.is_empty() && open.flags == 0 && callee == NONE {
+        if open.says_nothing() && callee == NONE {
             return;
+        }
+        if let Some(mark) = &self.loop_mark {
+            let flags = if open.iteration { loop_flag::ITERATION } else { 0 };
+            open.items.insert(0, PlannedItem { flags, ..mark.clone() });
         }
         if open.flags & (segment_flag::COOKIE | segment_flag::LANDING) != 0 {
             open.words.push(Word::Cookie);

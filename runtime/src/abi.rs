@@ -111,6 +111,8 @@ pub mod function_flag {
     /// Instrumented for the values model: items are the steps of [`crate::steps`] beside [`super::ItemKind::Copy`] and
     /// [`super::ItemKind::Fill`].
     pub const VALUES: u16 = 2;
+    /// Loops are marked: segments inside loops begin with an item [`super::ItemKind::Loop`].
+    pub const LOOPS: u16 = 4;
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -164,7 +166,8 @@ pub struct Item {
     /// Second operand word: mask, or length of a dynamic [`ItemKind::Fill`], [`ItemKind::Kill`], or source of a [`ItemKind::Copy`]; the
     /// stride with [`item_flag::STRIDE_WORD`].
     pub word2: u16,
-    /// Lanes of a masked, gathered or packed access (at most 64); length word of a dynamic [`ItemKind::Copy`].
+    /// Lanes of a masked, gathered or packed access (at most 64); length word of a dynamic [`ItemKind::Copy`]. Where loops are marked, also lanes
+    /// of a plain load or store of a vector, which are for information only.
     pub lanes: u16,
     /// Bytes of the access; of one lane for masked kinds. 0 with [`item_flag::DYNAMIC`].
     pub size: u32,
@@ -198,6 +201,9 @@ pub enum ItemKind {
     Fill = 11,
     /// Bytes leave the stack: scope end, stack slot of a returning function. `size` bytes or the number in `word2`.
     Kill = 12,
+    /// No access: the natural loop that the segment is in. `size` is the loop's number in its function, `offset` that of the loop around
+    /// it (-1: none), `frame` its place in the source; its flags are [`loop_flag`]s.
+    Loop = 13,
 }
 
 pub mod item_flag {
@@ -207,6 +213,11 @@ pub mod item_flag {
     pub const VOLATILE: u8 = 4;
     /// In a loop segment: the stride is word `word2`.
     pub const STRIDE_WORD: u8 = 8;
+}
+
+pub mod loop_flag {
+    /// The segment is the first of the loop's header: an iteration begins.
+    pub const ITERATION: u8 = 1;
 }
 
 /// Copies and fills are priced in blocks of at most this many bytes, in address order.

@@ -10,6 +10,7 @@ pub mod exact;
 pub mod histogram;
 pub mod hooks_object;
 mod map;
+pub mod motion;
 pub mod objects;
 pub mod pricing;
 pub mod ring;

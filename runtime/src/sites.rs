@@ -57,6 +57,8 @@ pub struct Function {
     pub accesses: u64,
     /// Instrumented for the values model.
     pub values: bool,
+    /// Its loops are marked.
+    pub loops: bool,
     /// The highest register that its steps name.
     pub registers: u32,
 }
@@ -104,6 +106,12 @@ impl SiteTable {
     #[must_use]
     pub fn has_values(&self) -> bool {
         self.functions.iter().any(|f| f.values && !f.skipped)
+    }
+
+    /// Whether loops are marked in anything in it.
+    #[must_use]
+    pub fn has_loops(&self) -> bool {
+        self.functions.iter().any(|f| f.loops && !f.skipped)
     }
 
     /// Whether the program has a call site of this marker ([`abi::marker`]).
@@ -203,6 +211,7 @@ impl SiteTable {
             skipped: flags & abi::function_flag::SKIPPED != 0,
             accesses: 0,
             values: flags & abi::function_flag::VALUES != 0,
+            loops: flags & abi::function_flag::LOOPS != 0,
             registers: 0,
         });
         let mut offset = segments_offset;
@@ -332,8 +341,9 @@ fn is_read_only(section: &object::Section<'_, '_>) -> bool {
 
 /// Whether an item is an access, or in the values model a read.
 fn is_access(item: &Item) -> bool {
-    StepKind::of(item.kind)
-        .is_none_or(|step| matches!(step, StepKind::Op | StepKind::Fma | StepKind::Convert | StepKind::Escape))
+    item.kind != ItemKind::Loop as u8
+        && StepKind::of(item.kind)
+            .is_none_or(|step| matches!(step, StepKind::Op | StepKind::Fma | StepKind::Convert | StepKind::Escape))
 }
 
 /// What to add to a blob's own indices.

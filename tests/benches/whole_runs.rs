@@ -3,7 +3,7 @@
 //! `cargo bench -p dmdprof-tests --bench whole_runs [-- --rounds N] [PROGRAM...]` prints one table. The four ways of a program
 //! take turns within each round, so that a machine whose speed drifts harms all of them alike; shown are medians of wall
 //! time and their ratios. With `--exact` the table compares `--liveness exact` with `hints` instead, by wall time and by CPU time (of
-//! all threads and of the program), and shows what a trace takes. With `--values` it times the values model on matrix products. The same sources, flags and inputs are used throughout; the clang is the one that `dmdprof cc` uses.
+//! all threads and of the program), and shows what a trace takes. With `--motion` it compares `dmdprof motion` with a plain run. With `--values` it times the values model on matrix products. The same sources, flags and inputs are used throughout; the clang is the one that `dmdprof cc` uses.
 
 use std::{
     path::{Path, PathBuf},
@@ -19,7 +19,7 @@ use dmdprof_tests::{
 fn main() {
     let mut rounds = 5;
     let mut wanted: Vec<String> = Vec::new();
-    let (mut exact, mut values) = (false, false);
+    let (mut exact, mut values, mut motion) = (false, false, false);
     let mut words = std::env::args().skip(1).filter(|w| w != "--bench");
     while let Some(word) = words.next() {
         if word == "--rounds" {
@@ -29,6 +29,8 @@ fn main() {
             exact = true;
         } else if word == "--values" {
             values = true;
+        } else if word == "--motion" {
+            motion = true;
         } else {
             wanted.push(word);
         }
@@ -48,6 +50,10 @@ fn main() {
     }
     if values {
         return time_values(rounds);
+    }
+    if motion {
+        let chosen = all.iter().filter(|p| wanted.is_empty() || wanted.contains(&p.name));
+        return compare_motion(chosen, rounds);
     }
     println!("median wall seconds of {rounds} interleaved rounds; in brackets: times native\n");
     println!(
@@ -126,6 +132,38 @@ fn compare_exact<'a>(programs: impl Iterator<Item = &'a Program>, rounds: usize)
             exact_cpu / hints_cpu,
             parse(&errors).trace_bytes / stats.accesses.max(1.0),
             stats.sweep_bytes / stats.footprint_bytes.max(1.0),
+        );
+    }
+}
+
+/// The motion of data beside a plain run, each of a program compiled for it.
+fn compare_motion<'a>(programs: impl Iterator<Item = &'a Program>, rounds: usize) {
+    println!("medians of {rounds} interleaved rounds: wall seconds, and times a plain run by wall and by CPU time\n");
+    println!("| program | plain | motion | motion / plain | by CPU |");
+    println!("|---|---|---|---|---|");
+    for program in programs {
+        let plain = program.build(&Compiler::dmdprof());
+        let marked = program.build(&Compiler::dmdprof_loops());
+        let directory = tool::scratch();
+        let (mut wall, mut cpu): ([Vec<f64>; 2], [Vec<f64>; 2]) = Default::default();
+        for round in 0..=rounds {
+            for (way, words) in [["run", "--quiet"], ["motion", "--top=1"]].iter().enumerate() {
+                let mut command = tool::dmdprof();
+                command.args(words).arg(if way == 0 { &plain } else { &marked }).args(&program.args);
+                let before = children_cpu();
+                let (seconds, _) = time(&mut command, directory.path());
+                if round > 0 {
+                    wall[way].push(seconds);
+                    cpu[way].push(children_cpu() - before);
+                }
+            }
+        }
+        let ([plain, motion], [plain_cpu, motion_cpu]) = (wall.map(median), cpu.map(median));
+        println!(
+            "| {} | {plain:.2} | {motion:.2} | {:.2}x | {:.2}x |",
+            program.name,
+            motion / plain,
+            motion_cpu / plain_cpu
         );
     }
 }

@@ -40,6 +40,16 @@ impl Compiler {
         Self { name: "dmdprof", cc: tool("cc"), cxx: tool("c++") }
     }
 
+    /// The same, with marked loops.
+    #[must_use]
+    pub fn dmdprof_loops() -> Self {
+        let mut compiler = Self::dmdprof();
+        compiler.name = "loops";
+        compiler.cc.push("--dmdprof-loops".into());
+        compiler.cxx.push("--dmdprof-loops".into());
+        compiler
+    }
+
     fn command(&self, cpp: bool) -> Command {
         let words = if cpp { &self.cxx } else { &self.cc };
         let mut command = Command::new(&words[0]);

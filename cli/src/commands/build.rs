@@ -11,7 +11,10 @@ use clap::Args;
 
 use super::ModelArg;
 use crate::{
-    driver::source::{SourceOptions, build_source},
+    driver::{
+        Model,
+        source::{SourceOptions, build_source},
+    },
     toolbox,
 };
 
@@ -29,6 +32,10 @@ pub struct BuildArgs {
     /// What the hooks are for
     #[arg(long, value_enum, default_value_t = ModelArg::Memory, value_name = "MODEL")]
     pub model: ModelArg,
+
+    /// Mark where iterations of loops begin, for `dmdprof motion`
+    #[arg(long)]
+    pub loops: bool,
 
     /// Optimisation level [default: 2 for C and C++, 3 for Rust; the values model takes the source as it is]
     #[arg(short = 'O', long = "opt", value_name = "LEVEL")]
@@ -51,6 +58,7 @@ const EXAMPLES: &str = "\
 Examples:
   dmdprof build kernel.rs && dmdprof run ./kernel 500
   dmdprof build --model values dot.c -o dot -- -DN=100
+  dmdprof build --loops kernel.c && dmdprof motion ./kernel
   dmdprof cc -O2 -g a.c b.c -o program          for more than one file of C";
 
 /// Runs the command.
@@ -62,11 +70,16 @@ pub fn command(args: &BuildArgs) -> anyhow::Result<()> {
         args.opt.is_none() || args.model == ModelArg::Memory,
         "-O is about the memory model; in the values model instructions are priced as the source has them"
     );
+    anyhow::ensure!(
+        !args.loops || args.model == ModelArg::Memory,
+        "--loops is about the memory model; it cannot be combined with --model values"
+    );
+    let model = if args.loops { Model::Loops } else { args.model.into() };
     let stem = args.source.file_stem().map_or_else(|| "program".into(), OsString::from);
     let output = args.output.clone().unwrap_or_else(|| PathBuf::from(stem));
     anyhow::ensure!(!same_file(&output, &args.source), "the program would overwrite its source; name another with -o");
     let options = SourceOptions { opt: args.opt.clone(), extra: args.extra.clone(), no_std: args.no_std };
-    let built = build_source(&args.source, &options, &toolbox::toolbox(args.dump_ir.as_deref(), args.model.into()))?;
+    let built = build_source(&args.source, &options, &toolbox::toolbox(args.dump_ir.as_deref(), model))?;
     // A running program of that name keeps its old content.
     if output.is_file() {
         fs::remove_file(&output).with_context(|| format!("cannot replace {}", output.display()))?;

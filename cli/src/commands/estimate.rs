@@ -256,7 +256,7 @@ fn parse_efficiency(text: &str) -> Result<f64, String> {
 }
 
 /// Accepts `32 KiB` and `32KiB`.
-fn parse_size(text: &str) -> Result<u64, String> {
+pub fn parse_size(text: &str) -> Result<u64, String> {
     let unit = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
     let (number, unit) = text.split_at(unit);
     let bytes = quantity::parse(&format!("{} {unit}", number.trim()), Kind::Bytes).map_err(|e| e.to_string())?;

@@ -73,6 +73,7 @@ pub fn command(args: &IrArgs) -> anyhow::Result<i32> {
         outputs: None,
         trace: None,
         analyse: true,
+        motion: None,
         values: Some(ValueOptions { listing: Some(listing.clone()), ..args.values.options() }),
     };
     let followed =

@@ -15,6 +15,7 @@ pub mod fuse;
 pub mod instrument;
 pub mod ir;
 pub mod machine;
+pub mod motion;
 pub mod place;
 pub mod rank;
 pub mod record;

@@ -71,6 +71,7 @@ pub fn command(args: &RecordArgs) -> anyhow::Result<i32> {
         trace: Some(trace.sink()),
         analyse: false,
         values: None,
+        motion: None,
     };
     let started = Instant::now();
     match follow(&args.command, &args.source, channel_mode::ANALYSE, &options, args.model.into())? {

@@ -11,7 +11,7 @@ use dmdprof_runtime::{
     values::{FmaRule, ValueOptions},
 };
 
-use super::ModelArg;
+use super::{ModelArg, motion::no_loops_message};
 use crate::profile::model::ValuesMeta;
 
 /// How values are sized and priced.
@@ -71,7 +71,8 @@ pub fn check_model(program: &Path, table: &SiteTable, model: Model) -> anyhow::R
             "{name} was compiled for the memory model, which does not follow values.\n\
              Compile it with `dmdprof cc --dmdprof-model=values`, or give its source file to `dmdprof run --model values`"
         ),
-        (Model::Memory, true) => {
+        (Model::Loops, _) if !table.has_loops() => bail!(no_loops_message(program)),
+        (Model::Memory | Model::Loops, true) => {
             bail!(
                 "{name} was compiled for the values model; run it with --model values, or compile it without --dmdprof-model=values"
             )

@@ -56,11 +56,19 @@ fn try_compile(face: Face, args: &[OsString], tools: &Toolbox) -> anyhow::Result
 /// Says what the hooks are for; clang does not know it.
 const MODEL_OPTION: &str = "--dmdprof-model=";
 
-/// Takes our own option out of clang's words.
+/// Also marks where iterations of loops begin.
+const LOOPS_OPTION: &str = "--dmdprof-loops";
+
+/// Takes our own options out of clang's words.
 fn model_of(args: &[OsString], default: Model) -> anyhow::Result<(Model, Vec<OsString>)> {
     let mut model = default;
+    let mut loops = false;
     let mut rest = Vec::new();
     for word in args {
+        if word == LOOPS_OPTION {
+            loops = true;
+            continue;
+        }
         match word.to_str().and_then(|w| w.strip_prefix(MODEL_OPTION)) {
             Some("memory") => model = Model::Memory,
             Some("values") => model = Model::Values,
@@ -68,7 +76,13 @@ fn model_of(args: &[OsString], default: Model) -> anyhow::Result<(Model, Vec<OsS
             None => rest.push(word.clone()),
         }
     }
-    Ok((model, rest))
+    match (model, loops) {
+        (Model::Values, true) => {
+            bail!("{LOOPS_OPTION} is about the memory model; it cannot be combined with {MODEL_OPTION}values")
+        }
+        (_, true) => Ok((Model::Loops, rest)),
+        (_, false) => Ok((model, rest)),
+    }
 }
 
 /// From version 17 on clang tracks assignments to variables, in a way that LLVM's C interface does not let read; this has it say where

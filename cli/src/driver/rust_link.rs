@@ -58,8 +58,13 @@ impl Settings {
     /// Makes a rustc that this command starts call dmdprof as its linker.
     pub fn give(&self, command: &mut Command) {
         command.env(ENVIRONMENT, self.opt_level.to_string());
+        let model = match self.model {
+            Model::Memory => None,
+            Model::Values => Some("values"),
+            Model::Loops => Some("loops"),
+        };
         let optional = [
-            (MODEL_ENVIRONMENT, (self.model == Model::Values).then(|| "values".into())),
+            (MODEL_ENVIRONMENT, model.map(OsString::from)),
             (NO_STD_ENVIRONMENT, self.no_std.then(|| "1".into())),
             (LINKER_ENVIRONMENT, self.linker.clone()),
             (TOOL_ENVIRONMENT, self.tool.clone().map(OsString::from)),
@@ -116,7 +121,11 @@ pub fn requested() -> bool {
 /// The model that the hooks of this link are for.
 #[must_use]
 pub fn requested_model() -> Model {
-    if env::var_os(MODEL_ENVIRONMENT).is_some_and(|m| m == "values") { Model::Values } else { Model::Memory }
+    match env::var(MODEL_ENVIRONMENT).as_deref() {
+        Ok("values") => Model::Values,
+        Ok("loops") => Model::Loops,
+        _ => Model::Memory,
+    }
 }
 
 /// The linker's whole life: from rustc's words to the exit code.

@@ -287,13 +287,17 @@ pub fn check_writable(path: &Path) -> Result<(), WriteError> {
 /// A symbolic link is followed; a device or pipe is written to in place.
 pub fn write(path: &Path, profile: &Profile) -> Result<(), WriteError> {
     validate(profile).map_err(|invalid| WriteError::Invalid { invalid })?;
+    replace(path, &to_bytes(profile))
+}
+
+/// [`write`] for any content.
+pub fn replace(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
     let Target { path: target, directory, previous } = Target::of(path)?;
-    let bytes = to_bytes(profile);
     if previous == Previous::Device {
         return fs::write(&target, bytes).map_err(io_error("write the profile to", path));
     }
     let mut temporary = new_file_in(&directory).map_err(io_error("create a file in", &directory))?;
-    temporary.write_all(&bytes).map_err(io_error("write a file in", &directory))?;
+    temporary.write_all(bytes).map_err(io_error("write a file in", &directory))?;
     temporary.as_file().sync_all().map_err(io_error("write a file in", &directory))?;
 
     let old = old_path(&target);

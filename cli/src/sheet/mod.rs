@@ -122,10 +122,15 @@ impl Sheet {
     /// What of a list has room among `most` rows; how many do not is said below the table.
     pub fn first<'t, T>(&mut self, list: &'t [T], most: Option<usize>) -> &'t [T] {
         let (shown, left_out) = list.split_at(most.map_or(list.len(), |most| most.min(list.len())));
-        if !left_out.is_empty() {
-            self.remarks.push(format!("({} more; see --top)", left_out.len()));
-        }
+        self.left_out(left_out.len());
         shown
+    }
+
+    /// Says that so many rows are not shown, if there are any.
+    pub fn left_out(&mut self, count: usize) {
+        if count > 0 {
+            self.remarks.push(format!("({count} more; see --top)"));
+        }
     }
 
     /// Adds a row of as many cells as there are columns.

@@ -172,6 +172,21 @@ impl Value {
         metadata(ffi!(LLVMInstructionGetDebugLoc(self.0)))
     }
 
+    /// Where the source has the loop that this branch closes: the first location in its `llvm.loop` metadata.
+    #[must_use]
+    pub fn loop_start(self) -> Option<Metadata> {
+        const KIND: &str = "llvm.loop";
+        let context = ffi!(LLVMGetTypeContext(LLVMTypeOf(self.0)));
+        let kind = ffi!(LLVMGetMDKindIDInContext(context, KIND.as_ptr().cast(), KIND.len() as u32));
+        let node = value(ffi!(LLVMGetMetadata(self.0, kind)))?;
+        let mut operands = vec![std::ptr::null_mut(); ffi!(LLVMGetMDNodeNumOperands(node.0)) as usize];
+        ffi!(LLVMGetMDNodeOperands(node.0, operands.as_mut_ptr()));
+        let nodes = operands.into_iter().filter_map(value).filter_map(|o| metadata(ffi!(LLVMValueAsMetadata(o.0))));
+        nodes
+            .into_iter()
+            .find(|node| matches!(ffi!(LLVMGetMetadataKind(node.0)), LLVMMetadataKind::LLVMDILocationMetadataKind))
+    }
+
     #[must_use]
     pub fn incoming(self) -> Vec<(Value, Block)> {
         (0..ffi!(LLVMCountIncoming(self.0)))

@@ -25,6 +25,7 @@ use crate::exact::{self, OpLog};
 use crate::{
     abi::{COPY_BLOCK, EventKind, Item, ItemKind, SegmentKind, item_flag, segment_flag},
     engine::{Access, Kind, Stream},
+    motion::result::RingMotion,
     objects::Origin,
     sites::{ON_TOP, Segment, SiteTable},
     values::RegionTotals,
@@ -293,6 +294,7 @@ impl Analyzer {
             cold: self.core.cold,
             totals: self.core.totals,
             exact_error,
+            motion: None,
             regions: Vec::new(),
             unfollowed: BTreeMap::new(),
             problems: Vec::new(),
@@ -350,6 +352,8 @@ pub struct RingResult {
     pub(crate) objects: Option<RingObjects>,
     /// Calls made by chosen functions, by number of the function.
     pub(crate) sequences: BTreeMap<u32, Calls<u32>>,
+    /// What loops moved, if that was to be measured instead.
+    pub motion: Option<RingMotion>,
     /// Why there are no numbers without dead bytes although they were asked for.
     pub exact_error: Option<std::io::Error>,
 }
@@ -387,7 +391,7 @@ impl RingResult {
 }
 
 /// Runs of neighbouring active lanes, each one access: (first lane, lanes).
-fn lane_runs(mask: u64, lanes: u16) -> impl Iterator<Item = (u64, u64)> {
+pub(crate) fn lane_runs(mask: u64, lanes: u16) -> impl Iterator<Item = (u64, u64)> {
     let mut rest = if lanes >= 64 { mask } else { mask & ((1 << lanes) - 1) };
     std::iter::from_fn(move || {
         if rest == 0 {
@@ -789,6 +793,8 @@ impl Core {
             }
             k if k == ItemKind::Fill as u8 => self.fill::<COUNT>(address, length, cell),
             k if k == ItemKind::Kill as u8 => self.kill(address, length),
+            // Loops matter to the analysis of data motion only.
+            k if k == ItemKind::Loop as u8 => {}
             _ => self.totals.lost_words += 1,
         }
     }

@@ -12,10 +12,10 @@ use super::{
     context::Node,
     counters::{CellCounters, DepthCounts},
     habits::Habit,
-    objects::RingObjects,
     sequences::Calls,
 };
 use crate::{
+    motion::merge::MergedMotion,
     objects::{Life, Object, ObjectNumber},
     sites::SiteTable,
     values::RegionTotals,
@@ -90,11 +90,33 @@ pub enum ObjectKey {
 
 impl ObjectKey {
     /// The same in other numbers of contexts.
-    fn moved(self, nodes: &[Node]) -> Self {
+    pub(crate) fn moved(self, nodes: &[Node]) -> Self {
         match self {
             Self::Block { context, site } => Self::Block { context: nodes[context as usize], site },
             Self::Mapping { context, site, file } => Self::Mapping { context: nodes[context as usize], site, file },
             other => other,
+        }
+    }
+}
+
+impl RingResult {
+    /// An object in the numbers of the measurement, of which `nodes` are the ring's contexts; `files` are the paths of mapped ones.
+    fn object_key(&self, object: Object, files: &[String], nodes: &[Node]) -> ObjectKey {
+        let site = |segment| (segment != u32::MAX).then(|| self.segment(segment));
+        match object {
+            Object::Unknown => ObjectKey::Unknown,
+            Object::Block { context, segment } => {
+                ObjectKey::Block { context: nodes[context as usize], site: site(segment) }
+            }
+            Object::Mapping { context, segment, file } => {
+                let file = file.map(|file| files[file as usize].clone());
+                ObjectKey::Mapping { context: nodes[context as usize], site: site(segment), file }
+            }
+            Object::Datum { table, datum } => ObjectKey::Datum { table, datum },
+            Object::Slot { function, slot } => {
+                let (table, _) = self.function(function).expect("slots are of functions that have a table");
+                ObjectKey::Slot { table, slot }
+            }
         }
     }
 }
@@ -177,6 +199,8 @@ pub struct Measurement {
     pub unfollowed: BTreeMap<String, u64>,
     /// What is wrong with the program's declarations.
     pub problems: Vec<String>,
+    /// What loops moved, if that was measured.
+    pub motion: Option<MergedMotion>,
     /// Why some numbers have dead bytes in them although they were to have none.
     pub exact_error: Option<io::Error>,
 }
@@ -199,6 +223,7 @@ impl Merger {
         }
         self.add_flows(&mut ring, &nodes);
         self.add_objects(&mut ring, &nodes);
+        self.add_motion(&mut ring, &nodes);
         let mut totals = ThreadTotals { ring: ring.totals, ..ThreadTotals::default() };
         for block in std::mem::take(&mut ring.blocks) {
             let (table, segment) = ring.segment(block.segment);
@@ -264,6 +289,9 @@ impl Merger {
                 all.habits.entry((key.moved(&nodes), site)).or_default().merge(&habit);
             }
         }
+        if let Some(motion) = other.measurement.motion.take() {
+            self.measurement.motion.get_or_insert_default().absorb(motion, &nodes);
+        }
         self.measurement.sequences.append(&mut other.measurement.sequences);
         self.measurement.cold.merge(&other.measurement.cold);
         self.measurement.threads.append(&mut other.measurement.threads);
@@ -272,7 +300,10 @@ impl Merger {
     fn add_flows(&mut self, ring: &mut RingResult, nodes: &[Node]) {
         let Some(followed) = ring.followed.take() else { return };
         let all = self.measurement.flows.get_or_insert_default();
-        let object = |object: ObjectNumber| object_key(ring, nodes, ring.objects.as_ref()?, object);
+        let object = |object: ObjectNumber| {
+            let objects = ring.objects.as_ref()?;
+            Some(ring.object_key(objects.list[object as usize], &objects.files, nodes))
+        };
         for flow in followed.flows {
             let site = |site| ring.site(site);
             let (writer, toucher) = (flow.writer.map(site), flow.toucher.map(site));
@@ -297,7 +328,7 @@ impl Merger {
         let Some(mut objects) = ring.objects.take() else { return };
         let uses = std::mem::take(&mut objects.uses);
         let all = self.measurement.objects.get_or_insert_default();
-        let key = |number| object_key(ring, nodes, &objects, number).expect("all objects have keys");
+        let key = |number: u32| ring.object_key(objects.list[number as usize], &objects.files, nodes);
         let mut used: BTreeSet<u32> = BTreeSet::new();
         for mut found in uses {
             used.insert(found.object);
@@ -306,6 +337,12 @@ impl Merger {
         for number in used {
             all.add_life(key(number), objects.lives[number as usize]);
         }
+    }
+
+    fn add_motion(&mut self, ring: &mut RingResult, nodes: &[Node]) {
+        let Some(motion) = ring.motion.take() else { return };
+        let keys = motion.arrays.iter().map(|array| ring.object_key(array.object, &motion.files, nodes)).collect();
+        self.measurement.motion.get_or_insert_default().add(motion, keys);
     }
 
     fn add_sequence(&mut self, ring: &RingResult, function: u32, calls: &Calls<u32>) {
@@ -380,21 +417,4 @@ impl Merger {
             }
         }
     }
-}
-
-/// An object of a ring in the numbers of the measurement.
-fn object_key(ring: &RingResult, nodes: &[Node], objects: &RingObjects, number: ObjectNumber) -> Option<ObjectKey> {
-    let site = |segment| (segment != u32::MAX).then(|| ring.segment(segment));
-    Some(match objects.list[number as usize] {
-        Object::Unknown => ObjectKey::Unknown,
-        Object::Block { context, segment } => {
-            ObjectKey::Block { context: nodes[context as usize], site: site(segment) }
-        }
-        Object::Mapping { context, segment, file } => {
-            let file = file.map(|file| objects.files[file as usize].clone());
-            ObjectKey::Mapping { context: nodes[context as usize], site: site(segment), file }
-        }
-        Object::Datum { table, datum } => ObjectKey::Datum { table, datum },
-        Object::Slot { function, slot } => ObjectKey::Slot { table: ring.function(function)?.0, slot },
-    })
 }

@@ -40,6 +40,7 @@ pub use replay::{ReplayError, Replayed, replay};
 use crate::{
     abi::CHUNK_BYTES,
     exact::Spool,
+    motion::MotionOptions,
     ring::{Channel, RingReader},
     trace::{RingRecorder, TraceWriter},
     values::ValueOptions,
@@ -68,6 +69,8 @@ pub struct Options {
     pub workers: usize,
     /// The values model, for programs that were instrumented for it, instead of the memory model.
     pub values: Option<ValueOptions>,
+    /// Measure the motion of data through loops instead, of a program whose loops are marked.
+    pub motion: Option<MotionOptions>,
     /// Exact liveness: where to write down what the engine is asked to do. Needs `hints`, and bytes.
     pub exact: Option<Arc<Spool>>,
     /// Measure from which access to which bytes go. Needs bytes, and no exact liveness.

@@ -1,19 +1,23 @@
-//! What replays a ring's records: one of the two models.
+//! What replays a ring's records: one of the two models, or the motion of data through loops.
 
 use super::{
     Options,
     analyzer::{Analyzer, ModuleSource, RingResult},
 };
-use crate::values::Machine;
+use crate::{motion::MotionMachine, values::Machine};
 
 pub enum Replayer {
     Memory(Box<Analyzer>),
     Values(Box<Machine>),
+    Motion(Box<MotionMachine>),
 }
 
 impl Replayer {
     #[must_use]
     pub fn new(options: &Options) -> Self {
+        if let Some(motion) = &options.motion {
+            return Self::Motion(Box::new(MotionMachine::new(motion)));
+        }
         match &options.values {
             None => Self::Memory(Box::new(Analyzer::new(options.clone()))),
             Some(values) => Self::Values(Box::new(Machine::new(values.clone(), options.sequence.clone()))),
@@ -25,6 +29,7 @@ impl Replayer {
         match self {
             Self::Memory(analyzer) => analyzer.replay(words, source),
             Self::Values(machine) => machine.replay(words, source),
+            Self::Motion(machine) => machine.replay(words, source),
         }
     }
 
@@ -33,6 +38,7 @@ impl Replayer {
         match self {
             Self::Memory(analyzer) => analyzer.finish(),
             Self::Values(machine) => machine.finish(),
+            Self::Motion(machine) => machine.finish(),
         }
     }
 
@@ -41,6 +47,7 @@ impl Replayer {
         match self {
             Self::Memory(analyzer) => analyzer.accesses(),
             Self::Values(machine) => machine.accesses(),
+            Self::Motion(machine) => machine.accesses(),
         }
     }
 
@@ -50,6 +57,7 @@ impl Replayer {
         match self {
             Self::Memory(analyzer) => analyzer.engine_bytes(),
             Self::Values(_) => 0,
+            Self::Motion(machine) => machine.heap_bytes(),
         }
     }
 
@@ -65,7 +73,7 @@ impl Replayer {
     pub fn is_threaded(&self) -> bool {
         match self {
             Self::Memory(analyzer) => analyzer.is_threaded(),
-            Self::Values(_) => false,
+            Self::Values(_) | Self::Motion(_) => false,
         }
     }
 

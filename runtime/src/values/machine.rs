@@ -306,6 +306,7 @@ impl Machine {
             problems: core.problems,
             followed: None,
             objects: None,
+            motion: None,
             sequences: core.sequences.map_or_else(BTreeMap::new, |sequences| sequences.finish()),
             exact_error: None,
         }

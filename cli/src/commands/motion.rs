@@ -1,0 +1,170 @@
+//! `dmdprof motion`: what the iterations of loops bring in, array by array, and the buffers that would help.
+//!
+//! Builds a source file with marked loops, or takes a program that was compiled with them; or prints again what an earlier run
+//! wrote.
+
+use std::{ffi::OsString, path::Path, path::PathBuf};
+
+use anyhow::{Context, bail};
+use clap::Args;
+use dmdprof_instrument::Model;
+use dmdprof_runtime::{abi::channel_mode, motion::MotionOptions, session::Options};
+
+use super::estimate::{LookArgs, parse_size};
+use crate::{
+    analysis::survive_file_limit,
+    driver::source::language_of,
+    follow::{Followed, SourceArgs, command_text, follow},
+    motion::{
+        convert,
+        counts::Policy,
+        file,
+        model::Motion,
+        select::select,
+        sheet::{self, document},
+    },
+    profile::check_writable,
+    sheet::Format,
+};
+
+/// Show what the iterations of each loop bring in and bring in again, and which buffers would end that
+///
+/// Runs a program whose loops are marked: a source file, which is built for it, or a program compiled with `dmdprof cc --dmdprof-loops`. The
+/// result is kept in dmdprof.motion; without a program, that file is printed again. What is measured are the loops of the optimised
+/// code, called by their places in the source.
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub struct MotionArgs {
+    /// Only this loop: its number (#3), variable (j), line (12), place (kernel.c:12) or function; may be given several times
+    #[arg(short = 'l', long = "loop", value_name = "LOOP")]
+    pub loops: Vec<String>,
+
+    /// What is in the buffer when a loop is entered again
+    #[arg(long, value_enum, default_value_t, value_name = "POLICY")]
+    pub policy: Policy,
+
+    /// List the elements that each iteration brings in and gives up; for small kernels
+    #[arg(long)]
+    pub elements: bool,
+
+    /// File to write; an existing one is kept as FILE.old
+    #[arg(short, long, value_name = "FILE", default_value = file::DEFAULT_FILE)]
+    pub output: PathBuf,
+
+    /// Memory that the analysis of a thread may take for what iterations touched; beyond it, pages of the largest arrays are sampled
+    #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = parse_size)]
+    pub memory: u64,
+
+    #[command(flatten)]
+    pub look: LookArgs,
+
+    #[command(flatten)]
+    pub source: SourceArgs,
+
+    /// The program and its arguments, or a source file (.c .cc .cpp .cxx .rs .ll .bc) and the program's arguments, or a file that
+    /// this command wrote [default: dmdprof.motion]
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "PROGRAM")]
+    pub command: Vec<OsString>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  dmdprof motion kernel.c 100                  build with marked loops, run, report
+  dmdprof motion -O 1 --elements conv.c         every iteration of a small kernel
+  dmdprof motion -l j --policy reset           loop j of the last run again
+  dmdprof cc --dmdprof-loops -O2 -g a.c b.c -o app && dmdprof motion ./app
+  dmdprof motion --format json > loops.json";
+
+/// Loops that a table shows unless told otherwise.
+const MOST_LOOPS: usize = 20;
+/// Share of a loop's accesses that an array has that is in the table.
+const LEAST_SHARE: f64 = 0.01;
+/// Bytes in sets of iterations that are written down with `--elements`.
+const MOST_ELEMENT_BYTES: u64 = 1 << 22;
+
+/// Runs the command and returns the exit code: the program's own, if one was run.
+///
+/// # Errors
+/// When the program cannot be built or followed or has no marked loops, when the file cannot be read or written, or when no loop
+/// is of a name.
+pub fn command(args: &MotionArgs) -> anyhow::Result<i32> {
+    let (motion, code) = match &args.command[..] {
+        [] => (file::read(Path::new(file::DEFAULT_FILE))?, 0),
+        [only] if file::is_motion(Path::new(only)) => (file::read(Path::new(only))?, 0),
+        command => match measure(args, command)? {
+            (Some(motion), code) => (motion, code),
+            (None, code) => return Ok(code),
+        },
+    };
+    let mut levels: Vec<u32> = Vec::new();
+    for word in &args.loops {
+        levels.extend(select(&motion, word)?);
+    }
+    levels.sort_unstable();
+    levels.dedup();
+    // Whoever names loops wants all of them, and programs that read want everything.
+    let brief = args.loops.is_empty() && args.look.print.format == Format::Table;
+    let options = sheet::Options {
+        policy: args.policy,
+        levels: (!args.loops.is_empty()).then_some(levels),
+        top: args.look.top().or(brief.then_some(MOST_LOOPS)),
+        threshold: if brief { LEAST_SHARE } else { 0.0 },
+        elements: args.elements,
+    };
+    args.look.print(&document(&motion, &options))?;
+    Ok(code)
+}
+
+/// Runs a program and writes the file; no motion if the program could not be started, which has been said.
+fn measure(args: &MotionArgs, command: &[OsString]) -> anyhow::Result<(Option<Motion>, i32)> {
+    survive_file_limit()?;
+    check_writable(&args.output).with_context(|| format!("cannot write {}", args.output.display()))?;
+    let options = Options {
+        hints: false,
+        line: None,
+        roi: None,
+        workers: std::thread::available_parallelism().map_or(1, usize::from),
+        exact: None,
+        flows: false,
+        objects: false,
+        sequence: None,
+        outputs: None,
+        trace: None,
+        analyse: true,
+        values: None,
+        motion: Some(MotionOptions { memory: args.memory, elements: args.elements.then_some(MOST_ELEMENT_BYTES) }),
+    };
+    let followed = follow(command, &args.source, channel_mode::ANALYSE, &options, Model::Loops)?;
+    let Followed { ending, measurement, .. } = match followed {
+        Ok(followed) => followed,
+        Err(error) => {
+            eprintln!("dmdprof: {error}");
+            return Ok((None, error.exit_code()));
+        }
+    };
+    for problem in &measurement.unreadable {
+        eprintln!("dmdprof: warning: {problem}");
+    }
+    if !measurement.tables.iter().any(|(_, table)| table.has_loops()) {
+        bail!(no_loops_message(Path::new(&command[0])));
+    }
+    let motion = convert::to_motion(&measurement, command_text(command), ending.outcome());
+    file::write(&args.output, &motion)?;
+    Ok((Some(motion), ending.exit_code()))
+}
+
+/// Why a program has nothing to show here.
+#[must_use]
+pub fn no_loops_message(program: &Path) -> String {
+    let name = program.file_name().unwrap_or_default().to_string_lossy();
+    let what = if language_of(program).is_some() {
+        format!("nothing of {name} was compiled with marked loops")
+    } else {
+        format!("{name} was compiled without marks at its loops")
+    };
+    format!(
+        "{what}.\nTwo ways to mark them:\n  \
+         dmdprof motion FILE.c|.cpp|.rs                    build one source file and run it\n  \
+         dmdprof cc --dmdprof-loops -O2 -g FILES -o PROGRAM    also in CFLAGS of a whole project"
+    )
+}

@@ -1,0 +1,231 @@
+//! Counts what each tile brings in, array by array, at every running level.
+//!
+//! Takes accesses (address, length, array) and the tiles of [`Nest`]; gives one [`Row`] per level and array. A byte is *filled* at a level when a tile touches it
+//! that the tile before it did not touch. Levels are looked at from the inside: what the inner tile has touched before, the outer ones
+//! have too, so that an access costs as much as it changes.
+
+use std::collections::HashMap;
+
+use super::{
+    nest::{FIRST_TILE, LevelNumber, NO_LEVEL, Nest},
+    result::RowResult,
+    stamps::{BlockNumber, PageNumber, Piece, Stamps},
+};
+use crate::session::hash::FastHash;
+
+/// Number of a row.
+pub type RowNumber = u32;
+pub const NO_ROW: RowNumber = u32::MAX;
+const NO_PAGE: PageNumber = u32::MAX;
+
+/// What one array did at one level. All but `accesses` are bytes.
+#[derive(Clone, Debug)]
+pub struct Row {
+    pub level: LevelNumber,
+    pub array: u32,
+    /// The same array one level further out.
+    parent: RowNumber,
+    /// Accesses and bytes with this as the innermost level.
+    pub accesses: u64,
+    pub accessed: u64,
+    /// In a tile and not in the one before.
+    pub fills: u64,
+    /// In the first tile of an invocation and in the last of the one before: fills under the policy `reset`.
+    pub kept: u64,
+    /// In any tile.
+    pub footprint: u64,
+    /// Most in one tile.
+    pub peak: u64,
+    /// Tile that `held` is of.
+    tile: u32,
+    held: u64,
+    /// Page that was looked up last.
+    page: PageNumber,
+    block: BlockNumber,
+}
+
+pub struct Movement {
+    pub nest: Nest,
+    pub rows: Vec<Row>,
+    row_of: HashMap<(LevelNumber, u32), RowNumber, FastHash>,
+    pub stamps: Stamps,
+    /// Levels whose tiles have begun last.
+    begun: Vec<LevelNumber>,
+}
+
+impl Movement {
+    #[must_use]
+    pub fn new(budget: u64) -> Self {
+        Self {
+            nest: Nest::new(),
+            rows: Vec::new(),
+            row_of: HashMap::default(),
+            stamps: Stamps::new(budget),
+            begun: Vec::new(),
+        }
+    }
+
+    /// The row of an array at a level, made with those further out on first use.
+    pub fn row(&mut self, level: LevelNumber, array: u32) -> RowNumber {
+        if level == NO_LEVEL {
+            return NO_ROW;
+        }
+        if let Some(&known) = self.row_of.get(&(level, array)) {
+            return known;
+        }
+        let parent = self.row(self.nest.levels[level as usize].parent, array);
+        let number = self.rows.len() as RowNumber;
+        self.rows.push(Row {
+            level,
+            array,
+            parent,
+            accesses: 0,
+            accessed: 0,
+            fills: 0,
+            kept: 0,
+            footprint: 0,
+            peak: 0,
+            tile: 0,
+            held: 0,
+            page: NO_PAGE,
+            block: 0,
+        });
+        self.row_of.insert((level, array), number);
+        number
+    }
+
+    /// Begins the tiles that have not begun, and gives their levels. To be called before an access when some have not.
+    pub fn open_tiles(&mut self) -> &[LevelNumber] {
+        let begun = &mut self.begun;
+        begun.clear();
+        let (stamps, rows) = (&mut self.stamps, &mut self.rows);
+        self.nest.open(|number, level| {
+            begun.push(number);
+            if level.tile == u32::MAX {
+                let tile = FIRST_TILE + 1;
+                stamps.renumber(number, level.tile, tile);
+                for row in rows.iter_mut().filter(|row| row.level == number) {
+                    row.tile = if row.tile == level.tile { tile } else { 0 };
+                }
+                level.tile = tile;
+            }
+        });
+        &self.begun
+    }
+
+    /// An access at the innermost level, whose row this is. The tiles have begun.
+    #[inline]
+    pub fn touch(&mut self, row: RowNumber, address: u64, len: u64, accesses: u64) {
+        let known = &mut self.rows[row as usize];
+        known.accesses += accesses;
+        known.accessed += if accesses > 0 { len } else { 0 };
+        let array = known.array;
+        let (mut at, mut left) = (address, len);
+        while left > 0 {
+            let (piece, part) = self.stamps.piece(at, left, array);
+            if let Some(piece) = piece {
+                self.touch_piece(row, piece);
+            }
+            at = at.wrapping_add(part);
+            left -= part;
+        }
+    }
+
+    #[inline]
+    fn touch_piece(&mut self, mut number: RowNumber, piece: Piece) {
+        while number != NO_ROW {
+            let row = &mut self.rows[number as usize];
+            let level = &mut self.nest.levels[row.level as usize];
+            if row.page != piece.page {
+                row.block = self.stamps.block(row.level, piece.page);
+                row.page = piece.page;
+            }
+            let tile = level.tile;
+            let (mut new, mut filled, mut unknown) = (0, 0, 0);
+            let mut stamp = |stamp: &mut u32| {
+                let old = std::mem::replace(stamp, tile);
+                new += u64::from(old != tile);
+                filled += u64::from(old != tile && old != tile - 1);
+                unknown += u64::from(old == 0);
+            };
+            let stamps = self.stamps.stamps(row.block);
+            if piece.end == piece.first + 1 {
+                stamp(&mut stamps[piece.first as usize]);
+            } else {
+                stamps[piece.first as usize..piece.end as usize].iter_mut().for_each(stamp);
+            }
+            if new == 0 {
+                break;
+            }
+            row.fills += filled * piece.unit;
+            row.footprint += unknown * piece.unit;
+            if level.first {
+                row.kept += (new - filled) * piece.unit;
+            }
+            if row.tile != tile {
+                row.tile = tile;
+                row.held = 0;
+            }
+            row.held += new * piece.unit;
+            row.peak = row.peak.max(row.held);
+            level.bytes += new * piece.unit;
+            number = row.parent;
+        }
+        if self.stamps.is_over_budget() {
+            self.stamps.shed();
+            self.forget_blocks();
+        }
+    }
+
+    /// The bytes of a range are new ones.
+    pub fn forget(&mut self, address: u64, len: u64) {
+        self.stamps.forget(address, len);
+    }
+
+    pub fn relocate(&mut self, from: u64, to: u64, len: u64, array: u32) {
+        self.stamps.relocate(from, to, len, array);
+        if self.stamps.is_over_budget() {
+            self.stamps.shed();
+            self.forget_blocks();
+        }
+    }
+
+    fn forget_blocks(&mut self) {
+        self.rows.iter_mut().for_each(|row| row.page = NO_PAGE);
+    }
+
+    /// The rows, with what was accessed in the loops inside.
+    #[must_use]
+    pub fn inclusive_rows(&self) -> Vec<RowResult> {
+        let mut all: Vec<RowResult> = self
+            .rows
+            .iter()
+            .map(|row| RowResult {
+                level: row.level,
+                array: row.array,
+                accesses: row.accesses,
+                accessed: row.accessed,
+                fills: row.fills,
+                kept: row.kept,
+                footprint: row.footprint,
+                peak: row.peak,
+            })
+            .collect();
+        // Rows further out were made first.
+        for number in (0..all.len()).rev() {
+            let parent = self.rows[number].parent;
+            if parent != NO_ROW {
+                all[parent as usize].accesses += all[number].accesses;
+                all[parent as usize].accessed += all[number].accessed;
+            }
+        }
+        all
+    }
+
+    /// Ends the last tiles.
+    pub fn finish(&mut self) {
+        for level in &mut self.nest.levels {
+            level.capacity = level.capacity.max(level.bytes);
+        }
+    }
+}

@@ -1,0 +1,243 @@
+//! Which loops are running, and in which tile each is.
+//!
+//! Takes where each record stands (frame of the calling context, loop, whether an iteration begins), gives the chain of running
+//! [`Level`]s. A level is a loop in its nest: the same loop, called from inside another, is another level. A loop that is already running
+//! further out (recursion) is no level again: what its inner activation does belongs to the iteration of the outer one.
+//!
+//! A *tile* is an iteration in which something was accessed. Tiles of a level are numbered in the order of execution, across
+//! invocations: the tile before the first of an invocation is the last of the invocation before (policy `wrap`).
+
+use std::collections::HashMap;
+
+use super::loops::NO_LOOP;
+use crate::session::hash::FastHash;
+
+/// Number of a level.
+pub type LevelNumber = u32;
+pub const NO_LEVEL: LevelNumber = u32::MAX;
+
+/// The first tile's number. 0 marks what no tile touched; the number before the first tile's belongs to nothing.
+pub const FIRST_TILE: u32 = 2;
+/// Loops running one inside the other; deeper ones belong to the iteration of the last.
+const MOST_LEVELS: usize = 64;
+
+/// Levels in all; further ones belong to the iteration around them.
+const MANY_LEVELS: usize = 1 << 16;
+
+/// A loop in its nest.
+#[derive(Debug)]
+pub struct Level {
+    pub parent: LevelNumber,
+    /// Number of the loop in the ring.
+    pub number: u32,
+    /// Tile at hand; less than [`FIRST_TILE`] before the first.
+    pub tile: u32,
+    /// That tile is the first of an invocation.
+    pub first: bool,
+    pub tiles: u64,
+    pub invocations: u64,
+    /// Iteration of the invocation, from 0, those without accesses included.
+    pub iteration: u64,
+    /// The next access is in a new tile.
+    pending: bool,
+    /// No tile since the loop was entered.
+    entered: bool,
+    /// Bytes that the tile at hand has touched, and the most that one has.
+    pub bytes: u64,
+    pub capacity: u64,
+}
+
+#[derive(Clone, Copy)]
+struct Running {
+    number: u32,
+    /// Depth of the calling context.
+    frame: usize,
+    /// [`NO_LEVEL`] for a loop that is none again.
+    level: LevelNumber,
+}
+
+#[derive(Default)]
+pub struct Nest {
+    /// By loop: the loop around it in its function.
+    parents: Vec<u32>,
+    /// By loop: whether a level of it runs.
+    runs: Vec<bool>,
+    running: Vec<Running>,
+    pub levels: Vec<Level>,
+    children: HashMap<(LevelNumber, u32), LevelNumber, FastHash>,
+    /// Innermost running level.
+    innermost: LevelNumber,
+    /// Some running level's tile has not begun.
+    pending: bool,
+    /// Where the last record stood.
+    at: (usize, u32),
+    /// There were more levels than are kept apart.
+    pub cut: bool,
+    /// Tests begin near the end of the numbers.
+    pub first_tile: u32,
+}
+
+impl Nest {
+    #[must_use]
+    pub fn new() -> Self {
+        Self { innermost: NO_LEVEL, at: (0, NO_LOOP), first_tile: FIRST_TILE, ..Self::default() }
+    }
+
+    /// The next loops, with the loops around them in their functions.
+    pub fn add_loops(&mut self, parents: impl Iterator<Item = u32>) {
+        self.parents.extend(parents);
+        self.runs.resize(self.parents.len(), false);
+    }
+
+    #[inline]
+    #[must_use]
+    pub fn innermost(&self) -> LevelNumber {
+        self.innermost
+    }
+
+    /// Control left frames: only `depth` of them are left.
+    pub fn leave(&mut self, depth: usize) {
+        while self.running.last().is_some_and(|r| r.frame > depth) {
+            self.pop();
+        }
+        self.at = (usize::MAX, NO_LOOP);
+    }
+
+    /// A record of a loop (or of none) in the frame at `depth`.
+    #[inline]
+    pub fn go(&mut self, depth: usize, number: u32, iteration: bool) {
+        if self.at != (depth, number) {
+            self.change(depth, number, iteration);
+        } else if iteration {
+            self.iterate();
+        }
+    }
+
+    /// The innermost running loop goes on to its next iteration.
+    #[inline]
+    fn iterate(&mut self) {
+        let Some(last) = self.running.last() else { return };
+        let level = last.level;
+        if let Some(known) = self.levels.get_mut(level as usize) {
+            known.iteration += 1;
+            known.pending = true;
+            self.pending = true;
+        }
+    }
+
+    fn change(&mut self, depth: usize, number: u32, iteration: bool) {
+        self.at = (depth, number);
+        while let Some(last) = self.running.last() {
+            if last.frame < depth || (last.frame == depth && self.is_around(last.number, number)) {
+                break;
+            }
+            self.pop();
+        }
+        let here = self.running.last().filter(|r| r.frame == depth).map_or(NO_LOOP, |r| r.number);
+        if here != number {
+            self.push_down_to(depth, here, number);
+        } else if iteration {
+            self.iterate();
+        }
+    }
+
+    /// Whether `inner` is `outer` or inside it.
+    fn is_around(&self, outer: u32, inner: u32) -> bool {
+        let mut at = inner;
+        while at != NO_LOOP {
+            if at == outer {
+                return true;
+            }
+            at = self.parents[at as usize];
+        }
+        false
+    }
+
+    fn push_down_to(&mut self, depth: usize, from: u32, to: u32) {
+        let parent = self.parents[to as usize];
+        if parent != from && parent != NO_LOOP {
+            self.push_down_to(depth, from, parent);
+        }
+        self.push(depth, to);
+    }
+
+    fn push(&mut self, depth: usize, number: u32) {
+        let level = if self.runs[number as usize] { NO_LEVEL } else { self.level(number) };
+        self.running.push(Running { number, frame: depth, level });
+        let Some(known) = self.levels.get_mut(level as usize) else { return };
+        known.invocations += 1;
+        known.entered = true;
+        known.iteration = 0;
+        known.pending = true;
+        self.pending = true;
+        self.runs[number as usize] = true;
+        self.innermost = level;
+    }
+
+    /// The level of a loop inside the innermost one; [`NO_LEVEL`] if there are too many.
+    fn level(&mut self, number: u32) -> LevelNumber {
+        let parent = self.innermost;
+        if let Some(&known) = self.children.get(&(parent, number)) {
+            return known;
+        }
+        if self.running.len() >= MOST_LEVELS || self.levels.len() >= MANY_LEVELS {
+            self.cut = true;
+            return NO_LEVEL;
+        }
+        self.levels.push(Level {
+            parent,
+            number,
+            tile: self.first_tile - 1,
+            first: false,
+            tiles: 0,
+            invocations: 0,
+            iteration: 0,
+            pending: false,
+            entered: false,
+            bytes: 0,
+            capacity: 0,
+        });
+        let level = self.levels.len() as LevelNumber - 1;
+        self.children.insert((parent, number), level);
+        level
+    }
+
+    fn pop(&mut self) {
+        let Some(ended) = self.running.pop() else { return };
+        if ended.level != NO_LEVEL {
+            self.runs[ended.number as usize] = false;
+            self.innermost = self.levels[ended.level as usize].parent;
+        }
+    }
+
+    /// Whether [`Nest::open`] has something to do before an access.
+    #[inline]
+    #[must_use]
+    pub fn is_pending(&self) -> bool {
+        self.pending
+    }
+
+    /// Begins the tiles of those running levels that have none; each is told to `opened` before, innermost first.
+    pub fn open(&mut self, mut opened: impl FnMut(LevelNumber, &mut Level)) {
+        self.pending = false;
+        // A loop that is entered or goes on leaves those inside it first, so that no level waits outside one that does not.
+        for running in self.running.iter().rev() {
+            let Some(level) = self.levels.get_mut(running.level as usize) else { continue };
+            if !level.pending {
+                break;
+            }
+            opened(running.level, level);
+            level.pending = false;
+            level.first = std::mem::take(&mut level.entered);
+            level.tiles += 1;
+            level.tile += 1;
+            level.capacity = level.capacity.max(level.bytes);
+            level.bytes = 0;
+        }
+    }
+
+    /// Running levels, outermost first.
+    pub fn running(&self) -> impl Iterator<Item = LevelNumber> {
+        self.running.iter().map(|r| r.level).filter(|l| *l != NO_LEVEL)
+    }
+}

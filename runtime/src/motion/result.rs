@@ -1,0 +1,115 @@
+//! What one ring's loops moved, in the ring's numbers.
+
+use super::{
+    arrays::Arrays,
+    elements::{Elements, TileSet},
+    loops::SourceLoop,
+    movement::Movement,
+    nest::NO_LEVEL,
+};
+use crate::{abi::NONE, objects::Object};
+
+/// A loop: table of its module, and number among the [`super::loops::ModuleLoops`] of that table.
+pub type LoopKey = (u32, u32);
+
+/// A loop in its nest; parents come first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LevelResult {
+    pub parent: Option<u32>,
+    pub key: LoopKey,
+    /// Index into the table's functions.
+    pub function: u32,
+    /// Index into the table's frames, if the place is known.
+    pub frame: Option<u32>,
+    /// Loops of the machine code that it is.
+    pub parts: u32,
+    pub tiles: u64,
+    pub invocations: u64,
+    /// Most bytes that one tile touched.
+    pub capacity: u64,
+}
+
+/// An array at a level, all in bytes but the accesses. Loops inside are included.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RowResult {
+    pub level: u32,
+    pub array: u32,
+    pub accesses: u64,
+    pub accessed: u64,
+    /// Brought in under the policy `wrap`. As many bytes are drained.
+    pub fills: u64,
+    /// More are under the policy `reset`.
+    pub kept: u64,
+    pub footprint: u64,
+    pub peak: u64,
+}
+
+/// An array of one ring.
+#[derive(Clone, Debug)]
+pub struct ArrayResult {
+    pub object: Object,
+    /// Bytes of an element.
+    pub element: u64,
+    /// One in `1 << sampling` pages was followed.
+    pub sampling: u8,
+}
+
+#[derive(Debug, Default)]
+pub struct RingMotion {
+    pub levels: Vec<LevelResult>,
+    pub rows: Vec<RowResult>,
+    pub arrays: Vec<ArrayResult>,
+    /// Paths of mapped files.
+    pub files: Vec<String>,
+    /// What each tile touched, if that was to be written down.
+    pub tiles: Vec<TileSet>,
+    /// There was more than could be written down.
+    pub tiles_cut: bool,
+    /// Some loops were not kept apart from those around them: there were too many.
+    pub levels_cut: bool,
+}
+
+impl RingMotion {
+    /// Modules are those of the ring in order: table and its loops.
+    #[must_use]
+    pub fn new(
+        modules: &[(u32, Vec<SourceLoop>)],
+        movement: &Movement,
+        arrays: Arrays,
+        elements: Option<Elements>,
+    ) -> Self {
+        let mut loops: Vec<(LoopKey, SourceLoop)> = Vec::new();
+        for (table, of_module) in modules {
+            loops.extend(of_module.iter().enumerate().map(|(n, l)| ((*table, n as u32), *l)));
+        }
+        let levels = movement.nest.levels.iter().map(|level| {
+            let (key, source) = loops[level.number as usize];
+            LevelResult {
+                parent: Some(level.parent).filter(|p| *p != NO_LEVEL),
+                key,
+                function: source.function,
+                frame: Some(source.frame).filter(|f| *f != NONE),
+                parts: source.parts,
+                tiles: level.tiles,
+                invocations: level.invocations,
+                capacity: level.capacity,
+            }
+        });
+        let array = |(number, object): (usize, &Object)| ArrayResult {
+            object: *object,
+            element: arrays.element(number as u32),
+            sampling: movement.stamps.sampling(number as u32),
+        };
+        let all = arrays.objects.list().iter().enumerate().map(array).collect();
+        let (tiles, tiles_cut) = elements.map_or((Vec::new(), false), Elements::finish);
+        Self {
+            levels: levels.collect(),
+            rows: movement.inclusive_rows(),
+            arrays: all,
+            files: arrays.objects.into_parts().2,
+            tiles,
+            tiles_cut,
+            levels_cut: movement.nest.cut,
+        }
+    }
+}
