@@ -17,7 +17,7 @@
 //! 19) and in Rust, because both make the same accesses.
 //!
 //!     cost open_lookup_uniform  2094369154 formula +0.3 %
-//!     cost open_lookup_skewed    386448914 formula -2.2 %
+//!     cost open_lookup_skewed    386488122 formula -2.2 %
 //!     cost chain_lookup_uniform 3922455935 formula -0.8 %
 //!
 //! (Building costs more here than in C: `vec!` writes every slot, `calloc` gets zeroed memory that nobody has touched.)

@@ -193,7 +193,8 @@ fn headers_beside(source: &Path) -> Vec<PathBuf> {
 }
 
 /// Source directory of a crate that `tests/programs/Cargo.toml` names.
-fn bundled(package: &str) -> PathBuf {
+#[must_use]
+pub fn bundled(package: &str) -> PathBuf {
     static SOURCES: OnceLock<BTreeMap<String, PathBuf>> = OnceLock::new();
     let sources = SOURCES.get_or_init(|| {
         let manifest = in_tests("programs/Cargo.toml");

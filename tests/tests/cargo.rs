@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::Mutex;
 
-use dmdprof_tests::profiled::Report;
+use dmdprof_tests::profiled::{Report, Run};
+use dmdprof_tests::programs;
 use dmdprof_tests::tool::{
     assert_same, describe, dmdprof, dmdprof_path, in_tests, output, scratch, succeed, target_dir,
 };
@@ -79,8 +80,14 @@ fn without_hooks(report: &Report) -> Vec<String> {
     listed.iter().map(|name| name.as_str().expect("a name").to_owned()).collect()
 }
 
-fn names(report: &Report) -> Vec<String> {
-    let rows = report.0["functions"].as_array().expect("an array");
+/// Functions as people see them: in which the code was written.
+fn names(profile: &[u8]) -> Vec<String> {
+    let directory = scratch();
+    let path = directory.path().join("dmdprof.data");
+    fs::write(&path, profile).expect("a file");
+    let json = succeed(dmdprof().arg("report").arg(path).args(["--format", "json"])).stdout;
+    let report: serde_json::Value = serde_json::from_slice(&json).expect("JSON");
+    let rows = report["functions"].as_array().expect("an array");
     rows.iter().map(|row| row["name"].as_str().expect("a name").to_owned()).collect()
 }
 
@@ -94,7 +101,7 @@ fn a_bit_of_everything() {
     let words = ["run", "--release", "--quiet", "--bin", "mix"];
     let first = check(&[], &words);
     let report = report(&first);
-    let names = names(&report);
+    let names = names(&first);
     // Own, inlined, dependencies, std.
     for part in ["mix::sum_of_squares", "serde_json::", "regex_automata::", "std::thread::", "core::fmt::"] {
         assert!(has(&names, part), "{part} is not in {names:#?}");
@@ -127,9 +134,9 @@ fn whole_program_optimisation_and_no_unwinding() {
     let _turn = ONE_AT_A_TIME.lock();
     // `lto = "thin"`, and seeds that are fixed.
     let profile = check(&["--deterministic"], &["run", "--quiet", "--package", "seeds", "--profile", "whole"]);
-    assert!(has(&names(&report(&profile)), "seeds::"));
+    assert!(has(&names(&profile), "seeds::"));
     let profile = check(&[], &["run", "--quiet", "--package", "bare", "--profile", "bare"]);
-    let names = names(&report(&profile));
+    let names = names(&profile);
     assert!(has(&names, "bare::squares") && has(&names, "alloc::collections::btree"), "{names:#?}");
 }
 
@@ -158,7 +165,7 @@ fn tasks_of_tokio() {
     let _turn = ONE_AT_A_TIME.lock();
     let words = ["run", "--release", "--quiet", "--package", "gentle"];
     let first = check(&["--deterministic"], &words);
-    assert!(has(&names(&report(&first)), "tokio::"));
+    assert!(has(&names(&first), "tokio::"));
     assert_same("second run", &first, &run(&["--deterministic"], &words).1);
 }
 
@@ -168,8 +175,8 @@ fn c_inside_crates_and_another_allocator() {
     let words = ["run", "--release", "--quiet", "--package", "packed"];
     let first = check(&["--deterministic"], &words);
     let report = report(&first);
-    let names = names(&report);
-    for name in ["deflate_slow", "compress", "packed::compressed"] {
+    let names = names(&first);
+    for name in ["deflate_slow", "longest_match", "packed::compressed"] {
         assert!(has(&names, name), "{name} is not in {names:#?}");
     }
     assert!(names.iter().any(|name| name.starts_with("mi_")), "{names:#?}");
@@ -180,13 +187,23 @@ fn c_inside_crates_and_another_allocator() {
 #[test]
 fn fifty_tests_and_a_bench() {
     let _turn = ONE_AT_A_TIME.lock();
-    let words = ["test", "--release", "--quiet", "--package", "fifty"];
+    let words = ["test", "--release", "--quiet", "--package", "fifty", "--lib"];
     let bodies = ["--roi", "*::tests::t*"];
     let (found, first) = run(&bodies, &words);
     let text = String::from_utf8_lossy(&found.stdout).into_owned();
     assert!(found.status.success() && text.contains("50 passed"), "{}", describe(&found));
-    assert!(has(&names(&report(&first)), "fifty::sorted"));
-    assert_same("second run", &first, &run(&bodies, &words).1);
+    assert!(has(&names(&first), "fifty::sorted"));
+    // The harness, which is not counted, prints times and hands out tests as threads end: other bytes for other addresses.
+    let counted = |profile: &[u8]| {
+        let Report(mut report) = report(profile);
+        let report = report.as_object_mut().expect("an object");
+        assert!(report.remove("threads").is_some());
+        for name in ["footprint", "peak_live"] {
+            assert!(report["totals"].as_object_mut().expect("an object").remove(name).is_some());
+        }
+        serde_json::to_vec_pretty(&report).expect("JSON")
+    };
+    assert_same("second run", &counted(&first), &counted(&run(&bodies, &words).1));
     let one = ["test", "--release", "--quiet", "--package", "fifty", "--lib", "t33"];
     let (found, profile) = run(&["--roi", "*t33*"], &one);
     assert!(String::from_utf8_lossy(&found.stdout).contains("1 passed; 0 failed"), "{}", describe(&found));
@@ -219,8 +236,9 @@ fn a_rebuild_instruments_what_changed() {
     };
     let build = || {
         let mut command = dmdprof();
-        command.args(["cargo", "build", "--release"]).current_dir(project.path());
+        command.args(["cargo", "--no-std", "build", "--release"]);
         prepare(&mut command, "unused");
+        command.current_dir(project.path());
         command.env("CARGO_TARGET_DIR", project.path().join("target")).env("DMDPROF_CACHE_DIR", cache.path());
         let built = succeed(&mut command);
         let said = String::from_utf8_lossy(&built.stderr).into_owned();
@@ -274,4 +292,67 @@ fn cargo_finds_the_subcommand() {
     let beside = dmdprof_path().with_file_name("cargo-dmdprof");
     let said = succeed(Command::new(beside).args(["dmdprof", "--help"])).stdout;
     assert!(String::from_utf8_lossy(&said).contains("Profile what a Cargo command runs"));
+}
+
+/// A real program with about 30 dependencies, whose sources come with its crate.
+#[test]
+fn ripgrep() {
+    let _turn = ONE_AT_A_TIME.lock();
+    let place = scratch();
+    let copied = succeed(Command::new("cp").arg("-r").arg(unpacked("ripgrep-14.1.1")).arg(place.path().join("rg")));
+    assert!(copied.status.success());
+    let manifest = place.path().join("rg/Cargo.toml");
+    let tree = place.path().join("tree");
+    for n in 0..40 {
+        let directory = tree.join(format!("d{}", n % 7));
+        fs::create_dir_all(&directory).expect("a directory");
+        let text: String = (0..200).map(|line| format!("line {line} of {n}: {}\n", line * n % 83)).collect();
+        fs::write(directory.join(format!("f{n}.txt")), text).expect("a file");
+    }
+    let build = |mut command: Command, target: &str| {
+        command.args(["build", "--release", "--quiet", "--locked", "--manifest-path"]).arg(&manifest);
+        prepare(&mut command, target);
+        succeed(&mut command)
+    };
+    build(Command::new(env!("CARGO")), "plain");
+    let mut cargo = dmdprof();
+    cargo.arg("cargo");
+    let said = build(cargo, "hooked");
+    let said = String::from_utf8_lossy(&said.stderr).into_owned();
+    let hooked = said.lines().find_map(|line| line.strip_prefix("dmdprof: with hooks: ")).expect("a program");
+
+    let words = ["--threads", "1", "--sort", "path", "--no-config", r"line \d+ of (7|21): (1|4)\d$"];
+    let native = output(Command::new(shared("plain").join("release/rg")).args(words).arg(&tree));
+    assert!(native.status.success() && native.stdout.len() > 500, "{}", describe(&native));
+    let search = || {
+        let directory = scratch();
+        let found = Run::new(hooked, directory.path()).options(["--deterministic"]).args(words).args([&tree]).go();
+        assert_same("stdout", &native.stdout, &found.output.stdout);
+        (fs::read(&found.profile).expect("a profile"), found.report)
+    };
+    let ((first, report), (second, _)) = (search(), search());
+    report.assert_consistent();
+    assert_eq!(without_hooks(&report), [""; 0]);
+    for part in ["rg::", "grep_searcher::", "regex_automata::", "ignore::"] {
+        assert!(has(&names(&first), part), "{part} is not in {:#?}", names(&first));
+    }
+    assert_same("second run", &first, &second);
+}
+
+/// The sources of a crate that is a program, which no package can depend on: from the registry's own directory.
+fn unpacked(crate_: &str) -> PathBuf {
+    let fetched = programs::bundled("libz-sys");
+    let directory = fetched.parent().expect("the registry's sources").join(crate_);
+    if !directory.is_dir() {
+        let project = scratch();
+        let (name, version) = crate_.rsplit_once('-').expect("name and version");
+        let manifest = format!(
+            "[package]\nname = \"x\"\nedition = \"2024\"\n[dependencies]\n{name} = \"={version}\"\n[workspace]\n"
+        );
+        fs::create_dir(project.path().join("src")).expect("a directory");
+        fs::write(project.path().join("src/lib.rs"), "").expect("a file");
+        fs::write(project.path().join("Cargo.toml"), manifest).expect("a file");
+        succeed(Command::new(env!("CARGO")).arg("fetch").current_dir(project.path()));
+    }
+    directory
 }

@@ -39,6 +39,7 @@ impl Builder {
             roi: None,
             outcome: Outcome::Exited(0),
             incomplete: None,
+            random: Random::default(),
             values: None,
         };
         let profile = Profile {
@@ -263,6 +264,7 @@ pub fn small() -> Profile {
                 ("isatty".into(), 1),
                 ("setlocale".into(), 1),
             ],
+            without_hooks: vec!["libold.rlib(old.old.1-cgu.0.rcgu.o)".into()],
             unknown_frees: 3,
             lost_events: 0,
             processes: 1,
