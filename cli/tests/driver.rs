@@ -122,6 +122,7 @@ impl Instrumenter for Unchanged {
                 input: request.bitcode,
                 object: request.object,
                 model: request.model,
+                loop_records: true,
                 opt_level: request.opt_level,
                 function_sections: request.function_sections,
                 flags: request.flags,

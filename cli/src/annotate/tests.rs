@@ -1,7 +1,10 @@
 use std::fs;
 
 use super::*;
-use crate::profile::{model::AccessKind, sample::Builder};
+use crate::profile::{
+    model::{AccessKind, SourceFile, StringId},
+    sample::Builder,
+};
 use sha2::{Digest, Sha256};
 
 const SOURCE: &str = "one\ntwo\n\tthree\nfour\nfive\nsix\n";

@@ -337,7 +337,7 @@ pub mod tests {
         };
         let array =
             |name: &str| Array { name: name.into(), kind: ArrayKind::Global, place: None, element: 8, sampling: 1 };
-        let row = |level, array, fills, footprint, peak| Row {
+        let row = |level, array, fills: u64, footprint: u64, peak: u64| Row {
             level,
             array,
             accesses: 64,
