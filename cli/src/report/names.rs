@@ -41,10 +41,12 @@ pub fn shorten(name: &str, width: usize) -> String {
         return name.into();
     }
     let without_parameters = collapse(name, '(', ')', 1);
+    let without_generics = without_generics(&without_parameters);
     let steps = [
         without_parameters.clone(),
-        without_generics(&without_parameters),
         collapse(&without_parameters, '<', '>', 2),
+        without_generics.clone(),
+        without_paths_in_brackets(&without_generics),
         collapse(&without_parameters, '<', '>', 1),
     ];
     for step in &steps {
@@ -112,6 +114,27 @@ fn middle_cut(s: &str, width: usize) -> String {
     let keep = width.saturating_sub(1);
     let head: String = s.chars().take(keep / 3).collect();
     format!("{head}…{}", last(s, keep - keep / 3))
+}
+
+/// `<Vec<…> as Clone>::clone` of `<alloc::vec::Vec<…> as core::clone::Clone>::clone`.
+fn without_paths_in_brackets(name: &str) -> String {
+    let mut out = String::with_capacity(name.len());
+    let mut depth = 0usize;
+    for (at, c) in name.char_indices() {
+        match c {
+            '<' if is_bracket(name, at, c) => depth += 1,
+            '>' if is_bracket(name, at, c) => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth > 0 && c == ':' && name[at + 1..].starts_with(':') {
+            let word = out.trim_end_matches(|c: char| c.is_alphanumeric() || c == '_').len();
+            // The `::` of `<A as B>::C` stays.
+            if word == out.len() { out.push_str("::") } else { out.truncate(word) }
+        } else if depth == 0 || c != ':' {
+            out.push(c);
+        }
+    }
+    out
 }
 
 /// Replaces what is between brackets that are nested `level` deep (1 = outermost) by `…`.
@@ -203,6 +226,12 @@ mod tests {
 
     #[test]
     fn generic_arguments_go_and_types_of_paths_stay() {
+        let path = "<alloc::vec::Vec<u8> as core::clone::Clone>::clone::<a::B>";
+        assert_eq!(shorten(path, 30), "<Vec<…> as Clone>::clone::<…>");
+        assert_eq!(
+            shorten("<regex_automata::util::remapper::Remapper>::remap::<a::b::C>", 30),
+            "<Remapper>::remap::<…>"
+        );
         for (name, short) in [
             ("demo::sum::<u32, alloc::vec::Vec<u8>>", "demo::sum::<…>"),
             ("<alloc::vec::Vec<u8> as core::clone::Clone>::clone", "<alloc::vec::Vec<…> as core::clone::Clone>::clone"),
