@@ -26,6 +26,7 @@ Examples:
   dmdprof record ./app && dmdprof replay    record now, analyse later
   dmdprof report --lines --sort read        look at the profile again
   dmdprof annotate kernel.c                 the source with the cost of each line
+  dmdprof why solve                         who touched its bytes last, and what would help
   dmdprof diff                              what changed since the run before
   dmdprof roofline --machine skx-6148-core  what binds each function on a machine
   dmdprof rank a.c b.c                      which one does the same for less
@@ -38,6 +39,8 @@ enum Command {
     Replay(commands::replay::ReplayArgs),
     Report(report::CommandArgs),
     Annotate(commands::annotate::AnnotateArgs),
+    Why(commands::why::WhyArgs),
+    Waste(commands::waste::WasteArgs),
     Diff(commands::diff::DiffArgs),
     Check(commands::check::CheckArgs),
     Roofline(commands::roofline::RooflineArgs),
@@ -99,6 +102,8 @@ fn dispatch(command: Command) -> anyhow::Result<i32> {
         Command::Replay(args) => commands::replay::command(&args).map(|()| 0),
         Command::Report(args) => report::command(&args).map(|()| 0),
         Command::Annotate(args) => commands::annotate::command(&args).map(|()| 0),
+        Command::Why(args) => commands::why::command(&args).map(|()| 0),
+        Command::Waste(args) => commands::waste::command(&args).map(|()| 0),
         Command::Diff(args) => commands::diff::command(&args).map(|()| 0),
         Command::Check(args) => commands::check::command(&args),
         Command::Roofline(args) => commands::roofline::command(&args).map(|()| 0),

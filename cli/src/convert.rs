@@ -13,8 +13,7 @@ use dmdprof_instrument::calls::touches_no_memory;
 use dmdprof_runtime::{
     abi::{Item, ItemKind, NONE, OP_CLASSES},
     session::{
-        FlowKey, FunctionKey as RunFunction, Measurement, MergedBlock, SiteKey as RunSite, ThreadTotals,
-        counters::{CellCounters, DepthCounts},
+        FunctionKey as RunFunction, Measurement, MergedBlock, SiteKey as RunSite, ThreadTotals, counters::DepthCounts,
         sequences::Calls,
     },
     sites::SiteTable,
@@ -24,9 +23,8 @@ use dmdprof_runtime::{
 use sha2::{Digest, Sha256};
 
 use crate::profile::model::{
-    AccessKind, Block, BlockCount, BlockId, Cell, Context, ContextId, Coverage, Dead, Flow, Function, FunctionId,
-    Histogram, Meta, ModuleCoverage, Position, PositionId, Profile, Region, Sequence, Site, SiteId, SourceFile,
-    StringId, Totals,
+    AccessKind, Block, BlockCount, BlockId, Cell, Context, ContextId, Coverage, Dead, Function, FunctionId, Histogram,
+    Meta, ModuleCoverage, Position, PositionId, Profile, Region, Sequence, Site, SiteId, SourceFile, StringId, Totals,
 };
 
 /// Builds the profile of a finished run.
@@ -37,8 +35,9 @@ pub fn to_profile(measurement: &Measurement, meta: Meta) -> Profile {
     let contexts = builder.contexts();
     let sites = builder.sites(&contexts);
     let blocks = builder.blocks(&contexts);
-    let flows = measurement.flows.as_ref().map(|measured| flows(measured, &sites.ids));
-    let objects = builder.objects(&sites, &contexts);
+    let named = builder.objects(&sites, &contexts);
+    let flows = measurement.flows.as_ref().map(|measured| builder.flows(measured, &named, &sites, &contexts));
+    let objects = measurement.objects.is_some().then_some(named.objects);
     let sequences = builder.sequences();
     let totals = sum(&measurement.threads);
     let mut threads: Vec<Totals> = measurement.threads.iter().map(one_thread).collect();
@@ -88,20 +87,6 @@ fn region(totals: &RegionTotals) -> Region {
 
 fn histogram(counts: &DepthCounts) -> Histogram {
     Histogram(counts.iter().collect())
-}
-
-fn flows(measured: &BTreeMap<FlowKey, CellCounters>, ids: &HashMap<RunSite, SiteId>) -> Vec<Flow> {
-    let flow = |(key, found): (&FlowKey, &CellCounters)| Flow {
-        writer: key.writer.map(|site| ids[&site]),
-        toucher: key.toucher.map(|site| ids[&site]),
-        reader: ids[&key.reader],
-        bytes: found.depths.iter().map(|(_, n)| n).sum(),
-        cost: found.cost,
-        histogram: histogram(&found.depths),
-    };
-    let mut flows: Vec<Flow> = measured.iter().map(flow).collect();
-    flows.sort_by_key(|flow| (flow.writer, flow.toucher, flow.reader));
-    flows
 }
 
 fn one_thread(thread: &ThreadTotals) -> Totals {
@@ -218,7 +203,9 @@ impl<'a> Builder<'a> {
     fn named_sites(&self) -> BTreeSet<RunSite> {
         let keys = self.measurement.flows.iter().flat_map(BTreeMap::keys);
         let of_flows = keys.flat_map(|key| [key.writer, key.toucher, Some(key.reader)]).flatten();
-        of_flows.chain(self.object_sites()).collect()
+        let flows = self.measurement.flows.iter().flat_map(BTreeMap::values);
+        let between = flows.flat_map(|flow| flow.between.keys().copied());
+        of_flows.chain(between).chain(self.object_sites()).collect()
     }
 
     /// The functions of [`Self::named_sites`], by table.

@@ -23,3 +23,4 @@ mod sheet;
 mod timing;
 mod toolbox;
 mod trace_file;
+mod why;

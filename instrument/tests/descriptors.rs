@@ -65,6 +65,12 @@ fn describe_segment(table: &SiteTable, segment: &Segment) -> String {
     for item in &table.items[segment.items.start as usize..segment.items.end as usize] {
         writeln!(out, "  {}", describe_item(item)).expect("to a string");
     }
+    for slot in &table.slots[segment.slots.start as usize..segment.slots.end as usize] {
+        let text = |index: u32| table.strings.get(index as usize).map_or("(unnamed)", String::as_str);
+        let (name, function, line) = (text(slot.name), text(slot.function), slot.line);
+        writeln!(out, "  slot {} at word {}+{}: {name} of {function}, line {line}", slot.size, slot.word, slot.offset)
+            .expect("to a string");
+    }
     for ops in &table.ops[segment.ops.start as usize..segment.ops.end as usize] {
         let classes = ["fadd", "fmul", "fma", "fdiv", "special", "int", "compare"];
         let counts: Vec<String> =
@@ -242,14 +248,45 @@ fn stack_slots_die_at_their_scope_end_or_at_the_return() {
            ret void
          }"
     ), @r"
-    f: block, 2 words, enter, calls g
+    f: block, 4 words, enter, calls g
       store 64 at word 1+0
       store 36 at word 1+64
+      slot 100 at word 1+0: (unnamed) of f, line 0
+      slot 8 at word 2+0: (unnamed) of f, line 0
+      slot 16 at word 3+0: (unnamed) of f, line 0
     f: block, 2 words, calls g
       kill 16 at word 1+0
     f: block, 3 words, exit
       kill 8 at word 1+0
       kill 100 at word 2+0
+    ");
+}
+
+#[test]
+fn stack_slots_are_named_by_debug_information() {
+    insta::assert_snapshot!(describe(
+        "define void @f() !dbg !5 {
+           %x = alloca i32
+             #dbg_declare(ptr %x, !8, !DIExpression(), !10)
+           store i32 1, ptr %x, !dbg !10
+           ret void, !dbg !10
+         }
+         !llvm.dbg.cu = !{!0}
+         !llvm.module.flags = !{!2}
+         !0 = distinct !DICompileUnit(language: DW_LANG_C99, file: !1, emissionKind: FullDebug)
+         !1 = !DIFile(filename: \"a.c\", directory: \"/src\")
+         !2 = !{i32 2, !\"Debug Info Version\", i32 3}
+         !5 = distinct !DISubprogram(name: \"f\", scope: !1, file: !1, line: 3, type: !6, unit: !0, spFlags: DISPFlagDefinition)
+         !6 = !DISubroutineType(types: !7)
+         !7 = !{null}
+         !8 = !DILocalVariable(name: \"x\", scope: !5, file: !1, line: 4, type: !9)
+         !9 = !DIBasicType(name: \"int\", size: 32, encoding: DW_ATE_signed)
+         !10 = !DILocation(line: 4, scope: !5)"
+    ), @r"
+    f: block, 2 words, enter, exit
+      store 4 at word 1+0
+      kill 4 at word 1+0
+      slot 4 at word 1+0: x of f, line 4
     ");
 }
 

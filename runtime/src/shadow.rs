@@ -42,6 +42,14 @@ fn pieces(address: u64, len: u64) -> impl Iterator<Item = (u64, usize, usize)> {
     })
 }
 
+/// The part of a page that is in a range.
+fn in_page(number: u64, address: u64, len: u64) -> (usize, usize) {
+    let start = number * PAGE as u64;
+    let from = address.saturating_sub(start).min(PAGE as u64);
+    let to = address.saturating_add(len).saturating_sub(start).min(PAGE as u64);
+    (from as usize, to as usize)
+}
+
 impl Default for Shadow {
     fn default() -> Self {
         Self { index: HashMap::default(), pages: Vec::new(), recent: [(0, 0); RECENT], spare: Vec::new() }
@@ -115,6 +123,35 @@ impl Shadow {
         }
     }
 
+    /// Tells runs of one label within a range, without bytes that nothing has touched.
+    pub fn each_run(&self, address: u64, len: u64, mut tell: impl FnMut(Label, u64)) {
+        let mut runs = |labels: &[Label]| {
+            for run in labels.chunk_by(|a, b| a == b).filter(|run| run[0] != UNTOUCHED) {
+                tell(run[0], run.len() as u64);
+            }
+        };
+        if len / PAGE as u64 <= self.index.len() as u64 {
+            for (number, offset, part) in pieces(address, len) {
+                if let Some(page) = self.index.get(&number) {
+                    runs(&self.pages[*page as usize][offset..offset + part]);
+                }
+            }
+            return;
+        }
+        for (&number, &page) in &self.index {
+            let (from, to) = in_page(number, address, len);
+            if from < to {
+                runs(&self.pages[page as usize][from..to]);
+            }
+        }
+    }
+
+    /// Address and length of each page that has labels.
+    #[must_use]
+    pub fn touched(&self) -> Vec<(u64, u64)> {
+        self.index.keys().map(|number| (number * PAGE as u64, PAGE as u64)).collect()
+    }
+
     /// Makes a range as if nothing had touched it.
     pub fn forget(&mut self, address: u64, len: u64) {
         if len / PAGE as u64 <= self.index.len() as u64 {
@@ -123,9 +160,7 @@ impl Shadow {
         }
         // Of a mapping that is larger than everything that was touched, only what there is.
         for (&number, &page) in &self.index {
-            let start = number * PAGE as u64;
-            let from = address.saturating_sub(start).min(PAGE as u64) as usize;
-            let to = address.saturating_add(len).saturating_sub(start).min(PAGE as u64) as usize;
+            let (from, to) = in_page(number, address, len);
             if from < to {
                 self.pages[page as usize][from..to].fill(UNTOUCHED);
             }

@@ -20,6 +20,8 @@ pub mod roofline;
 pub mod run;
 pub mod time;
 pub mod values;
+pub mod waste;
+pub mod why;
 
 use std::ffi::OsString;
 

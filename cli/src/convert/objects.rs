@@ -3,16 +3,18 @@
 //! What cannot be told apart by name is one object: a variable of a function that was inlined into several, and the call site of an
 //! allocation that several modules contain.
 
-use std::{collections::BTreeMap, path::Path};
+use std::{cmp::Reverse, collections::BTreeMap, path::Path};
 
 use dmdprof_runtime::{
     abi::NONE,
     objects::Life,
-    session::{MergedObjects, ObjectKey, counters::CellCounters},
+    session::{FlowKey, MergedFlow, MergedObjects, ObjectKey, counters::CellCounters, habits::Habit},
 };
 
 use super::{Builder, Contexts, RunSite, Sites, histogram, text};
-use crate::profile::model::{ContextId, DataObject, DataObjects, ObjectId, ObjectKind, ObjectUse, SiteId};
+use crate::profile::model::{
+    ContextId, DataObject, DataObjects, Flow, MAX_BETWEEN, ObjectHabit, ObjectId, ObjectKind, ObjectUse, SiteId,
+};
 
 /// What an object is, in the order of the profile.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -46,17 +48,22 @@ impl Identity<'_> {
 }
 
 impl<'a> Builder<'a> {
-    /// Call sites of the allocations of objects.
+    /// Call sites of the allocations of objects, and sites that use them.
     pub(super) fn object_sites(&self) -> impl Iterator<Item = RunSite> {
         let keys = self.measurement.objects.iter().flat_map(|objects| objects.lives.keys());
-        keys.filter_map(|key| match key {
+        let habits = self.measurement.objects.iter().flat_map(|objects| objects.habits.keys().map(|(_, site)| *site));
+        let allocations = keys.filter_map(|key| match key {
             ObjectKey::Block { site, .. } | ObjectKey::Mapping { site, .. } => site.map(|(table, s)| (table, s, 0)),
             _ => None,
-        })
+        });
+        allocations.chain(habits)
     }
 
-    pub(super) fn objects(&mut self, sites: &Sites, contexts: &Contexts) -> Option<DataObjects> {
-        let measured: &'a MergedObjects = self.measurement.objects.as_ref()?;
+    /// The objects; none if they were not measured.
+    pub(super) fn objects(&mut self, sites: &Sites, contexts: &Contexts) -> Named<'a> {
+        let Some(measured): Option<&'a MergedObjects> = self.measurement.objects.as_ref() else {
+            return Named::default();
+        };
         let mut found: BTreeMap<Identity<'a>, Life> = BTreeMap::new();
         for (key, life) in &measured.lives {
             let all = found.entry(self.identity(key, sites, contexts)).or_default();
@@ -66,22 +73,59 @@ impl<'a> Builder<'a> {
         }
         let ids: BTreeMap<Identity<'a>, ObjectId> =
             found.keys().enumerate().map(|(i, key)| (key.clone(), ObjectId(i as u32))).collect();
+        let id = |key: &'a ObjectKey| ids.get(&self.identity(key, sites, contexts)).copied();
         let mut uses: BTreeMap<(ObjectId, SiteId), CellCounters> = BTreeMap::new();
         for ((key, site), counters) in &measured.uses {
-            let id = ids[&self.identity(key, sites, contexts)];
-            uses.entry((id, sites.ids[site])).or_default().merge(&mut counters.clone());
+            let object = id(key).expect("what was used has a life");
+            uses.entry((object, sites.ids[site])).or_default().merge(&mut counters.clone());
+        }
+        let mut habits: BTreeMap<(ObjectId, SiteId), Habit> = BTreeMap::new();
+        for ((key, site), habit) in &measured.habits {
+            // Outside a region of interest nothing was counted.
+            if let Some(object) = id(key) {
+                habits.entry((object, sites.ids[site])).or_default().merge(habit);
+            }
         }
         let list = found.into_iter().map(|(identity, life)| self.object(&identity, life)).collect();
-        let uses = uses.into_iter().map(|((object, site), found)| ObjectUse {
-            object,
-            site,
-            read: found.depths.iter().map(|(_, n)| n).sum(),
-            written: found.written,
-            cold: found.cold,
-            cost: found.cost,
-            histogram: histogram(&found.depths),
-        });
-        Some(DataObjects { list, uses: uses.collect() })
+        let objects = DataObjects {
+            list,
+            uses: uses.into_iter().map(object_use).collect(),
+            habits: habits.into_iter().map(object_habit).collect(),
+        };
+        Named { objects, ids }
+    }
+
+    pub(super) fn flows(
+        &self,
+        measured: &'a BTreeMap<FlowKey, MergedFlow>,
+        named: &Named<'a>,
+        sites: &Sites,
+        contexts: &Contexts,
+    ) -> Vec<Flow> {
+        type Key = (Option<SiteId>, Option<SiteId>, SiteId, Option<ObjectId>);
+        let mut merged: BTreeMap<Key, MergedFlow> = BTreeMap::new();
+        let id = |site: RunSite| sites.ids[&site];
+        for (key, flow) in measured {
+            let object = key.object.as_ref().and_then(|object| named.ids.get(&self.identity(object, sites, contexts)));
+            let at = (key.writer.map(id), key.toucher.map(id), id(key.reader), object.copied());
+            merged.entry(at).or_default().merge(flow.clone());
+        }
+        let flow = |((writer, toucher, reader, object), merged): (Key, MergedFlow)| {
+            let mut between: Vec<(SiteId, u64)> = merged.between.into_iter().map(|(site, n)| (id(site), n)).collect();
+            between.sort_by_key(|(site, bytes)| (Reverse(*bytes), *site));
+            between.truncate(MAX_BETWEEN);
+            Flow {
+                writer,
+                toucher,
+                reader,
+                object,
+                bytes: merged.found.depths.iter().map(|(_, n)| n).sum(),
+                cost: merged.found.cost,
+                histogram: histogram(&merged.found.depths),
+                between,
+            }
+        };
+        merged.into_iter().map(flow).collect()
     }
 
     fn identity(&self, key: &'a ObjectKey, sites: &Sites, contexts: &Contexts) -> Identity<'a> {
@@ -136,4 +180,28 @@ impl<'a> Builder<'a> {
             peak: life.peak,
         }
     }
+}
+
+/// The objects of a profile, and their numbers.
+#[derive(Default)]
+pub(super) struct Named<'a> {
+    pub objects: DataObjects,
+    ids: BTreeMap<Identity<'a>, ObjectId>,
+}
+
+fn object_use(((object, site), found): ((ObjectId, SiteId), CellCounters)) -> ObjectUse {
+    ObjectUse {
+        object,
+        site,
+        read: found.depths.iter().map(|(_, n)| n).sum(),
+        written: found.written,
+        cold: found.cold,
+        cost: found.cost,
+        histogram: histogram(&found.depths),
+    }
+}
+
+fn object_habit(((object, site), habit): ((ObjectId, SiteId), Habit)) -> ObjectHabit {
+    let Habit { reads, stride, strided, lines, used, renewed, unread, last_read } = habit;
+    ObjectHabit { object, site, reads, stride, strided, lines, used, renewed, unread, last_read }
 }

@@ -12,7 +12,7 @@ use crate::profile::{
 use crate::report::{analysis::is_library_file, names::demangle};
 
 /// A function with so many callers below which blocks are allocated is a wrapper of the allocator.
-const MANY_CALLERS: usize = 8;
+const MANY_CALLERS: usize = 3;
 /// Functions in a heap block's name.
 const FRAMES: usize = 2;
 
@@ -176,9 +176,9 @@ impl<'c> Wrappers<'c> {
     /// Frames of a chain that are wrappers: up to the last function with many callers, as long as there are some.
     fn prefix(&self, chain: &[Frame]) -> usize {
         // Far from the allocation a function with many callers is one that does the program's work.
-        const NEAR: usize = 6;
+        const NEAR: usize = 4;
         let is_wrapper =
             |len: &usize| self.callers.get(&chain[..*len]).is_some_and(|callers| callers.len() >= MANY_CALLERS);
-        (1..chain.len().min(NEAR)).rev().find(is_wrapper).unwrap_or(0)
+        (1..chain.len().min(NEAR + 1)).rev().find(is_wrapper).unwrap_or(0)
     }
 }

@@ -5,5 +5,8 @@
 
 pub mod groups;
 mod report;
+#[cfg(test)]
+mod tests;
+pub mod waste;
 
 pub use report::document;

@@ -48,7 +48,7 @@ pub struct Profile {
     pub block_counts: Vec<BlockCount>,
     /// Declared regions, by name; of the values model.
     pub regions: Vec<Region>,
-    /// From which access to which the bytes read went; `None` if that was not measured. Sorted by (writer, toucher, reader). The
+    /// From which access to which the bytes read went; `None` if that was not measured. Sorted by (writer, toucher, reader, object). The
     /// flows of a reader add up to what its cells read and to what that cost. Only of bytes of the memory model.
     pub flows: Option<Vec<Flow>>,
     /// Which data the accesses went to; `None` if that was not measured.
@@ -256,7 +256,7 @@ pub struct Cell {
     pub dead: Option<Dead>,
 }
 
-/// All reads by one site of bytes that were last written by one site and last touched by one site.
+/// All reads by one site of bytes of one object that were last written by one site and last touched by one site.
 ///
 /// A byte's life starts and ends with its place on the stack. One that was not written in this life has no writer: an input.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -266,10 +266,18 @@ pub struct Flow {
     /// Read or wrote the byte last before the read; `None`: nothing did.
     pub toucher: Option<SiteId>,
     pub reader: SiteId,
+    /// What the bytes are part of; `None` unless objects were measured too.
+    pub object: Option<ObjectId>,
     pub bytes: u64,
     pub cost: u128,
     pub histogram: Histogram,
+    /// Sites that touched bytes between the last touch and the read, and how many bytes (not distinct ones), for some of the reads. The largest
+    /// [`MAX_BETWEEN`], largest first; empty unless objects were measured too.
+    pub between: Vec<(SiteId, u64)>,
 }
+
+/// Most entries of [`Flow::between`].
+pub const MAX_BETWEEN: usize = 8;
 
 /// Data objects and what was done to them. Of each site, the reads, writes and costs of its uses add up to those of its cells.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -278,6 +286,27 @@ pub struct DataObjects {
     pub list: Vec<DataObject>,
     /// Sorted by (object, site).
     pub uses: Vec<ObjectUse>,
+    /// How sites used objects; empty unless flows were measured too. Sorted by (object, site).
+    pub habits: Vec<ObjectHabit>,
+}
+
+/// How one site used one object. Fast memory and its lines: [`dmdprof_runtime::session::habits`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ObjectHabit {
+    pub object: ObjectId,
+    pub site: SiteId,
+    pub reads: u64,
+    /// Bytes from one read to the next that are seen most, and about how many reads make this step.
+    pub stride: i64,
+    pub strided: u64,
+    /// Lines that the site fetched, bytes of them that were used before they were fetched again, and fetches that used other bytes than those
+    /// before by the same site.
+    pub lines: u64,
+    pub used: u64,
+    pub renewed: u64,
+    /// Bytes that it wrote and nobody read, and that it was the last to read.
+    pub unread: u64,
+    pub last_read: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

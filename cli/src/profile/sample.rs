@@ -159,7 +159,8 @@ impl Builder {
     ) -> &mut Self {
         let bytes = reads.iter().map(|r| r.1).sum();
         let cost = reads.iter().map(|(depth, bytes)| price(*depth) * u128::from(*bytes)).sum();
-        let flow = Flow { writer, toucher, reader, bytes, cost, histogram: buckets(reads) };
+        let flow =
+            Flow { writer, toucher, reader, object: None, bytes, cost, histogram: buckets(reads), between: Vec::new() };
         self.profile.flows.get_or_insert_default().push(flow);
         self
     }
@@ -172,7 +173,7 @@ impl Builder {
 
     pub fn finish(mut self, change: impl FnOnce(&mut Profile)) -> Profile {
         if let Some(flows) = &mut self.profile.flows {
-            flows.sort_by_key(|f| (f.writer, f.toucher, f.reader));
+            flows.sort_by_key(|f| (f.writer, f.toucher, f.reader, f.object));
         }
         self.profile
             .sequences
@@ -442,7 +443,7 @@ fn inputs(cells: &[Cell]) -> Vec<Flow> {
     let flow = |(reader, (cost, histogram)): (SiteId, (u128, BTreeMap<u16, u64>))| {
         let bytes = histogram.values().sum();
         let histogram = Histogram(histogram.into_iter().collect());
-        Flow { writer: None, toucher: None, reader, bytes, cost, histogram }
+        Flow { writer: None, toucher: None, reader, object: None, bytes, cost, histogram, between: Vec::new() }
     };
     flows.into_iter().map(flow).collect()
 }

@@ -6,7 +6,7 @@
 
 use std::fmt::Display;
 
-use dmdprof_runtime::histogram::BUCKETS;
+use dmdprof_runtime::{histogram::BUCKETS, session::habits::LINE};
 
 use super::model::{
     DataObjects, Flow, FunctionId, Histogram, Liveness, MAX_SEQUENCE, PositionId, Profile, SiteId, StringId, Unit,
@@ -199,7 +199,8 @@ fn all_flows(profile: &Profile, flows: &[Flow]) -> Check {
     let meta = &profile.meta;
     let measurable = meta.values.is_none() && meta.liveness != Liveness::Exact && meta.unit == Unit::Byte;
     ensure(measurable, || "there are flows, but they are only measured of bytes without exact liveness".into())?;
-    let keys = |i: usize| (flows[i].writer, flows[i].toucher, flows[i].reader);
+    let keys = |i: usize| (flows[i].writer, flows[i].toucher, flows[i].reader, flows[i].object);
+    let objects = profile.objects.as_ref().map_or(0, |objects| objects.list.len());
     // Of each site: bytes and cost of its cells, less those of its flows.
     let mut left = vec![(0u128, 0u128); profile.sites.len()];
     for cell in &profile.cells {
@@ -213,6 +214,9 @@ fn all_flows(profile: &Profile, flows: &[Flow]) -> Check {
         flow.writer.map_or(Ok(()), |id| site(id, "writer"))?;
         flow.toucher.map_or(Ok(()), |id| site(id, "toucher"))?;
         site(flow.reader, "reader")?;
+        flow.between.iter().try_for_each(|(id, _)| site(*id, "site between"))?;
+        flow.object
+            .map_or(Ok(()), |id| in_range(id.index(), objects, || format!("the object of flow {i}"), "objects"))?;
         ensure(flow.writer.is_none() || flow.toucher.is_some(), || format!("flow {i} was written but not touched"))?;
         ensure(i == 0 || keys(i - 1) < keys(i), || format!("flow {i} is out of order"))?;
         let bytes = histogram_total(&flow.histogram, || format!("the histogram of flow {i}"))?;
@@ -269,6 +273,14 @@ fn data_objects(profile: &Profile, objects: &DataObjects) -> Check {
         };
         *site = less(*site)
             .ok_or_else(|| Invalid(format!("what site {} did to objects is more than its cells did", used.site.0)))?;
+    }
+    for (i, habit) in objects.habits.iter().enumerate() {
+        in_range(habit.object.index(), objects.list.len(), || format!("the object of habit {i}"), "objects")?;
+        in_range(habit.site.index(), profile.sites.len(), || format!("the site of habit {i}"), "sites")?;
+        let before = i.checked_sub(1).map(|j| (objects.habits[j].object, objects.habits[j].site));
+        ensure(before < Some((habit.object, habit.site)), || format!("habit {i} is out of order"))?;
+        let used = habit.lines.checked_mul(LINE).is_some_and(|bytes| habit.used <= bytes);
+        ensure(used && habit.renewed <= habit.lines, || format!("habit {i} used more of lines than there was"))?;
     }
     match left.iter().position(|rest| *rest != (0, 0, 0, 0)) {
         None => Ok(()),

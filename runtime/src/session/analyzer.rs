@@ -12,11 +12,11 @@ use super::{
     Options, RegionOfInterest,
     context::{Contexts, Node},
     counters::{CellCounters, DepthCounts},
-    flows::{Flow, RingSite, UNCOUNTED},
+    flows::{Flows, Followed, RingSite, UNCOUNTED},
     hash::FastHash,
     locator::{Locator, Module},
     merge::SiteKey,
-    objects::{ObjectCells, RingObjects},
+    objects::{ObjectCells, Part, RingObjects},
     pipeline::{Files, Pipeline},
     records::{self, Event},
     sequences::{Calls, Sequences},
@@ -25,7 +25,7 @@ use crate::exact::{self, OpLog};
 use crate::{
     abi::{COPY_BLOCK, EventKind, Item, ItemKind, SegmentKind, item_flag, segment_flag},
     engine::{Access, Kind, Stream},
-    objects::{ObjectNumber, Origin},
+    objects::Origin,
     sites::{Segment, SiteTable},
     values::RegionTotals,
 };
@@ -164,7 +164,7 @@ impl Analyzer {
             hidden: UNCOUNTED,
         };
         if options.flows {
-            core.engine.start_flows();
+            core.engine.start_flows(options.objects);
         }
         if let Some(spool) = options.exact {
             core.engine.start_log(OpLog::new(spool));
@@ -266,7 +266,7 @@ impl Analyzer {
         let mut pipeline = std::mem::take(&mut self.core.engine);
         pipeline.flush(files!(self.core));
         let log = pipeline.take_log();
-        let flows = pipeline.take_flows().map(|flows| flows.finish().collect());
+        let followed = pipeline.take_flows().map(Flows::finish);
         let engine = pipeline.finish(files!(self.core));
         self.core.cells.iter_mut().for_each(CellCounters::flush);
         self.core.totals.peak_live = engine.peak_live();
@@ -285,7 +285,7 @@ impl Analyzer {
             regions: Vec::new(),
             unfollowed: BTreeMap::new(),
             problems: Vec::new(),
-            flows,
+            followed,
             objects,
             sequences: self.core.sequences.map_or_else(BTreeMap::new, |sequences| sequences.finish()),
         }
@@ -334,7 +334,7 @@ pub struct RingResult {
     /// What is wrong with the program's declarations; the numbers are not what they should be.
     pub problems: Vec<String>,
     /// From which access to which bytes went, if that was measured.
-    pub(crate) flows: Option<Vec<Flow>>,
+    pub(crate) followed: Option<Followed>,
     /// What was done to which object, if that was measured.
     pub(crate) objects: Option<RingObjects>,
     /// Calls made by chosen functions, by number of the function.
@@ -535,11 +535,8 @@ impl Core {
         for index in 0..self.streams.len() {
             let (stream, cell) = (self.streams[index], self.stream_cells[index]);
             let Some(objects) = &mut self.objects else { return true };
-            match objects.stream_cell(cell, &stream, records) {
-                Some(Ok(part)) => self.stream_cells[index] = part,
-                Some(Err(object)) => self.stream_cells[index] = self.add_part(cell, object),
-                None => return false,
-            }
+            let Some(part) = objects.stream_cell(cell, &stream, records) else { return false };
+            self.stream_cells[index] = self.part(cell, part);
         }
         true
     }
@@ -549,16 +546,25 @@ impl Core {
     fn object_cell(&mut self, cell: usize, address: u64) -> usize {
         let Some(objects) = &mut self.objects else { return cell };
         match objects.cell(cell as u32, address) {
-            Ok(part) => part as usize,
-            Err(object) => self.add_part(cell as u32, object) as usize,
+            Part::Known(part) => part as usize,
+            part => self.part(cell as u32, part) as usize,
         }
     }
 
-    #[cold]
-    fn add_part(&mut self, cell: u32, object: ObjectNumber) -> u32 {
-        self.cells.push(CellCounters::default());
-        self.engine.add_part(cell);
-        self.objects.as_mut().map_or(cell, |objects| objects.add_part(cell, object))
+    /// The cell of a part, made if there is none yet.
+    fn part(&mut self, cell: u32, part: Part) -> u32 {
+        match part {
+            Part::Known(part) => part,
+            Part::First(cell, object) => {
+                self.engine.set_object(cell, object);
+                cell
+            }
+            Part::New(object) => {
+                self.cells.push(CellCounters::default());
+                self.engine.add_part(cell, object);
+                self.objects.as_mut().map_or(cell, |objects| objects.add_part(cell, object))
+            }
+        }
     }
 
     /// Block of a segment in the current context, made with its cells on first use.

@@ -11,9 +11,14 @@
 
 use std::collections::HashMap;
 
-use super::{counters::CellCounters, hash::FastHash};
+use super::{
+    counters::CellCounters,
+    habits::{Habit, Habits},
+    hash::FastHash,
+};
 use crate::{
     engine::{Access, Kind, clamped},
+    objects::ObjectNumber,
     shadow::{Label, Shadow, UNTOUCHED},
 };
 
@@ -25,6 +30,8 @@ const HIDDEN: u32 = 1 << 31;
 /// A static access, numbered as it is first seen.
 type SiteNumber = u32;
 const NO_SITE: SiteNumber = u32::MAX;
+/// Of a toucher: that it wrote, and nobody has read.
+const UNREAD: SiteNumber = 1 << 31;
 
 /// A static access: analyzer-wide segment number, and item of the segment.
 pub type RingSite = (u32, u32);
@@ -34,7 +41,24 @@ pub struct Flow {
     pub writer: Option<RingSite>,
     pub toucher: Option<RingSite>,
     pub reader: RingSite,
+    /// What the bytes are part of, for the reader; `None` if objects are not followed.
+    pub object: Option<ObjectNumber>,
     pub found: CellCounters,
+    /// Bytes that other sites touched since the byte's last touch, for some of the reads.
+    pub between: Vec<(RingSite, u64)>,
+}
+
+/// How a site used an object.
+pub struct Use {
+    pub site: RingSite,
+    pub object: ObjectNumber,
+    pub habit: Habit,
+}
+
+/// Everything that was followed.
+pub struct Followed {
+    pub flows: Vec<Flow>,
+    pub uses: Vec<Use>,
 }
 
 /// A read of one site of bytes in one state: where it is counted, and the state that it leaves.
@@ -49,6 +73,7 @@ struct Step {
 #[derive(Clone, Copy)]
 struct Site {
     place: RingSite,
+    object: Option<ObjectNumber>,
     /// The state that it leaves when it writes, if it has written.
     written: Label,
     /// Its last read.
@@ -73,7 +98,8 @@ struct Cursor {
 
 pub struct Flows {
     states: Shadow,
-    /// By state: writer and toucher. The first has none.
+    /// By state: writer and toucher. The first has none. The toucher of bytes that nobody has read since they were written is the writer, marked
+    /// [`UNREAD`].
     pairs: Vec<(SiteNumber, SiteNumber)>,
     state_of: HashMap<(SiteNumber, SiteNumber), Label, FastHash>,
     steps: HashMap<(Label, SiteNumber), Step, FastHash>,
@@ -81,6 +107,9 @@ pub struct Flows {
     /// By segment: its first site.
     first_site: Vec<SiteNumber>,
     site_of_cell: Vec<SiteNumber>,
+    /// Sites by static access and object.
+    parts: HashMap<(SiteNumber, ObjectNumber), SiteNumber, FastHash>,
+    habits: Option<Box<Habits>>,
     /// By flow: state of the bytes, and reader.
     keys: Vec<(Label, SiteNumber)>,
     found: Vec<CellCounters>,
@@ -100,6 +129,8 @@ impl Default for Flows {
             sites: Vec::new(),
             first_site: Vec::new(),
             site_of_cell: Vec::new(),
+            parts: HashMap::default(),
+            habits: None,
             keys: Vec::new(),
             found: Vec::new(),
             plan: Vec::new(),
@@ -117,9 +148,26 @@ impl Flows {
         self.site_of_cell.extend(first..first + items as u32);
     }
 
-    /// The next cell is another of the same site.
-    pub fn add_part(&mut self, of: u32) {
-        self.site_of_cell.push(self.site_of_cell[of as usize]);
+    /// The next cell is for one object of the site of another cell.
+    pub fn add_part(&mut self, of: u32, object: ObjectNumber) {
+        // The other cell may be for an object too; both are of one static access.
+        let whole = self.sites[self.site_of_cell[of as usize] as usize].place;
+        let site = self.part(self.first_site[whole.0 as usize] + whole.1, object);
+        self.site_of_cell.push(site);
+    }
+
+    /// A cell is for one object only.
+    pub fn set_object(&mut self, cell: u32, object: ObjectNumber) {
+        self.site_of_cell[cell as usize] = self.part(self.site_of_cell[cell as usize], object);
+    }
+
+    fn part(&mut self, site: SiteNumber, object: ObjectNumber) -> SiteNumber {
+        let sites = &mut self.sites;
+        *self.parts.entry((site, object)).or_insert_with(|| {
+            let place = sites[site as usize].place;
+            sites.push(Site { place, object: Some(object), written: UNTOUCHED, last: None });
+            sites.len() as SiteNumber - 1
+        })
     }
 
     /// What stands in the place of the cell of a segment's first item while nothing is counted; the other items' follow.
@@ -134,7 +182,7 @@ impl Flows {
         }
         if self.first_site[at] == NO_SITE {
             self.first_site[at] = self.sites.len() as SiteNumber;
-            let site = |item| Site { place: (segment, item), written: UNTOUCHED, last: None };
+            let site = |item| Site { place: (segment, item), object: None, written: UNTOUCHED, last: None };
             self.sites.extend((0..items as u32).map(site));
         }
         self.first_site[at]
@@ -153,6 +201,11 @@ impl Flows {
 
 /// What happens to states.
 impl Flows {
+    /// Also follows how sites use data.
+    pub fn start_habits(&mut self) {
+        self.habits = Some(Box::default());
+    }
+
     /// Follows a batch of accesses. Then the reports of its loads are taken, in any order of loads.
     pub fn follow(&mut self, accesses: &[Access], cells: &[u32]) {
         self.plan.clear();
@@ -174,7 +227,25 @@ impl Flows {
 
     /// The bytes' lives end, or start again as inputs.
     pub fn forget(&mut self, address: u64, len: u64) {
-        self.states.forget(address, clamped(address, len));
+        let len = clamped(address, len);
+        if self.habits.is_some() {
+            self.end_states(address, len);
+            self.habits.as_mut().into_iter().for_each(|habits| habits.forget(address, len));
+        }
+        self.states.forget(address, len);
+    }
+
+    /// The states of bytes end: who wrote them for nothing, who read them last.
+    fn end_states(&mut self, address: u64, len: u64) {
+        let (Some(habits), pairs) = (&mut self.habits, &self.pairs) else { return };
+        self.states.each_run(address, len, |state, bytes| {
+            let (writer, toucher) = pairs[state as usize];
+            if toucher & UNREAD == 0 {
+                habits.read_last(toucher, bytes);
+            } else if writer != NO_SITE {
+                habits.never_read(writer, bytes);
+            }
+        });
     }
 
     /// The bytes keep their states at another address.
@@ -187,10 +258,23 @@ impl Flows {
     #[inline]
     fn read(&mut self, address: u64, len: u64, cell: u32) {
         let (Some(site), counted) = self.site(cell) else { return };
+        if self.habits.is_some() {
+            self.note_read(address, len, site, counted);
+        }
         match self.states.uniform(address, len) {
             Some(state) => self.read_one_state(address, len, state, site, counted),
             None => self.read_mixed(address, len, site, counted),
         }
+    }
+
+    #[inline(never)]
+    fn note_read(&mut self, address: u64, len: u64, site: SiteNumber, counted: bool) {
+        // A read of bytes with several states is looked at as one of the first byte's.
+        let state = self.states.label(address);
+        let flow = counted.then(|| self.step(state, site).flow);
+        let Some(habits) = &mut self.habits else { return };
+        flow.into_iter().for_each(|flow| habits.sample(address, flow));
+        habits.read(address, len, site);
     }
 
     #[inline]
@@ -216,7 +300,11 @@ impl Flows {
     fn write(&mut self, address: u64, len: u64, cell: u32) {
         let (Some(site), _) = self.site(cell) else { return self.forget(address, len) };
         if self.sites[site as usize].written == UNTOUCHED {
-            self.sites[site as usize].written = self.state(site, site);
+            self.sites[site as usize].written = self.state(site, site | UNREAD);
+        }
+        if self.habits.is_some() {
+            self.end_states(address, len);
+            self.habits.as_mut().into_iter().for_each(|habits| habits.write(address, len, site));
         }
         self.states.fill(address, len, self.sites[site as usize].written);
     }
@@ -302,17 +390,41 @@ impl Flows {
         Some((flow, part))
     }
 
-    /// Everything that was counted, in no particular order.
-    pub fn finish(self) -> impl Iterator<Item = Flow> {
+    /// Everything that was counted, in no particular order. A flow may come in two parts.
+    pub fn finish(mut self) -> Followed {
+        let mut uses = Vec::new();
+        let mut between = HashMap::default();
+        if self.habits.is_some() {
+            for (address, len) in self.states.touched() {
+                self.end_states(address, len);
+            }
+        }
+        if let Some(habits) = self.habits.take() {
+            let (found, sampled) = habits.finish();
+            between = sampled;
+            let used = self.sites.iter().zip(found);
+            uses.extend(used.filter_map(|(site, habit)| Some(Use { site: site.place, object: site.object?, habit })));
+        }
+        let mut of_flow: HashMap<u32, Vec<(RingSite, u64)>, FastHash> = HashMap::default();
+        for ((flow, site), bytes) in between {
+            of_flow.entry(flow).or_default().push((self.sites[site as usize].place, bytes));
+        }
         let Self { keys, found, pairs, sites, .. } = self;
-        let place = move |site: SiteNumber| sites.get(site as usize).map(|site| site.place);
-        keys.into_iter().zip(found).filter_map(move |((state, reader), mut found)| {
+        let place = |site: SiteNumber| sites.get((site & !UNREAD) as usize).map(|site| site.place);
+        let flow = |(number, ((state, reader), mut found)): (usize, ((Label, SiteNumber), CellCounters))| {
             found.flush();
             let (writer, toucher) = pairs[state as usize];
-            let counted = found.depths.iter().next().is_some();
-            counted
-                .then(|| Some(Flow { writer: place(writer), toucher: place(toucher), reader: place(reader)?, found }))?
-        })
+            found.depths.iter().next()?;
+            Some(Flow {
+                writer: place(writer),
+                toucher: place(toucher),
+                reader: place(reader)?,
+                object: sites[reader as usize].object,
+                found,
+                between: of_flow.remove(&(number as u32)).unwrap_or_default(),
+            })
+        };
+        Followed { flows: keys.into_iter().zip(found).enumerate().filter_map(flow).collect(), uses }
     }
 
     /// Memory held for the states of bytes, in bytes.
@@ -433,7 +545,7 @@ mod tests {
     /// The flows as measured, and bytes and cost of all cells.
     fn measured(ops: &[Op]) -> (BTreeMap<Key, Total>, (u64, u128)) {
         let mut pipeline = Pipeline::default();
-        pipeline.start_flows();
+        pipeline.start_flows(true);
         let mut cells: Vec<CellCounters> = Vec::new();
         let mut cell_of: BTreeMap<(u32, u32), u32> = BTreeMap::new();
         let mut cold = DepthCounts::default();
@@ -467,7 +579,11 @@ mod tests {
             let depths: Vec<_> = found.depths.iter().collect();
             (depths.iter().map(|d| d.1).sum(), found.cost, depths)
         };
-        let flows = flows.map(|flow| ((flow.writer, flow.toucher, flow.reader), total(&flow.found))).collect();
+        let mut merged: BTreeMap<Key, CellCounters> = BTreeMap::new();
+        for mut flow in flows.flows {
+            merged.entry((flow.writer, flow.toucher, flow.reader)).or_default().merge(&mut flow.found);
+        }
+        let flows = merged.iter().map(|(key, found)| (*key, total(found))).collect();
         let all = cells.iter_mut().fold((0, 0), |(bytes, cost), cell| {
             cell.flush();
             (bytes + total(cell).0, cost + cell.cost)

@@ -11,10 +11,12 @@ use super::{
     analyzer::{RingResult, RingTotals},
     context::Node,
     counters::{CellCounters, DepthCounts},
+    habits::Habit,
+    objects::RingObjects,
     sequences::Calls,
 };
 use crate::{
-    objects::{Life, Object},
+    objects::{Life, Object, ObjectNumber},
     sites::SiteTable,
     values::RegionTotals,
 };
@@ -25,13 +27,38 @@ pub type FunctionKey = (u32, u32);
 pub type SiteKey = (u32, u32, u32);
 
 /// From where to where bytes went.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FlowKey {
     /// Wrote the bytes last; `None`: nothing did.
     pub writer: Option<SiteKey>,
     /// Read or wrote the bytes last; `None`: nothing did.
     pub toucher: Option<SiteKey>,
     pub reader: SiteKey,
+    /// What the bytes are part of; `None` if objects were not measured.
+    pub object: Option<ObjectKey>,
+}
+
+impl FlowKey {
+    fn moved(self, nodes: &[Node]) -> Self {
+        Self { object: self.object.map(|object| object.moved(nodes)), ..self }
+    }
+}
+
+/// What was found of a flow.
+#[derive(Clone, Debug, Default)]
+pub struct MergedFlow {
+    pub found: CellCounters,
+    /// Bytes that sites touched since the bytes' last touch, for some of the reads.
+    pub between: BTreeMap<SiteKey, u64>,
+}
+
+impl MergedFlow {
+    pub fn merge(&mut self, mut other: Self) {
+        self.found.merge(&mut other.found);
+        for (site, bytes) in other.between {
+            *self.between.entry(site).or_default() += bytes;
+        }
+    }
 }
 
 /// A data object, in the numbers of the measurement.
@@ -78,6 +105,8 @@ pub struct MergedObjects {
     /// Of those that were accessed. Peaks of several threads are added up.
     pub lives: BTreeMap<ObjectKey, Life>,
     pub uses: BTreeMap<(ObjectKey, SiteKey), CellCounters>,
+    /// How sites used objects; empty unless flows were measured too.
+    pub habits: BTreeMap<(ObjectKey, SiteKey), Habit>,
 }
 
 impl MergedObjects {
@@ -137,7 +166,7 @@ pub struct Measurement {
     /// Things worth telling that harm no number.
     pub notes: Vec<String>,
     /// What went from where to where, if that was to be measured.
-    pub flows: Option<BTreeMap<FlowKey, CellCounters>>,
+    pub flows: Option<BTreeMap<FlowKey, MergedFlow>>,
     /// Data objects, if they were to be measured.
     pub objects: Option<MergedObjects>,
     /// Calls in order of each thread's chosen functions.
@@ -168,7 +197,7 @@ impl Merger {
         for (function, calls) in std::mem::take(&mut ring.sequences) {
             self.add_sequence(&ring, function, &calls);
         }
-        self.add_flows(&mut ring);
+        self.add_flows(&mut ring, &nodes);
         self.add_objects(&mut ring, &nodes);
         let mut totals = ThreadTotals { ring: ring.totals, ..ThreadTotals::default() };
         for block in std::mem::take(&mut ring.blocks) {
@@ -219,8 +248,8 @@ impl Merger {
         );
         if let Some(flows) = other.measurement.flows.take() {
             let all = self.measurement.flows.get_or_insert_default();
-            for (key, mut found) in flows {
-                all.entry(key).or_default().merge(&mut found);
+            for (key, found) in flows {
+                all.entry(key.moved(&nodes)).or_default().merge(found);
             }
         }
         if let Some(objects) = other.measurement.objects.take() {
@@ -231,50 +260,51 @@ impl Merger {
             for ((key, site), mut found) in objects.uses {
                 all.uses.entry((key.moved(&nodes), site)).or_default().merge(&mut found);
             }
+            for ((key, site), habit) in objects.habits {
+                all.habits.entry((key.moved(&nodes), site)).or_default().merge(&habit);
+            }
         }
         self.measurement.sequences.append(&mut other.measurement.sequences);
         self.measurement.cold.merge(&other.measurement.cold);
         self.measurement.threads.append(&mut other.measurement.threads);
     }
 
-    fn add_flows(&mut self, ring: &mut RingResult) {
-        let Some(flows) = ring.flows.take() else { return };
+    fn add_flows(&mut self, ring: &mut RingResult, nodes: &[Node]) {
+        let Some(followed) = ring.followed.take() else { return };
         let all = self.measurement.flows.get_or_insert_default();
-        for mut flow in flows {
+        let object = |object: ObjectNumber| object_key(ring, nodes, ring.objects.as_ref()?, object);
+        for flow in followed.flows {
             let site = |site| ring.site(site);
             let (writer, toucher) = (flow.writer.map(site), flow.toucher.map(site));
-            let key = FlowKey { writer, toucher, reader: site(flow.reader) };
-            all.entry(key).or_default().merge(&mut flow.found);
+            let key = FlowKey { writer, toucher, reader: site(flow.reader), object: flow.object.and_then(object) };
+            let between = flow.between.into_iter().map(|(at, bytes)| (site(at), bytes));
+            let mut merged = MergedFlow { found: flow.found, between: BTreeMap::new() };
+            between.for_each(|(at, bytes)| *merged.between.entry(at).or_default() += bytes);
+            all.entry(key).or_default().merge(merged);
+        }
+        let habits = followed
+            .uses
+            .into_iter()
+            .filter_map(|used| Some(((object(used.object)?, ring.site(used.site)), used.habit)));
+        let habits: Vec<_> = habits.collect();
+        if !habits.is_empty() {
+            let objects = self.measurement.objects.get_or_insert_default();
+            habits.into_iter().for_each(|(key, habit)| objects.habits.entry(key).or_default().merge(&habit));
         }
     }
 
     fn add_objects(&mut self, ring: &mut RingResult, nodes: &[Node]) {
-        let Some(objects) = ring.objects.take() else { return };
+        let Some(mut objects) = ring.objects.take() else { return };
+        let uses = std::mem::take(&mut objects.uses);
         let all = self.measurement.objects.get_or_insert_default();
-        let site = |segment| (segment != u32::MAX).then(|| ring.segment(segment));
-        let key = |object| match object {
-            Object::Unknown => ObjectKey::Unknown,
-            Object::Block { context, segment } => {
-                ObjectKey::Block { context: nodes[context as usize], site: site(segment) }
-            }
-            Object::Mapping { context, segment, file } => {
-                let file = file.map(|file| objects.files[file as usize].clone());
-                ObjectKey::Mapping { context: nodes[context as usize], site: site(segment), file }
-            }
-            Object::Datum { table, datum } => ObjectKey::Datum { table, datum },
-            Object::Slot { function, slot } => {
-                let (table, _) = ring.function(function).expect("slots are of functions that have a table");
-                ObjectKey::Slot { table, slot }
-            }
-        };
+        let key = |number| object_key(ring, nodes, &objects, number).expect("all objects have keys");
         let mut used: BTreeSet<u32> = BTreeSet::new();
-        for mut found in objects.uses {
+        for mut found in uses {
             used.insert(found.object);
-            let at = (key(objects.list[found.object as usize]), ring.site(found.site));
-            all.uses.entry(at).or_default().merge(&mut found.found);
+            all.uses.entry((key(found.object), ring.site(found.site))).or_default().merge(&mut found.found);
         }
         for number in used {
-            all.add_life(key(objects.list[number as usize]), objects.lives[number as usize]);
+            all.add_life(key(number), objects.lives[number as usize]);
         }
     }
 
@@ -350,4 +380,21 @@ impl Merger {
             }
         }
     }
+}
+
+/// An object of a ring in the numbers of the measurement.
+fn object_key(ring: &RingResult, nodes: &[Node], objects: &RingObjects, number: ObjectNumber) -> Option<ObjectKey> {
+    let site = |segment| (segment != u32::MAX).then(|| ring.segment(segment));
+    Some(match objects.list[number as usize] {
+        Object::Unknown => ObjectKey::Unknown,
+        Object::Block { context, segment } => {
+            ObjectKey::Block { context: nodes[context as usize], site: site(segment) }
+        }
+        Object::Mapping { context, segment, file } => {
+            let file = file.map(|file| objects.files[file as usize].clone());
+            ObjectKey::Mapping { context: nodes[context as usize], site: site(segment), file }
+        }
+        Object::Datum { table, datum } => ObjectKey::Datum { table, datum },
+        Object::Slot { function, slot } => ObjectKey::Slot { table: ring.function(function)?.0, slot },
+    })
 }

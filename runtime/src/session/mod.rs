@@ -7,6 +7,7 @@ pub mod analyzer;
 pub mod context;
 pub mod counters;
 pub mod flows;
+pub mod habits;
 pub(crate) mod hash;
 pub(crate) mod locator;
 pub mod merge;
@@ -31,7 +32,8 @@ use crossbeam::utils::CachePadded;
 
 pub use flows::UNCOUNTED;
 pub use merge::{
-    FlowKey, FunctionKey, Measurement, MergedBlock, MergedContext, MergedObjects, ObjectKey, SiteKey, ThreadTotals,
+    FlowKey, FunctionKey, Measurement, MergedBlock, MergedContext, MergedFlow, MergedObjects, ObjectKey, SiteKey,
+    ThreadTotals,
 };
 pub use replay::{ReplayError, Replayed, replay};
 

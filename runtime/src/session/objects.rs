@@ -16,6 +16,15 @@ use crate::{
 /// A cell that no access went through yet.
 const NO_OBJECT: ObjectNumber = ObjectNumber::MAX;
 
+/// The cell for an access of a site to an object.
+pub enum Part {
+    Known(u32),
+    /// The site's own cell, which is for this object from now on.
+    First(u32, ObjectNumber),
+    /// One that is to be made.
+    New(ObjectNumber),
+}
+
 /// The object of a cell's last access, and the cell for it.
 #[derive(Clone, Copy)]
 struct Last {
@@ -57,33 +66,35 @@ impl ObjectCells {
         }
     }
 
-    /// The cell for an access of a site, if it has one already; else its object.
+    /// The cell for an access of a site.
     #[inline]
-    pub fn cell(&mut self, cell: u32, address: u64) -> Result<u32, ObjectNumber> {
+    pub fn cell(&mut self, cell: u32, address: u64) -> Part {
         let object = self.objects.at(address);
         let last = self.last[cell as usize];
-        if last.object == object { Ok(last.cell) } else { self.another(cell, object) }
+        if last.object == object { Part::Known(last.cell) } else { self.another(cell, object) }
     }
 
     /// The same for a row of accesses, if all go to one object; else `None`.
-    pub fn stream_cell(&mut self, cell: u32, stream: &Stream, accesses: u64) -> Option<Result<u32, ObjectNumber>> {
+    pub fn stream_cell(&mut self, cell: u32, stream: &Stream, accesses: u64) -> Option<Part> {
         let travelled = stream.stride.unsigned_abs().checked_mul(accesses - 1)?;
         let low = if stream.stride < 0 { stream.addr.checked_sub(travelled)? } else { stream.addr };
         let object = self.objects.whole(low, travelled + u64::from(stream.len))?;
         let last = self.last[cell as usize];
-        Some(if last.object == object { Ok(last.cell) } else { self.another(cell, object) })
+        Some(if last.object == object { Part::Known(last.cell) } else { self.another(cell, object) })
     }
 
     #[inline(never)]
-    fn another(&mut self, cell: u32, object: ObjectNumber) -> Result<u32, ObjectNumber> {
-        let first = &mut self.part_of[cell as usize].1;
-        if *first == NO_OBJECT {
-            *first = object;
-        }
-        let part = if *first == object { Some(cell) } else { self.parts.get(&(cell, object)).copied() };
-        let part = part.ok_or(object)?;
+    fn another(&mut self, cell: u32, object: ObjectNumber) -> Part {
+        let own = self.part_of[cell as usize].1;
+        let part =
+            if own == object || own == NO_OBJECT { Some(cell) } else { self.parts.get(&(cell, object)).copied() };
+        let Some(part) = part else { return Part::New(object) };
         self.last[cell as usize] = Last { object, cell: part };
-        Ok(part)
+        if own == NO_OBJECT {
+            self.part_of[cell as usize].1 = object;
+            return Part::First(cell, object);
+        }
+        Part::Known(part)
     }
 
     /// The part of a cell for an object is a new cell, the last.

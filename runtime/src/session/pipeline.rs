@@ -15,6 +15,7 @@ use super::{
 use crate::{
     engine::{Access, BatchSink, DepthSink, Engine, Stream},
     exact::OpLog,
+    objects::ObjectNumber,
 };
 
 /// Accesses that the engine is given at once: few while it shares this thread's caches, many when each hand-over costs.
@@ -242,9 +243,12 @@ impl Pipeline {
         self.log.take().map(|log| *log)
     }
 
-    /// Follows where bytes come from and go to, from now on; there must be no regular runs.
-    pub fn start_flows(&mut self) {
-        self.flows = Some(Box::default());
+    /// Follows where bytes come from and go to, from now on, and with `habits` how sites use data; there must be no regular runs.
+    pub fn start_flows(&mut self, habits: bool) {
+        let flows = self.flows.insert(Box::default());
+        if habits {
+            flows.start_habits();
+        }
     }
 
     /// What was followed; call after `flush`.
@@ -259,10 +263,17 @@ impl Pipeline {
         }
     }
 
-    /// The next cell is a part of another.
-    pub fn add_part(&mut self, of: u32) {
+    /// The next cell is for one object of the site of another cell.
+    pub fn add_part(&mut self, of: u32, object: ObjectNumber) {
         if let Some(flows) = &mut self.flows {
-            flows.add_part(of);
+            flows.add_part(of, object);
+        }
+    }
+
+    /// A cell is for one object only; nothing was queued for it yet.
+    pub fn set_object(&mut self, cell: u32, object: ObjectNumber) {
+        if let Some(flows) = &mut self.flows {
+            flows.set_object(cell, object);
         }
     }
 

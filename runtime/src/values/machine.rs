@@ -304,7 +304,7 @@ impl Machine {
             regions: core.regions.into_values().collect(),
             unfollowed: core.unfollowed,
             problems: core.problems,
-            flows: None,
+            followed: None,
             objects: None,
             sequences: core.sequences.map_or_else(BTreeMap::new, |sequences| sequences.finish()),
             exact_error: None,

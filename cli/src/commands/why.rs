@@ -1,0 +1,61 @@
+//! `dmdprof why`: reuse pairs and cures.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::estimate::PrintArgs;
+use crate::{
+    profile::{self, DEFAULT_FILE},
+    sheet::Format,
+    why::{self, Options},
+};
+
+/// Say who touched expensive bytes last, what lay between, and what would help
+///
+/// Needs a profile made with `dmdprof run --flows --objects`. For the reads that cost most: the line that touched the same bytes last, the line that
+/// reads them now, which lines touched other bytes in the meantime, and the cures that the counts support (interchange, pack, drop the copy, tile,
+/// fuse, free earlier, shrink the type), the most promising first.
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub struct WhyArgs {
+    /// Only reads in this function, at this line (FILE:LINE or a number), or of this object [default: all]
+    #[arg(value_name = "FUNCTION|LINE|OBJECT")]
+    pub subject: Option<String>,
+
+    /// The profile
+    #[arg(short, long, value_name = "PROFILE", default_value = DEFAULT_FILE)]
+    pub profile: PathBuf,
+
+    /// Heap blocks of different calling contexts are different objects
+    #[arg(long)]
+    pub contexts: bool,
+
+    /// Show at most so many pairs [default: 5 in tables, all elsewhere]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub top: Option<u32>,
+
+    #[command(flatten)]
+    pub print: PrintArgs,
+}
+
+/// Pairs in tables, if nobody says how many.
+const TABLE_TOP: usize = 5;
+
+const EXAMPLES: &str = "\
+Examples:
+  dmdprof run --flows --objects ./app && dmdprof why
+  dmdprof why solve                          the reads of one function
+  dmdprof why kernel.c:42                    of one line
+  dmdprof why table --top 3                  of one variable";
+
+/// Prints the pairs.
+///
+/// # Errors
+/// A profile that cannot be read or does not tell, or a subject that nothing is called.
+pub fn command(args: &WhyArgs) -> anyhow::Result<()> {
+    let profile = profile::read(&args.profile)?;
+    let top = args.top.map(|n| n as usize).or((args.print.format == Format::Table).then_some(TABLE_TOP));
+    let options = Options { subject: args.subject.clone(), top, contexts: args.contexts };
+    args.print.print(&why::document(&profile, &options)?)
+}

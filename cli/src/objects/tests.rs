@@ -1,0 +1,108 @@
+//! On a program in which three functions allocate through a wrapper, and one reads a variable.
+
+use super::{groups::Groups, waste};
+use crate::{
+    profile::{
+        Profile,
+        model::{AccessKind, DataObject, DataObjects, ObjectHabit, ObjectId, ObjectKind, ObjectUse},
+        sample::Builder,
+        validate::validate,
+    },
+    report::ReportOptions,
+    sheet::schema,
+};
+
+fn object(kind: ObjectKind) -> DataObject {
+    DataObject {
+        kind,
+        name: None,
+        module: None,
+        function: None,
+        file: None,
+        line: 0,
+        site: None,
+        context: None,
+        times: 1,
+        bytes: 800,
+        peak: 800,
+    }
+}
+
+fn profile() -> Profile {
+    let mut b = Builder::new(&["prog"]);
+    let main = b.function("main", Some("a.c"), 50);
+    let wrapper = b.function("xmalloc", Some("a.c"), 1);
+    let call = b.position(wrapper, 3, None);
+    let malloc = b.site(wrapper, Some(call), AccessKind::Call, 0);
+    let outer = b.context(Builder::ROOT, main, 1);
+    let mut list = Vec::new();
+    let mut uses = Vec::new();
+    let mut habits = Vec::new();
+    for (number, name) in ["red", "green", "blue"].into_iter().enumerate() {
+        let f = b.function(name, Some("a.c"), 10 * (number as u32 + 1));
+        let position = b.position(f, 10 * (number as u32 + 1) + 1, None);
+        let site = b.site(f, Some(position), AccessKind::Load, 8);
+        let context = b.context(outer, f, 1);
+        let inner = b.context(context, wrapper, 1);
+        b.cell(context, site, &[(100 << number, 800)], &[], 0);
+        list.push(DataObject { site: Some(malloc), context: Some(inner), ..object(ObjectKind::Heap) });
+        uses.push((ObjectId(number as u32), site));
+        habits.push(ObjectHabit {
+            object: ObjectId(number as u32),
+            site,
+            reads: 100,
+            stride: 64,
+            strided: 99,
+            lines: 100,
+            used: 800,
+            renewed: 0,
+            unread: 0,
+            last_read: 800,
+        });
+    }
+    b.finish(|p| {
+        let of_site = |site| p.cells.iter().find(|cell| cell.site == site).unwrap();
+        let uses = uses.iter().map(|(object, site)| {
+            let cell = of_site(*site);
+            let (read, written, cold, cost) = (cell.read, cell.written, cell.cold, cell.cost);
+            ObjectUse { object: *object, site: *site, read, written, cold, cost, histogram: cell.histogram.clone() }
+        });
+        p.objects = Some(DataObjects { list, uses: uses.collect(), habits });
+    })
+}
+
+#[test]
+fn a_wrapper_of_the_allocator_names_nothing() {
+    let profile = profile();
+    validate(&profile).unwrap();
+    let names = |contexts| Groups::of(&profile, contexts).list.into_iter().map(|g| g.name).collect::<Vec<_>>();
+    assert_eq!(names(false), ["red < main", "green < main", "blue < main"]);
+    assert_eq!(names(true)[0], "xmalloc < red < main");
+}
+
+#[test]
+fn documents_follow_the_schema_and_add_up() {
+    let profile = profile();
+    let document = super::document(&profile, &ReportOptions::default()).unwrap();
+    assert_eq!(schema::errors(&document), Vec::<String>::new());
+    assert_eq!(document.sheets[0].rows.len(), 4);
+    let waste = waste::document(&profile, waste::Options::default()).unwrap();
+    assert_eq!(schema::errors(&waste), Vec::<String>::new());
+    let without = Profile { objects: None, ..profile };
+    let error = super::document(&without, &ReportOptions::default()).unwrap_err().to_string();
+    assert!(error.contains("dmdprof run --objects"), "{error}");
+}
+
+#[test]
+fn objects_that_contradict_the_cells_are_refused() {
+    let refused = |change: &dyn Fn(&mut DataObjects)| {
+        let mut profile = profile();
+        change(profile.objects.as_mut().unwrap());
+        validate(&profile).unwrap_err().to_string()
+    };
+    assert!(refused(&|o| o.uses[0].cost += 1).contains("is more than its cells did"));
+    assert!(refused(&|o| o.uses[0].cost -= 1).contains("is less than its cells did"));
+    assert!(refused(&|o| o.uses.swap(0, 1)).contains("out of order"));
+    assert!(refused(&|o| o.uses[0].object = ObjectId(9)).contains("the object of use 0 is 9"));
+    assert!(refused(&|o| o.habits[1].used = 1 << 40).contains("used more of lines"));
+}

@@ -1,0 +1,148 @@
+//! Which of the usual cures the counts of a pair support, the most promising first.
+//!
+//! | cure | when |
+//! |---|---|
+//! | interchange | the reader uses at most half of the lines that it fetches, and comes back to the same lines for other bytes |
+//! | pack | it uses at most half of them, and the same part each time |
+//! | drop the copy | the bytes were put there by a copy, and are read about once |
+//! | tile | the bytes were read before in the same function, lie beyond fast memory, and the reader goes over its object several times |
+//! | fuse | another line wrote or read them last, and they lie beyond fast memory |
+//! | free earlier | most of what lies between is never read again |
+//! | shrink the type | the reader uses its lines whole, element by element, and nothing else helps |
+//!
+//! Each has a *promise*: the part of the pair's movement that it can avoid, as far as the counts tell. It orders the cures and is not shown.
+
+use super::{
+    Places,
+    pairs::{Pair, Touch},
+};
+use crate::report::human;
+
+/// Half of the lines and less is a waste.
+const POOR_USE: f64 = 0.5;
+/// Part of the pair's bytes that must lie beyond fast memory for a cure that brings touches together.
+const DEEP: f64 = 0.25;
+/// Times that a reader goes over its object before blocks of it are worth their loops.
+const PASSES: f64 = 3.0;
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cure {
+    pub name: &'static str,
+    /// The counts that speak for it.
+    pub because: String,
+    promise: f64,
+}
+
+/// Cures of a pair. `dead` is the part of what lies between that is never read again, and the line that leaves most of it.
+pub fn of(places: &Places, pair: &Pair, dead: Option<(f64, usize)>) -> Vec<Cure> {
+    let line_use = lines(pair);
+    let helped = line_use.is_some();
+    let mut cures: Vec<Cure> =
+        line_use.into_iter().chain(copy(pair)).chain(tile(pair)).chain(fuse(places, pair)).collect();
+    cures.extend(free(places, pair, dead));
+    if !helped && cures.is_empty() {
+        cures.extend(shrink(pair));
+    }
+    cures.sort_by(|a, b| b.promise.total_cmp(&a.promise));
+    cures
+}
+
+fn lines(pair: &Pair) -> Option<Cure> {
+    let lines = &pair.lines;
+    let used = lines.utilisation().filter(|used| *used <= POOR_USE)?;
+    let part = human::share(used);
+    let promise = 1.0 - used;
+    if lines.renewed * 4 >= lines.lines {
+        let step = if lines.strided * 2 >= lines.reads {
+            format!("steps of {} bytes", human::grouped(lines.stride.unsigned_abs().into()))
+        } else {
+            "changing steps".into()
+        };
+        let because =
+            format!("{step}: {part} of each line is used before it leaves, and the rest is fetched again later");
+        return Some(Cure { name: "interchange", because, promise });
+    }
+    let because = if lines.strided * 2 >= lines.reads {
+        format!(
+            "{part} of each line is used, the same part each time, in steps of {} bytes: keep what is read together in an array of its own",
+            human::grouped(lines.stride.unsigned_abs().into())
+        )
+    } else {
+        format!(
+            "{part} of each line is used, in no order: keep the elements in an array, in the order in which they are read"
+        )
+    };
+    Some(Cure { name: "pack", because, promise })
+}
+
+fn copy(pair: &Pair) -> Option<Cure> {
+    let copied = pair.copied.filter(|copied| *copied > 0)?;
+    let times = pair.bytes as f64 / copied as f64;
+    (0.5..=1.5).contains(&times).then(|| Cure {
+        name: "drop the copy",
+        because: format!("{} are copied there and read about once: read the original", human::bytes(copied.into())),
+        promise: 0.95,
+    })
+}
+
+fn tile(pair: &Pair) -> Option<Cure> {
+    let same = match pair.key.touch {
+        Touch::Never => false,
+        Touch::Written { line, .. } => line == pair.key.line,
+        Touch::Read { function, .. } => function == pair.key.function,
+    };
+    let passes = if pair.object_bytes > 0 { pair.read as f64 / pair.object_bytes as f64 } else { 0.0 };
+    (same && pair.deep() >= DEEP && passes >= PASSES).then(|| Cure {
+        name: "tile",
+        because: format!(
+            "it is read {} times over, and {} of the bytes lie beyond {}: work on a block until it is done",
+            human::ratio(passes),
+            human::share(pair.deep()),
+            human::bytes(dmdprof_runtime::session::habits::FAST.into())
+        ),
+        promise: 0.7 * pair.deep(),
+    })
+}
+
+fn fuse(places: &Places, pair: &Pair) -> Option<Cure> {
+    let (verb, line) = match pair.key.touch {
+        Touch::Written { line, .. } => ("written", line),
+        Touch::Read { line, .. } => ("read", line),
+        Touch::Never => return None,
+    };
+    (line != pair.key.line && pair.deep() >= DEEP).then(|| Cure {
+        name: "fuse",
+        because: format!(
+            "{} of the bytes lie beyond {} since they were {verb} at {}: use them there and then",
+            human::share(pair.deep()),
+            human::bytes(dmdprof_runtime::session::habits::FAST.into()),
+            places.lines[line]
+        ),
+        promise: 0.6 * pair.deep(),
+    })
+}
+
+fn free(places: &Places, pair: &Pair, dead: Option<(f64, usize)>) -> Option<Cure> {
+    let (part, line) = dead.filter(|(part, _)| *part >= 0.5)?;
+    (pair.deep() >= DEEP).then(|| Cure {
+        name: "free earlier",
+        because: format!(
+            "about {} of what lies between is never read again, most of it touched at {}: end its life, or use its memory again",
+            human::share(part),
+            places.lines[line]
+        ),
+        promise: 0.4 * part,
+    })
+}
+
+fn shrink(pair: &Pair) -> Option<Cure> {
+    let width = pair.width.filter(|width| *width >= 4)?;
+    let whole = pair.lines.utilisation().is_some_and(|used| used >= 0.9);
+    (whole && pair.deep() >= DEEP).then(|| Cure {
+        name: "shrink the type",
+        because: format!(
+            "all bytes of its lines are used, {width} at a time: smaller elements move less, if the values allow it"
+        ),
+        promise: 0.1,
+    })
+}

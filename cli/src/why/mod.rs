@@ -1,0 +1,126 @@
+//! `dmdprof why`: for the reads that cost most, who touched the bytes last, what lay between, and what would help.
+//!
+//! Takes a profile with flows and objects. A *pair* is (line that touched the bytes last, line that reads them, data object); its cost is that of
+//! the reads. `cures` says for each pair what the counts support, the most promising first.
+
+mod cures;
+mod pairs;
+mod report;
+#[cfg(test)]
+mod tests;
+
+use anyhow::bail;
+
+pub use report::document;
+
+use crate::{
+    estimate::subject::{did_you_mean, short},
+    objects::groups::Groups,
+    profile::{
+        Profile,
+        model::{DataObjects, Flow, SiteId},
+    },
+    report::{Analysis, Grouping, Inlined},
+};
+
+/// What to show.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// A function, a line or an object; all if none.
+    pub subject: Option<String>,
+    pub top: Option<usize>,
+    /// Heap blocks of different calling contexts are different objects.
+    pub contexts: bool,
+}
+
+/// Where sites and objects of a profile belong, by number.
+struct Places<'p> {
+    profile: &'p Profile,
+    flows: &'p [Flow],
+    objects: &'p DataObjects,
+    groups: Groups,
+    /// `FILE:LINE`, or a function's name if its line is not known.
+    lines: Vec<String>,
+    functions: Vec<String>,
+    line_of: Vec<usize>,
+    function_of: Vec<usize>,
+}
+
+impl<'p> Places<'p> {
+    fn new(profile: &'p Profile, contexts: bool) -> anyhow::Result<Self> {
+        let (Some(flows), Some(objects)) = (&profile.flows, &profile.objects) else {
+            bail!(
+                "the profile does not say who touched which bytes last; that is measured by: dmdprof run --flows --objects"
+            );
+        };
+        let (lines, line_of) = rows(profile, Grouping::Lines(Inlined::Own));
+        let (functions, function_of) = rows(profile, Grouping::Functions);
+        let groups = Groups::of(profile, contexts);
+        Ok(Self { profile, flows, objects, groups, lines, functions, line_of, function_of })
+    }
+
+    fn line(&self, site: SiteId) -> usize {
+        self.line_of[site.index()]
+    }
+
+    fn function(&self, site: SiteId) -> usize {
+        self.function_of[site.index()]
+    }
+
+    fn object(&self, flow: &Flow) -> Option<usize> {
+        flow.object.map(|object| self.groups.of_object(object))
+    }
+
+    /// The flows that somebody asked about.
+    fn chosen(&self, subject: Option<&str>) -> anyhow::Result<Vec<&'p Flow>> {
+        let Some(wanted) = subject else { return Ok(self.flows.iter().collect()) };
+        let is_line = |flow: &Flow| is_line(&self.lines[self.line(flow.reader)], wanted);
+        let is_function = |flow: &Flow| {
+            let name = &self.functions[self.function(flow.reader)];
+            name == wanted || short(name) == wanted
+        };
+        let is_object = |flow: &Flow| {
+            let group = self.object(flow).map(|group| &self.groups.list[group]);
+            group.is_some_and(|group| {
+                group.name == wanted
+                    || group.name.split(" of ").next() == Some(wanted)
+                    || group.name.split(" < ").next() == Some(wanted)
+                    || group.place.as_deref().is_some_and(|place| is_line(place, wanted))
+            })
+        };
+        let of = |is: &dyn Fn(&Flow) -> bool| self.flows.iter().filter(|flow| is(flow)).collect::<Vec<&Flow>>();
+        let found = [of(&is_line), of(&is_function), of(&is_object)].into_iter().find(|found| !found.is_empty());
+        found.ok_or_else(|| {
+            let readers = self.flows.iter().map(|flow| flow.reader);
+            let names = readers.flat_map(|site| [&self.functions[self.function(site)], &self.lines[self.line(site)]]);
+            let objects = self.groups.list.iter().map(|group| &group.name);
+            let near = did_you_mean(wanted, names.chain(objects).map(String::as_str));
+            anyhow::anyhow!("nothing that reads is called {wanted}{near}")
+        })
+    }
+}
+
+/// Names of all rows, and the row of each site.
+fn rows(profile: &Profile, grouping: Grouping) -> (Vec<String>, Vec<usize>) {
+    let analysis = Analysis::new(profile, grouping);
+    let by_line = matches!(grouping, Grouping::Lines(_));
+    let name = |row: &crate::report::Row| match &row.file {
+        Some(file) if by_line && row.line > 0 => format!("{file}:{}", row.line),
+        _ => row.name().to_owned(),
+    };
+    let names: Vec<String> = analysis.rows.iter().map(name).collect();
+    let mut of = vec![names.len(); profile.sites.len()];
+    for (number, row) in analysis.rows.iter().enumerate() {
+        row.sites.iter().for_each(|site| of[site.index()] = number);
+    }
+    let names = names.into_iter().chain([crate::report::names::UNKNOWN.to_owned()]).collect();
+    (names, of)
+}
+
+/// Whether `FILE:LINE` is meant by itself, its end, or the line's number alone.
+fn is_line(place: &str, wanted: &str) -> bool {
+    if wanted.bytes().all(|c| c.is_ascii_digit()) {
+        return place.rsplit_once(':').is_some_and(|(_, line)| line == wanted);
+    }
+    place == wanted || (wanted.contains(':') && place.strip_suffix(wanted).is_some_and(|rest| rest.ends_with('/')))
+}

@@ -1,0 +1,177 @@
+//! The pairs as a document: a table, and a few sentences for each.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::{
+    Options, Places, cures,
+    pairs::{self, Pair, Touch},
+};
+use crate::{
+    estimate,
+    objects::groups::word,
+    profile::{Profile, model::ObjectHabit},
+    report::{depths::QuantileReader, human},
+    sheet::{Column, Document, Sheet, Value},
+};
+
+/// # Errors
+/// A profile without flows or objects, or a subject that nothing is called.
+pub fn document(profile: &Profile, options: &Options) -> anyhow::Result<Document> {
+    let places = Places::new(profile, options.contexts)?;
+    let flows = places.chosen(options.subject.as_deref())?;
+    let pairs = pairs::of(&places, &flows);
+    let shown = &pairs[..pairs.len().min(options.top.unwrap_or(usize::MAX))];
+    let idle = Idle::of(&places);
+    let mut document = Document {
+        kind: "why",
+        source: estimate::source(&profile.meta),
+        heading: estimate::heading(profile),
+        ..Document::default()
+    };
+    let mut sheet = Sheet::new("pairs", "Reuse pairs", columns());
+    let mut reader = QuantileReader::default();
+    for (number, pair) in (1..).zip(shown) {
+        let cures = cures::of(&places, pair, idle.between(pair));
+        let depths = reader.read(&pair.depths);
+        let cost = profile.totals.cost;
+        let (how, place, function) = match pair.key.touch {
+            Touch::Never => ("nobody", Value::Empty, Value::Empty),
+            Touch::Written { line, function } => {
+                ("write", name(&places.lines[line]), name(&places.functions[function]))
+            }
+            Touch::Read { line, function } => ("read", name(&places.lines[line]), name(&places.functions[function])),
+        };
+        let object = pair.key.object.map(|object| &places.groups.list[object]);
+        sheet.row([
+            Value::Count(number),
+            Value::or_empty((cost > 0).then(|| pair.cost as f64 / cost as f64), Value::Share),
+            Value::Count(pair.cost),
+            Value::Bytes(pair.bytes.into()),
+            Value::Bytes(depths.p50.into()),
+            Value::Bytes(depths.p90.into()),
+            name(&places.lines[pair.key.line]),
+            name(&places.functions[pair.key.function]),
+            Value::Text(how.into()),
+            place,
+            function,
+            Value::or_empty(object.map(|object| format!("{} {}", word(object.kind), object.name)), Value::Name),
+            Value::or_empty((!pair.between.is_empty()).then(|| between(&places, pair, 3)), Value::Name),
+            Value::or_empty(pair.lines.utilisation(), Value::Share),
+            Value::Text(cures.iter().map(|cure| cure.name).collect::<Vec<_>>().join(", ")),
+        ]);
+        document.plots.push(sentences(&places, number, pair, &cures));
+    }
+    sheet.left_out(pairs.len() - shown.len());
+    document.sheets.push(sheet);
+    Ok(document)
+}
+
+fn name(text: &str) -> Value {
+    Value::Name(text.to_owned())
+}
+
+fn columns() -> Vec<Column> {
+    [
+        ("number", ["", "pair"], 0),
+        ("share", ["", "share"], 0),
+        ("cost", ["", "ByteDMD"], 0),
+        ("read", ["", "read"], 0),
+        ("depth_p50", ["depth", "p50"], 0),
+        ("depth_p90", ["depth", "p90"], 3),
+        ("line", ["", "read at"], 0),
+        ("function", ["", "in"], 5),
+        ("touch", ["last", "touch"], 1),
+        ("touch_line", ["", "at"], 0),
+        ("touch_function", ["", "in"], 6),
+        ("object", ["", "object"], 2),
+        ("between", ["touched", "between"], 7),
+        ("line_use", ["line", "use"], 4),
+        ("cures", ["", "cures"], 0),
+    ]
+    .map(|(key, header, goes)| Column::new(key, header, goes))
+    .to_vec()
+}
+
+/// Lines that touched most between, with their parts.
+fn between(places: &Places, pair: &Pair, most: usize) -> String {
+    let total: u64 = pair.between.values().sum();
+    let mut lines: Vec<(&usize, &u64)> = pair.between.iter().collect();
+    lines.sort_by(|a, b| b.1.cmp(a.1).then(a.0.cmp(b.0)));
+    let text = |(line, bytes): (&usize, &u64)| {
+        format!("{} {}", places.lines[*line], human::percent((*bytes).into(), total.into()))
+    };
+    lines.into_iter().take(most).map(text).collect::<Vec<_>>().join(", ")
+}
+
+fn sentences(places: &Places, number: u128, pair: &Pair, cures: &[cures::Cure]) -> String {
+    let object = pair.key.object.map_or(String::new(), |object| {
+        let object = &places.groups.list[object];
+        format!(" of {} {}", word(object.kind), object.name)
+    });
+    let at = format!("{} ({})", places.lines[pair.key.line], places.functions[pair.key.function]);
+    let touched = match pair.key.touch {
+        Touch::Never => "which nobody touched before".to_owned(),
+        Touch::Written { line, function } if line == pair.key.line => {
+            format!("last written there, in {}", places.functions[function])
+        }
+        Touch::Read { line, function } if line == pair.key.line => {
+            format!("last read there, in {}", places.functions[function])
+        }
+        Touch::Written { line, function } => {
+            format!("last written at {} ({})", places.lines[line], places.functions[function])
+        }
+        Touch::Read { line, function } => {
+            format!("last read at {} ({})", places.lines[line], places.functions[function])
+        }
+    };
+    let mut text = format!("{number}. {at} reads {}{object}, {touched}\n", human::bytes(pair.bytes.into()));
+    if !pair.between.is_empty() {
+        text += &format!("     touched between: {}\n", between(places, pair, 4));
+    }
+    for cure in cures {
+        text += &format!("     {}: {}\n", cure.name, cure.because);
+    }
+    if cures.is_empty() {
+        text += "     no cure: the counts support none\n";
+    }
+    text
+}
+
+/// How much of what lines touch is never read again.
+struct Idle {
+    /// By line: (bytes never read again, bytes touched).
+    lines: HashMap<usize, (u64, u64)>,
+}
+
+impl Idle {
+    fn of(places: &Places) -> Self {
+        let mut lines: HashMap<usize, (u64, u64)> = HashMap::new();
+        let mut touched: BTreeMap<_, u64> = BTreeMap::new();
+        for used in &places.objects.uses {
+            *touched.entry((used.object, used.site)).or_default() += used.read + used.written;
+        }
+        for habit in &places.objects.habits {
+            let ObjectHabit { object, site, unread, last_read, .. } = habit;
+            let entry = lines.entry(places.line(*site)).or_default();
+            entry.0 += unread + last_read;
+            entry.1 += touched.get(&(*object, *site)).copied().unwrap_or(0);
+        }
+        Self { lines }
+    }
+
+    /// Part of what lies between the touches of a pair that is never read again, and the line that leaves most of it.
+    fn between(&self, pair: &Pair) -> Option<(f64, usize)> {
+        let (mut all, mut dead, mut most) = (0.0, 0.0, None);
+        for (line, bytes) in pair.between.iter().filter(|(line, _)| **line != pair.key.line) {
+            let (idle, touched) = self.lines.get(line).copied().unwrap_or_default();
+            let part = if touched > 0 { idle as f64 / touched as f64 * *bytes as f64 } else { 0.0 };
+            all += *bytes as f64;
+            dead += part;
+            if most.is_none_or(|(largest, _)| part > largest) {
+                most = Some((part, *line));
+            }
+        }
+        let own = pair.between.get(&pair.key.line).copied().unwrap_or(0) as f64;
+        most.map(|(_, line)| (dead / (all + own).max(1.0), line))
+    }
+}

@@ -1,0 +1,310 @@
+//! How sites use data, beyond depths: what explains the depths, and what was moved for nothing.
+//!
+//! Takes the accesses of one ring in program order, with the number of the site (here: static access and data object); gives, per site, the
+//! step between its reads, how much it used of the 64-byte lines that it fetched into a fast memory of [`FAST`] bytes, what it wrote that nobody
+//! read, and of what it was the last reader; and per flow, for some of its reads, which sites touched how many bytes since the byte's last touch.
+//!
+//! Memory: 8 bytes for every 8 bytes touched, about 100 per line touched, and per [`EPOCH`] accesses a list of the sites that ran.
+
+use std::collections::HashMap;
+
+use super::hash::FastHash;
+use crate::engine::{DepthSink, Engine};
+
+/// Fast memory whose lines are watched, in bytes.
+pub const FAST: u64 = 32 << 10;
+pub const LINE: u64 = 64;
+/// Accesses that are not told apart in time.
+const EPOCH: u32 = 1024;
+/// Epochs that one sample looks back over.
+const LOOK_BACK: usize = 1 << 14;
+const NO_SITE: u32 = u32::MAX;
+const WORD: u64 = 8;
+const PAGE_WORDS: usize = 512;
+
+/// What one site did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Habit {
+    pub reads: u64,
+    /// The step, in bytes, that most of its reads make from the one before, and how many seem to make it.
+    pub stride: i64,
+    pub strided: u64,
+    /// Lines that it fetched, bytes of them that were used before they were fetched again, and fetches that used other bytes than the fetch
+    /// of the same line by this site before.
+    pub lines: u64,
+    pub used: u64,
+    pub renewed: u64,
+    /// Bytes that it wrote and nobody read, and that it was the last to read before they were overwritten or ended.
+    pub unread: u64,
+    pub last_read: u64,
+}
+
+impl Habit {
+    pub fn merge(&mut self, other: &Self) {
+        if other.strided > self.strided {
+            self.stride = other.stride;
+        }
+        self.strided = if other.stride == self.stride { self.strided + other.strided } else { self.strided };
+        self.reads += other.reads;
+        self.lines += other.lines;
+        self.used += other.used;
+        self.renewed += other.renewed;
+        self.unread += other.unread;
+        self.last_read += other.last_read;
+    }
+}
+
+/// Where a site's reads were, to tell its steps.
+#[derive(Clone, Copy, Default)]
+struct Steps {
+    last: u64,
+    /// The candidate's votes: more than half of all steps are found to be most of them.
+    votes: u64,
+}
+
+/// A line in fast memory, or what it was when it was there.
+#[derive(Clone, Copy)]
+struct Visit {
+    /// The site that fetched it.
+    site: u32,
+    /// Bytes used since, and by the visit before of the same site.
+    used: u64,
+    before: u64,
+}
+
+#[derive(Default)]
+pub struct Habits {
+    sites: Vec<(Habit, Steps)>,
+    /// Stack of lines.
+    lines: Engine,
+    visits: HashMap<u64, Visit, FastHash>,
+    /// By epoch: sites and the bytes that they touched.
+    epochs: Vec<Box<[(u32, u64)]>>,
+    touched: HashMap<u32, u64, FastHash>,
+    /// The site that touched last, and bytes of it that are not in `touched` yet.
+    running: (u32, u64),
+    accesses: u32,
+    /// By page: the epoch of the last touch of each word.
+    last: HashMap<u64, Box<[u32; PAGE_WORDS]>, FastHash>,
+    /// By flow: its samples.
+    between: HashMap<(u32, u32), u64, FastHash>,
+    flow_reads: Vec<u64>,
+}
+
+/// Whether a line was out of fast memory.
+#[derive(Default)]
+struct Fetched(bool);
+
+impl DepthSink for Fetched {
+    fn warm(&mut self, above: u64, len: u64) {
+        self.0 |= (above + len) * LINE > FAST;
+    }
+
+    fn cold(&mut self, _above: u64, _len: u64) {
+        self.0 = true;
+    }
+}
+
+/// Following accesses.
+impl Habits {
+    fn site(&mut self, site: u32) -> &mut (Habit, Steps) {
+        let at = site as usize;
+        if self.sites.len() <= at {
+            self.sites.resize(at + 1, Default::default());
+        }
+        &mut self.sites[at]
+    }
+
+    /// A site reads. Call after `sample`.
+    pub fn read(&mut self, address: u64, len: u64, site: u32) {
+        let (habit, steps) = self.site(site);
+        let step = address.wrapping_sub(steps.last) as i64;
+        if habit.reads > 0 {
+            if habit.stride == step {
+                habit.strided += 1;
+                steps.votes += 1;
+            } else if steps.votes == 0 {
+                (habit.stride, habit.strided, steps.votes) = (step, 1, 1);
+            } else {
+                steps.votes -= 1;
+            }
+        }
+        steps.last = address;
+        habit.reads += 1;
+        self.touch(address, len, site);
+    }
+
+    /// A site writes.
+    pub fn write(&mut self, address: u64, len: u64, site: u32) {
+        self.touch(address, len, site);
+    }
+
+    fn touch(&mut self, address: u64, len: u64, site: u32) {
+        for line in address / LINE..=(address + (len - 1)) / LINE {
+            let (from, to) =
+                (address.max(line * LINE) - line * LINE, (address + len).min((line + 1) * LINE) - line * LINE);
+            let mask = (u64::MAX >> (64 - (to - from))) << from;
+            self.touch_line(line, mask, site);
+        }
+        self.note(address, len, site);
+    }
+
+    fn touch_line(&mut self, line: u64, mask: u64, site: u32) {
+        let mut fetched = Fetched::default();
+        self.lines.load(line, 1, &mut fetched);
+        let visit = self.visits.entry(line).or_insert(Visit { site: NO_SITE, used: 0, before: 0 });
+        if !fetched.0 {
+            visit.used |= mask;
+            return;
+        }
+        let ended = *visit;
+        let before = if ended.site == site { ended.used | ended.before } else { 0 };
+        *visit = Visit { site, used: mask, before };
+        self.end_visit(ended);
+        self.site(site).0.lines += 1;
+    }
+
+    fn end_visit(&mut self, visit: Visit) {
+        if visit.site != NO_SITE {
+            let habit = &mut self.site(visit.site).0;
+            habit.used += u64::from(visit.used.count_ones());
+            habit.renewed += u64::from(visit.before != 0 && visit.used & !visit.before != 0);
+        }
+    }
+
+    /// A site touches bytes now.
+    fn note(&mut self, address: u64, len: u64, site: u32) {
+        if self.running.0 != site {
+            self.file_running();
+            self.running.0 = site;
+        }
+        self.running.1 += len;
+        let epoch = self.epochs.len() as u32;
+        let (mut word, last) = (address / WORD, (address + (len - 1)) / WORD);
+        while word <= last {
+            let page = self.last.entry(word / PAGE_WORDS as u64).or_insert_with(|| Box::new([u32::MAX; PAGE_WORDS]));
+            let from = word as usize % PAGE_WORDS;
+            let to = PAGE_WORDS.min(from + (last - word) as usize + 1);
+            page[from..to].fill(epoch);
+            word += (to - from) as u64;
+        }
+        self.accesses += 1;
+        if self.accesses == EPOCH {
+            self.accesses = 0;
+            self.file_running();
+            let mut touched: Vec<(u32, u64)> = self.touched.drain().collect();
+            touched.sort_unstable();
+            self.epochs.push(touched.into());
+        }
+    }
+
+    fn file_running(&mut self) {
+        let (site, bytes) = std::mem::replace(&mut self.running, (NO_SITE, 0));
+        if bytes > 0 {
+            *self.touched.entry(site).or_default() += bytes;
+        }
+    }
+
+    /// A read of a flow is next: some are looked at, ever fewer.
+    pub fn sample(&mut self, address: u64, flow: u32) {
+        let at = flow as usize;
+        if self.flow_reads.len() <= at {
+            self.flow_reads.resize(at + 1, 0);
+        }
+        self.flow_reads[at] += 1;
+        if !self.flow_reads[at].is_power_of_two() {
+            return;
+        }
+        let word = address / WORD;
+        let Some(page) = self.last.get(&(word / PAGE_WORDS as u64)) else { return };
+        let epoch = page[word as usize % PAGE_WORDS];
+        let Some(past) = self.epochs.get(epoch as usize..) else { return };
+        // The epoch of the touch itself is counted whole, and the one at hand as far as it has gone.
+        for &(site, bytes) in past.iter().rev().take(LOOK_BACK).flatten() {
+            *self.between.entry((flow, site)).or_default() += bytes;
+        }
+        for (&site, &bytes) in &self.touched {
+            *self.between.entry((flow, site)).or_default() += bytes;
+        }
+        if self.running.1 > 0 {
+            *self.between.entry((flow, self.running.0)).or_default() += self.running.1;
+        }
+    }
+
+    /// Bytes that a site wrote are overwritten or end without having been read.
+    pub fn never_read(&mut self, site: u32, bytes: u64) {
+        self.site(site).0.unread += bytes;
+    }
+
+    /// Bytes that a site was the last to read are overwritten or end.
+    pub fn read_last(&mut self, site: u32, bytes: u64) {
+        self.site(site).0.last_read += bytes;
+    }
+
+    /// The bytes mean something else from now on. Lines stay where they are, but who fetched one is of no meaning when all of it goes.
+    pub fn forget(&mut self, address: u64, len: u64) {
+        let lines = address.div_ceil(LINE)..address.saturating_add(len) / LINE;
+        let gone: Vec<Visit> = if lines.end.saturating_sub(lines.start) <= self.visits.len() as u64 {
+            lines.filter_map(|line| self.visits.remove(&line)).collect()
+        } else {
+            self.visits.extract_if(|line, _| lines.contains(line)).map(|(_, visit)| visit).collect()
+        };
+        gone.into_iter().for_each(|visit| self.end_visit(visit));
+    }
+
+    /// Habits by site, and what was touched between by (flow, site).
+    pub fn finish(mut self) -> (Vec<Habit>, HashMap<(u32, u32), u64, FastHash>) {
+        for visit in std::mem::take(&mut self.visits).into_values() {
+            self.end_visit(visit);
+        }
+        (self.sites.into_iter().map(|(habit, _)| habit).collect(), self.between)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const A: u32 = 1;
+    const B: u32 = 2;
+
+    #[test]
+    fn a_column_walk_uses_a_part_of_each_line_and_another_each_time() {
+        let mut habits = Habits::default();
+        for column in 0..8u64 {
+            for row in 0..1024u64 {
+                habits.read(1 << 20 | row * 4096 | column * 8, 8, A);
+            }
+        }
+        let (found, _) = habits.finish();
+        let habit = found[A as usize];
+        assert_eq!((habit.stride, habit.lines, habit.used), (4096, 8192, 65_536));
+        assert_eq!(habit.renewed, 7 * 1024);
+        assert!(habit.strided > 8100);
+    }
+
+    #[test]
+    fn one_field_of_many_is_the_same_part_of_each_line() {
+        let mut habits = Habits::default();
+        for _ in 0..3 {
+            for element in 0..1024u64 {
+                habits.read(1 << 20 | element * 64 | 16, 4, A);
+            }
+        }
+        let (found, _) = habits.finish();
+        let habit = found[A as usize];
+        assert_eq!((habit.stride, habit.lines, habit.used, habit.renewed), (64, 3072, 4 * 3072, 0));
+    }
+
+    #[test]
+    fn what_runs_between_two_touches_is_sampled() {
+        let mut habits = Habits::default();
+        habits.write(4096, 8, A);
+        for i in 0..4000u64 {
+            habits.read((1 << 20) + i * 8, 8, B);
+        }
+        habits.sample(4096, 7);
+        let (_, between) = habits.finish();
+        assert_eq!((between[&(7, A)], between[&(7, B)]), (8, 32_000));
+    }
+}

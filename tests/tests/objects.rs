@@ -1,0 +1,190 @@
+//! Data objects: which data the bytes belong to, on programs whose answers follow from their sources and on real ones; why reads are
+//! expensive, on kernels with a known flaw; sources with costs.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use dmdprof_tests::profiled::{Profiled, Run};
+use dmdprof_tests::programs::{Compiler, Program, case, lua, sqlite};
+use dmdprof_tests::tool::{describe, dmdprof, in_tests, repository, scratch, succeed};
+use serde_json::Value;
+
+fn measured(program: &Path, directory: &Path, args: &[String], options: &[&str]) -> Profiled {
+    let profiled = Run::new(program, directory).options(options).args(args).go();
+    assert!(profiled.output.status.success(), "{}", describe(&profiled.output));
+    profiled.report.assert_consistent();
+    profiled
+}
+
+/// What a command says about a profile, as JSON.
+fn said(words: &[&str], profile: &Path) -> Value {
+    let mut command = dmdprof();
+    command.args(words).args(["--format", "json"]);
+    let mut command = with_profile(command, words[0], profile);
+    let output = succeed(&mut command);
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("not JSON: {e}\n{}", describe(&output)))
+}
+
+fn with_profile(mut command: std::process::Command, name: &str, profile: &Path) -> std::process::Command {
+    if matches!(name, "why" | "annotate") {
+        command.arg("--profile");
+    }
+    command.arg(profile);
+    command
+}
+
+fn rows<'a>(document: &'a Value, sheet: &str) -> &'a [Value] {
+    let sheets = document["sheets"].as_array().expect("sheets");
+    let sheet = sheets.iter().find(|s| s["name"] == sheet).unwrap_or_else(|| panic!("no sheet {sheet}"));
+    sheet["rows"].as_array().expect("rows")
+}
+
+fn number(row: &Value, field: &str) -> u64 {
+    row[field].as_u64().unwrap_or_else(|| panic!("no {field} in {row}"))
+}
+
+/// Bytes read of each object, by kind and the first word of its name.
+fn reads(document: &Value) -> BTreeMap<(String, String), u64> {
+    let text = |row: &Value, field: &str| row[field].as_str().unwrap_or_default().to_owned();
+    let name = |row: &Value| text(row, "object").split(' ').next().unwrap_or_default().to_owned();
+    let objects = rows(document, "objects").iter().filter(|row| row["object"] != "total");
+    objects.map(|row| ((text(row, "kind"), name(row)), number(row, "read"))).collect()
+}
+
+#[test]
+fn every_byte_is_of_its_block_variable_or_file() {
+    let program = case("objects").build(&Compiler::dmdprof());
+    let directory = scratch();
+    let file = directory.path().join("numbers");
+    fs::write(&file, [1; 4096]).expect("writable");
+    let args = [file.to_str().expect("text").to_owned()];
+    let run = measured(&program, directory.path(), &args, &["--objects"]);
+    assert!(run.output.stdout.starts_with(b"again"), "the allocator reused the address, else the test shows nothing");
+    let found = reads(&said(&["report", "--objects"], &run.profile));
+    let of = |kind: &str, name: &str| found.get(&(kind.into(), name.into())).copied();
+    assert_eq!(of("heap", "first"), Some(1600), "{found:?}");
+    assert_eq!(of("heap", "second"), Some(1600), "the same address, another block: {found:?}");
+    assert_eq!(of("heap", "grown"), Some(40_000), "realloc keeps it: {found:?}");
+    assert_eq!(of("static", "global"), Some(800), "{found:?}");
+    assert_eq!(of("stack", "local"), Some(240), "{found:?}");
+    assert_eq!(of("mapped", &args[0]), Some(4096), "{found:?}");
+    assert_eq!(of("mapped", "main"), Some(8192), "{found:?}");
+}
+
+#[test]
+fn objects_add_up_function_by_function_and_change_no_number() {
+    let rust = rust_program();
+    let programs = [sqlite(), lua()].map(|recipe| (recipe.build(&Compiler::dmdprof()), recipe.args));
+    for (program, args) in programs.into_iter().chain([(rust.1, Vec::new())]) {
+        let directory = scratch();
+        let plain = measured(&program, directory.path(), &args, &[]);
+        let directory = scratch();
+        let run = measured(&program, directory.path(), &args, &["--objects"]);
+        assert_eq!(run.report.0["functions"], plain.report.0["functions"], "{}", program.display());
+        let document = said(&["report", "--objects", "--no-inline"], &run.profile);
+        let mut by_function: BTreeMap<&str, (u64, u64, u64)> = BTreeMap::new();
+        for row in rows(&document, "uses").iter().filter(|row| row["function"] != "total") {
+            let sums = by_function.entry(row["function"].as_str().expect("a name")).or_default();
+            *sums = (sums.0 + number(row, "cost"), sums.1 + number(row, "read"), sums.2 + number(row, "written"));
+        }
+        let mut expected: BTreeMap<&str, (u64, u64, u64)> = BTreeMap::new();
+        for function in plain.report.functions() {
+            let value = |field: &str| function["exclusive"][field].as_u64().expect("a number");
+            let sums = expected.entry(function["name"].as_str().expect("a name")).or_default();
+            *sums = (sums.0 + value("cost"), sums.1 + value("read"), sums.2 + value("written"));
+        }
+        expected.retain(|_, sums| *sums != (0, 0, 0));
+        assert_eq!(by_function, expected, "{}", program.display());
+        let objects = rows(&document, "objects");
+        let sum: u64 = objects.iter().filter(|r| r["object"] != "total").map(|r| number(r, "cost")).sum();
+        assert_eq!(sum, plain.report.total("cost"));
+        let unknown = objects.iter().find(|row| row["kind"] == "unknown").map_or(0, |row| number(row, "read"));
+        assert!(unknown * 50 < plain.report.total("read"), "{unknown} bytes of {} have no object", program.display());
+    }
+}
+
+/// `examples/matmul.rs`, built; it lives as long as the directory.
+fn rust_program() -> (tempfile::TempDir, PathBuf) {
+    let directory = scratch();
+    let program = directory.path().join("matmul");
+    succeed(dmdprof().args(["build", "-o"]).arg(&program).arg(repository().join("examples/matmul.rs")));
+    (directory, program)
+}
+
+/// Lines of a source with `// flaw: CURE`.
+fn flaws(source: &Path) -> BTreeMap<String, String> {
+    let text = fs::read_to_string(source).expect("a source");
+    let name = source.file_name().and_then(|name| name.to_str()).expect("a name");
+    let cure = |(number, line): (usize, &str)| {
+        let cure = line.split_once("// flaw: ")?.1;
+        Some((format!("{name}:{}", number + 1), cure.to_owned()))
+    };
+    text.lines().enumerate().filter_map(cure).collect()
+}
+
+#[test]
+fn why_names_the_flaw_and_the_right_cure_first() {
+    let mut wrong = Vec::new();
+    for kernel in ["column_walk", "one_field", "unfused", "matmul", "copy", "list"] {
+        let source = in_tests("programs/flaws").join(format!("{kernel}.c"));
+        let flaws = flaws(&source);
+        let mut recipe = Program::of(source);
+        recipe.flags = vec!["-fno-vectorize".into(), "-fno-slp-vectorize".into()];
+        let directory = scratch();
+        let program = recipe.build(&Compiler::dmdprof());
+        let run = measured(&program, directory.path(), &[], &["--flows", "--objects"]);
+        let document = said(&["why"], &run.profile);
+        let first = &rows(&document, "pairs")[0];
+        let line = first["line"].as_str().expect("a line").rsplit('/').next().expect("a name").to_owned();
+        let cure = first["cures"].as_str().expect("cures").split(", ").next().expect("a cure").to_owned();
+        if flaws.get(&line) != Some(&cure) {
+            wrong.push(format!("{kernel}: {flaws:?}, but why says {cure} at {line}: {first}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn what_was_moved_for_nothing() {
+    let directory = scratch();
+    let source = in_tests("programs/flaws/copy.c");
+    let program = Program::of(source).build(&Compiler::dmdprof());
+    let run = measured(&program, directory.path(), &[], &["--flows", "--objects"]);
+    let document = said(&["waste"], &run.profile);
+    let copies = rows(&document, "copies");
+    assert_eq!(number(&copies[0], "copied"), 3 * 800_000);
+    assert_eq!(number(&copies[0], "source_dead"), 800_000, "the last of three copies is the last reader");
+
+    let directory = scratch();
+    let program = Program::of(in_tests("programs/bench/stencil.c")).build(&Compiler::dmdprof());
+    let args = ["64".to_owned(), "3".to_owned()];
+    let exact = measured(&program, directory.path(), &args, &["--liveness", "exact"]);
+    let unread: u64 =
+        exact.report.functions().iter().map(|f| f["exclusive"]["dead"]["unread"].as_u64().unwrap_or(0)).sum();
+    let run = measured(&program, directory.path(), &args, &["--flows", "--objects"]);
+    let total = rows(&said(&["waste"], &run.profile), "objects").last().cloned().expect("a total");
+    assert_eq!(number(&total, "never_read"), unread, "the same as the sweep back says");
+}
+
+#[test]
+fn sources_stand_beside_their_costs() {
+    let directory = scratch();
+    let source = directory.path().join("kernel.c");
+    fs::copy(in_tests("programs/flaws/unfused.c"), &source).expect("copied");
+    let program = Program::of(source.clone()).build(&Compiler::dmdprof());
+    let run = measured(&program, directory.path(), &[], &[]);
+    let annotate = |more: &[&str]| {
+        let mut command = dmdprof();
+        command.arg("annotate").args(more).arg("--profile").arg(&run.profile).current_dir(directory.path());
+        String::from_utf8(succeed(&mut command).stdout).expect("text")
+    };
+    let text = annotate(&["kernel.c", "--context", "0"]);
+    let hot: Vec<&str> = text.lines().filter(|line| line.contains(" | ")).collect();
+    assert_eq!(hot.len(), 1, "{text}");
+    assert!(hot[0].contains("1.53 MiB") && hot[0].contains("flaw: fuse"), "{text}");
+    fs::write(&source, "// changed\n").expect("writable");
+    assert!(annotate(&[]).contains("CHANGED since the profile was made"));
+    fs::remove_file(&source).expect("there");
+    assert!(annotate(&[]).contains("Sources that are not here"));
+}
