@@ -25,7 +25,7 @@ use crate::{
     convert,
     profile::{
         self, Profile,
-        model::{Liveness, Meta, Outcome, ThreadMode, Unit},
+        model::{Liveness, Meta, Outcome, Random, ThreadMode, Unit},
     },
     report::{self, ReportArgs, Terminal},
     roi::Roi,
@@ -107,6 +107,7 @@ pub struct Origin {
     pub outcome: Outcome,
     /// Why something is missing.
     pub incomplete: Option<String>,
+    pub random: Random,
 }
 
 impl AnalysisArgs {
@@ -222,6 +223,7 @@ impl AnalysisArgs {
             roi: self.roi.clone(),
             outcome: origin.outcome,
             incomplete: origin.incomplete,
+            random: origin.random,
             values: (self.model == ModelArg::Values).then(|| self.values.meta()),
         }
     }
@@ -243,7 +245,7 @@ impl AnalysisArgs {
         }
         check_measurement(&measurement, self.model)?;
         if let Some(pattern) = self.roi.as_deref().filter(|_| !measurement.threads.iter().any(|t| t.ring.roi_seen)) {
-            bail!(no_roi_message(pattern, &measurement));
+            bail!(NoRegion(no_roi_message(pattern, &measurement)));
         }
         if let Some(pattern) = self.sequence.as_deref().filter(|_| measurement.sequences.is_empty()) {
             bail!(no_sequence_message(pattern, &measurement));
@@ -260,11 +262,13 @@ impl AnalysisArgs {
         let profile = convert::to_profile(&measurement, meta);
         if self.stats {
             eprintln!(
-                "dmdprof: accesses={} seconds={:.3} engine_peak_bytes={engine_peak} footprint_bytes={} sweep_bytes={}",
+                "dmdprof: accesses={} seconds={:.3} engine_peak_bytes={engine_peak} footprint_bytes={} sweep_bytes={} \
+                 in_blocks={}",
                 profile.totals.accesses,
                 started.elapsed().as_secs_f64(),
                 profile.totals.footprint,
                 measurement.threads.iter().map(|t| t.ring.sweep_bytes).max().unwrap_or(0),
+                measurement.threads.iter().map(|t| t.ring.in_blocks).sum::<u64>(),
             );
         }
         self.publish(&profile)?;
@@ -305,6 +309,11 @@ pub fn survive_file_limit() -> std::io::Result<()> {
 fn directory_of(path: &Path) -> &Path {
     path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
+
+/// The region of interest never ran.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct NoRegion(String);
 
 fn no_roi_message(pattern: &str, measurement: &Measurement) -> String {
     format!(

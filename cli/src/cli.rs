@@ -1,6 +1,6 @@
 //! The command line: what there is to type, and which command it means.
 
-use std::{ffi::OsString, process::ExitCode};
+use std::{ffi::OsString, path::PathBuf, process::ExitCode};
 
 use clap::{CommandFactory, Parser, Subcommand};
 
@@ -20,6 +20,7 @@ struct Cli {
 const EXAMPLES: &str = "\
 Examples:
   dmdprof run kernel.c                      build one file, run it, report
+  dmdprof cargo run --release               the same for a Cargo project
   dmdprof cc -O2 -g app.c -o app            a drop-in for clang that leaves hooks
   dmdprof run ./app input.txt               profile it
   CC='dmdprof cc' ./configure && make       the same for a whole project
@@ -56,10 +57,14 @@ enum Command {
     /// Compile and link C++ with hooks; takes clang++'s arguments
     #[command(name = "c++", disable_help_flag = true)]
     Cxx(Rest),
+    Cargo(commands::cargo::CargoArgs),
+    #[command(name = commands::cargo_runner::NAME, hide = true)]
+    CargoRunner(commands::cargo_runner::RunnerArgs),
     Build(commands::build::BuildArgs),
     Ir(commands::ir::IrArgs),
     Instrument(commands::instrument::InstrumentArgs),
     Machine(commands::machine::MachineArgs),
+    Cache(commands::cache::CacheArgs),
     Doctor(driver::doctor::DoctorArgs),
     /// Print a completion script for a shell
     Completions {
@@ -79,8 +84,13 @@ struct Rest {
 pub fn main() -> ExitCode {
     // Compilers and linkers are called with any argument whatever, `--version` and `--help` included, so these bypass the
     // parser.
-    let words: Vec<OsString> = std::env::args_os().skip(1).collect();
+    let mut words = std::env::args_os();
+    let called = words.next().map(PathBuf::from).unwrap_or_default();
+    let words: Vec<OsString> = words.collect();
     let outcome = match words.first().and_then(|w| w.to_str()) {
+        _ if called.ends_with(driver::rustc_wrap::NAME) => Ok(driver::rustc_wrap::main(&words)),
+        _ if called.ends_with(driver::cargo::C_COMPILER) => toolbox::compile_for_crate(driver::Face::C, &words),
+        _ if called.ends_with(driver::cargo::CXX_COMPILER) => toolbox::compile_for_crate(driver::Face::Cxx, &words),
         _ if driver::rust_link::requested() => Ok(toolbox::rust_link(&words)),
         Some("cc") => toolbox::compile(driver::Face::C, &words[1..]),
         Some("c++") => toolbox::compile(driver::Face::Cxx, &words[1..]),
@@ -113,6 +123,9 @@ fn dispatch(command: Command) -> anyhow::Result<i32> {
         Command::Place(args) => commands::place::command(&args).map(|()| 0),
         Command::Rank(args) => commands::rank::command(&args).map(|()| 0),
         Command::Time(args) => commands::time::command(&args).map(|()| 0),
+        Command::Cargo(args) => commands::cargo::command(&args),
+        Command::CargoRunner(args) => commands::cargo_runner::command(args),
+        Command::Cache(args) => commands::cache::command(&args).map(|()| 0),
         Command::Build(args) => commands::build::command(&args).map(|()| 0),
         Command::Ir(args) => commands::ir::command(&args),
         Command::Instrument(args) => commands::instrument::command(&args).map(|()| 0),

@@ -554,6 +554,8 @@ fn coverage(measurement: &Measurement) -> Coverage {
     }
     modules.sort_by(|a, b| (&a.name, a.functions, a.accesses).cmp(&(&b.name, b.functions, b.accesses)));
     out.modules = modules;
+    let without_hooks = measurement.tables.iter().flat_map(|(_, table)| &table.without_hooks);
+    out.without_hooks = without_hooks.collect::<BTreeSet<_>>().into_iter().cloned().collect();
     out.skipped = skipped.into_iter().collect();
     out.unseen_calls = unseen_calls(measurement, &defined);
     out.unknown_frees = measurement.threads.iter().map(|t| t.ring.unknown_frees).sum();

@@ -33,16 +33,32 @@ use crate::{
     toolbox,
 };
 
-/// How to build a program that is a source file.
+/// How to build a program that is a source file, and how to start it.
 #[derive(Args, Clone, Debug, Default)]
 pub struct SourceArgs {
+    #[command(flatten)]
+    pub deterministic: DeterministicArgs,
+
     /// With a source file: optimisation level [default: 2 for C and C++, 3 for Rust]
     #[arg(short = 'O', long = "opt", value_name = "LEVEL")]
     pub opt: Option<String>,
 
+    /// With a Rust source file: leave the standard library's own objects without hooks
+    #[arg(long)]
+    pub no_std: bool,
+
     /// With a source file: write the IR before and after instrumentation into this directory
     #[arg(long, value_name = "DIR")]
     pub dump_ir: Option<PathBuf>,
+}
+
+/// What the system tells programs that differs from run to run.
+#[derive(Args, Clone, Copy, Debug, Default)]
+pub struct DeterministicArgs {
+    /// Give the program fixed numbers when it asks the system for random ones (getrandom), such as the hash seeds of Rust's
+    /// HashMap: the same in every run and every thread
+    #[arg(long, env = "DMDPROF_DETERMINISTIC", value_parser = clap::builder::FalseyValueParser::new())]
+    pub deterministic: bool,
 }
 
 /// A program that has ended.
@@ -53,6 +69,8 @@ pub struct Followed {
     pub engine_peak: u64,
     /// Declared outputs that were to be saved and could not be.
     pub outputs_lost: u32,
+    /// Requests for random numbers from the system.
+    pub random_requests: u32,
 }
 
 /// Builds if need be, starts, and follows.
@@ -72,6 +90,9 @@ pub fn follow(
     };
     let mut channel =
         Channel::create(mode).context("cannot create the shared memory through which the program talks to dmdprof")?;
+    if source.deterministic.deterministic {
+        channel.fix_random();
+    }
     if let Some(path) = &options.outputs {
         let file = File::create(path).with_context(|| format!("cannot save outputs in {}", path.display()))?;
         channel.save_outputs(file);
@@ -81,10 +102,11 @@ pub fn follow(
         Err(error) => return Ok(Err(error)),
     };
     if channel.rings_claimed() == 0 {
-        bail!(no_hooks_message(&target.program));
+        bail!(NoHooks(no_hooks_message(&target.program)));
     }
     let outputs_lost = channel.finish_outputs().context("cannot end the file of saved outputs")?;
-    Ok(Ok(Followed { ending, measurement, engine_peak, outputs_lost }))
+    let random_requests = channel.random_requests();
+    Ok(Ok(Followed { ending, measurement, engine_peak, outputs_lost, random_requests }))
 }
 
 /// The executable to start.
@@ -102,7 +124,7 @@ fn prepare(first: &OsString, source: &SourceArgs, model: Model) -> anyhow::Resul
         if model == Model::Values && source.opt.is_some() {
             bail!("-O is about the memory model; in the values model instructions are priced as the source has them");
         }
-        let options = SourceOptions { opt: source.opt.clone(), ..SourceOptions::default() };
+        let options = SourceOptions { opt: source.opt.clone(), no_std: source.no_std, ..SourceOptions::default() };
         let built = build_source(path, &options, &toolbox::toolbox(source.dump_ir.as_deref(), model));
         // While the program runs, an interruption means something else than the end of everything.
         stop_watching();
@@ -168,6 +190,11 @@ pub fn command_text(command: &[OsString]) -> Vec<String> {
     command.iter().map(|a| a.to_string_lossy().into_owned()).collect()
 }
 
+/// The program has no hooks.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct NoHooks(String);
+
 fn no_hooks_message(program: &Path) -> String {
     let name = program.file_name().unwrap_or_default().to_string_lossy();
     let what = match kind_of(program) {
@@ -176,10 +203,11 @@ fn no_hooks_message(program: &Path) -> String {
         Kind::Program => format!("{name} has no hooks, and neither has any library that it loaded"),
     };
     format!(
-        "{what}, so there is nothing to profile.\nThree ways to put hooks into a program:\n  \
+        "{what}, so there is nothing to profile.\nFour ways to put hooks into a program:\n  \
          dmdprof run FILE.c|.cpp|.rs            build one source file and run it\n  \
          dmdprof cc -O2 -g FILES -o PROGRAM     in place of clang (dmdprof c++ for C++)\n  \
-         CC='dmdprof cc' CXX='dmdprof c++'      in place of the compiler in make, ./configure and CMake"
+         CC='dmdprof cc' CXX='dmdprof c++'      in place of the compiler in make, ./configure and CMake\n  \
+         dmdprof cargo run|test|bench|build     in place of cargo: whole Rust programs"
     )
 }
 

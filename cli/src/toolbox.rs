@@ -9,6 +9,9 @@ use tempfile::TempPath;
 
 use crate::driver::{self, Face, InstrumentRequest, Instrumenter, Toolbox, doctor::DoctorArgs};
 
+/// Set to 0, loops get a record per iteration: slower, and nothing else changes.
+const LOOPS_VARIABLE: &str = "DMDPROF_LOOP_RECORDS";
+
 /// The instrumentation of this product.
 struct Hooks;
 
@@ -18,6 +21,7 @@ impl Instrumenter for Hooks {
             input: request.bitcode,
             object: request.object,
             model: request.model,
+            loop_records: loop_records(),
             opt_level: request.opt_level,
             function_sections: request.function_sections,
             flags: request.flags,
@@ -25,6 +29,12 @@ impl Instrumenter for Hooks {
         })?;
         Ok(())
     }
+}
+
+/// Whether loops of one block get one record for all iterations.
+#[must_use]
+pub fn loop_records() -> bool {
+    std::env::var_os(LOOPS_VARIABLE).is_none_or(|value| value != "0")
 }
 
 /// Everything the driver needs, with IR dumps if wanted, for hooks of this model.
@@ -43,6 +53,17 @@ const DUMP_VARIABLE: &str = "DMDPROF_DUMP_IR";
 pub fn compile(face: Face, arguments: &[OsString]) -> anyhow::Result<i32> {
     let dump = std::env::var_os(DUMP_VARIABLE);
     Ok(driver::execute::compile(face, arguments, &toolbox(dump.as_deref().map(Path::new), Model::Memory)))
+}
+
+/// The C or C++ compiler of a crate's build script: with hooks if it compiles for the target, else clang alone.
+///
+/// # Errors
+/// When there is no clang.
+pub fn compile_for_crate(face: Face, arguments: &[OsString]) -> anyhow::Result<i32> {
+    if driver::cargo::compiles_for_target() {
+        return compile(face, arguments);
+    }
+    driver::execute::run(driver::clang::find(face, llvm::REQUIRED_MAJOR)?.command().args(arguments))
 }
 
 /// `dmdprof doctor`.

@@ -91,7 +91,7 @@ pub fn split_constant(index: Value) -> (Value, i64) {
         }
         let sums = match variable.opcode() {
             Opcode::LLVMAdd => true,
-            Opcode::LLVMOr => variable.is_disjoint_or(),
+            Opcode::LLVMOr => is_sum(variable),
             _ => false,
         };
         let Some(added) = sums.then(|| variable.operand(1).as_signed_constant()).flatten() else { break };
@@ -99,4 +99,44 @@ pub fn split_constant(index: Value) -> (Value, i64) {
         variable = variable.operand(0);
     }
     (variable, constant)
+}
+
+/// Whether an `or` is a sum: no bit is set on both sides. Older compilers leave it to be found out.
+#[must_use]
+pub fn is_sum(or: Value) -> bool {
+    let constant = or.operand(1).as_signed_constant().filter(|c| *c >= 0);
+    let fits = |c: i64| c == 0 || 64 - c.leading_zeros() <= low_zeros(or.operand(0), MAX_ZEROS_DEPTH);
+    or.is_disjoint_or() || constant.is_some_and(fits)
+}
+
+/// How deep a value is followed to see how many of its lowest bits are zero.
+const MAX_ZEROS_DEPTH: u32 = 4;
+
+/// How many of a value's lowest bits are known to be zero.
+fn low_zeros(value: Value, depth: u32) -> u32 {
+    if let Some(constant) = value.as_signed_constant() {
+        return constant.trailing_zeros();
+    }
+    if depth == 0 || !value.is_instruction() {
+        return 0;
+    }
+    let of = |operand: u32| low_zeros(value.operand(operand), depth - 1);
+    match value.opcode() {
+        Opcode::LLVMAdd | Opcode::LLVMSub => of(0).min(of(1)),
+        Opcode::LLVMAnd => of(0).max(of(1)),
+        Opcode::LLVMMul => (of(0) + of(1)).min(64),
+        Opcode::LLVMShl => {
+            let shift = value.operand(1).as_signed_constant().and_then(|s| u32::try_from(s).ok());
+            (of(0) + shift.unwrap_or(0)).min(64)
+        }
+        Opcode::LLVMPHI => {
+            // A counter has as many as its start and its step.
+            let next = |v: Value| {
+                let is_next = v.is_instruction() && v.opcode() == Opcode::LLVMAdd && v.operand(0) == value;
+                low_zeros(if is_next { v.operand(1) } else { v }, depth - 1)
+            };
+            value.incoming().into_iter().map(|(v, _)| next(v)).min().unwrap_or(0)
+        }
+        _ => 0,
+    }
 }

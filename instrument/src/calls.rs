@@ -202,6 +202,8 @@ pub fn is_math_function(symbol: &str) -> bool {
 #[must_use]
 pub fn touches_no_memory(symbol: &str) -> bool {
     is_math_function(symbol)
+        // Rust's mark that an allocator was linked: an empty function.
+        || symbol.ends_with("___rust_no_alloc_shim_is_unstable_v2")
         || matches!(
             symbol,
             "abort"
@@ -258,6 +260,9 @@ pub fn touches_no_memory(symbol: &str) -> bool {
                 | "__cxa_atexit"
                 | "__gxx_personality_v0"
                 | "_ZSt9terminatev"
+                | "__errno_location"
+                | "__dmdprof_v1_sigaction"
+                | "__dmdprof_v1_signal"
         )
 }
 

@@ -8,22 +8,24 @@ use std::collections::HashMap;
 use dmdprof_runtime::abi::symbol;
 
 use crate::{
+    affine::{self, Counter, SelfLoop, Step},
     calls::Operand,
-    llvm::ir::{self, Block, Builder, ModuleHandle, Opcode, Type, Value},
-    plan::{Anchor, CallHook, FunctionPlan, Segment, Word},
+    llvm::ir::{self, Block, Builder, Layout, ModuleHandle, Opcode, Type, Value},
+    plan::{Anchor, CallHook, FunctionPlan, PlannedLoop, Segment, Word},
 };
 
 /// Declarations and helpers that the hooks of one module share.
 pub struct Emitter {
     module: ModuleHandle,
     builder: Builder,
+    layout: Layout,
     appenders: HashMap<usize, (Type, Value)>,
 }
 
 impl Emitter {
     #[must_use]
-    pub fn new(module: ModuleHandle) -> Self {
-        Self { module, builder: module.builder(), appenders: HashMap::new() }
+    pub fn new(module: ModuleHandle, layout: Layout) -> Self {
+        Self { module, builder: module.builder(), layout, appenders: HashMap::new() }
     }
 
     /// Emits the hooks of one function, whose descriptors are in `blob` at `offsets`.
@@ -38,7 +40,10 @@ impl Emitter {
         for hook in after {
             self.call_hook(hook, self.module.address_in(blob, offsets[hook.segment]));
         }
-        for (segment, &offset) in plan.segments.iter().zip(offsets) {
+        // Where a loop ends, its record comes before that of what follows, wherever the two blocks stand.
+        let is_loop = |(segment, _): &(&Segment, &u64)| segment.looped.is_some();
+        let (loops, blocks): (Vec<_>, Vec<_>) = plan.segments.iter().zip(offsets).partition(is_loop);
+        for (segment, &offset) in loops.into_iter().chain(blocks) {
             if let Some(before) = segment.before {
                 let descriptor = self.module.address_in(blob, offset);
                 self.record(segment, before, descriptor);
@@ -51,6 +56,10 @@ impl Emitter {
 
     fn record(&mut self, segment: &Segment, before: Value, descriptor: Value) {
         let (ty, appender) = self.appender(segment.words.len());
+        let own_counter = match &segment.looped {
+            Some(PlannedLoop { looped, counter: Counter::Own, .. }) => Some(self.add_counter(*looped)),
+            _ => None,
+        };
         self.builder.before(before);
         // Records belong to no source line: a debugger steps over them, and inlining them needs no call location.
         let mut arguments = vec![descriptor];
@@ -63,10 +72,71 @@ impl Emitter {
                 }
                 Word::Cookie => self.cookie(),
                 Word::Predecessor(block) => self.predecessor(block, before),
+                Word::Count => own_counter.unwrap_or_else(|| self.distance(planned_loop(segment))),
+                Word::Next(address) => self.next(planned_loop(segment).looped, address),
+                Word::Step(number) => self.step(&planned_loop(segment).steps[usize::from(number)]),
             };
             arguments.push(value);
         }
         self.builder.call(ty, appender, &arguments);
+    }
+
+    /// Counts the iterations of a loop; gives their number, for use behind the loop.
+    fn add_counter(&self, looped: SelfLoop) -> Value {
+        let (i64_type, zero) = (self.module.int_type(64), self.module.constant(64, 0));
+        let outside = looped.block.predecessor_blocks().into_iter().filter(|from| *from != looped.block);
+        let outside: Vec<(Value, Block)> = outside.map(|from| (zero, from)).collect();
+        self.builder.at_start(looped.block);
+        let counter = self.builder.phi(i64_type, &outside);
+        self.builder.before(looped.block.terminator().expect("every block ends in a terminator"));
+        let next = self.builder.add(counter, self.module.constant(64, 1));
+        self.builder.add_incoming(counter, next, looped.block);
+        next
+    }
+
+    /// The number of iterations, from how far a counter of the loop has come.
+    fn distance(&self, planned: &PlannedLoop) -> Value {
+        let Counter::Distance { phi, start, step } = planned.counter else { unreachable!("the loop has no counter") };
+        let next = planned.looped.next(phi).expect("a loop's phi has a next value");
+        let (end, start) = (self.builder.word(next), self.builder.word(start));
+        let far = if step > 0 { self.builder.subtract(end, start) } else { self.builder.subtract(start, end) };
+        self.builder.divide_unsigned(far, self.module.constant(64, step.unsigned_abs()))
+    }
+
+    /// What a value of a loop would be in the iteration after the last.
+    fn next(&self, looped: SelfLoop, value: Value) -> Value {
+        if !value.is_instruction() || value.block() != looped.block {
+            return self.builder.word(value);
+        }
+        let again = |operand: u32| self.next(looped, value.operand(operand));
+        let constant = |number: i64| self.module.constant(64, number as u64);
+        match value.opcode() {
+            Opcode::LLVMPHI => self.builder.word(looped.next(value).expect("a loop's phi has a next value")),
+            // An `or` that is a sum in the loop need not be one behind it.
+            Opcode::LLVMAdd | Opcode::LLVMOr => self.builder.add(again(0), again(1)),
+            Opcode::LLVMSub => self.builder.subtract(again(0), again(1)),
+            Opcode::LLVMMul => self.builder.multiply(again(0), again(1)),
+            Opcode::LLVMShl => self.builder.shift_left(again(0), again(1)),
+            Opcode::LLVMGetElementPtr => {
+                let layout = self.layout;
+                let mut sum = again(0);
+                for (index, scale) in affine::gep_terms(layout, value).expect("steps were found") {
+                    let index = self.next(looped, index);
+                    sum = self.builder.add(sum, self.builder.multiply(index, constant(scale)));
+                }
+                self.builder.add(sum, constant(affine::gep_constant(layout, value).expect("steps were found")))
+            }
+            _ => again(0),
+        }
+    }
+
+    fn step(&self, step: &Step) -> Value {
+        let constant = |number: i64| self.module.constant(64, number as u64);
+        let mut sum = constant(step.constant);
+        for &(value, factor) in &step.terms {
+            sum = self.builder.add(sum, self.builder.multiply(value, constant(factor)));
+        }
+        sum
     }
 
     /// The frame address of the running function: the same whenever control is in this activation, however it got there.
@@ -208,6 +278,26 @@ impl Emitter {
         builder.call(hook_type, hook, &[constructor]);
         builder.return_void();
         vec![m.pointer_in_section("__dmdprof_constructor", constructor, ".init_array.00000")]
+    }
+}
+
+fn planned_loop(segment: &Segment) -> &PlannedLoop {
+    segment.looped.as_ref().expect("only loop segments have such words")
+}
+
+/// Gives each loop of one block a block of its own behind it, so that what is emitted there runs when the loop ends and only then.
+/// Runs before planning, so that plans never see values that this replaces.
+pub fn split_loop_exits(module: ModuleHandle, function: Value, wanted: impl Fn(Block) -> bool) {
+    let builder = module.builder();
+    for block in function.blocks() {
+        let Some(looped) = SelfLoop::of(block) else { continue };
+        if looped.exit.predecessors() > 1 && wanted(block) {
+            let middle = module.append_block(function, "");
+            looped.exit.redirect_phis(&builder, block, middle);
+            builder.at_end(middle);
+            builder.branch(looped.exit);
+            block.redirect_successors(looped.exit, middle);
+        }
     }
 }
 

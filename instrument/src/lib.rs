@@ -9,6 +9,7 @@
 //! `emit` changes the code, `codegen` makes the object. Only `llvm` talks to the library.
 
 mod address;
+mod affine;
 mod blob;
 pub mod calls;
 mod classify;
@@ -62,6 +63,9 @@ pub struct Request<'a> {
     pub input: &'a Path,
     pub object: &'a Path,
     pub model: Model,
+    /// One record for all iterations of a loop whose addresses advance by constants (memory model only); else one per iteration.
+    /// What is measured is the same.
+    pub loop_records: bool,
     /// Code generation effort, 0 to 3.
     pub opt_level: u8,
     /// Each function in a section of its own (`-ffunction-sections`).
@@ -98,7 +102,7 @@ pub fn instrument_file(request: &Request<'_>) -> Result<Summary, Error> {
             .run_passes("function(mem2reg)", &machine, PassBuilderOptions::create())
             .map_err(|e| Error::Broken(e.to_string()))?;
     }
-    let summary = instrument_module(&module, request.model, request.function_sections);
+    let summary = instrument_module(&module, request);
     note_compiler(&context, &module, request);
     module.verify().map_err(|e| Error::Broken(e.to_string()))?;
     module
@@ -129,18 +133,19 @@ fn dump(module: &Module<'_>, request: &Request<'_>, when: &str) -> Result<(), Er
     module.print_to_file(&path).map_err(|e| fail(e.to_string()))
 }
 
-fn instrument_module(module: &Module<'_>, model: Model, function_sections: bool) -> Summary {
+fn instrument_module(module: &Module<'_>, request: &Request<'_>) -> Summary {
+    let model = request.model;
     let handle = ModuleHandle::of(module);
     redirect_signal_functions(handle);
     let classifier = Classifier { layout: Layout::of_module(module), attributes: classify::Attributes::new() };
     let mut debug = DebugInfo::new(Nodes::of_module(module));
-    let mut emitter = Emitter::new(handle);
+    let mut emitter = Emitter::new(handle, classifier.layout);
     let mut summary = Summary::default();
     let mut unreferenced = Vec::new();
     let resolvers = handle.ifunc_resolvers();
 
     for function in handle.functions().into_iter().filter(|f| has_own_body(*f)) {
-        if function_sections && !function.has_section() && !function.has_comdat() {
+        if request.function_sections && !function.has_section() && !function.has_comdat() {
             function.set_section(&format!(".text.{}", function.name()));
         }
         let refused = refuse_function(function, &classifier, &resolvers);
@@ -148,8 +153,11 @@ fn instrument_module(module: &Module<'_>, model: Model, function_sections: bool)
             Some(reason) => skipped_plan(function, reason, &mut debug),
             None => {
                 emit::split_normal_edges(handle, function, |invoke| needs_own_destination(invoke, model, &classifier));
+                if model == Model::Memory && request.loop_records {
+                    emit::split_loop_exits(handle, function, |block| plan::may_loop(block, &classifier));
+                }
                 match model {
-                    Model::Memory => plan::plan_function(function, &classifier, &mut debug),
+                    Model::Memory => plan::plan_function(function, &classifier, &mut debug, request.loop_records),
                     Model::Values => dataflow::plan_function(function, &classifier, &mut debug),
                 }
             }

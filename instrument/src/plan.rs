@@ -10,6 +10,7 @@ use dmdprof_runtime::abi::{
 };
 
 use crate::{
+    affine::{Counter, SelfLoop, Step, Steps},
     calls::Operand,
     classify::{Access, CallEffect, Classifier, Effect, Length, blocks, operations},
     frames::{DebugInfo, FrameTable, StringTable},
@@ -30,6 +31,12 @@ pub enum Word {
     Cookie,
     /// Number of the edge by which control came to a block, as its first phi lists them.
     Predecessor(Block),
+    /// Iterations of the loop that has ended.
+    Count,
+    /// What an address would be in the iteration after the loop's last one.
+    Next(Value),
+    /// By index: a step of the loop that is not constant.
+    Step(u16),
 }
 
 #[derive(Clone, Debug)]
@@ -59,6 +66,16 @@ pub struct Segment {
     pub frame: u32,
     /// The record is written before this instruction; `None` for call sites, which are only named by events.
     pub before: Option<Value>,
+    /// Of a loop segment.
+    pub looped: Option<PlannedLoop>,
+}
+
+/// What the emitter needs to write one record for all iterations of a loop.
+#[derive(Clone, Debug)]
+pub struct PlannedLoop {
+    pub looped: SelfLoop,
+    pub counter: Counter,
+    pub steps: Vec<Step>,
 }
 
 /// Where a hook call goes.
@@ -109,7 +126,12 @@ impl FunctionPlan {
 }
 
 /// Plans a function for the memory model.
-pub fn plan_function(function: Value, classifier: &Classifier, debug: &mut DebugInfo) -> FunctionPlan {
+pub fn plan_function(
+    function: Value,
+    classifier: &Classifier,
+    debug: &mut DebugInfo,
+    loop_records: bool,
+) -> FunctionPlan {
     let symbol = function.name();
     let mut plan = FunctionPlan::named(function, debug);
     let blocks = function.blocks();
@@ -118,7 +140,8 @@ pub fn plan_function(function: Value, classifier: &Classifier, debug: &mut Debug
     let variables = StackVariables::of(function, classifier, debug);
     let out = SegmentBuilder::new(classifier.layout, plan);
     let own = function.subprogram();
-    let mut planner = Planner { classifier, debug, symbol: &symbol, own, out, landable, exit_kills, variables };
+    let mut planner =
+        Planner { classifier, debug, symbol: &symbol, own, out, landable, exit_kills, variables, loop_records };
     for (index, block) in blocks.into_iter().enumerate() {
         planner.block(function, block, index == 0);
     }
@@ -132,6 +155,11 @@ pub fn is_landable(block: Block, classifier: &Classifier) -> bool {
         Opcode::LLVMCall | Opcode::LLVMInvoke => i.call_has_attribute(classifier.attributes.returns_twice),
         _ => false,
     })
+}
+
+/// Whether the iterations of a loop of one block can be one record, as far as its instructions tell.
+pub fn may_loop(block: Block, classifier: &Classifier) -> bool {
+    !block.instructions().into_iter().any(|i| matches!(classifier.effect(i), Effect::Call(_)))
 }
 
 /// Stack slots that die when the function returns and not earlier by a scope end of their own, and `byval` parameters.
@@ -170,11 +198,13 @@ struct Planner<'a> {
     landable: bool,
     exit_kills: Vec<(Value, u64)>,
     variables: StackVariables,
+    loop_records: bool,
 }
 
 impl Planner<'_> {
     fn block(&mut self, function: Value, block: Block, is_entry: bool) {
         self.out.start_block(is_entry, self.landable);
+        let segments = self.out.plan.segments.len();
         if is_entry {
             self.byval_stores(function);
         }
@@ -186,6 +216,10 @@ impl Planner<'_> {
             let frame = self.out.frame(instruction, self.symbol, self.debug);
             self.count_operations(instruction, frame);
             if let Some(slot) = self.starts(instruction) {
+                // Lives start before all accesses of their segment; what ends in it may have had the same place.
+                if self.out.open.items.iter().any(|item| item.kind == ItemKind::Kill as u8) {
+                    self.out.close(instruction, 0, NONE);
+                }
                 self.make_room(0, instruction);
                 self.slot(slot);
             }
@@ -202,7 +236,10 @@ impl Planner<'_> {
                 Effect::Call(effect) => self.call(instruction, &effect, frame),
             }
             if position + 1 == instructions.len() && !closed_by_call {
-                self.terminator(instruction);
+                let whole = self.loop_records && self.out.plan.segments.len() == segments;
+                if !(whole && SelfLoop::of(block).is_some_and(|looped| self.looped(looped))) {
+                    self.terminator(instruction);
+                }
             }
         }
     }
@@ -342,6 +379,34 @@ impl Planner<'_> {
             self.out.plan.landings.push(call);
             self.out.open.flags |= segment_flag::LANDING;
         }
+    }
+
+    /// Closes the open segment as one record for all iterations, if all its addresses advance by the same steps in each.
+    fn looped(&mut self, looped: SelfLoop) -> bool {
+        let open = &self.out.open;
+        let is_plain = |item: &PlannedItem| {
+            let kinds = [ItemKind::Load, ItemKind::Store, ItemKind::Update];
+            kinds.iter().any(|kind| item.kind == *kind as u8) && item.flags & item_flag::DYNAMIC == 0 && item.word2 == 0
+        };
+        if looped.exit.predecessors() != 1
+            || open.flags != 0
+            || !open.slots.is_empty()
+            || !open.items.iter().all(is_plain)
+        {
+            return false;
+        }
+        if open.items.is_empty() && open.ops.is_empty() {
+            return false;
+        }
+        let steps = Steps { looped, layout: self.classifier.layout };
+        let of_word = |word: &Word| match word {
+            Word::Value(address) => steps.of(*address),
+            _ => None,
+        };
+        let Some(found) = open.words.iter().map(of_word).collect::<Option<Vec<Step>>>() else { return false };
+        let counter = looped.counter(self.classifier.layout);
+        self.out.close_loop(looped, counter, &found);
+        true
     }
 
     fn terminator(&mut self, terminator: Value) {

@@ -9,10 +9,11 @@ use dmdprof_runtime::abi::{Call, ItemKind, NONE, OP_CLASSES, SegmentKind, Slot, 
 
 use crate::{
     address::{Shape, decompose},
+    affine::{Counter, SelfLoop, Step},
     calls::{Model, When},
     frames::DebugInfo,
     llvm::ir::{Layout, Value},
-    plan::{Anchor, CallHook, FunctionPlan, PlannedItem, Segment, Word},
+    plan::{Anchor, CallHook, FunctionPlan, PlannedItem, PlannedLoop, Segment, Word},
 };
 
 /// The segment being filled.
@@ -124,6 +125,7 @@ impl SegmentBuilder {
             callee,
             frame,
             before: None,
+            looped: None,
         });
         let anchor = if model.when == When::Before { Anchor::Before(call) } else { Anchor::After(call) };
         let segment = self.plan.segments.len() - 1;
@@ -157,6 +159,45 @@ impl SegmentBuilder {
             callee,
             frame: open.frame.unwrap_or(NONE),
             before: Some(end),
+            looped: None,
+        });
+    }
+
+    /// Ends the open segment, whose words advance by `steps` in each iteration of a loop: one record for all iterations, written
+    /// when the loop has ended.
+    pub fn close_loop(&mut self, looped: SelfLoop, counter: Counter, steps: &[Step]) {
+        let open = std::mem::take(&mut self.open);
+        // Words: the iterations, the addresses, then the steps that are not constant.
+        let mut words = vec![Word::Count];
+        words.extend(open.words.iter().map(|word| match *word {
+            Word::Value(address) => Word::Next(address),
+            other => other,
+        }));
+        let mut variable: Vec<Step> = Vec::new();
+        let items = open.items.into_iter().map(|item| {
+            let step = &steps[usize::from(item.word) - 1];
+            let Some(stride) = step.as_constant() else {
+                let known = variable.iter().position(|s| s == step).unwrap_or_else(|| {
+                    variable.push(step.clone());
+                    variable.len() - 1
+                });
+                let word2 = (words.len() + 1 + known) as u16;
+                return PlannedItem { word: item.word + 1, word2, flags: item.flags | item_flag::STRIDE_WORD, ..item };
+            };
+            PlannedItem { word: item.word + 1, stride, ..item }
+        });
+        let items: Vec<PlannedItem> = items.collect();
+        words.extend((0..variable.len() as u16).map(Word::Step));
+        self.plan.segments.push(Segment {
+            kind: SegmentKind::Loop,
+            flags: 0,
+            words,
+            items,
+            ops: open.ops,
+            callee: NONE,
+            frame: open.frame.unwrap_or(NONE),
+            before: Some(looped.exit.first_after_phis()),
+            looped: Some(PlannedLoop { looped, counter, steps: variable }),
         });
     }
 }

@@ -6,7 +6,7 @@ use std::{fmt::Write, path::Path};
 
 use dmdprof_instrument::{Error, Model, Request, instrument_file};
 use dmdprof_runtime::{
-    abi::{Item, NONE, item_flag, segment_flag},
+    abi::{Item, NONE, SegmentKind, item_flag, segment_flag},
     sites::{Segment, SiteTable},
 };
 
@@ -14,6 +14,10 @@ const HEADER: &str = "target triple = \"x86_64-unknown-linux-gnu\"\n\
     target datalayout = \"e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128\"\n";
 
 fn instrument(ir: &str) -> Result<SiteTable, Error> {
+    instrument_with(ir, true)
+}
+
+fn instrument_with(ir: &str, loop_records: bool) -> Result<SiteTable, Error> {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let (input, object) = (directory.path().join("in.ll"), directory.path().join("out.o"));
     std::fs::write(&input, format!("{HEADER}{ir}")).expect("writable");
@@ -21,6 +25,7 @@ fn instrument(ir: &str) -> Result<SiteTable, Error> {
         input: &input,
         object: &object,
         model: Model::Memory,
+        loop_records,
         opt_level: 2,
         function_sections: false,
         flags: "",
@@ -99,10 +104,12 @@ fn describe_item(item: &Item) -> String {
     let kind = kinds[item.kind as usize];
     let length = if item.flags & item_flag::DYNAMIC != 0 { "dynamic".into() } else { item.size.to_string() };
     let mut out = format!("{kind} {length} at word {}{:+}", item.word, item.offset);
-    if item.stride != 0 {
+    if item.flags & item_flag::STRIDE_WORD != 0 {
+        write!(out, " stride word {}", item.word2).expect("to a string");
+    } else if item.stride != 0 {
         write!(out, " stride {:+}", item.stride).expect("to a string");
     }
-    if item.word2 != 0 {
+    if item.word2 != 0 && item.flags & item_flag::STRIDE_WORD == 0 {
         write!(out, ", word2 {}", item.word2).expect("to a string");
     }
     if item.lanes != 0 {
@@ -409,6 +416,116 @@ fn operations_by_class_and_lane() {
     ");
 }
 
+/// `for (i = 0; i < n; i++) c[2 * i + 1] = a[i] + b[i * m]`, with a second way out of `exit`.
+const AFFINE: &str = "define void @f(ptr %a, ptr %b, ptr %c, i64 %n, i64 %m) {
+    entry:
+      %none = icmp slt i64 %n, 1
+      br i1 %none, label %exit, label %loop
+    loop:
+      %i = phi i64 [ 0, %entry ], [ %next, %loop ]
+      %pa = getelementptr inbounds double, ptr %a, i64 %i
+      %x = load double, ptr %pa
+      %im = mul nsw i64 %i, %m
+      %pb = getelementptr inbounds double, ptr %b, i64 %im
+      %y = load double, ptr %pb
+      %s = fadd double %x, %y
+      %twice = shl i64 %i, 1
+      %odd = or disjoint i64 %twice, 1
+      %pc = getelementptr inbounds double, ptr %c, i64 %odd
+      store double %s, ptr %pc
+      %next = add nuw nsw i64 %i, 1
+      %done = icmp eq i64 %next, %n
+      br i1 %done, label %exit, label %loop
+    exit:
+      ret void
+    }";
+
+#[test]
+fn a_loop_of_one_block_is_one_record() {
+    insta::assert_snapshot!(describe(AFFINE), @r"
+    f: block, 1 words, enter
+      ops: 1 compare
+    f: loop, 6 words
+      load 8 at word 2+0 stride +8
+      load 8 at word 3+0 stride word 5
+      store 8 at word 4+0 stride +16
+      ops: 1 fadd, 4 int, 1 compare
+    f: block, 1 words, exit
+    ");
+}
+
+#[test]
+fn loops_that_are_not_sums_keep_a_record_per_iteration() {
+    // An index from memory, and a counter that may wrap.
+    insta::assert_snapshot!(describe(
+        "define void @f(ptr %a, ptr %b, i8 %k) {
+         entry:
+           br label %gather
+         gather:
+           %p = phi ptr [ %a, %entry ], [ %pn, %gather ]
+           %index = load i64, ptr %p
+           %q = getelementptr i32, ptr %b, i64 %index
+           store i32 0, ptr %q
+           %pn = getelementptr i64, ptr %p, i64 1
+           %more = icmp ne i64 %index, 0
+           br i1 %more, label %gather, label %wrap
+         wrap:
+           %i = phi i8 [ 0, %gather ], [ %in, %wrap ]
+           %wide = zext i8 %i to i64
+           %r = getelementptr i8, ptr %b, i64 %wide
+           %v = load i8, ptr %r
+           %in = add i8 %i, 3
+           %again = icmp ne i8 %v, %k
+           br i1 %again, label %wrap, label %out
+         out:
+           ret void
+         }"
+    ), @r"
+    f: block, 1 words, enter
+    f: block, 3 words
+      load 8 at word 1+0
+      store 4 at word 2+0
+      ops: 1 compare
+    f: block, 2 words
+      load 1 at word 1+0
+      ops: 1 int, 1 compare
+    f: block, 1 words, exit
+    ");
+}
+
+#[test]
+fn a_loop_counts_its_iterations_even_without_a_counter() {
+    // A list walk would not be affine; waiting for a flag is, at a step of nothing.
+    insta::assert_snapshot!(describe(
+        "define void @f(ptr %p) {
+         entry:
+           br label %wait
+         wait:
+           %v = load atomic i32, ptr %p acquire, align 4
+           %still = icmp eq i32 %v, 0
+           br i1 %still, label %wait, label %out
+         out:
+           ret void
+         }"
+    ), @r"
+    f: block, 1 words, enter
+    f: loop, 3 words
+      load 4 at word 2+0, atomic
+      ops: 1 compare
+    f: block, 1 words, exit
+    ");
+}
+
+#[test]
+fn loop_records_can_be_switched_off() {
+    let with = |loop_records| {
+        let table = instrument_with(AFFINE, loop_records).expect("valid IR");
+        table.segments.iter().map(|segment| segment.kind).collect::<Vec<_>>()
+    };
+    assert!(with(true).contains(&(SegmentKind::Loop as u8)));
+    assert!(!with(false).contains(&(SegmentKind::Loop as u8)));
+}
+
 #[test]
 fn garbage_and_foreign_targets_are_refused_with_a_reason() {
     let message = instrument("this is not IR").expect_err("not IR").to_string();
@@ -423,6 +540,7 @@ fn garbage_and_foreign_targets_are_refused_with_a_reason() {
         input: &input,
         object: &object,
         model: Model::Memory,
+        loop_records: true,
         opt_level: 2,
         function_sections: false,
         flags: "",
@@ -451,6 +569,7 @@ fn ir_is_dumped_before_and_after() {
         input: &input,
         object: &directory.path().join("k.o"),
         model: Model::Memory,
+        loop_records: true,
         opt_level: 2,
         function_sections: false,
         flags: "",
@@ -474,6 +593,7 @@ fn the_object_names_its_compiler() {
             input: &input,
             object: &object,
             model: Model::Memory,
+            loop_records: true,
             opt_level: 2,
             function_sections: false,
             flags,

@@ -20,6 +20,7 @@ fn describe(ir: &str) -> String {
         input: &input,
         object: &object,
         model: Model::Values,
+        loop_records: true,
         opt_level: 2,
         function_sections: false,
         flags: "",

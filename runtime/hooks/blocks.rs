@@ -102,17 +102,37 @@ pub fn insert(address: u64, bytes: u64) {
     }
 }
 
+/// The size of a block that [`retire`] has ended.
+pub const RETIRED: u64 = u64::MAX;
+
 /// A block ends; its size, if it was known.
 pub fn remove(address: u64) -> Option<u64> {
+    let slot = find(address)?;
+    let bytes = slot.bytes.load(Relaxed);
+    slot.key.store(TOMBSTONE, Release);
+    Some(bytes)
+}
+
+/// A block ends and the allocator is about to say so too, which must be no news: [`remove`] then gives [`RETIRED`].
+pub fn retire(address: u64) -> Option<u64> {
+    let bytes = find(address)?.bytes.swap(RETIRED, Relaxed);
+    (bytes != RETIRED).then_some(bytes)
+}
+
+/// The size of a live block, if it is known.
+pub fn size(address: u64) -> Option<u64> {
+    let bytes = find(address)?.bytes.load(Relaxed);
+    (bytes != RETIRED).then_some(bytes)
+}
+
+fn find(address: u64) -> Option<&'static Slot> {
     if TABLE.load(Relaxed).is_null() {
         return None;
     }
     for slot in window(address)? {
         let key = slot.key.load(Acquire);
         if key == address {
-            let bytes = slot.bytes.load(Relaxed);
-            slot.key.store(TOMBSTONE, Release);
-            return Some(bytes);
+            return Some(slot);
         }
         if key == EMPTY {
             return None;

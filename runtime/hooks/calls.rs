@@ -53,12 +53,15 @@ impl Site {
         }
     }
 
-    /// A block of the heap ends, whose size is `told` unless the table knows it.
+    /// A block of the heap ends, whose size is `told` unless the table knows it. Who tells the size may have an allocator
+    /// with hooks behind it (`__rust_dealloc` and the `free` in it), which ends the block once more.
     fn block_ends(self, address: u64, told: Option<u64>) {
         if address == 0 {
             return;
         }
-        match blocks::remove(address).or(told) {
+        let known = if told.is_some() { blocks::retire(address) } else { blocks::remove(address) };
+        match known.or(told) {
+            Some(blocks::RETIRED) => {}
             Some(bytes) => self.range(EventKind::Free, address, bytes),
             None => self.one(EventKind::FreeUnknown, address),
         }
@@ -85,7 +88,11 @@ impl Site {
                 self.block_ends(old, told);
             }
         } else {
-            match blocks::remove(old).or(told) {
+            // An allocator with hooks behind `__rust_realloc` has moved the block already; its old place may be another's.
+            if told.is_some() && new != old && blocks::size(new) == Some(bytes) {
+                return;
+            }
+            match blocks::remove(old).filter(|&bytes| bytes != blocks::RETIRED).or(told) {
                 Some(old_bytes) => {
                     blocks::insert(new, bytes);
                     self.relocate(old, old_bytes, new, bytes);

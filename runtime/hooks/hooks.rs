@@ -13,6 +13,7 @@
 //! | `ring` | the current ring, room for records |
 //! | `module` | where the descriptors lie |
 //! | `calls`, `text`, `blocks` | library calls by their meaning; strings; sizes of live heap blocks |
+//! | `random` | random numbers from the system, fixed on request |
 //! | `outputs` | the bytes of declared outputs, on request |
 //! | `signal` | rings of their own for signal handlers |
 //!
@@ -60,6 +61,7 @@ mod process;
 #[path = "../src/ring/protocol.rs"]
 #[allow(dead_code)]
 mod protocol;
+mod random;
 mod ring;
 mod signal;
 mod sys;
@@ -172,6 +174,21 @@ global_asm!(
     "ret",
     ".size memset, . - memset",
 );
+
+// Words of random numbers that the thread has had.
+global_asm!(
+    ".section .tbss,\"awT\",@nobits",
+    ".balign 8",
+    ".type dmdprof_random_count, @object",
+    ".size dmdprof_random_count, 8",
+    "dmdprof_random_count:",
+    ".zero 8",
+    ".text",
+);
+
+// In place of the C library's; a definition of the program's own wins.
+entry!("getrandom", random::getrandom);
+entry!("getentropy", random::getentropy);
 
 extern "C" fn nothing() {}
 

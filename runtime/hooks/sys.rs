@@ -25,6 +25,7 @@ pub const GETGID: usize = 104;
 pub const GETEUID: usize = 107;
 pub const GETEGID: usize = 108;
 pub const GETTID: usize = 186;
+pub const GETRANDOM: usize = 318;
 pub const FUTEX: usize = 202;
 pub const TGKILL: usize = 234;
 

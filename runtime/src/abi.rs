@@ -15,8 +15,9 @@
 //!
 //! A segment is a piece of a basic block without calls. Its record is written when all its addresses are known, at its
 //! end, and holds one word per distinct base address. Sizes, offsets, kinds, source locations and operation counts are
-//! static and live in the descriptor. A *loop* segment stands for `count` iterations at once: word 1 is the count, and
-//! iteration `i` of an item accesses `base + offset + i * stride`.
+//! static and live in the descriptor. A *loop* segment stands for `count` iterations at once, and its record is written when
+//! the loop has ended: word 1 is the count, a base address is what it would be in the iteration after the last, and
+//! iteration `i` of an item, counted from 0, accesses `base + offset - (count - i) * stride`.
 //!
 //! # Descriptors
 //!
@@ -41,6 +42,9 @@ pub const SECTION: &str = "dmdprof_sites";
 /// Begins the line that an instrumented object has in its section `.comment`: its compiler, with options. Linkers keep each
 /// different line once.
 pub const COMPILER_MARK: &str = "dmdprof: ";
+
+/// Begins a line of that section that names an object or library of the Rust compiler that was linked without hooks.
+pub const WITHOUT_HOOKS_MARK: &str = "dmdprof-without-hooks: ";
 
 /// Symbols that instrumented objects import and the hooks export.
 pub mod symbol {
@@ -157,7 +161,8 @@ pub struct Item {
     pub flags: u8,
     /// Index in the record of the word with the base address.
     pub word: u16,
-    /// Second operand word: mask, or length of a dynamic [`ItemKind::Fill`], [`ItemKind::Kill`], or source of a [`ItemKind::Copy`].
+    /// Second operand word: mask, or length of a dynamic [`ItemKind::Fill`], [`ItemKind::Kill`], or source of a [`ItemKind::Copy`]; the
+    /// stride with [`item_flag::STRIDE_WORD`].
     pub word2: u16,
     /// Lanes of a masked, gathered or packed access (at most 64); length word of a dynamic [`ItemKind::Copy`].
     pub lanes: u16,
@@ -200,6 +205,8 @@ pub mod item_flag {
     pub const DYNAMIC: u8 = 1;
     pub const ATOMIC: u8 = 2;
     pub const VOLATILE: u8 = 4;
+    /// In a loop segment: the stride is word `word2`.
+    pub const STRIDE_WORD: u8 = 8;
 }
 
 /// Copies and fills are priced in blocks of at most this many bytes, in address order.
@@ -441,6 +448,10 @@ pub struct ChannelHeader {
     pub consumer_sleeps: AtomicU32,
     /// Rings or modules that could not be had (limits); each is a loss that the report must name.
     pub refused: AtomicU32,
+    /// 1: the system's random numbers are the same in each run.
+    pub fixed_random: u32,
+    /// Requests for random numbers from the system.
+    pub random_requests: AtomicU32,
     /// Declared outputs whose bytes were to be saved and could not be.
     pub outputs_lost: AtomicU32,
     /// Length of the whole records in the file of declared outputs. Changed by the holder of the file's lock.

@@ -85,6 +85,8 @@ pub struct SiteTable {
     pub read_only: Vec<(u64, u64)>,
     /// Compilers of the code with hooks, with their options; none in a file without the section `.comment`.
     pub compilers: Vec<String>,
+    /// Objects and libraries of the Rust compiler that were linked without hooks.
+    pub without_hooks: Vec<String>,
 }
 
 impl SiteTable {
@@ -117,12 +119,14 @@ impl SiteTable {
     /// See [`SiteError`].
     pub fn read(path: &Path) -> Result<Self, SiteError> {
         let table = with_section(path, |elf, address, data| {
-            let compilers = compilers(elf);
+            let compilers = comments(elf, abi::COMPILER_MARK);
+            let without_hooks = comments(elf, abi::WITHOUT_HOOKS_MARK);
             let read_only = elf.sections().filter(is_read_only).map(|s| (s.address(), s.size())).collect();
             let variables = data::of(elf);
             Self::parse(data, path).map(|table| Self {
                 section_address: address,
                 compilers,
+                without_hooks,
                 read_only,
                 data: variables,
                 ..table
@@ -273,7 +277,9 @@ impl SiteTable {
             if function.values {
                 function.registers = function.registers.max(steps::highest_register(&item));
             }
-            self.items.push(item);
+            let before = self.items[first_item as usize..].last();
+            let on_top = before.is_some_and(|before| is_again(before, &item));
+            self.items.push(if on_top { Item { flags: item.flags | ON_TOP, ..item } } else { item });
             next += size_of::<Item>();
         }
         let first_op = self.ops.len() as u32;
@@ -304,6 +310,17 @@ impl SiteTable {
         });
         Some(next)
     }
+}
+
+/// Flag of an item, made while reading: the access before it was to the very same bytes, so they are on the top of the stack. A
+/// load finds them there, and nothing moves.
+pub const ON_TOP: u8 = 1 << 7;
+
+/// Whether an access is to the bytes of the one right before it.
+fn is_again(before: &Item, item: &Item) -> bool {
+    let is_plain = |item: &Item| [ItemKind::Load, ItemKind::Store].iter().any(|kind| *kind as u8 == item.kind);
+    let place = |item: &Item| (item.word, item.offset, item.size, item.stride, item.word2);
+    is_plain(before) && is_plain(item) && place(before) == place(item) && item.size > 0
 }
 
 /// Constants, and what the loader alone writes.
@@ -389,10 +406,11 @@ fn with_section<T>(
 }
 
 /// What the instrumentation left in the section `.comment`.
-fn compilers(elf: &object::File<'_>) -> Vec<String> {
+/// The lines of the section `.comment` that begin with this mark, without it.
+fn comments(elf: &object::File<'_>, mark: &str) -> Vec<String> {
     let comment = elf.section_by_name(".comment").and_then(|section| section.data().ok()).unwrap_or_default();
     let lines = comment.split(|byte| *byte == 0).map(String::from_utf8_lossy);
-    lines.filter_map(|line| line.strip_prefix(abi::COMPILER_MARK).map(str::to_owned)).collect()
+    lines.filter_map(|line| line.strip_prefix(mark).map(str::to_owned)).collect()
 }
 
 fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {

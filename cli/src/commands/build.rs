@@ -34,6 +34,10 @@ pub struct BuildArgs {
     #[arg(short = 'O', long = "opt", value_name = "LEVEL")]
     pub opt: Option<String>,
 
+    /// Rust: leave the standard library's own objects without hooks
+    #[arg(long)]
+    pub no_std: bool,
+
     /// Write the IR before and after instrumentation into this directory
     #[arg(long, value_name = "DIR")]
     pub dump_ir: Option<PathBuf>,
@@ -61,7 +65,7 @@ pub fn command(args: &BuildArgs) -> anyhow::Result<()> {
     let stem = args.source.file_stem().map_or_else(|| "program".into(), OsString::from);
     let output = args.output.clone().unwrap_or_else(|| PathBuf::from(stem));
     anyhow::ensure!(!same_file(&output, &args.source), "the program would overwrite its source; name another with -o");
-    let options = SourceOptions { opt: args.opt.clone(), extra: args.extra.clone() };
+    let options = SourceOptions { opt: args.opt.clone(), extra: args.extra.clone(), no_std: args.no_std };
     let built = build_source(&args.source, &options, &toolbox::toolbox(args.dump_ir.as_deref(), args.model.into()))?;
     // A running program of that name keeps its old content.
     if output.is_file() {

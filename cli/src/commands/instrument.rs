@@ -49,6 +49,7 @@ pub fn command(args: &InstrumentArgs) -> anyhow::Result<()> {
         input: &args.input,
         object: &object,
         model: args.model.into(),
+        loop_records: crate::toolbox::loop_records(),
         opt_level: args.opt_level,
         function_sections: args.function_sections,
         flags: "",

@@ -3,7 +3,10 @@
 pub mod annotate;
 pub mod balance;
 pub mod build;
+pub mod cache;
 pub mod calibrate;
+pub mod cargo;
+pub mod cargo_runner;
 pub mod check;
 pub mod curve;
 pub mod diff;

@@ -21,6 +21,7 @@ use crate::rank::elements::Elements;
 use crate::rank::same::Comparison;
 use crate::rank::sheet::{self, Options};
 use crate::rank::{Evidence, Variant};
+use crate::report::parse_percent;
 use crate::{launch, toolbox};
 
 /// Rank variants of one kernel, and pick one that does the same for less
@@ -94,13 +95,6 @@ Examples:
 
 fn parse_tolerance(text: &str) -> Result<f64, String> {
     text.parse().ok().filter(|t: &f64| *t >= 0.0 && t.is_finite()).ok_or_else(|| "must be a number, at least 0".into())
-}
-
-/// `5` and `5%` are 0.05.
-fn parse_percent(text: &str) -> Result<f64, String> {
-    let number = text.strip_suffix('%').unwrap_or(text).trim();
-    let percent = number.parse().ok().filter(|p: &f64| (0.0..=100.0).contains(p));
-    percent.map(|p| p / 100.0).ok_or_else(|| "must be from 0 to 100".into())
 }
 
 /// Runs, compares and prints.

@@ -65,7 +65,12 @@ pub fn command(args: &ReplayArgs) -> anyhow::Result<()> {
         eprintln!("dmdprof: warning: {name} was cut off at byte {at}; what follows is the run up to there");
         "the trace was cut off; the numbers are those up to there".to_string()
     });
-    let origin = Origin { command, outcome: outcome(end.as_ref()), incomplete };
+    let origin = Origin {
+        command,
+        outcome: outcome(end.as_ref()),
+        incomplete,
+        random: crate::profile::model::Random::default(),
+    };
     args.analysis.finish(measurement, origin, started, engine_peak)
 }
 

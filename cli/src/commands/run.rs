@@ -11,6 +11,7 @@ use dmdprof_runtime::abi::channel_mode;
 use crate::{
     analysis::{AnalysisArgs, Origin},
     follow::{Followed, SourceArgs, command_text, follow},
+    profile::model::Random,
     trace_file::TraceFile,
 };
 
@@ -59,6 +60,28 @@ Examples:
 /// # Errors
 /// When the program cannot be built, followed or reported; problems of starting it have exit codes of their own.
 pub fn command(args: &RunArgs) -> anyhow::Result<i32> {
+    let Ran { code, result } = run(args)?;
+    result.map(|()| code)
+}
+
+/// A program that was run.
+pub struct Ran {
+    pub code: i32,
+    /// Whether all results could be made and written.
+    pub result: anyhow::Result<()>,
+}
+
+impl Ran {
+    fn good(code: i32) -> Self {
+        Self { code, result: Ok(()) }
+    }
+}
+
+/// Runs the program.
+///
+/// # Errors
+/// As [`command`], up to the end of the program.
+pub fn run(args: &RunArgs) -> anyhow::Result<Ran> {
     let mut options = args.analysis.options()?;
     if !args.discard {
         args.analysis.check_output()?;
@@ -67,25 +90,34 @@ pub fn command(args: &RunArgs) -> anyhow::Result<i32> {
     options.trace = trace.as_ref().map(TraceFile::sink);
     options.outputs.clone_from(&args.save_outputs);
     let started = Instant::now();
+    options.analyse = !args.discard;
     let mode = if args.discard { channel_mode::DISCARD } else { channel_mode::ANALYSE };
     let followed = follow(&args.command, &args.source, mode, &options, args.analysis.model.into())?;
-    let Followed { ending, measurement, engine_peak, outputs_lost } = match followed {
+    let followed = match followed {
         Ok(followed) => followed,
         Err(error) => {
             eprintln!("dmdprof: {error}");
-            return Ok(error.exit_code());
+            return Ok(Ran::good(error.exit_code()));
         }
     };
-    if args.discard {
-        outputs_saved(outputs_lost)?;
-        return Ok(ending.exit_code());
-    }
+    let code = followed.ending.exit_code();
+    let result =
+        if args.discard { outputs_saved(followed.outputs_lost) } else { finish(args, followed, trace, started) };
+    Ok(Ran { code, result })
+}
+
+fn finish(args: &RunArgs, followed: Followed, trace: Option<TraceFile>, started: Instant) -> anyhow::Result<()> {
+    let Followed { ending, measurement, engine_peak, outputs_lost, random_requests } = followed;
     let recorded = trace.map_or(Ok(()), |trace| trace.finish(ending, &measurement));
-    let origin = Origin { command: command_text(&args.command), outcome: ending.outcome(), incomplete: None };
+    let origin = Origin {
+        command: command_text(&args.command),
+        outcome: ending.outcome(),
+        incomplete: None,
+        random: Random { requests: random_requests.into(), fixed: args.source.deterministic.deterministic },
+    };
     args.analysis.finish(measurement, origin, started, engine_peak)?;
     recorded?;
-    outputs_saved(outputs_lost)?;
-    Ok(ending.exit_code())
+    outputs_saved(outputs_lost)
 }
 
 fn outputs_saved(lost: u32) -> anyhow::Result<()> {

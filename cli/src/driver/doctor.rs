@@ -15,7 +15,7 @@ use std::{
 use comfy_table::{ContentArrangement, Table, presets};
 use serde::Serialize;
 
-use super::{Face, clang};
+use super::{Face, cargo::Rustc, clang, rlib};
 
 /// Check that everything dmdprof needs is there
 #[derive(clap::Args, Clone, Debug)]
@@ -92,6 +92,7 @@ pub fn run(args: &DoctorArgs, llvm: impl FnOnce() -> LlvmAnswer, llvm_major: u32
 #[must_use]
 pub fn diagnose(llvm: LlvmAnswer, llvm_major: u32) -> Diagnosis {
     let mut checks = vec![rustc(), llvm_library(llvm, llvm_major)];
+    checks.extend(rust_programs(llvm_major));
     checks.extend(clangs(llvm_major));
     checks.extend([linker(), proc_files(), shared_memory(), channel_size(), fixed_layout(), valgrind()]);
     let ok = checks.iter().all(|check| check.status != Status::Problem);
@@ -135,6 +136,66 @@ fn rustc() -> Check {
     }
 }
 
+/// What whole Rust programs need: Cargo, a rustc whose bitcode can be read, and a standard library that carries its bitcode.
+fn rust_programs(llvm_major: u32) -> Vec<Check> {
+    let cargo = match first_line(Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into())).arg("-V")) {
+        Some(version) => Check::ok("cargo", version),
+        None => Check::bad(
+            "cargo",
+            Status::Note,
+            "not found",
+            "dmdprof cargo needs it: install a toolchain from https://rustup.rs",
+        ),
+    };
+    let Ok(rustc) = Rustc::ask(None) else { return vec![cargo] };
+    let mut checks = vec![cargo, rustc_bitcode(&rustc, llvm_major)];
+    let program = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let sysroot = first_line(Command::new(program).args(["--print", "sysroot"]));
+    checks.extend(sysroot.map(|sysroot| standard_library(sysroot.as_ref(), &rustc.host)));
+    checks
+}
+
+fn rustc_bitcode(rustc: &Rustc, llvm_major: u32) -> Check {
+    let name = "rustc's bitcode";
+    match rustc.llvm_major {
+        Some(major) if major > llvm_major => Check::bad(
+            name,
+            Status::Note,
+            format!("of LLVM {major}"),
+            format!(
+                "Rust code cannot be instrumented, because LLVM {llvm_major} cannot read it: use a toolchain with LLVM {llvm_major} or older \
+                 (dmdprof cargo +stable run), or a newer dmdprof"
+            ),
+        ),
+        Some(major) => Check::ok(name, format!("of LLVM {major}, readable")),
+        None => Check::bad(name, Status::Note, "rustc does not say which LLVM it has (another code generator?)", ""),
+    }
+}
+
+/// Whether the standard library for this machine is there with bitcode. Toolchains of rustup carry it; those of
+/// distributions may not.
+fn standard_library(sysroot: &std::path::Path, host: &str) -> Check {
+    let name = "std for Rust";
+    let directory = sysroot.join("lib/rustlib").join(host).join("lib");
+    let libraries = fs::read_dir(&directory).into_iter().flatten().flatten().map(|entry| entry.path());
+    let std = libraries.into_iter().find(|path| {
+        let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
+        name.starts_with("libstd-") && name.ends_with(".rlib")
+    });
+    let advice = "the standard library then has no hooks of its own, except for what is generic or inlined, and reports name it: \
+                  toolchains of rustup carry the bitcode (rustup toolchain install stable)";
+    let Some(std) = std else {
+        return Check::bad(name, Status::Note, format!("not found in {}", directory.display()), advice);
+    };
+    let content = fs::read(&std).unwrap_or_default();
+    let has_bitcode = rlib::members(&std, &content)
+        .is_ok_and(|members| members.iter().any(|member| matches!(member.kind, rlib::Kind::Bitcode(_))));
+    if has_bitcode {
+        return Check::ok(name, format!("with bitcode, {host}"));
+    }
+    Check::bad(name, Status::Note, format!("without bitcode, {}", std.display()), advice)
+}
+
 fn llvm_library(llvm: LlvmAnswer, llvm_major: u32) -> Check {
     let name = "LLVM library";
     match llvm {
@@ -145,7 +206,8 @@ fn llvm_library(llvm: LlvmAnswer, llvm_major: u32) -> Check {
             why,
             format!(
                 "nothing can be instrumented without LLVM {llvm_major}: install a Rust toolchain that carries it (rustup toolchain \
-                 install stable), or set DMDPROF_LLVM to a libLLVM of that version or its directory"
+                 install stable; those of distributions and for musl hosts have LLVM elsewhere or built in), or set DMDPROF_LLVM to a \
+                 libLLVM of that version or its directory, such as /usr/lib/llvm-{llvm_major}/lib"
             ),
         ),
     }

@@ -249,7 +249,10 @@ pub(super) fn joined(option: &str, value: &OsStr) -> OsString {
 }
 
 /// Runs a tool that shares our terminal; gives its exit code, `128 + n` for a signal.
-pub(super) fn run(command: &mut Command) -> anyhow::Result<i32> {
+///
+/// # Errors
+/// When it cannot be started.
+pub fn run(command: &mut Command) -> anyhow::Result<i32> {
     let status = command.status().with_context(|| format!("cannot run {}", command.get_program().display()))?;
     Ok(exit_code(status))
 }

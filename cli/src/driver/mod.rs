@@ -15,12 +15,16 @@ use std::path::Path;
 pub use dmdprof_instrument::Model;
 
 pub mod arguments;
+pub mod cargo;
 pub mod clang;
 pub mod doctor;
 pub mod execute;
+pub mod object_cache;
 pub mod plan;
 pub mod response;
+pub mod rlib;
 pub mod rust_link;
+pub mod rustc_wrap;
 pub mod scratch;
 pub mod source;
 mod version_script;
@@ -42,7 +46,7 @@ pub struct InstrumentRequest<'a> {
 }
 
 /// Turns bitcode into an object with hooks.
-pub trait Instrumenter {
+pub trait Instrumenter: Sync {
     /// # Errors
     /// When the bitcode cannot be read, instrumented or compiled, or the object cannot be written.
     fn instrument(&self, request: &InstrumentRequest) -> anyhow::Result<()>;

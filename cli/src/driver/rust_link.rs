@@ -1,9 +1,10 @@
 //! Stands in for the linker that rustc calls.
 //!
-//! Takes rustc's linker command line, gives the link's exit code: each of the crate's own objects is replaced by one made
-//! from its bitcode, and the hooks are added. rustc leaves an object's bitcode in one of two places: in the section
-//! `.llvmbc` (libraries compiled with `-C embed-bitcode=yes`), or beside it (`--emit=llvm-bc`), as programs never embed
-//! theirs. Members of rlibs (the standard library among them) are left alone.
+//! Takes rustc's linker command line, gives the link's exit code: every object that rustc made is replaced by one made from
+//! its bitcode, those of libraries (the standard library among them) too, and the hooks are added. rustc leaves an object's
+//! bitcode in one of two places: in the section `.llvmbc` (libraries compiled with `-C embed-bitcode=yes`), or beside it
+//! (`--emit=llvm-bc`), as programs never embed theirs. Refuses a crate whose objects have no bitcode, and a link in which
+//! nothing gets hooks; objects of ready-made libraries without bitcode are named in the program, for reports.
 //!
 //! rustc starts it as `dmdprof` with [`ENVIRONMENT`] set, not as a script: temporary directories may forbid programs.
 
@@ -13,21 +14,98 @@ use std::{
     fs,
     path::{Path, PathBuf},
     process::Command,
+    sync::Mutex,
 };
 
 use anyhow::{Context, anyhow, bail};
-use object::{Object, ObjectSection};
+use object::write::{Object, StandardSegment};
 
-use super::{InstrumentRequest, Model, Toolbox, clang, execute, plan::LinkKind, response, scratch::Scratch};
+use super::{
+    InstrumentRequest, Model, Toolbox, clang, execute,
+    object_cache::{Cache, InUse, Key},
+    plan::LinkKind,
+    response,
+    rlib::{self, Kind, Member},
+    scratch::Scratch,
+};
+use crate::{gate::runner, report::human};
 
 /// Set to the code generator's level (`0` to `3`) in the environment of rustc; its presence makes `dmdprof` a linker.
 pub const ENVIRONMENT: &str = "DMDPROF_RUST_LINK";
+const DUMP_ENVIRONMENT: &str = "DMDPROF_RUST_LINK_DUMP_IR";
+const MODEL_ENVIRONMENT: &str = "DMDPROF_RUST_LINK_MODEL";
+const NO_STD_ENVIRONMENT: &str = "DMDPROF_RUST_LINK_NO_STD";
+const LINKER_ENVIRONMENT: &str = "DMDPROF_RUST_LINK_LINKER";
+const TOOL_ENVIRONMENT: &str = "DMDPROF_RUST_LINK_TOOL";
 
-/// Directory for `--dump-ir`, handed through rustc.
-pub const DUMP_ENVIRONMENT: &str = "DMDPROF_RUST_LINK_DUMP_IR";
+/// What a link is told through rustc's environment.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Settings {
+    /// Level of the code generator.
+    pub opt_level: u8,
+    pub model: Model,
+    /// The standard library's own objects stay as they are.
+    pub no_std: bool,
+    /// The linker that the user chose.
+    pub linker: Option<OsString>,
+    /// SHA-256 of dmdprof, which is part of each object's key. Computed where it is not told.
+    pub tool: Option<String>,
+    /// `--dump-ir DIR`.
+    pub dump_ir: Option<PathBuf>,
+}
 
-/// `values`: the hooks are for that model.
-pub const MODEL_ENVIRONMENT: &str = "DMDPROF_RUST_LINK_MODEL";
+impl Settings {
+    /// Makes a rustc that this command starts call dmdprof as its linker.
+    pub fn give(&self, command: &mut Command) {
+        command.env(ENVIRONMENT, self.opt_level.to_string());
+        let optional = [
+            (MODEL_ENVIRONMENT, (self.model == Model::Values).then(|| "values".into())),
+            (NO_STD_ENVIRONMENT, self.no_std.then(|| "1".into())),
+            (LINKER_ENVIRONMENT, self.linker.clone()),
+            (TOOL_ENVIRONMENT, self.tool.clone().map(OsString::from)),
+            (DUMP_ENVIRONMENT, self.dump_ir.clone().map(PathBuf::into_os_string)),
+        ];
+        for (name, value) in optional {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
+        }
+    }
+
+    fn from_environment() -> Self {
+        Self {
+            opt_level: env::var(ENVIRONMENT).map_or(3, |level| super::plan::opt_level(&level)),
+            model: requested_model(),
+            no_std: env::var_os(NO_STD_ENVIRONMENT).is_some(),
+            linker: env::var_os(LINKER_ENVIRONMENT),
+            tool: env::var(TOOL_ENVIRONMENT).ok(),
+            dump_ir: env::var_os(DUMP_ENVIRONMENT).map(PathBuf::from),
+        }
+    }
+
+    fn remove_from(command: &mut Command) {
+        let names = [
+            ENVIRONMENT,
+            MODEL_ENVIRONMENT,
+            NO_STD_ENVIRONMENT,
+            LINKER_ENVIRONMENT,
+            TOOL_ENVIRONMENT,
+            DUMP_ENVIRONMENT,
+        ];
+        for name in names {
+            command.env_remove(name);
+        }
+    }
+}
+
+/// SHA-256 of this program.
+///
+/// # Errors
+/// When it cannot be found or read.
+pub fn tool_hash() -> anyhow::Result<String> {
+    runner::hash(&env::current_exe().context("cannot find the path of dmdprof itself")?)
+}
 
 /// Was this process started by rustc, in place of the linker? To be asked before the command line is parsed.
 #[must_use]
@@ -39,17 +117,6 @@ pub fn requested() -> bool {
 #[must_use]
 pub fn requested_model() -> Model {
     if env::var_os(MODEL_ENVIRONMENT).is_some_and(|m| m == "values") { Model::Values } else { Model::Memory }
-}
-
-/// What a word of the command line is to us.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Word {
-    /// An object that rustc made from the crate being compiled.
-    CrateObject(PathBuf),
-    /// A Rust library: an archive of such objects.
-    #[expect(dead_code, reason = "the place where members of rlibs will be replaced")]
-    Library(PathBuf),
-    Other(OsString),
 }
 
 /// The linker's whole life: from rustc's words to the exit code.
@@ -64,92 +131,274 @@ pub fn link(args: &[OsString], tools: &Toolbox) -> i32 {
     }
 }
 
+/// What a word of the command line is to us.
+enum Word {
+    /// An object that rustc made from the crate being compiled, and its content.
+    CrateObject {
+        path: PathBuf,
+        content: Vec<u8>,
+    },
+    /// A Rust library, and its content.
+    Library {
+        path: PathBuf,
+        content: Vec<u8>,
+    },
+    Other(OsString),
+}
+
 fn try_link(args: &[OsString], tools: &Toolbox) -> anyhow::Result<i32> {
-    let scratch = Scratch::new()?;
+    let settings = Settings::from_environment();
     let args = response::expand(args);
+    let words = args.iter().map(|arg| classify(arg)).collect::<anyhow::Result<Vec<Word>>>()?;
+    let cache = Cache::of_user()?;
+    // Until the linker has read them. Without a place for it objects are made for this link alone; an IR dump is a
+    // by-product that no cache holds.
+    let in_use = cache.as_ref().filter(|_| settings.dump_ir.is_none()).and_then(|cache| cache.in_use().ok());
+    let link = Link { tools, scratch: Scratch::new()?, settings, cache: in_use };
+    let replaced = link.replace(&words)?;
+
     let kind = if args.iter().any(|a| a == "-shared") { LinkKind::SharedLibrary } else { LinkKind::Program };
-    let mut words: Vec<OsString> = vec![execute::write_hooks(&scratch, tools.hooks_object)?.into()];
-    words.extend(kind.options());
-    for (index, arg) in args.iter().enumerate() {
-        words.push(match classify(arg) {
-            Word::CrateObject(object) => instrumented(&object, index, &scratch, tools)?.into(),
-            Word::Library(path) => path.into(),
-            Word::Other(word) => word,
-        });
+    let mut all: Vec<OsString> = vec![execute::write_hooks(&link.scratch, tools.hooks_object)?.into()];
+    all.extend(kind.options());
+    all.extend(replaced.words);
+    if let Some(object) = named_without_hooks(&link.scratch, &replaced.without_hooks)? {
+        all.push(object.into());
     }
-    let file = scratch.file("arguments");
-    fs::write(&file, response::quote(&words)).with_context(|| format!("cannot write {}", file.display()))?;
-    let mut linker = Command::new(real_linker(tools)?);
-    linker
-        .arg(execute::joined("@", file.as_os_str()))
-        .env_remove(ENVIRONMENT)
-        .env_remove(DUMP_ENVIRONMENT)
-        .env_remove(MODEL_ENVIRONMENT);
-    execute::run(&mut linker)
+    let file = link.scratch.file("arguments");
+    fs::write(&file, response::quote(&all)).with_context(|| format!("cannot write {}", file.display()))?;
+    let mut linker = Command::new(link.settings.linker.clone().map_or_else(|| real_linker(tools), |l| Ok(l.into()))?);
+    linker.arg(execute::joined("@", file.as_os_str()));
+    Settings::remove_from(&mut linker);
+    let code = execute::run(&mut linker)?;
+    if code == 0 {
+        remove_bitcode(&words);
+    }
+    if link.cache.is_some()
+        && let Some(cache) = &cache
+    {
+        drop(link);
+        // It can wait for the next build.
+        cache.drop_the_oldest().ok();
+    }
+    Ok(code)
 }
 
-fn classify(word: &OsStr) -> Word {
-    match word.to_str() {
-        Some(name) if name.ends_with(".rcgu.o") => Word::CrateObject(word.into()),
+fn classify(word: &OsStr) -> anyhow::Result<Word> {
+    let read = || fs::read(word).with_context(|| format!("cannot read {}", word.display()));
+    Ok(match word.to_str() {
+        Some(name) if name.ends_with(".rcgu.o") => Word::CrateObject { path: word.into(), content: read()? },
+        Some(name) if name.ends_with(".rlib") => Word::Library { path: word.into(), content: read()? },
         _ => Word::Other(word.to_os_string()),
-    }
+    })
 }
 
-/// The object to link instead of this one.
-fn instrumented(object: &Path, index: usize, scratch: &Scratch, tools: &Toolbox) -> anyhow::Result<PathBuf> {
-    let Some(bitcode) = bitcode_of(object, index, scratch)? else {
-        // The shim between `alloc` and the allocator has no bitcode and touches no memory.
-        if !is_codegen_unit(object) {
-            return Ok(object.to_path_buf());
+struct Link<'a> {
+    tools: &'a Toolbox<'a>,
+    scratch: Scratch,
+    settings: Settings,
+    cache: Option<InUse>,
+}
+
+/// The linker's words with hooks in the objects.
+struct Replaced {
+    words: Vec<OsString>,
+    /// Objects and libraries that rustc made and that have no hooks.
+    without_hooks: Vec<String>,
+}
+
+/// One object to make.
+struct Job<'a> {
+    /// For messages and IR dumps.
+    name: String,
+    bitcode: &'a [u8],
+    opt_level: u8,
+}
+
+impl Link<'_> {
+    fn replace(&self, words: &[Word]) -> anyhow::Result<Replaced> {
+        // Bitcode beside objects, which must live as long as the jobs.
+        let beside = words.iter().map(read_beside).collect::<anyhow::Result<Vec<_>>>()?;
+        let mut jobs = Vec::new();
+        let mut without_hooks = Vec::new();
+        let mut plans = Vec::new();
+        for (word, beside) in words.iter().zip(&beside) {
+            plans.push(self.plan(word, beside.as_deref(), &mut jobs, &mut without_hooks)?);
         }
-        bail!(
-            "{}: rustc left no bitcode for this object, so it cannot carry hooks (is `lto` or `-C linker-plugin-lto` on?)",
-            object.display()
-        );
-    };
-    let name = object.file_name().ok_or_else(|| anyhow!("{} is not a file", object.display()))?;
-    let dir = scratch.file(&index.to_string());
-    fs::create_dir_all(&dir).with_context(|| format!("cannot create {}", dir.display()))?;
-    let replacement = dir.join(name);
-    let opt_level = env::var(ENVIRONMENT).map_or(3, |level| super::plan::opt_level(&level));
-    let dump_ir = env::var_os(DUMP_ENVIRONMENT).map(PathBuf::from);
-    tools
-        .instrumenter
-        .instrument(&InstrumentRequest {
-            bitcode: &bitcode,
-            object: &replacement,
-            model: tools.model,
-            opt_level,
-            // As rustc does on Linux.
-            function_sections: true,
-            data_sections: true,
-            flags: &format!("-Copt-level={opt_level}"),
-            dump_ir: tools.dump_ir.or(dump_ir.as_deref()),
-        })
-        .with_context(|| format!("cannot instrument {}", object.display()))?;
-    Ok(replacement)
-}
-
-/// Objects of codegen units are named `<crate>.<crate>.<hash>-cgu.<n>.rcgu.o`.
-fn is_codegen_unit(object: &Path) -> bool {
-    object.file_name().and_then(OsStr::to_str).is_some_and(|name| name.contains("-cgu."))
-}
-
-fn bitcode_of(object: &Path, index: usize, scratch: &Scratch) -> anyhow::Result<Option<PathBuf>> {
-    let content = fs::read(object).with_context(|| format!("cannot read {}", object.display()))?;
-    if let Some(embedded) = embedded_bitcode(&content) {
-        let path = scratch.file(&format!("{index}.bc"));
-        fs::write(&path, embedded).with_context(|| format!("cannot write {}", path.display()))?;
-        return Ok(Some(path));
+        if jobs.is_empty() {
+            bail!("no object of this link has bitcode, so nothing can carry hooks: {}", without_hooks.join(", "));
+        }
+        let objects = self.make(&jobs)?;
+        let words = plans.iter().enumerate().map(|(index, plan)| self.word(index, plan, &objects));
+        Ok(Replaced { words: words.collect::<anyhow::Result<_>>()?, without_hooks })
     }
-    Ok(beside(object).into_iter().find(|candidate| candidate.is_file()))
+
+    fn plan<'a>(
+        &self,
+        word: &'a Word,
+        beside: Option<&'a [u8]>,
+        jobs: &mut Vec<Job<'a>>,
+        without_hooks: &mut Vec<String>,
+    ) -> anyhow::Result<Plan<'a>> {
+        let mut job = |name: &str, bitcode, opt_level| {
+            jobs.push(Job { name: name.to_owned(), bitcode, opt_level });
+            jobs.len() - 1
+        };
+        match word {
+            Word::Other(word) => {
+                // rustc names the standard library's shared copy with `-C prefer-dynamic` and for plug-ins.
+                if word.to_str().is_some_and(|word| word.starts_with("-lstd-")) {
+                    without_hooks.push("the standard library's shared object".into());
+                }
+                Ok(Plan::Keep(word))
+            }
+            Word::CrateObject { path, content } => {
+                let name = file_name(path);
+                match (rlib::kind_of(name, content), beside) {
+                    (Kind::Bitcode(bitcode), _) | (_, Some(bitcode)) => {
+                        Ok(Plan::Object(job(name, bitcode, self.settings.opt_level)))
+                    }
+                    (Kind::WithoutBitcode, None) => bail!(
+                        "{}: rustc left no bitcode for this object, so it cannot carry hooks (is `-C linker-plugin-lto` on?)",
+                        path.display()
+                    ),
+                    _ => Ok(Plan::Keep(path.as_os_str())),
+                }
+            }
+            Word::Library { path, content } => {
+                let standard = is_standard(path);
+                // The standard library is optimised code, which the values model cannot price.
+                if standard && (self.settings.no_std || self.tools.model == Model::Values) {
+                    without_hooks.push(file_name(path).to_owned());
+                    return Ok(Plan::Keep(path.as_os_str()));
+                }
+                let opt_level = if standard { 3 } else { self.settings.opt_level };
+                let mut parts = Vec::new();
+                let mut foreign = 0;
+                for member in rlib::members(path, content)? {
+                    let replacement = match member.kind {
+                        Kind::Bitcode(bitcode) => Some(job(&member.name, bitcode, opt_level)),
+                        _ => None,
+                    };
+                    if member.kind == Kind::WithoutBitcode {
+                        without_hooks.push(format!("{}({})", file_name(path), member.name));
+                    }
+                    // The allocator's own shim is one of rustc's objects.
+                    foreign +=
+                        u64::from(!standard && !member.name.ends_with(".rcgu.o") && member.is_code_without_hooks());
+                    parts.push((member, replacement));
+                }
+                if foreign > 0 {
+                    let objects = human::plural(foreign, "object");
+                    without_hooks.push(format!("{} ({objects} of C or assembly)", file_name(path)));
+                }
+                let replaced = parts.iter().any(|(_, replacement)| replacement.is_some());
+                Ok(if replaced { Plan::Library(path, parts) } else { Plan::Keep(path.as_os_str()) })
+            }
+        }
+    }
+
+    /// Makes all objects, or finds them in the cache; the largest first, several at a time.
+    fn make(&self, jobs: &[Job]) -> anyhow::Result<Vec<PathBuf>> {
+        let tool = self.settings.tool.clone().map_or_else(tool_hash, Ok)?;
+        let mut order: Vec<usize> = (0..jobs.len()).collect();
+        order.sort_by_key(|&index| jobs[index].bitcode.len());
+        let waiting = Mutex::new(order);
+        let objects = Mutex::new(vec![PathBuf::new(); jobs.len()]);
+        let work = || -> anyhow::Result<()> {
+            loop {
+                let Some(index) = waiting.lock().map_err(|_| anyhow!("another thread failed"))?.pop() else {
+                    return Ok(());
+                };
+                let object = self.object(index, &jobs[index], &tool)?;
+                objects.lock().map_err(|_| anyhow!("another thread failed"))?[index] = object;
+            }
+        };
+        let threads = std::thread::available_parallelism().map_or(1, usize::from).min(jobs.len());
+        std::thread::scope(|scope| {
+            let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+            workers.into_iter().try_for_each(|worker| worker.join().unwrap_or_else(|p| std::panic::resume_unwind(p)))
+        })?;
+        let objects = objects.into_inner().map_err(|_| anyhow!("another thread failed"))?;
+        Ok(objects)
+    }
+
+    fn object(&self, index: usize, job: &Job, tool: &str) -> anyhow::Result<PathBuf> {
+        let level = job.opt_level.to_string();
+        let model = if self.tools.model == Model::Values { "values" } else { "memory" };
+        match &self.cache {
+            Some(cache) => {
+                let key = Key::new(&[tool, model, &level], job.bitcode);
+                cache.get(&key, |path| self.instrument(index, job, path))
+            }
+            None => {
+                let path = self.scratch.file(&format!("{index}.o"));
+                self.instrument(index, job, &path).map(|()| path)
+            }
+        }
+    }
+
+    fn instrument(&self, index: usize, job: &Job, object: &Path) -> anyhow::Result<()> {
+        let directory = self.scratch.file(&index.to_string());
+        let bitcode = directory.join(format!("{}.bc", job.name.trim_end_matches(".o")));
+        fs::create_dir_all(&directory)
+            .and_then(|()| fs::write(&bitcode, job.bitcode))
+            .with_context(|| format!("cannot write {}", bitcode.display()))?;
+        self.tools
+            .instrumenter
+            .instrument(&InstrumentRequest {
+                bitcode: &bitcode,
+                object,
+                model: self.tools.model,
+                opt_level: job.opt_level,
+                // As rustc does on Linux.
+                function_sections: true,
+                data_sections: true,
+                flags: &format!("-Copt-level={}", job.opt_level),
+                dump_ir: self.tools.dump_ir.or(self.settings.dump_ir.as_deref()),
+            })
+            .with_context(|| format!("cannot instrument {}", job.name))?;
+        fs::remove_file(&bitcode).with_context(|| format!("cannot remove {}", bitcode.display()))
+    }
+
+    fn word(&self, index: usize, plan: &Plan, objects: &[PathBuf]) -> anyhow::Result<OsString> {
+        match plan {
+            Plan::Keep(word) => Ok((*word).to_os_string()),
+            Plan::Object(object) => Ok(objects[*object].clone().into()),
+            Plan::Library(path, members) => {
+                // Under its own name, which the linker may mention.
+                let directory = self.scratch.file(&format!("library{index}"));
+                fs::create_dir_all(&directory).with_context(|| format!("cannot create {}", directory.display()))?;
+                let archive = directory.join(file_name(path));
+                let members: Vec<_> =
+                    members.iter().map(|(member, object)| (member, object.map(|o| objects[o].as_path()))).collect();
+                rlib::write(&archive, &members)?;
+                Ok(archive.into())
+            }
+        }
+    }
 }
 
-/// Content of the section `.llvmbc`; rustc also writes empty ones.
-fn embedded_bitcode(content: &[u8]) -> Option<&[u8]> {
-    let file = object::File::parse(content).ok()?;
-    let data = file.section_by_name(".llvmbc")?.data().ok()?;
-    (data.len() > 4).then_some(data)
+/// What becomes of a word; numbers are those of jobs.
+enum Plan<'a> {
+    Keep(&'a OsStr),
+    Object(usize),
+    Library(&'a Path, Vec<(Member<'a>, Option<usize>)>),
+}
+
+fn file_name(path: &Path) -> &str {
+    path.file_name().and_then(OsStr::to_str).unwrap_or("?")
+}
+
+/// Libraries that come with the toolchain are in its `lib/rustlib/<target>/lib`.
+fn is_standard(path: &Path) -> bool {
+    let parts: Vec<_> = path.iter().collect();
+    parts.windows(2).any(|pair| pair == ["lib", "rustlib"])
+}
+
+fn read_beside(word: &Word) -> anyhow::Result<Option<Vec<u8>>> {
+    let Word::CrateObject { path, .. } = word else { return Ok(None) };
+    let Some(found) = beside(path).into_iter().find(|candidate| candidate.is_file()) else { return Ok(None) };
+    fs::read(&found).map(Some).with_context(|| format!("cannot read {}", found.display()))
 }
 
 /// Where `--emit=llvm-bc` puts the bitcode: `x.y.h-cgu.1.rcgu.bc` for one of several units, `x.bc` for the only one.
@@ -164,6 +413,35 @@ fn beside(object: &Path) -> Vec<PathBuf> {
         );
     }
     candidates
+}
+
+/// Nobody but us asked for the bitcode, and what is left of one build could be taken for the next one's.
+fn remove_bitcode(words: &[Word]) {
+    for word in words {
+        if let Word::CrateObject { path, .. } = word {
+            for file in beside(path) {
+                fs::remove_file(file).ok();
+            }
+        }
+    }
+}
+
+/// An object that names what has no hooks, in the section from which reports read it.
+fn named_without_hooks(scratch: &Scratch, names: &[String]) -> anyhow::Result<Option<PathBuf>> {
+    if names.is_empty() {
+        return Ok(None);
+    }
+    let mut object = Object::new(object::BinaryFormat::Elf, object::Architecture::X86_64, object::Endianness::Little);
+    let segment = object.segment_name(StandardSegment::Data).to_vec();
+    let section = object.add_section(segment, b".comment".to_vec(), object::SectionKind::OtherString);
+    for name in names {
+        let line = format!("{}{name}\0", dmdprof_runtime::abi::WITHOUT_HOOKS_MARK);
+        object.append_section_data(section, line.as_bytes(), 1);
+    }
+    let path = scratch.file("without-hooks.o");
+    let bytes = object.write().context("cannot make an object")?;
+    fs::write(&path, bytes).with_context(|| format!("cannot write {}", path.display()))?;
+    Ok(Some(path))
 }
 
 /// The linker driver that rustc would have called.
@@ -190,5 +468,11 @@ mod tests {
         assert_eq!(names("/t/h.h.0123-cgu.0.rcgu.o"), ["/t/h.h.0123-cgu.0.rcgu.bc", "/t/h.h.bc", "/t/h.bc"]);
         assert_eq!(names("/t/h.h.0123-cgu.1.rcgu.o"), ["/t/h.h.0123-cgu.1.rcgu.bc"]);
         assert_eq!(names("/t/h.4fz.rcgu.o"), ["/t/h.4fz.rcgu.bc"]);
+    }
+
+    #[test]
+    fn the_toolchains_own_libraries() {
+        assert!(is_standard(Path::new("/r/toolchains/x/lib/rustlib/x86_64-unknown-linux-gnu/lib/libstd-1.rlib")));
+        assert!(!is_standard(Path::new("/home/rustlib/target/release/deps/liba-1.rlib")));
     }
 }

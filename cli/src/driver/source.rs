@@ -49,6 +49,8 @@ pub enum Language {
 pub struct SourceOptions {
     /// `-O`: `0` to `3`, `s`, `z`, `fast`. `None`: 2, for Rust 3.
     pub opt: Option<String>,
+    /// Rust: the standard library's own objects stay without hooks.
+    pub no_std: bool,
     /// Further words for the compiler.
     pub extra: Vec<OsString>,
 }
@@ -163,14 +165,15 @@ fn rust(build: &Build, tools: &Toolbox) -> anyhow::Result<i32> {
     command.arg("--emit=link,llvm-bc");
     common_flags(&mut command, level, values);
     hook_flags(&mut command);
-    if values {
-        command.env(rust_link::MODEL_ENVIRONMENT, "values");
-    }
     command.arg(joined("-Clinker=", &linker_program()?));
-    command.env(rust_link::ENVIRONMENT, plan::opt_level(level).to_string());
-    if let Some(dir) = tools.dump_ir {
-        command.env(rust_link::DUMP_ENVIRONMENT, dir);
-    }
+    let settings = rust_link::Settings {
+        opt_level: plan::opt_level(level),
+        model: tools.model,
+        no_std: build.options.no_std,
+        dump_ir: tools.dump_ir.map(Path::to_path_buf),
+        ..rust_link::Settings::default()
+    };
+    settings.give(&mut command);
     crate_of(build, command, |markers| {
         common_flags(markers, level, values);
         hook_flags(markers);
@@ -209,6 +212,8 @@ fn crate_of(build: &Build, mut command: Command, marker_flags: impl FnOnce(&mut 
 
 fn common_flags(command: &mut Command, level: &str, values: bool) {
     command.args(["--edition=2024", "-Cdebuginfo=1", "-Ccodegen-units=1", "-Clto=off", "-Cembed-bitcode=yes"]);
+    // With generic arguments in the names of functions.
+    command.arg("-Csymbol-mangling-version=v0");
     command.arg(format!("-Copt-level={level}"));
     if values {
         // The checks that unoptimised code has would be part of what is measured.

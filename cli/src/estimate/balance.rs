@@ -207,11 +207,10 @@ fn main_sheet(
     );
     let mut sheet = Sheet::new(machine.name.clone(), title, columns(side, work));
     let all: Vec<&Subject> = subjects.all().filter(|s| s.work(work) > 0).collect();
-    let shown = options.top.map_or(all.len(), |top| (top + 1).min(all.len()));
-    for subject in &all[..shown] {
+    // The program is a row of its own.
+    for subject in sheet.first(&all, options.top.map(|top| top + 1)) {
         sheet.row(cells(side, subject, work, has_span)?);
     }
-    sheet.left_out(all.len() - shown);
     let without = subjects.all().count() - all.len();
     if without > 0 {
         sheet.remarks.push(format!("{without} without work are left out."));

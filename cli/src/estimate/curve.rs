@@ -97,7 +97,7 @@ fn sheet(subject: &Subject, marks: &[Mark], unit: u64) -> Sheet {
         sheet.row([
             Value::Bytes(capacity.into()).guessed(here.iter().any(|m| m.guess)),
             Value::Bytes(traffic.into()).into(),
-            if read > 0 { Value::Share(traffic as f64 / read as f64) } else { Value::Empty }.into(),
+            Value::part(traffic as f64, read as f64).into(),
             Value::Bytes((before - traffic).into()).into(),
             if text.is_empty() { Value::Text(String::new()) } else { Value::Text(text) }.into(),
         ]);

@@ -188,9 +188,8 @@ fn pairs_sheet(
         let cost = b.2.cost.cmp(&a.2.cost).then(b.2.bytes.cmp(&a.2.bytes));
         saving(b.0).total_cmp(&saving(a.0)).then(cost).then(names[a.1.0].cmp(&names[b.1.0])).then(a.1.cmp(&b.1))
     });
-    let shown = options.top.map_or(order.len(), |top| top.min(order.len()));
     let mut reader = QuantileReader::default();
-    for (number, (producer, consumer), pair) in &order[..shown] {
+    for (number, (producer, consumer), pair) in sheet.first(&order, options.top) {
         let mut cells = flow_cells(pair, analysis, &mut reader);
         for (view, savings) in views.iter().zip(savings) {
             let guess = view.last().guess || view.compute_guess;
@@ -206,7 +205,6 @@ fn pairs_sheet(
     if order.is_empty() {
         sheet.remarks.push("No function reads what another wrote.".into());
     }
-    sheet.left_out(order.len() - shown);
     sheet
 }
 
@@ -224,12 +222,11 @@ fn flow_columns() -> Vec<Column> {
 /// Values of [`flow_columns`].
 fn flow_cells(pair: &Pair, analysis: &Analysis, reader: &mut QuantileReader) -> Vec<Cell> {
     let quantiles = reader.read(&pair.depths);
-    let share = |part: f64, whole: f64| if whole > 0.0 { Value::Share(part / whole) } else { Value::Empty };
     vec![
         Value::Bytes(pair.bytes.into()).into(),
-        share(pair.bytes as f64, analysis.total.read as f64).into(),
+        Value::part(pair.bytes as f64, analysis.total.read as f64).into(),
         Value::Count(pair.cost).into(),
-        share(pair.cost as f64, analysis.total.cost as f64).into(),
+        Value::part(pair.cost as f64, analysis.total.cost as f64).into(),
         Value::Bytes(quantiles.p50.into()).into(),
         Value::Bytes(quantiles.p90.into()).into(),
     ]
@@ -243,9 +240,8 @@ fn shared_sheet(pairs: &Pairs, names: &[String], analysis: &Analysis, options: &
     let mut sheet = Sheet::new("shared", title, columns);
     let mut order: Vec<(&(usize, usize), &Pair)> = pairs.iter().collect();
     order.sort_by(|a, b| b.1.cost.cmp(&a.1.cost).then_with(|| a.0.cmp(b.0)));
-    let shown = options.top.map_or(order.len(), |top| top.min(order.len()));
     let mut reader = QuantileReader::default();
-    for ((first, second), pair) in &order[..shown] {
+    for ((first, second), pair) in sheet.first(&order, options.top) {
         let mut cells = flow_cells(pair, analysis, &mut reader);
         cells.push(Value::Name(names[*first].clone()).into());
         cells.push(Value::Name(names[*second].clone()).into());
@@ -254,7 +250,6 @@ fn shared_sheet(pairs: &Pairs, names: &[String], analysis: &Analysis, options: &
     if order.is_empty() {
         sheet.remarks.push("No function reads what another has read.".into());
     }
-    sheet.left_out(order.len() - shown);
     sheet
 }
 

@@ -110,7 +110,7 @@ pub fn document(profile: &Profile, machines: &[Machine], options: &Options) -> a
 }
 
 fn name(profile: &Profile, function: FunctionId) -> String {
-    names::demangle(&profile.strings[profile.functions[function.index()].symbol.index()])
+    names::demangle(profile.symbol(function))
 }
 
 fn choose<'p>(profile: &'p Profile, wanted: Option<&str>) -> anyhow::Result<&'p Sequence> {
@@ -340,9 +340,9 @@ fn functions_sheet(
         rows.push((calls, cells));
     }
     rows.sort_by_key(|(calls, _)| std::cmp::Reverse(*calls));
-    let shown = options.top.map_or(rows.len(), |top| top.min(rows.len()));
-    sheet.left_out(rows.len() - shown);
-    rows.into_iter().take(shown).for_each(|(_, cells)| sheet.row(cells));
+    for (_, cells) in sheet.first(&rows, options.top) {
+        sheet.row(cells.iter().cloned());
+    }
     sheet
 }
 
@@ -398,8 +398,7 @@ fn stretches_sheet(
         })
         .collect();
     let stretches = placement.stretches();
-    let shown = options.top.map_or(stretches.len(), |top| top.min(stretches.len()));
-    for stretch in &stretches[..shown] {
+    for stretch in sheet.first(&stretches, options.top) {
         let from = ends.partition_point(|(end, _)| *end <= stretch.operations.start as u64);
         let to = ends.partition_point(|(end, _)| *end < stretch.operations.end as u64);
         let mut functions: Vec<&str> = Vec::new();
@@ -416,7 +415,6 @@ fn stretches_sheet(
             Value::Name(functions.join(", ")),
         ]);
     }
-    sheet.left_out(stretches.len() - shown);
     sheet
 }
 

@@ -12,7 +12,7 @@ use super::fidelity::{self, Calibration};
 use super::subject::{Subject, Subjects, Work};
 use super::times::Times;
 use super::view::{Choice, View};
-use crate::machine::Machine;
+use crate::machine::{Figure, Machine, MissingField};
 use crate::plot::Chart;
 use crate::profile::Profile;
 use crate::report::analysis::OP_NAMES;
@@ -27,10 +27,17 @@ pub struct Options {
     pub work: Option<Work>,
     /// Functions are with all that they call.
     pub inclusive: bool,
-    /// Rows per table; the others are folded.
+    /// Functions per table, besides the program; the others are left out.
     pub top: Option<usize>,
     pub times: Option<Times>,
     pub calibration: Option<Calibration>,
+}
+
+impl Options {
+    /// Rows per table: the program is one of its own.
+    fn rows(&self) -> Option<usize> {
+        self.top.map(|functions| functions + 1)
+    }
 }
 
 /// A subject with its estimate.
@@ -122,17 +129,19 @@ pub fn document(
         heading: super::heading(profile),
         ..Document::default()
     };
-    if views.len() > 1 {
-        document.sheets.push(across(&views, subjects, work, options)?);
+    let all = views.iter().map(|v| lines(v, subjects, work, options.inclusive)).collect::<anyhow::Result<Vec<_>>>()?;
+    if let [_, _, ..] = views[..] {
+        document.sheets.push(across(&views, &all[0], work, options)?);
     }
     let mut charts = Vec::new();
-    for view in &views {
-        let lines = lines(view, subjects, work, options.inclusive)?;
-        charts.push(charts::roofline(view, &lines, work_header(work)));
-        document.sheets.push(main_sheet(view, &lines, work, options));
-        document.sheets.extend(dispatch_sheet(view, &lines, options)?);
-        document.sheets.push(energy_sheet(view, &lines, options)?);
-        document.sheets.extend(fidelity_sheet(view, &lines, options));
+    for (view, lines) in views.iter().zip(&all) {
+        let pairs = pairs(lines, options);
+        charts.push(charts::roofline(view, lines, work_header(work)));
+        document.sheets.push(main_sheet(view, lines, &pairs, work, options));
+        document.sheets.extend(dispatch_sheet(view, lines, options)?);
+        document.sheets.push(energy_sheet(view, lines, options)?);
+        let without_time = lines.len() - pairs.len();
+        document.sheets.extend(fidelity::sheet(&view.machine.name, &pairs, options.calibration, without_time));
     }
     document.notes = notes(profile, &views, work);
     Ok((document, charts))
@@ -163,7 +172,8 @@ pub fn is_guess(view: &View, bound: Bound) -> bool {
     }
 }
 
-fn across(views: &[View], subjects: &Subjects, work: Work, options: &Options) -> anyhow::Result<Sheet> {
+/// In the order of the first machine's lines.
+fn across(views: &[View], first: &[Line], work: Work, options: &Options) -> anyhow::Result<Sheet> {
     let mut columns = vec![Column::new("name", ["", "function"], 0)];
     for view in views {
         let name = &view.machine.name;
@@ -171,9 +181,7 @@ fn across(views: &[View], subjects: &Subjects, work: Work, options: &Options) ->
         columns.push(Column::new(format!("{name}.bound"), ["", "bound"], 1));
     }
     let mut sheet = Sheet::new("across", "Estimated times across machines", columns);
-    let first = lines(&views[0], subjects, work, options.inclusive)?;
-    let shown = options.top.map_or(first.len(), |top| (top + 1).min(first.len()));
-    for of_first in &first[..shown] {
+    for of_first in sheet.first(first, options.rows()) {
         let mut cells: Vec<Cell> = vec![Value::Name(of_first.subject.name.clone()).into()];
         for view in views {
             let line = line(view, of_first.subject, work)?;
@@ -183,17 +191,15 @@ fn across(views: &[View], subjects: &Subjects, work: Work, options: &Options) ->
         }
         sheet.row(cells);
     }
-    sheet.left_out(first.len() - shown);
     Ok(sheet)
 }
 
-fn main_sheet(view: &View, lines: &[Line], work: Work, options: &Options) -> Sheet {
+fn main_sheet(view: &View, lines: &[Line], pairs: &[Pair], work: Work, options: &Options) -> Sheet {
     let machine = view.machine;
     let title = format!("{}: {} ({}, {})", machine.name, machine.title, view.kind, human::rate(view.rate()));
     let mut sheet = Sheet::new(machine.name.clone(), title, main_columns(view, work, options));
-    let shown = options.top.map_or(lines.len(), |top| (top + 1).min(lines.len()));
-    let fit = options.calibration.and_then(|c| c.fit(&pairs(lines, options)));
-    for line in &lines[..shown] {
+    let fit = options.calibration.and_then(|c| c.fit(pairs));
+    for line in sheet.first(lines, options.rows()) {
         let mut cells = main_cells(view, line);
         if let Some(times) = &options.times {
             let time = times.of(&line.subject.name);
@@ -206,7 +212,6 @@ fn main_sheet(view: &View, lines: &[Line], work: Work, options: &Options) -> She
         }
         sheet.row(cells);
     }
-    sheet.left_out(lines.len() - shown);
     sheet.remarks.extend(lines.iter().skip(1).take(3).filter_map(|line| advice(view, line)));
     sheet
 }
@@ -335,7 +340,7 @@ fn dispatch_sheet(view: &View, lines: &[Line], options: &Options) -> anyhow::Res
     let mut sheet = Sheet::new(format!("{}.dispatch", view.machine.name), title, columns);
     let guess = floor_guess || view.compute_guess || view.last().guess;
     let counted = lines.iter().filter_map(|l| Some((l, l.subject.calls.filter(|n| *n > 0)?)));
-    for (line, calls) in counted.take(options.top.map_or(usize::MAX, |top| top + 1)) {
+    for (line, calls) in counted.take(options.rows().unwrap_or(usize::MAX)) {
         let bytes = line.traffic.last().copied().unwrap_or(0.0);
         let dispatch =
             stages::Dispatch { work: line.work / calls as f64, sparsity: 0.0, bytes: bytes / calls as f64, inputs: 0 };
@@ -375,30 +380,21 @@ fn energy_sheet(view: &View, lines: &[Line], options: &Options) -> anyhow::Resul
     columns.push(Column::new("name", ["", "function"], 0));
     let title = format!("{}: where the energy goes", machine.name);
     let mut sheet = Sheet::new(format!("{}.energy", machine.name), title, columns);
-    let model = "the energy model";
-    let operation = machine.op_energy_of(view.kind, model);
-    let memory = machine.need(&machine.memory.energy, "memory.energy", model);
-    let missing_level = view.links.iter().position(|l| l.energy.is_none());
-    let (operation, memory) = match (operation, memory, missing_level) {
-        (Ok(operation), Ok(memory), None) => (operation, memory),
-        (operation, memory, level) => {
-            let level = level
-                .map(|i| format!("{model} needs level[{i}].energy, which machine {} does not state", machine.name));
-            let missing = operation.err().or(memory.err()).map(|e| e.to_string()).or(level);
+    let (operation, levels, memory) = match energies(view) {
+        Ok(energies) => energies,
+        Err(missing) => {
             sheet.title = String::new();
-            sheet.remarks.push(format!("No shares of energy: {}.", missing.unwrap_or_default()));
+            sheet.remarks.push(format!("No shares of energy: {missing}."));
             return Ok(sheet);
         }
     };
-    let levels: Vec<f64> = view.links.iter().filter_map(|l| l.energy).collect();
     let prices = energy::Prices { operation: operation.value, levels: &levels, memory: memory.value };
-    let shown = options.top.map_or(lines.len(), |top| (top + 1).min(lines.len()));
-    for line in &lines[..shown] {
+    for line in lines.iter().take(options.rows().unwrap_or(usize::MAX)) {
         let joules = energy::by_level(&prices, line.work, line.subject.read() as f64, &line.traffic)?;
         let total = joules.total();
         let parts = [joules.operations].into_iter().chain(joules.levels.iter().copied()).chain([joules.memory]);
         // Joules of other machines than the one they were measured on mislead; shares much less.
-        let share = |part: f64| if total > 0.0 { Value::Share(part / total) } else { Value::Empty }.guessed(true);
+        let share = |part: f64| Value::part(part, total).guessed(true);
         let mut cells: Vec<Cell> = parts.map(share).collect();
         cells.push(share(joules.movement()));
         cells.push(Value::Name(line.subject.name.clone()).into());
@@ -412,16 +408,23 @@ fn energy_sheet(view: &View, lines: &[Line], options: &Options) -> anyhow::Resul
     Ok(sheet)
 }
 
+/// J per operation, per byte from each level, and per byte from memory.
+fn energies<'m>(view: &View<'m>) -> Result<(&'m Figure, Vec<f64>, &'m Figure), MissingField> {
+    let (machine, model) = (view.machine, "the energy model");
+    let operation = machine.op_energy_of(view.kind, model)?;
+    let memory = machine.need(&machine.memory.energy, "memory.energy", model)?;
+    let level = |number: usize| {
+        let energy = machine.levels.get(number).map_or(&None, |level| &level.energy);
+        machine.need(energy, &format!("level[{number}].energy"), model).map(|figure| figure.value)
+    };
+    let levels = (0..view.links.len()).map(level).collect::<Result<_, _>>()?;
+    Ok((operation, levels, memory))
+}
+
 fn pairs(lines: &[Line], options: &Options) -> Vec<Pair> {
     let Some(times) = &options.times else { return Vec::new() };
     let pair = |l: &Line| Some(Pair { estimate: l.estimate.total, measured: times.of(&l.subject.name)? });
     lines.iter().filter_map(pair).collect()
-}
-
-fn fidelity_sheet(view: &View, lines: &[Line], options: &Options) -> Option<Sheet> {
-    options.times.as_ref()?;
-    let pairs = pairs(lines, options);
-    fidelity::sheet(&view.machine.name, &pairs, options.calibration, lines.len() - pairs.len())
 }
 
 /// What to know about estimates from this profile on these machines.

@@ -27,8 +27,6 @@ pub struct ViewLink {
     pub link: Link,
     /// Capacity or bandwidth is a guess.
     pub guess: bool,
-    /// J per byte that the level serves.
-    pub energy: Option<f64>,
 }
 
 /// A machine for one type of operation.
@@ -80,7 +78,6 @@ impl<'m> View<'m> {
                 level: name.clone(),
                 link: Link { capacity: level.capacity.value as u64, bandwidth: bandwidth.value },
                 guess: capacity_guess || bandwidth_guess,
-                energy: level.energy.as_ref().map(|e| e.value),
             });
         }
         if links.is_empty() {
@@ -95,7 +92,7 @@ impl<'m> View<'m> {
             guesses.note("bandwidth of memory", bandwidth);
             guesses.assumed(format!("{capacity} B of fast memory"));
             let link = Link { capacity, bandwidth: bandwidth.value };
-            links.push(ViewLink { level: "assumed".into(), link, guess: true, energy: None });
+            links.push(ViewLink { level: "assumed".into(), link, guess: true });
         }
         let floor = machine.floor.as_ref().filter(|f| f.value > 0.0);
         let floor = floor.map_or((0.0, false), |f| (f.value, guesses.note("dispatch floor", f)));

@@ -178,7 +178,7 @@ impl<'p> Builder<'p> {
             return key.clone();
         }
         let f = &self.profile.functions[function.index()];
-        let symbol = &self.profile.strings[f.symbol.index()];
+        let symbol = self.profile.symbol(function);
         let file = f.file.map(|id| self.profile.strings[id.index()].as_str());
         let key = self.key(&names::demangle(symbol), symbol, file);
         self.keys.insert(function, key.clone());
@@ -218,8 +218,8 @@ impl<'p> Builder<'p> {
     }
 
     fn is_of_row(&self, row: &Row, function: FunctionId) -> bool {
-        let symbol = &self.profile.strings[self.profile.functions[function.index()].symbol.index()];
-        row.symbols.binary_search(symbol).is_ok()
+        let symbol = self.profile.symbol(function);
+        row.symbols.binary_search_by(|other| other.as_str().cmp(symbol)).is_ok()
     }
 
     fn add_copies(&mut self, keys: &[Key], row_of_site: &[Option<usize>]) {

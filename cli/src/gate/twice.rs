@@ -68,12 +68,14 @@ fn cause_of_chance(a: &Profile, b: &Profile) -> (String, String) {
         all.map(|(symbol, _)| names::demangle(symbol)).find(|name| is(name))
     };
     let threads = a.coverage.threads.max(b.coverage.threads);
-    let hashes =
-        |profile: &Profile| profile.strings.iter().any(|s| s.contains("RandomState") || s.contains("SipHasher13"));
-    let chance = called(&CHANCE);
-    if let Some(name) = chance.or_else(|| hashes(a).then(|| "std::hash::RandomState".into())) {
+    let hashes = a.strings.iter().any(|s| s.contains("RandomState") || s.contains("SipHasher13"));
+    let asked = a.meta.random.requests > 0 && !a.meta.random.fixed;
+    let seed = asked.then(|| if hashes { "std::hash::RandomState" } else { "getrandom" }.to_owned());
+    if let Some(name) = called(&CHANCE).or(seed) {
         let cause = format!("random numbers, probably the seed of a hash: the program uses {name}");
-        return (cause, "fix the seed for measurements: an option, a variable, or another hasher".into());
+        let advice = "fix the seed for measurements: --deterministic of dmdprof run (DMDPROF_DETERMINISTIC=1 for a gate), an option of the \
+                      program, or another hasher";
+        return (cause, advice.into());
     }
     if threads > 1 {
         let cause = format!("threads: there are {threads}, and how they share their work depends on the moment");

@@ -65,6 +65,14 @@ pub struct Profile {
     pub compilers: Vec<String>,
 }
 
+impl Profile {
+    /// The linkage name of a function, as in the object file.
+    #[must_use]
+    pub fn symbol(&self, function: FunctionId) -> &str {
+        &self.strings[self.functions[function.index()].symbol.index()]
+    }
+}
+
 /// How the numbers were made. Two profiles compare only if `model`, `model_version`, `liveness`, `thread_mode` and `unit` agree.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Meta {
@@ -81,6 +89,7 @@ pub struct Meta {
     pub outcome: Outcome,
     /// Why the numbers are not those of the whole run, if something other than the program's end made them so.
     pub incomplete: Option<String>,
+    pub random: Random,
     /// What only the values model knows.
     pub values: Option<ValuesMeta>,
 }
@@ -91,6 +100,14 @@ impl Meta {
     pub fn tells_dead_bytes(&self) -> bool {
         self.liveness == Liveness::Exact && self.values.is_none()
     }
+}
+
+/// Random numbers that the program asked the system for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Random {
+    pub requests: u64,
+    /// They were the same as in any other run.
+    pub fixed: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -144,6 +161,8 @@ pub struct Coverage {
     pub skipped: Vec<(String, u64)>,
     /// Calls made into code without hooks: (symbol, calls executed), most calls first, ties by name.
     pub unseen_calls: Vec<(String, u64)>,
+    /// Objects and libraries of the Rust compiler that were linked without hooks, in order of their names.
+    pub without_hooks: Vec<String>,
     /// `free` of blocks whose allocation was not seen.
     pub unknown_frees: u64,
     /// Records that could not be decoded, and threads or modules refused for lack of room. 0 in every good run.

@@ -55,6 +55,14 @@ pub fn is_library_file(path: &str) -> bool {
         || path.contains("/lib/clang/")
 }
 
+/// What becomes of generic arguments in names.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Generics {
+    #[default]
+    Keep,
+    Shorten,
+}
+
 /// Index of a class in [`Sums::ops`]: `runtime`'s `OpClass`.
 pub const OP_NAMES: [&str; 7] = ["fp_add", "fp_mul", "fp_fma", "fp_div", "fp_special", "int", "compare"];
 const FMA: usize = 2;
@@ -215,17 +223,19 @@ impl<'p> Analysis<'p> {
     /// Exclusive numbers.
     #[must_use]
     pub fn new(profile: &'p Profile, grouping: Grouping) -> Self {
-        Analysis::build(profile, grouping, false)
+        Analysis::build(profile, grouping, false, Generics::Keep)
     }
 
     /// Exclusive and inclusive numbers. Lines have no inclusive ones: a context does not say which line called.
     #[must_use]
     pub fn with_inclusive(profile: &'p Profile, grouping: Grouping) -> Self {
-        Analysis::build(profile, grouping, !matches!(grouping, Grouping::Lines(_)))
+        Analysis::build(profile, grouping, !matches!(grouping, Grouping::Lines(_)), Generics::Keep)
     }
 
-    fn build(profile: &'p Profile, grouping: Grouping, inclusive: bool) -> Self {
-        let mut rows = Rows::new(profile, grouping);
+    /// Exclusive and perhaps inclusive numbers. Without generic arguments, all instances of a function share a row.
+    #[must_use]
+    pub fn build(profile: &'p Profile, grouping: Grouping, inclusive: bool, generics: Generics) -> Self {
+        let mut rows = Rows::new(profile, grouping, generics);
         let mut total = Sums::default();
         for cell in &profile.cells {
             let site = &profile.sites[cell.site.index()];
@@ -273,6 +283,7 @@ struct Key<'p> {
 struct Rows<'p> {
     profile: &'p Profile,
     grouping: Grouping,
+    generics: Generics,
     list: Vec<Row>,
     by_key: HashMap<Key<'p>, RowIndex>,
     by_function: HashMap<FunctionId, RowIndex>,
@@ -280,9 +291,9 @@ struct Rows<'p> {
 }
 
 impl<'p> Rows<'p> {
-    fn new(profile: &'p Profile, grouping: Grouping) -> Self {
+    fn new(profile: &'p Profile, grouping: Grouping, generics: Generics) -> Self {
         let (list, by_key, by_function, names) = Default::default();
-        Rows { profile, grouping, list, by_key, by_function, names }
+        Rows { profile, grouping, generics, list, by_key, by_function, names }
     }
 
     fn text(&self, id: Option<StringId>) -> Option<&'p str> {
@@ -290,8 +301,13 @@ impl<'p> Rows<'p> {
     }
 
     fn name(&mut self, function: FunctionId) -> String {
-        let symbol = &self.profile.strings[self.profile.functions[function.index()].symbol.index()];
-        self.names.entry(function).or_insert_with(|| names::demangle(symbol)).clone()
+        let symbol = self.profile.symbol(function);
+        let generics = self.generics;
+        let name = || match generics {
+            Generics::Keep => names::demangle(symbol),
+            Generics::Shorten => names::without_generics(&names::demangle(symbol)),
+        };
+        self.names.entry(function).or_insert_with(name).clone()
     }
 
     /// The one row that gets the exclusive numbers of code in a linked function at a position.
@@ -353,7 +369,7 @@ impl<'p> Rows<'p> {
             self.list.push(Row { file, line, ..Row::default() });
             self.list.len() - 1
         });
-        let symbol = &self.profile.strings[self.profile.functions[function.index()].symbol.index()];
+        let symbol = self.profile.symbol(function);
         insert_sorted(&mut self.list[row].names, name);
         insert_sorted(&mut self.list[row].symbols, symbol);
         row

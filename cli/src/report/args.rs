@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::analysis::{Grouping, Inlined};
+use super::analysis::{Generics, Grouping, Inlined};
 use crate::profile::DEFAULT_FILE;
 
 /// Which number orders the rows. Largest first, except names.
@@ -78,9 +78,17 @@ pub struct ReportArgs {
     #[arg(long, requires = "objects")]
     pub contexts: bool,
 
+    /// Charge inlined code to the function and line in which it was written [default]
+    #[arg(long, overrides_with = "no_inline")]
+    pub inlined: bool,
+
     /// Charge inlined code to the function it was inlined into (the linked symbol)
-    #[arg(long)]
+    #[arg(long, overrides_with = "inlined")]
     pub no_inline: bool,
+
+    /// Leave out generic arguments: all instances of a generic function share a row
+    #[arg(long)]
+    pub short_generics: bool,
 
     /// Show code inlined from the standard library and system headers as rows of its own (default: it counts for the
     /// function or line of yours that it was inlined into)
@@ -127,6 +135,9 @@ pub struct CommandArgs {
 }
 
 /// Accepts `0.5%` and `0.5`, both half a percent; gives the share, 0.005.
+///
+/// # Errors
+/// Anything else than a number from 0 to 100.
 pub fn parse_percent(text: &str) -> Result<f64, String> {
     match text.trim().trim_end_matches('%').trim_end().parse::<f64>() {
         Ok(percent) if (0.0..=100.0).contains(&percent) => Ok(percent / 100.0),
@@ -163,6 +174,7 @@ pub struct ReportOptions {
     pub threshold: f64,
     pub top: Option<usize>,
     pub inclusive: bool,
+    pub generics: Generics,
     pub grouping: Grouping,
     pub objects: bool,
     pub contexts: bool,
@@ -205,6 +217,7 @@ impl ReportArgs {
             threshold,
             top: self.top.map(|n| n as usize),
             inclusive: self.inclusive && !self.lines,
+            generics: if self.short_generics { Generics::Shorten } else { Generics::Keep },
             grouping,
             objects: self.objects,
             contexts: self.contexts,

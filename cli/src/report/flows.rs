@@ -82,7 +82,7 @@ fn site(profile: &Profile, id: SiteId) -> JsonSite<'_> {
 }
 
 fn name(profile: &Profile, id: FunctionId) -> String {
-    demangle(&profile.strings[profile.functions[id.index()].symbol.index()])
+    demangle(profile.symbol(id))
 }
 
 fn kind(kind: AccessKind) -> &'static str {

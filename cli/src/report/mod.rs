@@ -23,17 +23,14 @@ use std::io::{self, BufWriter, Write};
 pub use analysis::{Analysis, Grouping, Inlined, Row, Sums};
 pub use args::{CommandArgs, EXAMPLES, FILE_WIDTH, Format, ReportArgs, ReportOptions, Sort, Terminal, parse_percent};
 pub use json::{liveness, thread_mode};
+pub use table::bare_table;
 
 use crate::profile::{self, Profile};
 use crate::{objects, sheet};
 
 /// Writes the report. The profile must be one that [`profile::validate`] accepts, as every profile from a file is.
 pub fn render(profile: &Profile, options: &ReportOptions, out: &mut impl Write) -> io::Result<()> {
-    let analysis = if options.inclusive {
-        Analysis::with_inclusive(profile, options.grouping)
-    } else {
-        Analysis::new(profile, options.grouping)
-    };
+    let analysis = Analysis::build(profile, options.grouping, options.inclusive, options.generics);
     let selection = select::select(&analysis, options);
     match options.format {
         Format::Table => table::write(&analysis, &selection, options, out),

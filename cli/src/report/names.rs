@@ -43,6 +43,7 @@ pub fn shorten(name: &str, width: usize) -> String {
     let without_parameters = collapse(name, '(', ')', 1);
     let steps = [
         without_parameters.clone(),
+        without_generics(&without_parameters),
         collapse(&without_parameters, '<', '>', 2),
         collapse(&without_parameters, '<', '>', 1),
     ];
@@ -51,7 +52,38 @@ pub fn shorten(name: &str, width: usize) -> String {
             return step.clone();
         }
     }
-    middle_cut(&steps[2], width)
+    middle_cut(&steps[steps.len() - 1], width)
+}
+
+/// A name with `…` in place of the arguments of generic types and functions. Types and traits that a path begins with, as in
+/// `<Vec<u8> as Clone>::clone`, are no arguments and stay.
+#[must_use]
+pub fn without_generics(name: &str) -> String {
+    let mut out = String::with_capacity(name.len());
+    // Brackets that are open; the number of those around arguments is at most 1.
+    let mut arguments: Vec<bool> = Vec::new();
+    for (at, c) in name.char_indices() {
+        let hidden = arguments.last() == Some(&true);
+        match c {
+            '<' if is_bracket(name, at, c) => {
+                let before = name[..at].trim_end_matches("::").chars().next_back();
+                let of_arguments = hidden || before.is_some_and(|b| b.is_alphanumeric() || b == '_');
+                if !hidden {
+                    out.push_str(if of_arguments { "<…>" } else { "<" });
+                }
+                arguments.push(of_arguments);
+            }
+            '>' if is_bracket(name, at, c) && !arguments.is_empty() => {
+                arguments.pop();
+                if !hidden {
+                    out.push('>');
+                }
+            }
+            _ if hidden => {}
+            _ => out.push(c),
+        }
+    }
+    out
 }
 
 /// The end of a path, cut at a `/` where possible.
@@ -167,6 +199,20 @@ mod tests {
         assert_eq!(shorten("Key::operator<(Key const&, another argument)", 20), "Key::operator<(…)");
         assert_eq!(shorten("it::operator->(Key const&, another argument)", 20), "it::operator->(…)");
         assert_eq!(shorten("f(…)", 0), "…");
+    }
+
+    #[test]
+    fn generic_arguments_go_and_types_of_paths_stay() {
+        for (name, short) in [
+            ("demo::sum::<u32, alloc::vec::Vec<u8>>", "demo::sum::<…>"),
+            ("<alloc::vec::Vec<u8> as core::clone::Clone>::clone", "<alloc::vec::Vec<…> as core::clone::Clone>::clone"),
+            ("<demo::Grid<f64>>::step::<3>::{closure#0}", "<demo::Grid<…>>::step::<…>::{closure#0}"),
+            ("<[u8] as demo::Trait<fn(u8) -> u8>>::f", "<[u8] as demo::Trait<…>>::f"),
+            ("std::vector<int>::operator<<int>(x<y>)", "std::vector<…>::operator<<int>(x<…>)"),
+            ("main", "main"),
+        ] {
+            assert_eq!(without_generics(name), short);
+        }
     }
 
     #[test]

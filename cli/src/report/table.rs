@@ -9,7 +9,7 @@ use super::args::ReportOptions;
 use super::depths::{Depths, QuantileReader, Quantiles};
 use super::select::{Folded, Selection};
 use super::{human, json, names, program, regions};
-use crate::profile::model::{Coverage, Outcome, Unit};
+use crate::profile::model::{Coverage, Outcome, Random, Unit};
 
 /// Characters that a name or a place keeps even if columns have to go for it: useful columns, then those that are nice to have.
 const NAME_MIN: [usize; 2] = [28, 48];
@@ -529,7 +529,21 @@ fn coverage(analysis: &Analysis, style: &Style, out: &mut impl Write) -> io::Res
     let accesses = human::plural(c.accesses_instrumented, "access");
     writeln!(out, "  instrumented: {functions} with {accesses}{modules}")?;
     writeln!(out, "  skipped: {}", skipped(c))?;
+    if !c.without_hooks.is_empty() {
+        writeln!(out, "  linked without hooks: {}", listed(&c.without_hooks))?;
+    }
     writeln!(out, "  calls into code without hooks: {}", unseen(c))?;
+    match meta.random {
+        Random { requests: 0, .. } => {}
+        Random { fixed: true, requests } => {
+            writeln!(out, "  random numbers from the system: {}, fixed", human::plural(requests, "request"))?;
+        }
+        Random { fixed: false, requests } => writeln!(
+            out,
+            "  random numbers from the system: {}, so that runs may differ (hash seeds of HashMap?); --deterministic fixes them",
+            human::plural(requests, "request")
+        )?,
+    }
     if c.unknown_frees > 0 {
         writeln!(out, "  frees of blocks whose allocation was not seen: {}", human::grouped(c.unknown_frees.into()))?;
     }
@@ -549,6 +563,17 @@ fn coverage(analysis: &Analysis, style: &Style, out: &mut impl Write) -> io::Res
         json::liveness(meta.liveness),
         json::thread_mode(meta.thread_mode),
     )
+}
+
+/// The first few names and how many more there are.
+fn listed(names: &[String]) -> String {
+    let mut parts: Vec<&str> = names.iter().take(UNSEEN_SHOWN).map(String::as_str).collect();
+    let more = names.len().saturating_sub(UNSEEN_SHOWN);
+    let more = format!("and {more} more");
+    if names.len() > UNSEEN_SHOWN {
+        parts.push(&more);
+    }
+    parts.join(", ")
 }
 
 fn skipped(c: &Coverage) -> String {
@@ -579,9 +604,15 @@ fn unseen(c: &Coverage) -> String {
 }
 
 pub(super) fn plain_table(style: &Style) -> Table {
+    bare_table(style.color)
+}
+
+/// No lines, no wrapping, styles only with `color`.
+#[must_use]
+pub fn bare_table(color: bool) -> Table {
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled).force_no_tty();
-    if style.color {
+    if color {
         table.enforce_styling();
     }
     table

@@ -69,6 +69,12 @@ impl Value {
         Cell { value: self, guess: guess && !nothing }
     }
 
+    /// A share of `whole`; [`Value::Empty`] of nothing.
+    #[must_use]
+    pub fn part(part: f64, whole: f64) -> Value {
+        if whole > 0.0 { Value::Share(part / whole) } else { Value::Empty }
+    }
+
     /// [`Value::Empty`] for nothing.
     #[must_use]
     pub fn or_empty<T>(value: Option<T>, of: impl FnOnce(T) -> Value) -> Value {
@@ -113,11 +119,13 @@ impl Sheet {
         Sheet { key: key.into(), title: title.into(), columns, rows: Vec::new(), total: false, remarks: Vec::new() }
     }
 
-    /// Says that rows were left out, if any were.
-    pub fn left_out(&mut self, rows: usize) {
-        if rows > 0 {
-            self.remarks.push(format!("({rows} more; see --top)"));
+    /// What of a list has room among `most` rows; how many do not is said below the table.
+    pub fn first<'t, T>(&mut self, list: &'t [T], most: Option<usize>) -> &'t [T] {
+        let (shown, left_out) = list.split_at(most.map_or(list.len(), |most| most.min(list.len())));
+        if !left_out.is_empty() {
+            self.remarks.push(format!("({} more; see --top)", left_out.len()));
         }
+        shown
     }
 
     /// Adds a row of as many cells as there are columns.

@@ -2,10 +2,10 @@
 
 use std::io::{self, Write};
 
-use comfy_table::{Attribute, Cell as TableCell, CellAlignment, ContentArrangement, Table, presets};
+use comfy_table::{Attribute, Cell as TableCell, CellAlignment};
 
 use super::{Cell, Column, Document, Look, Sheet, Value};
-use crate::report::{human, names};
+use crate::report::{bare_table, human, names};
 
 const GAP: usize = 2;
 const INDENT: usize = 2;
@@ -72,11 +72,7 @@ fn write_wrapped(text: &str, lead: &str, width: usize, out: &mut impl Write) -> 
 fn write_rows(sheet: &Sheet, look: Look, out: &mut impl Write) -> io::Result<()> {
     let columns: Vec<Texts> = (0..sheet.columns.len()).map(|i| Texts::new(sheet, i)).collect();
     let (mut columns, hidden) = fit(columns, look.width.map(|w| w.saturating_sub(INDENT)));
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled).force_no_tty();
-    if look.color {
-        table.enforce_styling();
-    }
+    let mut table = bare_table(look.color);
     table.set_header(columns.iter().map(|c| c.align(&c.header.join("\n")).add_attribute(Attribute::Bold)));
     for row in 0..sheet.rows.len() {
         let is_total = sheet.total && row + 1 == sheet.rows.len();

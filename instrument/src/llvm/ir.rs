@@ -454,6 +454,30 @@ impl Block {
         Value(ffi!(LLVMBasicBlockAsValue(self.0))).users().len()
     }
 
+    /// Where the edges into this block come from, one entry per edge.
+    #[must_use]
+    pub fn predecessor_blocks(self) -> Vec<Block> {
+        let users = Value(ffi!(LLVMBasicBlockAsValue(self.0))).users();
+        users.into_iter().filter(|user| user.is_instruction()).map(Value::block).collect()
+    }
+
+    /// Leads the edges of the terminator that go to `old` to `new` instead.
+    pub fn redirect_successors(self, old: Block, new: Block) {
+        let Some(end) = self.terminator() else { return };
+        for (number, successor) in (0..).zip(self.successors()) {
+            if successor == old {
+                ffi!(LLVMSetSuccessor(end.0, number, new.0));
+            }
+        }
+    }
+
+    /// The first instruction that is no phi.
+    #[must_use]
+    pub fn first_after_phis(self) -> Value {
+        let first = self.instructions().into_iter().find(|i| i.opcode() != Opcode::LLVMPHI);
+        first.expect("every block ends in a terminator")
+    }
+
     /// Makes the phis of this block name `new` instead of `old`. The C interface cannot change an incoming block, so each
     /// phi is replaced by a copy.
     pub fn redirect_phis(self, builder: &Builder, old: Block, new: Block) {
@@ -919,6 +943,13 @@ impl Builder {
         ffi!(LLVMSetCurrentDebugLocation2(self.raw, location));
     }
 
+    /// Emits phis at the start of a block, before what debuggers are told there.
+    pub fn at_start(&self, block: Block) {
+        let first = ffi!(LLVMGetFirstInstruction(block.0));
+        ffi!(LLVMPositionBuilderBeforeInstrAndDbgRecords(self.raw, first));
+        ffi!(LLVMSetCurrentDebugLocation2(self.raw, std::ptr::null_mut()));
+    }
+
     pub fn at_end(&self, block: Block) {
         ffi!(LLVMPositionBuilderAtEnd(self.raw, block.0));
         ffi!(LLVMSetCurrentDebugLocation2(self.raw, std::ptr::null_mut()));
@@ -974,6 +1005,12 @@ impl Builder {
         Value(phi)
     }
 
+    /// Adds an edge to a phi.
+    pub fn add_incoming(&self, phi: Value, value: Value, from: Block) {
+        let (mut value, mut from) = (value.0, from.0);
+        ffi!(LLVMAddIncoming(phi.0, &mut value, &mut from, 1));
+    }
+
     pub fn call(&self, ty: Type, function: Value, arguments: &[Value]) -> Value {
         let mut raw: Vec<LLVMValueRef> = arguments.iter().map(|a| a.0).collect();
         Value(ffi!(LLVMBuildCall2(self.raw, ty.0, function.0, raw.as_mut_ptr(), raw.len() as u32, UNNAMED)))
@@ -1023,6 +1060,21 @@ impl Builder {
     #[must_use]
     pub fn subtract(&self, a: Value, b: Value) -> Value {
         Value(ffi!(LLVMBuildSub(self.raw, a.0, b.0, UNNAMED)))
+    }
+
+    #[must_use]
+    pub fn multiply(&self, a: Value, b: Value) -> Value {
+        Value(ffi!(LLVMBuildMul(self.raw, a.0, b.0, UNNAMED)))
+    }
+
+    #[must_use]
+    pub fn shift_left(&self, a: Value, b: Value) -> Value {
+        Value(ffi!(LLVMBuildShl(self.raw, a.0, b.0, UNNAMED)))
+    }
+
+    #[must_use]
+    pub fn divide_unsigned(&self, a: Value, b: Value) -> Value {
+        Value(ffi!(LLVMBuildUDiv(self.raw, a.0, b.0, UNNAMED)))
     }
 
     pub fn return_void(&self) {

@@ -11,6 +11,7 @@ mod cell;
 mod hint;
 mod plan;
 mod regular;
+mod report;
 mod shadow;
 mod stack;
 pub(crate) mod timeline;
@@ -23,19 +24,13 @@ mod regular_tests;
 mod tests;
 
 use cell::Cell;
+pub use report::{Found, Reports};
 use stack::{Full, Short, Stack};
 
 /// Receives what a load found. Depths of a run are `above + 1 ..= above + len` (topmost byte of the stack = depth 1).
 pub trait DepthSink {
     /// Bytes that were on the stack.
     fn warm(&mut self, above: u64, len: u64);
-    /// As `warm`, a number of times.
-    #[inline(always)]
-    fn warm_times(&mut self, above: u64, len: u64, times: u64) {
-        for _ in 0..times {
-            self.warm(above, len);
-        }
-    }
     /// First touch or dead: the bytes enter at the bottom. `above` is the number of live bytes, plus that of cold bytes
     /// this access has reported before.
     fn cold(&mut self, above: u64, len: u64);
@@ -75,16 +70,6 @@ pub struct Stream {
     pub stride: i64,
     pub len: u32,
     pub kind: Kind,
-}
-
-/// A sink that ignores everything.
-pub struct NoSink;
-
-impl DepthSink for NoSink {
-    #[inline(always)]
-    fn warm(&mut self, _above: u64, _len: u64) {}
-    #[inline(always)]
-    fn cold(&mut self, _above: u64, _len: u64) {}
 }
 
 /// Instruction set the engine's inner loops are compiled for.
@@ -171,6 +156,9 @@ enum Width {
 pub struct Engine {
     width: Width,
     isa: Isa,
+    /// What was found for callers that want it in a sink of their own.
+    found: Reports,
+    labels: Vec<u32>,
 }
 
 impl Default for Engine {
@@ -191,23 +179,23 @@ macro_rules! on_stack {
 
 /// Compiles an operation once per instruction set; everything below it is inlined into each.
 macro_rules! per_isa {
-    ($(fn $name:ident, $v3:ident, $v4:ident <$bound:ident> = |$width:ident $(, $arg:ident: $type:ty)*| -> $out:ty { $body:expr })*) => {$(
+    ($(fn $name:ident, $v3:ident, $v4:ident = |$width:ident $(, $arg:ident: $type:ty)*| -> $out:ty { $body:expr })*) => {$(
         #[cfg(target_arch = "x86_64")]
         #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-        fn $v3<S: $bound>($width: &mut Width $(, $arg: $type)*) -> $out { $body }
+        fn $v3($width: &mut Width $(, $arg: $type)*) -> $out { $body }
 
         #[cfg(target_arch = "x86_64")]
         #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt,avx512f,avx512bw,avx512dq,avx512vl")]
-        fn $v4<S: $bound>($width: &mut Width $(, $arg: $type)*) -> $out { $body }
+        fn $v4($width: &mut Width $(, $arg: $type)*) -> $out { $body }
 
         #[inline(always)]
-        fn $name<S: $bound>(isa: Isa, $width: &mut Width $(, $arg: $type)*) -> $out {
+        fn $name(isa: Isa, $width: &mut Width $(, $arg: $type)*) -> $out {
             #[cfg(target_arch = "x86_64")]
             match isa {
                 // SAFETY: the constructor only keeps an instruction set that `Isa::detect` found, with all its features.
-                Isa::Avx512 => return unsafe { $v4::<S>($width $(, $arg)*) },
+                Isa::Avx512 => return unsafe { $v4($width $(, $arg)*) },
                 // SAFETY: as above.
-                Isa::Avx2 => return unsafe { $v3::<S>($width $(, $arg)*) },
+                Isa::Avx2 => return unsafe { $v3($width $(, $arg)*) },
                 Isa::Portable => {}
             }
             let _ = isa;
@@ -217,26 +205,26 @@ macro_rules! per_isa {
 }
 
 per_isa! {
-    fn short_load_on, short_load_v3, short_load_v4 <DepthSink> = |width, addr: u64, len: u64, sink: &mut S| -> Short {
-        on_stack!(width, stack => stack.short_access::<true, S>(addr, len, sink))
+    fn short_load_on, short_load_v3, short_load_v4 = |width, addr: u64, len: u64, out: &mut Reports| -> Short {
+        on_stack!(width, stack => stack.short_access::<true>(addr, len, out))
     }
-    fn short_store_on, short_store_v3, short_store_v4 <DepthSink> = |width, addr: u64, len: u64, sink: &mut S| -> Short {
-        on_stack!(width, stack => stack.short_access::<false, S>(addr, len, sink))
+    fn short_store_on, short_store_v3, short_store_v4 = |width, addr: u64, len: u64, out: &mut Reports| -> Short {
+        on_stack!(width, stack => stack.short_access::<false>(addr, len, out))
     }
-    fn batch_on, batch_v3, batch_v4 <BatchSink> = |width, accesses: &[Access], sink: &mut S| -> usize {
-        on_stack!(width, stack => stack.batch(accesses, sink))
+    fn batch_on, batch_v3, batch_v4 = |width, accesses: &[Access], labels: &[u32], out: &mut Reports| -> usize {
+        on_stack!(width, stack => stack.batch(accesses, labels, out))
     }
-    fn regular_on, regular_v3, regular_v4 <BatchSink> =
-        |width, streams: &[Stream], iterations: u64, done: u64, sink: &mut S| -> u64 {
-            on_stack!(width, stack => stack.regular(streams, iterations, done, sink))
+    fn regular_on, regular_v3, regular_v4 =
+        |width, streams: &[Stream], labels: &[u32], iterations: u64, done: u64, out: &mut Reports| -> u64 {
+            on_stack!(width, stack => stack.regular(streams, labels, iterations, done, out))
         }
-    fn load_on, load_v3, load_v4 <DepthSink> = |width, addr: u64, len: u64, sink: &mut S| -> Result<(), Full> {
-        on_stack!(width, stack => stack.access::<true, S>(addr, len, sink))
+    fn load_on, load_v3, load_v4 = |width, addr: u64, len: u64, out: &mut Reports| -> Result<(), Full> {
+        on_stack!(width, stack => stack.access::<true>(addr, len, out))
     }
-    fn store_on, store_v3, store_v4 <DepthSink> = |width, addr: u64, len: u64, sink: &mut S| -> Result<(), Full> {
-        on_stack!(width, stack => stack.access::<false, S>(addr, len, sink))
+    fn store_on, store_v3, store_v4 = |width, addr: u64, len: u64, out: &mut Reports| -> Result<(), Full> {
+        on_stack!(width, stack => stack.access::<false>(addr, len, out))
     }
-    fn remove_on, remove_v3, remove_v4 <DepthSink> = |width, addr: u64, len: u64| -> () {
+    fn remove_on, remove_v3, remove_v4 = |width, addr: u64, len: u64| -> () {
         on_stack!(width, stack => stack.remove(addr, len))
     }
 }
@@ -258,28 +246,37 @@ impl Engine {
             _ => best,
         };
         let width = if options.wide { Width::Wide(Stack::new(options)) } else { Width::Narrow(Stack::new(options)) };
-        Engine { width, isa }
+        Engine { width, isa, found: Reports::default(), labels: Vec::new() }
     }
 
     /// Prices the bytes against the stack as it is, then puts them on the top as one block in address order.
     #[inline]
     pub fn load<S: DepthSink>(&mut self, addr: u64, len: u64, sink: &mut S) {
         let len = clamped(addr, len);
-        if short_load_on::<S>(self.isa, &mut self.width, addr, len, sink) == Short::Done {
-            return;
+        if short_load_on(self.isa, &mut self.width, addr, len, &mut self.found) == Short::NotEnough {
+            while load_on(self.isa, &mut self.width, addr, len, &mut self.found).is_err() {
+                self.widen();
+            }
         }
-        while load_on::<S>(self.isa, &mut self.width, addr, len, sink).is_err() {
-            self.widen();
-        }
+        self.found.drain(&mut OfOne(sink));
     }
 
-    /// Does the accesses in order, as single calls would, but faster: the memory they need is fetched ahead.
-    #[inline]
+    /// Does the accesses in order, as single calls would, but faster: the memory they need is fetched ahead. The sink is told
+    /// of each load by its number.
     pub fn batch<S: BatchSink>(&mut self, accesses: &[Access], sink: &mut S) {
+        let (mut labels, mut found) = (std::mem::take(&mut self.labels), std::mem::take(&mut self.found));
+        labels.clear();
+        labels.extend(0..accesses.len() as u32);
+        self.batch_to(accesses, &labels, &mut found);
+        found.drain(sink);
+        (self.labels, self.found) = (labels, found);
+    }
+
+    /// As [`Engine::batch`]; what a load finds goes to the list, with the label of the load. Each access has a label.
+    pub fn batch_to(&mut self, accesses: &[Access], labels: &[u32], out: &mut Reports) {
         let mut done = 0;
         loop {
-            let mut rest = Numbered { sink: &mut *sink, first: done };
-            done += batch_on(self.isa, &mut self.width, &accesses[done..], &mut rest);
+            done += batch_on(self.isa, &mut self.width, &accesses[done..], &labels[done..], out);
             if done == accesses.len() {
                 return;
             }
@@ -287,14 +284,22 @@ impl Engine {
         }
     }
 
-    /// Does a number of iterations, each the streams' accesses in order. Reports come in the order of iterations for each
-    /// stream, but in any order among streams.
-    #[inline]
+    /// Does a number of iterations, each the streams' accesses in order. The sink is told of the streams by their numbers.
+    /// Reports come in the order of iterations for each stream, but in any order among streams.
     pub fn regular<S: BatchSink>(&mut self, streams: &[Stream], iterations: u64, sink: &mut S) {
+        let labels: Vec<u32> = (0..streams.len() as u32).collect();
+        let mut found = std::mem::take(&mut self.found);
+        self.regular_to(streams, &labels, iterations, &mut found);
+        found.drain(sink);
+        self.found = found;
+    }
+
+    /// As [`Engine::regular`]; what is found goes to the list, with the label of the stream. Each stream has a label.
+    pub fn regular_to(&mut self, streams: &[Stream], labels: &[u32], iterations: u64, out: &mut Reports) {
         let all = streams.len() as u64 * iterations;
         let mut done = 0;
         loop {
-            done = regular_on(self.isa, &mut self.width, streams, iterations, done, sink);
+            done = regular_on(self.isa, &mut self.width, streams, labels, iterations, done, out);
             if done == all {
                 return;
             }
@@ -312,10 +317,10 @@ impl Engine {
     #[inline]
     pub fn store(&mut self, addr: u64, len: u64) {
         let len = clamped(addr, len);
-        if short_store_on(self.isa, &mut self.width, addr, len, &mut NoSink) == Short::Done {
+        if short_store_on(self.isa, &mut self.width, addr, len, &mut self.found) == Short::Done {
             return;
         }
-        while store_on(self.isa, &mut self.width, addr, len, &mut NoSink).is_err() {
+        while store_on(self.isa, &mut self.width, addr, len, &mut self.found).is_err() {
             self.widen();
         }
     }
@@ -323,7 +328,7 @@ impl Engine {
     /// The bytes leave the stack; their next life is another value.
     #[inline]
     pub fn remove(&mut self, addr: u64, len: u64) {
-        remove_on::<NoSink>(self.isa, &mut self.width, addr, clamped(addr, len));
+        remove_on(self.isa, &mut self.width, addr, clamped(addr, len));
     }
 
     /// The bytes at `from` move to `to` and keep their places on the stack (as memmove does, the ranges may overlap). What
@@ -377,28 +382,23 @@ impl Engine {
     }
 }
 
-/// A sink for the rest of a batch.
-struct Numbered<'a, S> {
-    sink: &'a mut S,
-    first: usize,
-}
+/// A sink that need not be told what a report is about.
+struct OfOne<'a, S>(&'a mut S);
 
-impl<S: DepthSink> DepthSink for Numbered<'_, S> {
+impl<S: DepthSink> DepthSink for OfOne<'_, S> {
     #[inline(always)]
     fn warm(&mut self, above: u64, len: u64) {
-        self.sink.warm(above, len);
+        self.0.warm(above, len);
     }
     #[inline(always)]
     fn cold(&mut self, above: u64, len: u64) {
-        self.sink.cold(above, len);
+        self.0.cold(above, len);
     }
 }
 
-impl<S: BatchSink> BatchSink for Numbered<'_, S> {
+impl<S: DepthSink> BatchSink for OfOne<'_, S> {
     #[inline(always)]
-    fn begin(&mut self, number: usize) {
-        self.sink.begin(self.first + number);
-    }
+    fn begin(&mut self, _number: usize) {}
 }
 
 /// Length of the part of the range that exists.

@@ -25,7 +25,7 @@ pub struct Near {
 
 #[derive(Debug)]
 pub struct Plan {
-    /// Bytes of every access: 4 or 8.
+    /// Bytes of every access: 4, 8, 16, 32 or 64.
     pub len: u64,
     near: [Option<Near>; STREAMS],
     /// Iterations since another stream's access let the word die that this stream's store brings back, if few.
@@ -54,7 +54,9 @@ impl Plan {
 
     pub fn new(streams: &[Stream], iterations: u64) -> Option<Plan> {
         let len = u64::from(streams.first()?.len);
-        if streams.len() > STREAMS || !(len == 4 || len == 8) || iterations > LONGEST {
+        let is_wide =
+            matches!(len, 16 | 32 | 64) && streams.iter().all(|s| !matches!(s.kind, Kind::Last | Kind::Fresh));
+        if streams.len() > STREAMS || !(len == 4 || len == 8 || is_wide) || iterations > LONGEST {
             return None;
         }
         let is_usual = |s: &Stream| {

@@ -148,23 +148,33 @@ fn kind(dying: u32) -> impl Strategy<Value = Kind> {
     ]
 }
 
-/// Streams of one size over two arrays, with strides that often agree.
+/// Streams of one size over two arrays, with strides that often agree; sometimes of a loop that was unrolled.
 fn usual_streams(base: u64, dying: u32) -> impl Strategy<Value = Vec<Stream>> {
     let stride = || prop::sample::select(vec![1i64, 1, 1, 2, -1, 0, 3, 9]);
     let place = || (prop::sample::select(vec![0u64, 0, 70, 140]), 0u64..12);
     (
         stride(),
-        prop::sample::select(vec![8u32, 8, 4]),
+        prop::sample::select(vec![8u32, 8, 8, 4, 4, 16, 32]),
         prop::collection::vec((place(), kind(dying), 0u8..8, stride()), 1..7),
+        prop::sample::select(vec![1i64, 1, 1, 2, 3, 4]),
     )
-        .prop_map(move |(common, len, list)| {
+        .prop_map(move |(common, len, list, factor)| {
             let stream = |((array, at), kind, own, stride): ((u64, u64), Kind, u8, i64)| Stream {
                 addr: base + (300 + array + at) * u64::from(len),
                 stride: (if own == 0 { stride } else { common }) * i64::from(len),
                 len,
                 kind,
             };
-            list.into_iter().map(stream).collect()
+            let group: Vec<Stream> = list.into_iter().map(stream).collect();
+            let part = |number: i64| {
+                let later = move |s: &Stream| Stream {
+                    addr: s.addr.wrapping_add_signed(s.stride * number),
+                    stride: s.stride * factor,
+                    ..*s
+                };
+                group.iter().map(later).collect::<Vec<_>>()
+            };
+            (0..factor).flat_map(part).collect()
         })
 }
 
@@ -180,7 +190,7 @@ fn odd_streams(base: u64) -> impl Strategy<Value = Vec<Stream>> {
 fn steps(base: u64, dying: u32) -> impl Strategy<Value = Vec<Step>> {
     let run = move || {
         let streams = prop_oneof![8 => usual_streams(base, dying), 1 => odd_streams(base)];
-        (streams, prop_oneof![3 => 1u64..33, 1 => 60u64..140], 1u64..4)
+        (streams, prop_oneof![16 => 1u64..33, 4 => 60u64..140, 1 => 260u64..300], 1u64..4)
             .prop_map(|(streams, iterations, times)| Step::Run { streams, iterations, times })
     };
     let range = move || ((2000u64..3500).prop_map(move |at| base + at), 1u64..40);
@@ -217,7 +227,7 @@ fn check_many(base: u64, cases: u32, dying: u32, share: u64) {
 
 #[test]
 fn random_runs_agree_with_the_list() {
-    check_many(1 << 20, 192, 0, 6);
+    check_many(1 << 20, 192, 0, 10);
 }
 
 #[test]
@@ -228,13 +238,13 @@ fn random_runs_in_which_words_die_agree_with_the_list() {
 
 #[test]
 fn random_runs_agree_across_a_page_border() {
-    check_many((1 << 14) * 5 - 2800, 128, 0, 6);
+    check_many((1 << 14) * 5 - 2800, 128, 0, 10);
     check_many((1 << 14) * 5 - 2800, 128, 6, 100);
 }
 
 #[test]
 fn random_runs_agree_across_a_region_border() {
-    check_many((1 << 26) * 3 - 2800, 96, 0, 6);
+    check_many((1 << 26) * 3 - 2800, 96, 0, 10);
 }
 
 /// Sums of what was found, for programs too long for the list.

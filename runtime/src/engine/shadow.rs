@@ -154,6 +154,91 @@ impl<C: Cell> Shadow<C> {
         }
     }
 
+    /// How many of `count` words of `width` cells, side by side, are on the stack at arithmetic places; with the first place and
+    /// the step between them. Nothing if the first two are not whole words on the stack.
+    #[inline(always)]
+    pub fn arithmetic(&self, cell: usize, width: usize, count: usize) -> Option<(usize, u64, i64)> {
+        let cells = &self.cells[cell..cell + width * count];
+        let first = self.word(cell, width)?;
+        let step = self.word(cell + width, width)?.wrapping_sub(first);
+        let mut good = 0;
+        // Pieces without a branch per word: compilers turn the loops into a few vector instructions.
+        for piece in cells.chunks(PIECE * width) {
+            let expected = first.wrapping_add(step.wrapping_mul(good as u64));
+            if differs(piece, width, expected, step) {
+                let is_good = |at: &usize| {
+                    let place = expected.wrapping_add(step.wrapping_mul(*at as u64));
+                    !differs(&piece[at * width..(at + 1) * width], width, place, step)
+                };
+                good += (0..piece.len() / width).take_while(is_good).count();
+                break;
+            }
+            good += piece.len() / width;
+        }
+        Some((good, first, step as i64))
+    }
+
+    /// How many of `count` words of `width` cells, side by side, come before the first that is on the stack in part or as a whole.
+    #[inline(always)]
+    pub fn dead_words(&self, cell: usize, width: usize, count: usize) -> usize {
+        let cells = &self.cells[cell..cell + width * count];
+        let is_dead = |cell: &C| cell.get() <= DEAD;
+        let mut dead = 0;
+        for piece in cells.chunks(PIECE) {
+            // Without a branch per cell, as in `arithmetic`.
+            if piece.iter().fold(true, |all, cell| all & is_dead(cell)) {
+                dead += piece.len();
+            } else {
+                dead += piece.iter().take_while(|cell| is_dead(cell)).count();
+                break;
+            }
+        }
+        dead / width
+    }
+
+    /// Bytes of some dead cells that nothing has touched before.
+    #[inline(always)]
+    pub fn untouched(&self, cell: usize, count: usize) -> u64 {
+        let never = self.cells[cell..cell + count].iter().map(|cell| u64::from(cell.get() == NEVER)).sum::<u64>();
+        never * BYTES
+    }
+
+    /// Place of a word, if all of it is on the stack and together.
+    #[inline(always)]
+    fn word(&self, cell: usize, width: usize) -> Option<u64> {
+        let first = self.cells[cell].get();
+        (is_position::<C>(first) && !differs(&self.cells[cell..cell + width], width, first, 0)).then_some(first)
+    }
+
+    /// Puts words of `width` cells, side by side, at `place` and so on.
+    #[inline(always)]
+    pub fn set_arithmetic(&mut self, cell: usize, width: usize, count: usize, mut place: u64, step: u64) {
+        let cells = &mut self.cells[cell..cell + width * count];
+        match width {
+            1 => {
+                for cell in cells {
+                    *cell = C::pack(place);
+                    place += step;
+                }
+            }
+            2 => {
+                for pair in cells.chunks_exact_mut(2) {
+                    pair[0] = C::pack(place);
+                    pair[1] = C::pack(place + BYTES);
+                    place += step;
+                }
+            }
+            _ => {
+                for word in cells.chunks_exact_mut(width) {
+                    for (cell, at) in word.iter_mut().zip(0..) {
+                        *cell = C::pack(place + at * BYTES);
+                    }
+                    place += step;
+                }
+            }
+        }
+    }
+
     /// Whether `find` found a page of its own for the address, not the shared empty one.
     #[inline(always)]
     pub fn is_own(cell: usize) -> bool {
@@ -206,7 +291,7 @@ impl<C: Cell> Shadow<C> {
     }
 
     /// Cell of an address, in a page of its own.
-    fn make(&mut self, addr: u64) -> usize {
+    pub fn make(&mut self, addr: u64) -> usize {
         let cell = self.find(addr);
         if Self::is_own(cell) { cell } else { self.make_page(addr) }
     }
@@ -404,6 +489,39 @@ impl<C: Cell> Shadow<C> {
             }
         }
     }
+}
+
+/// Words compared at a time.
+const PIECE: usize = 32;
+
+/// Whether words of `width` cells are not at `place` and so on. Positions are below every other kind of value that a cell may
+/// hold with the same low bits, so comparing cells as they are is enough.
+#[inline(always)]
+fn differs<C: Cell>(cells: &[C], width: usize, mut place: u64, step: u64) -> bool {
+    let mut differs = false;
+    match width {
+        1 => {
+            for cell in cells {
+                differs |= *cell != C::pack(place);
+                place = place.wrapping_add(step);
+            }
+        }
+        2 => {
+            for pair in cells.chunks_exact(2) {
+                differs |= pair[0] != C::pack(place) || pair[1] != C::pack(place.wrapping_add(BYTES));
+                place = place.wrapping_add(step);
+            }
+        }
+        _ => {
+            for word in cells.chunks_exact(width) {
+                for (cell, at) in word.iter().zip(0..) {
+                    differs |= *cell != C::pack(place.wrapping_add(at * BYTES));
+                }
+                place = place.wrapping_add(step);
+            }
+        }
+    }
+    differs
 }
 
 /// Finds cells near each other with one look at the table per page. Only good until a page is made.

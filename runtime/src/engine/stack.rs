@@ -1,13 +1,13 @@
 //! The LRU stack: what a load, a store, a death and a move do to shadow and timeline.
 //!
-//! Takes byte ranges, reports depths to a sink. Refuses an operation (`Full`) before changing anything when its cells are
+//! Takes byte ranges, reports depths to a out. Refuses an operation (`Full`) before changing anything when its cells are
 //! too narrow for the positions it needs; the caller then widens them and asks again.
 
 use super::cell::{BYTES, Cell, DEAD, FIRST, NEVER, is_position};
 use super::regular::Scratch;
 use super::shadow::{NewPositions, Run, Shadow, page_room};
 use super::timeline::Timeline;
-use super::{Access, BatchSink, DepthSink, EngineOptions, Kind, clamped};
+use super::{Access, EngineOptions, Kind, Reports, clamped};
 
 /// Accesses of a batch whose memory is fetched together.
 const WINDOW: usize = 64;
@@ -107,20 +107,14 @@ impl<C: Cell> Stack<C> {
 
     /// The common accesses: aligned, 4 or 8 bytes that were last used together. A load if `LOAD`, else a store.
     #[inline(always)]
-    pub fn short_access<const LOAD: bool, S: DepthSink>(&mut self, addr: u64, len: u64, sink: &mut S) -> Short {
+    pub fn short_access<const LOAD: bool>(&mut self, addr: u64, len: u64, out: &mut Reports) -> Short {
         let cell = self.shadow.find(addr);
-        self.short_access_at::<LOAD, S>(cell, addr, len, sink)
+        self.short_access_at::<LOAD>(cell, addr, len, out)
     }
 
     /// `short_access` where the cell is known. The cell may be that of the shared empty page.
     #[inline(always)]
-    fn short_access_at<const LOAD: bool, S: DepthSink>(
-        &mut self,
-        cell: usize,
-        addr: u64,
-        len: u64,
-        sink: &mut S,
-    ) -> Short {
+    fn short_access_at<const LOAD: bool>(&mut self, cell: usize, addr: u64, len: u64, out: &mut Reports) -> Short {
         if !self.time.leaf_has(8) {
             if !self.time.has_room(8) {
                 return Short::NotEnough;
@@ -130,25 +124,25 @@ impl<C: Cell> Stack<C> {
         if len == 8 && addr.is_multiple_of(BYTES) && page_room(addr) >= 8 {
             let (first, second) = self.shadow.pair(cell);
             if second == first + BYTES && is_position::<C>(first) && first % 64 <= 56 {
-                let position = self.renew::<LOAD, S>(first, 8, sink);
+                let position = self.renew::<LOAD>(first, 8, out);
                 self.shadow.set_pair(cell, position);
                 return Short::Done;
             }
             if first | second <= DEAD && Shadow::<C>::is_own(cell) {
                 let fresh = BYTES * (2 - first - second);
-                let position = self.enter::<LOAD, S>(8, fresh, sink);
+                let position = self.enter::<LOAD>(8, fresh, out);
                 self.shadow.set_pair(cell, position);
                 return Short::Done;
             }
         } else if len == 4 && addr.is_multiple_of(BYTES) {
             let first = self.shadow.cell(cell);
             if is_position::<C>(first) && first % 64 <= 60 {
-                let position = self.renew::<LOAD, S>(first, 4, sink);
+                let position = self.renew::<LOAD>(first, 4, out);
                 self.shadow.set_cell(cell, position);
                 return Short::Done;
             }
             if first <= DEAD && Shadow::<C>::is_own(cell) {
-                let position = self.enter::<LOAD, S>(4, BYTES * (1 - first), sink);
+                let position = self.enter::<LOAD>(4, BYTES * (1 - first), out);
                 self.shadow.set_cell(cell, position);
                 return Short::Done;
             }
@@ -161,10 +155,11 @@ impl<C: Cell> Stack<C> {
     /// A window of accesses at a time: first all cells are found, then all places on the timeline, then the work is done.
     /// What one access waits for, the others fetch meanwhile.
     #[inline(always)]
-    pub fn batch<S: BatchSink>(&mut self, accesses: &[Access], sink: &mut S) -> usize {
+    pub fn batch(&mut self, accesses: &[Access], labels: &[u32], out: &mut Reports) -> usize {
         let mut cells = [0; WINDOW];
         let mut start = 0;
-        for window in accesses.chunks(WINDOW) {
+        out.reserve(accesses.len());
+        for (window, labels) in accesses.chunks(WINDOW).zip(labels.chunks(WINDOW)) {
             for (cell, access) in cells.iter_mut().zip(window) {
                 *cell = self.shadow.find(access.addr);
                 self.shadow.prefetch(*cell);
@@ -172,8 +167,8 @@ impl<C: Cell> Stack<C> {
             for &cell in &cells[..window.len()] {
                 self.time.prefetch(self.shadow.cell(cell));
             }
-            for (at, (&cell, access)) in cells.iter().zip(window).enumerate() {
-                if self.one_of_batch(cell, access, start + at, sink).is_err() {
+            for (at, ((&cell, access), &label)) in cells.iter().zip(window).zip(labels).enumerate() {
+                if self.one_of_batch(cell, access, label, out).is_err() {
                     return start + at;
                 }
             }
@@ -183,29 +178,23 @@ impl<C: Cell> Stack<C> {
     }
 
     #[inline(always)]
-    fn one_of_batch<S: BatchSink>(
-        &mut self,
-        cell: usize,
-        access: &Access,
-        number: usize,
-        sink: &mut S,
-    ) -> Result<(), Full> {
+    fn one_of_batch(&mut self, cell: usize, access: &Access, label: u32, out: &mut Reports) -> Result<(), Full> {
         let &Access { addr, len, kind } = access;
         let len = u64::from(len);
         match kind {
             Kind::Load => {
-                sink.begin(number);
-                if self.short_access_at::<true, S>(cell, addr, len, sink) == Short::NotEnough {
-                    self.access::<true, S>(addr, clamped(addr, len), sink)?;
+                out.begin(label);
+                if self.short_access_at::<true>(cell, addr, len, out) == Short::NotEnough {
+                    self.access::<true>(addr, clamped(addr, len), out)?;
                 }
             }
             Kind::Last => {
-                sink.begin(number);
-                self.last(cell, addr, clamped(addr, len), sink)?;
+                out.begin(label);
+                self.last(cell, addr, clamped(addr, len), out)?;
             }
             Kind::Store | Kind::Fresh => {
-                if self.short_access_at::<false, S>(cell, addr, len, sink) == Short::NotEnough {
-                    self.access::<false, S>(addr, clamped(addr, len), sink)?;
+                if self.short_access_at::<false>(cell, addr, len, out) == Short::NotEnough {
+                    self.access::<false>(addr, clamped(addr, len), out)?;
                 }
             }
             Kind::Remove => self.remove(addr, clamped(addr, len)),
@@ -215,34 +204,34 @@ impl<C: Cell> Stack<C> {
 
     /// A load whose bytes then leave the stack.
     #[inline(always)]
-    fn last<S: DepthSink>(&mut self, cell: usize, addr: u64, len: u64, sink: &mut S) -> Result<(), Full> {
+    fn last(&mut self, cell: usize, addr: u64, len: u64, out: &mut Reports) -> Result<(), Full> {
         if len == 8 && addr.is_multiple_of(BYTES) && page_room(addr) >= 8 {
             let (first, second) = self.shadow.pair(cell);
             if second == first + BYTES && is_position::<C>(first) && first % 64 <= 56 {
-                sink.warm(self.time.lift(first, 8), 8);
+                out.warm(self.time.lift(first, 8), 8);
                 self.shadow.set_pair_dead(cell);
                 return Ok(());
             }
         } else if len == 4 && addr.is_multiple_of(BYTES) {
             let first = self.shadow.cell(cell);
             if is_position::<C>(first) && first % 64 <= 60 {
-                sink.warm(self.time.lift(first, 4), 4);
+                out.warm(self.time.lift(first, 4), 4);
                 self.shadow.set_cell(cell, DEAD);
                 return Ok(());
             }
         }
-        if self.one_run_last(cell, addr, len, sink) {
+        if self.one_run_last(cell, addr, len, out) {
             return Ok(());
         }
         // First touches are on the stack for a moment, as everywhere.
-        self.access::<true, S>(addr, len, sink)?;
+        self.access::<true>(addr, len, out)?;
         self.remove(addr, len);
         Ok(())
     }
 
     /// `last` for up to 64 bytes that were last used together, if that is what they are: parts of a cell, and whole cells.
     #[inline(always)]
-    fn one_run_last<S: DepthSink>(&mut self, cell: usize, addr: u64, len: u64, sink: &mut S) -> bool {
+    fn one_run_last(&mut self, cell: usize, addr: u64, len: u64, out: &mut Reports) -> bool {
         let skip = addr % BYTES;
         let in_cell = skip + len <= BYTES;
         let whole_cells = skip == 0 && len.is_multiple_of(BYTES) && len <= page_room(addr);
@@ -251,7 +240,7 @@ impl<C: Cell> Stack<C> {
         }
         let found = if in_cell { self.shadow.part(cell, skip, len) } else { self.shadow.row(cell, len) };
         let Some(first) = found.filter(|&first| first >= FIRST) else { return false };
-        sink.warm(self.take(first, len), len);
+        out.warm(self.take(first, len), len);
         if in_cell {
             self.shadow.change(cell, skip, len, |_| DEAD);
         } else {
@@ -274,19 +263,19 @@ impl<C: Cell> Stack<C> {
 
     /// Moves a block that lies within one leaf to the top; the open leaf must have room.
     #[inline(always)]
-    fn renew<const LOAD: bool, S: DepthSink>(&mut self, old: u64, len: u64, sink: &mut S) -> u64 {
+    fn renew<const LOAD: bool>(&mut self, old: u64, len: u64, out: &mut Reports) -> u64 {
         let above = self.time.lift(old, len);
         if LOAD {
-            sink.warm(above, len);
+            out.warm(above, len);
         }
         self.time.append_in_leaf(len)
     }
 
     /// Puts bytes on the top that were not on the stack; the open leaf must have room.
     #[inline(always)]
-    fn enter<const LOAD: bool, S: DepthSink>(&mut self, len: u64, fresh: u64, sink: &mut S) -> u64 {
+    fn enter<const LOAD: bool>(&mut self, len: u64, fresh: u64, out: &mut Reports) -> u64 {
         if LOAD {
-            sink.cold(self.live(), len);
+            out.cold(self.live(), len);
         }
         self.footprint += fresh;
         let position = self.time.append_in_leaf(len);
@@ -296,13 +285,13 @@ impl<C: Cell> Stack<C> {
 
     /// Any access. `len` must not reach beyond the last address.
     #[inline(always)]
-    pub fn access<const LOAD: bool, S: DepthSink>(&mut self, addr: u64, len: u64, sink: &mut S) -> Result<(), Full> {
+    pub fn access<const LOAD: bool>(&mut self, addr: u64, len: u64, out: &mut Reports) -> Result<(), Full> {
         if len == 0 {
             return Ok(());
         }
         self.make_room(len)?;
-        if len > 64 || !self.one_run_access::<LOAD, S>(addr, len, sink) {
-            self.any_access::<LOAD, S>(addr, len, sink);
+        if len > 64 || !self.one_run_access::<LOAD>(addr, len, out) {
+            self.any_access::<LOAD>(addr, len, out);
         }
         Ok(())
     }
@@ -310,7 +299,7 @@ impl<C: Cell> Stack<C> {
     /// An access to up to 64 bytes that were last used together, if that is what it is: parts of a cell, and whole cells. There
     /// must be room.
     #[inline(always)]
-    fn one_run_access<const LOAD: bool, S: DepthSink>(&mut self, addr: u64, len: u64, sink: &mut S) -> bool {
+    fn one_run_access<const LOAD: bool>(&mut self, addr: u64, len: u64, out: &mut Reports) -> bool {
         let cell = self.shadow.find(addr);
         let skip = addr % BYTES;
         let in_cell = skip + len <= BYTES;
@@ -322,7 +311,7 @@ impl<C: Cell> Stack<C> {
         let Some(first) = found else { return false };
         if first < FIRST {
             if LOAD {
-                sink.cold(self.live(), len);
+                out.cold(self.live(), len);
             }
             if first == NEVER {
                 self.footprint += len;
@@ -330,7 +319,7 @@ impl<C: Cell> Stack<C> {
         } else {
             let above = self.take(first, len);
             if LOAD {
-                sink.warm(above, len);
+                out.warm(above, len);
             }
         }
         let position = self.time.append(len);
@@ -345,18 +334,18 @@ impl<C: Cell> Stack<C> {
 
     /// An access without assumptions, but that there is room.
     #[inline(always)]
-    fn any_access<const LOAD: bool, S: DepthSink>(&mut self, addr: u64, len: u64, sink: &mut S) {
+    fn any_access<const LOAD: bool>(&mut self, addr: u64, len: u64, out: &mut Reports) {
         let mut runs = std::mem::take(&mut self.runs);
         self.shadow.gather(addr, len, &mut runs);
         let mut cold = 0;
         for run in &runs {
             if run.value >= FIRST {
                 if LOAD {
-                    sink.warm(self.live() - self.time.rank(run.value + run.len - 1), run.len);
+                    out.warm(self.live() - self.time.rank(run.value + run.len - 1), run.len);
                 }
             } else {
                 if LOAD {
-                    sink.cold(self.live() + cold, run.len);
+                    out.cold(self.live() + cold, run.len);
                 }
                 cold += run.len;
                 if run.value == NEVER {

@@ -23,7 +23,7 @@ const LEAF: usize = 64;
 /// Blocks up to this size do not straddle leaves; longer ones waste no positions.
 pub const SHORT: u64 = 16;
 /// Blocks further apart are cleared one by one.
-const WIDE_STEP: u64 = 128;
+const WIDE_STEP: u64 = 256;
 
 #[derive(Clone, Copy)]
 #[repr(align(64))]
@@ -288,35 +288,17 @@ impl Timeline {
         }
     }
 
-    /// Clears `count` blocks of ones that are `step` apart.
+    /// Clears `count` blocks of ones that are `step` apart. `masks` is room to work in.
     #[inline(always)]
-    pub fn clear_many(&mut self, position: u64, step: u64, count: usize, len: u64) {
-        if step > WIDE_STEP || count > LEAF {
+    pub fn clear_many(&mut self, position: u64, step: u64, count: usize, len: u64, masks: &mut Vec<u64>) {
+        if step > WIDE_STEP {
             for block in 0..count as u64 {
                 self.clear(position + block * step, len);
             }
             return;
         }
-        let mut masks = [0; LEAF * WIDE_STEP as usize / LEAF + 2];
-        let (base, mut p) = (position & !63, position);
-        let (mut leaf, mut mask) = (0, 0u64);
-        let ones = low_ones(len);
-        for _ in 0..count {
-            let now = ((p - base) / LEAF as u64) as usize;
-            if now != leaf {
-                masks[leaf] = mask;
-                (leaf, mask) = (now, 0);
-            }
-            let skip = p % LEAF as u64;
-            mask |= ones << skip;
-            if skip + len > LEAF as u64 {
-                masks[leaf] = mask;
-                (leaf, mask) = (leaf + 1, ones >> (LEAF as u64 - skip));
-            }
-            p += step;
-        }
-        masks[leaf] = mask;
-        self.clear_leaves(base as usize, &masks[..=leaf]);
+        strided(position % LEAF as u64, step, count, len, masks);
+        self.clear_leaves((position & !63) as usize, masks);
     }
 
     /// Clears ones in neighbouring leaves; `p` is the start of the first.
@@ -345,6 +327,66 @@ impl Timeline {
             p += here.len() * LEAF;
             masks = rest;
         }
+    }
+
+    /// The ones above the first of `count` positions `step` apart, each the last of a block of `len` ones, and how their number
+    /// changes from one to the next; nothing if that cannot be told without counting each.
+    #[inline(always)]
+    pub fn evenly_above(&self, position: u64, step: i64, count: usize, len: u64) -> Option<(u64, i64)> {
+        let above = |at: usize| self.ones - self.rank(position.wrapping_add_signed(step * at as i64));
+        let (first, last) = (above(0), above(count - 1));
+        let (total, gaps, wide) = (first.abs_diff(last), count as u64 - 1, step.unsigned_abs());
+        let change = total / gaps;
+        let is_even = total == change * gaps
+            // Between two there are at least the ones of a block, and at most ones all over.
+            && (change == len || change == wide || self.is_even(position, step, count, change));
+        is_even.then_some((first, if step > 0 { -(change as i64) } else { change as i64 }))
+    }
+
+    /// Whether the number of ones between neighbours of some positions is `change` throughout, by seeing that it is near both ends
+    /// and that the leaves between them repeat as the positions do.
+    #[inline(always)]
+    fn is_even(&self, position: u64, step: i64, count: usize, change: u64) -> bool {
+        let wide = step.unsigned_abs();
+        let low = if step > 0 { position } else { position.wrapping_add_signed(step * (count as i64 - 1)) };
+        let high = low + wide * (count as u64 - 1);
+        let period = period(wide) as usize;
+        // Of the leaves from the second to the last but one, each is as the one a period before. So all gaps within them are
+        // as those within the first of their periods.
+        let near_start = ((period + 3) * LEAF) as u64 / wide + 2;
+        let near_end = 2 * LEAF as u64 / wide + 2;
+        if period > 16 || near_start + near_end >= count as u64 {
+            return false;
+        }
+        let is_change = |at: u64| self.rank(low + (at + 1) * wide) - self.rank(low + at * wide) == change;
+        let gaps = count as u64 - 1;
+        (0..near_start).chain(gaps - near_end..gaps).all(is_change)
+            && self.repeats((low as usize / LEAF) + 1, high as usize / LEAF, period)
+    }
+
+    /// Whether each leaf of a range equals the one `period` before it, as far as that is in the range too.
+    #[inline(always)]
+    fn repeats(&self, start: usize, end: usize, period: usize) -> bool {
+        let leaf = |at: usize| self.blocks[at >> 5].leaves[at % 32];
+        let mut at = start + period;
+        while at < end {
+            let block_end = end.min((at | 31) + 1);
+            let within = at % 32;
+            if within >= period {
+                let leaves = &self.blocks[at >> 5].leaves;
+                let len = block_end - at;
+                if leaves[within..within + len] != leaves[within - period..within - period + len] {
+                    return false;
+                }
+                at = block_end;
+            } else {
+                if leaf(at) != leaf(at - period) {
+                    return false;
+                }
+                at += 1;
+            }
+        }
+        true
     }
 
     /// Counts the ones above each of some positions `step` apart.
@@ -507,6 +549,44 @@ impl Timeline {
             new >>= 5;
         }
         self.n6[new] = self.n6[new - 1] + u64::from(ones);
+    }
+}
+
+/// Leaves after which blocks `step` apart lie in the same places again.
+#[inline(always)]
+fn period(step: u64) -> u64 {
+    step >> step.trailing_zeros().min(LEAF.trailing_zeros())
+}
+
+/// Makes masks of leaves with `count` blocks of `len` ones, `step` apart, the first `skip` places into the first leaf.
+#[inline(always)]
+pub fn strided(skip: u64, step: u64, count: usize, len: u64, masks: &mut Vec<u64>) {
+    let bits = skip + step * (count as u64 - 1) + len;
+    let leaves = bits.div_ceil(LEAF as u64) as usize;
+    let period = period(step) as usize;
+    masks.clear();
+    masks.resize(leaves + 1, 0);
+    // The first leaf may begin in the middle of the pattern; those of the period after it have all of it.
+    let explicit = ((period + 1) * LEAF) as u64;
+    let ones = low_ones(len);
+    let mut at = skip;
+    for _ in 0..count {
+        if at >= explicit {
+            break;
+        }
+        let (leaf, within) = ((at / LEAF as u64) as usize, at % LEAF as u64);
+        masks[leaf] |= ones << within;
+        if within + len > LEAF as u64 {
+            masks[leaf + 1] |= ones >> (LEAF as u64 - within);
+        }
+        at += step;
+    }
+    for leaf in period + 1..leaves {
+        masks[leaf] = masks[leaf - period];
+    }
+    masks.truncate(leaves);
+    if leaves > period + 1 && !bits.is_multiple_of(LEAF as u64) {
+        masks[leaves - 1] &= low_ones(bits % LEAF as u64);
     }
 }
 

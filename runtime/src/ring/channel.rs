@@ -73,6 +73,19 @@ impl Channel {
         Ok(Self { file: Arc::new(file), map, taken: Mutex::default(), outputs: None })
     }
 
+    /// Has the system's random numbers be the same in each run. For before programs start.
+    pub fn fix_random(&mut self) {
+        let header = self.map.as_mut_ptr().cast::<ChannelHeader>();
+        // SAFETY: the mapping is long enough and aligned, and not shared with anybody yet.
+        unsafe { (*header).fixed_random = 1 };
+    }
+
+    /// How often programs asked the system for random numbers.
+    #[must_use]
+    pub fn random_requests(&self) -> u32 {
+        self.header().random_requests.load(Relaxed)
+    }
+
     /// Has programs write the bytes of each declared output to an empty regular file, in records of length (8 bytes, low first) and
     /// bytes. For before they start.
     pub fn save_outputs(&mut self, to: File) {

@@ -26,7 +26,7 @@ use crate::{
     abi::{COPY_BLOCK, EventKind, Item, ItemKind, SegmentKind, item_flag, segment_flag},
     engine::{Access, Kind, Stream},
     objects::Origin,
-    sites::{Segment, SiteTable},
+    sites::{ON_TOP, Segment, SiteTable},
     values::RegionTotals,
 };
 
@@ -65,6 +65,8 @@ pub struct RingTotals {
     pub active: bool,
     /// Most memory that the search for dead bytes took.
     pub sweep_bytes: u64,
+    /// Accesses that the engine did in blocks of iterations.
+    pub in_blocks: u64,
 }
 
 /// Gives modules to an analyzer that meets an unknown descriptor.
@@ -84,7 +86,6 @@ pub struct Analyzer {
 /// What is known per module, by numbers that are unique in the ring.
 struct Tables {
     roi: Option<Arc<dyn RegionOfInterest>>,
-    /// Lines of a run are not at constant distances.
     may_repeat: bool,
     /// By segment: the context it last ran in, and its block there.
     last_block: Vec<(Node, u32)>,
@@ -111,6 +112,10 @@ impl Tables {
 struct Core {
     engine: Pipeline,
     line_shift: Option<u32>,
+    /// Regular runs are done by the engine as such.
+    may_run: bool,
+    /// Nobody but the counters needs to know of accesses that change nothing.
+    may_skip: bool,
     contexts: Contexts,
     blocks: Vec<BlockCounters>,
     block_of: HashMap<(Node, u32), u32, FastHash>,
@@ -131,6 +136,8 @@ struct Core {
 }
 
 const NO_BLOCK: u32 = u32::MAX;
+/// Accesses of an iteration of a regular run, at most.
+const MOST_STREAMS: usize = 16;
 /// Records of a regular run, at least.
 const LEAST_RUN: usize = 12;
 
@@ -144,9 +151,13 @@ macro_rules! files {
 impl Analyzer {
     #[must_use]
     pub fn new(options: Options) -> Self {
+        // Flows are followed access by access, and lines of a run are not at constant distances.
+        let may_run = options.line.is_none() && !options.flows;
         let mut core = Core {
             engine: Pipeline::default(),
             line_shift: options.line.map(u32::trailing_zeros),
+            may_run,
+            may_skip: may_run && options.exact.is_none(),
             contexts: Contexts::default(),
             blocks: Vec::new(),
             block_of: HashMap::default(),
@@ -171,8 +182,7 @@ impl Analyzer {
         }
         let tables = Tables {
             roi: options.roi,
-            // Flows are followed access by access.
-            may_repeat: options.line.is_none() && !options.flows,
+            may_repeat: may_run,
             last_block: Vec::new(),
             repeats: Vec::new(),
             is_roi: Vec::new(),
@@ -271,6 +281,7 @@ impl Analyzer {
         self.core.cells.iter_mut().for_each(CellCounters::flush);
         self.core.totals.peak_live = engine.peak_live();
         self.core.totals.footprint = engine.footprint();
+        self.core.totals.in_blocks = engine.in_blocks();
         drop(engine);
         let exact_error = log.and_then(|log| self.core.exact(log).err());
         let objects = self.core.objects.take().map(|objects| objects.finish(&self.core.blocks, &mut self.core.cells));
@@ -395,14 +406,25 @@ fn repeats(segment: &Segment, table: &SiteTable) -> bool {
     let items = &table.items[segment.items.start as usize..segment.items.end as usize];
     let is_plain = |item: &Item| {
         let kind = item.kind == ItemKind::Load as u8 || item.kind == ItemKind::Store as u8;
-        kind && item.size == items[0].size && matches!(item.size, 4 | 8) && item.word > 0
+        kind && item.size == items[0].size && matches!(item.size, 4 | 8 | 16 | 32 | 64) && item.word > 0
     };
     segment.kind == SegmentKind::Block as u8
         && segment.flags == 0
         && segment.words > 1
         && segment.slots.is_empty()
-        && (1..=16).contains(&items.len())
+        && (1..=MOST_STREAMS).contains(&items.len())
         && items.iter().all(is_plain)
+}
+
+/// What an item of a loop's record advances by in each iteration.
+fn stride(item: &Item, record: &[u64]) -> i64 {
+    if item.flags & item_flag::STRIDE_WORD == 0 { item.stride } else { record[usize::from(item.word2)] as i64 }
+}
+
+/// Where an item of a loop's record is in the first iteration.
+fn start(item: &Item, record: &[u64]) -> u64 {
+    let back = stride(item, record).wrapping_mul(record[1] as i64);
+    record[usize::from(item.word)].wrapping_add_signed(item.offset.wrapping_sub(back))
 }
 
 /// Number of records of `len` words, from the start of `rest` on, that are equal but for constant steps of their words.
@@ -467,15 +489,24 @@ impl Core {
         } else if self.contexts.function() != dense.function {
             self.contexts.resume(dense.function);
         }
-        let iterations = if segment.kind == SegmentKind::Loop as u8 { record[1] } else { 1 };
+        let is_loop = segment.kind == SegmentKind::Loop as u8;
+        let iterations = if is_loop { record[1] } else { 1 };
         if self.counting() {
             let block = self.block(dense.segment, items.len(), last);
             self.blocks[block as usize].executions += iterations;
             let first = self.blocks[block as usize].first_cell as usize;
-            self.items::<true>(items, record, iterations, first);
+            if is_loop {
+                self.iterations::<true>(items, record, first);
+            } else {
+                self.items::<true>(items, record, first);
+            }
         } else {
             self.hidden = self.engine.hidden(dense.segment, items.len());
-            self.items::<false>(items, record, iterations, 0);
+            if is_loop {
+                self.iterations::<false>(items, record, 0);
+            } else {
+                self.items::<false>(items, record, 0);
+            }
         }
         if flags & segment_flag::EXIT != 0 {
             self.contexts.exit(dense.function);
@@ -518,14 +549,12 @@ impl Core {
             // Some go from one object to another: one by one.
             self.totals.accesses -= (items.len() * records) as u64;
             for record in rest[..len * records].chunks(len) {
-                self.items::<true>(items, record, 1, first_cell as usize);
+                self.items::<true>(items, record, first_cell as usize);
             }
             return;
         }
-        for (stream, cell) in self.streams.iter().zip(&self.stream_cells) {
-            if counting && stream.kind == Kind::Store {
-                self.cells[*cell as usize].written += u64::from(stream.len) * records as u64;
-            }
+        if counting {
+            self.count_writes(records as u64);
         }
         self.engine.push_run(&self.streams, &self.stream_cells, records as u64, files!(self));
     }
@@ -594,20 +623,90 @@ impl Core {
     }
 
     #[inline]
-    fn items<const COUNT: bool>(&mut self, items: &[Item], record: &[u64], iterations: u64, first_cell: usize) {
-        for iteration in 0..iterations {
-            for (index, item) in items.iter().enumerate() {
-                let moved = item.offset.wrapping_add(item.stride.wrapping_mul(iteration as i64));
-                let address = record[usize::from(item.word)].wrapping_add_signed(moved);
-                let cell = first_cell + index;
-                if item.kind == ItemKind::Load as u8 {
-                    self.load::<COUNT>(address, u64::from(item.size), cell);
-                } else if item.kind == ItemKind::Store as u8 {
-                    self.store::<COUNT>(address, u64::from(item.size), cell);
-                } else {
-                    self.rare::<COUNT>(item, record, address, cell);
-                }
+    fn items<const COUNT: bool>(&mut self, items: &[Item], record: &[u64], first_cell: usize) {
+        for (item, cell) in items.iter().zip(first_cell..) {
+            let address = record[usize::from(item.word)].wrapping_add_signed(item.offset);
+            self.item::<COUNT>(item, record, address, cell);
+        }
+    }
+
+    #[inline]
+    fn item<const COUNT: bool>(&mut self, item: &Item, record: &[u64], address: u64, cell: usize) {
+        if item.flags & ON_TOP != 0 && self.may_skip {
+            if COUNT {
+                let cell = self.object_cell(cell, address);
+                self.again(item, cell);
             }
+        } else if item.kind == ItemKind::Load as u8 {
+            self.load::<COUNT>(address, u64::from(item.size), cell);
+        } else if item.kind == ItemKind::Store as u8 {
+            self.store::<COUNT>(address, u64::from(item.size), cell);
+        } else {
+            self.rare::<COUNT>(item, record, address, cell);
+        }
+    }
+
+    /// An access to bytes that are on the top of the stack: the engine need not know.
+    #[inline]
+    fn again(&mut self, item: &Item, cell: usize) {
+        self.totals.accesses += 1;
+        if item.kind == ItemKind::Load as u8 {
+            self.cells[cell].read(0, u64::from(item.size));
+        } else {
+            self.cells[cell].written += u64::from(item.size);
+        }
+    }
+
+    /// The same, access by access.
+    fn one_by_one<const COUNT: bool>(&mut self, items: &[Item], record: &[u64], first_cell: usize) {
+        for iteration in 0..record[1] as i64 {
+            for (item, cell) in items.iter().zip(first_cell..) {
+                let moved = stride(item, record).wrapping_mul(iteration);
+                self.item::<COUNT>(item, record, start(item, record).wrapping_add_signed(moved), cell);
+            }
+        }
+    }
+
+    /// Counts what the streams of a run write.
+    fn count_writes(&mut self, iterations: u64) {
+        for (stream, cell) in self.streams.iter().zip(&self.stream_cells) {
+            if stream.kind == Kind::Store {
+                self.cells[*cell as usize].written += u64::from(stream.len) * iterations;
+            }
+        }
+    }
+
+    /// All iterations of a loop that has one record.
+    fn iterations<const COUNT: bool>(&mut self, items: &[Item], record: &[u64], first_cell: usize) {
+        let iterations = record[1];
+        let stride = |item: &Item| stride(item, record);
+        let start = |item: &Item| start(item, record);
+        let streams = items.iter().map(|item| 1 + usize::from(item.kind == ItemKind::Update as u8)).sum::<usize>();
+        if !self.may_run || streams > MOST_STREAMS {
+            return self.one_by_one::<COUNT>(items, record, first_cell);
+        }
+        self.streams.clear();
+        self.stream_cells.clear();
+        for (item, cell) in items.iter().zip(first_cell..) {
+            let stream = |kind| Stream { addr: start(item), stride: stride(item), len: item.size, kind };
+            if item.kind != ItemKind::Store as u8 {
+                self.streams.push(stream(Kind::Load));
+                self.stream_cells.push(if COUNT { cell as u32 } else { UNCOUNTED });
+            }
+            if item.kind != ItemKind::Load as u8 {
+                self.streams.push(stream(Kind::Store));
+                self.stream_cells.push(if COUNT { cell as u32 } else { UNCOUNTED });
+            }
+        }
+        if COUNT {
+            if !self.streams_have_objects(iterations) {
+                return self.one_by_one::<COUNT>(items, record, first_cell);
+            }
+            self.totals.accesses += self.streams.len() as u64 * iterations;
+            self.count_writes(iterations);
+        }
+        if !self.streams.is_empty() {
+            self.engine.push_long_run(&mut self.streams, &self.stream_cells, iterations, files!(self));
         }
     }
 

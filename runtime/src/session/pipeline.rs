@@ -13,29 +13,20 @@ use super::{
     flows::{Flows, UNCOUNTED},
 };
 use crate::{
-    engine::{Access, BatchSink, DepthSink, Engine, Stream},
+    engine::{Access, BatchSink, DepthSink, Engine, Found, Reports, Stream},
     exact::OpLog,
     objects::ObjectNumber,
 };
 
 /// Accesses that the engine is given at once: few while it shares this thread's caches, many when each hand-over costs.
 const BATCH_HERE: usize = 256;
-const BATCH_THERE: usize = 8192;
+const BATCH_THERE: usize = 16384;
+/// Accesses of a run that are handed over at once, so that results in memory are bounded.
+const LONGEST_RUN: u64 = 1 << 15;
 /// Batches on their way to the engine or back.
-const IN_FLIGHT: usize = 4;
-
-/// What one load found, on its way back from the engine.
-#[derive(Clone, Copy)]
-struct Found {
-    /// The top bit marks what was found a number of times.
-    above: u64,
-    cell: u32,
-    /// Length of the run; the top bit marks cold bytes. If found a number of times, that number, then the length in 8 bits.
-    len: u32,
-}
-
-const COLD: u32 = 1 << 31;
-const TIMES: u64 = 1 << 63;
+const IN_FLIGHT: usize = 8;
+/// Accesses of a run that take the engine about as long as a single one.
+const RUN_WEIGHT: usize = 8;
 
 /// Where results are filed.
 pub struct Files<'a> {
@@ -45,20 +36,28 @@ pub struct Files<'a> {
 }
 
 impl Files<'_> {
-    #[inline]
-    fn file(&mut self, cell: u32, above: u64, len: u64, cold: bool) {
-        let Some(cell) = self.cells.get_mut(cell as usize) else { return };
-        if cold {
-            cell.cold += len;
-            self.cold.add_run(above, len, 1);
-        }
-        cell.read(above, len);
+    /// Files everything in a list whose labels are cells; what has no cell is not counted.
+    fn file(&mut self, reports: &mut Reports) {
+        reports.each(|cell, found| self.found(cell, found));
+        reports.clear();
     }
 
-    #[inline]
-    fn file_times(&mut self, cell: u32, above: u64, len: u64, times: u64) {
-        if let Some(cell) = self.cells.get_mut(cell as usize) {
-            cell.read_times(above, len, times);
+    #[inline(always)]
+    fn found(&mut self, cell: u32, found: Found) {
+        let Some(cell) = self.cells.get_mut(cell as usize) else { return };
+        match found {
+            Found::Warm { above, len } => cell.read(above, len),
+            Found::Cold { above, len } => {
+                cell.cold += len;
+                self.cold.add_run(above, len, 1);
+                cell.read(above, len);
+            }
+            Found::Row { above, step: 0, len, times } => cell.read_times(above, len, times),
+            Found::Row { above, step, len, times } => {
+                for number in 0..times as i64 {
+                    cell.read(above.wrapping_add_signed(step * number), len);
+                }
+            }
         }
     }
 }
@@ -71,7 +70,7 @@ struct Queue {
     runs: Vec<Run>,
     streams: Vec<Stream>,
     stream_cells: Vec<u32>,
-    /// Accesses, those of runs included.
+    /// How much work there is, in single accesses.
     size: usize,
 }
 
@@ -85,21 +84,18 @@ struct Run {
 
 impl Queue {
     /// Has the engine do everything.
-    fn replay<'q, S: CellSink<'q>>(&'q self, engine: &mut Engine, sink: &mut S) {
+    fn replay(&self, engine: &mut Engine, out: &mut Reports) {
         let (mut done, mut streams) = (0, 0);
         for run in &self.runs {
             if run.after > done {
-                sink.take_cells(&self.cells[done..run.after]);
-                engine.batch(&self.accesses[done..run.after], sink);
+                engine.batch_to(&self.accesses[done..run.after], &self.cells[done..run.after], out);
                 done = run.after;
             }
             let these = streams..streams + run.streams;
-            sink.take_cells(&self.stream_cells[these.clone()]);
-            engine.regular(&self.streams[these], run.iterations, sink);
+            engine.regular_to(&self.streams[these.clone()], &self.stream_cells[these], run.iterations, out);
             streams += run.streams;
         }
-        sink.take_cells(&self.cells[done..]);
-        engine.batch(&self.accesses[done..], sink);
+        engine.batch_to(&self.accesses[done..], &self.cells[done..], out);
     }
 
     /// Writes everything down.
@@ -125,16 +121,11 @@ impl Queue {
     }
 }
 
-/// A sink that knows results by the cells of what is being done.
-trait CellSink<'q>: BatchSink {
-    fn take_cells(&mut self, cells: &'q [u32]);
-}
-
 /// A queue on its way to the engine, or the results on their way back.
 #[derive(Default)]
 struct Batch {
     queue: Queue,
-    found: Vec<Found>,
+    found: Reports,
 }
 
 enum Work {
@@ -230,7 +221,21 @@ impl Pipeline {
         queue.streams.extend_from_slice(streams);
         queue.stream_cells.extend_from_slice(cells);
         queue.runs.push(Run { after: queue.accesses.len(), streams: streams.len(), iterations });
-        queue.size += streams.len() * iterations as usize;
+        queue.size += (streams.len() * iterations as usize).div_ceil(RUN_WEIGHT);
+    }
+
+    /// As `push_run` for any number of iterations, a piece at a time. The streams advance.
+    pub fn push_long_run(&mut self, streams: &mut [Stream], cells: &[u32], iterations: u64, files: &mut Files<'_>) {
+        let most = (LONGEST_RUN / streams.len() as u64).max(1);
+        let mut left = iterations;
+        while left > 0 {
+            let piece = left.min(most);
+            self.push_run(streams, cells, piece, files);
+            for stream in &mut *streams {
+                stream.addr = stream.addr.wrapping_add_signed(stream.stride.wrapping_mul(piece as i64));
+            }
+            left -= piece;
+        }
     }
 
     /// Writes down what the engine is asked to do from now on.
@@ -290,15 +295,19 @@ impl Pipeline {
         }
         match &mut self.place {
             Place::Here(engine) => {
-                let queue = &mut self.open.queue;
-                let mut filing = FilingSink { cells: &[], current: UNCOUNTED, files };
+                let Batch { queue, found } = &mut self.open;
                 match &mut self.flows {
-                    None => queue.replay(engine, &mut filing),
+                    None => {
+                        queue.replay(engine, found);
+                        files.file(found);
+                    }
                     Some(flows) => {
                         debug_assert!(queue.runs.is_empty(), "flows are followed access by access");
                         flows.follow(&queue.accesses, &queue.cells);
-                        filing.take_cells(&queue.cells);
-                        engine.batch(&queue.accesses, &mut FlowSink { filing, flows });
+                        engine.batch(
+                            &queue.accesses,
+                            &mut FlowSink { cells: &queue.cells, current: UNCOUNTED, files, flows },
+                        );
                     }
                 }
                 queue.clear();
@@ -309,7 +318,9 @@ impl Pipeline {
                 {
                     *in_flight -= 1;
                     *engine_bytes = finished.engine_bytes;
-                    self.spare.push(file(finished.batch, files));
+                    let mut batch = finished.batch;
+                    files.file(&mut batch.found);
+                    self.spare.push(batch);
                 }
                 let batch = std::mem::replace(&mut self.open, self.spare.pop().unwrap_or_default());
                 *in_flight += 1;
@@ -372,8 +383,8 @@ impl Pipeline {
             Place::Here(engine) => *engine,
             Place::There { work, done, thread, .. } => {
                 drop(work);
-                for finished in done {
-                    file(finished.batch, files);
+                for mut finished in done {
+                    files.file(&mut finished.batch.found);
                 }
                 thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
             }
@@ -391,8 +402,7 @@ fn serve(mut engine: Engine, work: &Receiver<Work>, done: &Sender<Done>) -> Engi
     for item in work {
         match item {
             Work::Batch(mut batch) => {
-                let mut sink = FindingSink { cells: &[], current: UNCOUNTED, found: &mut batch.found };
-                batch.queue.replay(&mut engine, &mut sink);
+                batch.queue.replay(&mut engine, &mut batch.found);
                 batch.queue.clear();
                 // The other side waits for all results before it lets go of its end.
                 let _ = done.send(Done { batch, engine_bytes: engine.heap_bytes() });
@@ -404,64 +414,18 @@ fn serve(mut engine: Engine, work: &Receiver<Work>, done: &Sender<Done>) -> Engi
     engine
 }
 
-/// Files a batch's results and gives its memory back.
-fn file(mut batch: Batch, files: &mut Files<'_>) -> Batch {
-    for found in batch.found.drain(..) {
-        if found.above & TIMES != 0 {
-            files.file_times(found.cell, found.above & !TIMES, u64::from(found.len & 0xff), u64::from(found.len >> 8));
-            continue;
-        }
-        files.file(found.cell, found.above, u64::from(found.len & !COLD), found.len & COLD != 0);
-    }
-    batch
-}
-
-/// Files at once.
-struct FilingSink<'a, 'b> {
-    cells: &'a [u32],
-    current: u32,
-    files: &'a mut Files<'b>,
-}
-
-impl BatchSink for FilingSink<'_, '_> {
-    #[inline]
-    fn begin(&mut self, number: usize) {
-        self.current = self.cells[number];
-    }
-}
-
-impl DepthSink for FilingSink<'_, '_> {
-    #[inline]
-    fn warm(&mut self, above: u64, len: u64) {
-        self.files.file(self.current, above, len, false);
-    }
-
-    #[inline]
-    fn warm_times(&mut self, above: u64, len: u64, times: u64) {
-        self.files.file_times(self.current, above, len, times);
-    }
-
-    fn cold(&mut self, above: u64, len: u64) {
-        self.files.file(self.current, above, len, true);
-    }
-}
-
-impl<'q> CellSink<'q> for FilingSink<'q, '_> {
-    fn take_cells(&mut self, cells: &'q [u32]) {
-        self.cells = cells;
-    }
-}
-
 /// Files at once, and files it once more by flows.
 struct FlowSink<'q, 'a, 'b> {
-    filing: FilingSink<'q, 'b>,
+    cells: &'q [u32],
+    current: u32,
+    files: &'a mut Files<'b>,
     flows: &'a mut Flows,
 }
 
 impl BatchSink for FlowSink<'_, '_, '_> {
     #[inline]
     fn begin(&mut self, number: usize) {
-        self.filing.begin(number);
+        self.current = self.cells[number];
         self.flows.begin(number);
     }
 }
@@ -469,63 +433,13 @@ impl BatchSink for FlowSink<'_, '_, '_> {
 impl DepthSink for FlowSink<'_, '_, '_> {
     #[inline]
     fn warm(&mut self, above: u64, len: u64) {
-        self.filing.warm(above, len);
+        self.files.found(self.current, Found::Warm { above, len });
         self.flows.warm(above, len);
     }
 
     fn cold(&mut self, above: u64, len: u64) {
-        self.filing.cold(above, len);
+        self.files.found(self.current, Found::Cold { above, len });
         self.flows.cold(above, len);
-    }
-}
-
-/// Notes what was found, to be filed by the other thread.
-struct FindingSink<'q, 'a> {
-    cells: &'q [u32],
-    current: u32,
-    found: &'a mut Vec<Found>,
-}
-
-impl FindingSink<'_, '_> {
-    #[inline]
-    fn note(&mut self, above: u64, len: u64, mark: u32) {
-        if self.current != UNCOUNTED {
-            // Runs lie within one access, which the analyzer keeps below 2^31 bytes.
-            self.found.push(Found { above, cell: self.current, len: len as u32 | mark });
-        }
-    }
-}
-
-impl BatchSink for FindingSink<'_, '_> {
-    #[inline]
-    fn begin(&mut self, number: usize) {
-        self.current = self.cells[number];
-    }
-}
-
-impl DepthSink for FindingSink<'_, '_> {
-    #[inline]
-    fn warm(&mut self, above: u64, len: u64) {
-        self.note(above, len, 0);
-    }
-
-    #[inline]
-    fn warm_times(&mut self, above: u64, len: u64, times: u64) {
-        if len > 0xff || times >= 1 << 24 {
-            (0..times).for_each(|_| self.note(above, len, 0));
-        } else {
-            self.note(above | TIMES, len | times << 8, 0);
-        }
-    }
-
-    fn cold(&mut self, above: u64, len: u64) {
-        self.note(above, len, COLD);
-    }
-}
-
-impl<'q> CellSink<'q> for FindingSink<'q, '_> {
-    fn take_cells(&mut self, cells: &'q [u32]) {
-        self.cells = cells;
     }
 }
 

@@ -2,9 +2,9 @@
 
 use std::io::{self, Write};
 
-use comfy_table::{Attribute, Cell, CellAlignment, ContentArrangement, Table, presets};
+use comfy_table::{Attribute, Cell, CellAlignment};
 
-use crate::report::names;
+use crate::report::{bare_table, names};
 
 const GAP: u16 = 2;
 
@@ -23,11 +23,7 @@ pub fn columns(
     color: bool,
     out: &mut impl Write,
 ) -> io::Result<()> {
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled).force_no_tty();
-    if color {
-        table.enforce_styling();
-    }
+    let mut table = bare_table(color);
     let cell = |column: &Column, text: &str| match column {
         Column::Number(_) => Cell::new(text).set_alignment(CellAlignment::Right),
         Column::Text(_) => Cell::new(text),

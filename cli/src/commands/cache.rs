@@ -1,0 +1,53 @@
+//! `dmdprof cache`: what is kept between builds, and how to be rid of it.
+
+use anyhow::Context;
+use clap::{Args, Subcommand};
+
+use crate::{
+    driver::object_cache::{Cache, Contents},
+    report::human,
+};
+
+/// Show or empty the cache of instrumented objects
+///
+/// Objects of Rust crates and of the standard library are kept by the content of everything that they are made from, so that a
+/// build makes only what has changed. DMDPROF_CACHE_DIR names another directory, DMDPROF_CACHE_SIZE another limit (500M, 4G).
+#[derive(Args, Debug)]
+pub struct CacheArgs {
+    #[command(subcommand)]
+    pub action: Option<Action>,
+}
+
+#[derive(Clone, Copy, Debug, Subcommand)]
+pub enum Action {
+    /// Remove all objects
+    Clean,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// When there is no cache directory, or it cannot be read or emptied.
+pub fn command(args: &CacheArgs) -> anyhow::Result<()> {
+    let cache = Cache::of_user()?.context(
+        "there is no place for a cache: none of DMDPROF_CACHE_DIR, XDG_CACHE_HOME and HOME is set to an absolute path",
+    )?;
+    let directory = cache.directory();
+    let said = |what: &str, contents: Contents| {
+        let objects = human::plural(contents.objects, "object");
+        format!("{what}{objects}, {}", human::bytes(contents.bytes.into()))
+    };
+    match args.action {
+        None => {
+            let contents = cache.contents().with_context(|| format!("cannot read {}", directory.display()))?;
+            let limit = human::bytes(cache.limit().into());
+            println!("{}: {} (limit {limit})", directory.display(), said("", contents));
+        }
+        Some(Action::Clean) => {
+            let waiting = || eprintln!("dmdprof: waiting for a build to end");
+            let removed = cache.clean(waiting).with_context(|| format!("cannot empty {}", directory.display()))?;
+            println!("{}: {}", directory.display(), said("removed ", removed));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,383 @@
+//! Stands between Cargo and rustc (`RUSTC_WRAPPER`).
+//!
+//! Takes rustc's command line, gives rustc's exit code: crates for the target leave their bitcode and line numbers, and call
+//! dmdprof as their linker; everything else (build scripts, procedural macros, checks, questions) is rustc's alone and is
+//! untouched. Cargo calls it under the name [`NAME`], a link to dmdprof in its own target directory.
+
+use std::{
+    env,
+    ffi::{OsStr, OsString},
+    fs,
+    io::Write,
+    os::unix::process::CommandExt,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use anyhow::{Context, bail};
+
+use super::{execute, plan, rust_link};
+
+/// The name under which dmdprof is this wrapper.
+pub const NAME: &str = "dmdprof-rustc";
+
+/// The target that carries hooks; nothing else is touched.
+pub const TARGET_ENVIRONMENT: &str = "DMDPROF_CARGO_TARGET";
+/// Present: the standard library stays without hooks.
+pub const NO_STD_ENVIRONMENT: &str = "DMDPROF_CARGO_NO_STD";
+/// SHA-256 of dmdprof.
+pub const TOOL_ENVIRONMENT: &str = "DMDPROF_CARGO_TOOL";
+/// Changes when programs must be linked anew. Cargo is told that they depend on it.
+pub const STAMP_ENVIRONMENT: &str = "DMDPROF_CARGO_STAMP";
+
+/// The wrapper's whole life: `args` are the path of rustc and its words.
+#[must_use]
+pub fn main(args: &[OsString]) -> i32 {
+    match run(args) {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("dmdprof: {error:#}");
+            1
+        }
+    }
+}
+
+fn run(args: &[OsString]) -> anyhow::Result<i32> {
+    let Some((rustc, words)) = args.split_first() else { bail!("{NAME} is for Cargo, as RUSTC_WRAPPER") };
+    let words = expand(words);
+    let settings = Settings::from_environment();
+    let Some(crate_) = Crate::parse(&words, &settings) else {
+        let error = Command::new(rustc).args(&words).exec();
+        bail!("cannot run {}: {error}", rustc.display());
+    };
+    for note in &crate_.notes {
+        eprintln!("dmdprof: note: {note}");
+    }
+    let mut command = Command::new(rustc);
+    command.args(&crate_.words);
+    if crate_.is_linked {
+        command.arg(execute::joined("-Clinker=", env::current_exe()?.as_os_str()));
+        let link = rust_link::Settings {
+            opt_level: crate_.opt_level,
+            no_std: settings.no_std,
+            linker: crate_.linker.clone(),
+            tool: env::var(TOOL_ENVIRONMENT).ok(),
+            ..rust_link::Settings::default()
+        };
+        link.give(&mut command);
+    }
+    let code = execute::run(&mut command)?;
+    if code == 0 && crate_.is_linked {
+        depend_on_stamp(crate_.dependencies.as_deref())?;
+    }
+    Ok(code)
+}
+
+/// What the wrapper is told by `dmdprof cargo`.
+#[derive(Clone, Debug, Default)]
+struct Settings {
+    target: OsString,
+    no_std: bool,
+}
+
+impl Settings {
+    fn from_environment() -> Self {
+        Self {
+            target: env::var_os(TARGET_ENVIRONMENT).unwrap_or_default(),
+            no_std: env::var_os(NO_STD_ENVIRONMENT).is_some(),
+        }
+    }
+}
+
+/// `@file` with a word per line, which Cargo writes when a command line is too long.
+fn expand(words: &[OsString]) -> Vec<OsString> {
+    let read = |word: &OsString| -> Option<Vec<OsString>> {
+        let content = fs::read_to_string(word.to_str()?.strip_prefix('@')?).ok()?;
+        Some(content.lines().map(OsString::from).collect())
+    };
+    words.iter().flat_map(|word| read(word).unwrap_or_else(|| vec![word.clone()])).collect()
+}
+
+/// A crate for the target, as it is to be compiled.
+#[derive(Debug, Default)]
+struct Crate {
+    words: Vec<OsString>,
+    /// A program, test or shared library, which has a link.
+    is_linked: bool,
+    opt_level: u8,
+    /// The linker that the user chose.
+    linker: Option<OsString>,
+    /// The file of dependencies that rustc writes for Cargo.
+    dependencies: Option<PathBuf>,
+    notes: Vec<&'static str>,
+}
+
+const THIN_BECOMES_FAT: &str = "lto = \"thin\" leaves no bitcode of the optimised code; \"fat\" takes its place";
+const NO_LTO_WITHOUT_STD: &str = "lto would merge the standard library into the program; --no-std switches it off";
+
+impl Crate {
+    /// `None` for what is not to be touched.
+    fn parse(words: &[OsString], settings: &Settings) -> Option<Self> {
+        let options = Options::cut(words);
+        let of_target = options.value("--target").is_some_and(|target| target == settings.target);
+        let name = options.value("--crate-name").filter(|name| *name != "___")?;
+        let emit = options.value("--emit").and_then(|emit| emit.to_str()).unwrap_or("link");
+        let makes_objects = emit.split(',').any(|kind| kind == "link" || kind.starts_with("link="));
+        if !of_target || !makes_objects {
+            return None;
+        }
+        let types = options.all("--crate-type");
+        let linked = ["bin", "cdylib", "dylib", "sdylib"];
+        // A program is the default, as of benches with a harness of their own.
+        let is_linked = options.has("--test")
+            || types.is_empty()
+            || types.iter().any(|types| types.to_string_lossy().split(',').any(|kind| linked.contains(&kind)));
+        let mut extra = OsString::new();
+        if let Some(suffix) = options.codegen("extra-filename") {
+            extra.push(suffix);
+        }
+        let mut file = name.to_os_string();
+        file.push(extra);
+        file.push(".d");
+        let mut crate_ = Self {
+            is_linked,
+            opt_level: options.codegen("opt-level").map_or(0, |level| plan::opt_level(&level)),
+            linker: options.codegen("linker").map(OsString::from),
+            dependencies: options.value("--out-dir").map(|directory| Path::new(directory).join(file)),
+            ..Self::default()
+        };
+        crate_.rewrite(&options, settings);
+        Some(crate_)
+    }
+
+    fn rewrite(&mut self, options: &Options, settings: &Settings) {
+        let plugin_lto = options.codegen("linker-plugin-lto").is_some();
+        let mut debug_info = false;
+        let mut mangling = false;
+        for option in &options.0 {
+            let (name, value) = option.codegen();
+            match (name, value) {
+                ("embed-bitcode" | "incremental" | "linker" | "split-debuginfo", _) => continue,
+                ("debuginfo", "0" | "none" | "false") => continue,
+                ("debuginfo", _) => debug_info = true,
+                ("symbol-mangling-version", _) => mangling = true,
+                ("lto", "off" | "no" | "n" | "false") => {}
+                ("lto", _) if settings.no_std => {
+                    self.notes.push(NO_LTO_WITHOUT_STD);
+                    self.words.push("-Clto=off".into());
+                    continue;
+                }
+                // Ready-made bitcode alone is for a link-time optimisation that does not take place.
+                ("linker-plugin-lto", _) if settings.no_std => continue,
+                ("lto", "thin") => {
+                    self.notes.push(THIN_BECOMES_FAT);
+                    self.words.push("-Clto=fat".into());
+                    continue;
+                }
+                _ => {}
+            }
+            if option.words[0] == "-g" {
+                debug_info = true;
+            }
+            match option.value_of("--emit") {
+                Some(kinds) if self.is_linked => {
+                    let mut all = execute::joined("--emit=", kinds);
+                    all.push(",llvm-bc");
+                    self.words.push(all);
+                }
+                _ => self.words.extend(option.words.iter().cloned()),
+            }
+        }
+        if !plugin_lto || settings.no_std {
+            self.words.push("-Cembed-bitcode=yes".into());
+        }
+        if !debug_info {
+            self.words.push("-Cdebuginfo=1".into());
+        }
+        if !mangling {
+            self.words.push("-Csymbol-mangling-version=v0".into());
+        }
+        // Regions and inputs of the markers crate record.
+        self.words.push("--cfg=dmdprof".into());
+    }
+}
+
+/// rustc's words, cut into options with their values.
+struct Options(Vec<RustcOption>);
+
+struct RustcOption {
+    words: Vec<OsString>,
+}
+
+/// Options whose value may be the next word, as far as Cargo and users pass them.
+const SEPARATE: [&str; 20] = [
+    "-C",
+    "--codegen",
+    "-L",
+    "-l",
+    "-o",
+    "-A",
+    "-W",
+    "-D",
+    "-F",
+    "-Z",
+    "--cfg",
+    "--check-cfg",
+    "--crate-name",
+    "--crate-type",
+    "--edition",
+    "--emit",
+    "--extern",
+    "--out-dir",
+    "--target",
+    "--cap-lints",
+];
+
+impl Options {
+    fn cut(words: &[OsString]) -> Self {
+        let mut options = Vec::new();
+        let mut rest = words.iter();
+        while let Some(word) = rest.next() {
+            let mut all = vec![word.clone()];
+            if word.to_str().is_some_and(|word| SEPARATE.contains(&word)) {
+                all.extend(rest.next().cloned());
+            }
+            options.push(RustcOption { words: all });
+        }
+        Self(options)
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.0.iter().any(|option| option.words[0] == name)
+    }
+
+    fn all(&self, name: &str) -> Vec<OsString> {
+        self.0.iter().filter_map(|option| option.value_of(name).map(OsStr::to_os_string)).collect()
+    }
+
+    fn value(&self, name: &str) -> Option<&OsStr> {
+        self.0.iter().rev().find_map(|option| option.value_of(name))
+    }
+
+    /// The last value of a `-C` option.
+    fn codegen(&self, name: &str) -> Option<String> {
+        self.0
+            .iter()
+            .rev()
+            .map(RustcOption::codegen)
+            .find(|(found, _)| *found == name)
+            .map(|(_, value)| value.to_owned())
+    }
+}
+
+impl RustcOption {
+    fn value_of(&self, name: &str) -> Option<&OsStr> {
+        if self.words[0] == name {
+            return self.words.get(1).map(OsString::as_os_str);
+        }
+        self.words[0].to_str()?.strip_prefix(name)?.strip_prefix('=').map(OsStr::new)
+    }
+
+    /// Name and value of a `-C` option, in all its spellings; empty for other options.
+    fn codegen(&self) -> (&str, &str) {
+        let text = |index: usize| self.words.get(index).and_then(|word| word.to_str());
+        let setting = match text(0) {
+            Some("-C" | "--codegen") => text(1),
+            Some(word) => word.strip_prefix("--codegen=").or_else(|| word.strip_prefix("-C")),
+            None => None,
+        };
+        let setting = setting.unwrap_or_default();
+        setting.split_once('=').unwrap_or((setting, ""))
+    }
+}
+
+/// Tells Cargo, in the file in which rustc tells what the crate depends on, that it also depends on how it was linked.
+fn depend_on_stamp(dependencies: Option<&Path>) -> anyhow::Result<()> {
+    let (Some(path), Ok(stamp)) = (dependencies, env::var(STAMP_ENVIRONMENT)) else { return Ok(()) };
+    if !path.is_file() {
+        return Ok(());
+    }
+    let mut file =
+        fs::File::options().append(true).open(path).with_context(|| format!("cannot open {}", path.display()))?;
+    writeln!(file, "\n# env-dep:{STAMP_ENVIRONMENT}={stamp}")
+        .with_context(|| format!("cannot write {}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str, no_std: bool) -> Option<Crate> {
+        let words: Vec<OsString> = text.split_ascii_whitespace().map(OsString::from).collect();
+        Crate::parse(&words, &Settings { target: "t".into(), no_std })
+    }
+
+    fn words(text: &str, no_std: bool) -> String {
+        let crate_ = parse(text, no_std).expect("a crate for the target");
+        crate_.words.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn only_crates_for_the_target_are_touched() {
+        assert!(parse("--crate-name a --crate-type lib --emit=dep-info,link", false).is_none(), "a build script's");
+        assert!(
+            parse("--crate-name a --crate-type lib --emit=dep-info,metadata --target t", false).is_none(),
+            "a check"
+        );
+        assert!(parse("--crate-name ___ --print=cfg --target t", false).is_none(), "a question");
+        assert!(parse("--crate-name a --emit=link --target other", false).is_none());
+        assert!(parse("-vV", false).is_none());
+    }
+
+    #[test]
+    fn libraries_embed_bitcode_and_programs_emit_it() {
+        const ADDED: &str = "-Cembed-bitcode=yes -Cdebuginfo=1 -Csymbol-mangling-version=v0 --cfg=dmdprof";
+        let library = "--crate-name a --crate-type lib --emit=dep-info,metadata,link -C opt-level=3 -C embed-bitcode=no --target t";
+        assert_eq!(
+            words(library, false),
+            format!("--crate-name a --crate-type lib --emit=dep-info,metadata,link -C opt-level=3 --target t {ADDED}")
+        );
+        let program = "--crate-name a --crate-type bin --emit=dep-info,link -Copt-level=s --out-dir /o -C extra-filename=-1 -C incremental=x \
+                       -C linker=mold --target t";
+        let crate_ = parse(program, false).unwrap();
+        assert!(crate_.is_linked);
+        assert_eq!((crate_.opt_level, crate_.linker.as_deref()), (2, Some(OsStr::new("mold"))));
+        assert_eq!(crate_.dependencies.as_deref(), Some(Path::new("/o/a-1.d")));
+        assert_eq!(
+            words(program, false),
+            format!(
+                "--crate-name a --crate-type bin --emit=dep-info,link,llvm-bc -Copt-level=s --out-dir /o -C extra-filename=-1 --target t {ADDED}"
+            )
+        );
+        assert!(
+            parse("--crate-name a --emit=link --cfg test --target t", false).unwrap().is_linked,
+            "a bench of its own"
+        );
+        assert!(!parse(library, false).unwrap().is_linked);
+    }
+
+    #[test]
+    fn debug_information_is_kept_if_there_is_any() {
+        let with = |option: &str| words(&format!("--crate-name a --emit=link {option} --target t"), false);
+        assert!(!with("-C debuginfo=2").contains("debuginfo=1"));
+        assert!(!with("-g").contains("debuginfo"));
+        assert!(with("-C debuginfo=0").contains("-Cdebuginfo=1") && !with("-C debuginfo=0").contains("debuginfo=0"));
+        assert!(!with("-Csymbol-mangling-version=legacy").contains("v0"));
+    }
+
+    #[test]
+    fn link_time_optimisation() {
+        let with = |option: &str, no_std| {
+            let crate_ = parse(&format!("--crate-name a --emit=link {option} --target t"), no_std).unwrap();
+            (crate_.words.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" "), crate_.notes)
+        };
+        let (text, notes) = with("-C lto=thin", false);
+        assert!(text.contains("-Clto=fat") && !text.contains("thin") && notes == [THIN_BECOMES_FAT]);
+        assert!(with("-C lto=fat", false).0.contains("-C lto=fat") && with("-C lto", false).1.is_empty());
+        let (text, notes) = with("-C lto=fat", true);
+        assert!(text.contains("-Clto=off") && notes == [NO_LTO_WITHOUT_STD]);
+        assert!(with("-C lto=off", true).1.is_empty());
+        assert!(!with("-C linker-plugin-lto", false).0.contains("embed-bitcode"));
+        assert!(with("-C linker-plugin-lto", true).0.contains("embed-bitcode=yes"));
+    }
+}

@@ -1,0 +1,127 @@
+//! What the engine found, in a list: one entry per run of depths, with the label that the caller gave the access.
+//!
+//! The inner loops write to this one type and to nothing else, so they are compiled once per instruction set, whoever wants
+//! to know. Takes what the stack reports, gives it back in the same order.
+
+use super::BatchSink;
+
+/// One entry, or the first of the two that a row takes.
+#[derive(Clone, Copy)]
+struct Entry {
+    /// Of the second entry of a row: what is added to it from one to the next.
+    above: u64,
+    label: u32,
+    /// Of the second entry of a row: how many there are.
+    len: u32,
+}
+
+const COLD: u64 = 1 << 63;
+const ROW: u64 = 1 << 62;
+
+/// A run of depths `above + 1 ..= above + len`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// Bytes that were on the stack.
+    Warm { above: u64, len: u64 },
+    /// First touch or dead; see [`super::DepthSink::cold`].
+    Cold { above: u64, len: u64 },
+    /// A number of runs of bytes that were on the stack, each `step` deeper than the one before.
+    Row { above: u64, step: i64, len: u64, times: u64 },
+}
+
+/// The list.
+#[derive(Default)]
+pub struct Reports {
+    list: Vec<Entry>,
+    label: u32,
+}
+
+/// Longer runs are several entries.
+const LONGEST: u64 = 1 << 31;
+
+impl Reports {
+    /// What follows belongs to this label.
+    #[inline(always)]
+    pub(super) fn begin(&mut self, label: u32) {
+        self.label = label;
+    }
+
+    #[inline(always)]
+    pub(super) fn warm(&mut self, above: u64, len: u64) {
+        if len > LONGEST {
+            return self.pieces(above, len, 0);
+        }
+        self.list.push(Entry { above, label: self.label, len: len as u32 });
+    }
+
+    #[inline(always)]
+    pub(super) fn cold(&mut self, above: u64, len: u64) {
+        if len > LONGEST {
+            return self.pieces(above, len, COLD);
+        }
+        self.list.push(Entry { above: above | COLD, label: self.label, len: len as u32 });
+    }
+
+    #[cold]
+    fn pieces(&mut self, above: u64, len: u64, mark: u64) {
+        for start in (0..len).step_by(LONGEST as usize) {
+            let piece = (len - start).min(LONGEST) as u32;
+            self.list.push(Entry { above: (above + start) | mark, label: self.label, len: piece });
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn row(&mut self, above: u64, step: i64, len: u64, times: u32) {
+        if times == 1 {
+            return self.warm(above, len);
+        }
+        self.list.push(Entry { above: above | ROW, label: self.label, len: len as u32 });
+        self.list.push(Entry { above: step as u64, label: self.label, len: times });
+    }
+
+    pub(super) fn reserve(&mut self, more: usize) {
+        self.list.reserve(more);
+    }
+
+    /// Hands out every entry with its label, in order.
+    #[inline(always)]
+    pub fn each(&self, mut take: impl FnMut(u32, Found)) {
+        let mut entries = self.list.iter();
+        while let Some(&Entry { above, label, len }) = entries.next() {
+            let len = u64::from(len);
+            if above & (COLD | ROW) == 0 {
+                take(label, Found::Warm { above, len });
+            } else if above & COLD != 0 {
+                take(label, Found::Cold { above: above & !COLD, len });
+            } else if let Some(row) = entries.next() {
+                take(label, Found::Row { above: above & !ROW, step: row.above as i64, len, times: u64::from(row.len) });
+            }
+        }
+    }
+
+    /// Hands everything to a sink and forgets it. The sink is told of a label where it changes.
+    pub fn drain<S: BatchSink>(&mut self, sink: &mut S) {
+        let mut last = None;
+        self.each(|label, found| {
+            if last != Some(label) {
+                sink.begin(label as usize);
+                last = Some(label);
+            }
+            match found {
+                Found::Warm { above, len } => sink.warm(above, len),
+                Found::Cold { above, len } => sink.cold(above, len),
+                Found::Row { mut above, step, len, times } => {
+                    for _ in 0..times {
+                        sink.warm(above, len);
+                        above = above.wrapping_add_signed(step);
+                    }
+                }
+            }
+        });
+        self.clear();
+    }
+
+    pub fn clear(&mut self) {
+        self.list.clear();
+    }
+}

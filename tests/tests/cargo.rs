@@ -1,0 +1,277 @@
+//! Whole Rust programs through `dmdprof cargo`: the same output as from `cargo`, the same profile each time, and hooks in
+//! everything that rustc made. All share one target directory and one cache, so that each crate is compiled once.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::sync::Mutex;
+
+use dmdprof_tests::profiled::Report;
+use dmdprof_tests::tool::{
+    assert_same, describe, dmdprof, dmdprof_path, in_tests, output, scratch, succeed, target_dir,
+};
+
+/// Cargo takes the lock of a target directory, so tests would wait for each other anyway; this way their time is their own.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
+fn projects() -> PathBuf {
+    in_tests("programs/rust")
+}
+
+fn shared(what: &str) -> PathBuf {
+    target_dir().join("tmp").join(format!("dmdprof-cargo-{what}"))
+}
+
+/// `dmdprof cargo`, to be completed; profiles go to `directory`.
+fn hooked(directory: &Path, options: &[&str], words: &[&str]) -> Command {
+    let mut command = dmdprof();
+    command.arg("cargo").arg("-o").arg(directory.join("dmdprof.data")).args(options).args(words);
+    prepare(&mut command, "hooked");
+    command
+}
+
+fn plain(words: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO"));
+    command.args(words);
+    prepare(&mut command, "plain");
+    command
+}
+
+fn prepare(command: &mut Command, target: &str) {
+    command.current_dir(projects()).stdin(Stdio::null());
+    command.env("CARGO_TARGET_DIR", shared(target)).env("DMDPROF_CACHE_DIR", shared("cache"));
+    // What the surrounding `cargo test` says is about another project.
+    for name in ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "CARGO_INCREMENTAL", "RUSTC_WRAPPER"] {
+        command.env_remove(name);
+    }
+}
+
+/// Runs a project both ways; gives the profile.
+fn check(options: &[&str], words: &[&str]) -> Vec<u8> {
+    let native = output(&mut plain(words));
+    assert!(!native.stdout.is_empty(), "{}", describe(&native));
+    let (found, profile) = run(options, words);
+    assert_same("stdout", &native.stdout, &found.stdout);
+    assert_eq!(native.status, found.status, "{}", describe(&found));
+    profile
+}
+
+fn run(options: &[&str], words: &[&str]) -> (Output, Vec<u8>) {
+    let directory = scratch();
+    let found = output(&mut hooked(directory.path(), &[&["-q"], options].concat(), words));
+    let path = directory.path().join("dmdprof.data");
+    let profile = fs::read(&path).unwrap_or_else(|e| panic!("no profile: {e}\n{}", describe(&found)));
+    (found, profile)
+}
+
+fn report(profile: &[u8]) -> Report {
+    let directory = scratch();
+    let path = directory.path().join("dmdprof.data");
+    fs::write(&path, profile).expect("a file");
+    let report = Report::read(&path);
+    report.assert_consistent();
+    assert!(report.complete());
+    report
+}
+
+fn without_hooks(report: &Report) -> Vec<String> {
+    let listed = report.0["coverage"]["without_hooks"].as_array().expect("an array");
+    listed.iter().map(|name| name.as_str().expect("a name").to_owned()).collect()
+}
+
+fn names(report: &Report) -> Vec<String> {
+    let rows = report.0["functions"].as_array().expect("an array");
+    rows.iter().map(|row| row["name"].as_str().expect("a name").to_owned()).collect()
+}
+
+fn has(names: &[String], part: &str) -> bool {
+    names.iter().any(|name| name.contains(part))
+}
+
+#[test]
+fn a_bit_of_everything() {
+    let _turn = ONE_AT_A_TIME.lock();
+    let words = ["run", "--release", "--quiet", "--bin", "mix"];
+    let first = check(&[], &words);
+    let report = report(&first);
+    let names = names(&report);
+    // Own, inlined, dependencies, std.
+    for part in ["mix::sum_of_squares", "serde_json::", "regex_automata::", "std::thread::", "core::fmt::"] {
+        assert!(has(&names, part), "{part} is not in {names:#?}");
+    }
+    assert!(!names.iter().any(|name| name.contains("17h")), "hashes in {names:#?}");
+    assert_eq!(without_hooks(&report), [""; 0]);
+    assert_same("second run", &first, &run(&[], &words).1);
+
+    let (_, without_std) = run(&["--no-std"], &words);
+    let report = self::report(&without_std);
+    assert!(has(&without_hooks(&report), "libstd-") && has(&without_hooks(&report), "libcore-"));
+    let instrumented = |profile: &[u8]| self::report(profile).0["coverage"]["functions_instrumented"].as_u64();
+    assert!(instrumented(&without_std) < instrumented(&first));
+}
+
+#[test]
+fn binaries_examples_features_arguments_and_exit_codes() {
+    let _turn = ONE_AT_A_TIME.lock();
+    check(&[], &["run", "--release", "--quiet", "--bin", "other", "--", "b", "--roi", "a"]);
+    check(&[], &["run", "--release", "--quiet", "--example", "shown"]);
+    let directory = scratch();
+    let loud =
+        output(&mut hooked(directory.path(), &["-q"], &["run", "--release", "-q", "--features", "loud", "--", "x"]));
+    assert!(String::from_utf8_lossy(&loud.stdout).ends_with("LOUD\n"), "{}", describe(&loud));
+    assert_eq!(loud.status.code(), Some(3));
+}
+
+#[test]
+fn whole_program_optimisation_and_no_unwinding() {
+    let _turn = ONE_AT_A_TIME.lock();
+    // `lto = "thin"`, and seeds that are fixed.
+    let profile = check(&["--deterministic"], &["run", "--quiet", "--package", "seeds", "--profile", "whole"]);
+    assert!(has(&names(&report(&profile)), "seeds::"));
+    let profile = check(&[], &["run", "--quiet", "--package", "bare", "--profile", "bare"]);
+    let names = names(&report(&profile));
+    assert!(has(&names, "bare::squares") && has(&names, "alloc::collections::btree"), "{names:#?}");
+}
+
+#[test]
+fn hash_seeds_make_runs_differ_unless_they_are_fixed() {
+    let _turn = ONE_AT_A_TIME.lock();
+    let words = ["run", "--release", "--quiet", "--package", "seeds"];
+    let random = check(&[], &words);
+    let differ = (0..5).any(|_| run(&[], &words).1 != random);
+    assert!(differ, "seeds do not matter, so this test could not fail");
+    let random = report(&random);
+    assert!(random.0["coverage"]["random_requests"].as_u64() > Some(0));
+    assert_eq!(random.0["coverage"]["random_fixed"], false);
+
+    let fixed = check(&["--deterministic"], &words);
+    assert_same("second run", &fixed, &run(&["--deterministic"], &words).1);
+    assert_eq!(report(&fixed).0["coverage"]["random_fixed"], true);
+    let directory = scratch();
+    let text = succeed(&mut hooked(directory.path(), &[], &words)).stdout;
+    let text = String::from_utf8_lossy(&text).into_owned();
+    assert!(text.contains("so that runs may differ (hash seeds of HashMap?); --deterministic fixes them"), "{text}");
+}
+
+#[test]
+fn tasks_of_tokio() {
+    let _turn = ONE_AT_A_TIME.lock();
+    let words = ["run", "--release", "--quiet", "--package", "gentle"];
+    let first = check(&["--deterministic"], &words);
+    assert!(has(&names(&report(&first)), "tokio::"));
+    assert_same("second run", &first, &run(&["--deterministic"], &words).1);
+}
+
+#[test]
+fn c_inside_crates_and_another_allocator() {
+    let _turn = ONE_AT_A_TIME.lock();
+    let words = ["run", "--release", "--quiet", "--package", "packed"];
+    let first = check(&["--deterministic"], &words);
+    let report = report(&first);
+    let names = names(&report);
+    for name in ["deflate_slow", "compress", "packed::compressed"] {
+        assert!(has(&names, name), "{name} is not in {names:#?}");
+    }
+    assert!(names.iter().any(|name| name.starts_with("mi_")), "{names:#?}");
+    assert_eq!(without_hooks(&report), [""; 0]);
+    assert_eq!(report.0["coverage"]["unknown_frees"], 0);
+}
+
+#[test]
+fn fifty_tests_and_a_bench() {
+    let _turn = ONE_AT_A_TIME.lock();
+    let words = ["test", "--release", "--quiet", "--package", "fifty"];
+    let bodies = ["--roi", "*::tests::t*"];
+    let (found, first) = run(&bodies, &words);
+    let text = String::from_utf8_lossy(&found.stdout).into_owned();
+    assert!(found.status.success() && text.contains("50 passed"), "{}", describe(&found));
+    assert!(has(&names(&report(&first)), "fifty::sorted"));
+    assert_same("second run", &first, &run(&bodies, &words).1);
+    let one = ["test", "--release", "--quiet", "--package", "fifty", "--lib", "t33"];
+    let (found, profile) = run(&["--roi", "*t33*"], &one);
+    assert!(String::from_utf8_lossy(&found.stdout).contains("1 passed; 0 failed"), "{}", describe(&found));
+    let read = |profile: &[u8]| report(profile).total("read");
+    assert!(read(&profile) > 0 && read(&profile) < read(&first) / 10);
+
+    let bench = ["bench", "--quiet", "--package", "fifty", "--bench", "fib"];
+    let roi = ["--roi", "fifty::sorted*"];
+    let (found, first) = run(&roi, &bench);
+    assert!(String::from_utf8_lossy(&found.stderr).contains("each bench of divan runs once"), "{}", describe(&found));
+    assert_same("second run", &first, &run(&roi, &bench).1);
+}
+
+#[test]
+fn a_rebuild_instruments_what_changed() {
+    let _turn = ONE_AT_A_TIME.lock();
+    let project = scratch();
+    let cache = scratch();
+    let write = |path: &str, text: &str| {
+        let path = project.path().join(path);
+        fs::create_dir_all(path.parent().expect("a directory")).expect("a directory");
+        fs::write(path, text).expect("a file");
+    };
+    write("Cargo.toml", "[workspace]\nmembers = [\"a\", \"b\"]\nresolver = \"3\"\n");
+    write("a/Cargo.toml", "[package]\nname = \"a\"\nedition = \"2024\"\n[dependencies]\nb = { path = \"../b\" }\n");
+    write("b/Cargo.toml", "[package]\nname = \"b\"\nedition = \"2024\"\n");
+    write("b/src/lib.rs", "#[inline(never)]\npub fn twice(x: u32) -> u32 {\n    x * 2\n}\n");
+    let main = |text: &str| {
+        write("a/src/main.rs", &format!("fn main() {{\n    println!(\"{text} {{}}\", b::twice(4));\n}}\n"))
+    };
+    let build = || {
+        let mut command = dmdprof();
+        command.args(["cargo", "build", "--release"]).current_dir(project.path());
+        prepare(&mut command, "unused");
+        command.env("CARGO_TARGET_DIR", project.path().join("target")).env("DMDPROF_CACHE_DIR", cache.path());
+        let built = succeed(&mut command);
+        let said = String::from_utf8_lossy(&built.stderr).into_owned();
+        let program = said.lines().find_map(|line| line.strip_prefix("dmdprof: with hooks: ")).expect("a program");
+        let files = walk(&cache.path().join("objects"));
+        (output(&mut Command::new(program)).stdout, files)
+    };
+    main("one");
+    let (said, first) = build();
+    assert_eq!(said, b"one 8\n");
+    main("two");
+    let (said, second) = build();
+    assert_eq!(said, b"two 8\n");
+    assert_eq!(second.len(), first.len() + 1, "only main was made anew");
+
+    let mut clean = dmdprof();
+    clean.args(["cache", "clean"]).env("DMDPROF_CACHE_DIR", cache.path());
+    let said = String::from_utf8_lossy(&succeed(&mut clean).stdout).into_owned();
+    assert!(said.contains(&format!("removed {} objects", second.len())), "{said}");
+    assert!(walk(&cache.path().join("objects")).is_empty());
+}
+
+fn walk(directory: &Path) -> Vec<PathBuf> {
+    let list = |d: &Path| fs::read_dir(d).into_iter().flatten().flatten().map(|entry| entry.path()).collect::<Vec<_>>();
+    list(directory).iter().flat_map(|shelf| list(shelf)).collect()
+}
+
+#[test]
+fn what_cannot_be_done_is_said() {
+    let directory = scratch();
+    let say = |words: &[&str]| {
+        let found = output(dmdprof().arg("cargo").args(words).current_dir(directory.path()));
+        assert!(!found.status.success(), "{}", describe(&found));
+        String::from_utf8_lossy(&found.stderr).into_owned()
+    };
+    assert!(say(&["run"]).contains("could not find `Cargo.toml`"));
+    assert!(say(&["run", "--roi", "x"]).contains("--roi is an option of dmdprof and comes before Cargo's command"));
+    assert!(say(&["build", "--target", "aarch64-unknown-linux-gnu"]).contains("only x86-64 Linux can carry hooks"));
+    fs::create_dir(directory.path().join("src")).expect("a directory");
+    fs::write(directory.path().join("src/main.rs"), "fn main() {}").expect("a file");
+    fs::write(directory.path().join("Cargo.toml"), "[package]\nname = \"x\"\nedition = \"2024\"\n[workspace]\n")
+        .expect("a file");
+    assert!(
+        say(&["fmt"]).contains("dmdprof cargo does not know the command fmt: it is for run, test, bench and build")
+    );
+    assert!(say(&["run", "--bin", "nothing"]).contains("no bin target named `nothing`"));
+}
+
+#[test]
+fn cargo_finds_the_subcommand() {
+    let beside = dmdprof_path().with_file_name("cargo-dmdprof");
+    let said = succeed(Command::new(beside).args(["dmdprof", "--help"])).stdout;
+    assert!(String::from_utf8_lossy(&said).contains("Profile what a Cargo command runs"));
+}
