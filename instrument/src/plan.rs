@@ -237,6 +237,10 @@ impl Planner<'_> {
             let frame = self.out.frame(instruction, self.symbol, self.debug);
             self.count_operations(instruction, frame);
             if let Some(slot) = self.starts(instruction) {
+                // Lives start before all accesses of their segment; what ends in it may have had the same place.
+                if self.out.open.items.iter().any(|item| item.kind == ItemKind::Kill as u8) {
+                    self.out.close(instruction, 0, NONE);
+                }
                 self.make_room(0, instruction);
                 self.slot(slot);
             }

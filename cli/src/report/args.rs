@@ -68,10 +68,6 @@ pub struct ReportArgs {
     #[arg(long)]
     pub lines: bool,
 
-    /// Charge inlined code to the function and line in which it was written [default]
-    #[arg(long, overrides_with = "no_inline")]
-    pub inlined: bool,
-
     /// Show which data was accessed, by object and by function and object; with `run`, measures it
     ///
     /// Objects are heap blocks by where they were allocated, global and static variables, variables on the stack, and mapped files.
@@ -81,6 +77,10 @@ pub struct ReportArgs {
     /// With --objects: heap blocks of different calling contexts are different objects
     #[arg(long, requires = "objects")]
     pub contexts: bool,
+
+    /// Charge inlined code to the function and line in which it was written [default]
+    #[arg(long, overrides_with = "no_inline")]
+    pub inlined: bool,
 
     /// Charge inlined code to the function it was inlined into (the linked symbol)
     #[arg(long, overrides_with = "inlined")]

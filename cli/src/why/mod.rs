@@ -84,6 +84,7 @@ impl<'p> Places<'p> {
             group.is_some_and(|group| {
                 group.name == wanted
                     || group.name.split(" of ").next() == Some(wanted)
+                    || group.name.split(" < ").next() == Some(wanted)
                     || group.place.as_deref().is_some_and(|place| self::is_line(place, wanted))
             })
         };

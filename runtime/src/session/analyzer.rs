@@ -420,6 +420,17 @@ fn repeats(segment: &Segment, table: &SiteTable) -> bool {
         && items.iter().all(is_plain)
 }
 
+/// What an item of a loop's record advances by in each iteration.
+fn stride(item: &Item, record: &[u64]) -> i64 {
+    if item.flags & item_flag::STRIDE_WORD == 0 { item.stride } else { record[usize::from(item.word2)] as i64 }
+}
+
+/// Where an item of a loop's record is in the first iteration.
+fn start(item: &Item, record: &[u64]) -> u64 {
+    let back = stride(item, record).wrapping_mul(record[1] as i64);
+    record[usize::from(item.word)].wrapping_add_signed(item.offset.wrapping_sub(back))
+}
+
 /// Number of records of `len` words, from the start of `rest` on, that are equal but for constant steps of their words.
 #[inline]
 fn regular_records(rest: &[u64], len: usize) -> usize {
@@ -546,10 +557,8 @@ impl Core {
             }
             return;
         }
-        for (stream, cell) in self.streams.iter().zip(&self.stream_cells) {
-            if counting && stream.kind == Kind::Store {
-                self.cells[*cell as usize].written += u64::from(stream.len) * records as u64;
-            }
+        if counting {
+            self.count_writes(records as u64);
         }
         self.engine.push_run(&self.streams, &self.stream_cells, records as u64, files!(self));
     }
@@ -652,47 +661,53 @@ impl Core {
         }
     }
 
+    /// The same, access by access.
+    fn one_by_one<const COUNT: bool>(&mut self, items: &[Item], record: &[u64], first_cell: usize) {
+        for iteration in 0..record[1] as i64 {
+            for (item, cell) in items.iter().zip(first_cell..) {
+                let moved = stride(item, record).wrapping_mul(iteration);
+                self.item::<COUNT>(item, record, start(item, record).wrapping_add_signed(moved), cell);
+            }
+        }
+    }
+
+    /// Counts what the streams of a run write.
+    fn count_writes(&mut self, iterations: u64) {
+        for (stream, cell) in self.streams.iter().zip(&self.stream_cells) {
+            if stream.kind == Kind::Store {
+                self.cells[*cell as usize].written += u64::from(stream.len) * iterations;
+            }
+        }
+    }
+
     /// All iterations of a loop that has one record.
     fn iterations<const COUNT: bool>(&mut self, items: &[Item], record: &[u64], first_cell: usize) {
         let iterations = record[1];
-        let stride = |item: &Item| match item.flags & item_flag::STRIDE_WORD {
-            0 => item.stride,
-            _ => record[usize::from(item.word2)] as i64,
-        };
-        // Where an item is in the first iteration.
-        let start = |item: &Item| {
-            let back = stride(item).wrapping_mul(iterations as i64);
-            record[usize::from(item.word)].wrapping_add_signed(item.offset.wrapping_sub(back))
-        };
+        let stride = |item: &Item| stride(item, record);
+        let start = |item: &Item| start(item, record);
+        let streams = items.iter().map(|item| 1 + usize::from(item.kind == ItemKind::Update as u8)).sum::<usize>();
+        if !self.may_run || streams > MOST_STREAMS {
+            return self.one_by_one::<COUNT>(items, record, first_cell);
+        }
         self.streams.clear();
         self.stream_cells.clear();
         for (item, cell) in items.iter().zip(first_cell..) {
-            let cell = if COUNT { cell as u32 } else { UNCOUNTED };
             let stream = |kind| Stream { addr: start(item), stride: stride(item), len: item.size, kind };
             if item.kind != ItemKind::Store as u8 {
                 self.streams.push(stream(Kind::Load));
-                self.stream_cells.push(cell);
+                self.stream_cells.push(if COUNT { cell as u32 } else { UNCOUNTED });
             }
             if item.kind != ItemKind::Load as u8 {
                 self.streams.push(stream(Kind::Store));
-                self.stream_cells.push(cell);
+                self.stream_cells.push(if COUNT { cell as u32 } else { UNCOUNTED });
             }
-        }
-        let may_run = self.may_run && self.streams.len() <= MOST_STREAMS;
-        if !may_run || COUNT && self.objects.is_some() && !self.streams_have_objects(iterations) {
-            for iteration in 0..iterations as i64 {
-                for (item, cell) in items.iter().zip(first_cell..) {
-                    let address = start(item).wrapping_add_signed(stride(item).wrapping_mul(iteration));
-                    self.item::<COUNT>(item, record, address, cell);
-                }
-            }
-            return;
         }
         if COUNT {
-            self.totals.accesses += self.streams.len() as u64 * iterations;
-            for (stream, cell) in self.streams.iter().zip(&self.stream_cells).filter(|(s, _)| s.kind == Kind::Store) {
-                self.cells[*cell as usize].written += u64::from(stream.len) * iterations;
+            if !self.streams_have_objects(iterations) {
+                return self.one_by_one::<COUNT>(items, record, first_cell);
             }
+            self.totals.accesses += self.streams.len() as u64 * iterations;
+            self.count_writes(iterations);
         }
         if !self.streams.is_empty() {
             self.engine.push_long_run(&mut self.streams, &self.stream_cells, iterations, files!(self));

@@ -273,7 +273,7 @@ mod tests {
         let mut habits = Habits::default();
         for column in 0..8u64 {
             for row in 0..1024u64 {
-                habits.read(1 << 20 | row * 4096 | column * 8, 8, A);
+                habits.read((1 << 20) + row * 4096 + column * 8, 8, A);
             }
         }
         let (found, _) = habits.finish();
@@ -288,7 +288,7 @@ mod tests {
         let mut habits = Habits::default();
         for _ in 0..3 {
             for element in 0..1024u64 {
-                habits.read(1 << 20 | element * 64 | 16, 4, A);
+                habits.read((1 << 20) + element * 64 + 16, 4, A);
             }
         }
         let (found, _) = habits.finish();
