@@ -24,6 +24,9 @@ pub type PageNumber = u32;
 /// Place of a level's stamps of a page.
 pub type BlockNumber = u32;
 
+/// Blocks of as many pages.
+type Leaf = Box<[BlockNumber; LEAF]>;
+
 struct Page {
     address: u64,
     /// Granules have `1 << shift` bytes.
@@ -53,7 +56,7 @@ pub struct Stamps {
     recent: Box<[(u64, PageNumber); RECENT]>,
     pages: Vec<Page>,
     /// By level: leaves of pages' blocks.
-    blocks_of: Vec<Vec<Option<Box<[BlockNumber; LEAF]>>>>,
+    blocks_of: Vec<Vec<Option<Leaf>>>,
     blocks: Vec<Box<[u32]>>,
     free: Vec<BlockNumber>,
     bytes: u64,
