@@ -262,7 +262,10 @@ fn reverse_postorder(successors: &[Vec<usize>]) -> Vec<usize> {
 mod tests {
     use super::*;
 
-    fn loops_of(edges: &[&[usize]]) -> (Vec<(usize, Option<u32>)>, Vec<Option<u32>>) {
+    /// Headers with the numbers of the loops around, and of each block the innermost loop.
+    type Found = (Vec<(usize, Option<u32>)>, Vec<Option<u32>>);
+
+    fn loops_of(edges: &[&[usize]]) -> Found {
         let shape = find(&edges.iter().map(|to| to.to_vec()).collect::<Vec<_>>());
         (shape.loops.iter().map(|l| (l.header, l.parent)).collect(), shape.innermost)
     }

@@ -102,6 +102,9 @@ pub struct Row {
     pub peak: u64,
 }
 
+/// Block of the array, first byte, byte after the last.
+pub type PlaceRange = (u32, u64, u64);
+
 /// What one iteration touched.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tile {
@@ -110,6 +113,6 @@ pub struct Tile {
     pub timestamp: Vec<u64>,
     /// The first of its entry into the loop.
     pub first: bool,
-    /// By array: (block of the array, first byte, byte after the last).
-    pub arrays: Vec<(u32, Vec<(u32, u64, u64)>)>,
+    /// By array.
+    pub arrays: Vec<(u32, Vec<PlaceRange>)>,
 }

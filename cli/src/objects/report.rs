@@ -99,12 +99,11 @@ fn place(file: Option<&str>, line: u32) -> Option<String> {
     file.map(|file| format!("{file}:{line}"))
 }
 
+/// Rows with their keys, and the number of those that are not shown, with their sum.
+type Selected<K> = (Vec<(K, Sums)>, Option<(usize, Sums)>);
+
 /// Largest first; those that are not shown as one sum with their number.
-fn select<K: Ord + Copy>(
-    all: BTreeMap<K, Sums>,
-    total: &Sums,
-    options: &ReportOptions,
-) -> (Vec<(K, Sums)>, Option<(usize, Sums)>) {
+fn select<K: Ord + Copy>(all: BTreeMap<K, Sums>, total: &Sums, options: &ReportOptions) -> Selected<K> {
     let mut rows: Vec<(K, Sums)> = all.into_iter().collect();
     rows.sort_by(|a, b| (b.1.weight(options.sort), b.1.cost, a.0).cmp(&(a.1.weight(options.sort), a.1.cost, b.0)));
     let least = options.threshold * total.weight(options.sort) as f64;

@@ -8,6 +8,8 @@ use super::nest::{Level, LevelNumber, Nest};
 
 /// A byte: number of the block in its array (in the order of their lives), offset in the block.
 pub type Place = (u32, u64);
+/// Block, first byte, byte after the last.
+pub type PlaceRange = (u32, u64, u64);
 
 /// What one tile touched.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,8 +19,7 @@ pub struct TileSet {
     pub timestamp: Vec<u64>,
     /// It is the first of an invocation.
     pub first: bool,
-    /// By array: places, as (block, first byte, byte after the last).
-    pub arrays: Vec<(u32, Vec<(u32, u64, u64)>)>,
+    pub arrays: Vec<(u32, Vec<PlaceRange>)>,
 }
 
 /// A tile at hand.
@@ -88,8 +89,8 @@ impl Elements {
     }
 }
 
-fn ranges(places: &BTreeSet<Place>) -> Vec<(u32, u64, u64)> {
-    let mut ranges: Vec<(u32, u64, u64)> = Vec::new();
+fn ranges(places: &BTreeSet<Place>) -> Vec<PlaceRange> {
+    let mut ranges: Vec<PlaceRange> = Vec::new();
     for &(block, byte) in places {
         match ranges.last_mut() {
             Some(last) if last.0 == block && last.2 == byte => last.2 += 1,
