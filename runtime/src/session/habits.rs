@@ -4,7 +4,7 @@
 //! step between its reads, how much it used of the 64-byte lines that it fetched into a fast memory of [`FAST`] bytes, what it wrote that nobody
 //! read, and of what it was the last reader; and per flow, for some of its reads, which sites touched how many bytes since the byte's last touch.
 //!
-//! Memory: 8 bytes for every 8 bytes touched, about 100 per line touched, and per [`EPOCH`] accesses a list of the sites that ran.
+//! Memory: 8 bytes for every 8 bytes touched, about 100 per line touched, and per `EPOCH` accesses a list of the sites that ran.
 
 use std::collections::HashMap;
 
