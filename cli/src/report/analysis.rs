@@ -229,7 +229,7 @@ impl<'p> Analysis<'p> {
     /// Exclusive and inclusive numbers. Lines have no inclusive ones: a context does not say which line called.
     #[must_use]
     pub fn with_inclusive(profile: &'p Profile, grouping: Grouping) -> Self {
-        Analysis::build(profile, grouping, !matches!(grouping, Grouping::Lines(_)), Generics::Keep)
+        Analysis::build(profile, grouping, true, Generics::Keep)
     }
 
     /// Exclusive and perhaps inclusive numbers. Without generic arguments, all instances of a function share a row.
@@ -253,7 +253,7 @@ impl<'p> Analysis<'p> {
             }
         }
         rows.count_calls();
-        if inclusive {
+        if inclusive && !matches!(grouping, Grouping::Lines(_)) {
             rows.add_inclusive();
         }
         let mut rows = rows.list;
