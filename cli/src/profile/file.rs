@@ -290,7 +290,7 @@ pub fn write(path: &Path, profile: &Profile) -> Result<(), WriteError> {
     replace(path, &to_bytes(profile))
 }
 
-/// [`write`] for any content.
+/// [`write()`] for any content.
 pub fn replace(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
     let Target { path: target, directory, previous } = Target::of(path)?;
     if previous == Previous::Device {

@@ -78,7 +78,7 @@ pub struct ReportArgs {
     #[arg(long, requires = "objects")]
     pub contexts: bool,
 
-    /// Charge inlined code to the function and line in which it was written [default]
+    /// Charge inlined code to the function and line in which it was written (default)
     #[arg(long, overrides_with = "no_inline")]
     pub inlined: bool,
 
