@@ -50,7 +50,11 @@ const TESTS: &[(&str, fn())] = &[
 
 fn main() -> ExitCode {
     if rust_link::requested() {
-        return with_tools(|tools| rust_link::link(&arguments(), tools));
+        // The objects have real hooks there.
+        return with_tools(|tools| {
+            let tools = Toolbox { hooks_object: dmdprof_runtime::hooks_object::HOOKS_OBJECT, ..*tools };
+            rust_link::link(&arguments(), &tools)
+        });
     }
     match env::var(TOOL).as_deref() {
         Ok("cc") => return with_tools(|tools| execute::compile(Face::C, &arguments(), tools)),
