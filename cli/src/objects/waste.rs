@@ -154,7 +154,7 @@ fn columns(names: &[(&str, &str)]) -> Vec<Column> {
 }
 
 fn part(part: u64, whole: u64) -> Value {
-    Value::or_empty((whole > 0).then(|| part as f64 / whole as f64), Value::Share)
+    Value::part(part as f64, whole as f64)
 }
 
 fn numbers(waste: &Waste) -> Vec<Value> {
@@ -176,9 +176,7 @@ fn fill<K: Ord + Copy>(
 ) {
     let mut rows: Vec<(K, Waste)> = all.into_iter().filter(|(_, waste)| waste.bytes() > 0).collect();
     rows.sort_by(|a, b| b.1.bytes().cmp(&a.1.bytes()).then(a.0.cmp(&b.0)));
-    let shown = rows.len().min(top.unwrap_or(usize::MAX));
-    sheet.left_out(rows.len() - shown);
-    for (key, waste) in &rows[..shown] {
+    for (key, waste) in sheet.first(&rows, top) {
         sheet.row(numbers(waste).into_iter().chain(names(*key)));
     }
 }
@@ -197,9 +195,7 @@ fn copies_sheet<K: Ord + Copy>(all: BTreeMap<K, Waste>, top: Option<usize>, name
     let mut sheet = Sheet::new("copies", "Copies", columns);
     let mut rows: Vec<(K, Waste)> = all.into_iter().collect();
     rows.sort_by(|a, b| b.1.last_read.cmp(&a.1.last_read).then(b.1.read.cmp(&a.1.read)).then(a.0.cmp(&b.0)));
-    let shown = rows.len().min(top.unwrap_or(usize::MAX));
-    sheet.left_out(rows.len() - shown);
-    for (key, waste) in &rows[..shown] {
+    for (key, waste) in sheet.first(&rows, top) {
         let numbers =
             [Value::Bytes(waste.read.into()), Value::Bytes(waste.last_read.into()), part(waste.last_read, waste.read)];
         sheet.row(numbers.into_iter().chain(names(*key)));

@@ -20,7 +20,6 @@ pub fn document(profile: &Profile, options: &Options) -> anyhow::Result<Document
     let places = Places::new(profile, options.contexts)?;
     let flows = places.chosen(options.subject.as_deref())?;
     let pairs = pairs::of(&places, &flows);
-    let shown = &pairs[..pairs.len().min(options.top.unwrap_or(usize::MAX))];
     let idle = Idle::of(&places);
     let mut document = Document {
         kind: "why",
@@ -30,7 +29,7 @@ pub fn document(profile: &Profile, options: &Options) -> anyhow::Result<Document
     };
     let mut sheet = Sheet::new("pairs", "Reuse pairs", columns());
     let mut reader = QuantileReader::default();
-    for (number, pair) in (1..).zip(shown) {
+    for (number, pair) in (1..).zip(sheet.first(&pairs, options.top)) {
         let cures = cures::of(&places, pair, idle.between(pair));
         let depths = reader.read(&pair.depths);
         let cost = profile.totals.cost;
@@ -44,7 +43,7 @@ pub fn document(profile: &Profile, options: &Options) -> anyhow::Result<Document
         let object = pair.key.object.map(|object| &places.groups.list[object]);
         sheet.row([
             Value::Count(number),
-            Value::or_empty((cost > 0).then(|| pair.cost as f64 / cost as f64), Value::Share),
+            Value::part(pair.cost as f64, cost as f64),
             Value::Count(pair.cost),
             Value::Bytes(pair.bytes.into()),
             Value::Bytes(depths.p50.into()),
@@ -61,7 +60,6 @@ pub fn document(profile: &Profile, options: &Options) -> anyhow::Result<Document
         ]);
         document.plots.push(sentences(&places, number, pair, &cures));
     }
-    sheet.left_out(pairs.len() - shown.len());
     document.sheets.push(sheet);
     Ok(document)
 }
