@@ -154,7 +154,7 @@ fn columns(names: &[(&str, &str)]) -> Vec<Column> {
 }
 
 fn part(part: u64, whole: u64) -> Value {
-    Value::or_empty((whole > 0).then(|| part as f64 / whole as f64), Value::Share)
+    Value::part(part as f64, whole as f64)
 }
 
 fn numbers(waste: &Waste) -> Vec<Value> {

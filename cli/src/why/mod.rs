@@ -74,7 +74,7 @@ impl<'p> Places<'p> {
     /// The flows that somebody asked about.
     fn chosen(&self, subject: Option<&str>) -> anyhow::Result<Vec<&'p Flow>> {
         let Some(wanted) = subject else { return Ok(self.flows.iter().collect()) };
-        let is_line = |flow: &Flow| is_line(&self.lines[self.line(flow.reader)], wanted);
+        let at_line = |flow: &Flow| is_line(&self.lines[self.line(flow.reader)], wanted);
         let is_function = |flow: &Flow| {
             let name = &self.functions[self.function(flow.reader)];
             name == wanted || short(name) == wanted
@@ -89,7 +89,7 @@ impl<'p> Places<'p> {
             })
         };
         let of = |is: &dyn Fn(&Flow) -> bool| self.flows.iter().filter(|flow| is(flow)).collect::<Vec<&Flow>>();
-        let found = [of(&is_line), of(&is_function), of(&is_object)].into_iter().find(|found| !found.is_empty());
+        let found = [of(&at_line), of(&is_function), of(&is_object)].into_iter().find(|found| !found.is_empty());
         found.ok_or_else(|| {
             let readers = self.flows.iter().map(|flow| flow.reader);
             let names = readers.flat_map(|site| [&self.functions[self.function(site)], &self.lines[self.line(site)]]);

@@ -43,7 +43,7 @@ pub fn document(profile: &Profile, options: &Options) -> anyhow::Result<Document
         let object = pair.key.object.map(|object| &places.groups.list[object]);
         sheet.row([
             Value::Count(number),
-            Value::or_empty((cost > 0).then(|| pair.cost as f64 / cost as f64), Value::Share),
+            Value::part(pair.cost as f64, cost as f64),
             Value::Count(pair.cost),
             Value::Bytes(pair.bytes.into()),
             Value::Bytes(depths.p50.into()),
