@@ -34,7 +34,7 @@
 //! | strings | `u32` offset and `u32` length per string, then the UTF-8 bytes |
 
 /// Version of everything in this file. It is part of the hook symbols' names, so that objects of different versions do not link.
-pub const ABI_VERSION: u16 = 1;
+pub const ABI_VERSION: u16 = 2;
 
 /// Section that holds the descriptor blobs.
 pub const SECTION: &str = "dmdprof_sites";
@@ -49,19 +49,19 @@ pub const WITHOUT_HOOKS_MARK: &str = "dmdprof-without-hooks: ";
 /// Symbols that instrumented objects import and the hooks export.
 pub mod symbol {
     /// Thread-local pointer to the current [`super::RingHeader`] (initial-exec).
-    pub const RING: &str = "__dmdprof_v1_ring";
+    pub const RING: &str = "__dmdprof_v2_ring";
     /// `preserve_most` function: makes room for a record of the given number of bytes, returns the cursor.
-    pub const RESERVE: &str = "__dmdprof_v1_reserve";
+    pub const RESERVE: &str = "__dmdprof_v2_reserve";
     /// `void(const void *blob)`: called by a constructor of each instrumented object.
-    pub const MODULE: &str = "__dmdprof_v1_module";
+    pub const MODULE: &str = "__dmdprof_v2_module";
     /// `void(const void *site, u64 call, u64 a, u64 b, u64 c, u64 d)`: a library call modelled by its meaning ([`super::Call`]).
-    pub const CALL: &str = "__dmdprof_v1_call";
+    pub const CALL: &str = "__dmdprof_v2_call";
     /// `void(void)`: called where `setjmp` returns, before the landing record: leaves a signal handler's ring if the jump left the handler.
-    pub const LANDED: &str = "__dmdprof_v1_landed";
+    pub const LANDED: &str = "__dmdprof_v2_landed";
     /// Replacement for `sigaction`, same signature.
-    pub const SIGACTION: &str = "__dmdprof_v1_sigaction";
+    pub const SIGACTION: &str = "__dmdprof_v2_sigaction";
     /// Replacement for `signal`, same signature.
-    pub const SIGNAL: &str = "__dmdprof_v1_signal";
+    pub const SIGNAL: &str = "__dmdprof_v2_signal";
 }
 
 /// Callees that name the call sites of markers in descriptors.

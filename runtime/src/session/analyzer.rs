@@ -420,17 +420,6 @@ fn repeats(segment: &Segment, table: &SiteTable) -> bool {
         && items.iter().all(is_plain)
 }
 
-/// What an item of a loop's record advances by in each iteration.
-fn stride(item: &Item, record: &[u64]) -> i64 {
-    if item.flags & item_flag::STRIDE_WORD == 0 { item.stride } else { record[usize::from(item.word2)] as i64 }
-}
-
-/// Where an item of a loop's record is in the first iteration.
-fn start(item: &Item, record: &[u64]) -> u64 {
-    let back = stride(item, record).wrapping_mul(record[1] as i64);
-    record[usize::from(item.word)].wrapping_add_signed(item.offset.wrapping_sub(back))
-}
-
 /// Number of records of `len` words, from the start of `rest` on, that are equal but for constant steps of their words.
 #[inline]
 fn regular_records(rest: &[u64], len: usize) -> usize {
@@ -665,8 +654,8 @@ impl Core {
     fn one_by_one<const COUNT: bool>(&mut self, items: &[Item], record: &[u64], first_cell: usize) {
         for iteration in 0..record[1] as i64 {
             for (item, cell) in items.iter().zip(first_cell..) {
-                let moved = stride(item, record).wrapping_mul(iteration);
-                self.item::<COUNT>(item, record, start(item, record).wrapping_add_signed(moved), cell);
+                let moved = records::stride(item, record).wrapping_mul(iteration);
+                self.item::<COUNT>(item, record, records::start(item, record).wrapping_add_signed(moved), cell);
             }
         }
     }
@@ -683,8 +672,8 @@ impl Core {
     /// All iterations of a loop that has one record.
     fn iterations<const COUNT: bool>(&mut self, items: &[Item], record: &[u64], first_cell: usize) {
         let iterations = record[1];
-        let stride = |item: &Item| stride(item, record);
-        let start = |item: &Item| start(item, record);
+        let stride = |item: &Item| records::stride(item, record);
+        let start = |item: &Item| records::start(item, record);
         let streams = items.iter().map(|item| 1 + usize::from(item.kind == ItemKind::Update as u8)).sum::<usize>();
         if !self.may_run || streams > MOST_STREAMS {
             return self.one_by_one::<COUNT>(items, record, first_cell);

@@ -1,5 +1,7 @@
 //! Takes a chunk of words apart into records, for both models.
 
+use crate::abi::{Item, item_flag};
+
 /// Hands the rest of a chunk to `record`, which does its first record and tells how many words that had, until nothing is left. A
 /// record that cannot be decoded ends it: gives the number of words that are lost by that.
 pub fn each(words: &[u64], mut record: impl FnMut(&[u64]) -> Option<usize>) -> u64 {
@@ -11,6 +13,19 @@ pub fn each(words: &[u64], mut record: impl FnMut(&[u64]) -> Option<usize>) -> u
         }
     }
     0
+}
+
+/// What an item of a loop's record advances by in each iteration.
+#[must_use]
+pub fn stride(item: &Item, record: &[u64]) -> i64 {
+    if item.flags & item_flag::STRIDE_WORD == 0 { item.stride } else { record[usize::from(item.word2)] as i64 }
+}
+
+/// Where an item of a loop's record is in the first iteration.
+#[must_use]
+pub fn start(item: &Item, record: &[u64]) -> u64 {
+    let back = stride(item, record).wrapping_mul(record[1] as i64);
+    record[usize::from(item.word)].wrapping_add_signed(item.offset.wrapping_sub(back))
 }
 
 /// An event record.

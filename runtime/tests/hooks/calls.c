@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { READ = 0xd1, WRITE, COPY, ALLOC, FREE, FREE_UNKNOWN, RELOCATE, INPUT, BEGIN, END };
+enum { READ = 0xd1, WRITE, COPY, ALLOC, FREE, FREE_UNKNOWN, RELOCATE, INPUT, BEGIN, END, OUTPUT, MAPPED };
 
 static const char site;
 
@@ -25,7 +25,7 @@ static void expect(int kind, int operands, ...)
 }
 
 #define U(x) ((uint64_t)(x))
-#define CALL(number, a, b, c, d) __dmdprof_v1_call(&site, number, U(a), U(b), U(c), U(d))
+#define CALL(number, a, b, c, d) __dmdprof_v2_call(&site, number, U(a), U(b), U(c), U(d))
 #define E2(kind, a) expect(kind, 1, U(a))
 #define E3(kind, a, b) expect(kind, 2, U(a), U(b))
 #define E4(kind, a, b, c) expect(kind, 3, U(a), U(b), U(c))
@@ -109,8 +109,9 @@ static void heap(void)
 	E3(FREE, 0x3333330, 20);
 
 	void *map = mmap(NULL, 5000, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	CALL(6, map, 5000, 0, 0);
+	CALL(6, map, 5000, -1, MAP_PRIVATE | MAP_ANONYMOUS);
 	E3(ALLOC, map, 8192);
+	E4(MAPPED, map, 8192, 0);
 	CALL(6, MAP_FAILED, 5000, 0, 0);
 	uintptr_t from = (uintptr_t)map;
 	map = mremap(map, 8192, 1 << 20, MREMAP_MAYMOVE);
@@ -309,7 +310,7 @@ static void marks(void)
 int main(void)
 {
 	setvbuf(stdout, malloc(1 << 16), _IOFBF, 1 << 16);
-	__dmdprof_v1_module(&site);
+	__dmdprof_v2_module(&site);
 	printf("%lu\n", U(&site));
 	heap();
 	text();
