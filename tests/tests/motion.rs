@@ -438,7 +438,7 @@ fn loops_go_through_calls_and_blocks_end_when_they_are_freed() {
     assert_eq!(names.len(), 2);
     let shared: u64 = rows(&again, "arrays").iter().map(|row| row["fills"].as_u64().expect("a number")).sum();
     assert_eq!(shared, 4 * 4 + 4, "each entry into k starts with nothing");
-    let table = succeed(&mut motion(directory.path(), ["--top", "1"]));
+    let table = succeed(&mut motion(directory.path(), ["--top", "1", "dmdprof.motion"]));
     assert!(String::from_utf8_lossy(&table.stdout).contains("more; see --top"), "{table:?}");
 }
 
