@@ -8,8 +8,8 @@ static std::atomic<int> next_item;
 
 static int take_items() {
     int sum = 0;
-    for (int item; (item = next_item++) < 5000;)
-        for (int i = 0; i < (item & 1023); i++)
+    for (int item; (item = next_item++) < 60000;)
+        for (int i = 0; i < (item & 511); i++)
             sum += table[i];
     return sum;
 }
