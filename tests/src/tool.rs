@@ -34,7 +34,7 @@ pub fn cache_dir() -> PathBuf {
 }
 
 /// The `dmdprof` under test: `$DMDPROF_TEST_BINARY`, else this repository's, built in release mode (the depth engine
-/// without optimisation would make the tests many times longer) and up to date.
+/// without optimisation would make the tests many times longer) and up to date, with `cargo-dmdprof` beside it.
 #[must_use]
 pub fn dmdprof_path() -> &'static Path {
     static BINARY: OnceLock<PathBuf> = OnceLock::new();
@@ -44,7 +44,7 @@ pub fn dmdprof_path() -> &'static Path {
             return path.canonicalize().unwrap_or_else(|e| panic!("DMDPROF_TEST_BINARY={}: {e}", path.display()));
         }
         let mut cargo = Command::new(env!("CARGO"));
-        cargo.args(["build", "--quiet", "--release", "--package", "dmdprof", "--bin", "dmdprof", "--target-dir"]);
+        cargo.args(["build", "--quiet", "--release", "--package", "dmdprof", "--bins", "--target-dir"]);
         cargo.arg(target_dir()).current_dir(repository());
         succeed(&mut cargo);
         target_dir().join("release").join("dmdprof")
