@@ -3,7 +3,7 @@
 //!
 //! Arithmetic is modulo 2^64 on both sides (indices of the pointer's width), so the decomposition is exact.
 
-use crate::llvm::ir::{Layout, Opcode, Type, TypeKind, Value};
+use crate::llvm::ir::{Layout, Opcode, TypeKind, Value};
 
 /// The variable part of an address: equal parts mean a constant distance.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -40,9 +40,27 @@ pub fn decompose(layout: Layout, address: Value) -> (Shape, i64) {
     (Shape { root, terms }, offset)
 }
 
+/// Adds the variable indices of an address computation to `terms`; gives its constant part.
 fn gep(layout: Layout, gep: Value, terms: &mut Vec<(Value, i64)>) -> Option<i64> {
+    let (indices, mut offset) = gep_parts(layout, gep)?;
+    for (index, scale) in indices {
+        let (variable, constant) = split_constant(index);
+        if terms.contains(&(variable, scale)) {
+            // A second use of the same index does not occur in canonical code; giving up keeps shapes comparable.
+            return None;
+        }
+        terms.push((variable, scale));
+        offset = offset.wrapping_add(constant.wrapping_mul(scale));
+    }
+    Some(offset)
+}
+
+/// The variable indices of an address computation with the bytes per unit of each, and its constant part; `None` unless all
+/// indices are 64 bits wide: narrower ones are sign-extended by the computation, so they are not exact sums.
+#[must_use]
+pub fn gep_parts(layout: Layout, gep: Value) -> Option<(Vec<(Value, i64)>, i64)> {
     let mut ty = gep.gep_source_type();
-    let mut offset = 0i64;
+    let (mut terms, mut offset) = (Vec::new(), 0i64);
     for position in 1..gep.operands() {
         let index = gep.operand(position);
         if position > 1 && ty.kind() == TypeKind::LLVMStructTypeKind {
@@ -54,30 +72,17 @@ fn gep(layout: Layout, gep: Value, terms: &mut Vec<(Value, i64)>) -> Option<i64>
         if position > 1 {
             ty = ty.element();
         }
-        offset = offset.wrapping_add(scaled(layout, ty, index, terms)?);
+        if ty.contains_scalable() {
+            return None;
+        }
+        let scale = layout.alloc_size(ty) as i64;
+        match index.as_signed_constant() {
+            Some(constant) => offset = offset.wrapping_add(constant.wrapping_mul(scale)),
+            None if index.ty().int_width() == Some(64) => terms.push((index, scale)),
+            None => return None,
+        }
     }
-    Some(offset)
-}
-
-fn scaled(layout: Layout, ty: Type, index: Value, terms: &mut Vec<(Value, i64)>) -> Option<i64> {
-    if ty.contains_scalable() {
-        return None;
-    }
-    let scale = layout.alloc_size(ty) as i64;
-    if let Some(constant) = index.as_signed_constant() {
-        return Some(constant.wrapping_mul(scale));
-    }
-    // Narrower indices are sign-extended by the address computation; splitting constants off them would not be exact.
-    if index.ty().int_width() != Some(64) {
-        return None;
-    }
-    let (variable, constant) = split_constant(index);
-    match terms.iter_mut().find(|(v, s)| *v == variable && *s == scale) {
-        // A second use of the same index does not occur in canonical code; giving up keeps shapes comparable.
-        Some(_) => return None,
-        None => terms.push((variable, scale)),
-    }
-    Some(constant.wrapping_mul(scale))
+    Some((terms, offset))
 }
 
 /// `x + c` as `(x, c)`, through chains of additions.

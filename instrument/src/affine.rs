@@ -5,8 +5,8 @@
 //! change. All arithmetic is modulo 2^64 on values of that width, so it is exact; narrower counters, which may wrap, are refused.
 
 use crate::{
-    address::is_sum,
-    llvm::ir::{Block, Layout, Opcode, Type, TypeKind, Value},
+    address::{gep_parts, is_sum},
+    llvm::ir::{Block, Layout, Opcode, Type, Value},
 };
 
 /// How deep address computations are followed.
@@ -164,7 +164,8 @@ impl Steps {
             Opcode::LLVMPtrToInt | Opcode::LLVMIntToPtr | Opcode::LLVMBitCast => again(value.operand(0)),
             Opcode::LLVMGetElementPtr => {
                 let mut step = again(value.operand(0))?;
-                for (index, scale) in gep_terms(self.layout, value)? {
+                let (terms, constant) = gep_parts(self.layout, value)?;
+                for (index, scale) in terms {
                     let index = match origin {
                         Some(_) if self.looped.is_invariant(index) => Step::of_value(index)?,
                         Some(_) => return None,
@@ -172,15 +173,12 @@ impl Steps {
                     };
                     step = step.plus(&index.times(scale));
                 }
-                Some(step.plus(&Step { constant: self.offset(value, origin)?, terms: Vec::new() }))
+                // A constant part is a distance, and does not advance.
+                let constant = if origin.is_some() { constant } else { 0 };
+                Some(step.plus(&Step { constant, terms: Vec::new() }))
             }
             _ => None,
         }
-    }
-
-    /// Constant part of an address computation, if it counts.
-    fn offset(self, gep: Value, origin: Option<Value>) -> Option<i64> {
-        if origin.is_some() { gep_constant(self.layout, gep) } else { Some(0) }
     }
 
     /// `a + b` or `a - b`: with an origin, one of them holds it and the other does not change.
@@ -219,49 +217,4 @@ impl Steps {
 /// Whether a value has the width of an address.
 fn is_word(ty: Type) -> bool {
     ty.int_width() == Some(64) || ty.is_pointer()
-}
-
-/// The variable indices of an address computation with what each is multiplied by; `None` unless all are 64 bits wide.
-#[must_use]
-pub fn gep_terms(layout: Layout, gep: Value) -> Option<Vec<(Value, i64)>> {
-    let mut terms = Vec::new();
-    walk_gep(layout, gep, |index, scale| {
-        if index.as_signed_constant().is_none() {
-            terms.push((index, scale));
-        }
-    })?;
-    terms.iter().all(|(index, _)| index.ty().int_width() == Some(64)).then_some(terms)
-}
-
-/// The constant part of an address computation.
-#[must_use]
-pub fn gep_constant(layout: Layout, gep: Value) -> Option<i64> {
-    let mut sum = 0i64;
-    let fields = walk_gep(layout, gep, |index, scale| {
-        sum = sum.wrapping_add(index.as_signed_constant().unwrap_or(0).wrapping_mul(scale));
-    })?;
-    Some(sum.wrapping_add(fields))
-}
-
-/// Hands each index of an array or pointer to `index` with its scale; gives the offset of the struct fields.
-fn walk_gep(layout: Layout, gep: Value, mut index: impl FnMut(Value, i64)) -> Option<i64> {
-    let mut ty = gep.gep_source_type();
-    let mut fields = 0i64;
-    for position in 1..gep.operands() {
-        let operand = gep.operand(position);
-        if position > 1 && ty.kind() == TypeKind::LLVMStructTypeKind {
-            let field = u32::try_from(operand.as_signed_constant()?).ok()?;
-            fields = fields.wrapping_add(layout.field_offset(ty, field) as i64);
-            ty = ty.struct_field(field);
-            continue;
-        }
-        if position > 1 {
-            ty = ty.element();
-        }
-        if ty.contains_scalable() {
-            return None;
-        }
-        index(operand, layout.alloc_size(ty) as i64);
-    }
-    Some(fields)
 }

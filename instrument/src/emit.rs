@@ -8,7 +8,8 @@ use std::collections::HashMap;
 use dmdprof_runtime::abi::symbol;
 
 use crate::{
-    affine::{self, Counter, SelfLoop, Step},
+    address::gep_parts,
+    affine::{Counter, SelfLoop, Step},
     calls::Operand,
     llvm::ir::{self, Block, Builder, Layout, ModuleHandle, Opcode, Type, Value},
     plan::{Anchor, CallHook, FunctionPlan, PlannedLoop, Segment, Word},
@@ -118,13 +119,13 @@ impl Emitter {
             Opcode::LLVMMul => self.builder.multiply(again(0), again(1)),
             Opcode::LLVMShl => self.builder.shift_left(again(0), again(1)),
             Opcode::LLVMGetElementPtr => {
-                let layout = self.layout;
+                let (terms, offset) = gep_parts(self.layout, value).expect("steps were found");
                 let mut sum = again(0);
-                for (index, scale) in affine::gep_terms(layout, value).expect("steps were found") {
+                for (index, scale) in terms {
                     let index = self.next(looped, index);
                     sum = self.builder.add(sum, self.builder.multiply(index, constant(scale)));
                 }
-                self.builder.add(sum, constant(affine::gep_constant(layout, value).expect("steps were found")))
+                self.builder.add(sum, constant(offset))
             }
             _ => again(0),
         }
