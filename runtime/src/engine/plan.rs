@@ -3,6 +3,7 @@
 //! Takes streams and a number of iterations; gives a [`Plan`], or nothing for a run whose accesses are not all of one size,
 //! whose words overlap in part, or whose streams cross: such runs are done access by access.
 
+use super::cell::BYTES;
 use super::{Kind, Stream};
 
 /// Most streams of a planned run.
@@ -39,6 +40,11 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// Cells of every access.
+    pub fn width(&self) -> usize {
+        (self.len / BYTES) as usize
+    }
+
     pub fn near(&self, stream: usize) -> Option<Near> {
         self.near[stream]
     }

@@ -17,7 +17,7 @@
 //! What a block takes per word is kept small: words that lie side by side are compared and set by rows of cells, old places are
 //! taken away by masks of whole leaves that repeat, and depths that grow or shrink evenly are reported as one row.
 
-use super::cell::{BYTES, Cell, DEAD, is_position};
+use super::cell::{BYTES, Cell, DEAD};
 use super::plan::{Plan, STREAMS};
 use super::shadow::{Pages, Shadow, page_room};
 use super::stack::Stack;
@@ -261,12 +261,12 @@ impl<C: Cell> Stack<C> {
         let mut untouched = 0;
         for (number, _) in streams.iter().enumerate().filter(|(_, s)| s.kind == Kind::Fresh) {
             if let Some(cell) = block.rows[number] {
-                untouched += self.shadow.untouched(cell, size * (len / BYTES) as usize);
+                untouched += self.shadow.untouched(cell, size * plan.width());
                 continue;
             }
             let dead = plan.reborn(number).unwrap_or(size).min(size);
             let cells = &scratch.cells[number * BLOCK..][..dead];
-            untouched += cells.iter().map(|&cell| self.shadow.untouched(cell, (len / BYTES) as usize)).sum::<u64>();
+            untouched += cells.iter().map(|&cell| self.shadow.untouched(cell, plan.width())).sum::<u64>();
         }
         // All depths, before anything moves. Which streams cross is found out first, as nothing may be reported in vain.
         let Some(slopes) = slopes(streams, plan, &block) else { return 0 };
@@ -297,7 +297,7 @@ impl<C: Cell> Stack<C> {
         block: &mut Block,
         scratch: &mut Scratch,
     ) -> bool {
-        let len = plan.len;
+        let (len, width) = (plan.len, plan.width());
         // Places of words that this run used before the block; others must lie below.
         let mut floor = u64::MAX;
         for (number, stream) in streams.iter_mut().enumerate() {
@@ -328,8 +328,8 @@ impl<C: Cell> Stack<C> {
             let Some(near) = near else {
                 block.far |= 1 << number;
                 let found = match block.rows[number] {
-                    Some(cell) => self.shadow.arithmetic(cell, (len / BYTES) as usize, block.size),
-                    None => self.places(start, stream.stride, len, &mut cells[..block.size]),
+                    Some(cell) => self.shadow.arithmetic(cell, width, block.size),
+                    None => self.places(start, stream.stride, width, &mut cells[..block.size]),
                 };
                 match found {
                     Some((size, first, step)) if size >= LEAST => {
@@ -342,7 +342,7 @@ impl<C: Cell> Stack<C> {
             };
             for (cell, iteration) in cells[..near.delay.min(block.size)].iter_mut().zip(0..) {
                 *cell = self.shadow.find(start.wrapping_add_signed(stream.stride.wrapping_mul(iteration)));
-                let Some(place) = self.place(*cell, len) else { return false };
+                let Some(place) = self.shadow.word(*cell, width) else { return false };
                 floor = floor.min(place);
             }
         }
@@ -360,7 +360,7 @@ impl<C: Cell> Stack<C> {
         block: &mut Block,
         cells: &mut [usize],
     ) -> bool {
-        let (len, width) = (plan.len, (plan.len / BYTES) as usize);
+        let (len, width) = (plan.len, plan.width());
         let room = (page_room(start) / len) as usize;
         if stream.stride == len as i64 && plan.reborn(number).is_none() && room >= LEAST_ROW.min(block.size) {
             let cell = self.shadow.make(start);
@@ -450,7 +450,7 @@ impl<C: Cell> Stack<C> {
     /// Gives a block's words their new places.
     #[inline(always)]
     fn put_on_top(&mut self, streams: &[Stream], plan: &Plan, block: &Block, scratch: &mut Scratch) {
-        let (len, size) = (plan.len, block.size);
+        let (len, width, size) = (plan.len, plan.width(), block.size);
         let put = || streams.iter().enumerate().filter(|(_, stream)| stream.kind != Kind::Last).map(|(n, _)| n);
         let puts = put().count();
         if puts == 0 {
@@ -477,59 +477,31 @@ impl<C: Cell> Stack<C> {
             }
             let place = start - skew + at + step * kept as u64;
             match block.rows[number] {
-                Some(cell) => {
-                    let words = (len / BYTES) as usize;
-                    self.shadow.set_arithmetic(cell + kept * words, words, size - kept, place, step);
+                Some(cell) => self.shadow.set_arithmetic(cell + kept * width, width, size - kept, place, step),
+                None => {
+                    for (&cell, at) in cells[number * BLOCK..][kept..size].iter().zip(0..) {
+                        self.shadow.set_arithmetic(cell, width, 1, place + at * step, step);
+                    }
                 }
-                None => self.set_words(&cells[number * BLOCK..][kept..size], len, place, step),
             }
         }
         self.time.append_leaves(fresh, end - skew);
     }
 
-    #[inline(always)]
-    fn set_words(&mut self, cells: &[usize], len: u64, mut place: u64, step: u64) {
-        for &cell in cells {
-            match len {
-                BYTES => self.shadow.set_cell(cell, place),
-                8 => self.shadow.set_pair(cell, place),
-                _ => self.shadow.set_row(cell, len, place),
-            }
-            place += step;
-        }
-    }
-
-    /// Place of a word on the stack, if all of it is there and together.
-    #[inline(always)]
-    fn place(&self, cell: usize, len: u64) -> Option<u64> {
-        let place = match len {
-            BYTES => self.shadow.cell(cell),
-            8 => {
-                let (place, second) = self.shadow.pair(cell);
-                if second != place + BYTES {
-                    return None;
-                }
-                place
-            }
-            _ => self.shadow.row(cell, len)?,
-        };
-        Some(place).filter(|&place| is_position::<C>(place))
-    }
-
     /// Finds the cells of a stream's words and how many of the words are at arithmetic places: that number, the first
     /// place, and the step.
     #[inline(always)]
-    fn places(&mut self, addr: u64, stride: i64, len: u64, cells: &mut [usize]) -> Option<(usize, u64, i64)> {
+    fn places(&mut self, addr: u64, stride: i64, width: usize, cells: &mut [usize]) -> Option<(usize, u64, i64)> {
         let mut pages = Pages::new();
         cells[0] = pages.find(&mut self.shadow, addr);
-        let first = self.place(cells[0], len)?;
+        let first = self.shadow.word(cells[0], width)?;
         cells[1] = pages.find(&mut self.shadow, addr.wrapping_add_signed(stride));
-        let step = self.place(cells[1], len)?.wrapping_sub(first) as i64;
+        let step = self.shadow.word(cells[1], width)?.wrapping_sub(first) as i64;
         let mut next = addr.wrapping_add_signed(stride.wrapping_mul(2));
         let mut expected = first.wrapping_add_signed(step.wrapping_mul(2));
         for (size, place) in cells.iter_mut().enumerate().skip(2) {
             let cell = pages.find(&mut self.shadow, next);
-            if self.place(cell, len) != Some(expected) {
+            if self.shadow.word(cell, width) != Some(expected) {
                 return (size >= LEAST).then_some((size, first, step));
             }
             *place = cell;

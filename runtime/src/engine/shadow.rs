@@ -205,7 +205,7 @@ impl<C: Cell> Shadow<C> {
 
     /// Place of a word, if all of it is on the stack and together.
     #[inline(always)]
-    fn word(&self, cell: usize, width: usize) -> Option<u64> {
+    pub fn word(&self, cell: usize, width: usize) -> Option<u64> {
         let first = self.cells[cell].get();
         (is_position::<C>(first) && !differs(&self.cells[cell..cell + width], width, first, 0)).then_some(first)
     }

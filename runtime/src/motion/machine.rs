@@ -130,8 +130,7 @@ impl MotionMachine {
     /// Replays a chunk's words.
     pub fn replay(&mut self, words: &[u64], source: &mut impl ModuleSource) {
         let lost = records::each(words, |rest| self.record(rest, source));
-        self.core.totals.lost_words += lost;
-        self.core.totals.active |= lost == 0 && !words.is_empty();
+        self.core.totals.replayed(words, lost);
     }
 
     #[inline]
@@ -287,11 +286,8 @@ impl Core {
         self.movement.nest.go(self.contexts.depth(), place.number, place.iteration);
         // Only code without marks has loops in one record.
         if segment.kind == SegmentKind::Loop as u8 {
-            for iteration in 0..record[1] as i64 {
-                let address = |item: &Item| {
-                    let moved = records::stride(item, record).wrapping_mul(iteration);
-                    records::start(item, record).wrapping_add_signed(moved)
-                };
+            for iteration in 0..record[1] {
+                let address = |item: &Item| records::place(item, record, iteration);
                 self.items(items, record, address, place.first_item, closes);
             }
         } else {

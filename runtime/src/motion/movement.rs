@@ -18,24 +18,13 @@ pub type RowNumber = u32;
 pub const NO_ROW: RowNumber = u32::MAX;
 const NO_PAGE: PageNumber = u32::MAX;
 
-/// What one array did at one level. All but `accesses` are bytes.
+/// What one array did at one level.
 #[derive(Clone, Debug)]
 pub struct Row {
-    pub level: LevelNumber,
-    pub array: u32,
+    /// Accesses and bytes accessed are those with this as the innermost level.
+    pub counts: RowResult,
     /// The same array one level further out.
     parent: RowNumber,
-    /// Accesses and bytes with this as the innermost level.
-    pub accesses: u64,
-    pub accessed: u64,
-    /// In a tile and not in the one before.
-    pub fills: u64,
-    /// In the first tile of an invocation and in the last of the one before: fills under the policy `reset`.
-    pub kept: u64,
-    /// In any tile.
-    pub footprint: u64,
-    /// Most in one tile.
-    pub peak: u64,
     /// Tile that `held` is of.
     tile: u32,
     held: u64,
@@ -76,15 +65,8 @@ impl Movement {
         let parent = self.row(self.nest.levels[level as usize].parent, array);
         let number = self.rows.len() as RowNumber;
         self.rows.push(Row {
-            level,
-            array,
+            counts: RowResult { level, array, ..RowResult::default() },
             parent,
-            accesses: 0,
-            accessed: 0,
-            fills: 0,
-            kept: 0,
-            footprint: 0,
-            peak: 0,
             tile: 0,
             held: 0,
             page: NO_PAGE,
@@ -104,7 +86,7 @@ impl Movement {
             if level.tile == u32::MAX {
                 let tile = FIRST_TILE + 1;
                 stamps.renumber(number, level.tile, tile);
-                for row in rows.iter_mut().filter(|row| row.level == number) {
+                for row in rows.iter_mut().filter(|row| row.counts.level == number) {
                     row.tile = if row.tile == level.tile { tile } else { 0 };
                 }
                 level.tile = tile;
@@ -117,9 +99,9 @@ impl Movement {
     #[inline]
     pub fn touch(&mut self, row: RowNumber, address: u64, len: u64, accesses: u64) {
         let known = &mut self.rows[row as usize];
-        known.accesses += accesses;
-        known.accessed += if accesses > 0 { len } else { 0 };
-        let array = known.array;
+        known.counts.accesses += accesses;
+        known.counts.accessed += if accesses > 0 { len } else { 0 };
+        let array = known.counts.array;
         let (mut at, mut left) = (address, len);
         while left > 0 {
             let (piece, part) = self.stamps.piece(at, left, array);
@@ -135,9 +117,9 @@ impl Movement {
     fn touch_piece(&mut self, mut number: RowNumber, piece: Piece) {
         while number != NO_ROW {
             let row = &mut self.rows[number as usize];
-            let level = &mut self.nest.levels[row.level as usize];
+            let level = &mut self.nest.levels[row.counts.level as usize];
             if row.page != piece.page {
-                row.block = self.stamps.block(row.level, piece.page);
+                row.block = self.stamps.block(row.counts.level, piece.page);
                 row.page = piece.page;
             }
             let tile = level.tile;
@@ -157,17 +139,17 @@ impl Movement {
             if new == 0 {
                 break;
             }
-            row.fills += filled * piece.unit;
-            row.footprint += unknown * piece.unit;
+            row.counts.fills += filled * piece.unit;
+            row.counts.footprint += unknown * piece.unit;
             if level.first {
-                row.kept += (new - filled) * piece.unit;
+                row.counts.kept += (new - filled) * piece.unit;
             }
             if row.tile != tile {
                 row.tile = tile;
                 row.held = 0;
             }
             row.held += new * piece.unit;
-            row.peak = row.peak.max(row.held);
+            row.counts.peak = row.counts.peak.max(row.held);
             level.bytes += new * piece.unit;
             number = row.parent;
         }
@@ -197,20 +179,7 @@ impl Movement {
     /// The rows, with what was accessed in the loops inside.
     #[must_use]
     pub fn inclusive_rows(&self) -> Vec<RowResult> {
-        let mut all: Vec<RowResult> = self
-            .rows
-            .iter()
-            .map(|row| RowResult {
-                level: row.level,
-                array: row.array,
-                accesses: row.accesses,
-                accessed: row.accessed,
-                fills: row.fills,
-                kept: row.kept,
-                footprint: row.footprint,
-                peak: row.peak,
-            })
-            .collect();
+        let mut all: Vec<RowResult> = self.rows.iter().map(|row| row.counts.clone()).collect();
         // Rows further out were made first.
         for number in (0..all.len()).rev() {
             let parent = self.rows[number].parent;

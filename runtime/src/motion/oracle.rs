@@ -328,7 +328,7 @@ fn moved_and_forgotten_bytes() {
         movement.open_tiles();
         let row = movement.row(0, 0);
         movement.touch(row, address, 8, 1);
-        (movement.rows[0].fills, movement.rows[0].footprint)
+        (movement.rows[0].counts.fills, movement.rows[0].counts.footprint)
     };
     assert_eq!(iterate(&mut movement, 0x1000), (8, 8));
     movement.relocate(0x1000, 0x5010, 64, 0);

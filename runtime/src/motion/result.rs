@@ -36,11 +36,13 @@ pub struct RowResult {
     pub array: u32,
     pub accesses: u64,
     pub accessed: u64,
-    /// Brought in under the policy `wrap`. As many bytes are drained.
+    /// In a tile and not in the one before: brought in under the policy `wrap`. As many bytes are drained.
     pub fills: u64,
-    /// More are under the policy `reset`.
+    /// In the first tile of an invocation and in the last of the one before: so many more under the policy `reset`.
     pub kept: u64,
+    /// In any tile.
     pub footprint: u64,
+    /// Most in one tile.
     pub peak: u64,
 }
 

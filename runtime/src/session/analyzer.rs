@@ -70,6 +70,14 @@ pub struct RingTotals {
     pub in_blocks: u64,
 }
 
+impl RingTotals {
+    /// Counts a chunk of which so many words could not be decoded.
+    pub fn replayed(&mut self, words: &[u64], lost: u64) {
+        self.lost_words += lost;
+        self.active |= lost == 0 && !words.is_empty();
+    }
+}
+
 /// Gives modules to an analyzer that meets an unknown descriptor.
 pub trait ModuleSource {
     /// Modules of this ring's process, as far as known by now.
@@ -194,8 +202,7 @@ impl Analyzer {
     /// Replays a chunk's words.
     pub fn replay(&mut self, words: &[u64], source: &mut impl ModuleSource) {
         let lost = records::each(words, |rest| self.record(rest, source));
-        self.core.totals.lost_words += lost;
-        self.core.totals.active |= lost == 0 && !words.is_empty();
+        self.core.totals.replayed(words, lost);
     }
 
     /// Replays the first record of `rest` and returns its length; `None` if it cannot be decoded.
@@ -652,10 +659,9 @@ impl Core {
 
     /// The same, access by access.
     fn one_by_one<const COUNT: bool>(&mut self, items: &[Item], record: &[u64], first_cell: usize) {
-        for iteration in 0..record[1] as i64 {
+        for iteration in 0..record[1] {
             for (item, cell) in items.iter().zip(first_cell..) {
-                let moved = records::stride(item, record).wrapping_mul(iteration);
-                self.item::<COUNT>(item, record, records::start(item, record).wrapping_add_signed(moved), cell);
+                self.item::<COUNT>(item, record, records::place(item, record, iteration), cell);
             }
         }
     }
@@ -672,8 +678,6 @@ impl Core {
     /// All iterations of a loop that has one record.
     fn iterations<const COUNT: bool>(&mut self, items: &[Item], record: &[u64], first_cell: usize) {
         let iterations = record[1];
-        let stride = |item: &Item| records::stride(item, record);
-        let start = |item: &Item| records::start(item, record);
         let streams = items.iter().map(|item| 1 + usize::from(item.kind == ItemKind::Update as u8)).sum::<usize>();
         if !self.may_run || streams > MOST_STREAMS {
             return self.one_by_one::<COUNT>(items, record, first_cell);
@@ -681,7 +685,8 @@ impl Core {
         self.streams.clear();
         self.stream_cells.clear();
         for (item, cell) in items.iter().zip(first_cell..) {
-            let stream = |kind| Stream { addr: start(item), stride: stride(item), len: item.size, kind };
+            let (addr, stride) = (records::place(item, record, 0), records::stride(item, record));
+            let stream = |kind| Stream { addr, stride, len: item.size, kind };
             if item.kind != ItemKind::Store as u8 {
                 self.streams.push(stream(Kind::Load));
                 self.stream_cells.push(if COUNT { cell as u32 } else { UNCOUNTED });

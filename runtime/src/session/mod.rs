@@ -58,7 +58,7 @@ pub trait RegionOfInterest: Send + Sync {
     fn matches_region(&self, name: &str) -> bool;
 }
 
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub struct Options {
     /// Bytes leave the stack when the program says so.
     pub hints: bool,

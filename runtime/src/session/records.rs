@@ -21,11 +21,12 @@ pub fn stride(item: &Item, record: &[u64]) -> i64 {
     if item.flags & item_flag::STRIDE_WORD == 0 { item.stride } else { record[usize::from(item.word2)] as i64 }
 }
 
-/// Where an item of a loop's record is in the first iteration.
+/// Where an item of a loop's record is in an iteration, counted from 0.
 #[must_use]
-pub fn start(item: &Item, record: &[u64]) -> u64 {
-    let back = stride(item, record).wrapping_mul(record[1] as i64);
-    record[usize::from(item.word)].wrapping_add_signed(item.offset.wrapping_sub(back))
+pub fn place(item: &Item, record: &[u64], iteration: u64) -> u64 {
+    let ahead = iteration.wrapping_sub(record[1]) as i64;
+    record[usize::from(item.word)]
+        .wrapping_add_signed(item.offset.wrapping_add(stride(item, record).wrapping_mul(ahead)))
 }
 
 /// An event record.

@@ -213,8 +213,7 @@ impl Machine {
     /// Replays a chunk's words.
     pub fn replay(&mut self, words: &[u64], source: &mut impl ModuleSource) {
         let lost = records::each(words, |rest| self.record(rest, source));
-        self.core.totals.lost_words += lost;
-        self.core.totals.active |= lost == 0 && !words.is_empty();
+        self.core.totals.replayed(words, lost);
     }
 
     fn record(&mut self, rest: &[u64], source: &mut impl ModuleSource) -> Option<usize> {
