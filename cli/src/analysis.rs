@@ -120,12 +120,11 @@ impl AnalysisArgs {
         survive_file_limit()?;
         let roi = self.roi.as_deref().map(Roi::new).transpose().context("--roi: not a valid pattern")?;
         let sequence = self.sequence.as_deref().map(Roi::new).transpose().context("--sequence: not a valid pattern")?;
-        let processors = || std::thread::available_parallelism().map_or(1, usize::from);
         Ok(Options {
             hints: self.liveness() != LivenessArg::None,
             line: self.line,
             roi: roi.map(|roi| roi as Arc<dyn RegionOfInterest>),
-            workers: self.workers.map_or_else(processors, usize::from),
+            workers: self.workers.map_or_else(crate::processors, usize::from),
             exact: if self.liveness() == LivenessArg::Exact { Some(self.spool()?) } else { None },
             flows: self.flows,
             objects: self.report.objects,

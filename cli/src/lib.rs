@@ -25,3 +25,8 @@ mod timing;
 mod toolbox;
 mod trace_file;
 mod why;
+
+/// Processors that this process may use.
+fn processors() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}

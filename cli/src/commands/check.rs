@@ -180,7 +180,7 @@ fn prepare(args: &CheckArgs) -> anyhow::Result<(Vec<Case>, Plan, PathBuf)> {
     };
     let rules: Vec<PrefixRule> = config.path_prefix_map.iter().chain(&args.path_prefix_map).cloned().collect();
     let plan = Plan { mode, twice: args.twice, paths: PathMap::new(Some(&root), &rules), jobs: args.jobs.into() };
-    let workers = std::thread::available_parallelism().map_or(1, usize::from).div_ceil(plan.jobs);
+    let workers = crate::processors().div_ceil(plan.jobs);
     let workers: [OsString; 2] = ["--workers".into(), workers.to_string().into()];
     let cases = if args.command.is_empty() && args.profile.is_none() {
         cases_of(args, &config, &home, &baselines, &later, &workers)?

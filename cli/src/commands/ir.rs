@@ -62,19 +62,10 @@ pub fn command(args: &IrArgs) -> anyhow::Result<i32> {
     };
     let listing = Arc::new(Listing::new(to, args.stack));
     let options = Options {
-        hints: false,
-        line: None,
-        roi: None,
         workers: 1,
-        exact: None,
-        flows: false,
-        objects: false,
-        sequence: None,
-        outputs: None,
-        trace: None,
         analyse: true,
-        motion: None,
         values: Some(ValueOptions { listing: Some(listing.clone()), ..args.values.options() }),
+        ..Options::default()
     };
     let followed =
         follow(&args.command, &SourceArgs::default(), channel_mode::ANALYSE, &options, ModelArg::Values.into())?;

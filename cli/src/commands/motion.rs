@@ -120,19 +120,10 @@ fn measure(args: &MotionArgs, command: &[OsString]) -> anyhow::Result<(Option<Mo
     survive_file_limit()?;
     check_writable(&args.output).with_context(|| format!("cannot write {}", args.output.display()))?;
     let options = Options {
-        hints: false,
-        line: None,
-        roi: None,
-        workers: std::thread::available_parallelism().map_or(1, usize::from),
-        exact: None,
-        flows: false,
-        objects: false,
-        sequence: None,
-        outputs: None,
-        trace: None,
+        workers: crate::processors(),
         analyse: true,
-        values: None,
         motion: Some(MotionOptions { memory: args.memory, elements: args.elements.then_some(MOST_ELEMENT_BYTES) }),
+        ..Options::default()
     };
     let followed = follow(command, &args.source, channel_mode::ANALYSE, &options, Model::Loops)?;
     let Followed { ending, measurement, .. } = match followed {

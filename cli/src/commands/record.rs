@@ -57,22 +57,8 @@ Examples:
 pub fn command(args: &RecordArgs) -> anyhow::Result<i32> {
     survive_file_limit()?;
     let trace = TraceFile::create(&args.output, &args.command)?;
-    let workers = std::thread::available_parallelism().map_or(1, usize::from);
-    let options = Options {
-        hints: true,
-        line: None,
-        roi: None,
-        workers,
-        exact: None,
-        flows: false,
-        objects: false,
-        sequence: None,
-        outputs: None,
-        trace: Some(trace.sink()),
-        analyse: false,
-        values: None,
-        motion: None,
-    };
+    let options =
+        Options { hints: true, workers: crate::processors(), trace: Some(trace.sink()), ..Options::default() };
     let started = Instant::now();
     match follow(&args.command, &args.source, channel_mode::ANALYSE, &options, args.model.into())? {
         Ok(Followed { ending, measurement, .. }) => {

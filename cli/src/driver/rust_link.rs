@@ -322,7 +322,7 @@ impl Link<'_> {
                 objects.lock().map_err(|_| anyhow!("another thread failed"))?[index] = object;
             }
         };
-        let threads = std::thread::available_parallelism().map_or(1, usize::from).min(jobs.len());
+        let threads = crate::processors().min(jobs.len());
         std::thread::scope(|scope| {
             let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
             workers.into_iter().try_for_each(|worker| worker.join().unwrap_or_else(|p| std::panic::resume_unwind(p)))
