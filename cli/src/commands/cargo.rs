@@ -43,7 +43,7 @@ pub struct CargoArgs {
     pub deterministic: DeterministicArgs,
 
     /// A Cargo command (run, test, bench or build) with its options and the program's arguments
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true, value_name = "CARGO COMMAND")]
+    #[arg(trailing_var_arg = true, required = true, value_name = "CARGO COMMAND")]
     pub words: Vec<OsString>,
 }
 
