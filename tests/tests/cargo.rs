@@ -261,6 +261,98 @@ fn a_rebuild_instruments_what_changed() {
     assert!(walk(&cache.path().join("objects")).is_empty());
 }
 
+/// A project with C that its build script compiles into a static library.
+fn project_with_c(place: &Path) {
+    let write = |path: &str, text: &str| {
+        let path = place.join(path);
+        fs::create_dir_all(path.parent().expect("a directory")).expect("a directory");
+        fs::write(path, text).expect("a file");
+    };
+    write("Cargo.toml", "[package]\nname = \"old\"\nedition = \"2024\"\n[workspace]\n");
+    write("src/main.rs", MAIN_WITH_C);
+    write("build.rs", BUILD_WITH_C);
+    write("total.c", "long total(const long *p, long n) { long s = 0; while (n--) s += p[n]; return s; }\n");
+}
+
+const MAIN_WITH_C: &str = r#"
+unsafe extern "C" {
+    fn total(p: *const i64, n: i64) -> i64;
+}
+
+fn main() {
+    let numbers: Vec<i64> = (0..100).collect();
+    println!("{}", unsafe { total(numbers.as_ptr(), 100) });
+}
+"#;
+
+const BUILD_WITH_C: &str = r#"
+use std::{env, process::Command};
+
+fn main() {
+    let out = env::var("OUT_DIR").unwrap();
+    let compiler = env::var("CC_x86_64_unknown_linux_gnu").unwrap();
+    let run = |program: &str, words: &[&str]| {
+        assert!(Command::new(program).args(words).current_dir(&out).status().unwrap().success());
+    };
+    let source = format!("{}/total.c", env::var("CARGO_MANIFEST_DIR").unwrap());
+    run(&compiler, &["-c", "-O1", "-g", &source, "-o", "total.o"]);
+    run("ar", &["crs", "libtotal.a", "total.o"]);
+    println!("cargo::rerun-if-changed=total.c");
+    println!("cargo::rustc-link-search={out}");
+    println!("cargo::rustc-link-lib=static=total");
+}
+"#;
+
+#[test]
+fn what_another_dmdprof_left_is_not_linked() {
+    let _turn = ONE_AT_A_TIME.lock();
+    let project = scratch();
+    project_with_c(project.path());
+    let own = project.path().join("target/dmdprof");
+    let build = || {
+        let mut command = dmdprof();
+        command.args(["cargo", "--no-std", "build", "--release"]);
+        prepare(&mut command, "unused");
+        command.current_dir(project.path()).env("CARGO_TARGET_DIR", project.path().join("target"));
+        let built = output(&mut command);
+        (built.status.success(), String::from_utf8_lossy(&built.stderr).into_owned())
+    };
+    let (done, said) = build();
+    assert!(done && !said.contains("starts it afresh"), "{said}");
+
+    // As if this dmdprof's hooks had other names than those of the one that compiled the C.
+    let archive = find(&own, "libtotal.a");
+    let old: Vec<u8> = fs::read(&archive).expect("the library");
+    let at: Vec<usize> = (0..old.len()).filter(|&at| old[at..].starts_with(b"__dmdprof_v")).collect();
+    assert!(!at.is_empty(), "no hooks in the C");
+    let mut changed = old;
+    at.into_iter().for_each(|at| changed[at + b"__dmdprof_v".len()] = b'0');
+    fs::write(&archive, changed).expect("the library");
+    fs::write(project.path().join("src/main.rs"), MAIN_WITH_C.replace("100).collect", "90).collect")).expect("a file");
+    let (done, said) = build();
+    assert!(!done && said.contains("__dmdprof_v0"), "links all the same: {said}");
+
+    fs::write(own.join(".dmdprof"), "dmdprof 0.0.1, hooks 0").expect("a file");
+    let (done, said) = build();
+    assert!(done && said.contains("was filled by dmdprof 0.0.1, hooks 0; this is dmdprof "), "{said}");
+    assert!(!build().1.contains("afresh"));
+}
+
+fn find(directory: &Path, name: &str) -> PathBuf {
+    let mut waiting = vec![directory.to_path_buf()];
+    while let Some(next) = waiting.pop() {
+        for entry in fs::read_dir(&next).expect("a directory").map(|entry| entry.expect("an entry").path()) {
+            if entry.file_name().is_some_and(|found| found == name) {
+                return entry;
+            }
+            if entry.is_dir() && !entry.is_symlink() {
+                waiting.push(entry);
+            }
+        }
+    }
+    panic!("no {name} in {}", directory.display());
+}
+
 fn walk(directory: &Path) -> Vec<PathBuf> {
     let list = |d: &Path| fs::read_dir(d).into_iter().flatten().flatten().map(|entry| entry.path()).collect::<Vec<_>>();
     list(directory).iter().flat_map(|shelf| list(shelf)).collect()

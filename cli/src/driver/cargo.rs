@@ -16,7 +16,11 @@ use std::{
 
 use anyhow::{Context, bail};
 
-use super::{Face, clang, rust_link, rustc_wrap};
+use super::{
+    Face, clang,
+    own_target::{self, OwnTarget},
+    rust_link, rustc_wrap,
+};
 
 /// The names under which dmdprof is the C and C++ compiler of build scripts.
 pub const C_COMPILER: &str = "dmdprof-clang";
@@ -26,13 +30,14 @@ pub const CXX_COMPILER: &str = "dmdprof-clang++";
 const SUBDIRECTORY: &str = "dmdprof";
 
 /// Cargo, ready to build with hooks.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Cargo {
     /// `+nightly`.
     toolchain: Option<OsString>,
     target: OsString,
     target_dir: PathBuf,
     environment: Vec<(OsString, OsString)>,
+    _own: OwnTarget,
 }
 
 /// The user's words for Cargo, without those that this module gives itself.
@@ -112,19 +117,17 @@ impl Cargo {
             Some(directory) => env::current_dir().context("there is no current directory")?.join(directory),
             None => target_directory(words)?,
         };
-        let mut cargo = Self {
-            toolchain: words.toolchain.clone(),
-            target,
-            target_dir: base.join(SUBDIRECTORY),
-            environment: Vec::new(),
-        };
+        let target_dir = base.join(SUBDIRECTORY);
+        let own = OwnTarget::enter(&target_dir)?;
+        let mut cargo =
+            Self { toolchain: words.toolchain.clone(), target, target_dir, environment: Vec::new(), _own: own };
         cargo.environment = cargo.set_up(no_std, llvm, llvm_major)?;
         Ok(cargo)
     }
 
     /// Tools under their names in the target directory, and the environment that makes Cargo use them.
     fn set_up(&self, no_std: bool, llvm: &Path, llvm_major: u32) -> anyhow::Result<Vec<(OsString, OsString)>> {
-        let tools = self.target_dir.join("tools");
+        let tools = self.target_dir.join(own_target::TOOLS);
         let own = env::current_exe().context("cannot find the path of dmdprof itself")?;
         fs::create_dir_all(&tools).with_context(|| format!("cannot create {}", tools.display()))?;
         let link = |name: &str| -> anyhow::Result<OsString> {

@@ -20,6 +20,7 @@ pub mod clang;
 pub mod doctor;
 pub mod execute;
 pub mod object_cache;
+pub mod own_target;
 pub mod plan;
 pub mod response;
 pub mod rlib;
