@@ -90,7 +90,7 @@ pub fn main() -> ExitCode {
     let called = words.next().map(PathBuf::from).unwrap_or_default();
     let words: Vec<OsString> = words.collect();
     let outcome = match words.first().and_then(|w| w.to_str()) {
-        _ if called.ends_with(driver::rustc_wrap::NAME) => Ok(driver::rustc_wrap::main(&words)),
+        _ if called.ends_with(driver::rustc_wrap::NAME) => Ok(toolbox::rustc_wrap(&words)),
         _ if called.ends_with(driver::cargo::C_COMPILER) => toolbox::compile_for_crate(driver::Face::C, &words),
         _ if called.ends_with(driver::cargo::CXX_COMPILER) => toolbox::compile_for_crate(driver::Face::Cxx, &words),
         _ if driver::rust_link::requested() => Ok(toolbox::rust_link(&words)),

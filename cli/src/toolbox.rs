@@ -22,12 +22,17 @@ impl Instrumenter for Hooks {
             object: request.object,
             model: request.model,
             loop_records: loop_records(),
+            append: request.append,
             opt_level: request.opt_level,
             function_sections: request.function_sections,
             flags: request.flags,
             dump_ir: request.dump_ir,
         })?;
         Ok(())
+    }
+
+    fn compile(&self, ir: &Path, object: &Path, opt_level: u8) -> anyhow::Result<()> {
+        Ok(dmdprof_instrument::compile_file(ir, object, opt_level)?)
     }
 }
 
@@ -77,6 +82,12 @@ pub fn doctor(arguments: &DoctorArgs) -> anyhow::Result<i32> {
         Ok((found.path, format!("{major}.{minor}.{patch}")))
     };
     driver::doctor::run(arguments, find, llvm::REQUIRED_MAJOR)
+}
+
+/// What Cargo calls in place of rustc.
+#[must_use]
+pub fn rustc_wrap(arguments: &[OsString]) -> i32 {
+    driver::rustc_wrap::main(arguments, &toolbox(None, Model::Memory))
 }
 
 /// The linker that rustc calls.

@@ -127,6 +127,7 @@ impl Instrumenter for Unchanged {
                 object: request.object,
                 model: request.model,
                 loop_records: true,
+                append: request.append,
                 opt_level: request.opt_level,
                 function_sections: request.function_sections,
                 flags: request.flags,
@@ -145,6 +146,10 @@ impl Instrumenter for Unchanged {
         let out = command.output()?;
         anyhow::ensure!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
         Ok(())
+    }
+
+    fn compile(&self, ir: &Path, object: &Path, opt_level: u8) -> anyhow::Result<()> {
+        Ok(dmdprof_instrument::compile_file(ir, object, opt_level)?)
     }
 }
 

@@ -1,13 +1,15 @@
 //! Puts the planned hooks into a function.
 //!
-//! A record is appended by a small internal function per number of words, marked `alwaysinline`, because LLVM's C interface
-//! cannot split blocks: the space check's branch comes with the inlined body. The caller runs the `always-inline` pass.
+//! A record is appended by a small internal function per number of words. For [`Append::InPlace`] it is marked `alwaysinline`,
+//! because LLVM's C interface cannot split blocks: the space check's branch comes with the inlined body, and the caller runs the
+//! `always-inline` pass. For [`Append::ByCall`] it is called, in a way that leaves general registers alone.
 
 use std::collections::HashMap;
 
 use dmdprof_runtime::abi::symbol;
 
 use crate::{
+    Append,
     address::gep_parts,
     affine::{Counter, SelfLoop, Step},
     calls::Operand,
@@ -20,13 +22,17 @@ pub struct Emitter {
     module: ModuleHandle,
     builder: Builder,
     layout: Layout,
-    appenders: HashMap<usize, (Type, Value)>,
+    append: Append,
+    appenders: HashMap<(usize, Append), (Type, Value)>,
 }
+
+/// A call hands over six arguments in registers, the first of which is the descriptor.
+const WORDS_IN_REGISTERS: usize = 5;
 
 impl Emitter {
     #[must_use]
-    pub fn new(module: ModuleHandle, layout: Layout) -> Self {
-        Self { module, builder: module.builder(), layout, appenders: HashMap::new() }
+    pub fn new(module: ModuleHandle, layout: Layout, append: Append) -> Self {
+        Self { module, builder: module.builder(), layout, append, appenders: HashMap::new() }
     }
 
     /// Emits the hooks of one function, whose descriptors are in `blob` at `offsets`.
@@ -56,7 +62,8 @@ impl Emitter {
     }
 
     fn record(&mut self, segment: &Segment, before: Value, descriptor: Value) {
-        let (ty, appender) = self.appender(segment.words.len());
+        let append = if segment.words.len() > WORDS_IN_REGISTERS { Append::InPlace } else { self.append };
+        let (ty, appender) = self.appender(segment.words.len(), append);
         let own_counter = match &segment.looped {
             Some(PlannedLoop { looped, counter: Counter::Own, .. }) => Some(self.add_counter(*looped)),
             _ => None,
@@ -79,7 +86,10 @@ impl Emitter {
             };
             arguments.push(value);
         }
-        self.builder.call(ty, appender, &arguments);
+        match append {
+            Append::InPlace => self.builder.call(ty, appender, &arguments),
+            Append::ByCall => self.builder.call_preserving_most(ty, appender, &arguments),
+        };
     }
 
     /// Counts the iterations of a loop; gives their number, for use behind the loop.
@@ -210,23 +220,33 @@ impl Emitter {
     }
 
     /// `void append(ptr descriptor, i64 words...)`: one space check, the stores, then the cursor with release order.
-    fn appender(&mut self, words: usize) -> (Type, Value) {
-        if let Some(&known) = self.appenders.get(&words) {
+    fn appender(&mut self, words: usize, append: Append) -> (Type, Value) {
+        if let Some(&known) = self.appenders.get(&(words, append)) {
             return known;
         }
-        let made = self.make_appender(words);
-        self.appenders.insert(words, made);
+        let made = self.make_appender(words, append);
+        self.appenders.insert((words, append), made);
         made
     }
 
-    fn make_appender(&self, words: usize) -> (Type, Value) {
+    fn make_appender(&self, words: usize, append: Append) -> (Type, Value) {
         let m = self.module;
         let mut parameters = vec![m.pointer_type()];
         parameters.extend(std::iter::repeat_n(m.int_type(64), words));
         let ty = m.function_type(m.void_type(), &parameters);
-        let function = m.add_function(&format!("__dmdprof_append_{words}"), ty);
+        let name = match append {
+            Append::InPlace => "append",
+            Append::ByCall => "call_append",
+        };
+        let function = m.add_function(&format!("__dmdprof_{name}_{words}"), ty);
         m.set_internal(function);
-        m.attribute(function, "alwaysinline");
+        match append {
+            Append::InPlace => m.attribute(function, "alwaysinline"),
+            Append::ByCall => {
+                m.attribute(function, "noinline");
+                ir::set_calling_convention(function, ir::PRESERVE_MOST);
+            }
+        }
         m.attribute(function, "nounwind");
         let ring_variable = m.thread_local_pointer(symbol::RING);
         let bytes = (words as u64 + 1) * 8;

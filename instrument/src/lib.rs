@@ -34,6 +34,7 @@ use inkwell::{
     memory_buffer::MemoryBuffer,
     module::Module,
     passes::PassBuilderOptions,
+    targets::TargetMachine,
     values::{FunctionValue, MetadataValue},
 };
 
@@ -59,6 +60,16 @@ pub enum Model {
     Loops,
 }
 
+/// How code appends a record. What is recorded is the same.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Append {
+    /// Where the record is due: fastest when the program runs.
+    #[default]
+    InPlace,
+    /// By a call of a few instructions: a program half as large, and half the time to generate its code.
+    ByCall,
+}
+
 /// What to instrument and how to generate code for it.
 #[derive(Clone, Debug)]
 pub struct Request<'a> {
@@ -69,6 +80,7 @@ pub struct Request<'a> {
     /// One record for all iterations of a loop whose addresses advance by constants (memory model only); else one per iteration.
     /// What is measured is the same.
     pub loop_records: bool,
+    pub append: Append,
     /// Code generation effort, 0 to 3.
     pub opt_level: u8,
     /// Each function in a section of its own (`-ffunction-sections`).
@@ -112,13 +124,36 @@ pub fn instrument_file(request: &Request<'_>) -> Result<Summary, Error> {
         .run_passes("always-inline", &machine, PassBuilderOptions::create())
         .map_err(|e| Error::Broken(e.to_string()))?;
     dump(&module, request, "after")?;
-    let object = codegen::object(&machine, &module).map_err(Error::Codegen)?;
+    write_object(&machine, &module, &diagnostics, request.object)?;
+    Ok(summary)
+}
+
+/// Compiles a unit as it is, without hooks. Its text need not be optimised further.
+///
+/// # Errors
+/// See [`Error`]; nothing is written unless all went well.
+pub fn compile_file(input: &Path, object: &Path, opt_level: u8) -> Result<(), Error> {
+    llvm::load()?;
+    let diagnostics = Diagnostics::default();
+    let context = Context::create();
+    diagnostics.listen(&context);
+    let module = parse(&context, input)?;
+    let machine = codegen::machine_for(&module, opt_level)?;
+    write_object(&machine, &module, &diagnostics, object)
+}
+
+fn write_object(
+    machine: &TargetMachine,
+    module: &Module<'_>,
+    diagnostics: &Diagnostics,
+    path: &Path,
+) -> Result<(), Error> {
+    let object = codegen::object(machine, module).map_err(Error::Codegen)?;
     if let Some(message) = diagnostics.errors() {
         return Err(Error::Codegen(message));
     }
-    let fail = |e: std::io::Error| Error::Write { path: request.object.to_path_buf(), message: e.to_string() };
-    std::fs::write(request.object, object.as_slice()).map_err(fail)?;
-    Ok(summary)
+    let fail = |e: std::io::Error| Error::Write { path: path.to_path_buf(), message: e.to_string() };
+    std::fs::write(path, object.as_slice()).map_err(fail)
 }
 
 fn parse<'c>(context: &'c Context, path: &Path) -> Result<Module<'c>, Error> {
@@ -142,7 +177,7 @@ fn instrument_module(module: &Module<'_>, request: &Request<'_>) -> Summary {
     redirect_signal_functions(handle);
     let classifier = Classifier { layout: Layout::of_module(module), attributes: classify::Attributes::new() };
     let mut debug = DebugInfo::new(Nodes::of_module(module));
-    let mut emitter = Emitter::new(handle, classifier.layout);
+    let mut emitter = Emitter::new(handle, classifier.layout, request.append);
     let mut summary = Summary::default();
     let mut unreferenced = Vec::new();
     let resolvers = handle.ifunc_resolvers();

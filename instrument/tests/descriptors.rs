@@ -4,7 +4,7 @@
 
 use std::{fmt::Write, path::Path};
 
-use dmdprof_instrument::{Error, Model, Request, instrument_file};
+use dmdprof_instrument::{Append, Error, Model, Request, instrument_file};
 use dmdprof_runtime::{
     abi::{Item, NONE, SegmentKind, item_flag, segment_flag},
     sites::{Segment, SiteTable},
@@ -26,6 +26,7 @@ fn instrument_with(ir: &str, loop_records: bool) -> Result<SiteTable, Error> {
         object: &object,
         model: Model::Memory,
         loop_records,
+        append: Append::InPlace,
         opt_level: 2,
         function_sections: false,
         flags: "",
@@ -541,6 +542,7 @@ fn garbage_and_foreign_targets_are_refused_with_a_reason() {
         object: &object,
         model: Model::Memory,
         loop_records: true,
+        append: Append::InPlace,
         opt_level: 2,
         function_sections: false,
         flags: "",
@@ -570,6 +572,7 @@ fn ir_is_dumped_before_and_after() {
         object: &directory.path().join("k.o"),
         model: Model::Memory,
         loop_records: true,
+        append: Append::InPlace,
         opt_level: 2,
         function_sections: false,
         flags: "",
@@ -594,6 +597,7 @@ fn the_object_names_its_compiler() {
             object: &object,
             model: Model::Memory,
             loop_records: true,
+            append: Append::InPlace,
             opt_level: 2,
             function_sections: false,
             flags,

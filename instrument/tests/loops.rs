@@ -1,6 +1,6 @@
 //! What descriptors say about loops, read back from the object that the instrumentation wrote.
 
-use dmdprof_instrument::{Model, Request, instrument_file};
+use dmdprof_instrument::{Append, Model, Request, instrument_file};
 use dmdprof_runtime::{
     abi::{ItemKind, segment_flag},
     motion::loops::{ModuleLoops, NO_LOOP, SegmentLoop},
@@ -55,6 +55,7 @@ fn table(model: Model) -> SiteTable {
         object: &object,
         model,
         loop_records: true,
+        append: Append::InPlace,
         opt_level: 2,
         function_sections: false,
         flags: "",

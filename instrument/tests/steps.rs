@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use dmdprof_instrument::{Model, Request, instrument_file};
+use dmdprof_instrument::{Append, Model, Request, instrument_file};
 use dmdprof_runtime::{
     abi::Item,
     sites::SiteTable,
@@ -21,6 +21,7 @@ fn describe(ir: &str) -> String {
         object: &object,
         model: Model::Values,
         loop_records: true,
+        append: Append::InPlace,
         opt_level: 2,
         function_sections: false,
         flags: "",

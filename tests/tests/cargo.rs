@@ -353,6 +353,61 @@ fn find(directory: &Path, name: &str) -> PathBuf {
     panic!("no {name} in {}", directory.display());
 }
 
+const LIBRARY_FOR_C: &str = r#"
+#[unsafe(no_mangle)]
+pub extern "C" fn sorted_sum(n: u64) -> u64 {
+    let mut numbers: Vec<u64> = (0..n).map(|x| x * 7919 % 1009).collect();
+    numbers.sort();
+    let text: Vec<String> = numbers.iter().map(u64::to_string).collect();
+    text.join("").bytes().map(u64::from).sum()
+}
+"#;
+
+const PROGRAM_IN_C: &str = "#include <stdio.h>\nunsigned long sorted_sum(unsigned long);\nint main(void) { printf(\"%lu\\n\", \
+                            sorted_sum(200)); return 0; }\n";
+
+#[test]
+fn libraries_for_programs_in_c() {
+    let _turn = ONE_AT_A_TIME.lock();
+    let project = scratch();
+    let place = |path: &str| project.path().join(path);
+    let library = "[package]\nname = \"forc\"\nedition = \"2024\"\n[lib]\ncrate-type = [\"staticlib\", \"cdylib\"]\n[workspace]\n";
+    fs::create_dir(place("src")).expect("a directory");
+    fs::write(place("Cargo.toml"), library).expect("a file");
+    fs::write(place("src/lib.rs"), LIBRARY_FOR_C).expect("a file");
+    fs::write(place("main.c"), PROGRAM_IN_C).expect("a file");
+    let mut build = dmdprof();
+    build.args(["cargo", "build", "--release"]);
+    prepare(&mut build, "hooked");
+    let built = succeed(build.current_dir(project.path()).env("CARGO_TARGET_DIR", place("target")));
+    let said = String::from_utf8_lossy(&built.stderr).into_owned();
+    let made = |ending: &str| {
+        let lines = said.lines().filter_map(|line| line.strip_prefix("dmdprof: with hooks: "));
+        lines
+            .into_iter()
+            .find(|line| line.ends_with(ending))
+            .unwrap_or_else(|| panic!("no {ending}: {said}"))
+            .to_owned()
+    };
+    let mut profiles = Vec::new();
+    for (library, hooked) in [(made("libforc.a"), true), (made("libforc.a"), false), (made("libforc.so"), true)] {
+        // The linker of a program in C need not know dmdprof.
+        let mut compiler = if hooked { dmdprof() } else { Command::new("cc") };
+        compiler.args(hooked.then_some("cc")).args(["-O1", "-g"]).arg(place("main.c")).arg(&library);
+        succeed(compiler.args(["-lpthread", "-ldl", "-lm", "-o"]).arg(place("main")));
+        let profile = place("dmdprof.data");
+        let mut run = dmdprof();
+        run.args(["run", "-q", "-o"]).arg(&profile).arg(place("main"));
+        run.env("LD_LIBRARY_PATH", Path::new(&library).parent().expect("a directory"));
+        assert_eq!(String::from_utf8_lossy(&succeed(&mut run).stdout), "30574\n");
+        let profile = fs::read(profile).expect("a profile");
+        let names = names(&profile);
+        assert!(has(&names, "sorted_sum") && has(&names, "core::slice::sort"), "{library}: {names:#?}");
+        profiles.push(report(&profile).total("read"));
+    }
+    assert!(profiles.iter().all(|read| *read > 10_000), "{profiles:?}");
+}
+
 fn walk(directory: &Path) -> Vec<PathBuf> {
     let list = |d: &Path| fs::read_dir(d).into_iter().flatten().flatten().map(|entry| entry.path()).collect::<Vec<_>>();
     list(directory).iter().flat_map(|shelf| list(shelf)).collect()

@@ -117,9 +117,7 @@ fn build(cargo: &Cargo, words: &Words) -> anyhow::Result<i32> {
         eprintln!("dmdprof: with hooks: {}", program.display());
     }
     if programs.is_empty() {
-        eprintln!(
-            "dmdprof: no program was built; libraries get their hooks when a program or shared library is linked"
-        );
+        eprintln!("dmdprof: no program was built; Rust libraries get their hooks when a program is linked");
     }
     Ok(0)
 }
@@ -141,8 +139,9 @@ fn build_and_list(cargo: &Cargo, words: &Words, more: &[&str]) -> anyhow::Result
         let line = line.context("cannot read what cargo says")?;
         match serde_json::from_str::<Message>(&line) {
             Ok(message) => {
-                let shared = message.filenames.into_iter().filter(|file| file.extension().is_some_and(|e| e == "so"));
-                programs.extend(message.executable.into_iter().chain(shared).filter(|path| of_target(path, cargo)));
+                let is_library = |file: &PathBuf| file.extension().is_some_and(|e| e == "so" || e == "a");
+                let libraries = message.filenames.into_iter().filter(is_library);
+                programs.extend(message.executable.into_iter().chain(libraries).filter(|path| of_target(path, cargo)));
             }
             Err(_) => writeln!(std::io::stdout(), "{line}").unwrap_or(()),
         }

@@ -50,6 +50,7 @@ pub fn command(args: &InstrumentArgs) -> anyhow::Result<()> {
         object: &object,
         model: args.model.into(),
         loop_records: crate::toolbox::loop_records(),
+        append: dmdprof_instrument::Append::InPlace,
         opt_level: args.opt_level,
         function_sections: args.function_sections,
         flags: "",

@@ -123,6 +123,9 @@ impl Cargo {
             Self { toolchain: words.toolchain.clone(), target, target_dir, environment: Vec::new(), _own: own };
         cargo.environment = cargo.set_up(no_std, llvm, llvm_major)?;
         Ok(cargo)
+        if rustc.llvm_major.is_some_and(rustc_wrap::leaves_out_machine_code) {
+            cargo.environment.push((rustc_wrap::BITCODE_ONLY_ENVIRONMENT.into(), "1".into()));
+        }
     }
 
     /// Tools under their names in the target directory, and the environment that makes Cargo use them.
@@ -192,6 +195,7 @@ pub fn own_variables() -> Vec<OsString> {
             rustc_wrap::STAMP_ENVIRONMENT,
             rustc_wrap::NO_STD_ENVIRONMENT,
         ]
+            rustc_wrap::BITCODE_ONLY_ENVIRONMENT,
         .map(OsString::from),
     );
     names.extend(compiler_variables(&target));

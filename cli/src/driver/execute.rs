@@ -17,7 +17,7 @@ use std::{
 use anyhow::{Context, bail};
 
 use super::{
-    Face, InstrumentRequest, Model, Toolbox,
+    Append, Face, InstrumentRequest, Model, Toolbox,
     clang::{self, Clang},
     plan::{self, Build, Link, LinkWord, Place, Plan, Unit},
     response,
@@ -178,6 +178,7 @@ impl<'a> Run<'a> {
             bitcode: &bitcode,
             object: &native,
             model: self.tools.model,
+            append: Append::InPlace,
             opt_level: unit.codegen.opt_level,
             function_sections: unit.codegen.function_sections,
             data_sections: unit.codegen.data_sections,

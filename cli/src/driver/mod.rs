@@ -12,7 +12,7 @@
 
 use std::path::Path;
 
-pub use dmdprof_instrument::Model;
+pub use dmdprof_instrument::{Append, Model};
 
 pub mod arguments;
 pub mod cargo;
@@ -28,6 +28,7 @@ pub mod rust_link;
 pub mod rustc_wrap;
 pub mod scratch;
 pub mod source;
+pub mod static_library;
 mod version_script;
 
 /// One bitcode file to turn into one object.
@@ -36,6 +37,7 @@ pub struct InstrumentRequest<'a> {
     pub bitcode: &'a Path,
     pub object: &'a Path,
     pub model: Model,
+    pub append: Append,
     /// Level of the code generator, 0 to 3.
     pub opt_level: u8,
     pub function_sections: bool,
@@ -51,6 +53,12 @@ pub trait Instrumenter: Sync {
     /// # Errors
     /// When the bitcode cannot be read, instrumented or compiled, or the object cannot be written.
     fn instrument(&self, request: &InstrumentRequest) -> anyhow::Result<()>;
+
+    /// The object of this bitcode or text as it is, without hooks.
+    ///
+    /// # Errors
+    /// As those of [`Instrumenter::instrument`].
+    fn compile(&self, ir: &Path, object: &Path, opt_level: u8) -> anyhow::Result<()>;
 }
 
 /// What the driver needs from the rest of the product.

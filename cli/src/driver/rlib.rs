@@ -26,6 +26,8 @@ pub struct Member<'a> {
 pub enum Kind<'a> {
     /// An object of rustc (or bitcode in place of one), with its bitcode.
     Bitcode(&'a [u8]),
+    /// The text that rustc leaves in place of an object if it is told to leave out machine code, cut to the unit's IR.
+    Text(String),
     /// A codegen unit of rustc that came without bitcode.
     WithoutBitcode,
     /// The crate's metadata: nothing for a linker.
@@ -60,6 +62,9 @@ pub fn kind_of<'a>(name: &str, content: &'a [u8]) -> Kind<'a> {
     if content.starts_with(b"BC\xc0\xde") {
         return Kind::Bitcode(content);
     }
+    if let Some(text) = text_of(content) {
+        return Kind::Text(text);
+    }
     match embedded_bitcode(content) {
         Some(bitcode) => Kind::Bitcode(bitcode),
         None if is_codegen_unit(name) => Kind::WithoutBitcode,
@@ -67,9 +72,17 @@ pub fn kind_of<'a>(name: &str, content: &'a [u8]) -> Kind<'a> {
     }
 }
 
+/// The IR in what LLVM writes when its code generator is stopped: a YAML document whose first part is the module, as a block of
+/// indented lines.
+fn text_of(content: &[u8]) -> Option<String> {
+    let block = std::str::from_utf8(content.strip_prefix(b"--- |\n")?).ok()?;
+    let lines = block.lines().take_while(|line| *line != "...");
+    Some(lines.map(|line| format!("{}\n", line.strip_prefix("  ").unwrap_or(line))).collect())
+}
+
 /// Objects of codegen units are named `<crate>.<crate>.<hash>-cgu.<n>.rcgu.o`. The only other object that rustc makes is the
 /// shim between `alloc` and the allocator, which touches no memory.
-fn is_codegen_unit(name: &str) -> bool {
+pub(super) fn is_codegen_unit(name: &str) -> bool {
     name.contains("-cgu.") && name.ends_with(".rcgu.o")
 }
 
@@ -80,7 +93,13 @@ fn embedded_bitcode(content: &[u8]) -> Option<&[u8]> {
     (data.len() > 4).then_some(data)
 }
 
-impl Member<'_> {
+impl<'a> Member<'a> {
+    /// A member that is added.
+    #[must_use]
+    pub fn new(name: &str, content: &'a [u8]) -> Self {
+        Self { name: name.to_owned(), kind: Kind::Other, content }
+    }
+
     /// Machine code that nobody put hooks into.
     #[must_use]
     pub fn is_code_without_hooks(&self) -> bool {
@@ -92,13 +111,21 @@ impl Member<'_> {
     }
 }
 
-/// Writes an archive of these members, with the given files in the place of some; with files alone it only names them.
+/// How long an archive is to last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// With files alone it only names them.
+    OneLink,
+    Keep,
+}
+
+/// Writes an archive of these members, with the given files in the place of some.
 ///
 /// # Errors
 /// When a file cannot be read or the archive cannot be written.
-pub fn write(path: &Path, members: &[(&Member, Option<&Path>)]) -> anyhow::Result<()> {
+pub fn write(path: &Path, members: &[(&Member, Option<&Path>)], purpose: Purpose) -> anyhow::Result<()> {
     let linked = || members.iter().filter(|(member, _)| member.kind != Kind::Metadata);
-    let thin = linked().all(|(_, replacement)| replacement.is_some());
+    let thin = purpose == Purpose::OneLink && linked().all(|(_, replacement)| replacement.is_some());
     let mut new = Vec::new();
     for (member, replacement) in linked() {
         let content = match replacement {
@@ -126,6 +153,13 @@ mod tests {
     use super::*;
 
     #[test]
+    fn text_in_place_of_an_object() {
+        let text = b"--- |\n  ; ModuleID = 'x'\n  \n  define void @f() {\n    ret void\n  }\n...\n---\nname: f\n...\n";
+        let ir = "; ModuleID = 'x'\n\ndefine void @f() {\n  ret void\n}\n";
+        assert_eq!(kind_of("a.4fz.rcgu.o", text), Kind::Text(ir.into()));
+    }
+
+    #[test]
     fn members_are_recognised_and_replaced() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("liba.rlib");
@@ -140,7 +174,8 @@ mod tests {
         let file = directory.path().join("new.o");
         fs::write(&file, "replacement").unwrap();
 
-        write(&path, &[(&all[0], None), (&all[1], Some(&file)), (&all[2], None), (&all[3], None)]).unwrap();
+        write(&path, &[(&all[0], None), (&all[1], Some(&file)), (&all[2], None), (&all[3], None)], Purpose::OneLink)
+            .unwrap();
         let content = fs::read(&path).unwrap();
         let found = members(&path, &content).unwrap();
         let names: Vec<(&str, &[u8])> = found.iter().map(|m| (m.name.as_str(), m.content)).collect();
@@ -148,7 +183,10 @@ mod tests {
         assert_eq!((&all[0].kind, &all[1].kind), (&Kind::Metadata, &Kind::Bitcode(bitcode)));
         assert_eq!((&all[2].kind, &all[3].kind), (&Kind::WithoutBitcode, &Kind::Other));
 
-        write(&path, &[(&all[0], None), (&all[1], Some(&file))]).unwrap();
+        let units = [(&all[0], None), (&all[1], Some(file.as_path()))];
+        write(&path, &units, Purpose::Keep).unwrap();
+        assert!(fs::read(&path).unwrap().starts_with(b"!<arch>\n"));
+        write(&path, &units, Purpose::OneLink).unwrap();
         assert!(fs::read(&path).unwrap().starts_with(b"!<thin>\n"));
         assert!(members(&path, b"junk").unwrap_err().to_string().contains("liba.rlib is not a Rust library"));
     }

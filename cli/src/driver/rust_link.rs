@@ -21,11 +21,11 @@ use anyhow::{Context, anyhow, bail};
 use object::write::{Object, StandardSegment};
 
 use super::{
-    InstrumentRequest, Model, Toolbox, clang, execute,
+    Append, InstrumentRequest, Model, Toolbox, clang, execute,
     object_cache::{Cache, InUse, Key},
     plan::LinkKind,
     response,
-    rlib::{self, Kind, Member},
+    rlib::{self, Kind, Member, Purpose},
     scratch::Scratch,
 };
 use crate::{gate::runner, report::human};
@@ -37,6 +37,7 @@ const MODEL_ENVIRONMENT: &str = "DMDPROF_RUST_LINK_MODEL";
 const NO_STD_ENVIRONMENT: &str = "DMDPROF_RUST_LINK_NO_STD";
 const LINKER_ENVIRONMENT: &str = "DMDPROF_RUST_LINK_LINKER";
 const TOOL_ENVIRONMENT: &str = "DMDPROF_RUST_LINK_TOOL";
+const KEEP_BITCODE_ENVIRONMENT: &str = "DMDPROF_RUST_LINK_KEEP_BITCODE";
 
 /// What a link is told through rustc's environment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -52,6 +53,8 @@ pub struct Settings {
     pub tool: Option<String>,
     /// `--dump-ir DIR`.
     pub dump_ir: Option<PathBuf>,
+    /// The bitcode beside objects is of use after the link too.
+    pub keep_bitcode: bool,
 }
 
 impl Settings {
@@ -66,6 +69,7 @@ impl Settings {
         let optional = [
             (MODEL_ENVIRONMENT, model.map(OsString::from)),
             (NO_STD_ENVIRONMENT, self.no_std.then(|| "1".into())),
+            (KEEP_BITCODE_ENVIRONMENT, self.keep_bitcode.then(|| "1".into())),
             (LINKER_ENVIRONMENT, self.linker.clone()),
             (TOOL_ENVIRONMENT, self.tool.clone().map(OsString::from)),
             (DUMP_ENVIRONMENT, self.dump_ir.clone().map(PathBuf::into_os_string)),
@@ -86,6 +90,7 @@ impl Settings {
             linker: env::var_os(LINKER_ENVIRONMENT),
             tool: env::var(TOOL_ENVIRONMENT).ok(),
             dump_ir: env::var_os(DUMP_ENVIRONMENT).map(PathBuf::from),
+            keep_bitcode: env::var_os(KEEP_BITCODE_ENVIRONMENT).is_some(),
         }
     }
 
@@ -97,6 +102,7 @@ impl Settings {
             LINKER_ENVIRONMENT,
             TOOL_ENVIRONMENT,
             DUMP_ENVIRONMENT,
+            KEEP_BITCODE_ENVIRONMENT,
         ];
         for name in names {
             command.env_remove(name);
@@ -160,10 +166,7 @@ fn try_link(args: &[OsString], tools: &Toolbox) -> anyhow::Result<i32> {
     let args = response::expand(args);
     let words = args.iter().map(|arg| classify(arg)).collect::<anyhow::Result<Vec<Word>>>()?;
     let cache = Cache::of_user()?;
-    // Until the linker has read them. Without a place for it objects are made for this link alone; an IR dump is a
-    // by-product that no cache holds.
-    let in_use = cache.as_ref().filter(|_| settings.dump_ir.is_none()).and_then(|cache| cache.in_use().ok());
-    let link = Link { tools, scratch: Scratch::new()?, settings, cache: in_use };
+    let link = Link::new(tools, settings, cache.as_ref())?;
     let replaced = link.replace(&words)?;
 
     let kind = if args.iter().any(|a| a == "-shared") { LinkKind::SharedLibrary } else { LinkKind::Program };
@@ -179,7 +182,7 @@ fn try_link(args: &[OsString], tools: &Toolbox) -> anyhow::Result<i32> {
     linker.arg(execute::joined("@", file.as_os_str()));
     Settings::remove_from(&mut linker);
     let code = execute::run(&mut linker)?;
-    if code == 0 {
+    if code == 0 && !link.settings.keep_bitcode {
         remove_bitcode(&words);
     }
     if link.cache.is_some()
@@ -201,10 +204,11 @@ fn classify(word: &OsStr) -> anyhow::Result<Word> {
     })
 }
 
-struct Link<'a> {
-    tools: &'a Toolbox<'a>,
-    scratch: Scratch,
-    settings: Settings,
+/// What makes the objects of a link.
+pub(super) struct Link<'a> {
+    pub(super) tools: &'a Toolbox<'a>,
+    pub(super) scratch: Scratch,
+    pub(super) settings: Settings,
     cache: Option<InUse>,
 }
 
@@ -216,14 +220,21 @@ struct Replaced {
 }
 
 /// One object to make.
-struct Job<'a> {
+pub(super) struct Job<'a> {
     /// For messages and IR dumps.
-    name: String,
-    bitcode: &'a [u8],
-    opt_level: u8,
+    pub(super) name: String,
+    pub(super) bitcode: &'a [u8],
+    pub(super) opt_level: u8,
 }
 
-impl Link<'_> {
+impl<'t> Link<'t> {
+    pub(super) fn new(tools: &'t Toolbox, settings: Settings, cache: Option<&Cache>) -> anyhow::Result<Self> {
+        // Until the linker has read them. Without a place for it objects are made for this link alone; an IR dump is a
+        // by-product that no cache holds.
+        let in_use = cache.filter(|_| settings.dump_ir.is_none()).and_then(|cache| cache.in_use().ok());
+        Ok(Self { tools, scratch: Scratch::new()?, settings, cache: in_use })
+    }
+
     fn replace(&self, words: &[Word]) -> anyhow::Result<Replaced> {
         // Bitcode beside objects, which must live as long as the jobs.
         let beside = words.iter().map(read_beside).collect::<anyhow::Result<Vec<_>>>()?;
@@ -266,7 +277,11 @@ impl Link<'_> {
                     (Kind::Bitcode(bitcode), _) | (_, Some(bitcode)) => {
                         Ok(Plan::Object(job(name, bitcode, self.settings.opt_level)))
                     }
-                    (Kind::WithoutBitcode, None) => bail!(
+                    // The shim between `alloc` and the allocator, which touches no memory; everything else has bitcode.
+                    (Kind::Text(text), None) if !rlib::is_codegen_unit(name) => {
+                        Ok(Plan::Made(self.compile(name, &text)?))
+                    }
+                    (Kind::WithoutBitcode | Kind::Text(_), None) => bail!(
                         "{}: rustc left no bitcode for this object, so it cannot carry hooks (is `-C linker-plugin-lto` on?)",
                         path.display()
                     ),
@@ -307,7 +322,7 @@ impl Link<'_> {
     }
 
     /// Makes all objects, or finds them in the cache; the largest first, several at a time.
-    fn make(&self, jobs: &[Job]) -> anyhow::Result<Vec<PathBuf>> {
+    pub(super) fn make(&self, jobs: &[Job]) -> anyhow::Result<Vec<PathBuf>> {
         let tool = self.settings.tool.clone().map_or_else(tool_hash, Ok)?;
         let mut order: Vec<usize> = (0..jobs.len()).collect();
         order.sort_by_key(|&index| jobs[index].bitcode.len());
@@ -346,6 +361,11 @@ impl Link<'_> {
         }
     }
 
+    /// Whole programs with their libraries are large, and each is compiled more often than it runs for long.
+    fn append(&self) -> Append {
+        if self.tools.model == Model::Values { Append::InPlace } else { Append::ByCall }
+    }
+
     fn instrument(&self, index: usize, job: &Job, object: &Path) -> anyhow::Result<()> {
         let directory = self.scratch.file(&index.to_string());
         let bitcode = directory.join(format!("{}.bc", job.name.trim_end_matches(".o")));
@@ -358,6 +378,7 @@ impl Link<'_> {
                 bitcode: &bitcode,
                 object,
                 model: self.tools.model,
+                append: self.append(),
                 opt_level: job.opt_level,
                 // As rustc does on Linux.
                 function_sections: true,
@@ -369,10 +390,21 @@ impl Link<'_> {
         fs::remove_file(&bitcode).with_context(|| format!("cannot remove {}", bitcode.display()))
     }
 
+    /// An object without hooks.
+    fn compile(&self, name: &str, text: &str) -> anyhow::Result<PathBuf> {
+        let ir = self.scratch.file(&format!("{name}.ll"));
+        fs::write(&ir, text).with_context(|| format!("cannot write {}", ir.display()))?;
+        let object = self.scratch.file(name);
+        let compiled = self.tools.instrumenter.compile(&ir, &object, self.settings.opt_level);
+        compiled.with_context(|| format!("cannot compile {name}"))?;
+        Ok(object)
+    }
+
     fn word(&self, index: usize, plan: &Plan, objects: &[PathBuf]) -> anyhow::Result<OsString> {
         match plan {
             Plan::Keep(word) => Ok((*word).to_os_string()),
             Plan::Object(object) => Ok(objects[*object].clone().into()),
+            Plan::Made(object) => Ok(object.into()),
             Plan::Library(path, members) => {
                 // Under its own name, which the linker may mention.
                 let directory = self.scratch.file(&format!("library{index}"));
@@ -380,7 +412,7 @@ impl Link<'_> {
                 let archive = directory.join(file_name(path));
                 let members: Vec<_> =
                     members.iter().map(|(member, object)| (member, object.map(|o| objects[o].as_path()))).collect();
-                rlib::write(&archive, &members)?;
+                rlib::write(&archive, &members, Purpose::OneLink)?;
                 Ok(archive.into())
             }
         }
@@ -391,6 +423,7 @@ impl Link<'_> {
 enum Plan<'a> {
     Keep(&'a OsStr),
     Object(usize),
+    Made(PathBuf),
     Library(&'a Path, Vec<(Member<'a>, Option<usize>)>),
 }
 
@@ -406,7 +439,12 @@ fn is_standard(path: &Path) -> bool {
 
 fn read_beside(word: &Word) -> anyhow::Result<Option<Vec<u8>>> {
     let Word::CrateObject { path, .. } = word else { return Ok(None) };
-    let Some(found) = beside(path).into_iter().find(|candidate| candidate.is_file()) else { return Ok(None) };
+    bitcode_beside(path)
+}
+
+/// The bitcode that rustc left beside an object.
+pub(super) fn bitcode_beside(object: &Path) -> anyhow::Result<Option<Vec<u8>>> {
+    let Some(found) = beside(object).into_iter().find(|candidate| candidate.is_file()) else { return Ok(None) };
     fs::read(&found).map(Some).with_context(|| format!("cannot read {}", found.display()))
 }
 
@@ -428,10 +466,14 @@ fn beside(object: &Path) -> Vec<PathBuf> {
 fn remove_bitcode(words: &[Word]) {
     for word in words {
         if let Word::CrateObject { path, .. } = word {
-            for file in beside(path) {
-                fs::remove_file(file).ok();
-            }
+            remove_bitcode_beside(path);
         }
+    }
+}
+
+pub(super) fn remove_bitcode_beside(object: &Path) {
+    for file in beside(object) {
+        fs::remove_file(file).ok();
     }
 }
 

@@ -16,7 +16,7 @@ use std::{
 
 use anyhow::{Context, bail};
 
-use super::{execute, plan, rust_link};
+use super::{Toolbox, execute, plan, rust_link, static_library};
 
 /// The name under which dmdprof is this wrapper.
 pub const NAME: &str = "dmdprof-rustc";
@@ -29,11 +29,27 @@ pub const NO_STD_ENVIRONMENT: &str = "DMDPROF_CARGO_NO_STD";
 pub const TOOL_ENVIRONMENT: &str = "DMDPROF_CARGO_TOOL";
 /// Changes when programs must be linked anew. Cargo is told that they depend on it.
 pub const STAMP_ENVIRONMENT: &str = "DMDPROF_CARGO_STAMP";
+/// Present: rustc can be told to leave out the machine code of programs ([`leaves_out_machine_code`]).
+pub const BITCODE_ONLY_ENVIRONMENT: &str = "DMDPROF_CARGO_BITCODE_ONLY";
+
+/// rustc has no option to leave out machine code and yet link. This one ends LLVM's code generator before its first pass, so
+/// that a program's objects are text of no use; their bitcode, from before the code generator, stays as it is.
+const NO_MACHINE_CODE: &str = "-Cllvm-args=-stop-before=pre-isel-intrinsic-lowering";
+
+/// Whether [`NO_MACHINE_CODE`] was tried with a rustc's LLVM; names of passes are no interface. Without it everything works the same,
+/// and longer.
+#[must_use]
+pub fn leaves_out_machine_code(llvm_major: u32) -> bool {
+    (20..=22).contains(&llvm_major)
+}
+
+/// As many as rustc makes by default. To be said because `--emit=llvm-bc` makes the default one.
+const CODEGEN_UNITS: &str = "-Ccodegen-units=16";
 
 /// The wrapper's whole life: `args` are the path of rustc and its words.
 #[must_use]
-pub fn main(args: &[OsString]) -> i32 {
-    match run(args) {
+pub fn main(args: &[OsString], tools: &Toolbox) -> i32 {
+    match run(args, tools) {
         Ok(code) => code,
         Err(error) => {
             eprintln!("dmdprof: {error:#}");
@@ -42,7 +58,7 @@ pub fn main(args: &[OsString]) -> i32 {
     }
 }
 
-fn run(args: &[OsString]) -> anyhow::Result<i32> {
+fn run(args: &[OsString], tools: &Toolbox) -> anyhow::Result<i32> {
     let Some((rustc, words)) = args.split_first() else { bail!("{NAME} is for Cargo, as RUSTC_WRAPPER") };
     let words = expand(words);
     let settings = Settings::from_environment();
@@ -55,19 +71,29 @@ fn run(args: &[OsString]) -> anyhow::Result<i32> {
     }
     let mut command = Command::new(rustc);
     command.args(&crate_.words);
+    let link = rust_link::Settings {
+        opt_level: crate_.opt_level,
+        no_std: settings.no_std,
+        linker: crate_.linker.clone(),
+        tool: env::var(TOOL_ENVIRONMENT).ok(),
+        keep_bitcode: crate_.archive.is_some(),
+        ..rust_link::Settings::default()
+    };
     if crate_.is_linked {
         command.arg(execute::joined("-Clinker=", env::current_exe()?.as_os_str()));
-        let link = rust_link::Settings {
-            opt_level: crate_.opt_level,
-            no_std: settings.no_std,
-            linker: crate_.linker.clone(),
-            tool: env::var(TOOL_ENVIRONMENT).ok(),
-            ..rust_link::Settings::default()
-        };
         link.give(&mut command);
     }
     let code = execute::run(&mut command)?;
-    if code == 0 && crate_.is_linked {
+    if code != 0 {
+        return Ok(code);
+    }
+    if let Some(archive) = &crate_.archive {
+        let without = static_library::put_hooks(archive, link, tools)?;
+        if !without.is_empty() {
+            eprintln!("dmdprof: note: {}: linked without hooks: {}", archive.display(), without.join(", "));
+        }
+    }
+    if crate_.is_linked || crate_.archive.is_some() {
         depend_on_stamp(crate_.dependencies.as_deref())?;
     }
     Ok(code)
@@ -78,6 +104,8 @@ fn run(args: &[OsString]) -> anyhow::Result<i32> {
 struct Settings {
     target: OsString,
     no_std: bool,
+    /// [`leaves_out_machine_code`].
+    bitcode_only: bool,
 }
 
 impl Settings {
@@ -85,6 +113,7 @@ impl Settings {
         Self {
             target: env::var_os(TARGET_ENVIRONMENT).unwrap_or_default(),
             no_std: env::var_os(NO_STD_ENVIRONMENT).is_some(),
+            bitcode_only: env::var_os(BITCODE_ONLY_ENVIRONMENT).is_some(),
         }
     }
 }
@@ -104,6 +133,10 @@ struct Crate {
     words: Vec<OsString>,
     /// A program, test or shared library, which has a link.
     is_linked: bool,
+    /// A static library, which has no link.
+    archive: Option<PathBuf>,
+    /// The link, where objects are replaced, is all that becomes of its objects.
+    is_only_linked: bool,
     opt_level: u8,
     /// The linker that the user chose.
     linker: Option<OsString>,
@@ -127,23 +160,33 @@ impl Crate {
             return None;
         }
         let types = options.all("--crate-type");
-        let linked = ["bin", "cdylib", "dylib", "sdylib"];
+        let types: Vec<String> = types
+            .iter()
+            .flat_map(|types| types.to_string_lossy().split(',').map(str::to_owned).collect::<Vec<_>>())
+            .collect();
+        let is = |kinds: &[&str], kind: &String| kinds.contains(&kind.as_str());
         // A program is the default, as of benches with a harness of their own.
-        let is_linked = options.has("--test")
-            || types.is_empty()
-            || types.iter().any(|types| types.to_string_lossy().split(',').any(|kind| linked.contains(&kind)));
+        let is_program = options.has("--test") || types.is_empty();
+        let is_linked = is_program || types.iter().any(|kind| is(&["bin", "cdylib", "dylib", "sdylib"], kind));
+        let is_only_linked = is_program || types.iter().all(|kind| is(&["bin", "cdylib"], kind));
+        let of_objects = ["obj", "asm"].iter().any(|kind| emit.contains(kind));
         let mut extra = OsString::new();
         if let Some(suffix) = options.codegen("extra-filename") {
             extra.push(suffix);
         }
         let mut file = name.to_os_string();
         file.push(extra);
-        file.push(".d");
+        let in_out_dir = |before: &str, after: &str| {
+            let name = [OsStr::new(before), &file, OsStr::new(after)].into_iter().collect::<OsString>();
+            options.value("--out-dir").map(|directory| Path::new(directory).join(name))
+        };
         let mut crate_ = Self {
             is_linked,
+            is_only_linked: is_only_linked && !of_objects,
             opt_level: options.codegen("opt-level").map_or(0, |level| plan::opt_level(&level)),
             linker: options.codegen("linker").map(OsString::from),
-            dependencies: options.value("--out-dir").map(|directory| Path::new(directory).join(file)),
+            archive: in_out_dir("lib", ".a").filter(|_| !is_program && types.iter().any(|kind| kind == "staticlib")),
+            dependencies: in_out_dir("", ".d"),
             ..Self::default()
         };
         crate_.rewrite(&options, settings);
@@ -154,6 +197,7 @@ impl Crate {
         let plugin_lto = options.codegen("linker-plugin-lto").is_some();
         let mut debug_info = false;
         let mut mangling = false;
+        let mut codegen_units = false;
         for option in &options.0 {
             let (name, value) = option.codegen();
             match (name, value) {
@@ -161,6 +205,7 @@ impl Crate {
                 ("debuginfo", "0" | "none" | "false") => continue,
                 ("debuginfo", _) => debug_info = true,
                 ("symbol-mangling-version", _) => mangling = true,
+                ("codegen-units", _) => codegen_units = true,
                 ("lto", "off" | "no" | "n" | "false") => {}
                 ("lto", _) if settings.no_std => {
                     self.notes.push(NO_LTO_WITHOUT_STD);
@@ -180,7 +225,7 @@ impl Crate {
                 debug_info = true;
             }
             match option.value_of("--emit") {
-                Some(kinds) if self.is_linked => {
+                Some(kinds) if self.is_linked || self.archive.is_some() => {
                     let mut all = execute::joined("--emit=", kinds);
                     all.push(",llvm-bc");
                     self.words.push(all);
@@ -196,6 +241,12 @@ impl Crate {
         }
         if !mangling {
             self.words.push("-Csymbol-mangling-version=v0".into());
+        }
+        if (self.is_linked || self.archive.is_some()) && !codegen_units {
+            self.words.push(CODEGEN_UNITS.into());
+        }
+        if self.is_only_linked && settings.bitcode_only {
+            self.words.push(NO_MACHINE_CODE.into());
         }
         // Regions and inputs of the markers crate record.
         self.words.push("--cfg=dmdprof".into());
@@ -309,7 +360,7 @@ mod tests {
 
     fn parse(text: &str, no_std: bool) -> Option<Crate> {
         let words: Vec<OsString> = text.split_ascii_whitespace().map(OsString::from).collect();
-        Crate::parse(&words, &Settings { target: "t".into(), no_std })
+        Crate::parse(&words, &Settings { target: "t".into(), no_std, bitcode_only: false })
     }
 
     fn words(text: &str, no_std: bool) -> String {
@@ -346,7 +397,8 @@ mod tests {
         assert_eq!(
             words(program, false),
             format!(
-                "--crate-name a --crate-type bin --emit=dep-info,link,llvm-bc -Copt-level=s --out-dir /o -C extra-filename=-1 --target t {ADDED}"
+                "--crate-name a --crate-type bin --emit=dep-info,link,llvm-bc -Copt-level=s --out-dir /o -C extra-filename=-1 --target t {}",
+                ADDED.replace("--cfg", "-Ccodegen-units=16 --cfg")
             )
         );
         assert!(
@@ -354,6 +406,33 @@ mod tests {
             "a bench of its own"
         );
         assert!(!parse(library, false).unwrap().is_linked);
+        let of_types =
+            |types: &str| parse(&format!("--crate-name a {types} --emit=dep-info,link --out-dir /o --target t"), false);
+        let both = of_types("--crate-type staticlib --crate-type cdylib").unwrap();
+        assert_eq!(both.archive.as_deref(), Some(Path::new("/o/liba.a")));
+        assert!(
+            both.is_linked
+                && of_types("--crate-type staticlib").unwrap().words.contains(&"--emit=dep-info,link,llvm-bc".into())
+        );
+        assert!(of_types("--crate-type cdylib").unwrap().archive.is_none());
+    }
+
+    #[test]
+    fn machine_code_is_left_out_where_nothing_needs_it() {
+        let settings = Settings { target: "t".into(), no_std: false, bitcode_only: true };
+        let leaves_out = |text: &str| {
+            let words: Vec<OsString> = text.split_ascii_whitespace().map(OsString::from).collect();
+            let words = Crate::parse(&[words, vec!["--crate-name=a".into(), "--target=t".into()]].concat(), &settings)
+                .unwrap()
+                .words;
+            words.iter().any(|word| word == NO_MACHINE_CODE)
+        };
+        assert!(
+            leaves_out("--crate-type bin --emit=link") && leaves_out("--crate-type cdylib") && leaves_out("--test")
+        );
+        assert!(!leaves_out("--crate-type lib --emit=link"), "its objects are what it is");
+        assert!(!leaves_out("--crate-type cdylib,rlib") && !leaves_out("--crate-type staticlib"));
+        assert!(!leaves_out("--crate-type bin --emit=link,asm"), "somebody wants to see it");
     }
 
     #[test]
