@@ -104,8 +104,9 @@ impl Cargo {
         if let Some(newer) = rustc.llvm_major.filter(|&major| major > llvm_major) {
             bail!(
                 "this project's rustc ({}) writes the bitcode of LLVM {newer}, and dmdprof reads that of LLVM {llvm_major} and older: \
-                 use a toolchain with an older LLVM, as in `dmdprof cargo +stable run`, or a newer dmdprof",
-                rustc.version
+                 use a toolchain with an older LLVM, as in `dmdprof cargo +stable run`, or a newer dmdprof{}",
+                rustc.version,
+                dmdprof_instrument::llvm::how_to_use(newer)
             );
         }
         let target = words.target.clone().unwrap_or_else(|| rustc.host.clone().into());
@@ -122,10 +123,10 @@ impl Cargo {
         let mut cargo =
             Self { toolchain: words.toolchain.clone(), target, target_dir, environment: Vec::new(), _own: own };
         cargo.environment = cargo.set_up(no_std, llvm, llvm_major)?;
-        Ok(cargo)
         if rustc.llvm_major.is_some_and(rustc_wrap::leaves_out_machine_code) {
             cargo.environment.push((rustc_wrap::BITCODE_ONLY_ENVIRONMENT.into(), "1".into()));
         }
+        Ok(cargo)
     }
 
     /// Tools under their names in the target directory, and the environment that makes Cargo use them.
@@ -194,8 +195,8 @@ pub fn own_variables() -> Vec<OsString> {
             rustc_wrap::TOOL_ENVIRONMENT,
             rustc_wrap::STAMP_ENVIRONMENT,
             rustc_wrap::NO_STD_ENVIRONMENT,
-        ]
             rustc_wrap::BITCODE_ONLY_ENVIRONMENT,
+        ]
         .map(OsString::from),
     );
     names.extend(compiler_variables(&target));

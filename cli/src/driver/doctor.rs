@@ -13,6 +13,7 @@ use std::{
 };
 
 use comfy_table::{ContentArrangement, Table, presets};
+use dmdprof_instrument::llvm::how_to_use;
 use serde::Serialize;
 
 use super::{Face, cargo::Rustc, clang, rlib};
@@ -164,7 +165,8 @@ fn rustc_bitcode(rustc: &Rustc, llvm_major: u32) -> Check {
             format!("of LLVM {major}"),
             format!(
                 "Rust code cannot be instrumented, because LLVM {llvm_major} cannot read it: use a toolchain with LLVM {llvm_major} or older \
-                 (dmdprof cargo +stable run), or a newer dmdprof"
+                 (dmdprof cargo +stable run), or a newer dmdprof{}",
+                how_to_use(major)
             ),
         ),
         Some(major) => Check::ok(name, format!("of LLVM {major}, readable")),
@@ -207,7 +209,8 @@ fn llvm_library(llvm: LlvmAnswer, llvm_major: u32) -> Check {
             format!(
                 "nothing can be instrumented without LLVM {llvm_major}: install a Rust toolchain that carries it (rustup toolchain \
                  install stable; those of distributions and for musl hosts have LLVM elsewhere or built in), or set DMDPROF_LLVM to a \
-                 libLLVM of that version or its directory, such as /usr/lib/llvm-{llvm_major}/lib"
+                 libLLVM of that version or its directory, such as /usr/lib/llvm-{llvm_major}/lib{}",
+                Rustc::ask(None).ok().and_then(|rustc| rustc.llvm_major).map_or_else(String::new, how_to_use)
             ),
         ),
     }

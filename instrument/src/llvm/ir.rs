@@ -8,9 +8,9 @@ use std::ffi::{CStr, CString, c_char};
 
 use inkwell::llvm_sys::{self, core::*, debuginfo::*, prelude::*, target::*};
 pub use inkwell::llvm_sys::{
-    LLVMAtomicOrdering, LLVMAtomicRMWBinOp as AtomicOperation, LLVMCallConv, LLVMDbgRecordKind as DebugRecordKind,
-    LLVMIntPredicate as IntPredicate, LLVMLinkage as Linkage, LLVMOpcode as Opcode, LLVMRealPredicate as RealPredicate,
-    LLVMTailCallKind, LLVMTypeKind as TypeKind,
+    LLVMAtomicOrdering, LLVMAtomicRMWBinOp as AtomicOperation, LLVMCallConv, LLVMIntPredicate as IntPredicate,
+    LLVMLinkage as Linkage, LLVMOpcode as Opcode, LLVMRealPredicate as RealPredicate, LLVMTailCallKind,
+    LLVMTypeKind as TypeKind,
 };
 
 macro_rules! ffi {
@@ -29,8 +29,6 @@ pub struct Block(LLVMBasicBlockRef);
 pub struct Type(LLVMTypeRef);
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Metadata(LLVMMetadataRef);
-#[derive(Clone, Copy)]
-pub struct DebugRecord(LLVMDbgRecordRef);
 #[derive(Clone, Copy)]
 pub struct Layout(LLVMTargetDataRef);
 
@@ -240,49 +238,115 @@ impl Value {
     }
 }
 
+#[cfg(feature = "llvm22")]
+pub use debug_record::DebugRecord;
+#[cfg(feature = "llvm22")]
+pub use inkwell::llvm_sys::LLVMDbgRecordKind as DebugRecordKind;
+#[cfg(not(feature = "llvm22"))]
+pub use no_debug_record::{DebugRecord, DebugRecordKind};
+
 /// What debug information says about variables right before an instruction.
-impl Value {
-    #[must_use]
-    pub fn debug_records(self) -> Vec<DebugRecord> {
-        let mut records = Vec::new();
-        let mut next = ffi!(LLVMGetFirstDbgRecord(self.0));
-        while !next.is_null() {
-            records.push(DebugRecord(next));
-            next = ffi!(LLVMGetNextDbgRecord(next));
+#[cfg(feature = "llvm22")]
+mod debug_record {
+    use super::*;
+
+    #[derive(Clone, Copy)]
+    pub struct DebugRecord(LLVMDbgRecordRef);
+
+    impl Value {
+        #[must_use]
+        pub fn debug_records(self) -> Vec<DebugRecord> {
+            let mut records = Vec::new();
+            let mut next = ffi!(LLVMGetFirstDbgRecord(self.0));
+            while !next.is_null() {
+                records.push(DebugRecord(next));
+                next = ffi!(LLVMGetNextDbgRecord(next));
+            }
+            records
         }
-        records
+    }
+
+    impl DebugRecord {
+        #[must_use]
+        pub fn kind(self) -> DebugRecordKind {
+            ffi!(LLVMDbgRecordGetKind(self.0))
+        }
+
+        /// The first value that it is about; not of labels.
+        #[must_use]
+        pub fn value(self) -> Option<Value> {
+            value(ffi!(LLVMDbgVariableRecordGetValue(self.0, 0)))
+        }
+
+        #[must_use]
+        pub fn variable(self) -> Option<Metadata> {
+            metadata(ffi!(LLVMDbgVariableRecordGetVariable(self.0)))
+        }
+
+        #[must_use]
+        pub fn expression(self) -> Option<Metadata> {
+            metadata(ffi!(LLVMDbgVariableRecordGetExpression(self.0)))
+        }
+
+        #[must_use]
+        pub fn text(self) -> String {
+            let start = ffi!(LLVMPrintDbgRecordToString(self.0));
+            // SAFETY: LLVM returns a C string that the caller must dispose of; it is copied first.
+            let text = unsafe { CStr::from_ptr(start) }.to_string_lossy().into_owned();
+            ffi!(LLVMDisposeMessage(start));
+            text
+        }
     }
 }
 
-impl DebugRecord {
-    #[must_use]
-    pub fn kind(self) -> DebugRecordKind {
-        ffi!(LLVMDbgRecordGetKind(self.0))
+/// Before LLVM 22 its C interface does not say what such a record is about, so variables on the stack have no names.
+#[cfg(not(feature = "llvm22"))]
+mod no_debug_record {
+    use super::*;
+
+    #[derive(Clone, Copy)]
+    pub enum DebugRecord {}
+
+    /// Those of LLVM 22.
+    #[derive(Clone, Copy)]
+    pub enum DebugRecordKind {
+        LLVMDbgRecordDeclare,
+        LLVMDbgRecordValue,
+        LLVMDbgRecordOther,
     }
 
-    /// The first value that it is about; not of labels.
-    #[must_use]
-    pub fn value(self) -> Option<Value> {
-        value(ffi!(LLVMDbgVariableRecordGetValue(self.0, 0)))
+    impl Value {
+        #[must_use]
+        pub fn debug_records(self) -> Vec<DebugRecord> {
+            Vec::new()
+        }
     }
 
-    #[must_use]
-    pub fn variable(self) -> Option<Metadata> {
-        metadata(ffi!(LLVMDbgVariableRecordGetVariable(self.0)))
-    }
+    impl DebugRecord {
+        #[must_use]
+        pub fn kind(self) -> DebugRecordKind {
+            match self {}
+        }
 
-    #[must_use]
-    pub fn expression(self) -> Option<Metadata> {
-        metadata(ffi!(LLVMDbgVariableRecordGetExpression(self.0)))
-    }
+        #[must_use]
+        pub fn value(self) -> Option<Value> {
+            match self {}
+        }
 
-    #[must_use]
-    pub fn text(self) -> String {
-        let start = ffi!(LLVMPrintDbgRecordToString(self.0));
-        // SAFETY: LLVM returns a C string that the caller must dispose of; it is copied first.
-        let text = unsafe { CStr::from_ptr(start) }.to_string_lossy().into_owned();
-        ffi!(LLVMDisposeMessage(start));
-        text
+        #[must_use]
+        pub fn variable(self) -> Option<Metadata> {
+            match self {}
+        }
+
+        #[must_use]
+        pub fn expression(self) -> Option<Metadata> {
+            match self {}
+        }
+
+        #[must_use]
+        pub fn text(self) -> String {
+            match self {}
+        }
     }
 }
 

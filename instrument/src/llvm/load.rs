@@ -17,8 +17,20 @@ use crate::Error;
 
 include!(concat!(env!("OUT_DIR"), "/trampolines.rs"));
 
+#[cfg(not(any(feature = "llvm20", feature = "llvm21", feature = "llvm22")))]
+compile_error!("choose an LLVM with one of the features llvm20, llvm21 and llvm22");
+
+/// Major versions of LLVM for which dmdprof can be built; each has a feature, `llvm22` for example.
+pub const MAJORS: [u32; 3] = [20, 21, 22];
+
 /// Major version of LLVM that the C interface in use belongs to.
-pub const REQUIRED_MAJOR: u32 = 22;
+pub const REQUIRED_MAJOR: u32 = if cfg!(feature = "llvm20") {
+    20
+} else if cfg!(feature = "llvm21") {
+    21
+} else {
+    22
+};
 
 unsafe extern "C" {
     /// One pointer per name, defined beside the trampolines that jump through it.
@@ -145,7 +157,11 @@ fn open(path: &Path) -> Result<LoadedLlvm, String> {
     let library = unsafe { Library::open(Some(path), RTLD_NOW | RTLD_LOCAL) }.map_err(|e| e.to_string())?;
     let version = version_of(&library)?;
     if version.0 != REQUIRED_MAJOR {
-        return Err(format!("is LLVM {}.{}.{}, but LLVM {REQUIRED_MAJOR} is needed", version.0, version.1, version.2));
+        let (major, minor, patch) = version;
+        return Err(format!(
+            "is LLVM {major}.{minor}.{patch}, but LLVM {REQUIRED_MAJOR} is needed{}",
+            how_to_use(major)
+        ));
     }
     for (slot, name) in NAMES.iter().enumerate() {
         // SAFETY: the symbol is only stored as an address here; its type is the bindings' business.
@@ -156,6 +172,18 @@ fn open(path: &Path) -> Result<LoadedLlvm, String> {
     }
     std::mem::forget(library);
     Ok(LoadedLlvm { path: path.to_path_buf(), version })
+}
+
+/// How to have a dmdprof for another LLVM, to follow a statement about it.
+#[must_use]
+pub fn how_to_use(major: u32) -> String {
+    if MAJORS.contains(&major) && major != REQUIRED_MAJOR {
+        format!(
+            " (for LLVM {major}, install dmdprof with: cargo install --path cli --no-default-features --features llvm{major})"
+        )
+    } else {
+        String::new()
+    }
 }
 
 fn version_of(library: &Library) -> Result<(u32, u32, u32), String> {

@@ -7,4 +7,4 @@ pub mod diagnostics;
 pub mod ir;
 mod load;
 
-pub use load::{LoadedLlvm, REQUIRED_MAJOR, load};
+pub use load::{LoadedLlvm, MAJORS, REQUIRED_MAJOR, how_to_use, load};
