@@ -238,8 +238,15 @@ impl Types {
         if matches!(shape, Shape::Unknown) {
             return Type { name: alias, size: 0, shape };
         }
-        let name = at.type_name();
-        Type { name: if name.is_empty() { alias } else { name }, size: at.type_bits() / 8, shape }
+        let name = match (at.type_name(), &shape) {
+            (name, _) if !name.is_empty() => name,
+            (_, Shape::Pointer(to)) if alias.is_empty() => {
+                let to = to.map(|to| self.unqualified(to)).filter(|to| to.tag() != 0).map(|to| to.type_name());
+                format!("{} *", to.filter(|name| !name.is_empty()).unwrap_or_else(|| "void".into()))
+            }
+            _ => alias,
+        };
+        Type { name, size: at.type_bits() / 8, shape }
     }
 
     fn members(&self, composite: Metadata) -> Rc<[Member]> {

@@ -29,8 +29,11 @@ pub fn of(places: &Places, pair: &Pair) -> Option<String> {
     };
     let others = all.iter().map(|id| field(*id)).filter(|other| ty(other) == of_type && apart(other));
     let names = |fields: BTreeSet<(u32, &str)>| {
-        let count = fields.len();
-        let names: Vec<&str> = fields.into_iter().map(|(_, name)| name).take(MOST).collect();
+        let mut names: Vec<&str> = fields.into_iter().map(|(_, name)| name).collect();
+        // Parts of a union have one name at several offsets.
+        names.dedup();
+        let count = names.len();
+        names.truncate(MOST);
         let rest = if count > MOST { format!(" and {} more", count - MOST) } else { String::new() };
         format!("{}{rest}", names.join(", "))
     };

@@ -85,13 +85,7 @@ impl<'p> Places<'p> {
 
     /// `main > solve > step`.
     fn context_name(&self, context: ContextId) -> String {
-        let parent = |at: &ContextId| self.profile.contexts[at.index()].parent;
-        let functions = std::iter::successors(Some(context), parent)
-            .filter_map(|at| self.profile.contexts[at.index()].function)
-            .map(|function| demangle(self.profile.symbol(function)));
-        let mut functions: Vec<String> = functions.collect();
-        functions.reverse();
-        functions.join(" > ")
+        crate::report::context_functions(self.profile, context).join(" > ")
     }
 
     fn object(&self, flow: &Flow) -> Option<usize> {

@@ -134,7 +134,10 @@ fn sentences(places: &Places, number: u128, pair: &Pair, cures: &[cures::Cure]) 
     }
     if let Some(around) = pair.around {
         let function = demangle(places.profile.symbol(places.loops.function(around)));
-        text += &format!("     both in the loop at {} ({function})\n", places.loop_name(around));
+        text += &match places.loops.place(around) {
+            Some(place) => format!("     both in the loop at {place} ({function})\n"),
+            None => format!("     both in a loop of {function}\n"),
+        };
     }
     if let Some((toucher, reader, cost)) = pair.contexts {
         let part = human::percent(cost, pair.cost);
