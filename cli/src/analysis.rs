@@ -64,6 +64,10 @@ pub struct AnalysisArgs {
     #[arg(long)]
     pub flows: bool,
 
+    /// With --flows: also keep apart in which calling contexts both ends are. Takes time and memory for each context
+    #[arg(long, requires = "flows")]
+    pub flow_contexts: bool,
+
     /// Also write down what functions matching GLOB call, in order
     #[arg(long, value_name = "GLOB")]
     pub sequence: Option<String>,
@@ -127,6 +131,7 @@ impl AnalysisArgs {
             workers: self.workers.map_or_else(crate::processors, usize::from),
             exact: if self.liveness() == LivenessArg::Exact { Some(self.spool()?) } else { None },
             flows: self.flows,
+            flow_contexts: self.flow_contexts,
             objects: self.report.objects,
             sequence: sequence.map(|chosen| chosen as Arc<dyn RegionOfInterest>),
             outputs: None,

@@ -1,6 +1,7 @@
 //! Turns a measurement into a profile: names instead of numbers, and an order that depends on nothing but the content, so
 //! that two equal runs give equal bytes.
 
+mod known;
 mod objects;
 
 use std::{
@@ -37,7 +38,8 @@ pub fn to_profile(measurement: &Measurement, meta: Meta) -> Profile {
     let blocks = builder.blocks(&contexts);
     let named = builder.objects(&sites, &contexts);
     let flows = measurement.flows.as_ref().map(|measured| builder.flows(measured, &named, &sites, &contexts));
-    let objects = measurement.objects.is_some().then_some(named.objects);
+    let mut objects = measurement.objects.is_some().then_some(named.objects);
+    objects.iter_mut().for_each(|objects| builder.add_known(objects, &sites));
     let sequences = builder.sequences();
     let totals = sum(&measurement.threads);
     let mut threads: Vec<Totals> = measurement.threads.iter().map(one_thread).collect();
@@ -224,6 +226,7 @@ impl<'a> Builder<'a> {
             let frame = item_of(table, segment, item).frame;
             used.extend(((frame as usize) < table.frames.len()).then_some((id, frame)));
         }
+        used.extend(self.loop_frames());
         for block in &self.measurement.blocks {
             let table = self.table(block.table);
             let segment = &table.segments[block.segment as usize];
@@ -244,6 +247,7 @@ impl<'a> Builder<'a> {
             used.insert(linked_key(table, table.segments[block.segment as usize].function));
         }
         used.extend(self.named_functions());
+        used.extend(self.loop_functions());
         for (table, frame) in self.used_frames() {
             used.extend(chain(self.table(table), frame).into_iter().map(|(function, ..)| function));
         }

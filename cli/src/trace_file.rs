@@ -1,7 +1,7 @@
 //! A trace file that is being written.
 //!
 //! Takes a path and the command, gives the runtime somewhere to write; refuses places that cannot be written to before the
-//! program starts. What was written before a failure stays, and can be replayed up to there.
+//! program starts, and source files: what is built for one run is gone when the trace is analysed. What was written before a failure stays, and can be replayed up to there.
 
 use std::{
     ffi::OsString,
@@ -16,7 +16,7 @@ use dmdprof_runtime::{
     trace::{End, Start, TraceWriter},
 };
 
-use crate::{follow::command_text, launch::Ending};
+use crate::{driver::source::language_of, follow::command_text, launch::Ending};
 
 pub struct TraceFile {
     path: PathBuf,
@@ -25,9 +25,17 @@ pub struct TraceFile {
 
 impl TraceFile {
     /// # Errors
-    /// When the file cannot be made.
+    /// When the file cannot be made, or the command is a source file.
     pub fn create(path: &Path, command: &[OsString]) -> anyhow::Result<Self> {
         anyhow::ensure!(!path.is_dir(), "{} is a directory; name a file for the trace", path.display());
+        if let Some(source) = command.first().map(Path::new).filter(|p| language_of(p).is_some() && p.is_file()) {
+            let program = source.file_stem().unwrap_or_default().to_string_lossy();
+            anyhow::bail!(
+                "{0} would be built for this run only, and a trace is of no use without its program; build it first:\n  \
+                 dmdprof build {0} -o {program}, and ./{program} in the place of {0}",
+                source.display()
+            );
+        }
         let file = File::create(path)
             .with_context(|| format!("cannot write the trace to {}; name another place", path.display()))?;
         let start = Start { tool_version: env!("CARGO_PKG_VERSION").into(), command: command_text(command) };

@@ -1,8 +1,10 @@
 //! Writes the descriptors of one function as bytes, in the layout of [`dmdprof_runtime::abi`].
 
-use dmdprof_runtime::abi::{ABI_VERSION, BLOB_MAGIC, BlobHeader, Frame, Item, OpCount, SegmentHeader, Skip, Slot};
+use dmdprof_runtime::abi::{
+    ABI_VERSION, BLOB_MAGIC, BlobHeader, Frame, Item, NONE, Note, OpCount, SegmentHeader, Skip, Slot,
+};
 
-use crate::plan::{FunctionPlan, Segment};
+use crate::plan::{FunctionPlan, ItemNote, Segment};
 
 /// A function's blob, and where in it each segment's header lies.
 pub struct Blob {
@@ -31,6 +33,21 @@ pub fn encode(plan: &mut FunctionPlan, flags: u16) -> Blob {
     skips.iter().for_each(|s| out.words(&[s.reason, s.count]));
     let slots_offset = out.align();
     plan.slots.iter().for_each(|s| out.slot(s));
+    let loops_offset = out.align();
+    plan.loops.iter().for_each(|l| out.words(&[l.parent, l.frame]));
+    let places_offset = out.align();
+    let places: Vec<u32> = match plan.loops[..] {
+        [] => Vec::new(),
+        _ => plan.segments.iter().map(|s| s.around.unwrap_or(NONE)).collect(),
+    };
+    out.words(&places);
+    let calls_offset = out.align();
+    plan.calls.iter().for_each(|(callee, around)| out.words(&[*callee, *around]));
+    let fields_offset = out.align();
+    plan.fields.iter().for_each(|f| out.words(&[f.type_name, f.type_size, f.name, f.offset, f.size]));
+    let notes_offset = out.align();
+    let notes = notes(plan);
+    notes.iter().for_each(|n| out.words(&[n.segment, n.item, n.field, n.same]));
     let strings_offset = out.align();
     out.strings(&plan.strings.strings);
     let total_len = out.align();
@@ -53,9 +70,32 @@ pub fn encode(plan: &mut FunctionPlan, flags: u16) -> Blob {
         line: plan.line,
         slots: plan.slots.len() as u32,
         slots_offset,
+        loops: plan.loops.len() as u32,
+        loops_offset,
+        places: places.len() as u32,
+        places_offset,
+        calls: plan.calls.len() as u32,
+        calls_offset,
+        fields: plan.fields.len() as u32,
+        fields_offset,
+        notes: notes.len() as u32,
+        notes_offset,
     };
     out.header(&header);
     Blob { bytes: out.0, segment_offsets }
+}
+
+/// What is known of accesses, where anything is.
+fn notes(plan: &FunctionPlan) -> Vec<Note> {
+    let mut notes = Vec::new();
+    for (segment, planned) in (0..).zip(&plan.segments) {
+        let known = (0..).zip(&planned.items).filter(|(_, item)| item.note != ItemNote::default());
+        notes.extend(known.map(|(item, planned)| {
+            let ItemNote { field, same } = planned.note;
+            Note { segment, item, field: field.unwrap_or(NONE), same: same.unwrap_or(NONE) }
+        }));
+    }
+    notes
 }
 
 /// Appends little-endian fields.
@@ -82,6 +122,8 @@ impl Writer {
         head.halves(&[h.abi, h.flags]);
         head.words(&[h.total_len, h.segments, h.segments_offset, h.frames, h.frames_offset, h.skips, h.skips_offset]);
         head.words(&[h.strings, h.strings_offset, h.name, h.file, h.line, h.slots, h.slots_offset]);
+        head.words(&[h.loops, h.loops_offset, h.places, h.places_offset, h.calls, h.calls_offset]);
+        head.words(&[h.fields, h.fields_offset, h.notes, h.notes_offset]);
         self.0[..head.0.len()].copy_from_slice(&head.0);
     }
 

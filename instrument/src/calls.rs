@@ -261,8 +261,8 @@ pub fn touches_no_memory(symbol: &str) -> bool {
                 | "__gxx_personality_v0"
                 | "_ZSt9terminatev"
                 | "__errno_location"
-                | "__dmdprof_v2_sigaction"
-                | "__dmdprof_v2_signal"
+                | "__dmdprof_v3_sigaction"
+                | "__dmdprof_v3_signal"
         )
 }
 

@@ -7,7 +7,10 @@ use std::collections::HashMap;
 
 use dmdprof_runtime::abi::{Frame, NONE};
 
-use crate::llvm::ir::{DebugRecord, Metadata, Nodes};
+use crate::{
+    llvm::ir::{DebugRecord, Metadata, Nodes, Value},
+    types::Types,
+};
 
 /// Strings of one blob, each stored once.
 #[derive(Default)]
@@ -52,14 +55,51 @@ pub struct DebugInfo {
     nodes: Nodes,
     subprograms: HashMap<Metadata, Option<Subprogram>>,
     scopes: HashMap<Metadata, (Option<Metadata>, Option<String>)>,
-    /// By expression: whether it goes through an address. There are few, and LLVM takes long to write one as text.
-    through_address: HashMap<Metadata, bool>,
+    /// By expression. There are few, and LLVM takes long to write one as text.
+    forms: HashMap<Metadata, Form>,
+    pub types: Types,
+    globals: HashMap<Value, Option<Metadata>>,
+}
+
+/// What a debug record's expression says of its value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// It is what the record is about.
+    Plain,
+    /// It is the bytes of the variable from this one on.
+    Part(u64),
+    /// It is, or leads to, an address at which the variable lies.
+    Address,
+    Other,
+}
+
+impl Form {
+    /// Reads a record with its expression as text.
+    fn of(record: &str) -> Self {
+        const PART: &str = "!DIExpression(DW_OP_LLVM_fragment, ";
+        if record.contains("DW_OP_deref") {
+            return Self::Address;
+        }
+        if record.contains("!DIExpression()") {
+            return Self::Plain;
+        }
+        let start =
+            record.split_once(PART).and_then(|(_, rest)| rest.split(',').next()).and_then(|bits| bits.parse().ok());
+        start.map_or(Self::Other, |bits: u64| Self::Part(bits / 8))
+    }
 }
 
 impl DebugInfo {
     #[must_use]
     pub fn new(nodes: Nodes) -> Self {
-        Self { nodes, subprograms: HashMap::new(), scopes: HashMap::new(), through_address: HashMap::new() }
+        Self {
+            nodes,
+            subprograms: HashMap::new(),
+            scopes: HashMap::new(),
+            forms: HashMap::new(),
+            types: Types::new(nodes),
+            globals: HashMap::new(),
+        }
     }
 
     /// Name, file and line of a subprogram's definition.
@@ -77,10 +117,21 @@ impl DebugInfo {
             .clone()
     }
 
-    /// Whether a record says that a variable lies at the address that it gives.
-    pub fn is_at_address(&mut self, record: DebugRecord) -> bool {
-        let Some(expression) = record.expression() else { return false };
-        *self.through_address.entry(expression).or_insert_with(|| record.text().contains("DW_OP_deref"))
+    /// What a record says of its value.
+    pub fn form(&mut self, record: DebugRecord) -> Form {
+        let Some(expression) = record.expression() else { return Form::Other };
+        *self.forms.entry(expression).or_insert_with(|| Form::of(&record.text()))
+    }
+
+    /// Type of a variable.
+    pub fn variable_type(&self, variable: Metadata) -> Option<Metadata> {
+        self.nodes.variable_type(variable)
+    }
+
+    /// Type of a global variable.
+    pub fn global_type(&mut self, global: Value) -> Option<Metadata> {
+        let nodes = self.nodes;
+        *self.globals.entry(global).or_insert_with(|| nodes.global_type(global))
     }
 
     /// Name and place of a variable.

@@ -17,6 +17,7 @@ mod codegen;
 mod dataflow;
 mod emit;
 mod error;
+mod fields;
 mod frames;
 pub mod llvm;
 mod loops;
@@ -24,6 +25,7 @@ mod plan;
 mod segment;
 mod skip;
 mod slots;
+mod types;
 
 use std::path::{Path, PathBuf};
 

@@ -6,7 +6,10 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::llvm::ir::{Block, Metadata, Value};
+use crate::llvm::ir::{Block, Metadata, Opcode, Value};
+
+/// What depends on more than this many values is taken to change.
+const MOST_VALUES: usize = 200;
 
 /// One loop.
 #[derive(Clone, Debug)]
@@ -50,6 +53,43 @@ impl Loops {
     #[must_use]
     pub fn around(&self, block: Block) -> Option<u32> {
         self.innermost.get(&block).copied()
+    }
+
+    /// Loops around a block, the innermost first.
+    fn chain(&self, block: Block) -> impl Iterator<Item = u32> {
+        std::iter::successors(self.around(block), |number| self.loops[*number as usize].parent)
+    }
+
+    /// The innermost loop around a block in whose iterations a value is the same there: what it is computed from does not change from one to the
+    /// next, as far as loops count. What lies in memory is taken to stay.
+    #[must_use]
+    pub fn same(&self, value: Value, block: Block) -> Option<u32> {
+        self.chain(block).find(|number| !self.varies(value, *number))
+    }
+
+    /// Whether a value depends on how far a loop has come.
+    fn varies(&self, value: Value, number: u32) -> bool {
+        let header = self.loops[number as usize].header;
+        let (mut seen, mut work) = (HashSet::new(), vec![value]);
+        while let Some(at) = work.pop() {
+            if !at.is_instruction() || !seen.insert(at) {
+                continue;
+            }
+            let block = at.block();
+            if !self.chain(block).any(|around| around == number) {
+                continue;
+            }
+            match at.opcode() {
+                Opcode::LLVMPHI if block == header => return true,
+                Opcode::LLVMPHI => work.extend(at.incoming().into_iter().map(|(from, _)| from)),
+                Opcode::LLVMCall | Opcode::LLVMInvoke => return true,
+                _ => work.extend((0..at.operands()).map(|i| at.operand(i))),
+            }
+            if seen.len() > MOST_VALUES {
+                return true;
+            }
+        }
+        false
     }
 
     /// Whether control can come to this block by leaving a loop.

@@ -3,22 +3,25 @@
 //! A segment is the part of a basic block between two calls. Its record is written at its end, where every address is known,
 //! and describes its accesses in program order.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use dmdprof_runtime::abi::{
-    Call, ItemKind, MAX_RECORD_WORDS, MAX_SEGMENT_ITEMS, NONE, OP_CLASSES, SegmentKind, Slot, item_flag, segment_flag,
+    self, Call, ItemKind, MAX_RECORD_WORDS, MAX_SEGMENT_ITEMS, NONE, OP_CLASSES, SegmentKind, Slot, item_flag,
+    segment_flag,
 };
 
 use crate::{
     affine::{Counter, SelfLoop, Step, Steps},
     calls::Operand,
     classify::{Access, CallEffect, Classifier, Effect, Length, blocks, operations},
+    fields::Fields,
     frames::{DebugInfo, FrameTable, StringTable},
     llvm::ir::{Block, Metadata, Opcode, Value},
     loops::{Loop, Loops},
     segment::SegmentBuilder,
     skip::SkipReason,
     slots::{StackVariables, is_marked},
+    types::Spot,
 };
 
 /// A word of a record, as the emitter will compute it.
@@ -52,6 +55,15 @@ pub struct PlannedItem {
     pub frame: u32,
     pub offset: i64,
     pub stride: i64,
+    pub note: ItemNote,
+}
+
+/// What is known of an access without running it: index of its field, and number of the innermost loop in whose iterations its address is the
+/// same.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ItemNote {
+    pub field: Option<u32>,
+    pub same: Option<u32>,
 }
 
 #[derive(Clone, Debug)]
@@ -65,6 +77,8 @@ pub struct Segment {
     /// String of the callee, or [`NONE`].
     pub callee: u32,
     pub frame: u32,
+    /// Number of the innermost loop that it is in.
+    pub around: Option<u32>,
     /// The record is written before this instruction; `None` for call sites, which are only named by events.
     pub before: Option<Value>,
     /// Of a loop segment.
@@ -107,6 +121,10 @@ pub struct FunctionPlan {
     pub skips: BTreeMap<SkipReason, u32>,
     /// Variables on the stack, by segment.
     pub slots: Vec<Slot>,
+    pub loops: Vec<abi::Loop>,
+    /// Calls by name and loop, of functions with loops.
+    pub calls: BTreeSet<(u32, u32)>,
+    pub fields: Vec<abi::Field>,
     pub frames: FrameTable,
     pub strings: StringTable,
     pub name: u32,
@@ -123,6 +141,22 @@ impl FunctionPlan {
         plan.file = definition.as_ref().and_then(|d| d.file()).map_or(NONE, |f| plan.strings.intern(f));
         plan.line = definition.as_ref().map_or(0, |d| d.line());
         plan
+    }
+
+    /// Index of a field; `None` for types of more than 4 GiB.
+    fn field(&mut self, spot: &Spot) -> Option<u32> {
+        let field = abi::Field {
+            type_name: self.strings.intern(&spot.type_name),
+            type_size: spot.type_size.try_into().ok()?,
+            name: self.strings.intern(&spot.field),
+            offset: spot.offset.try_into().ok()?,
+            size: spot.size.try_into().ok()?,
+        };
+        let known = self.fields.iter().position(|known| *known == field);
+        Some(known.unwrap_or_else(|| {
+            self.fields.push(field);
+            self.fields.len() - 1
+        }) as u32)
     }
 }
 
@@ -147,9 +181,11 @@ pub fn plan_function(function: Value, classifier: &Classifier, debug: &mut Debug
     let variables = StackVariables::of(function, classifier, debug);
     let out = SegmentBuilder::new(classifier.layout, plan);
     let own = function.subprogram();
-    let loops = if form == LoopForm::Marked { Loops::of(function) } else { Loops::default() };
+    let loops = if form == LoopForm::Marked || own.is_some() { Loops::of(function) } else { Loops::default() };
+    let fields = Fields::of(function, debug);
     let mut planner =
-        Planner { classifier, debug, symbol: &symbol, own, out, landable, exit_kills, variables, form, loops };
+        Planner { classifier, debug, symbol: &symbol, own, out, landable, exit_kills, variables, form, loops, fields };
+    planner.place_loops();
     for (index, block) in blocks.into_iter().enumerate() {
         planner.block(function, block, index == 0);
     }
@@ -217,13 +253,15 @@ struct Planner<'a> {
     exit_kills: Vec<(Value, u64)>,
     variables: StackVariables,
     form: LoopForm,
-    /// Those to be marked.
+    /// None without debug information, unless they are to be marked.
     loops: Loops,
+    fields: Fields,
 }
 
 impl Planner<'_> {
     fn block(&mut self, function: Value, block: Block, is_entry: bool) {
         self.out.start_block(is_entry, self.landable);
+        self.out.around = self.loops.around(block);
         let segments = self.out.plan.segments.len();
         self.mark_loop(block);
         if is_entry {
@@ -301,16 +339,24 @@ impl Planner<'_> {
         });
     }
 
-    /// Says which loop the block's segments are in.
+    /// Says where the loops are.
+    fn place_loops(&mut self) {
+        for Loop { parent, location, .. } in self.loops.loops.clone() {
+            let frame = self.out.plan.frames.intern(location, self.symbol, self.debug, &mut self.out.plan.strings);
+            self.out.plan.loops.push(abi::Loop { parent: parent.unwrap_or(NONE), frame });
+        }
+    }
+
+    /// Has the block's segments mark its loop, if loops are to be marked.
     fn mark_loop(&mut self, block: Block) {
+        self.out.loop_mark = None;
+        if self.form != LoopForm::Marked {
+            return;
+        }
         // What is called next may have no record of this function before it.
         self.out.open.announced = self.loops.is_exit(block);
-        let Some(number) = self.loops.around(block) else {
-            self.out.loop_mark = None;
-            return;
-        };
-        let Loop { parent, location, .. } = self.loops.loops[number as usize].clone();
-        let frame = self.out.plan.frames.intern(location, self.symbol, self.debug, &mut self.out.plan.strings);
+        let Some(number) = self.loops.around(block) else { return };
+        let abi::Loop { parent, frame } = self.out.plan.loops[number as usize];
         self.out.loop_mark = Some(PlannedItem {
             kind: ItemKind::Loop as u8,
             flags: 0,
@@ -319,8 +365,9 @@ impl Planner<'_> {
             lanes: 0,
             size: number,
             frame,
-            offset: parent.map_or(-1, i64::from),
+            offset: if parent == NONE { -1 } else { parent.into() },
             stride: 0,
+            note: ItemNote::default(),
         });
         self.out.open.iteration = self.loops.is_header(number, block);
     }
@@ -333,7 +380,7 @@ impl Planner<'_> {
             }
             if let Some(ty) = function.parameter_byval(index as u32, self.classifier.attributes.byval) {
                 for access in blocks(ItemKind::Store, parameter, self.classifier.layout.store_size(ty)) {
-                    self.item(&access, NONE);
+                    self.item(&access, NONE, None);
                 }
             }
         }
@@ -360,7 +407,7 @@ impl Planner<'_> {
     /// Adds an access.
     fn access(&mut self, access: &Access, frame: u32, instruction: Value) {
         self.make_room(access.lanes, instruction);
-        self.item(access, frame);
+        self.item(access, frame, Some(instruction.block()));
     }
 
     /// Closes the segment if an access of this many lanes would make it too large.
@@ -373,7 +420,22 @@ impl Planner<'_> {
         }
     }
 
-    fn item(&mut self, access: &Access, frame: u32) {
+    /// What is known of an access in a block, if it has one address.
+    fn note(&mut self, access: &Access, block: Block) -> ItemNote {
+        let is_plain = matches!(access.kind, ItemKind::Load | ItemKind::Store | ItemKind::Update);
+        let Length::Fixed(size) = access.length else { return ItemNote::default() };
+        if !is_plain {
+            return ItemNote::default();
+        }
+        let spot = (access.offset == 0)
+            .then(|| self.fields.spot(access.address, size, self.classifier.layout, self.debug))
+            .flatten();
+        let field = spot.and_then(|spot| self.out.plan.field(&spot));
+        ItemNote { field, same: self.loops.same(access.address, block) }
+    }
+
+    fn item(&mut self, access: &Access, frame: u32, block: Option<Block>) {
+        let note = block.map_or_else(ItemNote::default, |block| self.note(access, block));
         let mut flags = access.flags;
         let (word, offset) = match access.kind {
             ItemKind::Gather | ItemKind::Scatter => (self.out.lanes(access.address, access.lanes), 0),
@@ -406,10 +468,16 @@ impl Planner<'_> {
             frame,
             offset,
             stride: 0,
+            note,
         });
     }
 
     fn call(&mut self, call: Value, effect: &CallEffect, frame: u32) {
+        let target = call.callee();
+        if !self.loops.loops.is_empty() && self.own.is_some() && target.is_function() {
+            let callee = self.out.plan.strings.intern(&target.name());
+            self.out.plan.calls.insert((callee, self.out.around.unwrap_or(NONE)));
+        }
         for read in &effect.argument_reads {
             self.access(read, frame, call);
         }

@@ -15,7 +15,7 @@ use crate::{
     calls::{Model, When},
     frames::DebugInfo,
     llvm::ir::{Layout, Value},
-    plan::{Anchor, CallHook, FunctionPlan, PlannedItem, PlannedLoop, Segment, Word},
+    plan::{Anchor, CallHook, FunctionPlan, ItemNote, PlannedItem, PlannedLoop, Segment, Word},
 };
 
 /// The segment being filled.
@@ -51,12 +51,14 @@ pub struct SegmentBuilder {
     pub open: OpenSegment,
     /// Names the loop of the block at hand, where loops are marked: the first item of each of its segments.
     pub loop_mark: Option<PlannedItem>,
+    /// Number of the innermost loop around the block at hand.
+    pub around: Option<u32>,
 }
 
 impl SegmentBuilder {
     #[must_use]
     pub fn new(layout: Layout, plan: FunctionPlan) -> Self {
-        Self { layout, plan, open: OpenSegment::default(), loop_mark: None }
+        Self { layout, plan, open: OpenSegment::default(), loop_mark: None, around: None }
     }
 
     /// Opens the first segment of a block. The function's entry starts a frame, with an identity if control can land in it.
@@ -124,6 +126,7 @@ impl SegmentBuilder {
             frame,
             offset: 0,
             stride: 0,
+            note: ItemNote::default(),
         };
         // Whether a program declares regions and inputs must be known before it comes to them.
         let callee = match model.call {
@@ -139,6 +142,7 @@ impl SegmentBuilder {
             ops: Vec::new(),
             callee,
             frame,
+            around: self.around,
             before: None,
             looped: None,
         });
@@ -177,6 +181,7 @@ impl SegmentBuilder {
             ops: open.ops,
             callee,
             frame: open.frame.unwrap_or(NONE),
+            around: self.around,
             before: Some(end),
             looped: None,
         });
@@ -215,6 +220,7 @@ impl SegmentBuilder {
             ops: open.ops,
             callee: NONE,
             frame: open.frame.unwrap_or(NONE),
+            around: self.around,
             before: Some(looped.exit.first_after_phis()),
             looped: Some(PlannedLoop { looped, counter, steps: variable }),
         });

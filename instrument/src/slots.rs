@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use crate::{
     classify::Classifier,
-    frames::{DebugInfo, Variable},
+    frames::{DebugInfo, Form, Variable},
     llvm::ir::{DebugRecordKind, Opcode, Value},
 };
 
@@ -71,7 +71,7 @@ fn name(function: Value, slots: &mut HashMap<Value, StackVariable>, debug: &mut 
             DebugRecordKind::LLVMDbgRecordDeclare => record.value(),
             // The variable is what lies there, not a pointer to it.
             DebugRecordKind::LLVMDbgRecordValue => {
-                record.value().filter(|slot| slots.contains_key(slot) && debug.is_at_address(record))
+                record.value().filter(|slot| slots.contains_key(slot) && debug.form(record) == Form::Address)
             }
             _ => None,
         };

@@ -592,7 +592,7 @@ fn ir_is_dumped_before_and_after() {
     instrument_file(&request).expect("valid IR");
     let read = |name: &str| std::fs::read_to_string(Path::new(&dumps).join(name)).expect("dumped");
     assert!(!read("k.before.ll").contains("__dmdprof"));
-    assert!(read("k.after.ll").contains("__dmdprof_v2_ring"));
+    assert!(read("k.after.ll").contains("__dmdprof_v3_ring"));
 }
 
 #[test]

@@ -70,20 +70,20 @@ mod text;
 // The exported symbols. All are weak, so that linking the object twice (`ld -r`, a library that carries it) is no error,
 // and of default visibility, so that the dynamic linker gives all modules of a process the same copy.
 //
-// `__dmdprof_v2_reserve` is `preserve_most`: it keeps every general register but rax (the result) and r11.
+// `__dmdprof_v3_reserve` is `preserve_most`: it keeps every general register but rax (the result) and r11.
 global_asm!(
     ".section .tdata,\"awT\",@progbits",
     ".balign 8",
-    ".weak __dmdprof_v2_ring",
-    ".type __dmdprof_v2_ring, @object",
-    ".size __dmdprof_v2_ring, 8",
-    "__dmdprof_v2_ring:",
+    ".weak __dmdprof_v3_ring",
+    ".type __dmdprof_v3_ring, @object",
+    ".size __dmdprof_v3_ring, 8",
+    "__dmdprof_v3_ring:",
     ".quad {boot}",
     ".text",
     ".balign 16",
-    ".weak __dmdprof_v2_reserve",
-    ".type __dmdprof_v2_reserve, @function",
-    "__dmdprof_v2_reserve:",
+    ".weak __dmdprof_v3_reserve",
+    ".type __dmdprof_v3_reserve, @function",
+    "__dmdprof_v3_reserve:",
     ".cfi_startproc",
     "endbr64",
     "push rbp",
@@ -119,7 +119,7 @@ global_asm!(
     ".cfi_def_cfa rsp, 8",
     "ret",
     ".cfi_endproc",
-    ".size __dmdprof_v2_reserve, . - __dmdprof_v2_reserve",
+    ".size __dmdprof_v3_reserve, . - __dmdprof_v3_reserve",
     boot = sym ring::BOOT,
     reserve = sym ring::reserve,
 );
@@ -144,12 +144,12 @@ macro_rules! entry {
     };
 }
 
-entry!("__dmdprof_v2_module", module::register);
-entry!("__dmdprof_v2_call", calls::call);
-entry!("__dmdprof_v2_sigaction", signal::sigaction);
-entry!("__dmdprof_v2_signal", signal::signal);
+entry!("__dmdprof_v3_module", module::register);
+entry!("__dmdprof_v3_call", calls::call);
+entry!("__dmdprof_v3_sigaction", signal::sigaction);
+entry!("__dmdprof_v3_signal", signal::signal);
 // The argument is the stack pointer after the return.
-entry!("__dmdprof_v2_landed", signal::landed, "lea rdi, [rsp + 8]");
+entry!("__dmdprof_v3_landed", signal::landed, "lea rdi, [rsp + 8]");
 
 // The compiler calls these for large copies and zeroed buffers. Local, so that the program's own (which may carry hooks)
 // are not called from inside a hook.

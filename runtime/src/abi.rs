@@ -31,10 +31,15 @@
 //! | frames | [`Frame`] array, a tree: source position, function, parent = where it was inlined |
 //! | skips | [`Skip`] array: accesses that carry no hook, by reason |
 //! | slots | [`Slot`] array, by segment: variables on the stack whose lives start with a record of the segment |
+//! | loops | [`Loop`] array, outer loops before those inside them |
+//! | places | `u32` per segment: the innermost loop that it is in; absent if there are no loops |
+//! | calls | [`LoopCall`] array: direct calls, by the loop that they are in |
+//! | fields | [`Field`] array |
+//! | notes | [`Note`] array, by segment and item: what debug information and loops say about accesses |
 //! | strings | `u32` offset and `u32` length per string, then the UTF-8 bytes |
 
 /// Version of everything in this file. It is part of the hook symbols' names, so that objects of different versions do not link.
-pub const ABI_VERSION: u16 = 2;
+pub const ABI_VERSION: u16 = 3;
 
 /// Section that holds the descriptor blobs.
 pub const SECTION: &str = "dmdprof_sites";
@@ -49,19 +54,19 @@ pub const WITHOUT_HOOKS_MARK: &str = "dmdprof-without-hooks: ";
 /// Symbols that instrumented objects import and the hooks export.
 pub mod symbol {
     /// Thread-local pointer to the current [`super::RingHeader`] (initial-exec).
-    pub const RING: &str = "__dmdprof_v2_ring";
+    pub const RING: &str = "__dmdprof_v3_ring";
     /// `preserve_most` function: makes room for a record of the given number of bytes, returns the cursor.
-    pub const RESERVE: &str = "__dmdprof_v2_reserve";
+    pub const RESERVE: &str = "__dmdprof_v3_reserve";
     /// `void(const void *blob)`: called by a constructor of each instrumented object.
-    pub const MODULE: &str = "__dmdprof_v2_module";
+    pub const MODULE: &str = "__dmdprof_v3_module";
     /// `void(const void *site, u64 call, u64 a, u64 b, u64 c, u64 d)`: a library call modelled by its meaning ([`super::Call`]).
-    pub const CALL: &str = "__dmdprof_v2_call";
+    pub const CALL: &str = "__dmdprof_v3_call";
     /// `void(void)`: called where `setjmp` returns, before the landing record: leaves a signal handler's ring if the jump left the handler.
-    pub const LANDED: &str = "__dmdprof_v2_landed";
+    pub const LANDED: &str = "__dmdprof_v3_landed";
     /// Replacement for `sigaction`, same signature.
-    pub const SIGACTION: &str = "__dmdprof_v2_sigaction";
+    pub const SIGACTION: &str = "__dmdprof_v3_sigaction";
     /// Replacement for `signal`, same signature.
-    pub const SIGNAL: &str = "__dmdprof_v2_signal";
+    pub const SIGNAL: &str = "__dmdprof_v3_signal";
 }
 
 /// Callees that name the call sites of markers in descriptors.
@@ -100,6 +105,16 @@ pub struct BlobHeader {
     pub line: u32,
     pub slots: u32,
     pub slots_offset: u32,
+    pub loops: u32,
+    pub loops_offset: u32,
+    pub places: u32,
+    pub places_offset: u32,
+    pub calls: u32,
+    pub calls_offset: u32,
+    pub fields: u32,
+    pub fields_offset: u32,
+    pub notes: u32,
+    pub notes_offset: u32,
 }
 
 /// "No such index" in descriptor fields.
@@ -296,6 +311,55 @@ pub struct Slot {
     /// Index in the record of the word with the base address.
     pub word: u16,
     pub _pad: [u16; 3],
+}
+
+/// A natural loop of a function with debug information.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct Loop {
+    /// The loop around it, or [`NONE`].
+    pub parent: u32,
+    /// Frame of its place in the source, or [`NONE`].
+    pub frame: u32,
+}
+
+/// Direct calls of one function in one loop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct LoopCall {
+    /// String: linked symbol of the called function.
+    pub callee: u32,
+    /// The innermost loop around the calls, or [`NONE`].
+    pub around: u32,
+}
+
+/// A field of a type, as debug information has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(C)]
+pub struct Field {
+    /// String: name of the structure, or of the scalar type that lies there by itself.
+    pub type_name: u32,
+    /// Bytes of that type.
+    pub type_size: u32,
+    /// String: path of the field, or of several (`first..last`); empty for scalars.
+    pub name: u32,
+    /// Bytes from the start of the type, and bytes.
+    pub offset: u32,
+    pub size: u32,
+}
+
+/// What is known of an access without running it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct Note {
+    /// Number of the segment in the blob.
+    pub segment: u32,
+    /// Of the segment.
+    pub item: u32,
+    /// The field that it goes to, or [`NONE`].
+    pub field: u32,
+    /// The innermost loop in whose iterations the address is the same, or [`NONE`].
+    pub same: u32,
 }
 
 /// Most words of one record; longer segments are cut by the instrumentation.
@@ -542,7 +606,7 @@ pub mod ring_kind {
 }
 
 const _: () = {
-    assert!(size_of::<BlobHeader>() == 64);
+    assert!(size_of::<BlobHeader>() == 104);
     assert!(size_of::<Slot>() == 40);
     assert!(size_of::<SegmentHeader>() == 16);
     assert!(size_of::<Item>() == 32);

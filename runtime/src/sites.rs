@@ -6,13 +6,15 @@
 
 mod data;
 
-use std::{path::Path, path::PathBuf};
+use std::{collections::HashMap, path::Path, path::PathBuf};
 
 use object::{Object, ObjectSection};
 use sha2::{Digest, Sha256};
 
-pub use crate::abi::Slot;
-use crate::abi::{self, BLOB_MAGIC, BlobHeader, Frame, Item, ItemKind, NONE, OP_CLASSES, OpCount, SegmentHeader, Skip};
+use crate::abi::{
+    self, BLOB_MAGIC, BlobHeader, Frame, Item, ItemKind, NONE, Note, OP_CLASSES, OpCount, SegmentHeader, Skip,
+};
+pub use crate::abi::{Field, LoopCall, Slot};
 use crate::steps::{self, StepKind};
 pub use data::Datum;
 
@@ -44,6 +46,19 @@ pub struct Segment {
     pub slots: std::ops::Range<u32>,
     /// Index into [`SiteTable::strings`], or [`NONE`].
     pub callee: u32,
+    pub frame: u32,
+    /// The innermost loop that it is in: index into [`SiteTable::loops`], or [`NONE`].
+    pub around: u32,
+}
+
+/// A natural loop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Loop {
+    /// Index into [`SiteTable::functions`].
+    pub function: u32,
+    /// Index into [`SiteTable::loops`], or [`NONE`].
+    pub parent: u32,
+    /// Index into [`SiteTable::frames`], or [`NONE`].
     pub frame: u32,
 }
 
@@ -81,6 +96,13 @@ pub struct SiteTable {
     pub skips: Vec<(u32, u64)>,
     /// Variables on the stack; their segments are those of the table.
     pub slots: Vec<Slot>,
+    /// Loops of functions with debug information, outer ones before those inside them.
+    pub loops: Vec<Loop>,
+    /// Direct calls of functions with loops: (index of the caller, call).
+    pub calls: Vec<(u32, LoopCall)>,
+    pub fields: Vec<Field>,
+    /// What is known of accesses: (segment, item) to indices of the field and of the loop in which the address stays the same, or [`NONE`].
+    pub notes: HashMap<(u32, u32), (u32, u32)>,
     /// Sections with data, then variables by symbol.
     pub data: Vec<Datum>,
     /// Link-time addresses of data that the program cannot change: (start, bytes).
@@ -222,10 +244,57 @@ impl SiteTable {
         for i in 0..slots as usize {
             self.slot(blob, slots_offset + i * size_of::<Slot>(), first_segment, &base)?;
         }
+        self.known(blob, function, first_segment, &base)?;
         let indices_fit =
             self.frames.iter().skip(base.frame as usize).all(|f| self.has_strings(&[f.function, f.file, f.decl_file]))
                 && self.has_strings(&[self.functions[function as usize].name, self.functions[function as usize].file]);
         indices_fit.then_some(())
+    }
+
+    /// Reads loops, what is in them, and what is known of accesses.
+    fn known(&mut self, blob: &[u8], function: u32, first_segment: u32, base: &Base) -> Option<()> {
+        let header = |i: usize| Some(u32_at(blob, i * 4)? as usize);
+        let (loops, loops_offset) = (header(16)?, header(17)?);
+        let (places, places_offset) = (header(18)?, header(19)?);
+        let (calls, calls_offset) = (header(20)?, header(21)?);
+        let (fields, fields_offset) = (header(22)?, header(23)?);
+        let (notes, notes_offset) = (header(24)?, header(25)?);
+        let (first_loop, first_field) = (self.loops.len() as u32, self.fields.len() as u32);
+        // Indices of this blob's loops and fields, as those of the table.
+        let index = |local: u32, first: u32, count: usize| match local {
+            NONE => Some(NONE),
+            _ => ((local as usize) < count).then(|| first + local),
+        };
+        for i in 0..loops {
+            // A loop comes after the one around it, so that chains end.
+            let parent = index(u32_at(blob, loops_offset + i * 8)?, first_loop, i)?;
+            let frame = base.frame(u32_at(blob, loops_offset + i * 8 + 4)?);
+            let frame = if (frame as usize) < self.frames.len() { frame } else { NONE };
+            self.loops.push(Loop { function, parent, frame });
+        }
+        for i in 0..places {
+            let around = index(u32_at(blob, places_offset + i * 4)?, first_loop, loops)?;
+            self.segments.get_mut(first_segment as usize + i)?.around = around;
+        }
+        for i in 0..calls {
+            let callee = base.string(u32_at(blob, calls_offset + i * 8)?);
+            let around = index(u32_at(blob, calls_offset + i * 8 + 4)?, first_loop, loops)?;
+            self.calls.push((function, LoopCall { callee, around }));
+            self.has_strings(&[callee]).then_some(())?;
+        }
+        for i in 0..fields {
+            let word = |k: usize| u32_at(blob, fields_offset + i * size_of::<Field>() + k * 4);
+            let (type_name, name) = (base.string(word(0)?), base.string(word(2)?));
+            self.fields.push(Field { type_name, type_size: word(1)?, name, offset: word(3)?, size: word(4)? });
+            self.has_strings(&[type_name, name]).then_some(())?;
+        }
+        for i in 0..notes {
+            let word = |k: usize| u32_at(blob, notes_offset + i * size_of::<Note>() + k * 4);
+            let (segment, item) = (first_segment.checked_add(word(0)?)?, word(1)?);
+            let found = (index(word(2)?, first_field, fields)?, index(word(3)?, first_loop, loops)?);
+            self.notes.insert((segment, item), found);
+        }
+        Some(())
     }
 
     fn has_strings(&self, indices: &[u32]) -> bool {
@@ -316,6 +385,7 @@ impl SiteTable {
             slots: 0..0,
             callee,
             frame,
+            around: NONE,
         });
         Some(next)
     }

@@ -30,13 +30,13 @@ fn object_needs_nothing_but_weak_symbols() {
         }
     }
     let expected = [
-        "__dmdprof_v2_call",
-        "__dmdprof_v2_landed",
-        "__dmdprof_v2_module",
-        "__dmdprof_v2_reserve",
-        "__dmdprof_v2_ring",
-        "__dmdprof_v2_sigaction",
-        "__dmdprof_v2_signal",
+        "__dmdprof_v3_call",
+        "__dmdprof_v3_landed",
+        "__dmdprof_v3_module",
+        "__dmdprof_v3_reserve",
+        "__dmdprof_v3_ring",
+        "__dmdprof_v3_sigaction",
+        "__dmdprof_v3_signal",
         "dmdprof_begin",
         "dmdprof_end",
         "dmdprof_input",

@@ -3,7 +3,8 @@
 //! `cargo bench -p dmdprof-tests --bench whole_runs [-- --rounds N] [PROGRAM...]` prints one table. The four ways of a program
 //! take turns within each round, so that a machine whose speed drifts harms all of them alike; shown are medians of wall
 //! time and their ratios. With `--exact` the table compares `--liveness exact` with `hints` instead, by wall time and by CPU time (of
-//! all threads and of the program), and shows what a trace takes. With `--motion` it compares `dmdprof motion` with a plain run. With `--values` it times the values model on matrix products. The same sources, flags and inputs are used throughout; the clang is the one that `dmdprof cc` uses.
+//! all threads and of the program), and shows what a trace takes. With `--motion` it compares `dmdprof motion` with a plain run, with
+//! `--objects` `run --objects`, with and without `--flows`. With `--values` it times the values model on matrix products. The same sources, flags and inputs are used throughout; the clang is the one that `dmdprof cc` uses.
 
 use std::{
     path::{Path, PathBuf},
@@ -19,7 +20,7 @@ use dmdprof_tests::{
 fn main() {
     let mut rounds = 5;
     let mut wanted: Vec<String> = Vec::new();
-    let (mut exact, mut values, mut motion) = (false, false, false);
+    let (mut exact, mut values, mut motion, mut objects) = (false, false, false, false);
     let mut words = std::env::args().skip(1).filter(|w| w != "--bench");
     while let Some(word) = words.next() {
         if word == "--rounds" {
@@ -31,6 +32,8 @@ fn main() {
             values = true;
         } else if word == "--motion" {
             motion = true;
+        } else if word == "--objects" {
+            objects = true;
         } else {
             wanted.push(word);
         }
@@ -53,7 +56,11 @@ fn main() {
     }
     if motion {
         let chosen = all.iter().filter(|p| wanted.is_empty() || wanted.contains(&p.name));
-        return compare_motion(chosen, rounds);
+        return compare_ways(chosen, rounds, MOTION);
+    }
+    if objects {
+        let chosen = all.iter().filter(|p| wanted.is_empty() || wanted.contains(&p.name));
+        return compare_ways(chosen, rounds, OBJECTS);
     }
     println!("median wall seconds of {rounds} interleaved rounds; in brackets: times native\n");
     println!(
@@ -136,35 +143,53 @@ fn compare_exact<'a>(programs: impl Iterator<Item = &'a Program>, rounds: usize)
     }
 }
 
-/// The motion of data beside a plain run, each of a program compiled for it.
-fn compare_motion<'a>(programs: impl Iterator<Item = &'a Program>, rounds: usize) {
-    println!("medians of {rounds} interleaved rounds: wall seconds, and times a plain run by wall and by CPU time\n");
-    println!("| program | plain | motion | motion / plain | by CPU |");
-    println!("|---|---|---|---|---|");
+/// A way of measuring beside a plain run.
+struct Way {
+    name: &'static str,
+    words: &'static [&'static str],
+    /// Of a program whose loops are marked.
+    marked: bool,
+}
+
+const MOTION: &[Way] = &[Way { name: "motion", words: &["motion", "--top=1"], marked: true }];
+
+const OBJECTS: &[Way] = &[
+    Way { name: "objects", words: &["run", "--quiet", "--objects"], marked: false },
+    Way { name: "flows and objects", words: &["run", "--quiet", "--flows", "--objects"], marked: false },
+];
+
+/// Ways beside a plain run, each of a program compiled for it.
+fn compare_ways<'a>(programs: impl Iterator<Item = &'a Program>, rounds: usize, ways: &[Way]) {
+    println!(
+        "medians of {rounds} interleaved rounds: wall seconds of a plain run, and times that by wall and by CPU time\n"
+    );
+    let names: Vec<&str> = ways.iter().map(|way| way.name).collect();
+    println!("| program | plain |{}", names.iter().map(|name| format!(" {name} | by CPU |")).collect::<String>());
+    println!("|---|---|{}", "---|---|".repeat(ways.len()));
+    let plain = Way { name: "plain", words: &["run", "--quiet"], marked: false };
     for program in programs {
-        let plain = program.build(&Compiler::dmdprof());
-        let marked = program.build(&Compiler::dmdprof_loops());
+        let hooked = program.build(&Compiler::dmdprof());
+        let marked = ways.iter().any(|way| way.marked).then(|| program.build(&Compiler::dmdprof_loops()));
         let directory = tool::scratch();
-        let (mut wall, mut cpu): ([Vec<f64>; 2], [Vec<f64>; 2]) = Default::default();
+        let mut wall: Vec<Vec<f64>> = vec![Vec::new(); ways.len() + 1];
+        let mut cpu = wall.clone();
         for round in 0..=rounds {
-            for (way, words) in [["run", "--quiet"], ["motion", "--top=1"]].iter().enumerate() {
+            for (number, way) in std::iter::once(&plain).chain(ways).enumerate() {
+                let build = marked.as_ref().filter(|_| way.marked).unwrap_or(&hooked);
                 let mut command = tool::dmdprof();
-                command.args(words).arg(if way == 0 { &plain } else { &marked }).args(&program.args);
+                command.args(way.words).arg(build).args(&program.args);
                 let before = children_cpu();
                 let (seconds, _) = time(&mut command, directory.path());
                 if round > 0 {
-                    wall[way].push(seconds);
-                    cpu[way].push(children_cpu() - before);
+                    wall[number].push(seconds);
+                    cpu[number].push(children_cpu() - before);
                 }
             }
         }
-        let ([plain, motion], [plain_cpu, motion_cpu]) = (wall.map(median), cpu.map(median));
-        println!(
-            "| {} | {plain:.2} | {motion:.2} | {:.2}x | {:.2}x |",
-            program.name,
-            motion / plain,
-            motion_cpu / plain_cpu
-        );
+        let wall: Vec<f64> = wall.into_iter().map(median).collect();
+        let cpu: Vec<f64> = cpu.into_iter().map(median).collect();
+        let cells = (1..=ways.len()).map(|way| format!(" {:.2}x | {:.2}x |", wall[way] / wall[0], cpu[way] / cpu[0]));
+        println!("| {} | {:.2} |{}", program.name, wall[0], cells.collect::<String>());
     }
 }
 

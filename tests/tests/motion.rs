@@ -443,6 +443,25 @@ fn loops_go_through_calls_and_blocks_end_when_they_are_freed() {
 }
 
 #[test]
+fn a_recorded_run_gives_what_the_run_gives() {
+    let directory = scratch();
+    let program = build("c", directory.path());
+    let words = ["matmul_tiled", "4", "2"];
+    let run = json(&mut motion(directory.path(), ["--format", "json", &program].into_iter().chain(words)));
+    succeed(dmdprof().args(["record", "-o", "loops.trace", &program]).args(words).current_dir(directory.path()));
+    let recorded = json(&mut motion(directory.path(), ["--format", "json", "loops.trace"]));
+    assert_eq!(run["sheets"], recorded["sheets"]);
+
+    std::fs::write(directory.path().join("calls.c"), CALLS).expect("writable");
+    succeed(dmdprof().args(["build", "calls.c"]).current_dir(directory.path()));
+    let record = dmdprof().args(["record", "./calls", "4"]).current_dir(directory.path()).status();
+    assert_eq!(record.expect("started").code(), Some(3), "the program's own");
+    let unmarked = motion(directory.path(), ["dmdprof.trace"]).output().expect("started");
+    assert!(!unmarked.status.success());
+    assert!(String::from_utf8_lossy(&unmarked.stderr).contains("compiled without marks"), "{unmarked:?}");
+}
+
+#[test]
 fn what_cannot_be_done_is_said() {
     let directory = scratch();
     std::fs::write(directory.path().join("calls.c"), CALLS).expect("writable");

@@ -112,6 +112,11 @@ fn rust_program() -> (tempfile::TempDir, PathBuf) {
     (directory, program)
 }
 
+/// The line of an annotated source that has a cost.
+fn hot_line(text: &str) -> &str {
+    text.lines().find(|line| line.contains(" | ")).expect("a line")
+}
+
 /// Lines of a source with `// flaw: CURE`.
 fn flaws(source: &Path) -> BTreeMap<String, String> {
     let text = fs::read_to_string(source).expect("a source");
@@ -123,12 +128,21 @@ fn flaws(source: &Path) -> BTreeMap<String, String> {
     text.lines().enumerate().filter_map(cure).collect()
 }
 
+/// The line of a source that ends in these words, if there is one.
+fn line_with(source: &Path, end: &str) -> Option<String> {
+    let text = fs::read_to_string(source).expect("a source");
+    let name = source.file_name().and_then(|name| name.to_str()).expect("a name");
+    let number = text.lines().position(|line| line.ends_with(end))?;
+    Some(format!("{name}:{}", number + 1))
+}
+
 #[test]
 fn why_names_the_flaw_and_the_right_cure_first() {
     let mut wrong = Vec::new();
     for kernel in ["column_walk", "one_field", "unfused", "matmul", "copy", "list"] {
         let source = in_tests("programs/flaws").join(format!("{kernel}.c"));
         let flaws = flaws(&source);
+        let enclosing = line_with(&source, "// loop");
         let mut recipe = Program::of(source);
         recipe.flags = vec!["-fno-vectorize".into(), "-fno-slp-vectorize".into()];
         let directory = scratch();
@@ -140,6 +154,10 @@ fn why_names_the_flaw_and_the_right_cure_first() {
         let cure = first["cures"].as_str().expect("cures").split(", ").next().expect("a cure").to_owned();
         if flaws.get(&line) != Some(&cure) {
             wrong.push(format!("{kernel}: {flaws:?}, but why says {cure} at {line}: {first}"));
+        }
+        let around = first["loop"].as_str().map(|place| place.rsplit('/').next().expect("a name").to_owned());
+        if around != enclosing {
+            wrong.push(format!("{kernel}: {enclosing:?}, but why says both ends are in {around:?}: {first}"));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
@@ -183,8 +201,104 @@ fn sources_stand_beside_their_costs() {
     let hot: Vec<&str> = text.lines().filter(|line| line.contains(" | ")).collect();
     assert_eq!(hot.len(), 1, "{text}");
     assert!(hot[0].contains("1.53 MiB") && hot[0].contains("flaw: fuse"), "{text}");
+    let same = text;
     fs::write(&source, "// changed\n").expect("writable");
-    assert!(annotate(&[]).contains("CHANGED since the profile was made"));
+    let changed = annotate(&[]);
+    assert!(changed.contains("kernel.c") && changed.contains("CHANGED since the profile was made"), "{changed}");
     fs::remove_file(&source).expect("there");
-    assert!(annotate(&[]).contains("Sources that are not here"));
+    let missing = annotate(&[]);
+    assert!(missing.contains("Sources that are not here") && missing.contains("kernel.c"), "{missing}");
+    // On another machine: the profile alone, then with the source in another place.
+    let elsewhere = scratch();
+    let profile = elsewhere.path().join("carried.data");
+    fs::rename(&run.profile, &profile).expect("same file system");
+    let there = || {
+        let mut command = dmdprof();
+        command.args(["annotate", "kernel.c", "--context", "0", "--source-dir", "src", "--profile"]).arg(&profile);
+        String::from_utf8(succeed(command.current_dir(elsewhere.path())).stdout).expect("text")
+    };
+    assert!(there().contains("Sources that are not here"), "{}", there());
+    fs::create_dir(elsewhere.path().join("src")).expect("writable");
+    fs::copy(in_tests("programs/flaws/unfused.c"), elsewhere.path().join("src/kernel.c")).expect("copied");
+    assert!(there().contains(hot_line(&same)) && !there().contains("CHANGED"), "{}", there());
 }
+
+/// Bytes read of each field of heap blocks, by type and field.
+fn fields(document: &Value) -> BTreeMap<(String, String), u64> {
+    let text = |row: &Value, field: &str| row[field].as_str().unwrap_or_default().to_owned();
+    let mut found: BTreeMap<(String, String), u64> = BTreeMap::new();
+    for row in rows(document, "fields").iter().filter(|row| row["kind"] == "heap") {
+        *found.entry((text(row, "type"), text(row, "field"))).or_default() += number(row, "read");
+    }
+    found
+}
+
+#[test]
+fn fields_of_structures_are_told_apart_and_add_up() {
+    const N: u64 = 20_000;
+    for (file, name) in [("one_field.c", "particle"), ("one_field.rs", "Particle")] {
+        let directory = scratch();
+        let program = directory.path().join("one_field");
+        let source = in_tests("programs/flaws").join(file);
+        succeed(dmdprof().args(["build", "-O2", "-o"]).arg(&program).arg(source));
+        let run = measured(&program, directory.path(), &[], &["--flows", "--objects"]);
+        let document = said(&["report", "--objects", "--fields"], &run.profile);
+        let found = fields(&document);
+        let of = |field: &str| found.get(&(name.to_owned(), field.to_owned())).copied().unwrap_or_default();
+        assert_eq!(of("mass") / 100, 10 * N * 8 / 100, "{file}: {found:?}");
+        assert_eq!(of("charge"), if file.ends_with(".c") { N * 8 } else { 8 }, "{file}: {found:?}");
+        let sum = |sheet: &str| -> BTreeMap<String, (u64, u64, u64)> {
+            let mut sums: BTreeMap<String, (u64, u64, u64)> = BTreeMap::new();
+            for row in rows(&document, sheet).iter().filter(|row| row["object"].is_string()) {
+                let object = row["object"].as_str().expect("a name");
+                if object == "total" {
+                    continue;
+                }
+                let of_object = sums.entry(format!("{} {object}", row["kind"])).or_default();
+                let more = (number(row, "cost"), number(row, "read"), number(row, "written"));
+                *of_object = (of_object.0 + more.0, of_object.1 + more.1, of_object.2 + more.2);
+            }
+            sums
+        };
+        assert_eq!(sum("fields"), sum("objects"), "{file}");
+        let first = rows(&said(&["why"], &run.profile), "pairs")[0].clone();
+        assert!(first["cures"].as_str().is_some_and(|cures| cures.starts_with("pack")), "{file}: {first}");
+        let mut why = dmdprof();
+        why.args(["why", "--full-names", "--top", "1", "--profile"]).arg(&run.profile);
+        let text = String::from_utf8(succeed(&mut why).stdout).expect("text");
+        assert!(text.contains(&format!("of {name} (64 bytes) it reads mass, but not ")), "{file}: {text}");
+    }
+}
+
+#[test]
+fn both_ends_of_a_reuse_have_their_contexts() {
+    let directory = scratch();
+    let source = directory.path().join("ends.c");
+    fs::write(&source, ENDS).expect("writable");
+    let program = Program::of(source).build(&Compiler::dmdprof());
+    let run = measured(&program, directory.path(), &[], &["--flows", "--objects", "--flow-contexts"]);
+    let document = said(&["why", "get"], &run.profile);
+    let ends = |row: &Value| [&row["context"], &row["touch_context"]].map(|end| end.as_str().unwrap_or("?").to_owned());
+    let found: Vec<[String; 2]> = rows(&document, "pairs").iter().map(ends).collect();
+    assert!(found.contains(&["main > second > get".into(), "main > first > get".into()]), "{found:?}");
+    let plain = scratch();
+    let without = measured(&program, plain.path(), &[], &["--flows", "--objects"]);
+    assert_eq!(run.report.0["functions"], without.report.0["functions"], "contexts change no number");
+}
+
+/// `first` reads an array through `get`, then `second` does.
+const ENDS: &str = "\
+#include <stdlib.h>
+static int *data;
+__attribute__((noinline)) static int get(int i) { return data[i]; }
+__attribute__((noinline)) static int first(void) { int s = 0; for (int i = 0; i < 500; i++) s += get(i); return s + 1; }
+__attribute__((noinline)) static int second(void) { int s = 0; for (int i = 0; i < 500; i++) s ^= get(i); return s + 2; }
+int main(void) {
+    data = malloc(500 * sizeof *data);
+    for (int i = 0; i < 500; i++)
+        data[i] = i;
+    volatile int s = first();
+    s = s + second();
+    return 0;
+}
+";

@@ -8,9 +8,16 @@ use std::{ffi::OsString, path::Path, path::PathBuf};
 use anyhow::{Context, bail};
 use clap::Args;
 use dmdprof_instrument::Model;
-use dmdprof_runtime::{abi::channel_mode, motion::MotionOptions, session::Options};
+use dmdprof_runtime::{
+    abi::channel_mode,
+    motion::MotionOptions,
+    session::{Measurement, Options},
+};
 
-use super::estimate::{LookArgs, parse_size};
+use super::{
+    estimate::{LookArgs, parse_size},
+    replay::{Recorded, analyse, is_trace, outcome},
+};
 use crate::{
     analysis::survive_file_limit,
     driver::source::language_of,
@@ -23,14 +30,14 @@ use crate::{
         select::select,
         sheet::{self, document},
     },
-    profile::check_writable,
+    profile::{check_writable, model::Outcome},
     sheet::Format,
 };
 
 /// Show what the iterations of each loop bring in and bring in again, and which buffers would end that
 ///
-/// Runs a program whose loops are marked: a source file, which is built for it, or a program compiled with `dmdprof cc --dmdprof-loops`. The
-/// result is kept in dmdprof.motion; without a program, that file is printed again. What is measured are the loops of the optimised
+/// Runs a program whose loops are marked: a source file, which is built for it, or a program compiled with `dmdprof cc --dmdprof-loops`; or
+/// analyses a recorded run of one. The result is kept in dmdprof.motion; without a program, that file is printed again. What is measured are the loops of the optimised
 /// code, called by their places in the source.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
@@ -62,7 +69,7 @@ pub struct MotionArgs {
     pub source: SourceArgs,
 
     /// The program and its arguments, or a source file (.c .cc .cpp .cxx .rs .ll .bc) and the program's arguments, or a file that
-    /// this command wrote [default: dmdprof.motion]
+    /// this command or `dmdprof record` wrote [default: dmdprof.motion]
     #[arg(trailing_var_arg = true, value_name = "PROGRAM")]
     pub command: Vec<OsString>,
 }
@@ -73,6 +80,7 @@ Examples:
   dmdprof motion -O 1 --elements conv.c         every iteration of a small kernel
   dmdprof motion -l j --policy reset           loop j of the last run again
   dmdprof cc --dmdprof-loops -O2 -g a.c b.c -o app && dmdprof motion ./app
+  dmdprof build --loops kernel.c && dmdprof record ./kernel && dmdprof motion dmdprof.trace
   dmdprof motion --format json > loops.json";
 
 /// Loops that a table shows unless told otherwise.
@@ -91,6 +99,7 @@ pub fn command(args: &MotionArgs) -> anyhow::Result<i32> {
     let (motion, code) = match &args.command[..] {
         [] => (file::read(Path::new(file::DEFAULT_FILE))?, 0),
         [only] if file::is_motion(Path::new(only)) => (file::read(Path::new(only))?, 0),
+        [only] if is_trace(Path::new(only)) => (replay(args, Path::new(only))?, 0),
         command => match measure(args, command)? {
             (Some(motion), code) => (motion, code),
             (None, code) => return Ok(code),
@@ -117,14 +126,7 @@ pub fn command(args: &MotionArgs) -> anyhow::Result<i32> {
 
 /// Runs a program and writes the file; no motion if the program could not be started, which has been said.
 fn measure(args: &MotionArgs, command: &[OsString]) -> anyhow::Result<(Option<Motion>, i32)> {
-    survive_file_limit()?;
-    check_writable(&args.output).with_context(|| format!("cannot write {}", args.output.display()))?;
-    let options = Options {
-        workers: crate::processors(),
-        analyse: true,
-        motion: Some(MotionOptions { memory: args.memory, elements: args.elements.then_some(MOST_ELEMENT_BYTES) }),
-        ..Options::default()
-    };
+    let options = prepare(args)?;
     let followed = follow(command, &args.source, channel_mode::ANALYSE, &options, Model::Loops)?;
     let Followed { ending, measurement, .. } = match followed {
         Ok(followed) => followed,
@@ -133,15 +135,44 @@ fn measure(args: &MotionArgs, command: &[OsString]) -> anyhow::Result<(Option<Mo
             return Ok((None, error.exit_code()));
         }
     };
+    let motion = found(args, &measurement, command_text(command), ending.outcome())?;
+    Ok((Some(motion), ending.exit_code()))
+}
+
+/// Analyses a recorded run and writes the file.
+fn replay(args: &MotionArgs, trace: &Path) -> anyhow::Result<Motion> {
+    let Recorded { command, replayed } = analyse(trace, &prepare(args)?)?;
+    found(args, &replayed.measurement, command, outcome(replayed.end.as_ref()))
+}
+
+/// What to measure. The file must be writable, so that nobody waits for nothing.
+fn prepare(args: &MotionArgs) -> anyhow::Result<Options> {
+    survive_file_limit()?;
+    check_writable(&args.output).with_context(|| format!("cannot write {}", args.output.display()))?;
+    Ok(Options {
+        workers: crate::processors(),
+        analyse: true,
+        motion: Some(MotionOptions { memory: args.memory, elements: args.elements.then_some(MOST_ELEMENT_BYTES) }),
+        ..Options::default()
+    })
+}
+
+/// Writes what was found.
+fn found(
+    args: &MotionArgs,
+    measurement: &Measurement,
+    command: Vec<String>,
+    outcome: Outcome,
+) -> anyhow::Result<Motion> {
     for problem in &measurement.unreadable {
         eprintln!("dmdprof: warning: {problem}");
     }
     if !measurement.tables.iter().any(|(_, table)| table.has_loops()) {
-        bail!(no_loops_message(Path::new(&command[0])));
+        bail!(no_loops_message(Path::new(command.first().map_or("the program", String::as_str))));
     }
-    let motion = convert::to_motion(&measurement, command_text(command), ending.outcome());
+    let motion = convert::to_motion(measurement, command, outcome);
     file::write(&args.output, &motion)?;
-    Ok((Some(motion), ending.exit_code()))
+    Ok(motion)
 }
 
 /// Why a program has nothing to show here.
@@ -156,6 +187,7 @@ pub fn no_loops_message(program: &Path) -> String {
     format!(
         "{what}.\nTwo ways to mark them:\n  \
          dmdprof motion FILE.c|.cpp|.rs                    build one source file and run it\n  \
-         dmdprof cc --dmdprof-loops -O2 -g FILES -o PROGRAM    also in CFLAGS of a whole project"
+         dmdprof cc --dmdprof-loops -O2 -g FILES -o PROGRAM    also in CFLAGS of a whole project\n\
+         A run of a program with marks can also be recorded (dmdprof record) and analysed later (dmdprof motion TRACE)."
     )
 }

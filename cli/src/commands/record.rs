@@ -15,7 +15,7 @@ use crate::{
 /// Where `record` writes and `replay` reads unless told otherwise.
 pub const DEFAULT_TRACE: &str = "dmdprof.trace";
 
-/// Run a program and write down what it does, to analyse it later with `dmdprof replay`
+/// Run a program and write down what it does, to analyse it later with `dmdprof replay` or `dmdprof motion`
 ///
 /// The program keeps its standard input, output and error, its directory and its environment. Everything after its name
 /// belongs to it. The exit code is the program's own, as with `dmdprof run`; 1 if the trace could not be written. A trace that
@@ -38,7 +38,7 @@ pub struct RecordArgs {
     #[command(flatten)]
     pub source: SourceArgs,
 
-    /// The program and its arguments, or a source file (.c .cc .cpp .cxx .rs .ll .bc) and the program's arguments
+    /// The program and its arguments. A source file must be built first (dmdprof build): the trace is of no use without its program
     #[arg(trailing_var_arg = true, required = true, value_name = "PROGRAM")]
     pub command: Vec<OsString>,
 }
@@ -48,6 +48,7 @@ Examples:
   dmdprof record ./app input                      record once,
   dmdprof replay                                  report as `dmdprof run` would have,
   dmdprof replay --liveness exact                 or without bytes that nobody reads again
+  dmdprof build --loops kernel.c && dmdprof record ./kernel && dmdprof motion dmdprof.trace
   dmdprof record -o big.trace ./app big.txt && dmdprof replay --roi 'solve*' big.trace";
 
 /// Runs the command and returns the exit code.

@@ -2,16 +2,16 @@
 
 use std::{
     fs::File,
-    io::{BufReader, ErrorKind},
-    path::PathBuf,
+    io::{BufReader, ErrorKind, Read},
+    path::{Path, PathBuf},
     time::Instant,
 };
 
 use anyhow::Context;
 use clap::Args;
 use dmdprof_runtime::{
-    session::{self, Replayed},
-    trace::{End, TraceReader},
+    session::{self, Options, Replayed},
+    trace::{End, MAGIC, TraceReader},
 };
 
 use super::record::DEFAULT_TRACE;
@@ -48,23 +48,10 @@ Examples:
 pub fn command(args: &ReplayArgs) -> anyhow::Result<()> {
     let options = args.analysis.options()?;
     args.analysis.check_output()?;
-    let name = args.trace.display();
-    let file = File::open(&args.trace).map_err(|error| {
-        let advice = match error.kind() {
-            ErrorKind::NotFound => "make one with `dmdprof record PROGRAM`, or name the file",
-            _ => "name a readable trace",
-        };
-        anyhow::anyhow!("cannot open trace {name}: {error}\n  {advice}")
-    })?;
     let started = Instant::now();
-    let mut reader = TraceReader::new(BufReader::with_capacity(1 << 18, file)).with_context(|| name.to_string())?;
-    let command = reader.start().command.clone();
-    let Replayed { measurement, end, cut_at, engine_peak } =
-        session::replay(&mut reader, &options).with_context(|| name.to_string())?;
-    let incomplete = cut_at.map(|at| {
-        eprintln!("dmdprof: warning: {name} was cut off at byte {at}; what follows is the run up to there");
-        "the trace was cut off; the numbers are those up to there".to_string()
-    });
+    let Recorded { command, replayed } = analyse(&args.trace, &options)?;
+    let Replayed { measurement, end, cut_at, engine_peak } = replayed;
+    let incomplete = cut_at.map(|_| "the trace was cut off; the numbers are those up to there".to_string());
     let origin = Origin {
         command,
         outcome: outcome(end.as_ref()),
@@ -74,7 +61,45 @@ pub fn command(args: &ReplayArgs) -> anyhow::Result<()> {
     args.analysis.finish(measurement, origin, started, engine_peak)
 }
 
-fn outcome(end: Option<&End>) -> Outcome {
+/// A recorded run and what its analysis found.
+pub struct Recorded {
+    /// The program and its arguments.
+    pub command: Vec<String>,
+    pub replayed: Replayed,
+}
+
+/// Analyses a trace; says so if it was cut off.
+///
+/// # Errors
+/// When the trace cannot be read or does not fit the programs that are there.
+pub fn analyse(trace: &Path, options: &Options) -> anyhow::Result<Recorded> {
+    let name = trace.display();
+    let file = File::open(trace).map_err(|error| {
+        let advice = match error.kind() {
+            ErrorKind::NotFound => "make one with `dmdprof record PROGRAM`, or name the file",
+            _ => "name a readable trace",
+        };
+        anyhow::anyhow!("cannot open trace {name}: {error}\n  {advice}")
+    })?;
+    let mut reader = TraceReader::new(BufReader::with_capacity(1 << 18, file)).with_context(|| name.to_string())?;
+    let command = reader.start().command.clone();
+    let replayed = session::replay(&mut reader, options).with_context(|| name.to_string())?;
+    if let Some(at) = replayed.cut_at {
+        eprintln!("dmdprof: warning: {name} was cut off at byte {at}; what follows is the run up to there");
+    }
+    Ok(Recorded { command, replayed })
+}
+
+/// Whether a file begins as a trace does.
+#[must_use]
+pub fn is_trace(path: &Path) -> bool {
+    let mut head = [0; MAGIC.len()];
+    File::open(path).and_then(|mut file| file.read_exact(&mut head)).is_ok() && head == MAGIC
+}
+
+/// How the recorded program ended.
+#[must_use]
+pub fn outcome(end: Option<&End>) -> Outcome {
     match end {
         None => Outcome::Unknown,
         Some(End { signal: Some(signal), .. }) => Outcome::Signaled(*signal),

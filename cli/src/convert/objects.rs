@@ -91,6 +91,7 @@ impl<'a> Builder<'a> {
             list,
             uses: uses.into_iter().map(object_use).collect(),
             habits: habits.into_iter().map(object_habit).collect(),
+            ..DataObjects::default()
         };
         Named { objects, ids }
     }
@@ -102,15 +103,19 @@ impl<'a> Builder<'a> {
         sites: &Sites,
         contexts: &Contexts,
     ) -> Vec<Flow> {
-        type Key = (Option<SiteId>, Option<SiteId>, SiteId, Option<ObjectId>);
+        type Key = (Option<SiteId>, Option<SiteId>, SiteId, Option<ObjectId>, Option<ContextId>, Option<ContextId>);
         let mut merged: BTreeMap<Key, MergedFlow> = BTreeMap::new();
         let id = |site: RunSite| sites.ids[&site];
         for (key, flow) in measured {
             let object = key.object.as_ref().and_then(|object| named.ids.get(&self.identity(object, sites, contexts)));
-            let at = (key.writer.map(id), key.toucher.map(id), id(key.reader), object.copied());
+            let context = |node: u32| contexts.id_of[node as usize];
+            let toucher_context = key.contexts.and_then(|(toucher, _)| toucher).map(context);
+            let reader_context = key.contexts.map(|(_, reader)| context(reader));
+            let sites = (key.writer.map(id), key.toucher.map(id), id(key.reader));
+            let at = (sites.0, sites.1, sites.2, object.copied(), toucher_context, reader_context);
             merged.entry(at).or_default().merge(flow.clone());
         }
-        let flow = |((writer, toucher, reader, object), merged): (Key, MergedFlow)| {
+        let flow = |((writer, toucher, reader, object, toucher_context, reader_context), merged): (Key, MergedFlow)| {
             let mut between: Vec<(SiteId, u64)> = merged.between.into_iter().map(|(site, n)| (id(site), n)).collect();
             between.sort_by_key(|(site, bytes)| (Reverse(*bytes), *site));
             between.truncate(MAX_BETWEEN);
@@ -122,6 +127,8 @@ impl<'a> Builder<'a> {
                 bytes: merged.found.depths.iter().map(|(_, n)| n).sum(),
                 cost: merged.found.cost,
                 histogram: histogram(&merged.found.depths),
+                toucher_context,
+                reader_context,
                 between,
             }
         };

@@ -211,7 +211,7 @@ fn crate_of(build: &Build, mut command: Command, marker_flags: impl FnOnce(&mut 
 }
 
 fn common_flags(command: &mut Command, level: &str, values: bool) {
-    command.args(["--edition=2024", "-Cdebuginfo=1", "-Ccodegen-units=1", "-Clto=off", "-Cembed-bitcode=yes"]);
+    command.args(["--edition=2024", "-Cdebuginfo=2", "-Ccodegen-units=1", "-Clto=off", "-Cembed-bitcode=yes"]);
     // With generic arguments in the names of functions.
     command.arg("-Csymbol-mangling-version=v0");
     command.arg(format!("-Copt-level={level}"));

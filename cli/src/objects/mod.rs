@@ -1,8 +1,9 @@
 //! Data objects: which data the bytes belong to that a program reads, as people would call them.
 //!
 //! [`groups`] gives objects names and puts those together that a person would not tell apart; [`report`] makes the tables of `report
-//! --objects`.
+//! --objects`, [`fields`] the one of `--fields`.
 
+pub mod fields;
 pub mod groups;
 mod report;
 #[cfg(test)]

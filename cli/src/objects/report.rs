@@ -4,7 +4,10 @@ use std::collections::{BTreeMap, HashMap};
 
 use anyhow::bail;
 
-use super::groups::{Groups, word};
+use super::{
+    fields,
+    groups::{Groups, word},
+};
 use crate::{
     estimate,
     profile::{
@@ -24,7 +27,7 @@ pub const NOT_MEASURED: &str =
 
 /// Numbers of some uses.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Sums {
+pub(super) struct Sums {
     read: u64,
     written: u64,
     cold: u64,
@@ -33,7 +36,7 @@ struct Sums {
 }
 
 impl Sums {
-    fn add(&mut self, used: &ObjectUse) {
+    pub(super) fn add(&mut self, used: &ObjectUse) {
         self.read += used.read;
         self.written += used.written;
         self.cold += used.cold;
@@ -91,6 +94,9 @@ pub fn document(profile: &Profile, options: &ReportOptions) -> anyhow::Result<Do
         _ => rows[row].name().to_owned(),
     };
     document.sheets.push(pairs_sheet(by_pair, &total, &groups, code, options));
+    if options.fields {
+        document.sheets.push(fields::sheet(profile, objects, &groups, &total, options));
+    }
     document.notes = notes(&groups);
     Ok(document)
 }
@@ -100,10 +106,10 @@ fn place(file: Option<&str>, line: u32) -> Option<String> {
 }
 
 /// Rows with their keys, and the number of those that are not shown, with their sum.
-type Selected<K> = (Vec<(K, Sums)>, Option<(usize, Sums)>);
+pub(super) type Selected<K> = (Vec<(K, Sums)>, Option<(usize, Sums)>);
 
 /// Largest first; those that are not shown as one sum with their number.
-fn select<K: Ord + Copy>(all: BTreeMap<K, Sums>, total: &Sums, options: &ReportOptions) -> Selected<K> {
+pub(super) fn select<K: Ord + Copy>(all: BTreeMap<K, Sums>, total: &Sums, options: &ReportOptions) -> Selected<K> {
     let mut rows: Vec<(K, Sums)> = all.into_iter().collect();
     rows.sort_by(|a, b| (b.1.weight(options.sort), b.1.cost, a.0).cmp(&(a.1.weight(options.sort), a.1.cost, b.0)));
     let least = options.threshold * total.weight(options.sort) as f64;
@@ -124,11 +130,11 @@ const NUMBERS: [(&str, [&str; 2], u8); 6] = [
     ("cold", ["first", "touch"], 5),
 ];
 
-fn columns(rest: &[(&str, [&str; 2], u8)]) -> Vec<Column> {
+pub(super) fn columns(rest: &[(&str, [&str; 2], u8)]) -> Vec<Column> {
     NUMBERS.iter().chain(rest).map(|(key, header, goes)| Column::new(*key, *header, *goes)).collect()
 }
 
-fn numbers(sums: &Sums, total: &Sums) -> Vec<Value> {
+pub(super) fn numbers(sums: &Sums, total: &Sums) -> Vec<Value> {
     let share = (total.cost > 0).then(|| sums.cost as f64 / total.cost as f64);
     let mean = (sums.read > 0).then(|| sums.cost as f64 / sums.read as f64);
     vec![

@@ -67,7 +67,7 @@ fn profile() -> Profile {
             let (read, written, cold, cost) = (cell.read, cell.written, cell.cold, cell.cost);
             ObjectUse { object: *object, site: *site, read, written, cold, cost, histogram: cell.histogram.clone() }
         });
-        p.objects = Some(DataObjects { list, uses: uses.collect(), habits });
+        p.objects = Some(DataObjects { list, uses: uses.collect(), habits, ..DataObjects::default() });
     })
 }
 

@@ -21,7 +21,7 @@ pub const DEFAULT_FILE: &str = "dmdprof.data";
 pub const MAGIC: [u8; 8] = *b"\x89DMDP\r\n\n";
 
 /// Bumped whenever the meaning of the bytes after the version changes, [`Profile`]'s fields included.
-pub const FORMAT_VERSION: u32 = 5;
+pub const FORMAT_VERSION: u32 = 6;
 
 /// Magic, version, checksum, payload length, decoded length.
 pub const HEADER_LEN: usize = 32;

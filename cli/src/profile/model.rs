@@ -27,6 +27,8 @@ handle!(/** Index into [`Profile::sites`]. */ SiteId);
 handle!(/** Index into [`Profile::blocks`]. */ BlockId);
 handle!(/** Index into [`Profile::contexts`]. */ ContextId);
 handle!(/** Index into [`DataObjects::list`]. */ ObjectId);
+handle!(/** Index into [`DataObjects::fields`]. */ FieldId);
+handle!(/** Index into [`DataObjects::loops`]. */ LoopId);
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Profile {
@@ -48,7 +50,7 @@ pub struct Profile {
     pub block_counts: Vec<BlockCount>,
     /// Declared regions, by name; of the values model.
     pub regions: Vec<Region>,
-    /// From which access to which the bytes read went; `None` if that was not measured. Sorted by (writer, toucher, reader, object). The
+    /// From which access to which the bytes read went; `None` if that was not measured. Sorted by (writer, toucher, reader, object, contexts of toucher and reader). The
     /// flows of a reader add up to what its cells read and to what that cost. Only of bytes of the memory model.
     pub flows: Option<Vec<Flow>>,
     /// Which data the accesses went to; `None` if that was not measured.
@@ -290,6 +292,9 @@ pub struct Flow {
     pub bytes: u64,
     pub cost: u128,
     pub histogram: Histogram,
+    /// Calling contexts of the toucher and of the reader; `None` unless they were measured too, or there is no toucher.
+    pub toucher_context: Option<ContextId>,
+    pub reader_context: Option<ContextId>,
     /// Sites that touched bytes between the last touch and the read, and how many bytes (not distinct ones), for some of the reads. The largest
     /// [`MAX_BETWEEN`], largest first; empty unless objects were measured too.
     pub between: Vec<(SiteId, u64)>,
@@ -307,6 +312,56 @@ pub struct DataObjects {
     pub uses: Vec<ObjectUse>,
     /// How sites used objects; empty unless flows were measured too. Sorted by (object, site).
     pub habits: Vec<ObjectHabit>,
+    /// Fields that sites access, sorted by names.
+    pub fields: Vec<Field>,
+    /// Loops around sites and calls, parents first.
+    pub loops: Vec<SourceLoop>,
+    /// Which loops of a function call which others, of functions that did; sorted.
+    pub calls: Vec<LoopCall>,
+    /// What is known of sites, by site.
+    pub notes: Vec<SiteNote>,
+}
+
+/// A field of a type, or a scalar that is no field.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Field {
+    /// The structure, or the scalar's type.
+    pub type_name: StringId,
+    pub type_size: u32,
+    /// Path, or `first..last` of several fields that are accessed at once; empty for scalars.
+    pub name: StringId,
+    /// Bytes from the start of the type, and bytes.
+    pub offset: u32,
+    pub size: u32,
+}
+
+/// A natural loop of a linked function with debug information.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SourceLoop {
+    pub function: FunctionId,
+    /// Where it begins.
+    pub position: Option<PositionId>,
+    pub parent: Option<LoopId>,
+}
+
+/// A direct call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct LoopCall {
+    pub caller: FunctionId,
+    pub callee: FunctionId,
+    /// The innermost loop of the caller that the call is in.
+    pub around: Option<LoopId>,
+}
+
+/// What is known of a site without running it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SiteNote {
+    pub site: SiteId,
+    pub field: Option<FieldId>,
+    /// The innermost loop that it is in.
+    pub around: Option<LoopId>,
+    /// The innermost loop in whose iterations it accesses the same bytes.
+    pub same: Option<LoopId>,
 }
 
 /// How one site used one object. Fast memory and its lines: [`dmdprof_runtime::session::habits`].

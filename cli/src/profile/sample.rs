@@ -160,8 +160,18 @@ impl Builder {
     ) -> &mut Self {
         let bytes = reads.iter().map(|r| r.1).sum();
         let cost = reads.iter().map(|(depth, bytes)| price(*depth) * u128::from(*bytes)).sum();
-        let flow =
-            Flow { writer, toucher, reader, object: None, bytes, cost, histogram: buckets(reads), between: Vec::new() };
+        let flow = Flow {
+            writer,
+            toucher,
+            reader,
+            object: None,
+            bytes,
+            cost,
+            histogram: buckets(reads),
+            toucher_context: None,
+            reader_context: None,
+            between: Vec::new(),
+        };
         self.profile.flows.get_or_insert_default().push(flow);
         self
     }
@@ -445,7 +455,18 @@ fn inputs(cells: &[Cell]) -> Vec<Flow> {
     let flow = |(reader, (cost, histogram)): (SiteId, (u128, BTreeMap<u16, u64>))| {
         let bytes = histogram.values().sum();
         let histogram = Histogram(histogram.into_iter().collect());
-        Flow { writer: None, toucher: None, reader, object: None, bytes, cost, histogram, between: Vec::new() }
+        Flow {
+            writer: None,
+            toucher: None,
+            reader,
+            object: None,
+            bytes,
+            cost,
+            histogram,
+            toucher_context: None,
+            reader_context: None,
+            between: Vec::new(),
+        }
     };
     flows.into_iter().map(flow).collect()
 }

@@ -9,7 +9,8 @@ use std::fmt::Display;
 use dmdprof_runtime::{histogram::BUCKETS, session::habits::LINE};
 
 use super::model::{
-    DataObjects, Flow, FunctionId, Histogram, Liveness, MAX_SEQUENCE, PositionId, Profile, SiteId, StringId, Unit,
+    DataObjects, Flow, FunctionId, Histogram, Liveness, LoopId, MAX_SEQUENCE, PositionId, Profile, SiteId, StringId,
+    Unit,
 };
 
 /// What contradicts what.
@@ -199,7 +200,10 @@ fn all_flows(profile: &Profile, flows: &[Flow]) -> Check {
     let meta = &profile.meta;
     let measurable = meta.values.is_none() && meta.liveness != Liveness::Exact && meta.unit == Unit::Byte;
     ensure(measurable, || "there are flows, but they are only measured of bytes without exact liveness".into())?;
-    let keys = |i: usize| (flows[i].writer, flows[i].toucher, flows[i].reader, flows[i].object);
+    let keys = |i: usize| {
+        let flow = &flows[i];
+        (flow.writer, flow.toucher, flow.reader, flow.object, flow.toucher_context, flow.reader_context)
+    };
     let objects = profile.objects.as_ref().map_or(0, |objects| objects.list.len());
     // Of each site: bytes and cost of its cells, less those of its flows.
     let mut left = vec![(0u128, 0u128); profile.sites.len()];
@@ -214,6 +218,9 @@ fn all_flows(profile: &Profile, flows: &[Flow]) -> Check {
         flow.writer.map_or(Ok(()), |id| site(id, "writer"))?;
         flow.toucher.map_or(Ok(()), |id| site(id, "toucher"))?;
         site(flow.reader, "reader")?;
+        for context in [flow.toucher_context, flow.reader_context].into_iter().flatten() {
+            in_range(context.index(), profile.contexts.len(), || format!("a context of flow {i}"), "calling contexts")?;
+        }
         flow.between.iter().try_for_each(|(id, _)| site(*id, "site between"))?;
         flow.object
             .map_or(Ok(()), |id| in_range(id.index(), objects, || format!("the object of flow {i}"), "objects"))?;
@@ -246,6 +253,7 @@ fn data_objects(profile: &Profile, objects: &DataObjects) -> Check {
         let context = object.context.map_or(0, |context| context.index());
         in_range(context, profile.contexts.len().max(1), || format!("the context of object {i}"), "calling contexts")?;
     }
+    known_of_sites(profile, objects)?;
     // Of each site: what its cells did, less what its uses did.
     let mut left = vec![(0u128, 0u128, 0u128, 0u128); profile.sites.len()];
     for cell in &profile.cells {
@@ -286,6 +294,39 @@ fn data_objects(profile: &Profile, objects: &DataObjects) -> Check {
         None => Ok(()),
         Some(site) => Err(Invalid(format!("what site {site} did to objects is less than its cells did"))),
     }
+}
+
+/// Fields and loops, and which sites are in them.
+fn known_of_sites(profile: &Profile, objects: &DataObjects) -> Check {
+    let tables = Tables(profile);
+    for (i, field) in objects.fields.iter().enumerate() {
+        tables.string(Some(field.type_name), || format!("the type of field {i}"))?;
+        tables.string(Some(field.name), || format!("the name of field {i}"))?;
+    }
+    for (i, at) in objects.loops.iter().enumerate() {
+        tables.function(at.function, || format!("the function of loop {i}"))?;
+        tables.position(at.position, || format!("the position of loop {i}"))?;
+        let parent = at.parent.is_none_or(|parent| parent.index() < i);
+        ensure(parent, || format!("loop {i} comes before the loop around it"))?;
+    }
+    let is_loop = |at: Option<LoopId>, what: &str, i: usize| {
+        at.map_or(Ok(()), |at| in_range(at.index(), objects.loops.len(), || format!("a loop of {what} {i}"), "loops"))
+    };
+    for (i, call) in objects.calls.iter().enumerate() {
+        tables.function(call.caller, || format!("the caller of call {i}"))?;
+        tables.function(call.callee, || format!("the callee of call {i}"))?;
+        is_loop(call.around, "call", i)?;
+        ensure(i == 0 || objects.calls[i - 1] < *call, || format!("call {i} is out of order"))?;
+    }
+    for (i, note) in objects.notes.iter().enumerate() {
+        in_range(note.site.index(), profile.sites.len(), || format!("the site of note {i}"), "sites")?;
+        ensure(i == 0 || objects.notes[i - 1].site < note.site, || format!("note {i} is out of order"))?;
+        is_loop(note.around, "note", i)?;
+        is_loop(note.same, "note", i)?;
+        let field = note.field.map_or(0, |field| field.index());
+        in_range(field, objects.fields.len().max(1), || format!("the field of note {i}"), "fields")?;
+    }
+    Ok(())
 }
 
 fn sequences(profile: &Profile) -> Check {

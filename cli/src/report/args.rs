@@ -78,6 +78,10 @@ pub struct ReportArgs {
     #[arg(long, requires = "objects")]
     pub contexts: bool,
 
+    /// With --objects: which fields of structures are accessed, as far as debug information (-g) tells
+    #[arg(long, requires = "objects")]
+    pub fields: bool,
+
     /// Charge inlined code to the function and line in which it was written (default)
     #[arg(long, overrides_with = "no_inline")]
     pub inlined: bool,
@@ -119,6 +123,7 @@ Examples:
   dmdprof report --inclusive --top 20             the 20 most expensive call trees
   dmdprof report --lines --sort depth old.data    source lines that reach furthest, of another profile
   dmdprof report --objects                        which data the bytes belong to
+  dmdprof report --objects --fields               and which fields of structures are read
   dmdprof report --hist --threshold 5%            depth histograms of the heaviest functions
   dmdprof report --format json | jq '.functions[0]'";
 
@@ -178,6 +183,7 @@ pub struct ReportOptions {
     pub grouping: Grouping,
     pub objects: bool,
     pub contexts: bool,
+    pub fields: bool,
     pub hist: bool,
     pub format: Format,
     /// Columns that the table may take; `None`: as many as it needs.
@@ -221,6 +227,7 @@ impl ReportArgs {
             grouping,
             objects: self.objects,
             contexts: self.contexts,
+            fields: self.fields,
             hist: self.hist,
             format: self.format,
             width: (!self.full_names).then_some(usize::from(width)),

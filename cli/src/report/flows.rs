@@ -4,13 +4,18 @@ use dmdprof_runtime::histogram::bounds;
 use serde::Serialize;
 
 use super::names::demangle;
-use crate::profile::model::{AccessKind, Flow, FunctionId, Profile, Sequence, SiteId};
+use crate::profile::model::{AccessKind, ContextId, Flow, FunctionId, Profile, Sequence, SiteId};
 
 #[derive(Serialize)]
 pub struct JsonFlow<'a> {
     writer: Option<JsonSite<'a>>,
     toucher: Option<JsonSite<'a>>,
     reader: JsonSite<'a>,
+    /// Linked functions from the thread's start to the site.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    toucher_context: Option<Vec<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reader_context: Option<Vec<String>>,
     bytes: u64,
     cost: u128,
     /// [smallest depth, largest depth, bytes read].
@@ -51,6 +56,8 @@ pub fn json<'a>(profile: &'a Profile, flow: &Flow, hist: bool) -> JsonFlow<'a> {
         writer: flow.writer.map(|id| site(profile, id)),
         toucher: flow.toucher.map(|id| site(profile, id)),
         reader: site(profile, flow.reader),
+        toucher_context: flow.toucher_context.map(|context| functions(profile, context)),
+        reader_context: flow.reader_context.map(|context| functions(profile, context)),
         bytes: flow.bytes,
         cost: flow.cost,
         histogram: hist.then(|| buckets().map(|((low, high), bytes)| [low, high, bytes]).collect()),
@@ -79,6 +86,17 @@ fn site(profile: &Profile, id: SiteId) -> JsonSite<'_> {
         kind: kind(site.kind),
         size: (site.size > 0).then_some(site.size),
     }
+}
+
+/// The functions of a calling context, the outermost first.
+#[must_use]
+pub fn functions(profile: &Profile, context: ContextId) -> Vec<String> {
+    let parent = |at: &ContextId| profile.contexts[at.index()].parent;
+    let contexts = std::iter::successors(Some(context), parent);
+    let mut functions: Vec<String> =
+        contexts.filter_map(|at| profile.contexts[at.index()].function).map(|id| name(profile, id)).collect();
+    functions.reverse();
+    functions
 }
 
 fn name(profile: &Profile, id: FunctionId) -> String {

@@ -22,6 +22,7 @@ use std::io::{self, BufWriter, Write};
 
 pub use analysis::{Analysis, Grouping, Inlined, Row, Sums};
 pub use args::{CommandArgs, EXAMPLES, FILE_WIDTH, Format, ReportArgs, ReportOptions, Sort, Terminal, parse_percent};
+pub use flows::functions as context_functions;
 pub use json::{liveness, thread_mode};
 pub use table::bare_table;
 

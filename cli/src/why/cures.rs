@@ -13,10 +13,10 @@
 //! Each has a *promise*: the part of the pair's movement that it can avoid, as far as the counts tell. It orders the cures and is not shown.
 
 use super::{
-    Places,
+    Places, fields,
     pairs::{Pair, Touch},
 };
-use crate::report::human;
+use crate::{profile::model::LoopId, report::human};
 
 /// Half of the lines and less is a waste.
 const POOR_USE: f64 = 0.5;
@@ -35,7 +35,7 @@ pub struct Cure {
 
 /// Cures of a pair. `dead` is the part of what lies between that is never read again, and the line that leaves most of it.
 pub fn of(places: &Places, pair: &Pair, dead: Option<(f64, usize)>) -> Vec<Cure> {
-    let line_use = lines(pair);
+    let line_use = lines(places, pair);
     let helped = line_use.is_some();
     let mut cures: Vec<Cure> =
         line_use.into_iter().chain(copy(pair)).chain(tile(pair)).chain(fuse(places, pair)).collect();
@@ -47,7 +47,16 @@ pub fn of(places: &Places, pair: &Pair, dead: Option<(f64, usize)>) -> Vec<Cure>
     cures
 }
 
-fn lines(pair: &Pair) -> Option<Cure> {
+/// `: the loops at a.c:3 and a.c:4`, if both are known.
+fn two_loops(places: &Places, loops: [Option<LoopId>; 2]) -> String {
+    let names = loops.map(|at| at.and_then(|at| places.loops.place(at)));
+    match names {
+        [Some(a), Some(b)] if a != b => format!(": the loops at {a} and {b}"),
+        _ => String::new(),
+    }
+}
+
+fn lines(places: &Places, pair: &Pair) -> Option<Cure> {
     let lines = &pair.lines;
     let used = lines.utilisation().filter(|used| *used <= POOR_USE)?;
     let part = human::share(used);
@@ -58,18 +67,21 @@ fn lines(pair: &Pair) -> Option<Cure> {
         } else {
             "changing steps".into()
         };
+        let (inner, outer) = (pair.reader_loops.first().copied(), pair.reader_loops.get(1).copied());
+        let loops = two_loops(places, [outer, inner]);
         let because =
-            format!("{step}: {part} of each line is used before it leaves, and the rest is fetched again later");
+            format!("{step}: {part} of each line is used before it leaves, and the rest is fetched again later{loops}");
         return Some(Cure { name: "interchange", because, promise });
     }
+    let fields = fields::of(places, pair).map_or(String::new(), |fields| format!(" ({fields})"));
     let because = if lines.strided * 2 >= lines.reads {
         format!(
-            "{part} of each line is used, the same part each time, in steps of {} bytes: keep what is read together in an array of its own",
+            "{part} of each line is used, the same part each time, in steps of {} bytes: keep what is read together in an array of its own{fields}",
             human::grouped(lines.stride.unsigned_abs().into())
         )
     } else {
         format!(
-            "{part} of each line is used, in no order: keep the elements in an array, in the order in which they are read"
+            "{part} of each line is used, in no order: keep the elements in an array, in the order in which they are read{fields}"
         )
     };
     Some(Cure { name: "pack", because, promise })
@@ -110,13 +122,16 @@ fn fuse(places: &Places, pair: &Pair) -> Option<Cure> {
         Touch::Read { line, .. } => ("read", line),
         Touch::Never => return None,
     };
+    // Of loops around one end the outermost that is not around the other.
+    let inside = |loops: &[LoopId]| loops.iter().copied().take_while(|at| Some(*at) != pair.around).last();
     (line != pair.key.line && pair.deep() >= DEEP).then(|| Cure {
         name: "fuse",
         because: format!(
-            "{} of the bytes lie beyond {} since they were {verb} at {}: use them there and then",
+            "{} of the bytes lie beyond {} since they were {verb} at {}: use them there and then{}",
             human::share(pair.deep()),
             human::bytes(dmdprof_runtime::session::habits::FAST.into()),
-            places.lines[line]
+            places.lines[line],
+            two_loops(places, [inside(&pair.toucher_loops), inside(&pair.reader_loops)])
         ),
         promise: 0.6 * pair.deep(),
     })

@@ -4,23 +4,28 @@
 //! the reads. `cures` says for each pair what the counts support, the most promising first.
 
 mod cures;
+mod fields;
+mod loops;
 mod pairs;
 mod report;
 #[cfg(test)]
 mod tests;
 
+use std::collections::HashMap;
+
 use anyhow::bail;
 
+use loops::Loops;
 pub use report::document;
 
 use crate::{
     estimate::subject::{did_you_mean, short},
-    objects::groups::Groups,
+    objects::{fields::of_sites, groups::Groups},
     profile::{
         Profile,
-        model::{DataObjects, Flow, SiteId},
+        model::{ContextId, DataObjects, FieldId, Flow, LoopId, SiteId},
     },
-    report::{Analysis, Grouping, Inlined},
+    report::{Analysis, Grouping, Inlined, names::demangle},
 };
 
 /// What to show.
@@ -39,6 +44,8 @@ struct Places<'p> {
     flows: &'p [Flow],
     objects: &'p DataObjects,
     groups: Groups,
+    loops: Loops<'p>,
+    field_of: HashMap<SiteId, FieldId>,
     /// `FILE:LINE`, or a function's name if its line is not known.
     lines: Vec<String>,
     functions: Vec<String>,
@@ -56,7 +63,9 @@ impl<'p> Places<'p> {
         let (lines, line_of) = rows(profile, Grouping::Lines(Inlined::Own));
         let (functions, function_of) = rows(profile, Grouping::Functions);
         let groups = Groups::of(profile, contexts);
-        Ok(Self { profile, flows, objects, groups, lines, functions, line_of, function_of })
+        let loops = Loops::of(profile, objects);
+        let field_of = of_sites(objects);
+        Ok(Self { profile, flows, objects, groups, loops, field_of, lines, functions, line_of, function_of })
     }
 
     fn line(&self, site: SiteId) -> usize {
@@ -65,6 +74,18 @@ impl<'p> Places<'p> {
 
     fn function(&self, site: SiteId) -> usize {
         self.function_of[site.index()]
+    }
+
+    /// `FILE:LINE` of a loop, or the function that it is in.
+    fn loop_name(&self, at: LoopId) -> String {
+        self.loops
+            .place(at)
+            .unwrap_or_else(|| format!("a loop of {}", demangle(self.profile.symbol(self.loops.function(at)))))
+    }
+
+    /// `main > solve > step`.
+    fn context_name(&self, context: ContextId) -> String {
+        crate::report::context_functions(self.profile, context).join(" > ")
     }
 
     fn object(&self, flow: &Flow) -> Option<usize> {

@@ -6,7 +6,7 @@ use dmdprof_runtime::session::habits::{FAST, LINE};
 
 use super::Places;
 use crate::{
-    profile::model::{AccessKind, Flow, ObjectHabit, SiteId},
+    profile::model::{AccessKind, ContextId, Flow, LoopId, ObjectHabit, SiteId},
     report::depths::Depths,
 };
 
@@ -81,6 +81,15 @@ pub struct Pair {
     pub copied: Option<u64>,
     /// Bytes of one read, if all are alike.
     pub width: Option<u32>,
+    /// The loop around both ends, of the flows that cost most.
+    pub around: Option<LoopId>,
+    /// Loops around the reader and the toucher, the innermost first, of the flows that cost most.
+    pub reader_loops: Vec<LoopId>,
+    pub toucher_loops: Vec<LoopId>,
+    /// Calling contexts of the toucher and the reader in which the pair costs most, and the cost in them; if they were measured.
+    pub contexts: Option<(Option<ContextId>, ContextId, u128)>,
+    /// Sites that read.
+    pub readers: BTreeSet<SiteId>,
 }
 
 impl Pair {
@@ -88,6 +97,19 @@ impl Pair {
     pub fn deep(&self) -> f64 {
         if self.bytes == 0 { 0.0 } else { self.depths.beyond(FAST) as f64 / self.bytes as f64 }
     }
+}
+
+/// Costs of a pair's flows.
+#[derive(Default)]
+struct Tally {
+    sites: BTreeMap<(Option<SiteId>, SiteId), u128>,
+    loops: BTreeMap<Option<LoopId>, u128>,
+    contexts: BTreeMap<(Option<ContextId>, ContextId), u128>,
+}
+
+/// The key with the largest cost, of equal ones the first.
+fn most<K: Copy>(costs: &BTreeMap<K, u128>) -> Option<(K, u128)> {
+    costs.iter().rev().max_by_key(|(_, cost)| **cost).map(|(key, cost)| (*key, *cost))
 }
 
 /// What lines and functions did to objects.
@@ -114,6 +136,7 @@ pub fn of(places: &Places, flows: &[&Flow]) -> Vec<Pair> {
     let mut pairs: BTreeMap<Key, Pair> = BTreeMap::new();
     let mut copiers: BTreeMap<Key, BTreeSet<SiteId>> = BTreeMap::new();
     let mut widths: BTreeMap<Key, BTreeSet<u32>> = BTreeMap::new();
+    let mut tallies: BTreeMap<Key, Tally> = BTreeMap::new();
     for flow in flows {
         let touch = match flow.toucher {
             None => Touch::Never,
@@ -136,7 +159,19 @@ pub fn of(places: &Places, flows: &[&Flow]) -> Vec<Pair> {
             object_bytes: key.object.map_or(0, |object| places.groups.list[object].peak),
             copied: None,
             width: None,
+            around: None,
+            reader_loops: Vec::new(),
+            toucher_loops: Vec::new(),
+            contexts: None,
+            readers: BTreeSet::new(),
         });
+        pair.readers.insert(flow.reader);
+        let of_pair = tallies.entry(key).or_default();
+        *of_pair.sites.entry((flow.toucher, flow.reader)).or_default() += flow.cost;
+        *of_pair.loops.entry(places.loops.enclosing(flow)).or_default() += flow.cost;
+        if let Some(reader) = flow.reader_context {
+            *of_pair.contexts.entry((flow.toucher_context, reader)).or_default() += flow.cost;
+        }
         pair.bytes += flow.bytes;
         pair.cost += flow.cost;
         pair.depths.add(&flow.histogram);
@@ -154,6 +189,15 @@ pub fn of(places: &Places, flows: &[&Flow]) -> Vec<Pair> {
     for (key, widths) in widths {
         let one = widths.first().copied().filter(|width| widths.len() == 1 && *width > 0);
         pairs.entry(key).and_modify(|pair| pair.width = one);
+    }
+    for (key, tally) in tallies {
+        let pair = pairs.get_mut(&key).expect("tallied with it");
+        pair.around = most(&tally.loops).and_then(|(at, _)| at);
+        pair.contexts = most(&tally.contexts).map(|((toucher, reader), cost)| (toucher, reader, cost));
+        if let Some(((toucher, reader), _)) = most(&tally.sites) {
+            pair.reader_loops = places.loops.around(reader);
+            pair.toucher_loops = toucher.map(|site| places.loops.around(site)).unwrap_or_default();
+        }
     }
     let mut pairs: Vec<Pair> = pairs.into_values().collect();
     pairs.sort_by(|a, b| b.cost.cmp(&a.cost).then(a.key.cmp(&b.key)));

@@ -10,7 +10,7 @@ use crate::{
     estimate,
     objects::groups::word,
     profile::{Profile, model::ObjectHabit},
-    report::{depths::QuantileReader, human},
+    report::{depths::QuantileReader, human, names::demangle},
     sheet::{Column, Document, Sheet, Value},
 };
 
@@ -54,6 +54,9 @@ pub fn document(profile: &Profile, options: &Options) -> anyhow::Result<Document
             place,
             function,
             Value::or_empty(object.map(|object| format!("{} {}", word(object.kind), object.name)), Value::Name),
+            Value::or_empty(pair.around.map(|at| places.loop_name(at)), Value::Name),
+            Value::or_empty(pair.contexts.and_then(|(at, ..)| at).map(|at| places.context_name(at)), Value::Name),
+            Value::or_empty(pair.contexts.map(|(_, at, _)| places.context_name(at)), Value::Name),
             Value::or_empty((!pair.between.is_empty()).then(|| between(&places, pair, 3)), Value::Name),
             Value::or_empty(pair.lines.utilisation(), Value::Share),
             Value::Text(cures.iter().map(|cure| cure.name).collect::<Vec<_>>().join(", ")),
@@ -82,6 +85,9 @@ fn columns() -> Vec<Column> {
         ("touch_line", ["", "at"], 0),
         ("touch_function", ["", "in"], 6),
         ("object", ["", "object"], 2),
+        ("loop", ["loop around", "both"], 1),
+        ("touch_context", ["last touch", "called by"], 9),
+        ("context", ["read", "called by"], 8),
         ("between", ["touched", "between"], 7),
         ("line_use", ["line", "use"], 4),
         ("cures", ["", "cures"], 0),
@@ -125,6 +131,18 @@ fn sentences(places: &Places, number: u128, pair: &Pair, cures: &[cures::Cure]) 
     let mut text = format!("{number}. {at} reads {}{object}, {touched}\n", human::bytes(pair.bytes.into()));
     if !pair.between.is_empty() {
         text += &format!("     touched between: {}\n", between(places, pair, 4));
+    }
+    if let Some(around) = pair.around {
+        let function = demangle(places.profile.symbol(places.loops.function(around)));
+        text += &match places.loops.place(around) {
+            Some(place) => format!("     both in the loop at {place} ({function})\n"),
+            None => format!("     both in a loop of {function}\n"),
+        };
+    }
+    if let Some((toucher, reader, cost)) = pair.contexts {
+        let part = human::percent(cost, pair.cost);
+        let touched = toucher.map_or("nothing".into(), |at| places.context_name(at));
+        text += &format!("     {part} of it read in {}, last touched in {touched}\n", places.context_name(reader));
     }
     for cure in cures {
         text += &format!("     {}: {}\n", cure.name, cure.because);

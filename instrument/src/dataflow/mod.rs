@@ -19,7 +19,7 @@ use crate::{
     classify::{Classifier, model_of_call},
     frames::DebugInfo,
     llvm::ir::{Block, Opcode, Type, TypeKind, Value},
-    plan::{FunctionPlan, PlannedItem, Word, follows_must_tail, is_landable},
+    plan::{FunctionPlan, ItemNote, PlannedItem, Word, follows_must_tail, is_landable},
     segment::SegmentBuilder,
     skip::SkipReason,
 };
@@ -255,6 +255,7 @@ impl Planner<'_> {
             frame,
             offset,
             stride,
+            note: ItemNote::default(),
         });
     }
 
@@ -271,6 +272,7 @@ impl Planner<'_> {
             frame,
             offset: base.wrapping_add(offset as i64),
             stride: i64::from(register),
+            note: ItemNote::default(),
         });
     }
 
@@ -758,7 +760,18 @@ impl Planner<'_> {
             None => (0, self.out.word(Word::Value(length)), item_flag::DYNAMIC),
         };
         let kind = ItemKind::Copy as u8;
-        self.out.open.items.push(PlannedItem { kind, flags, word, word2, lanes, size, frame, offset, stride: 0 });
+        self.out.open.items.push(PlannedItem {
+            kind,
+            flags,
+            word,
+            word2,
+            lanes,
+            size,
+            frame,
+            offset,
+            stride: 0,
+            note: ItemNote::default(),
+        });
     }
 
     fn fill(&mut self, i: Value, frame: u32) {
@@ -770,7 +783,18 @@ impl Planner<'_> {
             None => (0, self.out.word(Word::Value(length)), item_flag::DYNAMIC),
         };
         let kind = ItemKind::Fill as u8;
-        self.out.open.items.push(PlannedItem { kind, flags, word, word2, lanes: 0, size, frame, offset, stride: 0 });
+        self.out.open.items.push(PlannedItem {
+            kind,
+            flags,
+            word,
+            word2,
+            lanes: 0,
+            size,
+            frame,
+            offset,
+            stride: 0,
+            note: ItemNote::default(),
+        });
     }
 
     /// A call whose code may follow values itself: hands over the arguments' identities and takes the results'.

@@ -141,6 +141,11 @@ impl Value {
     }
 
     #[must_use]
+    pub fn is_global_variable(self) -> bool {
+        !ffi!(LLVMIsAGlobalVariable(self.0)).is_null()
+    }
+
+    #[must_use]
     pub fn is_inline_asm(self) -> bool {
         !ffi!(LLVMIsAInlineAsm(self.0)).is_null()
     }
@@ -756,6 +761,37 @@ impl Metadata {
     pub fn variable_line(self) -> u32 {
         ffi!(LLVMDIVariableGetLine(self.0))
     }
+
+    /// DWARF tag of a debug node; 0 for other nodes.
+    #[must_use]
+    pub fn tag(self) -> u16 {
+        use LLVMMetadataKind::*;
+        let has_tag = matches!(
+            ffi!(LLVMGetMetadataKind(self.0)),
+            LLVMDIBasicTypeMetadataKind | LLVMDIDerivedTypeMetadataKind | LLVMDICompositeTypeMetadataKind
+        );
+        if has_tag { ffi!(LLVMGetDINodeTag(self.0)) } else { 0 }
+    }
+
+    /// Name of a type or member; empty if it has none.
+    #[must_use]
+    pub fn type_name(self) -> String {
+        let mut len = 0;
+        let start = ffi!(LLVMDITypeGetName(self.0, &raw mut len));
+        text(start, len)
+    }
+
+    /// Size of a type or member in bits.
+    #[must_use]
+    pub fn type_bits(self) -> u64 {
+        ffi!(LLVMDITypeGetSizeInBits(self.0))
+    }
+
+    /// Offset of a member in bits.
+    #[must_use]
+    pub fn offset_bits(self) -> u64 {
+        ffi!(LLVMDITypeGetOffsetInBits(self.0))
+    }
 }
 
 /// Reads operands of debug-info nodes, for which the C interface has no accessors.
@@ -768,11 +804,64 @@ impl Nodes {
         Self(ffi!(LLVMGetModuleContext(module.as_mut_ptr())))
     }
 
+    fn operands(self, node: Metadata) -> Vec<Option<Metadata>> {
+        let node = ffi!(LLVMMetadataAsValue(self.0, node.0));
+        let mut operands = vec![std::ptr::null_mut(); ffi!(LLVMGetMDNodeNumOperands(node)) as usize];
+        ffi!(LLVMGetMDNodeOperands(node, operands.as_mut_ptr()));
+        operands.into_iter().map(|o| metadata(ffi!(LLVMValueAsMetadata(value(o)?.0)))).collect()
+    }
+
     fn operand(self, node: Metadata, index: usize) -> Option<Value> {
         let node = ffi!(LLVMMetadataAsValue(self.0, node.0));
         let mut operands = vec![std::ptr::null_mut(); ffi!(LLVMGetMDNodeNumOperands(node)) as usize];
         ffi!(LLVMGetMDNodeOperands(node, operands.as_mut_ptr()));
         operands.get(index).copied().and_then(value)
+    }
+
+    fn node(self, node: Metadata, index: usize) -> Option<Metadata> {
+        metadata(ffi!(LLVMValueAsMetadata(self.operand(node, index)?.0)))
+    }
+
+    /// Operands of a type after those of every scope and type (file, scope, name). Since LLVM 21 its size and offset come first among them,
+    /// which are constants.
+    fn own_operands(self, ty: Metadata) -> Vec<Metadata> {
+        self.operands(ty).into_iter().skip(3).flatten().collect()
+    }
+
+    /// The type that a derived type, a member or an array is made from.
+    #[must_use]
+    pub fn base_type(self, of: Metadata) -> Option<Metadata> {
+        self.own_operands(of).into_iter().find(|node| node.tag() != 0)
+    }
+
+    /// The type of a variable (`DIVariable` operand 3).
+    #[must_use]
+    pub fn variable_type(self, variable: Metadata) -> Option<Metadata> {
+        self.node(variable, 3)
+    }
+
+    /// What a composite type consists of.
+    #[must_use]
+    pub fn elements(self, composite: Metadata) -> Vec<Metadata> {
+        let is_list =
+            |node: &Metadata| matches!(ffi!(LLVMGetMetadataKind(node.0)), LLVMMetadataKind::LLVMMDTupleMetadataKind);
+        let list = self.own_operands(composite).into_iter().find(is_list);
+        list.map(|list| self.operands(list).into_iter().flatten().collect()).unwrap_or_default()
+    }
+
+    /// The type that debug information gives a global variable.
+    #[must_use]
+    pub fn global_type(self, global: Value) -> Option<Metadata> {
+        let mut count = 0;
+        let entries = ffi!(LLVMGlobalCopyAllMetadata(global.0, &raw mut count));
+        let nodes: Vec<LLVMMetadataRef> =
+            (0..count as u32).map(|i| ffi!(LLVMValueMetadataEntriesGetMetadata(entries, i))).collect();
+        ffi!(LLVMDisposeValueMetadataEntries(entries));
+        let is_expression = |node: &Metadata| {
+            matches!(ffi!(LLVMGetMetadataKind(node.0)), LLVMMetadataKind::LLVMDIGlobalVariableExpressionMetadataKind)
+        };
+        let expression = nodes.into_iter().filter_map(metadata).find(is_expression)?;
+        self.variable_type(self.node(expression, 0)?)
     }
 
     fn string(self, node: Metadata, index: usize) -> Option<String> {
@@ -803,8 +892,7 @@ impl Nodes {
             if scope.is_subprogram() {
                 return Some(scope);
             }
-            let parent = self.operand(scope, 1)?;
-            scope = metadata(ffi!(LLVMValueAsMetadata(parent.0)))?;
+            scope = self.node(scope, 1)?;
         }
         None
     }

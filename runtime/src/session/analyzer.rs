@@ -184,7 +184,7 @@ impl Analyzer {
             hidden: UNCOUNTED,
         };
         if options.flows {
-            core.engine.start_flows(options.objects);
+            core.engine.start_flows(options.objects, options.flow_contexts);
         }
         if let Some(spool) = options.exact {
             core.engine.start_log(OpLog::new(spool));
@@ -501,7 +501,7 @@ impl Core {
                 self.items::<true>(items, record, first);
             }
         } else {
-            self.hidden = self.engine.hidden(dense.segment, items.len());
+            self.hidden = self.engine.hidden(dense.segment, self.contexts.current(), items.len());
             if is_loop {
                 self.iterations::<false>(items, record, 0);
             } else {
@@ -614,7 +614,7 @@ impl Core {
         if block == next {
             self.blocks.push(BlockCounters { node, segment, executions: 0, first_cell: self.cells.len() as u32 });
             self.cells.resize_with(self.cells.len() + items, CellCounters::default);
-            self.engine.add_cells(segment, items);
+            self.engine.add_cells(segment, node, items);
             if let Some(objects) = &mut self.objects {
                 objects.add_cells(self.cells.len());
             }
@@ -927,7 +927,7 @@ impl Core {
             self.contexts.resume(place.function);
         }
         if !self.counting() {
-            self.hidden = self.engine.hidden(place.segment, 1);
+            self.hidden = self.engine.hidden(place.segment, self.contexts.current(), 1);
             return None;
         }
         let block = self.find_block(self.contexts.current(), place.segment, 1);

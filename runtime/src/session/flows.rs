@@ -12,6 +12,7 @@
 use std::collections::HashMap;
 
 use super::{
+    context::Node,
     counters::CellCounters,
     habits::{Habit, Habits},
     hash::FastHash,
@@ -27,7 +28,10 @@ pub const UNCOUNTED: u32 = u32::MAX;
 /// With this bit, not the number of a cell but of a site whose access is not counted.
 const HIDDEN: u32 = 1 << 31;
 
-/// A static access, numbered as it is first seen.
+/// Any calling context.
+const ANY: Node = Node::MAX;
+
+/// A static access, numbered as it is first seen. If contexts are followed, in one calling context.
 type SiteNumber = u32;
 const NO_SITE: SiteNumber = u32::MAX;
 /// Of a toucher: that it wrote, and nobody has read.
@@ -41,6 +45,8 @@ pub struct Flow {
     pub writer: Option<RingSite>,
     pub toucher: Option<RingSite>,
     pub reader: RingSite,
+    /// Calling contexts of the toucher and of the reader, if they are followed.
+    pub contexts: Option<(Option<Node>, Node)>,
     /// What the bytes are part of, for the reader; `None` if objects are not followed.
     pub object: Option<ObjectNumber>,
     pub found: CellCounters,
@@ -73,6 +79,8 @@ struct Step {
 #[derive(Clone, Copy)]
 struct Site {
     place: RingSite,
+    /// [`ANY`] unless contexts are followed.
+    node: Node,
     object: Option<ObjectNumber>,
     /// The state that it leaves when it writes, if it has written.
     written: Label,
@@ -104,8 +112,9 @@ pub struct Flows {
     state_of: HashMap<(SiteNumber, SiteNumber), Label, FastHash>,
     steps: HashMap<(Label, SiteNumber), Step, FastHash>,
     sites: Vec<Site>,
-    /// By segment: its first site.
-    first_site: Vec<SiteNumber>,
+    /// By segment and calling context: its first site.
+    first_site: HashMap<(u32, Node), SiteNumber, FastHash>,
+    by_context: bool,
     site_of_cell: Vec<SiteNumber>,
     /// Sites by static access and object.
     parts: HashMap<(SiteNumber, ObjectNumber), SiteNumber, FastHash>,
@@ -127,7 +136,8 @@ impl Default for Flows {
             state_of: HashMap::default(),
             steps: HashMap::default(),
             sites: Vec::new(),
-            first_site: Vec::new(),
+            first_site: HashMap::default(),
+            by_context: false,
             site_of_cell: Vec::new(),
             parts: HashMap::default(),
             habits: None,
@@ -143,16 +153,16 @@ impl Default for Flows {
 /// Who accesses.
 impl Flows {
     /// The next cells are those of a segment's items.
-    pub fn add_cells(&mut self, segment: u32, items: usize) {
-        let first = self.first_site(segment, items);
+    pub fn add_cells(&mut self, segment: u32, node: Node, items: usize) {
+        let first = self.first_site(segment, node, items);
         self.site_of_cell.extend(first..first + items as u32);
     }
 
     /// The next cell is for one object of the site of another cell.
     pub fn add_part(&mut self, of: u32, object: ObjectNumber) {
         // The other cell may be for an object too; both are of one static access.
-        let whole = self.sites[self.site_of_cell[of as usize] as usize].place;
-        let site = self.part(self.first_site[whole.0 as usize] + whole.1, object);
+        let Site { place: (segment, item), node, .. } = self.sites[self.site_of_cell[of as usize] as usize];
+        let site = self.part(self.first_site[&(segment, node)] + item, object);
         self.site_of_cell.push(site);
     }
 
@@ -164,28 +174,26 @@ impl Flows {
     fn part(&mut self, site: SiteNumber, object: ObjectNumber) -> SiteNumber {
         let sites = &mut self.sites;
         *self.parts.entry((site, object)).or_insert_with(|| {
-            let place = sites[site as usize].place;
-            sites.push(Site { place, object: Some(object), written: UNTOUCHED, last: None });
+            let Site { place, node, .. } = sites[site as usize];
+            sites.push(Site { place, node, object: Some(object), written: UNTOUCHED, last: None });
             sites.len() as SiteNumber - 1
         })
     }
 
     /// What stands in the place of the cell of a segment's first item while nothing is counted; the other items' follow.
-    pub fn hidden(&mut self, segment: u32, items: usize) -> u32 {
-        HIDDEN | self.first_site(segment, items)
+    pub fn hidden(&mut self, segment: u32, node: Node, items: usize) -> u32 {
+        HIDDEN | self.first_site(segment, node, items)
     }
 
-    fn first_site(&mut self, segment: u32, items: usize) -> SiteNumber {
-        let at = segment as usize;
-        if self.first_site.len() <= at {
-            self.first_site.resize(at + 1, NO_SITE);
-        }
-        if self.first_site[at] == NO_SITE {
-            self.first_site[at] = self.sites.len() as SiteNumber;
-            let site = |item| Site { place: (segment, item), object: None, written: UNTOUCHED, last: None };
-            self.sites.extend((0..items as u32).map(site));
-        }
-        self.first_site[at]
+    fn first_site(&mut self, segment: u32, node: Node, items: usize) -> SiteNumber {
+        let node = if self.by_context { node } else { ANY };
+        let sites = &mut self.sites;
+        *self.first_site.entry((segment, node)).or_insert_with(|| {
+            let first = sites.len() as SiteNumber;
+            let site = |item| Site { place: (segment, item), node, object: None, written: UNTOUCHED, last: None };
+            sites.extend((0..items as u32).map(site));
+            first
+        })
     }
 
     /// Site of an access, and whether it is counted. Library calls without a descriptor have no site.
@@ -201,6 +209,11 @@ impl Flows {
 
 /// What happens to states.
 impl Flows {
+    /// Tells sites apart by calling context.
+    pub fn start_contexts(&mut self) {
+        self.by_context = true;
+    }
+
     /// Also follows how sites use data.
     pub fn start_habits(&mut self) {
         self.habits = Some(Box::default());
@@ -411,6 +424,7 @@ impl Flows {
         }
         let Self { keys, found, pairs, sites, .. } = self;
         let place = |site: SiteNumber| sites.get((site & !UNREAD) as usize).map(|site| site.place);
+        let node = |site: SiteNumber| sites.get((site & !UNREAD) as usize).map(|site| site.node);
         let flow = |(number, ((state, reader), mut found)): (usize, ((Label, SiteNumber), CellCounters))| {
             found.flush();
             let (writer, toucher) = pairs[state as usize];
@@ -419,6 +433,7 @@ impl Flows {
                 writer: place(writer),
                 toucher: place(toucher),
                 reader: place(reader)?,
+                contexts: if self.by_context { Some((node(toucher), node(reader)?)) } else { None },
                 object: sites[reader as usize].object,
                 found,
                 between: of_flow.remove(&(number as u32)).unwrap_or_default(),
@@ -545,7 +560,7 @@ mod tests {
     /// The flows as measured, and bytes and cost of all cells.
     fn measured(ops: &[Op]) -> (BTreeMap<Key, Total>, (u64, u128)) {
         let mut pipeline = Pipeline::default();
-        pipeline.start_flows(true);
+        pipeline.start_flows(true, false);
         let mut cells: Vec<CellCounters> = Vec::new();
         let mut cell_of: BTreeMap<(u32, u32), u32> = BTreeMap::new();
         let mut cold = DepthCounts::default();
@@ -558,12 +573,12 @@ mod tests {
                     } else if counted {
                         let first = *cell_of.entry((segment, context)).or_insert_with(|| {
                             cells.resize(cells.len() + ITEMS as usize, CellCounters::default());
-                            pipeline.add_cells(segment, ITEMS as usize);
+                            pipeline.add_cells(segment, context, ITEMS as usize);
                             cells.len() as u32 - ITEMS
                         });
                         first + item
                     } else {
-                        pipeline.hidden(segment, ITEMS as usize) + item
+                        pipeline.hidden(segment, context, ITEMS as usize) + item
                     };
                     pipeline.push(access, cell, &mut Files { cells: &mut cells, cold: &mut cold });
                 }

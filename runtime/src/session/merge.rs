@@ -34,14 +34,23 @@ pub struct FlowKey {
     /// Read or wrote the bytes last; `None`: nothing did.
     pub toucher: Option<SiteKey>,
     pub reader: SiteKey,
+    /// Calling contexts of the toucher and of the reader, if they were measured.
+    pub contexts: Option<(Option<Node>, Node)>,
     /// What the bytes are part of; `None` if objects were not measured.
     pub object: Option<ObjectKey>,
 }
 
 impl FlowKey {
     fn moved(self, nodes: &[Node]) -> Self {
-        Self { object: self.object.map(|object| object.moved(nodes)), ..self }
+        let contexts = moved_contexts(self.contexts, nodes);
+        Self { object: self.object.map(|object| object.moved(nodes)), contexts, ..self }
     }
+}
+
+type FlowContexts = Option<(Option<Node>, Node)>;
+
+fn moved_contexts(contexts: FlowContexts, nodes: &[Node]) -> FlowContexts {
+    contexts.map(|(toucher, reader)| (toucher.map(|node| nodes[node as usize]), nodes[reader as usize]))
 }
 
 /// What was found of a flow.
@@ -307,7 +316,9 @@ impl Merger {
         for flow in followed.flows {
             let site = |site| ring.site(site);
             let (writer, toucher) = (flow.writer.map(site), flow.toucher.map(site));
-            let key = FlowKey { writer, toucher, reader: site(flow.reader), object: flow.object.and_then(object) };
+            let contexts = moved_contexts(flow.contexts, nodes);
+            let object = flow.object.and_then(object);
+            let key = FlowKey { writer, toucher, reader: site(flow.reader), contexts, object };
             let between = flow.between.into_iter().map(|(at, bytes)| (site(at), bytes));
             let mut merged = MergedFlow { found: flow.found, between: BTreeMap::new() };
             between.for_each(|(at, bytes)| *merged.between.entry(at).or_default() += bytes);

@@ -75,6 +75,8 @@ pub struct Options {
     pub exact: Option<Arc<Spool>>,
     /// Measure from which access to which bytes go. Needs bytes, and no exact liveness.
     pub flows: bool,
+    /// Of flows, also the calling contexts of both ends.
+    pub flow_contexts: bool,
     /// Charge each access to the data object that it goes to.
     pub objects: bool,
     /// Write down the calls that these functions make.

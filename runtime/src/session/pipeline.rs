@@ -9,6 +9,7 @@ use std::thread::JoinHandle;
 use crossbeam::channel::{Receiver, Sender, bounded};
 
 use super::{
+    context::Node,
     counters::{CellCounters, DepthCounts},
     flows::{Flows, UNCOUNTED},
 };
@@ -248,9 +249,13 @@ impl Pipeline {
         self.log.take().map(|log| *log)
     }
 
-    /// Follows where bytes come from and go to, from now on, and with `habits` how sites use data; there must be no regular runs.
-    pub fn start_flows(&mut self, habits: bool) {
+    /// Follows where bytes come from and go to, from now on, with `habits` how sites use data, and with `contexts` in which calling contexts; there
+    /// must be no regular runs.
+    pub fn start_flows(&mut self, habits: bool, contexts: bool) {
         let flows = self.flows.insert(Box::default());
+        if contexts {
+            flows.start_contexts();
+        }
         if habits {
             flows.start_habits();
         }
@@ -262,9 +267,9 @@ impl Pipeline {
     }
 
     /// The next cells are those of a segment's items.
-    pub fn add_cells(&mut self, segment: u32, items: usize) {
+    pub fn add_cells(&mut self, segment: u32, node: Node, items: usize) {
         if let Some(flows) = &mut self.flows {
-            flows.add_cells(segment, items);
+            flows.add_cells(segment, node, items);
         }
     }
 
@@ -284,8 +289,8 @@ impl Pipeline {
 
     /// What stands in the place of the cell of a segment's first item while nothing is counted; [`UNCOUNTED`] for all items if nobody
     /// needs to know them.
-    pub fn hidden(&mut self, segment: u32, items: usize) -> u32 {
-        self.flows.as_mut().map_or(UNCOUNTED, |flows| flows.hidden(segment, items))
+    pub fn hidden(&mut self, segment: u32, node: Node, items: usize) -> u32 {
+        self.flows.as_mut().map_or(UNCOUNTED, |flows| flows.hidden(segment, node, items))
     }
 
     /// Hands the queue to the engine.

@@ -31,12 +31,15 @@ __attribute__((noinline)) static long sum(const struct node *node)
 	return sum;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	struct node *list = build();
 	long all = 0;
-	for (int round = 0; round < 8; round++)
+	for (int round = 0; round < argc + 7; round++) { // loop
+		list->key++;
 		all += sum(list);
+	}
+	(void)argv;
 	printf("%ld\n", all);
 	return 0;
 }

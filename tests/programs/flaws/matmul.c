@@ -7,7 +7,7 @@ static double a[N][N], b[N][N], c[N][N];
 
 __attribute__((noinline)) static void multiply(void)
 {
-	for (int i = 0; i < N; i++)
+	for (int i = 0; i < N; i++) // loop
 		for (int k = 0; k < N; k++) {
 			double f = a[i][k];
 			for (int j = 0; j < N; j++)

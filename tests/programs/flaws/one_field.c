@@ -26,14 +26,25 @@ __attribute__((noinline)) static double mass(const struct particle *p)
 	return sum;
 }
 
-int main(void)
+__attribute__((noinline)) static double charge(const struct particle *p)
 {
+	double sum = 0;
+	for (int i = 0; i < N; i++)
+		sum += p[i].charge;
+	return sum;
+}
+
+int main(int argc, char **argv)
+{
+	(void)argv;
 	struct particle *p = malloc(N * sizeof *p);
 	fill(p);
 	double sum = 0;
-	for (int round = 0; round < 5; round++)
+	for (int round = 0; round < argc + 9; round++) { // loop
+		p[round].mass++;
 		sum += mass(p);
-	printf("%.0f\n", sum);
+	}
+	printf("%.0f %.0f\n", sum, charge(p));
 	free(p);
 	return 0;
 }

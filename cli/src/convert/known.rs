@@ -1,0 +1,162 @@
+//! What descriptors know of the sites that used data: fields, and loops around sites and calls.
+//!
+//! Only of measurements of data objects. Loops are in the order of their functions, outer ones before those inside them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use dmdprof_runtime::{abi::NONE, session::FunctionKey as RunFunction, sites::LoopCall as RunCall};
+
+use super::{Builder, FunctionKey, RunSite, Sites, linked_key, text};
+use crate::profile::model::{DataObjects, Field, FieldId, FunctionId, LoopCall, LoopId, SiteNote, SourceLoop};
+
+/// A loop by table and number in the table.
+type RunLoop = (u32, u32);
+
+impl<'a> Builder<'a> {
+    /// Sites that used objects.
+    fn users(&self) -> BTreeSet<RunSite> {
+        let objects = self.measurement.objects.iter();
+        objects
+            .flat_map(|objects| {
+                objects.uses.keys().map(|(_, site)| *site).chain(objects.habits.keys().map(|(_, site)| *site))
+            })
+            .collect()
+    }
+
+    /// The loop around a site and the one in which its address stays the same; its field.
+    fn known(&self, site: RunSite) -> (Option<RunLoop>, Option<RunLoop>, Option<u32>) {
+        let (table, segment, item) = site;
+        let at = self.table(table);
+        let is = |index: u32| (index != NONE).then_some(index);
+        let (field, same) = at.notes.get(&(segment, item)).copied().unwrap_or((NONE, NONE));
+        let loop_of = |index: u32| is(index).map(|index| (table, index));
+        (loop_of(at.segments[segment as usize].around), loop_of(same), is(field))
+    }
+
+    /// Calls between functions that called each other, by table.
+    fn calls(&self) -> Vec<(u32, RunFunction, RunFunction, RunCall)> {
+        if self.measurement.objects.is_none() {
+            return Vec::new();
+        }
+        let contexts = &self.measurement.contexts;
+        let mut callees: BTreeMap<RunFunction, BTreeMap<&str, RunFunction>> = BTreeMap::new();
+        for context in contexts {
+            let (Some(callee), Some(caller)) = (context.function, contexts[context.parent as usize].function) else {
+                continue;
+            };
+            let name = linked_key(self.table(callee.0), callee.1).0;
+            callees.entry(caller).or_default().insert(name, callee);
+        }
+        let mut calls = Vec::new();
+        for (number, (_, table)) in (0..).zip(&self.measurement.tables) {
+            for (function, call) in &table.calls {
+                let caller = (number, *function);
+                let callee = text(table, call.callee).and_then(|name| callees.get(&caller)?.get(name));
+                calls.extend(callee.map(|callee| (number, caller, *callee, *call)));
+            }
+        }
+        calls
+    }
+
+    /// Loops around sites and calls, and those around them.
+    fn loops(&self) -> BTreeSet<RunLoop> {
+        let around_sites = self.users().into_iter().flat_map(|site| {
+            let (around, same, _) = self.known(site);
+            [around, same]
+        });
+        let calls = self.calls();
+        let around_calls =
+            calls.iter().map(|(table, _, _, call)| (call.around != NONE).then_some((*table, call.around)));
+        let mut found = BTreeSet::new();
+        for start in around_sites.chain(around_calls).flatten() {
+            let parent = |at: &RunLoop| {
+                let parent = self.table(at.0).loops[at.1 as usize].parent;
+                (parent != NONE).then_some((at.0, parent))
+            };
+            found.extend(std::iter::successors(Some(start), parent));
+        }
+        found
+    }
+
+    /// Frames of the loops.
+    pub(super) fn loop_frames(&self) -> impl Iterator<Item = (u32, u32)> {
+        let frame = |(table, number): RunLoop| (table, self.table(table).loops[number as usize].frame);
+        self.loops().into_iter().map(frame).filter(|(_, frame)| *frame != NONE)
+    }
+
+    /// Functions of the loops.
+    pub(super) fn loop_functions(&self) -> impl Iterator<Item = FunctionKey<'a>> {
+        self.loops().into_iter().map(|(table, number)| {
+            let table = self.table(table);
+            linked_key(table, table.loops[number as usize].function)
+        })
+    }
+
+    fn function_of_loop(&self, (table, number): RunLoop) -> FunctionId {
+        let table = self.table(table);
+        self.function_ids[&linked_key(table, table.loops[number as usize].function)]
+    }
+
+    /// Adds what is known of the sites.
+    pub(super) fn add_known(&mut self, objects: &mut DataObjects, sites: &Sites) {
+        let mut order: Vec<(FunctionId, RunLoop)> =
+            self.loops().into_iter().map(|at| (self.function_of_loop(at), at)).collect();
+        order.sort_unstable();
+        let ids: BTreeMap<RunLoop, LoopId> = (0..).zip(&order).map(|(number, (_, at))| (*at, LoopId(number))).collect();
+        objects.loops = order
+            .iter()
+            .map(|(function, at)| {
+                let found = self.table(at.0).loops[at.1 as usize];
+                let parent = (found.parent != NONE).then(|| ids[&(at.0, found.parent)]);
+                SourceLoop { function: *function, position: self.position(at.0, found.frame), parent }
+            })
+            .collect();
+        let id = |(table, function): RunFunction| self.function_ids[&linked_key(self.table(table), function)];
+        let calls: BTreeSet<LoopCall> = self
+            .calls()
+            .into_iter()
+            .map(|(table, caller, callee, call)| LoopCall {
+                caller: id(caller),
+                callee: id(callee),
+                around: ids.get(&(table, call.around)).copied(),
+            })
+            .collect();
+        objects.calls = calls.into_iter().collect();
+        let users = self.users();
+        let mut fields: BTreeMap<(&'a str, &'a str, u32, u32, u32), FieldId> = BTreeMap::new();
+        let key = |table: u32, field: u32| {
+            let table = self.table(table);
+            let field = table.fields[field as usize];
+            let name = |index| text(table, index).unwrap_or_default();
+            (name(field.type_name), name(field.name), field.offset, field.size, field.type_size)
+        };
+        for site in &users {
+            let field = self.known(*site).2;
+            fields.extend(field.map(|field| (key(site.0, field), FieldId(0))));
+        }
+        (0..).zip(fields.values_mut()).for_each(|(number, id)| *id = FieldId(number));
+        let note = |site: RunSite| {
+            let (around, same, field) = self.known(site);
+            SiteNote {
+                site: sites.ids[&site],
+                field: field.map(|field| fields[&key(site.0, field)]),
+                around: around.map(|at| ids[&at]),
+                same: same.map(|at| ids[&at]),
+            }
+        };
+        objects.notes = users.iter().map(|site| note(*site)).collect();
+        objects.notes.retain(|note| note.field.is_some() || note.around.is_some());
+        objects.notes.sort_by_key(|note| note.site);
+        let strings = &mut self.strings;
+        objects.fields = fields
+            .keys()
+            .map(|&(type_name, name, offset, size, type_size)| Field {
+                type_name: strings.id(type_name),
+                type_size,
+                name: strings.id(name),
+                offset,
+                size,
+            })
+            .collect();
+    }
+}

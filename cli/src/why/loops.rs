@@ -1,0 +1,146 @@
+//! The loop that encloses both ends of a reuse: in which iterations come and go between the last touch of bytes and their read.
+//!
+//! Takes a flow, gives the innermost loop that is known to enclose both ends. Three cases:
+//!
+//! | ends | loop |
+//! |---|---|
+//! | one access | the innermost loop in whose iterations its address is the same, so that it comes back to the bytes in the next iteration |
+//! | two accesses of one linked function | the innermost loop around both |
+//! | else, or if there is none | up the calling contexts: where they meet, the innermost loop around all calls that lead to one end and to the other |
+//!
+//! Without `--flow-contexts` the contexts are those in which each end costs most. Nothing is said where the ends are in one activation and no loop
+//! of it is around both.
+
+use std::collections::{BTreeMap, HashMap};
+
+use crate::{
+    profile::{
+        Profile,
+        model::{ContextId, DataObjects, Flow, FunctionId, LoopId, PositionId, SiteId, SiteNote},
+    },
+    report::analysis::is_library_file,
+};
+
+pub struct Loops<'p> {
+    profile: &'p Profile,
+    objects: &'p DataObjects,
+    notes: HashMap<SiteId, &'p SiteNote>,
+    /// By caller and callee: the innermost loop around all calls, if there is one.
+    calls: HashMap<(FunctionId, FunctionId), Option<LoopId>>,
+    /// By site: the context in which it costs most.
+    hottest: HashMap<SiteId, ContextId>,
+}
+
+impl<'p> Loops<'p> {
+    pub fn of(profile: &'p Profile, objects: &'p DataObjects) -> Self {
+        let notes = objects.notes.iter().map(|note| (note.site, note)).collect();
+        let mut loops = Self { profile, objects, notes, calls: HashMap::new(), hottest: hottest(profile) };
+        for call in &objects.calls {
+            let key = (call.caller, call.callee);
+            let around = match loops.calls.get(&key) {
+                Some(known) => loops.common(*known, call.around),
+                None => call.around,
+            };
+            loops.calls.insert(key, around);
+        }
+        loops
+    }
+
+    /// The loops around a site, the innermost first.
+    pub fn around(&self, site: SiteId) -> Vec<LoopId> {
+        self.chain(self.notes.get(&site).and_then(|note| note.around)).collect()
+    }
+
+    /// `FILE:LINE` of where a loop begins; of one in library code that was inlined, where that was called from.
+    pub fn place(&self, at: LoopId) -> Option<String> {
+        let position = |id: PositionId| &self.profile.positions[id.index()];
+        let file = |id: &PositionId| position(*id).file.map(|file| self.profile.strings[file.index()].as_str());
+        let chain = || std::iter::successors(self.objects.loops[at.index()].position, |id| position(*id).inlined_at);
+        let own = chain().find(|id| file(id).is_some_and(|file| !is_library_file(file))).or_else(|| chain().next())?;
+        let line = position(own).line;
+        file(&own).filter(|_| line > 0).map(|file| format!("{file}:{line}"))
+    }
+
+    /// The linked function that a loop is in.
+    pub fn function(&self, at: LoopId) -> FunctionId {
+        self.objects.loops[at.index()].function
+    }
+
+    /// The loop around both ends of a flow.
+    pub fn enclosing(&self, flow: &Flow) -> Option<LoopId> {
+        let toucher = flow.toucher?;
+        let function = |site: SiteId| self.profile.sites[site.index()].function;
+        let around = |site: SiteId| self.notes.get(&site).and_then(|note| note.around);
+        if function(toucher) == function(flow.reader) {
+            let found = if toucher == flow.reader {
+                self.notes.get(&toucher).and_then(|note| note.same)
+            } else {
+                self.common(around(toucher), around(flow.reader))
+            };
+            if found.is_some() {
+                return found;
+            }
+        }
+        let reader_context = flow.reader_context.or_else(|| self.hottest.get(&flow.reader).copied())?;
+        let toucher_context = flow.toucher_context.or_else(|| self.hottest.get(&toucher).copied())?;
+        self.above((toucher, toucher_context), (flow.reader, reader_context))
+    }
+
+    /// The loop around both ends in the functions that lead to them.
+    fn above(&self, toucher: (SiteId, ContextId), reader: (SiteId, ContextId)) -> Option<LoopId> {
+        let (from, to) = (self.path(toucher.1), self.path(reader.1));
+        let shared = from.iter().zip(&to).take_while(|(a, b)| a == b).count();
+        let leading = |path: &[ContextId], site: SiteId, at: usize| match path.get(at) {
+            None => self.notes.get(&site).and_then(|note| note.around),
+            Some(below) => self.call(path[at - 1], *below),
+        };
+        for meeting in (1..=shared).rev() {
+            let ends_here = meeting == from.len() && meeting == to.len();
+            let loops = (leading(&from, toucher.0, meeting), leading(&to, reader.0, meeting));
+            // Two ends in one function were looked at already.
+            let found = if ends_here { None } else { self.common(loops.0, loops.1) };
+            if found.is_some() {
+                return found;
+            }
+            // In its one activation no loop is around both.
+            if self.profile.contexts[to[meeting - 1].index()].calls <= 1 {
+                return None;
+            }
+        }
+        None
+    }
+
+    /// The innermost loop around all calls of one context's function to another's.
+    fn call(&self, caller: ContextId, callee: ContextId) -> Option<LoopId> {
+        let function = |context: ContextId| self.profile.contexts[context.index()].function;
+        self.calls.get(&(function(caller)?, function(callee)?)).copied().flatten()
+    }
+
+    /// From the thread's start to a context.
+    fn path(&self, context: ContextId) -> Vec<ContextId> {
+        let parent = |at: &ContextId| self.profile.contexts[at.index()].parent;
+        let mut path: Vec<ContextId> = std::iter::successors(Some(context), parent).collect();
+        path.reverse();
+        path
+    }
+
+    fn chain(&self, start: Option<LoopId>) -> impl Iterator<Item = LoopId> {
+        std::iter::successors(start, |at| self.objects.loops[at.index()].parent)
+    }
+
+    fn common(&self, a: Option<LoopId>, b: Option<LoopId>) -> Option<LoopId> {
+        self.chain(a).find(|outer| self.chain(b).any(|other| other == *outer))
+    }
+}
+
+fn hottest(profile: &Profile) -> HashMap<SiteId, ContextId> {
+    let mut most: BTreeMap<SiteId, ((u128, u64), ContextId)> = BTreeMap::new();
+    for cell in &profile.cells {
+        let weight = (cell.cost, cell.executions);
+        let known = most.entry(cell.site).or_insert((weight, cell.context));
+        if weight > known.0 {
+            *known = (weight, cell.context);
+        }
+    }
+    most.into_iter().map(|(site, (_, context))| (site, context)).collect()
+}
