@@ -12,9 +12,10 @@ use std::{
 use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
 use dmdprof_runtime::{
+    engine::Isa,
     exact::Spool,
     pricing::MODEL_VERSION,
-    session::{Measurement, Options, RegionOfInterest},
+    session::{Measurement, Options, RegionOfInterest, fast_paths::FastPaths},
 };
 
 use crate::{
@@ -80,6 +81,11 @@ pub struct AnalysisArgs {
     #[arg(long)]
     pub stats: bool,
 
+    /// Analyse without some of the ways that make it fast, and compute a hash over site and depth that none of them changes; `--stats`
+    /// prints it
+    #[arg(long, value_name = "WAY", value_delimiter = ',', hide = true)]
+    pub without: Vec<WayArg>,
+
     /// Threads that do the analysis [default: the number of processors]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub workers: Option<u16>,
@@ -96,6 +102,54 @@ pub enum LivenessArg {
     Hints,
     /// When nobody will read them again: sweeps back over the whole run after its end
     Exact,
+}
+
+/// A fast way of the analysis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum WayArg {
+    /// Leave out nothing, and compute the hash
+    Nothing,
+    /// Blocks of iterations of regular runs
+    Blocks,
+    /// Regular runs
+    Runs,
+    /// Prepared accesses of plain segments
+    Moves,
+    /// No work for accesses to the top of the stack
+    Skips,
+    /// Many accesses at a time
+    Batches,
+    /// Vectors of 512 bits
+    Avx512,
+    /// Vectors beyond what every processor has
+    Vectors,
+    /// Cells of 32 bits
+    Narrow,
+}
+
+fn fast_paths(without: &[WayArg]) -> FastPaths {
+    let has = |way| !without.contains(&way);
+    let isa = match (has(WayArg::Vectors), has(WayArg::Avx512)) {
+        (false, _) => Some(Isa::Portable),
+        (true, false) => Some(Isa::Avx2),
+        (true, true) => None,
+    };
+    FastPaths {
+        isa,
+        narrow: has(WayArg::Narrow),
+        blocks: has(WayArg::Blocks),
+        runs: has(WayArg::Runs),
+        batches: has(WayArg::Batches),
+        moves: has(WayArg::Moves),
+        skips: has(WayArg::Skips),
+        hash: !without.is_empty(),
+    }
+}
+
+/// The hash of depths of all threads, if it was computed.
+fn depth_hash(measurement: &Measurement) -> Option<u64> {
+    let hashes = measurement.threads.iter().map(|thread| thread.ring.depth_hash);
+    hashes.reduce(|all, one| Some(all?.wrapping_add(one?))).flatten()
 }
 
 fn parse_line(text: &str) -> Result<u32, String> {
@@ -137,6 +191,7 @@ impl AnalysisArgs {
             outputs: None,
             trace: None,
             analyse: true,
+            ways: fast_paths(&self.without),
             values: (self.model == ModelArg::Values).then(|| self.values.options()),
             motion: None,
         })
@@ -268,12 +323,13 @@ impl AnalysisArgs {
         if self.stats {
             eprintln!(
                 "dmdprof: accesses={} seconds={:.3} engine_peak_bytes={engine_peak} footprint_bytes={} sweep_bytes={} \
-                 in_blocks={}",
+                 in_blocks={}{}",
                 profile.totals.accesses,
                 started.elapsed().as_secs_f64(),
                 profile.totals.footprint,
                 measurement.threads.iter().map(|t| t.ring.sweep_bytes).max().unwrap_or(0),
                 measurement.threads.iter().map(|t| t.ring.in_blocks).sum::<u64>(),
+                depth_hash(&measurement).map_or_else(String::new, |hash| format!(" depths={hash:016x}")),
             );
         }
         self.publish(&profile)?;

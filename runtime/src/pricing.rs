@@ -43,6 +43,11 @@ pub fn run_cost(above: u64, len: u64) -> u128 {
         return sum_of_roots(above + len) - sum_of_roots(above);
     }
     let (mut depth, end) = (above, above + len);
+    // Most runs have one price.
+    let highest = root(end);
+    if highest > 0 && (highest - 1) * (highest - 1) <= above {
+        return u128::from(highest * len);
+    }
     let mut price = root(depth + 1);
     let mut cost = 0;
     while depth < end {

@@ -4,7 +4,9 @@
 //! take turns within each round, so that a machine whose speed drifts harms all of them alike; shown are medians of wall
 //! time and their ratios. With `--exact` the table compares `--liveness exact` with `hints` instead, by wall time and by CPU time (of
 //! all threads and of the program), and shows what a trace takes. With `--motion` it compares `dmdprof motion` with a plain run, with
-//! `--objects` `run --objects`, with and without `--flows`. With `--values` it times the values model on matrix products. The same sources, flags and inputs are used throughout; the clang is the one that `dmdprof cc` uses.
+//! `--objects` `run --objects`, with and without `--flows`. With `--depths` it compares a hash over the depths of all bytes read, with
+//! every fast way of the analysis and without each of them; that takes many minutes. With `--values` it times the values model on matrix
+//! products. The same sources, flags and inputs are used throughout; the clang is the one that `dmdprof cc` uses.
 
 use std::{
     path::{Path, PathBuf},
@@ -13,14 +15,15 @@ use std::{
 };
 
 use dmdprof_tests::{
-    programs::{self, Compiler, Program},
+    profiled::{Run, depth_hash},
+    programs::{self, Compiler, Program, WAYS},
     tool,
 };
 
 fn main() {
     let mut rounds = 5;
     let mut wanted: Vec<String> = Vec::new();
-    let (mut exact, mut values, mut motion, mut objects) = (false, false, false, false);
+    let (mut exact, mut values, mut motion, mut objects, mut depths) = (false, false, false, false, false);
     let mut words = std::env::args().skip(1).filter(|w| w != "--bench");
     while let Some(word) = words.next() {
         if word == "--rounds" {
@@ -34,6 +37,8 @@ fn main() {
             motion = true;
         } else if word == "--objects" {
             objects = true;
+        } else if word == "--depths" {
+            depths = true;
         } else {
             wanted.push(word);
         }
@@ -53,6 +58,10 @@ fn main() {
     }
     if values {
         return time_values(rounds);
+    }
+    if depths {
+        let chosen = all.iter().filter(|p| wanted.is_empty() || wanted.contains(&p.name));
+        return compare_depths(chosen);
     }
     if motion {
         let chosen = all.iter().filter(|p| wanted.is_empty() || wanted.contains(&p.name));
@@ -190,6 +199,23 @@ fn compare_ways<'a>(programs: impl Iterator<Item = &'a Program>, rounds: usize, 
         let cpu: Vec<f64> = cpu.into_iter().map(median).collect();
         let cells = (1..=ways.len()).map(|way| format!(" {:.2}x | {:.2}x |", wall[way] / wall[0], cpu[way] / cpu[0]));
         println!("| {} | {:.2} |{}", program.name, wall[0], cells.collect::<String>());
+    }
+}
+
+/// The hash of depths of whole runs, with all fast ways and without each. Fails if one differs.
+fn compare_depths<'a>(programs: impl Iterator<Item = &'a Program>) {
+    println!("| program | hash over (site, depth) | the same without |");
+    println!("|---|---|---|");
+    for program in programs {
+        let directory = tool::scratch();
+        let hooked = program.build(&Compiler::dmdprof());
+        let hash =
+            |way| depth_hash(&Run::new(&hooked, directory.path()).options(["--without", way]).args(&program.args));
+        let expected = hash("nothing");
+        for way in WAYS {
+            assert_eq!(hash(way), expected, "{} without {way}", program.name);
+        }
+        println!("| {} | {expected} | {} |", program.name, WAYS.join(", "));
     }
 }
 

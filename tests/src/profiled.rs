@@ -208,3 +208,12 @@ impl Function<'_> {
         if differences.is_empty() { Ok(()) } else { Err(differences.join("\n")) }
     }
 }
+
+/// The hash over (site, depth) that a run with `--without` computes.
+#[must_use]
+pub fn depth_hash(run: &Run) -> String {
+    let said = succeed(&mut run.clone().options(["--stats"]).command());
+    let said = String::from_utf8_lossy(&said.stderr).into_owned();
+    let hash = said.split_whitespace().find_map(|word| word.strip_prefix("depths="));
+    hash.unwrap_or_else(|| panic!("no hash in {said}")).to_owned()
+}

@@ -339,3 +339,6 @@ pub fn case(name: &str) -> Program {
     program.libraries = vec!["-pthread".into()];
     program
 }
+
+/// The fast ways of the analysis that `--without` leaves out.
+pub const WAYS: [&str; 8] = ["blocks", "runs", "moves", "skips", "batches", "avx512", "vectors", "narrow"];

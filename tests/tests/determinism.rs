@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::process::Command;
 
-use dmdprof_tests::profiled::{Report, Run};
-use dmdprof_tests::programs::{Compiler, Program, case, cpp};
+use dmdprof_tests::profiled::{Report, Run, depth_hash};
+use dmdprof_tests::programs::{self, Compiler, Program, WAYS, case, cpp};
 use dmdprof_tests::tool::{assert_same, describe, require, scratch};
 
 fn profile(program: &Program, change: impl FnOnce(&mut Command)) -> Vec<u8> {
@@ -120,4 +120,31 @@ fn a_different_run_is_a_different_profile() {
     let large = cpp("containers").args(["2100"]);
     assert_ne!(profile(&small, unchanged), profile(&large, unchanged));
     assert!(Path::new(&small.build(&Compiler::dmdprof())).is_file());
+}
+
+/// A hash over (site, depth) of all bytes read is the same however the analysis is made fast.
+#[test]
+fn no_fast_way_changes_a_depth() {
+    let directory = scratch();
+    let script = directory.path().join("script.lua");
+    std::fs::write(
+        &script,
+        "local words, n = {}, 0\n\
+         for i = 1, 4000 do words[i] = ('%d-%s'):format(i * 7919 % 1000, ('ab'):rep(i % 9)) end\n\
+         table.sort(words)\n\
+         for i, w in ipairs(words) do n = n + #w:gsub('a', 'xy') + i % 3 end\n\
+         print(n)\n",
+    )
+    .expect("a script");
+    let lua = programs::lua().build(&Compiler::dmdprof());
+    let matmul = programs::bench("matmul").build(&Compiler::dmdprof());
+    for (program, args) in [(&lua, vec![&script]), (&matmul, vec![])] {
+        let hash = |options: &[&str]| depth_hash(&Run::new(program, directory.path()).options(options).args(&args));
+        let expected = hash(&["--without", "nothing"]);
+        for way in WAYS {
+            assert_eq!(hash(&["--without", way]), expected, "without {way}");
+        }
+        assert_eq!(hash(&["--without", "nothing", "--workers", "1"]), expected, "one thread");
+        assert_ne!(hash(&["--without", "nothing", "--liveness", "none"]), expected, "other depths");
+    }
 }

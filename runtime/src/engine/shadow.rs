@@ -130,10 +130,41 @@ impl<C: Cell> Shadow<C> {
     /// The first value of `len` bytes of a cell from `skip` on, if they are one run.
     #[inline(always)]
     pub fn part(&self, cell: usize, skip: u64, len: u64) -> Option<u64> {
-        let bytes = self.bytes(cell);
+        let value = self.cells[cell].get();
+        if value & C::POOLED == 0 {
+            return Some(if value < FIRST { value } else { value + skip });
+        }
+        // Byte by byte, as they were written: a wide load of what was just stored narrowly cannot be forwarded.
+        let bytes = &self.pool[(value & !C::POOLED) as usize];
         let first = bytes[skip as usize].get();
         let step = u64::from(first >= FIRST);
         (1..len).all(|byte| bytes[(skip + byte) as usize].get() == first + byte * step).then_some(first)
+    }
+
+    /// Gives `len` bytes of a cell from `skip` on the places `position ..`, which are above all others.
+    #[inline(always)]
+    pub fn put(&mut self, cell: usize, skip: u64, len: u64, position: u64) {
+        let value = self.cells[cell].get();
+        if value & C::POOLED == 0 {
+            if len < BYTES {
+                let step = u64::from(value >= FIRST);
+                let is_put = |byte: u64| byte.wrapping_sub(skip) < len;
+                let place = |byte: u64| if is_put(byte) { position + byte - skip } else { value + byte * step };
+                self.change_to(cell, [0, 1, 2, 3].map(|byte| C::pack(place(byte))));
+            } else {
+                self.cells[cell] = C::pack(position);
+            }
+            return;
+        }
+        let bytes = &mut self.pool[(value & !C::POOLED) as usize];
+        for byte in 0..len {
+            bytes[(skip + byte) as usize] = C::pack(position + byte);
+        }
+        // The newest bytes are the end of a run or a run of their own, so the four can be one only if the last is among them.
+        if skip + len == BYTES && (0..skip).rev().all(|byte| bytes[byte as usize].get() + skip - byte == position) {
+            self.release(cell);
+            self.cells[cell] = C::pack(position - skip);
+        }
     }
 
     /// The first value of `len` bytes in whole cells of one page, if they are one run and none is pooled.
@@ -267,6 +298,14 @@ impl<C: Cell> Shadow<C> {
         }
     }
 
+    /// Asks the processor to fetch the bytes of a cell, if they are not all in it.
+    #[inline(always)]
+    pub fn prefetch_bytes(&self, value: u64) {
+        if value & C::POOLED != 0 {
+            prefetch(&self.pool[(value & !C::POOLED) as usize]);
+        }
+    }
+
     /// Asks the processor to fetch a cell.
     #[inline(always)]
     pub fn prefetch(&self, cell: usize) {
@@ -381,7 +420,7 @@ impl<C: Cell> Shadow<C> {
             let part = left.min(BYTES - at % BYTES);
             let cell = self.make(at);
             if part < BYTES {
-                self.change(cell, at % BYTES, part, |byte| position + byte);
+                self.put(cell, at % BYTES, part, position);
                 at = at.wrapping_add(part);
                 left -= part;
                 position += part;
@@ -411,8 +450,7 @@ impl<C: Cell> Shadow<C> {
             if part == BYTES && value & C::POOLED == 0 {
                 self.cells[cell] = C::pack(value.min(DEAD));
             } else {
-                let old = self.bytes(cell);
-                self.change(cell, skip, part, |byte| old[(skip + byte) as usize].get().min(DEAD));
+                self.kill(cell, skip, part);
             }
             cell += 1;
             skip = 0;
@@ -432,27 +470,36 @@ impl<C: Cell> Shadow<C> {
         }
     }
 
-    /// Gives `len` bytes of a cell from `skip` on the values `to(0)`, `to(1)`, ...
+    /// The bytes of a cell from `skip` on die, as far as they were touched.
     #[inline(always)]
-    pub fn change(&mut self, cell: usize, skip: u64, len: u64, to: impl Fn(u64) -> u64) {
+    pub fn kill(&mut self, cell: usize, skip: u64, len: u64) {
         let mut bytes = self.bytes(cell);
-        for byte in 0..len {
-            bytes[(skip + byte) as usize] = C::pack(to(byte));
+        for byte in &mut bytes[skip as usize..(skip + len) as usize] {
+            *byte = C::pack(byte.get().min(DEAD));
         }
-        let value = self.cells[cell].get();
         if let Some(one) = joined(bytes) {
             self.release(cell);
             self.cells[cell] = one;
-        } else if value & C::POOLED != 0 {
-            self.pool[(value & !C::POOLED) as usize] = bytes;
+        } else {
+            self.change_to(cell, bytes);
+        }
+    }
+
+    /// Gives the bytes of a cell values that do not belong together.
+    #[inline(always)]
+    fn change_to(&mut self, cell: usize, bytes: [C; 4]) {
+        let value = self.cells[cell].get();
+        let entry = if value & C::POOLED != 0 {
+            value & !C::POOLED
         } else {
             let entry = self.unused.pop().unwrap_or_else(|| {
                 self.pool.push([C::default(); 4]);
                 (self.pool.len() - 1) as u32
             });
-            self.pool[entry as usize] = bytes;
             self.cells[cell] = C::pack(u64::from(entry) | C::POOLED);
-        }
+            u64::from(entry)
+        };
+        self.pool[entry as usize] = bytes;
     }
 
     /// Gives back the pooled entry of a cell that is about to be overwritten.

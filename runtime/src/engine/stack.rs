@@ -105,7 +105,7 @@ impl<C: Cell> Stack<C> {
         self.shadow.heap_bytes() + self.time.heap_bytes() + (self.runs.capacity() * size_of::<Run>()) as u64
     }
 
-    /// The common accesses: aligned, 4 or 8 bytes that were last used together. A load if `LOAD`, else a store.
+    /// The common accesses: 8 or 4 aligned bytes, 2 or 1, that were last used together. A load if `LOAD`, else a store.
     #[inline(always)]
     pub fn short_access<const LOAD: bool>(&mut self, addr: u64, len: u64, out: &mut Reports) -> Short {
         let cell = self.shadow.find(addr);
@@ -146,8 +146,28 @@ impl<C: Cell> Stack<C> {
                 self.shadow.set_cell(cell, position);
                 return Short::Done;
             }
+        } else if len == 1 {
+            return self.part_access_at::<LOAD>(cell, addr, 1, out);
+        } else if len == 2 {
+            return self.part_access_at::<LOAD>(cell, addr, 2, out);
         }
         Short::NotEnough
+    }
+
+    /// One or two bytes of one cell that were last used together; the open leaf must have room.
+    #[inline(always)]
+    fn part_access_at<const LOAD: bool>(&mut self, cell: usize, addr: u64, len: u64, out: &mut Reports) -> Short {
+        let skip = addr % BYTES;
+        if skip + len > BYTES || !Shadow::<C>::is_own(cell) {
+            return Short::NotEnough;
+        }
+        let position = match self.shadow.part(cell, skip, len) {
+            Some(first) if first >= FIRST && first % 64 + len <= 64 => self.renew::<LOAD>(first, len, out),
+            Some(first @ (NEVER | DEAD)) => self.enter::<LOAD>(len, len * (1 - first), out),
+            _ => return Short::NotEnough,
+        };
+        self.shadow.put(cell, skip, len, position);
+        Short::Done
     }
 
     /// Accesses in order; gives the number of those done, which is all unless the cells are too narrow for the next one.
@@ -165,7 +185,9 @@ impl<C: Cell> Stack<C> {
                 self.shadow.prefetch(*cell);
             }
             for &cell in &cells[..window.len()] {
-                self.time.prefetch(self.shadow.cell(cell));
+                let value = self.shadow.cell(cell);
+                self.time.prefetch(value);
+                self.shadow.prefetch_bytes(value);
             }
             for (at, ((&cell, access), &label)) in cells.iter().zip(window).zip(labels).enumerate() {
                 if self.one_of_batch(cell, access, label, out).is_err() {
@@ -242,7 +264,7 @@ impl<C: Cell> Stack<C> {
         let Some(first) = found.filter(|&first| first >= FIRST) else { return false };
         out.warm(self.take(first, len), len);
         if in_cell {
-            self.shadow.change(cell, skip, len, |_| DEAD);
+            self.shadow.kill(cell, skip, len);
         } else {
             self.shadow.set_row_dead(cell, len);
         }
@@ -325,7 +347,7 @@ impl<C: Cell> Stack<C> {
         let position = self.time.append(len);
         self.peak = self.peak.max(self.live());
         if in_cell {
-            self.shadow.change(cell, skip, len, |byte| position + byte);
+            self.shadow.put(cell, skip, len, position);
         } else {
             self.shadow.set_row(cell, len, position);
         }

@@ -79,7 +79,7 @@ impl Forward {
 
     /// Ends the pass; gives the engine.
     pub fn finish(&mut self) -> Engine {
-        let engine = std::mem::take(&mut self.engine).finish(files!(self));
+        let (engine, _) = std::mem::take(&mut self.engine).finish(files!(self));
         self.cells.iter_mut().for_each(CellCounters::flush);
         engine
     }

@@ -16,6 +16,7 @@ use super::{
     hash::FastHash,
     locator::{Locator, Module},
     merge::SiteKey,
+    moves::{Move, Moves},
     objects::{ObjectCells, Part, RingObjects},
     pipeline::{Files, Pipeline},
     records::{self, Event},
@@ -49,6 +50,8 @@ pub struct BlockCounters {
     pub segment: u32,
     pub executions: u64,
     pub(crate) first_cell: u32,
+    /// Executions of which only the moves were looked at; see [`Moves`].
+    pub(crate) moved: u64,
 }
 
 /// Totals of one ring.
@@ -68,6 +71,8 @@ pub struct RingTotals {
     pub sweep_bytes: u64,
     /// Accesses that the engine did in blocks of iterations.
     pub in_blocks: u64,
+    /// See [`DepthHash`](super::fast_paths::DepthHash), if it was asked for.
+    pub depth_hash: Option<u64>,
 }
 
 impl RingTotals {
@@ -100,6 +105,7 @@ struct Tables {
     last_block: Vec<(Node, u32)>,
     /// By segment: whether a row of its records can be a regular run.
     repeats: Vec<bool>,
+    moves: Option<Moves>,
     /// By function: whether the region of interest matches it.
     is_roi: Vec<bool>,
 }
@@ -114,6 +120,9 @@ impl Tables {
         }
         self.last_block.resize(self.last_block.len() + table.segments.len(), (0, NO_BLOCK));
         self.repeats.extend(table.segments.iter().map(|segment| self.may_repeat && repeats(segment, table)));
+        if let Some(moves) = &mut self.moves {
+            moves.add(table);
+        }
     }
 }
 
@@ -161,12 +170,13 @@ impl Analyzer {
     #[must_use]
     pub fn new(options: Options) -> Self {
         // Flows are followed access by access, and lines of a run are not at constant distances.
+        let ways = options.ways;
         let may_run = options.line.is_none() && !options.flows;
         let mut core = Core {
-            engine: Pipeline::default(),
+            engine: Pipeline::new(&ways),
             line_shift: options.line.map(u32::trailing_zeros),
-            may_run,
-            may_skip: may_run && options.exact.is_none(),
+            may_run: may_run && ways.runs,
+            may_skip: may_run && ways.skips && options.exact.is_none(),
             contexts: Contexts::default(),
             blocks: Vec::new(),
             block_of: HashMap::default(),
@@ -191,9 +201,10 @@ impl Analyzer {
         }
         let tables = Tables {
             roi: options.roi,
-            may_repeat: may_run,
+            may_repeat: may_run && ways.runs,
             last_block: Vec::new(),
             repeats: Vec::new(),
+            moves: (may_run && ways.moves && !options.objects).then(|| Moves::new(core.may_skip)),
             is_roi: Vec::new(),
         };
         Self { locator: Locator::default(), tables, short_run: 0, core }
@@ -239,7 +250,8 @@ impl Analyzer {
             // The last of them may be the first of another run.
             self.short_run = records.saturating_sub(2);
         }
-        self.core.segment(segment, items, &rest[..len], place, last);
+        let moves = self.tables.moves.as_ref().and_then(|moves| moves.of(dense));
+        self.core.segment(segment, items, moves, &rest[..len], place, last);
         Some(len)
     }
 
@@ -281,11 +293,13 @@ impl Analyzer {
     /// Ends the replay and gives up the counters, those without dead bytes if operations were written down.
     #[must_use]
     pub fn finish(mut self) -> RingResult {
+        self.core.count_unmoved(&self.tables, &self.locator);
         let mut pipeline = std::mem::take(&mut self.core.engine);
         pipeline.flush(files!(self.core));
         let log = pipeline.take_log();
         let followed = pipeline.take_flows().map(Flows::finish);
-        let engine = pipeline.finish(files!(self.core));
+        let (engine, hash) = pipeline.finish(files!(self.core));
+        self.core.totals.depth_hash = hash.map(|hash| hash.finish(|cell| self.core.site_name(cell)));
         self.core.cells.iter_mut().for_each(CellCounters::flush);
         self.core.totals.peak_live = engine.peak_live();
         self.core.totals.footprint = engine.footprint();
@@ -471,7 +485,15 @@ impl Core {
         !self.has_roi || self.contexts.roi_depth + self.open_regions > 0
     }
 
-    fn segment(&mut self, segment: &Segment, items: &[Item], record: &[u64], dense: Dense, last: &mut (Node, u32)) {
+    fn segment(
+        &mut self,
+        segment: &Segment,
+        items: &[Item],
+        moves: Option<&[Move]>,
+        record: &[u64],
+        dense: Dense,
+        last: &mut (Node, u32),
+    ) {
         let flags = segment.flags;
         let cookie = || record[record.len() - 1];
         if flags & segment_flag::ENTER != 0 {
@@ -493,9 +515,14 @@ impl Core {
         let iterations = if is_loop { record[1] } else { 1 };
         if self.counting() {
             let block = self.block(dense.segment, items.len(), last);
-            self.blocks[block as usize].executions += iterations;
-            let first = self.blocks[block as usize].first_cell as usize;
-            if is_loop {
+            let block = &mut self.blocks[block as usize];
+            block.executions += iterations;
+            let first = block.first_cell as usize;
+            if let Some(moves) = moves {
+                block.moved += 1;
+                self.totals.accesses += items.len() as u64;
+                self.engine.push_moves(moves, record, first as u32, files!(self));
+            } else if is_loop {
                 self.iterations::<true>(items, record, first);
             } else {
                 self.items::<true>(items, record, first);
@@ -612,7 +639,13 @@ impl Core {
         let next = self.blocks.len() as u32;
         let block = *self.block_of.entry((node, segment)).or_insert(next);
         if block == next {
-            self.blocks.push(BlockCounters { node, segment, executions: 0, first_cell: self.cells.len() as u32 });
+            self.blocks.push(BlockCounters {
+                node,
+                segment,
+                executions: 0,
+                first_cell: self.cells.len() as u32,
+                moved: 0,
+            });
             self.cells.resize_with(self.cells.len() + items, CellCounters::default);
             self.engine.add_cells(segment, node, items);
             if let Some(objects) = &mut self.objects {
@@ -646,12 +679,36 @@ impl Core {
         }
     }
 
+    /// The site of a cell, as one number.
+    fn site_name(&self, cell: u32) -> u64 {
+        let at = self.blocks.partition_point(|block| block.first_cell <= cell);
+        let Some(block) = self.blocks[..at].last() else { return 0 };
+        u64::from(block.segment) << 32 | u64::from(cell - block.first_cell)
+    }
+
+    /// Counts what need not be looked at each time that a segment is executed: what it writes, and reads on the top of the stack.
+    fn count_unmoved(&mut self, tables: &Tables, locator: &Locator) {
+        let Some(moves) = &tables.moves else { return };
+        for block in self.blocks.iter().filter(|block| block.moved > 0) {
+            let items = locator.items(block.segment);
+            for (item, cell) in items.iter().zip(block.first_cell as usize..) {
+                if item.kind == ItemKind::Store as u8 {
+                    self.cells[cell].written += u64::from(item.size) * block.moved;
+                } else if moves.leaves_out(item) {
+                    self.cells[cell].read_times(0, u64::from(item.size), block.moved);
+                    self.engine.hash_top(cell as u32, u64::from(item.size), block.moved);
+                }
+            }
+        }
+    }
+
     /// An access to bytes that are on the top of the stack: the engine need not know.
     #[inline]
     fn again(&mut self, item: &Item, cell: usize) {
         self.totals.accesses += 1;
         if item.kind == ItemKind::Load as u8 {
             self.cells[cell].read(0, u64::from(item.size));
+            self.engine.hash_top(cell as u32, u64::from(item.size), 1);
         } else {
             self.cells[cell].written += u64::from(item.size);
         }

@@ -84,6 +84,9 @@ impl DepthCounts {
     pub fn add_run(&mut self, above: u64, len: u64, times: u64) {
         let mut next = above + 1;
         let end = above + len;
+        if len > 0 && bucket_of(next) == bucket_of(end) {
+            return self.add(bucket_of(end), len * times);
+        }
         while next <= end {
             let bucket = bucket_of(next);
             let last = bounds(bucket).1.min(end);
@@ -181,7 +184,12 @@ impl CellCounters {
 
     /// Adds a run of depths that was found a number of times.
     fn file(&mut self, above: u64, len: u64, times: u64) {
-        self.cost += run_cost(above, len) * u128::from(times);
+        // Neither factor exceeds 64 bits for runs that a site can find.
+        let cost = run_cost(above, len);
+        self.cost += match u64::try_from(cost) {
+            Ok(cost) => u128::from(cost) * u128::from(times),
+            Err(_) => cost * u128::from(times),
+        };
         self.depths.add_run(above, len, times);
     }
 

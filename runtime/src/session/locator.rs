@@ -1,6 +1,7 @@
 //! Finds the descriptor that a record's first word names, in the modules of one ring's process.
 
 use super::analyzer::{ModuleSource, Placed};
+use crate::abi::Item;
 
 /// A module as one ring numbers it.
 pub struct Module {
@@ -31,6 +32,15 @@ impl Locator {
             return Some((self.last, found));
         }
         self.locate_elsewhere(address, source, added)
+    }
+
+    /// The items of a segment by its number in the ring; none if no module has it.
+    #[must_use]
+    pub fn items(&self, segment: u32) -> &[Item] {
+        let Some(module) = self.modules.iter().rfind(|module| module.first_segment <= segment) else { return &[] };
+        let table = &module.placed.table;
+        let items = &table.segments[(segment - module.first_segment) as usize].items;
+        &table.items[items.start as usize..items.end as usize]
     }
 
     #[inline]

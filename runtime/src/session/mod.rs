@@ -6,12 +6,14 @@
 pub mod analyzer;
 pub mod context;
 pub mod counters;
+pub mod fast_paths;
 pub mod flows;
 pub mod habits;
 pub(crate) mod hash;
 pub(crate) mod locator;
 pub mod merge;
 mod modules;
+mod moves;
 pub(crate) mod objects;
 pub(crate) mod pipeline;
 pub(crate) mod records;
@@ -46,6 +48,7 @@ use crate::{
     values::ValueOptions,
 };
 use analyzer::{ModuleSource, Placed};
+use fast_paths::FastPaths;
 use merge::Merger;
 use modules::{ModuleTable, Source};
 use replayer::Replayer;
@@ -87,6 +90,8 @@ pub struct Options {
     pub trace: Option<Arc<TraceWriter>>,
     /// Analyse what the rings carry; otherwise it is only written down.
     pub analyse: bool,
+    /// Which fast ways to take; of meaning for speed only.
+    pub ways: FastPaths,
 }
 
 /// What an observer may read while the run goes on.

@@ -11,7 +11,9 @@ use crossbeam::channel::{Receiver, Sender, bounded};
 use super::{
     context::Node,
     counters::{CellCounters, DepthCounts},
+    fast_paths::{DepthHash, FastPaths},
     flows::{Flows, UNCOUNTED},
+    moves::Move,
 };
 use crate::{
     engine::{Access, BatchSink, DepthSink, Engine, Found, Reports, Stream},
@@ -84,19 +86,24 @@ struct Run {
 }
 
 impl Queue {
-    /// Has the engine do everything.
-    fn replay(&self, engine: &mut Engine, out: &mut Reports) {
+    /// Has the engine do everything, up to `most` accesses at a time.
+    fn replay(&self, engine: &mut Engine, most: usize, out: &mut Reports) {
+        let single = |from: usize, to: usize, engine: &mut Engine, out: &mut Reports| {
+            for (accesses, cells) in self.accesses[from..to].chunks(most).zip(self.cells[from..to].chunks(most)) {
+                engine.batch_to(accesses, cells, out);
+            }
+        };
         let (mut done, mut streams) = (0, 0);
         for run in &self.runs {
             if run.after > done {
-                engine.batch_to(&self.accesses[done..run.after], &self.cells[done..run.after], out);
+                single(done, run.after, engine, out);
                 done = run.after;
             }
             let these = streams..streams + run.streams;
             engine.regular_to(&self.streams[these.clone()], &self.stream_cells[these], run.iterations, out);
             streams += run.streams;
         }
-        engine.batch_to(&self.accesses[done..], &self.cells[done..], out);
+        single(done, self.accesses.len(), engine, out);
     }
 
     /// Writes everything down.
@@ -157,22 +164,39 @@ pub struct Pipeline {
     log: Option<Box<OpLog>>,
     /// Where bytes come from and go to; then the engine has no thread of its own.
     flows: Option<Box<Flows>>,
+    /// Accesses that the engine does at a time.
+    together: usize,
+    hash: Option<Box<DepthHash>>,
 }
 
 impl Default for Pipeline {
     fn default() -> Self {
+        Self::new(&FastPaths::default())
+    }
+}
+
+impl Pipeline {
+    #[must_use]
+    pub fn new(ways: &FastPaths) -> Self {
         Self {
-            place: Place::Here(Box::default()),
+            place: Place::Here(Box::new(Engine::with_options(ways.engine()))),
             open: Batch::default(),
             limit: BATCH_HERE,
             spare: Vec::new(),
             log: None,
             flows: None,
+            together: if ways.batches { usize::MAX } else { 1 },
+            hash: ways.hash.then(Box::default),
         }
     }
-}
 
-impl Pipeline {
+    /// Counts reads on the top of the stack, which the engine was not asked about, into the hash of depths.
+    pub fn hash_top(&mut self, cell: u32, len: u64, times: u64) {
+        if let Some(hash) = &mut self.hash {
+            hash.reads(cell, 0, len, times);
+        }
+    }
+
     /// Whether the engine has a thread of its own.
     #[must_use]
     pub fn is_threaded(&self) -> bool {
@@ -196,7 +220,8 @@ impl Pipeline {
         let (work, work_end) = bounded(IN_FLIGHT);
         let (done_end, done) = bounded(IN_FLIGHT + 1);
         let engine_bytes = engine.heap_bytes();
-        let thread = std::thread::spawn(move || serve(engine, &work_end, &done_end));
+        let together = self.together;
+        let thread = std::thread::spawn(move || serve(engine, together, &work_end, &done_end));
         self.place = Place::There { work, done, thread, in_flight: 0, engine_bytes };
         self.limit = BATCH_THERE;
     }
@@ -211,6 +236,18 @@ impl Pipeline {
         queue.accesses.push(access);
         queue.cells.push(cell);
         queue.size += 1;
+    }
+
+    /// Queues the accesses of a record; may do what `push` may.
+    #[inline]
+    pub fn push_moves(&mut self, moves: &[Move], record: &[u64], first_cell: u32, files: &mut Files<'_>) {
+        if self.open.queue.size >= self.limit {
+            self.flush(files);
+        }
+        let queue = &mut self.open.queue;
+        queue.accesses.extend(moves.iter().map(|access| access.access(record)));
+        queue.cells.extend(moves.iter().map(|access| access.cell(first_cell)));
+        queue.size += moves.len();
     }
 
     /// Queues a regular run; may do what `push` may.
@@ -303,8 +340,8 @@ impl Pipeline {
                 let Batch { queue, found } = &mut self.open;
                 match &mut self.flows {
                     None => {
-                        queue.replay(engine, found);
-                        files.file(found);
+                        queue.replay(engine, self.together, found);
+                        file(found, &mut self.hash, files);
                     }
                     Some(flows) => {
                         debug_assert!(queue.runs.is_empty(), "flows are followed access by access");
@@ -324,7 +361,7 @@ impl Pipeline {
                     *in_flight -= 1;
                     *engine_bytes = finished.engine_bytes;
                     let mut batch = finished.batch;
-                    files.file(&mut batch.found);
+                    file(&mut batch.found, &mut self.hash, files);
                     self.spare.push(batch);
                 }
                 let batch = std::mem::replace(&mut self.open, self.spare.pop().unwrap_or_default());
@@ -381,20 +418,29 @@ impl Pipeline {
         }
     }
 
-    /// Files everything and gives the engine back.
-    pub fn finish(mut self, files: &mut Files<'_>) -> Engine {
+    /// Files everything and gives the engine back, with the hash of depths if that was asked for.
+    pub fn finish(mut self, files: &mut Files<'_>) -> (Engine, Option<Box<DepthHash>>) {
         self.flush(files);
-        match self.place {
+        let engine = match self.place {
             Place::Here(engine) => *engine,
             Place::There { work, done, thread, .. } => {
                 drop(work);
                 for mut finished in done {
-                    files.file(&mut finished.batch.found);
+                    file(&mut finished.batch.found, &mut self.hash, files);
                 }
                 thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
             }
-        }
+        };
+        (engine, self.hash)
     }
+}
+
+/// Files results, and hashes them if that was asked for.
+fn file(found: &mut Reports, hash: &mut Option<Box<DepthHash>>, files: &mut Files<'_>) {
+    if let Some(hash) = hash {
+        hash.add(found);
+    }
+    files.file(found);
 }
 
 /// The engine's thread ends early only by a panic, which `finish` passes on when it joins.
@@ -403,11 +449,11 @@ fn send(work: &Sender<Work>, what: Work) {
 }
 
 /// The engine's thread.
-fn serve(mut engine: Engine, work: &Receiver<Work>, done: &Sender<Done>) -> Engine {
+fn serve(mut engine: Engine, together: usize, work: &Receiver<Work>, done: &Sender<Done>) -> Engine {
     for item in work {
         match item {
             Work::Batch(mut batch) => {
-                batch.queue.replay(&mut engine, &mut batch.found);
+                batch.queue.replay(&mut engine, together, &mut batch.found);
                 batch.queue.clear();
                 // The other side waits for all results before it lets go of its end.
                 let _ = done.send(Done { batch, engine_bytes: engine.heap_bytes() });
@@ -480,7 +526,7 @@ mod tests {
                 pipeline.input(20_000, 64, &mut files);
             }
         }
-        let engine = pipeline.finish(&mut Files { cells: &mut cells, cold: &mut cold });
+        let (engine, _) = pipeline.finish(&mut Files { cells: &mut cells, cold: &mut cold });
         cells.iter_mut().for_each(CellCounters::flush);
         (cells.iter().map(|c| (c.cost, c.cold)).collect(), engine.peak_live())
     }

@@ -545,7 +545,7 @@ impl Core {
         let block = *self.block_of.entry((node, place.segment)).or_insert(next);
         if block == next {
             let first_cell = self.cells.len() as u32;
-            self.blocks.push(BlockCounters { node, segment: place.segment, executions: 0, first_cell });
+            self.blocks.push(BlockCounters { node, segment: place.segment, executions: 0, first_cell, moved: 0 });
             self.cells.resize_with(self.cells.len() + place.items, CellCounters::default);
         }
         let first = self.blocks[block as usize].first_cell;

@@ -1,0 +1,94 @@
+//! The ways that make an analysis fast, with a switch for each, and a hash that shows that none of them changes a depth.
+
+use super::UNCOUNTED;
+use crate::engine::{EngineOptions, Found, Isa, Reports};
+
+/// Which of the ways are taken; all by default.
+#[derive(Clone, Copy, Debug)]
+pub struct FastPaths {
+    /// Widest vectors to use; the best that the processor has by default.
+    pub isa: Option<Isa>,
+    /// Cells of 32 bits while positions fit.
+    pub narrow: bool,
+    /// Blocks of iterations of regular runs.
+    pub blocks: bool,
+    /// Rows of records that advance by constants, and records of loops, as regular runs.
+    pub runs: bool,
+    /// Many accesses at a time through the engine.
+    pub batches: bool,
+    /// Records of plain segments by what was prepared for them.
+    pub moves: bool,
+    /// Nothing for the engine to do where an access is to the top of the stack.
+    pub skips: bool,
+    /// Compute the hash of depths.
+    pub hash: bool,
+}
+
+impl Default for FastPaths {
+    fn default() -> Self {
+        FastPaths {
+            isa: None,
+            narrow: true,
+            blocks: true,
+            runs: true,
+            batches: true,
+            moves: true,
+            skips: true,
+            hash: false,
+        }
+    }
+}
+
+impl FastPaths {
+    #[must_use]
+    pub fn engine(&self) -> EngineOptions {
+        EngineOptions { isa: self.isa, wide: !self.narrow, regular: self.blocks, ..EngineOptions::default() }
+    }
+}
+
+/// A hash over (cell, depth) of every byte read that neither the order of reads nor their grouping changes.
+#[derive(Default)]
+pub struct DepthHash {
+    /// By cell: the sum of the hashes of depths.
+    sums: Vec<u64>,
+}
+
+impl DepthHash {
+    /// Adds everything in a list whose labels are cells.
+    pub fn add(&mut self, found: &Reports) {
+        found.each(|cell, found| match found {
+            Found::Warm { above, len } | Found::Cold { above, len } => self.reads(cell, above, len, 1),
+            Found::Row { above, step, len, times } => {
+                (0..times as i64).for_each(|number| self.reads(cell, above.wrapping_add_signed(step * number), len, 1));
+            }
+        });
+    }
+
+    /// Adds a number of reads of `len` bytes right below `above` live ones. Cells without a number do not count.
+    pub fn reads(&mut self, cell: u32, above: u64, len: u64, times: u64) {
+        if cell == UNCOUNTED {
+            return;
+        }
+        let at = cell as usize;
+        if self.sums.len() <= at {
+            self.sums.resize(at + 1, 0);
+        }
+        let sum = (above + 1..=above + len).fold(0, |sum: u64, depth| sum.wrapping_add(mixed(depth)));
+        self.sums[at] = self.sums[at].wrapping_add(sum.wrapping_mul(times));
+    }
+
+    /// The hash of all cells, where `name` names the site of each, whatever its number.
+    #[must_use]
+    pub fn finish(&self, name: impl Fn(u32) -> u64) -> u64 {
+        let cells = (0..).zip(&self.sums).filter(|(_, sum)| **sum != 0);
+        cells.fold(0, |all: u64, (cell, sum)| all.wrapping_add(mixed(mixed(name(cell)) ^ sum)))
+    }
+}
+
+/// The finalizer of SplitMix64 (Steele, Lea and Flood, 2014).
+fn mixed(n: u64) -> u64 {
+    let n = n.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let n = (n ^ (n >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let n = (n ^ (n >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    n ^ (n >> 31)
+}

@@ -1,0 +1,93 @@
+//! What a segment has the engine do, if that is the same each time but for addresses.
+//!
+//! Most segments are loads and stores of fixed sizes. Everything but their addresses is known when the descriptors are read, so
+//! that a record only adds words and offsets; what segments write, and reads on the top of the stack, follow from the number of
+//! executions. Takes tables of descriptors in the order of their numbers; segments with anything else have no moves.
+
+use std::ops::Range;
+
+use crate::{
+    abi::{Item, ItemKind, SegmentKind},
+    engine::{Access, Kind},
+    sites::{ON_TOP, Segment, SiteTable},
+};
+
+/// One access of a segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Move {
+    offset: i64,
+    len: u32,
+    word: u16,
+    /// Number of the item in its segment.
+    item: u16,
+    kind: Kind,
+}
+
+impl Move {
+    #[inline(always)]
+    pub fn access(&self, record: &[u64]) -> Access {
+        let addr = record[usize::from(self.word)].wrapping_add_signed(self.offset);
+        Access { addr, len: self.len, kind: self.kind }
+    }
+
+    /// Its cell, where the segment's first item has this one.
+    #[inline(always)]
+    pub fn cell(&self, first: u32) -> u32 {
+        first + u32::from(self.item)
+    }
+}
+
+/// The moves of all segments of a ring, by the ring's numbers of segments.
+pub struct Moves {
+    list: Vec<Move>,
+    ranges: Vec<Option<Range<u32>>>,
+    /// Accesses on the top of the stack are left out.
+    may_skip: bool,
+}
+
+impl Moves {
+    #[must_use]
+    pub fn new(may_skip: bool) -> Self {
+        Moves { list: Vec::new(), ranges: Vec::new(), may_skip }
+    }
+
+    /// Adds the segments of the next module.
+    pub fn add(&mut self, table: &SiteTable) {
+        for segment in &table.segments {
+            let moves = self.segment(segment, table);
+            self.ranges.push(moves);
+        }
+    }
+
+    fn segment(&mut self, segment: &Segment, table: &SiteTable) -> Option<Range<u32>> {
+        let items = &table.items[segment.items.start as usize..segment.items.end as usize];
+        let is_plain = |item: &Item| item.kind == ItemKind::Load as u8 || item.kind == ItemKind::Store as u8;
+        if segment.kind != SegmentKind::Block as u8 || !items.iter().all(is_plain) {
+            return None;
+        }
+        let start = self.list.len() as u32;
+        for (item, number) in items.iter().zip(0..) {
+            if self.leaves_out(item) {
+                continue;
+            }
+            let kind = if item.kind == ItemKind::Load as u8 { Kind::Load } else { Kind::Store };
+            self.list.push(Move { offset: item.offset, len: item.size, word: item.word, item: number, kind });
+        }
+        Some(start..self.list.len() as u32)
+    }
+
+    /// The moves of a segment, if it has nothing else.
+    #[inline]
+    #[must_use]
+    pub fn of(&self, segment: u32) -> Option<&[Move]> {
+        let range = self.ranges[segment as usize].clone()?;
+        Some(&self.list[range.start as usize..range.end as usize])
+    }
+
+    /// Whether an item of a segment with moves is none of them.
+    #[inline]
+    #[must_use]
+    pub fn leaves_out(&self, item: &Item) -> bool {
+        self.may_skip && item.flags & ON_TOP != 0
+    }
+}
