@@ -1,6 +1,6 @@
 //! What descriptors say about fields and loops of accesses, read back from the object that the instrumentation wrote.
 
-use dmdprof_instrument::{Model, Request, instrument_file};
+use dmdprof_instrument::{Append, Model, Request, instrument_file};
 use dmdprof_runtime::{
     abi::{ItemKind, NONE},
     sites::SiteTable,
@@ -85,6 +85,7 @@ fn table() -> SiteTable {
         object: &object,
         model: Model::Memory,
         loop_records: true,
+        append: Append::InPlace,
         opt_level: 2,
         function_sections: false,
         flags: "",
