@@ -36,7 +36,7 @@ pub const BITCODE_ONLY_ENVIRONMENT: &str = "DMDPROF_CARGO_BITCODE_ONLY";
 /// that a program's objects are text of no use; their bitcode, from before the code generator, stays as it is.
 const NO_MACHINE_CODE: &str = "-Cllvm-args=-stop-before=pre-isel-intrinsic-lowering";
 
-/// Whether [`NO_MACHINE_CODE`] was tried with a rustc's LLVM; names of passes are no interface. Without it everything works the same,
+/// Whether leaving out machine code was tried with a rustc's LLVM; names of passes are no interface. Without it everything works the same,
 /// and longer.
 #[must_use]
 pub fn leaves_out_machine_code(llvm_major: u32) -> bool {
