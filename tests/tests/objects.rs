@@ -302,3 +302,24 @@ int main(void) {
     return 0;
 }
 ";
+
+/// A static array whose first quarter is read three times, and a block of the heap whose second half is read in steps.
+#[test]
+fn offsets_show_which_part_of_an_array_is_read() {
+    let directory = scratch();
+    let program = case("offsets").build(&Compiler::dmdprof());
+    let run = measured(&program, directory.path(), &[], &["--objects"]);
+    let document = said(&["report", "--objects", "--fields"], &run.profile);
+    let found: BTreeMap<&str, (u64, f64, f64, &str)> = rows(&document, "offsets")
+        .iter()
+        .map(|row| {
+            let share = |field: &str| row[field].as_f64().expect("a share");
+            let text = |field: &str| row[field].as_str().expect("a text");
+            (text("kind"), (number(row, "read"), share("touched"), share("hot"), text("where")))
+        })
+        .collect();
+    let quarter = format!("{:32}", "█".repeat(8));
+    assert_eq!(found["static"], (3 * 4096, 0.25, 0.234375, quarter.as_str()));
+    let half = format!("{}{}", " ".repeat(16), "█".repeat(16));
+    assert_eq!(found["heap"], (2048 * 4, 0.5, 0.453125, half.as_str()));
+}

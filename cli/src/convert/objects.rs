@@ -64,12 +64,16 @@ impl<'a> Builder<'a> {
         let Some(measured): Option<&'a MergedObjects> = self.measurement.objects.as_ref() else {
             return Named::default();
         };
-        let mut found: BTreeMap<Identity<'a>, Life> = BTreeMap::new();
+        let mut found: BTreeMap<Identity<'a>, (Life, Vec<u64>)> = BTreeMap::new();
         for (key, life) in &measured.lives {
-            let all = found.entry(self.identity(key, sites, contexts)).or_default();
+            let (all, parts) = found.entry(self.identity(key, sites, contexts)).or_default();
             all.times += life.times;
             all.bytes += life.bytes;
             all.peak += life.peak;
+            if let Some(more) = measured.parts.get(key).filter(|more| more.iter().any(|bytes| *bytes > 0)) {
+                parts.resize(more.len(), 0);
+                parts.iter_mut().zip(more.iter()).for_each(|(all, more)| *all += more);
+            }
         }
         let ids: BTreeMap<Identity<'a>, ObjectId> =
             found.keys().enumerate().map(|(i, key)| (key.clone(), ObjectId(i as u32))).collect();
@@ -86,7 +90,7 @@ impl<'a> Builder<'a> {
                 habits.entry((object, sites.ids[site])).or_default().merge(habit);
             }
         }
-        let list = found.into_iter().map(|(identity, life)| self.object(&identity, life)).collect();
+        let list = found.into_iter().map(|(identity, (life, parts))| self.object(&identity, life, parts)).collect();
         let objects = DataObjects {
             list,
             uses: uses.into_iter().map(object_use).collect(),
@@ -171,7 +175,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn object(&mut self, identity: &Identity<'a>, life: Life) -> DataObject {
+    fn object(&mut self, identity: &Identity<'a>, life: Life, parts: Vec<u64>) -> DataObject {
         let mut string = |text: Option<&'a str>| text.map(|text| self.strings.id(text));
         DataObject {
             kind: identity.kind,
@@ -185,6 +189,7 @@ impl<'a> Builder<'a> {
             times: life.times,
             bytes: life.bytes,
             peak: life.peak,
+            parts,
         }
     }
 }

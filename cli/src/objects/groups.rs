@@ -26,6 +26,8 @@ pub struct Group {
     pub times: u128,
     pub bytes: u128,
     pub peak: u128,
+    /// Bytes read of each 64th of large blocks; empty without such blocks.
+    pub parts: Vec<u128>,
 }
 
 /// All objects of a profile in groups.
@@ -51,13 +53,23 @@ impl Groups {
             let shown = if contexts { frames } else { &frames[..frames.len().min(FRAMES)] };
             let (name, place) = naming.name(object, shown);
             let group = *known.entry((object.kind, name.clone(), place.clone())).or_insert_with(|| {
-                groups.list.push(Group { kind: object.kind, name, place, times: 0, bytes: 0, peak: 0 });
+                groups.list.push(Group {
+                    kind: object.kind,
+                    name,
+                    place,
+                    times: 0,
+                    bytes: 0,
+                    peak: 0,
+                    parts: Vec::new(),
+                });
                 groups.list.len() - 1
             });
             let sums = &mut groups.list[group];
             sums.times += u128::from(object.times);
             sums.bytes += u128::from(object.bytes);
             sums.peak += u128::from(object.peak);
+            sums.parts.resize(sums.parts.len().max(object.parts.len()), 0);
+            sums.parts.iter_mut().zip(&object.parts).for_each(|(all, more)| *all += u128::from(*more));
             groups.group_of.push(group);
         }
         groups

@@ -5,6 +5,7 @@
 
 pub mod fields;
 pub mod groups;
+mod parts;
 mod report;
 #[cfg(test)]
 mod tests;

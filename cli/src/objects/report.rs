@@ -7,6 +7,7 @@ use anyhow::bail;
 use super::{
     fields,
     groups::{Groups, word},
+    parts,
 };
 use crate::{
     estimate,
@@ -88,7 +89,9 @@ pub fn document(profile: &Profile, options: &ReportOptions) -> anyhow::Result<Do
         heading: estimate::heading(profile),
         ..Document::default()
     };
-    document.sheets.push(objects_sheet(by_object, &total, &groups, options));
+    let selected = select(by_object, &total, options);
+    let offsets = parts::sheet(&selected, &groups);
+    document.sheets.push(objects_sheet(selected, &total, &groups));
     let code = |row: usize| match options.grouping {
         Grouping::Lines(_) => place(rows[row].file.as_deref(), rows[row].line).unwrap_or_default(),
         _ => rows[row].name().to_owned(),
@@ -96,6 +99,7 @@ pub fn document(profile: &Profile, options: &ReportOptions) -> anyhow::Result<Do
     document.sheets.push(pairs_sheet(by_pair, &total, &groups, code, options));
     if options.fields {
         document.sheets.push(fields::sheet(profile, objects, &groups, &total, options));
+        document.sheets.extend(offsets);
     }
     document.notes = notes(&groups);
     Ok(document)
@@ -147,7 +151,7 @@ pub(super) fn numbers(sums: &Sums, total: &Sums) -> Vec<Value> {
     ]
 }
 
-fn objects_sheet(all: BTreeMap<usize, Sums>, total: &Sums, groups: &Groups, options: &ReportOptions) -> Sheet {
+fn objects_sheet((shown, folded): Selected<usize>, total: &Sums, groups: &Groups) -> Sheet {
     let mut sheet = Sheet::new(
         "objects",
         "Data objects",
@@ -169,7 +173,6 @@ fn objects_sheet(all: BTreeMap<usize, Sums>, total: &Sums, groups: &Groups, opti
         let depths = [quantile(read.map(|d| d.p50)), quantile(read.map(|d| d.p90))];
         numbers(sums, total).into_iter().chain(depths).chain(rest).collect::<Vec<_>>()
     };
-    let (shown, folded) = select(all, total, options);
     for (group, sums) in shown {
         let group = &groups.list[group];
         let known = group.times > 0;

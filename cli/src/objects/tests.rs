@@ -25,6 +25,7 @@ fn object(kind: ObjectKind) -> DataObject {
         times: 1,
         bytes: 800,
         peak: 800,
+        parts: Vec::new(),
     }
 }
 

@@ -420,6 +420,8 @@ pub struct DataObject {
     pub bytes: u64,
     /// Most bytes at once. Of variables on the stack, whose ends are not followed one by one: an upper bound.
     pub peak: u64,
+    /// Bytes read of each 64th of its blocks of 4 KiB and more, by accesses that begin there; empty if it has no such block.
+    pub parts: Vec<u64>,
 }
 
 /// What one site did to one object, in all contexts.

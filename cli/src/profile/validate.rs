@@ -6,7 +6,7 @@
 
 use std::fmt::Display;
 
-use dmdprof_runtime::{histogram::BUCKETS, session::habits::LINE};
+use dmdprof_runtime::{histogram::BUCKETS, objects::PARTS, session::habits::LINE};
 
 use super::model::{
     DataObjects, Flow, FunctionId, Histogram, Liveness, LoopId, MAX_SEQUENCE, PositionId, Profile, SiteId, StringId,
@@ -245,6 +245,7 @@ fn data_objects(profile: &Profile, objects: &DataObjects) -> Check {
     let tables = Tables(profile);
     ensure(profile.meta.values.is_none(), || "there are data objects, but values have no addresses".into())?;
     for (i, object) in objects.list.iter().enumerate() {
+        ensure(matches!(object.parts.len(), 0 | PARTS), || format!("object {i} has {} parts", object.parts.len()))?;
         for string in [object.name, object.module, object.function, object.file] {
             tables.string(string, || format!("a name of object {i}"))?;
         }

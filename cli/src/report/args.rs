@@ -78,7 +78,8 @@ pub struct ReportArgs {
     #[arg(long, requires = "objects")]
     pub contexts: bool,
 
-    /// With --objects: which fields of structures are accessed, as far as debug information (-g) tells
+    /// With --objects: which fields of structures are accessed, as far as debug information (-g) tells, and where in
+    /// large blocks the reads go
     #[arg(long, requires = "objects")]
     pub fields: bool,
 

@@ -108,7 +108,7 @@ impl RingMotion {
             levels: levels.collect(),
             rows: movement.inclusive_rows(),
             arrays: all,
-            files: arrays.objects.into_parts().2,
+            files: arrays.objects.into_parts().3,
             tiles,
             tiles_cut,
             levels_cut: movement.nest.cut,

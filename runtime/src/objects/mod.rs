@@ -12,13 +12,18 @@
 //!
 //! Memory that was freed belongs to nothing until it is handed out again, so that reuse of an address never mixes objects.
 
+mod extents;
 mod map;
 
 use std::collections::HashMap;
 
+pub use extents::{PARTS, Parts};
 pub use map::{AddressMap, NOTHING, ObjectNumber};
 
+use extents::Extents;
+
 use crate::{
+    engine::Stream,
     session::{context::Node, hash::FastHash, locator::Module},
     sites::Segment,
 };
@@ -100,6 +105,7 @@ pub struct Objects {
     files: Vec<String>,
     /// By the first segment of a module and number of the slot in its table.
     slots: HashMap<(u32, u32), ObjectNumber, FastHash>,
+    extents: Extents,
 }
 
 impl Default for Objects {
@@ -111,6 +117,7 @@ impl Default for Objects {
             numbers: HashMap::default(),
             files: Vec::new(),
             slots: HashMap::default(),
+            extents: Extents::default(),
         }
     }
 }
@@ -145,16 +152,27 @@ impl Objects {
         &self.files[file as usize]
     }
 
-    /// All objects and their lives, by number; the paths of mapped files.
+    /// All objects, their lives and what was read of the parts of their large blocks, by number; the paths of mapped files.
     #[must_use]
-    pub fn into_parts(self) -> (Vec<Object>, Vec<Life>, Vec<String>) {
-        (self.list, self.lives, self.files)
+    pub fn into_parts(self) -> (Vec<Object>, Vec<Life>, Vec<Option<Parts>>, Vec<String>) {
+        (self.list, self.lives, self.extents.into_parts(), self.files)
+    }
+
+    /// Counts a read of an object by its place in its block.
+    #[inline]
+    pub fn read(&mut self, object: ObjectNumber, address: u64, len: u64) {
+        self.extents.read(object, address, len);
+    }
+
+    /// The same for a row of reads.
+    pub fn reads(&mut self, object: ObjectNumber, stream: &Stream, times: u64) {
+        self.extents.reads(object, stream, times);
     }
 
     /// Memory held, in bytes.
     #[must_use]
     pub fn heap_bytes(&self) -> u64 {
-        self.map.heap_bytes()
+        self.map.heap_bytes() + self.extents.heap_bytes()
     }
 }
 
@@ -167,7 +185,7 @@ impl Objects {
         for (datum, at) in table.data.iter().enumerate() {
             let number = self.number(Object::Datum { table: module.placed.id, datum: datum as u32 });
             self.lives[number as usize].start(at.size);
-            self.map.fill(bias.wrapping_add(at.address), at.size, number);
+            self.fill(bias.wrapping_add(at.address), at.size, number);
         }
     }
 
@@ -176,7 +194,7 @@ impl Objects {
         let Origin { context, segment } = origin;
         let number = self.number_of_origin(Object::Block { context, segment }, Object::Block { context: 0, segment });
         self.lives[number as usize].start(len);
-        self.map.fill(address, len, number);
+        self.fill(address, len, number);
     }
 
     /// Memory is mapped; the name of the file is empty if there is none.
@@ -187,20 +205,20 @@ impl Objects {
         let number = self.number_of_origin(Object::Mapping { context, segment, file }, coarse);
         self.ended(address, len);
         self.lives[number as usize].start(len);
-        self.map.fill(address, len, number);
+        self.fill(address, len, number);
     }
 
     /// Bytes end: a block was freed, a mapping removed, a variable's scope left.
     pub fn ended(&mut self, address: u64, len: u64) {
         let number = self.map.at(address);
         self.lives[number as usize].end(len);
-        self.map.fill(address, len, NOTHING);
+        self.fill(address, len, NOTHING);
     }
 
     /// A block moves, or changes its size: it stays what it is. One that was not known starts here.
     pub fn relocated(&mut self, from: u64, from_len: u64, to: u64, to_len: u64, origin: Origin) {
         let number = self.map.at(from);
-        self.map.fill(from, from_len, NOTHING);
+        self.fill(from, from_len, NOTHING);
         if number == NOTHING {
             self.allocated(to, to_len, origin);
         } else {
@@ -208,7 +226,7 @@ impl Objects {
             life.end(from_len);
             life.bytes += to_len.saturating_sub(from_len);
             life.grow(to_len);
-            self.map.fill(to, to_len, number);
+            self.fill(to, to_len, number);
         }
     }
 
@@ -234,7 +252,17 @@ impl Objects {
             };
             let address = record[usize::from(at.word)].wrapping_add_signed(at.offset);
             self.lives[number as usize].start(at.size.into());
-            self.map.fill(address, at.size.into(), number);
+            self.fill(address, at.size.into(), number);
+        }
+    }
+
+    /// Memory belongs to an object from now on, as one block; to [`NOTHING`] when it ends.
+    fn fill(&mut self, address: u64, len: u64, number: ObjectNumber) {
+        self.map.fill(address, len, number);
+        if number == NOTHING {
+            self.extents.end(address, len);
+        } else {
+            self.extents.start(address, len, number);
         }
     }
 

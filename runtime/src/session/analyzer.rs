@@ -594,14 +594,17 @@ impl Core {
             let Some(part) = objects.stream_cell(cell, &stream, records) else { return false };
             self.stream_cells[index] = self.part(cell, part);
         }
+        if let Some(objects) = &mut self.objects {
+            objects.read_rows(&self.streams, records);
+        }
         true
     }
 
-    /// The cell of an access of a site: that of the object that it goes to, if objects are measured.
+    /// The cell of an access of a site, which reads so many bytes: that of the object that it goes to, if objects are measured.
     #[inline]
-    fn object_cell(&mut self, cell: usize, address: u64) -> usize {
+    fn object_cell(&mut self, cell: usize, address: u64, read: u64) -> usize {
         let Some(objects) = &mut self.objects else { return cell };
-        match objects.cell(cell as u32, address) {
+        match objects.cell(cell as u32, address, read) {
             Part::Known(part) => part as usize,
             part => self.part(cell as u32, part) as usize,
         }
@@ -667,7 +670,8 @@ impl Core {
     fn item<const COUNT: bool>(&mut self, item: &Item, record: &[u64], address: u64, cell: usize) {
         if item.flags & ON_TOP != 0 && self.may_skip {
             if COUNT {
-                let cell = self.object_cell(cell, address);
+                let is_load = item.kind == ItemKind::Load as u8;
+                let cell = self.object_cell(cell, address, if is_load { item.size.into() } else { 0 });
                 self.again(item, cell);
             }
         } else if item.kind == ItemKind::Load as u8 {
@@ -780,7 +784,7 @@ impl Core {
 
     #[inline]
     fn load<const COUNT: bool>(&mut self, address: u64, len: u64, cell: usize) {
-        let cell = if COUNT { self.object_cell(cell, address) } else { cell };
+        let cell = if COUNT { self.object_cell(cell, address, len) } else { cell };
         let (address, len) = self.units(address, len);
         self.totals.accesses += u64::from(COUNT);
         self.enqueue(address, len, Kind::Load, if COUNT { cell as u32 } else { self.hidden_cell(cell) });
@@ -788,7 +792,7 @@ impl Core {
 
     #[inline]
     fn store<const COUNT: bool>(&mut self, address: u64, len: u64, cell: usize) {
-        let cell = if COUNT { self.object_cell(cell, address) } else { cell };
+        let cell = if COUNT { self.object_cell(cell, address, 0) } else { cell };
         let (address, len) = self.units(address, len);
         if COUNT {
             self.totals.accesses += 1;

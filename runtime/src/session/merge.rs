@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     motion::merge::MergedMotion,
-    objects::{Life, Object, ObjectNumber},
+    objects::{Life, Object, ObjectNumber, PARTS, Parts},
     sites::SiteTable,
     values::RegionTotals,
 };
@@ -135,6 +135,8 @@ impl RingResult {
 pub struct MergedObjects {
     /// Of those that were accessed. Peaks of several threads are added up.
     pub lives: BTreeMap<ObjectKey, Life>,
+    /// Bytes read of each part of large blocks; not of all objects.
+    pub parts: BTreeMap<ObjectKey, Parts>,
     pub uses: BTreeMap<(ObjectKey, SiteKey), CellCounters>,
     /// How sites used objects; empty unless flows were measured too.
     pub habits: BTreeMap<(ObjectKey, SiteKey), Habit>,
@@ -146,6 +148,11 @@ impl MergedObjects {
         known.times += life.times;
         known.bytes += life.bytes;
         known.peak += life.peak;
+    }
+
+    fn add_parts(&mut self, key: ObjectKey, parts: &Parts) {
+        let known = self.parts.entry(key).or_insert_with(|| Box::new([0; PARTS]));
+        known.iter_mut().zip(parts.iter()).for_each(|(known, more)| *known += more);
     }
 }
 
@@ -291,6 +298,9 @@ impl Merger {
             for (key, life) in objects.lives {
                 all.add_life(key.moved(&nodes), life);
             }
+            for (key, parts) in objects.parts {
+                all.add_parts(key.moved(&nodes), &parts);
+            }
             for ((key, site), mut found) in objects.uses {
                 all.uses.entry((key.moved(&nodes), site)).or_default().merge(&mut found);
             }
@@ -347,6 +357,9 @@ impl Merger {
         }
         for number in used {
             all.add_life(key(number), objects.lives[number as usize]);
+            if let Some(Some(parts)) = objects.parts.get(number as usize) {
+                all.add_parts(key(number), parts);
+            }
         }
     }
 

@@ -9,8 +9,8 @@ use std::collections::HashMap;
 
 use super::{analyzer::BlockCounters, counters::CellCounters, flows::RingSite, hash::FastHash};
 use crate::{
-    engine::Stream,
-    objects::{Life, NOTHING, Object, ObjectNumber, Objects},
+    engine::{Kind, Stream},
+    objects::{Life, NOTHING, Object, ObjectNumber, Objects, Parts},
 };
 
 /// A cell that no access went through yet.
@@ -53,6 +53,8 @@ pub struct ObjectUse {
 pub struct RingObjects {
     pub list: Vec<Object>,
     pub lives: Vec<Life>,
+    /// Bytes read of each part of large blocks, by object; not of all objects.
+    pub parts: Vec<Option<Parts>>,
     pub files: Vec<String>,
     pub uses: Vec<ObjectUse>,
 }
@@ -66,10 +68,13 @@ impl ObjectCells {
         }
     }
 
-    /// The cell for an access of a site.
+    /// The cell for an access of a site; `read`: the bytes that it reads.
     #[inline]
-    pub fn cell(&mut self, cell: u32, address: u64) -> Part {
+    pub fn cell(&mut self, cell: u32, address: u64, read: u64) -> Part {
         let object = self.objects.at(address);
+        if read > 0 {
+            self.objects.read(object, address, read);
+        }
         let last = self.last[cell as usize];
         if last.object == object { Part::Known(last.cell) } else { self.another(cell, object) }
     }
@@ -81,6 +86,14 @@ impl ObjectCells {
         let object = self.objects.whole(low, travelled + u64::from(stream.len))?;
         let last = self.last[cell as usize];
         Some(if last.object == object { Part::Known(last.cell) } else { self.another(cell, object) })
+    }
+
+    /// Counts rows of reads by their places in blocks; each row is of one object.
+    pub fn read_rows(&mut self, streams: &[Stream], times: u64) {
+        for stream in streams.iter().filter(|stream| stream.kind == Kind::Load && times > 0) {
+            let object = self.objects.at(stream.addr);
+            self.objects.reads(object, stream, times);
+        }
     }
 
     #[inline(never)]
@@ -126,8 +139,8 @@ impl ObjectCells {
             }
         }
         let uses = found.into_iter().map(|((object, site), found)| ObjectUse { object, site, found }).collect();
-        let (list, lives, files) = self.objects.into_parts();
-        RingObjects { list, lives, files, uses }
+        let (list, lives, parts, files) = self.objects.into_parts();
+        RingObjects { list, lives, parts, files, uses }
     }
 
     /// By cell that is no part: its site.
