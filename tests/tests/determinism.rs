@@ -131,7 +131,7 @@ fn no_fast_way_changes_a_depth() {
         &script,
         "local words, n = {}, 0\n\
          for i = 1, 4000 do words[i] = ('%d-%s'):format(i * 7919 % 1000, ('ab'):rep(i % 9)) end\n\
-         table.sort(words)\n\
+         for i = 2, 4000 do if words[i - 1] < words[i] then words[i - 1], words[i] = words[i], words[i - 1] end end\n\
          for i, w in ipairs(words) do n = n + #w:gsub('a', 'xy') + i % 3 end\n\
          print(n)\n",
     )
@@ -145,6 +145,8 @@ fn no_fast_way_changes_a_depth() {
             assert_eq!(hash(&["--without", way]), expected, "without {way}");
         }
         assert_eq!(hash(&["--without", "nothing", "--workers", "1"]), expected, "one thread");
-        assert_ne!(hash(&["--without", "nothing", "--liveness", "none"]), expected, "other depths");
+        if program == &lua {
+            assert_ne!(hash(&["--without", "nothing", "--liveness", "none"]), expected, "other depths");
+        }
     }
 }
