@@ -92,8 +92,11 @@ impl Extents {
         let Some(Some(parts)) = self.parts.get_mut(object as usize) else { return };
         let (mut address, mut left) = (stream.addr, times);
         let step = stream.stride.unsigned_abs();
+        let mut block = Extent::default();
         while left > 0 {
-            let block = find(&self.live, address);
+            if !block.has(address) {
+                block = find(&self.live, address);
+            }
             let part = if block.has(address) { Some(block.part(address)) } else { None };
             // Reads that begin in the same part as this one.
             let here = match part {
