@@ -4,6 +4,7 @@
 
 use std::{
     io::{IsTerminal, Write},
+    num::NonZeroU32,
     path::{Path, PathBuf},
     sync::Arc,
     time::Instant,
@@ -55,6 +56,11 @@ pub struct AnalysisArgs {
     /// Use a stack of lines of N bytes without liveness, to compare with caches (a power of two)
     #[arg(long, value_name = "N", value_parser = parse_line)]
     pub line: Option<u32>,
+
+    /// Measure the depths of 1/N of all accesses, in short windows all over the run, and estimate the others: takes less time, and every
+    /// report says how far its estimates may be off. Counts stay exact
+    #[arg(long, value_name = "1/N", value_parser = parse_rate)]
+    pub sample: Option<NonZeroU32>,
 
     /// Count only while a function matching GLOB is on the stack, or a region of that name is open
     #[arg(long, value_name = "GLOB")]
@@ -159,6 +165,13 @@ fn parse_line(text: &str) -> Result<u32, String> {
     }
 }
 
+fn parse_rate(text: &str) -> Result<NonZeroU32, String> {
+    let every = text.strip_prefix("1/").and_then(|n| n.parse::<NonZeroU32>().ok());
+    every
+        .filter(|n| (2..=1_000_000).contains(&n.get()))
+        .ok_or_else(|| "must be 1/N with N from 2 to 1000000, as in 1/100".into())
+}
+
 /// Where a run came from and how it ended.
 pub struct Origin {
     pub command: Vec<String>,
@@ -191,6 +204,7 @@ impl AnalysisArgs {
             outputs: None,
             trace: None,
             analyse: true,
+            sample: self.sample,
             ways: fast_paths(&self.without),
             values: (self.model == ModelArg::Values).then(|| self.values.options()),
             motion: None,
@@ -206,11 +220,17 @@ impl AnalysisArgs {
         let refuse = |what: &str| {
             clap::Error::raw(clap::error::ErrorKind::ArgumentConflict, format!("{what}\n")).exit();
         };
+        let exact = self.liveness() == LivenessArg::Exact;
+        if self.sample.is_some() && (self.flows || exact || self.model == ModelArg::Values) {
+            refuse(
+                "--sample is about depths in the memory model with --liveness hints or none: flows, exact liveness and values need \
+                 every access",
+            );
+        }
         if self.model == ModelArg::Memory {
             if self.values.is_given() {
                 refuse("--bytes-per-element and --fma are about values; add --model values");
             }
-            let exact = self.liveness() == LivenessArg::Exact;
             if self.line.is_some() && exact {
                 refuse(
                     "--liveness exact cannot be combined with --line: a line has no last read of its own, because its \

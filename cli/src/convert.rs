@@ -14,8 +14,8 @@ use dmdprof_instrument::calls::touches_no_memory;
 use dmdprof_runtime::{
     abi::{Item, ItemKind, NONE, OP_CLASSES},
     session::{
-        FunctionKey as RunFunction, Measurement, MergedBlock, SiteKey as RunSite, ThreadTotals, counters::DepthCounts,
-        sequences::Calls,
+        FunctionKey as RunFunction, Measurement, MergedBlock, MergedSample, SiteKey as RunSite, ThreadTotals,
+        counters::DepthCounts, sequences::Calls,
     },
     sites::SiteTable,
     steps::{StepKind, ValueOp},
@@ -25,7 +25,8 @@ use sha2::{Digest, Sha256};
 
 use crate::profile::model::{
     AccessKind, Block, BlockCount, BlockId, Cell, Context, ContextId, Coverage, Dead, Function, FunctionId, Histogram,
-    Meta, ModuleCoverage, Position, PositionId, Profile, Region, Sequence, Site, SiteId, SourceFile, StringId, Totals,
+    Meta, ModuleCoverage, Position, PositionId, Profile, Region, SampledSite, Sampling, Sequence, Site, SiteId,
+    SourceFile, StringId, Totals,
 };
 
 /// Builds the profile of a finished run.
@@ -41,6 +42,7 @@ pub fn to_profile(measurement: &Measurement, meta: Meta) -> Profile {
     let mut objects = measurement.objects.is_some().then_some(named.objects);
     objects.iter_mut().for_each(|objects| builder.add_known(objects, &sites));
     let sequences = builder.sequences();
+    let sampling = measurement.sampled.as_ref().map(|sampled| sampling(sampled, &sites));
     let totals = sum(&measurement.threads);
     let mut threads: Vec<Totals> = measurement.threads.iter().map(one_thread).collect();
     threads.sort_by_key(|t| Reverse((t.cost, t.read, t.written, t.accesses)));
@@ -61,6 +63,7 @@ pub fn to_profile(measurement: &Measurement, meta: Meta) -> Profile {
         regions: measurement.regions.values().map(region).collect(),
         flows,
         objects,
+        sampling,
         sequences,
         cold_histogram: histogram(&measurement.cold),
         compilers: compilers(measurement),
@@ -85,6 +88,21 @@ fn region(totals: &RegionTotals) -> Region {
         unfinished: totals.unfinished,
         histogram: histogram(&totals.depths),
     }
+}
+
+fn sampling(sampled: &MergedSample, sites: &Sites) -> Sampling {
+    let mut list: Vec<SampledSite> = Vec::new();
+    for (site, sample) in sampled.sites.iter().filter(|(_, sample)| sample.estimated() > 0) {
+        list.push(SampledSite {
+            site: sites.ids[site],
+            estimated: sample.estimated(),
+            borrowed: sample.borrowed,
+            deviations: sample.deviations(),
+            slack: sample.slack(),
+        });
+    }
+    list.sort_by_key(|sampled| sampled.site);
+    Sampling { every: sampled.every, windows: sampled.windows, sites: list }
 }
 
 fn histogram(counts: &DepthCounts) -> Histogram {

@@ -5,7 +5,9 @@
 //! time and their ratios. With `--exact` the table compares `--liveness exact` with `hints` instead, by wall time and by CPU time (of
 //! all threads and of the program), and shows what a trace takes. With `--motion` it compares `dmdprof motion` with a plain run, with
 //! `--objects` `run --objects`, with and without `--flows`. With `--depths` it compares a hash over the depths of all bytes read, with
-//! every fast way of the analysis and without each of them; that takes many minutes. With `--values` it times the values model on matrix
+//! every fast way of the analysis and without each of them; that takes many minutes. With `--sample` it compares sampled runs with exact ones,
+//! in time and in costs; with `--record` recording with hooks alone; with `--threads` the engine on a thread of its own with one thread for
+//! everything. With `--values` it times the values model on matrix
 //! products. The same sources, flags and inputs are used throughout; the clang is the one that `dmdprof cc` uses.
 
 use std::{
@@ -15,7 +17,7 @@ use std::{
 };
 
 use dmdprof_tests::{
-    profiled::{Run, depth_hash},
+    profiled::{Run, SampleErrors, depth_hash},
     programs::{self, Compiler, Program, WAYS},
     tool,
 };
@@ -23,22 +25,14 @@ use dmdprof_tests::{
 fn main() {
     let mut rounds = 5;
     let mut wanted: Vec<String> = Vec::new();
-    let (mut exact, mut values, mut motion, mut objects, mut depths) = (false, false, false, false, false);
+    let mut mode = String::new();
     let mut words = std::env::args().skip(1).filter(|w| w != "--bench");
     while let Some(word) = words.next() {
         if word == "--rounds" {
             rounds =
                 words.next().and_then(|n| n.parse().ok()).filter(|n| *n > 0).expect("--rounds takes a number above 0");
-        } else if word == "--exact" {
-            exact = true;
-        } else if word == "--values" {
-            values = true;
-        } else if word == "--motion" {
-            motion = true;
-        } else if word == "--objects" {
-            objects = true;
-        } else if word == "--depths" {
-            depths = true;
+        } else if word.starts_with("--") {
+            mode = word;
         } else {
             wanted.push(word);
         }
@@ -52,24 +46,18 @@ fn main() {
         programs::bzip2(),
         programs::lua(),
     ];
-    if exact {
-        let chosen = all.iter().filter(|p| wanted.is_empty() || wanted.contains(&p.name));
-        return compare_exact(chosen, rounds);
-    }
-    if values {
-        return time_values(rounds);
-    }
-    if depths {
-        let chosen = all.iter().filter(|p| wanted.is_empty() || wanted.contains(&p.name));
-        return compare_depths(chosen);
-    }
-    if motion {
-        let chosen = all.iter().filter(|p| wanted.is_empty() || wanted.contains(&p.name));
-        return compare_ways(chosen, rounds, MOTION);
-    }
-    if objects {
-        let chosen = all.iter().filter(|p| wanted.is_empty() || wanted.contains(&p.name));
-        return compare_ways(chosen, rounds, OBJECTS);
+    let chosen = || all.iter().filter(|p| wanted.is_empty() || wanted.contains(&p.name));
+    match mode.as_str() {
+        "" => {}
+        "--exact" => return compare_exact(chosen(), rounds),
+        "--values" => return time_values(rounds),
+        "--depths" => return compare_depths(chosen()),
+        "--motion" => return compare_ways(chosen(), rounds, &PLAIN, MOTION),
+        "--objects" => return compare_ways(chosen(), rounds, &PLAIN, OBJECTS),
+        "--record" => return compare_ways(chosen(), rounds, &DISCARD, RECORD),
+        "--threads" => return compare_ways(chosen(), rounds, &ONE_THREAD, THREADS),
+        "--sample" => return compare_samples(chosen(), rounds),
+        other => panic!("no such option: {other}"),
     }
     println!("median wall seconds of {rounds} interleaved rounds; in brackets: times native\n");
     println!(
@@ -77,7 +65,7 @@ fn main() {
     );
     println!("|---|---|---|---|---|---|---|---|---|");
     let (mut hooks, mut full) = (Vec::new(), Vec::new());
-    for program in all.iter().filter(|p| wanted.is_empty() || wanted.contains(&p.name)) {
+    for program in chosen() {
         let row = measure(program, rounds);
         hooks.push(row.hooks / row.native);
         full.push(row.full / row.cachegrind);
@@ -167,15 +155,22 @@ const OBJECTS: &[Way] = &[
     Way { name: "flows and objects", words: &["run", "--quiet", "--flows", "--objects"], marked: false },
 ];
 
-/// Ways beside a plain run, each of a program compiled for it.
-fn compare_ways<'a>(programs: impl Iterator<Item = &'a Program>, rounds: usize, ways: &[Way]) {
-    println!(
-        "medians of {rounds} interleaved rounds: wall seconds of a plain run, and times that by wall and by CPU time\n"
-    );
+const PLAIN: Way = Way { name: "plain", words: &["run", "--quiet"], marked: false };
+const DISCARD: Way = Way { name: "hooks only", words: &["run", "--discard"], marked: false };
+const RECORD: &[Way] = &[Way { name: "record", words: &["record"], marked: false }];
+const ONE_THREAD: Way = Way { name: "one thread", words: &["run", "--quiet", "--workers", "1"], marked: false };
+const THREADS: &[Way] = &[Way { name: "two threads", words: &["run", "--quiet", "--workers", "2"], marked: false }];
+
+/// Ways beside another, each of a program compiled for it.
+fn compare_ways<'a>(programs: impl Iterator<Item = &'a Program>, rounds: usize, base: &Way, ways: &[Way]) {
+    println!("medians of {rounds} interleaved rounds: wall seconds, and times that by wall and by CPU time\n");
     let names: Vec<&str> = ways.iter().map(|way| way.name).collect();
-    println!("| program | plain |{}", names.iter().map(|name| format!(" {name} | by CPU |")).collect::<String>());
+    println!(
+        "| program | {} |{}",
+        base.name,
+        names.iter().map(|name| format!(" {name} | by CPU |")).collect::<String>()
+    );
     println!("|---|---|{}", "---|---|".repeat(ways.len()));
-    let plain = Way { name: "plain", words: &["run", "--quiet"], marked: false };
     for program in programs {
         let hooked = program.build(&Compiler::dmdprof());
         let marked = ways.iter().any(|way| way.marked).then(|| program.build(&Compiler::dmdprof_loops()));
@@ -183,7 +178,7 @@ fn compare_ways<'a>(programs: impl Iterator<Item = &'a Program>, rounds: usize, 
         let mut wall: Vec<Vec<f64>> = vec![Vec::new(); ways.len() + 1];
         let mut cpu = wall.clone();
         for round in 0..=rounds {
-            for (number, way) in std::iter::once(&plain).chain(ways).enumerate() {
+            for (number, way) in std::iter::once(base).chain(ways).enumerate() {
                 let build = marked.as_ref().filter(|_| way.marked).unwrap_or(&hooked);
                 let mut command = tool::dmdprof();
                 command.args(way.words).arg(build).args(&program.args);
@@ -200,6 +195,53 @@ fn compare_ways<'a>(programs: impl Iterator<Item = &'a Program>, rounds: usize, 
         let cells = (1..=ways.len()).map(|way| format!(" {:.2}x | {:.2}x |", wall[way] / wall[0], cpu[way] / cpu[0]));
         println!("| {} | {:.2} |{}", program.name, wall[0], cells.collect::<String>());
     }
+}
+
+/// Sampled runs beside exact ones: time, and how far costs are off.
+fn compare_samples<'a>(programs: impl Iterator<Item = &'a Program>, rounds: usize) {
+    println!(
+        "medians of {rounds} interleaved rounds, wall seconds; off: cost of the sampled run against the exact one, worst function of at least 5 %\n"
+    );
+    println!(
+        "| program | native | exact | --sample 1/100 | sampled / exact | sampled / native | total off | said | worst function off | said |"
+    );
+    println!("|---|---|---|---|---|---|---|---|---|---|");
+    let (mut by_exact, mut by_native) = (Vec::new(), Vec::new());
+    for program in programs {
+        let (native, hooked) = (program.build(&Compiler::native()), program.build(&Compiler::dmdprof()));
+        let directory = tool::scratch();
+        let run = Run::new(&hooked, directory.path()).args(&program.args);
+        let runs = [run.clone(), run.options(["--sample", "1/100"])];
+        let mut times: [Vec<f64>; 3] = Default::default();
+        for round in 0..=rounds {
+            let commands = [Command::new(&native), runs[0].command(), runs[1].command()];
+            for (way, mut command) in commands.into_iter().enumerate() {
+                if way == 0 {
+                    command.args(&program.args);
+                }
+                let (seconds, _) = time(&mut command, directory.path());
+                if round > 0 {
+                    times[way].push(seconds);
+                }
+            }
+        }
+        let [native, exact, sampled] = times.map(median);
+        let off = SampleErrors::of(&runs[0].go().report, &runs[1].go().report);
+        by_exact.push(sampled / exact);
+        by_native.push(sampled / native);
+        println!(
+            "| {} | {native:.3} | {exact:.3} | {sampled:.3} | {:.2} | {:.1}x | {:+.2} % | {:.2} % | {} {:+.2} % | {:.2} % |",
+            program.name,
+            sampled / exact,
+            sampled / native,
+            off.total.0,
+            off.total.1,
+            off.function,
+            off.worst.0,
+            off.worst.1,
+        );
+    }
+    println!("\ngeometric means: sampled / exact {:.2}, sampled / native {:.1}", mean(&by_exact), mean(&by_native));
 }
 
 /// The hash of depths of whole runs, with all fast ways and without each. Fails if one differs.

@@ -12,10 +12,19 @@ use crate::profile;
 /// Reads either kind of file.
 ///
 /// # Errors
-/// When it is neither, or is damaged.
+/// When it is neither, or is damaged, or of a sampled run.
 pub fn read(path: &Path, paths: &PathMap) -> anyhow::Result<Summary> {
-    let is_text = path.extension().is_some_and(|e| e == "toml");
-    if is_text { read_baseline(path) } else { Ok(Summary::of(&profile::read(path)?, paths)) }
+    if path.extension().is_some_and(|e| e == "toml") {
+        return read_baseline(path);
+    }
+    let profile = profile::read(path)?;
+    if profile.sampling.is_some() {
+        anyhow::bail!(
+            "{}: the run was sampled, so its costs are estimates; compare runs without --sample",
+            path.display()
+        );
+    }
+    Ok(Summary::of(&profile, paths))
 }
 
 /// # Errors

@@ -6,7 +6,7 @@ use super::analysis::{Analysis, Grouping, Row, Sums};
 use super::depths::{QuantileReader, Quantiles};
 use super::select::Selection;
 
-const COLUMNS: [&str; 29] = [
+const COLUMNS: [&str; 30] = [
     "kind",
     "name",
     "symbols",
@@ -36,6 +36,7 @@ const COLUMNS: [&str; 29] = [
     "unread",
     "last_read",
     "span",
+    "cost_error",
 ];
 
 pub fn write(analysis: &Analysis, selection: &Selection, out: &mut impl Write) -> io::Result<()> {
@@ -104,5 +105,6 @@ fn record(kind: &str, row: &Row, analysis: &Analysis) -> [String; COLUMNS.len()]
         dead(own.unread.into()),
         dead(own.last_read.into()),
         integer(analysis.profile.meta.values.as_ref().map(|_| own.span.into())),
+        integer(analysis.profile.sampling.as_ref().map(|_| own.sample.error())),
     ]
 }

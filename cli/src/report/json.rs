@@ -30,6 +30,9 @@ struct Report<'a> {
     /// False if the program was killed or something was not recorded: the numbers are those up to then.
     complete: bool,
     incomplete: Option<&'a str>,
+    /// If costs and depths are estimates.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sampling: Option<JsonSampling>,
     attribution: &'static str,
     totals: Total,
     identity: Identity,
@@ -49,6 +52,15 @@ struct Report<'a> {
     folded: Option<JsonFolded>,
     threads: Vec<JsonThread>,
     coverage: JsonCoverage<'a>,
+}
+
+#[derive(Serialize)]
+struct JsonSampling {
+    every: u32,
+    windows: u64,
+    /// Bytes read of which the depths are estimated, and those of them in contexts of which nothing was priced.
+    estimated: u64,
+    borrowed: u64,
 }
 
 #[derive(Serialize)]
@@ -92,6 +104,9 @@ struct Numbers {
     written: u64,
     cold: u64,
     cost: u128,
+    /// Of a sampled run: how far the cost may be off.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cost_error: Option<u128>,
     share: Option<f64>,
     mean_cost: Option<f64>,
     flops: u128,
@@ -139,6 +154,7 @@ struct Of<'a> {
     total: &'a Sums,
     exact: bool,
     values: bool,
+    sampled: bool,
 }
 
 impl Numbers {
@@ -150,6 +166,7 @@ impl Numbers {
             written: sums.written,
             cold: sums.cold,
             cost: sums.cost,
+            cost_error: of.sampled.then(|| sums.sample.error()),
             share: (total.cost > 0).then(|| sums.cost as f64 / total.cost as f64),
             mean_cost: sums.mean_cost(),
             flops: sums.flops(),
@@ -290,7 +307,12 @@ pub fn write(
     let profile = analysis.profile;
     let (meta, coverage) = (&profile.meta, &profile.coverage);
     let total = &analysis.total;
-    let of = Of { total, exact: meta.tells_dead_bytes(), values: meta.values.is_some() };
+    let of = Of {
+        total,
+        exact: meta.tells_dead_bytes(),
+        values: meta.values.is_some(),
+        sampled: profile.sampling.is_some(),
+    };
     let lines = matches!(analysis.grouping, Grouping::Lines(_));
     let rows: Vec<JsonRow> = selection.shown.iter().map(|row| json_row(row, &of, options.hist, lines)).collect();
     let (functions, lines) = if lines { (None, Some(rows)) } else { (Some(rows), None) };
@@ -319,6 +341,12 @@ pub fn write(
         },
         complete: matches!(meta.outcome, Outcome::Exited(_)) && meta.incomplete.is_none(),
         incomplete: meta.incomplete.as_deref(),
+        sampling: profile.sampling.as_ref().map(|sampling| JsonSampling {
+            every: sampling.every,
+            windows: sampling.windows,
+            estimated: total.sample.estimated,
+            borrowed: total.sample.borrowed,
+        }),
         attribution: match analysis.grouping {
             Grouping::Functions | Grouping::Lines(Inlined::Own) => "own",
             Grouping::AllFunctions | Grouping::Lines(Inlined::All) => "source",

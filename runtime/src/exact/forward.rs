@@ -10,11 +10,11 @@ use super::{
     sweep::{Fate, Marks, Segment},
 };
 use crate::{
-    engine::{Access, Engine, Kind, Stream, clamped},
+    engine::{Access, Kind, Stream, clamped},
     session::{
         UNCOUNTED,
         counters::{CellCounters, DepthCounts},
-        pipeline::{Files, Pipeline},
+        pipeline::{Files, Pipeline, Ranked},
     },
 };
 
@@ -77,11 +77,11 @@ impl Forward {
         forward
     }
 
-    /// Ends the pass; gives the engine.
-    pub fn finish(&mut self) -> Engine {
-        let (engine, _) = std::mem::take(&mut self.engine).finish(files!(self));
+    /// Ends the pass; gives what is left on the stack.
+    pub fn finish(&mut self) -> Ranked {
+        let (stack, _) = std::mem::take(&mut self.engine).finish(files!(self));
         self.cells.iter_mut().for_each(CellCounters::flush);
-        engine
+        stack
     }
 
     /// Does a block.

@@ -204,6 +204,7 @@ impl MotionMachine {
             unfollowed: BTreeMap::new(),
             problems: Vec::new(),
             followed: None,
+            sampled: None,
             sequences: BTreeMap::new(),
             exact_error: None,
             objects: None,

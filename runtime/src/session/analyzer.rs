@@ -19,7 +19,12 @@ use super::{
     moves::{Move, Moves},
     objects::{ObjectCells, Part, RingObjects},
     pipeline::{Files, Pipeline},
+    plain::Quick,
     records::{self, Event},
+    sampling::{
+        Samples,
+        estimate::{self, RingSample},
+    },
     sequences::{Calls, Sequences},
 };
 use crate::exact::{self, OpLog};
@@ -90,22 +95,26 @@ pub trait ModuleSource {
 }
 
 pub struct Analyzer {
-    locator: Locator,
-    tables: Tables,
+    pub(super) locator: Locator,
+    pub(super) tables: Tables,
     /// The next records that are known to be of a run too short to matter.
     short_run: usize,
-    core: Core,
+    /// Nobody but the counters needs to know of plain segments.
+    may_hurry: bool,
+    pub(super) core: Core,
 }
 
 /// What is known per module, by numbers that are unique in the ring.
-struct Tables {
+pub(super) struct Tables {
     roi: Option<Arc<dyn RegionOfInterest>>,
     may_repeat: bool,
     /// By segment: the context it last ran in, and its block there.
     last_block: Vec<(Node, u32)>,
     /// By segment: whether a row of its records can be a regular run.
     repeats: Vec<bool>,
-    moves: Option<Moves>,
+    /// By segment, if there are moves.
+    pub(super) quick: Vec<Quick>,
+    pub(super) moves: Option<Moves>,
     /// By function: whether the region of interest matches it.
     is_roi: Vec<bool>,
 }
@@ -122,30 +131,36 @@ impl Tables {
         self.repeats.extend(table.segments.iter().map(|segment| self.may_repeat && repeats(segment, table)));
         if let Some(moves) = &mut self.moves {
             moves.add(table);
+            for (segment, number) in table.segments.iter().zip(module.first_segment..) {
+                let repeats = self.repeats[number as usize];
+                self.quick.push(Quick::new(segment, number, module.first_function, moves, repeats));
+            }
         }
     }
 }
 
 /// Everything that changes with each record; apart from the modules, so that both can be borrowed at once.
-struct Core {
-    engine: Pipeline,
+pub(super) struct Core {
+    pub(super) engine: Pipeline,
     line_shift: Option<u32>,
     /// Regular runs are done by the engine as such.
     may_run: bool,
     /// Nobody but the counters needs to know of accesses that change nothing.
     may_skip: bool,
-    contexts: Contexts,
-    blocks: Vec<BlockCounters>,
+    pub(super) contexts: Contexts,
+    pub(super) blocks: Vec<BlockCounters>,
     block_of: HashMap<(Node, u32), u32, FastHash>,
-    cells: Vec<CellCounters>,
-    cold: DepthCounts,
-    totals: RingTotals,
+    pub(super) cells: Vec<CellCounters>,
+    pub(super) cold: DepthCounts,
+    pub(super) totals: RingTotals,
     has_roi: bool,
     /// Declared regions that match the region of interest and are open.
     open_regions: u64,
     hints: bool,
     sequences: Option<Box<Sequences>>,
     objects: Option<Box<ObjectCells>>,
+    /// By cell: bytes read by anything but moves; only if windows are measured.
+    reads: Option<Vec<u64>>,
     /// What stands in the place of the cell of a record's first item while nothing is counted.
     hidden: u32,
     /// The regular run at hand.
@@ -153,7 +168,7 @@ struct Core {
     stream_cells: Vec<u32>,
 }
 
-const NO_BLOCK: u32 = u32::MAX;
+pub(super) const NO_BLOCK: u32 = u32::MAX;
 /// Accesses of an iteration of a regular run, at most.
 const MOST_STREAMS: usize = 16;
 /// Records of a regular run, at least.
@@ -191,28 +206,37 @@ impl Analyzer {
             hints: options.hints && options.line.is_none(),
             sequences: options.sequence.map(|chosen| Box::new(Sequences::new(chosen))),
             objects: options.objects.then(Box::default),
+            reads: options.sample.map(|_| Vec::new()),
             hidden: UNCOUNTED,
         };
+        if let Some(every) = options.sample {
+            core.engine.start_sampling(every.get(), &ways);
+        }
         if options.flows {
             core.engine.start_flows(options.objects, options.flow_contexts);
         }
         if let Some(spool) = options.exact {
             core.engine.start_log(OpLog::new(spool));
         }
+        let may_hurry = !core.has_roi && core.objects.is_none() && core.sequences.is_none();
         let tables = Tables {
             roi: options.roi,
             may_repeat: may_run && ways.runs,
             last_block: Vec::new(),
             repeats: Vec::new(),
+            quick: Vec::new(),
             moves: (may_run && ways.moves && !options.objects).then(|| Moves::new(core.may_skip)),
             is_roi: Vec::new(),
         };
-        Self { locator: Locator::default(), tables, short_run: 0, core }
+        Self { locator: Locator::default(), tables, short_run: 0, may_hurry, core }
     }
 
     /// Replays a chunk's words.
     pub fn replay(&mut self, words: &[u64], source: &mut impl ModuleSource) {
-        let lost = records::each(words, |rest| self.record(rest, source));
+        let lost = records::each(words, |rest| {
+            let plain = if self.may_hurry && self.short_run == 0 { self.plain_records(rest) } else { 0 };
+            if plain == rest.len() { Some(plain) } else { Some(plain + self.record(&rest[plain..], source)?) }
+        });
         self.core.totals.replayed(words, lost);
     }
 
@@ -298,13 +322,14 @@ impl Analyzer {
         pipeline.flush(files!(self.core));
         let log = pipeline.take_log();
         let followed = pipeline.take_flows().map(Flows::finish);
-        let (engine, hash) = pipeline.finish(files!(self.core));
+        let (stack, hash) = pipeline.finish(files!(self.core));
         self.core.totals.depth_hash = hash.map(|hash| hash.finish(|cell| self.core.site_name(cell)));
         self.core.cells.iter_mut().for_each(CellCounters::flush);
-        self.core.totals.peak_live = engine.peak_live();
-        self.core.totals.footprint = engine.footprint();
-        self.core.totals.in_blocks = engine.in_blocks();
-        drop(engine);
+        self.core.totals.peak_live = stack.peak_live();
+        self.core.totals.footprint = stack.footprint();
+        self.core.totals.in_blocks = stack.in_blocks();
+        let samples = stack.finish();
+        let sampled = samples.map(|samples| self.core.complete(samples, &self.tables, &self.locator));
         let exact_error = log.and_then(|log| self.core.exact(log).err());
         let objects = self.core.objects.take().map(|objects| objects.finish(&self.core.blocks, &mut self.core.cells));
         RingResult {
@@ -320,6 +345,7 @@ impl Analyzer {
             unfollowed: BTreeMap::new(),
             problems: Vec::new(),
             followed,
+            sampled,
             objects,
             sequences: self.core.sequences.map_or_else(BTreeMap::new, |sequences| sequences.finish()),
         }
@@ -369,6 +395,8 @@ pub struct RingResult {
     pub problems: Vec<String>,
     /// From which access to which bytes went, if that was measured.
     pub(crate) followed: Option<Followed>,
+    /// What was measured of it, if only windows were.
+    pub(crate) sampled: Option<RingSample>,
     /// What was done to which object, if that was measured.
     pub(crate) objects: Option<RingObjects>,
     /// Calls made by chosen functions, by number of the function.
@@ -462,10 +490,10 @@ fn regular_records(rest: &[u64], len: usize) -> usize {
 
 /// Analyzer-wide numbers of a segment.
 #[derive(Clone, Copy)]
-struct Dense {
-    segment: u32,
-    function: u32,
-    roi: bool,
+pub(super) struct Dense {
+    pub segment: u32,
+    pub function: u32,
+    pub roi: bool,
 }
 
 impl Core {
@@ -494,23 +522,7 @@ impl Core {
         dense: Dense,
         last: &mut (Node, u32),
     ) {
-        let flags = segment.flags;
-        let cookie = || record[record.len() - 1];
-        if flags & segment_flag::ENTER != 0 {
-            let cookie = if flags & segment_flag::COOKIE != 0 { cookie() } else { 0 };
-            let node = self.contexts.enter(dense.function, cookie, dense.roi);
-            self.totals.roi_seen |= dense.roi;
-            if self.counting() {
-                self.contexts.nodes[node as usize].calls += 1;
-            }
-            if self.sequences.is_some() {
-                self.note_call(dense.function);
-            }
-        } else if flags & segment_flag::LANDING != 0 {
-            self.contexts.land(dense.function, cookie());
-        } else if self.contexts.function() != dense.function {
-            self.contexts.resume(dense.function);
-        }
+        self.enter(segment.flags, record, dense);
         let is_loop = segment.kind == SegmentKind::Loop as u8;
         let iterations = if is_loop { record[1] } else { 1 };
         if self.counting() {
@@ -535,8 +547,29 @@ impl Core {
                 self.items::<false>(items, record, 0);
             }
         }
-        if flags & segment_flag::EXIT != 0 {
+        if segment.flags & segment_flag::EXIT != 0 {
             self.contexts.exit(dense.function);
+        }
+    }
+
+    /// Brings the context to where a record with these flags is.
+    #[inline]
+    pub(super) fn enter(&mut self, flags: u8, record: &[u64], dense: Dense) {
+        let cookie = || record[record.len() - 1];
+        if flags & segment_flag::ENTER != 0 {
+            let cookie = if flags & segment_flag::COOKIE != 0 { cookie() } else { 0 };
+            let node = self.contexts.enter(dense.function, cookie, dense.roi);
+            self.totals.roi_seen |= dense.roi;
+            if self.counting() {
+                self.contexts.nodes[node as usize].calls += 1;
+            }
+            if self.sequences.is_some() {
+                self.note_call(dense.function);
+            }
+        } else if flags & segment_flag::LANDING != 0 {
+            self.contexts.land(dense.function, cookie());
+        } else if self.contexts.function() != dense.function {
+            self.contexts.resume(dense.function);
         }
     }
 
@@ -581,7 +614,7 @@ impl Core {
             return;
         }
         if counting {
-            self.count_writes(records as u64);
+            self.count_bytes(records as u64);
         }
         self.engine.push_run(&self.streams, &self.stream_cells, records as u64, files!(self));
     }
@@ -638,7 +671,7 @@ impl Core {
         block
     }
 
-    fn find_block(&mut self, node: Node, segment: u32, items: usize) -> u32 {
+    pub(super) fn find_block(&mut self, node: Node, segment: u32, items: usize) -> u32 {
         let next = self.blocks.len() as u32;
         let block = *self.block_of.entry((node, segment)).or_insert(next);
         if block == next {
@@ -706,6 +739,43 @@ impl Core {
         }
     }
 
+    /// Estimates what was not measured.
+    fn complete(&mut self, samples: Samples, tables: &Tables, locator: &Locator) -> RingSample {
+        let mut reads = self.reads.take().unwrap_or_default();
+        reads.resize(self.cells.len(), 0);
+        if let Some(moves) = &tables.moves {
+            for block in self.blocks.iter().filter(|block| block.moved > 0) {
+                let items = locator.items(block.segment);
+                for (item, cell) in items.iter().zip(block.first_cell as usize..) {
+                    if item.kind == ItemKind::Load as u8 && !moves.leaves_out(item) {
+                        reads[cell] += u64::from(item.size) * block.moved;
+                    }
+                }
+            }
+        }
+        let (mut cells, mut cold) = (std::mem::take(&mut self.cells), std::mem::take(&mut self.cold));
+        let site_of = |cell: u32| {
+            let cell = self.objects.as_ref().map_or(cell, |objects| objects.whole(cell));
+            let name = self.site_name(cell);
+            ((name >> 32) as u32, name as u32)
+        };
+        let function_of = |segment| locator.function(segment);
+        let sample = estimate::complete(samples, &reads, &mut cells, &mut cold, site_of, function_of);
+        (self.cells, self.cold) = (cells, cold);
+        sample
+    }
+
+    /// So many bytes are read by a cell, of which the depths may be estimated.
+    #[inline]
+    fn note_read(&mut self, cell: usize, bytes: u64) {
+        if let Some(reads) = &mut self.reads {
+            if reads.len() <= cell {
+                reads.resize((cell + 1).next_power_of_two(), 0);
+            }
+            reads[cell] += bytes;
+        }
+    }
+
     /// An access to bytes that are on the top of the stack: the engine need not know.
     #[inline]
     fn again(&mut self, item: &Item, cell: usize) {
@@ -727,11 +797,15 @@ impl Core {
         }
     }
 
-    /// Counts what the streams of a run write.
-    fn count_writes(&mut self, iterations: u64) {
-        for (stream, cell) in self.streams.iter().zip(&self.stream_cells) {
+    /// Counts what the streams of a run write and, if need be, read.
+    fn count_bytes(&mut self, iterations: u64) {
+        for at in 0..self.streams.len() {
+            let (stream, cell) = (self.streams[at], self.stream_cells[at] as usize);
+            let bytes = u64::from(stream.len) * iterations;
             if stream.kind == Kind::Store {
-                self.cells[*cell as usize].written += u64::from(stream.len) * iterations;
+                self.cells[cell].written += bytes;
+            } else {
+                self.note_read(cell, bytes);
             }
         }
     }
@@ -762,7 +836,7 @@ impl Core {
                 return self.one_by_one::<COUNT>(items, record, first_cell);
             }
             self.totals.accesses += self.streams.len() as u64 * iterations;
-            self.count_writes(iterations);
+            self.count_bytes(iterations);
         }
         if !self.streams.is_empty() {
             self.engine.push_long_run(&mut self.streams, &self.stream_cells, iterations, files!(self));
@@ -787,6 +861,9 @@ impl Core {
         let cell = if COUNT { self.object_cell(cell, address, len) } else { cell };
         let (address, len) = self.units(address, len);
         self.totals.accesses += u64::from(COUNT);
+        if COUNT {
+            self.note_read(cell, len);
+        }
         self.enqueue(address, len, Kind::Load, if COUNT { cell as u32 } else { self.hidden_cell(cell) });
     }
 

@@ -34,6 +34,19 @@ impl Locator {
         self.locate_elsewhere(address, source, added)
     }
 
+    /// The module in which the last descriptor was.
+    #[must_use]
+    pub fn last(&self) -> Option<&Module> {
+        self.modules.get(self.last)
+    }
+
+    /// The function of a segment, both by their numbers in the ring; `u32::MAX` if no module has it.
+    #[must_use]
+    pub fn function(&self, segment: u32) -> u32 {
+        let Some(module) = self.modules.iter().rfind(|module| module.first_segment <= segment) else { return u32::MAX };
+        module.first_function + module.placed.table.segments[(segment - module.first_segment) as usize].function
+    }
+
     /// The items of a segment by its number in the ring; none if no module has it.
     #[must_use]
     pub fn items(&self, segment: u32) -> &[Item] {

@@ -16,12 +16,15 @@ mod modules;
 mod moves;
 pub(crate) mod objects;
 pub(crate) mod pipeline;
+mod plain;
 pub(crate) mod records;
 mod replay;
 mod replayer;
+pub mod sampling;
 pub mod sequences;
 
 use std::{
+    num::NonZeroU32,
     path::PathBuf,
     sync::{
         Arc,
@@ -34,8 +37,8 @@ use crossbeam::utils::CachePadded;
 
 pub use flows::UNCOUNTED;
 pub use merge::{
-    FlowKey, FunctionKey, Measurement, MergedBlock, MergedContext, MergedFlow, MergedObjects, ObjectKey, SiteKey,
-    ThreadTotals,
+    FlowKey, FunctionKey, Measurement, MergedBlock, MergedContext, MergedFlow, MergedObjects, MergedSample, ObjectKey,
+    SiteKey, ThreadTotals,
 };
 pub use replay::{ReplayError, Replayed, replay};
 
@@ -90,6 +93,9 @@ pub struct Options {
     pub trace: Option<Arc<TraceWriter>>,
     /// Analyse what the rings carry; otherwise it is only written down.
     pub analyse: bool,
+    /// Measure the depths of one in so many windows of each thread's accesses, and estimate the others. Needs the memory model without
+    /// exact liveness and flows.
+    pub sample: Option<NonZeroU32>,
     /// Which fast ways to take; of meaning for speed only.
     pub ways: FastPaths,
 }

@@ -84,6 +84,19 @@ impl Moves {
         Some(&self.list[range.start as usize..range.end as usize])
     }
 
+    /// Where these are in the list of all.
+    #[must_use]
+    pub fn range(&self, segment: u32) -> Option<Range<u32>> {
+        self.ranges[segment as usize].clone()
+    }
+
+    /// What is there.
+    #[inline(always)]
+    #[must_use]
+    pub fn at(&self, first: u32, count: u16) -> &[Move] {
+        &self.list[first as usize..first as usize + usize::from(count)]
+    }
+
     /// Whether an item of a segment with moves is none of them.
     #[inline]
     #[must_use]

@@ -14,6 +14,7 @@ use super::{
     fast_paths::{DepthHash, FastPaths},
     flows::{Flows, UNCOUNTED},
     moves::Move,
+    sampling::{Sampler, Samples},
 };
 use crate::{
     engine::{Access, BatchSink, DepthSink, Engine, Found, Reports, Stream},
@@ -86,37 +87,29 @@ struct Run {
 }
 
 impl Queue {
-    /// Has the engine do everything, up to `most` accesses at a time.
-    fn replay(&self, engine: &mut Engine, most: usize, out: &mut Reports) {
-        let single = |from: usize, to: usize, engine: &mut Engine, out: &mut Reports| {
-            for (accesses, cells) in self.accesses[from..to].chunks(most).zip(self.cells[from..to].chunks(most)) {
-                engine.batch_to(accesses, cells, out);
-            }
-        };
+    /// Has everything done in order: rows of accesses by `singles`, regular runs by `run`.
+    fn each<S>(
+        &self,
+        state: &mut S,
+        singles: impl Fn(&mut S, &[Access], &[u32]),
+        run: impl Fn(&mut S, &[Stream], &[u32], u64),
+    ) {
         let (mut done, mut streams) = (0, 0);
-        for run in &self.runs {
-            if run.after > done {
-                single(done, run.after, engine, out);
-                done = run.after;
+        for next in &self.runs {
+            if next.after > done {
+                singles(state, &self.accesses[done..next.after], &self.cells[done..next.after]);
+                done = next.after;
             }
-            let these = streams..streams + run.streams;
-            engine.regular_to(&self.streams[these.clone()], &self.stream_cells[these], run.iterations, out);
-            streams += run.streams;
+            let these = streams..streams + next.streams;
+            run(state, &self.streams[these.clone()], &self.stream_cells[these], next.iterations);
+            streams += next.streams;
         }
-        single(done, self.accesses.len(), engine, out);
+        singles(state, &self.accesses[done..], &self.cells[done..]);
     }
 
     /// Writes everything down.
     fn log(&self, log: &mut OpLog) {
-        let (mut done, mut streams) = (0, 0);
-        for run in &self.runs {
-            log.accesses(&self.accesses[done..run.after], &self.cells[done..run.after]);
-            done = run.after;
-            let these = streams..streams + run.streams;
-            log.run(&self.streams[these.clone()], &self.stream_cells[these], run.iterations);
-            streams += run.streams;
-        }
-        log.accesses(&self.accesses[done..], &self.cells[done..]);
+        self.each(log, OpLog::accesses, OpLog::run);
     }
 
     fn clear(&mut self) {
@@ -136,6 +129,99 @@ struct Batch {
     found: Reports,
 }
 
+/// What ranks accesses: the engine, or what measures windows of a run only.
+pub enum Ranked {
+    Exact {
+        engine: Box<Engine>,
+        /// Accesses that the engine does at a time.
+        together: usize,
+    },
+    Sampled(Box<Sampler>),
+}
+
+impl Default for Ranked {
+    fn default() -> Self {
+        Self::Exact { engine: Box::default(), together: usize::MAX }
+    }
+}
+
+impl Ranked {
+    /// Does everything in a queue.
+    fn replay(&mut self, queue: &Queue, out: &mut Reports) {
+        match self {
+            Self::Exact { engine, together } => {
+                let together = *together;
+                let singles = |(engine, out): &mut (&mut Engine, &mut Reports), accesses: &[Access], cells: &[u32]| {
+                    for (accesses, cells) in accesses.chunks(together).zip(cells.chunks(together)) {
+                        engine.batch_to(accesses, cells, out);
+                    }
+                };
+                queue.each(&mut (&mut **engine, out), singles, |(engine, out), streams, cells, iterations| {
+                    engine.regular_to(streams, cells, iterations, out);
+                });
+            }
+            Self::Sampled(sampler) => queue.each(&mut **sampler, Sampler::accesses, Sampler::run),
+        }
+    }
+
+    fn relocate(&mut self, from: u64, to: u64, len: u64) {
+        match self {
+            Self::Exact { engine, .. } => engine.relocate(from, to, len),
+            Self::Sampled(sampler) => sampler.relocate(from, to, len),
+        }
+    }
+
+    fn insert_bottom(&mut self, address: u64, len: u64) {
+        match self {
+            Self::Exact { engine, .. } => engine.insert_bottom(address, len),
+            Self::Sampled(sampler) => sampler.insert_bottom(address, len),
+        }
+    }
+
+    fn heap_bytes(&self) -> u64 {
+        match self {
+            Self::Exact { engine, .. } => engine.heap_bytes(),
+            Self::Sampled(sampler) => sampler.heap_bytes(),
+        }
+    }
+
+    /// See [`Engine::peak_live`].
+    #[must_use]
+    pub fn peak_live(&self) -> u64 {
+        match self {
+            Self::Exact { engine, .. } => engine.peak_live(),
+            Self::Sampled(sampler) => sampler.peak_live(),
+        }
+    }
+
+    /// See [`Engine::footprint`].
+    #[must_use]
+    pub fn footprint(&self) -> u64 {
+        match self {
+            Self::Exact { engine, .. } => engine.footprint(),
+            Self::Sampled(sampler) => sampler.footprint(),
+        }
+    }
+
+    /// See [`Engine::in_blocks`].
+    #[must_use]
+    pub fn in_blocks(&self) -> u64 {
+        match self {
+            Self::Exact { engine, .. } => engine.in_blocks(),
+            Self::Sampled(_) => 0,
+        }
+    }
+
+    /// What windows found, if only windows were measured.
+    #[must_use]
+    pub fn finish(self) -> Option<Samples> {
+        match self {
+            Self::Exact { .. } => None,
+            Self::Sampled(sampler) => Some(sampler.finish()),
+        }
+    }
+}
+
 enum Work {
     Batch(Batch),
     Relocate { from: u64, to: u64, len: u64 },
@@ -149,8 +235,8 @@ struct Done {
 }
 
 enum Place {
-    Here(Box<Engine>),
-    There { work: Sender<Work>, done: Receiver<Done>, thread: JoinHandle<Engine>, in_flight: usize, engine_bytes: u64 },
+    Here(Box<Ranked>),
+    There { work: Sender<Work>, done: Receiver<Done>, thread: JoinHandle<Ranked>, in_flight: usize, engine_bytes: u64 },
 }
 
 /// The engine behind a queue of accesses.
@@ -164,8 +250,6 @@ pub struct Pipeline {
     log: Option<Box<OpLog>>,
     /// Where bytes come from and go to; then the engine has no thread of its own.
     flows: Option<Box<Flows>>,
-    /// Accesses that the engine does at a time.
-    together: usize,
     hash: Option<Box<DepthHash>>,
 }
 
@@ -179,15 +263,22 @@ impl Pipeline {
     #[must_use]
     pub fn new(ways: &FastPaths) -> Self {
         Self {
-            place: Place::Here(Box::new(Engine::with_options(ways.engine()))),
+            place: Place::Here(Box::new(Ranked::Exact {
+                engine: Box::new(Engine::with_options(ways.engine())),
+                together: if ways.batches { usize::MAX } else { 1 },
+            })),
             open: Batch::default(),
             limit: BATCH_HERE,
             spare: Vec::new(),
             log: None,
             flows: None,
-            together: if ways.batches { usize::MAX } else { 1 },
             hash: ways.hash.then(Box::default),
         }
+    }
+
+    /// Measures one window in `every` from now on; nothing was queued yet.
+    pub fn start_sampling(&mut self, every: u32, ways: &FastPaths) {
+        self.place = Place::Here(Box::new(Ranked::Sampled(Box::new(Sampler::new(every, ways)))));
     }
 
     /// Counts reads on the top of the stack, which the engine was not asked about, into the hash of depths.
@@ -215,13 +306,12 @@ impl Pipeline {
             return;
         }
         self.flush(files);
-        let Place::Here(engine) = &mut self.place else { return };
-        let engine = std::mem::take(&mut **engine);
+        let Place::Here(ranked) = &mut self.place else { return };
+        let ranked = std::mem::take(&mut **ranked);
         let (work, work_end) = bounded(IN_FLIGHT);
         let (done_end, done) = bounded(IN_FLIGHT + 1);
-        let engine_bytes = engine.heap_bytes();
-        let together = self.together;
-        let thread = std::thread::spawn(move || serve(engine, together, &work_end, &done_end));
+        let engine_bytes = ranked.heap_bytes();
+        let thread = std::thread::spawn(move || serve(ranked, &work_end, &done_end));
         self.place = Place::There { work, done, thread, in_flight: 0, engine_bytes };
         self.limit = BATCH_THERE;
     }
@@ -336,20 +426,20 @@ impl Pipeline {
             self.open.queue.log(log);
         }
         match &mut self.place {
-            Place::Here(engine) => {
+            Place::Here(ranked) => {
                 let Batch { queue, found } = &mut self.open;
-                match &mut self.flows {
-                    None => {
-                        queue.replay(engine, self.together, found);
-                        file(found, &mut self.hash, files);
-                    }
-                    Some(flows) => {
+                match (&mut self.flows, &mut **ranked) {
+                    (Some(flows), Ranked::Exact { engine, .. }) => {
                         debug_assert!(queue.runs.is_empty(), "flows are followed access by access");
                         flows.follow(&queue.accesses, &queue.cells);
                         engine.batch(
                             &queue.accesses,
                             &mut FlowSink { cells: &queue.cells, current: UNCOUNTED, files, flows },
                         );
+                    }
+                    (_, ranked) => {
+                        ranked.replay(queue, found);
+                        file(found, &mut self.hash, files);
                     }
                 }
                 queue.clear();
@@ -380,7 +470,7 @@ impl Pipeline {
             flows.relocate(from, to, len);
         }
         match &mut self.place {
-            Place::Here(engine) => engine.relocate(from, to, len),
+            Place::Here(ranked) => ranked.relocate(from, to, len),
             Place::There { work, .. } => send(work, Work::Relocate { from, to, len }),
         }
     }
@@ -394,7 +484,7 @@ impl Pipeline {
             flows.forget(address, len);
         }
         match &mut self.place {
-            Place::Here(engine) => engine.insert_bottom(address, len),
+            Place::Here(ranked) => ranked.insert_bottom(address, len),
             Place::There { work, .. } => send(work, Work::Input { address, len }),
         }
     }
@@ -413,16 +503,16 @@ impl Pipeline {
     #[must_use]
     pub fn engine_bytes(&self) -> u64 {
         match &self.place {
-            Place::Here(engine) => engine.heap_bytes() + self.flows.as_ref().map_or(0, |flows| flows.heap_bytes()),
+            Place::Here(ranked) => ranked.heap_bytes() + self.flows.as_ref().map_or(0, |flows| flows.heap_bytes()),
             Place::There { engine_bytes, .. } => *engine_bytes,
         }
     }
 
-    /// Files everything and gives the engine back, with the hash of depths if that was asked for.
-    pub fn finish(mut self, files: &mut Files<'_>) -> (Engine, Option<Box<DepthHash>>) {
+    /// Files everything and gives back what ranked it, with the hash of depths if that was asked for.
+    pub fn finish(mut self, files: &mut Files<'_>) -> (Ranked, Option<Box<DepthHash>>) {
         self.flush(files);
-        let engine = match self.place {
-            Place::Here(engine) => *engine,
+        let ranked = match self.place {
+            Place::Here(ranked) => *ranked,
             Place::There { work, done, thread, .. } => {
                 drop(work);
                 for mut finished in done {
@@ -431,7 +521,7 @@ impl Pipeline {
                 thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
             }
         };
-        (engine, self.hash)
+        (ranked, self.hash)
     }
 }
 
@@ -449,20 +539,20 @@ fn send(work: &Sender<Work>, what: Work) {
 }
 
 /// The engine's thread.
-fn serve(mut engine: Engine, together: usize, work: &Receiver<Work>, done: &Sender<Done>) -> Engine {
+fn serve(mut ranked: Ranked, work: &Receiver<Work>, done: &Sender<Done>) -> Ranked {
     for item in work {
         match item {
             Work::Batch(mut batch) => {
-                batch.queue.replay(&mut engine, together, &mut batch.found);
+                ranked.replay(&batch.queue, &mut batch.found);
                 batch.queue.clear();
                 // The other side waits for all results before it lets go of its end.
-                let _ = done.send(Done { batch, engine_bytes: engine.heap_bytes() });
+                let _ = done.send(Done { batch, engine_bytes: ranked.heap_bytes() });
             }
-            Work::Relocate { from, to, len } => engine.relocate(from, to, len),
-            Work::Input { address, len } => engine.insert_bottom(address, len),
+            Work::Relocate { from, to, len } => ranked.relocate(from, to, len),
+            Work::Input { address, len } => ranked.insert_bottom(address, len),
         }
     }
-    engine
+    ranked
 }
 
 /// Files at once, and files it once more by flows.

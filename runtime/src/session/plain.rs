@@ -1,0 +1,99 @@
+//! The short way through records of plain segments: those that have nothing but moves.
+//!
+//! Takes the words of a chunk, does records from its start as long as they are of that kind, and tells how many words these had;
+//! any other record, and rows of records that may be a regular run, are left to the analyzer. What is to be known of a segment
+//! lies together, so that a record costs few looks at memory. Needs that everything counts, and that nobody wants to know of
+//! objects or calls.
+
+use super::{
+    analyzer::{Analyzer, Core, Dense, NO_BLOCK},
+    context::Node,
+    moves::Moves,
+    pipeline::Files,
+};
+use crate::{abi::segment_flag, sites::Segment};
+
+/// What is to be known of a segment, together.
+#[derive(Clone, Copy)]
+pub struct Quick {
+    /// The context it last ran in, and its block there.
+    node: Node,
+    block: u32,
+    moves: u32,
+    function: u32,
+    words: u16,
+    move_count: u16,
+    items: u16,
+    flags: u8,
+    is_plain: bool,
+    /// A row of its records can be a regular run.
+    repeats: bool,
+}
+
+impl Quick {
+    pub fn new(segment: &Segment, number: u32, first_function: u32, moves: &Moves, repeats: bool) -> Self {
+        let is_small = |len: usize| u16::try_from(len).is_ok();
+        let range = moves
+            .range(number)
+            .filter(|moves| segment.words > 0 && is_small(segment.items.len()) && is_small(moves.len()));
+        let moves = range.clone().unwrap_or_default();
+        Quick {
+            node: Node::MAX,
+            block: NO_BLOCK,
+            moves: moves.start,
+            function: first_function + segment.function,
+            words: segment.words,
+            move_count: moves.len() as u16,
+            items: segment.items.len() as u16,
+            flags: segment.flags,
+            is_plain: range.is_some(),
+            repeats,
+        }
+    }
+}
+
+impl Analyzer {
+    /// Does records from the start of `words`; how many words they had.
+    pub(super) fn plain_records(&mut self, words: &[u64]) -> usize {
+        let Some(module) = self.locator.last() else { return 0 };
+        let (Some(moves), table) = (&self.tables.moves, &module.placed.table) else { return 0 };
+        let core = &mut self.core;
+        let quick = &mut self.tables.quick[module.first_segment as usize..];
+        let mut at = 0;
+        while let Some(head) = words.get(at) {
+            let Some(number) = table.segment_at(head.wrapping_sub(module.placed.low)) else { break };
+            let quick = &mut quick[number as usize];
+            let end = at + usize::from(quick.words);
+            if !quick.is_plain || end > words.len() || quick.repeats && words.get(end) == Some(head) {
+                break;
+            }
+            let record = &words[at..end];
+            if quick.flags != 0 || quick.node != core.contexts.current() {
+                core.arrive(quick, record, module.first_segment + number);
+            }
+            let block = &mut core.blocks[quick.block as usize];
+            block.executions += 1;
+            block.moved += 1;
+            core.totals.accesses += u64::from(quick.items);
+            let moves = moves.at(quick.moves, quick.move_count);
+            let first = block.first_cell;
+            core.engine.push_moves(moves, record, first, &mut Files { cells: &mut core.cells, cold: &mut core.cold });
+            if quick.flags & segment_flag::EXIT != 0 {
+                core.contexts.exit(quick.function);
+            }
+            at = end;
+        }
+        at
+    }
+}
+
+impl Core {
+    /// Control is where a record is: brings the context and the segment's block up to date.
+    fn arrive(&mut self, quick: &mut Quick, record: &[u64], segment: u32) {
+        self.enter(quick.flags, record, Dense { segment, function: quick.function, roi: false });
+        let node = self.contexts.current();
+        if quick.node != node || quick.block == NO_BLOCK {
+            (quick.node, quick.block) = (node, self.find_block(node, segment, usize::from(quick.items)));
+        }
+    }
+}

@@ -1,0 +1,488 @@
+//! How long ago each byte was touched, in epochs, and how many bytes there are of each epoch.
+//!
+//! A coarse LRU stack that is cheap to keep: touching bytes that were already touched in the current epoch changes nothing, and
+//! nearly all accesses are of that kind. The bytes above one of epoch `e` are all those of later epochs and some of its own, so a
+//! depth is known up to the number of bytes of one epoch. Takes ranges of addresses in program order and, from time to time, the
+//! start of a new epoch; holds 2 bytes per address in pages of 16384. When the numbers of epochs run out, epochs are merged where
+//! that adds least to the uncertainty of a depth.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    ops::Range,
+};
+
+use super::super::hash::FastHash;
+use crate::engine::{Access, Kind};
+
+/// When a byte was touched last.
+pub type Epoch = u16;
+
+/// Never touched.
+const UNTOUCHED: Epoch = 0;
+/// Touched, and dead since.
+const DEAD: Epoch = 1;
+/// On the stack, below everything that was touched.
+const BOTTOM: Epoch = 2;
+
+const PAGE: usize = 16384;
+/// Bytes that are looked at together.
+const TOGETHER: usize = 8;
+/// With as many epochs more as can be looked at beyond the end; these mean nothing.
+type Page = [Epoch; PAGE + TOGETHER];
+/// Entries of the direct-mapped cache of pages.
+const RECENT: usize = 1024;
+const BLOCK: usize = 256;
+/// Of the bytes above them, merged epochs hold at most one in this many.
+const FINENESS: u64 = 256;
+
+pub struct Recency {
+    index: HashMap<u64, u32, FastHash>,
+    pages: Vec<Box<Page>>,
+    /// Pages that were looked up last, by number modulo the length: (number plus one, page).
+    recent: Box<[(u64, u32); RECENT]>,
+    /// Bytes by epoch, and their sums by blocks of epochs.
+    counts: Box<[u64]>,
+    sums: [u64; BLOCK],
+    now: Epoch,
+    /// Epochs before this one are old.
+    old: Epoch,
+    /// When the epochs began that are not old yet.
+    young: VecDeque<(u64, Epoch)>,
+    pub live: u64,
+    pub peak_live: u64,
+    pub footprint: u64,
+}
+
+impl Default for Recency {
+    fn default() -> Self {
+        Self {
+            index: HashMap::default(),
+            pages: Vec::new(),
+            recent: Box::new([(0, 0); RECENT]),
+            counts: vec![0; usize::from(Epoch::MAX) + 1].into(),
+            sums: [0; BLOCK],
+            now: BOTTOM + 1,
+            old: BOTTOM + 1,
+            young: VecDeque::new(),
+            live: 0,
+            peak_live: 0,
+            footprint: 0,
+        }
+    }
+}
+
+/// Whether bytes are touched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Touched {
+    Yes,
+    /// They are all of this epoch, which is old.
+    Old(Epoch),
+    No,
+}
+
+/// What was known of a run of neighbouring bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Last {
+    /// They are not on the stack.
+    Gone,
+    /// They were touched in the current epoch.
+    Now,
+    /// They were touched in this epoch.
+    Then(Epoch),
+    /// The same, and it is old.
+    Old(Epoch),
+}
+
+/// Pieces of a range, each within one page: (page number, range in it).
+fn pieces(address: u64, len: u64) -> impl Iterator<Item = (u64, Range<usize>)> {
+    let (mut at, mut left) = (address, len);
+    std::iter::from_fn(move || {
+        if left == 0 {
+            return None;
+        }
+        let offset = (at % PAGE as u64) as usize;
+        let part = left.min((PAGE - offset) as u64);
+        let piece = (at / PAGE as u64, offset..offset + part as usize);
+        at = at.wrapping_add(part);
+        left -= part;
+        Some(piece)
+    })
+}
+
+/// Whether all are of one epoch. Without an early end, so that it is done by vectors.
+#[inline(always)]
+fn all_are(epochs: &[Epoch], epoch: Epoch) -> bool {
+    epochs.iter().fold(0, |other, e| other | (e ^ epoch)) == 0
+}
+
+/// The epochs of [`TOGETHER`] bytes, the first in the lowest bits.
+#[inline(always)]
+fn read_together(page: &Page, offset: usize) -> u128 {
+    assert!(offset < PAGE);
+    // SAFETY: a page has so many epochs beyond each offset within it.
+    u128::from_le(unsafe { page.as_ptr().add(offset).cast::<u128>().read_unaligned() })
+}
+
+#[inline(always)]
+fn write_together(page: &mut Page, offset: usize, epochs: u128) {
+    assert!(offset < PAGE);
+    // SAFETY: as above.
+    unsafe { page.as_mut_ptr().add(offset).cast::<u128>().write_unaligned(epochs.to_le()) }
+}
+
+/// An epoch, as often as epochs are looked at together.
+#[inline(always)]
+fn spread(epoch: Epoch) -> u128 {
+    u128::from(epoch) * (u128::MAX / u128::from(Epoch::MAX))
+}
+
+/// The bits of the first so many of the epochs that are looked at together.
+const MASKS: [u128; TOGETHER + 1] = {
+    let mut masks = [0; TOGETHER + 1];
+    let mut len = 1;
+    while len <= TOGETHER {
+        masks[len] = u128::MAX >> (16 * (TOGETHER - len));
+        len += 1;
+    }
+    masks
+};
+
+/// How many epochs at the start of a list are the same; the list is not empty.
+#[inline]
+fn run_of(epochs: &[Epoch]) -> usize {
+    const STEP: usize = 16;
+    let first = epochs[0];
+    let alike = STEP * epochs.chunks_exact(STEP).take_while(|chunk| all_are(chunk, first)).count();
+    alike + epochs[alike..].iter().take_while(|e| **e == first).count()
+}
+
+impl Recency {
+    #[inline(always)]
+    fn page(&mut self, number: u64) -> Option<u32> {
+        let recent = self.recent[number as usize % RECENT];
+        if recent.0 == number + 1 { Some(recent.1) } else { self.find(number) }
+    }
+
+    #[inline(never)]
+    fn find(&mut self, number: u64) -> Option<u32> {
+        let page = self.index.get(&number).copied()?;
+        self.recent[number as usize % RECENT] = (number + 1, page);
+        Some(page)
+    }
+
+    fn page_made(&mut self, number: u64) -> u32 {
+        if let Some(page) = self.page(number) {
+            return page;
+        }
+        let page = self.pages.len() as u32;
+        self.pages.push(Box::new([UNTOUCHED; PAGE + TOGETHER]));
+        self.index.insert(number, page);
+        self.recent[number as usize % RECENT] = (number + 1, page);
+        page
+    }
+
+    /// Touches bytes, unless there is more to do about them.
+    #[inline(always)]
+    pub fn touch_recent(&mut self, address: u64, len: u64) -> Touched {
+        let offset = (address % PAGE as u64) as usize;
+        if len > TOGETHER as u64 || offset + len as usize > PAGE {
+            return if self.touch_recent_long(address, len) { Touched::Yes } else { Touched::No };
+        }
+        let Some(page) = self.page(address / PAGE as u64) else { return Touched::No };
+        let (epochs, mask) = (read_together(&self.pages[page as usize], offset), MASKS[len as usize]);
+        if (epochs ^ spread(self.now)) & mask == 0 { Touched::Yes } else { self.touch_other(page, offset, len, epochs) }
+    }
+
+    /// The rest of `touch_recent`, of bytes that are not of the current epoch.
+    #[inline(never)]
+    fn touch_other(&mut self, page: u32, offset: usize, len: u64, epochs: u128) -> Touched {
+        let (epoch, mask) = (epochs as Epoch, MASKS[len as usize]);
+        if (epochs ^ spread(epoch)) & mask != 0 {
+            return if self.touch_runs_in(page, offset..offset + len as usize, &mut |_, _, _| false) {
+                Touched::Yes
+            } else {
+                Touched::No
+            };
+        }
+        if epoch < self.old {
+            return if epoch < BOTTOM { Touched::No } else { Touched::Old(epoch) };
+        }
+        write_together(&mut self.pages[page as usize], offset, epochs & !mask | spread(self.now) & mask);
+        self.renew(epoch, len);
+        Touched::Yes
+    }
+
+    /// Does accesses from the start of a list as long as their bytes are of the current epoch; how many.
+    pub fn skip(&mut self, accesses: &[Access]) -> usize {
+        let now = spread(self.now);
+        let is_now = |access: &&Access| {
+            let (offset, len) = ((access.addr % PAGE as u64) as usize, access.len as usize);
+            let number = access.addr / PAGE as u64;
+            let recent = self.recent[number as usize % RECENT];
+            if len > TOGETHER || offset + len > PAGE || recent.0 != number + 1 || access.kind == Kind::Remove {
+                return false;
+            }
+            (read_together(&self.pages[recent.1 as usize], offset) ^ now) & MASKS[len] == 0
+        };
+        accesses.iter().take_while(is_now).count()
+    }
+
+    /// Touches bytes that are all of one epoch, up to [`TOGETHER`] of them in one page.
+    #[inline(always)]
+    pub fn touch_old(&mut self, address: u64, len: u64, epoch: Epoch) {
+        let offset = (address % PAGE as u64) as usize;
+        let Some(page) = self.page(address / PAGE as u64) else { return };
+        let page = &mut self.pages[page as usize];
+        let (epochs, mask) = (read_together(page, offset), MASKS[len as usize]);
+        write_together(page, offset, epochs & !mask | spread(self.now) & mask);
+        self.renew(epoch, len);
+    }
+
+    /// Bytes of an epoch are of the current one.
+    #[inline(always)]
+    fn renew(&mut self, epoch: Epoch, bytes: u64) {
+        self.counts[usize::from(epoch)] -= bytes;
+        self.sums[usize::from(epoch) / BLOCK] -= bytes;
+        self.add(self.now, bytes);
+    }
+
+    /// As `touch_recent`, for any length; false if there is more to do, and then some may be touched.
+    #[inline(never)]
+    fn touch_recent_long(&mut self, address: u64, len: u64) -> bool {
+        self.touch_runs(address, len, |_, _, _| false)
+    }
+
+    /// Touches bytes in order, as long as they are on the stack and, where they are old, `old` says yes to an epoch and a number of bytes. Whether it did all.
+    pub fn touch_runs(&mut self, address: u64, len: u64, mut old: impl FnMut(&mut Self, Epoch, u64) -> bool) -> bool {
+        pieces(address, len).all(|(number, range)| match self.page(number) {
+            Some(page) => self.touch_runs_in(page, range, &mut old),
+            None => false,
+        })
+    }
+
+    fn touch_runs_in(
+        &mut self,
+        page: u32,
+        range: Range<usize>,
+        old: &mut impl FnMut(&mut Self, Epoch, u64) -> bool,
+    ) -> bool {
+        let (page, mut at) = (page as usize, range.start);
+        while at < range.end {
+            let epochs = &self.pages[page][at..range.end];
+            let (epoch, run) = (epochs[0], run_of(epochs));
+            if epoch < self.old && (epoch < BOTTOM || !old(self, epoch, run as u64)) {
+                return false;
+            }
+            if epoch != self.now {
+                self.pages[page][at..at + run].fill(self.now);
+                self.renew(epoch, run as u64);
+            }
+            at += run;
+        }
+        true
+    }
+
+    /// Touches bytes, whatever they were before.
+    pub fn touch(&mut self, address: u64, len: u64) {
+        self.set(address, len, self.now);
+    }
+
+    /// Bytes that are not on the stack enter below everything.
+    pub fn insert_bottom(&mut self, address: u64, len: u64) {
+        let mut gone = Vec::new();
+        let mut at = address;
+        self.each_run(address, len, |last, run| {
+            if last == Last::Gone {
+                gone.push((at, run));
+            }
+            at += run;
+        });
+        for (address, len) in gone {
+            self.set(address, len, BOTTOM);
+        }
+    }
+
+    fn set(&mut self, address: u64, len: u64, epoch: Epoch) {
+        for (number, range) in pieces(address, len) {
+            let page = self.page_made(number) as usize;
+            let mut at = range.start;
+            while at < range.end {
+                let run = run_of(&self.pages[page][at..range.end]);
+                let before = std::mem::replace(&mut self.pages[page][at], epoch);
+                self.pages[page][at..at + run].fill(epoch);
+                if before == UNTOUCHED {
+                    self.footprint += run as u64;
+                }
+                self.take(before, run as u64);
+                at += run;
+            }
+            self.add(epoch, range.len() as u64);
+            self.live += range.len() as u64;
+        }
+        self.peak_live = self.peak_live.max(self.live);
+    }
+
+    #[inline(always)]
+    fn add(&mut self, epoch: Epoch, bytes: u64) {
+        self.counts[usize::from(epoch)] += bytes;
+        self.sums[usize::from(epoch) / BLOCK] += bytes;
+    }
+
+    /// Bytes of an epoch are no longer of it.
+    fn take(&mut self, epoch: Epoch, bytes: u64) {
+        if epoch >= BOTTOM {
+            self.counts[usize::from(epoch)] -= bytes;
+            self.sums[usize::from(epoch) / BLOCK] -= bytes;
+            self.live -= bytes;
+        }
+    }
+
+    /// Tells runs of bytes of which the same is known, in order of addresses.
+    pub fn each_run(&mut self, address: u64, len: u64, mut tell: impl FnMut(Last, u64)) {
+        for (number, range) in pieces(address, len) {
+            let Some(page) = self.page(number) else {
+                tell(Last::Gone, range.len() as u64);
+                continue;
+            };
+            let mut rest = &self.pages[page as usize][range];
+            while !rest.is_empty() {
+                let (epoch, run) = (rest[0], run_of(rest));
+                let last = match epoch {
+                    UNTOUCHED | DEAD => Last::Gone,
+                    now if now == self.now => Last::Now,
+                    old if old < self.old => Last::Old(old),
+                    then => Last::Then(then),
+                };
+                tell(last, run as u64);
+                rest = &rest[run..];
+            }
+        }
+    }
+
+    /// Bytes of later epochs than this one, and of this one.
+    #[must_use]
+    pub fn above(&self, epoch: Epoch) -> (u64, u64) {
+        let epoch = usize::from(epoch);
+        let block = epoch / BLOCK;
+        let near: u64 = self.counts[epoch + 1..(block + 1) * BLOCK].iter().sum();
+        let far: u64 = self.sums[block + 1..].iter().sum();
+        (near + far, self.counts[epoch])
+    }
+
+    /// The bytes leave the stack.
+    pub fn remove(&mut self, address: u64, len: u64) {
+        if len / PAGE as u64 <= self.index.len() as u64 {
+            for (number, range) in pieces(address, len) {
+                if let Some(page) = self.page(number) {
+                    self.remove_in(page, range);
+                }
+            }
+            return;
+        }
+        // Of a mapping that is larger than everything that was touched, only what there is.
+        let end = address.saturating_add(len);
+        let pages: Vec<(u64, u32)> = self.index.iter().map(|(number, page)| (*number, *page)).collect();
+        for (number, page) in pages {
+            let start = number * PAGE as u64;
+            let from = address.clamp(start, start + PAGE as u64) - start;
+            let to = end.clamp(start, start + PAGE as u64) - start;
+            self.remove_in(page, from as usize..to as usize);
+        }
+    }
+
+    fn remove_in(&mut self, page: u32, range: Range<usize>) {
+        let mut at = range.start;
+        while at < range.end {
+            let run = run_of(&self.pages[page as usize][at..range.end]);
+            let epoch = self.pages[page as usize][at];
+            if epoch >= BOTTOM {
+                self.pages[page as usize][at..at + run].fill(DEAD);
+                self.take(epoch, run as u64);
+            }
+            at += run;
+        }
+    }
+
+    /// The bytes at `from` move to `to` with their epochs, as memmove would take them; what was at `to` dies.
+    pub fn relocate(&mut self, from: u64, to: u64, len: u64) {
+        let mut moved = Vec::new();
+        let mut at = 0;
+        for (number, range) in pieces(from, len) {
+            let bytes = range.len() as u64;
+            if let Some(page) = self.page(number) {
+                moved.push((at, self.pages[page as usize][range].to_vec()));
+            }
+            at += bytes;
+        }
+        self.remove(from, len);
+        self.remove(to, len);
+        for (at, epochs) in moved {
+            let mut done = 0;
+            for (number, range) in pieces(to + at, epochs.len() as u64) {
+                let page = self.page_made(number) as usize;
+                for (place, epoch) in range.clone().zip(&epochs[done..]).filter(|(_, epoch)| **epoch >= BOTTOM) {
+                    self.pages[page][place] = *epoch;
+                    self.add(*epoch, 1);
+                    self.live += 1;
+                }
+                done += range.len();
+            }
+        }
+    }
+
+    /// A new epoch starts at this time; those that began `age` ago are old.
+    pub fn advance(&mut self, clock: u64, age: u64) {
+        // An epoch in which nothing was touched can be used again.
+        if self.counts[usize::from(self.now)] > 0 {
+            if self.now == Epoch::MAX {
+                self.merge_epochs();
+            }
+            self.now += 1;
+        }
+        self.young.push_back((clock, self.now));
+        while let Some((_, epoch)) = self.young.pop_front_if(|(began, _)| *began + age <= clock) {
+            self.old = epoch;
+        }
+    }
+
+    /// Gives the epochs new numbers, fewer than before.
+    #[cold]
+    fn merge_epochs(&mut self) {
+        // From the newest on: how many groups, counted from the newest, an epoch is behind.
+        let mut group_of = vec![0u16; self.counts.len()];
+        let (mut group, mut in_group, mut newer) = (0u16, 0u64, 0u64);
+        for epoch in (usize::from(BOTTOM) + 1..self.counts.len()).rev() {
+            let bytes = self.counts[epoch];
+            if in_group > 0 && in_group + bytes > newer / FINENESS && group < Epoch::MAX / 2 {
+                group += 1;
+                newer += in_group;
+                in_group = 0;
+            }
+            in_group += bytes;
+            group_of[epoch] = group;
+        }
+        let oldest = BOTTOM + 1;
+        let renamed = |epoch: usize| {
+            if epoch <= usize::from(BOTTOM) { epoch as Epoch } else { oldest + (group - group_of[epoch]) }
+        };
+        let names: Vec<Epoch> = (0..self.counts.len()).map(renamed).collect();
+        for page in &mut self.pages {
+            page.iter_mut().for_each(|epoch| *epoch = names[usize::from(*epoch)]);
+        }
+        let old = std::mem::replace(&mut self.counts, vec![0; names.len()].into());
+        self.sums = [0; BLOCK];
+        for (name, bytes) in names.iter().zip(&old) {
+            self.add(*name, *bytes);
+        }
+        self.now = oldest + group;
+        self.old = names[usize::from(self.old)];
+        self.young.iter_mut().for_each(|(_, epoch)| *epoch = names[usize::from(*epoch)]);
+    }
+
+    /// Memory held, in bytes.
+    #[must_use]
+    pub fn heap_bytes(&self) -> u64 {
+        let index = self.index.capacity() * size_of::<(u64, u32)>();
+        (self.pages.len() * size_of::<Page>() + index + size_of_val(&*self.counts)) as u64
+    }
+}
