@@ -64,6 +64,8 @@ pub struct SiteSample {
     pub strata: [Stratum; 2],
     /// Bytes of cells of which nothing was priced, so that the price of others stands for theirs.
     pub borrowed: u64,
+    /// What these would cost at the highest mean price that any of their kin has.
+    pub borrowed_cost: u128,
 }
 
 impl SiteSample {
@@ -74,10 +76,18 @@ impl SiteSample {
         std::array::from_fn(|group| recent[group] + old[group])
     }
 
-    /// The most that it can matter to the cost where within their epochs bytes were.
+    /// The most that it can matter to the cost where within their epochs bytes were, and what was borrowed, on both sides.
     #[must_use]
     pub fn slack(&self) -> u128 {
-        self.strata.iter().map(Stratum::scaled_slack).sum()
+        self.strata.iter().map(Stratum::scaled_slack).sum::<u128>() + 2 * self.borrowed_cost
+    }
+
+    /// The cost of some bytes at the mean price of a sample, or of this site's old reads if that is higher.
+    fn highest_price(&self, sample: &Sample, bytes: u64) -> u128 {
+        let old = &self.strata[1].groups;
+        let old = (old.iter().map(|group| group.cost).sum(), old.iter().map(|group| group.bytes).sum());
+        let cost = |(cost, of): (u128, u64)| if of == 0 { 0 } else { cost * u128::from(bytes) / u128::from(of) };
+        cost((sample.all.cost, sample.all.bytes)).max(cost(old))
     }
 
     /// Bytes read of which the depths are estimated.
@@ -96,6 +106,7 @@ impl SiteSample {
             mine.bytes += more.bytes;
         }
         self.borrowed += other.borrowed;
+        self.borrowed_cost += other.borrowed_cost;
     }
 }
 
@@ -135,7 +146,7 @@ pub fn complete(
         let known = result.sites.entry(site).or_default();
         let stratum = |sample: &Sample, bytes| Stratum { groups: sample.groups, slack: sample.slack, bytes };
         let strata = [stratum(&found.recent, 0), stratum(&found.old, old_bytes)];
-        known.merge(&SiteSample { strata, borrowed: 0 });
+        known.merge(&SiteSample { strata, ..SiteSample::default() });
     }
     if pools.all.all.bytes == 0 {
         pools.all = of_start(cells, samples.peak_live);
@@ -147,8 +158,10 @@ pub fn complete(
         let known = result.sites.entry(site).or_default();
         known.strata[0].bytes += bytes;
         let sample = own.get(&cell).copied().unwrap_or_else(|| {
+            let sample = pools.nearest(site, function_of(site.0));
             known.borrowed += bytes;
-            pools.nearest(site, function_of(site.0))
+            known.borrowed_cost += known.highest_price(sample, *bytes);
+            sample
         });
         scale(sample, *bytes, &mut cells[cell as usize]);
     }

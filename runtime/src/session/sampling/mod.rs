@@ -41,6 +41,9 @@ const EPOCHS: u64 = 16;
 const SHORTEST: u64 = 64;
 /// Of reads of old bytes by one cell, the first so many are priced, and then one for each that this many times as many follow upon.
 const OLD_READS: u64 = 256;
+/// Reads of so many bytes (blocks of copies, widest vectors) are noticed like those of old bytes, whatever they read: a program may
+/// have few of them, all in a moment, that cost much.
+const LONG: u64 = 64;
 /// More ranges than this are not taken out of the engine one by one.
 const MANY: usize = 1 << 14;
 /// Reads are dealt out to this many groups, by windows or, of old bytes, in turn; their differences tell how much chance there is
@@ -164,13 +167,19 @@ impl Samples {
         reads: u64,
         bytes: u64,
     ) {
+        self.noticed(cell, reads, bytes, || place(recency, random, epoch, bytes / reads));
+    }
+
+    /// Counts reads that are noticed wherever they are; the place of the last of them is asked for if that is to be priced.
+    #[inline(always)]
+    fn noticed(&mut self, cell: u32, reads: u64, bytes: u64, place: impl FnOnce() -> Place) {
         let at = cell as usize;
         if at >= self.old.len() {
             self.old.resize((at + 1).next_power_of_two(), OldReads::default());
         }
         let weight = self.old[at].count(reads, bytes);
         if weight > 0 {
-            self.price_old(&place(recency, random, epoch, bytes / reads), cell, weight);
+            self.price_old(&place(), cell, weight);
         }
     }
 
@@ -259,6 +268,9 @@ impl Sampler {
     #[inline(always)]
     fn touch(&mut self, access: &Access, cell: u32) -> bool {
         let (address, len) = (access.addr, u64::from(access.len));
+        if len >= LONG && is_load(access.kind) {
+            return false;
+        }
         match self.recency.touch_recent(address, len) {
             Touched::Yes => true,
             Touched::No => false,
@@ -311,6 +323,9 @@ impl Sampler {
     fn touch_stream(&mut self, stream: &Stream, cell: u32, from: u64, iterations: u64) -> bool {
         let mut addr = stream.addr.wrapping_add_signed(stream.stride.wrapping_mul(from as i64));
         let len = u64::from(stream.len);
+        if len >= LONG && is_load(stream.kind) {
+            return false;
+        }
         if stream.stride.unsigned_abs() == len {
             let travelled = len * (iterations - 1);
             let low = if stream.stride < 0 { addr.wrapping_sub(travelled) } else { addr };
@@ -350,8 +365,13 @@ impl Sampler {
             } else {
                 self.engine.store(address, len);
             }
-            for (above, len) in found.runs {
-                self.recent_read(cell, &Place { above, len, slack: 0 });
+            for (above, run) in found.runs {
+                let place = Place { above, len: run, slack: 0 };
+                if len >= LONG && self.state == State::Window {
+                    self.samples.noticed(cell, 1, run, || place);
+                } else {
+                    self.recent_read(cell, &place);
+                }
             }
         }
         self.recency.touch(address, len);
@@ -363,6 +383,7 @@ impl Sampler {
         runs.clear();
         self.recency.each_run(address, len, |last, run| runs.push((last, run)));
         let mut cold = self.recency.live;
+        let is_long = len >= LONG;
         for (last, len) in &runs {
             match last {
                 Last::Gone => {
@@ -374,6 +395,10 @@ impl Sampler {
                     cold += len;
                 }
                 Last::Old(epoch) if self.state != State::Whole => self.old_reads(cell, *epoch, 1, *len),
+                Last::Then(epoch) if is_long && self.state != State::Whole => self.old_reads(cell, *epoch, 1, *len),
+                Last::Now if is_long && self.state == State::Between => {
+                    self.old_reads(cell, self.recency.now(), 1, *len);
+                }
                 Last::Then(epoch) | Last::Old(epoch) if self.state != State::Between => {
                     let place = place(&self.recency, &mut self.random, *epoch, *len);
                     self.recent_read(cell, &place);

@@ -430,6 +430,12 @@ impl Recency {
         }
     }
 
+    /// The current epoch.
+    #[must_use]
+    pub fn now(&self) -> Epoch {
+        self.now
+    }
+
     /// A new epoch starts at this time; those that began `age` ago are old.
     pub fn advance(&mut self, clock: u64, age: u64) {
         // An epoch in which nothing was touched can be used again.
