@@ -27,19 +27,7 @@ pub struct Shadow {
 
 /// Pieces of a range, each within one page: (page number, offset in it, bytes).
 fn pieces(address: u64, len: u64) -> impl Iterator<Item = (u64, usize, usize)> {
-    let mut at = address;
-    let mut left = len;
-    std::iter::from_fn(move || {
-        if left == 0 {
-            return None;
-        }
-        let offset = (at % PAGE as u64) as usize;
-        let part = left.min((PAGE - offset) as u64);
-        let piece = (at / PAGE as u64, offset, part as usize);
-        at = at.wrapping_add(part);
-        left -= part;
-        Some(piece)
-    })
+    crate::pieces::pieces(address, len, PAGE as u64).map(|(page, offset, part)| (page, offset as usize, part as usize))
 }
 
 /// The part of a page that is in a range.

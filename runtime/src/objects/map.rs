@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::session::hash::FastHash;
+use crate::{pieces::pieces, session::hash::FastHash};
 
 /// Number of an object in one ring.
 pub type ObjectNumber = u32;
@@ -101,18 +101,6 @@ impl<T> Tables<T> {
     fn of_mut(&mut self, entry: u32) -> &mut T {
         &mut self.all[(entry & !TABLE) as usize]
     }
-}
-
-/// Pieces of a range between multiples of `unit`: (number of the unit, offset in it, bytes).
-fn pieces(address: u64, len: u64, unit: u64) -> impl Iterator<Item = (u64, u64, u64)> {
-    let (mut at, mut left) = (address, len);
-    std::iter::from_fn(move || {
-        let part = left.min(unit - at % unit);
-        let piece = (at / unit, at % unit, part);
-        at = at.wrapping_add(part);
-        left -= part;
-        (part > 0).then_some(piece)
-    })
 }
 
 /// Looking up.

@@ -329,7 +329,7 @@ impl Analyzer {
         self.core.totals.footprint = stack.footprint();
         self.core.totals.in_blocks = stack.in_blocks();
         let samples = stack.finish();
-        let sampled = samples.map(|samples| self.core.complete(samples, &self.tables, &self.locator));
+        let sampled = samples.map(|samples| self.core.complete(samples, &self.locator));
         let exact_error = log.and_then(|log| self.core.exact(log).err());
         let objects = self.core.objects.take().map(|objects| objects.finish(&self.core.blocks, &mut self.core.cells));
         RingResult {
@@ -486,6 +486,16 @@ fn regular_records(rest: &[u64], len: usize) -> usize {
         end += len;
     }
     end / len
+}
+
+/// So many bytes are read by a cell, of which the depths may be estimated; of no effect unless they are to be.
+#[inline]
+fn note_read(reads: &mut Option<Vec<u64>>, cell: usize, bytes: u64) {
+    let Some(reads) = reads else { return };
+    if reads.len() <= cell {
+        reads.resize((cell + 1).next_power_of_two(), 0);
+    }
+    reads[cell] += bytes;
 }
 
 /// Analyzer-wide numbers of a segment.
@@ -723,7 +733,8 @@ impl Core {
         u64::from(block.segment) << 32 | u64::from(cell - block.first_cell)
     }
 
-    /// Counts what need not be looked at each time that a segment is executed: what it writes, and reads on the top of the stack.
+    /// Counts what need not be looked at each time that a segment is executed: what it writes, reads on the top of the stack and, if
+    /// need be, other bytes that it reads.
     fn count_unmoved(&mut self, tables: &Tables, locator: &Locator) {
         let Some(moves) = &tables.moves else { return };
         for block in self.blocks.iter().filter(|block| block.moved > 0) {
@@ -734,25 +745,16 @@ impl Core {
                 } else if moves.leaves_out(item) {
                     self.cells[cell].read_times(0, u64::from(item.size), block.moved);
                     self.engine.hash_top(cell as u32, u64::from(item.size), block.moved);
+                } else {
+                    note_read(&mut self.reads, cell, u64::from(item.size) * block.moved);
                 }
             }
         }
     }
 
     /// Estimates what was not measured.
-    fn complete(&mut self, samples: Samples, tables: &Tables, locator: &Locator) -> RingSample {
-        let mut reads = self.reads.take().unwrap_or_default();
-        reads.resize(self.cells.len(), 0);
-        if let Some(moves) = &tables.moves {
-            for block in self.blocks.iter().filter(|block| block.moved > 0) {
-                let items = locator.items(block.segment);
-                for (item, cell) in items.iter().zip(block.first_cell as usize..) {
-                    if item.kind == ItemKind::Load as u8 && !moves.leaves_out(item) {
-                        reads[cell] += u64::from(item.size) * block.moved;
-                    }
-                }
-            }
-        }
+    fn complete(&mut self, samples: Samples, locator: &Locator) -> RingSample {
+        let reads = self.reads.take().unwrap_or_default();
         let (mut cells, mut cold) = (std::mem::take(&mut self.cells), std::mem::take(&mut self.cold));
         let site_of = |cell: u32| {
             let cell = self.objects.as_ref().map_or(cell, |objects| objects.whole(cell));
@@ -760,20 +762,9 @@ impl Core {
             ((name >> 32) as u32, name as u32)
         };
         let function_of = |segment| locator.function(segment);
-        let sample = estimate::complete(samples, &reads, &mut cells, &mut cold, site_of, function_of);
+        let sample = estimate::complete(samples, reads, &mut cells, &mut cold, site_of, function_of);
         (self.cells, self.cold) = (cells, cold);
         sample
-    }
-
-    /// So many bytes are read by a cell, of which the depths may be estimated.
-    #[inline]
-    fn note_read(&mut self, cell: usize, bytes: u64) {
-        if let Some(reads) = &mut self.reads {
-            if reads.len() <= cell {
-                reads.resize((cell + 1).next_power_of_two(), 0);
-            }
-            reads[cell] += bytes;
-        }
     }
 
     /// An access to bytes that are on the top of the stack: the engine need not know.
@@ -799,13 +790,12 @@ impl Core {
 
     /// Counts what the streams of a run write and, if need be, read.
     fn count_bytes(&mut self, iterations: u64) {
-        for at in 0..self.streams.len() {
-            let (stream, cell) = (self.streams[at], self.stream_cells[at] as usize);
+        for (stream, cell) in self.streams.iter().zip(&self.stream_cells) {
             let bytes = u64::from(stream.len) * iterations;
             if stream.kind == Kind::Store {
-                self.cells[cell].written += bytes;
+                self.cells[*cell as usize].written += bytes;
             } else {
-                self.note_read(cell, bytes);
+                note_read(&mut self.reads, *cell as usize, bytes);
             }
         }
     }
@@ -862,7 +852,7 @@ impl Core {
         let (address, len) = self.units(address, len);
         self.totals.accesses += u64::from(COUNT);
         if COUNT {
-            self.note_read(cell, len);
+            note_read(&mut self.reads, cell, len);
         }
         self.enqueue(address, len, Kind::Load, if COUNT { cell as u32 } else { self.hidden_cell(cell) });
     }

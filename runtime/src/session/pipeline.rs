@@ -139,6 +139,16 @@ pub enum Ranked {
     Sampled(Box<Sampler>),
 }
 
+/// Runs an expression on what ranks, whichever it is.
+macro_rules! on_ranked {
+    ($ranked:expr, $stack:ident => $body:expr) => {
+        match $ranked {
+            Ranked::Exact { engine: $stack, .. } => $body,
+            Ranked::Sampled($stack) => $body,
+        }
+    };
+}
+
 impl Default for Ranked {
     fn default() -> Self {
         Self::Exact { engine: Box::default(), together: usize::MAX }
@@ -165,42 +175,27 @@ impl Ranked {
     }
 
     fn relocate(&mut self, from: u64, to: u64, len: u64) {
-        match self {
-            Self::Exact { engine, .. } => engine.relocate(from, to, len),
-            Self::Sampled(sampler) => sampler.relocate(from, to, len),
-        }
+        on_ranked!(self, stack => stack.relocate(from, to, len))
     }
 
     fn insert_bottom(&mut self, address: u64, len: u64) {
-        match self {
-            Self::Exact { engine, .. } => engine.insert_bottom(address, len),
-            Self::Sampled(sampler) => sampler.insert_bottom(address, len),
-        }
+        on_ranked!(self, stack => stack.insert_bottom(address, len))
     }
 
     fn heap_bytes(&self) -> u64 {
-        match self {
-            Self::Exact { engine, .. } => engine.heap_bytes(),
-            Self::Sampled(sampler) => sampler.heap_bytes(),
-        }
+        on_ranked!(self, stack => stack.heap_bytes())
     }
 
     /// See [`Engine::peak_live`].
     #[must_use]
     pub fn peak_live(&self) -> u64 {
-        match self {
-            Self::Exact { engine, .. } => engine.peak_live(),
-            Self::Sampled(sampler) => sampler.peak_live(),
-        }
+        on_ranked!(self, stack => stack.peak_live())
     }
 
     /// See [`Engine::footprint`].
     #[must_use]
     pub fn footprint(&self) -> u64 {
-        match self {
-            Self::Exact { engine, .. } => engine.footprint(),
-            Self::Sampled(sampler) => sampler.footprint(),
-        }
+        on_ranked!(self, stack => stack.footprint())
     }
 
     /// See [`Engine::in_blocks`].
@@ -235,7 +230,7 @@ struct Done {
 }
 
 enum Place {
-    Here(Box<Ranked>),
+    Here(Ranked),
     There { work: Sender<Work>, done: Receiver<Done>, thread: JoinHandle<Ranked>, in_flight: usize, engine_bytes: u64 },
 }
 
@@ -263,10 +258,10 @@ impl Pipeline {
     #[must_use]
     pub fn new(ways: &FastPaths) -> Self {
         Self {
-            place: Place::Here(Box::new(Ranked::Exact {
+            place: Place::Here(Ranked::Exact {
                 engine: Box::new(Engine::with_options(ways.engine())),
                 together: if ways.batches { usize::MAX } else { 1 },
-            })),
+            }),
             open: Batch::default(),
             limit: BATCH_HERE,
             spare: Vec::new(),
@@ -278,7 +273,7 @@ impl Pipeline {
 
     /// Measures one window in `every` from now on; nothing was queued yet.
     pub fn start_sampling(&mut self, every: u32, ways: &FastPaths) {
-        self.place = Place::Here(Box::new(Ranked::Sampled(Box::new(Sampler::new(every, ways)))));
+        self.place = Place::Here(Ranked::Sampled(Box::new(Sampler::new(every, ways))));
     }
 
     /// Counts reads on the top of the stack, which the engine was not asked about, into the hash of depths.
@@ -307,7 +302,7 @@ impl Pipeline {
         }
         self.flush(files);
         let Place::Here(ranked) = &mut self.place else { return };
-        let ranked = std::mem::take(&mut **ranked);
+        let ranked = std::mem::take(ranked);
         let (work, work_end) = bounded(IN_FLIGHT);
         let (done_end, done) = bounded(IN_FLIGHT + 1);
         let engine_bytes = ranked.heap_bytes();
@@ -428,7 +423,7 @@ impl Pipeline {
         match &mut self.place {
             Place::Here(ranked) => {
                 let Batch { queue, found } = &mut self.open;
-                match (&mut self.flows, &mut **ranked) {
+                match (&mut self.flows, ranked) {
                     (Some(flows), Ranked::Exact { engine, .. }) => {
                         debug_assert!(queue.runs.is_empty(), "flows are followed access by access");
                         flows.follow(&queue.accesses, &queue.cells);
@@ -512,7 +507,7 @@ impl Pipeline {
     pub fn finish(mut self, files: &mut Files<'_>) -> (Ranked, Option<Box<DepthHash>>) {
         self.flush(files);
         let ranked = match self.place {
-            Place::Here(ranked) => *ranked,
+            Place::Here(ranked) => ranked,
             Place::There { work, done, thread, .. } => {
                 drop(work);
                 for mut finished in done {

@@ -35,11 +35,18 @@ fn few(groups: usize) -> f64 {
 }
 
 impl Stratum {
+    /// All groups.
+    fn priced(&self) -> Priced {
+        self.groups.iter().fold(Priced::default(), |mut all, group| {
+            all.add(*group);
+            all
+        })
+    }
+
     /// By group: what its reads cost beyond what they would at the mean price of all, scaled to all bytes. Few groups say less about
     /// chance, so theirs count for more; reads that are all in one group count as if they could cost nothing or twice as much.
     fn deviations(&self) -> [i128; GROUPS] {
-        let priced: u64 = self.groups.iter().map(|group| group.bytes).sum();
-        let cost: u128 = self.groups.iter().map(|group| group.cost).sum();
+        let Priced { cost, bytes: priced } = self.priced();
         if priced == 0 {
             return [0; GROUPS];
         }
@@ -52,7 +59,7 @@ impl Stratum {
 
     /// The slack of all bytes.
     fn scaled_slack(&self) -> u128 {
-        let priced: u64 = self.groups.iter().map(|group| group.bytes).sum();
+        let priced = self.priced().bytes;
         if priced == 0 { 0 } else { (self.slack as f64 * self.bytes as f64 / priced as f64) as u128 }
     }
 }
@@ -84,10 +91,8 @@ impl SiteSample {
 
     /// The cost of some bytes at the mean price of a sample, or of this site's old reads if that is higher.
     fn highest_price(&self, sample: &Sample, bytes: u64) -> u128 {
-        let old = &self.strata[1].groups;
-        let old = (old.iter().map(|group| group.cost).sum(), old.iter().map(|group| group.bytes).sum());
-        let cost = |(cost, of): (u128, u64)| if of == 0 { 0 } else { cost * u128::from(bytes) / u128::from(of) };
-        cost((sample.all.cost, sample.all.bytes)).max(cost(old))
+        let cost = |of: Priced| if of.bytes == 0 { 0 } else { of.cost * u128::from(bytes) / u128::from(of.bytes) };
+        cost(sample.all).max(cost(self.strata[1].priced()))
     }
 
     /// Bytes read of which the depths are estimated.
@@ -98,10 +103,7 @@ impl SiteSample {
 
     pub fn merge(&mut self, other: &Self) {
         for (mine, more) in self.strata.iter_mut().zip(&other.strata) {
-            for (sum, more) in mine.groups.iter_mut().zip(&more.groups) {
-                sum.cost += more.cost;
-                sum.bytes += more.bytes;
-            }
+            mine.groups.iter_mut().zip(&more.groups).for_each(|(sum, more)| sum.add(*more));
             mine.slack += more.slack;
             mine.bytes += more.bytes;
         }
@@ -119,11 +121,11 @@ pub struct RingSample {
     pub sites: BTreeMap<RingSite, SiteSample>,
 }
 
-/// Adds to the counters of the cells, which read so many bytes each, what these cost. `site_of` gives the site of a cell, `function_of`
+/// Adds to the counters of the cells, which read so many bytes each (those without a number none), what these cost. `site_of` gives the site of a cell, `function_of`
 /// the function of a segment.
 pub fn complete(
     samples: Samples,
-    reads: &[u64],
+    mut open: Vec<u64>,
     cells: &mut [CellCounters],
     cold: &mut DepthCounts,
     site_of: impl Fn(u32) -> RingSite,
@@ -134,7 +136,8 @@ pub fn complete(
     let mut found: Vec<_> = samples.found.into_iter().collect();
     found.sort_unstable_by_key(|(cell, _)| *cell);
     let mut pools = Pools::default();
-    let mut open = reads.to_vec();
+    // Of bytes that are neither known nor old.
+    open.resize(open.len().max(cells.len()), 0);
     for (cell, found) in &mut found {
         let site = site_of(*cell);
         pools.add(site, function_of(site.0), &found.recent);

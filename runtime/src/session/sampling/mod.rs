@@ -57,6 +57,13 @@ pub struct Priced {
     pub bytes: u64,
 }
 
+impl Priced {
+    fn add(&mut self, more: Self) {
+        self.cost += more.cost;
+        self.bytes += more.bytes;
+    }
+}
+
 /// Reads that were priced, for all of their kind.
 #[derive(Clone, Debug, Default)]
 pub struct Sample {
@@ -72,20 +79,17 @@ impl Sample {
     /// A read that stands for `weight` of them.
     fn read(&mut self, group: usize, read: &Place, weight: u64) {
         let cost = run_cost(read.above, read.len) * u128::from(weight);
-        for sum in [&mut self.all, &mut self.groups[group % GROUPS]] {
-            sum.cost += cost;
-            sum.bytes += read.len * weight;
-        }
+        let priced = Priced { cost, bytes: read.len * weight };
+        self.all.add(priced);
+        self.groups[group % GROUPS].add(priced);
         self.slack += read.slack * u128::from(weight);
         self.reads += 1;
         self.depths.add_run(read.above, read.len, weight);
     }
 
     pub fn merge(&mut self, other: &Self) {
-        for (sum, more) in self.groups.iter_mut().zip(&other.groups).chain([(&mut self.all, &other.all)]) {
-            sum.cost += more.cost;
-            sum.bytes += more.bytes;
-        }
+        self.all.add(other.all);
+        self.groups.iter_mut().zip(&other.groups).for_each(|(sum, more)| sum.add(*more));
         self.slack += other.slack;
         self.depths.merge(&other.depths);
     }
@@ -278,7 +282,7 @@ impl Sampler {
                 if is_load(access.kind) {
                     self.old_reads(cell, epoch, 1, len);
                 }
-                self.recency.touch_old(address, len, epoch);
+                self.recency.touch_old(address, len);
                 true
             }
         }

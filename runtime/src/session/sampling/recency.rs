@@ -95,18 +95,8 @@ pub enum Last {
 
 /// Pieces of a range, each within one page: (page number, range in it).
 fn pieces(address: u64, len: u64) -> impl Iterator<Item = (u64, Range<usize>)> {
-    let (mut at, mut left) = (address, len);
-    std::iter::from_fn(move || {
-        if left == 0 {
-            return None;
-        }
-        let offset = (at % PAGE as u64) as usize;
-        let part = left.min((PAGE - offset) as u64);
-        let piece = (at / PAGE as u64, offset..offset + part as usize);
-        at = at.wrapping_add(part);
-        left -= part;
-        Some(piece)
-    })
+    crate::pieces::pieces(address, len, PAGE as u64)
+        .map(|(page, offset, part)| (page, offset as usize..(offset + part) as usize))
 }
 
 /// Whether all are of one epoch. Without an early end, so that it is done by vectors.
@@ -207,8 +197,7 @@ impl Recency {
         if epoch < self.old {
             return if epoch < BOTTOM { Touched::No } else { Touched::Old(epoch) };
         }
-        write_together(&mut self.pages[page as usize], offset, epochs & !mask | spread(self.now) & mask);
-        self.renew(epoch, len);
+        self.renew_together(page, offset, len, epochs);
         Touched::Yes
     }
 
@@ -229,13 +218,19 @@ impl Recency {
 
     /// Touches bytes that are all of one epoch, up to [`TOGETHER`] of them in one page.
     #[inline(always)]
-    pub fn touch_old(&mut self, address: u64, len: u64, epoch: Epoch) {
+    pub fn touch_old(&mut self, address: u64, len: u64) {
         let offset = (address % PAGE as u64) as usize;
         let Some(page) = self.page(address / PAGE as u64) else { return };
-        let page = &mut self.pages[page as usize];
-        let (epochs, mask) = (read_together(page, offset), MASKS[len as usize]);
-        write_together(page, offset, epochs & !mask | spread(self.now) & mask);
-        self.renew(epoch, len);
+        let epochs = read_together(&self.pages[page as usize], offset);
+        self.renew_together(page, offset, len, epochs);
+    }
+
+    /// The first bytes of `epochs`, which are in this place of a page and of one epoch, are of the current one.
+    #[inline(always)]
+    fn renew_together(&mut self, page: u32, offset: usize, len: u64, epochs: u128) {
+        let mask = MASKS[len as usize];
+        write_together(&mut self.pages[page as usize], offset, epochs & !mask | spread(self.now) & mask);
+        self.renew(epochs as Epoch, len);
     }
 
     /// Bytes of an epoch are of the current one.

@@ -58,7 +58,7 @@ fn epochs_tell_where_bytes_are() {
                 let len = if step % 3 == 0 { len } else { 1 << (len % 4) };
                 match recency.touch_recent(BASE + at, len) {
                     Touched::Yes => {}
-                    Touched::Old(epoch) => recency.touch_old(BASE + at, len, epoch),
+                    Touched::Old(_) => recency.touch_old(BASE + at, len),
                     Touched::No => recency.touch(BASE + at, len),
                 }
                 oracle.store(BASE + at, len);
@@ -153,7 +153,7 @@ fn sampled(trace: &[(Access, u32)], every: u32) -> (Vec<CellCounters>, DepthCoun
             reads[*cell as usize] += u64::from(access.len);
         }
     }
-    let sample = complete(sampler.finish(), &reads, &mut cells, &mut cold, |cell| (cell, 0), |segment| segment);
+    let sample = complete(sampler.finish(), reads, &mut cells, &mut cold, |cell| (cell, 0), |segment| segment);
     cells.iter_mut().for_each(CellCounters::flush);
     (cells, cold, sample)
 }
@@ -215,8 +215,8 @@ fn regular_runs_are_sampled_like_their_accesses() {
         }
         assert_eq!([sampler.peak_live(), sampler.footprint()], [80_008, 80_008]);
         let (mut cells, mut cold) = (vec![CellCounters::default(); CELLS], DepthCounts::default());
-        let reads = [16_000_000, 16_000_000, 16_000_000, 0, 0];
-        complete(sampler.finish(), &reads, &mut cells, &mut cold, |cell| (cell, 0), |segment| segment);
+        let reads = vec![16_000_000; 3];
+        complete(sampler.finish(), reads, &mut cells, &mut cold, |cell| (cell, 0), |segment| segment);
         cells.iter_mut().for_each(CellCounters::flush);
         assert_eq!([0, 1, 2].map(|cell| read(&cells[cell])), [16_000_000; 3]);
         cost.push([0, 1, 2].map(|cell| cells[cell].cost as f64));
