@@ -6,7 +6,7 @@
 use super::cell::{BYTES, Cell, DEAD, FIRST, NEVER, is_position};
 use super::regular::Scratch;
 use super::shadow::{NewPositions, Run, Shadow, page_room};
-use super::timeline::Timeline;
+use super::timeline::{Ranks, Timeline};
 use super::{Access, EngineOptions, Kind, Reports, clamped};
 
 /// Accesses of a batch whose memory is fetched together.
@@ -26,14 +26,14 @@ pub enum Short {
 /// Positions when the live bytes are packed together. Not a closure, because closures are not reliably inlined, and then
 /// are compiled without the instruction set of their callers.
 struct Packed<'a> {
-    time: &'a Timeline,
+    ranks: Ranks<'a>,
     start: u64,
 }
 
 impl NewPositions for Packed<'_> {
     #[inline(always)]
     fn of(&self, position: u64) -> u64 {
-        self.start + self.time.rank(position)
+        self.start + self.ranks.rank(position)
     }
 }
 
@@ -495,9 +495,8 @@ impl<C: Cell> Stack<C> {
         if least > most {
             return Err(Full);
         }
-        let time = &self.time;
         let start = FIRST + gap - 1;
-        self.shadow.renumber(&Packed { time, start });
+        self.shadow.renumber(&Packed { ranks: self.time.ranks(), start });
         self.time.reset(wanted.min(most), gap, self.live());
         self.gap = gap;
         Ok(())

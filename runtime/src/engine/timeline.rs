@@ -224,6 +224,13 @@ impl Timeline {
         u64::from(within) + self.before(p)
     }
 
+    /// A way to ask for the ranks of many positions.
+    pub fn ranks(&self) -> Ranks<'_> {
+        let blocks = 0..=(self.leaf_end - 1) >> 11;
+        let bases = blocks.map(|block| u64::from(self.n2[block >> 5].lane(block % 32)) + self.before(block << 11));
+        Ranks { blocks: &self.blocks, bases: bases.collect() }
+    }
+
     /// Ones before the level-2 node of the position.
     #[inline(always)]
     fn before(&self, p: usize) -> u64 {
@@ -549,6 +556,24 @@ impl Timeline {
             new >>= 5;
         }
         self.n6[new] = self.n6[new - 1] + u64::from(ones);
+    }
+}
+
+/// Ranks in a timeline that stands still: what is above the blocks is summed up beforehand.
+pub struct Ranks<'a> {
+    blocks: &'a [Block],
+    /// Ones before each block.
+    bases: Vec<u64>,
+}
+
+impl Ranks<'_> {
+    /// As [`Timeline::rank`].
+    #[inline(always)]
+    pub fn rank(&self, position: u64) -> u64 {
+        let p = position as usize;
+        let block = &self.blocks[p >> 11];
+        let ones = (block.leaves[leaf_of(p)] & (u64::MAX >> (63 - p % LEAF))).count_ones();
+        self.bases[p >> 11] + u64::from(ones + block.before.lane(leaf_of(p)))
     }
 }
 
