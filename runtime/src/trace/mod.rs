@@ -1,7 +1,8 @@
 //! A program's run on disk: what its rings carried, and what is needed to analyse that later. Layout: `docs/trace-format.md`.
 //!
 //! [`TraceWriter`] takes rings, modules and chunks while the program runs, from any thread; [`TraceReader`] gives them back
-//! in the order of the file. Everything is in blocks with checksums, so that a file that was cut off is good up to there.
+//! in the order of the file. Everything is in blocks with checksums, so that a file that was cut off is good up to there. Blocks are
+//! compressed and written by a thread of their own, as the program waits for whoever takes its words.
 //! Refuses files that are no traces, are of another version, or are damaged; never panics on any input.
 
 mod reader;
@@ -14,20 +15,26 @@ use std::{ffi::OsStr, io, os::unix::ffi::OsStrExt, path::PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::ring::Module;
+use crate::{abi::CHUNK_BYTES, ring::Module};
 pub use reader::{Block, TraceReader};
 pub use writer::{RingRecorder, TraceWriter};
 
 /// First bytes of a trace. The first is not ASCII and the line ends would not survive a text-mode copy.
 pub const MAGIC: [u8; 8] = *b"\x89DMDT\r\n\n";
 /// Bumped whenever the meaning of the bytes after it changes.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// Magic, version, checksum.
 const FILE_HEADER: usize = 16;
 /// Kind, number, ring, words, bytes, checksum of the bytes, checksum of the header.
 const BLOCK_HEADER: usize = 28;
-/// Most bytes of a block: a ring chunk that could not be made smaller takes less.
+/// Most words of a ring's chunk.
+const CHUNK_WORDS: usize = CHUNK_BYTES / 8;
+/// Words of a block, at least, unless the ring ends: compression does better on more of them at once.
+const ENOUGH_WORDS: usize = 4 * CHUNK_WORDS;
+/// Most words of a block.
+const MOST_WORDS: usize = ENOUGH_WORDS + CHUNK_WORDS;
+/// Most bytes of a block, packed or not: words that could not be made smaller take less.
 const MOST_BYTES: usize = 16 << 20;
 
 /// Kinds of blocks.

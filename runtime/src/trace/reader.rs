@@ -9,12 +9,12 @@ use std::{
 };
 
 use serde::de::DeserializeOwned;
+use zstd::bulk::Decompressor;
 
 use super::{
-    BLOCK_HEADER, End, FILE_HEADER, MAGIC, MOST_BYTES, Ring, Start, TraceError, TraceModule, VERSION, kind,
-    words::Decoder,
+    BLOCK_HEADER, CHUNK_WORDS, End, FILE_HEADER, MAGIC, MOST_BYTES, MOST_WORDS, Ring, Start, TraceError, TraceModule,
+    VERSION, kind, words::Decoder,
 };
-use crate::abi::CHUNK_BYTES;
 
 /// Something that a trace says.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,7 +34,22 @@ pub struct TraceReader<R> {
     blocks: u32,
     start: Start,
     rings: HashMap<u32, Decoder>,
+    /// The block of words at hand.
+    words: Option<Words>,
+    unpacker: Decompressor<'static>,
     ended: bool,
+}
+
+/// A block of words of which some chunks are still to be given back.
+struct Words {
+    /// Where it is in the file.
+    at: u64,
+    ring: u32,
+    bytes: Vec<u8>,
+    /// Bytes of it that were given back.
+    done: usize,
+    /// Words that are left.
+    left: usize,
 }
 
 /// The fields of a block's header.
@@ -53,7 +68,8 @@ impl<R: Read> TraceReader<R> {
     /// [`TraceError`]; a file that is cut off before the command is known is of no use at all.
     pub fn new(source: R) -> Result<Self, TraceError> {
         let start = Start { tool_version: String::new(), command: Vec::new() };
-        let mut reader = Self { source, at: 0, blocks: 0, start, rings: HashMap::new(), ended: false };
+        let (rings, unpacker) = (HashMap::new(), Decompressor::new()?);
+        let mut reader = Self { source, at: 0, blocks: 0, start, rings, words: None, unpacker, ended: false };
         let header = reader.read::<FILE_HEADER>()?;
         let header = match header {
             Ok(header) => header,
@@ -86,11 +102,14 @@ impl<R: Read> TraceReader<R> {
         &self.start
     }
 
-    /// The next block; `None` after the last.
+    /// The next block, or the next chunk of a block of words; `None` after the last.
     ///
     /// # Errors
     /// [`TraceError`]. After [`TraceError::Cut`], everything before is good.
     pub fn next_block(&mut self) -> Result<Option<Block>, TraceError> {
+        if let Some(words) = self.words.take() {
+            return self.next_chunk(words).map(Some);
+        }
         let at = self.at;
         if self.ended {
             return match self.read::<1>()? {
@@ -105,7 +124,7 @@ impl<R: Read> TraceReader<R> {
                 self.rings.insert(header.ring, Decoder::default());
                 Block::Ring(header.ring, decoded(&payload, at)?)
             }
-            kind::WORDS => Block::Words(header.ring, self.words(&header, &payload, at)?),
+            kind::WORDS => self.words(&header, &payload, at)?,
             kind::RING_END => {
                 self.rings.remove(&header.ring);
                 Block::RingEnd(header.ring)
@@ -119,14 +138,33 @@ impl<R: Read> TraceReader<R> {
         Ok(Some(block))
     }
 
-    fn words(&mut self, header: &Header, payload: &[u8], at: u64) -> Result<Vec<u64>, TraceError> {
+    /// The first chunk of a block of words.
+    fn words(&mut self, header: &Header, payload: &[u8], at: u64) -> Result<Block, TraceError> {
         let damaged = |what| TraceError::Damaged { at, what };
-        if header.words > CHUNK_BYTES / 8 {
-            return Err(damaged("more words than a ring's chunk holds"));
+        if header.words > MOST_WORDS {
+            return Err(damaged("more words than a block may hold"));
         }
-        let decoder = self.rings.get_mut(&header.ring).ok_or(damaged("words of a ring that is not there"))?;
-        let bytes = zstd::bulk::decompress(payload, MOST_BYTES).map_err(|_| damaged("words that do not decompress"))?;
-        decoder.chunk(&bytes, header.words).ok_or(damaged("words that do not decode"))
+        let bytes = self.unpacker.decompress(payload, MOST_BYTES);
+        let bytes = bytes.map_err(|_| damaged("words that do not decompress"))?;
+        self.next_chunk(Words { at, ring: header.ring, bytes, done: 0, left: header.words })
+    }
+
+    /// The next chunk of a block.
+    fn next_chunk(&mut self, mut block: Words) -> Result<Block, TraceError> {
+        let at = block.at;
+        let damaged = |what| TraceError::Damaged { at, what };
+        let decoder = self.rings.get_mut(&block.ring).ok_or(damaged("words of a ring that is not there"))?;
+        let mut rest = &block.bytes[block.done..];
+        let words = decoder.chunk(&mut rest, block.left.min(CHUNK_WORDS)).filter(|words| !words.is_empty());
+        let words = words.ok_or(damaged("words that do not decode"))?;
+        block.done = block.bytes.len() - rest.len();
+        block.left -= words.len();
+        if (block.left == 0) != rest.is_empty() {
+            return Err(damaged("words that are not as many as they should be"));
+        }
+        let ring = block.ring;
+        self.words = (block.left > 0).then_some(block);
+        Ok(Block::Words(ring, words))
     }
 
     /// A block's header and content; `None` if the file ends before the block does.

@@ -21,6 +21,8 @@ fn small() -> (Vec<u8>, Vec<Block>) {
     second.chunk(&odd, |word| (word == 0x1000).then_some(2));
     first.chunk(&odd, |_| None);
     first.chunk(&[], |_| None);
+    // Given up, not finished: there is no more than what it wrote.
+    drop(second);
     first.finish();
     let end = End { code: None, signal: Some(9), refused: 2, unreadable: vec!["a ring".into()] };
     writer.finish(&end).expect("room for the trace");
@@ -34,8 +36,9 @@ fn small() -> (Vec<u8>, Vec<Block>) {
         Block::Ring(0, ring(7)),
         Block::Ring(5, ring(9)),
         Block::Module(module),
-        Block::Words(0, regular),
         Block::Words(5, odd.clone()),
+        // Words wait until there are enough of them for a block, or no more.
+        Block::Words(0, regular),
         Block::Words(0, odd),
         Block::RingEnd(0),
         Block::End(end),
@@ -109,6 +112,30 @@ fn a_flipped_bit_anywhere_is_noticed() {
     let sum = crc32fast::hash(&newer[..12]);
     newer[12..16].copy_from_slice(&sum.to_le_bytes());
     assert!(matches!(read(&newer).1, Err(TraceError::Version { found: 99 })));
+}
+
+#[test]
+fn more_than_can_wait_is_compressed_elsewhere_and_stays_in_order() {
+    let file = tempfile::tempfile().expect("a temporary file");
+    let start = Start { tool_version: String::new(), command: Vec::new() };
+    let writer = Arc::new(TraceWriter::new(file.try_clone().expect("a second handle"), &start));
+    let mut recorder = writer.ring(0, &Ring { pid: 1, tid: 1, kind: 1, parent: None, module_pids: Vec::new() });
+    let chunk = |number: u64| -> Vec<u64> {
+        let operand = |at: u64| (number * 8192 + at).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (at % 60);
+        (0..CHUNK_WORDS as u64 / 2).flat_map(|at| [0x4000 + at % 3 * 16, operand(at)]).collect()
+    };
+    let chunks = 60 * ENOUGH_WORDS as u64 / CHUNK_WORDS as u64 + 1;
+    (0..chunks).for_each(|number| recorder.chunk(&chunk(number), |_| Some(2)));
+    recorder.finish();
+    writer.finish(&End::default()).expect("room for the trace");
+    std::io::Seek::seek(&mut &file, std::io::SeekFrom::Start(0)).expect("a file can be read again");
+    let mut reader = TraceReader::new(io::BufReader::new(file)).expect("a trace");
+    assert!(matches!(reader.next_block(), Ok(Some(Block::Ring(0, _)))));
+    for number in 0..chunks {
+        let Ok(Some(Block::Words(0, words))) = reader.next_block() else { panic!("no chunk {number}") };
+        assert!(words == chunk(number), "chunk {number}");
+    }
+    assert!(matches!(reader.next_block(), Ok(Some(Block::RingEnd(0)))));
 }
 
 #[test]

@@ -1,18 +1,24 @@
 //! Writes a trace.
 //!
-//! Takes what happens while the program runs, from any thread. After the first failure (a full disk, for instance) nothing
-//! more is written, so that what is there stays good; `finish` tells.
+//! Takes what happens while the program runs, from any thread, and hands it in that order to a thread that compresses and writes. After the
+//! first failure (a full disk, for instance) nothing more is written, so that what is there stays good; `finish` tells.
 
 use std::{
     fs::File,
     io::{self, Write},
     os::unix::ffi::OsStrExt,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    thread::JoinHandle,
 };
 
+use crossbeam::channel::{Receiver, Sender, TrySendError, bounded};
 use serde::Serialize;
+use zstd::bulk::Compressor;
 
-use super::{End, MAGIC, Ring, Start, TraceModule, VERSION, kind, words::Encoder};
+use super::{ENOUGH_WORDS, End, MAGIC, Ring, Start, TraceModule, VERSION, kind, words::Encoder};
 use crate::{
     ring::{Module, RingReader},
     sites,
@@ -20,54 +26,74 @@ use crate::{
 
 /// Fast enough to keep up with a program; more would save little on what the encoder leaves.
 const COMPRESSION_LEVEL: i32 = 1;
+/// Blocks that wait for being written, at most.
+const WAITING: usize = 16;
 
-#[derive(Debug)]
 pub struct TraceWriter {
-    inner: Mutex<Inner>,
+    /// Until it is finished.
+    thread: Mutex<Option<Thread>>,
+    modules: Mutex<Vec<Module>>,
+    bytes: Arc<AtomicU64>,
 }
 
-#[derive(Debug)]
-struct Inner {
-    file: File,
-    blocks: u32,
-    modules: Vec<Module>,
-    bytes: u64,
-    error: Option<io::Error>,
+/// The thread that writes, and the way to it.
+struct Thread {
+    queue: Sender<Block>,
+    writing: JoinHandle<io::Result<()>>,
+}
+
+struct Block {
+    kind: u32,
+    ring: u32,
+    words: usize,
+    payload: Payload,
+}
+
+enum Payload {
+    Ready(Vec<u8>),
+    /// To be compressed.
+    Raw(Vec<u8>),
 }
 
 impl TraceWriter {
     /// Starts a trace in an empty file.
     #[must_use]
     pub fn new(file: File, start: &Start) -> Self {
-        let inner = Inner { file, blocks: 0, modules: Vec::new(), bytes: 0, error: None };
-        let writer = Self { inner: Mutex::new(inner) };
-        let mut header = Vec::from(MAGIC);
-        header.extend_from_slice(&VERSION.to_le_bytes());
-        header.extend_from_slice(&crc32fast::hash(&header).to_le_bytes());
-        writer.lock().write(&header);
-        writer.block(kind::START, 0, 0, &encoded(start));
+        let (queue, blocks) = bounded(WAITING);
+        let bytes = Arc::new(AtomicU64::new(0));
+        let output = Output { file, blocks: 0, bytes: Arc::clone(&bytes), error: None };
+        let writing = std::thread::spawn(move || output.write_all(&blocks));
+        let thread = Mutex::new(Some(Thread { queue, writing }));
+        let writer = Self { thread, modules: Mutex::default(), bytes };
+        writer.announce(kind::START, 0, start);
         writer
     }
 
-    fn lock(&self) -> MutexGuard<'_, Inner> {
-        // A worker that panicked while holding the lock has already failed the run.
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    fn queue(&self) -> Option<Sender<Block>> {
+        lock(&self.thread).as_ref().map(|thread| thread.queue.clone())
     }
 
-    fn block(&self, kind: u32, ring: u32, words: usize, payload: &[u8]) {
-        self.lock().block(kind, ring, words, payload);
+    /// Has a block written that says something.
+    fn announce(&self, kind: u32, ring: u32, what: &impl Serialize) {
+        self.send(Block { kind, ring, words: 0, payload: Payload::Ready(encoded(what)) });
+    }
+
+    fn send(&self, block: Block) {
+        // The other end is gone only if its thread panicked, which `finish` passes on.
+        let _ = self.queue().map(|queue| queue.send(block));
     }
 
     /// Announces modules that are new; those of a list that only grows.
     pub fn add_modules(&self, modules: &[Module]) {
-        let mut inner = self.lock();
+        // Held until they are on their way: whoever finds a module in the list may send words that name it.
+        let mut known = lock(&self.modules);
         for module in modules {
-            if !inner.modules.contains(module) {
-                inner.modules.push(module.clone());
+            if !known.contains(module) {
+                known.push(module.clone());
                 let identity = sites::identity(&module.path).ok();
                 let &Module { pid, bias, low, high, .. } = module;
                 let path = module.path.as_os_str().as_bytes().to_vec();
-                inner.block(kind::MODULE, 0, 0, &encoded(&TraceModule { pid, bias, low, high, path, identity }));
+                self.announce(kind::MODULE, 0, &TraceModule { pid, bias, low, high, path, identity });
             }
         }
     }
@@ -86,41 +112,98 @@ impl TraceWriter {
     }
 
     pub(super) fn ring(self: &Arc<Self>, number: u32, ring: &Ring) -> RingRecorder {
-        self.block(kind::RING, number, 0, &encoded(ring));
-        RingRecorder { writer: Arc::clone(self), number, encoder: Encoder::default() }
+        self.announce(kind::RING, number, ring);
+        RingRecorder {
+            queue: self.queue(),
+            writer: Arc::clone(self),
+            number,
+            encoder: Encoder::default(),
+            words: 0,
+            encoded: Vec::new(),
+            packer: None,
+        }
     }
 
-    /// Bytes written.
+    /// Bytes written so far.
     #[must_use]
     pub fn bytes(&self) -> u64 {
-        self.lock().bytes
+        self.bytes.load(Ordering::Relaxed)
     }
 
-    /// Ends the trace.
+    /// Ends the trace, and waits until all of it is written.
     ///
     /// # Errors
     /// The first thing that went wrong since it was begun.
     pub fn finish(&self, end: &End) -> io::Result<()> {
-        self.block(kind::END, 0, 0, &encoded(end));
-        let mut inner = self.lock();
-        match inner.error.take() {
-            Some(error) => Err(error),
-            None => inner.file.flush(),
-        }
+        self.announce(kind::END, 0, end);
+        self.wait()
     }
+
+    /// Waits until everything that was sent is written. The thread ends with the last sender, or at the end of the trace.
+    fn wait(&self) -> io::Result<()> {
+        let Some(Thread { queue, writing }) = lock(&self.thread).take() else { return Ok(()) };
+        drop(queue);
+        writing.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    }
+}
+
+impl Drop for TraceWriter {
+    /// A trace that is given up is good as far as it goes.
+    fn drop(&mut self) {
+        let _ = self.wait();
+    }
+}
+
+fn lock<T>(what: &Mutex<T>) -> MutexGuard<'_, T> {
+    // Whoever panicked while holding the lock has already failed the run.
+    what.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn encoded(what: &impl Serialize) -> Vec<u8> {
     postcard::to_stdvec(what).expect("nothing in a trace is of a kind that postcard cannot write")
 }
 
-impl Inner {
+fn packer() -> Compressor<'static> {
+    Compressor::new(COMPRESSION_LEVEL).expect("memory to compress in")
+}
+
+fn packed(packer: &mut Compressor<'_>, bytes: &[u8]) -> Vec<u8> {
+    packer.compress(bytes).expect("compression to memory")
+}
+
+/// What the thread has.
+struct Output {
+    file: File,
+    blocks: u32,
+    bytes: Arc<AtomicU64>,
+    error: Option<io::Error>,
+}
+
+impl Output {
+    fn write_all(mut self, blocks: &Receiver<Block>) -> io::Result<()> {
+        let mut header = Vec::from(MAGIC);
+        header.extend_from_slice(&VERSION.to_le_bytes());
+        header.extend_from_slice(&crc32fast::hash(&header).to_le_bytes());
+        self.write(&header);
+        let mut packer = packer();
+        for Block { kind, ring, words, payload } in blocks {
+            match payload {
+                Payload::Ready(bytes) => self.block(kind, ring, words, &bytes),
+                Payload::Raw(bytes) => self.block(kind, ring, words, &packed(&mut packer, &bytes)),
+            }
+            if kind == kind::END {
+                break;
+            }
+        }
+        self.error.map_or_else(|| self.file.flush(), Err)
+    }
+
     fn write(&mut self, bytes: &[u8]) {
         if self.error.is_some() {
             return;
         }
         match self.file.write_all(bytes) {
-            Ok(()) => self.bytes += bytes.len() as u64,
+            Ok(()) => _ = self.bytes.fetch_add(bytes.len() as u64, Ordering::Relaxed),
             Err(error) => self.error = Some(error),
         }
     }
@@ -137,11 +220,17 @@ impl Inner {
 }
 
 /// Writes down one ring.
-#[derive(Debug)]
 pub struct RingRecorder {
+    /// None once the trace is finished. Goes before the writer, which waits for the last way to its thread to go.
+    queue: Option<Sender<Block>>,
     writer: Arc<TraceWriter>,
     number: u32,
     encoder: Encoder,
+    /// What is encoded and not sent, and of how many words.
+    encoded: Vec<u8>,
+    words: usize,
+    /// For blocks that are compressed here, because too many wait for it.
+    packer: Option<Compressor<'static>>,
 }
 
 impl RingRecorder {
@@ -153,9 +242,30 @@ impl RingRecorder {
         }
         let event_len = |word: u64| (word >> 48 & 0xff) as usize;
         let len_of = |word: u64| if word >> 48 == 0 { len_of(word) } else { Some(event_len(word)) };
-        let bytes = self.encoder.chunk(words, len_of);
-        let payload = zstd::bulk::compress(&bytes, COMPRESSION_LEVEL).expect("compression to memory");
-        self.writer.block(kind::WORDS, self.number, words.len(), &payload);
+        self.encoder.chunk(words, len_of, &mut self.encoded);
+        self.words += words.len();
+        if self.words >= ENOUGH_WORDS {
+            self.send();
+        }
+    }
+
+    /// Hands over what is encoded.
+    fn send(&mut self) {
+        if self.words == 0 {
+            return;
+        }
+        let room = self.encoded.len();
+        let encoded = std::mem::replace(&mut self.encoded, Vec::with_capacity(room));
+        let words = std::mem::take(&mut self.words);
+        let Some(queue) = &self.queue else { return };
+        let block = |payload| Block { kind: kind::WORDS, ring: self.number, words, payload };
+        if let Err(TrySendError::Full(Block { payload: Payload::Raw(bytes), .. })) =
+            queue.try_send(block(Payload::Raw(encoded)))
+        {
+            let bytes = packed(self.packer.get_or_insert_with(packer), &bytes);
+            // As in `TraceWriter::send`.
+            let _ = queue.send(block(Payload::Ready(bytes)));
+        }
     }
 
     #[must_use]
@@ -164,7 +274,20 @@ impl RingRecorder {
     }
 
     /// The ring's thread has ended and all it wrote is here.
-    pub fn finish(self) {
-        self.writer.block(kind::RING_END, self.number, 0, &[]);
+    pub fn finish(mut self) {
+        self.send();
+        self.writer.send(Block {
+            kind: kind::RING_END,
+            ring: self.number,
+            words: 0,
+            payload: Payload::Ready(Vec::new()),
+        });
+    }
+}
+
+impl Drop for RingRecorder {
+    /// A ring that is given up is good as far as it goes.
+    fn drop(&mut self) {
+        self.send();
     }
 }
