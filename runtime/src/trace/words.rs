@@ -71,9 +71,8 @@ impl Operand {
     }
 }
 
-/// A kind of records: all with the same first word. One cache line, as each record looks at it.
+/// A kind of records: all with the same first word.
 #[derive(Clone, Copy, Debug)]
-#[repr(align(64))]
 struct Kind {
     word: u64,
     /// Words of the record, the first included.
