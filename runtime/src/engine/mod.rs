@@ -9,6 +9,7 @@
 
 mod cell;
 mod hint;
+mod pace;
 mod plan;
 mod regular;
 mod report;
@@ -24,6 +25,7 @@ mod regular_tests;
 mod tests;
 
 use cell::Cell;
+use pace::Pace;
 pub use report::{Found, Reports};
 use stack::{Full, Short, Stack};
 
@@ -125,6 +127,8 @@ pub struct EngineOptions {
     pub narrow_limit: u64,
     /// Do regular runs in blocks of iterations; otherwise access by access.
     pub regular: bool,
+    /// Fetch memory ahead in batches, or do not; otherwise whichever is faster.
+    pub ahead: Option<bool>,
 }
 
 impl Default for EngineOptions {
@@ -137,6 +141,7 @@ impl Default for EngineOptions {
             wide: false,
             narrow_limit: 1 << 31,
             regular: true,
+            ahead: None,
         }
     }
 }
@@ -156,6 +161,7 @@ enum Width {
 pub struct Engine {
     width: Width,
     isa: Isa,
+    pace: Pace,
     /// What was found for callers that want it in a sink of their own.
     found: Reports,
     labels: Vec<u32>,
@@ -246,7 +252,7 @@ impl Engine {
             _ => best,
         };
         let width = if options.wide { Width::Wide(Stack::new(options)) } else { Width::Narrow(Stack::new(options)) };
-        Engine { width, isa, found: Reports::default(), labels: Vec::new() }
+        Engine { width, isa, pace: Pace::new(options.ahead), found: Reports::default(), labels: Vec::new() }
     }
 
     /// Prices the bytes against the stack as it is, then puts them on the top as one block in address order.
@@ -261,7 +267,7 @@ impl Engine {
         self.found.drain(&mut OfOne(sink));
     }
 
-    /// Does the accesses in order, as single calls would, but faster: the memory they need is fetched ahead. The sink is told
+    /// Does the accesses in order, as single calls would, but faster: the memory they need is fetched ahead where that pays. The sink is told
     /// of each load by its number.
     pub fn batch<S: BatchSink>(&mut self, accesses: &[Access], sink: &mut S) {
         let (mut labels, mut found) = (std::mem::take(&mut self.labels), std::mem::take(&mut self.found));
@@ -275,12 +281,18 @@ impl Engine {
     /// As [`Engine::batch`]; what a load finds goes to the list, with the label of the load. Each access has a label.
     pub fn batch_to(&mut self, accesses: &[Access], labels: &[u32], out: &mut Reports) {
         let mut done = 0;
-        loop {
-            done += batch_on(self.isa, &mut self.width, &accesses[done..], &labels[done..], out);
-            if done == accesses.len() {
-                return;
+        while done < accesses.len() {
+            let (ahead, len, began) = self.pace.next(accesses.len() - done);
+            let end = done + len;
+            on_stack!(&mut self.width, stack => stack.ahead = ahead);
+            loop {
+                done += batch_on(self.isa, &mut self.width, &accesses[done..end], &labels[done..end], out);
+                if done == end {
+                    break;
+                }
+                self.widen();
             }
-            self.widen();
+            began.into_iter().for_each(|began| self.pace.done(began));
         }
     }
 

@@ -50,6 +50,8 @@ pub struct Stack<C> {
     pub(super) scratch: Scratch,
     /// Accesses done in blocks of a regular run.
     pub(super) in_blocks: u64,
+    /// Fetch memory ahead in batches.
+    pub(super) ahead: bool,
 }
 
 impl<C: Cell> Stack<C> {
@@ -64,6 +66,7 @@ impl<C: Cell> Stack<C> {
             runs: Vec::new(),
             scratch: Scratch::default(),
             in_blocks: 0,
+            ahead: options.ahead.unwrap_or(true),
         }
     }
 
@@ -78,6 +81,7 @@ impl<C: Cell> Stack<C> {
             runs: self.runs,
             scratch: self.scratch,
             in_blocks: self.in_blocks,
+            ahead: self.ahead,
         }
     }
 
@@ -172,24 +176,19 @@ impl<C: Cell> Stack<C> {
 
     /// Accesses in order; gives the number of those done, which is all unless the cells are too narrow for the next one.
     ///
-    /// A window of accesses at a time: first all cells are found, then all places on the timeline, then the work is done.
-    /// What one access waits for, the others fetch meanwhile.
+    /// To fetch ahead, it takes a window of accesses at a time: first all cells are found, then all places on the timeline, then the work is
+    /// done. What one access waits for, the others fetch meanwhile.
     #[inline(always)]
     pub fn batch(&mut self, accesses: &[Access], labels: &[u32], out: &mut Reports) -> usize {
+        let ahead = self.ahead;
         let mut cells = [0; WINDOW];
         let mut start = 0;
-        out.reserve(accesses.len());
         for (window, labels) in accesses.chunks(WINDOW).zip(labels.chunks(WINDOW)) {
-            for (cell, access) in cells.iter_mut().zip(window) {
-                *cell = self.shadow.find(access.addr);
-                self.shadow.prefetch(*cell);
-            }
-            for &cell in &cells[..window.len()] {
-                let value = self.shadow.cell(cell);
-                self.time.prefetch(value);
-                self.shadow.prefetch_bytes(value);
+            if ahead {
+                self.fetch(window, &mut cells);
             }
             for (at, ((&cell, access), &label)) in cells.iter().zip(window).zip(labels).enumerate() {
+                let cell = if ahead { cell } else { self.shadow.find(access.addr) };
                 if self.one_of_batch(cell, access, label, out).is_err() {
                     return start + at;
                 }
@@ -197,6 +196,20 @@ impl<C: Cell> Stack<C> {
             start += window.len();
         }
         accesses.len()
+    }
+
+    /// Finds the cells of accesses, and asks the processor to fetch what doing them needs.
+    #[inline(always)]
+    fn fetch(&mut self, window: &[Access], cells: &mut [usize; WINDOW]) {
+        for (cell, access) in cells.iter_mut().zip(window) {
+            *cell = self.shadow.find(access.addr);
+            self.shadow.prefetch(*cell);
+        }
+        for &cell in &cells[..window.len()] {
+            let value = self.shadow.cell(cell);
+            self.time.prefetch(value);
+            self.shadow.prefetch_bytes(value);
+        }
     }
 
     #[inline(always)]

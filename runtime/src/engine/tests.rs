@@ -83,6 +83,8 @@ pub fn set_ups() -> Vec<EngineOptions> {
         EngineOptions { isa: Some(Isa::Portable), wide: true, ..cramped },
         EngineOptions { min_positions: 3000, growth: 2, per_cell: 0, ..usual },
         EngineOptions { regular: false, ..usual },
+        EngineOptions { ahead: Some(false), ..cramped },
+        EngineOptions { ahead: Some(true), ..cramped },
         // Runs out of 32-bit positions on the way.
         EngineOptions { narrow_limit: 600, ..cramped },
     ]

@@ -42,7 +42,9 @@ impl Default for FastPaths {
 impl FastPaths {
     #[must_use]
     pub fn engine(&self) -> EngineOptions {
-        EngineOptions { isa: self.isa, wide: !self.narrow, regular: self.blocks, ..EngineOptions::default() }
+        // Without batches there is nothing to fetch ahead.
+        let ahead = (!self.batches).then_some(false);
+        EngineOptions { isa: self.isa, wide: !self.narrow, regular: self.blocks, ahead, ..EngineOptions::default() }
     }
 }
 
