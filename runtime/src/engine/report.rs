@@ -79,10 +79,6 @@ impl Reports {
         self.list.push(Entry { above: step as u64, label: self.label, len: times });
     }
 
-    pub(super) fn reserve(&mut self, more: usize) {
-        self.list.reserve(more);
-    }
-
     /// Hands out every entry with its label, in order.
     #[inline(always)]
     pub fn each(&self, mut take: impl FnMut(u32, Found)) {
