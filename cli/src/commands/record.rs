@@ -1,6 +1,6 @@
 //! `dmdprof record`: runs a program and writes down what its rings carry, to be analysed later.
 
-use std::{ffi::OsString, path::PathBuf, time::Instant};
+use std::{ffi::OsString, io::IsTerminal, path::PathBuf, time::Instant};
 
 use clap::Args;
 use dmdprof_runtime::{abi::channel_mode, session::Options};
@@ -9,6 +9,7 @@ use super::ModelArg;
 use crate::{
     analysis::survive_file_limit,
     follow::{Followed, SourceArgs, follow},
+    report::human,
     trace_file::TraceFile,
 };
 
@@ -67,6 +68,10 @@ pub fn command(args: &RecordArgs) -> anyhow::Result<i32> {
                 eprintln!("dmdprof: warning: {problem}");
             }
             trace.finish(ending, &measurement)?;
+            if std::io::stderr().is_terminal() {
+                let (size, path) = (human::bytes(trace.bytes().into()), args.output.display());
+                eprintln!("dmdprof: trace written to {path} ({size}); `dmdprof replay {path}` analyses it");
+            }
             if args.stats {
                 let seconds = started.elapsed().as_secs_f64();
                 eprintln!("dmdprof: trace_bytes={} seconds={seconds:.3}", trace.bytes());
