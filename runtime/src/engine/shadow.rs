@@ -492,14 +492,22 @@ impl<C: Cell> Shadow<C> {
         let entry = if value & C::POOLED != 0 {
             value & !C::POOLED
         } else {
-            let entry = self.unused.pop().unwrap_or_else(|| {
-                self.pool.push([C::default(); 4]);
-                (self.pool.len() - 1) as u32
-            });
+            let entry = self.unused.pop().unwrap_or_else(|| self.new_entry());
             self.cells[cell] = C::pack(u64::from(entry) | C::POOLED);
             u64::from(entry)
         };
         self.pool[entry as usize] = bytes;
+    }
+
+    #[cold]
+    fn new_entry(&mut self) -> u32 {
+        let len = self.pool.len();
+        if len == self.pool.capacity() {
+            // As in `make_page`.
+            self.pool.reserve_exact((len / 8).max(256));
+        }
+        self.pool.push([C::default(); 4]);
+        len as u32
     }
 
     /// Gives back the pooled entry of a cell that is about to be overwritten.
