@@ -47,8 +47,7 @@ impl Pace {
         *best = (*best).min(began.elapsed().as_nanos());
         self.tried += 1;
         if self.tried == TRIALS {
-            self.ahead = self.best[1] < self.best[0];
-            *self = Pace { left: PERIOD, ahead: self.ahead, ..Pace::new(self.fixed) };
+            *self = Pace { ahead: self.best[1] < self.best[0], left: PERIOD, ..Pace::new(None) };
         }
     }
 }

@@ -344,10 +344,7 @@ impl<C: Cell> Shadow<C> {
         }
         let table = self.find_region(region);
         let start = self.cells.len();
-        if start == self.cells.capacity() {
-            // Grow by an eighth: large arrays are remapped, not copied, and memory stays close to what is used.
-            self.cells.reserve_exact((start / 8).max(4 * PAGE_CELLS).next_multiple_of(PAGE_CELLS));
-        }
+        make_room(&mut self.cells, PAGE_CELLS);
         self.cells.resize(start + PAGE_CELLS, C::default());
         self.tables[table + page_in_region(addr)] = (start / PAGE_CELLS) as u32;
         start + cell_in_page(addr)
@@ -502,10 +499,7 @@ impl<C: Cell> Shadow<C> {
     #[cold]
     fn new_entry(&mut self) -> u32 {
         let len = self.pool.len();
-        if len == self.pool.capacity() {
-            // As in `make_page`.
-            self.pool.reserve_exact((len / 8).max(256));
-        }
+        make_room(&mut self.pool, 64);
         self.pool.push([C::default(); 4]);
         len as u32
     }
@@ -543,6 +537,14 @@ impl<C: Cell> Shadow<C> {
                 *byte = C::pack(to.of(byte.get()));
             }
         }
+    }
+}
+
+/// Makes room for more where there is none, by pieces of some elements each. Grows by an eighth: large arrays are remapped, not copied, and
+/// memory stays close to what is used.
+fn make_room<T>(vec: &mut Vec<T>, piece: usize) {
+    if vec.len() == vec.capacity() {
+        vec.reserve_exact((vec.len() / 8).max(4 * piece).next_multiple_of(piece));
     }
 }
 

@@ -105,6 +105,15 @@ struct Block {
     leaves: [u64; 32],
 }
 
+impl Block {
+    /// Ones of the block at and below a position in it.
+    #[inline(always)]
+    fn rank(&self, p: usize) -> u32 {
+        let leaf = self.leaves[leaf_of(p)] & (u64::MAX >> (63 - p % LEAF));
+        leaf.count_ones() + self.before.lane(leaf_of(p))
+    }
+}
+
 const EMPTY: Block = Block { before: Node([0; 32]), leaves: [0; 32] };
 
 pub struct Timeline {
@@ -218,9 +227,7 @@ impl Timeline {
     #[inline(always)]
     pub fn rank(&self, position: u64) -> u64 {
         let p = position as usize;
-        let block = &self.blocks[p >> 11];
-        let ones = (block.leaves[leaf_of(p)] & (u64::MAX >> (63 - p % LEAF))).count_ones();
-        let within = ones + block.before.lane(leaf_of(p)) + self.n2[p >> 16].lane((p >> 11) % 32);
+        let within = self.blocks[p >> 11].rank(p) + self.n2[p >> 16].lane((p >> 11) % 32);
         u64::from(within) + self.before(p)
     }
 
@@ -402,13 +409,11 @@ impl Timeline {
         let mut p = position as usize;
         let (mut number, mut above) = (usize::MAX, 0);
         for count in counts {
-            let block = &self.blocks[p >> 11];
             if p >> 11 != number {
                 number = p >> 11;
                 above = self.ones - self.before(p) - u64::from(self.n2[p >> 16].lane(number % 32));
             }
-            let ones = (block.leaves[leaf_of(p)] & (u64::MAX >> (63 - p % LEAF))).count_ones();
-            *count = above - u64::from(ones + block.before.lane(leaf_of(p)));
+            *count = above - u64::from(self.blocks[number].rank(p));
             p = p.wrapping_add_signed(step as isize);
         }
     }
@@ -571,9 +576,7 @@ impl Ranks<'_> {
     #[inline(always)]
     pub fn rank(&self, position: u64) -> u64 {
         let p = position as usize;
-        let block = &self.blocks[p >> 11];
-        let ones = (block.leaves[leaf_of(p)] & (u64::MAX >> (63 - p % LEAF))).count_ones();
-        self.bases[p >> 11] + u64::from(ones + block.before.lane(leaf_of(p)))
+        self.bases[p >> 11] + u64::from(self.blocks[p >> 11].rank(p))
     }
 }
 

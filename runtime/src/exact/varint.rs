@@ -3,12 +3,18 @@
 //! Takes and gives 64-bit integers; reading past the end or an overlong integer gives `None`.
 
 #[inline]
-pub fn put(out: &mut Vec<u8>, mut value: u64) {
+pub fn put(out: &mut Vec<u8>, value: u64) {
+    put_with(value, |byte| out.push(byte));
+}
+
+/// As `put`, for bytes that go elsewhere than to the end of a list.
+#[inline]
+pub fn put_with(mut value: u64, mut put_byte: impl FnMut(u8)) {
     while value >= 0x80 {
-        out.push(value as u8 | 0x80);
+        put_byte(value as u8 | 0x80);
         value >>= 7;
     }
-    out.push(value as u8);
+    put_byte(value as u8);
 }
 
 /// Reads an integer and moves on.

@@ -12,7 +12,7 @@
 use std::collections::HashMap;
 
 use crate::{
-    exact::varint::{put, take, unzigzag, zigzag},
+    exact::varint::{put, put_with, take, unzigzag, zigzag},
     session::hash::FastHash,
 };
 
@@ -79,7 +79,7 @@ struct Kind {
     len: u32,
     /// The kind that followed it last.
     next: u32,
-    /// Where its operands after the first are.
+    /// Where its operands after the first two are.
     others: u32,
     first: [Operand; FIRST],
 }
@@ -169,12 +169,8 @@ impl Output {
         self.len += WORD;
     }
 
-    fn number(&mut self, mut number: u32) {
-        while number >= 0x80 {
-            self.byte(number as u8 | 0x80);
-            number >>= 7;
-        }
-        self.byte(number as u8);
+    fn number(&mut self, number: u32) {
+        put_with(number.into(), |byte| self.byte(byte));
     }
 
     fn written(&self) -> &[u8] {

@@ -114,7 +114,6 @@ impl TraceWriter {
     pub(super) fn ring(self: &Arc<Self>, number: u32, ring: &Ring) -> RingRecorder {
         self.announce(kind::RING, number, ring);
         RingRecorder {
-            queue: self.queue(),
             writer: Arc::clone(self),
             number,
             encoder: Encoder::default(),
@@ -221,8 +220,6 @@ impl Output {
 
 /// Writes down one ring.
 pub struct RingRecorder {
-    /// None once the trace is finished. Goes before the writer, which waits for the last way to its thread to go.
-    queue: Option<Sender<Block>>,
     writer: Arc<TraceWriter>,
     number: u32,
     encoder: Encoder,
@@ -257,7 +254,7 @@ impl RingRecorder {
         let room = self.encoded.len();
         let encoded = std::mem::replace(&mut self.encoded, Vec::with_capacity(room));
         let words = std::mem::take(&mut self.words);
-        let Some(queue) = &self.queue else { return };
+        let Some(queue) = self.writer.queue() else { return };
         let block = |payload| Block { kind: kind::WORDS, ring: self.number, words, payload };
         if let Err(TrySendError::Full(Block { payload: Payload::Raw(bytes), .. })) =
             queue.try_send(block(Payload::Raw(encoded)))
