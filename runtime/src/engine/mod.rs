@@ -125,6 +125,8 @@ pub struct EngineOptions {
     pub wide: bool,
     /// Positions the 32-bit cells may use (at most 2^31).
     pub narrow_limit: u64,
+    /// Positions that cells may use for a first byte that alone was touched, where they hold so many.
+    pub lone_limit: u64,
     /// Do regular runs in blocks of iterations; otherwise access by access.
     pub regular: bool,
     /// Fetch memory ahead in batches, or do not; otherwise whichever is faster.
@@ -140,6 +142,7 @@ impl Default for EngineOptions {
             per_cell: 1,
             wide: false,
             narrow_limit: 1 << 31,
+            lone_limit: u64::MAX,
             regular: true,
             ahead: None,
         }

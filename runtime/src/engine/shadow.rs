@@ -4,7 +4,7 @@
 //! into pages of 16 KiB of address space; a region of 64 MiB has one table of page numbers. Page 0 and table 0 are
 //! shared and stay zero, so that looking up an absent address needs no test: it reads "never touched".
 
-use super::cell::{BYTES, Cell, DEAD, FIRST, NEVER, is_position, joined};
+use super::cell::{BYTES, Cell, DEAD, FIRST, NEVER, is_position, joined, lone, pooled};
 use super::hint::prefetch;
 
 const PAGE_BITS: u32 = 14;
@@ -47,10 +47,13 @@ pub struct Shadow<C> {
     /// Per-byte values of cells whose bytes do not belong together, and the unused ones among them (all zero).
     pool: Vec<[C; 4]>,
     unused: Vec<u32>,
+    /// Positions from here on do not fit into a cell for the first byte alone.
+    lone_limit: u64,
 }
 
 impl<C: Cell> Shadow<C> {
-    pub fn new() -> Self {
+    /// `lone_limit` may lower the limit of positions of lone bytes.
+    pub fn new(lone_limit: u64) -> Self {
         Shadow {
             cells: vec![C::default(); PAGE_CELLS],
             tables: vec![0; TABLE],
@@ -58,14 +61,20 @@ impl<C: Cell> Shadow<C> {
             recent: [(NO_REGION, 0); RECENT],
             pool: Vec::new(),
             unused: Vec::new(),
+            lone_limit: lone_limit.min(C::LONE - C::POOLED),
         }
     }
 
-    /// The same contents in cells of another width.
-    pub fn converted<D: Cell>(self) -> Shadow<D> {
+    /// The same contents in cells of another width; `lone_limit` as for `new`.
+    pub fn converted<D: Cell>(self, lone_limit: u64) -> Shadow<D> {
         let convert = |cell: C| {
             let value = cell.get();
-            D::pack(if value & C::POOLED == 0 { value } else { value & !C::POOLED | D::POOLED })
+            let (from, to) = match value {
+                _ if value >= C::LONE => (C::LONE, D::LONE),
+                _ if value >= C::POOLED => (C::POOLED, D::POOLED),
+                _ => (0, 0),
+            };
+            D::pack(value - from + to)
         };
         Shadow {
             cells: self.cells.into_iter().map(convert).collect(),
@@ -74,6 +83,7 @@ impl<C: Cell> Shadow<C> {
             recent: self.recent,
             pool: self.pool.into_iter().map(|bytes| bytes.map(convert)).collect(),
             unused: self.unused,
+            lone_limit: lone_limit.min(D::LONE - D::POOLED),
         }
     }
 
@@ -134,6 +144,13 @@ impl<C: Cell> Shadow<C> {
         if value & C::POOLED == 0 {
             return Some(if value < FIRST { value } else { value + skip });
         }
+        if let Some(first) = lone::<C>(value) {
+            return match (skip, len) {
+                (0, 1) => Some(first),
+                (0, _) => None,
+                _ => Some(NEVER),
+            };
+        }
         // Byte by byte, as they were written: a wide load of what was just stored narrowly cannot be forwarded.
         let bytes = &self.pool[(value & !C::POOLED) as usize];
         let first = bytes[skip as usize].get();
@@ -145,6 +162,11 @@ impl<C: Cell> Shadow<C> {
     #[inline(always)]
     pub fn put(&mut self, cell: usize, skip: u64, len: u64, position: u64) {
         let value = self.cells[cell].get();
+        let is_lone = value == NEVER || value >= C::LONE;
+        if is_lone && skip == 0 && len == 1 && position < self.lone_limit {
+            self.cells[cell] = C::pack(C::LONE | position);
+            return;
+        }
         if value & C::POOLED == 0 {
             if len < BYTES {
                 let step = u64::from(value >= FIRST);
@@ -156,7 +178,14 @@ impl<C: Cell> Shadow<C> {
             }
             return;
         }
-        let bytes = &mut self.pool[(value & !C::POOLED) as usize];
+        let Some(entry) = pooled::<C>(value) else {
+            let mut bytes = self.bytes(cell);
+            for (byte, at) in bytes[skip as usize..(skip + len) as usize].iter_mut().zip(position..) {
+                *byte = C::pack(at);
+            }
+            return self.set_bytes(cell, bytes);
+        };
+        let bytes = &mut self.pool[entry];
         for byte in 0..len {
             bytes[(skip + byte) as usize] = C::pack(position + byte);
         }
@@ -206,7 +235,9 @@ impl<C: Cell> Shadow<C> {
             }
             good += piece.len() / width;
         }
-        Some((good, first, step as i64))
+        // What is no position may look like the next place.
+        let last = first.wrapping_add(step.wrapping_mul(good as u64 - 1));
+        is_position::<C>(last).then_some((good, first, step as i64))
     }
 
     /// How many of `count` words of `width` cells, side by side, come before the first that is on the stack in part or as a whole.
@@ -301,8 +332,8 @@ impl<C: Cell> Shadow<C> {
     /// Asks the processor to fetch the bytes of a cell, if they are not all in it.
     #[inline(always)]
     pub fn prefetch_bytes(&self, value: u64) {
-        if value & C::POOLED != 0 {
-            prefetch(&self.pool[(value & !C::POOLED) as usize]);
+        if let Some(entry) = pooled::<C>(value) {
+            prefetch(&self.pool[entry]);
         }
     }
 
@@ -396,8 +427,7 @@ impl<C: Cell> Shadow<C> {
             let part = len.min(BYTES - skip);
             let value = self.cells[cell].get();
             if value & C::POOLED != 0 {
-                let bytes = &self.pool[(value & !C::POOLED) as usize];
-                for byte in &bytes[skip as usize..(skip + part) as usize] {
+                for byte in &self.bytes(cell)[skip as usize..(skip + part) as usize] {
                     push(runs, byte.get(), 1);
                 }
             } else {
@@ -459,8 +489,10 @@ impl<C: Cell> Shadow<C> {
     #[inline(always)]
     pub fn bytes(&self, cell: usize) -> [C; 4] {
         let value = self.cells[cell].get();
-        if value & C::POOLED != 0 {
-            self.pool[(value & !C::POOLED) as usize]
+        if let Some(entry) = pooled::<C>(value) {
+            self.pool[entry]
+        } else if let Some(first) = lone::<C>(value) {
+            [first, NEVER, NEVER, NEVER].map(C::pack)
         } else {
             let step = u64::from(value >= FIRST);
             [value, value + step, value + 2 * step, value + 3 * step].map(C::pack)
@@ -474,31 +506,42 @@ impl<C: Cell> Shadow<C> {
         for byte in &mut bytes[skip as usize..(skip + len) as usize] {
             *byte = C::pack(byte.get().min(DEAD));
         }
+        self.set_bytes(cell, bytes);
+    }
+
+    /// Gives the bytes of a cell any values.
+    #[inline(always)]
+    fn set_bytes(&mut self, cell: usize, bytes: [C; 4]) {
+        let first = bytes[0].get();
         if let Some(one) = joined(bytes) {
             self.release(cell);
             self.cells[cell] = one;
+        } else if bytes[1..] == [C::default(); 3] && first < self.lone_limit {
+            self.release(cell);
+            self.cells[cell] = C::pack(C::LONE | first);
         } else {
             self.change_to(cell, bytes);
         }
     }
 
-    /// Gives the bytes of a cell values that do not belong together.
+    /// Gives the bytes of a cell values that do not belong together, and are not those of a lone byte either.
     #[inline(always)]
     fn change_to(&mut self, cell: usize, bytes: [C; 4]) {
-        let value = self.cells[cell].get();
-        let entry = if value & C::POOLED != 0 {
-            value & !C::POOLED
-        } else {
+        let entry = pooled::<C>(self.cells[cell].get()).unwrap_or_else(|| {
             let entry = self.unused.pop().unwrap_or_else(|| self.new_entry());
             self.cells[cell] = C::pack(u64::from(entry) | C::POOLED);
-            u64::from(entry)
-        };
-        self.pool[entry as usize] = bytes;
+            entry as usize
+        });
+        self.pool[entry] = bytes;
     }
 
     #[cold]
     fn new_entry(&mut self) -> u32 {
         let len = self.pool.len();
+        assert!(
+            (len as u64) < C::LONE - C::POOLED,
+            "a billion words are used by their bytes: more than dmdprof can follow"
+        );
         make_room(&mut self.pool, 64);
         self.pool.push([C::default(); 4]);
         len as u32
@@ -507,9 +550,7 @@ impl<C: Cell> Shadow<C> {
     /// Gives back the pooled entry of a cell that is about to be overwritten.
     #[inline(always)]
     fn release(&mut self, cell: usize) {
-        let value = self.cells[cell].get();
-        if value & C::POOLED != 0 {
-            let entry = (value & !C::POOLED) as usize;
+        if let Some(entry) = pooled::<C>(self.cells[cell].get()) {
             self.pool[entry] = [C::default(); 4];
             self.unused.push(entry as u32);
         }
@@ -518,7 +559,17 @@ impl<C: Cell> Shadow<C> {
     /// Replaces every position, in cells and entries alike.
     #[inline(always)]
     pub fn renumber(&mut self, to: &impl NewPositions) {
-        for pair in self.cells[PAGE_CELLS..].chunks_exact_mut(2) {
+        let limit = self.lone_limit;
+        // Lone bytes that a gap below them has moved beyond the limit.
+        let mut outgrown = Vec::new();
+        let mut of_lone = |cell: usize, first: u64| {
+            let new = if first >= FIRST { to.of(first) } else { first };
+            if new >= limit {
+                outgrown.push((cell, new));
+            }
+            C::pack(C::LONE | new)
+        };
+        for (pair, cell) in self.cells[PAGE_CELLS..].chunks_exact_mut(2).zip((PAGE_CELLS..).step_by(2)) {
             let (a, b) = (pair[0].get(), pair[1].get());
             if is_position::<C>(a) {
                 let new = to.of(a);
@@ -527,15 +578,23 @@ impl<C: Cell> Shadow<C> {
                     pair[1] = C::pack(new + BYTES);
                     continue;
                 }
+            } else if let Some(first) = lone::<C>(a) {
+                pair[0] = of_lone(cell, first);
             }
             if is_position::<C>(b) {
                 pair[1] = C::pack(to.of(b));
+            } else if let Some(first) = lone::<C>(b) {
+                pair[1] = of_lone(cell + 1, first);
             }
         }
         for byte in self.pool.iter_mut().flatten() {
             if byte.get() >= FIRST {
                 *byte = C::pack(to.of(byte.get()));
             }
+        }
+        for (cell, new) in outgrown {
+            self.cells[cell] = C::pack(NEVER);
+            self.change_to(cell, [new, NEVER, NEVER, NEVER].map(C::pack));
         }
     }
 }

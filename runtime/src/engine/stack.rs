@@ -3,7 +3,7 @@
 //! Takes byte ranges, reports depths to a out. Refuses an operation (`Full`) before changing anything when its cells are
 //! too narrow for the positions it needs; the caller then widens them and asks again.
 
-use super::cell::{BYTES, Cell, DEAD, FIRST, NEVER, is_position};
+use super::cell::{BYTES, Cell, DEAD, FIRST, NEVER, is_position, lone};
 use super::regular::Scratch;
 use super::shadow::{NewPositions, Run, Shadow, page_room};
 use super::timeline::{Ranks, Timeline};
@@ -57,7 +57,7 @@ pub struct Stack<C> {
 impl<C: Cell> Stack<C> {
     pub fn new(options: EngineOptions) -> Self {
         Stack {
-            shadow: Shadow::new(),
+            shadow: Shadow::new(options.lone_limit),
             time: Timeline::new(FIRST + options.min_positions + 192),
             peak: 0,
             footprint: 0,
@@ -72,7 +72,7 @@ impl<C: Cell> Stack<C> {
 
     pub fn converted<D: Cell>(self) -> Stack<D> {
         Stack {
-            shadow: self.shadow.converted(),
+            shadow: self.shadow.converted(self.options.lone_limit),
             time: self.time,
             peak: self.peak,
             footprint: self.footprint,
@@ -207,7 +207,7 @@ impl<C: Cell> Stack<C> {
         }
         for &cell in &cells[..window.len()] {
             let value = self.shadow.cell(cell);
-            self.time.prefetch(value);
+            self.time.prefetch(lone::<C>(value).unwrap_or(value));
             self.shadow.prefetch_bytes(value);
         }
     }

@@ -85,6 +85,7 @@ pub fn set_ups() -> Vec<EngineOptions> {
         EngineOptions { regular: false, ..usual },
         EngineOptions { ahead: Some(false), ..cramped },
         EngineOptions { ahead: Some(true), ..cramped },
+        EngineOptions { lone_limit: 200, ..cramped },
         // Runs out of 32-bit positions on the way.
         EngineOptions { narrow_limit: 600, ..cramped },
     ]
