@@ -43,7 +43,7 @@ pub struct Scratch {
     above: Vec<u64>,
     /// New ones of the timeline, and masks of those that go.
     fresh: Vec<u64>,
-    masks: Vec<u64>,
+    pub(super) masks: Vec<u64>,
 }
 
 /// Old places of a stream's words: `first + iteration * step`.

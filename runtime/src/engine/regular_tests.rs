@@ -310,6 +310,31 @@ fn dying_words_are_done_in_blocks() {
     assert!(in_blocks * 2 > all, "only {in_blocks} of {all} accesses were done in blocks");
 }
 
+/// Arrays that are freed as a whole and in part after loops over them: in order, backwards, with words of others between theirs, and by columns.
+#[test]
+fn arrays_that_loops_went_over_are_freed() {
+    let base = (1u64 << 20) + 24;
+    let word = |at: u64| base + at * 8;
+    let stream = |at: u64, step: i64| Stream { addr: word(at), stride: step * 8, len: 8, kind: Kind::Load };
+    let run = |streams: &[Stream], iterations| Step::Run { streams: streams.to_vec(), iterations, times: 2 };
+    let loops = [
+        run(&[stream(0, 1)], 400),
+        run(&[stream(399, -1)], 400),
+        run(&[stream(0, 1), stream(500, 1)], 400),
+        run(&[stream(0, 16)], 25),
+        run(&[stream(399, -1), stream(500, 2)], 150),
+        // So many others between two that their places are far apart.
+        run(&[0, 50, 100, 150, 200, 250, 300, 350].map(|at| stream(at, 1)), 50),
+    ];
+    for steps in &loops {
+        for (first, last) in [(0, 400), (3, 390), (100, 140), (0, 1000), (200, 460)] {
+            let store = Step::Store(word(0), 1000 * 8);
+            let free = Step::Remove(word(first) + first % 2, (last - first) * 8);
+            compare(&[store.clone(), steps.clone(), free, run(&[stream(0, 1)], 900), Step::Load(word(390), 80)]);
+        }
+    }
+}
+
 /// The loops of a five-point stencil and of a matrix product, at sizes that use every level of the timeline.
 #[test]
 fn blocks_change_nothing_in_long_programs() {

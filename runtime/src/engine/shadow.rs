@@ -36,6 +36,9 @@ struct Span {
 pub trait NewPositions {
     /// Must keep consecutive live positions consecutive.
     fn of(&self, position: u64) -> u64;
+    /// Where `count` live words of `len` bytes go, `step` apart, as the first place and the step between them; nothing if they do not go to
+    /// such places or that is not easily told.
+    fn of_words(&self, first: u64, step: i64, count: usize, len: u64) -> Option<(u64, i64)>;
 }
 
 pub struct Shadow<C> {
@@ -190,7 +193,7 @@ impl<C: Cell> Shadow<C> {
             bytes[(skip + byte) as usize] = C::pack(position + byte);
         }
         // The newest bytes are the end of a run or a run of their own, so the four can be one only if the last is among them.
-        if skip + len == BYTES && (0..skip).rev().all(|byte| bytes[byte as usize].get() + skip - byte == position) {
+        if skip + len == BYTES && (0..skip).all(|byte| bytes[byte as usize].get() + skip - byte == position) {
             self.release(cell);
             self.cells[cell] = C::pack(position - skip);
         }
@@ -218,25 +221,32 @@ impl<C: Cell> Shadow<C> {
     /// the step between them. Nothing if the first two are not whole words on the stack.
     #[inline(always)]
     pub fn arithmetic(&self, cell: usize, width: usize, count: usize) -> Option<(usize, u64, i64)> {
+        let (mut good, first, step) = self.arithmetic_pieces(cell, width, count)?;
+        let place = |at: usize| first.wrapping_add_signed(step.wrapping_mul(at as i64));
+        let is_good = |at: &usize| self.word(cell + at * width, width) == Some(place(*at));
+        good += (good..count.min(good + PIECE)).take_while(is_good).count();
+        Some((good, first, step))
+    }
+
+    /// As `arithmetic`, by pieces of words.
+    #[inline(always)]
+    fn arithmetic_pieces(&self, cell: usize, width: usize, count: usize) -> Option<(usize, u64, i64)> {
         let cells = &self.cells[cell..cell + width * count];
+        if count < 2 {
+            return None;
+        }
         let first = self.word(cell, width)?;
         let step = self.word(cell + width, width)?.wrapping_sub(first);
         let mut good = 0;
         // Pieces without a branch per word: compilers turn the loops into a few vector instructions.
         for piece in cells.chunks(PIECE * width) {
-            let expected = first.wrapping_add(step.wrapping_mul(good as u64));
-            if differs(piece, width, expected, step) {
-                let is_good = |at: &usize| {
-                    let place = expected.wrapping_add(step.wrapping_mul(*at as u64));
-                    !differs(&piece[at * width..(at + 1) * width], width, place, step)
-                };
-                good += (0..piece.len() / width).take_while(is_good).count();
+            if differs(piece, width, first.wrapping_add(step.wrapping_mul(good as u64)), step) {
                 break;
             }
             good += piece.len() / width;
         }
         // What is no position may look like the next place.
-        let last = first.wrapping_add(step.wrapping_mul(good as u64 - 1));
+        let last = first.wrapping_add(step.wrapping_mul(good.max(1) as u64 - 1));
         is_position::<C>(last).then_some((good, first, step as i64))
     }
 
@@ -272,7 +282,7 @@ impl<C: Cell> Shadow<C> {
         (is_position::<C>(first) && !differs(&self.cells[cell..cell + width], width, first, 0)).then_some(first)
     }
 
-    /// Puts words of `width` cells, side by side, at `place` and so on.
+    /// Puts words of `width` cells, side by side, at `place` and so on. `step` may be negative.
     #[inline(always)]
     pub fn set_arithmetic(&mut self, cell: usize, width: usize, count: usize, mut place: u64, step: u64) {
         let cells = &mut self.cells[cell..cell + width * count];
@@ -280,14 +290,14 @@ impl<C: Cell> Shadow<C> {
             1 => {
                 for cell in cells {
                     *cell = C::pack(place);
-                    place += step;
+                    place = place.wrapping_add(step);
                 }
             }
             2 => {
                 for pair in cells.chunks_exact_mut(2) {
                     pair[0] = C::pack(place);
                     pair[1] = C::pack(place + BYTES);
-                    place += step;
+                    place = place.wrapping_add(step);
                 }
             }
             _ => {
@@ -295,7 +305,7 @@ impl<C: Cell> Shadow<C> {
                     for (cell, at) in word.iter_mut().zip(0..) {
                         *cell = C::pack(place + at * BYTES);
                     }
-                    place += step;
+                    place = place.wrapping_add(step);
                 }
             }
         }
@@ -559,9 +569,34 @@ impl<C: Cell> Shadow<C> {
     /// Replaces every position, in cells and entries alike.
     #[inline(always)]
     pub fn renumber(&mut self, to: &impl NewPositions) {
-        let limit = self.lone_limit;
         // Lone bytes that a gap below them has moved beyond the limit.
         let mut outgrown = Vec::new();
+        let mut cell = PAGE_CELLS;
+        while cell < self.cells.len() {
+            let words = ((self.cells.len() - cell) / 2).min(ROW);
+            let row = self.arithmetic_pieces(cell, 2, words).filter(|&(words, ..)| words >= LEAST_ROW);
+            let words = row.map_or(words.min(PIECE), |(words, ..)| words);
+            match row.and_then(|(words, first, step)| to.of_words(first, step, words, 2 * BYTES)) {
+                Some((first, step)) => self.set_arithmetic(cell, 2, words, first, step as u64),
+                None => self.renumber_words(cell, words, to, &mut outgrown),
+            }
+            cell += 2 * words;
+        }
+        for byte in self.pool.iter_mut().flatten() {
+            if byte.get() >= FIRST {
+                *byte = C::pack(to.of(byte.get()));
+            }
+        }
+        for (cell, new) in outgrown {
+            self.cells[cell] = C::pack(NEVER);
+            self.change_to(cell, [new, NEVER, NEVER, NEVER].map(C::pack));
+        }
+    }
+
+    /// Replaces the positions in some cells; `outgrown` takes those of lone bytes that must be pooled now.
+    #[inline(always)]
+    fn renumber_words(&mut self, cell: usize, words: usize, to: &impl NewPositions, outgrown: &mut Vec<(usize, u64)>) {
+        let limit = self.lone_limit;
         let mut of_lone = |cell: usize, first: u64| {
             let new = if first >= FIRST { to.of(first) } else { first };
             if new >= limit {
@@ -569,7 +604,7 @@ impl<C: Cell> Shadow<C> {
             }
             C::pack(C::LONE | new)
         };
-        for (pair, cell) in self.cells[PAGE_CELLS..].chunks_exact_mut(2).zip((PAGE_CELLS..).step_by(2)) {
+        for (pair, cell) in self.cells[cell..cell + 2 * words].chunks_exact_mut(2).zip((cell..).step_by(2)) {
             let (a, b) = (pair[0].get(), pair[1].get());
             if is_position::<C>(a) {
                 let new = to.of(a);
@@ -587,15 +622,6 @@ impl<C: Cell> Shadow<C> {
                 pair[1] = of_lone(cell + 1, first);
             }
         }
-        for byte in self.pool.iter_mut().flatten() {
-            if byte.get() >= FIRST {
-                *byte = C::pack(to.of(byte.get()));
-            }
-        }
-        for (cell, new) in outgrown {
-            self.cells[cell] = C::pack(NEVER);
-            self.change_to(cell, [new, NEVER, NEVER, NEVER].map(C::pack));
-        }
     }
 }
 
@@ -609,6 +635,9 @@ fn make_room<T>(vec: &mut Vec<T>, piece: usize) {
 
 /// Words compared at a time.
 const PIECE: usize = 32;
+/// Most words renumbered at a time, and fewest for which their places are worth being told together.
+const ROW: usize = 256;
+const LEAST_ROW: usize = 64;
 
 /// Whether words of `width` cells are not at `place` and so on. Positions are below every other kind of value that a cell may
 /// hold with the same low bits, so comparing cells as they are is enough.

@@ -6,9 +6,11 @@
 use super::cell::{BYTES, Cell, DEAD, FIRST, NEVER, is_position, lone};
 use super::regular::Scratch;
 use super::shadow::{NewPositions, Run, Shadow, page_room};
-use super::timeline::{Ranks, Timeline};
+use super::timeline::{Rank, Ranks, Timeline};
 use super::{Access, EngineOptions, Kind, Reports, clamped};
 
+/// Bytes of an array that are worth removing as a row of words.
+const LEAST_ROW: u64 = 256;
 /// Accesses of a batch whose memory is fetched together.
 const WINDOW: usize = 64;
 
@@ -34,6 +36,12 @@ impl NewPositions for Packed<'_> {
     #[inline(always)]
     fn of(&self, position: u64) -> u64 {
         self.start + self.ranks.rank(position)
+    }
+
+    #[inline(always)]
+    fn of_words(&self, first: u64, step: i64, count: usize, len: u64) -> Option<(u64, i64)> {
+        let (rank, step) = self.ranks.even(first, step, count, len)?;
+        Some((self.start + rank, step))
     }
 }
 
@@ -413,7 +421,21 @@ impl<C: Cell> Stack<C> {
     }
 
     #[inline(always)]
-    fn remove_in_page(&mut self, addr: u64, len: u64) {
+    fn remove_in_page(&mut self, mut addr: u64, mut len: u64) {
+        // Arrays that were used in order, as far as they were.
+        while len >= LEAST_ROW && addr.is_multiple_of(BYTES) {
+            let cell = self.shadow.find(addr);
+            let row = self.shadow.arithmetic(cell, 2, (len / 8) as usize);
+            let Some((words, first, step)) = row.filter(|&(words, ..)| words as u64 >= LEAST_ROW / 8) else { break };
+            let lowest = if step < 0 { first.wrapping_add_signed(step * (words as i64 - 1)) } else { first };
+            self.time.clear_many(lowest, step.unsigned_abs(), words, 8, &mut self.scratch.masks);
+            self.shadow.set_row_dead(cell, 8 * words as u64);
+            addr = addr.wrapping_add(8 * words as u64);
+            len -= 8 * words as u64;
+        }
+        if len == 0 {
+            return;
+        }
         let mut runs = std::mem::take(&mut self.runs);
         self.shadow.gather(addr, len, &mut runs);
         for run in runs.drain(..) {

@@ -20,6 +20,8 @@ use super::cell::FIRST;
 use super::hint::prefetch;
 
 const LEAF: usize = 64;
+/// Positions of a block.
+const BLOCK: u64 = 32 * LEAF as u64;
 /// Blocks up to this size do not straddle leaves; longer ones waste no positions.
 pub const SHORT: u64 = 16;
 /// Blocks further apart are cleared one by one.
@@ -223,19 +225,11 @@ impl Timeline {
         self.next + len as usize <= self.leaf_end
     }
 
-    /// Ones at and below the position.
-    #[inline(always)]
-    pub fn rank(&self, position: u64) -> u64 {
-        let p = position as usize;
-        let within = self.blocks[p >> 11].rank(p) + self.n2[p >> 16].lane((p >> 11) % 32);
-        u64::from(within) + self.before(p)
-    }
-
     /// A way to ask for the ranks of many positions.
     pub fn ranks(&self) -> Ranks<'_> {
         let blocks = 0..=(self.leaf_end - 1) >> 11;
         let bases = blocks.map(|block| u64::from(self.n2[block >> 5].lane(block % 32)) + self.before(block << 11));
-        Ranks { blocks: &self.blocks, bases: bases.collect() }
+        Ranks { time: self, bases: bases.collect() }
     }
 
     /// Ones before the level-2 node of the position.
@@ -347,20 +341,26 @@ impl Timeline {
     /// changes from one to the next; nothing if that cannot be told without counting each.
     #[inline(always)]
     pub fn evenly_above(&self, position: u64, step: i64, count: usize, len: u64) -> Option<(u64, i64)> {
-        let above = |at: usize| self.ones - self.rank(position.wrapping_add_signed(step * at as i64));
-        let (first, last) = (above(0), above(count - 1));
+        let (rank, change) = self.even_ranks(self, position, step, count, len)?;
+        Some((self.ones - rank, -change))
+    }
+
+    /// The rank of the first of such positions, and how it changes.
+    #[inline(always)]
+    fn even_ranks(&self, ranks: &impl Rank, position: u64, step: i64, count: usize, len: u64) -> Option<(u64, i64)> {
+        let (first, last) = (ranks.rank(position), ranks.rank(position.wrapping_add_signed(step * (count as i64 - 1))));
         let (total, gaps, wide) = (first.abs_diff(last), count as u64 - 1, step.unsigned_abs());
         let change = total / gaps;
         let is_even = total == change * gaps
             // Between two there are at least the ones of a block, and at most ones all over.
-            && (change == len || change == wide || self.is_even(position, step, count, change));
-        is_even.then_some((first, if step > 0 { -(change as i64) } else { change as i64 }))
+            && (change == len || change == wide || self.is_even(ranks, position, step, count, change));
+        is_even.then_some((first, if step > 0 { change as i64 } else { -(change as i64) }))
     }
 
     /// Whether the number of ones between neighbours of some positions is `change` throughout, by seeing that it is near both ends
     /// and that the leaves between them repeat as the positions do.
     #[inline(always)]
-    fn is_even(&self, position: u64, step: i64, count: usize, change: u64) -> bool {
+    fn is_even(&self, ranks: &impl Rank, position: u64, step: i64, count: usize, change: u64) -> bool {
         let wide = step.unsigned_abs();
         let low = if step > 0 { position } else { position.wrapping_add_signed(step * (count as i64 - 1)) };
         let high = low + wide * (count as u64 - 1);
@@ -372,9 +372,8 @@ impl Timeline {
         if period > 16 || near_start + near_end >= count as u64 {
             return false;
         }
-        let is_change = |at: u64| self.rank(low + (at + 1) * wide) - self.rank(low + at * wide) == change;
-        let gaps = count as u64 - 1;
-        (0..near_start).chain(gaps - near_end..gaps).all(is_change)
+        changes(ranks, low, wide, near_start, change)
+            && changes(ranks, high - near_end * wide, wide, near_end, change)
             && self.repeats((low as usize / LEAF) + 1, high as usize / LEAF, period)
     }
 
@@ -428,18 +427,36 @@ impl Timeline {
     /// Hands out the next `len` positions, of which those with a one in `leaves` are used; `leaves` starts with the leaf
     /// of the next position. There must be room.
     #[inline(always)]
-    pub fn append_leaves(&mut self, leaves: &[u64], mut len: u64) {
-        for &leaf in leaves {
-            if self.next == self.leaf_end {
+    pub fn append_leaves(&mut self, mut leaves: &[u64], len: u64) {
+        let end = self.next + len as usize;
+        if self.next == self.leaf_end {
+            self.open_leaf();
+        }
+        while !leaves.is_empty() {
+            let first = leaf_of(self.leaf_end - 1);
+            let (here, rest) = leaves.split_at(leaves.len().min(32 - first));
+            let block = &mut self.blocks[(self.leaf_end - 1) >> 11];
+            let mut before = block.before;
+            let (old, mut ones) = (block.leaves[first], u32::from(before.0[first]));
+            // The open leaf has some of its ones, those after it are as good as zero.
+            block.leaves[first + 1..first + here.len()].fill(0);
+            let lanes = before.0[first..].iter_mut();
+            for ((lane, leaf), new) in lanes.zip(&mut block.leaves[first..]).zip(here) {
+                *lane = ones as u16;
+                *leaf |= new;
+                ones += leaf.count_ones();
+            }
+            block.before = before;
+            let new = ones - u32::from(before.0[first]) - old.count_ones();
+            self.ones += u64::from(new);
+            self.recent += new;
+            self.leaf_end += LEAF * (here.len() - 1);
+            leaves = rest;
+            if !leaves.is_empty() {
                 self.open_leaf();
             }
-            let part = len.min((self.leaf_end - self.next) as u64);
-            self.blocks[self.next >> 11].leaves[leaf_of(self.next)] |= leaf;
-            self.next += part as usize;
-            self.ones += u64::from(leaf.count_ones());
-            self.recent += leaf.count_ones();
-            len -= part;
         }
+        self.next = end;
     }
 
     /// Sets bits at positions that were passed over before.
@@ -504,6 +521,11 @@ impl Timeline {
         let mut left = len;
         while left > 0 {
             if self.next == self.leaf_end {
+                if left >= BLOCK {
+                    self.append_leaves(&[u64::MAX; 32], BLOCK);
+                    left -= BLOCK;
+                    continue;
+                }
                 self.open_leaf();
             }
             let part = left.min((self.leaf_end - self.next) as u64);
@@ -564,19 +586,56 @@ impl Timeline {
     }
 }
 
+/// Something that knows the ones at and below a position.
+pub trait Rank {
+    fn rank(&self, position: u64) -> u64;
+}
+
+impl Rank for Timeline {
+    #[inline(always)]
+    fn rank(&self, position: u64) -> u64 {
+        let p = position as usize;
+        let within = self.blocks[p >> 11].rank(p) + self.n2[p >> 16].lane((p >> 11) % 32);
+        u64::from(within) + self.before(p)
+    }
+}
+
+/// Whether the rank grows by `change` with each of a number of steps from a position.
+#[inline(always)]
+fn changes(ranks: &impl Rank, mut position: u64, step: u64, steps: u64, change: u64) -> bool {
+    let mut before = ranks.rank(position);
+    for _ in 0..steps {
+        position += step;
+        let rank = ranks.rank(position);
+        if rank - before != change {
+            return false;
+        }
+        before = rank;
+    }
+    true
+}
+
 /// Ranks in a timeline that stands still: what is above the blocks is summed up beforehand.
 pub struct Ranks<'a> {
-    blocks: &'a [Block],
+    time: &'a Timeline,
     /// Ones before each block.
     bases: Vec<u64>,
 }
 
-impl Ranks<'_> {
-    /// As [`Timeline::rank`].
+impl Rank for Ranks<'_> {
     #[inline(always)]
-    pub fn rank(&self, position: u64) -> u64 {
+    fn rank(&self, position: u64) -> u64 {
         let p = position as usize;
-        self.bases[p >> 11] + u64::from(self.blocks[p >> 11].rank(p))
+        self.bases[p >> 11] + u64::from(self.time.blocks[p >> 11].rank(p))
+    }
+}
+
+impl Ranks<'_> {
+    /// The ranks of the first bytes of `count` blocks of `len` ones, `step` apart, as the first and the step between them; nothing if that
+    /// cannot be told without asking for each.
+    #[inline(always)]
+    pub fn even(&self, position: u64, step: i64, count: usize, len: u64) -> Option<(u64, i64)> {
+        self.time.even_ranks(self, position, step, count, len)
     }
 }
 
@@ -609,8 +668,11 @@ pub fn strided(skip: u64, step: u64, count: usize, len: u64, masks: &mut Vec<u64
         }
         at += step;
     }
-    for leaf in period + 1..leaves {
-        masks[leaf] = masks[leaf - period];
+    let mut done = period + 1;
+    while done < leaves {
+        let part = (done - 1).min(leaves - done);
+        masks.copy_within(1..1 + part, done);
+        done += part;
     }
     masks.truncate(leaves);
     if leaves > period + 1 && !bits.is_multiple_of(LEAF as u64) {

@@ -4,7 +4,7 @@
 //! looked up.
 
 use super::log::MAX_OPERANDS;
-use crate::engine::timeline::{SHORT, Timeline};
+use crate::engine::timeline::{Rank, SHORT, Timeline};
 
 /// Position of a value that is not on the stack.
 const NOWHERE: u32 = u32::MAX;
