@@ -17,7 +17,7 @@
 //! What a block takes per word is kept small: words that lie side by side are compared and set by rows of cells, old places are
 //! taken away by masks of whole leaves that repeat, and depths that grow or shrink evenly are reported as one row.
 
-use super::cell::{BYTES, Cell, DEAD};
+use super::cell::{BYTES, Cell, DEAD, is_position};
 use super::plan::{Plan, STREAMS};
 use super::shadow::{Pages, Shadow, page_room};
 use super::stack::Stack;
@@ -497,18 +497,22 @@ impl<C: Cell> Stack<C> {
         let first = self.shadow.word(cells[0], width)?;
         cells[1] = pages.find(&mut self.shadow, addr.wrapping_add_signed(stride));
         let step = self.shadow.word(cells[1], width)?.wrapping_sub(first) as i64;
+        let mut size = 2;
         let mut next = addr.wrapping_add_signed(stride.wrapping_mul(2));
         let mut expected = first.wrapping_add_signed(step.wrapping_mul(2));
-        for (size, place) in cells.iter_mut().enumerate().skip(2) {
+        for place in &mut cells[2..] {
             let cell = pages.find(&mut self.shadow, next);
-            if self.shadow.word(cell, width) != Some(expected) {
-                return (size >= LEAST).then_some((size, first, step));
+            if !self.shadow.is_at(cell, width, expected) {
+                break;
             }
             *place = cell;
+            size += 1;
             next = next.wrapping_add_signed(stride);
             expected = expected.wrapping_add_signed(step);
         }
-        Some((cells.len(), first, step))
+        // What is no position may look like the next place.
+        let last = first.wrapping_add_signed(step.wrapping_mul(size as i64 - 1));
+        (size >= LEAST && is_position::<C>(last)).then_some((size, first, step))
     }
 }
 

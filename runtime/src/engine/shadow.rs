@@ -282,6 +282,12 @@ impl<C: Cell> Shadow<C> {
         (is_position::<C>(first) && !differs(&self.cells[cell..cell + width], width, first, 0)).then_some(first)
     }
 
+    /// Whether a word is at a place, if that is one.
+    #[inline(always)]
+    pub fn is_at(&self, cell: usize, width: usize, place: u64) -> bool {
+        !differs(&self.cells[cell..cell + width], width, place, 0)
+    }
+
     /// Puts words of `width` cells, side by side, at `place` and so on. `step` may be negative.
     #[inline(always)]
     pub fn set_arithmetic(&mut self, cell: usize, width: usize, count: usize, mut place: u64, step: u64) {
