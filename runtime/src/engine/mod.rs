@@ -153,6 +153,10 @@ impl EngineOptions {
     fn narrow_limit_for<C: Cell>(&self) -> u64 {
         if C::POOLED == u32::POOLED { self.narrow_limit } else { u64::MAX }
     }
+
+    fn lone_limit_for<C: Cell>(&self) -> u64 {
+        self.lone_limit.min(C::LONE - C::POOLED)
+    }
 }
 
 enum Width {

@@ -17,9 +17,9 @@
 //! What a block takes per word is kept small: words that lie side by side are compared and set by rows of cells, old places are
 //! taken away by masks of whole leaves that repeat, and depths that grow or shrink evenly are reported as one row.
 
-use super::cell::{BYTES, Cell, DEAD, is_position};
+use super::cell::{BYTES, Cell, DEAD};
 use super::plan::{Plan, STREAMS};
-use super::shadow::{Pages, Shadow, page_room};
+use super::shadow::{Pages, Shadow, are_positions, page_room};
 use super::stack::Stack;
 use super::timeline::strided;
 use super::{Access, Kind, Reports, Stream};
@@ -414,9 +414,7 @@ impl<C: Cell> Stack<C> {
     fn take_away(&mut self, streams: &[Stream], plan: &Plan, block: &Block, scratch: &mut Scratch) {
         for number in 0..streams.len() {
             if block.is_far(number) {
-                let places = block.places[number];
-                let first = if places.step < 0 { places.at(block.size - 1) } else { places.first };
-                let step = places.step.unsigned_abs();
+                let Places { first, step } = block.places[number];
                 self.time.clear_many(first, step, block.size, plan.len, &mut scratch.masks);
             } else if let Some(near) = plan.near(number) {
                 for &cell in &scratch.cells[number * BLOCK..][..near.delay.min(block.size)] {
@@ -510,9 +508,7 @@ impl<C: Cell> Stack<C> {
             next = next.wrapping_add_signed(stride);
             expected = expected.wrapping_add_signed(step);
         }
-        // What is no position may look like the next place.
-        let last = first.wrapping_add_signed(step.wrapping_mul(size as i64 - 1));
-        (size >= LEAST && is_position::<C>(last)).then_some((size, first, step))
+        (size >= LEAST && are_positions::<C>(first, step, size)).then_some((size, first, step))
     }
 }
 

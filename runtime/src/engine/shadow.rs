@@ -55,7 +55,7 @@ pub struct Shadow<C> {
 }
 
 impl<C: Cell> Shadow<C> {
-    /// `lone_limit` may lower the limit of positions of lone bytes.
+    /// Positions of lone bytes that cells are to hold are below `lone_limit`.
     pub fn new(lone_limit: u64) -> Self {
         Shadow {
             cells: vec![C::default(); PAGE_CELLS],
@@ -64,7 +64,7 @@ impl<C: Cell> Shadow<C> {
             recent: [(NO_REGION, 0); RECENT],
             pool: Vec::new(),
             unused: Vec::new(),
-            lone_limit: lone_limit.min(C::LONE - C::POOLED),
+            lone_limit,
         }
     }
 
@@ -86,7 +86,7 @@ impl<C: Cell> Shadow<C> {
             recent: self.recent,
             pool: self.pool.into_iter().map(|bytes| bytes.map(convert)).collect(),
             unused: self.unused,
-            lone_limit: lone_limit.min(D::LONE - D::POOLED),
+            lone_limit,
         }
     }
 
@@ -245,9 +245,8 @@ impl<C: Cell> Shadow<C> {
             }
             good += piece.len() / width;
         }
-        // What is no position may look like the next place.
-        let last = first.wrapping_add(step.wrapping_mul(good.max(1) as u64 - 1));
-        is_position::<C>(last).then_some((good, first, step as i64))
+        let step = step as i64;
+        are_positions::<C>(first, step, good.max(1)).then_some((good, first, step))
     }
 
     /// How many of `count` words of `width` cells, side by side, come before the first that is on the stack in part or as a whole.
@@ -282,7 +281,7 @@ impl<C: Cell> Shadow<C> {
         (is_position::<C>(first) && !differs(&self.cells[cell..cell + width], width, first, 0)).then_some(first)
     }
 
-    /// Whether a word is at a place, if that is one.
+    /// Whether a word is at a place, if that is a position.
     #[inline(always)]
     pub fn is_at(&self, cell: usize, width: usize, place: u64) -> bool {
         !differs(&self.cells[cell..cell + width], width, place, 0)
@@ -645,8 +644,14 @@ const PIECE: usize = 32;
 const ROW: usize = 256;
 const LEAST_ROW: usize = 64;
 
-/// Whether words of `width` cells are not at `place` and so on. Positions are below every other kind of value that a cell may
-/// hold with the same low bits, so comparing cells as they are is enough.
+/// Whether `count` places `step` apart are positions, the first of which is one. Beyond them, other kinds of values may look like the next place.
+#[inline(always)]
+pub fn are_positions<C: Cell>(first: u64, step: i64, count: usize) -> bool {
+    is_position::<C>(first.wrapping_add_signed(step.wrapping_mul(count as i64 - 1)))
+}
+
+/// Whether words of `width` cells are not at `place` and so on. Cells are compared as they are, so that of places beyond the last position this
+/// tells nothing (`are_positions`).
 #[inline(always)]
 fn differs<C: Cell>(cells: &[C], width: usize, mut place: u64, step: u64) -> bool {
     let mut differs = false;

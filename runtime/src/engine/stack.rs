@@ -65,7 +65,7 @@ pub struct Stack<C> {
 impl<C: Cell> Stack<C> {
     pub fn new(options: EngineOptions) -> Self {
         Stack {
-            shadow: Shadow::new(options.lone_limit),
+            shadow: Shadow::new(options.lone_limit_for::<C>()),
             time: Timeline::new(FIRST + options.min_positions + 192),
             peak: 0,
             footprint: 0,
@@ -80,7 +80,7 @@ impl<C: Cell> Stack<C> {
 
     pub fn converted<D: Cell>(self) -> Stack<D> {
         Stack {
-            shadow: self.shadow.converted(self.options.lone_limit),
+            shadow: self.shadow.converted(self.options.lone_limit_for::<D>()),
             time: self.time,
             peak: self.peak,
             footprint: self.footprint,
@@ -427,8 +427,7 @@ impl<C: Cell> Stack<C> {
             let cell = self.shadow.find(addr);
             let row = self.shadow.arithmetic(cell, 2, (len / 8) as usize);
             let Some((words, first, step)) = row.filter(|&(words, ..)| words as u64 >= LEAST_ROW / 8) else { break };
-            let lowest = if step < 0 { first.wrapping_add_signed(step * (words as i64 - 1)) } else { first };
-            self.time.clear_many(lowest, step.unsigned_abs(), words, 8, &mut self.scratch.masks);
+            self.time.clear_many(first, step, words, 8, &mut self.scratch.masks);
             self.shadow.set_row_dead(cell, 8 * words as u64);
             addr = addr.wrapping_add(8 * words as u64);
             len -= 8 * words as u64;

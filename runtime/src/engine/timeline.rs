@@ -296,9 +296,10 @@ impl Timeline {
         }
     }
 
-    /// Clears `count` blocks of ones that are `step` apart. `masks` is room to work in.
+    /// Clears `count` blocks of ones, the first at a position and each `step` from the one before. `masks` is room to work in.
     #[inline(always)]
-    pub fn clear_many(&mut self, position: u64, step: u64, count: usize, len: u64, masks: &mut Vec<u64>) {
+    pub fn clear_many(&mut self, position: u64, step: i64, count: usize, len: u64, masks: &mut Vec<u64>) {
+        let (position, step) = (lowest(position, step, count), step.unsigned_abs());
         if step > WIDE_STEP {
             for block in 0..count as u64 {
                 self.clear(position + block * step, len);
@@ -362,7 +363,7 @@ impl Timeline {
     #[inline(always)]
     fn is_even(&self, ranks: &impl Rank, position: u64, step: i64, count: usize, change: u64) -> bool {
         let wide = step.unsigned_abs();
-        let low = if step > 0 { position } else { position.wrapping_add_signed(step * (count as i64 - 1)) };
+        let low = lowest(position, step, count);
         let high = low + wide * (count as u64 - 1);
         let period = period(wide) as usize;
         // Of the leaves from the second to the last but one, each is as the one a period before. So all gaps within them are
@@ -678,6 +679,12 @@ pub fn strided(skip: u64, step: u64, count: usize, len: u64, masks: &mut Vec<u64
     if leaves > period + 1 && !bits.is_multiple_of(LEAF as u64) {
         masks[leaves - 1] &= low_ones(bits % LEAF as u64);
     }
+}
+
+/// The lowest of `count` positions that are `step` apart.
+#[inline(always)]
+fn lowest(position: u64, step: i64, count: usize) -> u64 {
+    if step < 0 { position.wrapping_add_signed(step * (count as i64 - 1)) } else { position }
 }
 
 /// Number of the leaf in its block.
