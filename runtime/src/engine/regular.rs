@@ -19,17 +19,19 @@
 
 use super::cell::{BYTES, Cell, DEAD};
 use super::plan::{Plan, STREAMS};
-use super::shadow::{Pages, Shadow, are_positions, page_room};
+use super::shadow::{Shadow, are_positions, page_room};
 use super::stack::Stack;
 use super::timeline::strided;
 use super::{Access, Kind, Reports, Stream};
 
 /// Most iterations of a block.
-const BLOCK: usize = 256;
+const BLOCK: usize = 512;
 /// Fewer are not worth it.
 const LEAST: usize = 4;
 /// Words side by side that are worth doing as a row of cells.
 const LEAST_ROW: usize = 16;
+/// Words that are not side by side are found and compared so many at a time, so that few are found in vain.
+const FOUND: usize = 32;
 /// Accesses done singly at a time.
 const SINGLE: usize = 64;
 
@@ -476,11 +478,7 @@ impl<C: Cell> Stack<C> {
             let place = start - skew + at + step * kept as u64;
             match block.rows[number] {
                 Some(cell) => self.shadow.set_arithmetic(cell + kept * width, width, size - kept, place, step),
-                None => {
-                    for (&cell, at) in cells[number * BLOCK..][kept..size].iter().zip(0..) {
-                        self.shadow.set_arithmetic(cell, width, 1, place + at * step, step);
-                    }
-                }
+                None => self.shadow.set_words(&cells[number * BLOCK..][kept..size], width, place, step),
             }
         }
         self.time.append_leaves(fresh, end - skew);
@@ -490,23 +488,19 @@ impl<C: Cell> Stack<C> {
     /// place, and the step.
     #[inline(always)]
     fn places(&mut self, addr: u64, stride: i64, width: usize, cells: &mut [usize]) -> Option<(usize, u64, i64)> {
-        let mut pages = Pages::new();
-        cells[0] = pages.find(&mut self.shadow, addr);
-        let first = self.shadow.word(cells[0], width)?;
-        cells[1] = pages.find(&mut self.shadow, addr.wrapping_add_signed(stride));
-        let step = self.shadow.word(cells[1], width)?.wrapping_sub(first) as i64;
-        let mut size = 2;
-        let mut next = addr.wrapping_add_signed(stride.wrapping_mul(2));
-        let mut expected = first.wrapping_add_signed(step.wrapping_mul(2));
-        for place in &mut cells[2..] {
-            let cell = pages.find(&mut self.shadow, next);
-            if !self.shadow.is_at(cell, width, expected) {
+        let (mut size, mut first, mut step) = (0, 0, 0);
+        for some in cells.chunks_mut(FOUND) {
+            self.shadow.find_cells(addr.wrapping_add_signed(stride.wrapping_mul(size as i64)), stride, some);
+            if size == 0 {
+                first = self.shadow.word(some[0], width)?;
+                step = self.shadow.word(some[1], width)?.wrapping_sub(first) as i64;
+            }
+            let next = first.wrapping_add_signed(step.wrapping_mul(size as i64));
+            let good = self.shadow.words_at(some, width, next, step);
+            size += good;
+            if good < some.len() {
                 break;
             }
-            *place = cell;
-            size += 1;
-            next = next.wrapping_add_signed(stride);
-            expected = expected.wrapping_add_signed(step);
         }
         (size >= LEAST && are_positions::<C>(first, step, size)).then_some((size, first, step))
     }

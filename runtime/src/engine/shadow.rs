@@ -221,30 +221,30 @@ impl<C: Cell> Shadow<C> {
     /// the step between them. Nothing if the first two are not whole words on the stack.
     #[inline(always)]
     pub fn arithmetic(&self, cell: usize, width: usize, count: usize) -> Option<(usize, u64, i64)> {
-        let (mut good, first, step) = self.arithmetic_pieces(cell, width, count)?;
+        let (mut good, first, step) = self.arithmetic_groups(cell, width, count)?;
         let place = |at: usize| first.wrapping_add_signed(step.wrapping_mul(at as i64));
         let is_good = |at: &usize| self.word(cell + at * width, width) == Some(place(*at));
-        good += (good..count.min(good + PIECE)).take_while(is_good).count();
+        good += (good..count.min(good + GROUP / width)).take_while(is_good).count();
         Some((good, first, step))
     }
 
-    /// As `arithmetic`, by pieces of words.
+    /// As `arithmetic`, by groups of cells; the last ones of those that are no group are left out.
     #[inline(always)]
-    fn arithmetic_pieces(&self, cell: usize, width: usize, count: usize) -> Option<(usize, u64, i64)> {
+    fn arithmetic_groups(&self, cell: usize, width: usize, count: usize) -> Option<(usize, u64, i64)> {
         let cells = &self.cells[cell..cell + width * count];
         if count < 2 {
             return None;
         }
         let first = self.word(cell, width)?;
         let step = self.word(cell + width, width)?.wrapping_sub(first);
-        let mut good = 0;
-        // Pieces without a branch per word: compilers turn the loops into a few vector instructions.
-        for piece in cells.chunks(PIECE * width) {
-            if differs(piece, width, first.wrapping_add(step.wrapping_mul(good as u64)), step) {
-                break;
-            }
-            good += piece.len() / width;
-        }
+        let good = match width {
+            1 => groups_at::<C, 1>(cells, first, step),
+            2 => groups_at::<C, 2>(cells, first, step),
+            4 => groups_at::<C, 4>(cells, first, step),
+            8 => groups_at::<C, 8>(cells, first, step),
+            _ => groups_at::<C, 16>(cells, first, step),
+        } * GROUP
+            / width;
         let step = step as i64;
         are_positions::<C>(first, step, good.max(1)).then_some((good, first, step))
     }
@@ -278,41 +278,64 @@ impl<C: Cell> Shadow<C> {
     #[inline(always)]
     pub fn word(&self, cell: usize, width: usize) -> Option<u64> {
         let first = self.cells[cell].get();
-        (is_position::<C>(first) && !differs(&self.cells[cell..cell + width], width, first, 0)).then_some(first)
+        (is_position::<C>(first) && is_word_at(&self.cells[cell..cell + width], first)).then_some(first)
     }
 
-    /// Whether a word is at a place, if that is a position.
+    /// How many words of `width` cells, which begin at some cells, are at `place` and so on, if these are positions.
     #[inline(always)]
-    pub fn is_at(&self, cell: usize, width: usize, place: u64) -> bool {
-        !differs(&self.cells[cell..cell + width], width, place, 0)
+    pub fn words_at(&self, cells: &[usize], width: usize, place: u64, step: i64) -> usize {
+        match width {
+            1 => self.words_of_width_at::<1>(cells, place, step),
+            2 => self.words_of_width_at::<2>(cells, place, step),
+            4 => self.words_of_width_at::<4>(cells, place, step),
+            8 => self.words_of_width_at::<8>(cells, place, step),
+            _ => self.words_of_width_at::<16>(cells, place, step),
+        }
+    }
+
+    #[inline(always)]
+    fn words_of_width_at<const WIDTH: usize>(&self, cells: &[usize], mut place: u64, step: i64) -> usize {
+        let mut words = 0;
+        for &cell in cells {
+            if !is_word_at(&self.cells[cell..cell + WIDTH], place) {
+                break;
+            }
+            place = place.wrapping_add_signed(step);
+            words += 1;
+        }
+        words
     }
 
     /// Puts words of `width` cells, side by side, at `place` and so on. `step` may be negative.
     #[inline(always)]
-    pub fn set_arithmetic(&mut self, cell: usize, width: usize, count: usize, mut place: u64, step: u64) {
+    pub fn set_arithmetic(&mut self, cell: usize, width: usize, count: usize, place: u64, step: u64) {
         let cells = &mut self.cells[cell..cell + width * count];
         match width {
-            1 => {
-                for cell in cells {
-                    *cell = C::pack(place);
-                    place = place.wrapping_add(step);
-                }
-            }
-            2 => {
-                for pair in cells.chunks_exact_mut(2) {
-                    pair[0] = C::pack(place);
-                    pair[1] = C::pack(place + BYTES);
-                    place = place.wrapping_add(step);
-                }
-            }
-            _ => {
-                for word in cells.chunks_exact_mut(width) {
-                    for (cell, at) in word.iter_mut().zip(0..) {
-                        *cell = C::pack(place + at * BYTES);
-                    }
-                    place = place.wrapping_add(step);
-                }
-            }
+            1 => set_row_of_width::<C, 1>(cells, place, step),
+            2 => set_row_of_width::<C, 2>(cells, place, step),
+            4 => set_row_of_width::<C, 4>(cells, place, step),
+            8 => set_row_of_width::<C, 8>(cells, place, step),
+            _ => set_row_of_width::<C, 16>(cells, place, step),
+        }
+    }
+
+    /// As `set_arithmetic` for words that begin at some cells.
+    #[inline(always)]
+    pub fn set_words(&mut self, cells: &[usize], width: usize, place: u64, step: u64) {
+        match width {
+            1 => self.set_words_of_width::<1>(cells, place, step),
+            2 => self.set_words_of_width::<2>(cells, place, step),
+            4 => self.set_words_of_width::<4>(cells, place, step),
+            8 => self.set_words_of_width::<8>(cells, place, step),
+            _ => self.set_words_of_width::<16>(cells, place, step),
+        }
+    }
+
+    #[inline(always)]
+    fn set_words_of_width<const WIDTH: usize>(&mut self, cells: &[usize], mut place: u64, step: u64) {
+        for &cell in cells {
+            set_word(&mut self.cells[cell..cell + WIDTH], place);
+            place = place.wrapping_add(step);
         }
     }
 
@@ -334,12 +357,13 @@ impl<C: Cell> Shadow<C> {
         page as usize * PAGE_CELLS + cell_in_page(addr)
     }
 
-    /// Cells of addresses `stride` apart.
+    /// Cells of addresses `stride` apart, which the processor is asked to fetch.
     #[inline(always)]
     pub fn find_cells(&mut self, mut addr: u64, stride: i64, cells: &mut [usize]) {
         let mut pages = Pages::new();
         for cell in cells {
             *cell = pages.find(self, addr);
+            self.prefetch(*cell);
             addr = addr.wrapping_add_signed(stride);
         }
     }
@@ -579,7 +603,7 @@ impl<C: Cell> Shadow<C> {
         let mut cell = PAGE_CELLS;
         while cell < self.cells.len() {
             let words = ((self.cells.len() - cell) / 2).min(ROW);
-            let row = self.arithmetic_pieces(cell, 2, words).filter(|&(words, ..)| words >= LEAST_ROW);
+            let row = self.arithmetic_groups(cell, 2, words).filter(|&(words, ..)| words >= LEAST_ROW);
             let words = row.map_or(words.min(PIECE), |(words, ..)| words);
             match row.and_then(|(words, first, step)| to.of_words(first, step, words, 2 * BYTES)) {
                 Some((first, step)) => self.set_arithmetic(cell, 2, words, first, step as u64),
@@ -638,7 +662,9 @@ fn make_room<T>(vec: &mut Vec<T>, piece: usize) {
     }
 }
 
-/// Words compared at a time.
+/// Cells compared at a time: words of 1, 2, 4, 8 or 16.
+const GROUP: usize = 16;
+/// Words whose cells are looked at together where what matters is their kind.
 const PIECE: usize = 32;
 /// Most words renumbered at a time, and fewest for which their places are worth being told together.
 const ROW: usize = 256;
@@ -650,34 +676,53 @@ pub fn are_positions<C: Cell>(first: u64, step: i64, count: usize) -> bool {
     is_position::<C>(first.wrapping_add_signed(step.wrapping_mul(count as i64 - 1)))
 }
 
-/// Whether words of `width` cells are not at `place` and so on. Cells are compared as they are, so that of places beyond the last position this
-/// tells nothing (`are_positions`).
+/// How many groups of cells have words of `WIDTH` cells at `place` and so on. Cells are compared as they are, so that of places beyond the last
+/// position this tells nothing (`are_positions`).
 #[inline(always)]
-fn differs<C: Cell>(cells: &[C], width: usize, mut place: u64, step: u64) -> bool {
-    let mut differs = false;
-    match width {
-        1 => {
-            for cell in cells {
-                differs |= *cell != C::pack(place);
-                place = place.wrapping_add(step);
-            }
-        }
-        2 => {
-            for pair in cells.chunks_exact(2) {
-                differs |= pair[0] != C::pack(place) || pair[1] != C::pack(place.wrapping_add(BYTES));
-                place = place.wrapping_add(step);
-            }
-        }
-        _ => {
-            for word in cells.chunks_exact(width) {
-                for (cell, at) in word.iter().zip(0..) {
-                    differs |= *cell != C::pack(place.wrapping_add(at * BYTES));
-                }
-                place = place.wrapping_add(step);
-            }
-        }
+fn groups_at<C: Cell, const WIDTH: usize>(cells: &[C], place: u64, step: u64) -> usize {
+    let mut expected = [C::default(); GROUP];
+    for (cell, at) in expected.iter_mut().zip(0..) {
+        *cell = C::pack(place.wrapping_add(step.wrapping_mul(at / WIDTH as u64)) + BYTES * (at % WIDTH as u64));
     }
-    differs
+    let further = C::pack(step.wrapping_mul((GROUP / WIDTH) as u64));
+    let mut groups = 0;
+    for group in cells.chunks_exact(GROUP) {
+        // Without a branch per cell: compilers turn this into a vector instruction or two.
+        let differ = group.iter().zip(&expected).fold(C::default(), |all, (&cell, &at)| all.or(cell.xor(at)));
+        if differ != C::default() {
+            break;
+        }
+        expected = expected.map(|at| at.plus(further));
+        groups += 1;
+    }
+    groups
+}
+
+/// Puts words of `WIDTH` cells at `place` and so on.
+#[inline(always)]
+fn set_row_of_width<C: Cell, const WIDTH: usize>(cells: &mut [C], mut place: u64, step: u64) {
+    for word in cells.chunks_exact_mut(WIDTH) {
+        set_word(word, place);
+        place = place.wrapping_add(step);
+    }
+}
+
+/// Puts a word at a place.
+#[inline(always)]
+fn set_word<C: Cell>(word: &mut [C], place: u64) {
+    for (cell, at) in word.iter_mut().zip(0..) {
+        *cell = C::pack(place + at * BYTES);
+    }
+}
+
+/// Whether the cells of a word are at `place` and so on, if these are positions.
+#[inline(always)]
+fn is_word_at<C: Cell>(cells: &[C], place: u64) -> bool {
+    match cells {
+        [cell] => *cell == C::pack(place),
+        [first, second] => (*first == C::pack(place)) & (*second == C::pack(place.wrapping_add(BYTES))),
+        _ => cells.iter().zip(0..).all(|(cell, at)| *cell == C::pack(place.wrapping_add(at * BYTES))),
+    }
 }
 
 /// Finds cells near each other with one look at the table per page. Only good until a page is made.

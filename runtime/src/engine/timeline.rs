@@ -26,6 +26,8 @@ const BLOCK: u64 = 32 * LEAF as u64;
 pub const SHORT: u64 = 16;
 /// Blocks further apart are cleared one by one.
 const WIDE_STEP: u64 = 256;
+/// Blocks that are far from each other are fetched so many ahead.
+const AHEAD: u64 = 8;
 
 #[derive(Clone, Copy)]
 #[repr(align(64))]
@@ -301,13 +303,46 @@ impl Timeline {
     pub fn clear_many(&mut self, position: u64, step: i64, count: usize, len: u64, masks: &mut Vec<u64>) {
         let (position, step) = (lowest(position, step, count), step.unsigned_abs());
         if step > WIDE_STEP {
-            for block in 0..count as u64 {
-                self.clear(position + block * step, len);
-            }
-            return;
+            return self.clear_far(position, step, count, len);
         }
         strided(position % LEAF as u64, step, count, len, masks);
         self.clear_leaves((position & !63) as usize, masks);
+    }
+
+    /// `clear_many` for blocks that are far from each other, upwards: the levels above are told once per level-2 node.
+    #[inline(always)]
+    fn clear_far(&mut self, mut position: u64, step: u64, mut count: usize, len: u64) {
+        while count > 0 {
+            let start = position as usize;
+            let mut node = self.n2[start >> 16];
+            let mut n = 0;
+            while count > 0 && position as usize >> 16 == start >> 16 {
+                let p = position as usize;
+                self.prefetch(position + AHEAD * step);
+                if (p % LEAF) as u64 + len > LEAF as u64 {
+                    break;
+                }
+                let block = &mut self.blocks[p >> 11];
+                block.leaves[leaf_of(p)] &= !(low_ones(len) << (p % LEAF));
+                block.before.take(leaf_of(p), len as u32);
+                node.take((p >> 11) % 32, len as u32);
+                n += len as u32;
+                position += step;
+                count -= 1;
+            }
+            self.n2[start >> 16] = node;
+            self.ones -= u64::from(n);
+            if self.is_recent(start) {
+                self.recent -= n;
+            } else {
+                self.take_before(start, n);
+            }
+            if count > 0 && position % LEAF as u64 + len > LEAF as u64 {
+                self.clear(position, len);
+                position += step;
+                count -= 1;
+            }
+        }
     }
 
     /// Clears ones in neighbouring leaves; `p` is the start of the first.
@@ -408,8 +443,10 @@ impl Timeline {
     pub fn above(&self, position: u64, step: i64, counts: &mut [u64]) {
         let mut p = position as usize;
         let (mut number, mut above) = (usize::MAX, 0);
+        let ahead = if step.unsigned_abs() > WIDE_STEP { step.wrapping_mul(AHEAD as i64) } else { 0 };
         for count in counts {
             if p >> 11 != number {
+                self.prefetch((p as u64).wrapping_add_signed(ahead));
                 number = p >> 11;
                 above = self.ones - self.before(p) - u64::from(self.n2[p >> 16].lane(number % 32));
             }
