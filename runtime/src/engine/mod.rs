@@ -10,7 +10,7 @@
 mod cell;
 mod hint;
 mod pace;
-mod plan;
+pub(crate) mod plan;
 mod regular;
 mod report;
 mod shadow;
@@ -119,6 +119,8 @@ pub struct EngineOptions {
     pub min_positions: u64,
     /// Size of the timeline over the number of live bytes.
     pub growth: u64,
+    /// Positions beyond that, at most as many again: what small programs may have for fewer renumberings.
+    pub spare: u64,
     /// Positions handed out per allocated cell between two renumberings, at least, as these walk all cells.
     pub per_cell: u64,
     /// Start with 64-bit cells.
@@ -139,6 +141,7 @@ impl Default for EngineOptions {
             isa: None,
             min_positions: (1 << 16) - 256,
             growth: 4,
+            spare: 100 << 20,
             per_cell: 1,
             wide: false,
             narrow_limit: 1 << 31,

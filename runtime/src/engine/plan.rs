@@ -49,6 +49,13 @@ impl Plan {
         self.near[stream]
     }
 
+    /// The stream that has a stream's word next, within few iterations, and their number.
+    pub fn taker(&self, stream: usize) -> Option<(usize, usize)> {
+        let takes = |near: &Option<Near>| near.is_some_and(|near| near.source == stream);
+        let taker = self.near.iter().position(takes)?;
+        Some((taker, self.near[taker]?.delay))
+    }
+
     pub fn reborn(&self, stream: usize) -> Option<usize> {
         self.reborn[stream]
     }

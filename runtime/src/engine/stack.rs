@@ -523,7 +523,8 @@ impl<C: Cell> Stack<C> {
         let needed = used.saturating_add(len).saturating_add(192);
         // The walk below visits every cell, so there must be work enough between two walks to pay for it.
         let pays = (self.live() + gap).max(self.shadow.cell_count() * self.options.per_cell);
-        let wanted = needed.saturating_add((pays * (self.options.growth - 1)).max(self.options.min_positions));
+        let room = pays * (self.options.growth - 1) + (pays * self.options.growth).min(self.options.spare);
+        let wanted = needed.saturating_add(room.max(self.options.min_positions));
         let most = C::POOLED.min(self.options.narrow_limit_for::<C>());
         let least = needed.saturating_add(self.live() / 2);
         if least > most {

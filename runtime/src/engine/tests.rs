@@ -73,7 +73,7 @@ fn difference(expected: &[(Vec<Found>, [u64; 3])], machine: &mut impl Machine, o
 /// Every way the engine can be set up that takes other paths through it.
 pub fn set_ups() -> Vec<EngineOptions> {
     let usual = EngineOptions::default();
-    let cramped = EngineOptions { min_positions: 0, growth: 1, per_cell: 0, ..usual };
+    let cramped = EngineOptions { min_positions: 0, growth: 1, spare: 0, per_cell: 0, ..usual };
     vec![
         usual,
         EngineOptions { isa: Some(Isa::Avx2), ..usual },
@@ -81,7 +81,7 @@ pub fn set_ups() -> Vec<EngineOptions> {
         EngineOptions { wide: true, ..usual },
         cramped,
         EngineOptions { isa: Some(Isa::Portable), wide: true, ..cramped },
-        EngineOptions { min_positions: 3000, growth: 2, per_cell: 0, ..usual },
+        EngineOptions { min_positions: 3000, growth: 2, spare: 0, per_cell: 0, ..usual },
         EngineOptions { regular: false, ..usual },
         EngineOptions { ahead: Some(false), ..cramped },
         EngineOptions { ahead: Some(true), ..cramped },

@@ -114,8 +114,21 @@ impl Bits {
         runs
     }
 
+    /// Sets (`LIVE`) or clears the bits of a mask of the 64 bytes from `addr` on, a multiple of 64.
+    #[inline]
+    pub fn set_masked<const LIVE: bool>(&mut self, addr: u64, mask: u64) {
+        let page = self.page::<LIVE>(addr >> PAGE_BITS);
+        let word = &mut self.pages[page as usize][(addr % PAGE / 64) as usize];
+        if LIVE {
+            *word |= mask;
+        } else {
+            *word &= !mask;
+        }
+    }
+
     /// The bits of up to 64 bytes of one aligned block.
-    fn get(&mut self, addr: u64, len: u64) -> u64 {
+    #[inline]
+    pub fn get(&mut self, addr: u64, len: u64) -> u64 {
         let page = self.page::<false>(addr >> PAGE_BITS);
         self.pages[page as usize][(addr % PAGE / 64) as usize] >> (addr % 64) & low_ones(len)
     }

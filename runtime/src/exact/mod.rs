@@ -8,6 +8,7 @@
 mod bits;
 mod forward;
 mod ops;
+mod regular;
 mod spool;
 mod sweep;
 #[cfg(test)]

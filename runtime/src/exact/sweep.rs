@@ -7,6 +7,7 @@
 use super::{
     bits::{Bits, low_ones},
     ops::{Ops, Special, What},
+    regular::Run,
     spool::damaged,
     varint::{put, take},
 };
@@ -36,7 +37,7 @@ impl Fate {
     }
 
     #[inline]
-    fn of_live(live: u64, all: u64) -> Self {
+    pub fn of_live(live: u64, all: u64) -> Self {
         if live == all {
             Self::Kept
         } else if live == 0 {
@@ -72,21 +73,34 @@ pub struct Marks {
 /// Most streams of a run.
 pub const MOST_STREAMS: usize = 64;
 
+/// Most iterations of a regular run that are looked up together, and fewest that are worth it.
+const LONGEST: u64 = 1024;
+const LEAST_SEGMENT: u64 = 8;
+
 /// The state of a sweep.
-#[derive(Default)]
 pub struct Sweep {
     bits: Bits,
+    /// Regular runs by rows of words, where that is possible.
+    in_rows: bool,
+    /// Room to work in.
+    masks: Vec<u64>,
 }
 
 impl Sweep {
     /// At the end of the run: nothing is read again but what was declared to be output.
     #[must_use]
     pub fn new(outputs: &[(u64, u64)]) -> Self {
-        let mut sweep = Self::default();
+        let mut sweep = Self { bits: Bits::default(), in_rows: true, masks: Vec::new() };
         for &(addr, len) in outputs {
             sweep.bits.set(addr, len);
         }
         sweep
+    }
+
+    /// The same, by a sweep that takes all runs apart.
+    #[cfg(test)]
+    pub fn access_by_access(outputs: &[(u64, u64)]) -> Self {
+        Self { in_rows: false, ..Self::new(outputs) }
     }
 
     #[must_use]
@@ -171,22 +185,47 @@ impl Sweep {
     fn run(&mut self, streams: &[Stream], iterations: u64, marks: &mut Marks) {
         assert!(streams.len() <= MOST_STREAMS, "a bit per stream");
         let first = marks.segments.len();
-        for iteration in (0..iterations as i64).rev() {
-            let mut segment = Segment { iterations: 1, ..Segment::default() };
-            for (number, stream) in streams.iter().enumerate().rev() {
-                let addr = stream.addr.wrapping_add_signed(stream.stride.wrapping_mul(iteration));
-                let fate = match stream.kind {
-                    Kind::Load | Kind::Last => self.access::<true>(addr, stream.len, marks),
-                    _ => self.access::<false>(addr, stream.len, marks),
-                };
-                segment.dead |= u64::from(fate == Fate::Dead) << number;
-                segment.mixed |= u64::from(fate == Fate::Mixed) << number;
+        let mut masks = std::mem::take(&mut self.masks);
+        let mut run = if self.in_rows { Run::new(streams, iterations, &mut masks) } else { None };
+        // Those at the end are done singly, as is what fares alike for a few iterations only.
+        let (mut end, mut singly) = (iterations, run.as_ref().map_or(iterations, |run| run.tail()));
+        let mut longest = LONGEST;
+        while end > 0 {
+            if singly > 0 {
+                let segment = self.iteration(streams, end as i64 - 1, marks);
+                marks.add(first, segment);
+                (end, singly) = (end - 1, singly - 1);
+                continue;
             }
-            match marks.segments[first..].last_mut() {
-                Some(last) if last.dead == segment.dead && last.mixed | segment.mixed == 0 => last.iterations += 1,
-                _ => marks.segments.push(segment),
+            let Some(run) = &mut run else { break };
+            match run.segment(&mut self.bits, end, longest) {
+                Some(segment) => {
+                    run.undo(&mut self.bits, end - segment.iterations, end);
+                    end -= segment.iterations;
+                    marks.add(first, segment);
+                    let is_long = segment.iterations >= LEAST_SEGMENT;
+                    longest = if is_long { LONGEST } else { LEAST_SEGMENT };
+                    singly = if is_long { 0 } else { LEAST_SEGMENT };
+                }
+                None => singly = LEAST_SEGMENT,
             }
         }
+        self.masks = masks;
+    }
+
+    /// One iteration of a run.
+    fn iteration(&mut self, streams: &[Stream], iteration: i64, marks: &mut Marks) -> Segment {
+        let mut segment = Segment { iterations: 1, ..Segment::default() };
+        for (number, stream) in streams.iter().enumerate().rev() {
+            let addr = stream.addr.wrapping_add_signed(stream.stride.wrapping_mul(iteration));
+            let fate = match stream.kind {
+                Kind::Load | Kind::Last => self.access::<true>(addr, stream.len, marks),
+                _ => self.access::<false>(addr, stream.len, marks),
+            };
+            segment.dead |= u64::from(fate == Fate::Dead) << number;
+            segment.mixed |= u64::from(fate == Fate::Mixed) << number;
+        }
+        segment
     }
 
     fn needed(&mut self, addr: u64, len: u64, marks: &mut Marks) {
@@ -203,6 +242,16 @@ impl Marks {
         self.segments.clear();
         self.range_counts.clear();
         self.ranges.clear();
+    }
+
+    /// Adds earlier iterations of the run whose segments begin at `first`.
+    fn add(&mut self, first: usize, segment: Segment) {
+        match self.segments[first..].last_mut() {
+            Some(last) if last.dead == segment.dead && last.mixed | segment.mixed == 0 => {
+                last.iterations += segment.iterations;
+            }
+            _ => self.segments.push(segment),
+        }
     }
 
     /// From the order of the sweep to that of the program.

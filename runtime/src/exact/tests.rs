@@ -5,7 +5,11 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 
-use super::{OpLog, Spool, analyse};
+use super::{
+    OpLog, Spool, analyse,
+    ops::Ops,
+    sweep::{Marks, Sweep},
+};
 use crate::{
     engine::{
         Access, DepthSink, Engine, Kind, Stream,
@@ -184,6 +188,20 @@ fn check(ops: &[Op], block: usize) -> Result<(), TestCaseError> {
     Ok(())
 }
 
+fn check_rows(ops: &[Op], block: usize) -> Result<(), TestCaseError> {
+    let recorded = logged(ops, block).finish().expect("room for the log");
+    let (mut rows, mut accesses) = (Sweep::new(&recorded.outputs), Sweep::access_by_access(&recorded.outputs));
+    let mut ops = Ops::default();
+    for &place in recorded.blocks.iter().rev() {
+        ops.read(&recorded.spool, place).expect("readable");
+        let (mut by_rows, mut by_accesses) = (Marks::default(), Marks::default());
+        rows.block(&ops, &mut by_rows);
+        accesses.block(&ops, &mut by_accesses);
+        prop_assert_eq!(by_rows, by_accesses);
+    }
+    Ok(())
+}
+
 #[derive(Default)]
 struct Costs {
     cost: u128,
@@ -241,9 +259,12 @@ fn check_order(ops: &[Op]) -> Result<(), TestCaseError> {
     Ok(())
 }
 
+/// Where runs begin; far enough up for those that go down.
+const RUNS: u64 = (1 << 22) - 160;
+
 /// A few places, some of them across pages and words of the bitmap, so that ranges meet.
 fn place() -> impl Strategy<Value = u64> {
-    prop_oneof![4 => 4000u64..4300, 2 => 8u64..100, 1 => (1u64 << 40)..(1 << 40) + 50]
+    prop_oneof![4 => RUNS - 100..RUNS + 300, 2 => 8u64..100, 1 => (1u64 << 40)..(1 << 40) + 50]
 }
 
 fn access() -> impl Strategy<Value = Op> {
@@ -253,14 +274,15 @@ fn access() -> impl Strategy<Value = Op> {
     (prop_oneof![2 => aligned, 2 => any], kind).prop_map(|((addr, len), kind)| Op::Access(Access { addr, len, kind }))
 }
 
-fn run() -> impl Strategy<Value = Op> {
+fn run(longest: u64) -> impl Strategy<Value = Op> {
     let kind = prop_oneof![Just(Kind::Load), Just(Kind::Store)];
-    let stream = (0u64..40, -2i64..3, kind);
-    let size = prop_oneof![Just(4u32), Just(8)];
-    (prop::collection::vec(stream, 1..5), size, 1u64..40, any::<bool>()).prop_map(|(streams, len, count, alike)| {
+    let stride = prop_oneof![8 => -2i64..3, 1 => 30i64..50, 1 => -50i64..-30];
+    let stream = (0u64..40, stride, kind);
+    let size = prop_oneof![2 => Just(4u32), 2 => Just(8), 1 => Just(16)];
+    (prop::collection::vec(stream, 1..5), size, 1..longest, any::<bool>()).prop_map(|(streams, len, count, alike)| {
         let stride = streams[0].1;
         let stream = |(at, own, kind): (u64, i64, Kind)| Stream {
-            addr: 4096 + at * u64::from(len),
+            addr: RUNS + at * u64::from(len),
             stride: if alike { stride } else { own } * i64::from(len),
             len,
             kind,
@@ -272,7 +294,7 @@ fn run() -> impl Strategy<Value = Op> {
 fn op() -> impl Strategy<Value = Op> {
     prop_oneof![
         30 => access(),
-        4 => run(),
+        4 => run(40),
         2 => (place(), place(), 1u64..80).prop_map(|(from, to, len)| Op::Relocate(from, to, len)),
         2 => (place(), 1u64..100).prop_map(|(addr, len)| Op::Input(addr, len)),
         1 => (place(), 1u64..100).prop_map(|(addr, len)| Op::Output(addr, len)),
@@ -283,6 +305,14 @@ proptest! {
     #[test]
     fn follows_the_definition(ops in prop::collection::vec(op(), 1..120), block in 1usize..60) {
         check(&ops, block)?;
+    }
+
+    #[test]
+    fn runs_in_rows_have_the_marks_of_their_accesses(
+        ops in prop::collection::vec(prop_oneof![1 => access(), 2 => run(40), 2 => run(3000)], 1..40),
+        block in 1usize..60,
+    ) {
+        check_rows(&ops, block)?;
     }
 
     #[test]
