@@ -19,6 +19,8 @@ pub struct Run<'a> {
     plan: Plan,
     /// Per stream, whether it is another access of this run, some iterations later, that has the word next; and if so, whether that needs it.
     next: Vec<Option<Fate>>,
+    /// Streams of the last segment whose bits already are as its accesses want them.
+    unchanged: u64,
     /// Room to work in.
     masks: &'a mut Vec<u64>,
 }
@@ -36,7 +38,7 @@ impl<'a> Run<'a> {
                 Some(if streams[taker].kind == Kind::Load { Fate::Kept } else { Fate::Dead })
             })
             .collect();
-        Some(Self { streams, plan, next, masks })
+        Some(Self { streams, plan, next, unchanged: 0, masks })
     }
 
     /// Iterations at the end of the run after which some word's next access would be.
@@ -52,6 +54,7 @@ impl<'a> Run<'a> {
     /// of iteration `end - 1` fare differently byte by byte. At least the `tail` must be done.
     pub fn segment(&mut self, bits: &mut Bits, end: u64, longest: u64) -> Option<Segment> {
         let mut segment = Segment { iterations: longest.min(end).min(self.plan.longest as u64), dead: 0, mixed: 0 };
+        self.unchanged = 0;
         for (number, stream) in self.streams.iter().enumerate() {
             let fate = match self.next[number] {
                 Some(fate) => fate,
@@ -59,6 +62,7 @@ impl<'a> Run<'a> {
                     let row = Row::of(stream, end - segment.iterations, segment.iterations);
                     let (fate, words) = row.alike_at_end(bits, self.masks);
                     segment.iterations = words;
+                    self.unchanged |= u64::from((stream.kind == Kind::Load) == (fate == Fate::Kept)) << number;
                     fate
                 }
             };
@@ -71,9 +75,10 @@ impl<'a> Run<'a> {
         Some(segment)
     }
 
-    /// Undoes iterations `start .. end` of the run.
+    /// Undoes the segment that was found last, iterations `start .. end` of the run.
     pub fn undo(&mut self, bits: &mut Bits, start: u64, end: u64) {
-        for (number, stream) in self.streams.iter().enumerate() {
+        let changed = |number: &usize| self.unchanged >> number & 1 == 0;
+        for (number, stream) in self.streams.iter().enumerate().filter(|(number, _)| changed(number)) {
             // What counts is the first access to each word, which is another stream's where that had it shortly before.
             let first = self.plan.near(number).map_or(end - start, |near| (near.delay as u64).min(end - start));
             if first > 0 {
