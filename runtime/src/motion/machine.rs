@@ -12,10 +12,12 @@ use super::{
     loops::{ModuleLoops, NO_LOOP, SourceLoop},
     movement::Movement,
     nest::{LevelNumber, NO_LEVEL},
+    regular::{Lane, Steady, pages},
     result::RingMotion,
 };
 use crate::{
     abi::{EventKind, Item, ItemKind, SegmentKind, item_flag, segment_flag},
+    engine::{Kind, Stream, plan::Plan},
     objects::{ObjectNumber, Origin},
     session::{
         analyzer::{ModuleSource, RingResult, RingTotals, lane_runs},
@@ -93,6 +95,53 @@ fn closed_updates(segment: &Segment, table: &SiteTable) -> Vec<usize> {
     closing
 }
 
+/// A record of one iteration that has been done, and what follows it.
+struct Following<'a> {
+    segment: &'a Segment,
+    /// The accesses begin after the marks of loops.
+    items: &'a [Item],
+    marks: usize,
+    /// From that record on.
+    words: &'a [u64],
+    /// Words of a record.
+    len: usize,
+    function: u32,
+    place: SegmentPlace,
+    closes: &'a [bool],
+}
+
+impl Following<'_> {
+    fn accesses(&self) -> &[Item] {
+        &self.items[self.marks..]
+    }
+
+    fn record(&self, number: usize) -> &[u64] {
+        &self.words[number * self.len..][..self.len]
+    }
+
+    /// How many records of the same segment follow in which each word goes on by the same amount.
+    fn alike(&self) -> usize {
+        let is_complete = |number: &usize| self.words.len() >= (number + 1) * self.len;
+        let goes_on = |number: &usize| {
+            let (before, this) = (self.record(number - 1), self.record(*number));
+            let step = |word: usize| self.record(1)[word].wrapping_sub(self.record(0)[word]);
+            this[0] == before[0] && (1..self.len).all(|word| this[word] == before[word].wrapping_add(step(word)))
+        };
+        (1..).take_while(is_complete).take_while(goes_on).count()
+    }
+
+    /// The accesses of an iteration, with the first record's as the first iteration.
+    fn streams(&self) -> Vec<Stream> {
+        let stream = |item: &Item| {
+            let word = |record: usize| self.record(record)[usize::from(item.word)];
+            let kind = if item.kind == ItemKind::Load as u8 { Kind::Load } else { Kind::Store };
+            let addr = word(0).wrapping_add_signed(item.offset);
+            Stream { addr, stride: word(1).wrapping_sub(word(0)) as i64, len: item.size, kind }
+        };
+        self.accesses().iter().map(stream).collect()
+    }
+}
+
 /// The row that an item's last access went to.
 #[derive(Clone, Copy)]
 struct LastRow {
@@ -108,8 +157,13 @@ struct Core {
     elements: Option<Elements>,
     /// By item.
     last_rows: Vec<LastRow>,
+    /// Records that are done singly before it is tried again to do many together.
+    singly: usize,
     totals: RingTotals,
 }
+
+/// Fewest iterations that are worth doing together.
+const LEAST: usize = 16;
 
 const NO_ROW_YET: LastRow = LastRow { level: NO_LEVEL, array: 0, row: 0 };
 
@@ -122,6 +176,7 @@ impl MotionMachine {
             arrays: Arrays::new(options.elements.is_some()),
             elements: options.elements.map(Elements::new),
             last_rows: Vec::new(),
+            singly: 0,
             totals: RingTotals::default(),
         };
         Self { locator: Locator::default(), tables: Tables::default(), core }
@@ -157,6 +212,11 @@ impl MotionMachine {
         }
         let function = module.first_function + segment.function;
         self.core.segment(segment, items, record, function, place, closes);
+        if place.iteration && rest.get(len) == Some(&head) && self.core.may_go_on(segment, items) {
+            let marks = items.iter().take_while(|item| item.kind == ItemKind::Loop as u8).count();
+            let following = Following { segment, items, marks, words: rest, len, function, place, closes };
+            return Some(len * (1 + self.core.go_on(&following)));
+        }
         Some(len)
     }
 
@@ -299,6 +359,79 @@ impl Core {
             self.contexts.exit(function);
             self.movement.nest.leave(self.contexts.depth());
         }
+    }
+
+    /// Whether a segment's next records may be done together.
+    #[inline]
+    fn may_go_on(&mut self, segment: &Segment, items: &[Item]) -> bool {
+        if self.singly > 0 {
+            self.singly -= 1;
+            return false;
+        }
+        let is_plain = |item: &Item| {
+            [ItemKind::Loop, ItemKind::Load, ItemKind::Store].into_iter().any(|kind| item.kind == kind as u8)
+        };
+        let bounds = segment_flag::ENTER | segment_flag::EXIT | segment_flag::LANDING;
+        segment.kind != SegmentKind::Loop as u8
+            && segment.flags & bounds == 0
+            && segment.slots.is_empty()
+            && self.elements.is_none()
+            && items.iter().all(is_plain)
+    }
+
+    /// Does iterations that go on as the one that has been done; gives their number.
+    fn go_on(&mut self, following: &Following<'_>) -> usize {
+        let alike = following.alike();
+        let Some((lanes, plan)) = self.lanes(following, alike) else {
+            self.singly = alike;
+            return 0;
+        };
+        let warm_up = plan.warm_up as usize;
+        for number in 1..=warm_up {
+            let Following { segment, items, function, place, closes, .. } = *following;
+            self.segment(segment, items, following.record(number), function, place, closes);
+        }
+        let steady = Steady { lanes: &lanes, plan: &plan };
+        let (mut first, end) = (warm_up as u64 + 1, alike as u64 + 1);
+        while first < end {
+            let count = (end - first).min(plan.longest as u64);
+            self.movement.go_on(&steady, first, count);
+            first += count;
+        }
+        let count = (alike - warm_up) as u64;
+        for (lane, item) in lanes.iter().zip(following.accesses()).filter(|(lane, _)| lane.counts) {
+            let element = u64::from(item.size / u32::from(item.lanes.max(1)));
+            self.arrays.count(lane.array, element, count * u64::from(item.size));
+            self.totals.accesses += count;
+        }
+        alike
+    }
+
+    /// What the following iterations access, if many of them can be done together.
+    fn lanes(&mut self, following: &Following<'_>, alike: usize) -> Option<(Vec<Lane>, Plan)> {
+        let level = self.movement.nest.innermost();
+        if alike < LEAST || !self.movement.nest.has_tiles_for(alike as u64) {
+            return None;
+        }
+        let iterations = alike as u64 + 1;
+        let streams = following.streams();
+        let plan = Plan::new(&streams, iterations).filter(|plan| plan.warm_up < alike as u64)?;
+        if !self.movement.has_room_for(streams.iter().map(|stream| pages(stream, iterations)).sum()) {
+            return None;
+        }
+        let mut lanes = Vec::with_capacity(streams.len());
+        for (number, &stream) in streams.iter().enumerate() {
+            let item = following.marks + number;
+            let last = self.last_rows[following.place.first_item as usize + item];
+            let end = stream.addr.wrapping_add_signed(stream.stride.wrapping_mul(alike as i64));
+            let (low, high) = (stream.addr.min(end), stream.addr.max(end) + u64::from(stream.len));
+            let array = self.arrays.objects.whole(low, high - low)?;
+            if (last.level, last.array) != (level, array) {
+                return None;
+            }
+            lanes.push(Lane { stream, array, row: last.row, counts: !following.closes[item] });
+        }
+        Some((lanes, plan))
     }
 
     #[inline]

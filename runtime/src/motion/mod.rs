@@ -13,7 +13,7 @@
 //! Previous and next are in the order of execution. With the policy `wrap` the tile before the first of an invocation is the last of the
 //! invocation before; with `reset` there is none. Definitions after Emer and Sze, "Calculating data motion".
 //!
-//! [`loops`] finds the loops in the descriptors, [`nest`] follows which are running, [`movement`] counts, with [`stamps`] for memory;
+//! [`loops`] finds the loops in the descriptors, [`nest`] follows which are running, [`movement`] counts, with [`stamps`] for memory, and [`regular`] many iterations at a time;
 //! [`machine`] replays records into it.
 
 pub mod arrays;
@@ -25,6 +25,7 @@ pub mod movement;
 pub mod nest;
 #[cfg(test)]
 mod oracle;
+pub mod regular;
 pub mod result;
 pub mod stamps;
 

@@ -24,10 +24,10 @@ pub struct Row {
     /// Accesses and bytes accessed are those with this as the innermost level.
     pub counts: RowResult,
     /// The same array one level further out.
-    parent: RowNumber,
+    pub(super) parent: RowNumber,
     /// Tile that `held` is of.
-    tile: u32,
-    held: u64,
+    pub(super) tile: u32,
+    pub(super) held: u64,
     /// Page that was looked up last.
     page: PageNumber,
     block: BlockNumber,
@@ -114,7 +114,17 @@ impl Movement {
     }
 
     #[inline]
-    fn touch_piece(&mut self, mut number: RowNumber, piece: Piece) {
+    fn touch_piece(&mut self, number: RowNumber, piece: Piece) {
+        self.touch_levels(number, &piece);
+        if self.stamps.is_over_budget() {
+            self.stamps.shed();
+            self.forget_blocks();
+        }
+    }
+
+    /// Goes from a row's level outwards, as far as that changes anything.
+    #[inline]
+    pub(super) fn touch_levels(&mut self, mut number: RowNumber, piece: &Piece) {
         while number != NO_ROW {
             let row = &mut self.rows[number as usize];
             let level = &mut self.nest.levels[row.counts.level as usize];
@@ -134,7 +144,7 @@ impl Movement {
             if piece.end == piece.first + 1 {
                 stamp(&mut stamps[piece.first as usize]);
             } else {
-                stamps[piece.first as usize..piece.end as usize].iter_mut().for_each(stamp);
+                stamps[piece.range()].iter_mut().for_each(stamp);
             }
             if new == 0 {
                 break;
@@ -152,10 +162,6 @@ impl Movement {
             row.counts.peak = row.counts.peak.max(row.held);
             level.bytes += new * piece.unit;
             number = row.parent;
-        }
-        if self.stamps.is_over_budget() {
-            self.stamps.shed();
-            self.forget_blocks();
         }
     }
 

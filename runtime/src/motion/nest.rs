@@ -236,6 +236,33 @@ impl Nest {
         }
     }
 
+    /// Whether the innermost running loop is a level, its numbers of tiles last for so many more, and all running levels' tiles have begun.
+    #[must_use]
+    pub fn has_tiles_for(&self, iterations: u64) -> bool {
+        let level = self.running.last().and_then(|running| self.levels.get(running.level as usize));
+        !self.pending && level.is_some_and(|level| u64::from(u32::MAX - level.tile) > iterations)
+    }
+
+    /// The innermost level goes through its next iterations, each a tile; gives the last one's. None is waiting to begin.
+    pub fn go_on(&mut self, iterations: u64) -> u32 {
+        let level = &mut self.levels[self.innermost as usize];
+        level.iteration += iterations;
+        level.tiles += iterations;
+        level.tile += iterations as u32;
+        level.first = false;
+        level.tile
+    }
+
+    /// The innermost level's last tiles, at least one, have touched so many bytes each.
+    pub fn hold(&mut self, bytes: u64, tiles: u64) {
+        let level = &mut self.levels[self.innermost as usize];
+        level.capacity = level.capacity.max(level.bytes);
+        level.bytes = bytes;
+        if tiles > 1 {
+            level.capacity = level.capacity.max(bytes);
+        }
+    }
+
     /// Running levels, outermost first.
     pub fn running(&self) -> impl Iterator<Item = LevelNumber> {
         self.running.iter().map(|r| r.level).filter(|l| *l != NO_LEVEL)

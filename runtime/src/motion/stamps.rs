@@ -65,6 +65,15 @@ pub struct Stamps {
     arrays: Vec<(u8, u64)>,
 }
 
+impl Piece {
+    /// Granules in their block.
+    #[inline]
+    #[must_use]
+    pub fn range(&self) -> std::ops::Range<usize> {
+        self.first as usize..self.end as usize
+    }
+}
+
 impl Stamps {
     /// Stamps that take about `budget` bytes at most.
     #[must_use]
@@ -85,6 +94,17 @@ impl Stamps {
     #[must_use]
     pub fn heap_bytes(&self) -> u64 {
         self.bytes
+    }
+
+    #[must_use]
+    pub fn budget(&self) -> u64 {
+        self.budget
+    }
+
+    /// Whether some array's pages are not all followed.
+    #[must_use]
+    pub fn is_sampled(&self) -> bool {
+        self.arrays.iter().any(|array| array.0 > 0)
     }
 
     /// One over the part of an array's pages that is followed, as a power of two.
