@@ -6,7 +6,7 @@
 use crate::{
     exact::Left,
     histogram::{bounds, bucket_of},
-    pricing::run_cost,
+    pricing::{root, run_cost},
 };
 
 /// Bytes by depth bucket.
@@ -120,6 +120,9 @@ struct Pending {
 /// Runs that a counter remembers: enough for the few depths that most sites alternate between, and one cache line.
 const REMEMBERED: usize = 4;
 
+/// Reads of a row that are worth pricing together.
+const LEAST_ALIKE: u64 = 4;
+
 /// What one site did in one context.
 #[derive(Clone, Debug, Default)]
 pub struct CellCounters {
@@ -161,6 +164,24 @@ impl CellCounters {
             slot.times += times;
         } else {
             self.read_another(above, len, times);
+        }
+    }
+
+    /// Counts a number of reads of `len` bytes each, the first right below `above` live ones and each `step` deeper than the one before.
+    pub fn read_row(&mut self, above: u64, step: i64, len: u64, times: u64) {
+        let mut done = 0;
+        while done < times {
+            let above = above.wrapping_add_signed(step * done as i64);
+            let alike = alike(above, step, len).min(times - done);
+            if alike < LEAST_ALIKE {
+                self.read(above, len);
+                done += 1;
+                continue;
+            }
+            let bytes = len * alike;
+            self.cost += u128::from(root(above + len)) * u128::from(bytes);
+            self.depths.add(bucket_of(above + len), bytes);
+            done += alike;
         }
     }
 
@@ -232,6 +253,24 @@ impl CellCounters {
     }
 }
 
+/// How many reads of a row, from its first on, have one price and one bucket for all their bytes; 0 if it is not worth looking.
+#[inline]
+fn alike(above: u64, step: i64, len: u64) -> u64 {
+    let (low, high, wide) = (above + 1, above + len, step.unsigned_abs().max(1));
+    let price = root(high.min(1 << 50));
+    // So many depths have this price.
+    if high > 1 << 50 || 2 * price < LEAST_ALIKE * wide {
+        return 0;
+    }
+    let (first, last) = bounds(bucket_of(high));
+    let (first, last) = (first.max((price - 1) * (price - 1) + 1), last.min(price * price));
+    if low < first {
+        return 0;
+    }
+    let room = if step < 0 { low - first } else { last - high };
+    1 + room / wide
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -250,6 +289,32 @@ mod tests {
         }
         cell.flush();
         assert_eq!(cell.cost, expected);
+    }
+
+    #[test]
+    fn rows_are_their_reads() {
+        let mut seed = 11u64;
+        for _ in 0..2000 {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let (above, len, times) =
+                ((seed >> 33) % (1 << (1 + (seed >> 20) % 30)), 1 << ((seed >> 9) % 7), seed >> 40 & 511);
+            let down = (above / times.max(1)).min(100) as i64;
+            let step = ((seed >> 50) % 200) as i64 - down;
+            let step = step.max(-down);
+            let (mut row, mut single) = (CellCounters::default(), CellCounters::default());
+            row.read_row(above, step, len, times);
+            for number in 0..times as i64 {
+                single.read(above.wrapping_add_signed(step * number), len);
+            }
+            row.flush();
+            single.flush();
+            assert_eq!(row.cost, single.cost, "{above} + {step} n, {len}, {times} times");
+            assert_eq!(row.depths.iter().collect::<Vec<_>>(), single.depths.iter().collect::<Vec<_>>());
+        }
+        let mut deep = CellCounters::default();
+        deep.read_row((1 << 50) - 20, 8, 8, 10);
+        deep.flush();
+        assert_eq!(deep.cost, (0..10).map(|n| run_cost((1 << 50) - 20 + 8 * n, 8)).sum());
     }
 
     #[test]

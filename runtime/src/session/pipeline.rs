@@ -57,11 +57,7 @@ impl Files<'_> {
                 cell.read(above, len);
             }
             Found::Row { above, step: 0, len, times } => cell.read_times(above, len, times),
-            Found::Row { above, step, len, times } => {
-                for number in 0..times as i64 {
-                    cell.read(above.wrapping_add_signed(step * number), len);
-                }
-            }
+            Found::Row { above, step, len, times } => cell.read_row(above, step, len, times),
         }
     }
 }
