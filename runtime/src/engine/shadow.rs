@@ -228,7 +228,7 @@ impl<C: Cell> Shadow<C> {
         Some((good, first, step))
     }
 
-    /// As `arithmetic`, by groups of cells; the last ones of those that are no group are left out.
+    /// As `arithmetic`, by whole groups of cells: what is left at the end does not count.
     #[inline(always)]
     fn arithmetic_groups(&self, cell: usize, width: usize, count: usize) -> Option<(usize, u64, i64)> {
         let cells = &self.cells[cell..cell + width * count];
@@ -682,7 +682,8 @@ pub fn are_positions<C: Cell>(first: u64, step: i64, count: usize) -> bool {
 fn groups_at<C: Cell, const WIDTH: usize>(cells: &[C], place: u64, step: u64) -> usize {
     let mut expected = [C::default(); GROUP];
     for (cell, at) in expected.iter_mut().zip(0..) {
-        *cell = C::pack(place.wrapping_add(step.wrapping_mul(at / WIDTH as u64)) + BYTES * (at % WIDTH as u64));
+        let word = place.wrapping_add(step.wrapping_mul(at / WIDTH as u64));
+        *cell = C::pack(word.wrapping_add(BYTES * (at % WIDTH as u64)));
     }
     let further = C::pack(step.wrapping_mul((GROUP / WIDTH) as u64));
     let mut groups = 0;

@@ -164,6 +164,8 @@ struct Core {
 
 /// Fewest iterations that are worth doing together.
 const LEAST: usize = 16;
+/// Records done singly after it was tried in vain, at least.
+const PATIENCE: usize = 8;
 
 const NO_ROW_YET: LastRow = LastRow { level: NO_LEVEL, array: 0, row: 0 };
 
@@ -383,7 +385,7 @@ impl Core {
     fn go_on(&mut self, following: &Following<'_>) -> usize {
         let alike = following.alike();
         let Some((lanes, plan)) = self.lanes(following, alike) else {
-            self.singly = alike;
+            self.singly = alike.max(PATIENCE);
             return 0;
         };
         let warm_up = plan.warm_up as usize;
