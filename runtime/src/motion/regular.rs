@@ -2,7 +2,7 @@
 //!
 //! Takes the accesses of an iteration as streams of one size, each within one array, and a number of iterations that follow ones
 //! like them; counts for [`Movement`] what the single accesses would. Each iteration is a tile of the innermost level, and all of them are in one tile of
-//! the levels around it. Where a word was touched a few iterations ago, the streams tell that ([`Plan`]); for all others the stamps are looked at,
+//! the levels around it. Where a word was touched a few iterations ago, the streams tell that (`engine::plan`); for all others the stamps are looked at,
 //! page by page where words lie side by side.
 
 use super::{
