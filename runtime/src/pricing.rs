@@ -42,19 +42,15 @@ pub fn run_cost(above: u64, len: u64) -> u128 {
     if len > SHORT_RUN || above >= 1 << 50 {
         return sum_of_roots(above + len) - sum_of_roots(above);
     }
-    let (mut depth, end) = (above, above + len);
-    // Most runs have one price.
-    let highest = root(end);
-    if highest > 0 && (highest - 1) * (highest - 1) <= above {
-        return u128::from(highest * len);
-    }
-    let mut price = root(depth + 1);
+    // From the deepest byte upwards, as most runs have one price and the others few.
+    let mut end = above + len;
+    let mut price = root(end);
     let mut cost = 0;
-    while depth < end {
-        let last = (price * price).min(end);
-        cost += price * (last - depth);
-        depth = last;
-        price += 1;
+    while end > above {
+        let cheaper = ((price - 1) * (price - 1)).max(above);
+        cost += price * (end - cheaper);
+        end = cheaper;
+        price -= 1;
     }
     u128::from(cost)
 }
