@@ -41,7 +41,7 @@ impl<'a> Run<'a> {
         Some(Self { streams, plan, next, unchanged: 0, masks })
     }
 
-    /// Iterations at the end of the run after which some word's next access would be.
+    /// Iterations at the end of the run that must be done singly, because the access that would have a word next comes after the run.
     pub fn tail(&self) -> u64 {
         (0..self.streams.len())
             .filter_map(|stream| self.plan.taker(stream))
@@ -51,7 +51,7 @@ impl<'a> Run<'a> {
     }
 
     /// The longest segment, up to a length, of iterations that end before number `end` and in which each stream's words fare alike; nothing if those
-    /// of iteration `end - 1` fare differently byte by byte. At least the `tail` must be done.
+    /// of iteration `end - 1` fare differently byte by byte. The `tail` and all iterations from `end` on must have been done.
     pub fn segment(&mut self, bits: &mut Bits, end: u64, longest: u64) -> Option<Segment> {
         let mut segment = Segment { iterations: longest.min(end).min(self.plan.longest as u64), dead: 0, mixed: 0 };
         self.unchanged = 0;
