@@ -30,12 +30,6 @@ pub trait Cell: Copy + Default + PartialEq {
     fn pack(value: u64) -> Self;
     /// The value as a number.
     fn get(self) -> u64;
-    /// The sum, as far as it fits.
-    fn plus(self, other: Self) -> Self;
-    /// Bits that are not the same.
-    fn xor(self, other: Self) -> Self;
-    /// Bits of either.
-    fn or(self, other: Self) -> Self;
 }
 
 impl Cell for u32 {
@@ -49,18 +43,6 @@ impl Cell for u32 {
     fn get(self) -> u64 {
         u64::from(self)
     }
-    #[inline(always)]
-    fn plus(self, other: Self) -> Self {
-        self.wrapping_add(other)
-    }
-    #[inline(always)]
-    fn xor(self, other: Self) -> Self {
-        self ^ other
-    }
-    #[inline(always)]
-    fn or(self, other: Self) -> Self {
-        self | other
-    }
 }
 
 impl Cell for u64 {
@@ -73,18 +55,6 @@ impl Cell for u64 {
     #[inline(always)]
     fn get(self) -> u64 {
         self
-    }
-    #[inline(always)]
-    fn plus(self, other: Self) -> Self {
-        self.wrapping_add(other)
-    }
-    #[inline(always)]
-    fn xor(self, other: Self) -> Self {
-        self ^ other
-    }
-    #[inline(always)]
-    fn or(self, other: Self) -> Self {
-        self | other
     }
 }
 

@@ -31,8 +31,8 @@ pub struct Plan {
     near: [Option<Near>; STREAMS],
     /// Iterations since another stream's access let the word die that this stream's store brings back, if few.
     reborn: [Option<usize>; STREAMS],
-    /// Iterations until another stream takes the word over, if soon.
-    taken: [Option<usize>; STREAMS],
+    /// The stream that takes the word over, and iterations until then, if soon.
+    taken: [Option<(usize, usize)>; STREAMS],
     /// Iterations of the run that must be done before `near` holds.
     pub warm_up: u64,
     /// Most iterations in a block, so that reuse that is not near is of an earlier block.
@@ -51,9 +51,7 @@ impl Plan {
 
     /// The stream that has a stream's word next, within few iterations, and their number.
     pub fn taker(&self, stream: usize) -> Option<(usize, usize)> {
-        let takes = |near: &Option<Near>| near.is_some_and(|near| near.source == stream);
-        let taker = self.near.iter().position(takes)?;
-        Some((taker, self.near[taker]?.delay))
+        self.taken[stream]
     }
 
     pub fn reborn(&self, stream: usize) -> Option<usize> {
@@ -62,7 +60,7 @@ impl Plan {
 
     /// First of a block's iterations whose access is the last to its word in the block.
     pub fn kept_from(&self, stream: usize, iterations: usize) -> usize {
-        self.taken[stream].map_or(0, |delay| iterations.saturating_sub(delay))
+        self.taken[stream].map_or(0, |(_, delay)| iterations.saturating_sub(delay))
     }
 
     pub fn new(streams: &[Stream], iterations: u64) -> Option<Plan> {
@@ -88,7 +86,7 @@ impl Plan {
         }
         for stream in 0..streams.len() {
             if let Some(near) = plan.near[stream] {
-                plan.taken[near.source] = Some(near.delay);
+                plan.taken[near.source] = Some((stream, near.delay));
             }
         }
         for stream in 0..streams.len() {

@@ -32,6 +32,22 @@ struct Span {
     len: u64,
 }
 
+/// Compiles an expression once per number of cells that a word may have, with that number as a constant.
+macro_rules! with_width {
+    ($width:expr, $WIDTH:ident => $body:expr) => {
+        with_width!($width, $WIDTH => $body, 1 2 4 8 16)
+    };
+    ($width:expr, $WIDTH:ident => $body:expr, $($known:literal)*) => {
+        match $width {
+            $($known => {
+                const $WIDTH: usize = $known;
+                $body
+            })*
+            _ => unreachable!("words have 1 to 16 cells"),
+        }
+    };
+}
+
 /// Where positions go when all of them change.
 pub trait NewPositions {
     /// Must keep consecutive live positions consecutive.
@@ -211,10 +227,7 @@ impl<C: Cell> Shadow<C> {
 
     #[inline(always)]
     pub fn set_row(&mut self, cell: usize, len: u64, position: u64) {
-        let row = &mut self.cells[cell..cell + (len / BYTES) as usize];
-        for (value, at) in row.iter_mut().zip(0..) {
-            *value = C::pack(position + at * BYTES);
-        }
+        set_word(&mut self.cells[cell..cell + (len / BYTES) as usize], position);
     }
 
     /// How many of `count` words of `width` cells, side by side, are on the stack at arithmetic places; with the first place and
@@ -237,14 +250,8 @@ impl<C: Cell> Shadow<C> {
         }
         let first = self.word(cell, width)?;
         let step = self.word(cell + width, width)?.wrapping_sub(first);
-        let good = match width {
-            1 => groups_at::<C, 1>(cells, first, step),
-            2 => groups_at::<C, 2>(cells, first, step),
-            4 => groups_at::<C, 4>(cells, first, step),
-            8 => groups_at::<C, 8>(cells, first, step),
-            _ => groups_at::<C, 16>(cells, first, step),
-        } * GROUP
-            / width;
+        let groups = with_width!(width, WIDTH => groups_at::<C, WIDTH>(cells, first, step));
+        let good = groups * GROUP / width;
         let step = step as i64;
         are_positions::<C>(first, step, good.max(1)).then_some((good, first, step))
     }
@@ -283,60 +290,37 @@ impl<C: Cell> Shadow<C> {
 
     /// How many words of `width` cells, which begin at some cells, are at `place` and so on, if these are positions.
     #[inline(always)]
-    pub fn words_at(&self, cells: &[usize], width: usize, place: u64, step: i64) -> usize {
-        match width {
-            1 => self.words_of_width_at::<1>(cells, place, step),
-            2 => self.words_of_width_at::<2>(cells, place, step),
-            4 => self.words_of_width_at::<4>(cells, place, step),
-            8 => self.words_of_width_at::<8>(cells, place, step),
-            _ => self.words_of_width_at::<16>(cells, place, step),
-        }
-    }
-
-    #[inline(always)]
-    fn words_of_width_at<const WIDTH: usize>(&self, cells: &[usize], mut place: u64, step: i64) -> usize {
-        let mut words = 0;
-        for &cell in cells {
-            if !is_word_at(&self.cells[cell..cell + WIDTH], place) {
-                break;
+    pub fn words_at(&self, cells: &[usize], width: usize, mut place: u64, step: i64) -> usize {
+        with_width!(width, WIDTH => {
+            let mut words = 0;
+            for &cell in cells {
+                if !is_word_at(&self.cells[cell..cell + WIDTH], place) {
+                    break;
+                }
+                place = place.wrapping_add_signed(step);
+                words += 1;
             }
-            place = place.wrapping_add_signed(step);
-            words += 1;
-        }
-        words
+            words
+        })
     }
 
     /// Puts words of `width` cells, side by side, at `place` and so on. `step` may be negative.
     #[inline(always)]
-    pub fn set_arithmetic(&mut self, cell: usize, width: usize, count: usize, place: u64, step: u64) {
+    pub fn set_arithmetic(&mut self, cell: usize, width: usize, count: usize, mut place: u64, step: u64) {
         let cells = &mut self.cells[cell..cell + width * count];
-        match width {
-            1 => set_row_of_width::<C, 1>(cells, place, step),
-            2 => set_row_of_width::<C, 2>(cells, place, step),
-            4 => set_row_of_width::<C, 4>(cells, place, step),
-            8 => set_row_of_width::<C, 8>(cells, place, step),
-            _ => set_row_of_width::<C, 16>(cells, place, step),
-        }
+        with_width!(width, WIDTH => for word in cells.chunks_exact_mut(WIDTH) {
+            set_word(word, place);
+            place = place.wrapping_add(step);
+        });
     }
 
     /// As `set_arithmetic` for words that begin at some cells.
     #[inline(always)]
-    pub fn set_words(&mut self, cells: &[usize], width: usize, place: u64, step: u64) {
-        match width {
-            1 => self.set_words_of_width::<1>(cells, place, step),
-            2 => self.set_words_of_width::<2>(cells, place, step),
-            4 => self.set_words_of_width::<4>(cells, place, step),
-            8 => self.set_words_of_width::<8>(cells, place, step),
-            _ => self.set_words_of_width::<16>(cells, place, step),
-        }
-    }
-
-    #[inline(always)]
-    fn set_words_of_width<const WIDTH: usize>(&mut self, cells: &[usize], mut place: u64, step: u64) {
-        for &cell in cells {
+    pub fn set_words(&mut self, cells: &[usize], width: usize, mut place: u64, step: u64) {
+        with_width!(width, WIDTH => for &cell in cells {
             set_word(&mut self.cells[cell..cell + WIDTH], place);
             place = place.wrapping_add(step);
-        }
+        });
     }
 
     /// Whether `find` found a page of its own for the address, not the shared empty one.
@@ -685,27 +669,17 @@ fn groups_at<C: Cell, const WIDTH: usize>(cells: &[C], place: u64, step: u64) ->
         let word = place.wrapping_add(step.wrapping_mul(at / WIDTH as u64));
         *cell = C::pack(word.wrapping_add(BYTES * (at % WIDTH as u64)));
     }
-    let further = C::pack(step.wrapping_mul((GROUP / WIDTH) as u64));
+    let further = step.wrapping_mul((GROUP / WIDTH) as u64);
     let mut groups = 0;
     for group in cells.chunks_exact(GROUP) {
         // Without a branch per cell: compilers turn this into a vector instruction or two.
-        let differ = group.iter().zip(&expected).fold(C::default(), |all, (&cell, &at)| all.or(cell.xor(at)));
-        if differ != C::default() {
+        if group.iter().zip(&expected).fold(false, |differ, (cell, at)| differ | (cell != at)) {
             break;
         }
-        expected = expected.map(|at| at.plus(further));
+        expected = expected.map(|at| C::pack(at.get().wrapping_add(further)));
         groups += 1;
     }
     groups
-}
-
-/// Puts words of `WIDTH` cells at `place` and so on.
-#[inline(always)]
-fn set_row_of_width<C: Cell, const WIDTH: usize>(cells: &mut [C], mut place: u64, step: u64) {
-    for word in cells.chunks_exact_mut(WIDTH) {
-        set_word(word, place);
-        place = place.wrapping_add(step);
-    }
 }
 
 /// Puts a word at a place.

@@ -312,16 +312,20 @@ impl Timeline {
     /// `clear_many` for blocks that are far from each other, upwards: the levels above are told once per level-2 node.
     #[inline(always)]
     fn clear_far(&mut self, mut position: u64, step: u64, mut count: usize, len: u64) {
+        let in_leaf = |position: u64| position % LEAF as u64 + len <= LEAF as u64;
         while count > 0 {
+            if !in_leaf(position) {
+                self.clear(position, len);
+                position += step;
+                count -= 1;
+                continue;
+            }
             let start = position as usize;
             let mut node = self.n2[start >> 16];
             let mut n = 0;
-            while count > 0 && position as usize >> 16 == start >> 16 {
+            while count > 0 && position as usize >> 16 == start >> 16 && in_leaf(position) {
                 let p = position as usize;
                 self.prefetch(position + AHEAD * step);
-                if (p % LEAF) as u64 + len > LEAF as u64 {
-                    break;
-                }
                 let block = &mut self.blocks[p >> 11];
                 block.leaves[leaf_of(p)] &= !(low_ones(len) << (p % LEAF));
                 block.before.take(leaf_of(p), len as u32);
@@ -331,17 +335,7 @@ impl Timeline {
                 count -= 1;
             }
             self.n2[start >> 16] = node;
-            self.ones -= u64::from(n);
-            if self.is_recent(start) {
-                self.recent -= n;
-            } else {
-                self.take_before(start, n);
-            }
-            if count > 0 && position % LEAF as u64 + len > LEAF as u64 {
-                self.clear(position, len);
-                position += step;
-                count -= 1;
-            }
+            self.took(start, n);
         }
     }
 
@@ -362,12 +356,7 @@ impl Timeline {
             }
             block.before.take(last, n);
             self.n2[p >> 16].take((p >> 11) % 32, n);
-            self.ones -= u64::from(n);
-            if self.is_recent(p) {
-                self.recent -= n;
-            } else {
-                self.take_before(p, n);
-            }
+            self.took(p, n);
             p += here.len() * LEAF;
             masks = rest;
         }
@@ -515,6 +504,17 @@ impl Timeline {
             }
             p += part as usize;
             left -= part;
+        }
+    }
+
+    /// Counts ones that were cleared in the level-2 node of `p`, above that.
+    #[inline(always)]
+    fn took(&mut self, p: usize, n: u32) {
+        self.ones -= u64::from(n);
+        if self.is_recent(p) {
+            self.recent -= n;
+        } else {
+            self.take_before(p, n);
         }
     }
 

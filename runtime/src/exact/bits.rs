@@ -50,7 +50,7 @@ impl Bits {
 
     /// As `exchange`, for bytes within one aligned block of 64.
     #[inline]
-    fn exchange_in_word<const LIVE: bool>(&mut self, addr: u64, mask: u64) -> u64 {
+    pub fn exchange_in_word<const LIVE: bool>(&mut self, addr: u64, mask: u64) -> u64 {
         let page = self.page::<LIVE>(addr >> PAGE_BITS);
         let word = &mut self.pages[page as usize][(addr % PAGE / 64) as usize];
         let shift = addr % 64;
@@ -112,18 +112,6 @@ impl Bits {
             }
         }
         runs
-    }
-
-    /// Sets (`LIVE`) or clears the bits of a mask of the 64 bytes from `addr` on, a multiple of 64.
-    #[inline]
-    pub fn set_masked<const LIVE: bool>(&mut self, addr: u64, mask: u64) {
-        let page = self.page::<LIVE>(addr >> PAGE_BITS);
-        let word = &mut self.pages[page as usize][(addr % PAGE / 64) as usize];
-        if LIVE {
-            *word |= mask;
-        } else {
-            *word &= !mask;
-        }
     }
 
     /// The bits of up to 64 bytes of one aligned block.

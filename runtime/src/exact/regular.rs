@@ -161,7 +161,7 @@ impl Row {
         }
         strided(self.addr % 64, self.step, self.count, self.len, masks);
         for (mask, addr) in masks.iter().zip((self.addr & !63..).step_by(64)) {
-            bits.set_masked::<LIVE>(addr, *mask);
+            bits.exchange_in_word::<LIVE>(addr, *mask);
         }
     }
 }

@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     abi::{EventKind, Item, ItemKind, SegmentKind, item_flag, segment_flag},
-    engine::{Kind, Stream, plan::Plan},
+    engine::{Stream, plan::Plan},
     objects::{ObjectNumber, Origin},
     session::{
         analyzer::{ModuleSource, RingResult, RingTotals, lane_runs},
@@ -118,28 +118,6 @@ impl Following<'_> {
     fn record(&self, number: usize) -> &[u64] {
         &self.words[number * self.len..][..self.len]
     }
-
-    /// How many records of the same segment follow in which each word goes on by the same amount.
-    fn alike(&self) -> usize {
-        let is_complete = |number: &usize| self.words.len() >= (number + 1) * self.len;
-        let goes_on = |number: &usize| {
-            let (before, this) = (self.record(number - 1), self.record(*number));
-            let step = |word: usize| self.record(1)[word].wrapping_sub(self.record(0)[word]);
-            this[0] == before[0] && (1..self.len).all(|word| this[word] == before[word].wrapping_add(step(word)))
-        };
-        (1..).take_while(is_complete).take_while(goes_on).count()
-    }
-
-    /// The accesses of an iteration, with the first record's as the first iteration.
-    fn streams(&self) -> Vec<Stream> {
-        let stream = |item: &Item| {
-            let word = |record: usize| self.record(record)[usize::from(item.word)];
-            let kind = if item.kind == ItemKind::Load as u8 { Kind::Load } else { Kind::Store };
-            let addr = word(0).wrapping_add_signed(item.offset);
-            Stream { addr, stride: word(1).wrapping_sub(word(0)) as i64, len: item.size, kind }
-        };
-        self.accesses().iter().map(stream).collect()
-    }
 }
 
 /// The row that an item's last access went to.
@@ -214,7 +192,7 @@ impl MotionMachine {
         }
         let function = module.first_function + segment.function;
         self.core.segment(segment, items, record, function, place, closes);
-        if place.iteration && rest.get(len) == Some(&head) && self.core.may_go_on(segment, items) {
+        if place.iteration && rest.len() >= 2 * len && rest[len] == head && self.core.may_go_on(segment, items) {
             let marks = items.iter().take_while(|item| item.kind == ItemKind::Loop as u8).count();
             let following = Following { segment, items, marks, words: rest, len, function, place, closes };
             return Some(len * (1 + self.core.go_on(&following)));
@@ -383,7 +361,7 @@ impl Core {
 
     /// Does iterations that go on as the one that has been done; gives their number.
     fn go_on(&mut self, following: &Following<'_>) -> usize {
-        let alike = following.alike();
+        let alike = records::alike(following.words, following.len) - 1;
         let Some((lanes, plan)) = self.lanes(following, alike) else {
             self.singly = alike.max(PATIENCE);
             return 0;
@@ -416,7 +394,8 @@ impl Core {
             return None;
         }
         let iterations = alike as u64 + 1;
-        let streams = following.streams();
+        let stream = |item: &Item| records::stream(item, following.words, following.len);
+        let streams: Vec<Stream> = following.accesses().iter().map(stream).collect();
         let plan = Plan::new(&streams, iterations).filter(|plan| plan.warm_up < alike as u64)?;
         if !self.movement.has_room_for(streams.iter().map(|stream| pages(stream, iterations)).sum()) {
             return None;
@@ -425,9 +404,7 @@ impl Core {
         for (number, &stream) in streams.iter().enumerate() {
             let item = following.marks + number;
             let last = self.last_rows[following.place.first_item as usize + item];
-            let end = stream.addr.wrapping_add_signed(stream.stride.wrapping_mul(alike as i64));
-            let (low, high) = (stream.addr.min(end), stream.addr.max(end) + u64::from(stream.len));
-            let array = self.arrays.objects.whole(low, high - low)?;
+            let array = self.arrays.objects.whole_stream(&stream, iterations)?;
             if (last.level, last.array) != (level, array) {
                 return None;
             }

@@ -243,24 +243,19 @@ impl Nest {
         !self.pending && level.is_some_and(|level| u64::from(u32::MAX - level.tile) > iterations)
     }
 
-    /// The innermost level goes through its next iterations, each a tile; gives the last one's. None is waiting to begin.
-    pub fn go_on(&mut self, iterations: u64) -> u32 {
+    /// The innermost level goes through its next iterations, at least one, each a tile that touches so many bytes; gives the last one's. None is
+    /// waiting to begin.
+    pub fn go_on(&mut self, iterations: u64, bytes: u64) -> u32 {
         let level = &mut self.levels[self.innermost as usize];
         level.iteration += iterations;
         level.tiles += iterations;
         level.tile += iterations as u32;
         level.first = false;
-        level.tile
-    }
-
-    /// The innermost level's last tiles, at least one, have touched so many bytes each.
-    pub fn hold(&mut self, bytes: u64, tiles: u64) {
-        let level = &mut self.levels[self.innermost as usize];
-        level.capacity = level.capacity.max(level.bytes);
+        // The last one may touch more before it ends.
+        let ended = if iterations > 1 { level.bytes.max(bytes) } else { level.bytes };
+        level.capacity = level.capacity.max(ended);
         level.bytes = bytes;
-        if tiles > 1 {
-            level.capacity = level.capacity.max(bytes);
-        }
+        level.tile
     }
 
     /// Running levels, outermost first.

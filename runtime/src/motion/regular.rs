@@ -7,12 +7,9 @@
 
 use super::{
     movement::{Movement, RowNumber},
-    stamps::{PAGE, Piece, Stamps},
+    stamps::{PAGE, Piece},
 };
 use crate::engine::{Stream, plan::Plan};
-
-/// Memory that stamps of a page may come to take per level, at most.
-const PAGE_STAMPS: u64 = 4 * PAGE;
 
 /// One access of each iteration.
 #[derive(Clone, Copy, Debug)]
@@ -42,8 +39,7 @@ impl Steady<'_> {
 impl Movement {
     /// Whether the running levels' stamps of some pages are sure to fit into the budget, and no array is sampled.
     pub fn has_room_for(&self, pages: u64) -> bool {
-        let levels = self.nest.running().count() as u64;
-        self.stamps.has_room_for(pages.saturating_mul(levels).saturating_mul(PAGE_STAMPS))
+        self.stamps.has_room_for(pages, self.nest.running().count() as u64)
     }
 
     /// Does iterations `first .. first + count`, each the next tile of the innermost level; no more than the plan's longest block. The plan's warm-up must
@@ -59,14 +55,16 @@ impl Movement {
             });
         }
         for (number, lane) in steady.lanes.iter().enumerate() {
-            let taken = steady.plan.taker(number).map(|(_, delay)| count.min(delay as u64));
+            if steady.is_far(number) && steady.plan.taker(number).is_none() {
+                continue;
+            }
             // Of words that another lane takes over, the last ones are left.
-            let Some(kept) = taken.or((!steady.is_far(number)).then_some(count)) else { continue };
-            let words = Words { lane, first: first + count - kept, count: kept };
+            let start = steady.plan.kept_from(number, count as usize) as u64;
+            let words = Words { lane, first: first + start, count: count - start };
             words.each_piece(self, |this, piece, before, words| {
                 let block = this.stamps.block(innermost, piece.page);
                 let stamps = &mut this.stamps.stamps(block)[piece.range()];
-                stamp(stamps, words, tile + (count - kept + before) as u32 + 1);
+                stamp(stamps, words, tile + (start + before) as u32 + 1);
             });
         }
         self.count_tiles(steady, count);
@@ -93,7 +91,6 @@ impl Movement {
 
     /// What the lanes' tiles hold, and that they have been.
     fn count_tiles(&mut self, steady: &Steady<'_>, count: u64) {
-        let tile = self.nest.go_on(count);
         let mut held: Vec<(RowNumber, u64)> = Vec::new();
         for (number, lane) in steady.lanes.iter().enumerate() {
             let len = u64::from(lane.stream.len);
@@ -113,12 +110,12 @@ impl Movement {
                 }
             }
         }
+        let tile = self.nest.go_on(count, held.iter().map(|(_, bytes)| bytes).sum());
         for &(number, bytes) in &held {
             let row = &mut self.rows[number as usize];
             (row.tile, row.held) = (tile, bytes);
             row.counts.peak = row.counts.peak.max(bytes);
         }
-        self.nest.hold(held.iter().map(|(_, bytes)| bytes).sum(), count);
     }
 }
 
@@ -178,13 +175,6 @@ impl Words<'_> {
 pub fn pages(lane: &Stream, iterations: u64) -> u64 {
     let bytes = lane.stride.unsigned_abs().saturating_mul(iterations);
     (bytes / PAGE + 2).min(iterations.saturating_add(1))
-}
-
-impl Stamps {
-    /// Whether so many more bytes of stamps fit, and all pages are followed.
-    fn has_room_for(&self, bytes: u64) -> bool {
-        !self.is_sampled() && self.heap_bytes().saturating_add(bytes) <= self.budget()
-    }
 }
 
 #[cfg(test)]

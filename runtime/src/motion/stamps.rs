@@ -96,15 +96,11 @@ impl Stamps {
         self.bytes
     }
 
+    /// Whether all pages are followed and stay so if some levels' stamps of some pages are made.
     #[must_use]
-    pub fn budget(&self) -> u64 {
-        self.budget
-    }
-
-    /// Whether some array's pages are not all followed.
-    #[must_use]
-    pub fn is_sampled(&self) -> bool {
-        self.arrays.iter().any(|array| array.0 > 0)
+    pub fn has_room_for(&self, pages: u64, levels: u64) -> bool {
+        let bytes = pages.saturating_mul(levels).saturating_mul(4 * PAGE);
+        self.arrays.iter().all(|array| array.0 == 0) && self.bytes.saturating_add(bytes) <= self.budget
     }
 
     /// One over the part of an array's pages that is followed, as a power of two.

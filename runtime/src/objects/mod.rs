@@ -135,6 +135,13 @@ impl Objects {
         self.map.whole(address, len)
     }
 
+    /// Number of the object that a row of accesses goes to, if it is one.
+    pub fn whole_stream(&mut self, stream: &Stream, accesses: u64) -> Option<ObjectNumber> {
+        let travelled = stream.stride.unsigned_abs().checked_mul(accesses.checked_sub(1)?)?;
+        let low = if stream.stride < 0 { stream.addr.checked_sub(travelled)? } else { stream.addr };
+        self.whole(low, travelled + u64::from(stream.len))
+    }
+
     #[must_use]
     pub fn object(&self, number: ObjectNumber) -> Object {
         self.list[number as usize]

@@ -266,7 +266,7 @@ impl Analyzer {
         if self.short_run > 0 {
             self.short_run -= 1;
         } else if self.tables.repeats[dense as usize] && rest.get(len) == Some(&head) {
-            let records = regular_records(rest, len);
+            let records = records::alike(rest, len);
             if records >= LEAST_RUN {
                 self.core.run(items, rest, len, records, place, last);
                 return Some(len * records);
@@ -469,25 +469,6 @@ fn repeats(segment: &Segment, table: &SiteTable) -> bool {
         && items.iter().all(is_plain)
 }
 
-/// Number of records of `len` words, from the start of `rest` on, that are equal but for constant steps of their words.
-#[inline]
-fn regular_records(rest: &[u64], len: usize) -> usize {
-    // Two neighbours always have constant steps; a third decides, mostly at its first word.
-    let steps_like_the_last = |next: usize| {
-        let rows = &rest[next - 2 * len..next + len];
-        rows[2 * len] == rows[0]
-            && (1..len).all(|word| {
-                let at = |row: usize| rows[row * len + word];
-                at(2).wrapping_sub(at(1)) == at(1).wrapping_sub(at(0))
-            })
-    };
-    let mut end = 2 * len;
-    while end + len <= rest.len() && steps_like_the_last(end) {
-        end += len;
-    }
-    end / len
-}
-
 /// So many bytes are read by a cell, of which the depths may be estimated; of no effect unless they are to be.
 #[inline]
 fn note_read(reads: &mut Option<Vec<u64>>, cell: usize, bytes: u64) {
@@ -607,12 +588,7 @@ impl Core {
         self.streams.clear();
         self.stream_cells.clear();
         for (item, cell) in items.iter().zip(first_cell..) {
-            let word = usize::from(item.word);
-            let stride = rest[len + word].wrapping_sub(rest[word]) as i64;
-            let is_load = item.kind == ItemKind::Load as u8;
-            let addr = rest[word].wrapping_add_signed(item.offset);
-            let kind = if is_load { Kind::Load } else { Kind::Store };
-            self.streams.push(Stream { addr, stride, len: item.size, kind });
+            self.streams.push(records::stream(item, rest, len));
             self.stream_cells.push(if counting { cell } else { UNCOUNTED });
         }
         if counting && self.objects.is_some() && !self.streams_have_objects(records as u64) {

@@ -172,16 +172,15 @@ impl CellCounters {
         let mut done = 0;
         while done < times {
             let above = above.wrapping_add_signed(step * done as i64);
-            let alike = alike(above, step, len).min(times - done);
-            if alike < LEAST_ALIKE {
+            let Some(alike) = alike(above, step, len, times - done) else {
                 self.read(above, len);
                 done += 1;
                 continue;
-            }
-            let bytes = len * alike;
-            self.cost += u128::from(root(above + len)) * u128::from(bytes);
-            self.depths.add(bucket_of(above + len), bytes);
-            done += alike;
+            };
+            let bytes = len * alike.times;
+            self.cost += u128::from(alike.price) * u128::from(bytes);
+            self.depths.add(alike.bucket, bytes);
+            done += alike.times;
         }
     }
 
@@ -253,22 +252,34 @@ impl CellCounters {
     }
 }
 
-/// How many reads of a row, from its first on, have one price and one bucket for all their bytes; 0 if it is not worth looking.
+/// Reads whose bytes all have one price and one bucket.
+struct Alike {
+    times: u64,
+    price: u64,
+    bucket: u16,
+}
+
+/// The reads of a row, from its first on and up to a number, that are alike; nothing if they are too few.
 #[inline]
-fn alike(above: u64, step: i64, len: u64) -> u64 {
+fn alike(above: u64, step: i64, len: u64, most: u64) -> Option<Alike> {
     let (low, high, wide) = (above + 1, above + len, step.unsigned_abs().max(1));
-    let price = root(high.min(1 << 50));
-    // So many depths have this price.
-    if high > 1 << 50 || 2 * price < LEAST_ALIKE * wide {
-        return 0;
+    if high > 1 << 50 {
+        return None;
     }
-    let (first, last) = bounds(bucket_of(high));
+    let price = root(high);
+    // So many depths have this price.
+    if 2 * price < LEAST_ALIKE * wide {
+        return None;
+    }
+    let bucket = bucket_of(high);
+    let (first, last) = bounds(bucket);
     let (first, last) = (first.max((price - 1) * (price - 1) + 1), last.min(price * price));
     if low < first {
-        return 0;
+        return None;
     }
     let room = if step < 0 { low - first } else { last - high };
-    1 + room / wide
+    let times = most.min(1 + room / wide);
+    (times >= LEAST_ALIKE).then_some(Alike { times, price, bucket })
 }
 
 #[cfg(test)]

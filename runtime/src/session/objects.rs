@@ -81,9 +81,7 @@ impl ObjectCells {
 
     /// The same for a row of accesses, if all go to one object; else `None`.
     pub fn stream_cell(&mut self, cell: u32, stream: &Stream, accesses: u64) -> Option<Part> {
-        let travelled = stream.stride.unsigned_abs().checked_mul(accesses.checked_sub(1)?)?;
-        let low = if stream.stride < 0 { stream.addr.checked_sub(travelled)? } else { stream.addr };
-        let object = self.objects.whole(low, travelled + u64::from(stream.len))?;
+        let object = self.objects.whole_stream(stream, accesses)?;
         let last = self.last[cell as usize];
         Some(if last.object == object { Part::Known(last.cell) } else { self.another(cell, object) })
     }

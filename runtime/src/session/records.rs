@@ -1,6 +1,9 @@
 //! Takes a chunk of words apart into records, for both models.
 
-use crate::abi::{Item, item_flag};
+use crate::{
+    abi::{Item, ItemKind, item_flag},
+    engine::{Kind, Stream},
+};
 
 /// Hands the rest of a chunk to `record`, which does its first record and tells how many words that had, until nothing is left. A
 /// record that cannot be decoded ends it: gives the number of words that are lost by that.
@@ -27,6 +30,35 @@ pub fn place(item: &Item, record: &[u64], iteration: u64) -> u64 {
     let ahead = iteration.wrapping_sub(record[1]) as i64;
     record[usize::from(item.word)]
         .wrapping_add_signed(item.offset.wrapping_add(stride(item, record).wrapping_mul(ahead)))
+}
+
+/// Number of records of `len` words, from the start of `rest` on, that are equal but for constant steps of their words.
+#[inline]
+#[must_use]
+pub fn alike(rest: &[u64], len: usize) -> usize {
+    // Two neighbours always have constant steps; a third decides, mostly at its first word.
+    let steps_like_the_last = |next: usize| {
+        let rows = &rest[next - 2 * len..next + len];
+        rows[2 * len] == rows[0]
+            && (1..len).all(|word| {
+                let at = |row: usize| rows[row * len + word];
+                at(2).wrapping_sub(at(1)) == at(1).wrapping_sub(at(0))
+            })
+    };
+    let mut end = 2 * len;
+    while end + len <= rest.len() && steps_like_the_last(end) {
+        end += len;
+    }
+    end / len
+}
+
+/// What a load or a store does in records of `len` words that advance by constants; the first two tell.
+#[must_use]
+pub fn stream(item: &Item, rest: &[u64], len: usize) -> Stream {
+    let word = usize::from(item.word);
+    let kind = if item.kind == ItemKind::Load as u8 { Kind::Load } else { Kind::Store };
+    let stride = rest[len + word].wrapping_sub(rest[word]) as i64;
+    Stream { addr: rest[word].wrapping_add_signed(item.offset), stride, len: item.size, kind }
 }
 
 /// An event record.
