@@ -12,6 +12,7 @@ pub mod hooks_object;
 mod map;
 pub mod motion;
 pub mod objects;
+mod pages;
 mod pieces;
 pub mod pricing;
 pub mod ring;

@@ -3,25 +3,23 @@
 //! Takes addresses and labels; gives, for a range, one label if all its bytes have it. A byte that nothing has touched since
 //! the last [`Shadow::reset`] has the label [`UNTOUCHED`]. Holds 16 KiB per page of 4096 addresses with another label.
 
-use std::collections::HashMap;
-
-use crate::session::hash::FastHash;
+use crate::pages::Pages;
 
 /// What is known of a byte: the values model keeps the identity of what it holds there, flows who touched it.
 pub type Label = u32;
 
 pub const UNTOUCHED: Label = 0;
 
-const PAGE: usize = 4096;
-const RECENT: usize = 64;
+/// Addresses per page.
+pub const PAGE: usize = 4096;
+/// Labels compared at a time.
+const GROUP: usize = 32;
 /// Freed pages kept for the next region.
 const SPARE: usize = 256;
 
+#[derive(Default)]
 pub struct Shadow {
-    index: HashMap<u64, u32, FastHash>,
-    pages: Vec<Box<[Label; PAGE]>>,
-    /// Pages that were looked up last, by number modulo the length: (number plus one, page).
-    recent: [(u64, u32); RECENT],
+    pages: Pages<[Label; PAGE]>,
     spare: Vec<Box<[Label; PAGE]>>,
 }
 
@@ -38,18 +36,10 @@ fn in_page(number: u64, address: u64, len: u64) -> (usize, usize) {
     (from as usize, to as usize)
 }
 
-impl Default for Shadow {
-    fn default() -> Self {
-        Self { index: HashMap::default(), pages: Vec::new(), recent: [(0, 0); RECENT], spare: Vec::new() }
-    }
-}
-
 impl Shadow {
     /// Forgets everything.
     pub fn reset(&mut self) {
-        self.index.clear();
-        self.recent = [(0, 0); RECENT];
-        for mut page in self.pages.drain(..) {
+        for mut page in self.pages.drain() {
             if self.spare.len() < SPARE {
                 page.fill(UNTOUCHED);
                 self.spare.push(page);
@@ -57,29 +47,8 @@ impl Shadow {
         }
     }
 
-    #[inline]
-    fn page(&mut self, number: u64) -> Option<u32> {
-        let recent = self.recent[number as usize % RECENT];
-        if recent.0 == number + 1 {
-            return Some(recent.1);
-        }
-        let page = self.index.get(&number).copied()?;
-        self.recent[number as usize % RECENT] = (number + 1, page);
-        Some(page)
-    }
-
     fn page_made(&mut self, number: u64) -> &mut [Label; PAGE] {
-        let page = match self.page(number) {
-            Some(page) => page,
-            None => {
-                let page = self.pages.len() as u32;
-                self.pages.push(self.spare.pop().unwrap_or_else(|| Box::new([UNTOUCHED; PAGE])));
-                self.index.insert(number, page);
-                self.recent[number as usize % RECENT] = (number + 1, page);
-                page
-            }
-        };
-        &mut self.pages[page as usize]
+        self.pages.made(number, || self.spare.pop().unwrap_or_else(|| Box::new([UNTOUCHED; PAGE])))
     }
 
     /// The label that all bytes of a range have, or `None` if they differ.
@@ -87,8 +56,8 @@ impl Shadow {
     pub fn uniform(&mut self, address: u64, len: u64) -> Option<Label> {
         let offset = (address % PAGE as u64) as usize;
         if offset + len as usize <= PAGE {
-            let Some(page) = self.page(address / PAGE as u64) else { return Some(UNTOUCHED) };
-            let labels = &self.pages[page as usize][offset..offset + len as usize];
+            let Some(page) = self.pages.find(address / PAGE as u64) else { return Some(UNTOUCHED) };
+            let labels = &page[offset..offset + len as usize];
             let first = labels[0];
             return labels.iter().all(|l| *l == first).then_some(first);
         }
@@ -97,14 +66,14 @@ impl Shadow {
     }
 
     pub fn label(&mut self, address: u64) -> Label {
-        let Some(page) = self.page(address / PAGE as u64) else { return UNTOUCHED };
-        self.pages[page as usize][(address % PAGE as u64) as usize]
+        let page = self.pages.find(address / PAGE as u64);
+        page.map_or(UNTOUCHED, |page| page[(address % PAGE as u64) as usize])
     }
 
     #[inline]
     pub fn fill(&mut self, address: u64, len: u64, label: Label) {
         for (number, offset, part) in pieces(address, len) {
-            if label == UNTOUCHED && self.page(number).is_none() {
+            if label == UNTOUCHED && self.pages.find(number).is_none() {
                 continue;
             }
             self.page_made(number)[offset..offset + part].fill(label);
@@ -118,18 +87,18 @@ impl Shadow {
                 tell(run[0], run.len() as u64);
             }
         };
-        if len / PAGE as u64 <= self.index.len() as u64 {
+        if len / PAGE as u64 <= self.pages.len() as u64 {
             for (number, offset, part) in pieces(address, len) {
-                if let Some(page) = self.index.get(&number) {
-                    runs(&self.pages[*page as usize][offset..offset + part]);
+                if let Some(page) = self.pages.get(number) {
+                    runs(&page[offset..offset + part]);
                 }
             }
             return;
         }
-        for (&number, &page) in &self.index {
+        for (number, page) in self.pages.iter() {
             let (from, to) = in_page(number, address, len);
             if from < to {
-                runs(&self.pages[page as usize][from..to]);
+                runs(&page[from..to]);
             }
         }
     }
@@ -137,22 +106,22 @@ impl Shadow {
     /// Address and length of each page that has labels.
     #[must_use]
     pub fn touched(&self) -> Vec<(u64, u64)> {
-        self.index.keys().map(|number| (number * PAGE as u64, PAGE as u64)).collect()
+        self.pages.iter().map(|(number, _)| (number * PAGE as u64, PAGE as u64)).collect()
     }
 
     /// Makes a range as if nothing had touched it.
     pub fn forget(&mut self, address: u64, len: u64) {
-        if len / PAGE as u64 <= self.index.len() as u64 {
+        if len / PAGE as u64 <= self.pages.len() as u64 {
             self.fill(address, len, UNTOUCHED);
             return;
         }
         // Of a mapping that is larger than everything that was touched, only what there is.
-        for (&number, &page) in &self.index {
+        self.pages.each_mut(|number, page| {
             let (from, to) = in_page(number, address, len);
             if from < to {
-                self.pages[page as usize][from..to].fill(UNTOUCHED);
+                page[from..to].fill(UNTOUCHED);
             }
-        }
+        });
     }
 
     /// The labels of `from ..` go to `to ..`, as memmove would take them, and are forgotten where they were.
@@ -190,6 +159,40 @@ impl Shadow {
         (0..len).map(|i| self.label(address.wrapping_add(i))).collect()
     }
 
+    /// Labels of words of `len` bytes, a power of two up to 64, which divides address and stride: (label, words that have it one after the other).
+    /// False if the bytes of a word have different labels.
+    pub fn words(&mut self, words: &Words, labels: &mut Vec<(Label, u64)>) -> bool {
+        let len = words.len;
+        for (address, count) in words.rows() {
+            let Some(page) = self.pages.find(address / PAGE as u64) else {
+                add_words(labels, UNTOUCHED, count);
+                continue;
+            };
+            let offset = (address % PAGE as u64) as usize;
+            let mut row = &page[offset..offset + (count * len) as usize];
+            while let Some(&label) = row.first() {
+                let same = same(row, label);
+                if !same.is_multiple_of(len as usize) {
+                    return false;
+                }
+                add_words(labels, label, (same / len as usize) as u64);
+                row = &row[same..];
+            }
+        }
+        true
+    }
+
+    /// Labels words, as `words` gives labels.
+    pub fn fill_words(&mut self, words: &Words, labels: impl Iterator<Item = (Label, u64)>) {
+        let mut left = *words;
+        for (label, count) in labels {
+            for (address, count) in left.first(count).rows() {
+                self.fill(address, count * words.len, label);
+            }
+            left = left.after(count);
+        }
+    }
+
     /// Labels a range byte by byte.
     pub fn write(&mut self, address: u64, labels: &[Label]) {
         let mut done = 0;
@@ -198,6 +201,65 @@ impl Shadow {
             done += part;
         }
     }
+}
+
+/// Words at even distances.
+#[derive(Clone, Copy, Debug)]
+pub struct Words {
+    pub address: u64,
+    /// From one word to the next; may be 0.
+    pub stride: i64,
+    pub len: u64,
+    pub count: u64,
+}
+
+impl Words {
+    /// The first `count` of them.
+    #[must_use]
+    pub fn first(self, count: u64) -> Self {
+        Self { count, ..self }
+    }
+
+    /// All but the first `count`.
+    #[must_use]
+    pub fn after(self, count: u64) -> Self {
+        let address = self.address.wrapping_add_signed(self.stride.wrapping_mul(count as i64));
+        Self { address, count: self.count - count, ..self }
+    }
+
+    /// Words side by side in one page of [`PAGE`] addresses: (address, words).
+    pub fn rows(self) -> impl Iterator<Item = (u64, u64)> {
+        let mut left = self;
+        std::iter::from_fn(move || {
+            if left.count == 0 {
+                return None;
+            }
+            let in_page = (PAGE as u64 - left.address % PAGE as u64) / left.len;
+            let count = if left.stride == left.len as i64 { in_page.min(left.count) } else { 1 };
+            let row = (left.address, count);
+            left = left.after(count);
+            Some(row)
+        })
+    }
+}
+
+/// Adds words with a label to those before them.
+#[inline]
+fn add_words(labels: &mut Vec<(Label, u64)>, label: Label, count: u64) {
+    match labels.last_mut() {
+        Some((last, words)) if *last == label => *words += count,
+        _ => labels.push((label, count)),
+    }
+}
+
+/// How many labels from the first on are `label`.
+#[inline]
+fn same(labels: &[Label], label: Label) -> usize {
+    // Without a branch per label within a group: compilers turn this into vector instructions.
+    let differs = |group: &&[Label]| group.iter().fold(false, |differs, other| differs | (*other != label));
+    let groups = labels.chunks_exact(GROUP).take_while(|group| !differs(group)).count();
+    let rest = labels[groups * GROUP..].iter().take_while(|other| **other == label).count();
+    groups * GROUP + rest
 }
 
 #[cfg(test)]

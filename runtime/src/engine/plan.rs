@@ -19,7 +19,7 @@ pub struct Near {
     /// Iterations ago, up to [`NEAR`].
     pub delay: usize,
     /// The stream whose access it was.
-    source: usize,
+    pub source: usize,
     /// Live bytes above it; the same in every iteration.
     pub above: u64,
 }

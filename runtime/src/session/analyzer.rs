@@ -184,14 +184,15 @@ macro_rules! files {
 impl Analyzer {
     #[must_use]
     pub fn new(options: Options) -> Self {
-        // Flows are followed access by access, and lines of a run are not at constant distances.
         let ways = options.ways;
-        let may_run = options.line.is_none() && !options.flows;
+        // Lines of a run are not at constant distances.
+        let may_run = options.line.is_none();
         let mut core = Core {
             engine: Pipeline::new(&ways),
             line_shift: options.line.map(u32::trailing_zeros),
             may_run: may_run && ways.runs,
-            may_skip: may_run && ways.skips && options.exact.is_none(),
+            // Flows are about these accesses too.
+            may_skip: may_run && ways.skips && options.exact.is_none() && !options.flows,
             contexts: Contexts::default(),
             blocks: Vec::new(),
             block_of: HashMap::default(),
@@ -584,12 +585,14 @@ impl Core {
             self.blocks[block as usize].executions += records as u64;
             self.totals.accesses += (items.len() * records) as u64;
             first_cell = self.blocks[block as usize].first_cell;
+        } else {
+            self.hidden = self.engine.hidden(dense.segment, self.contexts.current(), items.len());
         }
         self.streams.clear();
         self.stream_cells.clear();
         for (item, cell) in items.iter().zip(first_cell..) {
             self.streams.push(records::stream(item, rest, len));
-            self.stream_cells.push(if counting { cell } else { UNCOUNTED });
+            self.stream_cells.push(if counting { cell } else { self.hidden_cell(cell as usize) });
         }
         if counting && self.objects.is_some() && !self.streams_have_objects(records as u64) {
             // Some go from one object to another: one by one.
@@ -786,15 +789,16 @@ impl Core {
         self.streams.clear();
         self.stream_cells.clear();
         for (item, cell) in items.iter().zip(first_cell..) {
+            let name = if COUNT { cell as u32 } else { self.hidden_cell(cell) };
             let (addr, stride) = (records::place(item, record, 0), records::stride(item, record));
             let stream = |kind| Stream { addr, stride, len: item.size, kind };
             if item.kind != ItemKind::Store as u8 {
                 self.streams.push(stream(Kind::Load));
-                self.stream_cells.push(if COUNT { cell as u32 } else { UNCOUNTED });
+                self.stream_cells.push(name);
             }
             if item.kind != ItemKind::Load as u8 {
                 self.streams.push(stream(Kind::Store));
-                self.stream_cells.push(if COUNT { cell as u32 } else { UNCOUNTED });
+                self.stream_cells.push(name);
             }
         }
         if COUNT {

@@ -367,8 +367,7 @@ impl Pipeline {
         self.log.take().map(|log| *log)
     }
 
-    /// Follows where bytes come from and go to, from now on, with `habits` how sites use data, and with `contexts` in which calling contexts; there
-    /// must be no regular runs.
+    /// Follows where bytes come from and go to, from now on, with `habits` how sites use data, and with `contexts` in which calling contexts.
     pub fn start_flows(&mut self, habits: bool, contexts: bool) {
         let flows = self.flows.insert(Box::default());
         if contexts {
@@ -421,12 +420,8 @@ impl Pipeline {
                 let Batch { queue, found } = &mut self.open;
                 match (&mut self.flows, ranked) {
                     (Some(flows), Ranked::Exact { engine, .. }) => {
-                        debug_assert!(queue.runs.is_empty(), "flows are followed access by access");
-                        flows.follow(&queue.accesses, &queue.cells);
-                        engine.batch(
-                            &queue.accesses,
-                            &mut FlowSink { cells: &queue.cells, current: UNCOUNTED, files, flows },
-                        );
+                        let mut following = Following { engine, flows, files, found };
+                        queue.each(&mut following, Following::accesses, Following::run);
                     }
                     (_, ranked) => {
                         ranked.replay(queue, found);
@@ -544,6 +539,34 @@ fn serve(mut ranked: Ranked, work: &Receiver<Work>, done: &Sender<Done>) -> Rank
         }
     }
     ranked
+}
+
+/// Has a queue done by the engine and followed by flows.
+struct Following<'a, 'b> {
+    engine: &'a mut Engine,
+    flows: &'a mut Flows,
+    files: &'a mut Files<'b>,
+    found: &'a mut Reports,
+}
+
+impl Following<'_, '_> {
+    fn accesses(&mut self, accesses: &[Access], cells: &[u32]) {
+        let Self { engine, flows, files, .. } = self;
+        flows.follow(accesses, cells);
+        engine.batch(accesses, &mut FlowSink { cells, current: UNCOUNTED, files, flows });
+    }
+
+    fn run(&mut self, streams: &[Stream], cells: &[u32], iterations: u64) {
+        let Self { engine, flows, files, found } = self;
+        flows.follow_run(streams, cells, iterations);
+        let labels: Vec<u32> = (0..streams.len() as u32).collect();
+        engine.regular_to(streams, &labels, iterations, found);
+        found.each(|stream, found| {
+            files.found(cells[stream as usize], found);
+            flows.found(stream as usize, found);
+        });
+        found.clear();
+    }
 }
 
 /// Files at once, and files it once more by flows.

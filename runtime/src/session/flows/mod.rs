@@ -9,6 +9,8 @@
 //! Memory: 4 bytes per touched byte, in pages of 16 KiB for 4096 addresses, and a counter per flow. An access to bytes of one state, as most are,
 //! costs one look at the shadow and one at what its site did last.
 
+mod regular;
+
 use std::collections::HashMap;
 
 use super::{
@@ -126,6 +128,7 @@ pub struct Flows {
     plan: Vec<u32>,
     pieces: Vec<Piece>,
     cursor: Cursor,
+    run: regular::Run,
 }
 
 impl Default for Flows {
@@ -146,6 +149,7 @@ impl Default for Flows {
             plan: Vec::new(),
             pieces: Vec::new(),
             cursor: Cursor::default(),
+            run: regular::Run::default(),
         }
     }
 }
@@ -225,17 +229,22 @@ impl Flows {
         self.pieces.clear();
         for (access, &cell) in accesses.iter().zip(cells) {
             self.plan.push(self.pieces.len() as u32);
-            let len = clamped(access.addr, u64::from(access.len));
-            if len == 0 {
-                continue;
-            }
-            match access.kind {
-                Kind::Load | Kind::Last => self.read(access.addr, len, cell),
-                Kind::Store | Kind::Fresh => self.write(access.addr, len, cell),
-                Kind::Remove => self.forget(access.addr, len),
-            }
+            self.access(access, cell);
         }
         self.plan.push(self.pieces.len() as u32);
+    }
+
+    #[inline]
+    fn access(&mut self, access: &Access, cell: u32) {
+        let len = clamped(access.addr, u64::from(access.len));
+        if len == 0 {
+            return;
+        }
+        match access.kind {
+            Kind::Load | Kind::Last => self.read(access.addr, len, cell),
+            Kind::Store | Kind::Fresh => self.write(access.addr, len, cell),
+            Kind::Remove => self.forget(access.addr, len),
+        }
     }
 
     /// The bytes' lives end, or start again as inputs.
@@ -251,14 +260,14 @@ impl Flows {
     /// The states of bytes end: who wrote them for nothing, who read them last.
     fn end_states(&mut self, address: u64, len: u64) {
         let (Some(habits), pairs) = (&mut self.habits, &self.pairs) else { return };
-        self.states.each_run(address, len, |state, bytes| {
-            let (writer, toucher) = pairs[state as usize];
-            if toucher & UNREAD == 0 {
-                habits.read_last(toucher, bytes);
-            } else if writer != NO_SITE {
-                habits.never_read(writer, bytes);
-            }
-        });
+        self.states.each_run(address, len, |state, bytes| end(habits, pairs[state as usize], bytes));
+    }
+
+    /// The state of some bytes ends.
+    fn end_state(&mut self, state: Label, bytes: u64) {
+        if let Some(habits) = &mut self.habits {
+            end(habits, self.pairs[state as usize], bytes);
+        }
     }
 
     /// The bytes keep their states at another address.
@@ -312,14 +321,21 @@ impl Flows {
 
     fn write(&mut self, address: u64, len: u64, cell: u32) {
         let (Some(site), _) = self.site(cell) else { return self.forget(address, len) };
-        if self.sites[site as usize].written == UNTOUCHED {
-            self.sites[site as usize].written = self.state(site, site | UNREAD);
-        }
         if self.habits.is_some() {
             self.end_states(address, len);
             self.habits.as_mut().into_iter().for_each(|habits| habits.write(address, len, site));
         }
-        self.states.fill(address, len, self.sites[site as usize].written);
+        let written = self.written(site);
+        self.states.fill(address, len, written);
+    }
+
+    /// The state that a site leaves when it writes.
+    #[inline]
+    fn written(&mut self, site: SiteNumber) -> Label {
+        if self.sites[site as usize].written == UNTOUCHED {
+            self.sites[site as usize].written = self.state(site, site | UNREAD);
+        }
+        self.sites[site as usize].written
     }
 
     /// Number of a state.
@@ -449,187 +465,14 @@ impl Flows {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use std::collections::BTreeMap;
-
-    use proptest::prelude::*;
-
-    use super::*;
-    use crate::{
-        engine::oracle::Oracle,
-        histogram::bucket_of,
-        pricing::root,
-        session::{
-            counters::DepthCounts,
-            pipeline::{Files, Pipeline},
-        },
-    };
-
-    /// Segments of the log, each with this many items.
-    const ITEMS: u32 = 3;
-
-    #[derive(Clone, Debug)]
-    enum Op {
-        /// By an item of a segment in one of two contexts, counted or not.
-        Access(Access, u32, u32, bool),
-        Relocate(u64, u64, u64),
-        Input(u64, u64),
-    }
-
-    /// Addresses around a border of pages, lengths of whole and broken words and of blocks.
-    fn any_op() -> impl Strategy<Value = Op> {
-        let address = || prop_oneof![4000u64..4200, (0u64..40).prop_map(|word| 4096 + 8 * word)];
-        let len = || prop_oneof![Just(4u64), Just(8), 1u64..80];
-        let kind = prop_oneof![4 => Just(Kind::Load), 3 => Just(Kind::Store), 1 => Just(Kind::Remove)];
-        let access = (address(), len(), kind, 0..3 * ITEMS, 0..2u32, prop::bool::weighted(0.9));
-        prop_oneof![
-            20 => access.prop_map(|(addr, len, kind, site, context, counted)| {
-                Op::Access(Access { addr, len: len as u32, kind }, site, context, counted)
-            }),
-            1 => (address(), address(), len()).prop_map(|(from, to, len)| Op::Relocate(from, to, len)),
-            1 => (address(), len()).prop_map(|(addr, len)| Op::Input(addr, len)),
-        ]
-    }
-
-    type Key = (Option<RingSite>, Option<RingSite>, RingSite);
-    /// Bytes, cost, histogram.
-    type Total = (u64, u128, Vec<(u16, u64)>);
-
-    fn place(site: u32) -> RingSite {
-        (site / ITEMS, site % ITEMS)
-    }
-
-    /// A list of the bytes with their writers and touchers, next to the list that defines depths.
-    fn by_definition(ops: &[Op]) -> BTreeMap<Key, Total> {
-        let mut stack = Oracle::default();
-        let mut states: BTreeMap<u64, (Option<RingSite>, RingSite)> = BTreeMap::new();
-        let mut found: BTreeMap<Key, Vec<u64>> = BTreeMap::new();
-        for op in ops {
-            match *op {
-                Op::Access(Access { addr, len, kind }, site, _, counted) => {
-                    let bytes = addr..addr + u64::from(len);
-                    let site = place(site);
-                    match kind {
-                        Kind::Load | Kind::Last => {
-                            for (byte, read) in bytes.clone().zip(stack.load(addr, len.into())) {
-                                let state = states.get(&byte);
-                                let writer = state.and_then(|s| s.0);
-                                if counted {
-                                    let key = (writer, state.map(|s| s.1), site);
-                                    found.entry(key).or_default().push(read.depth);
-                                }
-                                states.insert(byte, (writer, site));
-                            }
-                        }
-                        Kind::Store | Kind::Fresh => {
-                            stack.store(addr, len.into());
-                            states.extend(bytes.map(|byte| (byte, (Some(site), site))));
-                        }
-                        Kind::Remove => {
-                            stack.remove(addr, len.into());
-                            states.retain(|byte, _| !bytes.contains(byte));
-                        }
-                    }
-                }
-                Op::Relocate(from, to, len) => {
-                    stack.relocate(from, to, len);
-                    let moved: Vec<_> = (0..len).map(|i| (to + i, states.remove(&(from + i)))).collect();
-                    for (byte, state) in moved {
-                        states.remove(&byte);
-                        states.extend(state.map(|state| (byte, state)));
-                    }
-                }
-                Op::Input(addr, len) => {
-                    stack.insert_bottom(addr, len);
-                    states.retain(|byte, _| !(addr..addr + len).contains(byte));
-                }
-            }
-        }
-        found.into_iter().map(|(key, depths)| (key, total(&depths))).collect()
-    }
-
-    fn total(depths: &[u64]) -> Total {
-        let mut buckets = BTreeMap::new();
-        for &depth in depths {
-            *buckets.entry(bucket_of(depth)).or_default() += 1;
-        }
-        (depths.len() as u64, depths.iter().map(|d| u128::from(root(*d))).sum(), buckets.into_iter().collect())
-    }
-
-    /// The flows as measured, and bytes and cost of all cells.
-    fn measured(ops: &[Op]) -> (BTreeMap<Key, Total>, (u64, u128)) {
-        let mut pipeline = Pipeline::default();
-        pipeline.start_flows(true, false);
-        let mut cells: Vec<CellCounters> = Vec::new();
-        let mut cell_of: BTreeMap<(u32, u32), u32> = BTreeMap::new();
-        let mut cold = DepthCounts::default();
-        for op in ops {
-            match *op {
-                Op::Access(access, site, context, counted) => {
-                    let (segment, item) = place(site);
-                    let cell = if access.kind == Kind::Remove {
-                        UNCOUNTED
-                    } else if counted {
-                        let first = *cell_of.entry((segment, context)).or_insert_with(|| {
-                            cells.resize(cells.len() + ITEMS as usize, CellCounters::default());
-                            pipeline.add_cells(segment, context, ITEMS as usize);
-                            cells.len() as u32 - ITEMS
-                        });
-                        first + item
-                    } else {
-                        pipeline.hidden(segment, context, ITEMS as usize) + item
-                    };
-                    pipeline.push(access, cell, &mut Files { cells: &mut cells, cold: &mut cold });
-                }
-                Op::Relocate(from, to, len) => {
-                    pipeline.relocate(from, to, len, &mut Files { cells: &mut cells, cold: &mut cold });
-                }
-                Op::Input(addr, len) => pipeline.input(addr, len, &mut Files { cells: &mut cells, cold: &mut cold }),
-            }
-        }
-        pipeline.flush(&mut Files { cells: &mut cells, cold: &mut cold });
-        let flows = pipeline.take_flows().expect("flows were started").finish();
-        let total = |found: &CellCounters| {
-            let depths: Vec<_> = found.depths.iter().collect();
-            (depths.iter().map(|d| d.1).sum(), found.cost, depths)
-        };
-        let mut merged: BTreeMap<Key, CellCounters> = BTreeMap::new();
-        for mut flow in flows.flows {
-            merged.entry((flow.writer, flow.toucher, flow.reader)).or_default().merge(&mut flow.found);
-        }
-        let flows = merged.iter().map(|(key, found)| (*key, total(found))).collect();
-        let all = cells.iter_mut().fold((0, 0), |(bytes, cost), cell| {
-            cell.flush();
-            (bytes + total(cell).0, cost + cell.cost)
-        });
-        (flows, all)
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(400))]
-        #[test]
-        fn flows_are_those_of_the_definition(ops in prop::collection::vec(any_op(), 1..400)) {
-            let (flows, cells) = measured(&ops);
-            prop_assert_eq!(&flows, &by_definition(&ops));
-            let sum = flows.values().fold((0, 0), |sum, flow| (sum.0 + flow.0, sum.1 + flow.1));
-            prop_assert_eq!(sum, cells);
-        }
-    }
-
-    #[test]
-    fn each_byte_of_a_load_is_counted_at_its_own_depth() {
-        let access = |addr, len, kind, site| Op::Access(Access { addr, len, kind }, site, 0, true);
-        // Bytes 1 and 2 are written after the other two: from the top, 2, 1, 3, 0. Byte 4 enters below.
-        let ops = [access(0, 4, Kind::Store, 0), access(1, 2, Kind::Store, 1), access(0, 5, Kind::Load, 2)];
-        let (flows, _) = measured(&ops);
-        let reader = place(2);
-        let from = |site| Some(place(site));
-        let expected = BTreeMap::from([
-            ((None, None, reader), total(&[5])),
-            ((from(0), from(0), reader), total(&[3, 4])),
-            ((from(1), from(1), reader), total(&[1, 2])),
-        ]);
-        assert_eq!(flows, expected);
+/// The state of some bytes, given as writer and toucher, ends.
+fn end(habits: &mut Habits, (writer, toucher): (SiteNumber, SiteNumber), bytes: u64) {
+    if toucher & UNREAD == 0 {
+        habits.read_last(toucher, bytes);
+    } else if writer != NO_SITE {
+        habits.never_read(writer, bytes);
     }
 }
+
+#[cfg(test)]
+mod tests;

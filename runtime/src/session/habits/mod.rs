@@ -4,16 +4,25 @@
 //! step between its reads, how much it used of the 64-byte lines that it fetched into a fast memory of [`FAST`] bytes, what it wrote that nobody
 //! read, and of what it was the last reader; and per flow, for some of its reads, which sites touched how many bytes since the byte's last touch.
 //!
-//! Memory: 8 bytes for every 8 bytes touched, about 100 per line touched, and per `EPOCH` accesses a list of the sites that ran.
+//! Memory: 3.5 KiB for every 4 KiB in which anything was touched, about 10 bytes per line touched, and per `EPOCH` accesses a list of the sites that ran.
+
+mod regular;
 
 use std::collections::HashMap;
 
 use super::hash::FastHash;
-use crate::engine::{DepthSink, Engine};
+use crate::{
+    engine::{DepthSink, Engine},
+    pages::Pages,
+    pieces::pieces,
+};
+pub use regular::Lane;
 
 /// Fast memory whose lines are watched, in bytes.
 pub const FAST: u64 = 32 << 10;
 pub const LINE: u64 = 64;
+/// Bytes that stand for a line on the stack of lines: so many cost the engine least.
+const LINE_BYTES: u64 = 4;
 /// Accesses that are not told apart in time.
 const EPOCH: u32 = 1024;
 /// Epochs that one sample looks back over.
@@ -21,6 +30,9 @@ const LOOK_BACK: usize = 1 << 14;
 const NO_SITE: u32 = u32::MAX;
 const WORD: u64 = 8;
 const PAGE_WORDS: usize = 512;
+const PAGE_LINES: usize = 64;
+/// An epoch before all others.
+const NEVER: u32 = u32::MAX;
 
 /// What one site did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -62,7 +74,23 @@ struct Steps {
     votes: u64,
 }
 
-/// A line in fast memory, or what it was when it was there.
+impl Steps {
+    /// Some reads in a row make one step.
+    #[inline]
+    fn vote(&mut self, habit: &mut Habit, step: i64, times: u64) {
+        if habit.stride == step {
+            habit.strided += times;
+            self.votes += times;
+        } else if self.votes < times {
+            let votes = times - self.votes;
+            (habit.stride, habit.strided, self.votes) = (step, votes, votes);
+        } else {
+            self.votes -= times;
+        }
+    }
+}
+
+/// A line in fast memory, or what it was when it was there. Of no site if nobody used it.
 #[derive(Clone, Copy)]
 struct Visit {
     /// The site that fetched it.
@@ -72,37 +100,54 @@ struct Visit {
     before: u64,
 }
 
+const UNUSED: Visit = Visit { site: NO_SITE, used: 0, before: 0 };
+
+/// What is known of 4 KiB.
+struct Page {
+    /// Epoch of the last touch of each word.
+    epochs: [u32; PAGE_WORDS],
+    visits: [Visit; PAGE_LINES],
+}
+
+impl Page {
+    fn new() -> Box<Self> {
+        Box::new(Self { epochs: [NEVER; PAGE_WORDS], visits: [UNUSED; PAGE_LINES] })
+    }
+}
+
 #[derive(Default)]
 pub struct Habits {
     sites: Vec<(Habit, Steps)>,
     /// Stack of lines.
     lines: Engine,
-    visits: HashMap<u64, Visit, FastHash>,
+    pages: Pages<Page>,
     /// By epoch: sites and the bytes that they touched.
     epochs: Vec<Box<[(u32, u64)]>>,
     touched: HashMap<u32, u64, FastHash>,
     /// The site that touched last, and bytes of it that are not in `touched` yet.
     running: (u32, u64),
     accesses: u32,
-    /// By page: the epoch of the last touch of each word.
-    last: HashMap<u64, Box<[u32; PAGE_WORDS]>, FastHash>,
     /// By flow: its samples.
     between: HashMap<(u32, u32), u64, FastHash>,
     flow_reads: Vec<u64>,
 }
 
-/// Whether a line was out of fast memory.
-#[derive(Default)]
-struct Fetched(bool);
+/// How deep a line lies on the stack of lines, in lines; `MAX` if it is not there.
+struct LineDepth(u64);
 
-impl DepthSink for Fetched {
+impl DepthSink for LineDepth {
     fn warm(&mut self, above: u64, len: u64) {
-        self.0 |= (above + len) * LINE > FAST;
+        self.0 = (above + len) / LINE_BYTES;
     }
 
     fn cold(&mut self, _above: u64, _len: u64) {
-        self.0 = true;
+        self.0 = u64::MAX;
     }
+}
+
+/// Place of a line on the stack of lines.
+fn place(line: u64) -> u64 {
+    line * LINE_BYTES
 }
 
 /// Following accesses.
@@ -118,16 +163,8 @@ impl Habits {
     /// A site reads. Call after `sample`.
     pub fn read(&mut self, address: u64, len: u64, site: u32) {
         let (habit, steps) = self.site(site);
-        let step = address.wrapping_sub(steps.last) as i64;
         if habit.reads > 0 {
-            if habit.stride == step {
-                habit.strided += 1;
-                steps.votes += 1;
-            } else if steps.votes == 0 {
-                (habit.stride, habit.strided, steps.votes) = (step, 1, 1);
-            } else {
-                steps.votes -= 1;
-            }
+            steps.vote(habit, address.wrapping_sub(steps.last) as i64, 1);
         }
         steps.last = address;
         habit.reads += 1;
@@ -150,16 +187,27 @@ impl Habits {
     }
 
     fn touch_line(&mut self, line: u64, mask: u64, site: u32) {
-        let mut fetched = Fetched::default();
-        self.lines.load(line, 1, &mut fetched);
-        let visit = self.visits.entry(line).or_insert(Visit { site: NO_SITE, used: 0, before: 0 });
-        if !fetched.0 {
+        let depth = self.line_depth(line);
+        self.visit(line, mask, site, depth);
+    }
+
+    /// How deep a line lies, which then is on top.
+    fn line_depth(&mut self, line: u64) -> u64 {
+        let mut depth = LineDepth(0);
+        self.lines.load(place(line), LINE_BYTES, &mut depth);
+        depth.0
+    }
+
+    /// A site uses bytes of a line that lay so deep.
+    fn visit(&mut self, line: u64, mask: u64, site: u32, depth: u64) {
+        let page = self.pages.made(line / PAGE_LINES as u64, Page::new);
+        let visit = &mut page.visits[line as usize % PAGE_LINES];
+        if depth <= FAST / LINE {
             visit.used |= mask;
             return;
         }
-        let ended = *visit;
-        let before = if ended.site == site { ended.used | ended.before } else { 0 };
-        *visit = Visit { site, used: mask, before };
+        let before = if visit.site == site { visit.used | visit.before } else { 0 };
+        let ended = std::mem::replace(visit, Visit { site, used: mask, before });
         self.end_visit(ended);
         self.site(site).0.lines += 1;
     }
@@ -182,13 +230,18 @@ impl Habits {
         let epoch = self.epochs.len() as u32;
         let (mut word, last) = (address / WORD, (address + (len - 1)) / WORD);
         while word <= last {
-            let page = self.last.entry(word / PAGE_WORDS as u64).or_insert_with(|| Box::new([u32::MAX; PAGE_WORDS]));
+            let page = self.pages.made(word / PAGE_WORDS as u64, Page::new);
             let from = word as usize % PAGE_WORDS;
             let to = PAGE_WORDS.min(from + (last - word) as usize + 1);
-            page[from..to].fill(epoch);
+            page.epochs[from..to].fill(epoch);
             word += (to - from) as u64;
         }
-        self.accesses += 1;
+        self.went_by(1);
+    }
+
+    /// So many accesses, no more than are left of the epoch, have been.
+    fn went_by(&mut self, accesses: u32) {
+        self.accesses += accesses;
         if self.accesses == EPOCH {
             self.accesses = 0;
             self.file_running();
@@ -207,17 +260,12 @@ impl Habits {
 
     /// A read of a flow is next: some are looked at, ever fewer.
     pub fn sample(&mut self, address: u64, flow: u32) {
-        let at = flow as usize;
-        if self.flow_reads.len() <= at {
-            self.flow_reads.resize(at + 1, 0);
-        }
-        self.flow_reads[at] += 1;
-        if !self.flow_reads[at].is_power_of_two() {
+        if !self.pass(flow, 1).is_power_of_two() {
             return;
         }
         let word = address / WORD;
-        let Some(page) = self.last.get(&(word / PAGE_WORDS as u64)) else { return };
-        let epoch = page[word as usize % PAGE_WORDS];
+        let Some(page) = self.pages.find(word / PAGE_WORDS as u64) else { return };
+        let epoch = page.epochs[word as usize % PAGE_WORDS];
         let Some(past) = self.epochs.get(epoch as usize..) else { return };
         // The epoch of the touch itself is counted whole, and the one at hand as far as it has gone.
         for &(site, bytes) in past.iter().rev().take(LOOK_BACK).flatten() {
@@ -229,6 +277,22 @@ impl Habits {
         if self.running.1 > 0 {
             *self.between.entry((flow, self.running.0)).or_default() += self.running.1;
         }
+    }
+
+    /// Reads of a flow, with how many there were by then; none of them is a sample unless it is the only one.
+    pub fn pass(&mut self, flow: u32, reads: u64) -> u64 {
+        let at = flow as usize;
+        if self.flow_reads.len() <= at {
+            self.flow_reads.resize(at + 1, 0);
+        }
+        self.flow_reads[at] += reads;
+        self.flow_reads[at]
+    }
+
+    /// Reads of a flow before the next one that is looked at.
+    pub fn until_sample(&self, flow: u32) -> u64 {
+        let next = self.flow_reads.get(flow as usize).map_or(1, |reads| reads + 1);
+        next.next_power_of_two() - next
     }
 
     /// Bytes that a site wrote are overwritten or end without having been read.
@@ -244,18 +308,31 @@ impl Habits {
     /// The bytes mean something else from now on. Lines stay where they are, but who fetched one is of no meaning when all of it goes.
     pub fn forget(&mut self, address: u64, len: u64) {
         let lines = address.div_ceil(LINE)..address.saturating_add(len) / LINE;
-        let gone: Vec<Visit> = if lines.end.saturating_sub(lines.start) <= self.visits.len() as u64 {
-            lines.filter_map(|line| self.visits.remove(&line)).collect()
-        } else {
-            self.visits.extract_if(|line, _| lines.contains(line)).map(|(_, visit)| visit).collect()
+        let all = lines.end.saturating_sub(lines.start);
+        let mut gone = Vec::new();
+        let mut forget = |page: &mut Page, from: u64, to: u64| {
+            let visits = page.visits[from as usize..to as usize].iter_mut();
+            gone.extend(visits.map(|visit| std::mem::replace(visit, UNUSED)).filter(|visit| visit.site != NO_SITE));
         };
+        if all / PAGE_LINES as u64 <= self.pages.len() as u64 {
+            for (number, from, part) in pieces(lines.start, all, PAGE_LINES as u64) {
+                self.pages.find(number).into_iter().for_each(|page| forget(page, from, from + part));
+            }
+        } else {
+            self.pages.each_mut(|number, page| {
+                let first = number * PAGE_LINES as u64;
+                let in_page = |line: u64| line.saturating_sub(first).min(PAGE_LINES as u64);
+                let (from, to) = (in_page(lines.start), in_page(lines.end));
+                forget(page, from, to.max(from));
+            });
+        }
         gone.into_iter().for_each(|visit| self.end_visit(visit));
     }
 
     /// Habits by site, and what was touched between by (flow, site).
     pub fn finish(mut self) -> (Vec<Habit>, HashMap<(u32, u32), u64, FastHash>) {
-        for visit in std::mem::take(&mut self.visits).into_values() {
-            self.end_visit(visit);
+        for page in std::mem::take(&mut self.pages).drain() {
+            page.visits.into_iter().for_each(|visit| self.end_visit(visit));
         }
         (self.sites.into_iter().map(|(habit, _)| habit).collect(), self.between)
     }

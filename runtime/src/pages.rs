@@ -1,0 +1,80 @@
+//! Pages of what is known of the program's memory, found by number.
+//!
+//! Takes numbers and what a page is; a page is made once and stays until all are given back. Those that were looked up last are found without hashing.
+
+use std::collections::HashMap;
+
+use crate::session::hash::FastHash;
+
+const RECENT: usize = 512;
+
+pub struct Pages<P> {
+    index: HashMap<u64, u32, FastHash>,
+    pages: Vec<Box<P>>,
+    /// Pages that were looked up last, by number modulo the length: (number plus one, page).
+    recent: Box<[(u64, u32); RECENT]>,
+}
+
+impl<P> Default for Pages<P> {
+    fn default() -> Self {
+        Self { index: HashMap::default(), pages: Vec::new(), recent: Box::new([(0, 0); RECENT]) }
+    }
+}
+
+impl<P> Pages<P> {
+    #[inline]
+    fn at(&mut self, number: u64) -> Option<usize> {
+        let recent = &mut self.recent[number as usize % RECENT];
+        if recent.0 != number + 1 {
+            *recent = (number + 1, *self.index.get(&number)?);
+        }
+        Some(recent.1 as usize)
+    }
+
+    #[inline]
+    pub fn find(&mut self, number: u64) -> Option<&mut P> {
+        let at = self.at(number)?;
+        Some(&mut self.pages[at])
+    }
+
+    /// As `find`, without taking note of it.
+    #[must_use]
+    pub fn get(&self, number: u64) -> Option<&P> {
+        self.index.get(&number).map(|at| &*self.pages[*at as usize])
+    }
+
+    /// The page of this number, made if there is none.
+    #[inline]
+    pub fn made(&mut self, number: u64, new: impl FnOnce() -> Box<P>) -> &mut P {
+        let at = self.at(number).unwrap_or_else(|| {
+            let at = self.pages.len();
+            self.pages.push(new());
+            self.index.insert(number, at as u32);
+            at
+        });
+        &mut self.pages[at]
+    }
+
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.pages.len()
+    }
+
+    /// All pages with their numbers, in no particular order.
+    pub fn iter(&self) -> impl Iterator<Item = (u64, &P)> {
+        self.index.iter().map(|(&number, &at)| (number, &*self.pages[at as usize]))
+    }
+
+    pub fn each_mut(&mut self, mut take: impl FnMut(u64, &mut P)) {
+        for (&number, &at) in &self.index {
+            take(number, &mut self.pages[at as usize]);
+        }
+    }
+
+    /// Gives all pages back.
+    pub fn drain(&mut self) -> impl Iterator<Item = Box<P>> {
+        self.index.clear();
+        self.recent.fill((0, 0));
+        self.pages.drain(..)
+    }
+}

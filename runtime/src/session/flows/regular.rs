@@ -1,0 +1,377 @@
+//! Flows of regular runs, in blocks of iterations.
+//!
+//! Takes the streams of a run and its number of iterations; gives what single accesses would, as stretches of reads of one flow per stream, to which
+//! the engine's rows of depths are then added. Where a word was touched a few iterations ago, the streams tell its state ([`Plan`]); the states of all
+//! others are looked up before the block, row by row. Iterations of runs without a plan, and those in which bytes of a word are in different states or
+//! habits take a sample, are followed access by access.
+
+use super::{Flows, Label, Piece, Step};
+use crate::{
+    engine::{
+        Access, Found, Kind, Stream,
+        plan::{Plan, STREAMS},
+    },
+    session::{counters::CellCounters, habits::Lane},
+    shadow::UNTOUCHED,
+};
+
+/// Iterations of a block, at most: what a sample cuts off is looked up again.
+const LONGEST: u64 = 2048;
+/// Iterations that are followed singly where bytes of a word are in different states.
+const SINGLY: u64 = 16;
+
+/// Parts of accesses, one after the other, that belong to one flow.
+#[derive(Clone, Copy)]
+struct Stretch {
+    flow: u32,
+    /// Of each part.
+    bytes: u64,
+    times: u64,
+}
+
+/// What a stream's accesses read, in order, and how much of it was reported.
+#[derive(Default)]
+struct Readings {
+    stretches: Vec<Stretch>,
+    at: usize,
+    /// Parts of the stretch, and bytes of the next part.
+    times: u64,
+    done: u64,
+}
+
+/// Accesses of a stream to words in one state, one after the other.
+#[derive(Clone, Copy)]
+struct Seen {
+    state: Label,
+    /// The state that they leave.
+    next: Label,
+    /// Of loads.
+    flow: u32,
+    count: u64,
+}
+
+/// The run at hand; kept to save allocations.
+#[derive(Default)]
+pub(super) struct Run {
+    lanes: Vec<Lane>,
+    counted: Vec<bool>,
+    readings: Vec<Readings>,
+    seen: Vec<Vec<Seen>>,
+    labels: Vec<(Label, u64)>,
+    /// By flow: reads in the block at hand; and the flows of which there are.
+    reads: Vec<u64>,
+    flows: Vec<u32>,
+}
+
+impl Flows {
+    /// Follows a regular run; gives the number of iterations that were followed in blocks. Then the engine's reports of its streams are taken.
+    pub fn follow_run(&mut self, streams: &[Stream], cells: &[u32], iterations: u64) -> u64 {
+        let mut run = std::mem::take(&mut self.run);
+        run.readings.clear();
+        run.readings.resize_with(streams.len(), Readings::default);
+        let plan = if self.has_lanes(&mut run, streams, cells) { Plan::new(streams, iterations) } else { None };
+        let mut singly = plan.as_ref().map_or(iterations, |plan| plan.warm_up.min(iterations));
+        let (mut done, mut in_blocks) = (0, 0);
+        while done < iterations {
+            self.singly(&mut run, streams, cells, done..done + singly);
+            done += singly;
+            singly = 0;
+            let Some(plan) = &plan else { continue };
+            while done < iterations && singly == 0 {
+                let most = (iterations - done).min(plan.longest as u64).min(LONGEST);
+                match self.block(&mut run, plan, done, most) {
+                    Ok(count) => {
+                        done += count;
+                        in_blocks += count;
+                    }
+                    Err(count) => singly = count.min(most),
+                }
+            }
+        }
+        self.run = run;
+        in_blocks
+    }
+
+    /// Finds who the streams are; false if some cannot be followed together.
+    fn has_lanes(&self, run: &mut Run, streams: &[Stream], cells: &[u32]) -> bool {
+        run.lanes.clear();
+        run.counted.clear();
+        for (&stream, &cell) in streams.iter().zip(cells) {
+            let (Some(site), counted) = self.site(cell) else { return false };
+            let is_load = stream.kind == Kind::Load;
+            // The steps of a site's reads are told in their order.
+            let is_other = |lane: &Lane| lane.site != site || lane.stream.kind != Kind::Load;
+            if !(stream.kind == Kind::Store || is_load && run.lanes.iter().all(is_other)) {
+                return false;
+            }
+            run.lanes.push(Lane { stream, site });
+            run.counted.push(counted && is_load);
+        }
+        run.lanes.len() <= STREAMS
+    }
+
+    fn singly(&mut self, run: &mut Run, streams: &[Stream], cells: &[u32], iterations: std::ops::Range<u64>) {
+        for iteration in iterations {
+            for ((stream, &cell), readings) in streams.iter().zip(cells).zip(&mut run.readings) {
+                let addr = stream.addr.wrapping_add_signed(stream.stride.wrapping_mul(iteration as i64));
+                self.pieces.clear();
+                self.access(&Access { addr, len: stream.len, kind: stream.kind }, cell);
+                for &Piece { flow, bytes } in &self.pieces {
+                    readings.add(flow, bytes.into(), 1);
+                }
+            }
+        }
+    }
+
+    /// Does iterations from `first` on, at most so many; gives their number. An error gives the number of those to do singly first.
+    fn block(&mut self, run: &mut Run, plan: &Plan, first: u64, most: u64) -> Result<u64, u64> {
+        if !self.see(run, plan, first, most) {
+            return Err(SINGLY);
+        }
+        let count = self.until_sample(run, most);
+        if count == 0 {
+            return Err(1);
+        }
+        for number in 0..run.lanes.len() {
+            let Lane { stream, .. } = run.lanes[number];
+            for seen in part(&run.seen[number], 0, count) {
+                if run.counted[number] {
+                    run.readings[number].add(seen.flow, stream.len.into(), seen.count);
+                    if let Some(habits) = &mut self.habits {
+                        habits.pass(seen.flow, seen.count);
+                    }
+                } else if stream.kind == Kind::Store {
+                    self.end_state(seen.state, seen.count * u64::from(stream.len));
+                }
+            }
+        }
+        if let Some(habits) = &mut self.habits {
+            habits.go_on(&run.lanes, plan, first, count);
+        }
+        self.leave(run, plan, first, count);
+        Ok(count)
+    }
+
+    /// Finds what the streams see in some iterations; false if bytes of a word are in different states.
+    fn see(&mut self, run: &mut Run, plan: &Plan, first: u64, count: u64) -> bool {
+        let lanes = run.lanes.len();
+        run.seen.resize_with(lanes, Vec::new);
+        let mut open = (1u32 << lanes) - 1;
+        while open != 0 {
+            for number in 0..lanes {
+                if open >> number & 1 == 0 {
+                    continue;
+                }
+                let words = run.lanes[number].words(first, count);
+                // The words that another stream of the block does not hand over.
+                let own = match plan.near(number) {
+                    // Each iteration is as the one before, which has been done.
+                    Some(near) if words.stride == 0 && near.delay > 0 => 1,
+                    Some(near) => count.min(near.delay as u64),
+                    None => count,
+                };
+                let source = plan.near(number).filter(|_| own < count && words.stride != 0 || own == 0);
+                if source.is_some_and(|near| open >> near.source & 1 == 1) {
+                    continue;
+                }
+                run.labels.clear();
+                if !self.states.words(&words.first(own), &mut run.labels) {
+                    return false;
+                }
+                match source {
+                    Some(near) => {
+                        run.labels.extend(part(&run.seen[near.source], 0, count - own).map(|s| (s.next, s.count)));
+                    }
+                    None => run.labels.last_mut().into_iter().for_each(|(_, words)| *words += count - own),
+                }
+                open &= !(1 << number);
+                self.step_all(run, number);
+            }
+        }
+        true
+    }
+
+    /// What a stream makes of the states that it sees.
+    fn step_all(&mut self, run: &mut Run, number: usize) {
+        let Lane { stream, site } = run.lanes[number];
+        let written = if stream.kind == Kind::Store { self.written(site) } else { UNTOUCHED };
+        run.seen[number].clear();
+        for &(state, count) in &run.labels {
+            let seen = if stream.kind == Kind::Store {
+                Seen { state, next: written, flow: u32::MAX, count }
+            } else {
+                let Step { state, next, flow } = self.step(state, site);
+                Seen { state, next, flow, count }
+            };
+            run.seen[number].push(seen);
+        }
+    }
+
+    /// How many of the iterations come before the next sample of a flow, at least.
+    fn until_sample(&self, run: &mut Run, most: u64) -> u64 {
+        let Some(habits) = &self.habits else { return most };
+        run.reads.resize(self.keys.len(), 0);
+        let mut until = most;
+        for (seen, _) in run.seen.iter().zip(&run.counted).filter(|(_, counted)| **counted) {
+            let mut at = 0;
+            for &Seen { flow, count, .. } in seen {
+                let reads = &mut run.reads[flow as usize];
+                let room = habits.until_sample(flow).saturating_sub(*reads);
+                if count > room {
+                    until = until.min(at + room);
+                }
+                at += count;
+                *reads += count;
+                run.flows.push(flow);
+                if at >= until {
+                    break;
+                }
+            }
+        }
+        run.flows.drain(..).for_each(|flow| run.reads[flow as usize] = 0);
+        until
+    }
+
+    /// Puts down the states of the words.
+    fn leave(&mut self, run: &Run, plan: &Plan, first: u64, count: u64) {
+        for (number, (lane, seen)) in run.lanes.iter().zip(&run.seen).enumerate() {
+            let start = plan.kept_from(number, count as usize) as u64;
+            // Of accesses to one word, the last leaves the state.
+            let start = if lane.stream.stride == 0 { start.max(count - 1) } else { start };
+            let is_new = |seen: Seen| plan.near(number).is_some() || seen.next != seen.state;
+            if part(seen, start, count).any(is_new) {
+                let words = lane.words(first, count).after(start);
+                self.states.fill_words(&words, part(seen, start, count).map(|seen| (seen.next, seen.count)));
+            }
+        }
+    }
+
+    /// What the engine found for a stream of the run. Of one stream, reports come in order.
+    #[inline]
+    pub fn found(&mut self, stream: usize, found: Found) {
+        let (readings, counters) = (&mut self.run.readings[stream], &mut self.found);
+        match found {
+            Found::Warm { above, len } => readings.warm(counters, above, len),
+            Found::Cold { above, len } => {
+                let mut done = 0;
+                while let Some((flow, part)) = readings.take(len - done) {
+                    counters[flow as usize].read(above + done, part);
+                    done += part;
+                }
+            }
+            Found::Row { above, step, len, times } => readings.row(counters, above, step, len, times),
+        }
+    }
+}
+
+impl Readings {
+    fn add(&mut self, flow: u32, bytes: u64, times: u64) {
+        match self.stretches.last_mut() {
+            Some(last) if (last.flow, last.bytes) == (flow, bytes) => last.times += times,
+            _ => self.stretches.push(Stretch { flow, bytes, times }),
+        }
+    }
+
+    /// Bytes that lie together on the stack, the last on top.
+    #[inline]
+    fn warm(&mut self, counters: &mut [CellCounters], above: u64, len: u64) {
+        let mut left = len;
+        while let Some((flow, part)) = self.take(left) {
+            left -= part;
+            counters[flow as usize].read(above + left, part);
+        }
+    }
+
+    fn row(&mut self, counters: &mut [CellCounters], mut above: u64, step: i64, len: u64, mut times: u64) {
+        while times > 0 && self.at < self.stretches.len() {
+            let many = match self.take_whole(len, times) {
+                Some((flow, many)) if step == 0 => {
+                    counters[flow as usize].read_times(above, len, many);
+                    many
+                }
+                Some((flow, many)) => {
+                    counters[flow as usize].read_row(above, step, len, many);
+                    many
+                }
+                None => {
+                    self.warm(counters, above, len);
+                    1
+                }
+            };
+            above = above.wrapping_add_signed(step.wrapping_mul(many as i64));
+            times -= many;
+        }
+    }
+
+    /// The flow of the next bytes, and how many of up to `len` belong to it.
+    #[inline]
+    fn take(&mut self, len: u64) -> Option<(u32, u64)> {
+        let &Stretch { flow, bytes, .. } = self.stretches.get(self.at).filter(|_| len > 0)?;
+        let part = len.min(bytes - self.done);
+        self.done += part;
+        if self.done == bytes {
+            self.done = 0;
+            self.pass(1);
+        }
+        Some((flow, part))
+    }
+
+    /// The flow of the next whole accesses, and how many of up to `most` belong to it.
+    #[inline]
+    fn take_whole(&mut self, len: u64, most: u64) -> Option<(u32, u64)> {
+        let &Stretch { flow, bytes, times } = self.stretches.get(self.at)?;
+        if self.done > 0 || bytes != len {
+            return None;
+        }
+        let many = most.min(times - self.times);
+        self.pass(many);
+        Some((flow, many))
+    }
+
+    #[inline]
+    fn pass(&mut self, times: u64) {
+        self.times += times;
+        if self.times == self.stretches[self.at].times {
+            self.at += 1;
+            self.times = 0;
+        }
+    }
+}
+
+/// Accesses `start .. end` of a stream.
+fn part(seen: &[Seen], start: u64, end: u64) -> impl Iterator<Item = Seen> {
+    let mut at = 0;
+    seen.iter()
+        .map_while(move |seen| {
+            let from = at;
+            at += seen.count;
+            (from < end).then(|| Seen { count: at.min(end).saturating_sub(from.max(start)), ..*seen })
+        })
+        .filter(|seen| seen.count > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn loops_are_followed_in_blocks() {
+        let stream = |addr: u64, stride: i64, kind| Stream { addr, stride, len: 8, kind };
+        let row = [0, 8, 16, 8000].map(|at| stream(4096 + at, 8, Kind::Load));
+        let stencil = [&row[..], &[stream(1 << 20, 8, Kind::Store)]].concat();
+        let sum = [stream(4096, 8, Kind::Load), stream(512, 0, Kind::Load), stream(512, 0, Kind::Store)];
+        let columns = [stream(4096, 8, Kind::Load), stream(1 << 20, 4096, Kind::Load)];
+        for streams in [&stencil[..], &sum, &columns] {
+            for habits in [false, true] {
+                let mut flows = Flows::default();
+                if habits {
+                    flows.start_habits();
+                }
+                flows.add_cells(0, 0, streams.len());
+                let cells: Vec<u32> = (0..streams.len() as u32).collect();
+                let in_blocks: u64 = (0..10).map(|_| flows.follow_run(streams, &cells, 1000)).sum();
+                assert!(in_blocks > 9700, "{in_blocks} of 10000, habits: {habits}: {streams:?}");
+            }
+        }
+    }
+}
