@@ -3,7 +3,7 @@
 //! Takes addresses and labels; gives, for a range, one label if all its bytes have it. A byte that nothing has touched since
 //! the last [`Shadow::reset`] has the label [`UNTOUCHED`]. Holds 16 KiB per page of 4096 addresses with another label.
 
-use crate::pages::Pages;
+use crate::{engine::hint::prefetch, pages::Pages};
 
 /// What is known of a byte: the values model keeps the identity of what it holds there, flows who touched it.
 pub type Label = u32;
@@ -14,6 +14,9 @@ pub const UNTOUCHED: Label = 0;
 pub const PAGE: usize = 4096;
 /// Labels compared at a time.
 const GROUP: usize = 32;
+/// Labels of words further apart are fetched so many words ahead.
+const WIDE_STRIDE: u64 = 256;
+const AHEAD: i64 = 8;
 /// Freed pages kept for the next region.
 const SPARE: usize = 256;
 
@@ -163,7 +166,11 @@ impl Shadow {
     /// False if the bytes of a word have different labels.
     pub fn words(&mut self, words: &Words, labels: &mut Vec<(Label, u64)>) -> bool {
         let len = words.len;
+        let is_wide = words.stride.unsigned_abs() > WIDE_STRIDE;
         for (address, count) in words.rows() {
+            if is_wide {
+                self.fetch(address.wrapping_add_signed(words.stride.wrapping_mul(AHEAD)));
+            }
             let Some(page) = self.pages.find(address / PAGE as u64) else {
                 add_words(labels, UNTOUCHED, count);
                 continue;
@@ -180,6 +187,14 @@ impl Shadow {
             }
         }
         true
+    }
+
+    /// Asks the processor to fetch the label of an address.
+    #[inline]
+    fn fetch(&mut self, address: u64) {
+        if let Some(page) = self.pages.find(address / PAGE as u64) {
+            prefetch(&page[(address % PAGE as u64) as usize]);
+        }
     }
 
     /// Labels words, as `words` gives labels.

@@ -4,7 +4,7 @@
 //! take turns within each round, so that a machine whose speed drifts harms all of them alike; shown are medians of wall
 //! time and their ratios. With `--exact` the table compares `--liveness exact` with `hints` instead, by wall time and by CPU time (of
 //! all threads and of the program), and shows what a trace takes. With `--motion` it compares `dmdprof motion` with a plain run, with
-//! `--objects` `run --objects`, with and without `--flows`. With `--depths` it compares a hash over the depths of all bytes read, with
+//! `--objects` `run --objects`, `run --flows`, and both. With `--depths` it compares a hash over the depths of all bytes read, with
 //! every fast way of the analysis and without each of them; that takes many minutes. With `--sample` it compares sampled runs with exact ones,
 //! in time and in costs; with `--record` recording with hooks alone; with `--threads` the engine on a thread of its own with one thread for
 //! everything. With `--values` it times the values model on matrix
@@ -152,6 +152,7 @@ const MOTION: &[Way] = &[Way { name: "motion", words: &["motion", "--top=1"], ma
 
 const OBJECTS: &[Way] = &[
     Way { name: "objects", words: &["run", "--quiet", "--objects"], marked: false },
+    Way { name: "flows", words: &["run", "--quiet", "--flows"], marked: false },
     Way { name: "flows and objects", words: &["run", "--quiet", "--flows", "--objects"], marked: false },
 ];
 

@@ -8,7 +8,7 @@
 //! together, and this file picks the cell width and the instruction set.
 
 mod cell;
-mod hint;
+pub(crate) mod hint;
 mod pace;
 pub(crate) mod plan;
 mod regular;

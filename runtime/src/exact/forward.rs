@@ -79,7 +79,7 @@ impl Forward {
 
     /// Ends the pass; gives what is left on the stack.
     pub fn finish(&mut self) -> Ranked {
-        let (stack, _) = std::mem::take(&mut self.engine).finish(files!(self));
+        let (stack, ..) = std::mem::take(&mut self.engine).finish(files!(self));
         self.cells.iter_mut().for_each(CellCounters::flush);
         stack
     }

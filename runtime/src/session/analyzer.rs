@@ -12,7 +12,7 @@ use super::{
     Options, RegionOfInterest,
     context::{Contexts, Node},
     counters::{CellCounters, DepthCounts},
-    flows::{Flows, Followed, RingSite, UNCOUNTED},
+    flows::{Followed, RingSite, UNCOUNTED},
     hash::FastHash,
     locator::{Locator, Module},
     merge::SiteKey,
@@ -322,8 +322,8 @@ impl Analyzer {
         let mut pipeline = std::mem::take(&mut self.core.engine);
         pipeline.flush(files!(self.core));
         let log = pipeline.take_log();
-        let followed = pipeline.take_flows().map(Flows::finish);
-        let (stack, hash) = pipeline.finish(files!(self.core));
+        let (stack, hash, flows) = pipeline.finish(files!(self.core));
+        let followed = flows.map(|flows| flows.finish());
         self.core.totals.depth_hash = hash.map(|hash| hash.finish(|cell| self.core.site_name(cell)));
         self.core.cells.iter_mut().for_each(CellCounters::flush);
         self.core.totals.peak_live = stack.peak_live();
@@ -360,12 +360,6 @@ impl Analyzer {
     #[must_use]
     pub fn is_threaded(&self) -> bool {
         self.core.engine.is_threaded()
-    }
-
-    /// Whether the engine could have a thread of its own, and has not.
-    #[must_use]
-    pub fn may_use_thread(&self) -> bool {
-        self.core.engine.may_use_thread()
     }
 
     /// Memory that the engine of this ring holds, in bytes.

@@ -1,7 +1,7 @@
 //! The ways that make an analysis fast, with a switch for each, and a hash that shows that none of them changes a depth.
 
 use super::UNCOUNTED;
-use crate::engine::{EngineOptions, Found, Isa, Reports};
+use crate::engine::{EngineOptions, Found, Isa};
 
 /// Which of the ways are taken; all by default.
 #[derive(Clone, Copy, Debug)]
@@ -56,14 +56,14 @@ pub struct DepthHash {
 }
 
 impl DepthHash {
-    /// Adds everything in a list whose labels are cells.
-    pub fn add(&mut self, found: &Reports) {
-        found.each(|cell, found| match found {
+    /// Adds what was found for a cell.
+    pub fn found(&mut self, cell: u32, found: Found) {
+        match found {
             Found::Warm { above, len } | Found::Cold { above, len } => self.reads(cell, above, len, 1),
             Found::Row { above, step, len, times } => {
                 (0..times as i64).for_each(|number| self.reads(cell, above.wrapping_add_signed(step * number), len, 1));
             }
-        });
+        }
     }
 
     /// Adds a number of reads of `len` bytes right below `above` live ones. Cells without a number do not count.

@@ -12,12 +12,12 @@ use super::{
     context::Node,
     counters::{CellCounters, DepthCounts},
     fast_paths::{DepthHash, FastPaths},
-    flows::{Flows, UNCOUNTED},
+    flows::{Flows, Parts, UNCOUNTED},
     moves::Move,
     sampling::{Sampler, Samples},
 };
 use crate::{
-    engine::{Access, BatchSink, DepthSink, Engine, Found, Reports, Stream},
+    engine::{Access, Engine, Found, Reports, Stream},
     exact::OpLog,
     objects::ObjectNumber,
 };
@@ -41,9 +41,13 @@ pub struct Files<'a> {
 
 impl Files<'_> {
     /// Files everything in a list whose labels are cells; what has no cell is not counted.
-    fn file(&mut self, reports: &mut Reports) {
+    fn file(&mut self, reports: &Reports) {
         reports.each(|cell, found| self.found(cell, found));
-        reports.clear();
+    }
+
+    /// Whether reads of a cell count.
+    fn has(&self, cell: u32) -> bool {
+        (cell as usize) < self.cells.len()
     }
 
     #[inline(always)]
@@ -123,6 +127,8 @@ impl Queue {
 struct Batch {
     queue: Queue,
     found: Reports,
+    /// If flows are followed, whose the reports are; their labels are numbers of accesses and streams then.
+    parts: Box<Parts>,
 }
 
 /// What ranks accesses: the engine, or what measures windows of a run only.
@@ -239,7 +245,7 @@ pub struct Pipeline {
     spare: Vec<Batch>,
     /// Everything that the engine was asked to do, for a second analysis.
     log: Option<Box<OpLog>>,
-    /// Where bytes come from and go to; then the engine has no thread of its own.
+    /// Where bytes come from and go to.
     flows: Option<Box<Flows>>,
     hash: Option<Box<DepthHash>>,
 }
@@ -285,17 +291,8 @@ impl Pipeline {
         matches!(self.place, Place::There { .. })
     }
 
-    /// Whether the engine could have a thread of its own, and has not.
-    #[must_use]
-    pub fn may_use_thread(&self) -> bool {
-        !self.is_threaded() && self.flows.is_none()
-    }
-
-    /// Moves the engine to a thread of its own, if it may have one and the system gives one.
+    /// Moves the engine to a thread of its own, if it has none and the system gives one.
     pub fn start_thread(&mut self, files: &mut Files<'_>) {
-        if !self.may_use_thread() {
-            return;
-        }
         self.flush(files);
         let Place::Here(ranked) = &mut self.place else { return };
         let ranked = std::mem::take(ranked);
@@ -378,11 +375,6 @@ impl Pipeline {
         }
     }
 
-    /// What was followed; call after `flush`.
-    pub fn take_flows(&mut self) -> Option<Flows> {
-        self.flows.take().map(|flows| *flows)
-    }
-
     /// The next cells are those of a segment's items.
     pub fn add_cells(&mut self, segment: u32, node: Node, items: usize) {
         if let Some(flows) = &mut self.flows {
@@ -415,20 +407,14 @@ impl Pipeline {
         if let Some(log) = &mut self.log {
             self.open.queue.log(log);
         }
+        if let Some(flows) = &mut self.flows {
+            self.open.follow(flows);
+        }
         match &mut self.place {
             Place::Here(ranked) => {
-                let Batch { queue, found } = &mut self.open;
-                match (&mut self.flows, ranked) {
-                    (Some(flows), Ranked::Exact { engine, .. }) => {
-                        let mut following = Following { engine, flows, files, found };
-                        queue.each(&mut following, Following::accesses, Following::run);
-                    }
-                    (_, ranked) => {
-                        ranked.replay(queue, found);
-                        file(found, &mut self.hash, files);
-                    }
-                }
-                queue.clear();
+                ranked.replay(&self.open.queue, &mut self.open.found);
+                self.open.queue.clear();
+                self.open.file(&mut self.hash, &mut self.flows, files);
             }
             Place::There { work, done, in_flight, engine_bytes, .. } => {
                 if *in_flight >= IN_FLIGHT
@@ -437,7 +423,7 @@ impl Pipeline {
                     *in_flight -= 1;
                     *engine_bytes = finished.engine_bytes;
                     let mut batch = finished.batch;
-                    file(&mut batch.found, &mut self.hash, files);
+                    batch.file(&mut self.hash, &mut self.flows, files);
                     self.spare.push(batch);
                 }
                 let batch = std::mem::replace(&mut self.open, self.spare.pop().unwrap_or_default());
@@ -488,35 +474,68 @@ impl Pipeline {
     /// Memory that the engine holds, as last heard.
     #[must_use]
     pub fn engine_bytes(&self) -> u64 {
-        match &self.place {
-            Place::Here(ranked) => ranked.heap_bytes() + self.flows.as_ref().map_or(0, |flows| flows.heap_bytes()),
+        let engine = match &self.place {
+            Place::Here(ranked) => ranked.heap_bytes(),
             Place::There { engine_bytes, .. } => *engine_bytes,
-        }
+        };
+        engine + self.flows.as_ref().map_or(0, |flows| flows.heap_bytes())
     }
 
-    /// Files everything and gives back what ranked it, with the hash of depths if that was asked for.
-    pub fn finish(mut self, files: &mut Files<'_>) -> (Ranked, Option<Box<DepthHash>>) {
+    /// Files everything and gives back what ranked it, with the hash of depths and the flows if these were asked for.
+    pub fn finish(mut self, files: &mut Files<'_>) -> (Ranked, Option<Box<DepthHash>>, Option<Box<Flows>>) {
         self.flush(files);
         let ranked = match self.place {
             Place::Here(ranked) => ranked,
             Place::There { work, done, thread, .. } => {
                 drop(work);
                 for mut finished in done {
-                    file(&mut finished.batch.found, &mut self.hash, files);
+                    finished.batch.file(&mut self.hash, &mut self.flows, files);
                 }
                 thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
             }
         };
-        (ranked, self.hash)
+        (ranked, self.hash, self.flows)
     }
 }
 
-/// Files results, and hashes them if that was asked for.
-fn file(found: &mut Reports, hash: &mut Option<Box<DepthHash>>, files: &mut Files<'_>) {
-    if let Some(hash) = hash {
-        hash.add(found);
+impl Batch {
+    /// Follows everything in the queue.
+    fn follow(&mut self, flows: &mut Flows) {
+        let Self { queue, parts, .. } = self;
+        parts.clear();
+        queue.each(
+            &mut (flows, &mut **parts),
+            |(flows, parts), accesses, cells| flows.follow(accesses, cells, parts),
+            |(flows, parts), streams, cells, iterations| {
+                flows.follow_run(streams, cells, iterations, parts);
+            },
+        );
+        parts.complete(&mut queue.cells, &mut queue.stream_cells);
     }
-    files.file(found);
+
+    /// Files what was found, and hashes it if that was asked for.
+    fn file(&mut self, hash: &mut Option<Box<DepthHash>>, flows: &mut Option<Box<Flows>>, files: &mut Files<'_>) {
+        let Self { found, parts, .. } = self;
+        match flows {
+            None => {
+                if let Some(hash) = hash {
+                    found.each(|cell, found| hash.found(cell, found));
+                }
+                files.file(found);
+            }
+            Some(flows) => found.each(|label, found| {
+                let cell = parts.cell(label);
+                if let Some(hash) = hash
+                    && files.has(cell)
+                {
+                    hash.found(cell, found);
+                }
+                files.found(cell, found);
+                flows.found(parts, label, found);
+            }),
+        }
+        found.clear();
+    }
 }
 
 /// The engine's thread ends early only by a panic, which `finish` passes on when it joins.
@@ -539,63 +558,6 @@ fn serve(mut ranked: Ranked, work: &Receiver<Work>, done: &Sender<Done>) -> Rank
         }
     }
     ranked
-}
-
-/// Has a queue done by the engine and followed by flows.
-struct Following<'a, 'b> {
-    engine: &'a mut Engine,
-    flows: &'a mut Flows,
-    files: &'a mut Files<'b>,
-    found: &'a mut Reports,
-}
-
-impl Following<'_, '_> {
-    fn accesses(&mut self, accesses: &[Access], cells: &[u32]) {
-        let Self { engine, flows, files, .. } = self;
-        flows.follow(accesses, cells);
-        engine.batch(accesses, &mut FlowSink { cells, current: UNCOUNTED, files, flows });
-    }
-
-    fn run(&mut self, streams: &[Stream], cells: &[u32], iterations: u64) {
-        let Self { engine, flows, files, found } = self;
-        flows.follow_run(streams, cells, iterations);
-        let labels: Vec<u32> = (0..streams.len() as u32).collect();
-        engine.regular_to(streams, &labels, iterations, found);
-        found.each(|stream, found| {
-            files.found(cells[stream as usize], found);
-            flows.found(stream as usize, found);
-        });
-        found.clear();
-    }
-}
-
-/// Files at once, and files it once more by flows.
-struct FlowSink<'q, 'a, 'b> {
-    cells: &'q [u32],
-    current: u32,
-    files: &'a mut Files<'b>,
-    flows: &'a mut Flows,
-}
-
-impl BatchSink for FlowSink<'_, '_, '_> {
-    #[inline]
-    fn begin(&mut self, number: usize) {
-        self.current = self.cells[number];
-        self.flows.begin(number);
-    }
-}
-
-impl DepthSink for FlowSink<'_, '_, '_> {
-    #[inline]
-    fn warm(&mut self, above: u64, len: u64) {
-        self.files.found(self.current, Found::Warm { above, len });
-        self.flows.warm(above, len);
-    }
-
-    fn cold(&mut self, above: u64, len: u64) {
-        self.files.found(self.current, Found::Cold { above, len });
-        self.flows.cold(above, len);
-    }
 }
 
 #[cfg(test)]
@@ -630,7 +592,7 @@ mod tests {
                 pipeline.input(20_000, 64, &mut files);
             }
         }
-        let (engine, _) = pipeline.finish(&mut Files { cells: &mut cells, cold: &mut cold });
+        let (engine, ..) = pipeline.finish(&mut Files { cells: &mut cells, cold: &mut cold });
         cells.iter_mut().for_each(CellCounters::flush);
         (cells.iter().map(|c| (c.cost, c.cold)).collect(), engine.peak_live())
     }

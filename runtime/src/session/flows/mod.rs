@@ -9,9 +9,13 @@
 //! Memory: 4 bytes per touched byte, in pages of 16 KiB for 4096 addresses, and a counter per flow. An access to bytes of one state, as most are,
 //! costs one look at the shadow and one at what its site did last.
 
+mod parts;
 mod regular;
 
 use std::collections::HashMap;
+
+pub use parts::Parts;
+use parts::Piece;
 
 use super::{
     context::Node,
@@ -20,7 +24,7 @@ use super::{
     hash::FastHash,
 };
 use crate::{
-    engine::{Access, Kind, clamped},
+    engine::{Access, Found, Kind, clamped},
     objects::ObjectNumber,
     shadow::{Label, Shadow, UNTOUCHED},
 };
@@ -90,22 +94,6 @@ struct Site {
     last: Option<Step>,
 }
 
-/// Neighbouring bytes of a load that belong to one flow.
-#[derive(Clone, Copy)]
-struct Piece {
-    flow: u32,
-    bytes: u32,
-}
-
-/// Where the engine's reports of the load at hand go.
-#[derive(Clone, Copy, Default)]
-struct Cursor {
-    piece: usize,
-    end: usize,
-    /// Bytes of the piece that were reported.
-    done: u64,
-}
-
 pub struct Flows {
     states: Shadow,
     /// By state: writer and toucher. The first has none. The toucher of bytes that nobody has read since they were written is the writer, marked
@@ -124,10 +112,6 @@ pub struct Flows {
     /// By flow: state of the bytes, and reader.
     keys: Vec<(Label, SiteNumber)>,
     found: Vec<CellCounters>,
-    /// By access of the batch at hand: its first piece.
-    plan: Vec<u32>,
-    pieces: Vec<Piece>,
-    cursor: Cursor,
     run: regular::Run,
 }
 
@@ -146,9 +130,6 @@ impl Default for Flows {
             habits: None,
             keys: Vec::new(),
             found: Vec::new(),
-            plan: Vec::new(),
-            pieces: Vec::new(),
-            cursor: Cursor::default(),
             run: regular::Run::default(),
         }
     }
@@ -223,25 +204,22 @@ impl Flows {
         self.habits = Some(Box::default());
     }
 
-    /// Follows a batch of accesses. Then the reports of its loads are taken, in any order of loads.
-    pub fn follow(&mut self, accesses: &[Access], cells: &[u32]) {
-        self.plan.clear();
-        self.pieces.clear();
+    /// Follows accesses of a batch.
+    pub fn follow(&mut self, accesses: &[Access], cells: &[u32], parts: &mut Parts) {
         for (access, &cell) in accesses.iter().zip(cells) {
-            self.plan.push(self.pieces.len() as u32);
-            self.access(access, cell);
+            parts.next_access();
+            self.access(access, cell, &mut parts.pieces);
         }
-        self.plan.push(self.pieces.len() as u32);
     }
 
     #[inline]
-    fn access(&mut self, access: &Access, cell: u32) {
+    fn access(&mut self, access: &Access, cell: u32, pieces: &mut Vec<Piece>) {
         let len = clamped(access.addr, u64::from(access.len));
         if len == 0 {
             return;
         }
         match access.kind {
-            Kind::Load | Kind::Last => self.read(access.addr, len, cell),
+            Kind::Load | Kind::Last => self.read(access.addr, len, cell, pieces),
             Kind::Store | Kind::Fresh => self.write(access.addr, len, cell),
             Kind::Remove => self.forget(access.addr, len),
         }
@@ -278,21 +256,34 @@ impl Flows {
     }
 
     #[inline]
-    fn read(&mut self, address: u64, len: u64, cell: u32) {
+    fn read(&mut self, address: u64, len: u64, cell: u32, pieces: &mut Vec<Piece>) {
         let (Some(site), counted) = self.site(cell) else { return };
+        let state = self.states.uniform(address, len);
         if self.habits.is_some() {
-            self.note_read(address, len, site, counted);
+            // A read of bytes with several states is looked at as one of the first byte's.
+            let first = state.unwrap_or_else(|| self.states.label(address));
+            self.note_read(address, len, first, site, counted);
         }
-        match self.states.uniform(address, len) {
-            Some(state) => self.read_one_state(address, len, state, site, counted),
-            None => self.read_mixed(address, len, site, counted),
+        match state {
+            Some(state) => {
+                let piece = self.read_one_state(address, len, state, site);
+                pieces.extend(counted.then_some(piece));
+            }
+            None => {
+                let states = self.states.read(address, len);
+                let mut at = address;
+                for run in states.chunk_by(|a, b| a == b) {
+                    let len = run.len() as u64;
+                    let piece = self.read_one_state(at, len, run[0], site);
+                    pieces.extend(counted.then_some(piece));
+                    at += len;
+                }
+            }
         }
     }
 
     #[inline(never)]
-    fn note_read(&mut self, address: u64, len: u64, site: SiteNumber, counted: bool) {
-        // A read of bytes with several states is looked at as one of the first byte's.
-        let state = self.states.label(address);
+    fn note_read(&mut self, address: u64, len: u64, state: Label, site: SiteNumber, counted: bool) {
         let flow = counted.then(|| self.step(state, site).flow);
         let Some(habits) = &mut self.habits else { return };
         flow.into_iter().for_each(|flow| habits.sample(address, flow));
@@ -300,23 +291,12 @@ impl Flows {
     }
 
     #[inline]
-    fn read_one_state(&mut self, address: u64, len: u64, state: Label, site: SiteNumber, counted: bool) {
+    fn read_one_state(&mut self, address: u64, len: u64, state: Label, site: SiteNumber) -> Piece {
         let step = self.step(state, site);
         if step.next != state {
             self.states.fill(address, len, step.next);
         }
-        if counted {
-            self.pieces.push(Piece { flow: step.flow, bytes: len as u32 });
-        }
-    }
-
-    fn read_mixed(&mut self, address: u64, len: u64, site: SiteNumber, counted: bool) {
-        let states = self.states.read(address, len);
-        let mut at = address;
-        for run in states.chunk_by(|a, b| a == b) {
-            self.read_one_state(at, run.len() as u64, run[0], site, counted);
-            at += run.len() as u64;
-        }
+        Piece { flow: step.flow, bytes: len as u32 }
     }
 
     fn write(&mut self, address: u64, len: u64, cell: u32) {
@@ -374,49 +354,12 @@ impl Flows {
     }
 }
 
-/// What the engine found. It reports the bytes of a load in address order.
+/// What the engine found.
 impl Flows {
-    /// The reports that follow are about this access of the batch, from its first byte on.
+    /// A report about an access or a stream of a batch.
     #[inline]
-    pub fn begin(&mut self, number: usize) {
-        self.cursor = Cursor { piece: self.plan[number] as usize, end: self.plan[number + 1] as usize, done: 0 };
-    }
-
-    /// Bytes that lie together on the stack, the last on top.
-    #[inline]
-    pub fn warm(&mut self, above: u64, len: u64) {
-        let mut left = len;
-        while let Some((flow, part)) = self.take(left) {
-            left -= part;
-            self.found[flow as usize].read(above + left, part);
-        }
-    }
-
-    /// First touches, each below the one before.
-    #[inline]
-    pub fn cold(&mut self, above: u64, len: u64) {
-        let mut done = 0;
-        while let Some((flow, part)) = self.take(len - done) {
-            self.found[flow as usize].read(above + done, part);
-            done += part;
-        }
-    }
-
-    /// The flow of the next bytes of the load at hand, and how many of up to `len` belong to it.
-    #[inline]
-    fn take(&mut self, len: u64) -> Option<(u32, u64)> {
-        let cursor = &mut self.cursor;
-        if len == 0 || cursor.piece == cursor.end {
-            return None;
-        }
-        let Piece { flow, bytes } = self.pieces[cursor.piece];
-        let part = len.min(u64::from(bytes) - cursor.done);
-        cursor.done += part;
-        if cursor.done == u64::from(bytes) {
-            cursor.piece += 1;
-            cursor.done = 0;
-        }
-        Some((flow, part))
+    pub fn found(&mut self, parts: &mut Parts, label: u32, found: Found) {
+        parts.found(&mut self.found, label, found);
     }
 
     /// Everything that was counted, in no particular order. A flow may come in two parts.

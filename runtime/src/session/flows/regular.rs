@@ -5,13 +5,16 @@
 //! others are looked up before the block, row by row. Iterations of runs without a plan, and those in which bytes of a word are in different states or
 //! habits take a sample, are followed access by access.
 
-use super::{Flows, Label, Piece, Step};
+use super::{
+    Flows, Label, Step,
+    parts::{Parts, Piece, Readings},
+};
 use crate::{
     engine::{
-        Access, Found, Kind, Stream,
+        Access, Kind, Stream,
         plan::{Plan, STREAMS},
     },
-    session::{counters::CellCounters, habits::Lane},
+    session::habits::Lane,
     shadow::UNTOUCHED,
 };
 
@@ -19,25 +22,6 @@ use crate::{
 const LONGEST: u64 = 2048;
 /// Iterations that are followed singly where bytes of a word are in different states.
 const SINGLY: u64 = 16;
-
-/// Parts of accesses, one after the other, that belong to one flow.
-#[derive(Clone, Copy)]
-struct Stretch {
-    flow: u32,
-    /// Of each part.
-    bytes: u64,
-    times: u64,
-}
-
-/// What a stream's accesses read, in order, and how much of it was reported.
-#[derive(Default)]
-struct Readings {
-    stretches: Vec<Stretch>,
-    at: usize,
-    /// Parts of the stretch, and bytes of the next part.
-    times: u64,
-    done: u64,
-}
 
 /// Accesses of a stream to words in one state, one after the other.
 #[derive(Clone, Copy)]
@@ -55,7 +39,9 @@ struct Seen {
 pub(super) struct Run {
     lanes: Vec<Lane>,
     counted: Vec<bool>,
+    /// The part of `Parts` that is about the streams, while they are followed.
     readings: Vec<Readings>,
+    pieces: Vec<Piece>,
     seen: Vec<Vec<Seen>>,
     labels: Vec<(Label, u64)>,
     /// By flow: reads in the block at hand; and the flows of which there are.
@@ -64,10 +50,9 @@ pub(super) struct Run {
 }
 
 impl Flows {
-    /// Follows a regular run; gives the number of iterations that were followed in blocks. Then the engine's reports of its streams are taken.
-    pub fn follow_run(&mut self, streams: &[Stream], cells: &[u32], iterations: u64) -> u64 {
+    /// Follows a regular run of a batch; gives the number of iterations that were followed in blocks.
+    pub fn follow_run(&mut self, streams: &[Stream], cells: &[u32], iterations: u64, parts: &mut Parts) -> u64 {
         let mut run = std::mem::take(&mut self.run);
-        run.readings.clear();
         run.readings.resize_with(streams.len(), Readings::default);
         let plan = if self.has_lanes(&mut run, streams, cells) { Plan::new(streams, iterations) } else { None };
         let mut singly = plan.as_ref().map_or(iterations, |plan| plan.warm_up.min(iterations));
@@ -88,6 +73,7 @@ impl Flows {
                 }
             }
         }
+        parts.readings.append(&mut run.readings);
         self.run = run;
         in_blocks
     }
@@ -114,9 +100,8 @@ impl Flows {
         for iteration in iterations {
             for ((stream, &cell), readings) in streams.iter().zip(cells).zip(&mut run.readings) {
                 let addr = stream.addr.wrapping_add_signed(stream.stride.wrapping_mul(iteration as i64));
-                self.pieces.clear();
-                self.access(&Access { addr, len: stream.len, kind: stream.kind }, cell);
-                for &Piece { flow, bytes } in &self.pieces {
+                self.access(&Access { addr, len: stream.len, kind: stream.kind }, cell, &mut run.pieces);
+                for Piece { flow, bytes } in run.pieces.drain(..) {
                     readings.add(flow, bytes.into(), 1);
                 }
             }
@@ -245,97 +230,6 @@ impl Flows {
             }
         }
     }
-
-    /// What the engine found for a stream of the run. Of one stream, reports come in order.
-    #[inline]
-    pub fn found(&mut self, stream: usize, found: Found) {
-        let (readings, counters) = (&mut self.run.readings[stream], &mut self.found);
-        match found {
-            Found::Warm { above, len } => readings.warm(counters, above, len),
-            Found::Cold { above, len } => {
-                let mut done = 0;
-                while let Some((flow, part)) = readings.take(len - done) {
-                    counters[flow as usize].read(above + done, part);
-                    done += part;
-                }
-            }
-            Found::Row { above, step, len, times } => readings.row(counters, above, step, len, times),
-        }
-    }
-}
-
-impl Readings {
-    fn add(&mut self, flow: u32, bytes: u64, times: u64) {
-        match self.stretches.last_mut() {
-            Some(last) if (last.flow, last.bytes) == (flow, bytes) => last.times += times,
-            _ => self.stretches.push(Stretch { flow, bytes, times }),
-        }
-    }
-
-    /// Bytes that lie together on the stack, the last on top.
-    #[inline]
-    fn warm(&mut self, counters: &mut [CellCounters], above: u64, len: u64) {
-        let mut left = len;
-        while let Some((flow, part)) = self.take(left) {
-            left -= part;
-            counters[flow as usize].read(above + left, part);
-        }
-    }
-
-    fn row(&mut self, counters: &mut [CellCounters], mut above: u64, step: i64, len: u64, mut times: u64) {
-        while times > 0 && self.at < self.stretches.len() {
-            let many = match self.take_whole(len, times) {
-                Some((flow, many)) if step == 0 => {
-                    counters[flow as usize].read_times(above, len, many);
-                    many
-                }
-                Some((flow, many)) => {
-                    counters[flow as usize].read_row(above, step, len, many);
-                    many
-                }
-                None => {
-                    self.warm(counters, above, len);
-                    1
-                }
-            };
-            above = above.wrapping_add_signed(step.wrapping_mul(many as i64));
-            times -= many;
-        }
-    }
-
-    /// The flow of the next bytes, and how many of up to `len` belong to it.
-    #[inline]
-    fn take(&mut self, len: u64) -> Option<(u32, u64)> {
-        let &Stretch { flow, bytes, .. } = self.stretches.get(self.at).filter(|_| len > 0)?;
-        let part = len.min(bytes - self.done);
-        self.done += part;
-        if self.done == bytes {
-            self.done = 0;
-            self.pass(1);
-        }
-        Some((flow, part))
-    }
-
-    /// The flow of the next whole accesses, and how many of up to `most` belong to it.
-    #[inline]
-    fn take_whole(&mut self, len: u64, most: u64) -> Option<(u32, u64)> {
-        let &Stretch { flow, bytes, times } = self.stretches.get(self.at)?;
-        if self.done > 0 || bytes != len {
-            return None;
-        }
-        let many = most.min(times - self.times);
-        self.pass(many);
-        Some((flow, many))
-    }
-
-    #[inline]
-    fn pass(&mut self, times: u64) {
-        self.times += times;
-        if self.times == self.stretches[self.at].times {
-            self.at += 1;
-            self.times = 0;
-        }
-    }
 }
 
 /// Accesses `start .. end` of a stream.
@@ -369,7 +263,8 @@ mod tests {
                 }
                 flows.add_cells(0, 0, streams.len());
                 let cells: Vec<u32> = (0..streams.len() as u32).collect();
-                let in_blocks: u64 = (0..10).map(|_| flows.follow_run(streams, &cells, 1000)).sum();
+                let in_blocks: u64 =
+                    (0..10).map(|_| flows.follow_run(streams, &cells, 1000, &mut Parts::default())).sum();
                 assert!(in_blocks > 9700, "{in_blocks} of 10000, habits: {habits}: {streams:?}");
             }
         }

@@ -186,8 +186,8 @@ impl Measured {
     }
 }
 
-/// What was followed, and all cells.
-fn followed(ops: &[Op], habits: bool) -> (Followed, Vec<CellCounters>) {
+/// What was followed, and all cells; `threaded` with the engine on a thread of its own.
+fn followed(ops: &[Op], habits: bool, threaded: bool) -> (Followed, Vec<CellCounters>) {
     let (pipeline, cold) = (Pipeline::default(), DepthCounts::default());
     let mut measured = Measured { pipeline, cells: Vec::new(), cell_of: BTreeMap::new(), cold };
     measured.pipeline.start_flows(habits, false);
@@ -196,42 +196,47 @@ fn followed(ops: &[Op], habits: bool) -> (Followed, Vec<CellCounters>) {
         let first = measured.cell(segment * ITEMS, 0, true);
         (first..first + ITEMS).for_each(|cell| measured.pipeline.set_object(cell, segment + 1));
     }
+    if threaded {
+        measured.pipeline.start_thread(&mut Files { cells: &mut measured.cells, cold: &mut measured.cold });
+    }
     ops.iter().for_each(|op| measured.does(op));
-    let Measured { mut pipeline, mut cells, mut cold, .. } = measured;
-    pipeline.flush(&mut Files { cells: &mut cells, cold: &mut cold });
+    let Measured { pipeline, mut cells, mut cold, .. } = measured;
+    let (_, _, flows) = pipeline.finish(&mut Files { cells: &mut cells, cold: &mut cold });
     cells.iter_mut().for_each(CellCounters::flush);
-    (pipeline.take_flows().expect("flows were started").finish(), cells)
+    (flows.expect("flows were started").finish(), cells)
+}
+
+fn total_of(found: &CellCounters) -> Total {
+    let depths: Vec<_> = found.depths.iter().collect();
+    (depths.iter().map(|d| d.1).sum(), found.cost, depths)
 }
 
 /// The flows as measured, and bytes and cost of all cells.
 fn measured(ops: &[Op]) -> (BTreeMap<Key, Total>, (u64, u128)) {
-    let (flows, cells) = followed(ops, true);
-    let total = |found: &CellCounters| {
-        let depths: Vec<_> = found.depths.iter().collect();
-        (depths.iter().map(|d| d.1).sum(), found.cost, depths)
-    };
+    let (flows, cells) = followed(ops, true, false);
     let mut merged: BTreeMap<Key, CellCounters> = BTreeMap::new();
     for mut flow in flows.flows {
         merged.entry((flow.writer, flow.toucher, flow.reader)).or_default().merge(&mut flow.found);
     }
-    let flows = merged.iter().map(|(key, found)| (*key, total(found))).collect();
-    let all = cells.iter().fold((0, 0), |(bytes, cost), cell| (bytes + total(cell).0, cost + cell.cost));
+    let flows = merged.iter().map(|(key, found)| (*key, total_of(found))).collect();
+    let all = cells.iter().fold((0, 0), |(bytes, cost), cell| (bytes + total_of(cell).0, cost + cell.cost));
     (flows, all)
 }
+
+type Between = Vec<(RingSite, u64)>;
 
 /// Everything that was followed, in an order that tells nothing of how.
 #[derive(Debug, PartialEq)]
 struct Everything {
-    flows: Vec<(Key, u128, Vec<(u16, u64)>, Vec<(RingSite, u64)>)>,
+    flows: Vec<(Key, Total, Between)>,
     habits: Vec<Habit>,
 }
 
-fn everything(ops: &[Op], habits: bool) -> Everything {
-    let (followed, _) = followed(ops, habits);
+fn everything(ops: &[Op], habits: bool, threaded: bool) -> Everything {
+    let (followed, _) = followed(ops, habits, threaded);
     let flow = |mut flow: Flow| {
         flow.between.sort_unstable();
-        let key = (flow.writer, flow.toucher, flow.reader);
-        (key, flow.found.cost, flow.found.depths.iter().collect(), flow.between)
+        ((flow.writer, flow.toucher, flow.reader), total_of(&flow.found), flow.between)
     };
     let mut flows: Vec<_> = followed.flows.into_iter().map(flow).collect();
     flows.sort();
@@ -264,7 +269,9 @@ proptest! {
         habits in any::<bool>(),
     ) {
         let one_by_one: Vec<Op> = ops.iter().flat_map(singly).collect();
-        prop_assert_eq!(everything(&ops, habits), everything(&one_by_one, habits));
+        let expected = everything(&one_by_one, habits, false);
+        prop_assert_eq!(&everything(&ops, habits, false), &expected);
+        prop_assert_eq!(&everything(&ops, habits, true), &expected);
     }
 }
 

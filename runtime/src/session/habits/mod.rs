@@ -4,8 +4,10 @@
 //! step between its reads, how much it used of the 64-byte lines that it fetched into a fast memory of [`FAST`] bytes, what it wrote that nobody
 //! read, and of what it was the last reader; and per flow, for some of its reads, which sites touched how many bytes since the byte's last touch.
 //!
-//! Memory: 3.5 KiB for every 4 KiB in which anything was touched, about 10 bytes per line touched, and per `EPOCH` accesses a list of the sites that ran.
+//! Memory: 3.5 KiB for every 4 KiB in which anything was touched, about 10 bytes per line touched, and for each of the latest epochs of 1024 accesses a list of
+//! the sites that ran.
 
+mod epochs;
 mod regular;
 
 use std::collections::HashMap;
@@ -16,6 +18,7 @@ use crate::{
     pages::Pages,
     pieces::pieces,
 };
+use epochs::Epochs;
 pub use regular::Lane;
 
 /// Fast memory whose lines are watched, in bytes.
@@ -25,8 +28,6 @@ pub const LINE: u64 = 64;
 const LINE_BYTES: u64 = 4;
 /// Accesses that are not told apart in time.
 const EPOCH: u32 = 1024;
-/// Epochs that one sample looks back over.
-const LOOK_BACK: usize = 1 << 14;
 const NO_SITE: u32 = u32::MAX;
 const WORD: u64 = 8;
 const PAGE_WORDS: usize = 512;
@@ -121,8 +122,7 @@ pub struct Habits {
     /// Stack of lines.
     lines: Engine,
     pages: Pages<Page>,
-    /// By epoch: sites and the bytes that they touched.
-    epochs: Vec<Box<[(u32, u64)]>>,
+    epochs: Epochs,
     touched: HashMap<u32, u64, FastHash>,
     /// The site that touched last, and bytes of it that are not in `touched` yet.
     running: (u32, u64),
@@ -266,9 +266,11 @@ impl Habits {
         let word = address / WORD;
         let Some(page) = self.pages.find(word / PAGE_WORDS as u64) else { return };
         let epoch = page.epochs[word as usize % PAGE_WORDS];
-        let Some(past) = self.epochs.get(epoch as usize..) else { return };
+        if epoch == NEVER {
+            return;
+        }
         // The epoch of the touch itself is counted whole, and the one at hand as far as it has gone.
-        for &(site, bytes) in past.iter().rev().take(LOOK_BACK).flatten() {
+        for (site, bytes) in self.epochs.since(epoch.into()) {
             *self.between.entry((flow, site)).or_default() += bytes;
         }
         for (&site, &bytes) in &self.touched {

@@ -4,10 +4,11 @@
 //! A stream stays in a line for some iterations. Lines in which a stream stays are on top of the stack of lines, whatever their order, and are put on it
 //! when the last stream leaves: from then on their order matters.
 
-use super::{EPOCH, Habits, LINE, LINE_BYTES, PAGE_WORDS, Page, WORD, place};
+use super::{EPOCH, Habits, LINE, LINE_BYTES, PAGE_LINES, PAGE_WORDS, Page, WORD, place};
 use crate::{
     engine::{
         Kind, Stream,
+        hint::prefetch,
         plan::{Plan, STREAMS},
     },
     shadow::{PAGE, Words},
@@ -15,6 +16,9 @@ use crate::{
 
 // Words of one page of labels are words of one page here.
 const _: () = assert!(PAGE_WORDS as u64 * WORD == PAGE as u64);
+
+/// Iterations that memory is fetched ahead where each is in another line.
+const AHEAD: i64 = 8;
 
 /// One access of each iteration, and its site.
 #[derive(Clone, Copy, Debug)]
@@ -108,6 +112,7 @@ impl Habits {
         if steps == 1 {
             // It is on the stack at once.
             stay.enters = now + 1;
+            self.fetch(address.wrapping_add_signed(stride.wrapping_mul(AHEAD)));
         } else {
             (stay.line, stay.last) = (line, Some(now + steps - 1));
             match same {
@@ -120,6 +125,16 @@ impl Habits {
             self.lines.remove(place(line), LINE_BYTES);
         }
         self.visit(line, mask, lane.site, depth);
+    }
+
+    /// Asks the processor to fetch what is known of an address.
+    #[inline]
+    fn fetch(&mut self, address: u64) {
+        let word = address / WORD;
+        if let Some(page) = self.pages.find(word / PAGE_WORDS as u64) {
+            prefetch(&page.visits[(address / LINE) as usize % PAGE_LINES]);
+            prefetch(&page.epochs[word as usize % PAGE_WORDS]);
+        }
     }
 
     #[inline]
