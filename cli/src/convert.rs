@@ -6,7 +6,7 @@ mod objects;
 
 use std::{
     cmp::Reverse,
-    collections::{BTreeMap, BTreeSet, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
     path::Path,
 };
 
@@ -147,6 +147,8 @@ type BlockKey = (FunctionId, u32, u32, u32);
 
 struct Builder<'a> {
     measurement: &'a Measurement,
+    /// Sites that flows and objects name; some did nothing that was counted: with a region of interest, or because they allocate.
+    named_sites: BTreeSet<RunSite>,
     strings: Strings<'a>,
     functions: Vec<Function>,
     function_ids: BTreeMap<FunctionKey<'a>, FunctionId>,
@@ -199,12 +201,14 @@ impl<'a> Builder<'a> {
     fn new(measurement: &'a Measurement) -> Self {
         let mut builder = Self {
             measurement,
+            named_sites: BTreeSet::new(),
             strings: Strings::default(),
             functions: Vec::new(),
             function_ids: BTreeMap::new(),
             position_list: Vec::new(),
             position_of: HashMap::new(),
         };
+        builder.named_sites = builder.find_named_sites();
         for key in builder.used_functions() {
             let (symbol, file, line) = key;
             let function =
@@ -219,18 +223,18 @@ impl<'a> Builder<'a> {
         &self.measurement.tables[id as usize].1
     }
 
-    /// Sites that flows and objects name; some did nothing that was counted: with a region of interest, or because they allocate.
-    fn named_sites(&self) -> BTreeSet<RunSite> {
+    fn find_named_sites(&self) -> BTreeSet<RunSite> {
         let keys = self.measurement.flows.iter().flat_map(BTreeMap::keys);
         let of_flows = keys.flat_map(|key| [key.writer, key.toucher, Some(key.reader)]).flatten();
         let flows = self.measurement.flows.iter().flat_map(BTreeMap::values);
-        let between = flows.flat_map(|flow| flow.between.keys().copied());
+        // Of many flows the same sites.
+        let between: HashSet<RunSite> = flows.flat_map(|flow| flow.between.iter().map(|(site, _)| *site)).collect();
         of_flows.chain(between).chain(self.object_sites()).collect()
     }
 
     /// The functions of [`Self::named_sites`], by table.
     fn named_functions(&self) -> impl Iterator<Item = FunctionKey<'a>> {
-        self.named_sites().into_iter().map(|(table, segment, _)| {
+        self.named_sites.iter().map(|&(table, segment, _)| {
             let table = self.table(table);
             linked_key(table, table.segments[segment as usize].function)
         })
@@ -239,7 +243,7 @@ impl<'a> Builder<'a> {
     /// Frames that executed segments name.
     fn used_frames(&self) -> BTreeSet<(u32, u32)> {
         let mut used = BTreeSet::new();
-        for (id, segment, item) in self.named_sites() {
+        for &(id, segment, item) in &self.named_sites {
             let table = self.table(id);
             let frame = item_of(table, segment, item).frame;
             used.extend(((frame as usize) < table.frames.len()).then_some((id, frame)));
@@ -362,7 +366,7 @@ impl<'a> Builder<'a> {
                 cells.push((contexts.id_of[block.context as usize], key, executions, cell));
             }
         }
-        for (id, segment, index) in self.named_sites() {
+        for &(id, segment, index) in &self.named_sites {
             let table = self.table(id);
             let item = item_of(table, segment, index);
             let segment_kind = table.segments[segment as usize].kind;

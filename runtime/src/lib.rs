@@ -20,5 +20,6 @@ pub mod session;
 mod shadow;
 pub mod sites;
 pub mod steps;
+mod sums;
 pub mod trace;
 pub mod values;

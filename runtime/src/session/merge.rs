@@ -19,6 +19,7 @@ use crate::{
     motion::merge::MergedMotion,
     objects::{Life, Object, ObjectNumber, PARTS, Parts},
     sites::SiteTable,
+    sums::sum_up,
     values::RegionTotals,
 };
 
@@ -58,15 +59,18 @@ fn moved_contexts(contexts: FlowContexts, nodes: &[Node]) -> FlowContexts {
 #[derive(Clone, Debug, Default)]
 pub struct MergedFlow {
     pub found: CellCounters,
-    /// Bytes that sites touched since the bytes' last touch, for some of the reads.
-    pub between: BTreeMap<SiteKey, u64>,
+    /// Bytes that sites touched since the bytes' last touch, for some of the reads; sorted by site, each once.
+    pub between: Vec<(SiteKey, u64)>,
 }
 
 impl MergedFlow {
     pub fn merge(&mut self, mut other: Self) {
         self.found.merge(&mut other.found);
-        for (site, bytes) in other.between {
-            *self.between.entry(site).or_default() += bytes;
+        if self.between.is_empty() {
+            self.between = other.between;
+        } else if !other.between.is_empty() {
+            self.between.append(&mut other.between);
+            sum_up(&mut self.between);
         }
     }
 }
@@ -362,10 +366,9 @@ impl Merger {
             let contexts = moved_contexts(flow.contexts, nodes);
             let object = flow.object.and_then(object);
             let key = FlowKey { writer, toucher, reader: site(flow.reader), contexts, object };
-            let between = flow.between.into_iter().map(|(at, bytes)| (site(at), bytes));
-            let mut merged = MergedFlow { found: flow.found, between: BTreeMap::new() };
-            between.for_each(|(at, bytes)| *merged.between.entry(at).or_default() += bytes);
-            all.entry(key).or_default().merge(merged);
+            let mut between = flow.between.into_iter().map(|(at, bytes)| (site(at), bytes)).collect();
+            sum_up(&mut between);
+            all.entry(key).or_default().merge(MergedFlow { found: flow.found, between });
         }
         let habits = followed
             .uses

@@ -5,6 +5,8 @@
 
 use std::collections::VecDeque;
 
+use crate::sums::sum_up;
+
 /// Epochs that one look goes back over.
 const LOOK_BACK: u64 = 1 << 14;
 /// Lists of one level that make one of the next, and levels.
@@ -40,8 +42,10 @@ impl Epochs {
         self.levels[0].lists.push_back(touched);
         for level in 1..LEVELS {
             if self.len.is_multiple_of(FAN.pow(level)) {
-                let sum = sum(self.levels[level as usize - 1].lists.iter().rev().take(FAN as usize));
-                self.levels[level as usize].lists.push_back(sum);
+                let parts = self.levels[level as usize - 1].lists.iter().rev().take(FAN as usize);
+                let mut sum: Vec<(u32, u64)> = parts.flatten().copied().collect();
+                sum_up(&mut sum);
+                self.levels[level as usize].lists.push_back(sum.into());
             }
         }
         for (level, width) in self.levels.iter_mut().zip((0..).map(|level| FAN.pow(level))) {
@@ -69,17 +73,6 @@ impl Epochs {
         };
         std::iter::from_fn(next).flatten().copied()
     }
-}
-
-fn sum<'a>(lists: impl Iterator<Item = &'a List>) -> List {
-    let mut all: Vec<(u32, u64)> = lists.flatten().copied().collect();
-    all.sort_unstable_by_key(|(site, _)| *site);
-    all.dedup_by(|next, first| {
-        let is_same = next.0 == first.0;
-        first.1 += if is_same { next.1 } else { 0 };
-        is_same
-    });
-    all.into()
 }
 
 #[cfg(test)]
