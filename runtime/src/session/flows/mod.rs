@@ -276,7 +276,7 @@ impl Flows {
                     let len = run.len() as u64;
                     let piece = self.read_one_state(at, len, run[0], site);
                     pieces.extend(counted.then_some(piece));
-                    at += len;
+                    at = at.wrapping_add(len);
                 }
             }
         }

@@ -177,9 +177,10 @@ impl Habits {
     }
 
     fn touch(&mut self, address: u64, len: u64, site: u32) {
-        for line in address / LINE..=(address + (len - 1)) / LINE {
-            let (from, to) =
-                (address.max(line * LINE) - line * LINE, (address + len).min((line + 1) * LINE) - line * LINE);
+        let last = address + (len - 1);
+        for line in address / LINE..=last / LINE {
+            let start = line * LINE;
+            let (from, to) = (address.max(start) - start, last.min(start + (LINE - 1)) - start + 1);
             let mask = (u64::MAX >> (64 - (to - from))) << from;
             self.touch_line(line, mask, site);
         }

@@ -196,3 +196,51 @@ fn mask(offset: u64, stride: i64, len: u64, count: u64) -> u64 {
         _ => (0..count).fold(0, |mask, at| mask | word(offset.wrapping_add_signed(stride * at as i64))),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::habits::Habit;
+
+    /// Passes over the streams, each of `iterations`, in blocks or access by access.
+    fn passes(lanes: &[Lane], iterations: u64, in_blocks: bool) -> Vec<Habit> {
+        let mut habits = Habits::default();
+        let streams: Vec<Stream> = lanes.iter().map(|lane| lane.stream).collect();
+        let plan = Plan::new(&streams, iterations).expect("regular");
+        assert_eq!(plan.warm_up, 0, "no stream touches another's words");
+        for _ in 0..4 {
+            if in_blocks {
+                habits.go_on(lanes, &plan, 0, iterations);
+                continue;
+            }
+            for (iteration, lane) in
+                (0..iterations).flat_map(|iteration| lanes.iter().map(move |lane| (iteration, lane)))
+            {
+                let Words { address, len, .. } = lane.words(iteration, 1);
+                match lane.stream.kind {
+                    Kind::Load => habits.read(address, len, lane.site),
+                    _ => habits.write(address, len, lane.site),
+                }
+            }
+        }
+        habits.finish().0
+    }
+
+    /// With ever more iterations, lines are just in fast memory, then just out of it, when a stream comes to them again.
+    #[test]
+    fn lines_are_fetched_by_the_same_accesses() {
+        let lane = |site: u32, stride: i64, kind| {
+            let addr = u64::from(site + 1) << 21;
+            Lane { stream: Stream { addr, stride, len: 8, kind }, site }
+        };
+        let column =
+            [lane(0, 8, Kind::Load), lane(1, 512, Kind::Load), lane(2, 16, Kind::Store), lane(3, -8, Kind::Load)];
+        let mut fetched = std::collections::BTreeSet::new();
+        for iterations in 280..360 {
+            let expected = passes(&column, iterations, false);
+            assert_eq!(passes(&column, iterations, true), expected, "{iterations} iterations");
+            fetched.insert(expected.iter().map(|habit| habit.lines).sum::<u64>() / iterations);
+        }
+        assert!(fetched.len() > 3, "{fetched:?}");
+    }
+}
