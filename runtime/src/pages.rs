@@ -2,9 +2,9 @@
 //!
 //! Takes numbers and what a page is; a page is made once and stays until all are given back. Those that were looked up last are found without hashing.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, ops::Range};
 
-use crate::session::hash::FastHash;
+use crate::{pieces::pieces, session::hash::FastHash};
 
 const RECENT: usize = 512;
 
@@ -37,12 +37,6 @@ impl<P> Pages<P> {
         Some(&mut self.pages[at])
     }
 
-    /// As `find`, without taking note of it.
-    #[must_use]
-    pub fn get(&self, number: u64) -> Option<&P> {
-        self.index.get(&number).map(|at| &*self.pages[*at as usize])
-    }
-
     /// The page of this number, made if there is none.
     #[inline]
     pub fn made(&mut self, number: u64, new: impl FnOnce() -> Box<P>) -> &mut P {
@@ -65,9 +59,24 @@ impl<P> Pages<P> {
         self.index.iter().map(|(&number, &at)| (number, &*self.pages[at as usize]))
     }
 
-    pub fn each_mut(&mut self, mut take: impl FnMut(u64, &mut P)) {
+    /// The parts of pages of `unit` elements that are in a range of elements, in no particular order. Of a range that is larger than all pages, only those
+    /// that there are are looked at.
+    pub fn each_part(&mut self, first: u64, count: u64, unit: u64, mut take: impl FnMut(&mut P, Range<usize>)) {
+        if count / unit <= self.pages.len() as u64 {
+            for (number, from, part) in pieces(first, count, unit) {
+                if let Some(page) = self.find(number) {
+                    take(page, from as usize..(from + part) as usize);
+                }
+            }
+            return;
+        }
+        let end = first.saturating_add(count);
         for (&number, &at) in &self.index {
-            take(number, &mut self.pages[at as usize]);
+            let in_page = |element: u64| element.saturating_sub(number * unit).min(unit) as usize;
+            let (from, to) = (in_page(first), in_page(end));
+            if from < to {
+                take(&mut self.pages[at as usize], from..to);
+            }
         }
     }
 

@@ -10,8 +10,7 @@ pub type Label = u32;
 
 pub const UNTOUCHED: Label = 0;
 
-/// Addresses per page.
-pub const PAGE: usize = 4096;
+const PAGE: usize = 4096;
 /// Labels compared at a time.
 const GROUP: usize = 32;
 /// Labels of words further apart are fetched so many words ahead.
@@ -29,14 +28,6 @@ pub struct Shadow {
 /// Pieces of a range, each within one page: (page number, offset in it, bytes).
 fn pieces(address: u64, len: u64) -> impl Iterator<Item = (u64, usize, usize)> {
     crate::pieces::pieces(address, len, PAGE as u64).map(|(page, offset, part)| (page, offset as usize, part as usize))
-}
-
-/// The part of a page that is in a range.
-fn in_page(number: u64, address: u64, len: u64) -> (usize, usize) {
-    let start = number * PAGE as u64;
-    let from = address.saturating_sub(start).min(PAGE as u64);
-    let to = address.saturating_add(len).saturating_sub(start).min(PAGE as u64);
-    (from as usize, to as usize)
 }
 
 impl Shadow {
@@ -84,26 +75,12 @@ impl Shadow {
     }
 
     /// Tells runs of one label within a range, without bytes that nothing has touched.
-    pub fn each_run(&self, address: u64, len: u64, mut tell: impl FnMut(Label, u64)) {
-        let mut runs = |labels: &[Label]| {
-            for run in labels.chunk_by(|a, b| a == b).filter(|run| run[0] != UNTOUCHED) {
+    pub fn each_run(&mut self, address: u64, len: u64, mut tell: impl FnMut(Label, u64)) {
+        self.pages.each_part(address, len, PAGE as u64, |page, part| {
+            for run in page[part].chunk_by(|a, b| a == b).filter(|run| run[0] != UNTOUCHED) {
                 tell(run[0], run.len() as u64);
             }
-        };
-        if len / PAGE as u64 <= self.pages.len() as u64 {
-            for (number, offset, part) in pieces(address, len) {
-                if let Some(page) = self.pages.get(number) {
-                    runs(&page[offset..offset + part]);
-                }
-            }
-            return;
-        }
-        for (number, page) in self.pages.iter() {
-            let (from, to) = in_page(number, address, len);
-            if from < to {
-                runs(&page[from..to]);
-            }
-        }
+        });
     }
 
     /// Address and length of each page that has labels.
@@ -114,17 +91,7 @@ impl Shadow {
 
     /// Makes a range as if nothing had touched it.
     pub fn forget(&mut self, address: u64, len: u64) {
-        if len / PAGE as u64 <= self.pages.len() as u64 {
-            self.fill(address, len, UNTOUCHED);
-            return;
-        }
-        // Of a mapping that is larger than everything that was touched, only what there is.
-        self.pages.each_mut(|number, page| {
-            let (from, to) = in_page(number, address, len);
-            if from < to {
-                page[from..to].fill(UNTOUCHED);
-            }
-        });
+        self.pages.each_part(address, len, PAGE as u64, |page, part| page[part].fill(UNTOUCHED));
     }
 
     /// The labels of `from ..` go to `to ..`, as memmove would take them, and are forgotten where they were.

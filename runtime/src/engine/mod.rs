@@ -74,6 +74,15 @@ pub struct Stream {
     pub kind: Kind,
 }
 
+impl Stream {
+    /// Address of its access in an iteration.
+    #[inline(always)]
+    #[must_use]
+    pub fn at(&self, iteration: u64) -> u64 {
+        self.addr.wrapping_add_signed(self.stride.wrapping_mul(iteration as i64))
+    }
+}
+
 /// Instruction set the engine's inner loops are compiled for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Isa {

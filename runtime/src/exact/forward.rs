@@ -215,7 +215,7 @@ impl Forward {
                     continue;
                 }
             };
-            let addr = stream.addr.wrapping_add_signed(stream.stride.wrapping_mul(done as i64));
+            let addr = stream.at(done);
             self.streams.push(Stream { addr, kind, ..*stream });
             self.stream_cells.push(cell);
         }
@@ -227,7 +227,7 @@ impl Forward {
     fn singly(&mut self, streams: &[Stream], cells: &[u32], done: u64, segment: Segment, rest: &mut Rest<'_>) {
         for iteration in done..done + segment.iterations {
             for (number, (stream, &cell)) in streams.iter().zip(cells).enumerate() {
-                let addr = stream.addr.wrapping_add_signed(stream.stride.wrapping_mul(iteration as i64));
+                let addr = stream.at(iteration);
                 let fate = match (segment.dead >> number & 1, segment.mixed >> number & 1) {
                     (_, 1) => Fate::Mixed,
                     (1, _) => Fate::Dead,

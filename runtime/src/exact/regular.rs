@@ -106,9 +106,8 @@ struct Row {
 
 impl Row {
     fn of(stream: &Stream, start: u64, iterations: u64) -> Self {
-        let at = |iteration: u64| stream.addr.wrapping_add_signed(stream.stride.wrapping_mul(iteration as i64));
         let (step, ascends) = (stream.stride.unsigned_abs(), stream.stride >= 0);
-        let addr = at(if ascends { start } else { start + iterations - 1 });
+        let addr = stream.at(if ascends { start } else { start + iterations - 1 });
         // One word again and again is the same as once.
         let count = if step == 0 { 1 } else { iterations as usize };
         Self { addr, step, count, len: stream.len.into(), ascends }

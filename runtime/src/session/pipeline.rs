@@ -348,7 +348,7 @@ impl Pipeline {
             let piece = left.min(most);
             self.push_run(streams, cells, piece, files);
             for stream in &mut *streams {
-                stream.addr = stream.addr.wrapping_add_signed(stream.stride.wrapping_mul(piece as i64));
+                stream.addr = stream.at(piece);
             }
             left -= piece;
         }

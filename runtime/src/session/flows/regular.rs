@@ -99,8 +99,8 @@ impl Flows {
     fn singly(&mut self, run: &mut Run, streams: &[Stream], cells: &[u32], iterations: std::ops::Range<u64>) {
         for iteration in iterations {
             for ((stream, &cell), readings) in streams.iter().zip(cells).zip(&mut run.readings) {
-                let addr = stream.addr.wrapping_add_signed(stream.stride.wrapping_mul(iteration as i64));
-                self.access(&Access { addr, len: stream.len, kind: stream.kind }, cell, &mut run.pieces);
+                let Stream { len, kind, .. } = *stream;
+                self.access(&Access { addr: stream.at(iteration), len, kind }, cell, &mut run.pieces);
                 for Piece { flow, bytes } in run.pieces.drain(..) {
                     readings.add(flow, bytes.into(), 1);
                 }

@@ -182,14 +182,10 @@ impl Habits {
             let start = line * LINE;
             let (from, to) = (address.max(start) - start, last.min(start + (LINE - 1)) - start + 1);
             let mask = (u64::MAX >> (64 - (to - from))) << from;
-            self.touch_line(line, mask, site);
+            let depth = self.line_depth(line);
+            self.visit(line, mask, site, depth);
         }
         self.note(address, len, site);
-    }
-
-    fn touch_line(&mut self, line: u64, mask: u64, site: u32) {
-        let depth = self.line_depth(line);
-        self.visit(line, mask, site, depth);
     }
 
     /// How deep a line lies, which then is on top.
@@ -228,16 +224,18 @@ impl Habits {
             self.running.0 = site;
         }
         self.running.1 += len;
-        let epoch = self.epochs.len() as u32;
-        let (mut word, last) = (address / WORD, (address + (len - 1)) / WORD);
-        while word <= last {
-            let page = self.pages.made(word / PAGE_WORDS as u64, Page::new);
-            let from = word as usize % PAGE_WORDS;
-            let to = PAGE_WORDS.min(from + (last - word) as usize + 1);
-            page.epochs[from..to].fill(epoch);
-            word += (to - from) as u64;
-        }
+        self.note_epoch(address, len, self.epochs.len() as u32);
         self.went_by(1);
+    }
+
+    /// Bytes are touched in an epoch, which is no earlier than any that was noted before.
+    #[inline]
+    fn note_epoch(&mut self, address: u64, len: u64, epoch: u32) {
+        let (first, last) = (address / WORD, (address + (len - 1)) / WORD);
+        for (number, from, part) in pieces(first, last - first + 1, PAGE_WORDS as u64) {
+            let page = self.pages.made(number, Page::new);
+            page.epochs[from as usize..(from + part) as usize].fill(epoch);
+        }
     }
 
     /// So many accesses, no more than are left of the epoch, have been.
@@ -311,24 +309,11 @@ impl Habits {
     /// The bytes mean something else from now on. Lines stay where they are, but who fetched one is of no meaning when all of it goes.
     pub fn forget(&mut self, address: u64, len: u64) {
         let lines = address.div_ceil(LINE)..address.saturating_add(len) / LINE;
-        let all = lines.end.saturating_sub(lines.start);
         let mut gone = Vec::new();
-        let mut forget = |page: &mut Page, from: u64, to: u64| {
-            let visits = page.visits[from as usize..to as usize].iter_mut();
+        self.pages.each_part(lines.start, lines.end.saturating_sub(lines.start), PAGE_LINES as u64, |page, part| {
+            let visits = page.visits[part].iter_mut();
             gone.extend(visits.map(|visit| std::mem::replace(visit, UNUSED)).filter(|visit| visit.site != NO_SITE));
-        };
-        if all / PAGE_LINES as u64 <= self.pages.len() as u64 {
-            for (number, from, part) in pieces(lines.start, all, PAGE_LINES as u64) {
-                self.pages.find(number).into_iter().for_each(|page| forget(page, from, from + part));
-            }
-        } else {
-            self.pages.each_mut(|number, page| {
-                let first = number * PAGE_LINES as u64;
-                let in_page = |line: u64| line.saturating_sub(first).min(PAGE_LINES as u64);
-                let (from, to) = (in_page(lines.start), in_page(lines.end));
-                forget(page, from, to.max(from));
-            });
-        }
+        });
         gone.into_iter().for_each(|visit| self.end_visit(visit));
     }
 

@@ -4,18 +4,15 @@
 //! A stream stays in a line for some iterations. Lines in which a stream stays are on top of the stack of lines, whatever their order, and are put on it
 //! when the last stream leaves: from then on their order matters.
 
-use super::{EPOCH, Habits, LINE, LINE_BYTES, PAGE_LINES, PAGE_WORDS, Page, WORD, place};
+use super::{EPOCH, Habits, LINE, LINE_BYTES, PAGE_LINES, PAGE_WORDS, WORD, place};
 use crate::{
     engine::{
         Kind, Stream,
         hint::prefetch,
         plan::{Plan, STREAMS},
     },
-    shadow::{PAGE, Words},
+    shadow::Words,
 };
-
-// Words of one page of labels are words of one page here.
-const _: () = assert!(PAGE_WORDS as u64 * WORD == PAGE as u64);
 
 /// Iterations that memory is fetched ahead where each is in another line.
 const AHEAD: i64 = 8;
@@ -31,8 +28,8 @@ impl Lane {
     /// Its words in some iterations.
     #[must_use]
     pub fn words(&self, first: u64, count: u64) -> Words {
-        let Stream { addr: address, stride, len, .. } = self.stream;
-        Words { address, stride, len: len.into(), count: first + count }.after(first)
+        let Stream { stride, len, .. } = self.stream;
+        Words { address: self.stream.at(first), stride, len: len.into(), count }
     }
 }
 
@@ -167,23 +164,12 @@ impl Habits {
                 // What another stream touches later in the block is noted there.
                 let from = from.max(plan.kept_from(number, count as usize) as u64);
                 if from < to {
-                    self.note_epoch(&lane.words(first + from, to - from), epoch);
+                    let words = lane.words(first + from, if lane.stream.stride == 0 { 1 } else { to - from });
+                    words.rows().for_each(|(address, count)| self.note_epoch(address, count * words.len, epoch));
                 }
             }
             self.went_by((next - done) as u32);
             done = next;
-        }
-    }
-
-    /// Words are touched in an epoch, which is no earlier than any that was noted before.
-    fn note_epoch(&mut self, words: &Words, epoch: u32) {
-        let words = if words.stride == 0 { words.first(1) } else { *words };
-        for (address, count) in words.rows() {
-            let word = address / WORD;
-            let page = self.pages.made(word / PAGE_WORDS as u64, Page::new);
-            let from = word as usize % PAGE_WORDS;
-            let to = ((address + count * words.len - 1) / WORD) as usize % PAGE_WORDS;
-            page.epochs[from..=to].fill(epoch);
         }
     }
 }

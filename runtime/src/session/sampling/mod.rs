@@ -314,7 +314,7 @@ impl Sampler {
             // Something is not on the stack, or is measured: in order.
             for iteration in done..done + piece {
                 for (stream, cell) in streams.iter().zip(cells) {
-                    let addr = stream.addr.wrapping_add_signed(stream.stride.wrapping_mul(iteration as i64));
+                    let addr = stream.at(iteration);
                     self.one(&Access { addr, len: stream.len, kind: stream.kind }, *cell);
                 }
             }
@@ -325,7 +325,7 @@ impl Sampler {
 
     /// Touches the bytes of some iterations of a stream, if all are on the stack.
     fn touch_stream(&mut self, stream: &Stream, cell: u32, from: u64, iterations: u64) -> bool {
-        let mut addr = stream.addr.wrapping_add_signed(stream.stride.wrapping_mul(from as i64));
+        let mut addr = stream.at(from);
         let len = u64::from(stream.len);
         if len >= LONG && is_load(stream.kind) {
             return false;
