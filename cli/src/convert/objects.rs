@@ -133,6 +133,7 @@ impl<'a> Builder<'a> {
                 histogram: histogram(&merged.found.depths),
                 toucher_context,
                 reader_context,
+                between_all: merged.between_all,
                 between,
             }
         };

@@ -322,13 +322,14 @@ pub struct Flow {
     /// Calling contexts of the toucher and of the reader; `None` unless they were measured too, or there is no toucher.
     pub toucher_context: Option<ContextId>,
     pub reader_context: Option<ContextId>,
-    /// Sites that touched bytes between the last touch and the read, and how many bytes (not distinct ones), for some of the reads. The largest
-    /// [`MAX_BETWEEN`], largest first; empty unless objects were measured too.
+    /// Bytes (not distinct ones) touched between the last touch and the read, for some of the reads; 0 unless objects were measured too.
+    pub between_all: u64,
+    /// Of these, bytes by the sites that touched most: up to [`MAX_BETWEEN`], largest first.
     pub between: Vec<(SiteId, u64)>,
 }
 
 /// Most entries of [`Flow::between`].
-pub const MAX_BETWEEN: usize = 8;
+pub const MAX_BETWEEN: usize = 24;
 
 /// Data objects and what was done to them. Of each site, the reads, writes and costs of its uses add up to those of its cells.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

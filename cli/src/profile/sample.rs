@@ -171,6 +171,7 @@ impl Builder {
             histogram: buckets(reads),
             toucher_context: None,
             reader_context: None,
+            between_all: 0,
             between: Vec::new(),
         };
         self.profile.flows.get_or_insert_default().push(flow);
@@ -479,6 +480,7 @@ fn inputs(cells: &[Cell]) -> Vec<Flow> {
             histogram,
             toucher_context: None,
             reader_context: None,
+            between_all: 0,
             between: Vec::new(),
         }
     };

@@ -252,6 +252,13 @@ fn all_flows(profile: &Profile, flows: &[Flow]) -> Check {
             in_range(context.index(), profile.contexts.len(), || format!("a context of flow {i}"), "calling contexts")?;
         }
         flow.between.iter().try_for_each(|(id, _)| site(*id, "site between"))?;
+        let between: u128 = flow.between.iter().map(|(_, bytes)| u128::from(*bytes)).sum();
+        ensure(between <= u128::from(flow.between_all), || {
+            format!(
+                "sites touched {between} bytes between the touches of flow {i}, but all together {}",
+                flow.between_all
+            )
+        })?;
         flow.object
             .map_or(Ok(()), |id| in_range(id.index(), objects, || format!("the object of flow {i}"), "objects"))?;
         ensure(flow.writer.is_none() || flow.toucher.is_some(), || format!("flow {i} was written but not touched"))?;

@@ -69,7 +69,8 @@ pub struct Pair {
     pub bytes: u64,
     pub cost: u128,
     pub depths: Depths,
-    /// By line: bytes touched between, for some of the reads.
+    /// Bytes touched between, for some of the reads, and of these, those of the lines that touched most.
+    pub between_all: u128,
     pub between: BTreeMap<usize, u64>,
     /// Of the reader.
     pub lines: LineUse,
@@ -153,6 +154,7 @@ pub fn of(places: &Places, flows: &[&Flow]) -> Vec<Pair> {
             bytes: 0,
             cost: 0,
             depths: Depths::default(),
+            between_all: 0,
             between: BTreeMap::new(),
             lines: key.object.map(|object| sums.lines(line, function, object)).unwrap_or_default(),
             read: key.object.and_then(|o| sums.read.get(&(line, o)).copied()).unwrap_or(0),
@@ -175,6 +177,7 @@ pub fn of(places: &Places, flows: &[&Flow]) -> Vec<Pair> {
         pair.bytes += flow.bytes;
         pair.cost += flow.cost;
         pair.depths.add(&flow.histogram);
+        pair.between_all += u128::from(flow.between_all);
         for (site, bytes) in &flow.between {
             *pair.between.entry(places.line(*site)).or_default() += bytes;
         }

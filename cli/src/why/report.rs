@@ -96,13 +96,12 @@ fn columns() -> Vec<Column> {
     .to_vec()
 }
 
-/// Lines that touched most between, with their parts.
+/// Lines that touched most between, with their parts of everything that was touched.
 fn between(places: &Places, pair: &Pair, most: usize) -> String {
-    let total: u64 = pair.between.values().sum();
     let mut lines: Vec<(&usize, &u64)> = pair.between.iter().collect();
     lines.sort_by(|a, b| b.1.cmp(a.1).then(a.0.cmp(b.0)));
     let text = |(line, bytes): (&usize, &u64)| {
-        format!("{} {}", places.lines[*line], human::percent((*bytes).into(), total.into()))
+        format!("{} {}", places.lines[*line], human::percent((*bytes).into(), pair.between_all))
     };
     lines.into_iter().take(most).map(text).collect::<Vec<_>>().join(", ")
 }
@@ -175,19 +174,17 @@ impl Idle {
         Self { lines }
     }
 
-    /// Part of what lies between the touches of a pair that is never read again, and the line that leaves most of it.
+    /// Part of what lies between the touches of a pair that is never read again, as far as it is known who touched it, and the line that leaves most of it.
     fn between(&self, pair: &Pair) -> Option<(f64, usize)> {
-        let (mut all, mut dead, mut most) = (0.0, 0.0, None);
+        let (mut dead, mut most) = (0.0, None);
         for (line, bytes) in pair.between.iter().filter(|(line, _)| **line != pair.key.line) {
             let (idle, touched) = self.lines.get(line).copied().unwrap_or_default();
             let part = if touched > 0 { idle as f64 / touched as f64 * *bytes as f64 } else { 0.0 };
-            all += *bytes as f64;
             dead += part;
             if most.is_none_or(|(largest, _)| part > largest) {
                 most = Some((part, *line));
             }
         }
-        let own = pair.between.get(&pair.key.line).copied().unwrap_or(0) as f64;
-        most.map(|(_, line)| (dead / (all + own).max(1.0), line))
+        most.map(|(_, line)| (dead / (pair.between_all as f64).max(1.0), line))
     }
 }

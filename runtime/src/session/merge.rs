@@ -59,13 +59,16 @@ fn moved_contexts(contexts: FlowContexts, nodes: &[Node]) -> FlowContexts {
 #[derive(Clone, Debug, Default)]
 pub struct MergedFlow {
     pub found: CellCounters,
-    /// Bytes that sites touched since the bytes' last touch, for some of the reads; sorted by site, each once.
+    /// Bytes touched since the bytes' last touch, for some of the reads.
+    pub between_all: u64,
+    /// Of these, bytes by the sites that touched most; sorted by site, each once.
     pub between: Vec<(SiteKey, u64)>,
 }
 
 impl MergedFlow {
     pub fn merge(&mut self, mut other: Self) {
         self.found.merge(&mut other.found);
+        self.between_all += other.between_all;
         if self.between.is_empty() {
             self.between = other.between;
         } else if !other.between.is_empty() {
@@ -366,9 +369,10 @@ impl Merger {
             let contexts = moved_contexts(flow.contexts, nodes);
             let object = flow.object.and_then(object);
             let key = FlowKey { writer, toucher, reader: site(flow.reader), contexts, object };
-            let mut between = flow.between.into_iter().map(|(at, bytes)| (site(at), bytes)).collect();
+            let (between_all, between) = flow.between;
+            let mut between = between.into_iter().map(|(at, bytes)| (site(at), bytes)).collect();
             sum_up(&mut between);
-            all.entry(key).or_default().merge(MergedFlow { found: flow.found, between });
+            all.entry(key).or_default().merge(MergedFlow { found: flow.found, between_all, between });
         }
         let habits = followed
             .uses

@@ -56,8 +56,8 @@ pub struct Flow {
     /// What the bytes are part of, for the reader; `None` if objects are not followed.
     pub object: Option<ObjectNumber>,
     pub found: CellCounters,
-    /// Bytes that other sites touched since the byte's last touch, for some of the reads.
-    pub between: Vec<(RingSite, u64)>,
+    /// Bytes touched since the byte's last touch, for some of the reads: in all, and by the static accesses that touched most.
+    pub between: (u64, Vec<(RingSite, u64)>),
 }
 
 /// How a site used an object.
@@ -157,9 +157,10 @@ impl Flows {
     }
 
     fn part(&mut self, site: SiteNumber, object: ObjectNumber) -> SiteNumber {
-        let sites = &mut self.sites;
+        let (sites, habits) = (&mut self.sites, &mut self.habits);
         *self.parts.entry((site, object)).or_insert_with(|| {
             let Site { place, node, .. } = sites[site as usize];
+            habits.iter_mut().for_each(|habits| habits.add_site_like(site));
             sites.push(Site { place, node, object: Some(object), written: UNTOUCHED, last: None });
             sites.len() as SiteNumber - 1
         })
@@ -172,9 +173,10 @@ impl Flows {
 
     fn first_site(&mut self, segment: u32, node: Node, items: usize) -> SiteNumber {
         let node = if self.by_context { node } else { ANY };
-        let sites = &mut self.sites;
+        let (sites, habits) = (&mut self.sites, &mut self.habits);
         *self.first_site.entry((segment, node)).or_insert_with(|| {
             let first = sites.len() as SiteNumber;
+            habits.iter_mut().for_each(|habits| habits.add_sites(segment, items as u32));
             let site = |item| Site { place: (segment, item), node, object: None, written: UNTOUCHED, last: None };
             sites.extend((0..items as u32).map(site));
             first
@@ -199,7 +201,7 @@ impl Flows {
         self.by_context = true;
     }
 
-    /// Also follows how sites use data.
+    /// Also follows how sites use data. There are no sites yet.
     pub fn start_habits(&mut self) {
         self.habits = Some(Box::default());
     }
@@ -365,21 +367,17 @@ impl Flows {
     /// Everything that was counted, in no particular order. A flow may come in two parts.
     pub fn finish(mut self) -> Followed {
         let mut uses = Vec::new();
-        let mut between = HashMap::default();
+        let mut between = Vec::new();
         if self.habits.is_some() {
             for (address, len) in self.states.touched() {
                 self.end_states(address, len);
             }
         }
         if let Some(habits) = self.habits.take() {
-            let (found, sampled) = habits.finish();
-            between = sampled;
-            let used = self.sites.iter().zip(found);
+            let found = habits.finish();
+            between = found.between;
+            let used = self.sites.iter().zip(found.habits);
             uses.extend(used.filter_map(|(site, habit)| Some(Use { site: site.place, object: site.object?, habit })));
-        }
-        let mut of_flow: HashMap<u32, Vec<(RingSite, u64)>, FastHash> = HashMap::default();
-        for ((flow, site), bytes) in between {
-            of_flow.entry(flow).or_default().push((self.sites[site as usize].place, bytes));
         }
         let Self { keys, found, pairs, sites, .. } = self;
         let place = |site: SiteNumber| sites.get((site & !UNREAD) as usize).map(|site| site.place);
@@ -395,7 +393,7 @@ impl Flows {
                 contexts: if self.by_context { Some((node(toucher), node(reader)?)) } else { None },
                 object: sites[reader as usize].object,
                 found,
-                between: of_flow.remove(&(number as u32)).unwrap_or_default(),
+                between: between.get_mut(number).map(std::mem::take).unwrap_or_default(),
             })
         };
         Followed { flows: keys.into_iter().zip(found).enumerate().filter_map(flow).collect(), uses }

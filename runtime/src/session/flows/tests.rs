@@ -223,7 +223,7 @@ fn measured(ops: &[Op]) -> (BTreeMap<Key, Total>, (u64, u128)) {
     (flows, all)
 }
 
-type Between = Vec<(RingSite, u64)>;
+type Between = (u64, Vec<(RingSite, u64)>);
 
 /// Everything that was followed, in an order that tells nothing of how.
 #[derive(Debug, PartialEq)]
@@ -235,7 +235,7 @@ struct Everything {
 fn everything(ops: &[Op], habits: bool, threaded: bool) -> Everything {
     let (followed, _) = followed(ops, habits, threaded);
     let flow = |mut flow: Flow| {
-        flow.between.sort_unstable();
+        flow.between.1.sort_unstable();
         ((flow.writer, flow.toucher, flow.reader), total_of(&flow.found), flow.between)
     };
     let mut flows: Vec<_> = followed.flows.into_iter().map(flow).collect();

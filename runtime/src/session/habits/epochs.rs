@@ -1,6 +1,6 @@
-//! Which sites touched how many bytes in each of the latest epochs, with sums over rows of them.
+//! Which static accesses touched how many bytes in each of the latest epochs, with sums over rows of them.
 //!
-//! Takes a list per epoch, sorted by site; gives the lists and sums that together are everything since an epoch, as far back as [`LOOK_BACK`]. What is older
+//! Takes a list per epoch, sorted by access; gives the lists and sums that together are everything since an epoch, as far back as [`LOOK_BACK`]. What is older
 //! is forgotten.
 
 use std::collections::VecDeque;
@@ -36,7 +36,7 @@ impl Epochs {
         self.len
     }
 
-    /// An epoch ends: sites and the bytes that they touched, sorted by site.
+    /// An epoch ends: accesses and the bytes that they touched, sorted.
     pub fn push(&mut self, touched: List) {
         self.len += 1;
         self.levels[0].lists.push_back(touched);
@@ -56,7 +56,7 @@ impl Epochs {
         }
     }
 
-    /// Sites and bytes of the epochs since `first`; a site may come several times.
+    /// Accesses and bytes of the epochs since `first`; an access may come several times.
     pub fn since(&self, first: u64) -> impl Iterator<Item = (u32, u64)> {
         let mut at = first.max(self.len.saturating_sub(LOOK_BACK));
         let next = move || {

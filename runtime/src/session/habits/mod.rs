@@ -7,17 +7,20 @@
 //! Memory: 3.5 KiB for every 4 KiB in which anything was touched, about 10 bytes per line touched, and for each of the latest epochs of 1024 accesses a list of
 //! the sites that ran.
 
+mod between;
 mod epochs;
 mod regular;
 
 use std::collections::HashMap;
 
-use super::hash::FastHash;
+use super::{flows::RingSite, hash::FastHash};
 use crate::{
     engine::{DepthSink, Engine},
     pages::Pages,
     pieces::pieces,
+    sums::Sums,
 };
+use between::Between;
 use epochs::Epochs;
 pub use regular::Lane;
 
@@ -123,13 +126,20 @@ pub struct Habits {
     lines: Engine,
     pages: Pages<Page>,
     epochs: Epochs,
-    touched: HashMap<u32, u64, FastHash>,
+    /// Bytes by static access in the epoch at hand.
+    touched: Sums,
     /// The site that touched last, and bytes of it that are not in `touched` yet.
     running: (u32, u64),
     accesses: u32,
-    /// By flow: its samples.
-    between: HashMap<(u32, u32), u64, FastHash>,
+    /// By flow: its samples, and its reads.
+    between: Vec<Between>,
     flow_reads: Vec<u64>,
+    /// The sample at hand.
+    sums: Sums,
+    /// Static accesses by number, the number of a segment's first, and that of each site's.
+    static_accesses: Vec<RingSite>,
+    first_access: HashMap<u32, u32, FastHash>,
+    access_of: Vec<u32>,
 }
 
 /// How deep a line lies on the stack of lines, in lines; `MAX` if it is not there.
@@ -148,6 +158,32 @@ impl DepthSink for LineDepth {
 /// Place of a line on the stack of lines.
 fn place(line: u64) -> u64 {
     line * LINE_BYTES
+}
+
+/// What was found.
+pub struct Found {
+    /// By site.
+    pub habits: Vec<Habit>,
+    /// By flow, of those that were sampled: bytes touched between, in all and by the static accesses that touched most.
+    pub between: Vec<(u64, Vec<(RingSite, u64)>)>,
+}
+
+/// Who accesses.
+impl Habits {
+    /// The next sites are those of a segment's items.
+    pub fn add_sites(&mut self, segment: u32, items: u32) {
+        let next = self.static_accesses.len() as u32;
+        let first = *self.first_access.entry(segment).or_insert(next);
+        if first == next {
+            self.static_accesses.extend((0..items).map(|item| (segment, item)));
+        }
+        self.access_of.extend(first..first + items);
+    }
+
+    /// The next site is of the same static access as another.
+    pub fn add_site_like(&mut self, site: u32) {
+        self.access_of.push(self.access_of[site as usize]);
+    }
 }
 
 /// Following accesses.
@@ -244,7 +280,7 @@ impl Habits {
         if self.accesses == EPOCH {
             self.accesses = 0;
             self.file_running();
-            let mut touched: Vec<(u32, u64)> = self.touched.drain().collect();
+            let mut touched = self.touched.take();
             touched.sort_unstable();
             self.epochs.push(touched.into());
         }
@@ -253,7 +289,7 @@ impl Habits {
     fn file_running(&mut self) {
         let (site, bytes) = std::mem::replace(&mut self.running, (NO_SITE, 0));
         if bytes > 0 {
-            *self.touched.entry(site).or_default() += bytes;
+            self.touched.add(self.access_of[site as usize], bytes);
         }
     }
 
@@ -269,15 +305,14 @@ impl Habits {
             return;
         }
         // The epoch of the touch itself is counted whole, and the one at hand as far as it has gone.
-        for (site, bytes) in self.epochs.since(epoch.into()) {
-            *self.between.entry((flow, site)).or_default() += bytes;
+        self.file_running();
+        let sums = &mut self.sums;
+        self.epochs.since(epoch.into()).chain(self.touched.iter()).for_each(|(access, bytes)| sums.add(access, bytes));
+        let at = flow as usize;
+        if self.between.len() <= at {
+            self.between.resize(at + 1, Between::default());
         }
-        for (&site, &bytes) in &self.touched {
-            *self.between.entry((flow, site)).or_default() += bytes;
-        }
-        if self.running.1 > 0 {
-            *self.between.entry((flow, self.running.0)).or_default() += self.running.1;
-        }
+        self.between[at].add(sums);
     }
 
     /// Reads of a flow, with how many there were by then; none of them is a sample unless it is the only one.
@@ -317,12 +352,19 @@ impl Habits {
         gone.into_iter().for_each(|visit| self.end_visit(visit));
     }
 
-    /// Habits by site, and what was touched between by (flow, site).
-    pub fn finish(mut self) -> (Vec<Habit>, HashMap<(u32, u32), u64, FastHash>) {
+    /// What was found.
+    #[must_use]
+    pub fn finish(mut self) -> Found {
         for page in std::mem::take(&mut self.pages).drain() {
             page.visits.into_iter().for_each(|visit| self.end_visit(visit));
         }
-        (self.sites.into_iter().map(|(habit, _)| habit).collect(), self.between)
+        let accesses = &self.static_accesses;
+        let name = |(access, bytes): (u32, u64)| (accesses[access as usize], bytes);
+        let named = |between: Between| (between.all, between.largest().into_iter().map(name).collect());
+        Found {
+            habits: self.sites.into_iter().map(|(habit, _)| habit).collect(),
+            between: self.between.into_iter().map(named).collect(),
+        }
     }
 }
 
@@ -333,16 +375,21 @@ mod tests {
     const A: u32 = 1;
     const B: u32 = 2;
 
+    fn of_two_sites() -> Habits {
+        let mut habits = Habits::default();
+        habits.add_sites(5, 3);
+        habits
+    }
+
     #[test]
     fn a_column_walk_uses_a_part_of_each_line_and_another_each_time() {
-        let mut habits = Habits::default();
+        let mut habits = of_two_sites();
         for column in 0..8u64 {
             for row in 0..1024u64 {
                 habits.read((1 << 20) + row * 4096 + column * 8, 8, A);
             }
         }
-        let (found, _) = habits.finish();
-        let habit = found[A as usize];
+        let habit = habits.finish().habits[A as usize];
         assert_eq!((habit.stride, habit.lines, habit.used), (4096, 8192, 65_536));
         assert_eq!(habit.renewed, 7 * 1024);
         assert!(habit.strided > 8100);
@@ -350,26 +397,28 @@ mod tests {
 
     #[test]
     fn one_field_of_many_is_the_same_part_of_each_line() {
-        let mut habits = Habits::default();
+        let mut habits = of_two_sites();
         for _ in 0..3 {
             for element in 0..1024u64 {
                 habits.read((1 << 20) + element * 64 + 16, 4, A);
             }
         }
-        let (found, _) = habits.finish();
-        let habit = found[A as usize];
+        let habit = habits.finish().habits[A as usize];
         assert_eq!((habit.stride, habit.lines, habit.used, habit.renewed), (64, 3072, 4 * 3072, 0));
     }
 
     #[test]
     fn what_runs_between_two_touches_is_sampled() {
-        let mut habits = Habits::default();
+        let mut habits = of_two_sites();
+        habits.add_site_like(B);
         habits.write(4096, 8, A);
         for i in 0..4000u64 {
-            habits.read((1 << 20) + i * 8, 8, B);
+            // Two sites of one static access.
+            habits.read((1 << 20) + i * 8, 8, if i % 3 == 0 { B } else { 3 });
         }
         habits.sample(4096, 7);
-        let (_, between) = habits.finish();
-        assert_eq!((between[&(7, A)], between[&(7, B)]), (8, 32_000));
+        let found = habits.finish();
+        assert_eq!(found.between[7], (32_008, vec![((5, A), 8), ((5, B), 32_000)]));
+        assert_eq!(found.between[..7], vec![Default::default(); 7]);
     }
 }

@@ -159,7 +159,8 @@ impl Habits {
             for (number, lane) in lanes.iter().enumerate() {
                 let (from, to) = (of_stream(number, done), of_stream(number, next));
                 if from < to {
-                    *self.touched.entry(lane.site).or_default() += (to - from) * u64::from(lane.stream.len);
+                    let access = self.access_of[lane.site as usize];
+                    self.touched.add(access, (to - from) * u64::from(lane.stream.len));
                 }
                 // What another stream touches later in the block is noted there.
                 let from = from.max(plan.kept_from(number, count as usize) as u64);
@@ -191,6 +192,7 @@ mod tests {
     /// Passes over the streams, each of `iterations`, in blocks or access by access.
     fn passes(lanes: &[Lane], iterations: u64, in_blocks: bool) -> Vec<Habit> {
         let mut habits = Habits::default();
+        habits.add_sites(0, lanes.len() as u32);
         let streams: Vec<Stream> = lanes.iter().map(|lane| lane.stream).collect();
         let plan = Plan::new(&streams, iterations).expect("regular");
         assert_eq!(plan.warm_up, 0, "no stream touches another's words");
@@ -209,7 +211,7 @@ mod tests {
                 }
             }
         }
-        habits.finish().0
+        habits.finish().habits
     }
 
     /// With ever more iterations, lines are just in fast memory, then just out of it, when a stream comes to them again.
