@@ -6,7 +6,7 @@ use anyhow::bail;
 
 use crate::profile::Profile;
 use crate::profile::model::{Region, Unit};
-use crate::report::{Analysis, Grouping, Row, Sums};
+use crate::report::{Analysis, Grouping, Row, Sums, names};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -72,7 +72,7 @@ impl Subject {
         Subject {
             kind: Kind::Function,
             name: row.name().into(),
-            place: row.file.as_ref().map(|file| format!("{file}:{}", row.line)),
+            place: row.file.as_ref().map(|file| names::place(file, row.line)),
             sums: row.inclusive.as_ref().filter(|_| inclusive).unwrap_or(own).clone(),
             calls: row.calls.linked.filter(|calls| *calls > 0),
             unit,

@@ -140,7 +140,7 @@ impl Spot {
     fn text(&self) -> String {
         match (self.file.as_str(), self.line) {
             ("", _) => self.function.clone(),
-            (file, line) => format!("{} ({file}:{line})", self.function),
+            (file, line) => format!("{} ({})", self.function, names::place(file, line)),
         }
     }
 }

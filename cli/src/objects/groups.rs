@@ -9,7 +9,10 @@ use crate::profile::{
     Profile,
     model::{ContextId, DataObject, FunctionId, ObjectId, ObjectKind, PositionId, StringId},
 };
-use crate::report::{analysis::is_library_file, names::demangle};
+use crate::report::{
+    analysis::is_library_file,
+    names::{self, demangle},
+};
 
 /// A function with so many callers below which blocks are allocated is a wrapper of the allocator.
 const MANY_CALLERS: usize = 3;
@@ -118,7 +121,7 @@ impl Naming<'_> {
         let mut at = site.position;
         while let Some(position) = at.map(PositionId::index).map(|index| &self.profile.positions[index]) {
             let file = self.text(position.file);
-            let place = file.map(|file| format!("{file}:{}", position.line));
+            let place = file.map(|file| names::place(file, position.line));
             let function = self.function(position.function);
             frames.push((Frame { function, place }, file.is_some_and(is_library_file)));
             at = position.inlined_at;
@@ -140,7 +143,7 @@ impl Naming<'_> {
     fn linked(&self, function: FunctionId) -> (Frame, bool) {
         let at = &self.profile.functions[function.index()];
         let file = self.text(at.file);
-        let place = file.map(|file| format!("{file}:{}", at.line));
+        let place = file.map(|file| names::place(file, at.line));
         (Frame { function: self.function(function), place }, file.is_some_and(is_library_file))
     }
 
@@ -162,7 +165,7 @@ impl Naming<'_> {
             ObjectKind::Section => (name.unwrap_or_default().to_owned(), module),
             ObjectKind::Stack => {
                 let function = demangle(self.text(object.function).unwrap_or_default());
-                let place = self.text(object.file).map(|file| format!("{file}:{}", object.line));
+                let place = self.text(object.file).map(|file| names::place(file, object.line));
                 (format!("{} of {function}", name.unwrap_or("(unnamed)")), place)
             }
         }

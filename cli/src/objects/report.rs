@@ -18,6 +18,7 @@ use crate::{
     report::{
         Analysis, Grouping, ReportOptions, Sort,
         depths::{Depths, QuantileReader},
+        names,
     },
     sheet::{Column, Document, Sheet, Value},
 };
@@ -106,7 +107,7 @@ pub fn document(profile: &Profile, options: &ReportOptions) -> anyhow::Result<Do
 }
 
 fn place(file: Option<&str>, line: u32) -> Option<String> {
-    file.map(|file| format!("{file}:{line}"))
+    file.map(|file| names::place(file, line))
 }
 
 /// Rows with their keys, and the number of those that are not shown, with their sum.

@@ -19,7 +19,7 @@ use crate::{
         Profile,
         model::{AccessKind, DataObjects, SiteId},
     },
-    report::{Analysis, Grouping, Inlined},
+    report::{Analysis, Grouping, Inlined, names},
     sheet::{Column, Document, Sheet, Value},
 };
 
@@ -96,7 +96,7 @@ pub fn document(profile: &Profile, options: Options) -> anyhow::Result<Document>
     };
     let place = |line: usize| {
         let row = &lines[line];
-        let text = row.file.as_ref().map(|file| format!("{file}:{}", row.line));
+        let text = row.file.as_ref().map(|file| names::place(file, row.line));
         [Value::Name(text.unwrap_or_else(|| row.name().into())), Value::Name(row.name().into())]
     };
     let mut document = Document {

@@ -88,6 +88,12 @@ pub fn without_generics(name: &str) -> String {
     out
 }
 
+/// A place in the source. Code that belongs to no line, as compilers make some, has line 0.
+#[must_use]
+pub fn place(file: &str, line: u32) -> String {
+    if line == 0 { format!("{file}:?") } else { format!("{file}:{line}") }
+}
+
 /// The end of a path, cut at a `/` where possible.
 #[must_use]
 pub fn shorten_path(path: &str, width: usize) -> String {

@@ -2,7 +2,7 @@
 
 use super::analysis::Analysis;
 use super::depths::Depths;
-use crate::profile::model::Unit;
+use crate::profile::{Profile, model::Unit};
 
 /// One power of two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,12 +20,25 @@ pub struct Capacity {
     pub misses: Option<u64>,
 }
 
+/// Depths of first touches.
+fn first_touches(profile: &Profile) -> Depths {
+    let mut cold = Depths::default();
+    cold.add(&profile.cold_histogram);
+    cold
+}
+
+/// What first touches cost, up to 1/32.
+#[must_use]
+pub fn cost_of_first_touches(profile: &Profile) -> u128 {
+    let (least, most) = first_touches(profile).cost_bounds();
+    (least + most) / 2
+}
+
 /// Every power of two from the first to the last depth that was read.
 #[must_use]
 pub fn capacities(analysis: &Analysis) -> Vec<Capacity> {
     let profile = analysis.profile;
-    let mut cold = Depths::default();
-    cold.add(&profile.cold_histogram);
+    let cold = first_touches(profile);
     let (total, total_cold) = (analysis.total.read, cold.total());
     let mut within = 0;
     let octaves = analysis.total.depths.octaves().into_iter();

@@ -17,6 +17,8 @@ const PLACE_MIN: [usize; 2] = [18, 24];
 const GAP: usize = 2;
 const BAR: usize = 30;
 const UNSEEN_SHOWN: usize = 5;
+/// First touches are worth a line if they cost at least one part in so many.
+const MUCH: u128 = 20;
 
 pub(super) struct Style {
     unit: Unit,
@@ -376,8 +378,7 @@ fn place(row: &Row) -> String {
     match (&row.file, row.line) {
         (None, 0) => "?".into(),
         (None, line) => format!("?:{line}"),
-        (Some(file), 0) => format!("{file}:?"),
-        (Some(file), line) => format!("{file}:{line}"),
+        (Some(file), line) => names::place(file, line),
     }
 }
 
@@ -507,6 +508,11 @@ fn depth(analysis: &Analysis, style: &Style, out: &mut impl Write) -> io::Result
         let (least_text, most_text) = (human::count(least), human::count(most));
         let verdict = if least <= cost && cost <= most { "agrees" } else { "DISAGREES: please report this" };
         writeln!(out, "  ByteDMD = sum over k of Q(k^2), by these depths {least_text} to {most_text}: {verdict}")?;
+        let first = program::cost_of_first_touches(analysis.profile);
+        if first > 0 && first >= cost / MUCH {
+            let part = human::percent(first, cost);
+            writeln!(out, "  first touches cost about {part} of that: inputs, and bytes that have no value")?;
+        }
     }
     Ok(())
 }

@@ -5,7 +5,7 @@ use std::io::Read;
 use proptest::prelude::*;
 
 use super::*;
-use crate::profile::model::{AccessKind, Outcome, Totals, Unit};
+use crate::profile::model::{AccessKind, ContextId, Outcome, Totals, Unit};
 use crate::profile::sample::{self, Builder};
 
 fn text(profile: &Profile, options: &ReportOptions) -> String {
@@ -25,6 +25,22 @@ fn formatted(format: Format) -> ReportOptions {
 #[test]
 fn table() {
     insta::assert_snapshot!(text(&sample::small(), &plain()));
+}
+
+#[test]
+fn first_touches_that_cost_much_are_named() {
+    let first_touches = |bytes: u64| {
+        let mut builder = Builder::new(&["./app"]);
+        let function = builder.function("copy", Some("copy.c"), 3);
+        let site = builder.site(function, None, AccessKind::Load, 8);
+        let context = builder.context(ContextId(0), function, 1);
+        let reads = [(1, 80_000), (1_000_000, bytes)];
+        builder.cell(context, site, &reads, &reads[1..], 0);
+        text(&builder.finish(|_| ()), &plain())
+    };
+    // 80,000 + 1000 * 20, as depths are known up to 1/32, and 80,000 + 1000 * 4.
+    assert!(first_touches(20).contains("first touches cost about 20.1% of that"), "{}", first_touches(20));
+    assert!(!first_touches(4).contains("first touches cost"));
 }
 
 #[test]
