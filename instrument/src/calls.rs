@@ -117,7 +117,10 @@ pub fn model_of(symbol: &str) -> Option<Model> {
             after(Call::Delivered, buffer)
         }
         "fread" | "fread_unlocked" => after(Call::DeliveredItems, &[A(0), A(1), R]),
-        "fgets" | "gets" | "fgets_unlocked" | "__fgets_chk" => after(Call::DeliveredLine, &[R]),
+        "fgets" | "gets" | "fgets_unlocked" | "__fgets_chk" | "getcwd" | "realpath" => after(Call::DeliveredLine, &[R]),
+        "getline" | "getdelim" | "__getdelim" => after(Call::DeliveredLineOut, &[A(0), R]),
+        "sprintf" | "vsprintf" | "__sprintf_chk" | "__vsprintf_chk" => after(Call::Formatted, &[A(0), K(u64::MAX), Ri]),
+        "snprintf" | "vsnprintf" | "__snprintf_chk" | "__vsnprintf_chk" => after(Call::Formatted, &[A(0), A(1), Ri]),
         "write" | "pwrite" | "pwrite64" | "send" | "sendto" => before(Call::Consumed, &[A(1), A(2)]),
         "fwrite" | "fwrite_unlocked" => before(Call::ConsumedItems, &[A(0), A(1), A(2)]),
         "fputs" | "puts" | "fputs_unlocked" => before(Call::StrWhole, &[A(0)]),

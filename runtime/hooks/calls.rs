@@ -288,6 +288,17 @@ fn meaning(site: Site, call: u64, a: u64, b: u64, c: u64, d: u64) {
                 site.write(a, whole(a) + 1);
             }
         }
+        k if is!(k, Formatted) => {
+            if (c as i64) >= 0 {
+                site.write(a, b.min(c + 1));
+            }
+        }
+        k if is!(k, DeliveredLineOut) => {
+            if (b as i64) >= 0 {
+                // SAFETY: the call succeeded, so it stored the pointer there.
+                site.write(unsafe { (a as *const u64).read_unaligned() }, b + 1);
+            }
+        }
         k if is!(k, StrStr) => {
             let needle = whole(b);
             site.read(a, if c != 0 { c.wrapping_sub(a) + needle } else { whole(a) + 1 });

@@ -474,6 +474,10 @@ pub enum Call {
     ConsumedItems = 42,
     /// before: s, reject or accept set (`strspn`, `strcspn`) with result after: s, set, result.
     StrSpan = 43,
+    /// after: buffer, limit, result (`snprintf`; `sprintf` has no limit): writes result + 1 bytes, up to the limit, unless the result is negative.
+    Formatted = 44,
+    /// after: address of the buffer's pointer, result (`getline`): writes result + 1 bytes, unless the result is negative.
+    DeliveredLineOut = 45,
 
     /// `dmdprof_input(ptr, len)`.
     Input = 60,

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use dmdprof_tests::profiled::{Profiled, Run};
-use dmdprof_tests::programs::{Compiler, Program};
+use dmdprof_tests::programs::{Compiler, Program, case};
 use dmdprof_tests::tool::{in_tests, scratch};
 use dmdprof_tests::truth::{Liveness, Tally, Truth, cyclic_closed};
 
@@ -97,6 +97,20 @@ fn a_wrong_program_and_a_wrong_expectation_are_noticed() {
     *moved.depths.entry(64).or_default() += 1;
     let differences = right.report.function("kernel").check(&moved).expect_err("one byte at another depth");
     assert!(differences.contains("bytes at depths"), "{differences}");
+}
+
+#[test]
+fn what_the_library_writes_is_on_the_stack() {
+    let directory = scratch();
+    let found = Run::new(case("library").build(&Compiler::dmdprof()), directory.path()).go();
+    assert!(found.output.status.success(), "{}", dmdprof_tests::tool::describe(&found.output));
+    let kernel = found.report.function("kernel");
+    assert_eq!((kernel.exclusive("read"), kernel.exclusive("cold")), (14 + 4 + 10, 0));
+    let unseen = found.report.0["coverage"]["unseen_calls"].to_string();
+    assert!(unseen.contains("\"tmpfile\""), "{unseen}");
+    for seen in ["\"snprintf\"", "\"sprintf\"", "getline"] {
+        assert!(!unseen.contains(seen), "{seen}: {unseen}");
+    }
 }
 
 /// The hooks do not change what the program computes, with and without `dmdprof`.
