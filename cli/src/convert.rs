@@ -228,7 +228,8 @@ impl<'a> Builder<'a> {
         let of_flows = keys.flat_map(|key| [key.writer, key.toucher, Some(key.reader)]).flatten();
         let flows = self.measurement.flows.iter().flat_map(BTreeMap::values);
         // Of many flows the same sites.
-        let between: HashSet<RunSite> = flows.flat_map(|flow| flow.between.iter().map(|(site, _)| *site)).collect();
+        let between: HashSet<RunSite> =
+            flows.flat_map(|flow| flow.between.largest.iter().map(|(site, _)| *site)).collect();
         of_flows.chain(between).chain(self.object_sites()).collect()
     }
 

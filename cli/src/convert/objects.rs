@@ -120,7 +120,8 @@ impl<'a> Builder<'a> {
             merged.entry(at).or_default().merge(flow.clone());
         }
         let flow = |((writer, toucher, reader, object, toucher_context, reader_context), merged): (Key, MergedFlow)| {
-            let mut between: Vec<(SiteId, u64)> = merged.between.into_iter().map(|(site, n)| (id(site), n)).collect();
+            let mut between: Vec<(SiteId, u64)> =
+                merged.between.largest.into_iter().map(|(site, n)| (id(site), n)).collect();
             between.sort_by_key(|(site, bytes)| (Reverse(*bytes), *site));
             between.truncate(MAX_BETWEEN);
             Flow {
@@ -133,7 +134,7 @@ impl<'a> Builder<'a> {
                 histogram: histogram(&merged.found.depths),
                 toucher_context,
                 reader_context,
-                between_all: merged.between_all,
+                between_all: merged.between.all,
                 between,
             }
         };

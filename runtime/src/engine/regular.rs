@@ -216,9 +216,8 @@ impl<C: Cell> Stack<C> {
             scratch.labels.clear();
             let (mut number, mut iteration) = ((done % count) as usize, done / count);
             for _ in 0..wanted {
-                let Stream { addr, stride, len, kind } = streams[number];
-                let addr = addr.wrapping_add_signed(stride.wrapping_mul(iteration as i64));
-                scratch.singles.push(Access { addr, len, kind });
+                let Stream { len, kind, .. } = streams[number];
+                scratch.singles.push(Access { addr: streams[number].at(iteration), len, kind });
                 scratch.labels.push(label(number, iteration));
                 number += 1;
                 if number == streams.len() {
@@ -303,7 +302,7 @@ impl<C: Cell> Stack<C> {
         // Places of words that this run used before the block; others must lie below.
         let mut floor = u64::MAX;
         for (number, stream) in streams.iter_mut().enumerate() {
-            let start = stream.addr.wrapping_add_signed(stream.stride.wrapping_mul(first as i64));
+            let start = stream.at(first);
             let cells = &mut scratch.cells[number * BLOCK..][..BLOCK];
             let near = plan.near(number);
             if stream.kind == Kind::Store && near.is_none() && len <= 8 {
@@ -434,7 +433,7 @@ impl<C: Cell> Stack<C> {
         for (number, stream) in streams.iter().enumerate().filter(|&(n, _)| plan.near(n).is_some()) {
             let kept = if dies(number) { 0 } else { plan.kept_from(number, size) };
             if block.rows[number].is_none() || kept > 0 {
-                let start = stream.addr.wrapping_add_signed(stream.stride.wrapping_mul(first as i64 + kept as i64));
+                let start = stream.at(first + kept as u64);
                 self.shadow.find_cells(start, stream.stride, &mut scratch.cells[number * BLOCK..][kept..size]);
                 block.rows[number] = None;
             }

@@ -11,7 +11,7 @@ use super::{
     analyzer::{RingResult, RingTotals},
     context::Node,
     counters::{CellCounters, DepthCounts},
-    habits::Habit,
+    habits::{Habit, between::Between},
     sampling::estimate::SiteSample,
     sequences::Calls,
 };
@@ -19,7 +19,6 @@ use crate::{
     motion::merge::MergedMotion,
     objects::{Life, Object, ObjectNumber, PARTS, Parts},
     sites::SiteTable,
-    sums::sum_up,
     values::RegionTotals,
 };
 
@@ -59,22 +58,13 @@ fn moved_contexts(contexts: FlowContexts, nodes: &[Node]) -> FlowContexts {
 #[derive(Clone, Debug, Default)]
 pub struct MergedFlow {
     pub found: CellCounters,
-    /// Bytes touched since the bytes' last touch, for some of the reads.
-    pub between_all: u64,
-    /// Of these, bytes by the sites that touched most; sorted by site, each once.
-    pub between: Vec<(SiteKey, u64)>,
+    pub between: Between<SiteKey>,
 }
 
 impl MergedFlow {
     pub fn merge(&mut self, mut other: Self) {
         self.found.merge(&mut other.found);
-        self.between_all += other.between_all;
-        if self.between.is_empty() {
-            self.between = other.between;
-        } else if !other.between.is_empty() {
-            self.between.append(&mut other.between);
-            sum_up(&mut self.between);
-        }
+        self.between.merge(other.between);
     }
 }
 
@@ -369,10 +359,7 @@ impl Merger {
             let contexts = moved_contexts(flow.contexts, nodes);
             let object = flow.object.and_then(object);
             let key = FlowKey { writer, toucher, reader: site(flow.reader), contexts, object };
-            let (between_all, between) = flow.between;
-            let mut between = between.into_iter().map(|(at, bytes)| (site(at), bytes)).collect();
-            sum_up(&mut between);
-            all.entry(key).or_default().merge(MergedFlow { found: flow.found, between_all, between });
+            all.entry(key).or_default().merge(MergedFlow { found: flow.found, between: flow.between.named(site) });
         }
         let habits = followed
             .uses

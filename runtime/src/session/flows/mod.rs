@@ -20,7 +20,7 @@ use parts::Piece;
 use super::{
     context::Node,
     counters::CellCounters,
-    habits::{Habit, Habits},
+    habits::{Habit, Habits, between::Between},
     hash::FastHash,
 };
 use crate::{
@@ -57,7 +57,7 @@ pub struct Flow {
     pub object: Option<ObjectNumber>,
     pub found: CellCounters,
     /// Bytes touched since the byte's last touch, for some of the reads: in all, and by the static accesses that touched most.
-    pub between: (u64, Vec<(RingSite, u64)>),
+    pub between: Between<RingSite>,
 }
 
 /// How a site used an object.
@@ -381,6 +381,7 @@ impl Flows {
         }
         let Self { keys, found, pairs, sites, .. } = self;
         let place = |site: SiteNumber| sites.get((site & !UNREAD) as usize).map(|site| site.place);
+        let access = |site: SiteNumber| sites[site as usize].place;
         let node = |site: SiteNumber| sites.get((site & !UNREAD) as usize).map(|site| site.node);
         let flow = |(number, ((state, reader), mut found)): (usize, ((Label, SiteNumber), CellCounters))| {
             found.flush();
@@ -393,7 +394,7 @@ impl Flows {
                 contexts: if self.by_context { Some((node(toucher), node(reader)?)) } else { None },
                 object: sites[reader as usize].object,
                 found,
-                between: between.get_mut(number).map(std::mem::take).unwrap_or_default(),
+                between: between.get_mut(number).map(std::mem::take).unwrap_or_default().named(access),
             })
         };
         Followed { flows: keys.into_iter().zip(found).enumerate().filter_map(flow).collect(), uses }

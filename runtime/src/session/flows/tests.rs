@@ -223,20 +223,17 @@ fn measured(ops: &[Op]) -> (BTreeMap<Key, Total>, (u64, u128)) {
     (flows, all)
 }
 
-type Between = (u64, Vec<(RingSite, u64)>);
-
 /// Everything that was followed, in an order that tells nothing of how.
 #[derive(Debug, PartialEq)]
 struct Everything {
-    flows: Vec<(Key, Total, Between)>,
+    flows: Vec<(Key, Total, Between<RingSite>)>,
     habits: Vec<Habit>,
 }
 
 fn everything(ops: &[Op], habits: bool, threaded: bool) -> Everything {
     let (followed, _) = followed(ops, habits, threaded);
-    let flow = |mut flow: Flow| {
-        flow.between.1.sort_unstable();
-        ((flow.writer, flow.toucher, flow.reader), total_of(&flow.found), flow.between)
+    let flow = |Flow { writer, toucher, reader, found, between, .. }: Flow| {
+        ((writer, toucher, reader), total_of(&found), between)
     };
     let mut flows: Vec<_> = followed.flows.into_iter().map(flow).collect();
     flows.sort();

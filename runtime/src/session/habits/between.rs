@@ -1,6 +1,6 @@
 //! What was touched between a byte's last touch and its read: of each flow all bytes, and the static accesses that touched most of them.
 //!
-//! Takes sums over the accesses, for one read at a time. Keeps the [`KEPT`] largest of each read, and at least as many of a flow: a program has thousands
+//! Takes sums over the accesses, for one read at a time. Keeps the 128 largest of each read, and at least as many of a flow: a program has thousands
 //! of accesses that each touch a little, and as many flows.
 
 use std::cmp::Reverse;
@@ -13,15 +13,21 @@ const KEPT: usize = 128;
 const MOST: usize = 4 * KEPT;
 
 /// What lay between the touches of a flow's bytes, for some of its reads.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Between {
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Between<S> {
     /// Bytes in all; touches, not distinct ones.
     pub all: u64,
-    /// Of these, bytes by access.
-    largest: Vec<(u32, u64)>,
+    /// Of these, bytes by access. Once they are `named`, sorted by access, each once.
+    pub largest: Vec<(S, u64)>,
 }
 
-impl Between {
+impl<S> Default for Between<S> {
+    fn default() -> Self {
+        Self { all: 0, largest: Vec::new() }
+    }
+}
+
+impl Between<u32> {
     /// One more read. Empties the sums.
     pub fn add(&mut self, sums: &mut Sums) {
         let mut of_read = sums.take();
@@ -33,12 +39,28 @@ impl Between {
             keep_largest(&mut self.largest, 2 * KEPT);
         }
     }
+}
 
-    /// Accesses, each once, and their bytes; sorted by access.
+impl<S> Between<S> {
+    /// The same with other names for the accesses.
     #[must_use]
-    pub fn largest(mut self) -> Vec<(u32, u64)> {
-        sum_up(&mut self.largest);
-        self.largest
+    pub fn named<T: Ord + Copy>(self, name: impl Fn(S) -> T) -> Between<T> {
+        let mut largest = self.largest.into_iter().map(|(access, bytes)| (name(access), bytes)).collect();
+        sum_up(&mut largest);
+        Between { all: self.all, largest }
+    }
+}
+
+impl<S: Ord + Copy> Between<S> {
+    /// Adds what lay between for other reads, both named.
+    pub fn merge(&mut self, mut other: Self) {
+        self.all += other.all;
+        if self.largest.is_empty() {
+            self.largest = other.largest;
+        } else if !other.largest.is_empty() {
+            self.largest.append(&mut other.largest);
+            sum_up(&mut self.largest);
+        }
     }
 }
 
@@ -67,7 +89,7 @@ mod tests {
             between.add(&mut sums);
         }
         assert_eq!(between.all, all);
-        let largest = between.largest();
+        let largest = between.named(|access| access).largest;
         assert!(largest.len() <= MOST, "{} are kept", largest.len());
         let expected: Vec<_> = (0..9).map(|access| (access, 300_000 * u64::from(access + 1))).collect();
         assert_eq!(largest[..9], expected);
@@ -80,6 +102,6 @@ mod tests {
             (0..100).for_each(|access| sums.add(access, 8));
             between.add(&mut sums);
         }
-        assert_eq!(between.largest(), (0..100).map(|access| (access, 800)).collect::<Vec<_>>());
+        assert_eq!(between.named(|access| access).largest, (0..100).map(|access| (access, 800)).collect::<Vec<_>>());
     }
 }

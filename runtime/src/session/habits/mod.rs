@@ -7,13 +7,13 @@
 //! Memory: 3.5 KiB for every 4 KiB in which anything was touched, about 10 bytes per line touched, and for each of the latest epochs of 1024 accesses a list of
 //! the sites that ran.
 
-mod between;
+pub mod between;
 mod epochs;
 mod regular;
 
 use std::collections::HashMap;
 
-use super::{flows::RingSite, hash::FastHash};
+use super::hash::FastHash;
 use crate::{
     engine::{DepthSink, Engine},
     pages::Pages,
@@ -132,14 +132,13 @@ pub struct Habits {
     running: (u32, u64),
     accesses: u32,
     /// By flow: its samples, and its reads.
-    between: Vec<Between>,
+    between: Vec<Between<u32>>,
     flow_reads: Vec<u64>,
     /// The sample at hand.
     sums: Sums,
-    /// Static accesses by number, the number of a segment's first, and that of each site's.
-    static_accesses: Vec<RingSite>,
-    first_access: HashMap<u32, u32, FastHash>,
+    /// By site: its static access, as the first of the sites that have it, and by segment the first site of all.
     access_of: Vec<u32>,
+    first_site: HashMap<u32, u32, FastHash>,
 }
 
 /// How deep a line lies on the stack of lines, in lines; `MAX` if it is not there.
@@ -164,19 +163,16 @@ fn place(line: u64) -> u64 {
 pub struct Found {
     /// By site.
     pub habits: Vec<Habit>,
-    /// By flow, of those that were sampled: bytes touched between, in all and by the static accesses that touched most.
-    pub between: Vec<(u64, Vec<(RingSite, u64)>)>,
+    /// By flow, as far as there were samples; a static access is the first of its sites.
+    pub between: Vec<Between<u32>>,
 }
 
 /// Who accesses.
 impl Habits {
     /// The next sites are those of a segment's items.
     pub fn add_sites(&mut self, segment: u32, items: u32) {
-        let next = self.static_accesses.len() as u32;
-        let first = *self.first_access.entry(segment).or_insert(next);
-        if first == next {
-            self.static_accesses.extend((0..items).map(|item| (segment, item)));
-        }
+        let next = self.access_of.len() as u32;
+        let first = *self.first_site.entry(segment).or_insert(next);
         self.access_of.extend(first..first + items);
     }
 
@@ -358,13 +354,7 @@ impl Habits {
         for page in std::mem::take(&mut self.pages).drain() {
             page.visits.into_iter().for_each(|visit| self.end_visit(visit));
         }
-        let accesses = &self.static_accesses;
-        let name = |(access, bytes): (u32, u64)| (accesses[access as usize], bytes);
-        let named = |between: Between| (between.all, between.largest().into_iter().map(name).collect());
-        Found {
-            habits: self.sites.into_iter().map(|(habit, _)| habit).collect(),
-            between: self.between.into_iter().map(named).collect(),
-        }
+        Found { habits: self.sites.into_iter().map(|(habit, _)| habit).collect(), between: self.between }
     }
 }
 
@@ -418,7 +408,7 @@ mod tests {
         }
         habits.sample(4096, 7);
         let found = habits.finish();
-        assert_eq!(found.between[7], (32_008, vec![((5, A), 8), ((5, B), 32_000)]));
-        assert_eq!(found.between[..7], vec![Default::default(); 7]);
+        assert_eq!(found.between[7], Between { all: 32_008, largest: vec![(A, 8), (B, 32_000)] });
+        assert_eq!(found.between[..7], vec![Between::default(); 7]);
     }
 }

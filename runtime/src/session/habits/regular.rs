@@ -93,7 +93,7 @@ impl Habits {
     #[inline]
     fn enter_line(&mut self, lane: &Lane, stay: &mut Stay, end: u64, busy: &mut Vec<(u64, u32)>) {
         let now = stay.enters;
-        let address = lane.words(now, 1).address;
+        let address = lane.stream.at(now);
         let (line, offset) = (address / LINE, address % LINE);
         let (stride, len) = (lane.stream.stride, u64::from(lane.stream.len));
         let steps = match stride {
