@@ -511,7 +511,8 @@ fn depth(analysis: &Analysis, style: &Style, out: &mut impl Write) -> io::Result
         let first = program::cost_of_first_touches(analysis.profile);
         if first > 0 && first >= cost / MUCH {
             let part = human::percent(first, cost);
-            writeln!(out, "  first touches cost about {part} of that: inputs, and bytes that have no value")?;
+            let others = if analysis.profile.coverage.threads > 1 { ", what other threads wrote" } else { "" };
+            writeln!(out, "  first touches cost about {part} of that: inputs{others}, and bytes that have no value")?;
         }
     }
     Ok(())

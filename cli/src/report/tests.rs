@@ -29,18 +29,21 @@ fn table() {
 
 #[test]
 fn first_touches_that_cost_much_are_named() {
-    let first_touches = |bytes: u64| {
+    let first_touches = |bytes: u64, threads: u64| {
         let mut builder = Builder::new(&["./app"]);
         let function = builder.function("copy", Some("copy.c"), 3);
         let site = builder.site(function, None, AccessKind::Load, 8);
         let context = builder.context(ContextId(0), function, 1);
         let reads = [(1, 80_000), (1_000_000, bytes)];
         builder.cell(context, site, &reads, &reads[1..], 0);
-        text(&builder.finish(|_| ()), &plain())
+        text(&builder.finish(|profile| profile.coverage.threads = threads), &plain())
     };
     // 80,000 + 1000 * 20, as depths are known up to 1/32, and 80,000 + 1000 * 4.
-    assert!(first_touches(20).contains("first touches cost about 20.1% of that"), "{}", first_touches(20));
-    assert!(!first_touches(4).contains("first touches cost"));
+    let alone = first_touches(20, 1);
+    assert!(alone.contains("first touches cost about 20.1% of that: inputs, and bytes that have no value"), "{alone}");
+    assert!(!first_touches(4, 1).contains("first touches cost"));
+    let with_others = first_touches(20, 2);
+    assert!(with_others.contains("of that: inputs, what other threads wrote, and bytes"), "{with_others}");
 }
 
 #[test]
