@@ -9,6 +9,7 @@
 
 mod cell;
 pub(crate) mod hint;
+mod isa;
 mod pace;
 pub(crate) mod plan;
 mod regular;
@@ -25,9 +26,10 @@ mod regular_tests;
 mod tests;
 
 use cell::Cell;
+pub use isa::Isa;
 use pace::Pace;
 pub use report::{Found, Reports};
-use stack::{Full, Short, Stack};
+use stack::{Short, Stack};
 
 /// Receives what a load found. Depths of a run are `above + 1 ..= above + len` (topmost byte of the stack = depth 1).
 pub trait DepthSink {
@@ -80,42 +82,6 @@ impl Stream {
     #[must_use]
     pub fn at(&self, iteration: u64) -> u64 {
         self.addr.wrapping_add_signed(self.stride.wrapping_mul(iteration as i64))
-    }
-}
-
-/// Instruction set the engine's inner loops are compiled for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Isa {
-    /// What every processor of the target has.
-    Portable,
-    /// x86-64-v3: AVX2, BMI, POPCNT.
-    Avx2,
-    /// x86-64-v4: AVX-512 F, BW, DQ, VL.
-    Avx512,
-}
-
-impl Isa {
-    /// The best this processor has.
-    #[must_use]
-    pub fn detect() -> Isa {
-        #[cfg(target_arch = "x86_64")]
-        {
-            let v3 = is_x86_feature_detected!("avx2")
-                && is_x86_feature_detected!("bmi1")
-                && is_x86_feature_detected!("bmi2")
-                && is_x86_feature_detected!("lzcnt")
-                && is_x86_feature_detected!("popcnt");
-            let v4 = is_x86_feature_detected!("avx512f")
-                && is_x86_feature_detected!("avx512bw")
-                && is_x86_feature_detected!("avx512dq")
-                && is_x86_feature_detected!("avx512vl");
-            match (v3, v4) {
-                (true, true) => return Isa::Avx512,
-                (true, false) => return Isa::Avx2,
-                _ => {}
-            }
-        }
-        Isa::Portable
     }
 }
 
@@ -179,7 +145,6 @@ enum Width {
 /// One LRU stack of bytes.
 pub struct Engine {
     width: Width,
-    isa: Isa,
     pace: Pace,
     /// What was found for callers that want it in a sink of their own.
     found: Reports,
@@ -202,58 +167,6 @@ macro_rules! on_stack {
     };
 }
 
-/// Compiles an operation once per instruction set; everything below it is inlined into each.
-macro_rules! per_isa {
-    ($(fn $name:ident, $v3:ident, $v4:ident = |$width:ident $(, $arg:ident: $type:ty)*| -> $out:ty { $body:expr })*) => {$(
-        #[cfg(target_arch = "x86_64")]
-        #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-        fn $v3($width: &mut Width $(, $arg: $type)*) -> $out { $body }
-
-        #[cfg(target_arch = "x86_64")]
-        #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt,avx512f,avx512bw,avx512dq,avx512vl")]
-        fn $v4($width: &mut Width $(, $arg: $type)*) -> $out { $body }
-
-        #[inline(always)]
-        fn $name(isa: Isa, $width: &mut Width $(, $arg: $type)*) -> $out {
-            #[cfg(target_arch = "x86_64")]
-            match isa {
-                // SAFETY: the constructor only keeps an instruction set that `Isa::detect` found, with all its features.
-                Isa::Avx512 => return unsafe { $v4($width $(, $arg)*) },
-                // SAFETY: as above.
-                Isa::Avx2 => return unsafe { $v3($width $(, $arg)*) },
-                Isa::Portable => {}
-            }
-            let _ = isa;
-            $body
-        }
-    )*};
-}
-
-per_isa! {
-    fn short_load_on, short_load_v3, short_load_v4 = |width, addr: u64, len: u64, out: &mut Reports| -> Short {
-        on_stack!(width, stack => stack.short_access::<true>(addr, len, out))
-    }
-    fn short_store_on, short_store_v3, short_store_v4 = |width, addr: u64, len: u64, out: &mut Reports| -> Short {
-        on_stack!(width, stack => stack.short_access::<false>(addr, len, out))
-    }
-    fn batch_on, batch_v3, batch_v4 = |width, accesses: &[Access], labels: &[u32], out: &mut Reports| -> usize {
-        on_stack!(width, stack => stack.batch(accesses, labels, out))
-    }
-    fn regular_on, regular_v3, regular_v4 =
-        |width, streams: &[Stream], labels: &[u32], iterations: u64, done: u64, out: &mut Reports| -> u64 {
-            on_stack!(width, stack => stack.regular(streams, labels, iterations, done, out))
-        }
-    fn load_on, load_v3, load_v4 = |width, addr: u64, len: u64, out: &mut Reports| -> Result<(), Full> {
-        on_stack!(width, stack => stack.access::<true>(addr, len, out))
-    }
-    fn store_on, store_v3, store_v4 = |width, addr: u64, len: u64, out: &mut Reports| -> Result<(), Full> {
-        on_stack!(width, stack => stack.access::<false>(addr, len, out))
-    }
-    fn remove_on, remove_v3, remove_v4 = |width, addr: u64, len: u64| -> () {
-        on_stack!(width, stack => stack.remove(addr, len))
-    }
-}
-
 impl Engine {
     /// An empty stack; holds about 50 KiB until it is used.
     #[must_use]
@@ -264,24 +177,19 @@ impl Engine {
     /// An empty stack with the choices of a test or an experiment.
     #[must_use]
     pub fn with_options(options: EngineOptions) -> Engine {
-        let best = Isa::detect();
-        let isa = match options.isa {
-            Some(Isa::Portable) => Isa::Portable,
-            Some(Isa::Avx2) if best == Isa::Avx512 => Isa::Avx2,
-            _ => best,
-        };
         let width = if options.wide { Width::Wide(Stack::new(options)) } else { Width::Narrow(Stack::new(options)) };
-        Engine { width, isa, pace: Pace::new(options.ahead), found: Reports::default(), labels: Vec::new() }
+        Engine { width, pace: Pace::new(options.ahead), found: Reports::default(), labels: Vec::new() }
     }
 
     /// Prices the bytes against the stack as it is, then puts them on the top as one block in address order.
     #[inline]
     pub fn load<S: DepthSink>(&mut self, addr: u64, len: u64, sink: &mut S) {
         let len = clamped(addr, len);
-        if short_load_on(self.isa, &mut self.width, addr, len, &mut self.found) == Short::NotEnough {
-            while load_on(self.isa, &mut self.width, addr, len, &mut self.found).is_err() {
-                self.widen();
-            }
+        let found = &mut self.found;
+        if on_stack!(&mut self.width, stack => isa::short_access::<_, true>(stack, addr, len, found))
+            == Short::NotEnough
+        {
+            self.access::<true>(addr, len);
         }
         self.found.drain(&mut OfOne(sink));
     }
@@ -305,7 +213,8 @@ impl Engine {
             let end = done + len;
             on_stack!(&mut self.width, stack => stack.ahead = ahead);
             loop {
-                done += batch_on(self.isa, &mut self.width, &accesses[done..end], &labels[done..end], out);
+                let (accesses, labels) = (&accesses[done..end], &labels[done..end]);
+                done += on_stack!(&mut self.width, stack => isa::batch(stack, accesses, labels, out));
                 if done == end {
                     break;
                 }
@@ -330,7 +239,7 @@ impl Engine {
         let all = streams.len() as u64 * iterations;
         let mut done = 0;
         loop {
-            done = regular_on(self.isa, &mut self.width, streams, labels, iterations, done, out);
+            done = on_stack!(&mut self.width, stack => isa::regular(stack, streams, labels, iterations, done, out));
             if done == all {
                 return;
             }
@@ -348,10 +257,17 @@ impl Engine {
     #[inline]
     pub fn store(&mut self, addr: u64, len: u64) {
         let len = clamped(addr, len);
-        if short_store_on(self.isa, &mut self.width, addr, len, &mut self.found) == Short::Done {
-            return;
+        let found = &mut self.found;
+        if on_stack!(&mut self.width, stack => isa::short_access::<_, false>(stack, addr, len, found))
+            == Short::NotEnough
+        {
+            self.access::<false>(addr, len);
         }
-        while store_on(self.isa, &mut self.width, addr, len, &mut self.found).is_err() {
+    }
+
+    /// What the short way was not enough for.
+    fn access<const LOAD: bool>(&mut self, addr: u64, len: u64) {
+        while on_stack!(&mut self.width, stack => isa::access::<_, LOAD>(stack, addr, len, &mut self.found)).is_err() {
             self.widen();
         }
     }
@@ -359,7 +275,7 @@ impl Engine {
     /// The bytes leave the stack; their next life is another value.
     #[inline]
     pub fn remove(&mut self, addr: u64, len: u64) {
-        remove_on(self.isa, &mut self.width, addr, clamped(addr, len));
+        on_stack!(&mut self.width, stack => stack.remove(addr, clamped(addr, len)));
     }
 
     /// The bytes at `from` move to `to` and keep their places on the stack (as memmove does, the ranges may overlap). What

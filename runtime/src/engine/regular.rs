@@ -18,6 +18,7 @@
 //! taken away by masks of whole leaves that repeat, and depths that grow or shrink evenly are reported as one row.
 
 use super::cell::{BYTES, Cell, DEAD};
+use super::isa;
 use super::plan::{Plan, STREAMS};
 use super::shadow::{Shadow, are_positions, page_room};
 use super::stack::Stack;
@@ -153,7 +154,7 @@ impl<C: Cell> Stack<C> {
     /// Does the iterations from access number `done` on; gives the number of accesses done in all, which is less than there
     /// are only if the cells are too narrow for the next one.
     #[inline(always)]
-    pub fn regular(
+    pub fn regular_here(
         &mut self,
         streams: &[Stream],
         labels: &[u32],
@@ -224,7 +225,7 @@ impl<C: Cell> Stack<C> {
                     (number, iteration) = (0, iteration + 1);
                 }
             }
-            let did = self.batch(&scratch.singles, &scratch.labels, out) as u64;
+            let did = isa::batch(self, &scratch.singles, &scratch.labels, out) as u64;
             done += did;
             if did < wanted {
                 break;

@@ -4,6 +4,7 @@
 //! too narrow for the positions it needs; the caller then widens them and asks again.
 
 use super::cell::{BYTES, Cell, DEAD, FIRST, NEVER, is_position, lone};
+use super::isa::{self, Present};
 use super::regular::Scratch;
 use super::shadow::{NewPositions, Run, Shadow, page_room};
 use super::timeline::{Rank, Ranks, Timeline};
@@ -53,6 +54,7 @@ pub struct Stack<C> {
     /// Free positions below everything, for declared inputs.
     gap: u64,
     pub(super) options: EngineOptions,
+    pub(super) isa: Present,
     /// What the access at hand found; kept to save allocations.
     runs: Vec<Run>,
     pub(super) scratch: Scratch,
@@ -71,6 +73,7 @@ impl<C: Cell> Stack<C> {
             footprint: 0,
             gap: 0,
             options,
+            isa: Present::new(options.isa),
             runs: Vec::new(),
             scratch: Scratch::default(),
             in_blocks: 0,
@@ -86,6 +89,7 @@ impl<C: Cell> Stack<C> {
             footprint: self.footprint,
             gap: self.gap,
             options: self.options,
+            isa: self.isa,
             runs: self.runs,
             scratch: self.scratch,
             in_blocks: self.in_blocks,
@@ -119,12 +123,12 @@ impl<C: Cell> Stack<C> {
 
     /// The common accesses: 8 or 4 aligned bytes, 2 or 1, that were last used together. A load if `LOAD`, else a store.
     #[inline(always)]
-    pub fn short_access<const LOAD: bool>(&mut self, addr: u64, len: u64, out: &mut Reports) -> Short {
+    pub fn short_access_here<const LOAD: bool>(&mut self, addr: u64, len: u64, out: &mut Reports) -> Short {
         let cell = self.shadow.find(addr);
         self.short_access_at::<LOAD>(cell, addr, len, out)
     }
 
-    /// `short_access` where the cell is known. The cell may be that of the shared empty page.
+    /// `short_access_here` where the cell is known. The cell may be that of the shared empty page.
     #[inline(always)]
     fn short_access_at<const LOAD: bool>(&mut self, cell: usize, addr: u64, len: u64, out: &mut Reports) -> Short {
         if !self.time.leaf_has(8) {
@@ -187,7 +191,7 @@ impl<C: Cell> Stack<C> {
     /// To fetch ahead, it takes a window of accesses at a time: first all cells are found, then all places on the timeline, then the work is
     /// done. What one access waits for, the others fetch meanwhile.
     #[inline(always)]
-    pub fn batch(&mut self, accesses: &[Access], labels: &[u32], out: &mut Reports) -> usize {
+    pub fn batch_here(&mut self, accesses: &[Access], labels: &[u32], out: &mut Reports) -> usize {
         let ahead = self.ahead;
         let mut cells = [0; WINDOW];
         let mut start = 0;
@@ -228,7 +232,7 @@ impl<C: Cell> Stack<C> {
             Kind::Load => {
                 out.begin(label);
                 if self.short_access_at::<true>(cell, addr, len, out) == Short::NotEnough {
-                    self.access::<true>(addr, clamped(addr, len), out)?;
+                    isa::access::<C, true>(self, addr, clamped(addr, len), out)?;
                 }
             }
             Kind::Last => {
@@ -237,7 +241,7 @@ impl<C: Cell> Stack<C> {
             }
             Kind::Store | Kind::Fresh => {
                 if self.short_access_at::<false>(cell, addr, len, out) == Short::NotEnough {
-                    self.access::<false>(addr, clamped(addr, len), out)?;
+                    isa::access::<C, false>(self, addr, clamped(addr, len), out)?;
                 }
             }
             Kind::Remove => self.remove(addr, clamped(addr, len)),
@@ -267,7 +271,7 @@ impl<C: Cell> Stack<C> {
             return Ok(());
         }
         // First touches are on the stack for a moment, as everywhere.
-        self.access::<true>(addr, len, out)?;
+        isa::access::<C, true>(self, addr, len, out)?;
         self.remove(addr, len);
         Ok(())
     }
@@ -328,7 +332,7 @@ impl<C: Cell> Stack<C> {
 
     /// Any access. `len` must not reach beyond the last address.
     #[inline(always)]
-    pub fn access<const LOAD: bool>(&mut self, addr: u64, len: u64, out: &mut Reports) -> Result<(), Full> {
+    pub fn access_here<const LOAD: bool>(&mut self, addr: u64, len: u64, out: &mut Reports) -> Result<(), Full> {
         if len == 0 {
             return Ok(());
         }
@@ -488,7 +492,7 @@ impl<C: Cell> Stack<C> {
         }
         if self.gap < new {
             // As much again in reserve, so that many small declarations cost a constant each.
-            self.renumber(new + new.max(self.live()), 0)?;
+            isa::renumber(self, new + new.max(self.live()), 0)?;
         }
         self.gap -= new;
         let bottom = FIRST + self.gap;
@@ -511,14 +515,13 @@ impl<C: Cell> Stack<C> {
     /// Renumbers if `len` more bytes do not fit on the timeline.
     #[inline(always)]
     fn make_room(&mut self, len: u64) -> Result<(), Full> {
-        if self.time.has_room(len) { Ok(()) } else { self.renumber(0, len) }
+        if self.time.has_room(len) { Ok(()) } else { isa::renumber(self, 0, len) }
     }
 
     /// Packs the live bytes together: a byte's new position is the number of live bytes below it. Leaves `gap` positions free
     /// below and at least `len` above.
-    #[cold]
     #[inline(always)]
-    fn renumber(&mut self, gap: u64, len: u64) -> Result<(), Full> {
+    pub fn renumber_here(&mut self, gap: u64, len: u64) -> Result<(), Full> {
         let used = (FIRST + gap).saturating_add(self.live());
         let needed = used.saturating_add(len).saturating_add(192);
         // The walk below visits every cell, so there must be work enough between two walks to pay for it.
