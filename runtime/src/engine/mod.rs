@@ -5,7 +5,7 @@
 //! work as well). Refuses nothing: ranges that would run past the last address are cut there.
 //!
 //! `Shadow` knows the last position of every address, `Timeline` counts the live positions above one, `Stack` is the two
-//! together, and this file picks the cell width and the instruction set.
+//! together, `isa` picks the instruction set, and this file the cell width.
 
 mod cell;
 pub(crate) mod hint;
