@@ -14,6 +14,7 @@ mod pace;
 pub(crate) mod plan;
 mod regular;
 mod report;
+mod rolled;
 mod shadow;
 mod stack;
 pub(crate) mod timeline;
@@ -106,6 +107,9 @@ pub struct EngineOptions {
     pub lone_limit: u64,
     /// Do regular runs in blocks of iterations; otherwise access by access.
     pub regular: bool,
+    /// Report what a stream's loads in a regular run find in the order of its iterations, and of the bytes of an access; there are fewer
+    /// blocks then.
+    pub in_order: bool,
     /// Fetch memory ahead in batches, or do not; otherwise whichever is faster.
     pub ahead: Option<bool>,
 }
@@ -122,6 +126,7 @@ impl Default for EngineOptions {
             narrow_limit: 1 << 31,
             lone_limit: u64::MAX,
             regular: true,
+            in_order: false,
             ahead: None,
         }
     }
@@ -245,6 +250,11 @@ impl Engine {
             }
             self.widen();
         }
+    }
+
+    /// From now on, reports are in order; see [`EngineOptions::in_order`].
+    pub fn keep_order(&mut self) {
+        on_stack!(&mut self.width, stack => stack.options.in_order = true);
     }
 
     /// Accesses of regular runs that were done in blocks.

@@ -1,13 +1,13 @@
 //! How the streams of a regular run relate: which word another access of the run had shortly before.
 //!
-//! Takes streams and a number of iterations; gives a [`Plan`], or nothing for a run whose accesses are not all of one size,
+//! Takes streams and a number of iterations; gives a [`Plan`], or nothing for a run with accesses of other sizes than words have,
 //! whose words overlap in part, or whose streams cross: such runs are done access by access.
 
 use super::cell::BYTES;
 use super::{Kind, Stream};
 
 /// Most streams of a planned run.
-pub const STREAMS: usize = 16;
+pub const STREAMS: usize = 64;
 /// Reuse up to this many iterations later is known from the plan alone.
 const NEAR: i64 = 8;
 /// Iterations a run may have so that no address computation overflows.
@@ -17,22 +17,38 @@ const LONGEST: u64 = 1 << 24;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Near {
     /// Iterations ago, up to [`NEAR`].
-    pub delay: usize,
-    /// The stream whose access it was.
-    pub source: usize,
+    pub delay: u8,
+    /// The stream whose access it was; its words are as long.
+    pub source: u8,
     /// Live bytes above it; the same in every iteration.
-    pub above: u64,
+    pub above: u32,
+}
+
+/// What is known of a stream.
+#[derive(Clone, Copy, Debug, Default)]
+struct Word {
+    /// Bytes of an access: 4, 8, 16, 32 or 64.
+    len: u8,
+    /// Streams of one access have the same number: they have their words at the same time.
+    access: u8,
+    /// Where an iteration puts the word, counted from the place of the iteration's first.
+    slot: u16,
+    near: Option<Near>,
+    /// Iterations since another stream's access let the word die that this stream's store brings back, if few.
+    reborn: Option<u8>,
+    /// The stream that takes the word over, and iterations until then, if soon.
+    taken: Option<(u8, u8)>,
 }
 
 #[derive(Debug)]
 pub struct Plan {
-    /// Bytes of every access: 4, 8, 16, 32 or 64.
-    pub len: u64,
-    near: [Option<Near>; STREAMS],
-    /// Iterations since another stream's access let the word die that this stream's store brings back, if few.
-    reborn: [Option<usize>; STREAMS],
-    /// The stream that takes the word over, and iterations until then, if soon.
-    taken: [Option<(usize, usize)>; STREAMS],
+    words: [Word; STREAMS],
+    /// From one iteration's places to those of the next.
+    pub step: u64,
+    /// Some places of an iteration stay free, so that words lie at multiples of their size.
+    pub has_gaps: bool,
+    /// The most bytes of an access.
+    pub widest: u64,
     /// Iterations of the run that must be done before `near` holds.
     pub warm_up: u64,
     /// Most iterations in a block, so that reuse that is not near is of an earlier block.
@@ -40,69 +56,124 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Cells of every access.
-    pub fn width(&self) -> usize {
-        (self.len / BYTES) as usize
+    /// Bytes of a stream's accesses.
+    pub fn len(&self, stream: usize) -> u64 {
+        self.words[stream].len.into()
+    }
+
+    /// Cells of a stream's accesses.
+    pub fn width(&self, stream: usize) -> usize {
+        (self.len(stream) / BYTES) as usize
+    }
+
+    /// Where an iteration puts a stream's word, counted from the place of the iteration's first.
+    pub fn slot(&self, stream: usize) -> u64 {
+        self.words[stream].slot.into()
+    }
+
+    /// Whether a stream accesses its word before another does in the same iteration.
+    pub fn is_before(&self, stream: usize, other: usize) -> bool {
+        stream < other && self.words[stream].access != self.words[other].access
     }
 
     pub fn near(&self, stream: usize) -> Option<Near> {
-        self.near[stream]
+        self.words[stream].near
     }
 
     /// The stream that has a stream's word next, within few iterations, and their number.
     pub fn taker(&self, stream: usize) -> Option<(usize, usize)> {
-        self.taken[stream]
+        self.words[stream].taken.map(|(taker, delay)| (taker.into(), delay.into()))
     }
 
     pub fn reborn(&self, stream: usize) -> Option<usize> {
-        self.reborn[stream]
+        self.words[stream].reborn.map(usize::from)
     }
 
     /// First of a block's iterations whose access is the last to its word in the block.
     pub fn kept_from(&self, stream: usize, iterations: usize) -> usize {
-        self.taken[stream].map_or(0, |(_, delay)| iterations.saturating_sub(delay))
+        self.taker(stream).map_or(0, |(_, delay)| iterations.saturating_sub(delay))
     }
 
+    /// Of streams that access one after the other.
     pub fn new(streams: &[Stream], iterations: u64) -> Option<Plan> {
-        let len = u64::from(streams.first()?.len);
-        let is_wide =
-            matches!(len, 16 | 32 | 64) && streams.iter().all(|s| !matches!(s.kind, Kind::Last | Kind::Fresh));
-        if streams.len() > STREAMS || !(len == 4 || len == 8 || is_wide) || iterations > LONGEST {
-            return None;
-        }
+        const EACH: [u8; STREAMS] = {
+            let mut each = [0; STREAMS];
+            let mut number = 0;
+            while number < STREAMS {
+                each[number] = number as u8;
+                number += 1;
+            }
+            each
+        };
+        Self::of_words(streams, EACH.get(..streams.len())?, iterations)
+    }
+
+    /// Of streams that are the words of accesses, which are numbered.
+    pub fn of_words(streams: &[Stream], accesses: &[u8], iterations: u64) -> Option<Plan> {
         let is_usual = |s: &Stream| {
+            let len = u64::from(s.len);
+            let is_word = match s.kind {
+                Kind::Load | Kind::Store => matches!(len, 4 | 8 | 16 | 32 | 64),
+                Kind::Last | Kind::Fresh => matches!(len, 4 | 8),
+                Kind::Remove => false,
+            };
             let far = s.stride.unsigned_abs().checked_mul(iterations).is_some_and(|far| far < 1 << 60);
             let lowest = s.addr.checked_add_signed(s.stride.min(0).wrapping_mul(iterations as i64)).is_some();
-            let aligned = s.addr.is_multiple_of(len) && s.stride.unsigned_abs().is_multiple_of(len);
-            u64::from(s.len) == len && s.kind != Kind::Remove && s.addr < 1 << 62 && far && lowest && aligned
+            is_word
+                && s.addr.is_multiple_of(len)
+                && s.stride.unsigned_abs().is_multiple_of(len)
+                && s.addr < 1 << 62
+                && far
+                && lowest
         };
-        if !streams.iter().all(is_usual) {
+        if streams.is_empty() || streams.len() > STREAMS || iterations > LONGEST || !streams.iter().all(is_usual) {
             return None;
         }
-        let (near, reborn, taken) = ([None; STREAMS], [None; STREAMS], [None; STREAMS]);
-        let mut plan = Plan { len, near, reborn, taken, warm_up: 0, longest: usize::MAX };
+        let words = [Word::default(); STREAMS];
+        let mut plan = Plan { words, step: 0, has_gaps: false, widest: 0, warm_up: 0, longest: usize::MAX };
+        plan.lay_out(streams, accesses);
         for stream in 0..streams.len() {
             plan.relate(streams, stream, iterations)?;
         }
         for stream in 0..streams.len() {
-            if let Some(near) = plan.near[stream] {
-                plan.taken[near.source] = Some((stream, near.delay));
+            if let Some(near) = plan.words[stream].near {
+                plan.words[usize::from(near.source)].taken = Some((stream as u8, near.delay));
             }
         }
         for stream in 0..streams.len() {
-            if let Some(near) = plan.near[stream] {
-                let above = len * plan.alive_since(streams, stream, near);
-                plan.near[stream] = Some(Near { above, ..near });
+            if let Some(near) = plan.words[stream].near {
+                let above = plan.alive_since(streams, stream, near) as u32;
+                plan.words[stream].near = Some(Near { above, ..near });
             }
         }
         Some(plan)
+    }
+
+    /// Where each iteration puts its words.
+    fn lay_out(&mut self, streams: &[Stream], accesses: &[u8]) {
+        let mut used = 0;
+        for ((word, stream), &access) in self.words.iter_mut().zip(streams).zip(accesses) {
+            let len = u64::from(stream.len);
+            (word.len, word.access) = (stream.len as u8, access);
+            self.widest = self.widest.max(len);
+            if stream.kind != Kind::Last {
+                self.step = self.step.next_multiple_of(len);
+                word.slot = self.step as u16;
+                self.step += len;
+                used += len;
+            }
+        }
+        self.step = self.step.next_multiple_of(self.widest);
+        self.has_gaps = self.step != used;
     }
 
     /// Finds the access of the run that had the stream's word last.
     fn relate(&mut self, streams: &[Stream], stream: usize, iterations: u64) -> Option<()> {
         let mut latest: Option<(i64, usize)> = None;
         for other in 0..streams.len() {
-            let Some(delay) = delay(&streams[stream], &streams[other], iterations, other < stream).ok()? else {
+            let Some(delay) =
+                delay(&streams[stream], &streams[other], iterations, self.is_before(other, stream)).ok()?
+            else {
                 continue;
             };
             // Of equally old ones, the later stream's access is the later one.
@@ -115,11 +186,11 @@ impl Plan {
         match latest {
             Some((_, source)) if !found(source) => return None,
             Some((delay, _)) if delay <= NEAR && streams[stream].kind == Kind::Fresh => {
-                self.reborn[stream] = Some(delay as usize);
+                self.words[stream].reborn = Some(delay as u8);
                 self.warm_up = self.warm_up.max(delay as u64);
             }
             Some((delay, source)) if delay <= NEAR => {
-                self.near[stream] = Some(Near { delay: delay as usize, source, above: 0 });
+                self.words[stream].near = Some(Near { delay: delay as u8, source: source as u8, above: 0 });
                 self.warm_up = self.warm_up.max(delay as u64);
             }
             Some((delay, _)) => self.longest = self.longest.min(delay as usize),
@@ -128,19 +199,22 @@ impl Plan {
         Some(())
     }
 
-    /// Words accessed after the source of a near reuse that are still where that access put them.
+    /// Bytes accessed after the source of a near reuse that are still where that access put them.
     fn alive_since(&self, streams: &[Stream], stream: usize, near: Near) -> u64 {
         let kind_of = |stream: usize| streams[stream].kind;
         let streams = streams.len();
         let mut alive = 0;
         // Iterations are counted from that of the source; the reuse is in iteration `delay`.
-        for at in near.source + 1..near.delay * streams + stream {
+        let (delay, source) = (usize::from(near.delay), usize::from(near.source));
+        let is_over =
+            |iteration: usize, other: usize| iteration < delay || iteration == delay && self.is_before(other, stream);
+        for at in source + 1..delay * streams + stream {
             let (iteration, other) = (at / streams, at % streams);
-            let taken_by_then = (0..streams).any(|taker| {
-                self.near[taker]
-                    .is_some_and(|n| n.source == other && (iteration + n.delay, taker) < (near.delay, stream))
-            });
-            alive += u64::from(kind_of(other) != Kind::Last && !taken_by_then);
+            let taker = self.taker(other);
+            let taken_by_then = taker.is_some_and(|(taker, later)| is_over(iteration + later, taker));
+            if is_over(iteration, other) && kind_of(other) != Kind::Last && !taken_by_then {
+                alive += self.len(other);
+            }
         }
         alive
     }
@@ -149,25 +223,39 @@ impl Plan {
 /// Iterations since `other` had the word that `stream` accesses; `None` if it never had it before. An error if that is not
 /// so for all iterations alike.
 fn delay(stream: &Stream, other: &Stream, iterations: u64, is_before: bool) -> Result<Option<i64>, ()> {
-    let len = i64::from(stream.len);
+    let (len, other_len) = (i64::from(stream.len), i64::from(other.len));
     let apart = other.addr as i64 - stream.addr as i64;
-    if stream.stride == other.stride {
-        let stride = stream.stride;
-        if stride == 0 {
-            return Ok((apart == 0).then_some(i64::from(!is_before)));
-        }
-        if stride.abs() < len {
-            return Err(());
-        }
-        // Aligned words of one size are equal or apart.
-        let ago = apart / stride;
-        let is_earlier = ago > 0 || ago == 0 && is_before;
-        return Ok((ago * stride == apart && is_earlier && ago < iterations as i64).then_some(ago));
+    if stream.stride != other.stride {
+        return if are_apart(stream, other, iterations) { Ok(None) } else { Err(()) };
     }
+    let stride = stream.stride;
+    if len != other_len {
+        // Words of two sizes are apart in all iterations, or nothing is known of them.
+        let phase = apart.checked_rem_euclid(stride.abs()).unwrap_or(0);
+        let alternate = phase >= len && stride.abs() - phase >= other_len;
+        return if alternate || are_apart(stream, other, iterations) { Ok(None) } else { Err(()) };
+    }
+    if stride == 0 {
+        return Ok((apart == 0).then_some(i64::from(!is_before)));
+    }
+    if stride.abs() < len {
+        return Err(());
+    }
+    if apart.unsigned_abs() >= stride.unsigned_abs() * iterations {
+        return Ok(None);
+    }
+    // Aligned words of one size are equal or apart.
+    let ago = apart / stride;
+    let is_earlier = ago > 0 || ago == 0 && is_before;
+    Ok((ago * stride == apart && is_earlier).then_some(ago))
+}
+
+/// Whether no word of a stream overlaps one of another.
+fn are_apart(stream: &Stream, other: &Stream, iterations: u64) -> bool {
     let ends = |s: &Stream| {
         let (first, last) = (s.addr as i64, s.addr as i64 + s.stride * (iterations as i64 - 1));
-        (first.min(last), first.max(last) + len)
+        (first.min(last), first.max(last) + i64::from(s.len))
     };
     let ((low, high), (other_low, other_high)) = (ends(stream), ends(other));
-    if high <= other_low || other_high <= low { Ok(None) } else { Err(()) }
+    high <= other_low || other_high <= low
 }

@@ -11,15 +11,17 @@
 //! above a word of the other is a linear function of the iteration. Loads whose words die take away and put nothing back;
 //! stores of dead words put and take nothing.
 //!
-//! Loops are often unrolled: streams that are a group of streams several times over, each time one step further, are taken for
-//! that group with as many more iterations.
+//! How loops are unrolled, and how wide their accesses are, is changed to what old places go by ([`Rolled`]).
 //!
 //! What a block takes per word is kept small: words that lie side by side are compared and set by rows of cells, old places are
 //! taken away by masks of whole leaves that repeat, and depths that grow or shrink evenly are reported as one row.
 
+use std::ops::Range;
+
 use super::cell::{BYTES, Cell, DEAD};
 use super::isa;
 use super::plan::{Plan, STREAMS};
+use super::rolled::{Rolled, Row};
 use super::shadow::{Shadow, are_positions, page_room};
 use super::stack::Stack;
 use super::timeline::strided;
@@ -36,17 +38,30 @@ const FOUND: usize = 32;
 /// Accesses done singly at a time.
 const SINGLE: usize = 64;
 
-/// Where a block's words are and were; kept to save allocations.
+/// Of the run at hand; kept to save allocations.
 #[derive(Default)]
 pub struct Scratch {
+    rolled: Rolled,
+    luck: Luck,
+    room: Room,
+}
+
+/// Where a block's words are and were.
+#[derive(Default)]
+struct Room {
     singles: Vec<Access>,
     labels: Vec<u32>,
     /// Cell of each access, `BLOCK` per stream, of streams whose words are not side by side.
     cells: Vec<usize>,
     above: Vec<u64>,
+    block: Block,
+    /// The block's streams, some of them stores of words that are not on the stack.
+    streams: Vec<Stream>,
+    /// What may help, if the block could not be done.
+    change: Option<Change>,
     /// New ones of the timeline, and masks of those that go.
     fresh: Vec<u64>,
-    pub(super) masks: Vec<u64>,
+    masks: Vec<u64>,
 }
 
 /// Old places of a stream's words: `first + iteration * step`.
@@ -62,23 +77,32 @@ impl Places {
     }
 }
 
-/// What a block knows of its streams.
+/// What a block knows of its streams; kept to save allocations.
 #[derive(Default)]
 struct Block {
     /// First cell of a stream whose words are side by side in one page.
-    rows: [Option<usize>; STREAMS],
+    rows: Vec<Option<usize>>,
     /// Streams whose words this run has not used shortly before, one bit each.
-    far: u32,
-    places: [Places; STREAMS],
+    far: u64,
+    places: Vec<Places>,
+    slopes: Slopes,
     size: usize,
 }
 
 impl Block {
+    fn start(&mut self, streams: usize, size: usize) {
+        self.rows.clear();
+        self.rows.resize(streams, None);
+        self.places.clear();
+        self.places.resize(streams, Places::default());
+        (self.far, self.size) = (0, size);
+    }
+
     fn is_far(&self, stream: usize) -> bool {
         self.far >> stream & 1 == 1
     }
 
-    /// From the lowest place of a far stream's words to the end of the highest.
+    /// From the lowest place of a far stream's words, of `len` bytes, to the end of the highest.
     fn ends(&self, stream: usize, len: u64) -> (u64, u64) {
         let places = self.places[stream];
         let last = places.at(self.size - 1);
@@ -86,68 +110,49 @@ impl Block {
     }
 }
 
-/// The streams of a loop, as it was before it was unrolled.
-struct Rolled<'a> {
-    streams: [Stream; STREAMS],
-    count: usize,
-    /// Iterations that were made one.
-    factor: usize,
-    /// Of the streams as they were given.
-    labels: &'a [u32],
+/// Which shapes of runs are worth trying: where none was done in blocks for a while, only some are tried.
+#[derive(Default)]
+struct Luck {
+    /// By shape: runs that failed in a row, then those passed over.
+    failed: Vec<u8>,
 }
 
-impl<'a> Rolled<'a> {
-    /// `None` for more streams than a plan can have.
-    fn new(streams: &[Stream], labels: &'a [u32]) -> Option<Self> {
-        let nothing = Stream { addr: 0, stride: 0, len: 0, kind: Kind::Load };
-        let mut rolled = Rolled { streams: [nothing; STREAMS], count: streams.len(), factor: 1, labels };
-        rolled.streams.get_mut(..streams.len())?.copy_from_slice(streams);
-        let unrolled = |factor: &usize| streams.len().is_multiple_of(*factor) && is_unrolled(streams, *factor);
-        if let Some(factor) = (2..=streams.len()).rev().find(unrolled) {
-            rolled.count = streams.len() / factor;
-            rolled.factor = factor;
-            rolled.streams[..rolled.count].iter_mut().for_each(|stream| stream.stride /= factor as i64);
+impl Luck {
+    const SHAPES: usize = 256;
+    /// So many may fail in a row; then as many are passed over between two that are tried.
+    const PATIENCE: u8 = 8;
+
+    fn shape(streams: &[Stream]) -> usize {
+        let shape = streams.iter().fold(streams.len() as u64, |shape, stream| {
+            let own = stream.stride as u64 ^ u64::from(stream.len) << 32 ^ (stream.kind as u64) << 40;
+            (shape ^ own).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(23)
+        });
+        (shape >> 17) as usize % Self::SHAPES
+    }
+
+    fn try_again(&mut self, streams: &[Stream]) -> bool {
+        let Some(failed) = self.failed.get_mut(Self::shape(streams)) else { return true };
+        if *failed < Self::PATIENCE {
+            return true;
         }
-        Some(rolled)
+        *failed = if *failed < 2 * Self::PATIENCE { *failed + 1 } else { Self::PATIENCE };
+        *failed == Self::PATIENCE
     }
 
-    fn streams(&self) -> &[Stream] {
-        &self.streams[..self.count]
-    }
-
-    fn label(&self, stream: usize, iteration: u64) -> u32 {
-        self.labels[(iteration % self.factor as u64) as usize * self.count + stream]
-    }
-
-    /// Reports loads of a number of iterations from `first` on.
-    #[inline(always)]
-    fn row(&self, stream: usize, first: u64, row: Row, out: &mut Reports) {
-        for (skip, number) in (0..self.factor.min(row.times)).zip(0i64..) {
-            out.begin(self.label(stream, first + skip as u64));
-            let times = (row.times - skip).div_ceil(self.factor) as u32;
-            out.row(row.above.wrapping_add_signed(row.step * number), row.step * self.factor as i64, row.len, times);
-        }
+    fn tried(&mut self, streams: &[Stream], succeeded: bool) {
+        self.failed.resize(Self::SHAPES, 0);
+        let failed = &mut self.failed[Self::shape(streams)];
+        *failed = if succeeded { 0 } else { (*failed + 1).min(Self::PATIENCE) };
     }
 }
 
-/// Whether streams are `factor` times the same group, each time one step further.
-fn is_unrolled(streams: &[Stream], factor: usize) -> bool {
-    let count = streams.len() / factor;
-    (count..streams.len()).all(|number| {
-        let (first, this, steps) = (streams[number % count], streams[number], (number / count) as i64);
-        let is_alike = (first.stride, first.len, first.kind) == (this.stride, this.len, this.kind);
-        let step = first.stride / factor as i64;
-        is_alike && step * factor as i64 == first.stride && this.addr == first.addr.wrapping_add_signed(step * steps)
-    })
-}
-
-/// Depths that grow evenly from one iteration to the next.
-#[derive(Clone, Copy)]
-struct Row {
-    above: u64,
-    step: i64,
-    len: u64,
-    times: usize,
+/// What may help where a block could not be done.
+#[derive(Clone, Copy, PartialEq)]
+enum Change {
+    /// So many iterations at a time.
+    Unroll(usize),
+    /// Words of wide accesses apart.
+    Split,
 }
 
 impl<C: Cell> Stack<C> {
@@ -162,41 +167,91 @@ impl<C: Cell> Stack<C> {
         mut done: u64,
         out: &mut Reports,
     ) -> u64 {
+        let mut scratch = self.scratch.take().unwrap_or_default();
+        let Scratch { rolled, luck, room } = &mut *scratch;
         let all = streams.len() as u64 * iterations;
-        let rolled = if self.options.regular && done == 0 { Rolled::new(streams, labels) } else { None };
-        let Some(rolled) = rolled else {
-            let mut scratch = std::mem::take(&mut self.scratch);
-            done = self.singly(streams, |stream, _| labels[stream], done, all, &mut scratch, out);
-            self.scratch = scratch;
-            return done;
-        };
-        let (streams, iterations) = (rolled.streams(), iterations * rolled.factor as u64);
-        let count = streams.len() as u64;
-        let plan = Plan::new(streams, iterations);
-        let mut scratch = std::mem::take(&mut self.scratch);
-        let mut pause = LEAST as u64;
+        let may_try = self.options.regular && done == 0 && luck.try_again(streams);
+        if may_try && rolled.start(streams, labels) {
+            let before = self.in_blocks;
+            let mut left = iterations * rolled.factor as u64;
+            loop {
+                let (did, change) = self.iterations(rolled, left, room, out);
+                done += did;
+                let Some(change) = change else { break };
+                let first = did / rolled.accesses.len() as u64;
+                left -= first;
+                match change {
+                    Change::Unroll(times) => {
+                        left /= times as u64;
+                        rolled.unroll(first, times);
+                    }
+                    Change::Split => rolled.split(first),
+                }
+            }
+            luck.tried(streams, (self.in_blocks - before) * 4 > all);
+        } else {
+            done = self.singly(streams, |stream, _| labels[stream], done, all, room, out);
+        }
+        self.scratch = Some(scratch);
+        done
+    }
+
+    /// Does iterations of a run, up to where a change may help; gives the number of accesses done, and that change. As many iterations as can
+    /// be unrolled are left then.
+    #[inline(always)]
+    fn iterations(
+        &mut self,
+        rolled: &Rolled,
+        iterations: u64,
+        room: &mut Room,
+        out: &mut Reports,
+    ) -> (u64, Option<Change>) {
+        let count = rolled.accesses.len() as u64;
+        let all = count * iterations;
+        let plan = Plan::of_words(&rolled.words, &rolled.access_of, iterations);
+        let may_change = !self.options.in_order;
+        if plan.is_none() && may_change && rolled.can_split() {
+            return (0, Some(Change::Split));
+        }
+        let (mut done, mut pause, mut change) = (0, LEAST as u64, None);
         let mut singles_until = plan.as_ref().map_or(all, |plan| plan.warm_up * count).min(all);
         while done < all {
             let Some(plan) = plan.as_ref().filter(|_| done >= singles_until) else {
-                done = self.singly(streams, |s, i| rolled.label(s, i), done, singles_until, &mut scratch, out);
+                done = self.singly(&rolled.accesses, |s, i| rolled.label(s, i), done, singles_until, room, out);
                 if done < singles_until {
+                    return (done, None);
+                }
+                if change.is_some() {
                     break;
                 }
                 continue;
             };
-            let first = done / count;
-            let block = self.block(&rolled, plan, first, (iterations - first) as usize, &mut scratch, out);
+            let (first, left) = (done / count, iterations - done / count);
+            let block = self.block(rolled, plan, first, left as usize, room, out);
             done += block as u64 * count;
             self.in_blocks += block as u64 * count;
             if block == 0 {
-                singles_until = (done + pause * count).min(all);
+                let may_help = |change: &Change| match *change {
+                    _ if !may_change => false,
+                    Change::Unroll(times) => rolled.can_unroll(times) && left >= (LEAST * times) as u64,
+                    Change::Split => rolled.can_split(),
+                };
+                change = room.change.filter(may_help);
+                let singly = match change {
+                    None => pause,
+                    Some(Change::Unroll(times)) => left % times as u64,
+                    Some(Change::Split) => 0,
+                };
+                singles_until = (done + singly * count).min(all);
+                if change.is_some() && singly == 0 {
+                    break;
+                }
                 pause = (pause * 2).min(64);
             } else {
                 pause = LEAST as u64;
             }
         }
-        self.scratch = scratch;
-        done
+        (done, change)
     }
 
     /// Accesses number `done .. until` one by one; gives the number of the first not done.
@@ -207,25 +262,25 @@ impl<C: Cell> Stack<C> {
         label: impl Fn(usize, u64) -> u32,
         mut done: u64,
         until: u64,
-        scratch: &mut Scratch,
+        room: &mut Room,
         out: &mut Reports,
     ) -> u64 {
         let count = streams.len() as u64;
         while done < until {
             let wanted = (until - done).min(SINGLE as u64);
-            scratch.singles.clear();
-            scratch.labels.clear();
+            room.singles.clear();
+            room.labels.clear();
             let (mut number, mut iteration) = ((done % count) as usize, done / count);
             for _ in 0..wanted {
                 let Stream { len, kind, .. } = streams[number];
-                scratch.singles.push(Access { addr: streams[number].at(iteration), len, kind });
-                scratch.labels.push(label(number, iteration));
+                room.singles.push(Access { addr: streams[number].at(iteration), len, kind });
+                room.labels.push(label(number, iteration));
                 number += 1;
                 if number == streams.len() {
                     (number, iteration) = (0, iteration + 1);
                 }
             }
-            let did = isa::batch(self, &scratch.singles, &scratch.labels, out) as u64;
+            let did = isa::batch(self, &room.singles, &room.labels, out) as u64;
             done += did;
             if did < wanted {
                 break;
@@ -238,73 +293,98 @@ impl<C: Cell> Stack<C> {
     #[inline(always)]
     fn block(
         &mut self,
-        rolled: &Rolled<'_>,
+        rolled: &Rolled,
         plan: &Plan,
         first: u64,
         most: usize,
-        scratch: &mut Scratch,
+        room: &mut Room,
         out: &mut Reports,
     ) -> usize {
-        let len = plan.len;
-        let mut streams = rolled.streams;
-        let streams = &mut streams[..rolled.count];
-        let mut block = Block { size: most.min(BLOCK).min(plan.longest), ..Block::default() };
-        let span = (block.size * streams.len()) as u64 * len;
-        if block.size < LEAST || !self.time.has_room(span + len) {
+        room.change = None;
+        let size = most.min(BLOCK).min(plan.longest);
+        let span = size as u64 * plan.step;
+        if size < LEAST || !self.time.has_room(span + plan.widest) {
             return 0;
         }
-        scratch.cells.resize(STREAMS * BLOCK, 0);
-        scratch.above.resize(BLOCK, 0);
-        if !self.find(streams, plan, first, &mut block, scratch) {
-            return 0;
+        room.cells.resize(STREAMS * BLOCK, 0);
+        room.above.resize(BLOCK, 0);
+        let mut block = std::mem::take(&mut room.block);
+        block.start(rolled.words.len(), size);
+        let mut streams = std::mem::take(&mut room.streams);
+        streams.clear();
+        streams.extend_from_slice(&rolled.words);
+        if self.find(&mut streams, plan, first, &mut block, room) {
+            block.size = self.together(&streams, rolled, plan, first, &mut block, room, out);
+        } else {
+            block.size = 0;
         }
+        let size = block.size;
+        room.streams = streams;
+        room.block = block;
+        size
+    }
+
+    /// Does the iterations of a block whose words are found; gives their number, 0 if the streams cross.
+    #[inline(always)]
+    #[expect(clippy::too_many_arguments, reason = "what a block is")]
+    fn together(
+        &mut self,
+        streams: &[Stream],
+        rolled: &Rolled,
+        plan: &Plan,
+        first: u64,
+        block: &mut Block,
+        room: &mut Room,
+        out: &mut Reports,
+    ) -> usize {
         let size = block.size;
         // Only now the size is final, so that what is touched for the first time can be counted.
         let mut untouched = 0;
         for (number, _) in streams.iter().enumerate().filter(|(_, s)| s.kind == Kind::Fresh) {
             if let Some(cell) = block.rows[number] {
-                untouched += self.shadow.untouched(cell, size * plan.width());
+                untouched += self.shadow.untouched(cell, size * plan.width(number));
                 continue;
             }
             let dead = plan.reborn(number).unwrap_or(size).min(size);
-            let cells = &scratch.cells[number * BLOCK..][..dead];
-            untouched += cells.iter().map(|&cell| self.shadow.untouched(cell, plan.width())).sum::<u64>();
+            let cells = &room.cells[number * BLOCK..][..dead];
+            untouched += cells.iter().map(|&cell| self.shadow.untouched(cell, plan.width(number))).sum::<u64>();
         }
         // All depths, before anything moves. Which streams cross is found out first, as nothing may be reported in vain.
-        let Some(slopes) = slopes(streams, plan, &block) else { return 0 };
+        let mut slopes = std::mem::take(&mut block.slopes);
+        let are_linear = slopes.find(streams, plan, block);
+        block.slopes = slopes;
+        if !are_linear {
+            return 0;
+        }
         for (number, stream) in streams.iter().enumerate() {
             if !matches!(stream.kind, Kind::Load | Kind::Last) {
                 continue;
             }
+            let len = plan.len(number);
             let mut report = |from: usize, row: Row| rolled.row(number, first + from as u64, row, out);
             match plan.near(number) {
-                Some(near) => report(0, Row { above: near.above, step: 0, len, times: size }),
-                None => self.report(block.places[number], &slopes[number], len, &mut scratch.above[..size], report),
+                Some(near) => report(0, Row { above: near.above.into(), step: 0, len, times: size }),
+                None => {
+                    self.report(block.places[number], block.slopes.of(number), len, &mut room.above[..size], report)
+                }
             }
         }
-        self.rise(streams, size, len, untouched);
-        self.take_away(streams, plan, &block, scratch);
-        self.move_words(streams, plan, first, &mut block, scratch);
+        self.rise(streams, size, untouched);
+        self.take_away(streams, plan, block, room);
+        self.move_words(streams, plan, first, block, room);
         size
     }
 
     /// Finds the words of a block and their old places, and how many iterations can be done together; false if none. Stores
     /// of words that are not on the stack become fresh ones.
     #[inline(always)]
-    fn find(
-        &mut self,
-        streams: &mut [Stream],
-        plan: &Plan,
-        first: u64,
-        block: &mut Block,
-        scratch: &mut Scratch,
-    ) -> bool {
-        let (len, width) = (plan.len, plan.width());
+    fn find(&mut self, streams: &mut [Stream], plan: &Plan, first: u64, block: &mut Block, room: &mut Room) -> bool {
         // Places of words that this run used before the block; others must lie below.
         let mut floor = u64::MAX;
         for (number, stream) in streams.iter_mut().enumerate() {
+            let (len, width) = (plan.len(number), plan.width(number));
             let start = stream.at(first);
-            let cells = &mut scratch.cells[number * BLOCK..][..BLOCK];
+            let cells = &mut room.cells[number * BLOCK..][..BLOCK];
             let near = plan.near(number);
             if stream.kind == Kind::Store && near.is_none() && len <= 8 {
                 let cell = self.shadow.find(start);
@@ -338,17 +418,20 @@ impl<C: Cell> Stack<C> {
                         block.size = size;
                         block.places[number] = Places { first, step };
                     }
-                    _ => return false,
+                    _ => {
+                        room.change = self.change(start, stream.stride, width);
+                        return false;
+                    }
                 }
                 continue;
             };
-            for (cell, iteration) in cells[..near.delay.min(block.size)].iter_mut().zip(0..) {
+            for (cell, iteration) in cells[..usize::from(near.delay).min(block.size)].iter_mut().zip(0..) {
                 *cell = self.shadow.find(start.wrapping_add_signed(stream.stride.wrapping_mul(iteration)));
                 let Some(place) = self.shadow.word(*cell, width) else { return false };
                 floor = floor.min(place);
             }
         }
-        (0..streams.len()).filter(|&n| block.is_far(n)).all(|n| block.ends(n, len).1 <= floor)
+        (0..streams.len()).filter(|&n| block.is_far(n)).all(|n| block.ends(n, plan.len(n)).1 <= floor)
     }
 
     /// Finds the words of a stream of stores that are not on the stack.
@@ -362,7 +445,7 @@ impl<C: Cell> Stack<C> {
         block: &mut Block,
         cells: &mut [usize],
     ) -> bool {
-        let (len, width) = (plan.len, plan.width());
+        let (len, width) = (plan.len(number), plan.width(number));
         let room = (page_room(start) / len) as usize;
         if stream.stride == len as i64 && plan.reborn(number).is_none() && room >= LEAST_ROW.min(block.size) {
             let cell = self.shadow.make(start);
@@ -383,26 +466,37 @@ impl<C: Cell> Stack<C> {
 
     /// Counts what a block puts on the stack: the most that is on it at a time, and bytes that are new.
     #[inline(always)]
-    fn rise(&mut self, streams: &[Stream], size: usize, len: u64, untouched: u64) {
+    fn rise(&mut self, streams: &[Stream], size: usize, untouched: u64) {
         let (mut most, mut change) = (0i64, 0i64);
         for stream in streams {
-            change += i64::from(stream.kind == Kind::Fresh) - i64::from(stream.kind == Kind::Last);
+            match stream.kind {
+                Kind::Fresh => change += i64::from(stream.len),
+                Kind::Last => change -= i64::from(stream.len),
+                Kind::Load | Kind::Store | Kind::Remove => {}
+            }
             most = most.max(change);
         }
-        let words = most + change.max(0) * (size as i64 - 1);
-        self.note(self.live().wrapping_add_signed(words * len as i64), untouched);
+        let rise = most + change.max(0) * (size as i64 - 1);
+        self.note(self.live().wrapping_add_signed(rise), untouched);
     }
 
     /// Reports a stream's depths, as rows from numbers of iterations of the block on.
     #[inline(always)]
-    fn report(&self, places: Places, slope: &Slope, len: u64, above: &mut [u64], mut report: impl FnMut(usize, Row)) {
+    fn report(
+        &self,
+        places: Places,
+        slope: Slope<'_>,
+        len: u64,
+        above: &mut [u64],
+        mut report: impl FnMut(usize, Row),
+    ) {
         let (last, size) = (places.first + len - 1, above.len());
         if let Some((most, step)) = self.time.evenly_above(last, places.step, size, len) {
             return slope.rows(most, step, len, size, report);
         }
         self.time.above(last, places.step, above);
         for (above, iteration) in above.iter_mut().zip(0..) {
-            *above = slope.at(*above, iteration, len);
+            *above = slope.at(*above, iteration);
         }
         let mut from = 0;
         for same in above.chunk_by(|a, b| a == b) {
@@ -413,14 +507,15 @@ impl<C: Cell> Stack<C> {
 
     /// Clears the places that a block's words leave.
     #[inline(always)]
-    fn take_away(&mut self, streams: &[Stream], plan: &Plan, block: &Block, scratch: &mut Scratch) {
+    fn take_away(&mut self, streams: &[Stream], plan: &Plan, block: &Block, room: &mut Room) {
         for number in 0..streams.len() {
+            let len = plan.len(number);
             if block.is_far(number) {
                 let Places { first, step } = block.places[number];
-                self.time.clear_many(first, step, block.size, plan.len, &mut scratch.masks);
+                self.time.clear_many(first, step, block.size, len, &mut room.masks);
             } else if let Some(near) = plan.near(number) {
-                for &cell in &scratch.cells[number * BLOCK..][..near.delay.min(block.size)] {
-                    self.time.clear(self.shadow.cell(cell), plan.len);
+                for &cell in &room.cells[number * BLOCK..][..usize::from(near.delay).min(block.size)] {
+                    self.time.clear(self.shadow.cell(cell), len);
                 }
             }
         }
@@ -428,50 +523,59 @@ impl<C: Cell> Stack<C> {
 
     /// Marks words dead that are, and gives the others their new places.
     #[inline(always)]
-    fn move_words(&mut self, streams: &[Stream], plan: &Plan, first: u64, block: &mut Block, scratch: &mut Scratch) {
-        let (len, size) = (plan.len, block.size);
+    fn move_words(&mut self, streams: &[Stream], plan: &Plan, first: u64, block: &mut Block, room: &mut Room) {
+        let size = block.size;
         let dies = |number: usize| streams[number].kind == Kind::Last;
         for (number, stream) in streams.iter().enumerate().filter(|&(n, _)| plan.near(n).is_some()) {
             let kept = if dies(number) { 0 } else { plan.kept_from(number, size) };
             if block.rows[number].is_none() || kept > 0 {
                 let start = stream.at(first + kept as u64);
-                self.shadow.find_cells(start, stream.stride, &mut scratch.cells[number * BLOCK..][kept..size]);
+                self.shadow.find_cells(start, stream.stride, &mut room.cells[number * BLOCK..][kept..size]);
                 block.rows[number] = None;
             }
         }
         for number in (0..streams.len()).filter(|&n| dies(n)) {
-            for &cell in &scratch.cells[number * BLOCK..][..size] {
-                if len == BYTES { self.shadow.set_cell(cell, DEAD) } else { self.shadow.set_pair_dead(cell) }
+            for &cell in &room.cells[number * BLOCK..][..size] {
+                if plan.len(number) == BYTES {
+                    self.shadow.set_cell(cell, DEAD)
+                } else {
+                    self.shadow.set_pair_dead(cell)
+                }
             }
         }
-        self.put_on_top(streams, plan, block, scratch);
+        self.put_on_top(streams, plan, block, room);
     }
 
     /// Gives a block's words their new places.
     #[inline(always)]
-    fn put_on_top(&mut self, streams: &[Stream], plan: &Plan, block: &Block, scratch: &mut Scratch) {
-        let (len, width, size) = (plan.len, plan.width(), block.size);
-        let put = || streams.iter().enumerate().filter(|(_, stream)| stream.kind != Kind::Last).map(|(n, _)| n);
-        let puts = put().count();
-        if puts == 0 {
+    fn put_on_top(&mut self, streams: &[Stream], plan: &Plan, block: &Block, room: &mut Room) {
+        let (size, step) = (block.size, plan.step);
+        if step == 0 {
             return;
         }
-        let start = self.time.aligned_end(len);
-        let step = puts as u64 * len;
+        let start = self.time.aligned_end(plan.widest);
         let skew = start % 64;
-        let Scratch { fresh, masks, cells, .. } = scratch;
+        let Room { fresh, masks, cells, .. } = room;
         let end = skew + step * size as u64;
         fresh.clear();
-        // Most words stay where the block puts them; the ones of the others are taken back.
-        fresh.resize(end.div_ceil(64) as usize, u64::MAX);
-        fresh[0] <<= skew;
-        if let Some(last) = fresh.last_mut() {
-            *last &= u64::MAX >> ((64 - end % 64) % 64);
+        // Most words stay where the block puts them: without gaps, the ones of the others are taken back.
+        fresh.resize(end.div_ceil(64) as usize, if plan.has_gaps { 0 } else { u64::MAX });
+        if !plan.has_gaps {
+            fresh[0] <<= skew;
+            if let Some(last) = fresh.last_mut() {
+                *last &= u64::MAX >> ((64 - end % 64) % 64);
+            }
         }
-        for (slot, number) in put().enumerate() {
+        let puts = streams.iter().enumerate().filter(|(_, stream)| stream.kind != Kind::Last);
+        for (number, _) in puts {
+            let (len, width) = (plan.len(number), plan.width(number));
             let kept = plan.kept_from(number, size);
-            let at = skew + slot as u64 * len;
-            if kept > 0 {
+            let at = skew + plan.slot(number);
+            if plan.has_gaps && kept < size {
+                let from = at + step * kept as u64;
+                strided(from % 64, step, size - kept, len, masks);
+                fresh[(from / 64) as usize..].iter_mut().zip(&*masks).for_each(|(fresh, mask)| *fresh |= mask);
+            } else if !plan.has_gaps && kept > 0 {
                 strided(at, step, kept, len, masks);
                 fresh.iter_mut().zip(&*masks).for_each(|(fresh, mask)| *fresh &= !mask);
             }
@@ -482,6 +586,26 @@ impl<C: Cell> Stack<C> {
             }
         }
         self.time.append_leaves(fresh, end - skew);
+    }
+
+    /// What may help where a stream's words are not at arithmetic places: every second or fourth of them is, as far as a few of them tell, or
+    /// they are not whole.
+    #[inline(always)]
+    fn change(&mut self, addr: u64, stride: i64, width: usize) -> Option<Change> {
+        let mut places = [None; 12];
+        for (place, number) in places.iter_mut().zip(0..) {
+            let cell = self.shadow.find(addr.wrapping_add_signed(stride.wrapping_mul(number)));
+            *place = self.shadow.word(cell, width);
+        }
+        let step = |from: usize, to: usize| Some(places[to]?.wrapping_sub(places[from]?));
+        let is_even = |times: &usize| {
+            let first = step(0, *times);
+            first.is_some() && (0..2 * times).all(|number| step(number, number + times) == first)
+        };
+        match [2, 4].into_iter().find(is_even) {
+            Some(times) => Some(Change::Unroll(times)),
+            None => places.iter().any(Option::is_none).then_some(Change::Split),
+        }
     }
 
     /// Finds the cells of a stream's words and how many of the words are at arithmetic places: that number, the first
@@ -506,83 +630,100 @@ impl<C: Cell> Stack<C> {
     }
 }
 
-/// Words that a block's accesses have put above a stream's words and not taken from there: `start + step * iteration`, and
-/// from each bend on, one more per iteration.
-#[derive(Clone, Copy, Default)]
-struct Slope {
+/// Bytes that a block's accesses have put above a stream's words and not taken from there: `start + step * iteration`, and
+/// from each bend on, so many more per iteration.
+#[derive(Clone, Copy)]
+struct Slope<'a> {
     start: i64,
     step: i64,
-    bends: usize,
-    /// In order.
-    bend: [u16; STREAMS],
+    /// Iterations and bytes, in order.
+    bends: &'a [(u16, u8)],
 }
 
-impl Slope {
-    fn bends(&self) -> &[u16] {
-        &self.bend[..self.bends]
-    }
-
+impl Slope<'_> {
     /// Bytes above a word in its iteration, of which there were `above` when the block began.
     #[inline(always)]
-    fn at(&self, above: u64, iteration: i64, len: u64) -> u64 {
-        let bent: i64 = self.bends().iter().map(|&bend| (iteration - i64::from(bend) + 1).max(0)).sum();
-        above.wrapping_add_signed((self.start + self.step * iteration + bent) * len as i64)
+    fn at(&self, above: u64, iteration: i64) -> u64 {
+        let after = |bend: u16| (iteration - i64::from(bend) + 1).max(0);
+        let bent: i64 = self.bends.iter().map(|&(bend, bytes)| after(bend) * i64::from(bytes)).sum();
+        above.wrapping_add_signed(self.start + self.step * iteration + bent)
     }
 
     /// Reports depths where the bytes above the words were `above + step * iteration` when the block began.
     #[inline(always)]
     fn rows(&self, above: u64, step: i64, len: u64, size: usize, mut report: impl FnMut(usize, Row)) {
-        let (mut from, mut grows) = (0, step + self.step * len as i64);
-        for &bend in self.bends().iter().chain([&(size as u16)]) {
+        let (mut from, mut grows) = (0, step + self.step);
+        for &(bend, bytes) in self.bends.iter().chain([&(size as u16, 0)]) {
             let until = usize::from(bend).min(size);
             if until > from {
                 let before = above.wrapping_add_signed(step * from as i64);
-                report(from, Row { above: self.at(before, from as i64, len), step: grows, len, times: until - from });
+                report(from, Row { above: self.at(before, from as i64), step: grows, len, times: until - from });
                 from = until;
             }
-            grows += len as i64;
+            grows += i64::from(bytes);
         }
     }
 }
 
-/// How much each far load's words sink; nothing if streams cross in a way that is not linear.
-#[inline(always)]
-fn slopes(streams: &[Stream], plan: &Plan, block: &Block) -> Option<[Slope; STREAMS]> {
-    let len = plan.len;
-    let is_load = |number: usize| matches!(streams[number].kind, Kind::Load | Kind::Last);
-    let dies = |number: usize| streams[number].kind == Kind::Last;
-    let mut slopes = [Slope::default(); STREAMS];
-    for number in (0..streams.len()).filter(|&n| block.is_far(n) && is_load(n)) {
-        let mine = block.places[number];
-        let (low, high) = block.ends(number, len);
-        let slope = &mut slopes[number];
-        slope.step = i64::from(!dies(number)) - i64::from(mine.step < 0);
-        for other in (0..streams.len()).filter(|&o| o != number) {
-            let mut change = i64::from(!dies(other));
-            if block.is_far(other) {
-                let theirs = block.places[other];
-                let (other_low, other_high) = block.ends(other, len);
-                if other_low >= high {
-                    change -= 1;
-                } else if other_high > low {
-                    if mine.step != theirs.step || mine.step < 0 {
-                        return None;
-                    }
-                    if theirs.first > mine.first {
-                        let ahead = (theirs.first - mine.first).div_ceil(mine.step as u64);
-                        slope.bend[slope.bends] = ahead as u16;
-                        slope.bends += 1;
-                        change -= 1;
-                    }
-                }
-            } else if streams[other].kind != Kind::Fresh {
-                // From near the top.
-                change -= 1;
-            }
-            slope.step += change;
-            slope.start += change * i64::from(other < number);
-        }
-        slope.bend[..slope.bends].sort_unstable();
+/// How much each far load's words sink; of the others nothing is known.
+#[derive(Default)]
+struct Slopes {
+    /// Start, step, and where the bends begin and end.
+    lines: Vec<(i64, i64, Range<usize>)>,
+    bends: Vec<(u16, u8)>,
+}
+
+impl Slopes {
+    fn of(&self, stream: usize) -> Slope<'_> {
+        let (start, step, bends) = &self.lines[stream];
+        Slope { start: *start, step: *step, bends: &self.bends[bends.clone()] }
     }
-    Some(slopes)
+
+    /// False if streams cross in a way that is not linear.
+    #[inline(always)]
+    fn find(&mut self, streams: &[Stream], plan: &Plan, block: &Block) -> bool {
+        let is_load = |number: usize| matches!(streams[number].kind, Kind::Load | Kind::Last);
+        let dies = |number: usize| streams[number].kind == Kind::Last;
+        let len = |number: usize| plan.len(number) as i64;
+        self.lines.clear();
+        self.bends.clear();
+        for number in 0..streams.len() {
+            let first_bend = self.bends.len();
+            if !block.is_far(number) || !is_load(number) {
+                self.lines.push((0, 0, 0..0));
+                continue;
+            }
+            let mine = block.places[number];
+            let (low, high) = block.ends(number, plan.len(number));
+            let mut step = len(number) * (i64::from(!dies(number)) - i64::from(mine.step < 0));
+            let mut start = 0;
+            for other in (0..streams.len()).filter(|&o| o != number) {
+                let mut change = len(other) * i64::from(!dies(other));
+                if block.is_far(other) {
+                    let theirs = block.places[other];
+                    let (other_low, other_high) = block.ends(other, plan.len(other));
+                    if other_low >= high {
+                        change -= len(other);
+                    } else if other_high > low {
+                        if mine.step != theirs.step || mine.step < 0 {
+                            return false;
+                        }
+                        if theirs.first > mine.first {
+                            let ahead = (theirs.first - mine.first).div_ceil(mine.step as u64);
+                            self.bends.push((ahead as u16, plan.len(other) as u8));
+                            change -= len(other);
+                        }
+                    }
+                } else if streams[other].kind != Kind::Fresh {
+                    // From near the top.
+                    change -= len(other);
+                }
+                step += change;
+                start += change * i64::from(plan.is_before(other, number));
+            }
+            self.bends[first_bend..].sort_unstable();
+            self.lines.push((start, step, first_bend..self.bends.len()));
+        }
+        true
+    }
 }

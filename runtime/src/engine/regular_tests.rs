@@ -178,6 +178,33 @@ fn usual_streams(base: u64, dying: u32) -> impl Strategy<Value = Vec<Stream>> {
         })
 }
 
+/// Streams of several sizes: fields of an array of structures, and arrays beside it, of which some lie in each other's way.
+fn mixed_streams(base: u64, dying: u32) -> impl Strategy<Value = Vec<Stream>> {
+    let stride = || prop::sample::select(vec![1i64, 1, 1, 2, -1, 0]);
+    let sizes = prop::sample::select(vec![4u64, 8, 8, 16, 32]);
+    let off = prop::sample::select(vec![0u64, 0, 0, 8, 4]);
+    let stream = (prop::bool::weighted(0.7), 0u64..4, 0i64..3, sizes, kind(dying), 0u8..12, stride(), off);
+    (stride(), prop::sample::select(vec![32i64, 32, 64]), prop::collection::vec(stream, 1..8)).prop_map(
+        move |(common, structure, list)| {
+            let mut field = 0;
+            type Given = (bool, u64, i64, u64, Kind, u8, i64, u64);
+            let stream = |(is_field, array, ahead, len, kind, own, stride, off): Given| {
+                let step = structure * if own == 0 { stride } else { common };
+                // The next field of the structure, or an array that may overlap with those of other sizes.
+                let place = if is_field { field / len * len } else { 400 * array };
+                field = (field + len) % structure as u64;
+                let addr = (base + 1280 + place).next_multiple_of(len).wrapping_add_signed(step * ahead);
+                if is_field {
+                    Stream { addr, stride: step, len: len as u32, kind }
+                } else {
+                    Stream { addr: addr + off, stride: len as i64 * common, len: len as u32, kind }
+                }
+            };
+            list.into_iter().map(stream).collect()
+        },
+    )
+}
+
 /// Streams without order.
 fn odd_streams(base: u64) -> impl Strategy<Value = Vec<Stream>> {
     let stream = (0u64..400, -40i64..40, 1u32..33, kind(1));
@@ -189,7 +216,8 @@ fn odd_streams(base: u64) -> impl Strategy<Value = Vec<Stream>> {
 
 fn steps(base: u64, dying: u32) -> impl Strategy<Value = Vec<Step>> {
     let run = move || {
-        let streams = prop_oneof![8 => usual_streams(base, dying), 1 => odd_streams(base)];
+        let streams =
+            prop_oneof![8 => usual_streams(base, dying), 5 => mixed_streams(base, dying), 1 => odd_streams(base)];
         (streams, prop_oneof![16 => 1u64..33, 4 => 60u64..140, 1 => 260u64..300], 1u64..4)
             .prop_map(|(streams, iterations, times)| Step::Run { streams, iterations, times })
     };
@@ -308,6 +336,83 @@ fn dying_words_are_done_in_blocks() {
         run(&shift, 1),
     ]);
     assert!(in_blocks * 2 > all, "only {in_blocks} of {all} accesses were done in blocks");
+}
+
+/// Lists of indices beside values, structures with fields of several sizes, and vectors beside single words.
+#[test]
+fn streams_of_several_sizes_are_done_in_blocks() {
+    use Kind::{Load, Store};
+    let base = 1u64 << 20;
+    let stream = |at: u64, stride: i64, len: u32, kind| Stream { addr: base + at, stride, len, kind };
+    let run = |streams: &[Stream], times| Step::Run { streams: streams.to_vec(), iterations: 130, times };
+    let fill = Step::Store(base, 16384);
+    let indices = [stream(0, 4, 4, Load), stream(1024, 8, 8, Load), stream(4096, 8, 8, Store)];
+    let fields = [stream(0, 16, 8, Load), stream(8, 16, 4, Load), stream(12, 16, 4, Store), stream(8192, 8, 8, Store)];
+    let vectors =
+        [stream(0, 32, 32, Load), stream(8192, 0, 8, Load), stream(8192, 0, 8, Store), stream(9216, 4, 4, Load)];
+    let behind =
+        [stream(1040, 8, 8, Load), stream(0, 4, 4, Load), stream(1024, 8, 8, Load), stream(6400, 16, 16, Store)];
+    let down = [stream(4096 + 1032, -8, 8, Load), stream(516, -4, 4, Load), stream(6400 + 129 * 16, -16, 16, Store)];
+    let unrolled = [0u64, 1, 2, 3].map(|n| [stream(4 * n, 16, 4, Load), stream(1024 + 8 * n, 32, 8, Store)]).concat();
+    for streams in [&indices[..], &fields, &vectors, &behind, &down, &unrolled[..]] {
+        let iterations = if streams.len() == 8 { 60 } else { 130 };
+        let warm = Step::Run { streams: streams.to_vec(), iterations, times: 1 };
+        let (in_blocks, all) =
+            compare(&[fill.clone(), warm.clone(), warm, run(&indices[..1], 2), Step::Load(base, 40)]);
+        assert!(in_blocks * 5 > all * 4, "only {in_blocks} of {all} accesses were done in blocks: {streams:?}");
+    }
+    // Every stream finds what the others left.
+    let all = [fill, run(&indices, 2), run(&fields, 2), run(&behind, 2), run(&down, 2), run(&unrolled[..], 2)];
+    compare(&all);
+}
+
+/// The same arrays in words one by one, in vectors that are aligned or not and overlap, and several words at a time.
+#[test]
+fn vectors_and_single_words_take_turns_in_blocks() {
+    use Kind::{Load, Store};
+    let base = 1u64 << 20;
+    let stream = |at: u64, stride: i64, len: u32, kind| Stream { addr: base + at, stride, len, kind };
+    let run = |streams: &[Stream], iterations| Step::Run { streams: streams.to_vec(), iterations, times: 1 };
+    let words = [stream(0, 8, 8, Load), stream(4096, 8, 8, Store)];
+    let vectors = [stream(0, 16, 16, Load), stream(4096, 16, 16, Store)];
+    let unaligned =
+        [stream(0, 16, 16, Load), stream(8, 16, 16, Load), stream(16, 16, 16, Load), stream(8192, 16, 16, Store)];
+    let floats = [stream(0, 16, 16, Load), stream(4, 16, 16, Load), stream(8192, 16, 16, Store)];
+    let wide = [stream(0, 32, 32, Load), stream(24, 32, 32, Load), stream(4096, 32, 32, Store)];
+    let window = [stream(0, 8, 16, Load), stream(4096, 8, 8, Store)];
+    let pairs = [stream(0, 16, 8, Load), stream(8, 16, 8, Load), stream(4096, 16, 8, Store), stream(12288, 4, 4, Load)];
+    let fours = [0, 8, 16, 24].map(|at| stream(at, 32, 8, Load));
+    let fours = [&fours[..], &[stream(4096, 32, 32, Store)]].concat();
+    let all: [(&[Stream], u64); 8] = [
+        (&words, 256),
+        (&vectors, 128),
+        (&unaligned, 120),
+        (&floats, 120),
+        (&wide, 60),
+        (&window, 240),
+        (&pairs, 120),
+        (&fours, 64),
+    ];
+    let fill = Step::Store(base, 16384);
+    for &(streams, iterations) in &all {
+        for &(others, other_iterations) in &all {
+            let both = [run(others, other_iterations), run(streams, iterations)];
+            let steps = [std::slice::from_ref(&fill), &both[..], &both[..], &[Step::Load(base + 100, 40)]].concat();
+            let (in_blocks, of) = compare(&steps);
+            // Halves of what are words to others are only done together if they are that to both.
+            let share = if (streams == floats) == (others == floats) { 3 } else { 1000 };
+            assert!(in_blocks * share > of * 2, "only {in_blocks} of {of} in blocks: {streams:?} after {others:?}");
+        }
+    }
+    // What was never touched is done one by one the first time; stores of it are not.
+    for &(streams, iterations) in &all {
+        compare(&[
+            run(streams, iterations),
+            run(streams, iterations),
+            Step::Remove(base, 9000),
+            run(streams, iterations),
+        ]);
+    }
 }
 
 /// Arrays that are freed as a whole and in part after loops over them: in order, backwards, with words of others between theirs, and by columns.

@@ -57,7 +57,8 @@ pub struct Stack<C> {
     pub(super) isa: Present,
     /// What the access at hand found; kept to save allocations.
     runs: Vec<Run>,
-    pub(super) scratch: Scratch,
+    pub(super) scratch: Option<Box<Scratch>>,
+    masks: Vec<u64>,
     /// Accesses done in blocks of a regular run.
     pub(super) in_blocks: u64,
     /// Fetch memory ahead in batches.
@@ -75,7 +76,8 @@ impl<C: Cell> Stack<C> {
             options,
             isa: Present::new(options.isa),
             runs: Vec::new(),
-            scratch: Scratch::default(),
+            scratch: None,
+            masks: Vec::new(),
             in_blocks: 0,
             ahead: options.ahead.unwrap_or(true),
         }
@@ -92,6 +94,7 @@ impl<C: Cell> Stack<C> {
             isa: self.isa,
             runs: self.runs,
             scratch: self.scratch,
+            masks: self.masks,
             in_blocks: self.in_blocks,
             ahead: self.ahead,
         }
@@ -315,7 +318,7 @@ impl<C: Cell> Stack<C> {
         if LOAD {
             out.warm(above, len);
         }
-        self.time.append_in_leaf(len)
+        self.time.append_short(len)
     }
 
     /// Puts bytes on the top that were not on the stack; the open leaf must have room.
@@ -325,7 +328,7 @@ impl<C: Cell> Stack<C> {
             out.cold(self.live(), len);
         }
         self.footprint += fresh;
-        let position = self.time.append_in_leaf(len);
+        let position = self.time.append_short(len);
         self.peak = self.peak.max(self.live());
         position
     }
@@ -431,7 +434,7 @@ impl<C: Cell> Stack<C> {
             let cell = self.shadow.find(addr);
             let row = self.shadow.arithmetic(cell, 2, (len / 8) as usize);
             let Some((words, first, step)) = row.filter(|&(words, ..)| words as u64 >= LEAST_ROW / 8) else { break };
-            self.time.clear_many(first, step, words, 8, &mut self.scratch.masks);
+            self.time.clear_many(first, step, words, 8, &mut self.masks);
             self.shadow.set_row_dead(cell, 8 * words as u64);
             addr = addr.wrapping_add(8 * words as u64);
             len -= 8 * words as u64;

@@ -547,7 +547,7 @@ impl Timeline {
             if !self.leaf_has(len) {
                 self.open_leaf();
             }
-            return self.append_in_leaf(len);
+            return self.append_short(len);
         }
         self.append_dense(len)
     }
@@ -573,9 +573,19 @@ impl Timeline {
         first
     }
 
+    /// As `append` for a short block for which the open leaf has room. Words lie at multiples of their size, so that those of a loop lie
+    /// at even steps whatever else is between them.
+    #[inline(always)]
+    pub fn append_short(&mut self, len: u64) -> u64 {
+        if len == 8 || len == 16 {
+            self.next = self.next.next_multiple_of(len as usize);
+        }
+        self.append_in_leaf(len)
+    }
+
     /// As `append` where the open leaf has room.
     #[inline(always)]
-    pub fn append_in_leaf(&mut self, len: u64) -> u64 {
+    fn append_in_leaf(&mut self, len: u64) -> u64 {
         let first = self.next;
         self.blocks[first >> 11].leaves[leaf_of(first)] |= low_ones(len) << (first % LEAF);
         self.next += len as usize;

@@ -1,6 +1,6 @@
 //! Iterations of the innermost loop that go on as the ones before, counted together.
 //!
-//! Takes the accesses of an iteration as streams of one size, each within one array, and a number of iterations that follow ones
+//! Takes the accesses of an iteration as streams, each within one array, and a number of iterations that follow ones
 //! like them; counts for [`Movement`] what the single accesses would. Each iteration is a tile of the innermost level, and all of them are in one tile of
 //! the levels around it. Where a word was touched a few iterations ago, the streams tell that (`engine::plan`); for all others the stamps are looked at,
 //! page by page where words lie side by side.
@@ -186,17 +186,21 @@ mod tests {
 
     const ARRAYS: u64 = 3;
 
+    /// Array, element, stride in elements, whether it counts, which part of the element of how many.
+    type Walk = (u64, u64, i64, bool, (u64, u64));
+
     #[derive(Clone, Debug)]
     struct Loop {
+        /// Bytes of an element.
         len: u64,
-        /// Array, element, stride in elements, whether it counts.
-        lanes: Vec<(u64, u64, i64, bool)>,
+        lanes: Vec<Walk>,
         iterations: u64,
     }
 
     fn a_loop() -> impl Strategy<Value = Loop> {
         let stride = prop_oneof![6 => Just(1i64), 3 => -2i64..4, 1 => 100i64..300];
-        let lane = (0..ARRAYS, 0u64..20, stride, any::<bool>());
+        let part = prop_oneof![4 => Just((0u64, 1u64)), 1 => (0u64..2).prop_map(|part| (part, 2))];
+        let lane = (0..ARRAYS, 0u64..20, stride, any::<bool>(), part);
         let lanes = prop::collection::vec(lane, 1..6);
         (prop_oneof![3 => Just(8u64), 1 => Just(4), 1 => Just(16)], lanes, 2u64..400, any::<bool>()).prop_map(
             |(len, mut lanes, iterations, alike)| {
@@ -208,10 +212,11 @@ mod tests {
     }
 
     fn streams(a_loop: &Loop) -> Vec<(u32, Stream, bool)> {
-        let stream = |&(array, element, stride, counts): &(u64, u64, i64, bool)| {
-            let addr = ((array + 1) << 24) + 8192 + element * a_loop.len;
+        let stream = |&(array, element, stride, counts, (part, of)): &Walk| {
+            let len = (a_loop.len / of).max(4);
+            let addr = ((array + 1) << 24) + 8192 + element * a_loop.len + (part * len) % a_loop.len;
             let stride = stride * a_loop.len as i64;
-            (array as u32, Stream { addr, stride, len: a_loop.len as u32, kind: Kind::Load }, counts)
+            (array as u32, Stream { addr, stride, len: len as u32, kind: Kind::Load }, counts)
         };
         a_loop.lanes.iter().map(stream).collect()
     }
@@ -280,11 +285,11 @@ mod tests {
         let row = |at: u64| Loop {
             len: 8,
             lanes: vec![
-                (0, at, 1, true),
-                (0, at + 1, 1, true),
-                (0, at + 2, 1, true),
-                (0, at + 130, 1, true),
-                (1, at, 1, true),
+                (0, at, 1, true, (0, 1)),
+                (0, at + 1, 1, true, (0, 1)),
+                (0, at + 2, 1, true, (0, 1)),
+                (0, at + 130, 1, true, (0, 1)),
+                (1, at, 1, true, (1, 2)),
             ],
             iterations: 128,
         };

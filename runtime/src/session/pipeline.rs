@@ -364,8 +364,12 @@ impl Pipeline {
         self.log.take().map(|log| *log)
     }
 
-    /// Follows where bytes come from and go to, from now on, with `habits` how sites use data, and with `contexts` in which calling contexts.
+    /// Follows where bytes come from and go to, from now on (nothing was queued yet), with `habits` how sites use data, and with `contexts` in which calling contexts.
     pub fn start_flows(&mut self, habits: bool, contexts: bool) {
+        // Whose the reads of a run are is told in their order.
+        if let Place::Here(Ranked::Exact { engine, .. }) = &mut self.place {
+            engine.keep_order();
+        }
         let flows = self.flows.insert(Box::default());
         if contexts {
             flows.start_contexts();

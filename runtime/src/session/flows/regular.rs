@@ -141,7 +141,7 @@ impl Flows {
     fn see(&mut self, run: &mut Run, plan: &Plan, first: u64, count: u64) -> bool {
         let lanes = run.lanes.len();
         run.seen.resize_with(lanes, Vec::new);
-        let mut open = (1u32 << lanes) - 1;
+        let mut open = u64::MAX.checked_shr(64 - lanes as u32).unwrap_or(0);
         while open != 0 {
             for number in 0..lanes {
                 if open >> number & 1 == 0 {
@@ -152,7 +152,7 @@ impl Flows {
                 let own = match plan.near(number) {
                     // Each iteration is as the one before, which has been done.
                     Some(near) if words.stride == 0 && near.delay > 0 => 1,
-                    Some(near) => count.min(near.delay as u64),
+                    Some(near) => count.min(near.delay.into()),
                     None => count,
                 };
                 let source = plan.near(number).filter(|_| own < count && words.stride != 0 || own == 0);
@@ -165,7 +165,9 @@ impl Flows {
                 }
                 match source {
                     Some(near) => {
-                        run.labels.extend(part(&run.seen[near.source], 0, count - own).map(|s| (s.next, s.count)));
+                        run.labels.extend(
+                            part(&run.seen[usize::from(near.source)], 0, count - own).map(|s| (s.next, s.count)),
+                        );
                     }
                     None => run.labels.last_mut().into_iter().for_each(|(_, words)| *words += count - own),
                 }

@@ -1,0 +1,156 @@
+//! The streams of a regular run as blocks take them: rolled up, unrolled, or with wide accesses in pieces.
+//!
+//! Takes streams, each with the label of its loads; gives the accesses of an iteration, and the words that they consist of. Loops are often
+//! unrolled: streams that are a group of streams several times over, each time one step further, are taken for that group with as many more
+//! iterations. The other way round, where the loop before went two or four words at a time, the old places of every second or fourth word
+//! are arithmetic, and a run is taken for one of so many times the streams. And where words were last used one by one, or where vectors
+//! overlap, the words of wide accesses are streams of their own, which are accessed at the same time.
+
+use super::cell::BYTES;
+use super::plan::STREAMS;
+use super::{Reports, Stream};
+
+/// The longest word that is never cut.
+const WORD: u64 = 8;
+
+/// Kept to save allocations.
+#[derive(Default)]
+pub struct Rolled {
+    /// The accesses of an iteration.
+    pub accesses: Vec<Stream>,
+    /// Their words, and which access has each.
+    pub words: Vec<Stream>,
+    pub access_of: Vec<u8>,
+    /// Of the accesses as they were given.
+    labels: Vec<u32>,
+    /// Iterations that were made one by what was given.
+    pub factor: usize,
+    /// Iterations that are made one here, and those before the first.
+    times: usize,
+    before: u64,
+    is_split: bool,
+}
+
+/// Depths that grow evenly from one iteration to the next.
+#[derive(Clone, Copy)]
+pub struct Row {
+    pub above: u64,
+    pub step: i64,
+    pub len: u64,
+    pub times: usize,
+}
+
+impl Rolled {
+    /// Takes the streams of a run; false if there are more than a plan can have.
+    pub fn start(&mut self, streams: &[Stream], labels: &[u32]) -> bool {
+        if streams.len() > STREAMS {
+            return false;
+        }
+        let unrolled = |factor: &usize| streams.len().is_multiple_of(*factor) && is_unrolled(streams, *factor);
+        let factor = (2..=streams.len()).rev().find(unrolled).unwrap_or(1);
+        self.labels.clear();
+        self.labels.extend_from_slice(labels);
+        self.accesses.clear();
+        self.accesses.extend_from_slice(&streams[..streams.len() / factor]);
+        self.accesses.iter_mut().for_each(|stream| stream.stride /= factor as i64);
+        (self.factor, self.times, self.before, self.is_split) = (factor, 1, 0, false);
+        self.cut(0);
+        true
+    }
+
+    /// Goes on after the first iterations, so many at a time; there must be room for the streams.
+    pub fn unroll(&mut self, done: u64, times: usize) {
+        self.advance(done);
+        let count = self.accesses.len();
+        for turn in 1..times {
+            for number in 0..count {
+                let stream = self.accesses[number];
+                self.accesses.push(Stream { addr: stream.at(turn as u64), ..stream });
+            }
+        }
+        for stream in &mut self.accesses {
+            stream.stride = stream.stride.wrapping_mul(times as i64);
+        }
+        self.times = times;
+        self.cut(if self.is_split { self.piece() } else { 0 });
+    }
+
+    pub fn can_unroll(&self, times: usize) -> bool {
+        self.times == 1 && self.words.len() * times <= STREAMS
+    }
+
+    /// Goes on after the first iterations with wide accesses in pieces.
+    pub fn split(&mut self, done: u64) {
+        self.advance(done);
+        self.is_split = true;
+        self.cut(self.piece());
+    }
+
+    pub fn can_split(&self) -> bool {
+        let piece = self.piece();
+        let pieces = |stream: &Stream| if is_whole(stream) { 1 } else { u64::from(stream.len) / piece };
+        let is_cut = |stream: &Stream| !is_whole(stream);
+        let fits = || self.accesses.iter().map(pieces).sum::<u64>() <= STREAMS as u64;
+        !self.is_split && piece >= BYTES && self.accesses.iter().any(is_cut) && fits()
+    }
+
+    fn advance(&mut self, iterations: u64) {
+        self.accesses.iter_mut().for_each(|stream| stream.addr = stream.at(iterations));
+        self.before += iterations * self.times as u64;
+    }
+
+    /// Bytes of the pieces that accesses are cut into, all of the same size as they may overlap.
+    fn piece(&self) -> u64 {
+        let cut = self.accesses.iter().filter(|stream| !is_whole(stream));
+        let all = cut.fold(WORD, |all, s| all | s.addr | s.stride.unsigned_abs() | u64::from(s.len));
+        1 << all.trailing_zeros()
+    }
+
+    /// Finds the words of accesses, in pieces of so many bytes where these are no words; 0 leaves all as they are.
+    fn cut(&mut self, piece: u64) {
+        self.words.clear();
+        self.access_of.clear();
+        for (number, stream) in self.accesses.iter().enumerate() {
+            let len = if piece == 0 || is_whole(stream) { stream.len } else { piece as u32 };
+            for skip in (0..stream.len).step_by(len.max(1) as usize) {
+                self.words.push(Stream { addr: stream.addr.wrapping_add(skip.into()), len, ..*stream });
+                self.access_of.push(number as u8);
+            }
+        }
+    }
+
+    /// The label of an access in an iteration.
+    pub fn label(&self, access: usize, iteration: u64) -> u32 {
+        let accesses = self.accesses.len() / self.times;
+        let iteration = self.before + iteration * self.times as u64 + (access / accesses) as u64;
+        self.labels[(iteration % self.factor as u64) as usize * accesses + access % accesses]
+    }
+
+    /// Reports loads of a word in a number of iterations from `first` on.
+    #[inline(always)]
+    pub fn row(&self, word: usize, first: u64, row: Row, out: &mut Reports) {
+        let access = self.access_of[word].into();
+        for (skip, number) in (0..self.factor.min(row.times)).zip(0i64..) {
+            out.begin(self.label(access, first + skip as u64));
+            let times = (row.times - skip).div_ceil(self.factor) as u32;
+            out.row(row.above.wrapping_add_signed(row.step * number), row.step * self.factor as i64, row.len, times);
+        }
+    }
+}
+
+/// Whether an access is one word wherever it is in its stream.
+fn is_whole(stream: &Stream) -> bool {
+    let len = u64::from(stream.len);
+    len <= WORD && (len == 0 || stream.addr.is_multiple_of(len) && stream.stride.unsigned_abs().is_multiple_of(len))
+}
+
+/// Whether streams are `factor` times the same group, each time one step further.
+fn is_unrolled(streams: &[Stream], factor: usize) -> bool {
+    let count = streams.len() / factor;
+    (count..streams.len()).all(|number| {
+        let (first, this, steps) = (streams[number % count], streams[number], (number / count) as i64);
+        let is_alike = (first.stride, first.len, first.kind) == (this.stride, this.len, this.kind);
+        let step = first.stride / factor as i64;
+        is_alike && step * factor as i64 == first.stride && this.addr == first.addr.wrapping_add_signed(step * steps)
+    })
+}
