@@ -212,10 +212,16 @@ impl Function<'_> {
 /// The hash over (site, depth) that a run with `--without` computes.
 #[must_use]
 pub fn depth_hash(run: &Run) -> String {
+    statistic(run, "depths")
+}
+
+/// What a run says of itself with `--stats`.
+#[must_use]
+pub fn statistic(run: &Run, name: &str) -> String {
     let said = succeed(&mut run.clone().options(["--stats"]).command());
     let said = String::from_utf8_lossy(&said.stderr).into_owned();
-    let hash = said.split_whitespace().find_map(|word| word.strip_prefix("depths="));
-    hash.unwrap_or_else(|| panic!("no hash in {said}")).to_owned()
+    let value = said.split_whitespace().find_map(|word| word.strip_prefix(name)?.strip_prefix('='));
+    value.unwrap_or_else(|| panic!("no {name} in {said}")).to_owned()
 }
 
 /// How far the costs of a sampled run are off, and what it says of that, in percent of the exact costs.

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use dmdprof_tests::profiled::{Report, Run, depth_hash};
+use dmdprof_tests::profiled::{Report, Run, depth_hash, statistic};
 use dmdprof_tests::programs::{self, Compiler, Program, WAYS, case, cpp};
 use dmdprof_tests::tool::{assert_same, describe, require, scratch};
 
@@ -149,4 +149,26 @@ fn no_fast_way_changes_a_depth() {
             assert_ne!(hash(&["--without", "nothing", "--liveness", "none"]), expected, "other depths");
         }
     }
+}
+
+/// Loops with overlapping vectors, several sizes, structures and branches are done in blocks of iterations, and no analysis can tell.
+#[test]
+fn regular_loops_are_what_their_accesses_are() {
+    let directory = scratch();
+    let program = case("loops").build(&Compiler::dmdprof());
+    let run = |options: &[&str]| Run::new(&program, directory.path()).options(options);
+    for options in [&[][..], &["--liveness", "exact"], &["--objects"], &["--flows"], &["--objects", "--flows"]] {
+        let report = |without: &str| {
+            let Report(mut report) = run(&[options, &["--without", without]].concat()).go().report;
+            report.as_object_mut().expect("an object").remove("command").expect("the command is in the report");
+            serde_json::to_vec_pretty(&report).expect("JSON")
+        };
+        let expected = report("runs,blocks");
+        for without in ["nothing", "runs", "blocks", "vectors"] {
+            assert_same(&format!("{options:?} without {without}"), &expected, &report(without));
+        }
+    }
+    let count = |name: &str| statistic(&run(&[]), name).parse::<u64>().expect("a number");
+    let (in_blocks, all) = (count("in_blocks"), count("accesses"));
+    assert!(in_blocks * 2 > all, "only {in_blocks} of {all} accesses were done in blocks");
 }

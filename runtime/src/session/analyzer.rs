@@ -21,6 +21,7 @@ use super::{
     pipeline::{Files, Pipeline},
     plain::Quick,
     records::{self, Event},
+    rows::{Rhythm, Row, Turn},
     sampling::{
         Samples,
         estimate::{self, RingSample},
@@ -97,8 +98,11 @@ pub trait ModuleSource {
 pub struct Analyzer {
     pub(super) locator: Locator,
     pub(super) tables: Tables,
-    /// The next records that are known to be of a run too short to matter.
-    short_run: usize,
+    /// The records at hand that may be the first of a run.
+    row: Row,
+    /// Where the chunk at hand ends, and where a run that was too short to matter does, in words of the ring.
+    end: u64,
+    pub(super) singly_until: u64,
     /// Nobody but the counters needs to know of plain segments.
     may_hurry: bool,
     pub(super) core: Core,
@@ -110,8 +114,8 @@ pub(super) struct Tables {
     may_repeat: bool,
     /// By segment: the context it last ran in, and its block there.
     last_block: Vec<(Node, u32)>,
-    /// By segment: whether a row of its records can be a regular run.
-    repeats: Vec<bool>,
+    /// By segment: when its records come, as rows of them can be a regular run.
+    pub(super) rhythms: Vec<Rhythm>,
     /// By segment, if there are moves.
     pub(super) quick: Vec<Quick>,
     pub(super) moves: Option<Moves>,
@@ -128,11 +132,12 @@ impl Tables {
             None => self.is_roi.resize(self.is_roi.len() + table.functions.len(), false),
         }
         self.last_block.resize(self.last_block.len() + table.segments.len(), (0, NO_BLOCK));
-        self.repeats.extend(table.segments.iter().map(|segment| self.may_repeat && repeats(segment, table)));
+        let rhythm = |segment| if self.may_repeat { Rhythm::new(segment, table) } else { Rhythm::NONE };
+        self.rhythms.extend(table.segments.iter().map(rhythm));
         if let Some(moves) = &mut self.moves {
             moves.add(table);
             for (segment, number) in table.segments.iter().zip(module.first_segment..) {
-                let repeats = self.repeats[number as usize];
+                let repeats = self.rhythms[number as usize].repeats();
                 self.quick.push(Quick::new(segment, number, module.first_function, moves, repeats));
             }
         }
@@ -170,8 +175,8 @@ pub(super) struct Core {
 
 pub(super) const NO_BLOCK: u32 = u32::MAX;
 /// Accesses of an iteration of a regular run, at most.
-const MOST_STREAMS: usize = 16;
-/// Records of a regular run, at least.
+pub(super) const MOST_STREAMS: usize = 32;
+/// Iterations of a regular run, at least.
 const LEAST_RUN: usize = 12;
 
 /// Where the engine files results: two fields of [`Core`], apart from the engine itself.
@@ -224,27 +229,34 @@ impl Analyzer {
             roi: options.roi,
             may_repeat: may_run && ways.runs,
             last_block: Vec::new(),
-            repeats: Vec::new(),
+            rhythms: Vec::new(),
             quick: Vec::new(),
             moves: (may_run && ways.moves && !options.objects).then(|| Moves::new(core.may_skip)),
             is_roi: Vec::new(),
         };
-        Self { locator: Locator::default(), tables, short_run: 0, may_hurry, core }
+        Self { locator: Locator::default(), tables, row: Row::default(), end: 0, singly_until: 0, may_hurry, core }
     }
 
     /// Replays a chunk's words.
     pub fn replay(&mut self, words: &[u64], source: &mut impl ModuleSource) {
+        self.end += words.len() as u64;
         let lost = records::each(words, |rest| {
-            let plain = if self.may_hurry && self.short_run == 0 { self.plain_records(rest) } else { 0 };
+            let plain = if self.may_hurry { self.plain_records(rest, self.place(rest)) } else { 0 };
             if plain == rest.len() { Some(plain) } else { Some(plain + self.record(&rest[plain..], source)?) }
         });
         self.core.totals.replayed(words, lost);
     }
 
+    /// Where the rest of the chunk begins, in words of the ring.
+    #[inline(always)]
+    fn place(&self, rest: &[u64]) -> u64 {
+        self.end - rest.len() as u64
+    }
+
     /// Replays the first record of `rest` and returns its length; `None` if it cannot be decoded.
     #[inline]
     fn record(&mut self, rest: &[u64], source: &mut impl ModuleSource) -> Option<usize> {
-        let head = rest[0];
+        let (head, start) = (rest[0], self.place(rest));
         if head >> 48 != 0 {
             return self.event(rest, source);
         }
@@ -261,23 +273,40 @@ impl Analyzer {
         if let Some(objects) = &mut self.core.objects {
             objects.objects.slots_start(placed, segment, &rest[..len]);
         }
+        let place = Dense { segment: dense, function, roi };
+        if self.tables.rhythms[dense as usize].repeats()
+            && start >= self.singly_until
+            && let Some(words) = self.run(module, dense, rest, len)
+        {
+            return Some(words);
+        }
+        let placed = &self.locator.modules[module];
+        let segment = &placed.placed.table.segments[number as usize];
         let items = &placed.placed.table.items[segment.items.start as usize..segment.items.end as usize];
         let last = &mut self.tables.last_block[dense as usize];
-        let place = Dense { segment: dense, function, roi };
-        if self.short_run > 0 {
-            self.short_run -= 1;
-        } else if self.tables.repeats[dense as usize] && rest.get(len) == Some(&head) {
-            let records = records::alike(rest, len);
-            if records >= LEAST_RUN {
-                self.core.run(items, rest, len, records, place, last);
-                return Some(len * records);
-            }
-            // The last of them may be the first of another run.
-            self.short_run = records.saturating_sub(2);
-        }
         let moves = self.tables.moves.as_ref().and_then(|moves| moves.of(dense));
         self.core.segment(segment, items, moves, &rest[..len], place, last);
         Some(len)
+    }
+
+    /// Replays the run that begins with a record of a segment, and returns its length; `None` if there is none.
+    fn run(&mut self, module: usize, segment: u32, rest: &[u64], len: usize) -> Option<usize> {
+        let (start, module) = (self.place(rest), &self.locator.modules[module]);
+        let len = self.tables.rhythms[segment as usize].beat(start, rest, len)?;
+        let Some(iterations) = self.row.iterations(rest, len, module, &self.tables.rhythms) else {
+            self.tables.rhythms[segment as usize].refuse(len);
+            return None;
+        };
+        if iterations < LEAST_RUN {
+            // The last of them may be the first of another run; two are always alike.
+            if iterations > 2 {
+                self.singly_until = start + ((iterations - 1) * len) as u64;
+            }
+            return None;
+        }
+        self.tables.rhythms[segment as usize].ran(len);
+        self.core.run(module, &self.row.turns, rest, len, iterations, &mut self.tables.last_block);
+        Some(len * iterations)
     }
 
     fn event(&mut self, rest: &[u64], source: &mut impl ModuleSource) -> Option<usize> {
@@ -448,22 +477,6 @@ pub(crate) fn lane_runs(mask: u64, lanes: u16) -> impl Iterator<Item = (u64, u64
     })
 }
 
-/// Whether each record of a segment does the same, but for addresses: accesses of one size that the engine's blocks take,
-/// and no change of context.
-fn repeats(segment: &Segment, table: &SiteTable) -> bool {
-    let items = &table.items[segment.items.start as usize..segment.items.end as usize];
-    let is_plain = |item: &Item| {
-        let kind = item.kind == ItemKind::Load as u8 || item.kind == ItemKind::Store as u8;
-        kind && item.size == items[0].size && matches!(item.size, 4 | 8 | 16 | 32 | 64) && item.word > 0
-    };
-    segment.kind == SegmentKind::Block as u8
-        && segment.flags == 0
-        && segment.words > 1
-        && segment.slots.is_empty()
-        && (1..=MOST_STREAMS).contains(&items.len())
-        && items.iter().all(is_plain)
-}
-
 /// So many bytes are read by a cell, of which the depths may be estimated; of no effect unless they are to be.
 #[inline]
 fn note_read(reads: &mut Option<Vec<u64>>, cell: usize, bytes: u64) {
@@ -567,39 +580,62 @@ impl Core {
         }
     }
 
-    /// A row of records of one segment whose words advance by constants.
-    fn run(&mut self, items: &[Item], rest: &[u64], len: usize, records: usize, dense: Dense, last: &mut (Node, u32)) {
-        if self.contexts.function() != dense.function {
-            self.contexts.resume(dense.function);
+    /// Iterations of `len` words, of which some records are the turns, whose words advance by constants.
+    fn run(
+        &mut self,
+        module: &Module,
+        turns: &[Turn],
+        rest: &[u64],
+        len: usize,
+        iterations: usize,
+        last: &mut [(Node, u32)],
+    ) {
+        let table = &module.placed.table;
+        let Some(function) = turns.first().map(|turn| table.segments[turn.segment as usize].function) else { return };
+        if self.contexts.function() != module.first_function + function {
+            self.contexts.resume(module.first_function + function);
         }
         let counting = self.counting();
-        let mut first_cell = 0;
-        if counting {
-            let block = self.block(dense.segment, items.len(), last);
-            self.blocks[block as usize].executions += records as u64;
-            self.totals.accesses += (items.len() * records) as u64;
-            first_cell = self.blocks[block as usize].first_cell;
-        } else {
-            self.hidden = self.engine.hidden(dense.segment, self.contexts.current(), items.len());
-        }
         self.streams.clear();
         self.stream_cells.clear();
-        for (item, cell) in items.iter().zip(first_cell..) {
-            self.streams.push(records::stream(item, rest, len));
-            self.stream_cells.push(if counting { cell } else { self.hidden_cell(cell as usize) });
-        }
-        if counting && self.objects.is_some() && !self.streams_have_objects(records as u64) {
-            // Some go from one object to another: one by one.
-            self.totals.accesses -= (items.len() * records) as u64;
-            for record in rest[..len * records].chunks(len) {
-                self.items::<true>(items, record, first_cell as usize);
+        for turn in turns {
+            let (segment, items) = (module.first_segment + turn.segment, &table.items[turn.items.clone()]);
+            let mut first_cell = 0;
+            if counting {
+                let block = self.block(segment, items.len(), &mut last[segment as usize]);
+                self.blocks[block as usize].executions += iterations as u64;
+                first_cell = self.blocks[block as usize].first_cell;
+            } else {
+                self.hidden = self.engine.hidden(segment, self.contexts.current(), items.len());
             }
-            return;
+            for (item, cell) in items.iter().zip(first_cell..) {
+                self.streams.push(records::stream(item, &rest[turn.words.start..], len));
+                self.stream_cells.push(if counting { cell } else { self.hidden_cell(cell as usize) });
+            }
         }
         if counting {
-            self.count_bytes(records as u64);
+            if !self.streams_have_objects(iterations as u64) {
+                return self.run_singly(module, turns, &rest[..len * iterations], len, last);
+            }
+            self.totals.accesses += (self.streams.len() * iterations) as u64;
+            self.count_bytes(iterations as u64);
         }
-        self.engine.push_run(&self.streams, &self.stream_cells, records as u64, files!(self));
+        if !self.streams.is_empty() {
+            self.engine.push_run(&self.streams, &self.stream_cells, iterations as u64, files!(self));
+        }
+    }
+
+    /// The same access by access, where some go from one object to another.
+    fn run_singly(&mut self, module: &Module, turns: &[Turn], words: &[u64], len: usize, last: &mut [(Node, u32)]) {
+        for iteration in words.chunks(len) {
+            for turn in turns {
+                let (segment, items) =
+                    (module.first_segment + turn.segment, &module.placed.table.items[turn.items.clone()]);
+                let block = self.block(segment, items.len(), &mut last[segment as usize]);
+                let first_cell = self.blocks[block as usize].first_cell as usize;
+                self.items::<true>(items, &iteration[turn.words.clone()], first_cell);
+            }
+        }
     }
 
     /// Puts the cells of the objects in the place of the streams' cells, if each stream stays within one object.

@@ -20,6 +20,7 @@ mod plain;
 pub(crate) mod records;
 mod replay;
 mod replayer;
+mod rows;
 pub mod sampling;
 pub mod sequences;
 

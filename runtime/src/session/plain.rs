@@ -26,8 +26,10 @@ pub struct Quick {
     items: u16,
     flags: u8,
     is_plain: bool,
-    /// A row of its records can be a regular run.
+    /// Its records can be part of a regular run.
     repeats: bool,
+    /// Records that are not looked at for that.
+    quiet: u16,
 }
 
 impl Quick {
@@ -48,24 +50,36 @@ impl Quick {
             flags: segment.flags,
             is_plain: range.is_some(),
             repeats,
+            quiet: 0,
         }
     }
 }
 
 impl Analyzer {
-    /// Does records from the start of `words`; how many words they had.
-    pub(super) fn plain_records(&mut self, words: &[u64]) -> usize {
+    /// Does records from the start of `words`, the first of which is at a place in the ring; how many words they had.
+    pub(super) fn plain_records(&mut self, words: &[u64], place: u64) -> usize {
         let Some(module) = self.locator.last() else { return 0 };
         let (Some(moves), table) = (&self.tables.moves, &module.placed.table) else { return 0 };
         let core = &mut self.core;
         let quick = &mut self.tables.quick[module.first_segment as usize..];
+        let rhythms = &mut self.tables.rhythms[module.first_segment as usize..];
+        let singly = self.singly_until.saturating_sub(place) as usize;
         let mut at = 0;
         while let Some(head) = words.get(at) {
             let Some(number) = table.segment_at(head.wrapping_sub(module.placed.low)) else { break };
             let quick = &mut quick[number as usize];
             let end = at + usize::from(quick.words);
-            if !quick.is_plain || end > words.len() || quick.repeats && words.get(end) == Some(head) {
+            if !quick.is_plain || end > words.len() {
                 break;
+            }
+            if quick.quiet > 0 {
+                quick.quiet -= 1;
+            } else if quick.repeats && at >= singly {
+                let rhythm = &mut rhythms[number as usize];
+                if rhythm.beat(place + at as u64, &words[at..], end - at).is_some() {
+                    break;
+                }
+                quick.quiet = rhythm.missed();
             }
             let record = &words[at..end];
             if quick.flags != 0 || quick.node != core.contexts.current() {

@@ -52,7 +52,8 @@ pub fn alike(rest: &[u64], len: usize) -> usize {
     end / len
 }
 
-/// What a load or a store does in records of `len` words that advance by constants; the first two tell.
+/// What a load or a store does in iterations of `len` words that advance by constants; `rest` starts with its record in the first, and
+/// this and the second tell.
 #[must_use]
 pub fn stream(item: &Item, rest: &[u64], len: usize) -> Stream {
     let word = usize::from(item.word);
