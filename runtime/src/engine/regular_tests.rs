@@ -234,8 +234,10 @@ fn steps(base: u64, dying: u32) -> impl Strategy<Value = Vec<Step>> {
         .prop_map(|parts| parts.into_iter().flatten().collect())
 }
 
-/// The accesses done in blocks are at least one of `share`.
+/// The accesses done in blocks are at least one of `share`. With `PROPTEST_CASES`, there are so many cases.
 fn check_many(base: u64, cases: u32, dying: u32, share: u64) {
+    let wanted = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok());
+    let cases = wanted.unwrap_or(cases);
     let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig {
         cases,
         failure_persistence: None,
