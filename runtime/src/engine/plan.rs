@@ -42,7 +42,7 @@ struct Word {
 
 #[derive(Debug)]
 pub struct Plan {
-    words: [Word; STREAMS],
+    words: Vec<Word>,
     /// From one iteration's places to those of the next.
     pub step: u64,
     /// Some places of an iteration stay free, so that words lie at multiples of their size.
@@ -129,7 +129,7 @@ impl Plan {
         if streams.is_empty() || streams.len() > STREAMS || iterations > LONGEST || !streams.iter().all(is_usual) {
             return None;
         }
-        let words = [Word::default(); STREAMS];
+        let words = vec![Word::default(); streams.len()];
         let mut plan = Plan { words, step: 0, has_gaps: false, widest: 0, warm_up: 0, longest: usize::MAX };
         plan.lay_out(streams, accesses);
         for stream in 0..streams.len() {

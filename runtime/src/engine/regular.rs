@@ -130,8 +130,8 @@ impl Luck {
         (shape >> 17) as usize % Self::SHAPES
     }
 
-    fn try_again(&mut self, streams: &[Stream]) -> bool {
-        let Some(failed) = self.failed.get_mut(Self::shape(streams)) else { return true };
+    fn try_again(&mut self, shape: usize) -> bool {
+        let Some(failed) = self.failed.get_mut(shape) else { return true };
         if *failed < Self::PATIENCE {
             return true;
         }
@@ -139,9 +139,9 @@ impl Luck {
         *failed == Self::PATIENCE
     }
 
-    fn tried(&mut self, streams: &[Stream], succeeded: bool) {
+    fn tried(&mut self, shape: usize, succeeded: bool) {
         self.failed.resize(Self::SHAPES, 0);
-        let failed = &mut self.failed[Self::shape(streams)];
+        let failed = &mut self.failed[shape];
         *failed = if succeeded { 0 } else { (*failed + 1).min(Self::PATIENCE) };
     }
 }
@@ -170,7 +170,8 @@ impl<C: Cell> Stack<C> {
         let mut scratch = self.scratch.take().unwrap_or_default();
         let Scratch { rolled, luck, room } = &mut *scratch;
         let all = streams.len() as u64 * iterations;
-        let may_try = self.options.regular && done == 0 && luck.try_again(streams);
+        let shape = Luck::shape(streams);
+        let may_try = self.options.regular && done == 0 && luck.try_again(shape);
         if may_try && rolled.start(streams, labels) {
             let before = self.in_blocks;
             let mut left = iterations * rolled.factor as u64;
@@ -188,7 +189,7 @@ impl<C: Cell> Stack<C> {
                     Change::Split => rolled.split(first),
                 }
             }
-            luck.tried(streams, (self.in_blocks - before) * 4 > all);
+            luck.tried(shape, (self.in_blocks - before) * 4 > all);
         } else {
             done = self.singly(streams, |stream, _| labels[stream], done, all, room, out);
         }

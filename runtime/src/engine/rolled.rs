@@ -110,8 +110,13 @@ impl Rolled {
     fn cut(&mut self, piece: u64) {
         self.words.clear();
         self.access_of.clear();
+        if piece == 0 {
+            self.words.extend_from_slice(&self.accesses);
+            self.access_of.extend((0..).take(self.accesses.len()));
+            return;
+        }
         for (number, stream) in self.accesses.iter().enumerate() {
-            let len = if piece == 0 || is_whole(stream) { stream.len } else { piece as u32 };
+            let len = if is_whole(stream) { stream.len } else { piece as u32 };
             for skip in (0..stream.len).step_by(len.max(1) as usize) {
                 self.words.push(Stream { addr: stream.addr.wrapping_add(skip.into()), len, ..*stream });
                 self.access_of.push(number as u8);
