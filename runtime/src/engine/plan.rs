@@ -96,16 +96,8 @@ impl Plan {
 
     /// Of streams that access one after the other.
     pub fn new(streams: &[Stream], iterations: u64) -> Option<Plan> {
-        const EACH: [u8; STREAMS] = {
-            let mut each = [0; STREAMS];
-            let mut number = 0;
-            while number < STREAMS {
-                each[number] = number as u8;
-                number += 1;
-            }
-            each
-        };
-        Self::of_words(streams, EACH.get(..streams.len())?, iterations)
+        let each: [u8; STREAMS] = std::array::from_fn(|number| number as u8);
+        Self::of_words(streams, each.get(..streams.len())?, iterations)
     }
 
     /// Of streams that are the words of accesses, which are numbered.
@@ -113,7 +105,7 @@ impl Plan {
         let is_usual = |s: &Stream| {
             let len = u64::from(s.len);
             let is_word = match s.kind {
-                Kind::Load | Kind::Store => matches!(len, 4 | 8 | 16 | 32 | 64),
+                Kind::Load | Kind::Store => is_word(len),
                 Kind::Last | Kind::Fresh => matches!(len, 4 | 8),
                 Kind::Remove => false,
             };
@@ -218,6 +210,11 @@ impl Plan {
         }
         alive
     }
+}
+
+/// Whether accesses of so many bytes can be in a plan.
+pub fn is_word(len: u64) -> bool {
+    matches!(len, 4 | 8 | 16 | 32 | 64)
 }
 
 /// Iterations since `other` had the word that `stream` accesses; `None` if it never had it before. An error if that is not

@@ -21,7 +21,7 @@ use super::{
     pipeline::{Files, Pipeline},
     plain::Quick,
     records::{self, Event},
-    rows::{Rhythm, Row, Turn},
+    rows::{self, Rhythm, Row, Turn},
     sampling::{
         Samples,
         estimate::{self, RingSample},
@@ -132,8 +132,8 @@ impl Tables {
             None => self.is_roi.resize(self.is_roi.len() + table.functions.len(), false),
         }
         self.last_block.resize(self.last_block.len() + table.segments.len(), (0, NO_BLOCK));
-        let rhythm = |segment| if self.may_repeat { Rhythm::new(segment, table) } else { Rhythm::NONE };
-        self.rhythms.extend(table.segments.iter().map(rhythm));
+        let repeats = |segment| self.may_repeat && rows::repeats(segment, table);
+        self.rhythms.extend(table.segments.iter().map(|segment| Rhythm::new(repeats(segment))));
         if let Some(moves) = &mut self.moves {
             moves.add(table);
             for (segment, number) in table.segments.iter().zip(module.first_segment..) {

@@ -10,6 +10,7 @@ use std::ops::Range;
 use super::{analyzer::MOST_STREAMS, locator::Module, records};
 use crate::{
     abi::{Item, ItemKind, SegmentKind},
+    engine::plan::is_word,
     sites::{Segment, SiteTable},
 };
 
@@ -40,13 +41,10 @@ pub struct Rhythm {
 }
 
 impl Rhythm {
-    pub fn new(segment: &Segment, table: &SiteTable) -> Self {
-        Self { repeats: repeats(segment, table), last: 0, apart: UNKNOWN, period: UNKNOWN, refused: UNKNOWN, misses: 0 }
+    /// Of a segment, by whether its records can be part of a run.
+    pub fn new(repeats: bool) -> Self {
+        Self { repeats, last: 0, apart: UNKNOWN, period: UNKNOWN, refused: UNKNOWN, misses: 0 }
     }
-
-    /// A segment whose records never begin a run.
-    pub const NONE: Self =
-        Self { repeats: false, last: 0, apart: UNKNOWN, period: UNKNOWN, refused: UNKNOWN, misses: 0 };
 
     /// Whether records can be part of a run.
     #[inline(always)]
@@ -152,11 +150,11 @@ impl Row {
 
 /// Whether each record of a segment does the same, but for addresses: accesses of sizes that the engine's blocks take, and no
 /// change of context.
-fn repeats(segment: &Segment, table: &SiteTable) -> bool {
+pub fn repeats(segment: &Segment, table: &SiteTable) -> bool {
     let items = &table.items[segment.items.start as usize..segment.items.end as usize];
     let is_plain = |item: &Item| {
         let kind = item.kind == ItemKind::Load as u8 || item.kind == ItemKind::Store as u8;
-        kind && matches!(item.size, 4 | 8 | 16 | 32 | 64)
+        kind && is_word(item.size.into())
     };
     segment.kind == SegmentKind::Block as u8
         && segment.flags == 0
