@@ -109,14 +109,10 @@ impl Plan {
                 Kind::Last | Kind::Fresh => matches!(len, 4 | 8),
                 Kind::Remove => false,
             };
-            let far = s.stride.unsigned_abs().checked_mul(iterations).is_some_and(|far| far < 1 << 60);
-            let lowest = s.addr.checked_add_signed(s.stride.min(0).wrapping_mul(iterations as i64)).is_some();
             is_word
                 && s.addr.is_multiple_of(len)
                 && s.stride.unsigned_abs().is_multiple_of(len)
-                && s.addr < 1 << 62
-                && far
-                && lowest
+                && stays_within(s, iterations)
         };
         if streams.is_empty() || streams.len() > STREAMS || iterations > LONGEST || !streams.iter().all(is_usual) {
             return None;
@@ -247,7 +243,36 @@ fn delay(stream: &Stream, other: &Stream, iterations: u64, is_before: bool) -> R
     Ok((ago * stride == apart && is_earlier).then_some(ago))
 }
 
-/// Whether no word of a stream overlaps one of another.
+/// The number of iterations, at most as many as there are, in which no word of a stream overlaps one of another that advances differently.
+pub fn apart(streams: &[Stream], iterations: u64) -> u64 {
+    if !streams.iter().all(|stream| stays_within(stream, iterations)) {
+        return iterations;
+    }
+    let mut apart = iterations;
+    for (number, stream) in streams.iter().enumerate() {
+        for other in streams[..number].iter().filter(|other| other.stride != stream.stride) {
+            if are_apart(stream, other, apart) {
+                continue;
+            }
+            let mut good = 0;
+            while apart - good > 1 {
+                let middle = good + (apart - good) / 2;
+                *if are_apart(stream, other, middle) { &mut good } else { &mut apart } = middle;
+            }
+            apart = good;
+        }
+    }
+    apart
+}
+
+/// Whether the addresses of a stream are such that nothing overflows.
+fn stays_within(stream: &Stream, iterations: u64) -> bool {
+    let far = stream.stride.unsigned_abs().checked_mul(iterations).is_some_and(|far| far < 1 << 60);
+    far && stream.addr < 1 << 62
+        && stream.addr.checked_add_signed(stream.stride.min(0).wrapping_mul(iterations as i64)).is_some()
+}
+
+/// Whether no word of a stream overlaps one of another in some iterations.
 fn are_apart(stream: &Stream, other: &Stream, iterations: u64) -> bool {
     let ends = |s: &Stream| {
         let (first, last) = (s.addr as i64, s.addr as i64 + s.stride * (iterations as i64 - 1));

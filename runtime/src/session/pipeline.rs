@@ -17,7 +17,7 @@ use super::{
     sampling::{Sampler, Samples},
 };
 use crate::{
-    engine::{Access, Engine, Found, Reports, Stream},
+    engine::{Access, Engine, Found, Reports, Stream, plan},
     exact::OpLog,
     objects::ObjectNumber,
 };
@@ -29,6 +29,8 @@ const BATCH_THERE: usize = 16384;
 const LONGEST_RUN: u64 = 1 << 15;
 /// Batches on their way to the engine or back.
 const IN_FLIGHT: usize = 8;
+/// Iterations of a part of a run whose streams do not meet, that are worth being a run.
+const LEAST_PIECE: u64 = 12;
 /// Accesses of a run that take the engine about as long as a single one.
 const RUN_WEIGHT: usize = 8;
 
@@ -328,8 +330,32 @@ impl Pipeline {
         queue.size += moves.len();
     }
 
-    /// Queues a regular run; may do what `push` may.
+    /// Queues a regular run; may do what `push` may. Where streams that advance differently meet (`a[j]` passes `a[k]`), the run is cut, as what
+    /// follows runs in blocks needs them apart.
     pub fn push_run(&mut self, streams: &[Stream], cells: &[u32], iterations: u64, files: &mut Files<'_>) {
+        let apart = plan::apart(streams, iterations);
+        if apart == iterations {
+            return self.push_piece(streams, cells, iterations, files);
+        }
+        let mut streams = streams.to_vec();
+        let (mut left, mut apart, mut pause) = (iterations, apart, 1);
+        while left > 0 {
+            let piece = if apart >= LEAST_PIECE.min(left) {
+                pause = 1;
+                apart
+            } else {
+                pause *= 2;
+                (pause / 2).max(apart).min(left)
+            };
+            self.push_piece(&streams, cells, piece, files);
+            streams.iter_mut().for_each(|stream| stream.addr = stream.at(piece));
+            left -= piece;
+            apart = plan::apart(&streams, left);
+        }
+    }
+
+    /// Queues a run as it is.
+    fn push_piece(&mut self, streams: &[Stream], cells: &[u32], iterations: u64, files: &mut Files<'_>) {
         if self.open.queue.size >= self.limit {
             self.flush(files);
         }
