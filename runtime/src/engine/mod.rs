@@ -10,14 +10,17 @@
 mod cell;
 pub(crate) mod hint;
 mod isa;
+mod memory;
 mod pace;
 pub(crate) mod plan;
 mod regular;
 mod report;
 mod rolled;
 mod shadow;
+mod slopes;
 mod stack;
 pub(crate) mod timeline;
+mod trails;
 
 #[cfg(test)]
 pub(crate) mod oracle;

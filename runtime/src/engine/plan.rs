@@ -38,6 +38,8 @@ struct Word {
     reborn: Option<u8>,
     /// The stream that takes the word over, and iterations until then, if soon.
     taken: Option<(u8, u8)>,
+    /// Streams that have had the stream's words before, one bit each.
+    related: u64,
 }
 
 #[derive(Debug)]
@@ -53,6 +55,8 @@ pub struct Plan {
     pub warm_up: u64,
     /// Most iterations in a block, so that reuse that is not near is of an earlier block.
     pub longest: usize,
+    /// Fewest and most iterations for which streams that stay as far from each other as they are have this plan.
+    holds: (u64, u64),
 }
 
 impl Plan {
@@ -89,6 +93,16 @@ impl Plan {
         self.words[stream].reborn.map(usize::from)
     }
 
+    /// Whether one of two streams has words that the other had.
+    pub fn are_related(&self, stream: usize, other: usize) -> bool {
+        (self.words[stream].related >> other | self.words[other].related >> stream) & 1 == 1
+    }
+
+    /// Whether so many iterations of streams that stay as far from each other as they are, those with different strides apart, have this plan.
+    pub fn holds_for(&self, iterations: u64) -> bool {
+        (self.holds.0..=self.holds.1).contains(&iterations)
+    }
+
     /// First of a block's iterations whose access is the last to its word in the block.
     pub fn kept_from(&self, stream: usize, iterations: usize) -> usize {
         self.taker(stream).map_or(0, |(_, delay)| iterations.saturating_sub(delay))
@@ -102,23 +116,16 @@ impl Plan {
 
     /// Of streams that are the words of accesses, which are numbered.
     pub fn of_words(streams: &[Stream], accesses: &[u8], iterations: u64) -> Option<Plan> {
-        let is_usual = |s: &Stream| {
-            let len = u64::from(s.len);
-            let is_word = match s.kind {
-                Kind::Load | Kind::Store => is_word(len),
-                Kind::Last | Kind::Fresh => matches!(len, 4 | 8),
-                Kind::Remove => false,
-            };
-            is_word
-                && s.addr.is_multiple_of(len)
-                && s.stride.unsigned_abs().is_multiple_of(len)
-                && stays_within(s, iterations)
-        };
-        if streams.is_empty() || streams.len() > STREAMS || iterations > LONGEST || !streams.iter().all(is_usual) {
+        if streams.is_empty()
+            || streams.len() > STREAMS
+            || iterations > LONGEST
+            || !streams.iter().all(|s| is_usual(s, iterations))
+        {
             return None;
         }
         let words = vec![Word::default(); streams.len()];
-        let mut plan = Plan { words, step: 0, has_gaps: false, widest: 0, warm_up: 0, longest: usize::MAX };
+        let mut plan =
+            Plan { words, step: 0, has_gaps: false, widest: 0, warm_up: 0, longest: usize::MAX, holds: (1, u64::MAX) };
         plan.lay_out(streams, accesses);
         for stream in 0..streams.len() {
             plan.relate(streams, stream, iterations)?;
@@ -162,8 +169,11 @@ impl Plan {
             let Some(delay) =
                 delay(&streams[stream], &streams[other], iterations, self.is_before(other, stream)).ok()?
             else {
+                self.holds.1 = self.holds.1.min(apart_until(&streams[stream], &streams[other], iterations));
                 continue;
             };
+            self.words[stream].related |= 1 << other;
+            self.holds.0 = self.holds.0.max(delay as u64 + 1);
             // Of equally old ones, the later stream's access is the later one.
             if latest.is_none_or(|(least, _)| delay <= least) {
                 latest = Some((delay, other));
@@ -208,6 +218,20 @@ impl Plan {
     }
 }
 
+/// Whether a stream's accesses are words that a plan can have.
+pub fn is_usual(stream: &Stream, iterations: u64) -> bool {
+    let len = u64::from(stream.len);
+    let is_word = match stream.kind {
+        Kind::Load | Kind::Store => is_word(len),
+        Kind::Last | Kind::Fresh => matches!(len, 4 | 8),
+        Kind::Remove => false,
+    };
+    is_word
+        && stream.addr.is_multiple_of(len)
+        && stream.stride.unsigned_abs().is_multiple_of(len)
+        && stays_within(stream, iterations)
+}
+
 /// Whether accesses of so many bytes can be in a plan.
 pub fn is_word(len: u64) -> bool {
     matches!(len, 4 | 8 | 16 | 32 | 64)
@@ -243,6 +267,20 @@ fn delay(stream: &Stream, other: &Stream, iterations: u64, is_before: bool) -> R
     Ok((ago * stride == apart && is_earlier).then_some(ago))
 }
 
+/// Iterations up to which two streams that have no word in common certainly have none, if they advance alike.
+fn apart_until(stream: &Stream, other: &Stream, iterations: u64) -> u64 {
+    let (stride, apart) = (stream.stride.unsigned_abs(), stream.addr.abs_diff(other.addr));
+    if stream.stride != other.stride || stride == 0 {
+        return u64::MAX;
+    }
+    if stream.len != other.len {
+        return iterations;
+    }
+    // Where one goes beyond where the other began, their words take turns, or the other has them later.
+    let far = apart / stride;
+    if far < iterations { u64::MAX } else { far }
+}
+
 /// The number of iterations, at most as many as there are, in which no word of a stream overlaps one of another that advances differently.
 pub fn apart(streams: &[Stream], iterations: u64) -> u64 {
     if !streams.iter().all(|stream| stays_within(stream, iterations)) {
@@ -273,7 +311,7 @@ fn stays_within(stream: &Stream, iterations: u64) -> bool {
 }
 
 /// Whether no word of a stream overlaps one of another in some iterations.
-fn are_apart(stream: &Stream, other: &Stream, iterations: u64) -> bool {
+pub fn are_apart(stream: &Stream, other: &Stream, iterations: u64) -> bool {
     let ends = |s: &Stream| {
         let (first, last) = (s.addr as i64, s.addr as i64 + s.stride * (iterations as i64 - 1));
         (first.min(last), first.max(last) + i64::from(s.len))

@@ -16,15 +16,16 @@
 //! What a block takes per word is kept small: words that lie side by side are compared and set by rows of cells, old places are
 //! taken away by masks of whole leaves that repeat, and depths that grow or shrink evenly are reported as one row.
 
-use std::ops::Range;
-
 use super::cell::{BYTES, Cell, DEAD};
 use super::isa;
+use super::memory::{Luck, Plans};
 use super::plan::{Plan, STREAMS};
 use super::rolled::{Rolled, Row};
 use super::shadow::{Shadow, are_positions, page_room};
+use super::slopes::Slopes;
 use super::stack::Stack;
-use super::timeline::strided;
+use super::timeline::{Rank, strided};
+use super::trails::{Trail, Trails};
 use super::{Access, Kind, Reports, Stream};
 
 /// Most iterations of a block.
@@ -43,6 +44,7 @@ const SINGLE: usize = 64;
 pub struct Scratch {
     rolled: Rolled,
     luck: Luck,
+    plans: Plans,
     room: Room,
 }
 
@@ -62,13 +64,15 @@ struct Room {
     /// New ones of the timeline, and masks of those that go.
     fresh: Vec<u64>,
     masks: Vec<u64>,
+    /// By stream, the first iteration whose word stays where the block puts it; where the first iteration's word is, and its bytes.
+    kept: Vec<(usize, u64, u64)>,
 }
 
 /// Old places of a stream's words: `first + iteration * step`.
 #[derive(Clone, Copy, Default)]
-struct Places {
-    first: u64,
-    step: i64,
+pub struct Places {
+    pub first: u64,
+    pub step: i64,
 }
 
 impl Places {
@@ -79,13 +83,16 @@ impl Places {
 
 /// What a block knows of its streams; kept to save allocations.
 #[derive(Default)]
-struct Block {
+pub struct Block {
     /// First cell of a stream whose words are side by side in one page.
     rows: Vec<Option<usize>>,
     /// Streams whose words this run has not used shortly before, one bit each.
     far: u64,
-    places: Vec<Places>,
+    pub places: Vec<Places>,
     slopes: Slopes,
+    trails: Trails,
+    /// Of far streams whose words lay among those of others, how many bytes there were from one word to the next, if always as many.
+    gaps: Vec<Option<u64>>,
     size: usize,
 }
 
@@ -95,54 +102,20 @@ impl Block {
         self.rows.resize(streams, None);
         self.places.clear();
         self.places.resize(streams, Places::default());
+        self.gaps.clear();
+        self.gaps.resize(streams, None);
         (self.far, self.size) = (0, size);
     }
 
-    fn is_far(&self, stream: usize) -> bool {
+    pub fn is_far(&self, stream: usize) -> bool {
         self.far >> stream & 1 == 1
     }
 
     /// From the lowest place of a far stream's words, of `len` bytes, to the end of the highest.
-    fn ends(&self, stream: usize, len: u64) -> (u64, u64) {
+    pub fn ends(&self, stream: usize, len: u64) -> (u64, u64) {
         let places = self.places[stream];
         let last = places.at(self.size - 1);
         (places.first.min(last), places.first.max(last) + len)
-    }
-}
-
-/// Which shapes of runs are worth trying: where none was done in blocks for a while, only some are tried.
-#[derive(Default)]
-struct Luck {
-    /// By shape: runs that failed in a row, then those passed over.
-    failed: Vec<u8>,
-}
-
-impl Luck {
-    const SHAPES: usize = 256;
-    /// So many may fail in a row; then as many are passed over between two that are tried.
-    const PATIENCE: u8 = 8;
-
-    fn shape(streams: &[Stream]) -> usize {
-        let shape = streams.iter().fold(streams.len() as u64, |shape, stream| {
-            let own = stream.stride as u64 ^ u64::from(stream.len) << 32 ^ (stream.kind as u64) << 40;
-            (shape ^ own).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(23)
-        });
-        (shape >> 17) as usize % Self::SHAPES
-    }
-
-    fn try_again(&mut self, shape: usize) -> bool {
-        let Some(failed) = self.failed.get_mut(shape) else { return true };
-        if *failed < Self::PATIENCE {
-            return true;
-        }
-        *failed = if *failed < 2 * Self::PATIENCE { *failed + 1 } else { Self::PATIENCE };
-        *failed == Self::PATIENCE
-    }
-
-    fn tried(&mut self, shape: usize, succeeded: bool) {
-        self.failed.resize(Self::SHAPES, 0);
-        let failed = &mut self.failed[shape];
-        *failed = if succeeded { 0 } else { (*failed + 1).min(Self::PATIENCE) };
     }
 }
 
@@ -168,7 +141,7 @@ impl<C: Cell> Stack<C> {
         out: &mut Reports,
     ) -> u64 {
         let mut scratch = self.scratch.take().unwrap_or_default();
-        let Scratch { rolled, luck, room } = &mut *scratch;
+        let Scratch { rolled, luck, plans, room } = &mut *scratch;
         let all = streams.len() as u64 * iterations;
         let shape = Luck::shape(streams);
         let may_try = self.options.regular && done == 0 && luck.try_again(shape);
@@ -176,7 +149,7 @@ impl<C: Cell> Stack<C> {
             let before = self.in_blocks;
             let mut left = iterations * rolled.factor as u64;
             loop {
-                let (did, change) = self.iterations(rolled, left, room, out);
+                let (did, change) = self.iterations(rolled, left, plans, room, out);
                 done += did;
                 let Some(change) = change else { break };
                 let first = did / rolled.accesses.len() as u64;
@@ -204,20 +177,21 @@ impl<C: Cell> Stack<C> {
         &mut self,
         rolled: &Rolled,
         iterations: u64,
+        plans: &mut Plans,
         room: &mut Room,
         out: &mut Reports,
     ) -> (u64, Option<Change>) {
         let count = rolled.accesses.len() as u64;
         let all = count * iterations;
-        let plan = Plan::of_words(&rolled.words, &rolled.access_of, iterations);
+        let plan = plans.of(&rolled.words, &rolled.access_of, iterations);
         let may_change = !self.options.in_order;
         if plan.is_none() && may_change && rolled.can_split() {
             return (0, Some(Change::Split));
         }
         let (mut done, mut pause, mut change) = (0, LEAST as u64, None);
-        let mut singles_until = plan.as_ref().map_or(all, |plan| plan.warm_up * count).min(all);
+        let mut singles_until = plan.map_or(all, |plan| plan.warm_up * count).min(all);
         while done < all {
-            let Some(plan) = plan.as_ref().filter(|_| done >= singles_until) else {
+            let Some(plan) = plan.filter(|_| done >= singles_until) else {
                 done = self.singly(&rolled.accesses, |s, i| rolled.label(s, i), done, singles_until, room, out);
                 if done < singles_until {
                     return (done, None);
@@ -357,6 +331,7 @@ impl<C: Cell> Stack<C> {
         if !are_linear {
             return 0;
         }
+        self.find_trails(plan, block);
         for (number, stream) in streams.iter().enumerate() {
             if !matches!(stream.kind, Kind::Load | Kind::Last) {
                 continue;
@@ -365,9 +340,7 @@ impl<C: Cell> Stack<C> {
             let mut report = |from: usize, row: Row| rolled.row(number, first + from as u64, row, out);
             match plan.near(number) {
                 Some(near) => report(0, Row { above: near.above.into(), step: 0, len, times: size }),
-                None => {
-                    self.report(block.places[number], block.slopes.of(number), len, &mut room.above[..size], report)
-                }
+                None => self.report(block, number, len, &mut room.above[..size], report),
             }
         }
         self.rise(streams, size, untouched);
@@ -481,17 +454,33 @@ impl<C: Cell> Stack<C> {
         self.note(self.live().wrapping_add_signed(rise), untouched);
     }
 
+    /// Finds which far streams' words lay among each other, and whether their places repeat.
+    #[inline(always)]
+    fn find_trails(&self, plan: &Plan, block: &mut Block) {
+        let mut trails = std::mem::take(&mut block.trails);
+        let size = block.size as u64;
+        trails.find((0..block.places.len()).filter(|&stream| block.is_far(stream)).map(|stream| {
+            let (len, step) = (plan.len(stream), block.places[stream].step.unsigned_abs());
+            Trail { step, low: block.ends(stream, len).0, len, stream }
+        }));
+        for group in trails.groups().filter(|group| group.len() > 1) {
+            let step = group[0].step;
+            let end = group.iter().map(|trail| trail.low + trail.len).max().unwrap_or(0) + step * (size - 1);
+            let gap = self.time.repeating(group[0].low, end, step);
+            group.iter().for_each(|trail| block.gaps[trail.stream] = gap);
+        }
+        block.trails = trails;
+    }
+
     /// Reports a stream's depths, as rows from numbers of iterations of the block on.
     #[inline(always)]
-    fn report(
-        &self,
-        places: Places,
-        slope: Slope<'_>,
-        len: u64,
-        above: &mut [u64],
-        mut report: impl FnMut(usize, Row),
-    ) {
-        let (last, size) = (places.first + len - 1, above.len());
+    fn report(&self, block: &Block, stream: usize, len: u64, above: &mut [u64], mut report: impl FnMut(usize, Row)) {
+        let (places, slope, size) = (block.places[stream], block.slopes.of(stream), above.len());
+        let last = places.first + len - 1;
+        if let Some(gap) = block.gaps[stream] {
+            let most = self.live() - self.time.rank(last);
+            return slope.rows(most, -places.step.signum() * gap as i64, len, size, report);
+        }
         if let Some((most, step)) = self.time.evenly_above(last, places.step, size, len) {
             return slope.rows(most, step, len, size, report);
         }
@@ -509,15 +498,13 @@ impl<C: Cell> Stack<C> {
     /// Clears the places that a block's words leave.
     #[inline(always)]
     fn take_away(&mut self, streams: &[Stream], plan: &Plan, block: &Block, room: &mut Room) {
+        for group in block.trails.groups() {
+            self.time.clear_trails(group, block.size, &mut room.masks);
+        }
         for number in 0..streams.len() {
-            let len = plan.len(number);
-            if block.is_far(number) {
-                let Places { first, step } = block.places[number];
-                self.time.clear_many(first, step, block.size, len, &mut room.masks);
-            } else if let Some(near) = plan.near(number) {
-                for &cell in &room.cells[number * BLOCK..][..usize::from(near.delay).min(block.size)] {
-                    self.time.clear(self.shadow.cell(cell), len);
-                }
+            let Some(near) = plan.near(number) else { continue };
+            for &cell in &room.cells[number * BLOCK..][..usize::from(near.delay).min(block.size)] {
+                self.time.clear(self.shadow.cell(cell), plan.len(number));
             }
         }
     }
@@ -556,7 +543,7 @@ impl<C: Cell> Stack<C> {
         }
         let start = self.time.aligned_end(plan.widest);
         let skew = start % 64;
-        let Room { fresh, masks, cells, .. } = room;
+        let Room { fresh, masks, cells, kept, .. } = room;
         let end = skew + step * size as u64;
         fresh.clear();
         // Most words stay where the block puts them: without gaps, the ones of the others are taken back.
@@ -567,23 +554,27 @@ impl<C: Cell> Stack<C> {
                 *last &= u64::MAX >> ((64 - end % 64) % 64);
             }
         }
-        let puts = streams.iter().enumerate().filter(|(_, stream)| stream.kind != Kind::Last);
-        for (number, _) in puts {
-            let (len, width) = (plan.len(number), plan.width(number));
-            let kept = plan.kept_from(number, size);
-            let at = skew + plan.slot(number);
-            if plan.has_gaps && kept < size {
-                let from = at + step * kept as u64;
-                strided(from % 64, step, size - kept, len, masks);
-                fresh[(from / 64) as usize..].iter_mut().zip(&*masks).for_each(|(fresh, mask)| *fresh |= mask);
-            } else if !plan.has_gaps && kept > 0 {
-                strided(at, step, kept, len, masks);
-                fresh.iter_mut().zip(&*masks).for_each(|(fresh, mask)| *fresh &= !mask);
-            }
-            let place = start - skew + at + step * kept as u64;
+        kept.clear();
+        for (number, _) in streams.iter().enumerate().filter(|(_, stream)| stream.kind != Kind::Last) {
+            let (width, from) = (plan.width(number), plan.kept_from(number, size));
+            kept.push((from, skew + plan.slot(number), plan.len(number)));
+            let place = start + plan.slot(number) + step * from as u64;
             match block.rows[number] {
-                Some(cell) => self.shadow.set_arithmetic(cell + kept * width, width, size - kept, place, step),
-                None => self.shadow.set_words(&cells[number * BLOCK..][kept..size], width, place, step),
+                Some(cell) => self.shadow.set_arithmetic(cell + from * width, width, size - from, place, step),
+                None => self.shadow.set_words(&cells[number * BLOCK..][from..size], width, place, step),
+            }
+        }
+        kept.sort_unstable();
+        for alike in kept.chunk_by(|a, b| a.0 == b.0) {
+            let (from, lowest, _) = alike[0];
+            if plan.has_gaps && from < size {
+                let skip = (lowest + step * from as u64) & !63;
+                let rows = alike.iter().map(|&(_, at, len)| (at + step * from as u64 - skip, len));
+                strided(rows, step, size - from, masks);
+                fresh[(skip / 64) as usize..].iter_mut().zip(&*masks).for_each(|(fresh, mask)| *fresh |= mask);
+            } else if !plan.has_gaps && from > 0 {
+                strided(alike.iter().map(|&(_, at, len)| (at, len)), step, from, masks);
+                fresh.iter_mut().zip(&*masks).for_each(|(fresh, mask)| *fresh &= !mask);
             }
         }
         self.time.append_leaves(fresh, end - skew);
@@ -628,103 +619,5 @@ impl<C: Cell> Stack<C> {
             }
         }
         (size >= LEAST && are_positions::<C>(first, step, size)).then_some((size, first, step))
-    }
-}
-
-/// Bytes that a block's accesses have put above a stream's words and not taken from there: `start + step * iteration`, and
-/// from each bend on, so many more per iteration.
-#[derive(Clone, Copy)]
-struct Slope<'a> {
-    start: i64,
-    step: i64,
-    /// Iterations and bytes, in order.
-    bends: &'a [(u16, u8)],
-}
-
-impl Slope<'_> {
-    /// Bytes above a word in its iteration, of which there were `above` when the block began.
-    #[inline(always)]
-    fn at(&self, above: u64, iteration: i64) -> u64 {
-        let after = |bend: u16| (iteration - i64::from(bend) + 1).max(0);
-        let bent: i64 = self.bends.iter().map(|&(bend, bytes)| after(bend) * i64::from(bytes)).sum();
-        above.wrapping_add_signed(self.start + self.step * iteration + bent)
-    }
-
-    /// Reports depths where the bytes above the words were `above + step * iteration` when the block began.
-    #[inline(always)]
-    fn rows(&self, above: u64, step: i64, len: u64, size: usize, mut report: impl FnMut(usize, Row)) {
-        let (mut from, mut grows) = (0, step + self.step);
-        for &(bend, bytes) in self.bends.iter().chain([&(size as u16, 0)]) {
-            let until = usize::from(bend).min(size);
-            if until > from {
-                let before = above.wrapping_add_signed(step * from as i64);
-                report(from, Row { above: self.at(before, from as i64), step: grows, len, times: until - from });
-                from = until;
-            }
-            grows += i64::from(bytes);
-        }
-    }
-}
-
-/// How much each far load's words sink; of the others nothing is known.
-#[derive(Default)]
-struct Slopes {
-    /// Start, step, and where the bends begin and end.
-    lines: Vec<(i64, i64, Range<usize>)>,
-    bends: Vec<(u16, u8)>,
-}
-
-impl Slopes {
-    fn of(&self, stream: usize) -> Slope<'_> {
-        let (start, step, bends) = &self.lines[stream];
-        Slope { start: *start, step: *step, bends: &self.bends[bends.clone()] }
-    }
-
-    /// False if streams cross in a way that is not linear.
-    #[inline(always)]
-    fn find(&mut self, streams: &[Stream], plan: &Plan, block: &Block) -> bool {
-        let is_load = |number: usize| matches!(streams[number].kind, Kind::Load | Kind::Last);
-        let dies = |number: usize| streams[number].kind == Kind::Last;
-        let len = |number: usize| plan.len(number) as i64;
-        self.lines.clear();
-        self.bends.clear();
-        for number in 0..streams.len() {
-            let first_bend = self.bends.len();
-            if !block.is_far(number) || !is_load(number) {
-                self.lines.push((0, 0, 0..0));
-                continue;
-            }
-            let mine = block.places[number];
-            let (low, high) = block.ends(number, plan.len(number));
-            let mut step = len(number) * (i64::from(!dies(number)) - i64::from(mine.step < 0));
-            let mut start = 0;
-            for other in (0..streams.len()).filter(|&o| o != number) {
-                let mut change = len(other) * i64::from(!dies(other));
-                if block.is_far(other) {
-                    let theirs = block.places[other];
-                    let (other_low, other_high) = block.ends(other, plan.len(other));
-                    if other_low >= high {
-                        change -= len(other);
-                    } else if other_high > low {
-                        if mine.step != theirs.step || mine.step < 0 {
-                            return false;
-                        }
-                        if theirs.first > mine.first {
-                            let ahead = (theirs.first - mine.first).div_ceil(mine.step as u64);
-                            self.bends.push((ahead as u16, plan.len(other) as u8));
-                            change -= len(other);
-                        }
-                    }
-                } else if streams[other].kind != Kind::Fresh {
-                    // From near the top.
-                    change -= len(other);
-                }
-                step += change;
-                start += change * i64::from(plan.is_before(other, number));
-            }
-            self.bends[first_bend..].sort_unstable();
-            self.lines.push((start, step, first_bend..self.bends.len()));
-        }
-        true
     }
 }

@@ -18,6 +18,7 @@
 
 use super::cell::FIRST;
 use super::hint::prefetch;
+use super::trails::Trail;
 
 const LEAF: usize = 64;
 /// Positions of a block.
@@ -301,12 +302,23 @@ impl Timeline {
     /// Clears `count` blocks of ones, the first at a position and each `step` from the one before. `masks` is room to work in.
     #[inline(always)]
     pub fn clear_many(&mut self, position: u64, step: i64, count: usize, len: u64, masks: &mut Vec<u64>) {
-        let (position, step) = (lowest(position, step, count), step.unsigned_abs());
-        if step > WIDE_STEP {
-            return self.clear_far(position, step, count, len);
+        let low = lowest(position, step, count);
+        self.clear_trails(&[Trail { step: step.unsigned_abs(), low, len, stream: 0 }], count, masks);
+    }
+
+    /// Clears `count` blocks of ones on each of a group of trails. `masks` is room to work in.
+    #[inline(always)]
+    pub fn clear_trails(&mut self, trails: &[Trail], count: usize, masks: &mut Vec<u64>) {
+        let Some(&Trail { step, low, .. }) = trails.first() else { return };
+        if step > WIDE_STEP * trails.len() as u64 {
+            for trail in trails {
+                self.clear_far(trail.low, step, count, trail.len);
+            }
+            return;
         }
-        strided(position % LEAF as u64, step, count, len, masks);
-        self.clear_leaves((position & !63) as usize, masks);
+        let start = low & !63;
+        strided(trails.iter().map(|trail| (trail.low - start, trail.len)), step, count, masks);
+        self.clear_leaves(start as usize, masks);
     }
 
     /// `clear_many` for blocks that are far from each other, upwards: the levels above are told once per level-2 node.
@@ -425,6 +437,35 @@ impl Timeline {
             }
         }
         true
+    }
+
+    /// How many ones there are in any `step` positions from `start`, which has one, to `end`; nothing if they do not repeat with that step.
+    #[inline(always)]
+    pub fn repeating(&self, start: u64, end: u64, step: u64) -> Option<u64> {
+        if self.rank(end - 1) - self.rank(start) + 1 == end - start {
+            return Some(step);
+        }
+        let leaf = |at: u64| self.blocks.get((at >> 5) as usize).map_or(0, |block| block.leaves[at as usize % 32]);
+        let (whole, part) = (step / LEAF as u64, step % LEAF as u64);
+        // The last of the positions that are compared with those one step further.
+        let last = end - step - 1;
+        for at in start / LEAF as u64..=last / LEAF as u64 {
+            let mut further = leaf(at + whole) >> part;
+            if part > 0 {
+                further |= leaf(at + whole + 1) << (LEAF as u64 - part);
+            }
+            let mut differ = leaf(at) ^ further;
+            if at == start / LEAF as u64 {
+                differ &= u64::MAX << (start % LEAF as u64);
+            }
+            if at == last / LEAF as u64 {
+                differ &= low_ones(last % LEAF as u64 + 1);
+            }
+            if differ != 0 {
+                return None;
+            }
+        }
+        Some(self.rank(start + step - 1) - self.rank(start) + 1)
     }
 
     /// Counts the ones above each of some positions `step` apart.
@@ -693,39 +734,46 @@ fn period(step: u64) -> u64 {
     step >> step.trailing_zeros().min(LEAF.trailing_zeros())
 }
 
-/// Makes masks of leaves with `count` blocks of `len` ones, `step` apart, the first `skip` places into the first leaf.
+/// Makes masks of leaves with rows of `count` blocks of ones, `step` apart. For each row, places from the start of the first leaf to its first block,
+/// and ones per block; the first blocks lie within one step, the lowest in the first leaf.
 #[inline(always)]
-pub fn strided(skip: u64, step: u64, count: usize, len: u64, masks: &mut Vec<u64>) {
-    let bits = skip + step * (count as u64 - 1) + len;
+pub fn strided(rows: impl Iterator<Item = (u64, u64)> + Clone, step: u64, count: usize, masks: &mut Vec<u64>) {
+    let (skip, end) = rows.clone().fold((0, 0), |(most, end), (skip, len)| (most.max(skip), end.max(skip + len)));
+    let bits = end + step * (count as u64 - 1);
     let leaves = bits.div_ceil(LEAF as u64) as usize;
     let period = period(step) as usize;
     masks.clear();
     masks.resize(leaves + 1, 0);
-    // The first leaf may begin in the middle of the pattern; those of the period after it have all of it.
-    let explicit = ((period + 1) * LEAF) as u64;
-    let ones = low_ones(len);
-    let mut at = skip;
-    for _ in 0..count {
-        if at >= explicit {
-            break;
+    // The first leaves may have only a part of the pattern; those of the period after them have all of it.
+    let whole = skip as usize / LEAF + 1;
+    let explicit = ((whole + period) * LEAF) as u64;
+    for (mut at, len) in rows {
+        let ones = low_ones(len);
+        for _ in 0..count {
+            if at >= explicit {
+                break;
+            }
+            let (leaf, within) = ((at / LEAF as u64) as usize, at % LEAF as u64);
+            masks[leaf] |= ones << within;
+            if within + len > LEAF as u64 {
+                masks[leaf + 1] |= ones >> (LEAF as u64 - within);
+            }
+            at += step;
         }
-        let (leaf, within) = ((at / LEAF as u64) as usize, at % LEAF as u64);
-        masks[leaf] |= ones << within;
-        if within + len > LEAF as u64 {
-            masks[leaf + 1] |= ones >> (LEAF as u64 - within);
-        }
-        at += step;
     }
-    let mut done = period + 1;
-    while done < leaves {
-        let part = (done - 1).min(leaves - done);
-        masks.copy_within(1..1 + part, done);
-        done += part;
+    let mut done = whole + period;
+    if leaves > done {
+        // What has run over from the pattern is copied too.
+        while done < leaves {
+            let part = (done - whole).min(leaves - done);
+            masks.copy_within(whole..whole + part, done);
+            done += part;
+        }
+        if !bits.is_multiple_of(LEAF as u64) {
+            masks[leaves - 1] &= low_ones(bits % LEAF as u64);
+        }
     }
     masks.truncate(leaves);
-    if leaves > period + 1 && !bits.is_multiple_of(LEAF as u64) {
-        masks[leaves - 1] &= low_ones(bits % LEAF as u64);
-    }
 }
 
 /// The lowest of `count` positions that are `step` apart.

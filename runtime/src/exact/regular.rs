@@ -131,7 +131,7 @@ impl Row {
                 (1..self.count).take_while(|&n| Fate::of_live(bits.get(self.back_from_end(n), self.len), all) == fate);
             return (fate, 1 + others.count() as u64);
         }
-        strided(self.addr % 64, self.step, self.count, self.len, masks);
+        strided(std::iter::once((self.addr % 64, self.len)), self.step, self.count, masks);
         let mut words = 0;
         for number in 0..masks.len() {
             let at = if self.ascends { masks.len() - 1 - number } else { number };
@@ -158,7 +158,7 @@ impl Row {
                 bits.exchange::<LIVE>(self.back_from_end(n), self.len);
             });
         }
-        strided(self.addr % 64, self.step, self.count, self.len, masks);
+        strided(std::iter::once((self.addr % 64, self.len)), self.step, self.count, masks);
         for (mask, addr) in masks.iter().zip((self.addr & !63..).step_by(64)) {
             bits.exchange_in_word::<LIVE>(addr, *mask);
         }

@@ -1,0 +1,103 @@
+//! What is remembered of earlier regular runs: their plans, and which shapes of runs were done in blocks.
+//!
+//! Takes the streams of a run. The same loop comes again and again, at other addresses and often with another number of iterations; its plan is
+//! the same as long as what it says of pairs of streams is. Refuses to guess: what cannot be told from the run before is worked out anew.
+
+use super::Stream;
+use super::plan::{Plan, are_apart, is_usual};
+
+/// Which shapes of runs are worth trying: where none was done in blocks for a while, only some are tried.
+#[derive(Default)]
+pub struct Luck {
+    /// By shape: runs that failed in a row, then those passed over.
+    failed: Vec<u8>,
+}
+
+impl Luck {
+    const SHAPES: usize = 256;
+    /// So many may fail in a row; then as many are passed over between two that are tried.
+    const PATIENCE: u8 = 8;
+
+    pub fn shape(streams: &[Stream]) -> usize {
+        let shape = streams.iter().fold(streams.len() as u64, |shape, stream| {
+            let own = stream.stride as u64 ^ u64::from(stream.len) << 32 ^ (stream.kind as u64) << 40;
+            (shape ^ own).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(23)
+        });
+        (shape >> 17) as usize % Self::SHAPES
+    }
+
+    pub fn try_again(&mut self, shape: usize) -> bool {
+        let Some(failed) = self.failed.get_mut(shape) else { return true };
+        if *failed < Self::PATIENCE {
+            return true;
+        }
+        *failed = if *failed < 2 * Self::PATIENCE { *failed + 1 } else { Self::PATIENCE };
+        *failed == Self::PATIENCE
+    }
+
+    pub fn tried(&mut self, shape: usize, succeeded: bool) {
+        self.failed.resize(Self::SHAPES, 0);
+        let failed = &mut self.failed[shape];
+        *failed = if succeeded { 0 } else { (*failed + 1).min(Self::PATIENCE) };
+    }
+}
+
+/// Plans of earlier runs.
+#[derive(Default)]
+pub struct Plans {
+    /// By shape.
+    known: Vec<Option<Known>>,
+}
+
+/// A plan, and the run that it was made for.
+struct Known {
+    streams: Vec<Stream>,
+    accesses: Vec<u8>,
+    iterations: u64,
+    plan: Plan,
+}
+
+impl Plans {
+    const SHAPES: usize = 32;
+
+    /// The plan of a run, see [`Plan::of_words`].
+    pub fn of(&mut self, streams: &[Stream], accesses: &[u8], iterations: u64) -> Option<&Plan> {
+        if self.known.is_empty() {
+            self.known.resize_with(Self::SHAPES, || None);
+        }
+        let known = &mut self.known[Luck::shape(streams) % Self::SHAPES];
+        if !known.as_ref().is_some_and(|known| known.fits(streams, accesses, iterations)) {
+            let plan = Plan::of_words(streams, accesses, iterations)?;
+            *known = Some(Known { streams: streams.to_vec(), accesses: accesses.to_vec(), iterations, plan });
+        }
+        known.as_ref().map(|known| &known.plan)
+    }
+}
+
+impl Known {
+    /// Whether a plan made for this run would be the same.
+    fn fits(&self, streams: &[Stream], accesses: &[u8], iterations: u64) -> bool {
+        let is_alike = |(a, b): (&Stream, &Stream)| {
+            (a.stride, a.len, a.kind) == (b.stride, b.len, b.kind) && is_usual(b, iterations)
+        };
+        if !self.plan.holds_for(iterations)
+            || self.accesses != accesses
+            || !self.streams.iter().zip(streams).all(is_alike)
+        {
+            return false;
+        }
+        let moved = |number: usize| streams[number].addr.wrapping_sub(self.streams[number].addr);
+        let is_longer = iterations > self.iterations;
+        // All of them have moved by as much: nothing is nearer to or farther from anything than it was.
+        if !is_longer && (1..streams.len()).all(|number| moved(number) == moved(0)) {
+            return true;
+        }
+        (1..streams.len()).all(|number| {
+            (0..number).all(|other| {
+                let (one, two) = (&streams[number], &streams[other]);
+                let as_before = moved(number) == moved(other) && (one.stride == two.stride || !is_longer);
+                as_before || !self.plan.are_related(number, other) && are_apart(one, two, iterations)
+            })
+        })
+    }
+}

@@ -1,0 +1,116 @@
+//! How much the words of a block's streams sink while the block is done, as a linear function of the iteration.
+//!
+//! Takes streams, their plan and where their words were before the block; gives for each load how the bytes above its words change. Refuses
+//! streams whose words cross in a way that is not linear.
+
+use std::ops::Range;
+
+use super::plan::Plan;
+use super::regular::Block;
+use super::rolled::Row;
+use super::{Kind, Stream};
+
+/// Bytes that a block's accesses have put above a stream's words and not taken from there: `start + step * iteration`, and
+/// from each bend on, so many more per iteration.
+#[derive(Clone, Copy)]
+pub struct Slope<'a> {
+    start: i64,
+    step: i64,
+    /// Iterations and bytes, in order.
+    bends: &'a [(u16, u8)],
+}
+
+impl Slope<'_> {
+    /// Bytes above a word in its iteration, of which there were `above` when the block began.
+    #[inline(always)]
+    pub fn at(&self, above: u64, iteration: i64) -> u64 {
+        let after = |bend: u16| (iteration - i64::from(bend) + 1).max(0);
+        let bent: i64 = self.bends.iter().map(|&(bend, bytes)| after(bend) * i64::from(bytes)).sum();
+        above.wrapping_add_signed(self.start + self.step * iteration + bent)
+    }
+
+    /// Reports depths where the bytes above the words were `above + step * iteration` when the block began.
+    #[inline(always)]
+    pub fn rows(&self, above: u64, step: i64, len: u64, size: usize, mut report: impl FnMut(usize, Row)) {
+        let (mut from, mut grows) = (0, step + self.step);
+        for &(bend, bytes) in self.bends.iter().chain([&(size as u16, 0)]) {
+            let until = usize::from(bend).min(size);
+            if until > from {
+                let before = above.wrapping_add_signed(step * from as i64);
+                report(from, Row { above: self.at(before, from as i64), step: grows, len, times: until - from });
+                from = until;
+            }
+            grows += i64::from(bytes);
+        }
+    }
+}
+
+/// How much each far load's words sink; of the others nothing is known.
+#[derive(Default)]
+pub struct Slopes {
+    /// Start, step, and where the bends begin and end.
+    lines: Vec<(i64, i64, Range<usize>)>,
+    bends: Vec<(u16, u8)>,
+    /// Streams that change what is above others.
+    others: Vec<usize>,
+}
+
+impl Slopes {
+    pub fn of(&self, stream: usize) -> Slope<'_> {
+        let (start, step, bends) = &self.lines[stream];
+        Slope { start: *start, step: *step, bends: &self.bends[bends.clone()] }
+    }
+
+    /// False if streams cross in a way that is not linear.
+    #[inline(always)]
+    pub fn find(&mut self, streams: &[Stream], plan: &Plan, block: &Block) -> bool {
+        let is_load = |number: usize| matches!(streams[number].kind, Kind::Load | Kind::Last);
+        let dies = |number: usize| streams[number].kind == Kind::Last;
+        let len = |number: usize| plan.len(number) as i64;
+        // Others put a word above for each that they take from near the top.
+        let matters =
+            |number: &usize| block.is_far(*number) || matches!(streams[*number].kind, Kind::Last | Kind::Fresh);
+        self.others.clear();
+        self.others.extend((0..streams.len()).filter(matters));
+        self.lines.clear();
+        self.bends.clear();
+        for number in 0..streams.len() {
+            let first_bend = self.bends.len();
+            if !block.is_far(number) || !is_load(number) {
+                self.lines.push((0, 0, 0..0));
+                continue;
+            }
+            let mine = block.places[number];
+            let (low, high) = block.ends(number, plan.len(number));
+            let mut step = len(number) * (i64::from(!dies(number)) - i64::from(mine.step < 0));
+            let mut start = 0;
+            for &other in self.others.iter().filter(|&&other| other != number) {
+                let mut change = len(other) * i64::from(!dies(other));
+                if block.is_far(other) {
+                    let theirs = block.places[other];
+                    let (other_low, other_high) = block.ends(other, plan.len(other));
+                    if other_low >= high {
+                        change -= len(other);
+                    } else if other_high > low {
+                        if mine.step != theirs.step || mine.step < 0 {
+                            return false;
+                        }
+                        if theirs.first > mine.first {
+                            let ahead = (theirs.first - mine.first).div_ceil(mine.step as u64);
+                            self.bends.push((ahead as u16, plan.len(other) as u8));
+                            change -= len(other);
+                        }
+                    }
+                } else if streams[other].kind != Kind::Fresh {
+                    // From near the top.
+                    change -= len(other);
+                }
+                step += change;
+                start += change * i64::from(plan.is_before(other, number));
+            }
+            self.bends[first_bend..].sort_unstable();
+            self.lines.push((start, step, first_bend..self.bends.len()));
+        }
+        true
+    }
+}
