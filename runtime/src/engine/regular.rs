@@ -93,7 +93,7 @@ pub struct Block {
     trails: Trails,
     /// Of far streams whose words lay among those of others, how many bytes there were from one word to the next, if always as many.
     gaps: Vec<Option<u64>>,
-    size: usize,
+    pub size: usize,
 }
 
 impl Block {
@@ -113,9 +113,26 @@ impl Block {
 
     /// From the lowest place of a far stream's words, of `len` bytes, to the end of the highest.
     pub fn ends(&self, stream: usize, len: u64) -> (u64, u64) {
+        self.ends_of(stream, len, self.size)
+    }
+
+    fn ends_of(&self, stream: usize, len: u64, iterations: usize) -> (u64, u64) {
         let places = self.places[stream];
-        let last = places.at(self.size - 1);
+        let last = places.at(iterations - 1);
         (places.first.min(last), places.first.max(last) + len)
+    }
+
+    /// Iterations before the words of two streams come to lie among each other.
+    pub fn apart(&self, stream: usize, other: usize, plan: &Plan) -> usize {
+        let (mut apart, mut crossed) = (0, self.size);
+        while crossed - apart > 1 {
+            let middle = apart + (crossed - apart) / 2;
+            let (low, high) = self.ends_of(stream, plan.len(stream), middle);
+            let (other_low, other_high) = self.ends_of(other, plan.len(other), middle);
+            let are_apart = high <= other_low || other_high <= low;
+            *if are_apart { &mut apart } else { &mut crossed } = middle;
+        }
+        apart
     }
 }
 
@@ -312,7 +329,23 @@ impl<C: Cell> Stack<C> {
         room: &mut Room,
         out: &mut Reports,
     ) -> usize {
+        // Which streams cross is found out first, as nothing may be reported in vain.
+        let mut slopes = std::mem::take(&mut block.slopes);
+        loop {
+            let crossed = slopes.find(streams, plan, block);
+            if crossed == block.size {
+                break;
+            }
+            block.size = crossed;
+            if crossed < LEAST {
+                break;
+            }
+        }
+        block.slopes = slopes;
         let size = block.size;
+        if size < LEAST {
+            return 0;
+        }
         // Only now the size is final, so that what is touched for the first time can be counted.
         let mut untouched = 0;
         for (number, _) in streams.iter().enumerate().filter(|(_, s)| s.kind == Kind::Fresh) {
@@ -324,13 +357,7 @@ impl<C: Cell> Stack<C> {
             let cells = &room.cells[number * BLOCK..][..dead];
             untouched += cells.iter().map(|&cell| self.shadow.untouched(cell, plan.width(number))).sum::<u64>();
         }
-        // All depths, before anything moves. Which streams cross is found out first, as nothing may be reported in vain.
-        let mut slopes = std::mem::take(&mut block.slopes);
-        let are_linear = slopes.find(streams, plan, block);
-        block.slopes = slopes;
-        if !are_linear {
-            return 0;
-        }
+        // All depths, before anything moves.
         self.find_trails(plan, block);
         for (number, stream) in streams.iter().enumerate() {
             if !matches!(stream.kind, Kind::Load | Kind::Last) {

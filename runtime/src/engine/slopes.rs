@@ -17,7 +17,7 @@ pub struct Slope<'a> {
     start: i64,
     step: i64,
     /// Iterations and bytes, in order.
-    bends: &'a [(u16, u8)],
+    bends: &'a [(u16, i8)],
 }
 
 impl Slope<'_> {
@@ -50,7 +50,7 @@ impl Slope<'_> {
 pub struct Slopes {
     /// Start, step, and where the bends begin and end.
     lines: Vec<(i64, i64, Range<usize>)>,
-    bends: Vec<(u16, u8)>,
+    bends: Vec<(u16, i8)>,
     /// Streams that change what is above others.
     others: Vec<usize>,
 }
@@ -61,9 +61,9 @@ impl Slopes {
         Slope { start: *start, step: *step, bends: &self.bends[bends.clone()] }
     }
 
-    /// False if streams cross in a way that is not linear.
+    /// Gives the number of iterations of the block before streams cross in a way that is not linear; if that is not all of them, nothing is known yet.
     #[inline(always)]
-    pub fn find(&mut self, streams: &[Stream], plan: &Plan, block: &Block) -> bool {
+    pub fn find(&mut self, streams: &[Stream], plan: &Plan, block: &Block) -> usize {
         let is_load = |number: usize| matches!(streams[number].kind, Kind::Load | Kind::Last);
         let dies = |number: usize| streams[number].kind == Kind::Last;
         let len = |number: usize| plan.len(number) as i64;
@@ -92,14 +92,19 @@ impl Slopes {
                     if other_low >= high {
                         change -= len(other);
                     } else if other_high > low {
-                        if mine.step != theirs.step || mine.step < 0 {
-                            return false;
+                        if mine.step != theirs.step {
+                            return block.apart(number, other, plan);
                         }
-                        if theirs.first > mine.first {
-                            let ahead = (theirs.first - mine.first).div_ceil(mine.step as u64);
-                            self.bends.push((ahead as u16, plan.len(other) as u8));
-                            change -= len(other);
+                        let (above, ahead) = (theirs.first > mine.first, theirs.first.abs_diff(mine.first));
+                        let ahead = ahead.div_ceil(mine.step.unsigned_abs()) as u16;
+                        let bytes = plan.len(other) as i8;
+                        // Going up, mine passes those that were above it; going down, it leaves above it what the other has taken long enough ago.
+                        match (above, mine.step > 0) {
+                            (true, true) => self.bends.push((ahead, bytes)),
+                            (false, false) => self.bends.push((ahead, -bytes)),
+                            _ => {}
                         }
+                        change -= len(other) * i64::from(above);
                     }
                 } else if streams[other].kind != Kind::Fresh {
                     // From near the top.
@@ -111,6 +116,6 @@ impl Slopes {
             self.bends[first_bend..].sort_unstable();
             self.lines.push((start, step, first_bend..self.bends.len()));
         }
-        true
+        block.size
     }
 }
