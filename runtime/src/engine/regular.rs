@@ -21,7 +21,7 @@ use super::isa;
 use super::memory::{Luck, Plans};
 use super::plan::{Plan, STREAMS};
 use super::rolled::{Rolled, Row};
-use super::shadow::{Shadow, are_positions, page_room};
+use super::shadow::{self, are_positions, page_room};
 use super::slopes::Slopes;
 use super::stack::Stack;
 use super::timeline::{Rank, strided};
@@ -84,8 +84,8 @@ impl Places {
 /// What a block knows of its streams; kept to save allocations.
 #[derive(Default)]
 pub struct Block {
-    /// First cell of a stream whose words are side by side in one page.
-    rows: Vec<Option<usize>>,
+    /// The words of a stream, if all are in one page.
+    rows: Vec<Option<shadow::Row>>,
     /// Streams whose words this run has not used shortly before, one bit each.
     far: u64,
     pub places: Vec<Places>,
@@ -349,8 +349,8 @@ impl<C: Cell> Stack<C> {
         // Only now the size is final, so that what is touched for the first time can be counted.
         let mut untouched = 0;
         for (number, _) in streams.iter().enumerate().filter(|(_, s)| s.kind == Kind::Fresh) {
-            if let Some(cell) = block.rows[number] {
-                untouched += self.shadow.untouched(cell, size * plan.width(number));
+            if let Some(row) = block.rows[number] {
+                untouched += self.shadow.untouched(row.cell, size * plan.width(number));
                 continue;
             }
             let dead = plan.reborn(number).unwrap_or(size).min(size);
@@ -399,19 +399,22 @@ impl<C: Cell> Stack<C> {
                 }
                 continue;
             }
-            if stream.stride == len as i64 && stream.kind != Kind::Last {
-                let room = (page_room(start) / len) as usize;
-                let cell = self.shadow.find(start);
-                // Where the page ends soon, the words are found one by one, so that blocks do not become short.
-                if room >= LEAST_ROW.min(block.size) && Shadow::<C>::is_own(cell) {
-                    block.rows[number] = Some(cell);
-                    block.size = block.size.min(room);
+            if stream.kind != Kind::Last {
+                let mut words = block.size;
+                if stream.stride == len as i64 {
+                    // Where the page ends soon, the words are found one by one, so that blocks do not become short.
+                    let room = (page_room(start) / len) as usize;
+                    words = if room >= LEAST_ROW.min(block.size) { room.min(block.size) } else { block.size };
+                }
+                block.rows[number] = self.shadow.spaced_row(start, stream.stride, words);
+                if block.rows[number].is_some() {
+                    block.size = words;
                 }
             }
             let Some(near) = near else {
                 block.far |= 1 << number;
                 let found = match block.rows[number] {
-                    Some(cell) => self.shadow.arithmetic(cell, width, block.size),
+                    Some(row) => self.shadow.arithmetic_row(row, width, block.size),
                     None => self.places(start, stream.stride, width, &mut cells[..block.size]),
                 };
                 match found {
@@ -451,7 +454,7 @@ impl<C: Cell> Stack<C> {
         if stream.stride == len as i64 && plan.reborn(number).is_none() && room >= LEAST_ROW.min(block.size) {
             let cell = self.shadow.make(start);
             let dead = self.shadow.dead_words(cell, width, block.size.min(room));
-            block.rows[number] = Some(cell);
+            block.rows[number] = self.shadow.spaced_row(start, stream.stride, dead.max(1));
             block.size = dead;
             return dead >= LEAST;
         }
@@ -543,10 +546,9 @@ impl<C: Cell> Stack<C> {
         let dies = |number: usize| streams[number].kind == Kind::Last;
         for (number, stream) in streams.iter().enumerate().filter(|&(n, _)| plan.near(n).is_some()) {
             let kept = if dies(number) { 0 } else { plan.kept_from(number, size) };
-            if block.rows[number].is_none() || kept > 0 {
+            if block.rows[number].is_none() {
                 let start = stream.at(first + kept as u64);
                 self.shadow.find_cells(start, stream.stride, &mut room.cells[number * BLOCK..][kept..size]);
-                block.rows[number] = None;
             }
         }
         for number in (0..streams.len()).filter(|&n| dies(n)) {
@@ -587,7 +589,7 @@ impl<C: Cell> Stack<C> {
             kept.push((from, skew + plan.slot(number), plan.len(number)));
             let place = start + plan.slot(number) + step * from as u64;
             match block.rows[number] {
-                Some(cell) => self.shadow.set_arithmetic(cell + from * width, width, size - from, place, step),
+                Some(row) => self.shadow.set_row_from(row, from, width, size - from, place, step),
                 None => self.shadow.set_words(&cells[number * BLOCK..][from..size], width, place, step),
             }
         }

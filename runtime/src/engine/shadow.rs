@@ -24,6 +24,19 @@ pub struct Run {
     pub len: u64,
 }
 
+/// Words of one page: the cell of the first, and cells from one to the next.
+#[derive(Clone, Copy)]
+pub struct Row {
+    pub cell: usize,
+    pitch: isize,
+}
+
+impl Row {
+    fn at(self, word: usize) -> usize {
+        self.cell.wrapping_add_signed(self.pitch * word as isize)
+    }
+}
+
 /// A part of a page, in cells: `skip` bytes of the first cell do not belong to it.
 #[derive(Clone, Copy)]
 struct Span {
@@ -241,6 +254,40 @@ impl<C: Cell> Shadow<C> {
         Some((good, first, step))
     }
 
+    /// The row of `count` words, `stride` bytes apart, from an address on, if all are in one page of its own.
+    #[inline(always)]
+    pub fn spaced_row(&mut self, addr: u64, stride: i64, count: usize) -> Option<Row> {
+        let last = addr.wrapping_add_signed(stride.wrapping_mul(count as i64 - 1));
+        if addr >> PAGE_BITS != last >> PAGE_BITS || stride % BYTES as i64 != 0 {
+            return None;
+        }
+        let cell = self.find(addr);
+        Self::is_own(cell).then_some(Row { cell, pitch: (stride / BYTES as i64) as isize })
+    }
+
+    /// As `arithmetic` for a row.
+    #[inline(always)]
+    pub fn arithmetic_row(&self, row: Row, width: usize, count: usize) -> Option<(usize, u64, i64)> {
+        if row.pitch == width as isize {
+            return self.arithmetic(row.cell, width, count);
+        }
+        if count < 2 {
+            return None;
+        }
+        let first = self.word(row.cell, width)?;
+        let step = self.word(row.at(1), width)?.wrapping_sub(first);
+        let mut place = first;
+        let good = with_width!(width, WIDTH => {
+            let mut good = 0;
+            while good < count && is_word_at(&self.cells[row.at(good)..][..WIDTH], place) {
+                place = place.wrapping_add(step);
+                good += 1;
+            }
+            good
+        });
+        are_positions::<C>(first, step as i64, good.max(1)).then_some((good, first, step as i64))
+    }
+
     /// As `arithmetic`, by whole groups of cells: what is left at the end does not count.
     #[inline(always)]
     fn arithmetic_groups(&self, cell: usize, width: usize, count: usize) -> Option<(usize, u64, i64)> {
@@ -310,6 +357,18 @@ impl<C: Cell> Shadow<C> {
         let cells = &mut self.cells[cell..cell + width * count];
         with_width!(width, WIDTH => for word in cells.chunks_exact_mut(WIDTH) {
             set_word(word, place);
+            place = place.wrapping_add(step);
+        });
+    }
+
+    /// As `set_arithmetic` for the words of a row from one on.
+    #[inline(always)]
+    pub fn set_row_from(&mut self, row: Row, from: usize, width: usize, count: usize, mut place: u64, step: u64) {
+        if row.pitch == width as isize {
+            return self.set_arithmetic(row.at(from), width, count, place, step);
+        }
+        with_width!(width, WIDTH => for word in from..from + count {
+            set_word(&mut self.cells[row.at(word)..][..WIDTH], place);
             place = place.wrapping_add(step);
         });
     }

@@ -17,7 +17,7 @@ pub struct Slope<'a> {
     start: i64,
     step: i64,
     /// Iterations and bytes, in order.
-    bends: &'a [(u16, i8)],
+    bends: &'a [(u16, i32)],
 }
 
 impl Slope<'_> {
@@ -50,7 +50,7 @@ impl Slope<'_> {
 pub struct Slopes {
     /// Start, step, and where the bends begin and end.
     lines: Vec<(i64, i64, Range<usize>)>,
-    bends: Vec<(u16, i8)>,
+    bends: Vec<(u16, i32)>,
     /// Streams that change what is above others.
     others: Vec<usize>,
 }
@@ -97,7 +97,7 @@ impl Slopes {
                         }
                         let (above, ahead) = (theirs.first > mine.first, theirs.first.abs_diff(mine.first));
                         let ahead = ahead.div_ceil(mine.step.unsigned_abs()) as u16;
-                        let bytes = plan.len(other) as i8;
+                        let bytes = plan.len(other) as i32;
                         // Going up, mine passes those that were above it; going down, it leaves above it what the other has taken long enough ago.
                         match (above, mine.step > 0) {
                             (true, true) => self.bends.push((ahead, bytes)),
@@ -113,9 +113,25 @@ impl Slopes {
                 step += change;
                 start += change * i64::from(plan.is_before(other, number));
             }
-            self.bends[first_bend..].sort_unstable();
+            self.merge_bends(first_bend);
             self.lines.push((start, step, first_bend..self.bends.len()));
         }
         block.size
+    }
+    /// Puts the bends from one on in order, those of one iteration together.
+    #[inline(always)]
+    fn merge_bends(&mut self, first: usize) {
+        let bends = &mut self.bends[first..];
+        bends.sort_unstable();
+        let mut merged = 0;
+        for next in 1..bends.len() {
+            if bends[next].0 == bends[merged].0 {
+                bends[merged].1 += bends[next].1;
+            } else {
+                merged += 1;
+                bends[merged] = bends[next];
+            }
+        }
+        self.bends.truncate(first + merged + 1);
     }
 }
