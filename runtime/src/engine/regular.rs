@@ -91,8 +91,9 @@ pub struct Block {
     pub places: Vec<Places>,
     slopes: Slopes,
     trails: Trails,
-    /// Of far streams whose words lay among those of others, how many bytes there were from one word to the next, if always as many.
-    gaps: Vec<Option<u64>>,
+    /// Of far streams whose words lay among those of others: from which word on, counted from the lowest, there were as many bytes from one to the
+    /// next, and how many.
+    gaps: Vec<Option<(usize, u64)>>,
     pub size: usize,
 }
 
@@ -507,12 +508,27 @@ impl<C: Cell> Stack<C> {
     fn report(&self, block: &Block, stream: usize, len: u64, above: &mut [u64], mut report: impl FnMut(usize, Row)) {
         let (places, slope, size) = (block.places[stream], block.slopes.of(stream), above.len());
         let last = places.first + len - 1;
-        if let Some(gap) = block.gaps[stream] {
-            let most = self.live() - self.time.rank(last);
-            return slope.rows(most, -places.step.signum() * gap as i64, len, size, report);
+        if let Some((lowest, gap)) = block.gaps[stream] {
+            let upwards = places.step > 0;
+            let (even, others) =
+                if upwards { (lowest..size, 0..lowest) } else { (0..size - lowest, size - lowest..size) };
+            let above = |iteration: usize| self.live() - self.time.rank(places.at(iteration) + len - 1);
+            let step = -places.step.signum() * gap as i64;
+            let most = above(even.start).wrapping_add_signed(-step * even.start as i64);
+            if !upwards {
+                slope.rows(most, step, len, even.clone(), &mut report);
+            }
+            for iteration in others {
+                let above = slope.at(above(iteration), iteration as i64);
+                report(iteration, Row { above, step: 0, len, times: 1 });
+            }
+            if upwards {
+                slope.rows(most, step, len, even, &mut report);
+            }
+            return;
         }
         if let Some((most, step)) = self.time.evenly_above(last, places.step, size, len) {
-            return slope.rows(most, step, len, size, report);
+            return slope.rows(most, step, len, 0..size, report);
         }
         self.time.above(last, places.step, above);
         for (above, iteration) in above.iter_mut().zip(0..) {

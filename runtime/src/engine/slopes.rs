@@ -29,12 +29,12 @@ impl Slope<'_> {
         above.wrapping_add_signed(self.start + self.step * iteration + bent)
     }
 
-    /// Reports depths where the bytes above the words were `above + step * iteration` when the block began.
+    /// Reports depths of some iterations, where the bytes above the words were `above + step * iteration` when the block began.
     #[inline(always)]
-    pub fn rows(&self, above: u64, step: i64, len: u64, size: usize, mut report: impl FnMut(usize, Row)) {
-        let (mut from, mut grows) = (0, step + self.step);
-        for &(bend, bytes) in self.bends.iter().chain([&(size as u16, 0)]) {
-            let until = usize::from(bend).min(size);
+    pub fn rows(&self, above: u64, step: i64, len: u64, iterations: Range<usize>, mut report: impl FnMut(usize, Row)) {
+        let (mut from, mut grows) = (iterations.start, step + self.step);
+        for &(bend, bytes) in self.bends.iter().chain([&(iterations.end as u16, 0)]) {
+            let until = usize::from(bend).min(iterations.end);
             if until > from {
                 let before = above.wrapping_add_signed(step * from as i64);
                 report(from, Row { above: self.at(before, from as i64), step: grows, len, times: until - from });

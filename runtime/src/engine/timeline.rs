@@ -439,33 +439,37 @@ impl Timeline {
         true
     }
 
-    /// How many ones there are in any `step` positions from `start`, which has one, to `end`; nothing if they do not repeat with that step.
+    /// Places and ones from `start`, which has one, to `end`, as far as they repeat with a step: how many steps from the start they begin to, and
+    /// how many ones there are in each step from there on. Nothing if they hardly do.
     #[inline(always)]
-    pub fn repeating(&self, start: u64, end: u64, step: u64) -> Option<u64> {
+    pub fn repeating(&self, start: u64, end: u64, step: u64) -> Option<(usize, u64)> {
         if self.rank(end - 1) - self.rank(start) + 1 == end - start {
-            return Some(step);
+            return Some((0, step));
         }
         let leaf = |at: u64| self.blocks.get((at >> 5) as usize).map_or(0, |block| block.leaves[at as usize % 32]);
         let (whole, part) = (step / LEAF as u64, step % LEAF as u64);
         // The last of the positions that are compared with those one step further.
         let last = end - step - 1;
-        for at in start / LEAF as u64..=last / LEAF as u64 {
+        let differ = |at: u64| {
             let mut further = leaf(at + whole) >> part;
             if part > 0 {
                 further |= leaf(at + whole + 1) << (LEAF as u64 - part);
             }
-            let mut differ = leaf(at) ^ further;
-            if at == start / LEAF as u64 {
-                differ &= u64::MAX << (start % LEAF as u64);
-            }
-            if at == last / LEAF as u64 {
-                differ &= low_ones(last % LEAF as u64 + 1);
-            }
-            if differ != 0 {
-                return None;
-            }
+            let from = if at == start / LEAF as u64 { start % LEAF as u64 } else { 0 };
+            let until = if at == last / LEAF as u64 { last % LEAF as u64 + 1 } else { LEAF as u64 };
+            (leaf(at) ^ further) & low_ones(until) & u64::MAX << from
+        };
+        let different = (start / LEAF as u64..=last / LEAF as u64).rev().find(|&at| differ(at) != 0);
+        let begin = different.map_or(0, |at| {
+            let place = (at * LEAF as u64) + u64::from(differ(at).ilog2());
+            (place - start) / step + 1
+        });
+        // Loops begin with what is done one by one, which is not worth more than that.
+        if begin * 4 * step > end - start {
+            return None;
         }
-        Some(self.rank(start + step - 1) - self.rank(start) + 1)
+        let first = start + begin * step;
+        Some((begin as usize, self.rank(first + step - 1) - self.rank(first - 1)))
     }
 
     /// Counts the ones above each of some positions `step` apart.
