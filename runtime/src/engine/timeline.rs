@@ -27,6 +27,8 @@ const BLOCK: u64 = 32 * LEAF as u64;
 pub const SHORT: u64 = 16;
 /// Blocks further apart are cleared one by one.
 const WIDE_STEP: u64 = 256;
+/// Loops begin with what is done one by one: after so many steps, places are to repeat.
+const FEW: u64 = 4;
 /// Blocks that are far from each other are fetched so many ahead.
 const AHEAD: u64 = 8;
 
@@ -450,22 +452,25 @@ impl Timeline {
         let (whole, part) = (step / LEAF as u64, step % LEAF as u64);
         // The last of the positions that are compared with those one step further.
         let last = end - step - 1;
+        let (low, high) = (start / LEAF as u64, last / LEAF as u64);
         let differ = |at: u64| {
-            let mut further = leaf(at + whole) >> part;
-            if part > 0 {
-                further |= leaf(at + whole + 1) << (LEAF as u64 - part);
-            }
-            let from = if at == start / LEAF as u64 { start % LEAF as u64 } else { 0 };
-            let until = if at == last / LEAF as u64 { last % LEAF as u64 + 1 } else { LEAF as u64 };
-            (leaf(at) ^ further) & low_ones(until) & u64::MAX << from
+            let more = if part > 0 { leaf(at + whole + 1) << (LEAF as u64 - part) } else { 0 };
+            leaf(at) ^ (leaf(at + whole) >> part | more)
         };
-        let different = (start / LEAF as u64..=last / LEAF as u64).rev().find(|&at| differ(at) != 0);
+        let differ_within = |at: u64| {
+            let from = if at == low { start % LEAF as u64 } else { 0 };
+            let until = if at == high { last % LEAF as u64 + 1 } else { LEAF as u64 };
+            differ(at) & low_ones(until) & u64::MAX << from
+        };
+        let different = Some(high)
+            .filter(|&at| differ_within(at) != 0)
+            .or_else(|| (low + 1..high).rev().find(|&at| differ(at) != 0))
+            .or_else(|| Some(low).filter(|&at| differ_within(at) != 0));
         let begin = different.map_or(0, |at| {
-            let place = (at * LEAF as u64) + u64::from(differ(at).ilog2());
+            let place = at * LEAF as u64 + u64::from(differ_within(at).ilog2());
             (place - start) / step + 1
         });
-        // Loops begin with what is done one by one, which is not worth more than that.
-        if begin * 4 * step > end - start {
+        if begin > FEW {
             return None;
         }
         let first = start + begin * step;
