@@ -66,7 +66,7 @@ impl Plans {
             self.known.resize_with(Self::SHAPES, || None);
         }
         let known = &mut self.known[Luck::shape(streams) % Self::SHAPES];
-        if !known.as_ref().is_some_and(|known| known.fits(streams, accesses, iterations)) {
+        if !known.as_mut().is_some_and(|known| known.fits(streams, accesses, iterations)) {
             let plan = Plan::of_words(streams, accesses, iterations)?;
             *known = Some(Known { streams: streams.to_vec(), accesses: accesses.to_vec(), iterations, plan });
         }
@@ -76,7 +76,7 @@ impl Plans {
 
 impl Known {
     /// Whether a plan made for this run would be the same.
-    fn fits(&self, streams: &[Stream], accesses: &[u8], iterations: u64) -> bool {
+    fn fits(&mut self, streams: &[Stream], accesses: &[u8], iterations: u64) -> bool {
         let is_alike = |(a, b): (&Stream, &Stream)| {
             (a.stride, a.len, a.kind) == (b.stride, b.len, b.kind) && is_usual(b, iterations)
         };
@@ -92,12 +92,19 @@ impl Known {
         if !is_longer && (1..streams.len()).all(|number| moved(number) == moved(0)) {
             return true;
         }
-        (1..streams.len()).all(|number| {
+        let fits = (1..streams.len()).all(|number| {
             (0..number).all(|other| {
                 let (one, two) = (&streams[number], &streams[other]);
                 let as_before = moved(number) == moved(other) && (one.stride == two.stride || !is_longer);
                 as_before || !self.plan.are_related(number, other) && are_apart(one, two, iterations)
             })
-        })
+        });
+        if fits && !is_longer {
+            // The runs that follow are most likely like this one.
+            self.streams.copy_from_slice(streams);
+            self.iterations = iterations;
+            self.plan.holds_at_most(iterations);
+        }
+        fits
     }
 }

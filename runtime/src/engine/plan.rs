@@ -103,6 +103,11 @@ impl Plan {
         (self.holds.0..=self.holds.1).contains(&iterations)
     }
 
+    /// The streams have changed their distances: nothing is known of longer runs.
+    pub fn holds_at_most(&mut self, iterations: u64) {
+        self.holds.1 = self.holds.1.min(iterations);
+    }
+
     /// First of a block's iterations whose access is the last to its word in the block.
     pub fn kept_from(&self, stream: usize, iterations: usize) -> usize {
         self.taker(stream).map_or(0, |(_, delay)| iterations.saturating_sub(delay))

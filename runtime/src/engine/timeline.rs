@@ -462,11 +462,12 @@ impl Timeline {
             let until = if at == high { last % LEAF as u64 + 1 } else { LEAF as u64 };
             differ(at) & low_ones(until) & u64::MAX << from
         };
-        let different = Some(high)
-            .filter(|&at| differ_within(at) != 0)
-            .or_else(|| (low + 1..high).rev().find(|&at| differ(at) != 0))
-            .or_else(|| Some(low).filter(|&at| differ_within(at) != 0));
-        let begin = different.map_or(0, |at| {
+        // Leaves from here on must not differ.
+        let even = ((start + FEW * step) / LEAF as u64 + 1).min(high);
+        if differ_within(high) != 0 || !self.repeat_by(even as usize, high as usize, whole as usize, part as u32) {
+            return None;
+        }
+        let begin = (low..even).rev().find(|&at| differ_within(at) != 0).map_or(0, |at| {
             let place = at * LEAF as u64 + u64::from(differ_within(at).ilog2());
             (place - start) / step + 1
         });
@@ -475,6 +476,29 @@ impl Timeline {
         }
         let first = start + begin * step;
         Some((begin as usize, self.rank(first + step - 1) - self.rank(first - 1)))
+    }
+
+    /// Whether the leaves of a range are what lies `whole` leaves and `part` positions behind each.
+    #[inline(always)]
+    fn repeat_by(&self, start: usize, end: usize, whole: usize, part: u32) -> bool {
+        let leaf = |at: usize| self.blocks.get(at >> 5).map_or(0, |block| block.leaves[at % 32]);
+        let moved = |low: u64, high: u64| low >> part | high.checked_shl(64 - part).unwrap_or(0);
+        let mut at = start;
+        while at < end {
+            let (leaves, first) = (&self.blocks[at >> 5].leaves, at % 32);
+            let here = (end - at).min(32 - first);
+            // Those whose counterparts are in the same block, without a branch for each.
+            let within = here.min(31usize.saturating_sub(first + whole));
+            let (low, high) = (&leaves[(first + whole).min(32)..], &leaves[(first + whole + 1).min(32)..]);
+            let pairs = leaves[first..first + within].iter().zip(low.iter().zip(high));
+            let differ = pairs.fold(0, |differ, (leaf, (&low, &high))| differ | (leaf ^ moved(low, high)));
+            let others = (at + within..at + here).all(|at| leaf(at) == moved(leaf(at + whole), leaf(at + whole + 1)));
+            if differ != 0 || !others {
+                return false;
+            }
+            at += here;
+        }
+        true
     }
 
     /// Counts the ones above each of some positions `step` apart.
