@@ -108,3 +108,47 @@ impl Known {
         fits
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::Kind;
+    use proptest::prelude::*;
+
+    type Run = (Vec<Stream>, u64);
+
+    /// Runs of one loop, whose streams have moved, some by as much as others, and which are of different lengths.
+    fn runs() -> impl Strategy<Value = Vec<Run>> {
+        let kind = prop::sample::select(vec![Kind::Load, Kind::Load, Kind::Store, Kind::Last, Kind::Fresh]);
+        let word =
+            (0u64..40, prop::sample::select(vec![1i64, 1, 1, 2, 0, -1]), prop::sample::select(vec![8u32, 8, 4]), kind);
+        let moves = prop::collection::vec(prop::sample::select(vec![0u64, 0, 0, 1, 12, 100]), 6);
+        (prop::collection::vec(word, 1..6), prop::collection::vec((moves, 1u64..30), 2..6)).prop_map(|(words, runs)| {
+            let run = |(moves, iterations): (Vec<u64>, u64)| {
+                let stream = |(&(at, stride, len, kind), moved): (&(u64, i64, u32, Kind), &u64)| Stream {
+                    addr: 8 * (1000 + at + moved),
+                    stride: 8 * stride,
+                    len,
+                    kind,
+                };
+                (words.iter().zip(&moves).map(stream).collect(), iterations)
+            };
+            runs.into_iter().map(run).collect()
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn kept_plans_are_those_that_would_be_made(runs in runs()) {
+            let mut plans = Plans::default();
+            for (streams, iterations) in runs {
+                let accesses: Vec<u8> = (0..streams.len() as u8).collect();
+                let made = Plan::of_words(&streams, &accesses, iterations);
+                match (plans.of(&streams, &accesses, iterations), &made) {
+                    (Some(kept), Some(made)) => prop_assert!(kept.is_like(made), "{:?}\n{:?}", kept, made),
+                    (kept, made) => prop_assert!(kept.is_none() && made.is_none(), "{:?}\n{:?}", kept, made),
+                }
+            }
+        }
+    }
+}

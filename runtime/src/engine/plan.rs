@@ -25,7 +25,7 @@ pub struct Near {
 }
 
 /// What is known of a stream.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Word {
     /// Bytes of an access: 4, 8, 16, 32 or 64.
     len: u8,
@@ -101,6 +101,13 @@ impl Plan {
     /// Whether so many iterations of streams that stay as far from each other as they are, those with different strides apart, have this plan.
     pub fn holds_for(&self, iterations: u64) -> bool {
         (self.holds.0..=self.holds.1).contains(&iterations)
+    }
+
+    /// Whether two plans are the same, whatever they hold for.
+    #[cfg(test)]
+    pub fn is_like(&self, other: &Plan) -> bool {
+        let all = |plan: &Plan| (plan.step, plan.has_gaps, plan.widest, plan.warm_up, plan.longest);
+        self.words == other.words && all(self) == all(other)
     }
 
     /// The streams have changed their distances: nothing is known of longer runs.
@@ -323,4 +330,40 @@ pub fn are_apart(stream: &Stream, other: &Stream, iterations: u64) -> bool {
     };
     let ((low, high), (other_low, other_high)) = (ends(stream), ends(other));
     high <= other_low || other_high <= low
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn streams() -> impl Strategy<Value = Vec<Stream>> {
+        let stream = (0u64..64, -3i64..4, prop::sample::select(vec![4u32, 8]));
+        prop::collection::vec(stream, 2..4).prop_map(|list| {
+            let word = |(at, stride, len)| Stream { addr: 4096 + 8 * at, stride: 8 * stride, len, kind: Kind::Load };
+            list.into_iter().map(word).collect()
+        })
+    }
+
+    /// Whether the places that two streams have gone over lie among each other.
+    fn have_met(stream: &Stream, other: &Stream, iterations: u64) -> bool {
+        let ends = |s: &Stream| {
+            let places = (0..iterations).map(|iteration| s.at(iteration));
+            (places.clone().min(), places.max().map(|last| last + u64::from(s.len)))
+        };
+        let ((low, high), (other_low, other_high)) = (ends(stream), ends(other));
+        low < other_high && other_low < high
+    }
+
+    proptest! {
+        #[test]
+        fn streams_are_apart_until_they_meet(streams in streams(), iterations in 1u64..40) {
+            let met = |iterations: u64| {
+                let differ = |a: &Stream, b: &Stream| a.stride != b.stride && have_met(a, b, iterations);
+                streams.iter().enumerate().any(|(number, a)| streams[..number].iter().any(|b| differ(a, b)))
+            };
+            let expected = (1..=iterations).take_while(|&count| !met(count)).last().unwrap_or(0);
+            prop_assert_eq!(apart(&streams, iterations), expected);
+        }
+    }
 }

@@ -214,6 +214,35 @@ fn odd_streams(base: u64) -> impl Strategy<Value = Vec<Stream>> {
     })
 }
 
+/// How the inner loops of a nest change from one round to the next: where their streams are, but for one perhaps, and how long they are.
+#[derive(Clone, Copy, Debug)]
+struct Travel {
+    bytes: i64,
+    stays: usize,
+    longer: i64,
+}
+
+impl Travel {
+    fn after(self, rounds: i64, runs: &[Step]) -> Vec<Step> {
+        let travelled = |step: &Step| {
+            let Step::Run { streams, iterations, times } = step else { return step.clone() };
+            let moved = |(number, stream): (usize, &Stream)| {
+                let bytes = if number == self.stays { 0 } else { self.bytes * rounds };
+                Stream { addr: stream.addr.wrapping_add_signed(bytes), ..*stream }
+            };
+            let iterations = iterations.saturating_add_signed(self.longer * rounds).max(1);
+            Step::Run { streams: streams.iter().enumerate().map(moved).collect(), iterations, times: *times }
+        };
+        runs.iter().map(travelled).collect()
+    }
+}
+
+fn travel() -> impl Strategy<Value = Travel> {
+    let bytes = prop::sample::select(vec![0, 0, 8, 32, 32, 256, 1024]);
+    let longer = prop::sample::select(vec![0, 0, 0, 1, -1, 30]);
+    (bytes, 0usize..8, longer).prop_map(|(bytes, stays, longer)| Travel { bytes, stays, longer })
+}
+
 fn steps(base: u64, dying: u32) -> impl Strategy<Value = Vec<Step>> {
     let run = move || {
         let streams =
@@ -228,8 +257,8 @@ fn steps(base: u64, dying: u32) -> impl Strategy<Value = Vec<Step>> {
         1 => range().prop_map(|(addr, len)| Step::Remove(addr, len)),
     ];
     // A row of runs in the order of a loop nest: later ones find what earlier ones left.
-    let nest = (prop::collection::vec(run(), 1..3), 1usize..4)
-        .prop_map(|(runs, rounds)| std::iter::repeat_n(runs, rounds).flatten().collect::<Vec<Step>>());
+    let nest = (prop::collection::vec(run(), 1..3), 1usize..4, travel())
+        .prop_map(|(runs, rounds, travel)| (0..rounds).flat_map(|round| travel.after(round as i64, &runs)).collect());
     prop::collection::vec(prop_oneof![3 => nest, 1 => other.prop_map(|step| vec![step])], 1..5)
         .prop_map(|parts| parts.into_iter().flatten().collect())
 }

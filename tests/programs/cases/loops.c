@@ -1,5 +1,5 @@
-/* Loops that are regular in different ways: vectors that overlap, accesses of several sizes, structures, and bodies with branches, whose
-   iterations are several records. */
+/* Loops that are regular in different ways: vectors that overlap, accesses of several sizes, structures, bodies with branches, whose
+   iterations are several records, streams that meet, and ways back and across. */
 #include <stdio.h>
 #include <string.h>
 
@@ -16,6 +16,7 @@ struct particle {
 static double a[N][N], b[N][N];
 static float f[N][N], g[N][N];
 static int indices[N * N];
+static int paths[N / 2][N / 2];
 static struct particle particles[4000];
 
 LOOP static void stencil(void) {
@@ -63,10 +64,29 @@ LOOP static double choose(void) {
     return sum;
 }
 
+LOOP static void shorten(void) {
+    for (int k = 0; k < N / 2; k++)
+        for (int i = 0; i < N / 2; i++)
+            for (int j = 0; j < N / 2; j++) {
+                int way = paths[i][k] + paths[k][j];
+                paths[i][j] = paths[i][j] < way ? paths[i][j] : way;
+            }
+}
+
+LOOP static void sweep(void) {
+    for (int i = 1; i < N - 1; i++) {
+        for (int j = 1; j < N - 1; j++)
+            b[i][j] = 0.3 * a[j][i - 1] + 0.4 * a[j][i] - 0.1 * b[i][j - 1];
+        for (int j = N - 2; j >= 1; j--)
+            a[j][i] = 0.3 * b[i][j] + 0.2 * a[j + 1][i] + 0.1 * b[i][j - 1];
+    }
+}
+
 int main(void) {
     double sum = 0;
     for (int i = 0; i < N * N; i++) {
         indices[i] = i;
+        (&paths[0][0])[i / 4] = i % 97;
         (&a[0][0])[i] = i * 0.001;
     }
     for (int pass = 0; pass < PASSES; pass++) {
@@ -76,8 +96,10 @@ int main(void) {
         shift();
         move(0.1);
         sum += choose();
+        sweep();
         memcpy(a, b, sizeof a);
     }
-    printf("%g\n", sum + g[3][4] + particles[7].x);
+    shorten();
+    printf("%g\n", sum + paths[5][7] + g[3][4] + particles[7].x);
     return 0;
 }
