@@ -8,7 +8,7 @@
 //! every fast way of the analysis and without each of them; that takes many minutes. With `--sample` it compares sampled runs with exact ones,
 //! in time and in costs; with `--record` recording with hooks alone; with `--threads` the engine on a thread of its own with one thread for
 //! everything. With `--values` it times the values model on matrix
-//! products. The same sources, flags and inputs are used throughout; the clang is the one that `dmdprof cc` uses.
+//! products. With `--polybench DIR` the programs are the kernels of a PolyBench/C directory, with any of these. The same sources, flags and inputs are used throughout; the clang is the one that `dmdprof cc` uses.
 
 use std::{
     path::{Path, PathBuf},
@@ -26,26 +26,32 @@ fn main() {
     let mut rounds = 5;
     let mut wanted: Vec<String> = Vec::new();
     let mut mode = String::new();
+    let mut polybench = None;
     let mut words = std::env::args().skip(1).filter(|w| w != "--bench");
     while let Some(word) = words.next() {
         if word == "--rounds" {
             rounds =
                 words.next().and_then(|n| n.parse().ok()).filter(|n| *n > 0).expect("--rounds takes a number above 0");
+        } else if word == "--polybench" {
+            polybench = Some(PathBuf::from(words.next().expect("--polybench takes a directory")));
         } else if word.starts_with("--") {
             mode = word;
         } else {
             wanted.push(word);
         }
     }
-    let all = [
-        programs::bench("matmul"),
-        programs::bench("stencil"),
-        programs::bench("hash"),
-        programs::sqlite(),
-        programs::zlib(),
-        programs::bzip2(),
-        programs::lua(),
-    ];
+    let ours = || {
+        vec![
+            programs::bench("matmul"),
+            programs::bench("stencil"),
+            programs::bench("hash"),
+            programs::sqlite(),
+            programs::zlib(),
+            programs::bzip2(),
+            programs::lua(),
+        ]
+    };
+    let all = polybench.map_or_else(ours, |directory| programs::polybench(&directory));
     let chosen = || all.iter().filter(|p| wanted.is_empty() || wanted.contains(&p.name));
     match mode.as_str() {
         "" => {}
@@ -64,14 +70,20 @@ fn main() {
         "| program | native | hooks only | full | Cachegrind | full / Cachegrind | accesses | ns per access | engine / touched |"
     );
     println!("|---|---|---|---|---|---|---|---|---|");
-    let (mut hooks, mut full) = (Vec::new(), Vec::new());
+    let (mut hooks, mut full, mut native) = (Vec::new(), Vec::new(), Vec::new());
     for program in chosen() {
         let row = measure(program, rounds);
         hooks.push(row.hooks / row.native);
         full.push(row.full / row.cachegrind);
+        native.push(row.full / row.native);
         println!("{}", row.line(&program.name));
     }
-    println!("\ngeometric means: hooks only / native {:.2}, full / Cachegrind {:.2}", mean(&hooks), mean(&full));
+    println!(
+        "\ngeometric means: hooks only / native {:.2}, full / Cachegrind {:.2}, full / native {:.1}",
+        mean(&hooks),
+        mean(&full),
+        mean(&native)
+    );
 }
 
 /// The values model, end to end, on `tests/kernels/c/matmul_ijk.c`.

@@ -192,6 +192,24 @@ fn headers_beside(source: &Path) -> Vec<PathBuf> {
     headers
 }
 
+/// The kernels of a PolyBench/C 4 directory, with its medium data sets.
+#[must_use]
+pub fn polybench(directory: &Path) -> Vec<Program> {
+    let utilities = directory.join("utilities");
+    let list = utilities.join("benchmark_list");
+    let list = fs::read_to_string(&list).unwrap_or_else(|e| panic!("{}: {e}", list.display()));
+    let kernel = |line: &str| {
+        let source = directory.join(line.trim());
+        let own = source.parent().expect("a source has a directory").to_owned();
+        let mut program = Program::of(source);
+        program.sources.push(utilities.join("polybench.c"));
+        program.include = vec![utilities.clone(), own];
+        program.libraries = vec!["-lm".into()];
+        program.defines(["MEDIUM_DATASET"])
+    };
+    list.lines().filter(|line| !line.trim().is_empty()).map(kernel).collect()
+}
+
 /// Source directory of a crate that `tests/programs/Cargo.toml` names.
 #[must_use]
 pub fn bundled(package: &str) -> PathBuf {
