@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use super::plan::Plan;
-use super::regular::Block;
+use super::regular::{Block, Places};
 use super::rolled::Row;
 use super::{Kind, Stream};
 
@@ -52,7 +52,35 @@ pub struct Slopes {
     lines: Vec<(i64, i64, Range<usize>)>,
     bends: Vec<(u16, i32)>,
     /// Streams that change what is above others.
-    others: Vec<usize>,
+    others: Vec<Other>,
+}
+
+/// What a stream does to others.
+struct Other {
+    stream: usize,
+    /// Bytes of its words, and how many of them it puts on the top each time.
+    len: i64,
+    puts: i64,
+    /// From where to where its words were; above all others if they come from near the top, below all if from nowhere.
+    low: u64,
+    high: u64,
+    places: Places,
+}
+
+impl Other {
+    /// Nothing of a stream whose words come from near the top and go there.
+    #[inline(always)]
+    fn of(stream: usize, Stream { kind, .. }: &Stream, plan: &Plan, block: &Block) -> Option<Other> {
+        let len = plan.len(stream);
+        let (low, high) = match kind {
+            _ if block.is_far(stream) => block.ends(stream, len),
+            Kind::Last => (u64::MAX, u64::MAX),
+            Kind::Fresh => (0, 0),
+            Kind::Load | Kind::Store | Kind::Remove => return None,
+        };
+        let puts = if *kind == Kind::Last { 0 } else { len as i64 };
+        Some(Other { stream, len: len as i64, puts, low, high, places: block.places[stream] })
+    }
 }
 
 impl Slopes {
@@ -64,60 +92,51 @@ impl Slopes {
     /// Gives the number of iterations of the block before streams cross in a way that is not linear; if that is not all of them, nothing is known yet.
     #[inline(always)]
     pub fn find(&mut self, streams: &[Stream], plan: &Plan, block: &Block) -> usize {
-        let is_load = |number: usize| matches!(streams[number].kind, Kind::Load | Kind::Last);
-        let dies = |number: usize| streams[number].kind == Kind::Last;
-        let len = |number: usize| plan.len(number) as i64;
-        // Others put a word above for each that they take from near the top.
-        let matters =
-            |number: &usize| block.is_far(*number) || matches!(streams[*number].kind, Kind::Last | Kind::Fresh);
         self.others.clear();
-        self.others.extend((0..streams.len()).filter(matters));
+        self.others
+            .extend(streams.iter().enumerate().filter_map(|(number, stream)| Other::of(number, stream, plan, block)));
         self.lines.clear();
         self.bends.clear();
-        for number in 0..streams.len() {
+        for (number, stream) in streams.iter().enumerate() {
             let first_bend = self.bends.len();
-            if !block.is_far(number) || !is_load(number) {
+            let is_load = matches!(stream.kind, Kind::Load | Kind::Last);
+            if !block.is_far(number) || !is_load {
                 self.lines.push((0, 0, 0..0));
                 continue;
             }
-            let mine = block.places[number];
-            let (low, high) = block.ends(number, plan.len(number));
-            let mut step = len(number) * (i64::from(!dies(number)) - i64::from(mine.step < 0));
+            let (mine, len) = (block.places[number], plan.len(number));
+            let (low, high) = block.ends(number, len);
+            let mut step = len as i64 * (i64::from(stream.kind != Kind::Last) - i64::from(mine.step < 0));
             let mut start = 0;
-            for &other in self.others.iter().filter(|&&other| other != number) {
-                let mut change = len(other) * i64::from(!dies(other));
-                if block.is_far(other) {
-                    let theirs = block.places[other];
-                    let (other_low, other_high) = block.ends(other, plan.len(other));
-                    if other_low >= high {
-                        change -= len(other);
-                    } else if other_high > low {
-                        if mine.step != theirs.step {
-                            return block.apart(number, other, plan);
-                        }
-                        let (above, ahead) = (theirs.first > mine.first, theirs.first.abs_diff(mine.first));
-                        let ahead = ahead.div_ceil(mine.step.unsigned_abs()) as u16;
-                        let bytes = plan.len(other) as i32;
-                        // Going up, mine passes those that were above it; going down, it leaves above it what the other has taken long enough ago.
-                        match (above, mine.step > 0) {
-                            (true, true) => self.bends.push((ahead, bytes)),
-                            (false, false) => self.bends.push((ahead, -bytes)),
-                            _ => {}
-                        }
-                        change -= len(other) * i64::from(above);
+            for other in self.others.iter().filter(|other| other.stream != number) {
+                let mut change = other.puts;
+                if other.low >= high {
+                    change -= other.len;
+                } else if other.high > low {
+                    let theirs = other.places;
+                    if mine.step != theirs.step {
+                        return block.apart(number, other.stream, plan);
                     }
-                } else if streams[other].kind != Kind::Fresh {
-                    // From near the top.
-                    change -= len(other);
+                    let (above, ahead) = (theirs.first > mine.first, theirs.first.abs_diff(mine.first));
+                    let wide = mine.step.unsigned_abs();
+                    let ahead = if ahead <= wide { 1 } else { ahead.div_ceil(wide) as u16 };
+                    // Going up, mine passes those that were above it; going down, it leaves above it what the other has taken long enough ago.
+                    match (above, mine.step > 0) {
+                        (true, true) => self.bends.push((ahead, other.len as i32)),
+                        (false, false) => self.bends.push((ahead, -other.len as i32)),
+                        _ => {}
+                    }
+                    change -= other.len * i64::from(above);
                 }
                 step += change;
-                start += change * i64::from(plan.is_before(other, number));
+                start += change * i64::from(plan.is_before(other.stream, number));
             }
             self.merge_bends(first_bend);
             self.lines.push((start, step, first_bend..self.bends.len()));
         }
         block.size
     }
+
     /// Puts the bends from one on in order, those of one iteration together.
     #[inline(always)]
     fn merge_bends(&mut self, first: usize) {
