@@ -21,7 +21,7 @@ use super::isa;
 use super::memory::{Luck, Plans};
 use super::plan::{Plan, STREAMS};
 use super::rolled::{Rolled, Row};
-use super::shadow::{self, are_positions, page_room};
+use super::shadow::{Spaced, are_positions, page_room};
 use super::slopes::Slopes;
 use super::stack::Stack;
 use super::timeline::{Rank, strided};
@@ -85,7 +85,7 @@ impl Places {
 #[derive(Default)]
 pub struct Block {
     /// The words of a stream, if all are in one page.
-    rows: Vec<Option<shadow::Row>>,
+    rows: Vec<Option<Spaced>>,
     /// Streams whose words this run has not used shortly before, one bit each.
     far: u64,
     pub places: Vec<Places>,
@@ -407,7 +407,7 @@ impl<C: Cell> Stack<C> {
                     let room = (page_room(start) / len) as usize;
                     words = if room >= LEAST_ROW.min(block.size) { room.min(block.size) } else { block.size };
                 }
-                block.rows[number] = self.shadow.spaced_row(start, stream.stride, words);
+                block.rows[number] = self.shadow.spaced(start, stream.stride, words);
                 if block.rows[number].is_some() {
                     block.size = words;
                 }
@@ -415,7 +415,7 @@ impl<C: Cell> Stack<C> {
             let Some(near) = near else {
                 block.far |= 1 << number;
                 let found = match block.rows[number] {
-                    Some(row) => self.shadow.arithmetic_row(row, width, block.size),
+                    Some(row) => self.shadow.arithmetic_spaced(row, width, block.size),
                     None => self.places(start, stream.stride, width, &mut cells[..block.size]),
                 };
                 match found {
@@ -455,7 +455,7 @@ impl<C: Cell> Stack<C> {
         if stream.stride == len as i64 && plan.reborn(number).is_none() && room >= LEAST_ROW.min(block.size) {
             let cell = self.shadow.make(start);
             let dead = self.shadow.dead_words(cell, width, block.size.min(room));
-            block.rows[number] = self.shadow.spaced_row(start, stream.stride, dead.max(1));
+            block.rows[number] = self.shadow.spaced(start, stream.stride, dead.max(1));
             block.size = dead;
             return dead >= LEAST;
         }
@@ -605,7 +605,7 @@ impl<C: Cell> Stack<C> {
             kept.push((from, skew + plan.slot(number), plan.len(number)));
             let place = start + plan.slot(number) + step * from as u64;
             match block.rows[number] {
-                Some(row) => self.shadow.set_row_from(row, from, width, size - from, place, step),
+                Some(row) => self.shadow.set_spaced(row, from, width, size - from, place, step),
                 None => self.shadow.set_words(&cells[number * BLOCK..][from..size], width, place, step),
             }
         }

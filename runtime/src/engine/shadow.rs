@@ -26,12 +26,12 @@ pub struct Run {
 
 /// Words of one page: the cell of the first, and cells from one to the next.
 #[derive(Clone, Copy)]
-pub struct Row {
+pub struct Spaced {
     pub cell: usize,
     pitch: isize,
 }
 
-impl Row {
+impl Spaced {
     fn at(self, word: usize) -> usize {
         self.cell.wrapping_add_signed(self.pitch * word as isize)
     }
@@ -256,18 +256,18 @@ impl<C: Cell> Shadow<C> {
 
     /// The row of `count` words, `stride` bytes apart, from an address on, if all are in one page of its own.
     #[inline(always)]
-    pub fn spaced_row(&mut self, addr: u64, stride: i64, count: usize) -> Option<Row> {
+    pub fn spaced(&mut self, addr: u64, stride: i64, count: usize) -> Option<Spaced> {
         let last = addr.wrapping_add_signed(stride.wrapping_mul(count as i64 - 1));
         if addr >> PAGE_BITS != last >> PAGE_BITS || stride % BYTES as i64 != 0 {
             return None;
         }
         let cell = self.find(addr);
-        Self::is_own(cell).then_some(Row { cell, pitch: (stride / BYTES as i64) as isize })
+        Self::is_own(cell).then_some(Spaced { cell, pitch: (stride / BYTES as i64) as isize })
     }
 
     /// As `arithmetic` for a row.
     #[inline(always)]
-    pub fn arithmetic_row(&self, row: Row, width: usize, count: usize) -> Option<(usize, u64, i64)> {
+    pub fn arithmetic_spaced(&self, row: Spaced, width: usize, count: usize) -> Option<(usize, u64, i64)> {
         if row.pitch == width as isize {
             return self.arithmetic(row.cell, width, count);
         }
@@ -363,7 +363,7 @@ impl<C: Cell> Shadow<C> {
 
     /// As `set_arithmetic` for the words of a row from one on.
     #[inline(always)]
-    pub fn set_row_from(&mut self, row: Row, from: usize, width: usize, count: usize, mut place: u64, step: u64) {
+    pub fn set_spaced(&mut self, row: Spaced, from: usize, width: usize, count: usize, mut place: u64, step: u64) {
         if row.pitch == width as isize {
             return self.set_arithmetic(row.at(from), width, count, place, step);
         }

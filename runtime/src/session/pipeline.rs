@@ -340,17 +340,27 @@ impl Pipeline {
         let mut streams = streams.to_vec();
         let (mut left, mut apart, mut pause) = (iterations, apart, 1);
         while left > 0 {
-            let piece = if apart >= LEAST_PIECE.min(left) {
-                pause = 1;
-                apart
+            let is_worth = apart >= LEAST_PIECE.min(left);
+            let piece = if is_worth { apart } else { apart.max(pause).min(left) };
+            // Where they have met, it is not known for how long.
+            pause = if is_worth { 1 } else { pause * 2 };
+            if piece < LEAST_PIECE {
+                self.push_singly(&streams, cells, piece, files);
             } else {
-                pause *= 2;
-                (pause / 2).max(apart).min(left)
-            };
-            self.push_piece(&streams, cells, piece, files);
+                self.push_piece(&streams, cells, piece, files);
+            }
             streams.iter_mut().for_each(|stream| stream.addr = stream.at(piece));
             left -= piece;
             apart = plan::apart(&streams, left);
+        }
+    }
+
+    /// Queues the accesses of a run.
+    fn push_singly(&mut self, streams: &[Stream], cells: &[u32], iterations: u64, files: &mut Files<'_>) {
+        for iteration in 0..iterations {
+            for (stream, &cell) in streams.iter().zip(cells) {
+                self.push(Access { addr: stream.at(iteration), len: stream.len, kind: stream.kind }, cell, files);
+            }
         }
     }
 
