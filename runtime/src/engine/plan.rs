@@ -137,7 +137,7 @@ impl Plan {
         }
         let words = vec![Word::default(); streams.len()];
         let mut plan =
-            Plan { words, step: 0, has_gaps: false, widest: 0, warm_up: 0, longest: usize::MAX, holds: (1, u64::MAX) };
+            Plan { words, step: 0, has_gaps: false, widest: 0, warm_up: 0, longest: usize::MAX, holds: (1, LONGEST) };
         plan.lay_out(streams, accesses);
         for stream in 0..streams.len() {
             plan.relate(streams, stream, iterations)?;

@@ -25,7 +25,7 @@ use super::shadow::{Spaced, are_positions, page_room};
 use super::slopes::Slopes;
 use super::stack::Stack;
 use super::timeline::{Rank, strided};
-use super::trails::{Trail, Trails};
+use super::trails::{Trail, Trails, are_close};
 use super::{Access, Kind, Reports, Stream};
 
 /// Most iterations of a block.
@@ -494,7 +494,7 @@ impl<C: Cell> Stack<C> {
             let (len, step) = (plan.len(stream), block.places[stream].step.unsigned_abs());
             Trail { step, low: block.ends(stream, len).0, len, stream }
         }));
-        for group in trails.groups().filter(|group| group.len() > 1) {
+        for group in trails.groups().filter(|group| group.len() > 1 && are_close(group)) {
             let step = group[0].step;
             let end = group.iter().map(|trail| trail.low + trail.len).max().unwrap_or(0) + step * (size - 1);
             let gap = self.time.repeating(group[0].low, end, step);

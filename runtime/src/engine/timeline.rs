@@ -18,15 +18,13 @@
 
 use super::cell::FIRST;
 use super::hint::prefetch;
-use super::trails::Trail;
+use super::trails::{Trail, WIDE_STEP, are_close};
 
 const LEAF: usize = 64;
 /// Positions of a block.
 const BLOCK: u64 = 32 * LEAF as u64;
 /// Blocks up to this size do not straddle leaves; longer ones waste no positions.
 pub const SHORT: u64 = 16;
-/// Blocks further apart are cleared one by one.
-const WIDE_STEP: u64 = 256;
 /// Loops begin with what is done one by one: after so many steps, places are to repeat.
 const FEW: u64 = 4;
 /// Blocks that are far from each other are fetched so many ahead.
@@ -312,7 +310,7 @@ impl Timeline {
     #[inline(always)]
     pub fn clear_trails(&mut self, trails: &[Trail], count: usize, masks: &mut Vec<u64>) {
         let Some(&Trail { step, low, .. }) = trails.first() else { return };
-        if step > WIDE_STEP * trails.len() as u64 {
+        if !are_close(trails) {
             for trail in trails {
                 self.clear_far(trail.low, step, count, trail.len);
             }

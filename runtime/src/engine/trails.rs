@@ -6,6 +6,9 @@
 
 use std::ops::Range;
 
+/// Words of a trail further apart are looked at one by one.
+pub const WIDE_STEP: u64 = 256;
+
 /// Places of a stream's words, from the lowest one upwards.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Trail {
@@ -42,4 +45,10 @@ impl Trails {
     pub fn groups(&self) -> impl Iterator<Item = &[Trail]> {
         self.groups.iter().map(|group| &self.all[group.clone()])
     }
+}
+
+/// Whether the words of a group lie so close that the timeline between them is worth going over.
+#[inline(always)]
+pub fn are_close(group: &[Trail]) -> bool {
+    group.first().is_some_and(|first| first.step <= WIDE_STEP * group.len() as u64)
 }
