@@ -8,7 +8,8 @@
 //! every fast way of the analysis and without each of them; that takes many minutes. With `--sample` it compares sampled runs with exact ones,
 //! in time and in costs; with `--record` recording with hooks alone; with `--threads` the engine on a thread of its own with one thread for
 //! everything. With `--values` it times the values model on matrix
-//! products. With `--polybench DIR` the programs are the kernels of a PolyBench/C directory, with any of these. The same sources, flags and inputs are used throughout; the clang is the one that `dmdprof cc` uses.
+//! products. With `--polybench DIR` the programs are the kernels of a PolyBench/C directory, with any of these.
+//! The same sources, flags and inputs are used throughout; the clang is the one that `dmdprof cc` uses.
 
 use std::{
     path::{Path, PathBuf},

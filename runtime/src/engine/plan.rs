@@ -301,16 +301,21 @@ pub fn apart(streams: &[Stream], iterations: u64) -> u64 {
     let mut apart = iterations;
     for (number, stream) in streams.iter().enumerate() {
         for other in streams[..number].iter().filter(|other| other.stride != stream.stride) {
-            if are_apart(stream, other, apart) {
-                continue;
-            }
-            let mut good = 0;
-            while apart - good > 1 {
-                let middle = good + (apart - good) / 2;
-                *if are_apart(stream, other, middle) { &mut good } else { &mut apart } = middle;
-            }
-            apart = good;
+            apart = while_apart(apart, |iterations| are_apart(stream, other, iterations));
         }
+    }
+    apart
+}
+
+/// The number of iterations, at most as many as there are, up to which something is so; it is not again later on.
+pub fn while_apart(most: u64, are_apart: impl Fn(u64) -> bool) -> u64 {
+    if most == 0 || are_apart(most) {
+        return most;
+    }
+    let (mut apart, mut met) = (0, most);
+    while met - apart > 1 {
+        let middle = apart + (met - apart) / 2;
+        *if are_apart(middle) { &mut apart } else { &mut met } = middle;
     }
     apart
 }

@@ -19,7 +19,7 @@
 use super::cell::{BYTES, Cell, DEAD};
 use super::isa;
 use super::memory::{Luck, Plans};
-use super::plan::{Plan, STREAMS};
+use super::plan::{Plan, STREAMS, while_apart};
 use super::rolled::{Rolled, Row};
 use super::shadow::{Spaced, are_positions, page_room};
 use super::slopes::Slopes;
@@ -125,15 +125,12 @@ impl Block {
 
     /// Iterations before the words of two streams come to lie among each other.
     pub fn apart(&self, stream: usize, other: usize, plan: &Plan) -> usize {
-        let (mut apart, mut crossed) = (0, self.size);
-        while crossed - apart > 1 {
-            let middle = apart + (crossed - apart) / 2;
-            let (low, high) = self.ends_of(stream, plan.len(stream), middle);
-            let (other_low, other_high) = self.ends_of(other, plan.len(other), middle);
-            let are_apart = high <= other_low || other_high <= low;
-            *if are_apart { &mut apart } else { &mut crossed } = middle;
-        }
-        apart
+        let are_apart = |iterations: u64| {
+            let (low, high) = self.ends_of(stream, plan.len(stream), iterations as usize);
+            let (other_low, other_high) = self.ends_of(other, plan.len(other), iterations as usize);
+            high <= other_low || other_high <= low
+        };
+        while_apart(self.size as u64, are_apart) as usize
     }
 }
 
@@ -332,15 +329,12 @@ impl<C: Cell> Stack<C> {
     ) -> usize {
         // Which streams cross is found out first, as nothing may be reported in vain.
         let mut slopes = std::mem::take(&mut block.slopes);
-        loop {
+        while block.size >= LEAST {
             let crossed = slopes.find(streams, plan, block);
             if crossed == block.size {
                 break;
             }
             block.size = crossed;
-            if crossed < LEAST {
-                break;
-            }
         }
         block.slopes = slopes;
         let size = block.size;
@@ -455,7 +449,7 @@ impl<C: Cell> Stack<C> {
         if stream.stride == len as i64 && plan.reborn(number).is_none() && room >= LEAST_ROW.min(block.size) {
             let cell = self.shadow.make(start);
             let dead = self.shadow.dead_words(cell, width, block.size.min(room));
-            block.rows[number] = self.shadow.spaced(start, stream.stride, dead.max(1));
+            block.rows[number] = Some(Spaced::side_by_side(cell, width));
             block.size = dead;
             return dead >= LEAST;
         }
@@ -657,7 +651,7 @@ impl<C: Cell> Stack<C> {
                 step = self.shadow.word(some[1], width)?.wrapping_sub(first) as i64;
             }
             let next = first.wrapping_add_signed(step.wrapping_mul(size as i64));
-            let good = self.shadow.words_at(some, width, next, step);
+            let good = self.shadow.words_at(some.iter().copied(), width, next, step);
             size += good;
             if good < some.len() {
                 break;

@@ -32,6 +32,11 @@ pub struct Spaced {
 }
 
 impl Spaced {
+    /// Words of `width` cells without anything between them.
+    pub fn side_by_side(cell: usize, width: usize) -> Spaced {
+        Spaced { cell, pitch: width as isize }
+    }
+
     fn at(self, word: usize) -> usize {
         self.cell.wrapping_add_signed(self.pitch * word as isize)
     }
@@ -275,17 +280,9 @@ impl<C: Cell> Shadow<C> {
             return None;
         }
         let first = self.word(row.cell, width)?;
-        let step = self.word(row.at(1), width)?.wrapping_sub(first);
-        let mut place = first;
-        let good = with_width!(width, WIDTH => {
-            let mut good = 0;
-            while good < count && is_word_at(&self.cells[row.at(good)..][..WIDTH], place) {
-                place = place.wrapping_add(step);
-                good += 1;
-            }
-            good
-        });
-        are_positions::<C>(first, step as i64, good.max(1)).then_some((good, first, step as i64))
+        let step = self.word(row.at(1), width)?.wrapping_sub(first) as i64;
+        let good = self.words_at((0..count).map(|word| row.at(word)), width, first, step);
+        are_positions::<C>(first, step, good.max(1)).then_some((good, first, step))
     }
 
     /// As `arithmetic`, by whole groups of cells: what is left at the end does not count.
@@ -337,10 +334,10 @@ impl<C: Cell> Shadow<C> {
 
     /// How many words of `width` cells, which begin at some cells, are at `place` and so on, if these are positions.
     #[inline(always)]
-    pub fn words_at(&self, cells: &[usize], width: usize, mut place: u64, step: i64) -> usize {
+    pub fn words_at(&self, cells: impl Iterator<Item = usize>, width: usize, mut place: u64, step: i64) -> usize {
         with_width!(width, WIDTH => {
             let mut words = 0;
-            for &cell in cells {
+            for cell in cells {
                 if !is_word_at(&self.cells[cell..cell + WIDTH], place) {
                     break;
                 }

@@ -411,32 +411,7 @@ impl Timeline {
         }
         changes(ranks, low, wide, near_start, change)
             && changes(ranks, high - near_end * wide, wide, near_end, change)
-            && self.repeats((low as usize / LEAF) + 1, high as usize / LEAF, period)
-    }
-
-    /// Whether each leaf of a range equals the one `period` before it, as far as that is in the range too.
-    #[inline(always)]
-    fn repeats(&self, start: usize, end: usize, period: usize) -> bool {
-        let leaf = |at: usize| self.blocks[at >> 5].leaves[at % 32];
-        let mut at = start + period;
-        while at < end {
-            let block_end = end.min((at | 31) + 1);
-            let within = at % 32;
-            if within >= period {
-                let leaves = &self.blocks[at >> 5].leaves;
-                let len = block_end - at;
-                if leaves[within..within + len] != leaves[within - period..within - period + len] {
-                    return false;
-                }
-                at = block_end;
-            } else {
-                if leaf(at) != leaf(at - period) {
-                    return false;
-                }
-                at += 1;
-            }
-        }
-        true
+            && self.repeat_by(low as usize / LEAF + 1, (high as usize / LEAF).saturating_sub(period), period, 0)
     }
 
     /// Places and ones from `start`, which has one, to `end`, as far as they repeat with a step: how many steps from the start they begin to, and
