@@ -11,6 +11,8 @@
 //! 32 bits hold positions below 2^31, those of lone bytes below 2^30 (others are pooled). Programs with more live bytes than that allows are moved
 //! to 64-bit cells. Lone bytes are the flags and types of structures, with padding behind them.
 
+use super::reserve::Zeros;
+
 /// Value of bytes nobody has touched.
 pub const NEVER: u64 = 0;
 /// Value of bytes that were touched and have left the stack.
@@ -21,7 +23,7 @@ pub const FIRST: u64 = 64;
 pub const BYTES: u64 = 4;
 
 /// One cell of the shadow.
-pub trait Cell: Copy + Default + PartialEq {
+pub trait Cell: Zeros + Default + PartialEq {
     /// Set when the rest of the value is the number of a pooled entry. Positions are below it.
     const POOLED: u64;
     /// Both top bits, set when the rest of the value is that of the first byte and the others were never touched.

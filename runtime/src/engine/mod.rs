@@ -10,11 +10,13 @@
 mod cell;
 pub(crate) mod hint;
 mod isa;
+mod marks;
 mod memory;
 mod pace;
 pub(crate) mod plan;
 mod regular;
 mod report;
+mod reserve;
 mod rolled;
 mod shadow;
 mod slopes;

@@ -16,12 +16,12 @@
 //! What a block takes per word is kept small: words that lie side by side are compared and set by rows of cells, old places are
 //! taken away by masks of whole leaves that repeat, and depths that grow or shrink evenly are reported as one row.
 
-use super::cell::{BYTES, Cell, DEAD};
+use super::cell::{Cell, DEAD};
 use super::isa;
 use super::memory::{Luck, Plans};
-use super::plan::{Plan, STREAMS, while_apart};
+use super::plan::{Plan, while_apart};
 use super::rolled::{Rolled, Row};
-use super::shadow::{Spaced, are_positions, page_room};
+use super::shadow::Spaced;
 use super::slopes::Slopes;
 use super::stack::Stack;
 use super::timeline::{Rank, strided};
@@ -32,10 +32,6 @@ use super::{Access, Kind, Reports, Stream};
 const BLOCK: usize = 512;
 /// Fewer are not worth it.
 const LEAST: usize = 4;
-/// Words side by side that are worth doing as a row of cells.
-const LEAST_ROW: usize = 16;
-/// Words that are not side by side are found and compared so many at a time, so that few are found in vain.
-const FOUND: usize = 32;
 /// Accesses done singly at a time.
 const SINGLE: usize = 64;
 
@@ -53,8 +49,6 @@ pub struct Scratch {
 struct Room {
     singles: Vec<Access>,
     labels: Vec<u32>,
-    /// Cell of each access, `BLOCK` per stream, of streams whose words are not side by side.
-    cells: Vec<usize>,
     above: Vec<u64>,
     block: Block,
     /// The block's streams, some of them stores of words that are not on the stack.
@@ -84,8 +78,8 @@ impl Places {
 /// What a block knows of its streams; kept to save allocations.
 #[derive(Default)]
 pub struct Block {
-    /// The words of a stream, if all are in one page.
-    rows: Vec<Option<Spaced>>,
+    /// The words of a stream.
+    rows: Vec<Spaced>,
     /// Streams whose words this run has not used shortly before, one bit each.
     far: u64,
     pub places: Vec<Places>,
@@ -100,7 +94,7 @@ pub struct Block {
 impl Block {
     fn start(&mut self, streams: usize, size: usize) {
         self.rows.clear();
-        self.rows.resize(streams, None);
+        self.rows.resize(streams, Spaced::default());
         self.places.clear();
         self.places.resize(streams, Places::default());
         self.gaps.clear();
@@ -296,14 +290,13 @@ impl<C: Cell> Stack<C> {
         if size < LEAST || !self.time.has_room(span + plan.widest) {
             return 0;
         }
-        room.cells.resize(STREAMS * BLOCK, 0);
         room.above.resize(BLOCK, 0);
         let mut block = std::mem::take(&mut room.block);
         block.start(rolled.words.len(), size);
         let mut streams = std::mem::take(&mut room.streams);
         streams.clear();
         streams.extend_from_slice(&rolled.words);
-        if self.find(&mut streams, plan, first, &mut block, room) {
+        if self.find(&mut streams, plan, first, &mut block, &mut room.change) {
             block.size = self.together(&streams, rolled, plan, first, &mut block, room, out);
         } else {
             block.size = 0;
@@ -344,13 +337,8 @@ impl<C: Cell> Stack<C> {
         // Only now the size is final, so that what is touched for the first time can be counted.
         let mut untouched = 0;
         for (number, _) in streams.iter().enumerate().filter(|(_, s)| s.kind == Kind::Fresh) {
-            if let Some(row) = block.rows[number] {
-                untouched += self.shadow.untouched(row.cell, size * plan.width(number));
-                continue;
-            }
             let dead = plan.reborn(number).unwrap_or(size).min(size);
-            let cells = &room.cells[number * BLOCK..][..dead];
-            untouched += cells.iter().map(|&cell| self.shadow.untouched(cell, plan.width(number))).sum::<u64>();
+            untouched += self.shadow.untouched(block.rows[number], plan.width(number), dead);
         }
         // All depths, before anything moves.
         self.find_trails(plan, block);
@@ -367,66 +355,53 @@ impl<C: Cell> Stack<C> {
         }
         self.rise(streams, size, untouched);
         self.take_away(streams, plan, block, room);
-        self.move_words(streams, plan, first, block, room);
+        self.move_words(streams, plan, block, room);
         size
     }
 
     /// Finds the words of a block and their old places, and how many iterations can be done together; false if none. Stores
     /// of words that are not on the stack become fresh ones.
     #[inline(always)]
-    fn find(&mut self, streams: &mut [Stream], plan: &Plan, first: u64, block: &mut Block, room: &mut Room) -> bool {
+    fn find(
+        &mut self,
+        streams: &mut [Stream],
+        plan: &Plan,
+        first: u64,
+        block: &mut Block,
+        change: &mut Option<Change>,
+    ) -> bool {
         // Places of words that this run used before the block; others must lie below.
         let mut floor = u64::MAX;
         for (number, stream) in streams.iter_mut().enumerate() {
-            let (len, width) = (plan.len(number), plan.width(number));
+            let (len, width, near) = (plan.len(number), plan.width(number), plan.near(number));
             let start = stream.at(first);
-            let cells = &mut room.cells[number * BLOCK..][..BLOCK];
-            let near = plan.near(number);
-            if stream.kind == Kind::Store && near.is_none() && len <= 8 {
-                let cell = self.shadow.find(start);
-                if self.shadow.cell(cell) <= DEAD {
-                    stream.kind = Kind::Fresh;
-                }
+            let (row, words) = self.shadow.spaced(start, stream.stride, block.size);
+            (block.rows[number], block.size) = (row, words);
+            if stream.kind == Kind::Store && near.is_none() && len <= 8 && self.shadow.cell(row.cell) <= DEAD {
+                stream.kind = Kind::Fresh;
             }
             if stream.kind == Kind::Fresh {
-                if !self.find_fresh(stream, number, start, plan, block, cells) {
+                if !self.find_fresh(stream, number, start, plan, block) {
                     return false;
                 }
                 continue;
             }
-            if stream.kind != Kind::Last {
-                let mut words = block.size;
-                if stream.stride == len as i64 {
-                    // Where the page ends soon, the words are found one by one, so that blocks do not become short.
-                    let room = (page_room(start) / len) as usize;
-                    words = if room >= LEAST_ROW.min(block.size) { room.min(block.size) } else { block.size };
-                }
-                block.rows[number] = self.shadow.spaced(start, stream.stride, words);
-                if block.rows[number].is_some() {
-                    block.size = words;
-                }
-            }
             let Some(near) = near else {
                 block.far |= 1 << number;
-                let found = match block.rows[number] {
-                    Some(row) => self.shadow.arithmetic_spaced(row, width, block.size),
-                    None => self.places(start, stream.stride, width, &mut cells[..block.size]),
-                };
-                match found {
+                match self.shadow.arithmetic_spaced(row, width, block.size) {
                     Some((size, first, step)) if size >= LEAST => {
                         block.size = size;
                         block.places[number] = Places { first, step };
                     }
                     _ => {
-                        room.change = self.change(start, stream.stride, width);
+                        *change = self.change(start, stream.stride, width);
                         return false;
                     }
                 }
                 continue;
             };
-            for (cell, iteration) in cells[..usize::from(near.delay).min(block.size)].iter_mut().zip(0..) {
-                *cell = self.shadow.find(start.wrapping_add_signed(stream.stride.wrapping_mul(iteration)));
-                let Some(place) = self.shadow.word(*cell, width) else { return false };
+            for word in 0..usize::from(near.delay).min(block.size) {
+                let Some(place) = self.shadow.word(row.at(word), width) else { return false };
                 floor = floor.min(place);
             }
         }
@@ -435,32 +410,16 @@ impl<C: Cell> Stack<C> {
 
     /// Finds the words of a stream of stores that are not on the stack.
     #[inline(always)]
-    fn find_fresh(
-        &mut self,
-        stream: &Stream,
-        number: usize,
-        start: u64,
-        plan: &Plan,
-        block: &mut Block,
-        cells: &mut [usize],
-    ) -> bool {
+    fn find_fresh(&mut self, stream: &Stream, number: usize, start: u64, plan: &Plan, block: &mut Block) -> bool {
         let (len, width) = (plan.len(number), plan.width(number));
-        let room = (page_room(start) / len) as usize;
-        if stream.stride == len as i64 && plan.reborn(number).is_none() && room >= LEAST_ROW.min(block.size) {
-            let cell = self.shadow.make(start);
-            let dead = self.shadow.dead_words(cell, width, block.size.min(room));
-            block.rows[number] = Some(Spaced::side_by_side(cell, width));
-            block.size = dead;
-            return dead >= LEAST;
+        let row = self.shadow.make_spaced(start, stream.stride, len, block.size);
+        block.rows[number] = row;
+        if let Some(reborn) = plan.reborn(number) {
+            let dead = reborn.min(block.size);
+            return self.shadow.dead_words(row, width, dead) == dead;
         }
-        let cells = &mut cells[..block.size];
-        let mut addr = start;
-        for cell in &mut *cells {
-            *cell = self.shadow.make(addr);
-            addr = addr.wrapping_add_signed(stream.stride);
-        }
-        let dead = plan.reborn(number).unwrap_or(block.size).min(block.size);
-        cells[..dead].iter().all(|&cell| self.shadow.dead_words(cell, width, 1) == 1)
+        block.size = self.shadow.dead_words(row, width, block.size);
+        block.size >= LEAST
     }
 
     /// Counts what a block puts on the stack: the most that is on it at a time, and bytes that are new.
@@ -543,32 +502,17 @@ impl<C: Cell> Stack<C> {
         }
         for number in 0..streams.len() {
             let Some(near) = plan.near(number) else { continue };
-            for &cell in &room.cells[number * BLOCK..][..usize::from(near.delay).min(block.size)] {
-                self.time.clear(self.shadow.cell(cell), plan.len(number));
+            for word in 0..usize::from(near.delay).min(block.size) {
+                self.time.clear(self.shadow.cell(block.rows[number].at(word)), plan.len(number));
             }
         }
     }
 
     /// Marks words dead that are, and gives the others their new places.
     #[inline(always)]
-    fn move_words(&mut self, streams: &[Stream], plan: &Plan, first: u64, block: &mut Block, room: &mut Room) {
-        let size = block.size;
-        let dies = |number: usize| streams[number].kind == Kind::Last;
-        for (number, stream) in streams.iter().enumerate().filter(|&(n, _)| plan.near(n).is_some()) {
-            let kept = if dies(number) { 0 } else { plan.kept_from(number, size) };
-            if block.rows[number].is_none() {
-                let start = stream.at(first + kept as u64);
-                self.shadow.find_cells(start, stream.stride, &mut room.cells[number * BLOCK..][kept..size]);
-            }
-        }
-        for number in (0..streams.len()).filter(|&n| dies(n)) {
-            for &cell in &room.cells[number * BLOCK..][..size] {
-                if plan.len(number) == BYTES {
-                    self.shadow.set_cell(cell, DEAD)
-                } else {
-                    self.shadow.set_pair_dead(cell)
-                }
-            }
+    fn move_words(&mut self, streams: &[Stream], plan: &Plan, block: &mut Block, room: &mut Room) {
+        for (number, _) in streams.iter().enumerate().filter(|(_, stream)| stream.kind == Kind::Last) {
+            self.shadow.set_spaced_dead(block.rows[number], plan.width(number), block.size);
         }
         self.put_on_top(streams, plan, block, room);
     }
@@ -582,7 +526,7 @@ impl<C: Cell> Stack<C> {
         }
         let start = self.time.aligned_end(plan.widest);
         let skew = start % 64;
-        let Room { fresh, masks, cells, kept, .. } = room;
+        let Room { fresh, masks, kept, .. } = room;
         let end = skew + step * size as u64;
         fresh.clear();
         // Most words stay where the block puts them: without gaps, the ones of the others are taken back.
@@ -598,10 +542,7 @@ impl<C: Cell> Stack<C> {
             let (width, from) = (plan.width(number), plan.kept_from(number, size));
             kept.push((from, skew + plan.slot(number), plan.len(number)));
             let place = start + plan.slot(number) + step * from as u64;
-            match block.rows[number] {
-                Some(row) => self.shadow.set_spaced(row, from, width, size - from, place, step),
-                None => self.shadow.set_words(&cells[number * BLOCK..][from..size], width, place, step),
-            }
+            self.shadow.set_spaced(block.rows[number], from, width, size - from, place, step);
         }
         kept.sort_unstable();
         for alike in kept.chunk_by(|a, b| a.0 == b.0) {
@@ -637,26 +578,5 @@ impl<C: Cell> Stack<C> {
             Some(times) => Some(Change::Unroll(times)),
             None => places.iter().any(Option::is_none).then_some(Change::Split),
         }
-    }
-
-    /// Finds the cells of a stream's words and how many of the words are at arithmetic places: that number, the first
-    /// place, and the step.
-    #[inline(always)]
-    fn places(&mut self, addr: u64, stride: i64, width: usize, cells: &mut [usize]) -> Option<(usize, u64, i64)> {
-        let (mut size, mut first, mut step) = (0, 0, 0);
-        for some in cells.chunks_mut(FOUND) {
-            self.shadow.find_cells(addr.wrapping_add_signed(stride.wrapping_mul(size as i64)), stride, some);
-            if size == 0 {
-                first = self.shadow.word(some[0], width)?;
-                step = self.shadow.word(some[1], width)?.wrapping_sub(first) as i64;
-            }
-            let next = first.wrapping_add_signed(step.wrapping_mul(size as i64));
-            let good = self.shadow.words_at(some.iter().copied(), width, next, step);
-            size += good;
-            if good < some.len() {
-                break;
-            }
-        }
-        (size >= LEAST && are_positions::<C>(first, step, size)).then_some((size, first, step))
     }
 }

@@ -1,18 +1,23 @@
-//! From an address to what the stack knows about that byte: a page table of cells.
+//! From an address to what the stack knows about that byte: cells, by regions of the address space.
 //!
-//! Takes addresses, gives cell numbers; refuses nothing (any 64-bit address works). All cells live in one growing array, cut
-//! into pages of 16 KiB of address space; a region of 64 MiB has one table of page numbers. Page 0 and table 0 are
-//! shared and stay zero, so that looking up an absent address needs no test: it reads "never touched".
+//! Takes addresses, gives cell numbers; refuses nothing (any 64-bit address works). A region is 64 MiB of address space in which something was
+//! touched. Its cells lie side by side, so that words at a constant distance have cells at a constant distance; those of untouched pages take
+//! no memory, and pages of 16 KiB in which something was touched are marked as present. The cells of region 0 are shared and stay zero, so that looking up
+//! an absent address needs no test: it reads "never touched".
 
 use super::cell::{BYTES, Cell, DEAD, FIRST, NEVER, is_position, joined, lone, pooled};
 use super::hint::prefetch;
+use super::marks::Marks;
+use super::reserve::Reserve;
 
 const PAGE_BITS: u32 = 14;
 const REGION_BITS: u32 = 26;
 /// Bytes of address space per page.
 const PAGE: u64 = 1 << PAGE_BITS;
 const PAGE_CELLS: usize = (PAGE / BYTES) as usize;
-const TABLE: usize = 1 << (REGION_BITS - PAGE_BITS);
+const REGION: u64 = 1 << REGION_BITS;
+const REGION_CELLS: usize = (REGION / BYTES) as usize;
+const REGION_PAGES: usize = 1 << (REGION_BITS - PAGE_BITS);
 /// Recently used regions, direct mapped.
 const RECENT: usize = 32;
 const NO_REGION: u64 = u64::MAX;
@@ -24,20 +29,16 @@ pub struct Run {
     pub len: u64,
 }
 
-/// Words of one page: the cell of the first, and cells from one to the next.
-#[derive(Clone, Copy)]
+/// Words of one region: the cell of the first, and cells from one to the next.
+#[derive(Clone, Copy, Default)]
 pub struct Spaced {
     pub cell: usize,
     pitch: isize,
 }
 
 impl Spaced {
-    /// Words of `width` cells without anything between them.
-    pub fn side_by_side(cell: usize, width: usize) -> Spaced {
-        Spaced { cell, pitch: width as isize }
-    }
-
-    fn at(self, word: usize) -> usize {
+    #[inline(always)]
+    pub fn at(self, word: usize) -> usize {
         self.cell.wrapping_add_signed(self.pitch * word as isize)
     }
 }
@@ -76,9 +77,10 @@ pub trait NewPositions {
 }
 
 pub struct Shadow<C> {
-    cells: Vec<C>,
-    tables: Vec<u32>,
-    /// (region number, start of its table), sorted by region.
+    cells: Reserve<C>,
+    /// Pages in which something was touched, as their cells lie.
+    present: Marks,
+    /// (region number, its first cell), sorted by region.
     regions: Vec<(u64, usize)>,
     recent: [(u64, usize); RECENT],
     /// Per-byte values of cells whose bytes do not belong together, and the unused ones among them (all zero).
@@ -91,9 +93,11 @@ pub struct Shadow<C> {
 impl<C: Cell> Shadow<C> {
     /// Positions of lone bytes that cells are to hold are below `lone_limit`.
     pub fn new(lone_limit: u64) -> Self {
+        let mut present = Marks::default();
+        present.grow(REGION_PAGES);
         Shadow {
-            cells: vec![C::default(); PAGE_CELLS],
-            tables: vec![0; TABLE],
+            cells: Reserve::new(REGION_CELLS),
+            present,
             regions: Vec::new(),
             recent: [(NO_REGION, 0); RECENT],
             pool: Vec::new(),
@@ -113,9 +117,14 @@ impl<C: Cell> Shadow<C> {
             };
             D::pack(value - from + to)
         };
+        let mut cells = Reserve::new(self.cells.len());
+        for pages in self.present.runs() {
+            let part = pages.start * PAGE_CELLS..pages.end * PAGE_CELLS;
+            cells[part.clone()].iter_mut().zip(&self.cells[part]).for_each(|(new, &old)| *new = convert(old));
+        }
         Shadow {
-            cells: self.cells.into_iter().map(convert).collect(),
-            tables: self.tables,
+            cells,
+            present: self.present,
             regions: self.regions,
             recent: self.recent,
             pool: self.pool.into_iter().map(|bytes| bytes.map(convert)).collect(),
@@ -125,8 +134,8 @@ impl<C: Cell> Shadow<C> {
     }
 
     pub fn heap_bytes(&self) -> u64 {
-        let bytes = self.cells.capacity() * size_of::<C>()
-            + self.tables.capacity() * size_of::<u32>()
+        let bytes = self.cell_count() as usize * size_of::<C>()
+            + self.present.heap_bytes()
             + self.regions.capacity() * size_of::<(u64, usize)>()
             + self.pool.capacity() * size_of::<[C; 4]>()
             + self.unused.capacity() * size_of::<u32>();
@@ -135,7 +144,7 @@ impl<C: Cell> Shadow<C> {
 
     /// Number of cells a walk over everything visits.
     pub fn cell_count(&self) -> u64 {
-        self.cells.len() as u64
+        (self.present.count() * PAGE_CELLS) as u64
     }
 
     /// Two neighbouring cells; `cell` must come from `find` and not be the last of its page.
@@ -156,6 +165,12 @@ impl<C: Cell> Shadow<C> {
     #[inline(always)]
     pub fn set_row_dead(&mut self, cell: usize, len: u64) {
         self.cells[cell..cell + (len / BYTES) as usize].fill(C::pack(DEAD));
+    }
+
+    /// Words of `width` cells, which hold whole positions, are gone.
+    #[inline(always)]
+    pub fn set_spaced_dead(&mut self, row: Spaced, width: usize, count: usize) {
+        (0..count).for_each(|word| self.cells[row.at(word)..][..width].fill(C::pack(DEAD)));
     }
 
     /// Both cells hold whole positions, which are gone.
@@ -259,15 +274,30 @@ impl<C: Cell> Shadow<C> {
         Some((good, first, step))
     }
 
-    /// The row of `count` words, `stride` bytes apart, from an address on, if all are in one page of its own.
+    /// The row of words `stride` bytes apart, a multiple of the bytes of a cell, from an aligned address on; and how many of `count` are in its region.
     #[inline(always)]
-    pub fn spaced(&mut self, addr: u64, stride: i64, count: usize) -> Option<Spaced> {
+    pub fn spaced(&mut self, addr: u64, stride: i64, count: usize) -> (Spaced, usize) {
+        let row = Spaced { cell: self.find(addr), pitch: (stride / BYTES as i64) as isize };
         let last = addr.wrapping_add_signed(stride.wrapping_mul(count as i64 - 1));
-        if addr >> PAGE_BITS != last >> PAGE_BITS || stride % BYTES as i64 != 0 {
-            return None;
+        if addr >> REGION_BITS == last >> REGION_BITS {
+            return (row, count);
         }
-        let cell = self.find(addr);
-        Self::is_own(cell).then_some(Spaced { cell, pitch: (stride / BYTES as i64) as isize })
+        let room = if stride < 0 { addr % REGION } else { REGION - 1 - addr % REGION };
+        (row, (room / stride.unsigned_abs()) as usize + 1)
+    }
+
+    /// The row of words of `len` bytes that are to be written; they must be in one region.
+    #[inline(always)]
+    pub fn make_spaced(&mut self, addr: u64, stride: i64, len: u64, count: usize) -> Spaced {
+        self.make(addr);
+        let far = stride.wrapping_mul(count as i64 - 1);
+        let (low, high) = (addr.wrapping_add_signed(far.min(0)), addr.wrapping_add_signed(far.max(0)) + (len - 1));
+        if stride.unsigned_abs() <= PAGE {
+            (low >> PAGE_BITS..=high >> PAGE_BITS).for_each(|page| _ = self.make(page << PAGE_BITS));
+        } else {
+            (0..count as i64).for_each(|word| _ = self.make(addr.wrapping_add_signed(stride.wrapping_mul(word))));
+        }
+        self.spaced(addr, stride, count).0
     }
 
     /// As `arithmetic` for a row.
@@ -281,7 +311,7 @@ impl<C: Cell> Shadow<C> {
         }
         let first = self.word(row.cell, width)?;
         let step = self.word(row.at(1), width)?.wrapping_sub(first) as i64;
-        let good = self.words_at((0..count).map(|word| row.at(word)), width, first, step);
+        let good = self.words_at(row, width, count, first, step);
         are_positions::<C>(first, step, good.max(1)).then_some((good, first, step))
     }
 
@@ -300,11 +330,15 @@ impl<C: Cell> Shadow<C> {
         are_positions::<C>(first, step, good.max(1)).then_some((good, first, step))
     }
 
-    /// How many of `count` words of `width` cells, side by side, come before the first that is on the stack in part or as a whole.
+    /// How many of `count` words of `width` cells come before the first that is on the stack in part or as a whole.
     #[inline(always)]
-    pub fn dead_words(&self, cell: usize, width: usize, count: usize) -> usize {
-        let cells = &self.cells[cell..cell + width * count];
+    pub fn dead_words(&self, row: Spaced, width: usize, count: usize) -> usize {
         let is_dead = |cell: &C| cell.get() <= DEAD;
+        if row.pitch != width as isize {
+            let is_word_dead = |&word: &usize| self.cells[row.at(word)..][..width].iter().all(is_dead);
+            return (0..count).take_while(is_word_dead).count();
+        }
+        let cells = &self.cells[row.cell..][..width * count];
         let mut dead = 0;
         for piece in cells.chunks(PIECE) {
             // Without a branch per cell, as in `arithmetic`.
@@ -318,10 +352,15 @@ impl<C: Cell> Shadow<C> {
         dead / width
     }
 
-    /// Bytes of some dead cells that nothing has touched before.
+    /// Bytes of some dead words of `width` cells that nothing has touched before.
     #[inline(always)]
-    pub fn untouched(&self, cell: usize, count: usize) -> u64 {
-        let never = self.cells[cell..cell + count].iter().map(|cell| u64::from(cell.get() == NEVER)).sum::<u64>();
+    pub fn untouched(&self, row: Spaced, width: usize, count: usize) -> u64 {
+        let never = |cells: &[C]| cells.iter().map(|cell| u64::from(cell.get() == NEVER)).sum::<u64>();
+        let never = if row.pitch == width as isize {
+            never(&self.cells[row.cell..][..width * count])
+        } else {
+            (0..count).map(|word| never(&self.cells[row.at(word)..][..width])).sum()
+        };
         never * BYTES
     }
 
@@ -332,15 +371,12 @@ impl<C: Cell> Shadow<C> {
         (is_position::<C>(first) && is_word_at(&self.cells[cell..cell + width], first)).then_some(first)
     }
 
-    /// How many words of `width` cells, which begin at some cells, are at `place` and so on, if these are positions.
+    /// How many of `count` words of `width` cells are at `place` and so on, if these are positions.
     #[inline(always)]
-    pub fn words_at(&self, cells: impl Iterator<Item = usize>, width: usize, mut place: u64, step: i64) -> usize {
+    fn words_at(&self, row: Spaced, width: usize, count: usize, mut place: u64, step: i64) -> usize {
         with_width!(width, WIDTH => {
             let mut words = 0;
-            for cell in cells {
-                if !is_word_at(&self.cells[cell..cell + WIDTH], place) {
-                    break;
-                }
+            while words < count && is_word_at(&self.cells[row.at(words)..][..WIDTH], place) {
                 place = place.wrapping_add_signed(step);
                 words += 1;
             }
@@ -361,6 +397,10 @@ impl<C: Cell> Shadow<C> {
     /// As `set_arithmetic` for the words of a row from one on.
     #[inline(always)]
     pub fn set_spaced(&mut self, row: Spaced, from: usize, width: usize, count: usize, mut place: u64, step: u64) {
+        debug_assert!(
+            (from..from + count).all(|word| self.is_present(row.at(word))),
+            "words are written to pages that are present"
+        );
         if row.pitch == width as isize {
             return self.set_arithmetic(row.at(from), width, count, place, step);
         }
@@ -370,42 +410,21 @@ impl<C: Cell> Shadow<C> {
         });
     }
 
-    /// As `set_arithmetic` for words that begin at some cells.
+    /// Whether something was touched in the page of the cell, so that it may be written.
     #[inline(always)]
-    pub fn set_words(&mut self, cells: &[usize], width: usize, mut place: u64, step: u64) {
-        with_width!(width, WIDTH => for &cell in cells {
-            set_word(&mut self.cells[cell..cell + WIDTH], place);
-            place = place.wrapping_add(step);
-        });
+    pub fn is_present(&self, cell: usize) -> bool {
+        self.present.get(cell / PAGE_CELLS)
     }
 
-    /// Whether `find` found a page of its own for the address, not the shared empty one.
-    #[inline(always)]
-    pub fn is_own(cell: usize) -> bool {
-        cell >= PAGE_CELLS
-    }
-
-    /// Cell of an address; in the shared empty page if nothing was stored near it.
+    /// Cell of an address; among the shared empty ones if nothing was stored in its region.
     #[inline(always)]
     pub fn find(&mut self, addr: u64) -> usize {
         let region = addr >> REGION_BITS;
-        let (tag, mut table) = self.recent[Self::slot(region)];
+        let (tag, mut first) = self.recent[Self::slot(region)];
         if tag != region {
-            table = self.find_region(region);
+            first = self.find_region(region);
         }
-        let page = self.tables[table + page_in_region(addr)];
-        page as usize * PAGE_CELLS + cell_in_page(addr)
-    }
-
-    /// Cells of addresses `stride` apart, which the processor is asked to fetch.
-    #[inline(always)]
-    pub fn find_cells(&mut self, mut addr: u64, stride: i64, cells: &mut [usize]) {
-        let mut pages = Pages::new();
-        for cell in cells {
-            *cell = pages.find(self, addr);
-            self.prefetch(*cell);
-            addr = addr.wrapping_add_signed(stride);
-        }
+        first + cell_in_region(addr)
     }
 
     /// Asks the processor to fetch the bytes of a cell, if they are not all in it.
@@ -439,47 +458,49 @@ impl<C: Cell> Shadow<C> {
         }
     }
 
-    /// Cell of an address, in a page of its own.
+    /// Cell of an address, in a page that is present.
+    #[inline(always)]
     pub fn make(&mut self, addr: u64) -> usize {
         let cell = self.find(addr);
-        if Self::is_own(cell) { cell } else { self.make_page(addr) }
+        if self.is_present(cell) { cell } else { self.make_page(addr) }
     }
 
     #[cold]
     fn make_page(&mut self, addr: u64) -> usize {
         let region = addr >> REGION_BITS;
         if let Err(at) = self.regions.binary_search_by_key(&region, |entry| entry.0) {
-            self.regions.insert(at, (region, self.tables.len()));
-            self.tables.resize(self.tables.len() + TABLE, 0);
+            let regions = self.regions.len() + 1;
+            self.regions.insert(at, (region, regions * REGION_CELLS));
+            self.present.grow((regions + 1) * REGION_PAGES);
+            self.cells.grow((regions + 1) * REGION_CELLS);
         }
-        let table = self.find_region(region);
-        let start = self.cells.len();
-        make_room(&mut self.cells, PAGE_CELLS);
-        self.cells.resize(start + PAGE_CELLS, C::default());
-        self.tables[table + page_in_region(addr)] = (start / PAGE_CELLS) as u32;
-        start + cell_in_page(addr)
+        let cell = self.find_region(region) + cell_in_region(addr);
+        let page = cell / PAGE_CELLS;
+        self.present.set(page);
+        self.cells.populate(page * PAGE_CELLS..(page + 1) * PAGE_CELLS);
+        cell
     }
 
-    /// First address of `addr .. addr + len` that lies in an existing page.
-    pub fn next_present(&self, mut addr: u64, len: u64) -> Option<u64> {
+    /// The first addresses of `addr .. addr + len` that lie in pages that are present, as the first of them and their number.
+    pub fn next_present(&self, mut addr: u64, len: u64) -> Option<(u64, u64)> {
         let last = addr + (len - 1);
-        loop {
-            let region = addr >> REGION_BITS;
-            let at = self.regions.partition_point(|entry| entry.0 < region);
-            let &(found, table) = self.regions.get(at)?;
-            addr = addr.max(found << REGION_BITS);
-            let pages = &self.tables[table..table + TABLE];
-            if let Some(skip) = pages[page_in_region(addr)..].iter().position(|&page| page != 0) {
-                if skip > 0 {
-                    addr = (addr & !(PAGE - 1)) + skip as u64 * PAGE;
-                }
-                return (addr <= last).then_some(addr);
-            }
-            addr = (found + 1).checked_mul(1 << REGION_BITS)?;
-            if addr > last {
+        let from = self.regions.partition_point(|entry| entry.0 < addr >> REGION_BITS);
+        for &(region, first) in &self.regions[from..] {
+            let start = region << REGION_BITS;
+            if start > last {
                 return None;
             }
+            addr = addr.max(start);
+            let page = first / PAGE_CELLS;
+            let number = |addr: u64| page + ((addr - start) >> PAGE_BITS) as usize;
+            let end = number(last).min(page + REGION_PAGES - 1) + 1;
+            if let Some(run) = self.present.next_run(number(addr)..end) {
+                addr = addr.max(start + ((run.start - page) << PAGE_BITS) as u64);
+                let room = start + (((run.end - page) << PAGE_BITS) as u64 - 1) - addr;
+                return Some((addr, room.min(last - addr) + 1));
+            }
         }
+        None
     }
 
     /// Appends the states of the bytes to `runs`, neighbours that belong together as one.
@@ -489,7 +510,7 @@ impl<C: Cell> Shadow<C> {
         while left > 0 {
             let part = left.min(page_room(at));
             let cell = self.find(at);
-            if Self::is_own(cell) {
+            if self.is_present(cell) {
                 self.gather_span(Span { cell, skip: at % BYTES, len: part }, runs);
             } else {
                 push(runs, NEVER, part);
@@ -543,12 +564,9 @@ impl<C: Cell> Shadow<C> {
         }
     }
 
-    /// Marks the touched bytes of a part of one page dead; `len` must not reach beyond the page.
-    pub fn kill_in_page(&mut self, addr: u64, len: u64) {
+    /// Marks the touched bytes of a part of pages that are present dead; they must be in one region.
+    pub fn kill(&mut self, addr: u64, len: u64) {
         let mut cell = self.find(addr);
-        if !Self::is_own(cell) {
-            return;
-        }
         let (mut skip, mut left) = (addr % BYTES, len);
         while left > 0 {
             let part = left.min(BYTES - skip);
@@ -556,7 +574,7 @@ impl<C: Cell> Shadow<C> {
             if part == BYTES && value & C::POOLED == 0 {
                 self.cells[cell] = C::pack(value.min(DEAD));
             } else {
-                self.kill(cell, skip, part);
+                self.kill_part(cell, skip, part);
             }
             cell += 1;
             skip = 0;
@@ -580,7 +598,7 @@ impl<C: Cell> Shadow<C> {
 
     /// The bytes of a cell from `skip` on die, as far as they were touched.
     #[inline(always)]
-    pub fn kill(&mut self, cell: usize, skip: u64, len: u64) {
+    pub fn kill_part(&mut self, cell: usize, skip: u64, len: u64) {
         let mut bytes = self.bytes(cell);
         for byte in &mut bytes[skip as usize..(skip + len) as usize] {
             *byte = C::pack(byte.get().min(DEAD));
@@ -640,16 +658,19 @@ impl<C: Cell> Shadow<C> {
     pub fn renumber(&mut self, to: &impl NewPositions) {
         // Lone bytes that a gap below them has moved beyond the limit.
         let mut outgrown = Vec::new();
-        let mut cell = PAGE_CELLS;
-        while cell < self.cells.len() {
-            let words = ((self.cells.len() - cell) / 2).min(ROW);
-            let row = self.arithmetic_groups(cell, 2, words).filter(|&(words, ..)| words >= LEAST_ROW);
-            let words = row.map_or(words.min(PIECE), |(words, ..)| words);
-            match row.and_then(|(words, first, step)| to.of_words(first, step, words, 2 * BYTES)) {
-                Some((first, step)) => self.set_arithmetic(cell, 2, words, first, step as u64),
-                None => self.renumber_words(cell, words, to, &mut outgrown),
+        let runs: Vec<_> = self.present.runs().collect();
+        for pages in runs {
+            let (mut cell, end) = (pages.start * PAGE_CELLS, pages.end * PAGE_CELLS);
+            while cell < end {
+                let words = ((end - cell) / 2).min(ROW);
+                let row = self.arithmetic_groups(cell, 2, words).filter(|&(words, ..)| words >= LEAST_ROW);
+                let words = row.map_or(words.min(PIECE), |(words, ..)| words);
+                match row.and_then(|(words, first, step)| to.of_words(first, step, words, 2 * BYTES)) {
+                    Some((first, step)) => self.set_arithmetic(cell, 2, words, first, step as u64),
+                    None => self.renumber_words(cell, words, to, &mut outgrown),
+                }
+                cell += 2 * words;
             }
-            cell += 2 * words;
         }
         for byte in self.pool.iter_mut().flatten() {
             if byte.get() >= FIRST {
@@ -756,28 +777,6 @@ fn is_word_at<C: Cell>(cells: &[C], place: u64) -> bool {
     }
 }
 
-/// Finds cells near each other with one look at the table per page. Only good until a page is made.
-pub struct Pages {
-    page: u64,
-    first_cell: usize,
-}
-
-impl Pages {
-    pub fn new() -> Self {
-        Pages { page: u64::MAX, first_cell: 0 }
-    }
-
-    #[inline(always)]
-    pub fn find<C: Cell>(&mut self, shadow: &mut Shadow<C>, addr: u64) -> usize {
-        let page = addr >> PAGE_BITS;
-        if page != self.page {
-            self.first_cell = shadow.find(page << PAGE_BITS);
-            self.page = page;
-        }
-        self.first_cell + cell_in_page(addr)
-    }
-}
-
 /// Adds bytes to the last run if they continue it.
 #[inline(always)]
 fn push(runs: &mut Vec<Run>, value: u64, len: u64) {
@@ -798,11 +797,6 @@ pub fn page_room(addr: u64) -> u64 {
 }
 
 #[inline(always)]
-fn page_in_region(addr: u64) -> usize {
-    (addr >> PAGE_BITS) as usize % TABLE
-}
-
-#[inline(always)]
-fn cell_in_page(addr: u64) -> usize {
-    (addr % PAGE / BYTES) as usize
+fn cell_in_region(addr: u64) -> usize {
+    (addr % REGION / BYTES) as usize
 }

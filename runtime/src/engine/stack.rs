@@ -12,6 +12,10 @@ use super::{Access, EngineOptions, Kind, Reports, clamped};
 
 /// Bytes of an array that are worth removing as a row of words.
 const LEAST_ROW: u64 = 256;
+/// And as many as are removed at a time.
+const LONGEST_ROW: u64 = 1 << 14;
+/// Bytes moved at a time.
+const PIECE: u64 = 1 << 16;
 /// Accesses of a batch whose memory is fetched together.
 const WINDOW: usize = 64;
 
@@ -147,7 +151,7 @@ impl<C: Cell> Stack<C> {
                 self.shadow.set_pair(cell, position);
                 return Short::Done;
             }
-            if first | second <= DEAD && Shadow::<C>::is_own(cell) {
+            if first | second <= DEAD && self.shadow.is_present(cell) {
                 let fresh = BYTES * (2 - first - second);
                 let position = self.enter::<LOAD>(8, fresh, out);
                 self.shadow.set_pair(cell, position);
@@ -160,7 +164,7 @@ impl<C: Cell> Stack<C> {
                 self.shadow.set_cell(cell, position);
                 return Short::Done;
             }
-            if first <= DEAD && Shadow::<C>::is_own(cell) {
+            if first <= DEAD && self.shadow.is_present(cell) {
                 let position = self.enter::<LOAD>(4, BYTES * (1 - first), out);
                 self.shadow.set_cell(cell, position);
                 return Short::Done;
@@ -177,12 +181,14 @@ impl<C: Cell> Stack<C> {
     #[inline(always)]
     fn part_access_at<const LOAD: bool>(&mut self, cell: usize, addr: u64, len: u64, out: &mut Reports) -> Short {
         let skip = addr % BYTES;
-        if skip + len > BYTES || !Shadow::<C>::is_own(cell) {
+        if skip + len > BYTES {
             return Short::NotEnough;
         }
         let position = match self.shadow.part(cell, skip, len) {
             Some(first) if first >= FIRST && first % 64 + len <= 64 => self.renew::<LOAD>(first, len, out),
-            Some(first @ (NEVER | DEAD)) => self.enter::<LOAD>(len, len * (1 - first), out),
+            Some(first @ (NEVER | DEAD)) if self.shadow.is_present(cell) => {
+                self.enter::<LOAD>(len, len * (1 - first), out)
+            }
             _ => return Short::NotEnough,
         };
         self.shadow.put(cell, skip, len, position);
@@ -285,14 +291,14 @@ impl<C: Cell> Stack<C> {
         let skip = addr % BYTES;
         let in_cell = skip + len <= BYTES;
         let whole_cells = skip == 0 && len.is_multiple_of(BYTES) && len <= page_room(addr);
-        if len == 0 || len > 64 || !Shadow::<C>::is_own(cell) || !(in_cell || whole_cells) {
+        if len == 0 || len > 64 || !(in_cell || whole_cells) {
             return false;
         }
         let found = if in_cell { self.shadow.part(cell, skip, len) } else { self.shadow.row(cell, len) };
         let Some(first) = found.filter(|&first| first >= FIRST) else { return false };
         out.warm(self.take(first, len), len);
         if in_cell {
-            self.shadow.kill(cell, skip, len);
+            self.shadow.kill_part(cell, skip, len);
         } else {
             self.shadow.set_row_dead(cell, len);
         }
@@ -354,7 +360,7 @@ impl<C: Cell> Stack<C> {
         let skip = addr % BYTES;
         let in_cell = skip + len <= BYTES;
         let whole_cells = skip == 0 && len.is_multiple_of(BYTES) && len <= page_room(addr);
-        if !Shadow::<C>::is_own(cell) || !(in_cell || whole_cells) {
+        if !self.shadow.is_present(cell) || !(in_cell || whole_cells) {
             return false;
         }
         let found = if in_cell { self.shadow.part(cell, skip, len) } else { self.shadow.row(cell, len) };
@@ -416,32 +422,59 @@ impl<C: Cell> Stack<C> {
 
     /// The bytes leave the stack.
     pub fn remove(&mut self, addr: u64, len: u64) {
+        if (1..=page_room(addr)).contains(&len) {
+            let cell = self.shadow.find(addr);
+            if self.shadow.is_present(cell) {
+                self.remove_present(addr, len);
+            }
+            return;
+        }
+        self.each_present(addr, len, Self::remove_present);
+    }
+
+    /// Does something with the parts of a range that are in pages that are present.
+    fn each_present(&mut self, addr: u64, len: u64, mut act: impl FnMut(&mut Self, u64, u64)) {
         let (mut at, mut left) = (addr, len);
         while left > 0 {
-            let Some(found) = self.shadow.next_present(at, left) else { return };
-            left -= found - at;
-            let part = left.min(page_room(found));
-            self.remove_in_page(found, part);
+            let Some((found, part)) = self.shadow.next_present(at, left) else { return };
+            act(self, found, part);
+            left -= found - at + part;
             at = found.wrapping_add(part);
-            left -= part;
         }
     }
 
     #[inline(always)]
-    fn remove_in_page(&mut self, mut addr: u64, mut len: u64) {
-        // Arrays that were used in order, as far as they were.
-        while len >= LEAST_ROW && addr.is_multiple_of(BYTES) {
-            let cell = self.shadow.find(addr);
-            let row = self.shadow.arithmetic(cell, 2, (len / 8) as usize);
-            let Some((words, first, step)) = row.filter(|&(words, ..)| words as u64 >= LEAST_ROW / 8) else { break };
-            self.time.clear_many(first, step, words, 8, &mut self.masks);
-            self.shadow.set_row_dead(cell, 8 * words as u64);
-            addr = addr.wrapping_add(8 * words as u64);
-            len -= 8 * words as u64;
+    fn remove_present(&mut self, mut addr: u64, mut len: u64) {
+        while len > 0 {
+            let done = self.remove_row(addr, len).unwrap_or_else(|| {
+                let part = len.min(page_room(addr));
+                self.remove_any(addr, part);
+                part
+            });
+            addr = addr.wrapping_add(done);
+            len -= done;
         }
-        if len == 0 {
-            return;
+    }
+
+    /// Removes the words of an array that was used in order, as far as it was; gives their bytes, if that is worth it.
+    #[inline(always)]
+    fn remove_row(&mut self, addr: u64, len: u64) -> Option<u64> {
+        if len < LEAST_ROW || !addr.is_multiple_of(BYTES) {
+            return None;
         }
+        let cell = self.shadow.find(addr);
+        let (words, first, step) = self.shadow.arithmetic(cell, 2, (len.min(LONGEST_ROW) / 8) as usize)?;
+        let bytes = 8 * words as u64;
+        if bytes < LEAST_ROW {
+            return None;
+        }
+        self.time.clear_many(first, step, words, 8, &mut self.masks);
+        self.shadow.set_row_dead(cell, bytes);
+        Some(bytes)
+    }
+
+    #[inline(always)]
+    fn remove_any(&mut self, addr: u64, len: u64) {
         let mut runs = std::mem::take(&mut self.runs);
         self.shadow.gather(addr, len, &mut runs);
         for run in runs.drain(..) {
@@ -450,39 +483,37 @@ impl<C: Cell> Stack<C> {
             }
         }
         self.runs = runs;
-        self.shadow.kill_in_page(addr, len);
+        self.shadow.kill(addr, len);
     }
 
     /// The bytes change their addresses and keep their places. What was at the target before dies, and so does the source.
     pub fn relocate(&mut self, from: u64, to: u64, len: u64) {
-        if from == to || len == 0 {
+        if from == to {
             return;
         }
-        let mut moved = Vec::new();
+        // In pieces, and in an order in which none of them ends where another still is.
+        let pieces = len.div_ceil(PIECE);
+        for piece in 0..pieces {
+            let start = PIECE * if to < from { piece } else { pieces - 1 - piece };
+            let len = PIECE.min(len - start);
+            self.relocate_piece(from.wrapping_add(start), to.wrapping_add(start), len);
+        }
+    }
+
+    fn relocate_piece(&mut self, from: u64, to: u64, len: u64) {
+        let mut moved = std::mem::take(&mut self.runs);
         self.shadow.gather(from, len, &mut moved);
-        self.kill(from, len);
+        self.each_present(from, len, |stack, addr, len| stack.shadow.kill(addr, len));
         // With the source dead, what is left alive in the target is what dies there.
         self.remove(to, len);
         let mut at = to;
-        for run in moved {
+        for run in moved.drain(..) {
             if run.value >= FIRST {
                 self.shadow.assign(at, run.len, run.value);
             }
             at = at.wrapping_add(run.len);
         }
-    }
-
-    /// Marks touched bytes dead without taking their positions from the timeline.
-    fn kill(&mut self, addr: u64, len: u64) {
-        let (mut at, mut left) = (addr, len);
-        while left > 0 {
-            let Some(found) = self.shadow.next_present(at, left) else { return };
-            left -= found - at;
-            let part = left.min(page_room(found));
-            self.shadow.kill_in_page(found, part);
-            at = found.wrapping_add(part);
-            left -= part;
-        }
+        self.runs = moved;
     }
 
     /// Bytes that are not live enter below everything, the highest address nearest to the top.

@@ -336,6 +336,23 @@ fn long_copies_and_long_frees() {
 }
 
 #[test]
+fn long_moves_may_overlap_themselves() {
+    let (len, by) = (200_001, 70_003);
+    for (from, to) in [(1 << 20, (1 << 20) + by), ((1 << 20) + by, 1 << 20)] {
+        let mut engine = Engine::new();
+        engine.store(to, len);
+        // Every other byte of what moves; of the others, those in the target are live already.
+        (0..len).step_by(2).for_each(|byte| engine.store(from + byte, 1));
+        engine.relocate(from, to, len);
+        assert_eq!(engine.live(), len.div_ceil(2) + (len - by) / 2);
+        let mut tally = Tally::default();
+        (0..len).rev().step_by(2).for_each(|byte| engine.load(to + byte, 1, &mut tally));
+        assert_eq!((tally.warm.len() as u64, tally.cold), (len.div_ceil(2), 0));
+        assert!(tally.warm.iter().zip(1..).all(|(&found, depth)| found == (depth, 1)));
+    }
+}
+
+#[test]
 fn the_last_address_exists_and_nothing_behind_it() {
     let mut engine = Engine::new();
     engine.store(u64::MAX, 1);

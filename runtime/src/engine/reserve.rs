@@ -1,0 +1,114 @@
+//! A long array of zeros, of which only what is written takes memory.
+//!
+//! Takes a number of elements, which may grow; gives them as a slice. New elements are zero, old ones stay. Refuses (by a panic that says what to do)
+//! what the system has no addresses for. It is address space that is reserved, without a claim on memory.
+
+use std::{
+    ops::{Deref, DerefMut, Range},
+    slice,
+};
+
+use memmap2::{Advice, MmapMut, MmapOptions, RemapOptions};
+
+/// What may be made of zeros.
+///
+/// # Safety
+///
+/// All bit patterns, zeros among them, are values of the type, its alignment is at most that of a page of memory, and nothing needs to be dropped.
+pub unsafe trait Zeros: Copy + 'static {}
+
+// SAFETY: a number.
+unsafe impl Zeros for u32 {}
+// SAFETY: a number.
+unsafe impl Zeros for u64 {}
+
+pub struct Reserve<T> {
+    map: MmapMut,
+    len: usize,
+    elements: std::marker::PhantomData<T>,
+}
+
+impl<T: Zeros> Reserve<T> {
+    /// So many zeros.
+    pub fn new(len: usize) -> Self {
+        let mut options = MmapOptions::new();
+        let map = options.len(Self::bytes(len)).no_reserve_swap().map_anon();
+        let map = map.unwrap_or_else(|error| Self::refused(len, &error));
+        // A page of memory more for each element that is used alone would be a large one. Where there are none, there is nothing to do.
+        let _ = map.advise(Advice::NoHugePage);
+        Reserve { map, len, elements: std::marker::PhantomData }
+    }
+
+    /// As many elements as that, if there are fewer.
+    pub fn grow(&mut self, len: usize) {
+        if len <= self.len {
+            return;
+        }
+        if Self::bytes(len) > self.map.len() {
+            // Addresses are cheap and moving is not.
+            let bytes = Self::bytes(len).next_power_of_two();
+            // SAFETY: nothing points into the map, as that would borrow it.
+            let grown = unsafe { self.map.remap(bytes, RemapOptions::new().may_move(true)) };
+            grown.unwrap_or_else(|error| Self::refused(len, &error));
+        }
+        self.len = len;
+    }
+
+    /// Says that all of some elements will be written, so that their memory can be had at once and not piece by piece.
+    pub fn populate(&self, elements: Range<usize>) {
+        let (start, end) = (elements.start * size_of::<T>(), elements.end * size_of::<T>());
+        // A system that cannot do this gives the memory when it is written to.
+        let _ = self.map.advise_range(Advice::PopulateWrite, start, end - start);
+    }
+
+    fn bytes(len: usize) -> usize {
+        len.max(1).checked_mul(size_of::<T>()).expect("more than there are addresses")
+    }
+
+    #[cold]
+    fn refused<R>(len: usize, error: &std::io::Error) -> R {
+        panic!(
+            "cannot reserve {} MiB of addresses for the analysis: {error}; if addresses are limited here (`ulimit -v`), raise the limit",
+            Self::bytes(len) >> 20
+        )
+    }
+}
+
+impl<T: Zeros> Deref for Reserve<T> {
+    type Target = [T];
+
+    #[inline(always)]
+    fn deref(&self) -> &[T] {
+        // SAFETY: the map has at least so many elements, begins at a page, and what is in it are zeros or elements that were written.
+        unsafe { slice::from_raw_parts(self.map.as_ptr().cast(), self.len) }
+    }
+}
+
+impl<T: Zeros> DerefMut for Reserve<T> {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut [T] {
+        // SAFETY: as above, and the borrow of the map is exclusive.
+        unsafe { slice::from_raw_parts_mut(self.map.as_mut_ptr().cast(), self.len) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn grows_with_what_is_in_it_and_zeros_behind() {
+        let mut reserve = Reserve::<u64>::new(10);
+        reserve[9] = 7;
+        reserve.grow(1 << 24);
+        assert_eq!((reserve.len(), reserve[9], reserve[10], reserve[(1 << 24) - 1]), (1 << 24, 7, 0, 0));
+        reserve.grow(3);
+        assert_eq!(reserve.len(), 1 << 24);
+    }
+
+    #[test]
+    #[should_panic(expected = "ulimit -v")]
+    fn what_the_system_has_no_addresses_for_is_refused() {
+        Reserve::<u64>::new(1 << 55);
+    }
+}
