@@ -16,6 +16,8 @@
 //! What a block takes per word is kept small: words that lie side by side are compared and set by rows of cells, old places are
 //! taken away by masks of whole leaves that repeat, and depths that grow or shrink evenly are reported as one row.
 
+use std::ops::Range;
+
 use super::cell::{Cell, DEAD};
 use super::isa;
 use super::memory::{Luck, Plans};
@@ -24,7 +26,7 @@ use super::rolled::{Rolled, Row};
 use super::shadow::Spaced;
 use super::slopes::Slopes;
 use super::stack::Stack;
-use super::timeline::{Rank, strided};
+use super::timeline::{Rank, Repeat, strided};
 use super::trails::{Trail, Trails, are_close};
 use super::{Access, Kind, Reports, Stream};
 
@@ -85,9 +87,8 @@ pub struct Block {
     pub places: Vec<Places>,
     slopes: Slopes,
     trails: Trails,
-    /// Of far streams whose words lay among those of others: from which word on, counted from the lowest, there were as many bytes from one to the
-    /// next, and how many.
-    gaps: Vec<Option<(usize, u64)>>,
+    /// How the places of far streams repeat whose words lay among those of others.
+    gaps: Vec<Option<Repeat>>,
     pub size: usize,
 }
 
@@ -450,7 +451,7 @@ impl<C: Cell> Stack<C> {
         for group in trails.groups().filter(|group| group.len() > 1 && are_close(group)) {
             let step = group[0].step;
             let end = group.iter().map(|trail| trail.low + trail.len).max().unwrap_or(0) + step * (size - 1);
-            let gap = self.time.repeating(group[0].low, end, step);
+            let gap = self.time.repeating(group[0].low, end, step, block.size);
             group.iter().for_each(|trail| block.gaps[trail.stream] = gap);
         }
         block.trails = trails;
@@ -461,23 +462,20 @@ impl<C: Cell> Stack<C> {
     fn report(&self, block: &Block, stream: usize, len: u64, above: &mut [u64], mut report: impl FnMut(usize, Row)) {
         let (places, slope, size) = (block.places[stream], block.slopes.of(stream), above.len());
         let last = places.first + len - 1;
-        if let Some((lowest, gap)) = block.gaps[stream] {
-            let upwards = places.step > 0;
-            let (even, others) =
-                if upwards { (lowest..size, 0..lowest) } else { (0..size - lowest, size - lowest..size) };
+        if let Some(Repeat { even: (from, until), gap }) = block.gaps[stream] {
+            let even = if places.step > 0 { from..until } else { size - until..size - from };
             let above = |iteration: usize| self.live() - self.time.rank(places.at(iteration) + len - 1);
+            let singly = |iterations: Range<usize>, report: &mut dyn FnMut(usize, Row)| {
+                for iteration in iterations {
+                    let above = slope.at(above(iteration), iteration as i64);
+                    report(iteration, Row { above, step: 0, len, times: 1 });
+                }
+            };
             let step = -places.step.signum() * gap as i64;
             let most = above(even.start).wrapping_add_signed(-step * even.start as i64);
-            if !upwards {
-                slope.rows(most, step, len, even.clone(), &mut report);
-            }
-            for iteration in others {
-                let above = slope.at(above(iteration), iteration as i64);
-                report(iteration, Row { above, step: 0, len, times: 1 });
-            }
-            if upwards {
-                slope.rows(most, step, len, even, &mut report);
-            }
+            singly(0..even.start, &mut report);
+            slope.rows(most, step, len, even.clone(), &mut report);
+            singly(even.end..size, &mut report);
             return;
         }
         if let Some((most, step)) = self.time.evenly_above(last, places.step, size, len) {

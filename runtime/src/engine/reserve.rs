@@ -4,6 +4,7 @@
 //! what the system has no addresses for. It is address space that is reserved, without a claim on memory.
 
 use std::{
+    marker::PhantomData,
     ops::{Deref, DerefMut, Range},
     slice,
 };
@@ -25,7 +26,7 @@ unsafe impl Zeros for u64 {}
 pub struct Reserve<T> {
     map: MmapMut,
     len: usize,
-    elements: std::marker::PhantomData<T>,
+    elements: PhantomData<T>,
 }
 
 impl<T: Zeros> Reserve<T> {
@@ -34,9 +35,9 @@ impl<T: Zeros> Reserve<T> {
         let mut options = MmapOptions::new();
         let map = options.len(Self::bytes(len)).no_reserve_swap().map_anon();
         let map = map.unwrap_or_else(|error| Self::refused(len, &error));
-        // A page of memory more for each element that is used alone would be a large one. Where there are none, there is nothing to do.
+        // A large page for each element that is used alone would be too much. Where the system has none, there is nothing to refuse.
         let _ = map.advise(Advice::NoHugePage);
-        Reserve { map, len, elements: std::marker::PhantomData }
+        Reserve { map, len, elements: PhantomData }
     }
 
     /// As many elements as that, if there are fewer.

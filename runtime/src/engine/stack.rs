@@ -445,11 +445,14 @@ impl<C: Cell> Stack<C> {
 
     #[inline(always)]
     fn remove_present(&mut self, mut addr: u64, mut len: u64) {
+        // What is between two rows is mostly short.
+        let mut part = LEAST_ROW;
         while len > 0 {
-            let done = self.remove_row(addr, len).unwrap_or_else(|| {
-                let part = len.min(page_room(addr));
-                self.remove_any(addr, part);
-                part
+            let done = self.remove_row(addr, len);
+            part = if done.is_some() { LEAST_ROW } else { (2 * part).min(LONGEST_ROW) };
+            let done = done.unwrap_or_else(|| {
+                self.remove_any(addr, part.min(len));
+                part.min(len)
             });
             addr = addr.wrapping_add(done);
             len -= done;

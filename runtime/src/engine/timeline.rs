@@ -26,7 +26,7 @@ const LEAF: usize = 64;
 const BLOCK: u64 = 32 * LEAF as u64;
 /// Blocks up to this size do not straddle leaves; longer ones waste no positions.
 pub const SHORT: u64 = 16;
-/// Loops begin with what is done one by one: after so many steps, places are to repeat.
+/// Loops begin and end with what is done one by one: places are to repeat but for so many steps.
 const FEW: u64 = 4;
 /// Blocks that are far from each other are fetched so many ahead.
 const AHEAD: u64 = 8;
@@ -101,6 +101,15 @@ impl<T: Lane> Node<T> {
             *value = value.replaced(n, mask);
         }
     }
+}
+
+/// How blocks of ones lie that repeat.
+#[derive(Clone, Copy)]
+pub struct Repeat {
+    /// The first block from which they do, counted from the lowest, and the first from which they do no longer.
+    pub even: (usize, usize),
+    /// Ones from one of these to the next.
+    pub gap: u64,
 }
 
 /// A level-1 node and its leaves: one bounds check and two neighbouring cache lines for both.
@@ -350,26 +359,33 @@ impl Timeline {
         }
     }
 
-    /// Clears ones in neighbouring leaves; `p` is the start of the first.
+    /// Clears ones in neighbouring leaves; `p` is the start of the first. The levels above are told once per level-2 node.
     #[inline(always)]
     fn clear_leaves(&mut self, mut p: usize, mut masks: &[u64]) {
         while !masks.is_empty() {
-            let (here, rest) = masks.split_at(masks.len().min(32 - leaf_of(p)));
-            let block = &mut self.blocks[p >> 11];
-            let first = leaf_of(p);
-            let last = first + here.len() - 1;
-            let mut n = 0;
-            let lanes = block.before.0[first..=last].iter_mut();
-            for ((lane, leaf), mask) in lanes.zip(&mut block.leaves[first..=last]).zip(here) {
-                *lane = lane.wrapping_sub(n as u16);
-                *leaf &= !mask;
-                n += mask.count_ones();
+            let start = p;
+            let mut node = self.n2[start >> 16];
+            let mut cleared = 0;
+            while !masks.is_empty() && p >> 16 == start >> 16 {
+                let (here, rest) = masks.split_at(masks.len().min(32 - leaf_of(p)));
+                let block = &mut self.blocks[p >> 11];
+                let first = leaf_of(p);
+                let last = first + here.len() - 1;
+                let mut n = 0;
+                let lanes = block.before.0[first..=last].iter_mut();
+                for ((lane, leaf), mask) in lanes.zip(&mut block.leaves[first..=last]).zip(here) {
+                    *lane = lane.wrapping_sub(n as u16);
+                    *leaf &= !mask;
+                    n += mask.count_ones();
+                }
+                block.before.take(last, n);
+                node.take((p >> 11) % 32, n);
+                cleared += n;
+                p += here.len() * LEAF;
+                masks = rest;
             }
-            block.before.take(last, n);
-            self.n2[p >> 16].take((p >> 11) % 32, n);
-            self.took(p, n);
-            p += here.len() * LEAF;
-            masks = rest;
+            self.n2[start >> 16] = node;
+            self.took(start, cleared);
         }
     }
 
@@ -413,12 +429,12 @@ impl Timeline {
             && self.repeat_by(low as usize / LEAF + 1, (high as usize / LEAF).saturating_sub(period), period, 0)
     }
 
-    /// Places and ones from `start`, which has one, to `end`, as far as they repeat with a step: how many steps from the start they begin to, and
-    /// how many ones there are in each step from there on. Nothing if they hardly do.
+    /// How rows of `count` blocks repeat, `step` from one block to the next, whose first blocks begin within a step from `start` on, where a one is; the last
+    /// ends at `end`. Nothing if they hardly do.
     #[inline(always)]
-    pub fn repeating(&self, start: u64, end: u64, step: u64) -> Option<(usize, u64)> {
+    pub fn repeating(&self, start: u64, end: u64, step: u64, count: usize) -> Option<Repeat> {
         if self.rank(end - 1) - self.rank(start) + 1 == end - start {
-            return Some((0, step));
+            return Some(Repeat { even: (0, count), gap: step });
         }
         let leaf = |at: u64| self.blocks.get((at >> 5) as usize).map_or(0, |block| block.leaves[at as usize % 32]);
         let (whole, part) = (step / LEAF as u64, step % LEAF as u64);
@@ -434,20 +450,27 @@ impl Timeline {
             let until = if at == high { last % LEAF as u64 + 1 } else { LEAF as u64 };
             differ(at) & low_ones(until) & u64::MAX << from
         };
-        // Leaves from here on must not differ.
+        // Leaves between these must not differ.
         let even = ((start + FEW * step) / LEAF as u64 + 1).min(high);
-        if differ_within(high) != 0 || !self.repeat_by(even as usize, high as usize, whole as usize, part as u32) {
+        let late = (last.saturating_sub(FEW * step) / LEAF as u64).max(even);
+        if !self.repeat_by(even as usize, late as usize, whole as usize, part as u32) {
             return None;
         }
         let begin = (low..even).rev().find(|&at| differ_within(at) != 0).map_or(0, |at| {
             let place = at * LEAF as u64 + u64::from(differ_within(at).ilog2());
             (place - start) / step + 1
         });
-        if begin > FEW {
+        // Between two blocks lies less than two steps behind the start of the first of them's step.
+        let until = (late..=high).find(|&at| differ_within(at) != 0).map_or(count as u64, |at| {
+            let place = at * LEAF as u64 + u64::from(differ_within(at).trailing_zeros());
+            (place - start) / step
+        });
+        if begin > FEW || until < begin + FEW {
             return None;
         }
         let first = start + begin * step;
-        Some((begin as usize, self.rank(first + step - 1) - self.rank(first - 1)))
+        let gap = self.rank(first + step - 1) - self.rank(first - 1);
+        Some(Repeat { even: (begin as usize, until as usize), gap })
     }
 
     /// Whether the leaves of a range are what lies `whole` leaves and `part` positions behind each.
@@ -747,15 +770,15 @@ pub fn strided(rows: impl Iterator<Item = (u64, u64)> + Clone, step: u64, count:
     let bits = end + step * (count as u64 - 1);
     let leaves = bits.div_ceil(LEAF as u64) as usize;
     let period = period(step) as usize;
-    masks.clear();
-    masks.resize(leaves + 1, 0);
     // The first leaves may have only a part of the pattern; those of the period after them have all of it.
     let whole = skip as usize / LEAF + 1;
-    let explicit = ((whole + period) * LEAF) as u64;
+    let explicit = whole + period;
+    masks.clear();
+    masks.resize(leaves.min(explicit) + 1, 0);
     for (mut at, len) in rows {
         let ones = low_ones(len);
         for _ in 0..count {
-            if at >= explicit {
+            if at >= (explicit * LEAF) as u64 {
                 break;
             }
             let (leaf, within) = ((at / LEAF as u64) as usize, at % LEAF as u64);
@@ -766,19 +789,20 @@ pub fn strided(rows: impl Iterator<Item = (u64, u64)> + Clone, step: u64, count:
             at += step;
         }
     }
-    let mut done = whole + period;
-    if leaves > done {
+    masks.truncate(leaves.min(explicit));
+    if leaves > explicit {
         // What has run over from the pattern is copied too.
-        while done < leaves {
-            let part = (done - whole).min(leaves - done);
-            masks.copy_within(whole..whole + part, done);
-            done += part;
+        if period == 1 {
+            masks.resize(leaves, masks[whole]);
+        }
+        while masks.len() < leaves {
+            let part = (masks.len() - whole).min(leaves - masks.len());
+            masks.extend_from_within(whole..whole + part);
         }
         if !bits.is_multiple_of(LEAF as u64) {
             masks[leaves - 1] &= low_ones(bits % LEAF as u64);
         }
     }
-    masks.truncate(leaves);
 }
 
 /// The lowest of `count` positions that are `step` apart.
