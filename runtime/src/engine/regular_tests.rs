@@ -446,6 +446,18 @@ fn vectors_and_single_words_take_turns_in_blocks() {
     }
 }
 
+/// Every second word up to the end of the last region that there is, and down to its start, read and written in one iteration.
+#[test]
+fn rows_end_where_regions_do() {
+    let region = 3u64 << 26;
+    let stream = |addr, stride, kind| Stream { addr, stride, len: 8, kind };
+    for (low, first, stride) in [(region - 40 * 16, region - 39 * 16 - 8, 16), (region, region + 39 * 16, -16)] {
+        let streams = vec![stream(first, stride, Kind::Load), stream(first, stride, Kind::Store)];
+        let run = Step::Run { streams, iterations: 40, times: 3 };
+        compare(&[Step::Store(low, 40 * 16), run.clone(), Step::Load(low, 100), run]);
+    }
+}
+
 /// Arrays that are freed as a whole and in part after loops over them: in order, backwards, with words of others between theirs, and by columns.
 #[test]
 fn arrays_that_loops_went_over_are_freed() {

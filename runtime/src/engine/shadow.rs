@@ -374,14 +374,27 @@ impl<C: Cell> Shadow<C> {
     /// How many of `count` words of `width` cells are at `place` and so on, if these are positions.
     #[inline(always)]
     fn words_at(&self, row: Spaced, width: usize, count: usize, mut place: u64, step: i64) -> usize {
+        assert!(self.has_row(row, width, count), "a row of cells that there are");
         with_width!(width, WIDTH => {
-            let mut words = 0;
-            while words < count && is_word_at(&self.cells[row.at(words)..][..WIDTH], place) {
+            let (mut words, mut cell) = (0, row.cell);
+            // SAFETY: all words of the row are cells that there are, and these are the first `count` of them.
+            while words < count && is_word_at(unsafe { self.cells.get_unchecked(cell..cell + WIDTH) }, place) {
                 place = place.wrapping_add_signed(step);
+                cell = cell.wrapping_add_signed(row.pitch);
                 words += 1;
             }
             words
         })
+    }
+
+    /// Whether all of `count` words of `width` cells are cells that there are.
+    #[inline(always)]
+    fn has_row(&self, row: Spaced, width: usize, count: usize) -> bool {
+        let Some(last) = count.checked_sub(1) else { return true };
+        let far = row.pitch.checked_mul(last as isize);
+        let last = far.and_then(|far| row.cell.checked_add_signed(far));
+        let end = last.and_then(|last| row.cell.max(last).checked_add(width));
+        end.is_some_and(|end| end <= self.cells.len())
     }
 
     /// Puts words of `width` cells, side by side, at `place` and so on. `step` may be negative.
@@ -404,9 +417,13 @@ impl<C: Cell> Shadow<C> {
         if row.pitch == width as isize {
             return self.set_arithmetic(row.at(from), width, count, place, step);
         }
-        with_width!(width, WIDTH => for word in from..from + count {
-            set_word(&mut self.cells[row.at(word)..][..WIDTH], place);
+        let mut cell = row.at(from);
+        assert!(self.has_row(Spaced { cell, ..row }, width, count), "a row of cells that there are");
+        with_width!(width, WIDTH => for _ in 0..count {
+            // SAFETY: all words of the row are cells that there are, and these are `count` of them.
+            set_word(unsafe { self.cells.get_unchecked_mut(cell..cell + WIDTH) }, place);
             place = place.wrapping_add(step);
+            cell = cell.wrapping_add_signed(row.pitch);
         });
     }
 
@@ -772,7 +789,7 @@ fn set_word<C: Cell>(word: &mut [C], place: u64) {
 fn is_word_at<C: Cell>(cells: &[C], place: u64) -> bool {
     match cells {
         [cell] => *cell == C::pack(place),
-        [first, second] => (*first == C::pack(place)) & (*second == C::pack(place.wrapping_add(BYTES))),
+        [first, second] => *first == C::pack(place) && *second == C::pack(place.wrapping_add(BYTES)),
         _ => cells.iter().zip(0..).all(|(cell, at)| *cell == C::pack(place.wrapping_add(at * BYTES))),
     }
 }

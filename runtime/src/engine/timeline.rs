@@ -135,6 +135,15 @@ unsafe impl Zeros for Block {}
 unsafe impl<T: Lane> Zeros for Node<T> {}
 
 const EMPTY: Block = Block { before: Node([0; 32]), leaves: [0; 32] };
+const FULL: Block = {
+    let mut before = [0; 32];
+    let mut leaf = 0;
+    while leaf < 32 {
+        before[leaf] = (leaf * LEAF) as u16;
+        leaf += 1;
+    }
+    Block { before: Node(before), leaves: [u64::MAX; 32] }
+};
 
 pub struct Timeline {
     blocks: Reserve<Block>,
@@ -628,18 +637,34 @@ impl Timeline {
         let mut left = len;
         while left > 0 {
             if self.next == self.leaf_end {
-                if left >= BLOCK {
-                    self.append_leaves(&[u64::MAX; 32], BLOCK);
-                    left -= BLOCK;
+                let rest = (self.next as u64).next_multiple_of(BLOCK) - self.next as u64;
+                if left >= BLOCK && rest > 0 {
+                    self.append_leaves(&FULL.leaves[..rest as usize / LEAF], rest);
+                    left -= rest;
                     continue;
                 }
                 self.open_leaf();
+                if left >= BLOCK {
+                    self.fill_block();
+                    left -= BLOCK;
+                    continue;
+                }
             }
             let part = left.min((self.leaf_end - self.next) as u64);
             self.append_in_leaf(part);
             left -= part;
         }
         first
+    }
+
+    /// Fills the block whose first leaf was just opened.
+    #[inline(always)]
+    fn fill_block(&mut self) {
+        self.blocks[self.next >> 11] = FULL;
+        self.next += BLOCK as usize;
+        self.leaf_end = self.next;
+        self.ones += BLOCK;
+        self.recent += BLOCK as u32;
     }
 
     /// As `append` for a short block for which the open leaf has room. Words lie at multiples of their size, so that those of a loop lie
