@@ -375,10 +375,14 @@ impl<C: Cell> Shadow<C> {
     #[inline(always)]
     fn words_at(&self, row: Spaced, width: usize, count: usize, mut place: u64, step: i64) -> usize {
         assert!(self.has_row(row, width, count), "a row of cells that there are");
+        let ahead = row.pitch * AHEAD;
         with_width!(width, WIDTH => {
             let (mut words, mut cell) = (0, row.cell);
             // SAFETY: all words of the row are cells that there are, and these are the first `count` of them.
             while words < count && is_word_at(unsafe { self.cells.get_unchecked(cell..cell + WIDTH) }, place) {
+                if let Some(next) = self.cells.get(cell.wrapping_add_signed(ahead)) {
+                    prefetch(next);
+                }
                 place = place.wrapping_add_signed(step);
                 cell = cell.wrapping_add_signed(row.pitch);
                 words += 1;
@@ -740,6 +744,8 @@ fn make_room<T>(vec: &mut Vec<T>, piece: usize) {
     }
 }
 
+/// Words of a column are fetched so many ahead.
+const AHEAD: isize = 8;
 /// Cells compared at a time: words of 1, 2, 4, 8 or 16.
 const GROUP: usize = 16;
 /// Words whose cells are looked at together where what matters is their kind.
