@@ -291,7 +291,7 @@ fn advance(header: &RingHeader) {
             // Frequent signals can keep the wait from ever timing out.
             signals = signals.wrapping_add(1);
             let look = woken == Woken::TimedOut || signals.is_multiple_of(64);
-            !channel::is_inert() && !(look && !sys::process_lives(channel.consumer_pid))
+            !channel::is_inert() && !(look && !sys::process_lives(channel.consumer_pid.load(Relaxed)))
         });
     if !room {
         // Counted for a consumer that is not dead but out of sight (in another process namespace).

@@ -511,14 +511,17 @@ pub const CHANNEL_BYTES: u64 = RINGS_OFFSET as u64 + MAX_RINGS as u64 * RING_STR
 
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
+/// The number of no process: Linux has none above 2^22.
+pub const NOBODY: u32 = i32::MAX as u32;
+
 #[repr(C)]
 pub struct ChannelHeader {
     pub magic: u64,
     pub abi: u32,
     /// [`channel_mode`].
     pub mode: u32,
-    /// Process that reads the rings. Producers that wait for space check now and then that it still lives.
-    pub consumer_pid: u32,
+    /// Process that reads the rings, or [`NOBODY`]. Producers that wait for space check now and then that it still lives.
+    pub consumer_pid: AtomicU32,
     pub rings_claimed: AtomicU32,
     pub modules_claimed: AtomicU32,
     /// Bumped with every published chunk; the consumer sleeps on it (futex).

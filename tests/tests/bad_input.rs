@@ -8,7 +8,7 @@ use std::process::{Command, Output, Stdio};
 
 use dmdprof_tests::profiled::{Profiled, Run};
 use dmdprof_tests::programs::{Compiler, case};
-use dmdprof_tests::tool::{clang, describe, dmdprof, output, require, scratch, succeed};
+use dmdprof_tests::tool::{clang, describe, dmdprof, dmdprof_path, output, require, scratch, succeed};
 use dmdprof_tests::truth::cyclic_closed;
 
 fn endings() -> PathBuf {
@@ -423,4 +423,24 @@ fn broken_pipe_is_success() {
     drop(child.stdout.take());
     let output = child.wait_with_output().expect("waited for");
     assert!(output.status.success() && output.stderr.is_empty(), "{}", describe(&output));
+}
+
+/// Where there are too few addresses for the analysis, it says so, and the program goes on to its end instead of waiting for somebody to read its records.
+#[test]
+fn too_few_addresses_end_the_analysis_but_not_the_program() {
+    let program = case("scattered").build(&Compiler::dmdprof());
+    let directory = scratch();
+    let run = |limit: &str| {
+        let mut limited = Command::new("bash");
+        limited.args(["-c", "ulimit -v \"$0\" && exec \"$@\"", limit]).arg(dmdprof_path());
+        limited.args(["run", "-o"]).arg(directory.path().join("scattered.data")).arg(&program);
+        output(&mut limited)
+    };
+    let (enough, few) = (run("unlimited"), run("2000000"));
+    assert!(enough.status.success(), "{}", describe(&enough));
+    let sum = enough.stdout.split_inclusive(|&byte| byte == b'\n').next().expect("the program printed its sum");
+    assert_eq!(few.status.code(), Some(101), "{}", describe(&few));
+    assert!(few.stdout.starts_with(sum), "{}", describe(&few));
+    let message = String::from_utf8_lossy(&few.stderr);
+    assert!(message.contains("MiB of addresses") && message.contains("ulimit -v"), "{}", describe(&few));
 }

@@ -178,7 +178,7 @@ macro_rules! on_stack {
 }
 
 impl Engine {
-    /// An empty stack; holds about 50 KiB until it is used.
+    /// An empty stack; holds about 13 KiB until it is used.
     #[must_use]
     pub fn new() -> Engine {
         Engine::with_options(EngineOptions::default())

@@ -45,14 +45,18 @@ impl<T: Zeros> Reserve<T> {
         if len <= self.len {
             return;
         }
-        if Self::bytes(len) > self.map.len() {
-            // Addresses are cheap and moving is not.
-            let bytes = Self::bytes(len).next_power_of_two();
-            // SAFETY: nothing points into the map, as that would borrow it.
-            let grown = unsafe { self.map.remap(bytes, RemapOptions::new().may_move(true)) };
+        let bytes = Self::bytes(len);
+        if bytes > self.map.len() {
+            // Addresses are cheap and moving is not, but where they are few, what is needed will do.
+            let grown = self.remap(bytes.next_power_of_two()).or_else(|_| self.remap(bytes));
             grown.unwrap_or_else(|error| Self::refused(len, &error));
         }
         self.len = len;
+    }
+
+    fn remap(&mut self, bytes: usize) -> std::io::Result<()> {
+        // SAFETY: nothing points into the map, as that would borrow it.
+        unsafe { self.map.remap(bytes, RemapOptions::new().may_move(true)) }
     }
 
     /// Says that all of some elements will be written, so that their memory can be had at once and not piece by piece.

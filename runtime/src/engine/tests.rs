@@ -367,7 +367,7 @@ fn the_last_address_exists_and_nothing_behind_it() {
 
 #[test]
 fn a_new_engine_is_small() {
-    assert!(Engine::new().heap_bytes() < 128 << 10, "{}", Engine::new().heap_bytes());
+    assert!(Engine::new().heap_bytes() < 16 << 10, "{}", Engine::new().heap_bytes());
 }
 
 #[test]

@@ -131,8 +131,6 @@ impl Block {
 
 // SAFETY: numbers.
 unsafe impl Zeros for Block {}
-// SAFETY: numbers.
-unsafe impl<T: Lane> Zeros for Node<T> {}
 
 const EMPTY: Block = Block { before: Node([0; 32]), leaves: [0; 32] };
 const FULL: Block = {
@@ -147,11 +145,11 @@ const FULL: Block = {
 
 pub struct Timeline {
     blocks: Reserve<Block>,
-    n2: Reserve<Node<u16>>,
-    n3: Reserve<Node<u32>>,
-    n4: Reserve<Node<u32>>,
-    n5: Reserve<Node<u32>>,
-    n6: Reserve<u64>,
+    n2: Vec<Node<u16>>,
+    n3: Vec<Node<u32>>,
+    n4: Vec<Node<u32>>,
+    n5: Vec<Node<u32>>,
+    n6: Vec<u64>,
     /// Levels that can hold anything but zero: 2 to 6.
     height: u32,
     /// Next position to hand out, and where the open leaf ends.
@@ -169,11 +167,11 @@ impl Timeline {
     pub fn new(limit: u64) -> Self {
         let mut new = Timeline {
             blocks: Reserve::new(1),
-            n2: Reserve::new(1),
-            n3: Reserve::new(1),
-            n4: Reserve::new(1),
-            n5: Reserve::new(1),
-            n6: Reserve::new(1),
+            n2: Vec::new(),
+            n3: Vec::new(),
+            n4: Vec::new(),
+            n5: Vec::new(),
+            n6: Vec::new(),
             height: 0,
             next: 0,
             leaf_end: 0,
@@ -193,9 +191,9 @@ impl Timeline {
 
     pub fn heap_bytes(&self) -> u64 {
         let bytes = self.blocks.len() * size_of::<Block>()
-            + self.n2.len() * size_of::<Node<u16>>()
+            + self.n2.capacity() * size_of::<Node<u16>>()
             + (self.n3.len() + self.n4.len() + self.n5.len()) * size_of::<Node<u32>>()
-            + self.n6.len() * size_of::<u64>();
+            + self.n6.capacity() * size_of::<u64>();
         bytes as u64
     }
 
@@ -210,12 +208,15 @@ impl Timeline {
             0x400_0001..=0x8000_0000 => 5,
             _ => 6,
         };
+        fn at_least<T: Clone>(vec: &mut Vec<T>, len: usize, value: T) {
+            vec.resize(len.max(vec.len()), value);
+        }
         self.blocks.grow((limit >> 11) + 1);
-        self.n2.grow((limit >> 16) + 1);
-        self.n3.grow((limit >> 21) + 1);
-        self.n4.grow((limit >> 26) + 1);
-        self.n5.grow((limit >> 31) + 1);
-        self.n6.grow((limit >> 31) + 1);
+        at_least(&mut self.n2, (limit >> 16) + 1, Node([0; 32]));
+        at_least(&mut self.n3, (limit >> 21) + 1, Node([0; 32]));
+        at_least(&mut self.n4, (limit >> 26) + 1, Node([0; 32]));
+        at_least(&mut self.n5, (limit >> 31) + 1, Node([0; 32]));
+        at_least(&mut self.n6, (limit >> 31) + 1, 0);
         self.blocks[0] = EMPTY;
         self.n2[0] = Node([0; 32]);
         self.n3[0] = Node([0; 32]);

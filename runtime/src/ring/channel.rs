@@ -6,6 +6,7 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
+use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -16,7 +17,7 @@ use super::protocol::{self, Woken, Word};
 use super::{Futex, RingError, RingReader};
 use crate::abi::{
     ABI_VERSION, CHANNEL_BYTES, CHANNEL_ENV, CHANNEL_MAGIC, ChannelHeader, MAX_MODULES, MAX_RINGS, MODULE_ENTRY,
-    MODULES_OFFSET, ModuleEntry, RINGS_OFFSET,
+    MODULES_OFFSET, ModuleEntry, NOBODY, RINGS_OFFSET,
 };
 
 /// The shared memory of one run. Dropping it ends the consumer's side; programs that still run keep their mappings.
@@ -68,7 +69,7 @@ impl Channel {
             (*header).magic = CHANNEL_MAGIC;
             (*header).abi = u32::from(ABI_VERSION);
             (*header).mode = mode;
-            (*header).consumer_pid = std::process::id();
+            (*header).consumer_pid = AtomicU32::new(std::process::id());
         }
         Ok(Self { file: Arc::new(file), map, taken: Mutex::default(), outputs: None })
     }
@@ -152,6 +153,11 @@ impl Channel {
         let header = self.header();
         let woken = protocol::sleep(&Futex { timeout }, &header.doorbell, &header.consumer_sleeps, ticket.0);
         woken == Woken::Again && self.ticket() != ticket
+    }
+
+    /// Nobody reads the rings any more: programs that wait for space go on without writing records.
+    pub fn abandon(&self) {
+        self.header().consumer_pid.store(NOBODY, Relaxed);
     }
 
     /// Wakes all that [`Self::wait`]: for the consumer's own news, such as the program's end.

@@ -129,6 +129,17 @@ impl Progress {
     }
 }
 
+/// Lets the program go on if its analysis cannot: it would wait for ever for room in a ring that nobody reads.
+struct AbandonOnPanic<'a>(&'a Channel);
+
+impl Drop for AbandonOnPanic<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.abandon();
+        }
+    }
+}
+
 /// Serves the channel until the program has ended and its rings are empty.
 #[must_use]
 pub fn serve(channel: &Channel, options: &Options, progress: &Progress) -> Measurement {
@@ -138,7 +149,10 @@ pub fn serve(channel: &Channel, options: &Options, progress: &Progress) -> Measu
         let handles: Vec<_> = (0..workers)
             .map(|number| {
                 let modules = &modules;
-                scope.spawn(move |_| Worker { channel, options, progress, modules, number, workers }.run())
+                scope.spawn(move |_| {
+                    let _abandon = AbandonOnPanic(channel);
+                    Worker { channel, options, progress, modules, number, workers }.run()
+                })
             })
             .collect();
         handles.into_iter().map(|h| h.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
