@@ -192,7 +192,7 @@ impl Timeline {
     pub fn heap_bytes(&self) -> u64 {
         let bytes = self.blocks.len() * size_of::<Block>()
             + self.n2.capacity() * size_of::<Node<u16>>()
-            + (self.n3.len() + self.n4.len() + self.n5.len()) * size_of::<Node<u32>>()
+            + (self.n3.capacity() + self.n4.capacity() + self.n5.capacity()) * size_of::<Node<u32>>()
             + self.n6.capacity() * size_of::<u64>();
         bytes as u64
     }
@@ -439,8 +439,8 @@ impl Timeline {
             && self.repeat_by(low as usize / LEAF + 1, (high as usize / LEAF).saturating_sub(period), period, 0)
     }
 
-    /// How rows of `count` blocks repeat, `step` from one block to the next, whose first blocks begin within a step from `start` on, where a one is; the last
-    /// ends at `end`. Nothing if they hardly do.
+    /// How rows of `count` blocks repeat, `step` from one block of a row to the next. Their first blocks begin within a step from `start` on, where the
+    /// lowest does, and the highest of the last ends at `end`. Nothing if they hardly repeat.
     #[inline(always)]
     pub fn repeating(&self, start: u64, end: u64, step: u64, count: usize) -> Option<Repeat> {
         if self.rank(end - 1) - self.rank(start) + 1 == end - start {
@@ -470,7 +470,7 @@ impl Timeline {
             let place = at * LEAF as u64 + u64::from(differ_within(at).ilog2());
             (place - start) / step + 1
         });
-        // Between two blocks lies less than two steps behind the start of the first of them's step.
+        // What lies between two blocks ends less than two steps behind the start of the step in which the first of them is.
         let until = (late..=high).find(|&at| differ_within(at) != 0).map_or(count as u64, |at| {
             let place = at * LEAF as u64 + u64::from(differ_within(at).trailing_zeros());
             (place - start) / step
