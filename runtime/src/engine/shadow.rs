@@ -289,7 +289,6 @@ impl<C: Cell> Shadow<C> {
     /// The row of words of `len` bytes that are to be written; they must be in one region.
     #[inline(always)]
     pub fn make_spaced(&mut self, addr: u64, stride: i64, len: u64, count: usize) -> Spaced {
-        self.make(addr);
         let far = stride.wrapping_mul(count as i64 - 1);
         let (low, high) = (addr.wrapping_add_signed(far.min(0)), addr.wrapping_add_signed(far.max(0)) + (len - 1));
         if stride.unsigned_abs() <= PAGE {
@@ -660,7 +659,10 @@ impl<C: Cell> Shadow<C> {
             (len as u64) < C::LONE - C::POOLED,
             "a billion words are used by their bytes: more than dmdprof can follow"
         );
-        make_room(&mut self.pool, 64);
+        if len == self.pool.capacity() {
+            // By an eighth: large arrays are remapped, not copied, and memory stays close to what is used.
+            self.pool.reserve_exact((len / 8).max(256).next_multiple_of(64));
+        }
         self.pool.push([C::default(); 4]);
         len as u32
     }
@@ -736,14 +738,6 @@ impl<C: Cell> Shadow<C> {
     }
 }
 
-/// Makes room for more where there is none, by pieces of some elements each. Grows by an eighth: large arrays are remapped, not copied, and
-/// memory stays close to what is used.
-fn make_room<T>(vec: &mut Vec<T>, piece: usize) {
-    if vec.len() == vec.capacity() {
-        vec.reserve_exact((vec.len() / 8).max(4 * piece).next_multiple_of(piece));
-    }
-}
-
 /// Words of a column are fetched so many ahead.
 const AHEAD: isize = 8;
 /// Cells compared at a time: words of 1, 2, 4, 8 or 16.
@@ -756,7 +750,7 @@ const LEAST_ROW: usize = 64;
 
 /// Whether `count` places `step` apart are positions, the first of which is one. Beyond them, other kinds of values may look like the next place.
 #[inline(always)]
-pub fn are_positions<C: Cell>(first: u64, step: i64, count: usize) -> bool {
+fn are_positions<C: Cell>(first: u64, step: i64, count: usize) -> bool {
     is_position::<C>(first.wrapping_add_signed(step.wrapping_mul(count as i64 - 1)))
 }
 
