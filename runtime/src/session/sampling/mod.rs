@@ -219,6 +219,9 @@ pub struct Sampler {
     known: Vec<(u64, u64)>,
     /// Runs of bytes of the load at hand.
     runs: Vec<(Last, u64)>,
+    in_window: InWindow,
+    /// Streams of stores to bytes that are not all on the stack.
+    fresh: Vec<Stream>,
     random: u64,
 }
 
@@ -239,6 +242,8 @@ impl Sampler {
             every: u64::from(every.max(1)),
             known: Vec::new(),
             runs: Vec::new(),
+            in_window: InWindow::default(),
+            fresh: Vec::new(),
             random: 0x9e37_79b9_7f4a_7c15,
         }
     }
@@ -252,7 +257,7 @@ impl Sampler {
             }
             if self.state == State::Between {
                 let most = (accesses.len() - at).min((self.due - self.clock) as usize);
-                let done = self.recency.skip(&accesses[at..at + most]);
+                let done = self.recency.touch_all(&accesses[at..at + most]);
                 at += done;
                 self.clock += done as u64;
                 if done == most {
@@ -305,7 +310,9 @@ impl Sampler {
             let (mut piece, ahead) = (1, self.due.saturating_sub(self.clock) / accesses);
             if self.state == State::Between && ahead > 1 {
                 piece = ahead.min(iterations - done);
+                self.fresh.clear();
                 if order.iter().all(|at| self.touch_stream(&streams[*at], cells[*at], done, piece)) {
+                    self.touch_fresh(done, piece);
                     self.clock += piece * accesses;
                     done += piece;
                     continue;
@@ -323,32 +330,42 @@ impl Sampler {
         }
     }
 
-    /// Touches the bytes of some iterations of a stream, if all are on the stack.
+    /// Touches the bytes of some iterations of a stream, if all are on the stack. Others that are only stored are left in `fresh`:
+    /// they may not enter before all reads of these iterations are known to be on the stack.
     fn touch_stream(&mut self, stream: &Stream, cell: u32, from: u64, iterations: u64) -> bool {
-        let mut addr = stream.at(from);
-        let len = u64::from(stream.len);
+        let (addr, len) = (stream.at(from), u64::from(stream.len));
         if len >= LONG && is_load(stream.kind) {
             return false;
         }
-        if stream.stride.unsigned_abs() == len {
-            let travelled = len * (iterations - 1);
-            let low = if stream.stride < 0 { addr.wrapping_sub(travelled) } else { addr };
-            let is_read = is_load(stream.kind) && cell != UNCOUNTED;
-            let (samples, random) = (&mut self.samples, &mut self.random);
-            return self.recency.touch_runs(low, travelled + len, |recency, epoch, bytes| {
-                if is_read {
-                    samples.old_reads(recency, random, cell, epoch, (bytes / len).max(1), bytes);
-                }
-                true
-            });
-        }
-        for _ in 0..iterations {
-            if !self.touch(&Access { addr, len: stream.len, kind: stream.kind }, cell) {
-                return false;
+        let is_read = is_load(stream.kind) && cell != UNCOUNTED;
+        let (samples, random) = (&mut self.samples, &mut self.random);
+        let count = |recency: &mut Recency, epoch, bytes: u64| {
+            if is_read {
+                samples.old_reads(recency, random, cell, epoch, (bytes / len).max(1), bytes);
             }
-            addr = addr.wrapping_add_signed(stream.stride);
+            true
+        };
+        let is_done = match covered(stream, from, iterations) {
+            Some((low, covered)) => self.recency.touch_runs(low, covered, count),
+            // Once is enough where it stays.
+            None if stream.stride == 0 => self.recency.touch_places(addr, 0, len, 1, count),
+            None => self.recency.touch_places(addr, stream.stride, len, iterations, count),
+        };
+        if !is_done && !is_load(stream.kind) {
+            self.fresh.push(*stream);
         }
-        true
+        is_done || !is_load(stream.kind)
+    }
+
+    /// What `touch_stream` left.
+    fn touch_fresh(&mut self, from: u64, iterations: u64) {
+        for stream in self.fresh.drain(..) {
+            match covered(&stream, from, iterations) {
+                Some((low, len)) => self.recency.touch(low, len),
+                None => (from..from + iterations)
+                    .for_each(|iteration| self.recency.touch(stream.at(iteration), u64::from(stream.len))),
+            }
+        }
     }
 
     /// Any access in any state.
@@ -363,13 +380,14 @@ impl Sampler {
         }
         if self.state != State::Between {
             self.known.push((address, len));
-            let mut found = InWindow::default();
+            let mut found = std::mem::take(&mut self.in_window);
             if is_read {
                 self.engine.load(address, len, &mut found);
             } else {
                 self.engine.store(address, len);
             }
-            for (above, run) in found.runs {
+            found.join();
+            for (above, run) in found.runs.drain(..) {
                 let place = Place { above, len: run, slack: 0 };
                 if len >= LONG && self.state == State::Window {
                     self.samples.noticed(cell, 1, run, || place);
@@ -377,6 +395,7 @@ impl Sampler {
                     self.recent_read(cell, &place);
                 }
             }
+            self.in_window = found;
         }
         self.recency.touch(address, len);
     }
@@ -542,6 +561,13 @@ impl Sampler {
     }
 }
 
+/// The lowest address and the number of bytes of some iterations of a stream that leaves nothing out.
+fn covered(stream: &Stream, from: u64, iterations: u64) -> Option<(u64, u64)> {
+    let (len, travelled) = (u64::from(stream.len), stream.stride.unsigned_abs().wrapping_mul(iterations - 1));
+    let low = if stream.stride < 0 { stream.at(from).wrapping_sub(travelled) } else { stream.at(from) };
+    (stream.stride.unsigned_abs() == len).then_some((low, travelled + len))
+}
+
 fn is_load(kind: Kind) -> bool {
     matches!(kind, Kind::Load | Kind::Last)
 }
@@ -565,7 +591,21 @@ fn place(recency: &Recency, random: &mut u64, epoch: recency::Epoch, len: u64) -
 /// Keeps what the engine knows of a load's bytes; of the others, epochs tell.
 #[derive(Default)]
 struct InWindow {
+    /// Bytes above them, and how many they are.
     runs: Vec<(u64, u64)>,
+}
+
+impl InWindow {
+    /// Makes one of runs that lie beside each other on the stack: which of these the engine tells at once depends on how it
+    /// arranges its positions, and what is drawn must not.
+    fn join(&mut self) {
+        self.runs.sort_unstable();
+        self.runs.dedup_by(|next, run| {
+            let is_beside = run.0 + run.1 == next.0;
+            run.1 += if is_beside { next.1 } else { 0 };
+            is_beside
+        });
+    }
 }
 
 impl DepthSink for InWindow {

@@ -113,13 +113,6 @@ fn read_together(page: &Page, offset: usize) -> u128 {
     u128::from_le(unsafe { page.as_ptr().add(offset).cast::<u128>().read_unaligned() })
 }
 
-#[inline(always)]
-fn write_together(page: &mut Page, offset: usize, epochs: u128) {
-    assert!(offset < PAGE);
-    // SAFETY: as above.
-    unsafe { page.as_mut_ptr().add(offset).cast::<u128>().write_unaligned(epochs.to_le()) }
-}
-
 /// An epoch, as often as epochs are looked at together.
 #[inline(always)]
 fn spread(epoch: Epoch) -> u128 {
@@ -144,6 +137,21 @@ fn run_of(epochs: &[Epoch]) -> usize {
     let first = epochs[0];
     let alike = STEP * epochs.chunks_exact(STEP).take_while(|chunk| all_are(chunk, first)).count();
     alike + epochs[alike..].iter().take_while(|e| **e == first).count()
+}
+
+/// How many places of `LEN` bytes, `stride` apart, are within a page and all of the epoch of the first byte; they are of epoch `now`
+/// then.
+#[inline]
+fn renew_alike<const LEN: usize>(page: &mut [Epoch], mut offset: usize, stride: i64, places: u64, now: Epoch) -> u64 {
+    let alike = [page[offset]; LEN];
+    for place in 0..places {
+        match page.get_mut(offset..offset.wrapping_add(LEN)) {
+            Some(epochs) if epochs == alike => epochs.copy_from_slice(&[now; LEN]),
+            _ => return place,
+        }
+        offset = offset.wrapping_add_signed(stride as isize);
+    }
+    places
 }
 
 impl Recency {
@@ -197,23 +205,34 @@ impl Recency {
         if epoch < self.old {
             return if epoch < BOTTOM { Touched::No } else { Touched::Old(epoch) };
         }
-        self.renew_together(page, offset, len, epochs);
+        self.renew_together(page, offset, len as usize);
+        self.renew(epoch, len);
         Touched::Yes
     }
 
-    /// Does accesses from the start of a list as long as their bytes are of the current epoch; how many.
-    pub fn skip(&mut self, accesses: &[Access]) -> usize {
+    /// Touches the bytes of accesses from the start of a list, as long as there is no more to do about them; how many accesses.
+    pub fn touch_all(&mut self, accesses: &[Access]) -> usize {
         let now = spread(self.now);
-        let is_now = |access: &&Access| {
+        for (at, access) in accesses.iter().enumerate() {
             let (offset, len) = ((access.addr % PAGE as u64) as usize, access.len as usize);
             let number = access.addr / PAGE as u64;
             let recent = self.recent[number as usize % RECENT];
             if len > TOGETHER || offset + len > PAGE || recent.0 != number + 1 || access.kind == Kind::Remove {
-                return false;
+                return at;
             }
-            (read_together(&self.pages[recent.1 as usize], offset) ^ now) & MASKS[len] == 0
-        };
-        accesses.iter().take_while(is_now).count()
+            let epochs = read_together(&self.pages[recent.1 as usize], offset);
+            let mask = MASKS[len];
+            if (epochs ^ now) & mask == 0 {
+                continue;
+            }
+            let epoch = epochs as Epoch;
+            if epoch < self.old || (epochs ^ spread(epoch)) & mask != 0 {
+                return at;
+            }
+            self.renew_together(recent.1, offset, len);
+            self.renew(epoch, len as u64);
+        }
+        accesses.len()
     }
 
     /// Touches bytes that are all of one epoch, up to [`TOGETHER`] of them in one page.
@@ -221,16 +240,23 @@ impl Recency {
     pub fn touch_old(&mut self, address: u64, len: u64) {
         let offset = (address % PAGE as u64) as usize;
         let Some(page) = self.page(address / PAGE as u64) else { return };
-        let epochs = read_together(&self.pages[page as usize], offset);
-        self.renew_together(page, offset, len, epochs);
+        let epoch = self.pages[page as usize][offset];
+        self.renew_together(page, offset, len as usize);
+        self.renew(epoch, len);
     }
 
-    /// The first bytes of `epochs`, which are in this place of a page and of one epoch, are of the current one.
+    /// Up to [`TOGETHER`] bytes of a page are of the current epoch. No more is written than that: who goes on behind them looks at
+    /// what was written long ago.
     #[inline(always)]
-    fn renew_together(&mut self, page: u32, offset: usize, len: u64, epochs: u128) {
-        let mask = MASKS[len as usize];
-        write_together(&mut self.pages[page as usize], offset, epochs & !mask | spread(self.now) & mask);
-        self.renew(epochs as Epoch, len);
+    fn renew_together(&mut self, page: u32, offset: usize, len: usize) {
+        let epochs = &mut self.pages[page as usize][offset..offset + len];
+        match len {
+            1 => epochs[0] = self.now,
+            2 => epochs[..2].fill(self.now),
+            4 => epochs[..4].fill(self.now),
+            8 => epochs[..8].fill(self.now),
+            _ => epochs.fill(self.now),
+        }
     }
 
     /// Bytes of an epoch are of the current one.
@@ -253,6 +279,70 @@ impl Recency {
             Some(page) => self.touch_runs_in(page, range, &mut old),
             None => false,
         })
+    }
+
+    /// The same for places of `len` bytes that are `stride` apart, in order. `old` is asked for all neighbours of an epoch together.
+    pub fn touch_places(
+        &mut self,
+        address: u64,
+        stride: i64,
+        len: u64,
+        places: u64,
+        mut old: impl FnMut(&mut Self, Epoch, u64) -> bool,
+    ) -> bool {
+        // Bytes whose epochs are written already, but not yet counted.
+        let (mut epoch, mut bytes) = (self.now, 0);
+        let mut place = 0;
+        while place < places {
+            let at = address.wrapping_add_signed(stride.wrapping_mul(place as i64));
+            let (before, alike) = self.renew_places(at, stride, len, places - place);
+            if alike > 0 && before == epoch {
+                bytes += alike * len;
+                place += alike;
+                continue;
+            }
+            if !self.count(epoch, bytes, &mut old) {
+                return false;
+            }
+            (epoch, bytes) = (before, alike * len);
+            place += alike;
+            if alike == 0 {
+                if !self.touch_runs(at, len, &mut old) {
+                    return false;
+                }
+                place += 1;
+            }
+        }
+        self.count(epoch, bytes, &mut old)
+    }
+
+    /// The epoch of the first place and how many places from there on, within a page, are all of it; none if that is not so of the
+    /// first. They are of the current epoch from now on, but not counted.
+    fn renew_places(&mut self, address: u64, stride: i64, len: u64, places: u64) -> (Epoch, u64) {
+        let offset = (address % PAGE as u64) as usize;
+        let Some(page) = self.page(address / PAGE as u64) else { return (self.now, 0) };
+        let (page, now) = (&mut self.pages[page as usize][..PAGE], self.now);
+        let epoch = page[offset];
+        let alike = match len {
+            _ if epoch < BOTTOM => 0,
+            1 => renew_alike::<1>(page, offset, stride, places, now),
+            2 => renew_alike::<2>(page, offset, stride, places, now),
+            4 => renew_alike::<4>(page, offset, stride, places, now),
+            8 => renew_alike::<8>(page, offset, stride, places, now),
+            16 => renew_alike::<16>(page, offset, stride, places, now),
+            _ => 0,
+        };
+        (epoch, alike)
+    }
+
+    /// Counts bytes of this epoch as of the current one; false if `old` is asked and says no.
+    fn count(&mut self, epoch: Epoch, bytes: u64, old: &mut impl FnMut(&mut Self, Epoch, u64) -> bool) -> bool {
+        if bytes == 0 || epoch == self.now {
+            return true;
+        }
+        let is_welcome = epoch >= self.old || old(self, epoch, bytes);
+        self.renew(epoch, bytes);
+        is_welcome
     }
 
     fn touch_runs_in(
@@ -278,8 +368,33 @@ impl Recency {
     }
 
     /// Touches bytes, whatever they were before.
+    #[inline]
     pub fn touch(&mut self, address: u64, len: u64) {
-        self.set(address, len, self.now);
+        let Some((page, offset, before)) = self.epoch_of(address, len) else { return self.set(address, len, self.now) };
+        if before == self.now {
+            return;
+        }
+        self.renew_together(page, offset, len as usize);
+        if before >= BOTTOM {
+            return self.renew(before, len);
+        }
+        self.footprint += if before == UNTOUCHED { len } else { 0 };
+        self.add(self.now, len);
+        self.live += len;
+        self.peak_live = self.peak_live.max(self.live);
+    }
+
+    /// The epoch of up to [`TOGETHER`] bytes of one page, with the page and the place in it, if they are all of one.
+    #[inline(always)]
+    fn epoch_of(&mut self, address: u64, len: u64) -> Option<(u32, usize, Epoch)> {
+        let offset = (address % PAGE as u64) as usize;
+        if len == 0 || len > TOGETHER as u64 || offset + len as usize > PAGE {
+            return None;
+        }
+        let page = self.page(address / PAGE as u64)?;
+        let epochs = read_together(&self.pages[page as usize], offset);
+        let epoch = epochs as Epoch;
+        ((epochs ^ spread(epoch)) & MASKS[len as usize] == 0).then_some((page, offset, epoch))
     }
 
     /// Bytes that are not on the stack enter below everything.
@@ -334,6 +449,9 @@ impl Recency {
 
     /// Tells runs of bytes of which the same is known, in order of addresses.
     pub fn each_run(&mut self, address: u64, len: u64, mut tell: impl FnMut(Last, u64)) {
+        if let Some((_, _, epoch)) = self.epoch_of(address, len) {
+            return tell(self.last(epoch), len);
+        }
         for (number, range) in pieces(address, len) {
             let Some(page) = self.page(number) else {
                 tell(Last::Gone, range.len() as u64);
@@ -342,15 +460,18 @@ impl Recency {
             let mut rest = &self.pages[page as usize][range];
             while !rest.is_empty() {
                 let (epoch, run) = (rest[0], run_of(rest));
-                let last = match epoch {
-                    UNTOUCHED | DEAD => Last::Gone,
-                    now if now == self.now => Last::Now,
-                    old if old < self.old => Last::Old(old),
-                    then => Last::Then(then),
-                };
-                tell(last, run as u64);
+                tell(self.last(epoch), run as u64);
                 rest = &rest[run..];
             }
+        }
+    }
+
+    fn last(&self, epoch: Epoch) -> Last {
+        match epoch {
+            UNTOUCHED | DEAD => Last::Gone,
+            now if now == self.now => Last::Now,
+            old if old < self.old => Last::Old(old),
+            then => Last::Then(then),
         }
     }
 

@@ -194,6 +194,44 @@ fn long_threads_are_estimated_within_what_is_said() {
     assert!(again.iter().zip(&found).all(|(a, b)| a.cost == b.cost), "the same accesses give the same numbers");
 }
 
+/// Bytes that were never read or written before, by depth, of streams that go over fresh memory: as runs, and access by access.
+#[test]
+fn fresh_memory_is_found_where_it_is() {
+    let streams = [
+        (0x10_0000, 16, 8, Kind::Store),
+        (0x10_0008, 16, 8, Kind::Store),
+        (0x20_0000, -8, 8, Kind::Store),
+        (0x20_0008, -8, 8, Kind::Load),
+        (0x1000, 0, 8, Kind::Load),
+        (0x3000_0000, 4096, 16, Kind::Load),
+        (0x40_0001, 3, 4, Kind::Store),
+    ];
+    let streams = streams.map(|(addr, stride, len, kind)| Stream { addr, stride, len, kind });
+    let cells = [UNCOUNTED, UNCOUNTED, UNCOUNTED, 3, 1, 2, UNCOUNTED];
+    let sampled = [true, false].map(|as_runs| {
+        let mut sampler = Sampler::new(20, &FastPaths::default());
+        // The first accesses are all measured. Others are of these streams, farther each time than before.
+        for iteration in 0..WHOLE {
+            sampler.accesses(&[Access { addr: 0x1000 + iteration % 64 * 8, len: 8, kind: Kind::Load }], &[0]);
+        }
+        for upto in [10, 400, 3000, 9000] {
+            if as_runs {
+                sampler.run(&streams, &cells, upto);
+                continue;
+            }
+            for iteration in 0..upto {
+                let access = |s: &Stream| Access { addr: s.at(iteration), len: s.len, kind: s.kind };
+                sampler.accesses(&streams.each_ref().map(access), &cells);
+            }
+        }
+        let stack = [sampler.peak_live(), sampler.footprint()];
+        let samples = sampler.finish();
+        (stack, samples.cold.iter().collect::<Vec<_>>())
+    });
+    assert_eq!(sampled[0], sampled[1]);
+    assert_eq!(sampled[0].0, [512 + 18_000 * 8 + 9001 * 8 + 9000 * 16 + 9000 * 3 + 1; 2]);
+}
+
 #[test]
 fn regular_runs_are_sampled_like_their_accesses() {
     let streams =
