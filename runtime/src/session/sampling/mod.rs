@@ -13,6 +13,7 @@
 //! [`WHOLE`] accesses of a thread. Estimated are the depths of other reads ([`estimate`]). Places of windows and draws come from a
 //! fixed sequence: the same accesses give the same numbers.
 
+mod counts;
 pub mod estimate;
 mod recency;
 #[cfg(test)]

@@ -11,7 +11,7 @@ use std::{
     ops::Range,
 };
 
-use super::super::hash::FastHash;
+use super::{super::hash::FastHash, counts::Counts};
 use crate::engine::{Access, Kind};
 
 /// When a byte was touched last.
@@ -31,7 +31,6 @@ const TOGETHER: usize = 8;
 type Page = [Epoch; PAGE + TOGETHER];
 /// Entries of the direct-mapped cache of pages.
 const RECENT: usize = 1024;
-const BLOCK: usize = 256;
 /// Of the bytes above them, merged epochs hold at most one in this many.
 const FINENESS: u64 = 256;
 
@@ -40,9 +39,9 @@ pub struct Recency {
     pages: Vec<Box<Page>>,
     /// Pages that were looked up last, by number modulo the length: (number plus one, page).
     recent: Box<[(u64, u32); RECENT]>,
-    /// Bytes by epoch, and their sums by blocks of epochs.
-    counts: Box<[u64]>,
-    sums: [u64; BLOCK],
+    /// Bytes of epochs before the current one, and of that.
+    counts: Counts,
+    in_now: u64,
     now: Epoch,
     /// Epochs before this one are old.
     old: Epoch,
@@ -59,8 +58,8 @@ impl Default for Recency {
             index: HashMap::default(),
             pages: Vec::new(),
             recent: Box::new([(0, 0); RECENT]),
-            counts: vec![0; usize::from(Epoch::MAX) + 1].into(),
-            sums: [0; BLOCK],
+            counts: Counts::default(),
+            in_now: 0,
             now: BOTTOM + 1,
             old: BOTTOM + 1,
             young: VecDeque::new(),
@@ -259,12 +258,11 @@ impl Recency {
         }
     }
 
-    /// Bytes of an epoch are of the current one.
+    /// Bytes of an epoch before the current one are of that.
     #[inline(always)]
     fn renew(&mut self, epoch: Epoch, bytes: u64) {
-        self.counts[usize::from(epoch)] -= bytes;
-        self.sums[usize::from(epoch) / BLOCK] -= bytes;
-        self.add(self.now, bytes);
+        self.counts.take(epoch, bytes);
+        self.in_now += bytes;
     }
 
     /// As `touch_recent`, for any length; false if there is more to do, and then some may be touched.
@@ -379,7 +377,7 @@ impl Recency {
             return self.renew(before, len);
         }
         self.footprint += if before == UNTOUCHED { len } else { 0 };
-        self.add(self.now, len);
+        self.in_now += len;
         self.live += len;
         self.peak_live = self.peak_live.max(self.live);
     }
@@ -434,16 +432,23 @@ impl Recency {
 
     #[inline(always)]
     fn add(&mut self, epoch: Epoch, bytes: u64) {
-        self.counts[usize::from(epoch)] += bytes;
-        self.sums[usize::from(epoch) / BLOCK] += bytes;
+        if epoch == self.now {
+            self.in_now += bytes;
+        } else {
+            self.counts.add(epoch, bytes);
+        }
     }
 
     /// Bytes of an epoch are no longer of it.
     fn take(&mut self, epoch: Epoch, bytes: u64) {
-        if epoch >= BOTTOM {
-            self.counts[usize::from(epoch)] -= bytes;
-            self.sums[usize::from(epoch) / BLOCK] -= bytes;
-            self.live -= bytes;
+        if epoch < BOTTOM {
+            return;
+        }
+        self.live -= bytes;
+        if epoch == self.now {
+            self.in_now -= bytes;
+        } else {
+            self.counts.take(epoch, bytes);
         }
     }
 
@@ -478,11 +483,11 @@ impl Recency {
     /// Bytes of later epochs than this one, and of this one.
     #[must_use]
     pub fn above(&self, epoch: Epoch) -> (u64, u64) {
-        let epoch = usize::from(epoch);
-        let block = epoch / BLOCK;
-        let near: u64 = self.counts[epoch + 1..(block + 1) * BLOCK].iter().sum();
-        let far: u64 = self.sums[block + 1..].iter().sum();
-        (near + far, self.counts[epoch])
+        if epoch == self.now {
+            (0, self.in_now)
+        } else {
+            (self.counts.later(epoch) + self.in_now, self.counts.of(epoch))
+        }
     }
 
     /// The bytes leave the stack.
@@ -555,7 +560,8 @@ impl Recency {
     /// A new epoch starts at this time; those that began `age` ago are old.
     pub fn advance(&mut self, clock: u64, age: u64) {
         // An epoch in which nothing was touched can be used again.
-        if self.counts[usize::from(self.now)] > 0 {
+        if self.in_now > 0 {
+            self.counts.add(self.now, std::mem::take(&mut self.in_now));
             if self.now == Epoch::MAX {
                 self.merge_epochs();
             }
@@ -571,10 +577,12 @@ impl Recency {
     #[cold]
     fn merge_epochs(&mut self) {
         // From the newest on: how many groups, counted from the newest, an epoch is behind.
-        let mut group_of = vec![0u16; self.counts.len()];
+        let old = std::mem::take(&mut self.counts);
+        let old = old.each();
+        let mut group_of = vec![0u16; old.len()];
         let (mut group, mut in_group, mut newer) = (0u16, 0u64, 0u64);
-        for epoch in (usize::from(BOTTOM) + 1..self.counts.len()).rev() {
-            let bytes = self.counts[epoch];
+        for epoch in (usize::from(BOTTOM) + 1..old.len()).rev() {
+            let bytes = old[epoch];
             if in_group > 0 && in_group + bytes > newer / FINENESS && group < Epoch::MAX / 2 {
                 group += 1;
                 newer += in_group;
@@ -587,15 +595,11 @@ impl Recency {
         let renamed = |epoch: usize| {
             if epoch <= usize::from(BOTTOM) { epoch as Epoch } else { oldest + (group - group_of[epoch]) }
         };
-        let names: Vec<Epoch> = (0..self.counts.len()).map(renamed).collect();
+        let names: Vec<Epoch> = (0..old.len()).map(renamed).collect();
         for page in &mut self.pages {
             page.iter_mut().for_each(|epoch| *epoch = names[usize::from(*epoch)]);
         }
-        let old = std::mem::replace(&mut self.counts, vec![0; names.len()].into());
-        self.sums = [0; BLOCK];
-        for (name, bytes) in names.iter().zip(&old) {
-            self.add(*name, *bytes);
-        }
+        names.iter().zip(old).for_each(|(name, bytes)| self.counts.add(*name, *bytes));
         self.now = oldest + group;
         self.old = names[usize::from(self.old)];
         self.young.iter_mut().for_each(|(_, epoch)| *epoch = names[usize::from(*epoch)]);
@@ -605,6 +609,6 @@ impl Recency {
     #[must_use]
     pub fn heap_bytes(&self) -> u64 {
         let index = self.index.capacity() * size_of::<(u64, u32)>();
-        (self.pages.len() * size_of::<Page>() + index + size_of_val(&*self.counts)) as u64
+        (self.pages.len() * size_of::<Page>() + index + self.counts.heap_bytes()) as u64
     }
 }
