@@ -1,8 +1,9 @@
 //! The command line: what there is to type, and which command it means.
 
-use std::{ffi::OsString, path::PathBuf, process::ExitCode};
+use std::{ffi::OsString, panic, path::PathBuf, process::ExitCode};
 
 use clap::{CommandFactory, Parser, Subcommand};
+use dmdprof_runtime::engine::Refused;
 
 use crate::{commands, driver, report, toolbox};
 
@@ -96,7 +97,7 @@ pub fn main() -> ExitCode {
         _ if driver::rust_link::requested() => Ok(toolbox::rust_link(&words)),
         Some("cc") => toolbox::compile(driver::Face::C, &words[1..]),
         Some("c++") => toolbox::compile(driver::Face::Cxx, &words[1..]),
-        _ => dispatch(Cli::parse().command),
+        _ => clearly_refused(|| dispatch(Cli::parse().command)),
     };
     match outcome {
         Ok(code) => ExitCode::from(code as u8),
@@ -105,6 +106,20 @@ pub fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// Makes an error of what the system refused to an analysis, on whatever thread that was.
+fn clearly_refused(run: impl FnOnce() -> anyhow::Result<i32> + panic::UnwindSafe) -> anyhow::Result<i32> {
+    let others = panic::take_hook();
+    panic::set_hook(Box::new(move |info| {
+        if !info.payload().is::<Refused>() {
+            others(info);
+        }
+    }));
+    panic::catch_unwind(run).unwrap_or_else(|payload| match payload.downcast::<Refused>() {
+        Ok(refused) => Err(anyhow::Error::msg(refused.0)),
+        Err(mistake) => panic::resume_unwind(mistake),
+    })
 }
 
 fn dispatch(command: Command) -> anyhow::Result<i32> {

@@ -35,6 +35,7 @@ use cell::Cell;
 pub use isa::Isa;
 use pace::Pace;
 pub use report::{Found, Reports};
+pub use reserve::Refused;
 use stack::{Short, Stack};
 
 /// Receives what a load found. Depths of a run are `above + 1 ..= above + len` (topmost byte of the stack = depth 1).

@@ -1,7 +1,7 @@
 //! A long array of zeros, of which only what is written takes memory.
 //!
-//! Takes a number of elements, which may grow; gives them as a slice. New elements are zero, old ones stay. Refuses (by a panic that says what to do)
-//! what the system has no addresses for. It is address space that is reserved, without a claim on memory.
+//! Takes a number of elements, which may grow; gives them as a slice. New elements are zero, old ones stay. Refuses (by a panic with
+//! [`Refused`], which says what to do) what the system has no addresses for. It is address space that is reserved, without a claim on memory.
 
 use std::{
     marker::PhantomData,
@@ -10,6 +10,11 @@ use std::{
 };
 
 use memmap2::{Advice, MmapMut, MmapOptions, RemapOptions};
+
+/// What a panic carries if it is no mistake of dmdprof: what the system would not give, and what can be done about it. An analysis ends
+/// with it on whatever thread it finds out, and whoever waits for it can tell it from other panics.
+#[derive(Debug)]
+pub struct Refused(pub String);
 
 /// What may be made of zeros.
 ///
@@ -72,10 +77,10 @@ impl<T: Zeros> Reserve<T> {
 
     #[cold]
     fn refused<R>(len: usize, error: &std::io::Error) -> R {
-        panic!(
+        std::panic::panic_any(Refused(format!(
             "cannot reserve {} MiB of addresses for the analysis: {error}; if addresses are limited here (`ulimit -v`), raise the limit",
             Self::bytes(len) >> 20
-        )
+        )))
     }
 }
 
