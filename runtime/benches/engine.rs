@@ -3,7 +3,8 @@
 //!     cargo bench -p dmdprof-runtime --bench engine [-- --quick]
 //!
 //! Traces are taken in turn, and within a trace the implementations, several rounds each; the table gives medians. Machines
-//! differ and are shared, so the ratios are what counts. Every implementation must find the same depths, or the run stops.
+//! differ and are shared, so the ratios are what counts. Every implementation must find the same depths, or the run stops. *As recorded*
+//! is how a profiled program's accesses come to the engine: loops as runs of accesses that advance evenly, anything else in batches.
 
 mod workloads;
 mod yardsticks;
@@ -11,8 +12,8 @@ mod yardsticks;
 use std::hint::black_box;
 use std::time::Instant;
 
-use dmdprof_runtime::engine::{Access, BatchSink, DepthSink, Engine, EngineOptions, Isa, Kind};
-use workloads::{STORE, Trace};
+use dmdprof_runtime::engine::{Access, BatchSink, DepthSink, Engine, EngineOptions, Isa, Kind, Stream};
+use workloads::{Run, STORE, Trace};
 use yardsticks::fenwick::Fenwick;
 use yardsticks::olken::Olken;
 use yardsticks::{Checksum, Hashed, Paged, Words};
@@ -60,16 +61,35 @@ fn plain(engine: &mut Engine, trace: &[u32]) -> Checksum {
     sum
 }
 
+fn kind(access: u32) -> Kind {
+    if access & STORE == 0 { Kind::Load } else { Kind::Store }
+}
+
 fn batched(engine: &mut Engine, trace: &[u32]) -> Checksum {
     let mut sum = Checksum::default();
     let mut batch = Vec::with_capacity(BATCH);
     for part in trace.chunks(BATCH) {
         batch.clear();
-        batch.extend(part.iter().map(|&access| {
-            let kind = if access & STORE == 0 { Kind::Load } else { Kind::Store };
-            Access { addr: addr(access), len: 8, kind }
-        }));
+        batch.extend(part.iter().map(|&access| Access { addr: addr(access), len: 8, kind: kind(access) }));
         engine.batch(&batch, &mut sum);
+    }
+    sum
+}
+
+fn as_recorded(engine: &mut Engine, trace: &Trace) -> Checksum {
+    if trace.runs.is_empty() {
+        return batched(engine, &trace.accesses);
+    }
+    let (mut sum, mut streams) = (Checksum::default(), Vec::new());
+    for Run { streams: recorded, iterations } in &trace.runs {
+        streams.clear();
+        streams.extend(recorded.iter().map(|&(access, words)| Stream {
+            addr: addr(access),
+            stride: words * 8,
+            len: 8,
+            kind: kind(access),
+        }));
+        engine.regular(&streams, u64::from(*iterations), &mut sum);
     }
     sum
 }
@@ -79,22 +99,24 @@ fn with(isa: Isa) -> Engine {
 }
 
 /// A name and a way to process a trace.
-type Contender = (&'static str, fn(&[u32]) -> Checksum);
+type Contender = (&'static str, fn(&Trace) -> Checksum);
 
 /// The yardsticks come first: Olken, then the Fenwick trees.
-const CONTENDERS: [Contender; 7] = [
-    ("Olken", words::<Olken>),
-    ("Fenwick, hash map", words::<Fenwick<Hashed>>),
-    ("Fenwick, pages", words::<Fenwick<Paged>>),
-    ("portable", |trace| plain(&mut with(Isa::Portable), trace)),
-    ("AVX2", |trace| plain(&mut with(Isa::Avx2), trace)),
-    ("engine", |trace| plain(&mut Engine::new(), trace)),
-    ("engine, batches", |trace| batched(&mut Engine::new(), trace)),
+const CONTENDERS: [Contender; 8] = [
+    ("Olken", |trace| words::<Olken>(&trace.accesses)),
+    ("Fenwick, hash map", |trace| words::<Fenwick<Hashed>>(&trace.accesses)),
+    ("Fenwick, pages", |trace| words::<Fenwick<Paged>>(&trace.accesses)),
+    ("portable", |trace| plain(&mut with(Isa::Portable), &trace.accesses)),
+    ("AVX2", |trace| plain(&mut with(Isa::Avx2), &trace.accesses)),
+    ("engine", |trace| plain(&mut Engine::new(), &trace.accesses)),
+    ("engine, batches", |trace| batched(&mut Engine::new(), &trace.accesses)),
+    ("engine, as recorded", |trace| as_recorded(&mut Engine::new(), trace)),
 ];
 const OLKEN: usize = 0;
 const FENWICKS: [usize; 2] = [1, 2];
 const ENGINE: usize = 5;
 const BATCHED: usize = 6;
+const RECORDED: usize = 7;
 
 fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
@@ -113,7 +135,7 @@ fn measure(trace: &Trace, rounds: usize) -> Vec<f64> {
     let mut expected = None;
     for _ in 0..rounds {
         for (times, (name, run)) in times.iter_mut().zip(CONTENDERS) {
-            let (time, sum) = nanoseconds(|| run(&trace.accesses), trace.accesses.len());
+            let (time, sum) = nanoseconds(|| run(trace), trace.accesses.len());
             assert_eq!(*expected.get_or_insert(sum), sum, "{name} finds other depths on {}", trace.name);
             times.push(time);
         }
@@ -128,19 +150,20 @@ fn geometric_mean(values: &[f64]) -> f64 {
 fn speed(quick: bool) {
     let (rounds, most) = if quick { (1, 1_000_000) } else { (3, usize::MAX) };
     print!("{:<28}", "ns per 8-byte access");
-    CONTENDERS.iter().for_each(|(name, _)| print!("{name:>19}"));
-    println!("{:>12}{:>12}{:>12}", "Olken/", "Fenwick/", "in batches");
-    let (mut columns, mut ratios) = (vec![Vec::new(); CONTENDERS.len()], [const { Vec::new() }; 3]);
-    let show = |name: &str, times: &[f64], ratios: [f64; 3]| {
+    CONTENDERS.iter().for_each(|(name, _)| print!("{name:>20}"));
+    println!("{:>12}{:>12}{:>12}{:>12}", "Olken/", "Fenwick/", "in batches", "as recorded");
+    let (mut columns, mut ratios) = (vec![Vec::new(); CONTENDERS.len()], [const { Vec::new() }; 4]);
+    let show = |name: &str, times: &[f64], ratios: [f64; 4]| {
         print!("{name:<28}");
-        times.iter().for_each(|time| print!("{time:>19.1}"));
+        times.iter().for_each(|time| print!("{time:>20.1}"));
         ratios.iter().for_each(|ratio| print!("{:>12}", format!("{ratio:.1}x")));
         println!();
     };
     for trace in workloads::all(most) {
         let times = measure(&trace, rounds);
         let fenwick = FENWICKS.map(|at| times[at]).into_iter().fold(f64::MAX, f64::min);
-        let row = [times[OLKEN] / times[ENGINE], fenwick / times[ENGINE], fenwick / times[BATCHED]];
+        let ours = [ENGINE, BATCHED, RECORDED].map(|at| fenwick / times[at]);
+        let row = [times[OLKEN] / times[ENGINE], ours[0], ours[1], ours[2]];
         show(trace.name, &times, row);
         columns.iter_mut().zip(&times).for_each(|(column, &time)| column.push(time));
         ratios.iter_mut().zip(row).for_each(|(ratios, ratio)| ratios.push(ratio));
@@ -148,7 +171,9 @@ fn speed(quick: bool) {
     let means: Vec<f64> = columns.iter().map(|column| geometric_mean(column)).collect();
     show("geometric mean", &means, ratios.each_ref().map(|ratios| geometric_mean(ratios)));
     let least = ratios[0].iter().copied().fold(f64::MAX, f64::min);
-    println!("ratios: Olken / engine (smallest {least:.1}x), the faster Fenwick tree / engine, the same in batches\n");
+    println!(
+        "ratios: Olken / engine (smallest {least:.1}x), the faster Fenwick tree / engine, the same in batches and as recorded\n"
+    );
 }
 
 /// Zipf over more and more memory, all of it touched before the clock runs.
@@ -202,8 +227,17 @@ fn memory(quick: bool) {
     println!("{:<40}{:>12}", "a new engine, bytes in all", Engine::new().heap_bytes());
 }
 
+/// The processor, and how many of them.
+fn machine() -> String {
+    let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let model = info.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    format!("{}, {processors} processors", model.map_or("unknown processor", |(_, name)| name))
+}
+
 fn main() {
     let quick = std::env::args().any(|arg| arg == "--quick");
+    println!("{}\n", machine());
     speed(quick);
     growth(quick);
     memory(quick);

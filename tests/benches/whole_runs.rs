@@ -54,6 +54,7 @@ fn main() {
     };
     let all = polybench.map_or_else(ours, |directory| programs::polybench(&directory));
     let chosen = || all.iter().filter(|p| wanted.is_empty() || wanted.contains(&p.name));
+    println!("{}\n", machine());
     match mode.as_str() {
         "" => {}
         "--exact" => return compare_exact(chosen(), rounds),
@@ -85,6 +86,17 @@ fn main() {
         mean(&full),
         mean(&native)
     );
+}
+
+/// What the numbers are of: the processor, how many of them, and the compiler.
+fn machine() -> String {
+    let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let model = info.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    let clang = tool::succeed(Command::new(tool::clang(false)).arg("--version"));
+    let clang = String::from_utf8_lossy(&clang.stdout);
+    let model = model.map_or("unknown processor", |(_, name)| name);
+    format!("{model}, {processors} processors; {}", clang.lines().next().unwrap_or("unknown compiler"))
 }
 
 /// The values model, end to end, on `tests/kernels/c/matmul_ijk.c`.

@@ -16,7 +16,10 @@ use super::{
     model::{Array, ArrayKind, Level, Motion, Place, Row, Tile},
     sources::Sources,
 };
-use crate::{profile::model::Outcome, report::names::demangle};
+use crate::{
+    profile::model::Outcome,
+    report::names::{self, demangle},
+};
 
 /// The motion that a measurement holds.
 #[must_use]
@@ -145,11 +148,10 @@ fn unique(mut arrays: Vec<Array>, callers: Vec<Vec<String>>, used: &[bool]) -> V
     arrays
 }
 
-/// `kernel.c:12`.
+/// `kernel.c:12`; `kernel.c:?` of code that belongs to no line.
 #[must_use]
 pub fn short(place: &Place) -> String {
-    let file = place.file.rsplit('/').next().unwrap_or(&place.file);
-    format!("{file}:{}", place.line)
+    names::place(place.file.rsplit('/').next().unwrap_or(&place.file), place.line)
 }
 
 fn tiles(merged: &MergedMotion, levels: &[u32], arrays: &[u32]) -> Vec<Vec<Tile>> {

@@ -211,7 +211,7 @@ fn loops_sheet(motion: &Motion, policy: Policy, shown: &Shown) -> Sheet {
             Value::Name(known.function.clone()).into(),
             Value::or_empty(known.parent, |parent| Value::Text(format!("#{}", parent + 1))).into(),
             Value::or_empty(place, |place| Value::Text(place.file.clone())).into(),
-            Value::or_empty(place, |place| Value::Count(place.line.into())).into(),
+            Value::or_empty(place.filter(|place| place.line > 0), |place| Value::Count(place.line.into())).into(),
         ]);
     }
     sheet.left_out(shown.others);
@@ -400,6 +400,18 @@ pub mod tests {
         }
         let inner = text.lines().find(|line| line.contains("| | k at matmul.c:12")).expect("the loop in its nest");
         assert!(inner.contains(" 64 ") && inner.contains(" 768 B "), "{inner}");
+    }
+
+    #[test]
+    fn loops_that_belong_to_no_line_have_no_number_for_it() {
+        let mut motion = matmul();
+        motion.levels[2].place.as_mut().unwrap().line = 0;
+        let mut text = Vec::new();
+        let look = Look { format: Format::Table, width: Some(140), color: false };
+        document(&motion, &options()).write(look, &mut text).unwrap();
+        let text = String::from_utf8(text).unwrap();
+        let inner = text.lines().find(|line| line.contains("| | k at matmul.c:?")).expect("the loop in its nest");
+        assert!(inner.trim_end().ends_with("/src/matmul.c"), "{inner}");
     }
 
     #[test]

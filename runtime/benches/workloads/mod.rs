@@ -6,6 +6,47 @@ pub const STORE: u32 = 1 << 31;
 pub struct Trace {
     pub name: &'static str,
     pub accesses: Vec<u32>,
+    /// The same as runs, if it is loops.
+    pub runs: Vec<Run>,
+}
+
+/// Iterations of some accesses that advance evenly: what the hooks of a loop record.
+pub struct Run {
+    /// Word numbers of the first iteration, with [`STORE`], and by how many words they advance.
+    pub streams: Vec<(u32, i64)>,
+    pub iterations: u32,
+}
+
+impl Run {
+    fn accesses(&self) -> impl Iterator<Item = u32> + '_ {
+        let at = |iteration: u32| {
+            self.streams
+                .iter()
+                .map(move |(word, stride)| word.wrapping_add_signed((stride * i64::from(iteration)) as i32))
+        };
+        (0..self.iterations).flat_map(at)
+    }
+}
+
+impl Trace {
+    fn of_runs(name: &'static str, runs: Vec<Run>) -> Self {
+        Self { name, accesses: runs.iter().flat_map(Run::accesses).collect(), runs }
+    }
+
+    fn of_words(name: &'static str, accesses: Vec<u32>) -> Self {
+        Self { name, accesses, runs: Vec::new() }
+    }
+
+    /// Cuts it after the run in which it has `most` accesses, or after these.
+    fn cut(&mut self, most: usize) {
+        let (mut all, mut runs) = (0, 0);
+        while all < most && runs < self.runs.len() {
+            all += self.runs[runs].streams.len() * self.runs[runs].iterations as usize;
+            runs += 1;
+        }
+        self.runs.truncate(runs);
+        self.accesses.truncate(if runs > 0 { all } else { most });
+    }
 }
 
 /// A small generator, the same numbers on every machine.
@@ -27,52 +68,47 @@ impl Random {
     }
 }
 
-/// The six traces, each cut after `most` accesses.
+/// The six traces, each cut after about `most` accesses.
 pub fn all(most: usize) -> Vec<Trace> {
     let mut traces = vec![matmul(200), stencil(1000, 2), uniform(1 << 20), zipf(1 << 20), small(), stream()];
-    for trace in &mut traces {
-        trace.accesses.truncate(most);
-    }
+    traces.iter_mut().for_each(|trace| trace.cut(most));
     traces
 }
 
 /// C = A B, loops i, j, k, the sum in a register.
 fn matmul(n: u32) -> Trace {
     let (a, b, c) = (0, n * n, 2 * n * n);
-    let mut accesses = Vec::new();
+    let mut runs = Vec::new();
     for i in 0..n {
         for j in 0..n {
-            for k in 0..n {
-                accesses.extend([a + i * n + k, b + k * n + j]);
-            }
-            accesses.push(STORE | (c + i * n + j));
+            runs.push(Run { streams: vec![(a + i * n, 1), (b + j, i64::from(n))], iterations: n });
+            runs.push(Run { streams: vec![(STORE | (c + i * n + j), 0)], iterations: 1 });
         }
     }
-    Trace { name: "matmul 200, i-j-k", accesses }
+    Trace::of_runs("matmul 200, i-j-k", runs)
 }
 
 fn stencil(n: u32, steps: u32) -> Trace {
-    let mut accesses = Vec::new();
+    let mut runs = Vec::new();
     for step in 0..steps {
         let (from, to) = if step % 2 == 0 { (0, n * n) } else { (n * n, 0) };
         for y in 1..n - 1 {
-            for x in 1..n - 1 {
-                let at = y * n + x;
-                accesses.extend([at, at - 1, at + 1, at - n, at + n].map(|word| from + word));
-                accesses.push(STORE | (to + at));
-            }
+            let at = y * n + 1;
+            let mut streams: Vec<(u32, i64)> = [at, at - 1, at + 1, at - n, at + n].map(|word| (from + word, 1)).into();
+            streams.push((STORE | (to + at), 1));
+            runs.push(Run { streams, iterations: n - 2 });
         }
     }
-    Trace { name: "5-point stencil 1000x1000", accesses }
+    Trace::of_runs("5-point stencil 1000x1000", runs)
 }
 
 fn uniform(words: u64) -> Trace {
     let mut random = Random(1);
-    Trace { name: "uniform random, 8 MB", accesses: (0..8_000_000).map(|_| random.below(words) as u32).collect() }
+    Trace::of_words("uniform random, 8 MB", (0..8_000_000).map(|_| random.below(words) as u32).collect())
 }
 
 fn zipf(words: u64) -> Trace {
-    Trace { name: "Zipf(1), 8 MB", accesses: zipf_words(words, 8_000_000) }
+    Trace::of_words("Zipf(1), 8 MB", zipf_words(words, 8_000_000))
 }
 
 /// Rank k with a probability close to 1/k; ranks are scattered over the words. `words` must be a power of two.
@@ -92,10 +128,11 @@ pub fn zipf_words(words: u64, count: usize) -> Vec<u32> {
 
 fn small() -> Trace {
     let mut random = Random(3);
-    Trace { name: "64 words", accesses: (0..8_000_000).map(|_| random.below(64) as u32).collect() }
+    Trace::of_words("64 words", (0..8_000_000).map(|_| random.below(64) as u32).collect())
 }
 
 fn stream() -> Trace {
     let words = 32 << 17;
-    Trace { name: "32 MB stream, 4 passes", accesses: (0..4 * words).map(|at| at % words).collect() }
+    let pass = || Run { streams: vec![(0, 1)], iterations: words };
+    Trace::of_runs("32 MB stream, 4 passes", (0..4).map(|_| pass()).collect())
 }

@@ -48,8 +48,8 @@ impl Counts {
     #[must_use]
     pub fn later(&self, epoch: Epoch) -> u64 {
         let (first, end) = (usize::from(epoch) + 1, EPOCHS);
-        let (block, blocks) = (first.next_multiple_of(BLOCK) / BLOCK, end / BLOCK);
-        let beyond = block.next_multiple_of(BLOCK) / BLOCK;
+        let (block, blocks) = (first.div_ceil(BLOCK), end / BLOCK);
+        let beyond = block.div_ceil(BLOCK);
         sum(&self.each[first..block * BLOCK])
             + sum(&self.blocks[block..(beyond * BLOCK).min(blocks)])
             + sum(&self.blocks_of_blocks[beyond..])
