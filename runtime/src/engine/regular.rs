@@ -354,6 +354,7 @@ impl<C: Cell> Stack<C> {
                 None => self.report(block, number, len, &mut room.above[..size], report),
             }
         }
+        self.report_fresh(streams, rolled, plan, first, size, out);
         self.rise(streams, size, untouched);
         self.take_away(streams, plan, block, room);
         self.move_words(streams, plan, block, room);
@@ -361,7 +362,7 @@ impl<C: Cell> Stack<C> {
     }
 
     /// Finds the words of a block and their old places, and how many iterations can be done together; false if none. Stores
-    /// of words that are not on the stack become fresh ones.
+    /// and loads of words that are not on the stack become fresh ones.
     #[inline(always)]
     fn find(
         &mut self,
@@ -378,11 +379,13 @@ impl<C: Cell> Stack<C> {
             let start = stream.at(first);
             let (row, words) = self.shadow.spaced(start, stream.stride, block.size);
             (block.rows[number], block.size) = (row, words);
-            if stream.kind == Kind::Store && near.is_none() && len <= 8 && self.shadow.cell(row.cell) <= DEAD {
+            let may_be_fresh = matches!(stream.kind, Kind::Store | Kind::Load) && near.is_none() && len <= 8;
+            if may_be_fresh && self.shadow.cell(row.cell) <= DEAD {
                 stream.kind = Kind::Fresh;
             }
             if stream.kind == Kind::Fresh {
                 if !self.find_fresh(stream, number, start, plan, block) {
+                    *change = if may_be_fresh { self.change(start, stream.stride, width) } else { None };
                     return false;
                 }
                 continue;
@@ -409,7 +412,7 @@ impl<C: Cell> Stack<C> {
         (0..streams.len()).filter(|&n| block.is_far(n)).all(|n| block.ends(n, plan.len(n)).1 <= floor)
     }
 
-    /// Finds the words of a stream of stores that are not on the stack.
+    /// Finds the words of a stream that are not on the stack.
     #[inline(always)]
     fn find_fresh(&mut self, stream: &Stream, number: usize, start: u64, plan: &Plan, block: &mut Block) -> bool {
         let (len, width) = (plan.len(number), plan.width(number));
@@ -423,16 +426,40 @@ impl<C: Cell> Stack<C> {
         block.size >= LEAST
     }
 
+    /// Reports the loads of words that are not on the stack.
+    #[inline(always)]
+    fn report_fresh(
+        &self,
+        streams: &[Stream],
+        rolled: &Rolled,
+        plan: &Plan,
+        first: u64,
+        size: usize,
+        out: &mut Reports,
+    ) {
+        let is_found = |number: usize| streams[number].kind == Kind::Fresh && rolled.words[number].kind == Kind::Load;
+        if !(0..streams.len()).any(is_found) {
+            return;
+        }
+        let change: i64 = streams.iter().map(grows).sum();
+        let mut live = self.live();
+        for (number, stream) in streams.iter().enumerate() {
+            if is_found(number) {
+                for iteration in 0..size as u64 {
+                    let above = live.wrapping_add_signed(change * iteration as i64);
+                    rolled.cold(number, first + iteration, above, plan.len(number), out);
+                }
+            }
+            live = live.wrapping_add_signed(grows(stream));
+        }
+    }
+
     /// Counts what a block puts on the stack: the most that is on it at a time, and bytes that are new.
     #[inline(always)]
     fn rise(&mut self, streams: &[Stream], size: usize, untouched: u64) {
         let (mut most, mut change) = (0i64, 0i64);
         for stream in streams {
-            match stream.kind {
-                Kind::Fresh => change += i64::from(stream.len),
-                Kind::Last => change -= i64::from(stream.len),
-                Kind::Load | Kind::Store | Kind::Remove => {}
-            }
+            change += grows(stream);
             most = most.max(change);
         }
         let rise = most + change.max(0) * (size as i64 - 1);
@@ -576,5 +603,14 @@ impl<C: Cell> Stack<C> {
             Some(times) => Some(Change::Unroll(times)),
             None => places.iter().any(Option::is_none).then_some(Change::Split),
         }
+    }
+}
+
+/// Bytes that an access of a stream adds to the stack.
+fn grows(stream: &Stream) -> i64 {
+    match stream.kind {
+        Kind::Fresh => i64::from(stream.len),
+        Kind::Last => -i64::from(stream.len),
+        Kind::Load | Kind::Store | Kind::Remove => 0,
     }
 }

@@ -131,6 +131,13 @@ impl Rolled {
         self.labels[(iteration % self.factor as u64) as usize * accesses + access % accesses]
     }
 
+    /// Reports the load of a word that is not on the stack.
+    #[inline(always)]
+    pub fn cold(&self, word: usize, iteration: u64, above: u64, len: u64, out: &mut Reports) {
+        out.begin(self.label(self.access_of[word].into(), iteration));
+        out.cold(above, len);
+    }
+
     /// Reports loads of a word in a number of iterations from `first` on.
     #[inline(always)]
     pub fn row(&self, word: usize, first: u64, row: Row, out: &mut Reports) {
