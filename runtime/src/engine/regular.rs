@@ -385,7 +385,9 @@ impl<C: Cell> Stack<C> {
             }
             if stream.kind == Kind::Fresh {
                 if !self.find_fresh(stream, number, start, plan, block) {
-                    *change = if may_be_fresh { self.change(start, stream.stride, width) } else { None };
+                    if may_be_fresh {
+                        *change = self.change(start, stream.stride, width);
+                    }
                     return false;
                 }
                 continue;

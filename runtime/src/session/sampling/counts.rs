@@ -47,11 +47,11 @@ impl Counts {
     /// Bytes of later epochs.
     #[must_use]
     pub fn later(&self, epoch: Epoch) -> u64 {
-        let (first, end) = (usize::from(epoch) + 1, EPOCHS);
-        let (block, blocks) = (first.div_ceil(BLOCK), end / BLOCK);
+        let first = usize::from(epoch) + 1;
+        let block = first.div_ceil(BLOCK);
         let beyond = block.div_ceil(BLOCK);
         sum(&self.each[first..block * BLOCK])
-            + sum(&self.blocks[block..(beyond * BLOCK).min(blocks)])
+            + sum(&self.blocks[block..beyond * BLOCK])
             + sum(&self.blocks_of_blocks[beyond..])
     }
 

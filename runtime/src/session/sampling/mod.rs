@@ -288,7 +288,7 @@ impl Sampler {
                 if is_load(access.kind) {
                     self.old_reads(cell, epoch, 1, len);
                 }
-                self.recency.touch_old(address, len);
+                self.recency.touch(address, len);
                 true
             }
         }
@@ -340,14 +340,16 @@ impl Sampler {
         }
         let is_read = is_load(stream.kind) && cell != UNCOUNTED;
         let (samples, random) = (&mut self.samples, &mut self.random);
-        let count = |recency: &mut Recency, epoch, bytes: u64| {
+        let mut count = |recency: &mut Recency, epoch, bytes: u64| {
             if is_read {
                 samples.old_reads(recency, random, cell, epoch, (bytes / len).max(1), bytes);
             }
-            true
         };
         let is_done = match covered(stream, from, iterations) {
-            Some((low, covered)) => self.recency.touch_runs(low, covered, count),
+            Some((low, covered)) => self.recency.touch_runs(low, covered, |recency, epoch, bytes| {
+                count(recency, epoch, bytes);
+                true
+            }),
             // Once is enough where it stays.
             None if stream.stride == 0 => self.recency.touch_places(addr, 0, len, 1, count),
             None => self.recency.touch_places(addr, stream.stride, len, iterations, count),

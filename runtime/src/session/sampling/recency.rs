@@ -178,34 +178,19 @@ impl Recency {
         page
     }
 
-    /// Touches bytes, unless there is more to do about them.
-    #[inline(always)]
+    /// Touches bytes, unless there is more to do about them; then some may be touched.
+    #[inline]
     pub fn touch_recent(&mut self, address: u64, len: u64) -> Touched {
-        let offset = (address % PAGE as u64) as usize;
-        if len > TOGETHER as u64 || offset + len as usize > PAGE {
-            return if self.touch_recent_long(address, len) { Touched::Yes } else { Touched::No };
-        }
-        let Some(page) = self.page(address / PAGE as u64) else { return Touched::No };
-        let (epochs, mask) = (read_together(&self.pages[page as usize], offset), MASKS[len as usize]);
-        if (epochs ^ spread(self.now)) & mask == 0 { Touched::Yes } else { self.touch_other(page, offset, len, epochs) }
-    }
-
-    /// The rest of `touch_recent`, of bytes that are not of the current epoch.
-    #[inline(never)]
-    fn touch_other(&mut self, page: u32, offset: usize, len: u64, epochs: u128) -> Touched {
-        let (epoch, mask) = (epochs as Epoch, MASKS[len as usize]);
-        if (epochs ^ spread(epoch)) & mask != 0 {
-            return if self.touch_runs_in(page, offset..offset + len as usize, &mut |_, _, _| false) {
-                Touched::Yes
-            } else {
-                Touched::No
-            };
-        }
+        let Some((page, offset, epoch)) = self.epoch_of(address, len) else {
+            return if self.touch_runs(address, len, |_, _, _| false) { Touched::Yes } else { Touched::No };
+        };
         if epoch < self.old {
             return if epoch < BOTTOM { Touched::No } else { Touched::Old(epoch) };
         }
-        self.renew_together(page, offset, len as usize);
-        self.renew(epoch, len);
+        if epoch != self.now {
+            self.renew_together(page, offset, len as usize);
+            self.renew(epoch, len);
+        }
         Touched::Yes
     }
 
@@ -234,16 +219,6 @@ impl Recency {
         accesses.len()
     }
 
-    /// Touches bytes that are all of one epoch, up to [`TOGETHER`] of them in one page.
-    #[inline(always)]
-    pub fn touch_old(&mut self, address: u64, len: u64) {
-        let offset = (address % PAGE as u64) as usize;
-        let Some(page) = self.page(address / PAGE as u64) else { return };
-        let epoch = self.pages[page as usize][offset];
-        self.renew_together(page, offset, len as usize);
-        self.renew(epoch, len);
-    }
-
     /// Up to [`TOGETHER`] bytes of a page are of the current epoch. No more is written than that: who goes on behind them looks at
     /// what was written long ago.
     #[inline(always)]
@@ -265,12 +240,6 @@ impl Recency {
         self.in_now += bytes;
     }
 
-    /// As `touch_recent`, for any length; false if there is more to do, and then some may be touched.
-    #[inline(never)]
-    fn touch_recent_long(&mut self, address: u64, len: u64) -> bool {
-        self.touch_runs(address, len, |_, _, _| false)
-    }
-
     /// Touches bytes in order, as long as they are on the stack and, where they are old, `old` says yes to an epoch and a number of bytes. Whether it did all.
     pub fn touch_runs(&mut self, address: u64, len: u64, mut old: impl FnMut(&mut Self, Epoch, u64) -> bool) -> bool {
         pieces(address, len).all(|(number, range)| match self.page(number) {
@@ -279,14 +248,14 @@ impl Recency {
         })
     }
 
-    /// The same for places of `len` bytes that are `stride` apart, in order. `old` is asked for all neighbours of an epoch together.
+    /// The same for places of `len` bytes that are `stride` apart, in order. `old` is told of all neighbours of an epoch together.
     pub fn touch_places(
         &mut self,
         address: u64,
         stride: i64,
         len: u64,
         places: u64,
-        mut old: impl FnMut(&mut Self, Epoch, u64) -> bool,
+        mut old: impl FnMut(&mut Self, Epoch, u64),
     ) -> bool {
         // Bytes whose epochs are written already, but not yet counted.
         let (mut epoch, mut bytes) = (self.now, 0);
@@ -299,19 +268,22 @@ impl Recency {
                 place += alike;
                 continue;
             }
-            if !self.count(epoch, bytes, &mut old) {
-                return false;
-            }
+            self.count(epoch, bytes, &mut old);
             (epoch, bytes) = (before, alike * len);
             place += alike;
             if alike == 0 {
-                if !self.touch_runs(at, len, &mut old) {
+                let is_done = self.touch_runs(at, len, |recency, epoch, bytes| {
+                    old(recency, epoch, bytes);
+                    true
+                });
+                if !is_done {
                     return false;
                 }
                 place += 1;
             }
         }
-        self.count(epoch, bytes, &mut old)
+        self.count(epoch, bytes, &mut old);
+        true
     }
 
     /// The epoch of the first place and how many places from there on, within a page, are all of it; none if that is not so of the
@@ -333,14 +305,15 @@ impl Recency {
         (epoch, alike)
     }
 
-    /// Counts bytes of this epoch as of the current one; false if `old` is asked and says no.
-    fn count(&mut self, epoch: Epoch, bytes: u64, old: &mut impl FnMut(&mut Self, Epoch, u64) -> bool) -> bool {
+    /// Counts bytes of this epoch as of the current one.
+    fn count(&mut self, epoch: Epoch, bytes: u64, old: &mut impl FnMut(&mut Self, Epoch, u64)) {
         if bytes == 0 || epoch == self.now {
-            return true;
+            return;
         }
-        let is_welcome = epoch >= self.old || old(self, epoch, bytes);
+        if epoch < self.old {
+            old(self, epoch, bytes);
+        }
         self.renew(epoch, bytes);
-        is_welcome
     }
 
     fn touch_runs_in(

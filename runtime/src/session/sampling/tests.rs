@@ -58,7 +58,7 @@ fn epochs_tell_where_bytes_are() {
                 let len = if step % 3 == 0 { len } else { 1 << (len % 4) };
                 match recency.touch_recent(BASE + at, len) {
                     Touched::Yes => {}
-                    Touched::Old(_) => recency.touch_old(BASE + at, len),
+                    Touched::Old(_) => recency.touch(BASE + at, len),
                     Touched::No => recency.touch(BASE + at, len),
                 }
                 oracle.store(BASE + at, len);
