@@ -7,6 +7,7 @@ mod commands;
 mod convert;
 pub mod driver;
 mod estimate;
+mod export;
 mod follow;
 pub mod gate;
 mod launch;

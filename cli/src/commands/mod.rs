@@ -11,6 +11,7 @@ pub mod check;
 pub mod curve;
 pub mod diff;
 pub mod estimate;
+pub mod export;
 pub mod fuse;
 pub mod instrument;
 pub mod ir;

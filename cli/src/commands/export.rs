@@ -1,0 +1,123 @@
+//! `dmdprof export`: a profile for another viewer.
+
+use std::fs::File;
+use std::io::{self, BufWriter, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use clap::Args;
+
+use crate::export::{self, DEFAULT_METRICS, Options, Target};
+use crate::gate::metric::Metric;
+use crate::gate::source;
+use crate::profile::{self, DEFAULT_FILE};
+use crate::report::Inlined;
+
+/// Write the profile in the format of another viewer
+///
+/// All formats hold the program's totals exactly, and the calling contexts as far as they can: see docs/export.md.
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub struct ExportArgs {
+    /// The profile
+    #[arg(value_name = "PROFILE", default_value = DEFAULT_FILE)]
+    pub profile: PathBuf,
+
+    /// For which viewer
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    pub to: Target,
+
+    /// Which numbers: cost, read, written, cold, accesses, flops, int_ops, Q(32KiB), ...; may be repeated
+    ///
+    /// [default: cost,read,written,cold,accesses,Q(32KiB),Q(1MiB); cost where the format holds one]
+    #[arg(short, long, value_name = "METRIC[,METRIC...]", value_delimiter = ',', value_parser = metric_of_code)]
+    pub metric: Vec<Metric>,
+
+    /// Show code inlined from the standard library and system headers as frames of its own
+    #[arg(long, conflicts_with = "no_inline")]
+    pub library: bool,
+
+    /// Only linked functions are frames: inlined code counts for what it was inlined into
+    #[arg(long)]
+    pub no_inline: bool,
+
+    /// With --to sarif: at most so many lines
+    #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..))]
+    pub top: u32,
+
+    /// Where to write it; `-` is standard output [default: a name that the viewer knows, in the current directory]
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  dmdprof export --to callgrind && kcachegrind callgrind.out.dmdprof
+  dmdprof export --to speedscope -o kernel.speedscope.json     then drop it on speedscope.app
+  dmdprof export --to pprof && go tool pprof -top dmdprof.pb.gz
+  dmdprof export --to folded --metric 'Q(32KiB)' -o - | inferno-flamegraph > q32.svg
+  dmdprof export --to sarif --top 20 -o dmdprof.sarif ci.data";
+
+fn metric_of_code(text: &str) -> Result<Metric, String> {
+    let metric: Metric = text.parse()?;
+    if export::is_of_code(metric) {
+        return Ok(metric);
+    }
+    Err(format!("{text} is not a number of single call stacks; see `dmdprof report`"))
+}
+
+/// Writes the file and says where it is.
+///
+/// # Errors
+/// A profile that cannot be read, several metrics where one fits, a file that cannot be written.
+pub fn command(args: &ExportArgs) -> anyhow::Result<()> {
+    let metrics = metrics(args)?;
+    let profile = profile::read(&args.profile)?;
+    let inlined = match (args.no_inline, args.library) {
+        (true, _) => Inlined::Linked,
+        (false, true) => Inlined::All,
+        (false, false) => Inlined::Own,
+    };
+    let root = std::env::current_dir().ok().map(|here| source::repository(&here).unwrap_or(here));
+    let options = Options { target: args.to, metrics, inlined, top: args.top as usize, root };
+    let path = args.output.clone().unwrap_or_else(|| args.to.default_file().into());
+    if path == Path::new("-") {
+        return to_standard_output(&profile, &options);
+    }
+    let failed = || format!("cannot write {}", path.display());
+    let mut out = BufWriter::new(File::create(&path).with_context(failed)?);
+    export::write(&profile, &options, &mut out).and_then(|()| out.flush()).with_context(failed)?;
+    eprintln!("dmdprof: wrote {}", path.display());
+    Ok(())
+}
+
+fn metrics(args: &ExportArgs) -> anyhow::Result<Vec<Metric>> {
+    let format = clap::ValueEnum::to_possible_value(&args.to).map_or_else(String::new, |v| v.get_name().into());
+    match (args.metric.as_slice(), args.to.holds_several()) {
+        ([], true) => Ok(DEFAULT_METRICS.to_vec()),
+        ([], false) => Ok(vec![Metric::Cost]),
+        ([_, _, ..], false) => bail!("{format} holds one metric; name one with --metric, and write a file for each"),
+        (named, _) => {
+            let mut unique: Vec<Metric> = Vec::new();
+            named.iter().for_each(|metric| {
+                if !unique.contains(metric) {
+                    unique.push(*metric)
+                }
+            });
+            Ok(unique)
+        }
+    }
+}
+
+/// A reader that has seen enough (`| head`) is no error.
+fn to_standard_output(profile: &profile::Profile, options: &Options) -> anyhow::Result<()> {
+    let stdout = io::stdout();
+    if stdout.is_terminal() && matches!(options.target, Target::Pprof | Target::Firefox) {
+        bail!("the format is binary; name a file with -o, or pipe it");
+    }
+    let mut out = BufWriter::new(stdout.lock());
+    match export::write(profile, options, &mut out).and_then(|()| out.flush()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        result => Ok(result?),
+    }
+}
