@@ -24,7 +24,7 @@ use crate::{
         ModelArg,
         values::{ValuesArgs, check_measurement},
     },
-    convert,
+    convert, printable,
     profile::{
         self, Profile,
         model::{Liveness, Meta, Outcome, Random, ThreadMode, Unit},
@@ -321,7 +321,7 @@ impl AnalysisArgs {
         engine_peak: u64,
     ) -> anyhow::Result<()> {
         for problem in &measurement.unreadable {
-            eprintln!("dmdprof: warning: {problem}");
+            printable::say(format_args!("warning: {problem}"));
         }
         check_measurement(&measurement, self.model)?;
         if let Some(pattern) = self.roi.as_deref().filter(|_| !measurement.threads.iter().any(|t| t.ring.roi_seen)) {
@@ -339,7 +339,7 @@ impl AnalysisArgs {
             let reason = format!("the search for dead bytes failed ({error}); these are the numbers with hints");
             meta.incomplete.get_or_insert(reason);
         }
-        let profile = convert::to_profile(&measurement, meta);
+        let mut profile = convert::to_profile(&measurement, meta);
         if self.stats {
             eprintln!(
                 "dmdprof: accesses={} seconds={:.3} engine_peak_bytes={engine_peak} footprint_bytes={} sweep_bytes={} \
@@ -352,7 +352,7 @@ impl AnalysisArgs {
                 depth_hash(&measurement).map_or_else(String::new, |hash| format!(" depths={hash:016x}")),
             );
         }
-        self.publish(&profile)?;
+        self.publish(&mut profile)?;
         match failed {
             None => Ok(()),
             Some(error) => Err(anyhow::Error::new(error).context(
@@ -362,8 +362,8 @@ impl AnalysisArgs {
         }
     }
 
-    fn publish(&self, profile: &Profile) -> anyhow::Result<()> {
-        let written = profile::write(&self.output, profile);
+    fn publish(&self, profile: &mut Profile) -> anyhow::Result<()> {
+        let written = profile::complete(&self.output, profile, convert::hash_sources);
         if !self.quiet {
             std::io::stdout().flush()?;
             report::print(profile, &self.report.options(Terminal::stdout()))?;

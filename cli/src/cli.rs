@@ -5,7 +5,7 @@ use std::{ffi::OsString, panic, path::PathBuf, process::ExitCode};
 use clap::{CommandFactory, Parser, Subcommand};
 use dmdprof_runtime::engine::Refused;
 
-use crate::{commands, driver, report, toolbox};
+use crate::{commands, driver, printable, report, signals, toolbox};
 
 /// Deterministic data-movement profiler for compiled programs
 ///
@@ -103,8 +103,9 @@ pub fn main() -> ExitCode {
     match outcome {
         Ok(code) => ExitCode::from(code as u8),
         Err(error) => {
-            eprintln!("dmdprof: {error:#}");
-            ExitCode::FAILURE
+            printable::say(format_args!("{error:#}"));
+            // As a shell would tell it.
+            ExitCode::from(signals::received().map_or(1, |signal| 128 + signal as u8))
         }
     }
 }

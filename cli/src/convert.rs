@@ -21,13 +21,13 @@ use dmdprof_runtime::{
     steps::{StepKind, ValueOp},
     values::RegionTotals,
 };
-use sha2::{Digest, Sha256};
 
 use crate::profile::model::{
     AccessKind, Block, BlockCount, BlockId, Cell, Context, ContextId, Coverage, Dead, Function, FunctionId, Histogram,
     Meta, ModuleCoverage, Position, PositionId, Profile, Region, SampledSite, Sampling, Sequence, Site, SiteId,
     SourceFile, StringId, Totals,
 };
+use crate::source_file;
 
 /// Builds the profile of a finished run.
 #[must_use]
@@ -67,6 +67,13 @@ pub fn to_profile(measurement: &Measurement, meta: Meta) -> Profile {
         sequences,
         cold_histogram: histogram(&measurement.cold),
         compilers: compilers(measurement),
+    }
+}
+
+/// Adds the hashes of source files that can be read now. They may be on any file system, so the profile should be safe before this begins.
+pub fn hash_sources(profile: &mut Profile) {
+    for source in &mut profile.sources {
+        source.sha256 = source_file::sha256(Path::new(&profile.strings[source.path.index()])).ok();
     }
 }
 
@@ -468,7 +475,7 @@ impl<'a> Builder<'a> {
         sequences
     }
 
-    /// Source files that positions name, with their hashes if they can be read now.
+    /// Source files that positions name, without looking at them.
     fn sources(&self) -> Vec<SourceFile> {
         let used: BTreeSet<StringId> = self
             .position_list
@@ -478,9 +485,7 @@ impl<'a> Builder<'a> {
             .collect();
         let mut used: Vec<StringId> = used.into_iter().collect();
         used.sort_by_key(|id| &self.strings.list[id.index()]);
-        used.into_iter()
-            .map(|path| SourceFile { path, sha256: hash_file(Path::new(&self.strings.list[path.index()])) })
-            .collect()
+        used.into_iter().map(|path| SourceFile { path, sha256: None }).collect()
     }
 }
 
@@ -552,10 +557,6 @@ fn access_kind(item: &Item, segment_kind: u8) -> Option<AccessKind> {
     } else {
         Some(AccessKind::Load)
     }
-}
-
-fn hash_file(path: &Path) -> Option<[u8; 32]> {
-    std::fs::read(path).ok().map(|bytes| Sha256::digest(bytes).into())
 }
 
 fn coverage(measurement: &Measurement) -> Coverage {

@@ -5,7 +5,6 @@
 
 use std::{
     ffi::OsString,
-    fs::File,
     path::{Path, PathBuf},
     sync::{
         Arc,
@@ -29,6 +28,7 @@ use crate::{
         source::{BuiltSource, SourceOptions, build_source, language_of},
     },
     launch::{self, Ending, StartError},
+    output_file,
     progress::Display,
     toolbox,
 };
@@ -94,7 +94,7 @@ pub fn follow(
         channel.fix_random();
     }
     if let Some(path) = &options.outputs {
-        let file = File::create(path).with_context(|| format!("cannot save outputs in {}", path.display()))?;
+        let file = output_file::create(path).with_context(|| format!("cannot save outputs in {}", path.display()))?;
         channel.save_outputs(file);
     }
     let (ending, measurement, engine_peak) = match follow_target(&target, &command[1..], &channel, options)? {
@@ -153,7 +153,7 @@ fn follow_target(
 ) -> anyhow::Result<Result<(Ending, Measurement, u64), StartError>> {
     // Ctrl-C reaches the program too; dmdprof stays to report what was measured until then.
     let interrupted = Arc::new(AtomicBool::new(false));
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGQUIT] {
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGQUIT] {
         signal_hook::flag::register(signal, interrupted.clone())?;
     }
     let (name, value) = channel.env();

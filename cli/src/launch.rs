@@ -15,7 +15,10 @@ use std::{
 use object::Object;
 use rustix::process::{Pid, WaitOptions, WaitStatus};
 
-use crate::profile::model::Outcome;
+use crate::{
+    profile::model::Outcome,
+    signals::{self, Kind, Watched},
+};
 
 /// Leaves address randomisation on if it is set: `dmdprof check --twice` looks for what depends on addresses.
 pub const RANDOMISE_VARIABLE: &str = "DMDPROF_RANDOM_ADDRESSES";
@@ -95,6 +98,7 @@ fn is_executable(path: &Path) -> bool {
 /// A started program.
 pub struct Running {
     main: Pid,
+    watched: Watched,
 }
 
 /// How the program ended.
@@ -148,10 +152,12 @@ pub fn start(
         });
     }
     let name = || program.display().to_string();
+    let watched = Watched::expected(Kind::Program);
     match command.spawn() {
         Ok(child) => {
             let main = i32::try_from(child.id()).ok().and_then(Pid::from_raw).expect("a child has a positive id");
-            Ok(Running { main })
+            watched.started(child.id());
+            Ok(Running { main, watched })
         }
         Err(e) if e.kind() == io::ErrorKind::NotFound => {
             Err(StartError::NotFound { program: name(), hint: " (or its interpreter is missing)".into() })
@@ -161,7 +167,7 @@ pub fn start(
 }
 
 impl Running {
-    /// Waits for the program and every process that it started. `main_ended` is called when the program itself is gone and
+    /// Waits for the program and every process that it started; SIGTERM and SIGHUP are passed on to it. `main_ended` is called when the program itself is gone and
     /// others may still run; `give_up` is asked whenever waiting is interrupted.
     ///
     /// # Errors
@@ -173,12 +179,13 @@ impl Running {
                 Ok(Some((pid, status))) if pid == self.main => {
                     if let Some(ended) = ending_of(status) {
                         ending = Some(ended);
+                        self.watched.ended();
                         main_ended();
                     }
                 }
                 Ok(_) => {}
                 Err(rustix::io::Errno::INTR) => {
-                    if give_up() && ending.is_some() {
+                    if (give_up() || signals::received().is_some()) && ending.is_some() {
                         break;
                     }
                 }
@@ -186,6 +193,8 @@ impl Running {
                 Err(e) => return Err(e.into()),
             }
         }
+        // Until the results are written, which is the end of this process.
+        std::mem::forget(self.watched);
         ending.ok_or_else(|| io::Error::other("the program's end was not seen"))
     }
 }

@@ -5,7 +5,6 @@
 
 use std::{
     ffi::OsString,
-    fs::File,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -16,7 +15,7 @@ use dmdprof_runtime::{
     trace::{End, Start, TraceWriter},
 };
 
-use crate::{driver::source::language_of, follow::command_text, launch::Ending};
+use crate::{driver::source::language_of, follow::command_text, launch::Ending, output_file};
 
 pub struct TraceFile {
     path: PathBuf,
@@ -36,7 +35,7 @@ impl TraceFile {
                 source.display()
             );
         }
-        let file = File::create(path)
+        let file = output_file::create(path)
             .with_context(|| format!("cannot write the trace to {}; name another place", path.display()))?;
         let start = Start { tool_version: env!("CARGO_PKG_VERSION").into(), command: command_text(command) };
         Ok(Self { path: path.to_path_buf(), writer: Arc::new(TraceWriter::new(file, &start)) })

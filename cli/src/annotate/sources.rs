@@ -1,13 +1,13 @@
 //! Where the source files of a profile are now, and whether they are still what was compiled.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
-use crate::profile::Profile;
+use crate::{
+    profile::Profile,
+    source_file::{self, lines},
+};
 
 /// What became of a source file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,7 +34,7 @@ impl Finder {
         let recorded = source.and_then(|source| source.sha256);
         let mut changed = None;
         for candidate in self.candidates(path) {
-            let Ok(bytes) = fs::read(&candidate) else { continue };
+            let Ok(bytes) = source_file::read(&candidate) else { continue };
             let found: [u8; 32] = Sha256::digest(&bytes).into();
             match recorded {
                 Some(recorded) if recorded == found => return (State::Same(candidate), lines(&bytes)),
@@ -57,10 +57,6 @@ impl Finder {
         }
         candidates
     }
-}
-
-fn lines(bytes: &[u8]) -> Vec<String> {
-    String::from_utf8_lossy(bytes).lines().map(str::to_owned).collect()
 }
 
 /// Whether a path is meant by its whole or its last parts.

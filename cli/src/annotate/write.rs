@@ -1,10 +1,13 @@
 //! An annotation for people, and as a document for programs.
 
-use std::io::{self, Write};
+use std::{
+    io::{self, Write},
+    path::Path,
+};
 
 use super::{Annotated, Annotation, Options, State};
 use crate::{
-    estimate,
+    estimate, printable,
     profile::Profile,
     report::{Row, human},
     sheet::{Column, Document, Sheet, Value},
@@ -20,7 +23,7 @@ const COLUMNS: [(usize, &str); 7] =
 /// Those of `out`.
 pub fn write(profile: &Profile, annotation: &Annotation, options: &Options, out: &mut impl Write) -> io::Result<()> {
     for line in estimate::heading(profile) {
-        writeln!(out, "{line}")?;
+        writeln!(out, "{}", printable::name(&line))?;
     }
     for file in annotation.files.iter().filter(|file| file.state != State::Missing) {
         writeln!(out)?;
@@ -47,18 +50,22 @@ pub fn write(profile: &Profile, annotation: &Annotation, options: &Options, out:
     Ok(())
 }
 
+fn printed(path: &Path) -> String {
+    printable::name(&path.to_string_lossy()).into_owned()
+}
+
 fn write_file(file: &Annotated, total: u128, options: &Options, out: &mut impl Write) -> io::Result<()> {
-    writeln!(out, "{}: {} of the cost", file.path, human::percent(file.cost, total))?;
+    writeln!(out, "{}: {} of the cost", printable::name(&file.path), human::percent(file.cost, total))?;
     match &file.state {
         State::Changed(path) => writeln!(
             out,
             "  CHANGED since the profile was made: {} is not the file that was compiled, numbers may stand beside other lines",
-            path.display()
+            printed(path)
         )?,
         State::Unverified(path) if path.as_os_str() != file.path.as_str() => {
-            writeln!(out, "  from {}, which may be another version", path.display())?;
+            writeln!(out, "  from {}, which may be another version", printed(path))?;
         }
-        State::Same(path) if path.as_os_str() != file.path.as_str() => writeln!(out, "  from {}", path.display())?,
+        State::Same(path) if path.as_os_str() != file.path.as_str() => writeln!(out, "  from {}", printed(path))?,
         _ => {}
     }
     let heading: Vec<String> = COLUMNS.iter().map(|(width, name)| format!("{name:>width$}")).collect();
@@ -70,6 +77,7 @@ fn write_file(file: &Annotated, total: u128, options: &Options, out: &mut impl W
         }
         last = number;
         let text = file.text.get(number as usize - 1).map_or("", String::as_str).replace('\t', "    ");
+        let text = printable::code(&text);
         let numbers = numbers(file.lines.get(&number), total);
         writeln!(out, "{}", format!("  {numbers}  {number:>5} | {text}").trim_end())?;
     }
@@ -120,7 +128,7 @@ fn write_missing(annotation: &Annotation, out: &mut impl Write) -> io::Result<()
     }
     writeln!(out, "\nSources that are not here (say where they are with --source-dir):")?;
     for file in missing {
-        writeln!(out, "  {:>6}  {}", human::percent(file.cost, annotation.total), file.path)?;
+        writeln!(out, "  {:>6}  {}", human::percent(file.cost, annotation.total), printable::name(&file.path))?;
         let mut lines: Vec<(&u32, &Row)> = file.lines.iter().collect();
         lines.sort_by(|a, b| b.1.own.cost.cmp(&a.1.own.cost).then(a.0.cmp(b.0)));
         for (line, row) in lines.into_iter().take(3).filter(|(_, row)| row.own.cost > 0) {
@@ -128,7 +136,7 @@ fn write_missing(annotation: &Annotation, out: &mut impl Write) -> io::Result<()
                 out,
                 "          {:>6}  line {line}, {}",
                 human::percent(row.own.cost, annotation.total),
-                row.name()
+                printable::name(row.name())
             )?;
         }
     }

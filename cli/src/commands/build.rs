@@ -81,7 +81,7 @@ pub fn command(args: &BuildArgs) -> anyhow::Result<()> {
     let options = SourceOptions { opt: args.opt.clone(), extra: args.extra.clone(), no_std: args.no_std };
     let built = build_source(&args.source, &options, &toolbox::toolbox(args.dump_ir.as_deref(), model))?;
     // A running program of that name keeps its old content.
-    if output.is_file() {
+    if output.is_file() || output.is_symlink() {
         fs::remove_file(&output).with_context(|| format!("cannot replace {}", output.display()))?;
     }
     fs::copy(&built.program, &output).map(drop).with_context(|| format!("cannot write {}", output.display()))

@@ -23,6 +23,7 @@ use crate::{
         object_cache::Cache,
     },
     follow::DeterministicArgs,
+    signals,
 };
 
 /// Profile what a Cargo command runs: run, test, bench; or only build it
@@ -163,8 +164,17 @@ fn run(args: &CargoArgs, cargo: &Cargo, words: &Words, programs: usize) -> anyho
     let setting = toml::Value::Array(runner.into_iter().map(toml::Value::String).collect());
     command.arg("--config").arg(format!("target.{}.runner={setting}", cargo.target().display()));
     command.args(&words.rest);
+    let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
     let code = execute::run(&mut command)?;
+    if signals::received().is_some() {
+        wait_for_orphans();
+    }
     summary(args, &cargo_runner::left_in(left.path())?, code)
+}
+
+/// What Cargo started may still write its profile. Where this is not allowed, there are none.
+fn wait_for_orphans() {
+    while rustix::process::wait(rustix::process::WaitOptions::empty()).is_ok() {}
 }
 
 /// Our own words as they were typed, which the runner parses again.

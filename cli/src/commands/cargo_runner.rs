@@ -88,6 +88,8 @@ pub fn left_in(directory: &Path) -> anyhow::Result<Vec<Left>> {
 /// # Errors
 /// As `dmdprof run`.
 pub fn command(mut args: RunnerArgs) -> anyhow::Result<i32> {
+    // Cargo does not pass on what ends it.
+    let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::TERM));
     let program = PathBuf::from(&args.run.command[0]);
     let table = SiteTable::read(&program).unwrap_or_default();
     let name = without_hash(&program);

@@ -19,7 +19,10 @@ use crate::gate::output::check::Results;
 use crate::gate::output::machine;
 use crate::gate::runner::Job;
 use crate::gate::{CONFIG_FILE, source};
+use crate::output_file;
+use crate::printable;
 use crate::report::{FILE_WIDTH, Terminal};
+use crate::signals;
 
 /// Compare runs with committed baselines, and fail if they move more data
 ///
@@ -149,7 +152,7 @@ pub fn command(args: &CheckArgs) -> anyhow::Result<i32> {
     let (cases, plan, root) = match prepare(args) {
         Ok(prepared) => prepared,
         Err(error) => {
-            eprintln!("dmdprof: {error:#}");
+            printable::say(format_args!("{error:#}"));
             return Ok(USAGE);
         }
     };
@@ -160,7 +163,7 @@ pub fn command(args: &CheckArgs) -> anyhow::Result<i32> {
     print(&results, args.format)?;
     write_files(&results, args)?;
     on_github(&results, &root)?;
-    Ok(results.exit_code())
+    Ok(signals::received().map_or_else(|| results.exit_code(), |signal| 128 + signal))
 }
 
 /// Everything that can be wrong with the command line and the configuration.
@@ -320,7 +323,7 @@ fn write_files(results: &Results<'_>, args: &CheckArgs) -> anyhow::Result<()> {
         let Some(path) = path else { return Ok(()) };
         let mut bytes = Vec::new();
         write(&mut bytes)?;
-        fs::write(path, bytes).with_context(|| format!("cannot write {}", path.display()))
+        output_file::write(path, bytes).with_context(|| format!("cannot write {}", path.display()))
     };
     write(&args.markdown, &|out| out.write_all(results.markdown().as_bytes()))?;
     write(&args.junit, &|out| results.junit(out))?;

@@ -1,6 +1,5 @@
 //! What the commands that estimate have in common: which profile, which of its functions, which machines, how to print.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
@@ -11,6 +10,7 @@ use crate::estimate::view::Choice;
 use crate::machine::find::Places;
 use crate::machine::quantity::{self, Kind};
 use crate::machine::{Machine, OpType};
+use crate::output_file;
 use crate::plot::Chart;
 use crate::profile::{self, DEFAULT_FILE, Profile};
 use crate::report::{FILE_WIDTH, Grouping};
@@ -133,7 +133,7 @@ impl PlotArgs {
         let Some(path) = &self.svg else { return Ok(()) };
         for (chart, name) in charts.iter().zip(names) {
             let path = if charts.len() == 1 { path.clone() } else { with_name(path, name) };
-            fs::write(&path, chart.svg()).with_context(|| format!("cannot write {}", path.display()))?;
+            output_file::write(&path, chart.svg()).with_context(|| format!("cannot write {}", path.display()))?;
         }
         Ok(())
     }

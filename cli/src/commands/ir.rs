@@ -2,7 +2,6 @@
 
 use std::{
     ffi::OsString,
-    fs::File,
     io::{self, Seek, Write},
     path::PathBuf,
     sync::Arc,
@@ -18,6 +17,7 @@ use dmdprof_runtime::{
 
 use super::{ModelArg, values};
 use crate::follow::{Followed, SourceArgs, follow};
+use crate::printable;
 
 /// List every event of a kernel on the reference machine: pushes, reads with depth and cost, instructions
 ///
@@ -56,7 +56,8 @@ pub fn command(args: &IrArgs) -> anyhow::Result<i32> {
     let mut collected = tempfile::tempfile().context("cannot create a temporary file for the listing")?;
     let to: Box<dyn Write + Send> = match &args.output {
         Some(path) => Box::new(io::BufWriter::new(
-            File::create(path).with_context(|| format!("cannot write the listing to {}", path.display()))?,
+            crate::output_file::create(path)
+                .with_context(|| format!("cannot write the listing to {}", path.display()))?,
         )),
         None => Box::new(io::BufWriter::new(collected.try_clone().context("cannot write to a temporary file")?)),
     };
@@ -72,7 +73,7 @@ pub fn command(args: &IrArgs) -> anyhow::Result<i32> {
     let Followed { ending, measurement, .. } = match followed {
         Ok(followed) => followed,
         Err(error) => {
-            eprintln!("dmdprof: {error}");
+            printable::say(&error);
             return Ok(error.exit_code());
         }
     };

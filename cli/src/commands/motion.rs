@@ -30,6 +30,7 @@ use crate::{
         select::select,
         sheet::{self, document},
     },
+    printable,
     profile::{check_writable, model::Outcome},
     sheet::Format,
 };
@@ -131,7 +132,7 @@ fn measure(args: &MotionArgs, command: &[OsString]) -> anyhow::Result<(Option<Mo
     let Followed { ending, measurement, .. } = match followed {
         Ok(followed) => followed,
         Err(error) => {
-            eprintln!("dmdprof: {error}");
+            printable::say(&error);
             return Ok((None, error.exit_code()));
         }
     };
@@ -165,7 +166,7 @@ fn found(
     outcome: Outcome,
 ) -> anyhow::Result<Motion> {
     for problem in &measurement.unreadable {
-        eprintln!("dmdprof: warning: {problem}");
+        printable::say(format_args!("warning: {problem}"));
     }
     if !measurement.tables.iter().any(|(_, table)| table.has_loops()) {
         bail!(no_loops_message(Path::new(command.first().map_or("the program", String::as_str))));

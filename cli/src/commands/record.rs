@@ -9,6 +9,7 @@ use super::ModelArg;
 use crate::{
     analysis::survive_file_limit,
     follow::{Followed, SourceArgs, follow},
+    printable,
     report::human,
     trace_file::TraceFile,
 };
@@ -65,7 +66,7 @@ pub fn command(args: &RecordArgs) -> anyhow::Result<i32> {
     match follow(&args.command, &args.source, channel_mode::ANALYSE, &options, args.model.into())? {
         Ok(Followed { ending, measurement, .. }) => {
             for problem in &measurement.unreadable {
-                eprintln!("dmdprof: warning: {problem}");
+                printable::say(format_args!("warning: {problem}"));
             }
             trace.finish(ending, &measurement)?;
             if std::io::stderr().is_terminal() {
@@ -79,7 +80,7 @@ pub fn command(args: &RecordArgs) -> anyhow::Result<i32> {
             Ok(ending.exit_code())
         }
         Err(error) => {
-            eprintln!("dmdprof: {error}");
+            printable::say(&error);
             Ok(error.exit_code())
         }
     }

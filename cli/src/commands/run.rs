@@ -11,6 +11,7 @@ use dmdprof_runtime::abi::channel_mode;
 use crate::{
     analysis::{AnalysisArgs, Origin},
     follow::{Followed, SourceArgs, command_text, follow},
+    printable,
     profile::model::Random,
     trace_file::TraceFile,
 };
@@ -96,7 +97,7 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Ran> {
     let followed = match followed {
         Ok(followed) => followed,
         Err(error) => {
-            eprintln!("dmdprof: {error}");
+            printable::say(&error);
             return Ok(Ran::good(error.exit_code()));
         }
     };

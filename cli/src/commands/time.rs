@@ -84,7 +84,7 @@ pub fn command(args: &TimeArgs) -> anyhow::Result<()> {
     }
     if let Some(path) = &args.output {
         let text = times::to_csv(&sheet::times(&measured), &sheet::comments(&measured, &command))?;
-        std::fs::write(path, text).with_context(|| format!("cannot write times to {}", path.display()))?;
+        crate::output_file::write(path, text).with_context(|| format!("cannot write times to {}", path.display()))?;
     }
     args.print.print(&sheet::document(&measured, &command))
 }

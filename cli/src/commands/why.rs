@@ -1,6 +1,6 @@
 //! `dmdprof why`: reuse pairs and cures.
 
-use std::path::PathBuf;
+use std::{borrow::Cow, path::PathBuf};
 
 use clap::Args;
 
@@ -55,6 +55,11 @@ Examples:
 /// A profile that cannot be read or does not tell, or a subject that nothing is called.
 pub fn command(args: &WhyArgs) -> anyhow::Result<()> {
     let profile = profile::read(&args.profile)?;
+    // What is said in sentences is not escaped later.
+    let profile = match args.print.format {
+        Format::Json => Cow::Borrowed(&profile),
+        Format::Table | Format::Csv => profile::for_people(&profile),
+    };
     let top = args.top.map(|n| n as usize).or((args.print.format == Format::Table).then_some(TABLE_TOP));
     let options = Options { subject: args.subject.clone(), top, contexts: args.contexts };
     args.print.print(&why::document(&profile, &options)?)

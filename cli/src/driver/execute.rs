@@ -16,6 +16,8 @@ use std::{
 
 use anyhow::{Context, bail};
 
+use crate::signals::{self, Kind};
+
 use super::{
     Append, Face, InstrumentRequest, Model, Toolbox,
     clang::{self, Clang},
@@ -268,7 +270,8 @@ pub(super) fn joined(option: &str, value: &OsStr) -> OsString {
 /// # Errors
 /// When it cannot be started.
 pub fn run(command: &mut Command) -> anyhow::Result<i32> {
-    let status = command.status().with_context(|| format!("cannot run {}", command.get_program().display()))?;
+    let status = signals::status(command, Kind::Program)
+        .with_context(|| format!("cannot run {}", command.get_program().display()))?;
     Ok(exit_code(status))
 }
 

@@ -20,6 +20,7 @@ use crate::launch::RANDOMISE_VARIABLE;
 use crate::outputs;
 use crate::profile::model::Outcome;
 use crate::profile::{self, DEFAULT_FILE, Profile};
+use crate::signals::{self, Kind};
 
 /// What is measured must not depend on language, time zone or number of processors.
 pub const FIXED: [(&str, &str); 4] =
@@ -105,7 +106,13 @@ fn command(job: &Job, addresses: Addresses, profile: &Path) -> anyhow::Result<Co
 }
 
 fn finish(command: &mut Command, job: &Job, profile: &Path) -> anyhow::Result<(Profile, Output)> {
-    let output = command.output().with_context(|| format!("cannot run in {}", job.dir.display()))?;
+    if let Some(signal) = signals::received() {
+        bail!("not run: signal {signal} was to end dmdprof");
+    }
+    let started = signals::spawn(command, Kind::Own).with_context(|| format!("cannot run in {}", job.dir.display()));
+    let (child, watched) = started?;
+    let output = child.wait_with_output().with_context(|| format!("cannot run in {}", job.dir.display()))?;
+    watched.ended();
     if !profile.exists() {
         bail!("there is no profile{}", said(&output.stderr));
     }

@@ -2,7 +2,9 @@
 //!
 //! Takes lines, gives names where the line has the usual form, and nothing where it has not: a wrong name is worse than none.
 
-use std::{collections::HashMap, fs};
+use std::{collections::HashMap, path::Path};
+
+use crate::source_file;
 
 /// Source files, read once each.
 #[derive(Default)]
@@ -10,10 +12,10 @@ pub struct Sources(HashMap<String, Vec<String>>);
 
 impl Sources {
     fn line(&mut self, file: &str, line: u32) -> Option<&str> {
-        let lines = self.0.entry(file.to_owned()).or_insert_with(|| {
-            let text = fs::read(file).unwrap_or_default();
-            String::from_utf8_lossy(&text).lines().map(str::to_owned).collect()
-        });
+        let lines = self
+            .0
+            .entry(file.to_owned())
+            .or_insert_with(|| source_file::lines(&source_file::read(Path::new(file)).unwrap_or_default()));
         lines.get(line.checked_sub(1)? as usize).map(String::as_str)
     }
 

@@ -1,15 +1,9 @@
 //! Text that can stand in a terminal and in XML, and lines of it.
 //!
-//! Takes names as they come, gives them without characters that control anything, which become `?`.
+//! Takes names as they come, gives them as [`crate::printable`] has them.
 
 pub(super) fn printable(text: &str) -> String {
-    text.chars().map(printable_char).collect()
-}
-
-pub(super) fn printable_char(c: char) -> char {
-    /// Characters that XML 1.0 forbids and that are no control characters.
-    const NO_CHARACTERS: [char; 2] = ['\u{fffe}', '\u{ffff}'];
-    if c.is_control() || NO_CHARACTERS.contains(&c) { '?' } else { c }
+    crate::printable::name(text).into_owned()
 }
 
 /// Lines of at most `width` characters, broken between words and within those that alone are too long.
@@ -42,7 +36,7 @@ mod tests {
 
     #[test]
     fn nothing_controls_the_terminal_and_no_line_is_too_long() {
-        assert_eq!(printable("a\x1b[31mb\nc\u{ffff}é"), "a?[31mb?c?é");
+        assert_eq!(printable("a\x1b[31mb\nc\u{ffff}é"), "a\\x1b[31mb\\nc\\u{ffff}é");
         assert_eq!(wrap("one two three", 7), ["one two", "three"]);
         assert_eq!(wrap("a sesquipedalian b", 5), ["a", "sesqu", "ipeda", "lian", "b"]);
         assert_eq!(wrap("exact fits", 5), ["exact", "fits"]);

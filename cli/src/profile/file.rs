@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 
 use super::model::Profile;
 use super::validate::{Invalid, validate};
+use crate::output_file;
 
 /// Where `run` writes and every other command reads unless told otherwise.
 pub const DEFAULT_FILE: &str = "dmdprof.data";
@@ -234,7 +235,7 @@ pub fn read(path: &Path) -> Result<Profile, ReadError> {
 
 /// Where a profile goes that is written to a path.
 struct Target {
-    /// The path, with symbolic links followed.
+    /// The path, with links of the system followed.
     path: PathBuf,
     directory: PathBuf,
     previous: Previous,
@@ -250,6 +251,7 @@ enum Previous {
 
 impl Target {
     fn of(path: &Path) -> Result<Target, WriteError> {
+        output_file::check(path).map_err(io_error("write to", path))?;
         let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
         let previous = match fs::metadata(&target) {
             Ok(metadata) if metadata.is_dir() => return Err(WriteError::Directory { path: path.into() }),
@@ -284,36 +286,63 @@ pub fn check_writable(path: &Path) -> Result<(), WriteError> {
 /// Writes a profile so that at every moment a whole profile is on disk, whatever happens: temporary file in the same
 /// directory, flushed to the device; previous profile renamed to [`old_path`]; temporary file renamed to `path`.
 ///
-/// A symbolic link is followed; a device or pipe is written to in place.
+/// A symbolic link is refused; a device or pipe is written to in place.
 pub fn write(path: &Path, profile: &Profile) -> Result<(), WriteError> {
     validate(profile).map_err(|invalid| WriteError::Invalid { invalid })?;
     replace(path, &to_bytes(profile))
 }
 
+/// Writes a profile as [`write()`] does, then what `complete` adds to it: as long as that takes, the profile without it is there. What is no
+/// regular file is written once, at the end.
+pub fn complete(path: &Path, profile: &mut Profile, complete: impl FnOnce(&mut Profile)) -> Result<(), WriteError> {
+    if Target::of(path)?.previous == Previous::Device {
+        complete(profile);
+        return write(path, profile);
+    }
+    write(path, profile)?;
+    let before = to_bytes(profile);
+    complete(profile);
+    let bytes = to_bytes(profile);
+    if bytes == before { Ok(()) } else { put(&Target::of(path)?, &bytes) }
+}
+
 /// [`write()`] for any content.
 pub fn replace(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
-    let Target { path: target, directory, previous } = Target::of(path)?;
-    if previous == Previous::Device {
-        return fs::write(&target, bytes).map_err(io_error("write the profile to", path));
+    let target = Target::of(path)?;
+    if target.previous == Previous::Device {
+        return fs::write(&target.path, bytes).map_err(io_error("write the profile to", path));
     }
-    let mut temporary = new_file_in(&directory).map_err(io_error("create a file in", &directory))?;
-    temporary.write_all(bytes).map_err(io_error("write a file in", &directory))?;
-    temporary.as_file().sync_all().map_err(io_error("write a file in", &directory))?;
-
-    let old = old_path(&target);
-    if previous == Previous::File {
-        fs::rename(&target, &old).map_err(io_error("rename the previous profile to", &old))?;
+    let temporary = written_beside(&target, bytes)?;
+    let old = old_path(&target.path);
+    if target.previous == Previous::File {
+        fs::rename(&target.path, &old).map_err(io_error("rename the previous profile to", &old))?;
     }
-    if let Err(failure) = temporary.persist(&target) {
-        if previous == Previous::File {
+    if let Err(failure) = temporary.persist(&target.path) {
+        if target.previous == Previous::File {
             // The error to report is the first one; if this fails too, the previous profile is still at `old`.
-            let _ = fs::rename(&old, &target);
+            let _ = fs::rename(&old, &target.path);
         }
-        return Err(io_error("rename the new profile to", &target)(failure.error));
+        return Err(io_error("rename the new profile to", &target.path)(failure.error));
     }
     // The content is safe by now. Whatever part of the renames outlives a power failure, the previous profile or this one is whole
     // under one of the two names.
     Ok(())
+}
+
+/// Puts a profile in the place of another that is not worth keeping.
+fn put(target: &Target, bytes: &[u8]) -> Result<(), WriteError> {
+    let temporary = written_beside(target, bytes)?;
+    let renamed = temporary.persist(&target.path);
+    renamed.map(drop).map_err(|failure| io_error("rename the new profile to", &target.path)(failure.error))
+}
+
+/// A file on disk that needs but its name.
+fn written_beside(target: &Target, bytes: &[u8]) -> Result<tempfile::NamedTempFile, WriteError> {
+    let directory = &target.directory;
+    let mut temporary = new_file_in(directory).map_err(io_error("create a file in", directory))?;
+    temporary.write_all(bytes).map_err(io_error("write a file in", directory))?;
+    temporary.as_file().sync_all().map_err(io_error("write a file in", directory))?;
+    Ok(temporary)
 }
 
 fn new_file_in(directory: &Path) -> io::Result<tempfile::NamedTempFile> {
@@ -470,14 +499,33 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_symbolic_link_stays_one() {
+    fn a_symbolic_link_does_not_choose_what_is_overwritten() {
         let dir = tempfile::tempdir().unwrap();
-        let (real, link) = (dir.path().join("real.data"), dir.path().join("link.data"));
-        write(&real, &sample::small()).unwrap();
+        let (real, link) = (dir.path().join("precious"), dir.path().join("link.data"));
+        fs::write(&real, "mine").unwrap();
         std::os::unix::fs::symlink(&real, &link).unwrap();
-        write(&link, &sample::small()).unwrap();
-        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
-        assert!(old_path(&real).exists());
+        for error in [write(&link, &sample::small()).unwrap_err(), check_writable(&link).unwrap_err()] {
+            assert!(error.to_string().contains("symbolic link to "), "{error}");
+        }
+        assert_eq!(fs::read_to_string(&real).unwrap(), "mine");
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 2);
+    }
+
+    #[test]
+    fn a_profile_is_there_while_it_is_completed() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("x.data");
+        write(&path, &sample::small()).unwrap();
+        let mut profile = sample::small();
+        profile.meta.command = vec!["second".into()];
+        complete(&path, &mut profile, |p| {
+            assert_eq!(read(&path).unwrap(), *p);
+            p.meta.command = vec!["completed".into()];
+        })
+        .unwrap();
+        assert_eq!(read(&path).unwrap(), profile);
+        assert_eq!(read(&old_path(&path)).unwrap(), sample::small());
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 2, "a temporary file was left behind");
     }
 
     #[test]

@@ -3,10 +3,12 @@
 
 pub mod file;
 pub mod model;
+mod printable;
 pub mod validate;
 
 #[cfg(test)]
 pub mod sample;
 
-pub use file::{DEFAULT_FILE, ReadError, WriteError, check_writable, read, write};
+pub use file::{DEFAULT_FILE, ReadError, WriteError, check_writable, complete, read, write};
 pub use model::Profile;
+pub use printable::for_people;

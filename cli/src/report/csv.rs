@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use super::analysis::{Analysis, Grouping, Row, Sums};
 use super::depths::{QuantileReader, Quantiles};
 use super::select::Selection;
+use crate::printable::csv_cell;
 
 const COLUMNS: [&str; 30] = [
     "kind",
@@ -69,6 +70,7 @@ fn records(analysis: &Analysis, selection: &Selection, out: &mut impl Write) -> 
 fn record(kind: &str, row: &Row, analysis: &Analysis) -> [String; COLUMNS.len()] {
     let real = |x: Option<f64>| x.filter(|x| x.is_finite()).map_or_else(String::new, |x| x.to_string());
     let integer = |x: Option<u128>| x.map_or_else(String::new, |x| x.to_string());
+    let text = |text: &str| csv_cell(text).into_owned();
     let own = &row.own;
     let Quantiles { p50, p90, p99, max } = row.quantiles;
     let share = (analysis.total.cost > 0).then(|| own.cost as f64 / analysis.total.cost as f64);
@@ -77,9 +79,9 @@ fn record(kind: &str, row: &Row, analysis: &Analysis) -> [String; COLUMNS.len()]
     let inclusive = |get: fn(&Sums) -> u128| integer(row.inclusive.as_ref().map(get));
     [
         kind.into(),
-        row.names.join("; "),
-        row.symbols.join("; "),
-        row.file.clone().unwrap_or_default(),
+        text(&row.names.join("; ")),
+        text(&row.symbols.join("; ")),
+        text(row.file.as_deref().unwrap_or_default()),
         if row.line == 0 { String::new() } else { row.line.to_string() },
         integer(row.calls.linked),
         row.calls.inlined.to_string(),

@@ -18,7 +18,10 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-use std::io::{self, BufWriter, Write};
+use std::{
+    borrow::Cow,
+    io::{self, BufWriter, Write},
+};
 
 pub use analysis::{Analysis, Grouping, Inlined, Row, Sums};
 pub use args::{CommandArgs, EXAMPLES, FILE_WIDTH, Format, ReportArgs, ReportOptions, Sort, Terminal, parse_percent};
@@ -31,7 +34,12 @@ use crate::{objects, sheet};
 
 /// Writes the report. The profile must be one that [`profile::validate`] accepts, as every profile from a file is.
 pub fn render(profile: &Profile, options: &ReportOptions, out: &mut impl Write) -> io::Result<()> {
-    let analysis = Analysis::build(profile, options.grouping, options.inclusive, options.generics);
+    // Programs get names as they are; JSON has escapes of its own.
+    let printed = match options.format {
+        Format::Json => Cow::Borrowed(profile),
+        Format::Table | Format::Csv => profile::for_people(profile),
+    };
+    let analysis = Analysis::build(&printed, options.grouping, options.inclusive, options.generics);
     let selection = select::select(&analysis, options);
     match options.format {
         Format::Table => table::write(&analysis, &selection, options, out),

@@ -1,15 +1,17 @@
 //! Names as people write them: demangling, and shortening of long template names.
 
-use std::sync::LazyLock;
+use std::{borrow::Cow, sync::LazyLock};
 
 use cpp_demangle::{DemangleOptions, Symbol};
+
+use crate::printable;
 
 /// Shown for code whose function is not known.
 pub const UNKNOWN: &str = "(unknown)";
 
 /// The name of a linked symbol as its author would write it: Rust without hashes, C++ without return types, C as it is.
 ///
-/// What cannot be demangled is returned unchanged; the empty symbol becomes [`UNKNOWN`].
+/// What cannot be demangled is returned unchanged, as is what would not be printable then; the empty symbol becomes [`UNKNOWN`].
 #[must_use]
 pub fn demangle(symbol: &str) -> String {
     static CPP: LazyLock<DemangleOptions> = LazyLock::new(|| DemangleOptions::new().no_return_type());
@@ -17,12 +19,16 @@ pub fn demangle(symbol: &str) -> String {
         return UNKNOWN.into();
     }
     if let Ok(rust) = rustc_demangle::try_demangle(symbol) {
-        return format!("{rust:#}");
+        return Some(format!("{rust:#}")).filter(|name| is_printable(name)).unwrap_or_else(|| symbol.into());
     }
     let symbol = without_llvm_suffix(symbol);
     let is_cpp = symbol.starts_with("_Z") || symbol.starts_with("__Z");
     let cpp = is_cpp.then(|| Symbol::new(symbol).ok()?.demangle_with_options(&CPP).ok()).flatten();
-    cpp.unwrap_or_else(|| symbol.into())
+    cpp.filter(|name| is_printable(name)).unwrap_or_else(|| symbol.into())
+}
+
+fn is_printable(name: &str) -> bool {
+    matches!(printable::name(name), Cow::Borrowed(_))
 }
 
 /// LLVM renames promoted local symbols to `name.llvm.<number>`.

@@ -5,7 +5,10 @@ use std::io::{self, Write};
 use comfy_table::{Attribute, Cell as TableCell, CellAlignment};
 
 use super::{Cell, Column, Document, Look, Sheet, Value};
-use crate::report::{bare_table, human, names};
+use crate::{
+    printable,
+    report::{bare_table, human, names},
+};
 
 const GAP: usize = 2;
 const INDENT: usize = 2;
@@ -14,7 +17,7 @@ const LEAST_NAME: usize = 24;
 
 pub fn write(document: &Document, look: Look, out: &mut impl Write) -> io::Result<()> {
     for line in &document.heading {
-        writeln!(out, "{line}")?;
+        writeln!(out, "{}", printable::name(line))?;
     }
     let mut first = document.heading.is_empty();
     let mut gap = |out: &mut dyn Write| if std::mem::take(&mut first) { Ok(()) } else { writeln!(out) };
@@ -38,7 +41,7 @@ pub fn write(document: &Document, look: Look, out: &mut impl Write) -> io::Resul
 
 fn write_sheet(sheet: &Sheet, look: Look, out: &mut impl Write) -> io::Result<()> {
     if !sheet.title.is_empty() {
-        writeln!(out, "{}", bold(&sheet.title, look.color))?;
+        writeln!(out, "{}", bold(&printable::name(&sheet.title), look.color))?;
     }
     if !sheet.rows.is_empty() {
         write_rows(sheet, look, out)?;
@@ -54,7 +57,7 @@ fn write_sheet(sheet: &Sheet, look: Look, out: &mut impl Write) -> io::Result<()
 fn write_wrapped(text: &str, lead: &str, width: usize, out: &mut impl Write) -> io::Result<()> {
     let mut line = lead.to_owned();
     let mut empty = true;
-    for word in text.split_whitespace() {
+    for word in text.split_whitespace().map(printable::name) {
         if !empty && line.chars().count() + 1 + word.chars().count() > width {
             writeln!(out, "{line}")?;
             line = " ".repeat(lead.len());
@@ -63,7 +66,7 @@ fn write_wrapped(text: &str, lead: &str, width: usize, out: &mut impl Write) -> 
         if !empty {
             line.push(' ');
         }
-        line.push_str(word);
+        line.push_str(&word);
         empty = false;
     }
     writeln!(out, "{line}")
@@ -106,6 +109,7 @@ struct Texts {
 impl Texts {
     fn new(sheet: &Sheet, index: usize) -> Self {
         let Column { header, goes, .. } = sheet.columns[index].clone();
+        let header = header.map(|text| printable::name(&text).into_owned());
         let values = || sheet.rows.iter().map(|row| &row[index].value);
         Texts {
             header,
@@ -157,7 +161,7 @@ fn fit(mut columns: Vec<Texts>, width: Option<usize>) -> (Vec<Texts>, Vec<String
 fn text(cell: &Cell) -> String {
     let text = match &cell.value {
         Value::Empty => "-".into(),
-        Value::Text(text) | Value::Name(text) => text.clone(),
+        Value::Text(text) | Value::Name(text) => printable::name(text).into_owned(),
         Value::Count(n) => human::count(*n),
         Value::Bytes(n) => human::bytes(*n),
         Value::Ratio(x) => human::ratio(*x),

@@ -15,6 +15,8 @@ use std::time::Instant;
 use anyhow::{Context, bail};
 use dmdprof_models::fidelity::median;
 
+use crate::signals::{self, Kind};
+
 /// A program to measure.
 #[derive(Clone, Debug)]
 pub struct Runner {
@@ -95,9 +97,11 @@ fn lap(runner: &Runner) -> anyhow::Result<Lap> {
     let mut command = Command::new(&runner.program);
     command.args(&runner.arguments).stdin(input(runner.stdin.as_deref())?).stdout(Stdio::null());
     let started = Instant::now();
-    let child = command.spawn().with_context(|| format!("cannot start {}", runner.name))?;
+    let started_child = signals::spawn(&mut command, Kind::Program);
+    let (child, watched) = started_child.with_context(|| format!("cannot start {}", runner.name))?;
     let (status, user) = wait(child.id()).with_context(|| format!("lost track of {}", runner.name))?;
     let wall = started.elapsed().as_secs_f64();
+    watched.ended();
     match (status.code(), status.signal()) {
         (Some(0), _) => Ok(Lap { wall, user }),
         (Some(code), _) => bail!("{} failed: exit code {code}; the time of a failure says nothing", runner.name),

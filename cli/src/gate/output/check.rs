@@ -10,6 +10,7 @@ use crate::gate::key::Key;
 use crate::gate::metric::Metric;
 use crate::gate::summary::Summary;
 use crate::gate::verdict::{Finding, Status};
+use crate::printable;
 use crate::report::human;
 
 /// All results, and how they are judged.
@@ -61,11 +62,12 @@ impl Results<'_> {
             if i > 0 && (self.is_long(checked) || self.is_long(&self.checked[i - 1])) {
                 writeln!(out)?;
             }
-            writeln!(out, "{}: {}{}", checked.name, self.word(checked), headline(checked))?;
+            let line = format!("{}: {}{}", checked.name, self.word(checked), headline(checked));
+            writeln!(out, "{}", printable::name(&line))?;
             match &checked.ending {
                 Ending::Compared(compared) => self.compared(compared, out)?,
-                Ending::Unlike(unlike) => writeln!(out, "  {}", unlike.to_string().replace('\n', "\n  "))?,
-                Ending::Error(error) => writeln!(out, "  {}", format!("{error:#}").replace('\n', "\n  "))?,
+                Ending::Unlike(unlike) => writeln!(out, "  {}", indented(&unlike.to_string()))?,
+                Ending::Error(error) => writeln!(out, "  {}", indented(&format!("{error:#}")))?,
                 Ending::Saved(_) | Ending::Certified => {}
             }
         }
@@ -79,7 +81,7 @@ impl Results<'_> {
     fn compared(&self, compared: &Compared, out: &mut impl Write) -> io::Result<()> {
         let verdict = &compared.verdict;
         for defect in &verdict.defects {
-            writeln!(out, "  {defect}")?;
+            writeln!(out, "  {}", printable::name(defect))?;
         }
         let rows = noticed(compared);
         if !rows.is_empty() {
@@ -101,7 +103,8 @@ impl Results<'_> {
             }
         }
         for appearance in verdict.appearances.iter().take(ROWS) {
-            writeln!(out, "  {}: {}", appearance.key.name, words::fate(&appearance.key, &appearance.fate))?;
+            let line = format!("{}: {}", appearance.key.name, words::fate(&appearance.key, &appearance.fate));
+            writeln!(out, "  {}", printable::name(&line))?;
         }
         if verdict.appearances.len() > ROWS {
             writeln!(out, "  ({} more came, went or were renamed)", verdict.appearances.len() - ROWS)?;
@@ -111,9 +114,9 @@ impl Results<'_> {
             if i == 0 {
                 writeln!(out, "  why")?;
             }
-            writeln!(out, "    {}", key.name)?;
+            writeln!(out, "    {}", printable::name(&key.name))?;
             for cause in causes {
-                writeln!(out, "      {}", cause.text)?;
+                writeln!(out, "      {}", printable::name(&cause.text))?;
             }
         }
         Ok(())
@@ -170,11 +173,21 @@ impl Results<'_> {
                 out.push_str(&fold(&rows, compared));
                 out
             }
-            Ending::Unlike(unlike) => format!("\n#### {name}\n\n```\n{unlike}\n```\n"),
-            Ending::Error(error) => format!("\n#### {name}\n\n```\n{error:#}\n```\n"),
+            Ending::Unlike(unlike) => format!("\n#### {name}\n\n{}", fenced(&unlike.to_string())),
+            Ending::Error(error) => format!("\n#### {name}\n\n{}", fenced(&format!("{error:#}"))),
             Ending::Saved(_) | Ending::Certified => String::new(),
         }
     }
+}
+
+/// Lines of a message below a heading.
+fn indented(message: &str) -> String {
+    printable::lines(message).replace('\n', "\n  ")
+}
+
+/// A message as it is, which cannot end the fence.
+fn fenced(message: &str) -> String {
+    format!("```\n{}\n```\n", printable::lines(message).replace("```", "` ` `"))
 }
 
 /// The numbers in one line.

@@ -11,6 +11,7 @@ use crate::gate::made::Difference;
 use crate::gate::metric::Metric;
 use crate::gate::summary::{Function, Numbers};
 use crate::gate::why::{self, Cause};
+use crate::printable;
 use crate::report::human;
 
 /// Version of the JSON.
@@ -94,9 +95,11 @@ impl<'a> Diff<'a> {
     }
 
     pub fn table(&self, out: &mut impl Write) -> io::Result<()> {
-        writeln!(out, "{} -> {}", self.names[0], self.names[1])?;
+        let line = format!("{} -> {}", self.names[0], self.names[1]);
+        writeln!(out, "{}", printable::name(&line))?;
         for d in self.differences {
-            writeln!(out, "note: another {}: {} -> {}", d.name(), or_none(&d.before), or_none(&d.after))?;
+            let line = format!("note: another {}: {} -> {}", d.name(), or_none(&d.before), or_none(&d.after));
+            writeln!(out, "{}", printable::name(&line))?;
         }
         if self.comparison.is_empty() {
             return writeln!(out, "no difference: ByteDMD {}", human::grouped(self.comparison.after.numbers.cost));
@@ -136,9 +139,9 @@ impl<'a> Diff<'a> {
             if i == 0 {
                 writeln!(out, "\nWhy")?;
             }
-            writeln!(out, "  {}", change.key.name)?;
+            writeln!(out, "  {}", printable::name(&change.key.name))?;
             for cause in causes {
-                writeln!(out, "    {}", cause.text)?;
+                writeln!(out, "    {}", printable::name(&cause.text))?;
             }
         }
         Ok(())
@@ -207,14 +210,15 @@ impl<'a> Diff<'a> {
                 _ => Default::default(),
             };
             let line = line(change).map_or_else(String::new, |line| line.to_string());
-            let head =
-                [fate(&change.fate).into(), change.key.name.clone(), change.key.file.clone(), line, old_name, old_file];
+            let text = |text: &str| printable::csv_cell(text).into_owned();
+            let (name, file) = (text(&change.key.name), text(&change.key.file));
+            let head = [fate(&change.fate).into(), name, file, line, text(&old_name), text(&old_file)];
             let number = |f: &Option<Function>, m: Metric| {
                 f.as_ref().and_then(|f| m.of(&f.numbers)).map_or_else(String::new, |n| n.to_string())
             };
             let numbers = OF_FUNCTIONS.iter().flat_map(|m| [number(&change.before, *m), number(&change.after, *m)]);
             let why = why::causes(change).into_iter().map(|c| c.text).collect::<Vec<_>>().join("; ");
-            csv.write_record(head.into_iter().chain(numbers).chain([why]))?;
+            csv.write_record(head.into_iter().chain(numbers).chain([text(&why)]))?;
         }
         Ok(csv.flush()?)
     }
@@ -249,6 +253,7 @@ fn label(change: &Change) -> String {
 #[must_use]
 pub fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
+    let text = printable::lines(text);
     for c in text.chars() {
         match c {
             '|' | '*' | '_' | '`' | '\\' | '[' | ']' => out.extend(['\\', c]),

@@ -4,7 +4,10 @@ use std::io::{self, Write};
 
 use comfy_table::{Attribute, Cell, CellAlignment};
 
-use crate::report::{bare_table, names};
+use crate::{
+    printable,
+    report::{bare_table, names},
+};
 
 const GAP: u16 = 2;
 
@@ -31,6 +34,8 @@ pub fn columns(
     let title = |column: &Column| match column {
         Column::Number(title) | Column::Text(title) => *title,
     };
+    let printed = |row: Vec<String>| row.iter().map(|text| printable::name(text).into_owned()).collect();
+    let rows = rows.into_iter().map(printed).collect();
     let rows = fitted(header.iter().map(title), rows, width);
     table.set_header(header.iter().map(|c| cell(c, title(c)).add_attribute(Attribute::Bold)).collect::<Vec<_>>());
     for row in &rows {

@@ -13,6 +13,7 @@ use crate::gate::compare::{Fate, difference};
 use crate::gate::summary::Summary;
 use crate::gate::verdict::{Finding, Status, Verdict};
 use crate::gate::why::Cause;
+use crate::printable;
 
 /// Version of the JSON.
 pub const VERSION: u32 = 1;
@@ -160,7 +161,7 @@ impl Results<'_> {
     pub fn junit(&self, out: &mut impl Write) -> io::Result<()> {
         let mut report = Report::new("dmdprof");
         for checked in self.checked {
-            let mut suite = TestSuite::new(checked.name.as_str());
+            let mut suite = TestSuite::new(printable::name(&checked.name).as_ref());
             match &checked.ending {
                 Ending::Compared(compared) if !compared.accepted => {
                     suite.add_test_cases(compared.verdict.findings.iter().map(|f| self.test(f, &compared.verdict)));
@@ -190,10 +191,10 @@ impl Results<'_> {
             let causes: Vec<&str> = causes.iter().map(|c| c.text.as_str()).collect();
             failed(&name, &sentence(finding), &causes.join("\n"))
         } else {
-            TestCase::new(name, TestCaseStatus::success())
+            TestCase::new(printable::name(&name).as_ref(), TestCaseStatus::success())
         };
         if let Some(key) = finding.function.as_ref().filter(|k| !k.file.is_empty()) {
-            test.set_classname(key.file.as_str());
+            test.set_classname(printable::name(&key.file).as_ref());
         }
         test
     }
@@ -236,8 +237,8 @@ struct Entry {
 
 fn failed(name: &str, message: &str, description: &str) -> TestCase {
     let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
-    status.set_message(message).set_description(description);
-    TestCase::new(name, status)
+    status.set_message(printable::name(message).as_ref()).set_description(printable::lines(description).as_ref());
+    TestCase::new(printable::name(name).as_ref(), status)
 }
 
 /// `ByteDMD 1.918G -> 7.099G (+270.1%), limit 0%`.
@@ -289,9 +290,9 @@ pub fn annotations(results: &Results<'_>, prefix: &str, out: &mut impl Write) ->
 }
 
 fn data(text: &str) -> String {
-    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+    printable::lines(text).replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
 }
 
 fn property(text: &str) -> String {
-    data(text).replace(':', "%3A").replace(',', "%2C")
+    data(&printable::name(text)).replace(':', "%3A").replace(',', "%2C")
 }

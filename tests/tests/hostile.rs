@@ -1,0 +1,256 @@
+//! Names, paths and files that mean harm: nothing hangs, nothing is overwritten, nothing obeys what a program calls its functions.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use dmdprof_tests::tool::{describe, dmdprof, scratch, succeed};
+
+const MOST: Duration = Duration::from_secs(60);
+
+/// Builds a program from this source, with hooks.
+fn build(directory: &Path, name: &str, source: &str) -> PathBuf {
+    let file = directory.join(format!("{name}.c"));
+    fs::write(&file, source).expect("written");
+    let program = directory.join(name);
+    succeed(dmdprof().args(["cc", "-w", "-O2", "-g"]).arg(&file).arg("-o").arg(&program));
+    program
+}
+
+/// The output of a command that must not take for ever.
+fn in_time(command: &mut Command) -> Output {
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("started");
+    let started = Instant::now();
+    while child.try_wait().expect("a child").is_none() {
+        if started.elapsed() > MOST {
+            child.kill().expect("killed");
+            panic!("it hangs: {command:?}");
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    child.wait_with_output().expect("its output")
+}
+
+/// Debug information may name what cannot be a source file.
+#[test]
+fn pipes_and_devices_are_no_sources() {
+    let directory = scratch();
+    let at = |name: &str| directory.path().join(name);
+    succeed(Command::new("mkfifo").arg(at("pipe.c")));
+    let function = |name: &str, file: &Path| {
+        format!(
+            "#line 1 \"{}\"\n__attribute__((noinline)) long {name}(volatile long *a) {{ long s = 0; for (int i = 0; i < 100; i++) s += a[i]; return s; }}\n",
+            file.display()
+        )
+    };
+    let source = function("f", &at("pipe.c"))
+        + &function("g", Path::new("/dev/zero"))
+        + "#line 1 \"m.c\"\nlong a[100]; int main() { return f(a) + g(a); }\n";
+    let program = build(directory.path(), "program", &source);
+    let profile = at("x.data");
+    let output = in_time(dmdprof().args(["run", "-q", "-o"]).arg(&profile).arg(&program));
+    assert!(output.status.success() && profile.is_file(), "{}", describe(&output));
+    let output = in_time(dmdprof().args(["annotate", "-p"]).arg(&profile).current_dir(directory.path()));
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && text.contains("Sources that are not here"), "{}", describe(&output));
+    assert!(text.contains("/dev/zero") && text.contains("pipe.c"), "{text}");
+}
+
+/// Terminal escapes, new lines that begin with workflow commands, directions of writing, formulas.
+const EVIL: &str = r#"
+#include <stdlib.h>
+long f1(long *a, int n) __asm__("\033]0;pwned\007\033[31mEVIL");
+__attribute__((noinline)) long f1(long *a, int n) { long s = 0; for (int i = 0; i < n; i++) s += a[i * 7 % n]; return s; }
+long f2(long *a, int n) __asm__("nl\n::error file=x::injected");
+__attribute__((noinline)) long f2(long *a, int n) { long s = 0; for (int i = 0; i < n; i++) s += a[i * 3 % n]; return s; }
+long f3(long *a, int n) __asm__("=cmd|' /C calc'!A0");
+__attribute__((noinline)) long f3(long *a, int n) { long s = 0; for (int i = 0; i < n; i++) s += a[i * 11 % n]; return s; }
+long f4(long *a, int n) __asm__("abc\342\200\256cba");
+#line 1 "evil\033]52;c;cHduZWQ=\007.c"
+__attribute__((noinline)) long f4(long *a, int n) { long s = 0; for (int i = 0; i < n; i++) s += a[i * 5 % n]; return s; }
+int main() {
+  long *a = malloc(8000);
+  for (int i = 0; i < 1000; i++) a[i] = i;
+  return (f1(a, 1000) + f2(a, 1000) + f3(a, 1000) + f4(a, 1000)) & 1;
+}
+"#;
+
+#[test]
+fn names_control_nothing_that_people_read() {
+    let directory = scratch();
+    let program = build(directory.path(), "evil", EVIL);
+    let run = in_time(
+        dmdprof().args(["run", "-q", "-o", "e.data", "--flows", "--objects"]).arg(&program).current_dir(&directory),
+    );
+    assert!(run.status.code().is_some_and(|code| code < 2), "{}", describe(&run));
+    let check = ["check", "--profile", "e.data", "--baseline", "b"];
+    let save = ["check", "--profile", "e.data", "--save-baseline", "b"];
+    let commands: [&[&str]; 14] = [
+        &["report", "e.data"],
+        &["report", "e.data", "--lines", "--hist"],
+        &["report", "e.data", "--format", "csv"],
+        &["report", "e.data", "--objects"],
+        &["report", "e.data", "--objects", "--format", "csv"],
+        &["annotate", "-p", "e.data", "--threshold", "0"],
+        &["why", "-p", "e.data"],
+        &["why", "-p", "e.data", "--format", "csv"],
+        &["waste", "e.data"],
+        &["fuse", "e.data"],
+        &["roofline", "-m", "toy3", "--work", "ops", "--plot", "--svg", "r.svg", "e.data"],
+        &save,
+        &check,
+        &[&check[..], &["--format", "md", "--markdown", "s.md", "--junit", "j.xml", "--limit", "read=0%"]].concat(),
+    ];
+    let mut shown = String::new();
+    for command in commands {
+        let output = in_time(dmdprof().args(command).current_dir(&directory).env("GITHUB_ACTIONS", "true"));
+        let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+        assert!(!text.contains("unexpected argument"), "{command:?}: {text}");
+        shown += &text;
+        harmless(&format!("{command:?}"), &text);
+    }
+    // What failed to be shown could not do any harm.
+    for name in ["\\x1b]0;pwned\\x07\\x1b[31mEVIL", "nl\\n::error", "abc\\u{202e}cba", "'=cmd", "evil\\x1b]52"] {
+        assert!(shown.contains(name), "{name} is nowhere");
+    }
+    let mut worse = fs::read_to_string(directory.path().join("dmdprof/b.toml")).expect("a baseline");
+    worse = worse.replace("cost = ", "cost = 1");
+    fs::write(directory.path().join("dmdprof/b.toml"), worse).expect("written");
+    for format in ["table", "md"] {
+        let output =
+            in_time(dmdprof().args(check).args(["--format", format, "--junit", "j.xml"]).current_dir(&directory));
+        harmless(format, &String::from_utf8_lossy(&output.stdout));
+        harmless(format, &String::from_utf8_lossy(&output.stderr));
+    }
+    for file in ["r.svg", "s.md", "j.xml"] {
+        harmless(file, &fs::read_to_string(directory.path().join(file)).unwrap_or_else(|e| panic!("{file}: {e}")));
+    }
+    let json = succeed(dmdprof().args(["report", "e.data", "--format", "json"]).current_dir(&directory));
+    let json: serde_json::Value = serde_json::from_slice(&json.stdout).expect("JSON");
+    assert!(json.to_string().contains("\\u001b]0;pwned"), "JSON has the exact name:\n{json}");
+}
+
+#[track_caller]
+fn harmless(what: &str, text: &str) {
+    let control = |c: char| c.is_control() && c != '\n' || c == '\u{202e}';
+    assert!(!text.contains(control), "{what}: {:?}", text.chars().find(|c| control(*c)));
+    let obeyed = |line: &&str| line.trim_start().starts_with("::error file=x");
+    assert!(text.lines().find(obeyed).is_none(), "{what}:\n{text}");
+    let is_formula = |cell: &str| what.contains("csv") && text.contains(cell);
+    assert!(![",=cmd", "\"=cmd", "\n=cmd"].into_iter().any(is_formula), "{what}:\n{text}");
+}
+
+/// Whoever can put a link where results go does not choose what is overwritten.
+#[test]
+fn planted_links_are_refused_before_the_program_runs() {
+    let directory = scratch();
+    let program = build(directory.path(), "p", "int main() { volatile int a = 1; return a - 1; }\n");
+    let at = |name: &str| directory.path().join(name);
+    fs::write(at("precious"), "mine").expect("written");
+    symlink(at("precious"), at("link")).expect("a link");
+    let refused = |command: &mut Command| {
+        let output = in_time(command.current_dir(&directory));
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success() && stderr.contains("symbolic link to"), "{}", describe(&output));
+        assert_eq!(fs::read_to_string(at("precious")).expect("there"), "mine");
+    };
+    refused(dmdprof().args(["run", "-q", "-o", "link"]).arg(&program));
+    refused(dmdprof().args(["run", "-q", "-o", "x.data", "--save-outputs", "link"]).arg(&program));
+    refused(dmdprof().args(["record", "-o", "link"]).arg(&program));
+    succeed(dmdprof().args(["run", "-q", "-o", "y.data"]).arg(&program).current_dir(&directory));
+    refused(dmdprof().args(["roofline", "-m", "toy3", "--work", "ops", "--svg", "link", "y.data"]));
+    let through = Command::new("sh")
+        .arg("-c")
+        .arg(format!("{} run -q -o /dev/stdout ./p | wc -c", dmdprof().get_program().display()))
+        .current_dir(&directory)
+        .output()
+        .expect("a shell");
+    let bytes: u64 = String::from_utf8_lossy(&through.stdout).trim().parse().expect("a number");
+    assert!(bytes > 100, "links of the system are followed: {bytes}");
+}
+
+/// Prints `ready`, then works until a signal ends it.
+const ENDLESS: &str = r#"
+#include <stdio.h>
+#include <unistd.h>
+int main() {
+  volatile long a[100];
+  for (int i = 0; i < 100; i++) a[i] = i;
+  FILE *ready = fopen("ready", "w");
+  fprintf(ready, "%d\n", getpid());
+  fclose(ready);
+  for (;;) for (int i = 0; i < 100; i++) a[i] += i;
+}
+"#;
+
+/// The number of the program that `command` runs below, once it works.
+fn once_ready(directory: &Path) -> String {
+    let started = Instant::now();
+    loop {
+        match fs::read_to_string(directory.join("ready")) {
+            Ok(pid) if pid.ends_with('\n') => return pid.trim().to_owned(),
+            _ => assert!(started.elapsed() < MOST, "the program never worked"),
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+fn signal(name: &str, pid: &str) {
+    succeed(Command::new("kill").args(["-s", name, pid]));
+}
+
+#[test]
+fn signals_that_end_dmdprof_end_the_program_and_leave_a_profile() {
+    let directory = scratch();
+    let program = build(directory.path(), "endless", ENDLESS);
+    let kinds: [(&str, i32, &[&str]); 4] = [
+        ("TERM", 143, &["run", "-q", "-o", "x.data"]),
+        ("HUP", 129, &["run", "-q", "-o", "x.data"]),
+        ("TERM", 143, &["record", "-o", "x.trace"]),
+        ("TERM", 143, &["check", "--save-baseline", "b", "--"]),
+    ];
+    for (name, code, command) in kinds {
+        for file in ["ready", "x.data", "x.trace"] {
+            let _ = fs::remove_file(directory.path().join(file));
+        }
+        let mut command = dmdprof_with(command, &program, directory.path());
+        let child = command.spawn().expect("started");
+        let pid = once_ready(directory.path());
+        signal(name, &child.id().to_string());
+        let output = child.wait_with_output().expect("its output");
+        assert_eq!(output.status.code(), Some(code), "{command:?} {}", describe(&output));
+        assert!(!Path::new("/proc").join(pid).exists(), "the program still runs after {command:?}");
+        if directory.path().join("x.trace").exists() {
+            succeed(dmdprof().args(["replay", "-q", "-o", "x.data", "x.trace"]).current_dir(&directory));
+        }
+        if !format!("{command:?}").contains("check") {
+            let report = succeed(dmdprof().args(["report", "x.data"]).current_dir(&directory));
+            let report = String::from_utf8_lossy(&report.stdout);
+            assert!(report.contains("INCOMPLETE: killed by signal") && report.contains("main"), "{report}");
+        }
+    }
+}
+
+/// A program that does not want to end, ends with the second signal, and its profile is written all the same.
+#[test]
+fn a_second_signal_ends_the_program_hard() {
+    let directory = scratch();
+    let source = ENDLESS.replace("int main() {", "#include <signal.h>\nint main() { signal(SIGTERM, SIG_IGN);");
+    let program = build(directory.path(), "endless", &source);
+    let child = dmdprof_with(&["run", "-q", "-o", "x.data"], &program, directory.path()).spawn().expect("started");
+    once_ready(directory.path());
+    signal("TERM", &child.id().to_string());
+    std::thread::sleep(Duration::from_millis(700));
+    signal("TERM", &child.id().to_string());
+    let output = child.wait_with_output().expect("its output");
+    assert_eq!(output.status.code(), Some(137), "{}", describe(&output));
+    assert!(directory.path().join("x.data").is_file());
+}
+
+fn dmdprof_with(words: &[&str], program: &Path, directory: &Path) -> Command {
+    let mut command = dmdprof();
+    command.args(words).arg(program).current_dir(directory).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
