@@ -332,6 +332,13 @@ impl AnalysisArgs {
         }
         let mut meta = self.meta(origin);
         let failed = measurement.exact_error.take();
+        let cut_short = measurement.cut_short.take();
+        if let Some(why) = &cut_short {
+            // In the place of how the program ended, which says less.
+            meta.incomplete = Some(format!(
+                "the analysis was cut short ({why}); the numbers are those up to there, without peak live and footprint"
+            ));
+        }
         if let Some(error) = &failed {
             if !measurement.blocks.iter().flat_map(|b| &b.cells).any(|cell| cell.dead.is_some()) {
                 meta.liveness = Liveness::Hints;
@@ -353,6 +360,9 @@ impl AnalysisArgs {
             );
         }
         self.publish(&mut profile)?;
+        if let Some(why) = cut_short {
+            bail!("the analysis was cut short, and the profile is marked incomplete: {why}");
+        }
         match failed {
             None => Ok(()),
             Some(error) => Err(anyhow::Error::new(error).context(

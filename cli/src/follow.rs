@@ -167,22 +167,34 @@ fn follow_target(
         }
         environment.push(("LD_PRELOAD".into(), list));
     }
-    let running = match launch::start(&target.program, arguments, &environment) {
-        Ok(running) => running,
-        Err(error) => return Ok(Err(error)),
-    };
     let progress = Progress::default();
-    let (ending, measurement) = std::thread::scope(|scope| {
-        let measured = scope.spawn(|| session::serve(channel, options, &progress));
+    let followed = std::thread::scope(|scope| {
+        // Before the program starts, which would run for nothing without it.
+        let spawned = std::thread::Builder::new().spawn_scoped(scope, || session::serve(channel, options, &progress));
+        let measured = spawned.context(
+            "cannot start the analysis: the system gives dmdprof no thread. Raise the limit on processes (`ulimit -u`, or that of the \
+             container)",
+        )?;
+        let join = || {
+            progress.end(channel);
+            measured.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        };
+        let running = match launch::start(&target.program, arguments, &environment) {
+            Ok(running) => running,
+            Err(error) => {
+                drop(join());
+                return Ok(Err(error));
+            }
+        };
         let display = Display::start(scope, &progress);
         let ending = running.wait(|| display.program_ended(), || interrupted.load(Ordering::Relaxed));
-        progress.end(channel);
-        let measured = measured.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        let measured = join();
         display.finish();
-        ending.map(|ending| (ending, measured))
-    })
-    .context("lost track of the program")?;
-    Ok(Ok((ending, measurement, progress.engine_peak.load(Ordering::Relaxed))))
+        let ending = ending.context("lost track of the program")?;
+        anyhow::Ok(Ok((ending, measured)))
+    })?;
+    let peak = progress.engine_peak.load(Ordering::Relaxed);
+    Ok(followed.map(|(ending, measurement)| (ending, measurement, peak)))
 }
 
 /// What was run, as text.

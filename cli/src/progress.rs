@@ -6,7 +6,7 @@ use std::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
-    thread::{Scope, ScopedJoinHandle},
+    thread::{Builder, Scope, ScopedJoinHandle},
     time::{Duration, Instant},
 };
 
@@ -29,10 +29,10 @@ impl<'scope> Display<'scope> {
     pub fn start<'env>(scope: &'scope Scope<'scope, 'env>, progress: &'env Progress) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
         let program_ended = Arc::new(AtomicBool::new(false));
-        let thread = std::io::stderr().is_terminal().then(|| {
-            let (stop, program_ended) = (stop.clone(), program_ended.clone());
-            scope.spawn(move || show(progress, &stop, &program_ended))
-        });
+        let (until, ended) = (stop.clone(), program_ended.clone());
+        let show = move || show(progress, &until, &ended);
+        // Nobody misses it where the system gives no thread.
+        let thread = std::io::stderr().is_terminal().then(|| Builder::new().spawn_scoped(scope, show).ok()).flatten();
         Self { stop, program_ended, thread }
     }
 

@@ -38,7 +38,9 @@ impl TraceFile {
         let file = output_file::create(path)
             .with_context(|| format!("cannot write the trace to {}; name another place", path.display()))?;
         let start = Start { tool_version: env!("CARGO_PKG_VERSION").into(), command: command_text(command) };
-        Ok(Self { path: path.to_path_buf(), writer: Arc::new(TraceWriter::new(file, &start)) })
+        let writer =
+            TraceWriter::new(file, &start).context("cannot write the trace: the system gives dmdprof no thread")?;
+        Ok(Self { path: path.to_path_buf(), writer: Arc::new(writer) })
     }
 
     pub fn sink(&self) -> Arc<TraceWriter> {

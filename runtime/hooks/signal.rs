@@ -12,7 +12,7 @@
 use core::sync::atomic::AtomicUsize;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
-use crate::abi::{RingHeader, ring_kind, ring_state};
+use crate::abi::{EventKind, RingHeader, ring_kind, ring_state};
 use crate::{channel, process, ring, sys};
 
 const SIGNALS: usize = 65;
@@ -194,6 +194,8 @@ pub struct Context {
 }
 
 const RSP: usize = 15;
+/// In the place of the frame of a handler that is over in the ordinary way.
+const RETURNED: usize = 0;
 
 extern "C" fn trampoline(signal: i32, info: usize, context: *const Context) {
     let handler = HANDLERS.get(signal as usize).map_or(0, |slot| slot.load(Acquire));
@@ -215,19 +217,25 @@ extern "C" fn trampoline(signal: i32, info: usize, context: *const Context) {
         && let Some(ring) = interrupted
     {
         ring::set_current(ring);
+        // SAFETY: `enter` has found both rings active and this thread's.
+        unsafe { ring::private(ring::private(ring).handler).frame = RETURNED };
     }
 }
 
 /// Changes to the handler's ring; gives the ring to change back to.
 fn enter(context: &Context, frame: usize) -> Option<*mut RingHeader> {
+    let mut was_left = false;
     // Another handler in the middle of this would find the ring's private part half written.
     let mask = sys::block_signals();
-    let interrupted = enter_blocked(context, frame);
+    let interrupted = enter_blocked(context, frame, &mut was_left);
     sys::restore_signals(mask);
+    if was_left {
+        ring::write([(EventKind::Restart as u64) << 56 | 1 << 48]);
+    }
     interrupted
 }
 
-fn enter_blocked(context: &Context, frame: usize) -> Option<*mut RingHeader> {
+fn enter_blocked(context: &Context, frame: usize, was_left: &mut bool) -> Option<*mut RingHeader> {
     let mut now = ring::current();
     // SAFETY: the thread's pointer always names a header; an active one is the thread's own.
     unsafe {
@@ -245,6 +253,7 @@ fn enter_blocked(context: &Context, frame: usize) -> Option<*mut RingHeader> {
         }
         let own = ring::private(private.handler);
         own.interrupted = now;
+        *was_left = own.frame != RETURNED;
         own.frame = frame;
         let enabled = context.stack_flags & 2 == 0;
         own.alternate_low = context.stack;

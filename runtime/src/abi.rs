@@ -396,6 +396,8 @@ pub enum EventKind {
     /// `addr, len, name_len`, then the name's bytes in whole words: the block that has just started is a mapping, of a file unless the name is
     /// empty.
     Mapped = 0xdc,
+    /// A signal handler starts on a ring whose last one was left by `longjmp`: no function of this ring runs any more.
+    Restart = 0xdd,
 }
 
 /// What the instrumentation tells the hooks about a modelled library call: the call's meaning and which operands to pass

@@ -254,3 +254,62 @@ fn dmdprof_with(words: &[&str], program: &Path, directory: &Path) -> Command {
     command.args(words).arg(program).current_dir(directory).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }
+
+/// A handler that is left by `siglongjmp` leaves nothing behind, however often that happens.
+#[test]
+fn jumps_out_of_handlers_do_not_pile_up() {
+    let directory = scratch();
+    let source = r#"
+#include <setjmp.h>
+#include <signal.h>
+#include <stdlib.h>
+static sigjmp_buf back;
+static volatile long count;
+static void handler(int s) { count++; volatile int a[10]; for (int i = 0; i < 10; i++) a[i] = i; siglongjmp(back, 1); }
+int main(int c, char **v) {
+  signal(SIGUSR1, handler);
+  for (volatile int k = 0; k < atoi(v[1]); k++) if (!sigsetjmp(back, 1)) raise(SIGUSR1);
+  return count != atoi(v[1]);
+}
+"#;
+    let program = build(directory.path(), "jumps", source);
+    let bytes = |times: &str| {
+        let data = directory.path().join(times);
+        succeed(dmdprof().args(["run", "-q", "-o"]).arg(&data).arg(&program).arg(times));
+        fs::metadata(&data).expect("a profile").len()
+    };
+    let (few, many) = (bytes("20"), bytes("2000"));
+    assert!(many < few + few / 2, "the profile grows from {few} to {many} bytes");
+}
+
+/// What was analysed before the system refused memory is kept, and said to be incomplete.
+#[test]
+fn refused_memory_leaves_an_incomplete_profile() {
+    let directory = scratch();
+    let source = r#"
+#include <stdio.h>
+#include <sys/mman.h>
+long small[1000];
+int main() {
+  volatile long *a = small;
+  long s = 0;
+  for (int k = 0; k < 300; k++) for (int i = 0; i < 1000; i++) { s += a[i]; a[i] = k; }
+  for (unsigned long at = 1ul << 40; at < 3ul << 40; at += 1ul << 32) {
+    char *p = mmap((void *)at, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (p != MAP_FAILED) { p[1] = 1; s += p[1]; }
+  }
+  printf("%ld\n", s);
+}
+"#;
+    let program = build(directory.path(), "wide", source);
+    let mut command = Command::new("sh");
+    command.args(["-c", "ulimit -v 3000000 && exec \"$@\"", "sh"]).arg(dmdprof().get_program());
+    command.args(["run", "-q", "--workers", "1", "-o", "x.data"]).arg(&program).current_dir(&directory);
+    let output = in_time(&mut command);
+    assert_eq!(output.status.code(), Some(1), "{}", describe(&output));
+    assert!(!output.stdout.is_empty(), "the program goes on: {}", describe(&output));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("ulimit -v"), "{}", describe(&output));
+    let report = succeed(dmdprof().args(["report", "x.data"]).current_dir(&directory));
+    let report = String::from_utf8_lossy(&report.stdout);
+    assert!(report.contains("INCOMPLETE: the analysis was cut short") && report.contains("main"), "{report}");
+}

@@ -92,20 +92,24 @@ fn each_block<B: Default + Send>(
     read: impl Fn(usize, &mut B) -> io::Result<()> + Sync,
     mut take: impl FnMut(usize, &B) -> io::Result<()>,
 ) -> io::Result<()> {
-    if numbers.len() < MANY {
+    let numbers: Vec<usize> = numbers.collect();
+    let one_by_one = |take: &mut dyn FnMut(usize, &B) -> io::Result<()>| {
         let mut block = B::default();
-        for at in numbers {
+        for &at in &numbers {
             read(at, &mut block)?;
             take(at, &block)?;
         }
-        return Ok(());
+        Ok(())
+    };
+    if numbers.len() < MANY {
+        return one_by_one(&mut take);
     }
     let (full_end, full) = bounded::<(usize, io::Result<B>)>(AHEAD);
     let (empty_end, empty) = bounded::<B>(AHEAD + 2);
     std::thread::scope(|scope| {
-        let read = &read;
-        scope.spawn(move || {
-            for at in numbers {
+        let (read, ahead) = (&read, &numbers);
+        let spawned = std::thread::Builder::new().spawn_scoped(scope, move || {
+            for &at in ahead {
                 let mut block = empty.try_recv().unwrap_or_default();
                 let result = read(at, &mut block);
                 // The other side has given up.
@@ -114,6 +118,10 @@ fn each_block<B: Default + Send>(
                 }
             }
         });
+        if spawned.is_err() {
+            // The system gives no thread.
+            return one_by_one(&mut take);
+        }
         for (at, block) in full {
             let block = block?;
             take(at, &block)?;

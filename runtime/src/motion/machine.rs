@@ -286,6 +286,9 @@ impl Core {
             self.arrays.relocated(from, from_len, to, to_len, origin);
         } else if is(EventKind::FreeUnknown) {
             self.totals.unknown_frees += 1;
+        } else if is(EventKind::Restart) {
+            self.contexts.restart();
+            self.movement.nest.leave(self.contexts.depth());
         } else {
             let known = [EventKind::Input, EventKind::Output, EventKind::RegionBegin, EventKind::RegionEnd];
             return known.into_iter().any(is).then_some(());

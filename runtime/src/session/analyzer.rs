@@ -333,6 +333,7 @@ impl Analyzer {
             }
             k if k == EventKind::Input as u8 => core.input(operand(1)?, operand(2)?),
             k if k == EventKind::Output as u8 => core.output(operand(1)?, operand(2)?),
+            k if k == EventKind::Restart as u8 => core.contexts.restart(),
             k if k == EventKind::RegionBegin as u8 || k == EventKind::RegionEnd as u8 => {
                 let name = event.name(1)?;
                 if self.tables.roi.as_ref().is_some_and(|roi| roi.matches_region(&name)) {
@@ -348,7 +349,7 @@ impl Analyzer {
     #[must_use]
     pub fn finish(mut self) -> RingResult {
         self.core.count_unmoved(&self.tables, &self.locator);
-        let mut pipeline = std::mem::take(&mut self.core.engine);
+        let mut pipeline = self.core.engine.take();
         pipeline.flush(files!(self.core));
         let log = pipeline.take_log();
         let (stack, hash, flows) = pipeline.finish(files!(self.core));
@@ -376,6 +377,34 @@ impl Analyzer {
             problems: Vec::new(),
             followed,
             sampled,
+            objects,
+            sequences: self.core.sequences.map_or_else(BTreeMap::new, |sequences| sequences.finish()),
+        }
+    }
+
+    /// Ends a replay in whose middle the system refused something, and gives up what was counted until then. What the engine knows is lost:
+    /// most live bytes, the footprint, flows, and depths that it had not told yet.
+    #[must_use]
+    pub fn salvage(mut self) -> RingResult {
+        self.core.count_unmoved(&self.tables, &self.locator);
+        self.core.cells.iter_mut().for_each(CellCounters::flush);
+        let objects = self.core.objects.take().map(|objects| objects.finish(&self.core.blocks, &mut self.core.cells));
+        // What others may need now.
+        drop(self.core.engine);
+        RingResult {
+            modules: self.locator.modules,
+            contexts: self.core.contexts,
+            blocks: self.core.blocks,
+            cells: self.core.cells,
+            cold: self.core.cold,
+            totals: self.core.totals,
+            exact_error: None,
+            motion: None,
+            regions: Vec::new(),
+            unfollowed: BTreeMap::new(),
+            problems: Vec::new(),
+            followed: None,
+            sampled: None,
             objects,
             sequences: self.core.sequences.map_or_else(BTreeMap::new, |sequences| sequences.finish()),
         }

@@ -115,6 +115,11 @@ impl Contexts {
         }
     }
 
+    /// All frames were abandoned.
+    pub fn restart(&mut self) {
+        self.unwind_to(0);
+    }
+
     fn unwind_to(&mut self, depth: usize) {
         for ended in self.running.drain(depth..) {
             self.roi_depth -= u64::from(ended.in_roi);
@@ -173,6 +178,16 @@ mod tests {
         c.resume(1);
         assert_eq!(c.current(), main);
         assert_eq!(c.roi_depth, 0, "the region's activation is gone with its frame");
+    }
+
+    #[test]
+    fn handlers_that_are_left_by_longjmp_do_not_pile_up() {
+        let mut c = Contexts::default();
+        let handler = c.enter(1, 0, true);
+        c.enter(2, 0, false);
+        c.restart();
+        assert_eq!((c.depth(), c.roi_depth), (0, 0));
+        assert_eq!(c.enter(1, 0, true), handler, "the same context again");
     }
 
     #[test]

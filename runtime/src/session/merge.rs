@@ -238,6 +238,8 @@ pub struct Measurement {
     pub motion: Option<MergedMotion>,
     /// Why some numbers have dead bytes in them although they were to have none.
     pub exact_error: Option<io::Error>,
+    /// What the system refused to the analysis, which ended there.
+    pub cut_short: Option<String>,
 }
 
 /// A [`Measurement`] in the making.
@@ -294,6 +296,7 @@ impl Merger {
         self.measurement.notes.append(&mut other.measurement.notes);
         self.measurement.pids.append(&mut other.measurement.pids);
         self.measurement.exact_error = self.measurement.exact_error.take().or(other.measurement.exact_error.take());
+        self.measurement.cut_short = self.measurement.cut_short.take().or(other.measurement.cut_short.take());
         self.start();
         let mut nodes: Vec<Node> = Vec::with_capacity(other.measurement.contexts.len());
         for context in &other.measurement.contexts {

@@ -55,7 +55,7 @@ use analyzer::{ModuleSource, Placed};
 use fast_paths::FastPaths;
 use merge::Merger;
 use modules::{ModuleTable, Source};
-use replayer::Replayer;
+use replayer::{CutShort, Replayer};
 
 /// Decides which functions and declared regions are of interest.
 pub trait RegionOfInterest: Send + Sync {
@@ -145,17 +145,28 @@ impl Drop for AbandonOnPanic<'_> {
 pub fn serve(channel: &Channel, options: &Options, progress: &Progress) -> Measurement {
     let modules = ModuleTable::default();
     let workers = options.workers.max(1);
+    let work = |number, workers| {
+        let _abandon = AbandonOnPanic(channel);
+        Worker { channel, options, progress, modules: &modules, number, workers }.run()
+    };
     let mergers: Vec<Merger> = crossbeam::scope(|scope| {
-        let handles: Vec<_> = (0..workers)
-            .map(|number| {
-                let modules = &modules;
-                scope.spawn(move |_| {
-                    let _abandon = AbandonOnPanic(channel);
-                    Worker { channel, options, progress, modules, number, workers }.run()
-                })
-            })
-            .collect();
-        handles.into_iter().map(|h| h.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
+        let mut threads = Vec::new();
+        for number in 1..workers {
+            let (tell, told) = crossbeam::channel::bounded(1);
+            let work = &work;
+            // Where the system gives no more threads, those that there are do all of it.
+            let spawned = scope.builder().spawn(move |_| Some(work(number, told.recv().ok()?)));
+            let Ok(thread) = spawned else { break };
+            threads.push((thread, tell));
+        }
+        let workers = threads.len() + 1;
+        // Each has room for the one number.
+        threads.iter().for_each(|(_, tell)| _ = tell.send(workers));
+        let own = work(0, workers);
+        let others = threads
+            .into_iter()
+            .filter_map(|(thread, _)| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        std::iter::once(own).chain(others).collect()
     })
     .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
 
@@ -164,6 +175,10 @@ pub fn serve(channel: &Channel, options: &Options, progress: &Progress) -> Measu
         all.absorb(merger);
     }
     let mut measurement = all.measurement;
+    if measurement.cut_short.is_some() {
+        // Those of only some reads would not add up.
+        measurement.flows = None;
+    }
     measurement.refused = u64::from(channel.refused());
     let registered = channel.modules();
     if let Some(trace) = &options.trace {
@@ -189,6 +204,8 @@ struct Served {
     reader: RingReader,
     analyzer: Option<Replayer>,
     recorder: Option<RingRecorder>,
+    /// What was analysed before the system refused something.
+    cut_short: Option<Box<CutShort>>,
     /// The ring's process, then those that it was forked from.
     pids: Vec<u32>,
     reported: u64,
@@ -254,6 +271,7 @@ impl Worker<'_> {
             analyzer: self.options.analyse.then(|| Replayer::new(self.options)),
             recorder: self.options.trace.as_ref().map(|trace| trace.add_ring(&reader)),
             reader,
+            cut_short: None,
             pids,
             reported: 0,
             reported_bytes: 0,
@@ -267,8 +285,13 @@ impl Worker<'_> {
         let mut busy = false;
         for _ in 0..TURN {
             let Some(chunk) = ring.reader.next_chunk() else { break };
-            take(&mut ring.analyzer, &mut ring.recorder, &chunk, &mut source);
+            let taken = take(&mut ring.analyzer, &mut ring.recorder, &chunk, &mut source);
+            ring.cut_short = ring.cut_short.take().or(taken.err());
             busy = true;
+        }
+        if ring.cut_short.is_some() {
+            // Nobody follows the program any more, as long as it may still run.
+            self.channel.abandon();
         }
         if busy {
             self.report(ring);
@@ -293,7 +316,7 @@ impl Worker<'_> {
     }
 
     fn report(&self, ring: &mut Served) {
-        let accesses = ring.analyzer.as_ref().map_or(0, Replayer::accesses);
+        let accesses = ring.analyzer.as_ref().map_or(ring.reported, Replayer::accesses);
         self.progress.accesses.fetch_add(accesses - ring.reported, Ordering::Relaxed);
         ring.reported = accesses;
         let bytes = ring.analyzer.as_ref().map_or(0, Replayer::engine_bytes);
@@ -312,7 +335,8 @@ impl Worker<'_> {
         while self.turn(&mut ring) {}
         let registered = || self.channel.modules();
         let mut source = Source { pids: &ring.pids, table: self.modules, registered: &registered };
-        take(&mut ring.analyzer, &mut ring.recorder, ring.reader.remainder(), &mut source);
+        let taken = take(&mut ring.analyzer, &mut ring.recorder, ring.reader.remainder(), &mut source);
+        ring.cut_short = ring.cut_short.take().or(taken.err());
         if let Some(recorder) = ring.recorder.take() {
             recorder.finish();
         }
@@ -326,14 +350,26 @@ impl Worker<'_> {
             self.progress.engine_threads.fetch_sub(1, Ordering::Relaxed);
         }
         merger.measurement.pids.insert(ring.pids[0]);
-        if let Some(analyzer) = ring.analyzer {
-            merger.add(analyzer.finish(), |table, segment| self.modules.items(table, segment));
+        let result = match ring.cut_short {
+            Some(cut_short) => {
+                merger.measurement.cut_short.get_or_insert(cut_short.why);
+                Some(cut_short.result)
+            }
+            None => ring.analyzer.map(Replayer::finish),
+        };
+        if let Some(result) = result {
+            merger.add(result, |table, segment| self.modules.items(table, segment));
         }
     }
 }
 
 /// Writes a chunk down and analyses it, or does one of the two.
-fn take(analyzer: &mut Option<Replayer>, recorder: &mut Option<RingRecorder>, words: &[u64], source: &mut Source<'_>) {
+fn take(
+    analyzer: &mut Option<Replayer>,
+    recorder: &mut Option<RingRecorder>,
+    words: &[u64],
+    source: &mut Source<'_>,
+) -> Result<(), Box<CutShort>> {
     if let Some(recorder) = recorder {
         let writer = Arc::clone(recorder.writer());
         recorder.chunk(words, |word| {
@@ -345,7 +381,5 @@ fn take(analyzer: &mut Option<Replayer>, recorder: &mut Option<RingRecorder>, wo
             source.modules().iter().rev().find_map(at)
         });
     }
-    if let Some(analyzer) = analyzer {
-        analyzer.replay(words, source);
-    }
+    Replayer::attempt(analyzer, |analyzer| analyzer.replay(words, source))
 }

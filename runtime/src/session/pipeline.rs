@@ -134,6 +134,7 @@ struct Batch {
 }
 
 /// What ranks accesses: the engine, or what measures windows of a run only.
+#[derive(Default)]
 pub enum Ranked {
     Exact {
         engine: Box<Engine>,
@@ -141,6 +142,9 @@ pub enum Ranked {
         together: usize,
     },
     Sampled(Box<Sampler>),
+    /// It was taken away; nobody asks any more. Costs nothing.
+    #[default]
+    Gone,
 }
 
 /// Runs an expression on what ranks, whichever it is.
@@ -149,14 +153,9 @@ macro_rules! on_ranked {
         match $ranked {
             Ranked::Exact { engine: $stack, .. } => $body,
             Ranked::Sampled($stack) => $body,
+            Ranked::Gone => unreachable!("nothing ranks accesses any more"),
         }
     };
-}
-
-impl Default for Ranked {
-    fn default() -> Self {
-        Self::Exact { engine: Box::default(), together: usize::MAX }
-    }
 }
 
 impl Ranked {
@@ -175,6 +174,7 @@ impl Ranked {
                 });
             }
             Self::Sampled(sampler) => queue.each(&mut **sampler, Sampler::accesses, Sampler::run),
+            Self::Gone => unreachable!("nothing ranks accesses any more"),
         }
     }
 
@@ -207,7 +207,7 @@ impl Ranked {
     pub fn in_blocks(&self) -> u64 {
         match self {
             Self::Exact { engine, .. } => engine.in_blocks(),
-            Self::Sampled(_) => 0,
+            Self::Sampled(_) | Self::Gone => 0,
         }
     }
 
@@ -215,7 +215,7 @@ impl Ranked {
     #[must_use]
     pub fn finish(self) -> Option<Samples> {
         match self {
-            Self::Exact { .. } => None,
+            Self::Exact { .. } | Self::Gone => None,
             Self::Sampled(sampler) => Some(sampler.finish()),
         }
     }
@@ -261,17 +261,27 @@ impl Default for Pipeline {
 impl Pipeline {
     #[must_use]
     pub fn new(ways: &FastPaths) -> Self {
+        let engine = Box::new(Engine::with_options(ways.engine()));
+        let together = if ways.batches { usize::MAX } else { 1 };
+        let hash = ways.hash.then(Box::default);
+        Self { hash, ..Self::of(Ranked::Exact { engine, together }) }
+    }
+
+    /// What is here, which is not used here any more.
+    #[must_use]
+    pub fn take(&mut self) -> Self {
+        std::mem::replace(self, Self::of(Ranked::Gone))
+    }
+
+    fn of(ranked: Ranked) -> Self {
         Self {
-            place: Place::Here(Ranked::Exact {
-                engine: Box::new(Engine::with_options(ways.engine())),
-                together: if ways.batches { usize::MAX } else { 1 },
-            }),
+            place: Place::Here(ranked),
             open: Batch::default(),
             limit: BATCH_HERE,
             spare: Vec::new(),
             log: None,
             flows: None,
-            hash: ways.hash.then(Box::default),
+            hash: None,
         }
     }
 
@@ -297,11 +307,17 @@ impl Pipeline {
     pub fn start_thread(&mut self, files: &mut Files<'_>) {
         self.flush(files);
         let Place::Here(ranked) = &mut self.place else { return };
-        let ranked = std::mem::take(ranked);
         let (work, work_end) = bounded(IN_FLIGHT);
         let (done_end, done) = bounded(IN_FLIGHT + 1);
         let engine_bytes = ranked.heap_bytes();
-        let thread = std::thread::spawn(move || serve(ranked, &work_end, &done_end));
+        // The engine follows when the thread is there; if the system gives none, it stays here.
+        let (hand_over, handed) = bounded(1);
+        let spawned = std::thread::Builder::new().spawn(move || {
+            let ranked: Ranked = handed.recv().expect("it is sent as soon as the thread is there");
+            serve(ranked, &work_end, &done_end)
+        });
+        let Ok(thread) = spawned else { return };
+        assert!(hand_over.send(std::mem::take(ranked)).is_ok(), "there is room for one");
         self.place = Place::There { work, done, thread, in_flight: 0, engine_bytes };
         self.limit = BATCH_THERE;
     }

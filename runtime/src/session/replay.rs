@@ -4,7 +4,11 @@
 //! analysed up to there. Refuses damaged traces, and traces whose programs are not there any more or have been built again,
 //! because their records name descriptors by address.
 
-use std::{collections::HashMap, io::Read};
+use std::{
+    collections::HashMap,
+    io::Read,
+    sync::{Mutex, PoisonError},
+};
 
 use crossbeam::channel::bounded;
 
@@ -49,7 +53,8 @@ pub enum ReplayError {
 }
 
 struct Ring {
-    analyzer: Replayer,
+    /// Until the system refuses something.
+    analyzer: Option<Replayer>,
     pids: Vec<u32>,
     /// Memory of its engine, as last counted.
     bytes: u64,
@@ -61,10 +66,16 @@ struct Ring {
 /// [`ReplayError`].
 pub fn replay<R: Read + Send>(reader: &mut TraceReader<R>, options: &Options) -> Result<Replayed, ReplayError> {
     let (send, receive) = bounded(AHEAD);
+    let reader = Mutex::new(reader);
+    // A mutex that only one thread takes; should the system give none, this thread reads itself.
+    let next = || reader.lock().unwrap_or_else(PoisonError::into_inner).next_block();
+    let next = &next;
     std::thread::scope(|scope| {
-        scope.spawn(move || {
+        // Dropped here, so that whoever still wants to send sees that nobody receives.
+        let receive = receive;
+        let ahead = std::thread::Builder::new().spawn_scoped(scope, move || {
             loop {
-                let block = reader.next_block();
+                let block = next();
                 let is_last = !matches!(block, Ok(Some(_)));
                 // The other side has given up.
                 if send.send(block).is_err() || is_last {
@@ -73,7 +84,8 @@ pub fn replay<R: Read + Send>(reader: &mut TraceReader<R>, options: &Options) ->
             }
         });
         let mut replay = Replay::new(options);
-        for block in receive {
+        while replay.merger.measurement.cut_short.is_none() {
+            let block = if ahead.is_ok() { receive.recv().unwrap_or(Ok(None)) } else { next() };
             match block {
                 Ok(Some(block)) => replay.block(block)?,
                 Ok(None) => break,
@@ -125,7 +137,7 @@ impl<'a> Replay<'a> {
                 self.registered.push(module.module());
             }
             Block::Ring(number, ring) => {
-                let analyzer = Replayer::new(self.options);
+                let analyzer = Some(Replayer::new(self.options));
                 let pids = std::iter::once(ring.pid).chain(ring.module_pids).collect();
                 self.rings.insert(number, Ring { analyzer, pids, bytes: 0 });
             }
@@ -140,13 +152,17 @@ impl<'a> Replay<'a> {
         let Some(ring) = self.rings.get_mut(&number) else { return };
         let registered = || self.registered.clone();
         let mut source = Source { pids: &ring.pids, table: &self.table, registered: &registered };
-        ring.analyzer.replay(words, &mut source);
+        if let Err(cut_short) = Replayer::attempt(&mut ring.analyzer, |analyzer| analyzer.replay(words, &mut source)) {
+            self.merger.measurement.cut_short = Some(cut_short.why);
+            self.merger.add(cut_short.result, |table, segment| self.table.items(table, segment));
+        }
+        let Some(analyzer) = &mut ring.analyzer else { return };
         let spare = self.options.workers / 2;
-        if ring.analyzer.may_use_thread() && ring.analyzer.accesses() >= WORTH_A_THREAD && self.threads < spare {
-            ring.analyzer.start_thread();
+        if analyzer.may_use_thread() && analyzer.accesses() >= WORTH_A_THREAD && self.threads < spare {
+            analyzer.start_thread();
             self.threads += 1;
         }
-        let bytes = ring.analyzer.engine_bytes();
+        let bytes = analyzer.engine_bytes();
         self.engine_bytes = self.engine_bytes.wrapping_add(bytes).wrapping_sub(ring.bytes);
         ring.bytes = bytes;
         self.engine_peak = self.engine_peak.max(self.engine_bytes);
@@ -154,10 +170,12 @@ impl<'a> Replay<'a> {
 
     fn ring_end(&mut self, number: u32) {
         let Some(ring) = self.rings.remove(&number) else { return };
-        self.threads -= usize::from(ring.analyzer.is_threaded());
         self.engine_bytes -= ring.bytes;
         self.merger.measurement.pids.insert(ring.pids[0]);
-        self.merger.add(ring.analyzer.finish(), |table, segment| self.table.items(table, segment));
+        if let Some(analyzer) = ring.analyzer {
+            self.threads -= usize::from(analyzer.is_threaded());
+            self.merger.add(analyzer.finish(), |table, segment| self.table.items(table, segment));
+        }
     }
 
     fn finish(mut self) -> Replayed {
@@ -166,6 +184,10 @@ impl<'a> Replay<'a> {
         open.sort_unstable();
         open.into_iter().for_each(|number| self.ring_end(number));
         let mut measurement = self.merger.measurement;
+        if measurement.cut_short.is_some() {
+            // Those of only some reads would not add up.
+            measurement.flows = None;
+        }
         if let Some(end) = &self.end {
             measurement.refused = end.refused;
             measurement.unreadable.extend(end.unreadable.iter().cloned());

@@ -1,10 +1,18 @@
 //! What replays a ring's records: one of the two models, or the motion of data through loops.
 
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
 use super::{
     Options,
     analyzer::{Analyzer, ModuleSource, RingResult},
 };
-use crate::{motion::MotionMachine, values::Machine};
+use crate::{engine::Refused, motion::MotionMachine, values::Machine};
+
+/// What a replay had counted when the system refused it something, and what that was.
+pub struct CutShort {
+    pub result: RingResult,
+    pub why: String,
+}
 
 pub enum Replayer {
     Memory(Box<Analyzer>),
@@ -30,6 +38,23 @@ impl Replayer {
             Self::Memory(analyzer) => analyzer.replay(words, source),
             Self::Values(machine) => machine.replay(words, source),
             Self::Motion(machine) => machine.replay(words, source),
+        }
+    }
+
+    /// Does a part of the replay on what `slot` holds. Where the system refuses what it needs, the replay ends and leaves what it has.
+    ///
+    /// # Errors
+    /// What it left.
+    pub fn attempt(slot: &mut Option<Self>, part: impl FnOnce(&mut Self)) -> Result<(), Box<CutShort>> {
+        let Some(replayer) = slot else { return Ok(()) };
+        // What was in the middle of a change is only read by `salvage`, which knows what may be.
+        let Err(payload) = catch_unwind(AssertUnwindSafe(|| part(replayer))) else { return Ok(()) };
+        match (payload.downcast::<Refused>(), slot.take()) {
+            (Ok(refused), Some(Self::Memory(analyzer))) => {
+                Err(Box::new(CutShort { result: analyzer.salvage(), why: refused.0 }))
+            }
+            (Ok(refused), _) => resume_unwind(refused),
+            (Err(mistake), _) => resume_unwind(mistake),
         }
     }
 

@@ -9,7 +9,7 @@ use crate::ring::Module;
 fn small() -> (Vec<u8>, Vec<Block>) {
     let file = tempfile::tempfile().expect("a temporary file");
     let start = Start { tool_version: "1".into(), command: vec!["./a".into(), "x y".into()] };
-    let writer = Arc::new(TraceWriter::new(file.try_clone().expect("a second handle"), &start));
+    let writer = Arc::new(TraceWriter::new(file.try_clone().expect("a second handle"), &start).expect("a thread"));
     let module = Module { pid: 7, bias: 1 << 40, low: 5, high: 6, path: "/no/such/file".into() };
     let ring = |pid| Ring { pid, tid: 8, kind: 1, parent: Some(3), module_pids: vec![2, 1] };
     let (mut first, mut second) = (writer.ring(0, &ring(7)), writer.ring(5, &ring(9)));
@@ -118,7 +118,7 @@ fn a_flipped_bit_anywhere_is_noticed() {
 fn more_than_can_wait_is_compressed_elsewhere_and_stays_in_order() {
     let file = tempfile::tempfile().expect("a temporary file");
     let start = Start { tool_version: String::new(), command: Vec::new() };
-    let writer = Arc::new(TraceWriter::new(file.try_clone().expect("a second handle"), &start));
+    let writer = Arc::new(TraceWriter::new(file.try_clone().expect("a second handle"), &start).expect("a thread"));
     let mut recorder = writer.ring(0, &Ring { pid: 1, tid: 1, kind: 1, parent: None, module_pids: Vec::new() });
     let chunk = |number: u64| -> Vec<u64> {
         let operand = |at: u64| (number * 8192 + at).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (at % 60);
@@ -141,7 +141,7 @@ fn more_than_can_wait_is_compressed_elsewhere_and_stays_in_order() {
 #[test]
 fn a_full_disk_is_told_at_the_end() {
     let full = std::fs::OpenOptions::new().write(true).open("/dev/full").expect("Linux");
-    let writer = TraceWriter::new(full, &Start { tool_version: String::new(), command: Vec::new() });
+    let writer = TraceWriter::new(full, &Start { tool_version: String::new(), command: Vec::new() }).expect("a thread");
     let error = writer.finish(&End::default()).expect_err("no room");
     assert_eq!(error.kind(), io::ErrorKind::StorageFull);
 }

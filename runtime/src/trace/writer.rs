@@ -57,16 +57,18 @@ enum Payload {
 
 impl TraceWriter {
     /// Starts a trace in an empty file.
-    #[must_use]
-    pub fn new(file: File, start: &Start) -> Self {
+    ///
+    /// # Errors
+    /// When the system gives no thread to write with.
+    pub fn new(file: File, start: &Start) -> io::Result<Self> {
         let (queue, blocks) = bounded(WAITING);
         let bytes = Arc::new(AtomicU64::new(0));
         let output = Output { file, blocks: 0, bytes: Arc::clone(&bytes), error: None };
-        let writing = std::thread::spawn(move || output.write_all(&blocks));
+        let writing = std::thread::Builder::new().spawn(move || output.write_all(&blocks))?;
         let thread = Mutex::new(Some(Thread { queue, writing }));
         let writer = Self { thread, modules: Mutex::default(), bytes };
         writer.announce(kind::START, 0, start);
-        writer
+        Ok(writer)
     }
 
     fn queue(&self) -> Option<Sender<Block>> {

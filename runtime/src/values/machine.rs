@@ -264,6 +264,10 @@ impl Machine {
             k if k == EventKind::RegionEnd as u8 => core.end(&event.name(1)?),
             k if k == EventKind::FreeUnknown as u8 => core.totals.unknown_frees += 1,
             k if k == EventKind::Output as u8 => core.output(operand(1)?, operand(2)?),
+            k if k == EventKind::Restart as u8 => {
+                core.contexts.restart();
+                core.align_frames(0);
+            }
             _ if core.open.is_none() => {}
             k if k == EventKind::Read as u8 => core.library_read(place, operand(1)?, operand(2)?, &self.tables),
             k if k == EventKind::Write as u8 => core.memory.deliver(operand(1)?, operand(2)?),

@@ -6,7 +6,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use dmdprof_runtime::abi::channel_mode;
+use dmdprof_runtime::abi::{EventKind, channel_mode, ring_kind};
 use dmdprof_runtime::hooks_object::{HOOKS_OBJECT, HOOKS_SHARED};
 use dmdprof_runtime::ring::{Channel, Module, RingReader};
 
@@ -178,13 +178,23 @@ impl Run {
     }
 }
 
+/// An event of one word and no place.
+const RESTART: u64 = (EventKind::Restart as u64) << 56 | 1 << 48;
+
 impl Outcome {
     /// Numbers per stream and ring, in order.
     pub fn streams(&self) -> BTreeMap<u64, Vec<(usize, Vec<u64>)>> {
         let mut streams: BTreeMap<u64, Vec<(usize, Vec<u64>)>> = BTreeMap::new();
         for (index, ring) in self.rings.iter().enumerate() {
-            assert_eq!(ring.words.len() % 3, 0, "ring {index} is torn");
-            for record in ring.words.chunks_exact(3) {
+            let mut words = &ring.words[..];
+            while let Some(first) = words.first() {
+                // A handler whose last run was left by a jump starts.
+                if *first == RESTART && ring.kind == ring_kind::SIGNAL {
+                    words = &words[1..];
+                    continue;
+                }
+                let (record, rest) = words.split_at_checked(3).unwrap_or_else(|| panic!("ring {index} is torn"));
+                words = rest;
                 assert_eq!(record[0], SITE, "ring {index} holds something else");
                 let parts = streams.entry(record[1]).or_default();
                 match parts.last_mut() {
