@@ -281,35 +281,3 @@ int main(int c, char **v) {
     let (few, many) = (bytes("20"), bytes("2000"));
     assert!(many < few + few / 2, "the profile grows from {few} to {many} bytes");
 }
-
-/// What was analysed before the system refused memory is kept, and said to be incomplete.
-#[test]
-fn refused_memory_leaves_an_incomplete_profile() {
-    let directory = scratch();
-    let source = r#"
-#include <stdio.h>
-#include <sys/mman.h>
-long small[1000];
-int main() {
-  volatile long *a = small;
-  long s = 0;
-  for (int k = 0; k < 300; k++) for (int i = 0; i < 1000; i++) { s += a[i]; a[i] = k; }
-  for (unsigned long at = 1ul << 40; at < 3ul << 40; at += 1ul << 32) {
-    char *p = mmap((void *)at, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (p != MAP_FAILED) { p[1] = 1; s += p[1]; }
-  }
-  printf("%ld\n", s);
-}
-"#;
-    let program = build(directory.path(), "wide", source);
-    let mut command = Command::new("sh");
-    command.args(["-c", "ulimit -v 3000000 && exec \"$@\"", "sh"]).arg(dmdprof().get_program());
-    command.args(["run", "-q", "--workers", "1", "-o", "x.data"]).arg(&program).current_dir(&directory);
-    let output = in_time(&mut command);
-    assert_eq!(output.status.code(), Some(1), "{}", describe(&output));
-    assert!(!output.stdout.is_empty(), "the program goes on: {}", describe(&output));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("ulimit -v"), "{}", describe(&output));
-    let report = succeed(dmdprof().args(["report", "x.data"]).current_dir(&directory));
-    let report = String::from_utf8_lossy(&report.stdout);
-    assert!(report.contains("INCOMPLETE: the analysis was cut short") && report.contains("main"), "{report}");
-}
