@@ -588,7 +588,7 @@ fn coverage(measurement: &Measurement) -> Coverage {
     out.unseen_calls = unseen_calls(measurement, &defined);
     out.unknown_frees = measurement.threads.iter().map(|t| t.ring.unknown_frees).sum();
     out.lost_events = measurement.threads.iter().map(|t| t.ring.lost_words).sum::<u64>() + measurement.refused;
-    out.processes = measurement.pids.len() as u64;
+    out.processes = measurement.processes.len() as u64;
     out.threads = measurement.threads.len() as u64;
     out
 }

@@ -4,6 +4,7 @@
 //! hooks, with the ways to put some in.
 
 use std::{
+    collections::BTreeMap,
     ffi::OsString,
     path::{Path, PathBuf},
     sync::{
@@ -16,7 +17,7 @@ use anyhow::{Context, bail};
 use clap::Args;
 use dmdprof_instrument::Model;
 use dmdprof_runtime::{
-    ring::Channel,
+    ring::{Channel, Loss},
     session::{self, Measurement, Options, Progress},
     sites::SiteTable,
 };
@@ -71,6 +72,8 @@ pub struct Followed {
     pub outputs_lost: u32,
     /// Requests for random numbers from the system.
     pub random_requests: u32,
+    /// What is missing in the measurement.
+    pub missing: Option<String>,
 }
 
 /// Builds if need be, starts, and follows.
@@ -97,6 +100,8 @@ pub fn follow(
         let file = output_file::create(path).with_context(|| format!("cannot save outputs in {}", path.display()))?;
         channel.save_outputs(file);
     }
+    // Without it, only processes that the environment leads to the channel are measured.
+    let broker = channel.broker();
     let (ending, measurement, engine_peak) = match follow_target(&target, &command[1..], &channel, options)? {
         Ok(done) => done,
         Err(error) => return Ok(Err(error)),
@@ -106,7 +111,9 @@ pub fn follow(
     }
     let outputs_lost = channel.finish_outputs().context("cannot end the file of saved outputs")?;
     let random_requests = channel.random_requests();
-    Ok(Ok(Followed { ending, measurement, engine_peak, outputs_lost, random_requests }))
+    let unmeasured = broker.map(|broker| broker.missing()).unwrap_or_default();
+    let missing = missing(&channel.losses(), &unmeasured);
+    Ok(Ok(Followed { ending, measurement, engine_peak, outputs_lost, random_requests, missing }))
 }
 
 /// The executable to start.
@@ -195,6 +202,19 @@ fn follow_target(
     })?;
     let peak = progress.engine_peak.load(Ordering::Relaxed);
     Ok(followed.map(|(ending, measurement)| (ending, measurement, peak)))
+}
+
+/// Says what the measurement does not have; `None` = it is complete.
+fn missing(losses: &[Loss], unmeasured: &BTreeMap<String, u64>) -> Option<String> {
+    let mut parts: Vec<String> = losses.iter().map(|loss| format!("{} ({} times)", loss.what, loss.times)).collect();
+    if !unmeasured.is_empty() {
+        let names: Vec<String> = unmeasured.iter().map(|(name, times)| format!("{name} ({times} times)")).collect();
+        parts.push(format!(
+            "programs with more rights than their user are not measured, because they must not trust whoever started them: {}",
+            names.join(", ")
+        ));
+    }
+    (!parts.is_empty()).then(|| parts.join("; "))
 }
 
 /// What was run, as text.

@@ -1,13 +1,13 @@
 //! Gives the driver what it needs from the rest of the product: the instrumentation and the hooks.
 
-use std::{ffi::OsString, io::Write, path::Path};
+use std::{ffi::OsString, fs::Permissions, io::Write, os::unix::fs::PermissionsExt, path::Path};
 
 use anyhow::Context;
 use dmdprof_instrument::{Model, llvm};
 use dmdprof_runtime::hooks_object::{HOOKS_OBJECT, HOOKS_SHARED};
 use tempfile::TempPath;
 
-use crate::driver::{self, Face, InstrumentRequest, Instrumenter, Toolbox, doctor::DoctorArgs};
+use crate::driver::{self, Face, InstrumentRequest, Instrumenter, Toolbox, doctor::DoctorArgs, scratch};
 
 /// Set to 0, loops get a record per iteration: slower, and nothing else changes.
 const LOOPS_VARIABLE: &str = "DMDPROF_LOOP_RECORDS";
@@ -96,16 +96,21 @@ pub fn rust_link(arguments: &[OsString]) -> i32 {
     driver::rust_link::link(arguments, &toolbox(None, driver::rust_link::requested_model()))
 }
 
-/// Writes the hooks as a shared library, for programs without hooks that load libraries with hooks.
+/// Writes the hooks as a shared library, for programs without hooks that load libraries with hooks. Every user may load it, because the
+/// program may start processes of others.
 ///
 /// # Errors
-/// When the temporary directory cannot be written.
+/// When there is no temporary directory from which code may be loaded, or it cannot be written.
 pub fn preload_library() -> anyhow::Result<TempPath> {
+    let directory = scratch::directory_for_programs().context(scratch::NO_PROGRAMS)?;
     let mut file = tempfile::Builder::new()
         .prefix("dmdprof-hooks-")
         .suffix(".so")
-        .tempfile()
+        .permissions(Permissions::from_mode(0o755))
+        .tempfile_in(std::path::absolute(directory)?)
         .context("cannot create a temporary file for the hooks")?;
+    // Whatever the umask says.
+    file.as_file().set_permissions(Permissions::from_mode(0o755))?;
     file.write_all(HOOKS_SHARED).context("cannot write the hooks to a temporary file")?;
     Ok(file.into_temp_path())
 }

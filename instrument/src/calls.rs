@@ -264,8 +264,8 @@ pub fn touches_no_memory(symbol: &str) -> bool {
                 | "__gxx_personality_v0"
                 | "_ZSt9terminatev"
                 | "__errno_location"
-                | "__dmdprof_v3_sigaction"
-                | "__dmdprof_v3_signal"
+                | "__dmdprof_v4_sigaction"
+                | "__dmdprof_v4_signal"
         )
 }
 

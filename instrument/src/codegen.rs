@@ -2,6 +2,8 @@
 
 use inkwell::{
     OptimizationLevel,
+    attributes::AttributeLoc,
+    context::Context,
     memory_buffer::MemoryBuffer,
     module::Module,
     targets::{CodeModel, FileType, InitializationConfig, RelocMode, Target, TargetMachine},
@@ -38,6 +40,26 @@ pub fn machine_for(module: &Module<'_>, opt_level: u8) -> Result<TargetMachine, 
     target
         .create_target_machine(&triple, "x86-64", "", level, reloc, model)
         .ok_or_else(|| refuse("LLVM offers no machine for it".into()))
+}
+
+/// Features of processors that older compilers name and this LLVM does not know any more; it would say so on standard error,
+/// once for each function. No processor that it makes code for has them.
+const FORGOTTEN: [&str; 6] = ["avx512er", "avx512pf", "prefetchwt1", "3dnow", "3dnowa", "mpx"];
+
+/// Takes the features away that LLVM has forgotten.
+pub fn drop_forgotten_features<'c>(context: &'c Context, module: &Module<'c>) {
+    const NAME: &str = "target-features";
+    let is_known = |feature: &&str| !FORGOTTEN.contains(&feature.trim_start_matches(['+', '-']));
+    for function in module.get_functions() {
+        let Some(features) = function.get_string_attribute(AttributeLoc::Function, NAME) else { continue };
+        let before = features.get_string_value().to_string_lossy();
+        let kept: Vec<&str> = before.split(',').filter(is_known).collect();
+        let after = kept.join(",");
+        if after != before {
+            function.remove_string_attribute(AttributeLoc::Function, NAME);
+            function.add_attribute(AttributeLoc::Function, context.create_string_attribute(NAME, &after));
+        }
+    }
 }
 
 /// The object's bytes. Errors that do not stop the code generator are in the context's diagnostics.

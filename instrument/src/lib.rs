@@ -161,7 +161,10 @@ fn write_object(
 fn parse<'c>(context: &'c Context, path: &Path) -> Result<Module<'c>, Error> {
     let bytes = std::fs::read(path).map_err(|source| Error::Read { path: path.to_path_buf(), source })?;
     let buffer = MemoryBuffer::create_from_memory_range_copy(&bytes, &path.to_string_lossy());
-    context.create_module_from_ir(buffer).map_err(|e| Error::Parse { path: path.to_path_buf(), message: e.to_string() })
+    let module = context.create_module_from_ir(buffer);
+    let module = module.map_err(|e| Error::Parse { path: path.to_path_buf(), message: e.to_string() })?;
+    codegen::drop_forgotten_features(context, &module);
+    Ok(module)
 }
 
 fn dump(module: &Module<'_>, request: &Request<'_>, when: &str) -> Result<(), Error> {

@@ -592,7 +592,7 @@ fn ir_is_dumped_before_and_after() {
     instrument_file(&request).expect("valid IR");
     let read = |name: &str| std::fs::read_to_string(Path::new(&dumps).join(name)).expect("dumped");
     assert!(!read("k.before.ll").contains("__dmdprof"));
-    assert!(read("k.after.ll").contains("__dmdprof_v3_ring"));
+    assert!(read("k.after.ll").contains("__dmdprof_v4_ring"));
 }
 
 #[test]
@@ -619,4 +619,27 @@ fn the_object_names_its_compiler() {
     };
     assert!(comment("").contains("dmdprof: clang version 99 -O2 for skylake\0"));
     assert!(comment("-Os -ffast-math").contains("dmdprof: clang version 99 -Os -ffast-math for skylake\0"));
+}
+
+/// LLVM would complain about them on standard error, which build systems take for a refused option.
+#[test]
+fn features_that_llvm_has_forgotten_are_dropped() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let (input, dumps) = (directory.path().join("k.ll"), directory.path().join("dumps"));
+    let function = "define void @f(ptr %p) \"target-features\"=\"+avx2,-avx512er,+3dnow,-prefetchwt1,+sse4.2\" { store i32 1, ptr %p ret void }";
+    std::fs::write(&input, format!("{HEADER}{function}\n")).expect("writable");
+    let request = Request {
+        input: &input,
+        object: &directory.path().join("k.o"),
+        model: Model::Memory,
+        loop_records: true,
+        append: Append::InPlace,
+        opt_level: 2,
+        function_sections: false,
+        flags: "",
+        dump_ir: Some(&dumps),
+    };
+    instrument_file(&request).expect("valid IR");
+    let text = std::fs::read_to_string(dumps.join("k.after.ll")).expect("dumped");
+    assert!(text.contains("\"target-features\"=\"+avx2,+sse4.2\""), "{text}");
 }

@@ -1,5 +1,5 @@
-//! The process's side of the shared channel: found in the environment, mapped once, and left again for good when the
-//! consumer is gone.
+//! The process's side of the shared channel: found in the environment or asked for ([`broker`]), mapped once, and left
+//! again for good when the consumer is gone.
 //!
 //! ```text
 //!             path opens, magic and version fit
@@ -23,9 +23,9 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicPtr, AtomicU8, AtomicU32};
 
 use crate::abi::{
-    ABI_VERSION, CHANNEL_BYTES, CHANNEL_ENV, CHANNEL_MAGIC, ChannelHeader, PAGE, RING_STRIDE, RINGS_OFFSET,
+    ABI_VERSION, CHANNEL_BYTES, CHANNEL_ENV, CHANNEL_MAGIC, ChannelHeader, NOBODY, PAGE, RING_STRIDE, RINGS_OFFSET,
 };
-use crate::{process, sys};
+use crate::{broker, process, sandbox, sys};
 
 pub const UNTRIED: u32 = 0;
 pub const ATTACHED: u32 = 1;
@@ -48,6 +48,19 @@ pub fn give_up() {
     STATE.store(INERT, Relaxed);
 }
 
+/// Counts a loss, one of [`abi::loss`](crate::abi::loss).
+pub fn lost(channel: &ChannelHeader, kind: usize) {
+    if let Some(count) = channel.losses.get(kind) {
+        count.fetch_add(1, Relaxed);
+    }
+}
+
+/// Somebody reads the rings.
+pub fn consumer_lives(channel: &ChannelHeader) -> bool {
+    let consumer = channel.consumer_pid.load(Relaxed);
+    if consumer == NOBODY { false } else { sandbox::consumer_beats(channel).unwrap_or_else(|| sys::process_lives(consumer)) }
+}
+
 /// The channel, attached if it was not yet; `None` = inert.
 pub fn get() -> Option<&'static ChannelHeader> {
     match STATE.load(Acquire) {
@@ -58,6 +71,11 @@ pub fn get() -> Option<&'static ChannelHeader> {
     if is_inert() {
         return None;
     }
+    attached()
+}
+
+/// The channel, if this process has it.
+pub fn attached() -> Option<&'static ChannelHeader> {
     // SAFETY: null or a mapping that is never unmapped.
     unsafe { CHANNEL.load(Acquire).as_ref() }
 }
@@ -69,8 +87,9 @@ fn attach() {
         return;
     };
     if CHANNEL.compare_exchange(null_mut(), channel, Release, Relaxed).is_ok() {
+        // SAFETY: mapped by this call, and never unmapped.
+        process::attached(unsafe { &*channel });
         STATE.store(ATTACHED, Release);
-        process::attached();
     } else {
         // SAFETY: mapped by this call and given to nobody.
         unsafe { sys::unmap(channel as usize, RINGS_OFFSET) };
@@ -79,13 +98,17 @@ fn attach() {
 
 fn open_and_map() -> Option<*mut ChannelHeader> {
     if sys::elevated() {
+        broker::report();
         return None;
     }
     let mut path = [0u8; PATH_BYTES];
-    if !(path_from_kernel(&mut path) || path_from_libc(&mut path)) {
-        return None;
-    }
-    let fd = sys::open(path.as_ptr(), sys::RDWR)?;
+    let named = path_from_kernel(&mut path) || path_from_libc(&mut path);
+    let by_name = if named { sys::open(path.as_ptr(), sys::RDWR) } else { None };
+    // The environment was cleared, or the process belongs to another user or lives under another root.
+    let fd = match by_name {
+        Some(fd) => fd,
+        None => broker::ask(if named { broker::process_in(&path) } else { 0 })?,
+    };
     let fits = sys::file_size(fd) >= CHANNEL_BYTES;
     let mapped = if fits { sys::map_shared(fd, 0, RINGS_OFFSET) } else { None };
     sys::close(fd);
@@ -211,7 +234,8 @@ pub fn map_ring(channel: &ChannelHeader, index: usize) -> Option<usize> {
     for (to, from) in path.iter_mut().zip(&PATH) {
         *to = from.load(Relaxed);
     }
-    let fd = sys::open(path.as_ptr(), sys::RDWR)?;
+    let by_name = if path.first() == Some(&0) { None } else { sys::open(path.as_ptr(), sys::RDWR) };
+    let fd = by_name.or_else(|| broker::ask(broker::process_in(&path)))?;
     // The same path may be another file by now.
     let fits = sys::file_size(fd) >= CHANNEL_BYTES;
     let mapped = if fits { sys::map_shared(fd, offset, RING_STRIDE) } else { None };

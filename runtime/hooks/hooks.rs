@@ -8,19 +8,23 @@
 //! | file | what |
 //! |---|---|
 //! | `sys` | system calls |
-//! | `channel` | finds and maps the shared channel |
+//! | `channel`, `broker` | finds and maps the shared channel; asks for it |
 //! | `process` | fork, threads that are gone |
 //! | `ring` | the current ring, room for records |
-//! | `module` | where the descriptors lie |
+//! | `module`, `unload` | where the descriptors lie; modules that go |
 //! | `calls`, `text`, `blocks` | library calls by their meaning; strings; sizes of live heap blocks |
 //! | `random` | random numbers from the system, fixed on request |
 //! | `outputs` | the bytes of declared outputs, on request |
 //! | `signal` | rings of their own for signal handlers |
+//! | `sandbox`, `filter` | programs that forbid themselves system calls |
 //!
 //! # Limits
 //!
 //! - A child made by the bare `fork` or `clone` system call (not through the C library) writes into its parent's ring
-//!   until its first full chunk; this is then counted in `refused`.
+//!   until its first full chunk; this is then counted as lost.
+//! - A task that shares its thread-local storage with another (`clone` with `CLONE_VM`, without `CLONE_SETTLS`) shares its ring. Made
+//!   through the C library, it ends the thread's records, which is counted; made by the bare system call, records of both may be
+//!   torn until they meet in a full chunk.
 //! - A handler that the program's code installed without the hooks' replacements (from code without hooks) and that
 //!   itself has hooks may tear the record that it interrupted.
 //! - A child forked by a handler that interrupted a record repeats the store of that record's end.
@@ -53,8 +57,10 @@ macro_rules! weak_address {
 #[allow(dead_code)]
 mod abi;
 mod blocks;
+mod broker;
 mod calls;
 mod channel;
+mod filter;
 mod module;
 mod outputs;
 mod process;
@@ -63,27 +69,29 @@ mod process;
 mod protocol;
 mod random;
 mod ring;
+mod sandbox;
 mod signal;
 mod sys;
 mod text;
+mod unload;
 
 // The exported symbols. All are weak, so that linking the object twice (`ld -r`, a library that carries it) is no error,
 // and of default visibility, so that the dynamic linker gives all modules of a process the same copy.
 //
-// `__dmdprof_v3_reserve` is `preserve_most`: it keeps every general register but rax (the result) and r11.
+// `__dmdprof_v4_reserve` is `preserve_most`: it keeps every general register but rax (the result) and r11.
 global_asm!(
     ".section .tdata,\"awT\",@progbits",
     ".balign 8",
-    ".weak __dmdprof_v3_ring",
-    ".type __dmdprof_v3_ring, @object",
-    ".size __dmdprof_v3_ring, 8",
-    "__dmdprof_v3_ring:",
+    ".weak __dmdprof_v4_ring",
+    ".type __dmdprof_v4_ring, @object",
+    ".size __dmdprof_v4_ring, 8",
+    "__dmdprof_v4_ring:",
     ".quad {boot}",
     ".text",
     ".balign 16",
-    ".weak __dmdprof_v3_reserve",
-    ".type __dmdprof_v3_reserve, @function",
-    "__dmdprof_v3_reserve:",
+    ".weak __dmdprof_v4_reserve",
+    ".type __dmdprof_v4_reserve, @function",
+    "__dmdprof_v4_reserve:",
     ".cfi_startproc",
     "endbr64",
     "push rbp",
@@ -119,7 +127,7 @@ global_asm!(
     ".cfi_def_cfa rsp, 8",
     "ret",
     ".cfi_endproc",
-    ".size __dmdprof_v3_reserve, . - __dmdprof_v3_reserve",
+    ".size __dmdprof_v4_reserve, . - __dmdprof_v4_reserve",
     boot = sym ring::BOOT,
     reserve = sym ring::reserve,
 );
@@ -144,12 +152,12 @@ macro_rules! entry {
     };
 }
 
-entry!("__dmdprof_v3_module", module::register);
-entry!("__dmdprof_v3_call", calls::call);
-entry!("__dmdprof_v3_sigaction", signal::sigaction);
-entry!("__dmdprof_v3_signal", signal::signal);
+entry!("__dmdprof_v4_module", module::register);
+entry!("__dmdprof_v4_call", calls::call);
+entry!("__dmdprof_v4_sigaction", signal::sigaction);
+entry!("__dmdprof_v4_signal", signal::signal);
 // The argument is the stack pointer after the return.
-entry!("__dmdprof_v3_landed", signal::landed, "lea rdi, [rsp + 8]");
+entry!("__dmdprof_v4_landed", signal::landed, "lea rdi, [rsp + 8]");
 
 // The compiler calls these for large copies and zeroed buffers. Local, so that the program's own (which may carry hooks)
 // are not called from inside a hook.
@@ -189,6 +197,158 @@ global_asm!(
 // In place of the C library's; a definition of the program's own wins.
 entry!("getrandom", random::getrandom);
 entry!("getentropy", random::getentropy);
+
+entry!("dlclose", unload::dlclose);
+entry!("prctl", sandbox::prctl);
+
+// The C library's `syscall`, but for calls that may forbid others.
+global_asm!(
+    ".text",
+    ".balign 16",
+    ".weak syscall",
+    ".type syscall, @function",
+    "syscall:",
+    ".cfi_startproc",
+    "endbr64",
+    "cmp rdi, {seccomp}",
+    "je {system_call}",
+    "cmp rdi, {prctl}",
+    "je {system_call}",
+    "mov rax, rdi",
+    "mov rdi, rsi",
+    "mov rsi, rdx",
+    "mov rdx, rcx",
+    "mov r10, r8",
+    "mov r8, r9",
+    "mov r9, [rsp + 8]",
+    "syscall",
+    "cmp rax, -4095",
+    "jae 2f",
+    "ret",
+    "2:",
+    "mov rdi, rax",
+    "jmp {failed}",
+    ".cfi_endproc",
+    ".size syscall, . - syscall",
+    seccomp = const sys::SECCOMP,
+    prctl = const sys::PRCTL,
+    system_call = sym sandbox::system_call,
+    failed = sym failed,
+);
+
+// The C library's `clone`, but for tasks that share the thread's local storage with the caller and run beside it.
+global_asm!(
+    ".text",
+    ".balign 16",
+    ".weak clone",
+    ".type clone, @function",
+    "clone:",
+    ".cfi_startproc",
+    "endbr64",
+    "test rdi, rdi",
+    "jz 3f",
+    "test rsi, rsi",
+    "jz 3f",
+    "mov eax, edx",
+    // CLONE_VM, CLONE_VFORK, CLONE_SETTLS.
+    "and eax, 0x84100",
+    "cmp eax, 0x100",
+    "jne 2f",
+    "push rdi",
+    "push rsi",
+    "push rdx",
+    "push rcx",
+    "push r8",
+    "push r9",
+    "sub rsp, 8",
+    ".cfi_adjust_cfa_offset 56",
+    "call {shared}",
+    "add rsp, 8",
+    "pop r9",
+    "pop r8",
+    "pop rcx",
+    "pop rdx",
+    "pop rsi",
+    "pop rdi",
+    ".cfi_adjust_cfa_offset -56",
+    "2:",
+    // A sanitizer's.
+    ".weak __interceptor_clone",
+    "mov rax, qword ptr [rip + __interceptor_clone@GOTPCREL]",
+    "test rax, rax",
+    "jz 6f",
+    "jmp rax",
+    "6:",
+    "and rsi, -16",
+    "sub rsi, 16",
+    "mov [rsi], rdi",
+    "mov [rsi + 8], rcx",
+    "mov edi, edx",
+    "mov rdx, r8",
+    "mov r8, r9",
+    "mov r10, [rsp + 8]",
+    "mov eax, 56",
+    ".cfi_endproc",
+    "syscall",
+    "test rax, rax",
+    "jl 4f",
+    "jz 5f",
+    "ret",
+    "3:",
+    "mov rax, -22",
+    "4:",
+    "mov rdi, rax",
+    "jmp {failed}",
+    // The new task, on its own stack.
+    "5:",
+    ".cfi_startproc",
+    ".cfi_undefined rip",
+    "xor ebp, ebp",
+    "pop rax",
+    "pop rdi",
+    "call rax",
+    "mov edi, eax",
+    "mov eax, 60",
+    "syscall",
+    "hlt",
+    ".cfi_endproc",
+    ".size clone, . - clone",
+    shared = sym shares_thread,
+    failed = sym failed,
+);
+
+extern "C" fn shares_thread() {
+    if let Some(channel) = channel::attached() {
+        ring::stop_shared(channel);
+    }
+}
+
+/// What the C library gives for a failed system call.
+extern "C" fn failed(result: isize) -> isize {
+    set_errno(-result as i32);
+    -1
+}
+
+/// Sets the C library's `errno`, if there is one.
+fn set_errno(error: i32) {
+    let location = weak_address!("__errno_location");
+    if location != 0 {
+        // SAFETY: the C library's function of that name and type.
+        unsafe {
+            let location: extern "C" fn() -> *mut i32 = core::mem::transmute(location);
+            *location() = error;
+        }
+    }
+}
+
+// Runs behind all destructors of the module that has these hooks.
+global_asm!(
+    ".section .fini_array.00000,\"aw\",@fini_array",
+    ".balign 8",
+    ".quad {finished}",
+    ".text",
+    finished = sym unload::finished,
+);
 
 extern "C" fn nothing() {}
 

@@ -4,26 +4,34 @@
 //! need not contain that function, its names may be relative to a directory that the program leaves, and constructors
 //! run in the middle of the dynamic linker's work.
 
-use core::sync::atomic::Ordering::{Relaxed, Release};
-use core::sync::atomic::{AtomicU32, AtomicU64};
+use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use core::sync::atomic::{AtomicU64, AtomicUsize};
 
-use crate::abi::{ChannelHeader, MAX_MODULES, MODULE_ENTRY, MODULES_OFFSET, ModuleEntry, PAGE};
-use crate::{channel, process, sys};
+use crate::abi::{
+    ChannelHeader, MODULE_ENTRY, MODULE_SLOTS, MODULES_OFFSET, ModuleEntry, PAGE, PRINT_BYTES, channel_mode,
+    entry_state, loss,
+};
+use crate::{abi, channel, process, sys};
 
 /// A module that was registered already. Its constructors run once per object file, so this is asked often.
 struct Known {
+    /// 0 = none.
     low: AtomicU64,
     high: AtomicU64,
-    /// Of the module's first bytes (ELF header, program headers, build identity): after `dlclose`, another module may
-    /// come to lie at the same place.
+    /// Of the module's first bytes (ELF header, program headers, build identity): another module may come to lie at the same
+    /// place.
     print: AtomicU64,
 }
 
-static KNOWN: [Known; MAX_MODULES] =
-    [const { Known { low: AtomicU64::new(0), high: AtomicU64::new(0), print: AtomicU64::new(0) } }; MAX_MODULES];
-static KNOWN_COUNT: AtomicU32 = AtomicU32::new(0);
+const MOST_KNOWN: usize = 1023;
+static KNOWN: [Known; MOST_KNOWN] =
+    [const { Known { low: AtomicU64::new(0), high: AtomicU64::new(0), print: AtomicU64::new(0) } }; MOST_KNOWN];
+/// Those behind it were never used.
+static KNOWN_END: AtomicUsize = AtomicUsize::new(0);
 
-const PRINT_BYTES: usize = 1024;
+fn known() -> impl Iterator<Item = &'static Known> {
+    KNOWN.iter().take(KNOWN_END.load(Relaxed)).filter(|known| known.low.load(Relaxed) != 0)
+}
 
 pub extern "C" fn register(address: usize) {
     let Some(channel) = channel::get() else { return };
@@ -32,71 +40,120 @@ pub extern "C" fn register(address: usize) {
     }
     let mut line = [0u8; LINE];
     let Some(found) = find(address as u64, &mut line) else {
-        channel.refused.fetch_add(1, Relaxed);
+        channel::lost(channel, loss::MODULE);
         return;
     };
     process::modules_registered();
-    let known = KNOWN_COUNT.fetch_add(1, Relaxed) as usize;
-    if let Some(slot) = KNOWN.get(known) {
-        slot.low.store(found.low, Relaxed);
-        slot.print.store(print_of(found.low), Relaxed);
-        slot.high.store(found.high, Release);
+    let print = print_of(found.low);
+    // A module that was unloaded past us: records of the two cannot be told apart.
+    for old in known().filter(|old| old.low.load(Relaxed) < found.high && found.low < old.high.load(Relaxed)) {
+        old.low.store(0, Relaxed);
+        channel::lost(channel, loss::MODULE);
     }
-    let index = channel.modules_claimed.fetch_add(1, Relaxed) as usize;
-    if index >= MAX_MODULES {
-        channel.refused.fetch_add(1, Relaxed);
-        return;
-    }
-    let base = channel as *const ChannelHeader as usize;
-    let entry = (base + MODULES_OFFSET + index * MODULE_ENTRY) as *mut ModuleEntry;
-    // SAFETY: inside the mapped channel, and the index is this call's alone.
-    unsafe {
-        (*entry).pid = sys::pid();
-        (*entry).bias = found.bias;
-        (*entry).low = found.low;
-        (*entry).high = found.high;
-        let path = &raw mut (*entry).path as *mut u8;
-        let room = size_of_val(&(*entry).path);
-        let mut length = 0;
-        for &byte in line.iter().take(found.path_end).skip(found.path_start) {
-            if length < room {
-                path.add(length).write(byte);
-                length += 1;
-            }
-        }
-        (*entry).path_len = length as u32;
-        (*entry).ready.store(1, Release);
+    remember(&found, print);
+    if channel.mode != channel_mode::DISCARD {
+        let path = line.get(found.path_start..found.path_end).unwrap_or_default();
+        announce(channel, &found, print, path);
     }
 }
 
+fn remember(found: &Found, print: u64) {
+    let free = KNOWN.iter().position(|known| {
+        // The end comes last, so that whoever finds the start finds the rest.
+        known.low.load(Relaxed) == 0 && known.low.compare_exchange(0, found.low, AcqRel, Relaxed).is_ok()
+    });
+    if let Some((index, slot)) = free.and_then(|index| Some((index, KNOWN.get(index)?))) {
+        slot.print.store(print, Relaxed);
+        slot.high.store(found.high, Release);
+        KNOWN_END.fetch_max(index + 1, Relaxed);
+    }
+}
+
+/// Tells the consumer, and waits until it has read the file: after that, the file may change or vanish.
+fn announce(channel: &ChannelHeader, found: &Found, print: u64, path: &[u8]) {
+    // A handler that leaves by longjmp would leave the entry taken.
+    let mask = sys::block_signals();
+    let consumer_lives = || sys::process_lives(channel.consumer_pid.load(Relaxed));
+    let entry = loop {
+        match free_entry(channel) {
+            Some(entry) => break Some(entry),
+            None if !consumer_lives() => break None,
+            None => sys::yield_now(),
+        }
+    };
+    let Some(entry) = entry else {
+        channel::lost(channel, loss::MODULE);
+        return sys::restore_signals(mask);
+    };
+    // SAFETY: inside the mapped channel, and taken by this call.
+    let state = unsafe {
+        (*entry).pid = sys::pid();
+        (*entry).process = process::number();
+        (*entry).bias = found.bias;
+        (*entry).low = found.low;
+        (*entry).high = found.high;
+        (*entry).print = print;
+        let room = size_of_val(&(*entry).path);
+        let to = &raw mut (*entry).path as *mut u8;
+        let mut length = 0;
+        for &byte in path.iter().take(room) {
+            to.add(length).write(byte);
+            length += 1;
+        }
+        (*entry).path_len = length as u32;
+        &(*entry).state
+    };
+    state.store(entry_state::WRITTEN, Release);
+    channel.modules_written.fetch_add(1, Release);
+    sys::futex_wake(channel.modules_written.as_ptr());
+    while state.load(Acquire) == entry_state::WRITTEN {
+        let woken = sys::futex_wait(state.as_ptr(), entry_state::WRITTEN);
+        if woken == sys::ETIMEDOUT && !consumer_lives() {
+            break;
+        }
+    }
+    sys::restore_signals(mask);
+}
+
+/// Takes a free entry of the channel.
+fn free_entry(channel: &ChannelHeader) -> Option<*mut ModuleEntry> {
+    let base = channel as *const ChannelHeader as usize + MODULES_OFFSET;
+    (0..MODULE_SLOTS).find_map(|slot| {
+        let entry = (base + slot * MODULE_ENTRY) as *mut ModuleEntry;
+        // SAFETY: inside the mapped channel; the state is only ever changed as an atomic.
+        let state = unsafe { &(*entry).state };
+        state.compare_exchange(entry_state::FREE, entry_state::TAKEN, Acquire, Relaxed).ok()?;
+        channel.modules_used.fetch_max(slot as u32 + 1, Relaxed);
+        Some(entry)
+    })
+}
+
 fn is_known(address: u64) -> bool {
-    let count = KNOWN_COUNT.load(Relaxed) as usize;
-    KNOWN.iter().take(count).any(|known| {
+    known().any(|known| {
         let low = known.low.load(Relaxed);
         low <= address
             && address < known.high.load(Relaxed)
-            && is_mapped(low)
+            && sys::is_mapped(low)
             && print_of(low) == known.print.load(Relaxed)
     })
 }
 
-fn is_mapped(address: u64) -> bool {
-    let mut resident = [0u8; 1];
-    let page = address as usize & !(PAGE - 1);
-    // SAFETY: one byte for one page.
-    unsafe { sys::call(sys::MINCORE, page, PAGE, resident.as_mut_ptr() as usize, 0, 0, 0) == 0 }
+/// Forgets the modules that are not mapped any more, and gives the range of each.
+pub fn retire_unmapped(mut gone: impl FnMut(u64, u64)) {
+    for known in known() {
+        let (low, high) = (known.low.load(Relaxed), known.high.load(Acquire));
+        let is_gone = high > low && !sys::is_mapped(low);
+        // Another thread may have seen the same.
+        if is_gone && known.low.compare_exchange(low, 0, AcqRel, Relaxed).is_ok() {
+            gone(low, high);
+        }
+    }
 }
 
-/// A hash of the first bytes of a mapped page.
 fn print_of(low: u64) -> u64 {
     let words = low as *const u64;
-    let mut hash = 0xcbf2_9ce4_8422_2325u64;
-    for i in 0..PRINT_BYTES / 8 {
-        // SAFETY: inside a mapped module's first page.
-        let word = unsafe { words.add(i).read() };
-        hash = (hash ^ word).wrapping_mul(0x0000_0100_0000_01b3).rotate_left(23);
-    }
-    hash
+    // SAFETY: inside a mapped module's first page.
+    abi::print_of((0..PRINT_BYTES / 8).map(|i| unsafe { words.add(i).read() }))
 }
 
 struct Found {

@@ -12,7 +12,7 @@ use core::ptr::null_mut;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicPtr, AtomicU32};
 
-use crate::abi::{MAX_RINGS, PAGE, RING_STRIDE, ring_kind};
+use crate::abi::{ChannelHeader, MAX_RINGS, PAGE, RING_STRIDE, loss, ring_kind};
 use crate::{channel, ring, sys};
 
 const NO_RING: u32 = u32::MAX;
@@ -23,15 +23,18 @@ static GENERATION: AtomicU32 = AtomicU32::new(0);
 static PID: AtomicU32 = AtomicU32::new(0);
 /// This process has registered modules of its own.
 static REGISTERED: AtomicU32 = AtomicU32::new(0);
-static MODULE_PIDS: [AtomicU32; 4] = [const { AtomicU32::new(0) }; 4];
+/// The process's number in the run.
+static NUMBER: AtomicU32 = AtomicU32::new(0);
+static ANCESTORS: [AtomicU32; 4] = [const { AtomicU32::new(0) }; 4];
 
 /// 1 in a forked child until its first ring.
 static FORK_PENDING: AtomicU32 = AtomicU32::new(0);
 static FORK_PARENT: AtomicU32 = AtomicU32::new(NO_RING);
 
 /// Called once by the thread that attached the channel.
-pub fn attached() {
+pub fn attached(channel: &ChannelHeader) {
     PID.store(sys::pid(), Relaxed);
+    NUMBER.store(channel.processes.fetch_add(1, Relaxed) + 1, Relaxed);
     if let Some(page) = sys::map_private(PAGE) {
         const WIPEONFORK: usize = 18;
         // SAFETY: a page of our own. Kernels without the advice refuse it, and then the page is never wiped.
@@ -86,12 +89,18 @@ pub fn enter_child(unseen: bool) {
     GENERATION.fetch_add(1, Relaxed);
     FORK_PENDING.store(1, Relaxed);
     if REGISTERED.swap(0, Relaxed) != 0 {
-        let mut pid = PID.load(Relaxed);
-        for slot in &MODULE_PIDS {
-            pid = slot.swap(pid, Relaxed);
+        let mut number = NUMBER.load(Relaxed);
+        for slot in &ANCESTORS {
+            number = slot.swap(number, Relaxed);
         }
     }
     PID.store(sys::pid(), Relaxed);
+    if let Some(channel) = channel::get() {
+        NUMBER.store(channel.processes.fetch_add(1, Relaxed) + 1, Relaxed);
+        if unseen {
+            channel::lost(channel, loss::UNSEEN_FORK);
+        }
+    }
     // The parent's rings stay mapped here, untouched and forgotten. Its other threads may have held the lock.
     MAPPINGS.store(null_mut(), Relaxed);
     MAPPING_COUNT.store(0, Relaxed);
@@ -101,9 +110,6 @@ pub fn enter_child(unseen: bool) {
         word.store(1, Relaxed);
     }
     ring::set_current(ring::boot());
-    if unseen && let Some(channel) = channel::get() {
-        channel.refused.fetch_add(1, Relaxed);
-    }
 }
 
 pub fn generation() -> u32 {
@@ -123,8 +129,13 @@ pub fn modules_registered() {
     REGISTERED.store(1, Relaxed);
 }
 
-pub fn module_pids() -> [u32; 4] {
-    [0, 1, 2, 3].map(|i: usize| MODULE_PIDS.get(i).map_or(0, |slot| slot.load(Relaxed)))
+/// The process's number in the run.
+pub fn number() -> u32 {
+    NUMBER.load(Relaxed)
+}
+
+pub fn ancestors() -> [u32; 4] {
+    [0, 1, 2, 3].map(|i: usize| ANCESTORS.get(i).map_or(0, |slot| slot.load(Relaxed)))
 }
 
 /// A ring's mapping of this process.

@@ -6,7 +6,7 @@
 
 use core::sync::atomic::Ordering::Relaxed;
 
-use crate::{channel, sys};
+use crate::{channel, set_errno, sys};
 
 /// Of `getentropy`.
 const LARGEST: usize = 256;
@@ -17,7 +17,7 @@ pub extern "C" fn getrandom(buffer: *mut u8, bytes: usize, flags: u32) -> isize 
         return bytes as isize;
     }
     // SAFETY: the program's own arguments.
-    let result = unsafe { sys::call(sys::GETRANDOM, buffer as usize, bytes, flags as usize, 0, 0, 0) };
+    let result = unsafe { sys::call_for_program(sys::GETRANDOM, buffer as usize, bytes, flags as usize, 0, 0, 0) };
     if result < 0 {
         set_errno(-result as i32);
         return -1;
@@ -36,7 +36,7 @@ pub extern "C" fn getentropy(buffer: *mut u8, bytes: usize) -> i32 {
     let mut done = 0;
     while done < bytes {
         // SAFETY: within the program's own buffer.
-        let result = unsafe { sys::call(sys::GETRANDOM, buffer as usize + done, bytes - done, 0, 0, 0, 0) };
+        let result = unsafe { sys::call_for_program(sys::GETRANDOM, buffer as usize + done, bytes - done, 0, 0, 0, 0) };
         match result {
             sys::EINTR => {}
             n if n < 0 => {
@@ -100,15 +100,4 @@ fn thread_count() -> *mut u64 {
         );
     }
     address
-}
-
-fn set_errno(error: i32) {
-    let location = weak_address!("__errno_location");
-    if location != 0 {
-        // SAFETY: the C library's function of that name and type.
-        unsafe {
-            let location: extern "C" fn() -> *mut i32 = core::mem::transmute(location);
-            *location() = error;
-        }
-    }
 }

@@ -17,7 +17,7 @@ use core::sync::atomic::Ordering::{Relaxed, Release};
 use core::sync::atomic::{AtomicU32, AtomicU64, compiler_fence};
 
 use crate::abi::{
-    CHUNK_BYTES, ChannelHeader, MAX_RECORD_WORDS, MAX_RINGS, RING_CHUNKS, RingHeader, channel_mode, ring_kind,
+    CHUNK_BYTES, ChannelHeader, MAX_RECORD_WORDS, MAX_RINGS, RING_CHUNKS, RingHeader, channel_mode, loss, ring_kind,
     ring_state,
 };
 use crate::protocol::{self, System, Woken};
@@ -34,8 +34,9 @@ const EMPTY: RingHeader = RingHeader {
     kind: 0,
     parent: 0,
     data_address: 0,
-    module_pids: [0; 4],
-    _pad1: [0; 2],
+    ancestors: [0; 4],
+    process: 0,
+    _pad1: [0; 3],
     tail: AtomicU32::new(0),
     producer_waits: AtomicU32::new(0),
     _pad2: [0; 7],
@@ -71,6 +72,8 @@ pub struct Private {
     pub index: u32,
     /// The process's [`process::generation`] that claimed it.
     pub generation: u32,
+    /// The task that is in [`advance`], 0 = none.
+    pub inside: AtomicU32,
     /// Ring for handlers that interrupt this one's code.
     pub handler: *mut RingHeader,
     /// For a signal ring: the ring of the interrupted code.
@@ -88,7 +91,11 @@ const _: () = assert!(size_of::<RingHeader>() <= PRIVATE_OFFSET);
 /// `ring` must be a ring of the channel, claimed by this process.
 pub unsafe fn private<'a>(ring: *mut RingHeader) -> &'a mut Private {
     // SAFETY: inside the header's page; only the thread that owns the ring comes here.
-    unsafe { &mut *ring.byte_add(PRIVATE_OFFSET).cast() }
+    unsafe { &mut *private_of(ring).cast_mut() }
+}
+
+fn private_of(ring: *const RingHeader) -> *const Private {
+    ring.wrapping_byte_add(PRIVATE_OFFSET).cast()
 }
 
 #[inline(always)]
@@ -97,7 +104,7 @@ pub fn current() -> *mut RingHeader {
     // SAFETY: initial-exec access to the thread-local pointer.
     unsafe {
         asm!(
-            "mov {0}, qword ptr [rip + __dmdprof_v3_ring@GOTTPOFF]",
+            "mov {0}, qword ptr [rip + __dmdprof_v4_ring@GOTTPOFF]",
             "mov {0}, qword ptr fs:[{0}]",
             out(reg) ring,
             options(nostack, readonly, preserves_flags)
@@ -111,7 +118,7 @@ pub fn set_current(ring: *mut RingHeader) {
     // SAFETY: initial-exec access to the thread-local pointer.
     unsafe {
         asm!(
-            "mov {0}, qword ptr [rip + __dmdprof_v3_ring@GOTTPOFF]",
+            "mov {0}, qword ptr [rip + __dmdprof_v4_ring@GOTTPOFF]",
             "mov qword ptr fs:[{0}], {1}",
             out(reg) _,
             in(reg) ring,
@@ -211,12 +218,14 @@ pub fn claim(channel: &ChannelHeader, kind: u32, parent: u32) -> Option<*mut Rin
             (*ring).kind = kind;
             (*ring).parent = parent;
             (*ring).data_address = data;
-            (*ring).module_pids = process::module_pids();
+            (*ring).ancestors = process::ancestors();
+            (*ring).process = process::number();
             (*ring).cursor.store(data, Relaxed);
             (*ring).limit.store(data + CHUNK_BYTES as u64, Relaxed);
             *private(ring) = Private {
                 index,
                 generation: process::generation(),
+                inside: AtomicU32::new(0),
                 handler: null_mut(),
                 interrupted: null_mut(),
                 frame: 0,
@@ -229,13 +238,20 @@ pub fn claim(channel: &ChannelHeader, kind: u32, parent: u32) -> Option<*mut Rin
         ring
     });
     if ring.is_none() {
-        channel.refused.fetch_add(1, Relaxed);
+        channel::lost(channel, loss::RING);
     }
     sys::restore_signals(mask);
     ring
 }
 
-struct Kernel;
+/// The system's side of the protocol. By pointers, as the object would export functions that an implementation of a trait
+/// names; the compiler sees through them.
+struct Kernel {
+    wait: fn(*const u32, u32) -> isize,
+    wake: fn(*const u32),
+}
+
+const KERNEL: Kernel = Kernel { wait: sys::futex_wait, wake: sys::futex_wake };
 
 impl System for Kernel {
     type Word = AtomicU32;
@@ -245,11 +261,11 @@ impl System for Kernel {
     }
     #[inline(always)]
     fn wait(&self, word: &AtomicU32, expected: u32) -> Woken {
-        if sys::futex_wait(word.as_ptr(), expected) == sys::ETIMEDOUT { Woken::TimedOut } else { Woken::Again }
+        if (self.wait)(word.as_ptr(), expected) == sys::ETIMEDOUT { Woken::TimedOut } else { Woken::Again }
     }
     #[inline(always)]
     fn wake(&self, word: &AtomicU32) {
-        sys::futex_wake(word.as_ptr());
+        (self.wake)(word.as_ptr());
     }
 }
 
@@ -275,33 +291,54 @@ fn advance(header: &RingHeader) {
         header.limit.store(chunk(head) + CHUNK_BYTES as u64, Relaxed);
         return;
     }
+    // SAFETY: an active ring has a private part.
+    let inside = unsafe { &(*private_of(header)).inside };
+    let task = sys::tid();
+    // Whoever left this by longjmp comes again with the same number.
+    if inside.compare_exchange(0, task, Relaxed, Relaxed).is_err_and(|other| other != task) {
+        stop_shared(channel);
+        return;
+    }
     header.limit.store(0, Relaxed);
     compiler_fence(core::sync::atomic::Ordering::SeqCst);
     let used = header.cursor.load(Relaxed).wrapping_sub(chunk(head));
     if used != 0 && used <= CHUNK_BYTES as u64 {
         let Some(chunk_len) = header.chunk_len.get(head as usize % RING_CHUNKS) else { return };
-        protocol::publish(&Kernel, &header.head, chunk_len, used as u32, &channel.doorbell, &channel.consumer_sleeps);
+        protocol::publish(&KERNEL, &header.head, chunk_len, used as u32, &channel.doorbell, &channel.consumer_sleeps);
         head = head.wrapping_add(1);
     }
     compiler_fence(core::sync::atomic::Ordering::SeqCst);
     header.cursor.store(chunk(head), Release);
+    let is_left = || !core::ptr::eq(current(), header);
     let mut signals = 0u32;
     let room =
-        protocol::await_space(&Kernel, head, RING_CHUNKS as u32, &header.tail, &header.producer_waits, |woken| {
+        protocol::await_space(&KERNEL, head, RING_CHUNKS as u32, &header.tail, &header.producer_waits, |woken| {
             // Frequent signals can keep the wait from ever timing out.
             signals = signals.wrapping_add(1);
             let look = woken == Woken::TimedOut || signals.is_multiple_of(64);
-            !channel::is_inert() && !(look && !sys::process_lives(channel.consumer_pid.load(Relaxed)))
+            !channel::is_inert() && !is_left() && !(look && !channel::consumer_lives(channel))
         });
-    if !room {
+    if is_left() {
+        // Another task of the same thread-local storage stopped recording.
+    } else if !room {
         // Counted for a consumer that is not dead but out of sight (in another process namespace).
-        channel.refused.fetch_add(1, Relaxed);
+        channel::lost(channel, loss::CONSUMER);
         channel::give_up();
         set_current(scratch());
-        return;
+    } else {
+        compiler_fence(core::sync::atomic::Ordering::SeqCst);
+        header.limit.store(chunk(head) + CHUNK_BYTES as u64, Relaxed);
     }
-    compiler_fence(core::sync::atomic::Ordering::SeqCst);
-    header.limit.store(chunk(head) + CHUNK_BYTES as u64, Relaxed);
+    inside.store(0, Relaxed);
+}
+
+/// The thread's records end: it shares its thread-local storage, and so its ring, with a task that runs at the same time.
+pub fn stop_shared(channel: &ChannelHeader) {
+    // SAFETY: the thread's pointer always names a header.
+    if unsafe { is_active(current()) } {
+        channel::lost(channel, loss::SHARED_THREAD);
+        set_current(scratch());
+    }
 }
 
 /// Writes one record.

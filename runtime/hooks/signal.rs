@@ -9,16 +9,19 @@
 //! above the handler's frame; one on an alternate stack (as it was set when the handler started) is gone if that is
 //! outside the alternate stack, or on it but above the frame.
 
-use core::sync::atomic::AtomicUsize;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use core::sync::atomic::{AtomicU64, AtomicUsize};
 
-use crate::abi::{EventKind, RingHeader, ring_kind, ring_state};
-use crate::{channel, process, ring, sys};
+use crate::abi::{ChannelHeader, EventKind, RingHeader, ring_kind, ring_state};
+use crate::{channel, process, ring, set_errno, sys};
 
 const SIGNALS: usize = 65;
 /// The program's handler per signal, while the kernel has the trampoline.
 static HANDLERS: [AtomicUsize; SIGNALS] = [const { AtomicUsize::new(0) }; SIGNALS];
+/// One bit per signal whose handler takes the context (`SA_SIGINFO`), so that whoever calls it passes one.
+static WITH_CONTEXT: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];
 
+const SA_SIGINFO: i32 = 4;
 const SIG_DFL: usize = 0;
 const SIG_IGN: usize = 1;
 const SIG_ERR: usize = usize::MAX;
@@ -40,7 +43,22 @@ fn is_function(handler: usize) -> bool {
 }
 
 fn trampoline_address() -> usize {
-    trampoline as extern "C" fn(i32, usize, *const Context) as usize
+    dmdprof_trampoline as unsafe extern "C" fn() as usize
+}
+
+/// Notes whether a signal's handler takes the context.
+fn takes_context(signal: i32, yes: bool) {
+    let bit = 1u64 << (signal as u32 % 64);
+    let Some(word) = WITH_CONTEXT.get(signal as usize / 64) else { return };
+    if yes {
+        word.fetch_or(bit, Relaxed);
+    } else {
+        word.fetch_and(!bit, Relaxed);
+    }
+}
+
+fn has_context(signal: i32) -> bool {
+    WITH_CONTEXT.get(signal as usize / 64).is_some_and(|word| word.load(Relaxed) >> (signal as u32 % 64) & 1 != 0)
 }
 
 /// # Safety
@@ -56,12 +74,15 @@ pub unsafe extern "C" fn sigaction(signal: i32, new: *const Action, old: *mut Ac
     let before = slot.load(Acquire);
     let result = match wanted {
         Some(mut action) if is_function(action.handler) && action.handler != trampoline_address() => {
+            let had_context = has_context(signal);
             slot.store(action.handler, Release);
+            takes_context(signal, action.flags & SA_SIGINFO != 0);
             action.handler = trampoline_address();
             // SAFETY: as demanded from the caller.
             let result = unsafe { real_sigaction(signal, &raw const action, old) };
             if result != 0 {
                 slot.store(before, Release);
+                takes_context(signal, had_context);
             }
             result
         }
@@ -95,10 +116,13 @@ pub unsafe extern "C" fn signal(signal: i32, handler: usize) -> usize {
     let (Some(slot), true) = (slot, channel::get().is_some()) else { return real(handler) };
     let before = slot.load(Acquire);
     let old = if is_function(handler) && handler != trampoline_address() {
+        let had_context = has_context(signal);
         slot.store(handler, Release);
+        takes_context(signal, false);
         let old = real(trampoline_address());
         if old == SIG_ERR {
             slot.store(before, Release);
+            takes_context(signal, had_context);
         }
         old
     } else {
@@ -132,7 +156,6 @@ unsafe fn real_sigaction(signal: i32, new: *const Action, old: *mut Action) -> i
         mask: u64,
     }
     const SA_RESTORER: usize = 0x0400_0000;
-    let errno = weak_address!("__errno_location");
     // SAFETY: the program passes null or actions; the kernel's structure is filled before it is read.
     unsafe {
         let mut raw = Raw { handler: 0, flags: 0, restorer: 0, mask: 0 };
@@ -147,13 +170,10 @@ unsafe fn real_sigaction(signal: i32, new: *const Action, old: *mut Action) -> i
             };
             pointer = &raw const raw as usize;
         }
-        let result = sys::call(sys::RT_SIGACTION, signal as usize, pointer, &raw mut raw_old as usize, 8, 0, 0);
+        let result = sys::call_for_program(sys::RT_SIGACTION, signal as usize, pointer, &raw mut raw_old as usize, 8, 0, 0);
         let _ = raw.handler;
         if result < 0 {
-            if errno != 0 {
-                let location: extern "C" fn() -> *mut i32 = core::mem::transmute(errno);
-                *location() = -result as i32;
-            }
+            set_errno(-result as i32);
             return -1;
         }
         if let Some(old) = old.as_mut() {
@@ -197,7 +217,28 @@ const RSP: usize = 15;
 /// In the place of the frame of a handler that is over in the ordinary way.
 const RETURNED: usize = 0;
 
-extern "C" fn trampoline(signal: i32, info: usize, context: *const Context) {
+// The kernel puts the context right behind the return address: whoever calls with something else in its place (a
+// sanitizer, for handlers that take only the number) is told by this.
+core::arch::global_asm!(
+    ".text",
+    ".balign 16",
+    ".type dmdprof_trampoline, @function",
+    "dmdprof_trampoline:",
+    ".cfi_startproc",
+    "endbr64",
+    "lea rcx, [rsp + 8]",
+    "jmp {trampoline}",
+    ".cfi_endproc",
+    ".size dmdprof_trampoline, . - dmdprof_trampoline",
+    trampoline = sym trampoline,
+);
+
+unsafe extern "C" {
+    /// What the kernel calls. Never called from here.
+    fn dmdprof_trampoline();
+}
+
+extern "C" fn trampoline(signal: i32, info: usize, context: *const Context, of_kernel: *const Context) {
     let handler = HANDLERS.get(signal as usize).map_or(0, |slot| slot.load(Acquire));
     if handler == 0 {
         return;
@@ -209,8 +250,10 @@ extern "C" fn trampoline(signal: i32, info: usize, context: *const Context) {
     }
     let generation = process::generation();
     let mark = 0u8;
-    // SAFETY: the kernel passes the context to every handler on x86-64.
-    let interrupted = enter(unsafe { &*context }, &raw const mark as usize);
+    let is_context = context == of_kernel || (has_context(signal) && !context.is_null());
+    // SAFETY: the kernel's, or that of somebody who was asked for one.
+    let stacks = if is_context { Stacks::of(unsafe { &*context }) } else { Stacks::now() };
+    let interrupted = enter(&stacks, &raw const mark as usize);
     handler(signal, info, context);
     // After a fork inside the handler, the child stays on its own ring.
     if process::generation() == generation
@@ -222,12 +265,44 @@ extern "C" fn trampoline(signal: i32, info: usize, context: *const Context) {
     }
 }
 
+/// Where the interrupted code and handlers have their stacks.
+struct Stacks {
+    /// Of the interrupted code, if that is known.
+    pointer: Option<usize>,
+    /// The alternate stack; empty = there is none.
+    alternate: core::ops::Range<usize>,
+}
+
+impl Stacks {
+    fn of(context: &Context) -> Self {
+        Self {
+            pointer: Some(context.registers[RSP] as usize),
+            alternate: alternate(context.stack, context.stack_flags, context.stack_bytes),
+        }
+    }
+
+    /// Without a context.
+    fn now() -> Self {
+        let mut stack = [0usize; 3];
+        // SAFETY: room for `stack_t`.
+        let done = unsafe { sys::call(sys::SIGALTSTACK, 0, stack.as_mut_ptr() as usize, 0, 0, 0, 0) };
+        let [start, flags, bytes] = stack;
+        let alternate = if done == 0 { alternate(start, flags as u64 & 0xffff_ffff, bytes) } else { 0..0 };
+        Self { pointer: None, alternate }
+    }
+}
+
+fn alternate(start: usize, flags: u64, bytes: usize) -> core::ops::Range<usize> {
+    const DISABLED: u64 = 2;
+    if flags & DISABLED == 0 { start..start + bytes } else { start..start }
+}
+
 /// Changes to the handler's ring; gives the ring to change back to.
-fn enter(context: &Context, frame: usize) -> Option<*mut RingHeader> {
+fn enter(stacks: &Stacks, frame: usize) -> Option<*mut RingHeader> {
     let mut was_left = false;
     // Another handler in the middle of this would find the ring's private part half written.
     let mask = sys::block_signals();
-    let interrupted = enter_blocked(context, frame, &mut was_left);
+    let interrupted = enter_blocked(stacks, frame, &mut was_left);
     sys::restore_signals(mask);
     if was_left {
         ring::write([(EventKind::Restart as u64) << 56 | 1 << 48]);
@@ -235,7 +310,7 @@ fn enter(context: &Context, frame: usize) -> Option<*mut RingHeader> {
     interrupted
 }
 
-fn enter_blocked(context: &Context, frame: usize, was_left: &mut bool) -> Option<*mut RingHeader> {
+fn enter_blocked(stacks: &Stacks, frame: usize, was_left: &mut bool) -> Option<*mut RingHeader> {
     let mut now = ring::current();
     // SAFETY: the thread's pointer always names a header; an active one is the thread's own.
     unsafe {
@@ -246,7 +321,9 @@ fn enter_blocked(context: &Context, frame: usize, was_left: &mut bool) -> Option
             // Scratch: nobody reads it, so nothing can be torn.
             return None;
         }
-        now = settle(now, context.registers[RSP] as usize);
+        if let Some(pointer) = stacks.pointer {
+            now = settle(now, pointer);
+        }
         let private = ring::private(now);
         if private.handler.is_null() {
             private.handler = ring::claim(channel::get()?, ring_kind::SIGNAL, private.index)?;
@@ -255,9 +332,8 @@ fn enter_blocked(context: &Context, frame: usize, was_left: &mut bool) -> Option
         own.interrupted = now;
         *was_left = own.frame != RETURNED;
         own.frame = frame;
-        let enabled = context.stack_flags & 2 == 0;
-        own.alternate_low = context.stack;
-        own.alternate_high = if enabled { context.stack + context.stack_bytes } else { context.stack };
+        own.alternate_low = stacks.alternate.start;
+        own.alternate_high = stacks.alternate.end;
         ring::set_current(private.handler);
     }
     Some(now)
@@ -295,6 +371,40 @@ pub extern "C" fn landed(stack: usize) {
     unsafe {
         if ring::is_active(now) && (*now).kind == ring_kind::SIGNAL {
             ring::set_current(settle(now, stack));
+        }
+    }
+}
+
+/// Makes the ring of the thread's next handler.
+pub fn prepare(channel: &ChannelHeader) {
+    let now = ring::current();
+    // SAFETY: the thread's pointer always names a header; an active one is the thread's own.
+    unsafe {
+        if ring::is_active(now) {
+            let private = ring::private(now);
+            if private.handler.is_null() {
+                private.handler = ring::claim(channel, ring_kind::SIGNAL, private.index).unwrap_or_default();
+            }
+        }
+    }
+}
+
+/// Gives the program its handlers back.
+pub fn restore() {
+    for (signal, slot) in (0i32..).zip(&HANDLERS) {
+        let handler = slot.load(Acquire);
+        if handler == 0 {
+            continue;
+        }
+        let mut action = Action { handler: 0, mask: [0; 16], flags: 0, restorer: 0 };
+        // SAFETY: room for an action; then the same action with the handler that it stands for.
+        unsafe {
+            if real_sigaction(signal, core::ptr::null(), &raw mut action) == 0
+                && action.handler == trampoline_address()
+            {
+                action.handler = handler;
+                real_sigaction(signal, &raw const action, core::ptr::null_mut());
+            }
         }
     }
 }

@@ -2,6 +2,9 @@
 
 use core::arch::asm;
 
+use crate::abi::PAGE;
+use crate::sandbox;
+
 pub const READ: usize = 0;
 pub const OPEN: usize = 2;
 pub const CLOSE: usize = 3;
@@ -17,6 +20,12 @@ pub const MINCORE: usize = 27;
 pub const MADVISE: usize = 28;
 pub const NANOSLEEP: usize = 35;
 pub const GETPID: usize = 39;
+pub const SOCKET: usize = 41;
+pub const CONNECT: usize = 42;
+pub const SENDTO: usize = 44;
+pub const RECVMSG: usize = 47;
+pub const SETSOCKOPT: usize = 54;
+pub const GETSOCKOPT: usize = 55;
 pub const KILL: usize = 62;
 pub const FLOCK: usize = 73;
 pub const READLINK: usize = 89;
@@ -24,11 +33,16 @@ pub const GETUID: usize = 102;
 pub const GETGID: usize = 104;
 pub const GETEUID: usize = 107;
 pub const GETEGID: usize = 108;
+pub const GETPPID: usize = 110;
+pub const SIGALTSTACK: usize = 131;
+pub const PRCTL: usize = 157;
 pub const GETTID: usize = 186;
 pub const GETRANDOM: usize = 318;
 pub const FUTEX: usize = 202;
 pub const TGKILL: usize = 234;
+pub const SECCOMP: usize = 317;
 
+pub const EPERM: isize = -1;
 pub const EINTR: isize = -4;
 pub const EAGAIN: isize = -11;
 pub const ESRCH: isize = -3;
@@ -39,12 +53,26 @@ pub const MAP_SHARED: usize = 1;
 /// `MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE`.
 pub const MAP_PRIVATE_LAZY: usize = 0x02 | 0x20 | 0x4000;
 
-/// One system call; the kernel's raw answer (negative = error number).
+/// One system call of the hooks; the kernel's raw answer (negative = error number). `EPERM` if the program has forbidden
+/// itself the call: then it is not made.
 ///
 /// # Safety
 /// As the call itself: the arguments must be what the kernel's interface asks for.
 #[inline(always)]
 pub unsafe fn call(number: usize, a: usize, b: usize, c: usize, d: usize, e: usize, f: usize) -> isize {
+    if sandbox::forbids(number) {
+        return EPERM;
+    }
+    // SAFETY: as demanded from the caller.
+    unsafe { call_for_program(number, a, b, c, d, e, f) }
+}
+
+/// One system call that the program makes.
+///
+/// # Safety
+/// As [`call`].
+#[inline(always)]
+pub unsafe fn call_for_program(number: usize, a: usize, b: usize, c: usize, d: usize, e: usize, f: usize) -> isize {
     let result: isize;
     // SAFETY: the kernel's calling convention: rcx and r11 are clobbered, everything else is kept.
     unsafe {
@@ -111,6 +139,21 @@ pub unsafe fn map_again(of: usize, bytes: usize) -> Option<usize> {
 pub unsafe fn unmap(start: usize, bytes: usize) {
     // SAFETY: as demanded from the caller.
     unsafe { call(MUNMAP, start, bytes, 0, 0, 0, 0) };
+}
+
+/// Keeps everybody from mapping something at a free range: nothing can be read or written there.
+pub fn reserve(start: usize, bytes: usize) {
+    // `MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE`.
+    const FREE_RANGE: usize = 0x02 | 0x20 | 0x4000 | 0x10_0000;
+    // SAFETY: a new mapping where none is.
+    unsafe { call(MMAP, start, bytes, 0, FREE_RANGE, usize::MAX, 0) };
+}
+
+pub fn is_mapped(address: u64) -> bool {
+    let mut resident = [0u8; 1];
+    let page = address as usize & !(PAGE - 1);
+    // SAFETY: one byte for one page.
+    unsafe { call(MINCORE, page, PAGE, resident.as_mut_ptr() as usize, 0, 0, 0) == 0 }
 }
 
 /// Opens a path that ends in a zero byte.
@@ -196,7 +239,11 @@ pub fn futex_wait(word: *const u32, expected: u32) -> isize {
     const WAIT: usize = 0;
     let timeout = [0i64, 50_000_000];
     // SAFETY: the kernel checks the pointer.
-    unsafe { call(FUTEX, word as usize, WAIT, expected as usize, timeout.as_ptr() as usize, 0, 0) }
+    let result = unsafe { call(FUTEX, word as usize, WAIT, expected as usize, timeout.as_ptr() as usize, 0, 0) };
+    if result == EPERM {
+        sandbox::pause();
+    }
+    result
 }
 
 pub fn futex_wake(word: *const u32) {
@@ -216,44 +263,57 @@ pub fn process_lives(pid: u32) -> bool {
     if unsafe { call(KILL, pid as usize, 0, 0, 0, 0, 0) } == ESRCH {
         return false;
     }
-    // "/proc/<pid>/stat": `pid (name) state ...`
+    status(pid).is_none_or(|(state, _)| state != b'Z' && state != b'X')
+}
+
+/// State and parent of a process; `None` if they cannot be told.
+pub fn status(pid: u32) -> Option<(u8, u32)> {
+    // "/proc/<pid>/stat": `pid (name) state parent ...`
     let mut path = [0u8; 32];
-    let mut at = 0;
-    let mut put = |byte: u8| {
-        if let Some(slot) = path.get_mut(at) {
-            *slot = byte;
-        }
-        at += 1;
-    };
-    for byte in *b"/proc/" {
-        put(byte);
-    }
-    let mut divisor = 1_000_000_000;
-    let mut started = false;
-    while divisor > 0 {
-        let digit = (pid / divisor) % 10;
-        started |= digit != 0 || divisor == 1;
-        if started {
-            put(b'0' + digit as u8);
-        }
-        divisor /= 10;
-    }
-    for byte in *b"/stat" {
-        put(byte);
-    }
-    let Some(fd) = open(path.as_ptr(), RDONLY) else { return true };
+    let mut text = Text { to: &mut path, len: 0 };
+    text.put(b"/proc/");
+    text.number(pid);
+    text.put(b"/stat");
+    let fd = open(path.as_ptr(), RDONLY)?;
     let mut text = [0u8; 128];
     let n = read(fd, &mut text);
     close(fd);
-    let mut state = b'?';
-    let mut i = 0;
-    while i + 2 < n && i + 2 < text.len() {
-        if text[i] == b')' {
-            state = text[i + 2];
+    let text = text.get(..n)?;
+    // The name may hold anything.
+    let name_end = text.iter().rposition(|&byte| byte == b')')?;
+    let state = *text.get(name_end + 2)?;
+    let digits = text.get(name_end + 4..)?.iter().take_while(|byte| byte.is_ascii_digit());
+    Some((state, digits.fold(0u32, |number, digit| number.wrapping_mul(10).wrapping_add(u32::from(digit - b'0')))))
+}
+
+/// Text put together without an allocator; what does not fit is cut.
+pub struct Text<'a> {
+    pub to: &'a mut [u8],
+    pub len: usize,
+}
+
+impl Text<'_> {
+    pub fn put(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            if let Some(slot) = self.to.get_mut(self.len) {
+                *slot = byte;
+                self.len += 1;
+            }
         }
-        i += 1;
     }
-    state != b'Z' && state != b'X'
+
+    pub fn number(&mut self, number: u32) {
+        let mut divisor = 1_000_000_000;
+        let mut started = false;
+        while divisor > 0 {
+            let digit = (number / divisor) % 10;
+            started |= digit != 0 || divisor == 1;
+            if started {
+                self.put(&[b'0' + digit as u8]);
+            }
+            divisor /= 10;
+        }
+    }
 }
 
 /// Blocks all signals; the former mask.

@@ -39,7 +39,7 @@
 //! | strings | `u32` offset and `u32` length per string, then the UTF-8 bytes |
 
 /// Version of everything in this file. It is part of the hook symbols' names, so that objects of different versions do not link.
-pub const ABI_VERSION: u16 = 3;
+pub const ABI_VERSION: u16 = 4;
 
 /// Section that holds the descriptor blobs.
 pub const SECTION: &str = "dmdprof_sites";
@@ -54,19 +54,19 @@ pub const WITHOUT_HOOKS_MARK: &str = "dmdprof-without-hooks: ";
 /// Symbols that instrumented objects import and the hooks export.
 pub mod symbol {
     /// Thread-local pointer to the current [`super::RingHeader`] (initial-exec).
-    pub const RING: &str = "__dmdprof_v3_ring";
+    pub const RING: &str = "__dmdprof_v4_ring";
     /// `preserve_most` function: makes room for a record of the given number of bytes, returns the cursor.
-    pub const RESERVE: &str = "__dmdprof_v3_reserve";
+    pub const RESERVE: &str = "__dmdprof_v4_reserve";
     /// `void(const void *blob)`: called by a constructor of each instrumented object.
-    pub const MODULE: &str = "__dmdprof_v3_module";
+    pub const MODULE: &str = "__dmdprof_v4_module";
     /// `void(const void *site, u64 call, u64 a, u64 b, u64 c, u64 d)`: a library call modelled by its meaning ([`super::Call`]).
-    pub const CALL: &str = "__dmdprof_v3_call";
+    pub const CALL: &str = "__dmdprof_v4_call";
     /// `void(void)`: called where `setjmp` returns, before the landing record: leaves a signal handler's ring if the jump left the handler.
-    pub const LANDED: &str = "__dmdprof_v3_landed";
+    pub const LANDED: &str = "__dmdprof_v4_landed";
     /// Replacement for `sigaction`, same signature.
-    pub const SIGACTION: &str = "__dmdprof_v3_sigaction";
+    pub const SIGACTION: &str = "__dmdprof_v4_sigaction";
     /// Replacement for `signal`, same signature.
-    pub const SIGNAL: &str = "__dmdprof_v3_signal";
+    pub const SIGNAL: &str = "__dmdprof_v4_signal";
 }
 
 /// Callees that name the call sites of markers in descriptors.
@@ -77,6 +77,14 @@ pub mod marker {
 
 /// Environment variable that names the shared channel (a path that the program can open).
 pub const CHANNEL_ENV: &str = "DMDPROF_CHANNEL";
+
+/// Socket (of Linux's abstract sort) on which a run gives the channel to processes that the variable does not lead to it: this
+/// and the number of the process that runs them.
+pub const BROKER_NAME: &str = "dmdprof-run-";
+/// Asks for the channel.
+pub const BROKER_ASK: u8 = b'A';
+/// Says that the process that sends it will not be measured.
+pub const BROKER_REPORT: u8 = b'M';
 
 /// `b"DMDS"`: start of a blob.
 pub const BLOB_MAGIC: u32 = u32::from_le_bytes(*b"DMDS");
@@ -495,15 +503,16 @@ pub enum Call {
 // Shared channel: one memory file per run.
 //
 //   0                     ChannelHeader (one page)
-//   MODULES_OFFSET        MAX_MODULES module entries of MODULE_ENTRY bytes
+//   MODULES_OFFSET        MODULE_SLOTS module entries of MODULE_ENTRY bytes, each used again once it is read
 //   RINGS_OFFSET          rings, each RING_STRIDE bytes: one page of RingHeader, then RING_CHUNKS chunks
 
 pub const CHANNEL_MAGIC: u64 = u64::from_le_bytes(*b"DMDCHANL");
 pub const PAGE: usize = 4096;
 pub const MODULES_OFFSET: usize = PAGE;
 pub const MODULE_ENTRY: usize = PAGE;
-pub const MAX_MODULES: usize = 1023;
-pub const RINGS_OFFSET: usize = MODULES_OFFSET + MAX_MODULES * MODULE_ENTRY;
+/// Modules that may wait to be read at once.
+pub const MODULE_SLOTS: usize = 1023;
+pub const RINGS_OFFSET: usize = MODULES_OFFSET + MODULE_SLOTS * MODULE_ENTRY;
 pub const CHUNK_BYTES: usize = 64 << 10;
 pub const RING_CHUNKS: usize = 16;
 pub const RING_STRIDE: usize = PAGE + RING_CHUNKS * CHUNK_BYTES;
@@ -525,13 +534,22 @@ pub struct ChannelHeader {
     /// Process that reads the rings, or [`NOBODY`]. Producers that wait for space check now and then that it still lives.
     pub consumer_pid: AtomicU32,
     pub rings_claimed: AtomicU32,
-    pub modules_claimed: AtomicU32,
+    /// Module entries `0..modules_used` have been used at some time.
+    pub modules_used: AtomicU32,
+    /// Bumped with every module entry written; whoever reads them sleeps on it (futex).
+    pub modules_written: AtomicU32,
+    /// Processes so far. Each takes the next number: unlike the system's, such a number comes once in a run.
+    pub processes: AtomicU32,
+    /// Changes all the time while the consumer lives, for producers that may not ask the system.
+    pub consumer_beat: AtomicU32,
+    /// Processes that may not wake the consumer, because they forbade themselves the system call.
+    pub silent_producers: AtomicU32,
     /// Bumped with every published chunk; the consumer sleeps on it (futex).
     pub doorbell: AtomicU32,
     /// 1 while the consumer sleeps: producers then wake the doorbell.
     pub consumer_sleeps: AtomicU32,
-    /// Rings or modules that could not be had (limits); each is a loss that the report must name.
-    pub refused: AtomicU32,
+    /// What has no records or not all, by [`loss`]; each is a loss that the report must name.
+    pub losses: [AtomicU32; loss::KINDS],
     /// 1: the system's random numbers are the same in each run.
     pub fixed_random: u32,
     /// Requests for random numbers from the system.
@@ -547,6 +565,38 @@ pub struct ChannelHeader {
 /// Room for `/proc/<pid>/fd/<number>` and its end.
 pub const OUTPUTS_PATH: usize = 64;
 
+/// Why records are missing.
+pub mod loss {
+    /// A thread, signal handler or process got no ring: no room, or the system refused the memory.
+    pub const RING: usize = 0;
+    /// A module could not be announced, or lies where another one lay that went unnoticed.
+    pub const MODULE: usize = 1;
+    /// A child was made past the C library; its first records are in its parent's ring.
+    pub const UNSEEN_FORK: usize = 2;
+    /// Two tasks share one thread's ring, because they share its thread-local storage.
+    pub const SHARED_THREAD: usize = 3;
+    /// The consumer seemed to be gone.
+    pub const CONSUMER: usize = 4;
+    pub const KINDS: usize = 5;
+}
+
+/// A module entry's life. The producer takes a free one and writes it; the consumer reads it and frees it.
+pub mod entry_state {
+    pub const FREE: u32 = 0;
+    pub const TAKEN: u32 = 1;
+    pub const WRITTEN: u32 = 2;
+}
+
+/// Bytes at a module's start that tell its file from others ([`ModuleEntry::print`]).
+pub const PRINT_BYTES: usize = 1024;
+
+/// The hash of a module's first [`PRINT_BYTES`] bytes, by words; what the file does not have is zero.
+pub fn print_of(words: impl Iterator<Item = u64>) -> u64 {
+    words.fold(0xcbf2_9ce4_8422_2325, |hash: u64, word| {
+        (hash ^ word).wrapping_mul(0x0000_0100_0000_01b3).rotate_left(23)
+    })
+}
+
 pub mod channel_mode {
     /// Records go to the engine; producers wait when it is behind.
     pub const ANALYSE: u32 = 0;
@@ -556,17 +606,21 @@ pub mod channel_mode {
 
 #[repr(C)]
 pub struct ModuleEntry {
-    /// 1 once the rest is written.
-    pub ready: AtomicU32,
+    /// [`entry_state`].
+    pub state: AtomicU32,
+    /// The process's [`RingHeader::process`], and the system's number for it.
+    pub process: u32,
     pub pid: u32,
+    pub path_len: u32,
     /// Load bias: run-time address minus link-time address.
     pub bias: u64,
     /// Mapped range.
     pub low: u64,
     pub high: u64,
-    pub path_len: u32,
+    /// [`print_of`] its first bytes.
+    pub print: u64,
     /// UTF-8 path bytes follow, cut at the entry's end.
-    pub path: [u8; MODULE_ENTRY - 36],
+    pub path: [u8; MODULE_ENTRY - 48],
 }
 
 /// First page of a ring. The producer's, the published and the consumer's fields have a cache line each.
@@ -590,9 +644,12 @@ pub struct RingHeader {
     pub parent: u32,
     /// Address in the program of the first chunk, to turn `cursor` into an offset.
     pub data_address: u64,
-    /// Ancestors that registered modules before they forked, nearest first, 0 = none: the process has those modules too.
-    pub module_pids: [u32; 4],
-    pub _pad1: [u64; 2],
+    /// Ancestors that registered modules before they forked, by [`Self::process`], nearest first, 0 = none: the process has
+    /// those modules too.
+    pub ancestors: [u32; 4],
+    /// The process's number in the run, from 1.
+    pub process: u32,
+    pub _pad1: [u32; 3],
     /// Chunks consumed so far.
     pub tail: AtomicU32,
     /// 1 while the producer sleeps on `tail`.

@@ -108,12 +108,12 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Ran> {
 }
 
 fn finish(args: &RunArgs, followed: Followed, trace: Option<TraceFile>, started: Instant) -> anyhow::Result<()> {
-    let Followed { ending, measurement, engine_peak, outputs_lost, random_requests } = followed;
+    let Followed { ending, measurement, engine_peak, outputs_lost, random_requests, missing } = followed;
     let recorded = trace.map_or(Ok(()), |trace| trace.finish(ending, &measurement));
     let origin = Origin {
         command: command_text(&args.command),
         outcome: ending.outcome(),
-        incomplete: None,
+        incomplete: missing,
         random: Random { requests: random_requests.into(), fixed: args.source.deterministic.deterministic },
     };
     args.analysis.finish(measurement, origin, started, engine_peak)?;

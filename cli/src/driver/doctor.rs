@@ -16,7 +16,7 @@ use comfy_table::{ContentArrangement, Table, presets};
 use dmdprof_instrument::llvm::how_to_use;
 use serde::Serialize;
 
-use super::{Face, cargo::Rustc, clang, rlib};
+use super::{Face, cargo::Rustc, clang, rlib, scratch};
 
 /// Check that everything dmdprof needs is there
 #[derive(clap::Args, Clone, Debug)]
@@ -95,7 +95,15 @@ pub fn diagnose(llvm: LlvmAnswer, llvm_major: u32) -> Diagnosis {
     let mut checks = vec![rustc(), llvm_library(llvm, llvm_major)];
     checks.extend(rust_programs(llvm_major));
     checks.extend(clangs(llvm_major));
-    checks.extend([linker(), proc_files(), shared_memory(), channel_size(), fixed_layout(), valgrind()]);
+    checks.extend([
+        linker(),
+        temporary_files(),
+        proc_files(),
+        shared_memory(),
+        channel_size(),
+        fixed_layout(),
+        valgrind(),
+    ]);
     let ok = checks.iter().all(|check| check.status != Status::Problem);
     Diagnosis { schema_version: 1, version: env!("CARGO_PKG_VERSION"), ok, checks }
 }
@@ -121,6 +129,19 @@ fn table(diagnosis: &Diagnosis) -> String {
     }
     text.push_str(if diagnosis.ok { "\nReady." } else { "\nNot ready: mend the problems above first." });
     text
+}
+
+/// Source files are built there, and programs without hooks load the hooks from there.
+fn temporary_files() -> Check {
+    let name = "temporary files";
+    match scratch::directory_for_programs() {
+        Some(found) if found == env::temp_dir() => Check::ok(name, found.display().to_string()),
+        Some(found) => Check::ok(
+            name,
+            format!("{} for programs, because {} is mounted noexec", found.display(), env::temp_dir().display()),
+        ),
+        None => Check::bad(name, Status::Problem, "no place for programs", scratch::NO_PROGRAMS),
+    }
 }
 
 fn rustc() -> Check {

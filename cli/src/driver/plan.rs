@@ -113,13 +113,8 @@ impl LinkKind {
     pub fn options(self) -> Vec<OsString> {
         let exported = || super::hook_symbols().map(|symbol| format!("-Wl,--export-dynamic-symbol={symbol}").into());
         match self {
-            Self::Program => exported().to_vec(),
             // In a library the option keeps `-Bsymbolic-functions` from binding it to its own copy.
-            Self::SharedLibrary => {
-                let mut options = exported().to_vec();
-                options.push("-Wl,-z,nodelete".into());
-                options
-            }
+            Self::Program | Self::SharedLibrary => exported().to_vec(),
             Self::StaticProgram | Self::Relocatable => Vec::new(),
         }
     }

@@ -31,6 +31,22 @@ fn doomed() -> MutexGuard<'static, BTreeSet<PathBuf>> {
     lock(&DOOMED)
 }
 
+/// Why nothing can be built to be run at once.
+pub const NO_PROGRAMS: &str = "programs may not run from any directory for temporary files (they are mounted noexec); set TMPDIR to one \
+                               where they may";
+
+/// A directory for temporary files from which programs may run: `$TMPDIR` or `/tmp`, and where that is mounted noexec, another
+/// one. `None` = there is none.
+#[must_use]
+pub fn directory_for_programs() -> Option<PathBuf> {
+    let others = ["/var/tmp", "/dev/shm", "."].map(PathBuf::from);
+    [std::env::temp_dir()].into_iter().chain(others).find(|directory| {
+        let mount = rustix::fs::statvfs(directory);
+        mount.is_ok_and(|mount| !mount.f_flag.contains(rustix::fs::StatVfsMountFlags::NOEXEC))
+            && rustix::fs::access(directory, rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK).is_ok()
+    })
+}
+
 #[derive(Debug)]
 pub struct Scratch(TempDir);
 
@@ -38,10 +54,23 @@ impl Scratch {
     /// # Errors
     /// When the directory for temporary files (`$TMPDIR`) cannot be used.
     pub fn new() -> anyhow::Result<Self> {
+        Self::inside(&std::env::temp_dir())
+    }
+
+    /// In a place where programs may run.
+    ///
+    /// # Errors
+    /// When there is none, or it cannot be used.
+    pub fn for_programs() -> anyhow::Result<Self> {
+        Self::inside(&directory_for_programs().with_context(|| NO_PROGRAMS)?)
+    }
+
+    fn inside(directory: &Path) -> anyhow::Result<Self> {
         watch();
-        let dir = tempfile::Builder::new().prefix("dmdprof-").tempdir().with_context(|| {
-            format!("cannot create a temporary directory in {} (set TMPDIR)", std::env::temp_dir().display())
-        })?;
+        let dir = tempfile::Builder::new()
+            .prefix("dmdprof-")
+            .tempdir_in(directory)
+            .with_context(|| format!("cannot create a temporary directory in {} (set TMPDIR)", directory.display()))?;
         doomed().insert(dir.path().to_path_buf());
         Ok(Self(dir))
     }

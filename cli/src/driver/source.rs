@@ -123,7 +123,7 @@ fn build(
         bail!("{}: not a source file that can be built (.c, .cc, .cpp, .cxx, .rs, .ll, .bc)", path.display());
     };
     fs::metadata(path).with_context(|| format!("cannot read {}", path.display()))?;
-    let scratch = Scratch::new()?;
+    let scratch = Scratch::for_programs()?;
     let program = scratch.path().join("bin").join(program_name(path));
     fs::create_dir_all(scratch.file("bin")).with_context(|| format!("cannot create {}", scratch.path().display()))?;
     let code = compile(&Build { path, options, scratch: &scratch, program: &program }, language)?;

@@ -3,9 +3,10 @@
 use std::ffi::OsString;
 use std::fs::File;
 use std::io;
+use std::io::Read;
 use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStringExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,10 +15,10 @@ use std::time::Duration;
 use memmap2::{MmapOptions, MmapRaw};
 
 use super::protocol::{self, Woken, Word};
-use super::{Futex, RingError, RingReader};
+use super::{Broker, Futex, RingError, RingReader};
 use crate::abi::{
-    ABI_VERSION, CHANNEL_BYTES, CHANNEL_ENV, CHANNEL_MAGIC, ChannelHeader, MAX_MODULES, MAX_RINGS, MODULE_ENTRY,
-    MODULES_OFFSET, ModuleEntry, NOBODY, RINGS_OFFSET,
+    ABI_VERSION, CHANNEL_BYTES, CHANNEL_ENV, CHANNEL_MAGIC, ChannelHeader, MAX_RINGS, MODULE_ENTRY, MODULE_SLOTS,
+    MODULES_OFFSET, ModuleEntry, NOBODY, PRINT_BYTES, RINGS_OFFSET, entry_state, loss, print_of,
 };
 
 /// The shared memory of one run. Dropping it ends the consumer's side; programs that still run keep their mappings.
@@ -38,19 +39,93 @@ pub struct Ticket(u32);
 
 /// An instrumented program or library in a process's memory.
 ///
-/// A forked process has its ancestors' modules too: look for the ring's [`RingReader::pid`] first, then for its
-/// [`RingReader::module_pids`] in their order. Of two modules of one process that overlap (one was closed, another opened
-/// in its place) the later one in the list is the later one in time.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A forked process has its ancestors' modules too: look for the ring's [`RingReader::process`] first, then for its
+/// [`RingReader::ancestors`] in their order. No two modules of one process ever overlap, also when one was unloaded before
+/// the other came: the hooks see to that.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Module {
-    pub pid: u32,
+    /// The process's number in the run.
+    pub process: u32,
     /// Run-time address minus link-time address.
     pub bias: u64,
     /// Mapped range.
     pub low: u64,
     pub high: u64,
+    /// As the process sees it.
     pub path: PathBuf,
 }
+
+/// A module that a process has just loaded. The process waits until this is dropped, so that the module's file is still what
+/// it was, whatever happens to it afterwards.
+#[derive(Debug)]
+pub struct Announced<'a> {
+    pub module: Module,
+    /// The system's number of the process.
+    pub pid: u32,
+    /// [`print_of`] the file's first bytes.
+    pub print: u64,
+    state: &'a AtomicU32,
+}
+
+impl Announced<'_> {
+    /// A path by which this process can open the module's file: by its name, through the other process's root, or as that
+    /// process has it mapped. `None` if the file cannot be had any more.
+    #[must_use]
+    pub fn file(&self) -> Option<PathBuf> {
+        let Module { low, path, .. } = &self.module;
+        let proc = PathBuf::from(format!("/proc/{}", self.pid));
+        let inside = path.strip_prefix("/").map(|path| proc.join("root").join(path)).ok();
+        let candidates = [Some(path.clone()), inside, Some(proc.join("exe")), mapped_file(&proc, *low)];
+        candidates.into_iter().flatten().find(|path| print(path).is_some_and(|print| print == self.print))
+    }
+}
+
+/// The kernel's link to the file that is mapped at an address.
+fn mapped_file(proc: &Path, low: u64) -> Option<PathBuf> {
+    let directory = proc.join("map_files");
+    let start = format!("{low:x}-");
+    let found = std::fs::read_dir(&directory)
+        .ok()?
+        .flatten()
+        .find(|link| link.file_name().to_str().is_some_and(|name| name.starts_with(&start)))?;
+    Some(found.path())
+}
+
+fn print(path: &Path) -> Option<u64> {
+    let mut bytes = [0u8; PRINT_BYTES];
+    let mut file = File::open(path).ok()?;
+    let mut read = 0;
+    while let Some(room) = bytes.get_mut(read..).filter(|room| !room.is_empty()) {
+        match file.read(room).ok()? {
+            0 => break,
+            n => read += n,
+        }
+    }
+    Some(print_of(bytes.as_chunks().0.iter().map(|&word| u64::from_le_bytes(word))))
+}
+
+impl Drop for Announced<'_> {
+    fn drop(&mut self) {
+        self.state.store_release(entry_state::FREE);
+        protocol::System::wake(&Futex { timeout: Duration::ZERO }, self.state);
+    }
+}
+
+/// Something of which there are no records, or not all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Loss {
+    pub what: &'static str,
+    pub times: u32,
+}
+
+/// What each kind of [`loss`] is, one and several.
+const LOSSES: [&str; loss::KINDS] = [
+    "threads, signal handlers or processes had no ring, because there was no room or the system refused the memory",
+    "programs or libraries could not be told from others, or their files could not be announced",
+    "processes were forked past the C library",
+    "threads ended their records because a task made with clone() shares their thread-local storage",
+    "processes gave up, because dmdprof seemed to be gone",
+];
 
 impl Channel {
     /// A new channel with this process as consumer; `mode` is one of [`crate::abi::channel_mode`].
@@ -111,6 +186,14 @@ impl Channel {
         unsafe { &*self.map.as_ptr().cast::<ChannelHeader>() }
     }
 
+    /// Gives the channel to processes of the run that the environment does not lead to it, as long as the broker lives.
+    ///
+    /// # Errors
+    /// When the system gives no socket or no thread.
+    pub fn broker(&self) -> io::Result<Broker> {
+        Broker::start(Arc::clone(&self.file))
+    }
+
     /// Environment variable that makes a program attach: name and value.
     #[must_use]
     pub fn env(&self) -> (&'static str, String) {
@@ -166,37 +249,68 @@ impl Channel {
         protocol::bump(&Futex { timeout: Duration::ZERO }, &header.doorbell, &header.consumer_sleeps);
     }
 
-    /// Rings and modules that could not be had: losses that a report must name.
+    /// How much could not be recorded.
     #[must_use]
     pub fn refused(&self) -> u32 {
-        self.header().refused.load(Relaxed)
+        self.header().losses.iter().map(|count| count.load(Relaxed)).fold(0, u32::saturating_add)
     }
 
-    /// Modules registered so far, in order.
+    /// What could not be recorded.
     #[must_use]
-    pub fn modules(&self) -> Vec<Module> {
-        let claimed = self.header().modules_claimed.load(Acquire) as usize;
-        (0..claimed.min(MAX_MODULES)).filter_map(|index| self.module(index)).collect()
+    pub fn losses(&self) -> Vec<Loss> {
+        let counts = self.header().losses.iter().map(|count| count.load(Relaxed));
+        LOSSES.into_iter().zip(counts).map(|(what, times)| Loss { what, times }).filter(|loss| loss.times > 0).collect()
     }
 
-    fn module(&self, index: usize) -> Option<Module> {
+    /// Whether some producer cannot wake this process.
+    #[must_use]
+    pub fn has_silent_producers(&self) -> bool {
+        self.header().silent_producers.load(Relaxed) > 0
+    }
+
+    /// Has producers know that this process lives. To be called several times a second.
+    pub fn beat(&self) {
+        self.header().consumer_beat.add(1);
+    }
+
+    /// Modules that processes have announced and that nobody has taken yet. Only one thread may ask.
+    #[must_use]
+    pub fn announced(&self) -> Vec<Announced<'_>> {
+        let used = self.header().modules_used.load(Acquire) as usize;
+        (0..used.min(MODULE_SLOTS)).filter_map(|slot| self.entry(slot)).collect()
+    }
+
+    fn entry(&self, slot: usize) -> Option<Announced<'_>> {
         // SAFETY: within the mapping, aligned to a page.
-        let entry = unsafe { self.map.as_ptr().add(MODULES_OFFSET + index * MODULE_ENTRY) }.cast::<ModuleEntry>();
-        // SAFETY: as above; once ready (acquire), the rest does not change any more.
+        let entry = unsafe { self.map.as_ptr().add(MODULES_OFFSET + slot * MODULE_ENTRY) }.cast::<ModuleEntry>();
+        // SAFETY: as above; once written (acquire), the rest does not change until it is freed.
         unsafe {
-            if (*entry).ready.load(Acquire) == 0 {
+            let state = &(*entry).state;
+            if state.load(Acquire) != entry_state::WRITTEN {
                 return None;
             }
             let path = &(*entry).path;
             let length = ((*entry).path_len as usize).min(path.len());
-            Some(Module {
-                pid: (*entry).pid,
+            let module = Module {
+                process: (*entry).process,
                 bias: (*entry).bias,
                 low: (*entry).low,
                 high: (*entry).high,
                 path: OsString::from_vec(path[..length].to_vec()).into(),
-            })
+            };
+            Some(Announced { module, pid: (*entry).pid, print: (*entry).print, state })
         }
+    }
+
+    /// Module announcements so far. Take it before looking for them, and give it to [`Self::wait_for_modules`].
+    #[must_use]
+    pub fn module_ticket(&self) -> Ticket {
+        Ticket(self.header().modules_written.load_acquire())
+    }
+
+    /// Sleeps until a module is announced after `ticket`, or the time is over.
+    pub fn wait_for_modules(&self, ticket: Ticket, timeout: Duration) {
+        protocol::System::wait(&Futex { timeout }, &self.header().modules_written, ticket.0);
     }
 
     /// Bytes of memory that the channel holds now.

@@ -19,11 +19,13 @@
 //! What the program writes is not trusted: lengths and offsets are checked against the mapping, so that a program that
 //! overwrites its own ring yields garbage words and nothing worse.
 
+mod broker;
 mod channel;
 pub mod protocol;
 mod reader;
 
-pub use channel::{Channel, Module, Ticket};
+pub use broker::Broker;
+pub use channel::{Announced, Channel, Loss, Module, Ticket};
 pub use reader::{ChunkRef, RingReader};
 
 use std::io;

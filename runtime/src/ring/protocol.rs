@@ -78,17 +78,19 @@ pub fn await_space<S: System>(
     waits: &S::Word,
     mut consumer_lives: impl FnMut(Woken) -> bool,
 ) -> bool {
+    // The consumer is ahead only of a producer that shares its ring with another, and then there is nothing to wait for.
+    let has_room = |tail: u32| head.wrapping_sub(tail).cast_signed() < chunks.cast_signed();
     loop {
         // Acquire: the consumer's last reads of the chunk come before our first writes to it.
-        if head.wrapping_sub(tail.load_acquire()) < chunks {
+        if has_room(tail.load_acquire()) {
             return true;
         }
         waits.store(1);
         system.fence();
         let seen = tail.load_acquire();
-        let woken = if head.wrapping_sub(seen) < chunks { Woken::Again } else { system.wait(tail, seen) };
+        let woken = if has_room(seen) { Woken::Again } else { system.wait(tail, seen) };
         waits.store(0);
-        if head.wrapping_sub(tail.load_acquire()) < chunks {
+        if has_room(tail.load_acquire()) {
             return true;
         }
         if !consumer_lives(woken) {

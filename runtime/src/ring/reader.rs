@@ -85,9 +85,15 @@ impl RingReader {
         Some(self.header().parent).filter(|&parent| parent != u32::MAX)
     }
 
-    /// Ancestors whose modules the process has too, nearest first.
-    pub fn module_pids(&self) -> impl Iterator<Item = u32> {
-        self.header().module_pids.into_iter().take_while(|&pid| pid != 0)
+    /// The process's number in the run, which comes once: the system's may come again.
+    #[must_use]
+    pub fn process(&self) -> u32 {
+        self.header().process
+    }
+
+    /// Ancestors whose modules the process has too, by [`Self::process`], nearest first.
+    pub fn ancestors(&self) -> impl Iterator<Item = u32> {
+        self.header().ancestors.into_iter().take_while(|&process| process != 0)
     }
 
     /// Chunks published and not yet read.

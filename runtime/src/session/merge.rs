@@ -18,6 +18,7 @@ use super::{
 use crate::{
     motion::merge::MergedMotion,
     objects::{Life, Object, ObjectNumber, PARTS, Parts},
+    ring::Loss,
     sites::SiteTable,
     values::RegionTotals,
 };
@@ -212,10 +213,11 @@ pub struct Measurement {
     pub blocks: Vec<MergedBlock>,
     pub cold: DepthCounts,
     pub threads: Vec<ThreadTotals>,
-    /// Rings and modules that found no room in the channel.
+    /// How much could not be recorded, and what.
     pub refused: u64,
-    /// Processes that wrote records.
-    pub pids: BTreeSet<u32>,
+    pub losses: Vec<Loss>,
+    /// Processes that wrote records, by their numbers in the run.
+    pub processes: BTreeSet<u32>,
     /// Modules and rings that could not be read, with the reason: losses.
     pub unreadable: Vec<String>,
     /// Things worth telling that harm no number.
@@ -294,7 +296,7 @@ impl Merger {
     pub fn absorb(&mut self, mut other: Self) {
         self.measurement.unreadable.append(&mut other.measurement.unreadable);
         self.measurement.notes.append(&mut other.measurement.notes);
-        self.measurement.pids.append(&mut other.measurement.pids);
+        self.measurement.processes.append(&mut other.measurement.processes);
         self.measurement.exact_error = self.measurement.exact_error.take().or(other.measurement.exact_error.take());
         self.measurement.cut_short = self.measurement.cut_short.take().or(other.measurement.cut_short.take());
         self.start();

@@ -145,11 +145,20 @@ impl Drop for AbandonOnPanic<'_> {
 pub fn serve(channel: &Channel, options: &Options, progress: &Progress) -> Measurement {
     let modules = ModuleTable::default();
     let workers = options.workers.max(1);
+    let served = AtomicBool::new(false);
+    // Without a thread for it, a worker reads what processes load.
+    let alone = AtomicBool::new(false);
     let work = |number, workers| {
         let _abandon = AbandonOnPanic(channel);
-        Worker { channel, options, progress, modules: &modules, number, workers }.run()
+        Worker { channel, options, progress, modules: &modules, alone: &alone, number, workers }.run()
     };
     let mergers: Vec<Merger> = crossbeam::scope(|scope| {
+        let _ended = EndsReading(&served);
+        let librarian = scope.builder().spawn(|_| {
+            let _abandon = AbandonOnPanic(channel);
+            read_modules(channel, options, &modules, &served);
+        });
+        alone.store(librarian.is_err(), Ordering::Relaxed);
         let mut threads = Vec::new();
         for number in 1..workers {
             let (tell, told) = crossbeam::channel::bounded(1);
@@ -180,14 +189,44 @@ pub fn serve(channel: &Channel, options: &Options, progress: &Progress) -> Measu
         measurement.flows = None;
     }
     measurement.refused = u64::from(channel.refused());
-    let registered = channel.modules();
-    if let Some(trace) = &options.trace {
-        trace.add_modules(&registered);
-    }
-    let (tables, mut unreadable) = modules.into_parts(&registered);
+    measurement.losses = channel.losses();
+    let (tables, mut unreadable) = modules.into_parts();
     measurement.tables = tables;
     measurement.unreadable.append(&mut unreadable);
     measurement
+}
+
+/// Reads the descriptors of modules as soon as processes load them, until everything is served.
+fn read_modules(channel: &Channel, options: &Options, modules: &ModuleTable, served: &AtomicBool) {
+    while !served.load(Ordering::Acquire) {
+        let ticket = channel.module_ticket();
+        read_announced(channel, options, modules);
+        channel.wait_for_modules(ticket, NAP);
+    }
+}
+
+/// Reads the descriptors of the modules that processes have loaded. They wait for that.
+fn read_announced(channel: &Channel, options: &Options, modules: &ModuleTable) {
+    channel.beat();
+    for announced in channel.announced() {
+        // Before the process goes on and writes records that name it.
+        if let Some(trace) = &options.trace {
+            trace.add_module(&announced.module);
+        }
+        match announced.file() {
+            Some(file) => modules.register(&announced.module, &file),
+            None => modules.vanished(&announced.module),
+        }
+    }
+}
+
+/// Has the reading of modules end when the workers have, however they do.
+struct EndsReading<'a>(&'a AtomicBool);
+
+impl Drop for EndsReading<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Release);
+    }
 }
 
 struct Worker<'a> {
@@ -195,6 +234,8 @@ struct Worker<'a> {
     options: &'a Options,
     progress: &'a Progress,
     modules: &'a ModuleTable,
+    /// Nobody else reads what processes load.
+    alone: &'a AtomicBool,
     number: usize,
     workers: usize,
 }
@@ -207,7 +248,7 @@ struct Served {
     /// What was analysed before the system refused something.
     cut_short: Option<Box<CutShort>>,
     /// The ring's process, then those that it was forked from.
-    pids: Vec<u32>,
+    processes: Vec<u32>,
     reported: u64,
     reported_bytes: u64,
 }
@@ -222,6 +263,8 @@ const WORTH_A_THREAD: u64 = 1 << 20;
 const MANY: usize = 64;
 /// Longest sleep; a published chunk ends it earlier.
 const NAP: Duration = Duration::from_millis(20);
+/// The same, when a program that has forbidden itself system calls cannot end it.
+const DOZE: Duration = Duration::from_micros(200);
 
 impl Worker<'_> {
     fn run(&self) -> Merger {
@@ -233,6 +276,9 @@ impl Worker<'_> {
             // Both before looking at the rings: what the look then finds empty is empty, or the bell rings again.
             let ended = self.progress.ended.load(Ordering::Acquire);
             let ticket = self.channel.ticket();
+            if self.number == 0 && self.alone.load(Ordering::Relaxed) {
+                read_announced(self.channel, self.options, self.modules);
+            }
             while next_ring < self.channel.rings_claimed() as usize {
                 match self.channel.ring(next_ring as u32) {
                     Ok(Some(reader)) => served.push(self.serve_ring(reader)),
@@ -260,19 +306,19 @@ impl Worker<'_> {
                 }
             }
             if !busy {
-                self.channel.wait(ticket, NAP);
+                self.channel.wait(ticket, if self.channel.has_silent_producers() { DOZE } else { NAP });
             }
         }
     }
 
     fn serve_ring(&self, reader: RingReader) -> Served {
-        let pids = std::iter::once(reader.pid()).chain(reader.module_pids()).collect();
+        let processes = std::iter::once(reader.process()).chain(reader.ancestors()).collect();
         Served {
             analyzer: self.options.analyse.then(|| Replayer::new(self.options)),
             recorder: self.options.trace.as_ref().map(|trace| trace.add_ring(&reader)),
             reader,
             cut_short: None,
-            pids,
+            processes,
             reported: 0,
             reported_bytes: 0,
         }
@@ -280,8 +326,7 @@ impl Worker<'_> {
 
     /// Replays a few chunks; whether there were any.
     fn turn(&self, ring: &mut Served) -> bool {
-        let registered = || self.channel.modules();
-        let mut source = Source { pids: &ring.pids, table: self.modules, registered: &registered };
+        let mut source = Source { processes: &ring.processes, table: self.modules };
         let mut busy = false;
         for _ in 0..TURN {
             let Some(chunk) = ring.reader.next_chunk() else { break };
@@ -333,8 +378,7 @@ impl Worker<'_> {
     fn finish(&self, mut ring: Served, merger: &mut Merger) {
         let threaded = ring.analyzer.as_ref().is_some_and(Replayer::is_threaded);
         while self.turn(&mut ring) {}
-        let registered = || self.channel.modules();
-        let mut source = Source { pids: &ring.pids, table: self.modules, registered: &registered };
+        let mut source = Source { processes: &ring.processes, table: self.modules };
         let taken = take(&mut ring.analyzer, &mut ring.recorder, ring.reader.remainder(), &mut source);
         ring.cut_short = ring.cut_short.take().or(taken.err());
         if let Some(recorder) = ring.recorder.take() {
@@ -349,7 +393,7 @@ impl Worker<'_> {
         if threaded {
             self.progress.engine_threads.fetch_sub(1, Ordering::Relaxed);
         }
-        merger.measurement.pids.insert(ring.pids[0]);
+        merger.measurement.processes.insert(ring.processes[0]);
         let result = match ring.cut_short {
             Some(cut_short) => {
                 merger.measurement.cut_short.get_or_insert(cut_short.why);
@@ -371,9 +415,7 @@ fn take(
     source: &mut Source<'_>,
 ) -> Result<(), Box<CutShort>> {
     if let Some(recorder) = recorder {
-        let writer = Arc::clone(recorder.writer());
         recorder.chunk(words, |word| {
-            writer.add_modules(&(source.registered)());
             let at = |placed: &Placed| {
                 let number = placed.table.segment_at(word.wrapping_sub(placed.low))?;
                 Some(usize::from(placed.table.segments[number as usize].words))

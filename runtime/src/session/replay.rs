@@ -19,7 +19,6 @@ use super::{
     replayer::Replayer,
 };
 use crate::{
-    ring::Module,
     sites,
     trace::{Block, End, TraceError, TraceModule, TraceReader},
 };
@@ -55,7 +54,7 @@ pub enum ReplayError {
 struct Ring {
     /// Until the system refuses something.
     analyzer: Option<Replayer>,
-    pids: Vec<u32>,
+    processes: Vec<u32>,
     /// Memory of its engine, as last counted.
     bytes: u64,
 }
@@ -103,7 +102,6 @@ pub fn replay<R: Read + Send>(reader: &mut TraceReader<R>, options: &Options) ->
 struct Replay<'a> {
     options: &'a Options,
     table: ModuleTable,
-    registered: Vec<Module>,
     rings: HashMap<u32, Ring>,
     merger: Merger,
     end: Option<End>,
@@ -119,7 +117,6 @@ impl<'a> Replay<'a> {
         Self {
             options,
             table: ModuleTable::default(),
-            registered: Vec::new(),
             rings: HashMap::new(),
             merger: Merger::default(),
             end: None,
@@ -134,12 +131,13 @@ impl<'a> Replay<'a> {
         match block {
             Block::Module(module) => {
                 check(&module)?;
-                self.registered.push(module.module());
+                let module = module.module();
+                self.table.register(&module, &module.path);
             }
             Block::Ring(number, ring) => {
                 let analyzer = Some(Replayer::new(self.options));
-                let pids = std::iter::once(ring.pid).chain(ring.module_pids).collect();
-                self.rings.insert(number, Ring { analyzer, pids, bytes: 0 });
+                let processes = std::iter::once(ring.process).chain(ring.ancestors).collect();
+                self.rings.insert(number, Ring { analyzer, processes, bytes: 0 });
             }
             Block::Words(number, words) => self.words(number, &words),
             Block::RingEnd(number) => self.ring_end(number),
@@ -150,8 +148,7 @@ impl<'a> Replay<'a> {
 
     fn words(&mut self, number: u32, words: &[u64]) {
         let Some(ring) = self.rings.get_mut(&number) else { return };
-        let registered = || self.registered.clone();
-        let mut source = Source { pids: &ring.pids, table: &self.table, registered: &registered };
+        let mut source = Source { processes: &ring.processes, table: &self.table };
         if let Err(cut_short) = Replayer::attempt(&mut ring.analyzer, |analyzer| analyzer.replay(words, &mut source)) {
             self.merger.measurement.cut_short = Some(cut_short.why);
             self.merger.add(cut_short.result, |table, segment| self.table.items(table, segment));
@@ -171,7 +168,7 @@ impl<'a> Replay<'a> {
     fn ring_end(&mut self, number: u32) {
         let Some(ring) = self.rings.remove(&number) else { return };
         self.engine_bytes -= ring.bytes;
-        self.merger.measurement.pids.insert(ring.pids[0]);
+        self.merger.measurement.processes.insert(ring.processes[0]);
         if let Some(analyzer) = ring.analyzer {
             self.threads -= usize::from(analyzer.is_threaded());
             self.merger.add(analyzer.finish(), |table, segment| self.table.items(table, segment));
@@ -192,7 +189,7 @@ impl<'a> Replay<'a> {
             measurement.refused = end.refused;
             measurement.unreadable.extend(end.unreadable.iter().cloned());
         }
-        let (tables, mut unreadable) = self.table.into_parts(&self.registered);
+        let (tables, mut unreadable) = self.table.into_parts();
         measurement.tables = tables;
         measurement.unreadable.append(&mut unreadable);
         Replayed { measurement, end: self.end, cut_at: self.cut_at, engine_peak: self.engine_peak }

@@ -58,7 +58,8 @@ pub struct Start {
 /// An instrumented program or library in a process's memory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TraceModule {
-    pub pid: u32,
+    /// The process's number in the run.
+    pub process: u32,
     pub bias: u64,
     pub low: u64,
     pub high: u64,
@@ -73,19 +74,20 @@ impl TraceModule {
     #[must_use]
     pub fn module(&self) -> Module {
         let path = PathBuf::from(OsStr::from_bytes(&self.path));
-        Module { pid: self.pid, bias: self.bias, low: self.low, high: self.high, path }
+        Module { process: self.process, bias: self.bias, low: self.low, high: self.high, path }
     }
 }
 
 /// A thread, signal context or forked child.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ring {
-    pub pid: u32,
+    /// The process's number in the run.
+    pub process: u32,
     pub tid: u32,
     pub kind: u32,
     pub parent: Option<u32>,
     /// Ancestors whose modules the process has too, nearest first.
-    pub module_pids: Vec<u32>,
+    pub ancestors: Vec<u32>,
 }
 
 /// How it ended.

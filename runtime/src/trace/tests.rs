@@ -10,11 +10,11 @@ fn small() -> (Vec<u8>, Vec<Block>) {
     let file = tempfile::tempfile().expect("a temporary file");
     let start = Start { tool_version: "1".into(), command: vec!["./a".into(), "x y".into()] };
     let writer = Arc::new(TraceWriter::new(file.try_clone().expect("a second handle"), &start).expect("a thread"));
-    let module = Module { pid: 7, bias: 1 << 40, low: 5, high: 6, path: "/no/such/file".into() };
-    let ring = |pid| Ring { pid, tid: 8, kind: 1, parent: Some(3), module_pids: vec![2, 1] };
+    let module = Module { process: 7, bias: 1 << 40, low: 5, high: 6, path: "/no/such/file".into() };
+    let ring = |process| Ring { process, tid: 8, kind: 1, parent: Some(3), ancestors: vec![2, 1] };
     let (mut first, mut second) = (writer.ring(0, &ring(7)), writer.ring(5, &ring(9)));
-    writer.add_modules(std::slice::from_ref(&module));
-    writer.add_modules(&[module]);
+    writer.add_module(&module);
+    writer.add_module(&module);
     let regular: Vec<u64> = (0..200).flat_map(|i| [0x1000, i * 8]).collect();
     let odd: Vec<u64> = vec![0xd101_0000_0000_0000, 0x1000, 3, 9 << 60, 1, 2, 3];
     first.chunk(&regular, |_| Some(2));
@@ -31,7 +31,7 @@ fn small() -> (Vec<u8>, Vec<Block>) {
     std::io::Read::read_to_end(&mut &file, &mut bytes).expect("a file can be read again");
     assert_eq!(bytes.len() as u64, writer.bytes());
     let module =
-        TraceModule { pid: 7, bias: 1 << 40, low: 5, high: 6, path: b"/no/such/file".to_vec(), identity: None };
+        TraceModule { process: 7, bias: 1 << 40, low: 5, high: 6, path: b"/no/such/file".to_vec(), identity: None };
     let blocks = vec![
         Block::Ring(0, ring(7)),
         Block::Ring(5, ring(9)),
@@ -119,7 +119,7 @@ fn more_than_can_wait_is_compressed_elsewhere_and_stays_in_order() {
     let file = tempfile::tempfile().expect("a temporary file");
     let start = Start { tool_version: String::new(), command: Vec::new() };
     let writer = Arc::new(TraceWriter::new(file.try_clone().expect("a second handle"), &start).expect("a thread"));
-    let mut recorder = writer.ring(0, &Ring { pid: 1, tid: 1, kind: 1, parent: None, module_pids: Vec::new() });
+    let mut recorder = writer.ring(0, &Ring { process: 1, tid: 1, kind: 1, parent: None, ancestors: Vec::new() });
     let chunk = |number: u64| -> Vec<u64> {
         let operand = |at: u64| (number * 8192 + at).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (at % 60);
         (0..CHUNK_WORDS as u64 / 2).flat_map(|at| [0x4000 + at % 3 * 16, operand(at)]).collect()

@@ -4,6 +4,7 @@
 //! first failure (a full disk, for instance) nothing more is written, so that what is there stays good; `finish` tells.
 
 use std::{
+    collections::HashSet,
     fs::File,
     io::{self, Write},
     os::unix::ffi::OsStrExt,
@@ -32,7 +33,7 @@ const WAITING: usize = 16;
 pub struct TraceWriter {
     /// Until it is finished.
     thread: Mutex<Option<Thread>>,
-    modules: Mutex<Vec<Module>>,
+    modules: Mutex<HashSet<Module>>,
     bytes: Arc<AtomicU64>,
 }
 
@@ -85,30 +86,26 @@ impl TraceWriter {
         let _ = self.queue().map(|queue| queue.send(block));
     }
 
-    /// Announces modules that are new; those of a list that only grows.
-    pub fn add_modules(&self, modules: &[Module]) {
-        // Held until they are on their way: whoever finds a module in the list may send words that name it.
-        let mut known = lock(&self.modules);
-        for module in modules {
-            if !known.contains(module) {
-                known.push(module.clone());
-                let identity = sites::identity(&module.path).ok();
-                let &Module { pid, bias, low, high, .. } = module;
-                let path = module.path.as_os_str().as_bytes().to_vec();
-                self.announce(kind::MODULE, 0, &TraceModule { pid, bias, low, high, path, identity });
-            }
+    /// Announces a module unless it is known. To be called before words that name it are sent.
+    pub fn add_module(&self, module: &Module) {
+        if !lock(&self.modules).insert(module.clone()) {
+            return;
         }
+        let identity = sites::identity(&module.path).ok();
+        let &Module { process, bias, low, high, .. } = module;
+        let path = module.path.as_os_str().as_bytes().to_vec();
+        self.announce(kind::MODULE, 0, &TraceModule { process, bias, low, high, path, identity });
     }
 
     /// Announces a ring.
     #[must_use]
     pub fn add_ring(self: &Arc<Self>, reader: &RingReader) -> RingRecorder {
         let ring = Ring {
-            pid: reader.pid(),
+            process: reader.process(),
             tid: reader.tid(),
             kind: reader.kind(),
             parent: reader.parent(),
-            module_pids: reader.module_pids().collect(),
+            ancestors: reader.ancestors().collect(),
         };
         self.ring(reader.index(), &ring)
     }
@@ -265,11 +262,6 @@ impl RingRecorder {
             // As in `TraceWriter::send`.
             let _ = queue.send(block(Payload::Ready(bytes)));
         }
-    }
-
-    #[must_use]
-    pub fn writer(&self) -> &Arc<TraceWriter> {
-        &self.writer
     }
 
     /// The ring's thread has ended and all it wrote is here.

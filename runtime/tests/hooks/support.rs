@@ -39,7 +39,7 @@ pub fn compile(output: &str, source: &str, arguments: &[&str]) -> PathBuf {
     output
 }
 
-pub const EXPORT: &str = "-Wl,--export-dynamic-symbol=__dmdprof_v3_*";
+pub const EXPORT: &str = "-Wl,--export-dynamic-symbol=__dmdprof_v4_*";
 
 pub fn writer() -> &'static Path {
     static WRITER: OnceLock<PathBuf> = OnceLock::new();
@@ -57,7 +57,9 @@ pub struct Ring {
     pub tid: u32,
     pub kind: u32,
     pub parent: Option<u32>,
-    pub module_pids: Vec<u32>,
+    /// Of the process in the run, and of its ancestors with modules.
+    pub process: u32,
+    pub ancestors: Vec<u32>,
     pub words: Vec<u64>,
 }
 
@@ -105,6 +107,7 @@ impl Run {
         let started = Instant::now();
         let mut rings: Vec<Ring> = Vec::new();
         let mut readers: Vec<Option<RingReader>> = Vec::new();
+        let mut modules = Vec::new();
         let mut backlog = 0;
         let mut status = None;
         let mut stdout = self.child.stdout.take().unwrap();
@@ -116,6 +119,7 @@ impl Run {
         loop {
             assert!(started.elapsed() < Duration::from_secs(240), "hangs");
             let ticket = self.channel.ticket();
+            modules.extend(self.channel.announced().into_iter().map(|announced| announced.module.clone()));
             // In this order: what was gone here has published everything that the following look sees.
             status = status.or_else(|| self.child.try_wait().unwrap());
             let gone: Vec<bool> = readers
@@ -131,7 +135,8 @@ impl Run {
                     tid: reader.tid(),
                     kind: reader.kind(),
                     parent: reader.parent(),
-                    module_pids: reader.module_pids().collect(),
+                    process: reader.process(),
+                    ancestors: reader.ancestors().collect(),
                     words: Vec::new(),
                 });
                 readers.push(Some(reader));
@@ -165,7 +170,7 @@ impl Run {
                     output: output.join().unwrap(),
                     pid: self.child.id(),
                     rings,
-                    modules: self.channel.modules(),
+                    modules,
                     refused: self.channel.refused(),
                     backlog,
                     resident: self.channel.resident_bytes().unwrap(),

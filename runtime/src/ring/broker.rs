@@ -1,0 +1,128 @@
+//! Gives the channel to processes of the run that cannot open it by themselves.
+//!
+//! The environment names the channel by a path that only the user's own processes may open, and may be cleared. Such a process
+//! asks its ancestors over a socket (`hooks/broker.rs`). Whoever asks gets the channel if it descends from this process, and
+//! nobody else does: the kernel says who asks. Some only say that they will not be measured; they are counted by name.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, IoSlice, Read};
+use std::mem::MaybeUninit;
+use std::os::fd::AsFd;
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg, sockopt};
+
+use crate::abi::{BROKER_ASK, BROKER_NAME, BROKER_REPORT};
+
+/// A process says at once what it wants, or not at all.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// Generations between this process and one that asks.
+const FARTHEST: usize = 64;
+
+/// Programs, and how many processes of each are not measured.
+type Missing = Mutex<BTreeMap<String, u64>>;
+
+/// Serves requests until it is dropped.
+#[derive(Debug)]
+pub struct Broker {
+    address: SocketAddr,
+    ended: Arc<AtomicBool>,
+    missing: Arc<Missing>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Broker {
+    pub(super) fn start(channel: Arc<File>) -> io::Result<Self> {
+        let address = SocketAddr::from_abstract_name(format!("{BROKER_NAME}{}", std::process::id()))?;
+        let listener = UnixListener::bind_addr(&address)?;
+        let ended = Arc::new(AtomicBool::new(false));
+        let missing = Arc::new(Missing::default());
+        let (is_over, names) = (Arc::clone(&ended), Arc::clone(&missing));
+        let thread = std::thread::Builder::new().spawn(move || {
+            for asked in listener.incoming() {
+                if is_over.load(Ordering::Acquire) {
+                    break;
+                }
+                // Who hangs up or sends nonsense gets nothing.
+                let _ = asked.and_then(|asked| answer(&asked, &channel, &names));
+            }
+        })?;
+        Ok(Self { address, ended, missing, thread: Some(thread) })
+    }
+
+    /// Programs that said that they would not be measured, and how many processes of each.
+    #[must_use]
+    pub fn missing(&self) -> BTreeMap<String, u64> {
+        self.missing.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl Drop for Broker {
+    fn drop(&mut self) {
+        self.ended.store(true, Ordering::Release);
+        // Ends the thread's wait.
+        if UnixStream::connect_addr(&self.address).is_ok()
+            && let Some(thread) = self.thread.take()
+        {
+            // It computes nothing that could be lost.
+            let _ = thread.join();
+        }
+    }
+}
+
+fn answer(mut asked: &UnixStream, channel: &File, missing: &Missing) -> io::Result<()> {
+    asked.set_read_timeout(Some(PATIENCE))?;
+    let pid = sockopt::socket_peercred(asked)?.pid.as_raw_nonzero().get();
+    if !descends(pid) {
+        return Ok(());
+    }
+    let mut wish = [0];
+    asked.read_exact(&mut wish)?;
+    match wish {
+        [BROKER_ASK] => {
+            let descriptors = [channel.as_fd()];
+            let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+            let mut message = SendAncillaryBuffer::new(&mut space);
+            message.push(SendAncillaryMessage::ScmRights(&descriptors));
+            sendmsg(asked, &[IoSlice::new(&wish)], &mut message, SendFlags::NOSIGNAL)?;
+        }
+        [BROKER_REPORT] => {
+            let mut missing = missing.lock().unwrap_or_else(PoisonError::into_inner);
+            *missing.entry(program(pid)).or_default() += 1;
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+/// The name of a process's program.
+fn program(pid: i32) -> String {
+    let name = std::fs::read_to_string(format!("/proc/{pid}/comm"));
+    name.map_or_else(|_| "unknown".into(), |name| name.trim_end().to_owned())
+}
+
+/// Whether a process descends from this one.
+fn descends(mut pid: i32) -> bool {
+    let own = std::process::id().cast_signed();
+    for _ in 0..FARTHEST {
+        match parent(pid) {
+            Some(parent) if parent == own => return true,
+            Some(parent) if parent > 1 => pid = parent,
+            _ => return false,
+        }
+    }
+    false
+}
+
+fn parent(pid: i32) -> Option<i32> {
+    // "pid (name) state parent ..."; the name may hold anything.
+    let stat = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
+    let stat = String::from_utf8_lossy(&stat);
+    stat.rsplit_once(") ")?.1.split(' ').nth(1)?.parse().ok()
+}
