@@ -295,7 +295,8 @@ impl Engine {
     }
 
     /// The bytes at `from` move to `to` and keep their places on the stack (as memmove does, the ranges may overlap). What
-    /// was at the target before dies. The bytes that arrive are not new: they do not count into the footprint again.
+    /// was at the target before dies. The footprint moves along: bytes that arrive do not count again, and where they were is as if
+    /// it had never been touched, so that it is the same for an allocator that moves a block and for one that does not.
     pub fn relocate(&mut self, from: u64, to: u64, len: u64) {
         let len = clamped(from, len).min(clamped(to, len));
         on_stack!(&mut self.width, stack => stack.relocate(from, to, len));
@@ -322,7 +323,7 @@ impl Engine {
         on_stack!(&self.width, stack => stack.peak())
     }
 
-    /// Distinct addresses ever touched, however often they died.
+    /// Distinct addresses ever touched, however often they died; those of blocks that moved at their last place.
     #[must_use]
     pub fn footprint(&self) -> u64 {
         on_stack!(&self.width, stack => stack.footprint())

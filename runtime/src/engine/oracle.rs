@@ -26,9 +26,9 @@ impl DepthSink for Collect {
 #[derive(Default)]
 pub struct Oracle {
     stack: Vec<u64>,
+    /// Addresses that do not count again. Those of bytes that moved away do.
     touched: std::collections::HashSet<u64>,
-    /// Addresses whose bytes came from elsewhere: touched, but not counted.
-    arrived: std::collections::HashSet<u64>,
+    footprint: u64,
     peak: usize,
 }
 
@@ -63,13 +63,13 @@ impl Oracle {
         let source = from..from + len;
         let target = to..to + len;
         self.stack.retain(|on| source.contains(on) || !target.contains(on));
-        for on in &mut self.stack {
-            if source.contains(on) {
-                *on = *on - from + to;
-                if !self.touched.contains(on) {
-                    self.arrived.insert(*on);
-                }
-            }
+        let moved: Vec<u64> = self.stack.iter().copied().filter(|on| source.contains(on)).collect();
+        for on in &moved {
+            self.touched.remove(on);
+        }
+        self.touched.extend(moved.iter().map(|on| on - from + to));
+        for on in self.stack.iter_mut().filter(|on| source.contains(on)) {
+            *on = *on - from + to;
         }
     }
 
@@ -83,8 +83,9 @@ impl Oracle {
     }
 
     fn touch(&mut self, addr: u64, len: u64) {
-        let arrived = &self.arrived;
-        self.touched.extend((addr..addr + len).filter(|byte| !arrived.contains(byte)));
+        for byte in addr..addr + len {
+            self.footprint += u64::from(self.touched.insert(byte));
+        }
         self.peak = self.peak.max(self.stack.len());
     }
 
@@ -102,6 +103,6 @@ impl Oracle {
     }
 
     pub fn footprint(&self) -> u64 {
-        self.touched.len() as u64
+        self.footprint
     }
 }

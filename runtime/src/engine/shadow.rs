@@ -586,15 +586,25 @@ impl<C: Cell> Shadow<C> {
 
     /// Marks the touched bytes of a part of pages that are present dead; they must be in one region.
     pub fn kill(&mut self, addr: u64, len: u64) {
+        self.end(addr, len, |value| value.min(DEAD));
+    }
+
+    /// The same for bytes that go on living elsewhere: where they were is as if it had never been touched.
+    pub fn forget(&mut self, addr: u64, len: u64) {
+        self.end(addr, len, |value| if value >= FIRST { NEVER } else { value });
+    }
+
+    #[inline(always)]
+    fn end(&mut self, addr: u64, len: u64, after: impl Fn(u64) -> u64) {
         let mut cell = self.find(addr);
         let (mut skip, mut left) = (addr % BYTES, len);
         while left > 0 {
             let part = left.min(BYTES - skip);
             let value = self.cells[cell].get();
             if part == BYTES && value & C::POOLED == 0 {
-                self.cells[cell] = C::pack(value.min(DEAD));
+                self.cells[cell] = C::pack(after(value));
             } else {
-                self.kill_part(cell, skip, part);
+                self.end_part(cell, skip, part, &after);
             }
             cell += 1;
             skip = 0;
@@ -619,9 +629,14 @@ impl<C: Cell> Shadow<C> {
     /// The bytes of a cell from `skip` on die, as far as they were touched.
     #[inline(always)]
     pub fn kill_part(&mut self, cell: usize, skip: u64, len: u64) {
+        self.end_part(cell, skip, len, |value| value.min(DEAD));
+    }
+
+    #[inline(always)]
+    fn end_part(&mut self, cell: usize, skip: u64, len: u64, after: impl Fn(u64) -> u64) {
         let mut bytes = self.bytes(cell);
         for byte in &mut bytes[skip as usize..(skip + len) as usize] {
-            *byte = C::pack(byte.get().min(DEAD));
+            *byte = C::pack(after(byte.get()));
         }
         self.set_bytes(cell, bytes);
     }

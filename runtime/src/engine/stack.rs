@@ -506,8 +506,8 @@ impl<C: Cell> Stack<C> {
     fn relocate_piece(&mut self, from: u64, to: u64, len: u64) {
         let mut moved = std::mem::take(&mut self.runs);
         self.shadow.gather(from, len, &mut moved);
-        self.each_present(from, len, |stack, addr, len| stack.shadow.kill(addr, len));
-        // With the source dead, what is left alive in the target is what dies there.
+        self.each_present(from, len, |stack, addr, len| stack.shadow.forget(addr, len));
+        // With the source gone, what is left alive in the target is what dies there.
         self.remove(to, len);
         let mut at = to;
         for run in moved.drain(..) {

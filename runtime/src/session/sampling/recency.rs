@@ -497,18 +497,23 @@ impl Recency {
         }
     }
 
-    /// The bytes at `from` move to `to` with their epochs, as memmove would take them; what was at `to` dies.
+    /// The bytes at `from` move to `to` with their epochs, as memmove would take them; what was at `to` dies, and where they were
+    /// is as if it had never been touched.
     pub fn relocate(&mut self, from: u64, to: u64, len: u64) {
         let mut moved = Vec::new();
         let mut at = 0;
         for (number, range) in pieces(from, len) {
             let bytes = range.len() as u64;
             if let Some(page) = self.page(number) {
-                moved.push((at, self.pages[page as usize][range].to_vec()));
+                moved.push((at, self.pages[page as usize][range.clone()].to_vec()));
+                self.remove_in(page, range.clone());
+                let (_, epochs) = &moved[moved.len() - 1];
+                for (place, _) in range.zip(epochs).filter(|(_, epoch)| **epoch >= BOTTOM) {
+                    self.pages[page as usize][place] = UNTOUCHED;
+                }
             }
             at += bytes;
         }
-        self.remove(from, len);
         self.remove(to, len);
         for (at, epochs) in moved {
             let mut done = 0;
