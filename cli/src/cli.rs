@@ -1,6 +1,6 @@
 //! The command line: what there is to type, and which command it means.
 
-use std::{ffi::OsString, panic, path::PathBuf, process::ExitCode};
+use std::{ffi::OsString, io::Write, panic, path::PathBuf, process::ExitCode};
 
 use clap::{CommandFactory, Parser, Subcommand};
 use dmdprof_runtime::engine::Refused;
@@ -153,8 +153,13 @@ fn dispatch(command: Command) -> anyhow::Result<i32> {
         Command::Machine(args) => commands::machine::command(&args),
         Command::Doctor(args) => toolbox::doctor(&args),
         Command::Completions { shell } => {
-            clap_complete::generate(shell, &mut Cli::command(), "dmdprof", &mut std::io::stdout());
-            Ok(0)
+            // Written at once: the generator panics when a reader goes away.
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Cli::command(), "dmdprof", &mut script);
+            match std::io::stdout().write_all(&script) {
+                Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(0),
+                result => Ok(result.map(|()| 0)?),
+            }
         }
         Command::Cc(rest) => toolbox::compile(driver::Face::C, &rest.arguments),
         Command::Cxx(rest) => toolbox::compile(driver::Face::Cxx, &rest.arguments),

@@ -44,8 +44,7 @@ pub fn to_profile(measurement: &Measurement, meta: Meta) -> Profile {
     let sequences = builder.sequences();
     let sampling = measurement.sampled.as_ref().map(|sampled| sampling(sampled, &sites));
     let totals = sum(&measurement.threads);
-    let mut threads: Vec<Totals> = measurement.threads.iter().map(one_thread).collect();
-    threads.sort_by_key(|t| Reverse((t.cost, t.read, t.written, t.accesses)));
+    let (thread_starts, threads) = builder.threads();
     Profile {
         meta,
         coverage: coverage(measurement),
@@ -65,6 +64,7 @@ pub fn to_profile(measurement: &Measurement, meta: Meta) -> Profile {
         objects,
         sampling,
         sequences,
+        thread_starts,
         cold_histogram: histogram(&measurement.cold),
         compilers: compilers(measurement),
     }
@@ -436,6 +436,17 @@ impl<'a> Builder<'a> {
             .collect();
         counts.sort_by_key(|c| (c.context, c.block));
         Blocks { list: found.into_values().collect(), counts }
+    }
+
+    /// Threads and the functions they began with, the most costly first.
+    fn threads(&self) -> (Vec<Option<FunctionId>>, Vec<Totals>) {
+        let start = |t: &ThreadTotals| {
+            t.start.and_then(|(table, number)| self.function_ids.get(&linked_key(self.table(table), number)).copied())
+        };
+        let mut threads: Vec<(Option<FunctionId>, Totals)> =
+            self.measurement.threads.iter().map(|t| (start(t), one_thread(t))).collect();
+        threads.sort_by_key(|(start, t)| (Reverse((t.cost, t.read, t.written, t.accesses)), *start));
+        threads.into_iter().unzip()
     }
 
     /// In the values model an instruction counts when it has a tracked operand, so that each is a block of its own.

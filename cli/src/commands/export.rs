@@ -1,6 +1,5 @@
 //! `dmdprof export`: a profile for another viewer.
 
-use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
@@ -10,6 +9,7 @@ use clap::Args;
 use crate::export::{self, DEFAULT_METRICS, Options, Target};
 use crate::gate::metric::Metric;
 use crate::gate::source;
+use crate::output_file;
 use crate::profile::{self, DEFAULT_FILE};
 use crate::report::Inlined;
 
@@ -85,7 +85,7 @@ pub fn command(args: &ExportArgs) -> anyhow::Result<()> {
         return to_standard_output(&profile, &options);
     }
     let failed = || format!("cannot write {}", path.display());
-    let mut out = BufWriter::new(File::create(&path).with_context(failed)?);
+    let mut out = BufWriter::new(output_file::create(&path).with_context(failed)?);
     export::write(&profile, &options, &mut out).and_then(|()| out.flush()).with_context(failed)?;
     eprintln!("dmdprof: wrote {}", path.display());
     Ok(())

@@ -47,7 +47,7 @@ pub fn roofline(view: &View, lines: &[Line], unit: &str) -> Chart {
 pub fn traffic(subjects: &[&Subject], marks: &[Mark], unit: u64) -> Chart {
     let line = |subject: &&Subject| plot::Line {
         name: short(&subject.name).to_owned(),
-        points: curve::points(subject, marks, unit)
+        points: curve::steps(subject, marks, unit)
             .into_iter()
             .filter(|(capacity, _)| *capacity > 0)
             .map(|(capacity, traffic)| (capacity as f64, traffic as f64))

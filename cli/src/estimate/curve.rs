@@ -51,6 +51,27 @@ pub fn points(subject: &Subject, marks: &[Mark], unit: u64) -> Vec<(u64, u64)> {
     capacities.into_iter().map(|z| (z, subject.traffic(z))).collect()
 }
 
+/// Traffic as it is drawn: constant between the depths at which something was read, so that a cliff looks like one. Depths are the upper
+/// ends of the histogram's buckets.
+#[must_use]
+pub fn steps(subject: &Subject, marks: &[Mark], unit: u64) -> Vec<(u64, u64)> {
+    let mut depths: Vec<u64> = subject.sums.depths.buckets().map(|(_, high, _)| high.saturating_mul(unit)).collect();
+    let first = depths.first().map_or(unit, |depth| *depth / 2).max(1);
+    let last = depths.last().map_or(unit, |depth| *depth).saturating_mul(2);
+    depths.insert(0, first);
+    depths.push(last.max(marks.last().map_or(0, |mark| mark.capacity)));
+    depths.dedup();
+    let mut before = None;
+    let mut points = Vec::with_capacity(2 * depths.len());
+    for depth in depths {
+        let traffic = subject.traffic(depth);
+        points.extend(before.filter(|before| *before != traffic).map(|before| (depth, before)));
+        points.push((depth, traffic));
+        before = Some(traffic);
+    }
+    points
+}
+
 /// One sheet per subject, those that were asked for, else the whole program; and a chart of all.
 #[must_use]
 pub fn document(profile: &Profile, subjects: &Subjects, only_named: bool, machines: &[Machine]) -> (Document, Chart) {

@@ -188,7 +188,7 @@ fn pairs_sheet(
         let cost = b.2.cost.cmp(&a.2.cost).then(b.2.bytes.cmp(&a.2.bytes));
         saving(b.0).total_cmp(&saving(a.0)).then(cost).then(names[a.1.0].cmp(&names[b.1.0])).then(a.1.cmp(&b.1))
     });
-    let mut reader = QuantileReader::default();
+    let mut reader = QuantileReader::new(analysis.profile.totals.peak_live);
     for (number, (producer, consumer), pair) in sheet.first(&order, options.top) {
         let mut cells = flow_cells(pair, analysis, &mut reader);
         for (view, savings) in views.iter().zip(savings) {
@@ -240,7 +240,7 @@ fn shared_sheet(pairs: &Pairs, names: &[String], analysis: &Analysis, options: &
     let mut sheet = Sheet::new("shared", title, columns);
     let mut order: Vec<(&(usize, usize), &Pair)> = pairs.iter().collect();
     order.sort_by(|a, b| b.1.cost.cmp(&a.1.cost).then_with(|| a.0.cmp(b.0)));
-    let mut reader = QuantileReader::default();
+    let mut reader = QuantileReader::new(analysis.profile.totals.peak_live);
     for ((first, second), pair) in sheet.first(&order, options.top) {
         let mut cells = flow_cells(pair, analysis, &mut reader);
         cells.push(Value::Name(names[*first].clone()).into());

@@ -5,6 +5,7 @@
 use std::io::{self, Write};
 
 use super::stacks::Stacks;
+use crate::printable::csv_cell;
 
 pub fn write(stacks: &Stacks, out: &mut impl Write) -> io::Result<()> {
     // The crate's own conversion hides which error it was.
@@ -12,6 +13,10 @@ pub fn write(stacks: &Stacks, out: &mut impl Write) -> io::Result<()> {
         csv::ErrorKind::Io(error) => error,
         other => io::Error::other(format!("{other:?}")),
     })
+}
+
+fn text(name: &str) -> String {
+    csv_cell(name).into_owned()
 }
 
 fn records(stacks: &Stacks, out: &mut impl Write) -> csv::Result<()> {
@@ -25,10 +30,10 @@ fn records(stacks: &Stacks, out: &mut impl Write) -> csv::Result<()> {
         let Some(innermost) = stack.frames.last() else { continue };
         let line = if innermost.line == 0 { String::new() } else { innermost.line.to_string() };
         let mut record = vec![
-            names.join(" > "),
-            names[names.len() - 1].to_string(),
-            stacks.functions[innermost.function].symbol.clone(),
-            stacks.file(innermost).unwrap_or_default().to_string(),
+            text(&names.join(" > ")),
+            text(names[names.len() - 1]),
+            text(&stacks.functions[innermost.function].symbol),
+            text(stacks.file(innermost).unwrap_or_default()),
             line,
         ];
         record.extend(stack.values.iter().map(u128::to_string));

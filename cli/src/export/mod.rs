@@ -15,12 +15,14 @@ pub mod stacks;
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
 use clap::ValueEnum;
 
 use crate::gate::metric::Metric;
+use crate::printable;
 use crate::profile::Profile;
 use crate::report::Inlined;
 use stacks::Stacks;
@@ -167,10 +169,7 @@ fn title(profile: &Profile) -> String {
     format!("dmdprof {}: {}", profile.meta.tool_version, profile.meta.command.join(" "))
 }
 
-/// A name for formats that are read line by line: control characters become escapes.
-fn one_line(name: &str) -> String {
-    if !name.contains(char::is_control) {
-        return name.into();
-    }
-    name.chars().flat_map(|c| if c.is_control() { c.escape_default().collect::<Vec<_>>() } else { vec![c] }).collect()
+/// A name for formats that are read line by line.
+fn one_line(name: &str) -> Cow<'_, str> {
+    printable::name(name)
 }

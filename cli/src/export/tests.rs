@@ -82,7 +82,7 @@ fn folded_stacks_are_read_by_inferno() {
     let symbol = profile.functions[2].symbol;
     profile.strings[symbol.index()] = "odd;name\nwith\u{1b}[31m all".into();
     let folded = text(&profile, Target::Folded, &[Metric::Read]);
-    assert_eq!(folded, "main;work 80\nmain;work;odd:name\\nwith\\u{1b}[31m all 16\nmain;work;work 8\n");
+    assert_eq!(folded, "main;work 80\nmain;work;odd:name\\nwith\\x1b[31m all 16\nmain;work;work 8\n");
     let mut svg = Vec::new();
     let mut look = inferno::flamegraph::Options::default();
     inferno::flamegraph::from_lines(&mut look, folded.lines(), &mut svg).expect("inferno reads it");

@@ -13,6 +13,7 @@ use super::file::SCHEMA;
 use super::model::{Figure, Level, Machine, OpType, Origin};
 use super::quantity::{self, Kind};
 use super::text;
+use crate::report::no_room;
 
 /// What tables are written to.
 #[derive(Clone, Copy, Debug)]
@@ -80,7 +81,7 @@ fn known(machine: &Machine) -> String {
 /// # Errors
 /// When `out` refuses.
 pub fn list<'m>(machines: impl Iterator<Item = &'m Machine>, look: Look, out: &mut dyn Write) -> io::Result<()> {
-    let header = [
+    let mut header = vec![
         Column::Text("machine"),
         Column::Number("peak"),
         Column::Text("type"),
@@ -97,7 +98,11 @@ pub fn list<'m>(machines: impl Iterator<Item = &'m Machine>, look: Look, out: &m
         any_own |= own;
         rows.push(list_row(machine, own));
     }
+    let hidden = fit_list(&mut header, &mut rows, usize::from(look.width));
     columns(&header, &rows, look, out)?;
+    if !hidden.is_empty() {
+        writeln!(out, "  {}", no_room(&hidden, "machine show NAME", Some(usize::from(look.width) - 2)))?;
+    }
     writeln!(
         out,
         "\n  known: numbers that are measured, fitted or the vendor's; `dmdprof machine show NAME` tells which"
@@ -106,6 +111,41 @@ pub fn list<'m>(machines: impl Iterator<Item = &'m Machine>, look: Look, out: &m
         writeln!(out, "  * your own file")?;
     }
     Ok(())
+}
+
+/// Characters that a title keeps before columns go for it.
+const LEAST_TITLE: usize = 24;
+/// The columns of the list that go when the terminal is too narrow, the least important first.
+const GO: [&str; 5] = ["floor", "levels", "known", "type", "memory"];
+
+/// Leaves out columns until titles have room, then cuts the titles. Gives the names of the columns left out.
+fn fit_list(header: &mut Vec<Column>, rows: &mut [Vec<String>], width: usize) -> Vec<String> {
+    let title = |column: &Column| match column {
+        Column::Number(title) | Column::Text(title) => *title,
+    };
+    let length = |text: &str| text.chars().count();
+    let mut hidden = Vec::new();
+    let mut go = GO.iter();
+    loop {
+        let last = header.len() - 1;
+        let widest =
+            |i: usize| rows.iter().map(|row| length(&row[i])).max().unwrap_or(0).max(length(title(&header[i])));
+        let room = width.saturating_sub(2 + (0..last).map(|i| widest(i) + 2).sum::<usize>());
+        match go.next() {
+            Some(name) if room < LEAST_TITLE => {
+                let Some(at) = header.iter().position(|column| title(column) == *name) else { continue };
+                header.remove(at);
+                rows.iter_mut().for_each(|row| drop(row.remove(at)));
+                hidden.push((*name).to_owned());
+            }
+            _ => {
+                for row in rows.iter_mut().filter(|row| length(&row[last]) > room.max(8)) {
+                    row[last] = row[last].chars().take(room.max(8) - 1).collect::<String>() + "…";
+                }
+                return hidden;
+            }
+        }
+    }
 }
 
 fn list_row(machine: &Machine, own: bool) -> Vec<String> {

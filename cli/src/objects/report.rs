@@ -92,7 +92,7 @@ pub fn document(profile: &Profile, options: &ReportOptions) -> anyhow::Result<Do
     };
     let selected = select(by_object, &total, options);
     let offsets = parts::sheet(&selected, &groups);
-    document.sheets.push(objects_sheet(selected, &total, &groups));
+    document.sheets.push(objects_sheet(profile, selected, &total, &groups));
     let code = |row: usize| match options.grouping {
         Grouping::Lines(_) => place(rows[row].file.as_deref(), rows[row].line).unwrap_or_default(),
         _ => rows[row].name().to_owned(),
@@ -152,7 +152,7 @@ pub(super) fn numbers(sums: &Sums, total: &Sums) -> Vec<Value> {
     ]
 }
 
-fn objects_sheet((shown, folded): Selected<usize>, total: &Sums, groups: &Groups) -> Sheet {
+fn objects_sheet(profile: &Profile, (shown, folded): Selected<usize>, total: &Sums, groups: &Groups) -> Sheet {
     let mut sheet = Sheet::new(
         "objects",
         "Data objects",
@@ -166,7 +166,7 @@ fn objects_sheet((shown, folded): Selected<usize>, total: &Sums, groups: &Groups
             ("place", ["declared, or", "allocated at"], 6),
         ]),
     );
-    let mut reader = QuantileReader::default();
+    let mut reader = QuantileReader::new(profile.totals.peak_live);
     let mut row = |sums: &Sums, rest: [Value; 5]| {
         let depths = reader.read(&sums.depths);
         let read = (sums.read > 0).then_some(depths);

@@ -22,7 +22,10 @@ pub const DEFAULT_FILE: &str = "dmdprof.data";
 pub const MAGIC: [u8; 8] = *b"\x89DMDP\r\n\n";
 
 /// Bumped whenever the meaning of the bytes after the version changes, [`Profile`]'s fields included.
-pub const FORMAT_VERSION: u32 = 8;
+pub const FORMAT_VERSION: u32 = 9;
+
+/// The oldest format that is read. What it lacks is as if it had not been measured.
+const OLDEST: u32 = 8;
 
 /// Magic, version, checksum, payload length, decoded length.
 pub const HEADER_LEN: usize = 32;
@@ -148,8 +151,8 @@ pub fn from_bytes(path: &Path, bytes: &[u8]) -> Result<Profile, ReadError> {
     if version > FORMAT_VERSION {
         return Err(ReadError::Newer { path: path(), expected: FORMAT_VERSION, found: version });
     }
-    if version < FORMAT_VERSION {
-        return Err(ReadError::Older { path: path(), expected: FORMAT_VERSION, found: version });
+    if version < OLDEST {
+        return Err(ReadError::Older { path: path(), expected: OLDEST, found: version });
     }
     let sum = u32_at(bytes, 12).ok_or_else(short)?;
     let payload_len = u64_at(bytes, 16).ok_or_else(short)?;
@@ -166,7 +169,11 @@ pub fn from_bytes(path: &Path, bytes: &[u8]) -> Result<Profile, ReadError> {
         return Err(ReadError::Checksum { path: path(), expected: sum, found: actual });
     }
     let inconsistent = |found: String| ReadError::Inconsistent { path: path(), found };
-    let decoded = decompress(&bytes[HEADER_LEN..], decoded_len).map_err(inconsistent)?;
+    let mut decoded = decompress(&bytes[HEADER_LEN..], decoded_len).map_err(inconsistent)?;
+    if version == OLDEST {
+        // It ends before `Profile::thread_starts`.
+        decoded.extend(postcard::to_stdvec(&Vec::<u8>::new()).expect("an empty list"));
+    }
     let (profile, rest) = postcard::take_from_bytes::<Profile>(&decoded)
         .map_err(|e| inconsistent(format!("content that does not decode ({e})")))?;
     if !rest.is_empty() {
@@ -403,8 +410,23 @@ mod tests {
         let mut bytes = to_bytes(&sample::small());
         bytes[8..12].copy_from_slice(&(FORMAT_VERSION + 1).to_le_bytes());
         assert!(matches!(decode(&bytes), Err(ReadError::Newer { .. })));
-        bytes[8..12].copy_from_slice(&(FORMAT_VERSION - 1).to_le_bytes());
+        bytes[8..12].copy_from_slice(&(OLDEST - 1).to_le_bytes());
         assert!(matches!(decode(&bytes), Err(ReadError::Older { .. })));
+    }
+
+    #[test]
+    fn the_oldest_format_is_still_read() {
+        let profile = Profile { thread_starts: Vec::new(), ..sample::small() };
+        let mut content = postcard::to_stdvec(&profile).unwrap();
+        assert_eq!(content.pop(), Some(0), "it ends with the list that format 8 lacks");
+        let of_oldest = |content: &[u8]| {
+            let mut bytes = wrap(content);
+            bytes[8..12].copy_from_slice(&OLDEST.to_le_bytes());
+            bytes
+        };
+        assert_eq!(decode(&of_oldest(&content)).unwrap(), profile);
+        content.pop();
+        assert!(decode(&of_oldest(&content)).is_err(), "nothing else may be missing");
     }
 
     #[test]
@@ -421,7 +443,7 @@ mod tests {
         assert!(documented.contains(&format!("| version | format version, now {FORMAT_VERSION} |")));
     }
 
-    const PINNED: [u32; 3] = [1_959_563_848, 1_460_873_776, 986_526_087];
+    const PINNED: [u32; 3] = [1_219_770_475, 673_638_997, 543_831_780];
 
     #[test]
     fn messages_say_expected_found_and_what_to_do() {

@@ -68,6 +68,8 @@ pub struct Profile {
     /// Compilers of the code with hooks, each with its options, as in `clang version 19.1.7 -O2`; sorted. Empty if the
     /// modules were stripped of their section `.comment`.
     pub compilers: Vec<String>,
+    /// What each of `threads` began with: `main`, or the function that it was started with. Empty in profiles of format 8.
+    pub thread_starts: Vec<Option<FunctionId>>,
 }
 
 impl Profile {
@@ -194,9 +196,9 @@ pub struct Totals {
     /// Read for the first time without having been written: inputs.
     pub cold: u64,
     pub cost: u128,
-    /// Most bytes live at once. For the program: the largest of its threads.
+    /// Most bytes live at once. For the program: of the thread with the largest.
     pub peak_live: u64,
-    /// Distinct bytes touched. For the program: the sum over its threads.
+    /// Distinct bytes touched. For the program: the sum over its threads, where shared bytes count for each.
     pub footprint: u64,
 }
 

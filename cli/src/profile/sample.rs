@@ -63,6 +63,7 @@ impl Builder {
             cold_histogram: Histogram::default(),
             sources: Vec::new(),
             compilers: vec!["clang version 19.1.7 -O2".into()],
+            thread_starts: Vec::new(),
         };
         Builder { profile, cold: BTreeMap::new() }
     }
@@ -196,6 +197,7 @@ impl Builder {
         self.profile.cold_histogram = Histogram(self.cold.into_iter().collect());
         change(&mut self.profile);
         self.profile.threads = vec![self.profile.totals.clone()];
+        self.profile.thread_starts = vec![self.profile.functions.first().map(|_| FunctionId(0))];
         self.profile
     }
 }

@@ -86,7 +86,17 @@ pub fn validate(profile: &Profile) -> Result<(), Invalid> {
     if let Some(objects) = &profile.objects {
         data_objects(profile, objects)?;
     }
+    thread_starts(profile, &tables)?;
     sequences(profile)
+}
+
+fn thread_starts(profile: &Profile, tables: &Tables) -> Check {
+    let (starts, threads) = (profile.thread_starts.len(), profile.threads.len());
+    ensure(starts == 0 || starts == threads, || format!("{starts} functions began {threads} threads"))?;
+    for (i, start) in profile.thread_starts.iter().enumerate() {
+        start.map_or(Ok(()), |id| tables.function(id, || format!("the function that began thread {i}")))?;
+    }
+    Ok(())
 }
 
 /// Each position is walked at most twice: chains that were seen to end are not walked again.

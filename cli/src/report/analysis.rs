@@ -304,7 +304,7 @@ impl<'p> Analysis<'p> {
         let mut rows = rows.list;
         let called = |row: &Row| row.calls.linked.is_some_and(|calls| calls > 0);
         rows.retain(|row| called(row) || !row.inclusive.as_ref().unwrap_or(&row.own).is_zero());
-        let mut reader = QuantileReader::default();
+        let mut reader = QuantileReader::new(profile.totals.peak_live);
         for row in &mut rows {
             row.quantiles = reader.read(&row.own.depths);
             row.sites.sort_unstable();

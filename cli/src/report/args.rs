@@ -100,6 +100,10 @@ pub struct ReportArgs {
     #[arg(long, conflicts_with = "no_inline")]
     pub library: bool,
 
+    /// Show a row per thread too
+    #[arg(long)]
+    pub by_thread: bool,
+
     /// Show a depth histogram for each row too
     #[arg(long)]
     pub hist: bool,
@@ -185,6 +189,7 @@ pub struct ReportOptions {
     pub objects: bool,
     pub contexts: bool,
     pub fields: bool,
+    pub by_thread: bool,
     pub hist: bool,
     pub format: Format,
     /// Columns that the table may take; `None`: as many as it needs.
@@ -229,6 +234,7 @@ impl ReportArgs {
             objects: self.objects,
             contexts: self.contexts,
             fields: self.fields,
+            by_thread: self.by_thread,
             hist: self.hist,
             format: self.format,
             width: (!self.full_names).then_some(usize::from(width)),

@@ -59,7 +59,7 @@ fn records(analysis: &Analysis, selection: &Selection, out: &mut impl Write) -> 
         csv.write_record(record(kind, row, analysis))?;
     }
     if let Some(folded) = &selection.folded {
-        let quantiles = QuantileReader::default().read(&folded.own.depths);
+        let quantiles = QuantileReader::new(analysis.profile.totals.peak_live).read(&folded.own.depths);
         let row =
             Row { names: vec![format!("{} more", folded.rows)], own: folded.own.clone(), quantiles, ..Row::default() };
         csv.write_record(record("folded", &row, analysis))?;

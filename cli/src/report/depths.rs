@@ -31,7 +31,7 @@ pub struct Octave {
 }
 
 /// Depths that half, nine tenths, ... of all reads do not exceed. Each is the upper end of the bucket that holds the true
-/// value: exact up to 32, at most 1/32 too large above. All zero without reads.
+/// value: exact up to 32, at most 1/32 too large above; and never more than was live at once. All zero without reads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Quantiles {
     pub p50: u64,
@@ -111,31 +111,35 @@ impl Depths {
 }
 
 /// Computes [`Quantiles`]; keeps its memory between calls.
-pub struct QuantileReader(hdrhistogram::Histogram<u64>);
+pub struct QuantileReader {
+    histogram: hdrhistogram::Histogram<u64>,
+    /// No depth is larger.
+    peak_live: u64,
+}
 
 /// Largest depth that the quantile histogram tells apart; far beyond any address space.
 const LARGEST: u64 = 1 << 62;
 
-impl Default for QuantileReader {
-    fn default() -> Self {
+impl QuantileReader {
+    /// For depths of a run in which so many bytes (or lines) were live at most.
+    #[must_use]
+    pub fn new(peak_live: u64) -> Self {
         // Two digits: steps of 1/128, finer than the buckets.
         let histogram = hdrhistogram::Histogram::new_with_max(LARGEST, 2).expect("the bounds are valid");
-        QuantileReader(histogram)
+        QuantileReader { histogram, peak_live }
     }
-}
 
-impl QuantileReader {
     pub fn read(&mut self, depths: &Depths) -> Quantiles {
-        self.0.reset();
+        self.histogram.reset();
         let mut max = 0;
         for (low, high, reads) in depths.buckets() {
-            self.0.saturating_record_n(low.min(LARGEST), reads);
-            max = high;
+            self.histogram.saturating_record_n(low.min(LARGEST), reads);
+            max = high.min(self.peak_live.max(low));
         }
         if max == 0 {
             return Quantiles::default();
         }
-        let at = |quantile| bounds(histogram::bucket_of(self.0.value_at_quantile(quantile).max(1))).1.min(max);
+        let at = |quantile| bounds(histogram::bucket_of(self.histogram.value_at_quantile(quantile).max(1))).1.min(max);
         Quantiles { p50: at(0.5), p90: at(0.9), p99: at(0.99), max }
     }
 }
@@ -164,7 +168,7 @@ mod tests {
         assert_eq!(d.beyond(16 << 10), 1);
         assert_eq!(d.beyond(20 << 10), 0);
         assert_eq!(d.octaves(), [Octave { capacity: 32 << 10, reads: 1 }]);
-        let q = QuantileReader::default().read(&d);
+        let q = QuantileReader::new(u64::MAX).read(&d);
         assert!(q.p50 >= 20_000 && q.p50 <= 20_000 + 20_000 / 32, "{q:?}");
         assert_eq!((q.p50, q.p50), (q.p99, q.max));
     }
@@ -172,7 +176,7 @@ mod tests {
     #[test]
     fn no_reads() {
         let d = Depths::default();
-        assert_eq!(QuantileReader::default().read(&d), Quantiles::default());
+        assert_eq!(QuantileReader::new(u64::MAX).read(&d), Quantiles::default());
         assert!(d.octaves().is_empty());
         assert_eq!((d.total(), d.beyond(0), d.cost_bounds()), (0, 0, (0, 0)));
     }
@@ -180,7 +184,7 @@ mod tests {
     #[test]
     fn the_largest_depths_do_not_overflow() {
         let d = depths(&[(u64::MAX, 1), (1, 1)]);
-        let q = QuantileReader::default().read(&d);
+        let q = QuantileReader::new(u64::MAX).read(&d);
         assert_eq!((q.p50, q.max), (1, u64::MAX));
         assert_eq!(d.octaves().last().unwrap().reads, 1);
         assert_eq!(d.octaves().iter().map(|o| o.reads).sum::<u64>(), 2);
@@ -213,7 +217,7 @@ mod tests {
                 let mut seen = 0;
                 sorted.iter().find(|r| { seen += r.1; seen >= rank }).unwrap().0
             };
-            let q = QuantileReader::default().read(&d);
+            let q = QuantileReader::new(u64::MAX).read(&d);
             for (shown, truth) in [(q.p50, exact(0.5)), (q.p90, exact(0.9)), (q.p99, exact(0.99)), (q.max, exact(1.0))] {
                 prop_assert!(shown >= truth && shown - truth <= truth / 32, "{} for {}", shown, truth);
             }

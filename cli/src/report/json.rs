@@ -11,6 +11,7 @@ use super::flows::{self, JsonFlow, JsonSequence};
 use super::program::{self, Capacity};
 use super::regions::{self, JsonRegion};
 use super::select::Selection;
+use super::threads;
 use crate::profile::model::{Liveness, Outcome, ThreadMode, Totals, Unit};
 
 /// Bumped when a field changes its meaning or goes; new fields may come without.
@@ -255,6 +256,8 @@ struct JsonFolded {
 
 #[derive(Serialize)]
 struct JsonThread {
+    /// Began with it; `None` if that is not known.
+    function: Option<String>,
     accesses: u64,
     read: u64,
     written: u64,
@@ -371,9 +374,13 @@ pub fn write(
             rows: folded.rows,
             threshold: options.threshold,
             exclusive: Numbers::new(&folded.own, &of),
-            depth: Depth::new(&folded.own.depths, QuantileReader::default().read(&folded.own.depths), options.hist),
+            depth: Depth::new(
+                &folded.own.depths,
+                QuantileReader::new(profile.totals.peak_live).read(&folded.own.depths),
+                options.hist,
+            ),
         }),
-        threads: profile.threads.iter().map(json_thread).collect(),
+        threads: threads::of(profile).map(|(name, totals)| json_thread(name, totals)).collect(),
         coverage: JsonCoverage {
             modules: coverage
                 .modules
@@ -434,8 +441,9 @@ fn json_capacity(c: Capacity) -> JsonCapacity {
     JsonCapacity { capacity, capacity_bytes, reads, traffic, misses }
 }
 
-fn json_thread(t: &Totals) -> JsonThread {
+fn json_thread(function: Option<String>, t: &Totals) -> JsonThread {
     JsonThread {
+        function,
         accesses: t.accesses,
         read: t.read,
         written: t.written,

@@ -17,6 +17,7 @@ mod select;
 mod table;
 #[cfg(test)]
 mod tests;
+mod threads;
 
 use std::{
     borrow::Cow,
@@ -27,7 +28,7 @@ pub use analysis::{Analysis, Grouping, Inlined, Row, Sums};
 pub use args::{CommandArgs, EXAMPLES, FILE_WIDTH, Format, ReportArgs, ReportOptions, Sort, Terminal, parse_percent};
 pub use flows::functions as context_functions;
 pub use json::{liveness, thread_mode};
-pub use table::bare_table;
+pub use table::{bare_table, no_room};
 
 use crate::profile::{self, Profile};
 use crate::{objects, sheet};

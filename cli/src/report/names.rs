@@ -24,11 +24,20 @@ pub fn demangle(symbol: &str) -> String {
     let symbol = without_llvm_suffix(symbol);
     let is_cpp = symbol.starts_with("_Z") || symbol.starts_with("__Z");
     let cpp = is_cpp.then(|| Symbol::new(symbol).ok()?.demangle_with_options(&CPP).ok()).flatten();
+    let cpp = cpp.map(|name| thunk(&name).unwrap_or(name));
     cpp.filter(|name| is_printable(name)).unwrap_or_else(|| symbol.into())
 }
 
 fn is_printable(name: &str) -> bool {
     matches!(printable::name(name), Cow::Borrowed(_))
+}
+
+/// `thunk to A::f(int)` of `{virtual override thunk({offset(0)}, A::f(int))}`.
+fn thunk(name: &str) -> Option<String> {
+    let inside = name.strip_prefix('{')?.strip_suffix(")}")?;
+    let (kind, rest) = inside.split_once('(')?;
+    let target = rest.rsplit_once("}, ")?.1;
+    kind.ends_with("thunk").then(|| format!("thunk to {target}"))
 }
 
 /// LLVM renames promoted local symbols to `name.llvm.<number>`.
@@ -206,6 +215,9 @@ mod tests {
             ("_ZN4util9quicksortIdEEvPT_S2_", "util::quicksort<double>(double*, double*)"),
             ("helper.llvm.123456", "helper"),
             ("_ZN3foo3barEv.llvm.99", "foo::bar()"),
+            ("_ZTv0_n24_N1B1fEi", "thunk to B::f(int)"),
+            ("_ZThn16_N1B1fEi", "thunk to B::f(int)"),
+            ("_ZTch0_h16_N1B1fEi", "thunk to B::f(int)"),
             ("_Zgarbage", "_Zgarbage"),
             ("_ZN", "_ZN"),
         ] {

@@ -8,6 +8,7 @@ use super::analysis::{Analysis, Calls, Grouping, Row, Sample, Sums};
 use super::args::ReportOptions;
 use super::depths::{Depths, QuantileReader, Quantiles};
 use super::select::{Folded, Selection};
+use super::threads;
 use super::{human, json, names, program, regions};
 use crate::profile::model::{Coverage, Outcome, Random, Sampling, Unit};
 
@@ -70,6 +71,9 @@ pub fn write(
     let style = Style { unit: analysis.profile.meta.unit, color: options.color };
     header(analysis, &style, out)?;
     regions::write(analysis.profile, &style, out)?;
+    if options.by_thread {
+        by_thread(analysis, &style, out)?;
+    }
     rows(analysis, selection, options, &style, out)?;
     if options.hist {
         for row in &selection.shown {
@@ -102,6 +106,9 @@ fn header(analysis: &Analysis, style: &Style, out: &mut impl Write) -> io::Resul
         let what = format!("LOST EVENTS: {}", human::grouped(u128::from(profile.coverage.lost_events)));
         writeln!(out, "{}; all numbers are too small", style.alarm(&what))?;
     }
+    if let Some(warning) = threads::warning(profile) {
+        writeln!(out, "{warning}")?;
+    }
     if let Some(roi) = &meta.roi {
         writeln!(out, "only inside region \"{roi}\"")?;
     }
@@ -130,6 +137,9 @@ fn header(analysis: &Analysis, style: &Style, out: &mut impl Write) -> io::Resul
     let mut table = plain_table(style);
     let (flops, int_ops) = (human::count(sums.flops()), human::count(sums.int_ops()));
     let (read, peak) = (size(sums.read), size(totals.peak_live));
+    // Of several threads one number is the largest and one is the sum.
+    let (peak_live, footprint) =
+        if profile.coverage.threads > 1 { ("largest peak", "all footprints") } else { ("peak live", "footprint") };
     let escapes: u64 = profile.regions.iter().map(|r| r.escapes).sum();
     let instructions: u64 = profile.regions.iter().map(|r| r.instructions).sum();
     let lines = if meta.values.is_some() {
@@ -144,8 +154,8 @@ fn header(analysis: &Analysis, style: &Style, out: &mut impl Write) -> io::Resul
         ]
     } else {
         [
-            [("read", read), ("peak live", peak), ("flops", flops)],
-            [("written", size(sums.written)), ("footprint", size(totals.footprint)), ("int ops", int_ops)],
+            [("read", read), (peak_live, peak), ("flops", flops)],
+            [("written", size(sums.written)), (footprint, size(totals.footprint)), ("int ops", int_ops)],
             [("first touch", size(sums.cold)), ("accesses", human::count(sums.accesses)), (&per, ratio)],
         ]
     };
@@ -154,6 +164,28 @@ fn header(analysis: &Analysis, style: &Style, out: &mut impl Write) -> io::Resul
         table.add_row(cells.collect::<Vec<_>>());
     }
     print(&table, "  ", out)
+}
+
+/// A row per thread.
+fn by_thread(analysis: &Analysis, style: &Style, out: &mut impl Write) -> io::Result<()> {
+    let mut table = plain_table(style);
+    let header = ["share", style.cost_name(), "read", "written", "first touch", "peak live", "footprint"];
+    let header = header.iter().map(|title| right(title)).chain([left("thread began with")]);
+    table.set_header(header.map(|cell| cell.add_attribute(Attribute::Bold)).collect::<Vec<_>>());
+    for (name, t) in threads::named(analysis.profile) {
+        let numbers = [
+            human::percent(t.cost, analysis.total.cost),
+            human::count(t.cost),
+            style.size(t.read),
+            style.size(t.written),
+            style.size(t.cold),
+            style.size(t.peak_live),
+            style.size(t.footprint),
+        ];
+        table.add_row(numbers.iter().map(|text| right(text)).chain([left(&name)]).collect::<Vec<_>>());
+    }
+    writeln!(out)?;
+    print(&table, "", out)
 }
 
 /// The cost beside the one with dead bytes.
@@ -320,7 +352,7 @@ fn rows(
     out: &mut impl Write,
 ) -> io::Result<()> {
     let by_line = matches!(analysis.grouping, Grouping::Lines(_));
-    let mut reader = QuantileReader::default();
+    let mut reader = QuantileReader::new(analysis.profile.totals.peak_live);
     let mut summary = |own: &Sums| Row { quantiles: reader.read(&own.depths), own: own.clone(), ..Row::default() };
     let folded = selection.folded.as_ref().map(|folded| (summary(&folded.own), fold_label(folded, options)));
     let total = summary(&analysis.total);
@@ -353,9 +385,24 @@ fn rows(
     writeln!(out)?;
     print(&table, "", out)?;
     if !hidden.is_empty() {
-        writeln!(out, "(no room for: {}; see --width, --format csv)", hidden.join(", "))?;
+        writeln!(out, "{}", no_room(&hidden, "--width, --format csv", options.width))?;
     }
     Ok(())
+}
+
+/// Which columns were left out, in one line: as many names as fit.
+#[must_use]
+pub fn no_room(hidden: &[String], instead: &str, width: Option<usize>) -> String {
+    let line = |shown: usize| {
+        let names = hidden[..shown].join(", ");
+        match hidden.len() - shown {
+            0 => format!("(no room for {names}; see {instead})"),
+            more if shown == 0 => format!("(no room for {more} columns; see {instead})"),
+            more => format!("(no room for {names} and {more} more; see {instead})"),
+        }
+    };
+    let fits = |shown: &usize| line(*shown).chars().count() <= width.unwrap_or(usize::MAX);
+    (0..=hidden.len()).rev().find(fits).map_or_else(|| line(0), line)
 }
 
 fn fold_label(folded: &Folded, options: &ReportOptions) -> String {

@@ -7,7 +7,7 @@ use comfy_table::{Attribute, Cell as TableCell, CellAlignment};
 use super::{Cell, Column, Document, Look, Sheet, Value};
 use crate::{
     printable,
-    report::{bare_table, human, names},
+    report::{bare_table, human, names, no_room},
 };
 
 const GAP: usize = 2;
@@ -92,7 +92,8 @@ fn write_rows(sheet: &Sheet, look: Look, out: &mut impl Write) -> io::Result<()>
         writeln!(out, "{}", format!("{}{line}", " ".repeat(INDENT)).trim_end())?;
     }
     if !hidden.is_empty() {
-        writeln!(out, "{}(no room for: {}; see --format csv, --full-names)", " ".repeat(INDENT), hidden.join(", "))?;
+        let room = look.width.map(|width| width.saturating_sub(INDENT));
+        writeln!(out, "{}{}", " ".repeat(INDENT), no_room(&hidden, "--format csv, --full-names", room))?;
     }
     Ok(())
 }

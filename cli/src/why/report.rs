@@ -28,7 +28,7 @@ pub fn document(profile: &Profile, options: &Options) -> anyhow::Result<Document
         ..Document::default()
     };
     let mut sheet = Sheet::new("pairs", "Reuse pairs", columns());
-    let mut reader = QuantileReader::default();
+    let mut reader = QuantileReader::new(profile.totals.peak_live);
     for (number, pair) in (1..).zip(sheet.first(&pairs, options.top)) {
         let cures = cures::of(&places, pair, idle.between(pair));
         let depths = reader.read(&pair.depths);

@@ -485,6 +485,23 @@ impl RingResult {
         (table, segment, item)
     }
 
+    /// The outermost context below which most was executed; the first of several.
+    #[must_use]
+    pub fn start(&self) -> Option<u32> {
+        let nodes = &self.contexts.nodes;
+        let mut executions = vec![0u64; nodes.len()];
+        for block in &self.blocks {
+            executions[block.node as usize] += block.executions;
+        }
+        // Parents come before children, so each has all that is below it when its turn comes.
+        for node in (1..nodes.len()).rev() {
+            let parent = nodes[node].parent as usize;
+            executions[parent] += if parent == 0 { 0 } else { executions[node] };
+        }
+        let outermost = (1..nodes.len()).filter(|node| nodes[*node].parent == 0);
+        outermost.rev().max_by_key(|node| executions[*node]).map(|node| node as u32)
+    }
+
     /// Takes the cells of a block, one per item of its segment.
     pub fn take_cells(&mut self, block: &BlockCounters, items: usize) -> Vec<CellCounters> {
         let first = block.first_cell as usize;

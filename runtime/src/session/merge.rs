@@ -203,6 +203,8 @@ pub struct ThreadTotals {
     pub cost: u128,
     /// With dead bytes on the stack until the program gives them up; the same as `cost` unless liveness is exact.
     pub hints_cost: u128,
+    /// The outermost function in which the thread did most accesses: `main`, or what it was started with.
+    pub start: Option<FunctionKey>,
 }
 
 /// Everything that was measured.
@@ -267,7 +269,8 @@ impl Merger {
         self.add_flows(&mut ring, &nodes);
         self.add_objects(&mut ring, &nodes);
         self.add_motion(&mut ring, &nodes);
-        let mut totals = ThreadTotals { ring: ring.totals, ..ThreadTotals::default() };
+        let start = ring.start().and_then(|node| ring.function(ring.contexts.nodes[node as usize].function));
+        let mut totals = ThreadTotals { ring: ring.totals, start, ..ThreadTotals::default() };
         for block in std::mem::take(&mut ring.blocks) {
             let (table, segment) = ring.segment(block.segment);
             let mut cells = ring.take_cells(&block, items_of(table, segment));
