@@ -12,7 +12,7 @@ use std::{
 
 use dmdprof_instrument::calls::touches_no_memory;
 use dmdprof_runtime::{
-    abi::{Item, ItemKind, NONE, OP_CLASSES},
+    abi::{FLOAT_TYPES, Item, ItemKind, NONE, OP_CLASSES},
     session::{
         FunctionKey as RunFunction, Measurement, MergedBlock, MergedSample, SiteKey as RunSite, ThreadTotals,
         counters::DepthCounts, sequences::Calls,
@@ -45,6 +45,7 @@ pub fn to_profile(measurement: &Measurement, meta: Meta) -> Profile {
     let sampling = measurement.sampled.as_ref().map(|sampled| sampling(sampled, &sites));
     let totals = sum(&measurement.threads);
     let (thread_starts, threads) = builder.threads();
+    let flops_by_type = builder.flops_by_type();
     Profile {
         meta,
         coverage: coverage(measurement),
@@ -65,6 +66,7 @@ pub fn to_profile(measurement: &Measurement, meta: Meta) -> Profile {
         sampling,
         sequences,
         thread_starts,
+        flops_by_type,
         cold_histogram: histogram(&measurement.cold),
         compilers: compilers(measurement),
     }
@@ -436,6 +438,20 @@ impl<'a> Builder<'a> {
             .collect();
         counts.sort_by_key(|c| (c.context, c.block));
         Blocks { list: found.into_values().collect(), counts }
+    }
+
+    fn flops_by_type(&self) -> [u128; FLOAT_TYPES] {
+        let mut flops = [0; FLOAT_TYPES];
+        for block in &self.measurement.blocks {
+            let table = self.table(block.table);
+            let ops = table.segments[block.segment as usize].ops.clone();
+            for count in &table.ops[ops.start as usize..ops.end as usize] {
+                for (sum, n) in flops.iter_mut().zip(count.flops) {
+                    *sum += u128::from(block.executions) * u128::from(n);
+                }
+            }
+        }
+        flops
     }
 
     /// Threads and the functions they began with, the most costly first.

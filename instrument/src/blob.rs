@@ -154,8 +154,8 @@ impl Writer {
                 stride: item.stride,
             });
         }
-        for (frame, ops) in &segment.ops {
-            self.op_count(&OpCount { frame: *frame, ops: *ops });
+        for count in &segment.ops {
+            self.op_count(count);
         }
         u64::from(offset)
     }
@@ -171,6 +171,7 @@ impl Writer {
     fn op_count(&mut self, count: &OpCount) {
         self.words(&[count.frame]);
         self.words(&count.ops);
+        self.words(&count.flops);
     }
 
     fn frame(&mut self, f: &Frame) {

@@ -3,7 +3,7 @@
 //! Takes an instruction, gives an [`Effect`] and an operation count; what cannot be hooked is refused with a named
 //! [`SkipReason`].
 
-use dmdprof_runtime::abi::{COPY_BLOCK, ItemKind, OpClass, item_flag};
+use dmdprof_runtime::abi::{COPY_BLOCK, FloatType, ItemKind, OpClass, item_flag};
 
 use crate::{
     calls::{self, Model, When},
@@ -342,6 +342,23 @@ pub fn operations(instruction: Value) -> Option<(OpClass, u32)> {
         Opcode::LLVMCall | Opcode::LLVMInvoke => call_operations(instruction),
         _ => None,
     }
+}
+
+/// Type of the operands of floating-point operations of a class.
+#[must_use]
+pub fn float_type(instruction: Value, class: OpClass) -> Option<FloatType> {
+    if matches!(class, OpClass::Int | OpClass::Compare) {
+        return None;
+    }
+    let result = instruction.ty();
+    // Some functions give a structure or an integer.
+    let ty = if result.is_floating() { result } else { instruction.operand(0).ty() };
+    ty.is_floating().then(|| match ty.scalar().kind() {
+        TypeKind::LLVMBFloatTypeKind => FloatType::Bf16,
+        TypeKind::LLVMHalfTypeKind => FloatType::Fp16,
+        TypeKind::LLVMFloatTypeKind => FloatType::Fp32,
+        _ => FloatType::Fp64,
+    })
 }
 
 fn call_operations(call: Value) -> Option<(OpClass, u32)> {

@@ -6,14 +6,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use dmdprof_runtime::abi::{
-    self, Call, ItemKind, MAX_RECORD_WORDS, MAX_SEGMENT_ITEMS, NONE, OP_CLASSES, SegmentKind, Slot, item_flag,
-    segment_flag,
+    self, Call, FLOAT_TYPES, ItemKind, MAX_RECORD_WORDS, MAX_SEGMENT_ITEMS, NONE, OP_CLASSES, OpClass, OpCount,
+    SegmentKind, Slot, item_flag, segment_flag,
 };
 
 use crate::{
     affine::{Counter, SelfLoop, Step, Steps},
     calls::Operand,
-    classify::{Access, CallEffect, Classifier, Effect, Length, blocks, operations},
+    classify::{Access, CallEffect, Classifier, Effect, Length, blocks, float_type, operations},
     fields::Fields,
     frames::{DebugInfo, FrameTable, StringTable},
     llvm::ir::{Block, Metadata, Opcode, Value},
@@ -73,7 +73,7 @@ pub struct Segment {
     /// Words after the descriptor's.
     pub words: Vec<Word>,
     pub items: Vec<PlannedItem>,
-    pub ops: Vec<(u32, [u32; OP_CLASSES])>,
+    pub ops: Vec<OpCount>,
     /// String of the callee, or [`NONE`].
     pub callee: u32,
     pub frame: u32,
@@ -394,14 +394,17 @@ impl Planner<'_> {
                 || self.out.plan.frames.frames.get(other as usize).map(|f| (f.parent, f.function, f.file, f.line))
                     == key
         };
-        let entry = match self.out.open.ops.iter().position(|(other, _)| same_line(*other)) {
+        let entry = match self.out.open.ops.iter().position(|entry| same_line(entry.frame)) {
             Some(known) => &mut self.out.open.ops[known],
             None => {
-                self.out.open.ops.push((frame, [0; OP_CLASSES]));
+                self.out.open.ops.push(OpCount { frame, ops: [0; OP_CLASSES], flops: [0; FLOAT_TYPES] });
                 self.out.open.ops.last_mut().expect("just pushed")
             }
         };
-        entry.1[class as usize] += count;
+        entry.ops[class as usize] += count;
+        if let Some(float) = float_type(instruction, class) {
+            entry.flops[float as usize] += if class == OpClass::FpFma { 2 * count } else { count };
+        }
     }
 
     /// Adds an access.

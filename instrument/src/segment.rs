@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 
 use dmdprof_runtime::abi::{
-    Call, ItemKind, NONE, OP_CLASSES, SegmentKind, Slot, item_flag, loop_flag, marker, segment_flag,
+    Call, ItemKind, NONE, OpCount, SegmentKind, Slot, item_flag, loop_flag, marker, segment_flag,
 };
 
 use crate::{
@@ -27,7 +27,7 @@ pub struct OpenSegment {
     /// Address shapes that already have a word: index and the constant offset of the word's own address.
     shapes: HashMap<Shape, (u16, i64)>,
     pub items: Vec<PlannedItem>,
-    pub ops: Vec<(u32, [u32; OP_CLASSES])>,
+    pub ops: Vec<OpCount>,
     pub frame: Option<u32>,
     /// Variables on the stack whose lives start in it; their segment is this one.
     pub slots: Vec<Slot>,

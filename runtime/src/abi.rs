@@ -253,9 +253,23 @@ pub struct OpCount {
     pub frame: u32,
     /// By [`OpClass`].
     pub ops: [u32; OP_CLASSES],
+    /// Floating-point operations by [`FloatType`], a fused multiply-add as two.
+    pub flops: [u32; FLOAT_TYPES],
 }
 
 pub const OP_CLASSES: usize = 7;
+pub const FLOAT_TYPES: usize = 4;
+
+/// Type of a floating-point operation's operands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum FloatType {
+    Bf16 = 0,
+    Fp16 = 1,
+    Fp32 = 2,
+    /// And what is wider.
+    Fp64 = 3,
+}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
@@ -676,7 +690,7 @@ const _: () = {
     assert!(size_of::<Slot>() == 40);
     assert!(size_of::<SegmentHeader>() == 16);
     assert!(size_of::<Item>() == 32);
-    assert!(size_of::<OpCount>() == 32);
+    assert!(size_of::<OpCount>() == 48);
     assert!(size_of::<Frame>() == 28);
     assert!(size_of::<Skip>() == 8);
     assert!(size_of::<ModuleEntry>() == MODULE_ENTRY);

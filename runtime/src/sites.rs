@@ -12,7 +12,8 @@ use object::{Object, ObjectSection};
 use sha2::{Digest, Sha256};
 
 use crate::abi::{
-    self, BLOB_MAGIC, BlobHeader, Frame, Item, ItemKind, NONE, Note, OP_CLASSES, OpCount, SegmentHeader, Skip,
+    self, BLOB_MAGIC, BlobHeader, FLOAT_TYPES, Frame, Item, ItemKind, NONE, Note, OP_CLASSES, OpCount, SegmentHeader,
+    Skip,
 };
 pub use crate::abi::{Field, LoopCall, Slot};
 use crate::steps::{self, StepKind};
@@ -366,7 +367,11 @@ impl SiteTable {
             for (class, count) in ops.iter_mut().enumerate() {
                 *count = u32_at(blob, next + 4 + class * 4)?;
             }
-            self.ops.push(OpCount { frame: base.frame(u32_at(blob, next)?), ops });
+            let mut flops = [0; FLOAT_TYPES];
+            for (float, count) in flops.iter_mut().enumerate() {
+                *count = u32_at(blob, next + 4 + (OP_CLASSES + float) * 4)?;
+            }
+            self.ops.push(OpCount { frame: base.frame(u32_at(blob, next)?), ops, flops });
             next += size_of::<OpCount>();
         }
         let number = self.segments.len() as u32;

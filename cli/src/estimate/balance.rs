@@ -94,7 +94,7 @@ pub fn document(
     };
     let has_span = profile.meta.values.is_some();
     for machine in machines {
-        let side = Side::new(machine, options, has_span)?;
+        let side = Side::new(machine, profile, options)?;
         document.sheets.push(main_sheet(&side, subjects, work, has_span, options)?);
         document.sheets.extend(matmul_sheet(&side, subjects, options)?);
         document.notes.extend(side.guesses.sentence(&machine.name));
@@ -105,9 +105,11 @@ pub fn document(
 
 impl<'m> Side<'m> {
     /// Latency counts per operation of the longest chain; without one a machine need not state it.
-    fn new(machine: &'m Machine, options: &Options, has_span: bool) -> anyhow::Result<Self> {
+    fn new(machine: &'m Machine, profile: &Profile, options: &Options) -> anyhow::Result<Self> {
         let model = "the balance model";
-        let kind = options.choice.kind.unwrap_or(machine.default_type);
+        let has_span = profile.meta.values.is_some();
+        let mut guesses = Guesses::default();
+        let kind = options.choice.of_program(profile).kind_on(machine, &mut guesses);
         let peak = machine.peak_of(kind, model)?;
         let cores = machine.need(&machine.cores, "cores", model)?;
         let bandwidth = machine.need(&machine.memory.bandwidth, "memory.bandwidth", model)?;
@@ -115,7 +117,6 @@ impl<'m> Side<'m> {
             None if !has_span => None,
             latency => Some(machine.need(latency, "memory.latency", model)?),
         };
-        let mut guesses = Guesses::default();
         for (what, figure) in [("peak", peak), ("cores", cores), ("bandwidth", bandwidth)] {
             guesses.note(what, figure);
         }

@@ -79,7 +79,8 @@ pub fn document(
         between.produced.retain(|key, _| is_wanted(key));
         between.shared.retain(|key, _| is_wanted(key));
     }
-    let views = machines.iter().map(|m| View::new(m, options.choice)).collect::<anyhow::Result<Vec<_>>>()?;
+    let choice = options.choice.of_program(profile);
+    let views = machines.iter().map(|m| View::new(m, choice)).collect::<anyhow::Result<Vec<_>>>()?;
     let subjects = Subjects::of(profile, grouping, false);
     let work = options.work.unwrap_or(if subjects.program.work(Work::Flops) > 0 { Work::Flops } else { Work::Ops });
     let savings = views.iter().map(|v| savings(v, &between, &analysis, work)).collect::<anyhow::Result<Vec<_>>>()?;

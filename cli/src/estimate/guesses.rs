@@ -21,6 +21,11 @@ impl Guesses {
         self.0.push((what, "assumed on the command line".into()));
     }
 
+    /// Remembers what was taken because something is not known.
+    pub fn stands_in(&mut self, what: String, why: String) {
+        self.0.push((what, why));
+    }
+
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

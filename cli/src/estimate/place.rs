@@ -79,7 +79,7 @@ pub fn document(profile: &Profile, machines: &[Machine], options: &Options) -> a
     }
     let callees = callees(profile, sequence, options.work);
     let mut guesses = Guesses::default();
-    let backends = backends(machines, options.choice, &mut guesses)?;
+    let backends = backends(machines, options.choice.of_program(profile), &mut guesses)?;
     let capacity = capacity(machines, options.choice, &mut guesses)?;
     let operations = operations(sequence, &callees, capacity, machines, &options.allow)?;
     let placement = place(&backends, &operations)?;
@@ -201,7 +201,7 @@ fn backends(machines: &[Machine], choice: Choice, guesses: &mut Guesses) -> anyh
         bail!("at most {BACKENDS} machines can be compared");
     }
     let of = |machine: &Machine| -> anyhow::Result<Backend> {
-        let kind = choice.kind.unwrap_or(machine.default_type);
+        let kind = choice.kind_on(machine, guesses);
         let peak = machine.peak_of(kind, model)?;
         let bandwidth = machine.need(&machine.memory.bandwidth, "memory.bandwidth", model)?;
         let launch = machine.need(&machine.launch, "placement.launch", model)?;

@@ -11,7 +11,7 @@ use super::charts;
 use super::fidelity::{self, Calibration};
 use super::subject::{Subject, Subjects, Work};
 use super::times::Times;
-use super::view::{Choice, View};
+use super::view::{Choice, View, float_type};
 use crate::machine::{Figure, Machine, MissingField};
 use crate::plot::Chart;
 use crate::profile::Profile;
@@ -122,7 +122,8 @@ pub fn document(
     if let Some(times) = &options.times {
         times.check("in the profile", subjects.all().map(|s| s.name.as_str()))?;
     }
-    let views = machines.iter().map(|m| View::new(m, options.choice)).collect::<anyhow::Result<Vec<_>>>()?;
+    let choice = options.choice.of_program(profile);
+    let views = machines.iter().map(|m| View::new(m, choice)).collect::<anyhow::Result<Vec<_>>>()?;
     let mut document = Document {
         kind: "roofline",
         source: super::source(&profile.meta),
@@ -427,6 +428,21 @@ fn pairs(lines: &[Line], options: &Options) -> Vec<Pair> {
     lines.iter().filter_map(pair).collect()
 }
 
+/// Of which type the rates are.
+fn rates_of(profile: &Profile) -> String {
+    match float_type(profile) {
+        Some((kind, share)) => format!(
+            "{} of the program's floating-point operations are {kind}: so is the rate, unless the machine states none for it or --type says \
+             otherwise.",
+            human::share(share)
+        ),
+        None => {
+            "The profile does not know the type of operands; the rate is the machine's usual one, or that of --type."
+                .into()
+        }
+    }
+}
+
 /// What to know about estimates from this profile on these machines.
 #[must_use]
 pub fn notes(profile: &Profile, views: &[View], work: Work) -> Vec<String> {
@@ -442,9 +458,7 @@ pub fn notes(profile: &Profile, views: &[View], work: Work) -> Vec<String> {
         }
         Work::Ops => "all operations: floating-point (a fused multiply-add as two), integer, comparisons",
     };
-    notes.push(format!(
-        "Work is {what}. The profile does not know how wide operands are; the rate is the one of --type."
-    ));
+    notes.push(format!("Work is {what}. {}", rates_of(profile)));
     if profile.coverage.threads > 1 {
         notes.push(format!(
             "{} threads: each has a stack of its own, and their work and traffic are added.",

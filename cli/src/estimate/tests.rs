@@ -128,6 +128,22 @@ fn a_dot_per_function_and_level() {
 }
 
 #[test]
+fn the_rate_is_that_of_the_type_the_program_computes_in() {
+    let mut profile = sample::small();
+    let kind = |profile: &Profile, name: &str, kind: Option<OpType>| {
+        let machine = zoo::machine(name).unwrap();
+        let choice = Choice { kind, capacity: Some(1 << 20), ..Choice::default() }.of_program(profile);
+        let view = View::new(&machine, choice).unwrap();
+        (view.kind, view.guesses.sentence(name).unwrap_or_default().contains("the program computes in"))
+    };
+    assert_eq!(kind(&profile, "a100-80", None), (OpType::Fp16, false), "not known: the machine's own");
+    profile.flops_by_type = [0, 0, 10, 90];
+    assert_eq!(kind(&profile, "a100-80", None), (OpType::Fp64, false));
+    assert_eq!(kind(&profile, "a100-80", Some(OpType::Fp32)), (OpType::Fp32, false));
+    assert_eq!(kind(&profile, "ane-h13", None), (OpType::Fp16, true), "it has no other rate, so that is a guess");
+}
+
+#[test]
 fn an_efficiency_from_the_command_line_is_a_guess() {
     let profile = sample::small();
     let of = |efficiency| {

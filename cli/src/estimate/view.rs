@@ -8,16 +8,49 @@ use dmdprof_models::roofline::{Link, Roof};
 
 use super::guesses::Guesses;
 use crate::machine::{Machine, OpType};
+use crate::profile::Profile;
 
 /// What the user chose about machines.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Choice {
-    /// Type of the operations; else the machine's.
+    /// Type of the operations; else the one that the program computes in, else the machine's.
     pub kind: Option<OpType>,
+    /// Type of most of the program's floating-point operations.
+    pub used: Option<OpType>,
     /// Capacity to assume, in bytes, for machines that state no level.
     pub capacity: Option<u64>,
     /// Share of the peak that the code reaches; else the machine's.
     pub efficiency: Option<f64>,
+}
+
+impl Choice {
+    /// The same, knowing what the program computes in.
+    #[must_use]
+    pub fn of_program(self, profile: &Profile) -> Self {
+        Choice { used: float_type(profile).map(|(kind, _)| kind), ..self }
+    }
+
+    /// The type of operation to take on a machine. The machine's own stands in for a type of which it states no rate; that is a guess.
+    pub fn kind_on(self, machine: &Machine, guesses: &mut Guesses) -> OpType {
+        let default = machine.default_type;
+        let used = self.used.filter(|_| self.kind.is_none());
+        if let Some(used) = used.filter(|used| !machine.peak.contains_key(used) && default != OpType::Generic) {
+            guesses.stands_in(
+                format!("the rate of {default}"),
+                format!("the program computes in {used}, for which none is stated"),
+            );
+        }
+        self.kind.or(used.filter(|used| machine.peak.contains_key(used))).unwrap_or(default)
+    }
+}
+
+/// In what type most of a program's floating-point operations are, and the share of those. `None` if it is not known.
+#[must_use]
+pub fn float_type(profile: &Profile) -> Option<(OpType, f64)> {
+    const TYPES: [OpType; 4] = [OpType::Bf16, OpType::Fp16, OpType::Fp32, OpType::Fp64];
+    let all: u128 = profile.flops_by_type.iter().sum();
+    let (most, kind) = profile.flops_by_type.into_iter().zip(TYPES).max_by_key(|(flops, _)| *flops)?;
+    (most > 0).then(|| (kind, most as f64 / all as f64))
 }
 
 /// One link of a machine, with the level that it fills.
@@ -53,12 +86,13 @@ impl<'m> View<'m> {
     /// # Errors
     /// When the machine has no rate for the type of operation, no level and no capacity is assumed, or a level has no bandwidth.
     pub fn new(machine: &'m Machine, choice: Choice) -> anyhow::Result<Self> {
-        let kind = choice.kind.unwrap_or(machine.default_type);
+        let mut guesses = Guesses::default();
+        let kind = choice.kind_on(machine, &mut guesses);
+        let type_guess = !guesses.is_empty();
         let Ok(peak) = machine.peak_of(kind, MODEL) else {
             let types: Vec<&str> = machine.peak.keys().map(|k| k.word()).collect();
             bail!("machine {} has no rate for {kind}; --type can be {}", machine.name, types.join(", "));
         };
-        let mut guesses = Guesses::default();
         let peak_guess = guesses.note(&format!("peak {kind}"), peak);
         let efficiency_guess = match (choice.efficiency, &machine.efficiency) {
             (Some(efficiency), _) => {
@@ -101,7 +135,7 @@ impl<'m> View<'m> {
             kind,
             peak: peak.value,
             efficiency: choice.efficiency.or(machine.efficiency.as_ref().map(|e| e.value)).unwrap_or(1.0),
-            compute_guess: peak_guess || efficiency_guess,
+            compute_guess: type_guess || peak_guess || efficiency_guess,
             links,
             floor,
             guesses,

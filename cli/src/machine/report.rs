@@ -130,7 +130,7 @@ fn fit_list(header: &mut Vec<Column>, rows: &mut [Vec<String>], width: usize) ->
         let last = header.len() - 1;
         let widest =
             |i: usize| rows.iter().map(|row| length(&row[i])).max().unwrap_or(0).max(length(title(&header[i])));
-        let room = width.saturating_sub(2 + (0..last).map(|i| widest(i) + 2).sum::<usize>());
+        let room = width.saturating_sub(4 + (0..last).map(|i| widest(i) + 2).sum::<usize>());
         match go.next() {
             Some(name) if room < LEAST_TITLE => {
                 let Some(at) = header.iter().position(|column| title(column) == *name) else { continue };

@@ -70,6 +70,9 @@ pub struct Profile {
     pub compilers: Vec<String>,
     /// What each of `threads` began with: `main`, or the function that it was started with. Empty in profiles of format 8.
     pub thread_starts: Vec<Option<FunctionId>>,
+    /// Floating-point operations by type of their operands (order of `abi::FloatType`), a fused multiply-add as two. All zero where that is
+    /// not known: in format 8 and in the values model.
+    pub flops_by_type: [u128; 4],
 }
 
 impl Profile {

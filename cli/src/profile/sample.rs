@@ -64,6 +64,7 @@ impl Builder {
             sources: Vec::new(),
             compilers: vec!["clang version 19.1.7 -O2".into()],
             thread_starts: Vec::new(),
+            flops_by_type: [0; 4],
         };
         Builder { profile, cold: BTreeMap::new() }
     }

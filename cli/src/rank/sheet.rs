@@ -66,8 +66,9 @@ pub fn document(variants: &[Variant], machines: &[Machine], options: &Options) -
     if !machines.is_empty() {
         let (work, note) = work_of_all(variants, &subjects, options.work)?;
         notes.extend(note);
+        let choice = options.choice.of_program(&baseline.evidence.profile);
         for machine in machines {
-            let view = View::new(machine, options.choice)?;
+            let view = View::new(machine, choice)?;
             on_machines.push(on_machine(view, &names, &subjects, work, &differences, rule)?);
         }
         let views: Vec<View> = on_machines.iter().map(|m| m.view.clone()).collect();

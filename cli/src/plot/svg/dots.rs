@@ -1,7 +1,8 @@
 //! The dots of a chart as shapes.
 //!
 //! Takes the scene, gives discs, and triangles at the right edge that point on. Dots of one function at one place share it, so that
-//! each group stays in sight: discs are cut into slices, triangles stand in a row.
+//! each group stays in sight: discs are cut into slices. Triangles stand in a row, those of different functions too, as far as a
+//! part of the chart has room for them.
 
 use svg::node::element::{Circle, Group, Path, Title};
 
@@ -10,13 +11,16 @@ use super::super::scale::value;
 use super::super::scene::{Placed, Scene};
 use super::super::text::printable;
 use super::super::trace::Point;
-use super::{Frame, color, group_name, px, stroke};
+use super::{Frame, LEFT, color, group_name, px, stroke};
 use crate::report::human;
 
 /// Radius of a dot with a share of 1; the area goes with the share.
 const LARGEST: f64 = 22.0;
 /// Smaller ones could not be seen or hovered over.
 const SMALLEST: f64 = 3.0;
+
+/// Of the chart's width, for triangles at its right edge.
+const ROW_SHARE: f64 = 0.4;
 
 pub(super) struct Shape<'a> {
     pub placed: &'a Placed<'a>,
@@ -28,6 +32,7 @@ pub(super) struct Shape<'a> {
 
 pub(super) fn shapes<'a>(scene: &'a Scene, frame: Frame) -> Vec<Shape<'a>> {
     let mut shapes: Vec<Shape> = Vec::new();
+    let room = ROW_SHARE * (frame.right() - LEFT);
     for placed in &scene.dots {
         let (x, y) = frame.at(placed.at);
         let radius = (LARGEST * placed.dot.share.min(1.0).sqrt()).max(SMALLEST);
@@ -38,7 +43,12 @@ pub(super) fn shapes<'a>(scene: &'a Scene, frame: Frame) -> Vec<Shape<'a>> {
         };
         let before = shapes.iter().filter(|s| together(s.placed)).count();
         let all = scene.dots.iter().filter(|other| together(other)).count();
-        let left = if placed.beyond { radius + 2.0 * radius * before as f64 } else { 0.0 };
+        let taken: f64 = shapes
+            .iter()
+            .filter(|s| s.placed.beyond && (s.center.1 - y).abs() < s.radius + radius)
+            .map(|s| 2.0 * s.radius)
+            .sum();
+        let left = if placed.beyond { radius + taken.min(room) } else { 0.0 };
         shapes.push(Shape { placed, center: (x - left, y), radius, slice: (before, all) });
     }
     shapes

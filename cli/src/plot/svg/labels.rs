@@ -21,6 +21,8 @@ const RIM: f64 = 3.0;
 /// From the middle of a letter down to its base.
 const BASE: f64 = 4.0;
 const ROW: f64 = 14.0;
+/// Between names beside each other.
+const APART: f64 = 6.0;
 /// Rows that a name may be away from its dot.
 const FARTHEST: i32 = 6;
 /// Names in the chart; the list has more of them.
@@ -190,7 +192,8 @@ impl Beside {
             Anchor::Middle => self.x - size / 2.0,
             Anchor::End => self.x - size,
         };
-        Rect { left, top: self.middle - ROW / 2.0, right: left + size, bottom: self.middle + ROW / 2.0 }
+        let (left, right) = (left - APART / 2.0, left + size + APART / 2.0);
+        Rect { left, top: self.middle - ROW / 2.0, right, bottom: self.middle + ROW / 2.0 }
     }
 
     /// A line from the dot to a name too far away to be taken for its own.
