@@ -5,7 +5,9 @@ use std::io::{self, Write};
 use super::analysis::{Analysis, Grouping, Row, Sums};
 use super::depths::{QuantileReader, Quantiles};
 use super::select::Selection;
+use super::threads;
 use crate::printable::csv_cell;
+use crate::profile::model::Totals;
 
 const COLUMNS: [&str; 30] = [
     "kind",
@@ -40,15 +42,15 @@ const COLUMNS: [&str; 30] = [
     "cost_error",
 ];
 
-pub fn write(analysis: &Analysis, selection: &Selection, out: &mut impl Write) -> io::Result<()> {
+pub fn write(analysis: &Analysis, selection: &Selection, by_thread: bool, out: &mut impl Write) -> io::Result<()> {
     // The crate's own conversion hides which error it was.
-    records(analysis, selection, out).map_err(|error| match error.into_kind() {
+    records(analysis, selection, by_thread, out).map_err(|error| match error.into_kind() {
         csv::ErrorKind::Io(error) => error,
         other => io::Error::other(format!("{other:?}")),
     })
 }
 
-fn records(analysis: &Analysis, selection: &Selection, out: &mut impl Write) -> csv::Result<()> {
+fn records(analysis: &Analysis, selection: &Selection, by_thread: bool, out: &mut impl Write) -> csv::Result<()> {
     let kind = match analysis.grouping {
         Grouping::Lines(_) => "line",
         Grouping::Functions | Grouping::AllFunctions | Grouping::Symbols => "function",
@@ -64,7 +66,24 @@ fn records(analysis: &Analysis, selection: &Selection, out: &mut impl Write) -> 
             Row { names: vec![format!("{} more", folded.rows)], own: folded.own.clone(), quantiles, ..Row::default() };
         csv.write_record(record("folded", &row, analysis))?;
     }
+    for (name, totals) in threads::named(analysis.profile).iter().filter(|_| by_thread) {
+        csv.write_record(thread(name, totals))?;
+    }
     Ok(csv.flush()?)
+}
+
+/// A thread has no more than totals.
+fn thread(name: &str, totals: &Totals) -> [String; COLUMNS.len()] {
+    COLUMNS.map(|column| match column {
+        "kind" => "thread".into(),
+        "name" => csv_cell(name).into_owned(),
+        "accesses" => totals.accesses.to_string(),
+        "read" => totals.read.to_string(),
+        "written" => totals.written.to_string(),
+        "cold" => totals.cold.to_string(),
+        "cost" => totals.cost.to_string(),
+        _ => String::new(),
+    })
 }
 
 fn record(kind: &str, row: &Row, analysis: &Analysis) -> [String; COLUMNS.len()] {

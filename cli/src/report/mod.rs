@@ -45,7 +45,7 @@ pub fn render(profile: &Profile, options: &ReportOptions, out: &mut impl Write) 
     match options.format {
         Format::Table => table::write(&analysis, &selection, options, out),
         Format::Json => json::write(&analysis, &selection, options, out),
-        Format::Csv => csv::write(&analysis, &selection, out),
+        Format::Csv => csv::write(&analysis, &selection, options.by_thread, out),
     }
 }
 

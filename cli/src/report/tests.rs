@@ -5,7 +5,7 @@ use std::io::Read;
 use proptest::prelude::*;
 
 use super::*;
-use crate::profile::model::{AccessKind, ContextId, Outcome, Totals, Unit};
+use crate::profile::model::{AccessKind, ContextId, FunctionId, Outcome, Totals, Unit};
 use crate::profile::sample::{self, Builder};
 
 fn text(profile: &Profile, options: &ReportOptions) -> String {
@@ -108,6 +108,24 @@ fn regions_of_the_values_model() {
     let json = text(&profile, &formatted(Format::Json));
     assert_eq!(complaints(&schema(), &json), Vec::<String>::new());
     insta::assert_snapshot!(text(&profile, &ReportOptions { width: Some(100), ..plain() }));
+}
+
+#[test]
+fn a_row_for_each_thread() {
+    let mut profile = sample::small();
+    profile.coverage.threads = 3;
+    let share = |divisor: u64| Totals { cost: profile.totals.cost / u128::from(divisor), ..profile.totals.clone() };
+    profile.threads = vec![share(2), share(4), share(4)];
+    profile.thread_starts = vec![Some(FunctionId(0)), Some(FunctionId(3)), Some(FunctionId(3))];
+    let options = ReportOptions { by_thread: true, ..plain() };
+    let (table, csv) = (text(&profile, &options), text(&profile, &ReportOptions { format: Format::Csv, ..options }));
+    let part = |text: &str, of: &str| text.lines().filter(|line| line.contains(of)).collect::<Vec<_>>().join("\n");
+    insta::assert_snapshot!(format!(
+        "{}\n\n{}\n\n{}",
+        part(&table, "3 threads"),
+        part(&table, "%"),
+        part(&csv, "thread,")
+    ));
 }
 
 #[test]
