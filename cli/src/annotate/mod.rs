@@ -31,6 +31,8 @@ pub struct Options {
     /// Lines with a smaller share of the cost are only shown around others.
     pub threshold: f64,
     pub inlined: Inlined,
+    /// Characters in a line, if not any number.
+    pub width: Option<usize>,
 }
 
 /// A source file and its lines with numbers.

@@ -25,7 +25,7 @@ fn profile(hash: bool) -> Profile {
 }
 
 fn shown(profile: &Profile, directory: &std::path::Path, change: impl FnOnce(&mut Options)) -> anyhow::Result<String> {
-    let mut options = Options { file: None, context: Some(1), threshold: 0.2, inlined: Inlined::Own };
+    let mut options = Options { file: None, context: Some(1), threshold: 0.2, inlined: Inlined::Own, width: None };
     change(&mut options);
     let finder = Finder { directories: vec![directory.to_owned()] };
     let annotation = annotate(profile, &finder, &options)?;
@@ -62,6 +62,17 @@ fn changed_unverified_and_missing_files_are_told() {
 }
 
 #[test]
+fn a_narrow_terminal_keeps_room_for_the_code() {
+    let directory = tempfile::tempdir().unwrap();
+    let long = "x".repeat(200);
+    fs::write(directory.path().join("a.c"), SOURCE.replace("six", &long)).unwrap();
+    let text = shown(&profile(false), directory.path(), |options| options.width = Some(80)).unwrap();
+    let lines: Vec<&str> = text.lines().filter(|line| line.contains(" | ")).collect();
+    assert!(lines.iter().all(|line| line.chars().count() <= 80) && lines.len() == 2, "{text}");
+    assert!(lines[1].contains("90.9%") && lines[1].ends_with("xxxx…"), "{text}");
+}
+
+#[test]
 fn only_the_file_that_was_asked_for() {
     let directory = tempfile::tempdir().unwrap();
     for name in ["a.c", "src/a.c", "/build/src/a.c"] {
@@ -73,7 +84,7 @@ fn only_the_file_that_was_asked_for() {
 
 #[test]
 fn the_document_follows_the_schema() {
-    let options = Options { file: None, context: None, threshold: 0.0, inlined: Inlined::Own };
+    let options = Options { file: None, context: None, threshold: 0.0, inlined: Inlined::Own, width: None };
     let annotation = annotate(&profile(true), &Finder { directories: Vec::new() }, &options).unwrap();
     assert_eq!(crate::sheet::schema::errors(&document(&profile(true), &annotation)), Vec::<String>::new());
 }

@@ -17,6 +17,49 @@ use crate::{
 const COLUMNS: [(usize, &str); 7] =
     [(6, "share"), (7, "ByteDMD"), (6, "/byte"), (9, "read"), (9, "written"), (9, "depth p50"), (9, "p90")];
 
+/// Columns that go when code has no room, the least important first.
+const GO: [&str; 4] = ["written", "depth p50", "/byte", "read"];
+/// Characters of a line of code that keep their room.
+const LEAST_CODE: usize = 40;
+
+/// The columns of numbers, and the width of a line.
+struct Shape {
+    columns: Vec<usize>,
+    width: usize,
+}
+
+impl Shape {
+    fn new(width: Option<usize>) -> Self {
+        let width = width.unwrap_or(usize::MAX);
+        let mut shape = Shape { columns: (0..COLUMNS.len()).collect(), width };
+        for name in GO {
+            if shape.numbers() + LEAST_CODE <= width {
+                break;
+            }
+            shape.columns.retain(|&column| COLUMNS[column].1 != name);
+        }
+        shape
+    }
+
+    /// Characters before the code.
+    fn numbers(&self) -> usize {
+        self.columns.iter().map(|&column| COLUMNS[column].0 + 2).sum::<usize>() + "  12345 | ".len()
+    }
+
+    fn row(&self, cells: [&str; COLUMNS.len()]) -> String {
+        let padded = self.columns.iter().map(|&column| format!("{:>1$}", cells[column], COLUMNS[column].0));
+        padded.collect::<Vec<_>>().join("  ")
+    }
+
+    fn cut(&self, line: String) -> String {
+        let line = line.trim_end();
+        if line.chars().count() <= self.width {
+            return line.to_owned();
+        }
+        line.chars().take(self.width - 1).collect::<String>() + "…"
+    }
+}
+
 /// For people.
 ///
 /// # Errors
@@ -68,8 +111,8 @@ fn write_file(file: &Annotated, total: u128, options: &Options, out: &mut impl W
         State::Same(path) if path.as_os_str() != file.path.as_str() => writeln!(out, "  from {}", printed(path))?,
         _ => {}
     }
-    let heading: Vec<String> = COLUMNS.iter().map(|(width, name)| format!("{name:>width$}")).collect();
-    writeln!(out, "  {}", heading.join("  "))?;
+    let shape = Shape::new(options.width);
+    writeln!(out, "  {}", shape.row(COLUMNS.map(|(_, name)| name)))?;
     let mut last = 0;
     for number in shown(file, total, options) {
         if number > last + 1 {
@@ -79,7 +122,8 @@ fn write_file(file: &Annotated, total: u128, options: &Options, out: &mut impl W
         let text = file.text.get(number as usize - 1).map_or("", String::as_str).replace('\t', "    ");
         let text = printable::code(&text);
         let numbers = numbers(file.lines.get(&number), total);
-        writeln!(out, "{}", format!("  {numbers}  {number:>5} | {text}").trim_end())?;
+        let numbers = shape.row(std::array::from_fn(|column| numbers[column].as_str()));
+        writeln!(out, "{}", shape.cut(format!("  {numbers}  {number:>5} | {text}")))?;
     }
     if let Some((&beyond, _)) = file.lines.range(file.text.len() as u32 + 1..).next() {
         writeln!(out, "  (the file ends before line {beyond}, which has numbers)")?;
@@ -100,8 +144,8 @@ fn shown(file: &Annotated, total: u128, options: &Options) -> Vec<u32> {
     lines
 }
 
-fn numbers(row: Option<&Row>, total: u128) -> String {
-    let texts: [String; 7] = match row {
+fn numbers(row: Option<&Row>, total: u128) -> [String; COLUMNS.len()] {
+    match row {
         None => Default::default(),
         Some(row) => {
             let sums = &row.own;
@@ -116,9 +160,7 @@ fn numbers(row: Option<&Row>, total: u128) -> String {
                 read(human::bytes(row.quantiles.p90.into())),
             ]
         }
-    };
-    let padded: Vec<String> = COLUMNS.iter().zip(texts).map(|((width, _), text)| format!("{text:>width$}")).collect();
-    padded.join("  ")
+    }
 }
 
 fn write_missing(annotation: &Annotation, out: &mut impl Write) -> io::Result<()> {

@@ -10,6 +10,7 @@ use clap::Args;
 use crate::{
     annotate::{self, Finder, Options},
     profile::{self, DEFAULT_FILE},
+    report::Terminal,
     report::{Inlined, parse_percent},
     sheet::{Format, Look},
 };
@@ -72,6 +73,7 @@ pub fn command(args: &AnnotateArgs) -> anyhow::Result<()> {
         context: (!args.all).then_some(args.context),
         threshold: args.threshold,
         inlined: if args.library { Inlined::All } else { Inlined::Own },
+        width: Terminal::stdout().width.map(usize::from),
     };
     let annotation = annotate::annotate(&profile, &Finder { directories: args.source_dir.clone() }, &options)?;
     if args.format != Format::Table {

@@ -103,10 +103,7 @@ pub fn list<'m>(machines: impl Iterator<Item = &'m Machine>, look: Look, out: &m
     if !hidden.is_empty() {
         writeln!(out, "  {}", no_room(&hidden, "machine show NAME", Some(usize::from(look.width) - 2)))?;
     }
-    writeln!(
-        out,
-        "\n  known: numbers that are measured, fitted or the vendor's; `dmdprof machine show NAME` tells which"
-    )?;
+    writeln!(out, "\n  known: measured, fitted or the vendor's; see `dmdprof machine show NAME`")?;
     if any_own {
         writeln!(out, "  * your own file")?;
     }

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use super::diff::escape;
-use super::layout::{Column, columns};
+use super::layout::{Column, Look, columns};
 use super::words;
 use crate::gate::check::{Checked, Compared, Ending, Severity};
 use crate::gate::key::Key;
@@ -97,7 +97,9 @@ impl Results<'_> {
                 Column::Text("where"),
             ];
             let shown = rows.iter().take(ROWS).map(|f| row(f, &compared.after));
-            columns(&header, shown.collect(), self.width, self.color, out)?;
+            let look =
+                Look { width: self.width, go: &["before", "limit"], instead: "--format json", color: self.color };
+            columns(&header, shown.collect(), look, out)?;
             if rows.len() > ROWS {
                 writeln!(out, "  ({} more; see --format json)", rows.len() - ROWS)?;
             }

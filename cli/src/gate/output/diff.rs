@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use super::layout::{Column, columns};
+use super::layout::{Column, Look, columns};
 use super::words;
 use crate::gate::compare::{Change, Comparison, Fate, difference};
 use crate::gate::made::Difference;
@@ -112,7 +112,12 @@ impl<'a> Diff<'a> {
             Column::Number("change"),
             Column::Number(""),
         ];
-        columns(&header, self.totals().into_iter().map(Vec::from).collect(), None, self.color, out)?;
+        columns(
+            &header,
+            self.totals().into_iter().map(Vec::from).collect(),
+            Look { color: self.color, ..Look::default() },
+            out,
+        )?;
         let shown = self.shown();
         if shown.is_empty() {
             return Ok(());
@@ -125,7 +130,13 @@ impl<'a> Diff<'a> {
             row.extend([label(change), words::place(change)]);
             row
         });
-        columns(&header, rows.collect(), self.width, self.color, out)?;
+        let look = Look {
+            width: self.width,
+            go: &["flops", "calls", "before", "read"],
+            instead: "--full-names, --format csv",
+            color: self.color,
+        };
+        columns(&header, rows.collect(), look, out)?;
         if self.hidden() > 0 {
             writeln!(out, "  ({} more; see --top)", self.hidden())?;
         }

@@ -120,6 +120,23 @@ fn diffs() {
 }
 
 #[test]
+fn tables_fit_80_columns() {
+    let cases = cases();
+    let results = Results { checked: &cases, strict: false, width: Some(80), color: false };
+    let tables = [
+        with_diff(|d| text(|out| Diff { width: Some(80), names: d.names.clone(), ..*d }.table(out))),
+        text(|out| results.text(out)),
+    ];
+    for table in &tables {
+        // Sentences may be longer; rows have columns.
+        let rows = table.lines().filter(|line| line.trim_start().contains("  "));
+        let wide: Vec<&str> = rows.filter(|line| line.chars().count() > 80).collect();
+        assert!(wide.is_empty(), "{table}\n{}", wide.join("\n"));
+    }
+    assert!(tables[0].contains("(no room for flops"), "{}", tables[0]);
+}
+
+#[test]
 fn checks() {
     let cases = cases();
     let results = Results { checked: &cases, strict: false, width: Some(120), color: false };
