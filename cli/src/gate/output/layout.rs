@@ -90,7 +90,7 @@ fn fit(header: &mut Vec<Column>, rows: &mut [Vec<String>], look: Look) -> Vec<St
             }
             continue;
         }
-        let room = room.max(wanted);
+        let room = room.max(wanted.min(LEAST_NAMES / 2));
         let place = widths[numbers + 1].min((room / 3).max(room.saturating_sub(widths[numbers])));
         for row in rows {
             row[numbers] = names::shorten(&row[numbers], room - place);
