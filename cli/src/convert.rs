@@ -24,8 +24,8 @@ use dmdprof_runtime::{
 
 use crate::profile::model::{
     AccessKind, Block, BlockCount, BlockId, Cell, Context, ContextId, Coverage, Dead, Function, FunctionId, Histogram,
-    Meta, ModuleCoverage, Position, PositionId, Profile, Region, SampledSite, Sampling, Sequence, Site, SiteId,
-    SourceFile, StringId, Totals,
+    InputUse, Meta, ModuleCoverage, Position, PositionId, Profile, Region, SampledSite, Sampling, Sequence, Site,
+    SiteId, SourceFile, StringId, Totals,
 };
 use crate::source_file;
 
@@ -67,6 +67,7 @@ pub fn to_profile(measurement: &Measurement, meta: Meta) -> Profile {
         sequences,
         thread_starts,
         flops_by_type,
+        input_uses: measurement.regions.values().map(input_use).collect(),
         cold_histogram: histogram(&measurement.cold),
         compilers: compilers(measurement),
     }
@@ -97,6 +98,10 @@ fn region(totals: &RegionTotals) -> Region {
         unfinished: totals.unfinished,
         histogram: histogram(&totals.depths),
     }
+}
+
+fn input_use(totals: &RegionTotals) -> InputUse {
+    InputUse { unread_inputs: totals.unread_inputs, unread_bytes: totals.unread_bytes, early_reads: totals.early_reads }
 }
 
 fn sampling(sampled: &MergedSample, sites: &Sites) -> Sampling {

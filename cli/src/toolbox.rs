@@ -57,7 +57,11 @@ const DUMP_VARIABLE: &str = "DMDPROF_DUMP_IR";
 /// None of its own: the driver prints its errors and returns the exit code.
 pub fn compile(face: Face, arguments: &[OsString]) -> anyhow::Result<i32> {
     let dump = std::env::var_os(DUMP_VARIABLE);
-    Ok(driver::execute::compile(face, arguments, &toolbox(dump.as_deref().map(Path::new), Model::Memory)))
+    Ok(driver::execute::compile(
+        face,
+        arguments,
+        &toolbox(dump.as_deref().map(Path::new), driver::rust_link::requested_model()),
+    ))
 }
 
 /// The C or C++ compiler of a crate's build script: with hooks if it compiles for the target, else clang alone.

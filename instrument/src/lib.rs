@@ -180,6 +180,9 @@ fn instrument_module(module: &Module<'_>, request: &Request<'_>) -> Summary {
     let model = request.model;
     let handle = ModuleHandle::of(module);
     redirect_signal_functions(handle);
+    if model == Model::Values {
+        emit_inline_functions(handle);
+    }
     let classifier = Classifier { layout: Layout::of_module(module), attributes: classify::Attributes::new() };
     let mut debug = DebugInfo::new(Nodes::of_module(module));
     let mut emitter = Emitter::new(handle, classifier.layout, request.append);
@@ -314,6 +317,12 @@ fn skipped_plan(function: Value, reason: SkipReason, debug: &mut DebugInfo) -> F
     let mut plan = FunctionPlan::named(function, debug);
     plan.skips.insert(reason, 1);
     plan
+}
+
+/// C++'s inline functions that a library has compiled, too: the bodies are here, and hooks can be put into them.
+fn emit_inline_functions(module: ModuleHandle) {
+    let is_elsewhere = |f: &Value| f.linkage() == Linkage::LLVMAvailableExternallyLinkage && f.name().starts_with("_Z");
+    module.functions().into_iter().filter(is_elsewhere).for_each(Value::emit_own_copy);
 }
 
 /// Handlers that the program installs must run on a ring of their own; the hooks' replacements see to that.

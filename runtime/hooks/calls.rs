@@ -88,8 +88,10 @@ impl Site {
                 self.block_ends(old, told);
             }
         } else {
-            // An allocator with hooks behind `__rust_realloc` has moved the block already; its old place may be another's.
-            if told.is_some() && new != old && blocks::size(new) == Some(bytes) {
+            // An allocator with hooks behind `__rust_realloc` has moved the block already; its old place may be another's. Where the
+            // old block is still known, what is known of the new place is left from a block that code without hooks freed.
+            let is_done = || blocks::size(new) == Some(bytes) && blocks::size(old) != told;
+            if told.is_some() && new != old && is_done() {
                 return;
             }
             match blocks::remove(old).filter(|&bytes| bytes != blocks::RETIRED).or(told) {

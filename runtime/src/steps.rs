@@ -60,10 +60,12 @@ pub enum StepKind {
     Pick = 51,
     /// Register `dst` + `word` = `a`, if `word` is below `lanes`.
     Put = 52,
+    /// An argument of the call that ends the segment is the address of `size` bytes, or of nobody knows how many (0).
+    PointerArgument = 53,
 }
 
 impl StepKind {
-    const ALL: [Self; 21] = [
+    const ALL: [Self; 22] = [
         Self::Load,
         Self::Store,
         Self::Op,
@@ -85,6 +87,7 @@ impl StepKind {
         Self::Part,
         Self::Pick,
         Self::Put,
+        Self::PointerArgument,
     ];
 
     #[must_use]
@@ -95,7 +98,7 @@ impl StepKind {
     /// Whether the address fields are an address, so that `offset` holds no registers.
     #[must_use]
     pub fn has_address(self) -> bool {
-        matches!(self, Self::Load | Self::Store | Self::BytesArgument | Self::BytesParameter)
+        matches!(self, Self::Load | Self::Store | Self::BytesArgument | Self::BytesParameter | Self::PointerArgument)
     }
 }
 
@@ -227,7 +230,7 @@ mod tests {
             assert_eq!(StepKind::of(kind as u8), Some(kind));
         }
         assert_eq!(StepKind::of(31), None);
-        assert_eq!(StepKind::of(53), None);
+        assert_eq!(StepKind::of(54), None);
         assert_eq!(ValueOp::of(ValueOp::DivMod as u8), Some(ValueOp::DivMod));
         assert_eq!(ValueOp::of(0), None);
     }

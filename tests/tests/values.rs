@@ -89,6 +89,89 @@ fn code_that_follows_no_values_is_counted_by_name() {
     assert_eq!(found, [("srand48", 3), ("inline assembly", 1), ("sum (variable arguments)", 1)]);
 }
 
+/// By region, in order of names: cost and reads.
+fn costs(report: &Value) -> BTreeMap<String, (u64, u64)> {
+    regions(report).into_iter().map(|(name, r)| (name, (number(r, "cost"), number(r, "reads")))).collect()
+}
+
+fn unseen(report: &Value) -> Vec<(&str, u64)> {
+    let calls = report["coverage"]["unseen_calls"].as_array().expect("a list");
+    calls.iter().map(|c| (c["name"].as_str().expect("a name"), number(c, "count"))).collect()
+}
+
+#[test]
+fn collections_that_grow_keep_the_values_in_them() {
+    let report = measured(&source("collections.rs"), &["--bytes-per-element", "1"]);
+    let costs = costs(&report);
+    assert_eq!(costs.len(), 24);
+    for (name, found) in &costs {
+        // Nine products of the inputs, 1 + .. + ceil(sqrt(9)) each time the first of nine, then the sum; the same for 40 bytes.
+        let like = if name.starts_with("String") { "String, to_owned" } else { "with_capacity" };
+        assert_eq!(found, &costs[like], "{name}");
+    }
+    assert_eq!(costs["with_capacity"].1, 9 + 2 * 8);
+    assert_eq!(costs["String, to_owned"].1, 2 * 39);
+    assert_eq!(unseen(&report), []);
+}
+
+#[test]
+fn library_functions_that_move_values_or_call_back_are_followed() {
+    let report = measured(&source("library.c"), &["--bytes-per-element", "1"]);
+    let costs = costs(&report);
+    let (cost, reads) = costs["by hand"];
+    assert_eq!((costs.len(), reads), (7, 12 + 2 * 11));
+    for (name, found) in &costs {
+        // What is printed is looked at once, where it lies on top.
+        let printed = u64::from(name == "snprintf");
+        assert_eq!(found, &(cost + printed, reads + printed), "{name}");
+    }
+    assert_eq!(unseen(&report), []);
+}
+
+#[test]
+fn characters_keep_their_identities_in_strings() {
+    let report = measured(&source("strings.cpp"), &["--bytes-per-element", "1"]);
+    let costs = costs(&report);
+    assert_eq!(costs.len(), 8);
+    for (name, found) in &costs {
+        assert_eq!(found, &costs["constructed"], "{name}");
+    }
+    assert_eq!(costs["constructed"].1, 2 * 39);
+    assert_eq!(unseen(&report), []);
+}
+
+#[test]
+fn code_without_hooks_that_is_shown_values_is_counted() {
+    let report = measured(&source("overwritten.c"), &[]);
+    let mut found = unseen(&report);
+    found.sort_unstable();
+    assert_eq!(found, [("__isoc99_sscanf", 1), ("erand48", 1), ("setvbuf", 1)]);
+}
+
+#[test]
+fn what_was_not_meant_is_said() {
+    let directory = scratch();
+    let profile = directory.path().join("profile");
+    succeed(&mut run(&source("misuse.c"), &["--bytes-per-element", "1"], &profile));
+    let text = String::from_utf8(succeed(dmdprof().arg("report").arg(&profile)).stdout).expect("text");
+    let report = report(&profile);
+    let regions = regions(&report);
+    let field = |name: &str, field| number(regions[name], field);
+    assert_eq!((field("loaded early", "early_reads"), field("loaded early", "reads")), (1, 1));
+    assert_eq!((field("never read", "unread_inputs"), field("never read", "unread_bytes")), (1, 32));
+    assert_eq!((field("constants", "cost"), field("constants", "unread_inputs")), (0, 0));
+    // Two values of 10 bytes, and nothing between them.
+    assert_eq!((field("padding", "input_bytes"), field("padding", "cost")), (2, 3));
+    for note in [
+        "loaded early: 1 read of what had been loaded from an input before dmdprof_begin",
+        "never read: 1 declared input of 32 B in all never read",
+        "constants: nothing was read: all that it computes derives from constants",
+    ] {
+        assert!(text.contains(note), "no {note:?} in\n{text}");
+    }
+    assert_eq!(text.matches("never read").count(), 3, "{text}");
+}
+
 /// Exclusive shares of the longest chain, by function, add up to it.
 #[test]
 fn shares_of_the_span_add_up() {

@@ -17,6 +17,7 @@ use dmdprof_instrument::llvm;
 use super::cargo_runner::{self, Left};
 use crate::{
     analysis::AnalysisArgs,
+    commands::ModelArg,
     driver::{
         cargo::{Cargo, Words},
         execute,
@@ -56,6 +57,7 @@ Examples:
                                                     only the body of one test
   dmdprof cargo --roi '*fib*' bench                 benches of criterion and divan run once each
   dmdprof cargo build --release                     then: dmdprof run target/dmdprof/.../PROGRAM
+  dmdprof cargo --model values run                  kernels as they are written, with declared regions and inputs
   cargo dmdprof run --release                       the same as a Cargo command";
 
 /// Runs the command and returns the exit code.
@@ -66,9 +68,11 @@ pub fn command(args: &CargoArgs) -> anyhow::Result<i32> {
     let words = Words::parse(&args.words)?;
     refuse_own_options(&words)?;
     let llvm = llvm::load()?;
-    let cargo = Cargo::new(&words, args.no_std, &llvm.path, llvm::REQUIRED_MAJOR)?;
+    let values = args.analysis.model == ModelArg::Values;
+    let cargo = Cargo::new(&words, args.no_std, values, &llvm.path, llvm::REQUIRED_MAJOR)?;
     // The linker says nothing while it works, and a minute of silence asks for a reason.
-    if !args.no_std && Cache::of_user()?.is_some_and(|cache| cache.contents().is_ok_and(|c| c.objects == 0)) {
+    if !args.no_std && !values && Cache::of_user()?.is_some_and(|cache| cache.contents().is_ok_and(|c| c.objects == 0))
+    {
         eprintln!(
             "dmdprof: the first link takes longer: it puts hooks into the standard library, which the cache then keeps"
         );

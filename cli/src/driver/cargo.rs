@@ -28,6 +28,8 @@ pub const CXX_COMPILER: &str = "dmdprof-clang++";
 
 /// In the target directory of the project.
 const SUBDIRECTORY: &str = "dmdprof";
+/// The same for the values model.
+const VALUES_SUBDIRECTORY: &str = "dmdprof-values";
 
 /// Cargo, ready to build with hooks.
 #[derive(Debug)]
@@ -99,7 +101,7 @@ impl Cargo {
     ///
     /// # Errors
     /// When Cargo or rustc is missing or does not fit, the project cannot be read, or the target directory cannot be written.
-    pub fn new(words: &Words, no_std: bool, llvm: &Path, llvm_major: u32) -> anyhow::Result<Self> {
+    pub fn new(words: &Words, no_std: bool, values: bool, llvm: &Path, llvm_major: u32) -> anyhow::Result<Self> {
         let rustc = Rustc::ask(words.toolchain.as_deref())?;
         if let Some(newer) = rustc.llvm_major.filter(|&major| major > llvm_major) {
             bail!(
@@ -118,11 +120,15 @@ impl Cargo {
             Some(directory) => env::current_dir().context("there is no current directory")?.join(directory),
             None => target_directory(words)?,
         };
-        let target_dir = base.join(SUBDIRECTORY);
+        // Cargo does not see that the two models make different objects of the same crate.
+        let target_dir = base.join(if values { VALUES_SUBDIRECTORY } else { SUBDIRECTORY });
         let own = OwnTarget::enter(&target_dir)?;
         let mut cargo =
             Self { toolchain: words.toolchain.clone(), target, target_dir, environment: Vec::new(), _own: own };
         cargo.environment = cargo.set_up(no_std, llvm, llvm_major)?;
+        if values {
+            cargo.environment.push((rustc_wrap::MODEL_ENVIRONMENT.into(), "values".into()));
+        }
         if rustc.llvm_major.is_some_and(rustc_wrap::leaves_out_machine_code) {
             cargo.environment.push((rustc_wrap::BITCODE_ONLY_ENVIRONMENT.into(), "1".into()));
         }
@@ -195,6 +201,7 @@ pub fn own_variables() -> Vec<OsString> {
             rustc_wrap::TOOL_ENVIRONMENT,
             rustc_wrap::STAMP_ENVIRONMENT,
             rustc_wrap::NO_STD_ENVIRONMENT,
+            rustc_wrap::MODEL_ENVIRONMENT,
             rustc_wrap::BITCODE_ONLY_ENVIRONMENT,
         ]
         .map(OsString::from),

@@ -21,10 +21,10 @@ use crate::signals::{self, Kind};
 use super::{
     Append, Face, InstrumentRequest, Model, Toolbox,
     clang::{self, Clang},
-    plan::{self, Build, Link, LinkWord, Place, Plan, Unit},
+    plan::{self, Build, Link, LinkKind, LinkWord, Place, Plan, Unit},
     response,
     scratch::{Provisional, Scratch},
-    version_script,
+    values_support, version_script,
 };
 
 /// A command line longer than this goes to clang in a response file.
@@ -94,11 +94,6 @@ fn plain_variables(major: u32) -> Vec<OsString> {
     words.iter().map(OsString::from).collect()
 }
 
-/// For the values model: instructions as they are written, in the order in which they are written.
-fn as_written() -> [OsString; 4] {
-    ["-O1", "-Xclang", "-disable-llvm-passes", "-ffp-contract=off"].map(OsString::from)
-}
-
 /// `-o` may name a pipe or a device, where no object can be put together.
 fn names_a_device(unit: &Unit) -> bool {
     matches!(&unit.place, Place::Named(path) if fs::metadata(path).is_ok_and(|m| !m.is_file()))
@@ -157,10 +152,10 @@ impl<'a> Run<'a> {
             quiet = &no_warnings;
         }
         let Some(for_bitcode) = &unit.bitcode else { return self.clang(words(&[&out])) };
-        let as_written = as_written();
-        let model: &[OsString] = if self.tools.model == Model::Values { &as_written } else { &[] };
+        let model =
+            if self.tools.model == Model::Values { values_support::words(unit, &self.scratch)? } else { Vec::new() };
         let variables = plain_variables(self.clang.major);
-        let code = self.clang(words(&[for_bitcode, model, &variables, quiet, &out]))?;
+        let code = self.clang(words(&[for_bitcode, &model, &variables, quiet, &out]))?;
         if code != 0 {
             return Ok(code);
         }
@@ -223,6 +218,16 @@ impl<'a> Run<'a> {
                 LinkWord::Unit(index) => objects[*index].clone().into(),
                 LinkWord::VersionScript(path) => self.version_script(path, link)?,
             });
+        }
+        // In a shared library its functions would take the place of the C library's for everybody.
+        if self.tools.model == Model::Values && matches!(link.kind, LinkKind::Program | LinkKind::StaticProgram) {
+            let unit = values_support::library_unit(&self.scratch)?;
+            let object = self.scratch.file("dmdprof_library.o");
+            let code = self.compile_unit(&unit, &object)?;
+            if code != 0 {
+                return Ok(code);
+            }
+            words.extend(["-Xlinker".into(), values_support::archive(&object, &self.scratch)?.into()]);
         }
         self.clang(words)
     }

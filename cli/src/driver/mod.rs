@@ -20,6 +20,7 @@ pub mod clang;
 pub mod doctor;
 pub mod execute;
 pub mod object_cache;
+mod own_generics;
 pub mod own_target;
 pub mod plan;
 pub mod response;
@@ -29,6 +30,7 @@ pub mod rustc_wrap;
 pub mod scratch;
 pub mod source;
 pub mod static_library;
+mod values_support;
 mod version_script;
 
 /// One bitcode file to turn into one object.

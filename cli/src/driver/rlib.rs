@@ -143,6 +143,16 @@ pub fn write(path: &Path, members: &[(&Member, Option<&Path>)], purpose: Purpose
     written.with_context(|| format!("cannot write {}", path.display()))
 }
 
+/// Writes an archive of one object.
+///
+/// # Errors
+/// When the object cannot be read or the archive cannot be written.
+pub fn write_object(path: &Path, object: &Path) -> anyhow::Result<()> {
+    let name = object.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let member = Member { name, kind: Kind::Other, content: &[] };
+    write(path, &[(&member, Some(object))], Purpose::Keep)
+}
+
 fn utf8(path: &Path) -> anyhow::Result<String> {
     let name: PathBuf = path.to_path_buf();
     name.into_os_string().into_string().map_err(|name| anyhow!("{} is not UTF-8", name.display()))

@@ -26,6 +26,7 @@ use super::{
     plan::LinkKind,
     response,
     rlib::{self, Kind, Member, Purpose},
+    rustc_wrap,
     scratch::Scratch,
 };
 use crate::{gate::runner, report::human};
@@ -127,7 +128,7 @@ pub fn requested() -> bool {
 /// The model that the hooks of this link are for.
 #[must_use]
 pub fn requested_model() -> Model {
-    match env::var(MODEL_ENVIRONMENT).as_deref() {
+    match env::var(MODEL_ENVIRONMENT).or_else(|_| env::var(rustc_wrap::MODEL_ENVIRONMENT)).as_deref() {
         Ok("values") => Model::Values,
         Ok("loops") => Model::Loops,
         _ => Model::Memory,
@@ -290,8 +291,10 @@ impl<'t> Link<'t> {
             }
             Word::Library { path, content } => {
                 let standard = is_standard(path);
-                // The standard library is optimised code, which the values model cannot price.
-                if standard && (self.settings.no_std || self.tools.model == Model::Values) {
+                // The standard library is optimised code, which the values model cannot price. But a crate shares functions with `alloc`
+                // that move its values: `RawVec<u8>::grow_one` is never inlined, and never compiled again.
+                let priced = self.tools.model != Model::Values || file_name(path).starts_with("liballoc-");
+                if standard && (self.settings.no_std || !priced) {
                     without_hooks.push(file_name(path).to_owned());
                     return Ok(Plan::Keep(path.as_os_str()));
                 }

@@ -16,7 +16,7 @@ use std::{
 
 use anyhow::{Context, bail};
 
-use super::{Toolbox, execute, plan, rust_link, static_library};
+use super::{Model, Toolbox, execute, own_generics, plan, rust_link, static_library};
 
 /// The name under which dmdprof is this wrapper.
 pub const NAME: &str = "dmdprof-rustc";
@@ -25,6 +25,8 @@ pub const NAME: &str = "dmdprof-rustc";
 pub const TARGET_ENVIRONMENT: &str = "DMDPROF_CARGO_TARGET";
 /// Present: the standard library stays without hooks.
 pub const NO_STD_ENVIRONMENT: &str = "DMDPROF_CARGO_NO_STD";
+/// `values`: hooks of that model, in code as it is written.
+pub const MODEL_ENVIRONMENT: &str = "DMDPROF_CARGO_MODEL";
 /// SHA-256 of dmdprof.
 pub const TOOL_ENVIRONMENT: &str = "DMDPROF_CARGO_TOOL";
 /// Changes when programs must be linked anew. Cargo is told that they depend on it.
@@ -71,8 +73,12 @@ fn run(args: &[OsString], tools: &Toolbox) -> anyhow::Result<i32> {
     }
     let mut command = Command::new(rustc);
     command.args(&crate_.words);
+    if settings.values {
+        own_generics::demand(&mut command, || Command::new(rustc));
+    }
     let link = rust_link::Settings {
         opt_level: crate_.opt_level,
+        model: if settings.values { Model::Values } else { Model::Memory },
         no_std: settings.no_std,
         linker: crate_.linker.clone(),
         tool: env::var(TOOL_ENVIRONMENT).ok(),
@@ -88,6 +94,7 @@ fn run(args: &[OsString], tools: &Toolbox) -> anyhow::Result<i32> {
         return Ok(code);
     }
     if let Some(archive) = &crate_.archive {
+        let tools = &Toolbox { model: link.model, ..*tools };
         let without = static_library::put_hooks(archive, link, tools)?;
         if !without.is_empty() {
             eprintln!("dmdprof: note: {}: linked without hooks: {}", archive.display(), without.join(", "));
@@ -106,6 +113,8 @@ struct Settings {
     no_std: bool,
     /// [`leaves_out_machine_code`].
     bitcode_only: bool,
+    /// Hooks of the values model.
+    values: bool,
 }
 
 impl Settings {
@@ -114,6 +123,7 @@ impl Settings {
             target: env::var_os(TARGET_ENVIRONMENT).unwrap_or_default(),
             no_std: env::var_os(NO_STD_ENVIRONMENT).is_some(),
             bitcode_only: env::var_os(BITCODE_ONLY_ENVIRONMENT).is_some(),
+            values: env::var(MODEL_ENVIRONMENT).is_ok_and(|model| model == "values"),
         }
     }
 }
@@ -144,6 +154,15 @@ struct Crate {
     dependencies: Option<PathBuf>,
     notes: Vec<&'static str>,
 }
+
+/// For the values model no optimiser merges, moves or drops an instruction, and checks are not part of what is measured.
+const AS_WRITTEN: [(&str, &str); 5] = [
+    ("opt-level", "0"),
+    ("overflow-checks", "off"),
+    ("debug-assertions", "off"),
+    ("lto", "off"),
+    ("linker-plugin-lto", "off"),
+];
 
 const THIN_BECOMES_FAT: &str = "lto = \"thin\" leaves no bitcode of the optimised code; \"fat\" takes its place";
 const NO_LTO_WITHOUT_STD: &str = "lto would merge the standard library into the program; --no-std switches it off";
@@ -200,6 +219,9 @@ impl Crate {
         let mut codegen_units = false;
         for option in &options.0 {
             let (name, value) = option.codegen();
+            if settings.values && (AS_WRITTEN.iter().any(|(fixed, _)| *fixed == name) || option.words[0] == "-O") {
+                continue;
+            }
             match (name, value) {
                 ("embed-bitcode" | "incremental" | "linker" | "split-debuginfo", _) => continue,
                 ("debuginfo", "0" | "none" | "false") => continue,
@@ -247,6 +269,10 @@ impl Crate {
         }
         if self.is_only_linked && settings.bitcode_only {
             self.words.push(NO_MACHINE_CODE.into());
+        }
+        if settings.values {
+            self.opt_level = 0;
+            self.words.extend(AS_WRITTEN.iter().map(|(name, value)| format!("-C{name}={value}").into()));
         }
         // Regions and inputs of the markers crate record.
         self.words.push("--cfg=dmdprof".into());
@@ -360,7 +386,7 @@ mod tests {
 
     fn parse(text: &str, no_std: bool) -> Option<Crate> {
         let words: Vec<OsString> = text.split_ascii_whitespace().map(OsString::from).collect();
-        Crate::parse(&words, &Settings { target: "t".into(), no_std, bitcode_only: false })
+        Crate::parse(&words, &Settings { target: "t".into(), no_std, ..Settings::default() })
     }
 
     fn words(text: &str, no_std: bool) -> String {
@@ -378,6 +404,18 @@ mod tests {
         assert!(parse("--crate-name ___ --print=cfg --target t", false).is_none(), "a question");
         assert!(parse("--crate-name a --emit=link --target other", false).is_none());
         assert!(parse("-vV", false).is_none());
+    }
+
+    #[test]
+    fn for_the_values_model_code_is_as_written() {
+        let settings = Settings { target: "t".into(), values: true, ..Settings::default() };
+        let text = "--crate-name a --crate-type bin --emit=link -C opt-level=3 -C lto=thin -O --target t";
+        let words: Vec<OsString> = text.split_ascii_whitespace().map(OsString::from).collect();
+        let crate_ = Crate::parse(&words, &settings).expect("a crate for the target");
+        let words: Vec<_> = crate_.words.iter().map(|word| word.to_string_lossy()).collect();
+        assert!(words.iter().all(|word| !["-O", "opt-level=3", "lto=thin"].contains(&word.as_ref())), "{words:?}");
+        assert!(words.contains(&"-Copt-level=0".into()) && words.contains(&"-Clto=off".into()), "{words:?}");
+        assert_eq!((crate_.opt_level, crate_.notes.len()), (0, 0));
     }
 
     #[test]
@@ -419,7 +457,7 @@ mod tests {
 
     #[test]
     fn machine_code_is_left_out_where_nothing_needs_it() {
-        let settings = Settings { target: "t".into(), no_std: false, bitcode_only: true };
+        let settings = Settings { target: "t".into(), no_std: false, bitcode_only: true, ..Settings::default() };
         let leaves_out = |text: &str| {
             let words: Vec<OsString> = text.split_ascii_whitespace().map(OsString::from).collect();
             let words = Crate::parse(&[words, vec!["--crate-name=a".into(), "--target=t".into()]].concat(), &settings)

@@ -18,7 +18,7 @@ use anyhow::{Context, bail};
 use super::{
     Face, Model, Toolbox, clang,
     execute::{self, joined},
-    plan, rust_link,
+    own_generics, plan, rust_link,
     scratch::Scratch,
 };
 
@@ -165,6 +165,9 @@ fn rust(build: &Build, tools: &Toolbox) -> anyhow::Result<i32> {
     command.arg("--emit=link,llvm-bc");
     common_flags(&mut command, level, values);
     hook_flags(&mut command);
+    if values {
+        own_generics::demand(&mut command, rustc);
+    }
     command.arg(joined("-Clinker=", &linker_program()?));
     let settings = rust_link::Settings {
         opt_level: plan::opt_level(level),

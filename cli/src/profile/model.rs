@@ -73,6 +73,8 @@ pub struct Profile {
     /// Floating-point operations by type of their operands (order of `abi::FloatType`), a fused multiply-add as two. All zero where that is
     /// not known: in format 8 and in the values model.
     pub flops_by_type: [u128; 4],
+    /// Of each of `regions`. Empty in profiles of format 8.
+    pub input_uses: Vec<InputUse>,
 }
 
 impl Profile {
@@ -507,6 +509,16 @@ pub struct Region {
     /// Executions that the end of the program cut short.
     pub unfinished: u64,
     pub histogram: Histogram,
+}
+
+/// How well a region's declared inputs fit what it reads.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InputUse {
+    /// Declared inputs of which nothing was used, and their bytes. Summed over executions.
+    pub unread_inputs: u64,
+    pub unread_bytes: u64,
+    /// Reads of what had been loaded from an input before the region began, and so counted as a constant.
+    pub early_reads: u64,
 }
 
 /// What bytes that nobody reads any more are about.

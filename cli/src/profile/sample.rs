@@ -65,6 +65,7 @@ impl Builder {
             compilers: vec!["clang version 19.1.7 -O2".into()],
             thread_starts: Vec::new(),
             flops_by_type: [0; 4],
+            input_uses: Vec::new(),
         };
         Builder { profile, cold: BTreeMap::new() }
     }
@@ -369,6 +370,7 @@ pub fn values() -> Profile {
         histogram: buckets(&[(1, 1), (2, 3), (3, 1), (4, 1)]),
     };
     b.profile.regions = vec![region("dot", false, 0), region("lazy", true, 1)];
+    b.profile.input_uses = vec![InputUse::default(), InputUse { unread_inputs: 1, unread_bytes: 64, early_reads: 3 }];
     b.finish(|_| {})
 }
 

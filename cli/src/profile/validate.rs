@@ -91,6 +91,8 @@ pub fn validate(profile: &Profile) -> Result<(), Invalid> {
 }
 
 fn thread_starts(profile: &Profile, tables: &Tables) -> Check {
+    let (uses, regions) = (profile.input_uses.len(), profile.regions.len());
+    ensure(uses == 0 || uses == regions, || format!("uses of inputs of {uses} regions, and {regions} regions"))?;
     let (starts, threads) = (profile.thread_starts.len(), profile.threads.len());
     ensure(starts == 0 || starts == threads, || format!("{starts} functions began {threads} threads"))?;
     for (i, start) in profile.thread_starts.iter().enumerate() {

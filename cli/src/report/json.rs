@@ -365,7 +365,10 @@ pub fn write(
             all: Depth::new(&total.depths, analysis.quantiles, true),
             capacities: program::capacities(analysis).into_iter().map(json_capacity).collect(),
         },
-        regions: profile.regions.iter().map(regions::json).collect(),
+        regions: (0..)
+            .zip(&profile.regions)
+            .map(|(i, region)| regions::json(region, regions::input_use(profile, i)))
+            .collect(),
         flows: profile.flows.as_ref().map(|all| all.iter().map(|f| flows::json(profile, f, options.hist)).collect()),
         sequences: profile.sequences.iter().map(|s| flows::json_sequence(profile, s)).collect(),
         functions,

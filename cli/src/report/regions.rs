@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::analysis::OP_NAMES;
 use super::human;
 use super::table::{Style, left, plain_table, print, right};
-use crate::profile::model::{Histogram, Profile, Region, ValuesMeta};
+use crate::profile::model::{Histogram, InputUse, Profile, Region, ValuesMeta};
 
 /// A region in the JSON report.
 #[derive(Serialize)]
@@ -28,6 +28,9 @@ pub struct JsonRegion<'a> {
     input_bytes: u64,
     inputs: &'static str,
     unfinished: u64,
+    unread_inputs: u64,
+    unread_bytes: u64,
+    early_reads: u64,
     /// Bytes read deeper than each power of two, up to the deepest read.
     q: Vec<JsonTraffic>,
     /// [smallest depth, largest depth, bytes read].
@@ -41,7 +44,7 @@ struct JsonTraffic {
 }
 
 #[must_use]
-pub fn json(region: &Region) -> JsonRegion<'_> {
+pub fn json(region: &Region, inputs: InputUse) -> JsonRegion<'_> {
     JsonRegion {
         name: &region.name,
         times: region.times,
@@ -57,6 +60,9 @@ pub fn json(region: &Region) -> JsonRegion<'_> {
         input_bytes: region.input_bytes,
         inputs: if region.first_use_inputs { "first use" } else { "declared" },
         unfinished: region.unfinished,
+        unread_inputs: inputs.unread_inputs,
+        unread_bytes: inputs.unread_bytes,
+        early_reads: inputs.early_reads,
         q: traffic(&region.histogram).map(|(capacity, bytes)| JsonTraffic { capacity, bytes }).collect(),
         histogram: region
             .histogram
@@ -127,15 +133,50 @@ pub fn write(profile: &Profile, style: &Style, out: &mut impl Write) -> io::Resu
     }
     writeln!(out, "\n{}", style.heading("Regions"))?;
     print(&table, "", out)?;
-    for region in profile.regions.iter().filter(|r| r.first_use_inputs) {
-        writeln!(
-            out,
-            "{}: no inputs were declared (dmdprof_input), so that they entered at the bottom of the stack in order of first use",
-            region.name
-        )?;
-    }
-    for region in profile.regions.iter().filter(|r| r.unfinished > 0) {
-        writeln!(out, "{}: did not end before the program did; priced up to there", region.name)?;
+    for (i, region) in profile.regions.iter().enumerate() {
+        for note in notes(region, input_use(profile, i)) {
+            writeln!(out, "{}: {note}", region.name)?;
+        }
     }
     Ok(())
+}
+
+/// Of a region by its index; profiles of an older format do not know.
+pub fn input_use(profile: &Profile, region: usize) -> InputUse {
+    profile.input_uses.get(region).copied().unwrap_or_default()
+}
+
+/// What a reader of the numbers must know.
+fn notes(region: &Region, inputs: InputUse) -> Vec<String> {
+    let mut notes = Vec::new();
+    if region.first_use_inputs {
+        notes.push(
+            "no inputs were declared (dmdprof_input), so that they entered at the bottom of the stack in order of first use"
+                .to_owned(),
+        );
+    }
+    if region.unfinished > 0 {
+        notes.push("did not end before the program did; priced up to there".to_owned());
+    }
+    if region.reads == 0 {
+        notes.push(
+            "nothing was read: all that it computes derives from constants, and memory that no dmdprof_input declares holds \
+             constants if the program wrote it; declare inputs between writing them and dmdprof_begin"
+                .to_owned(),
+        );
+    }
+    if inputs.unread_inputs > 0 {
+        notes.push(format!(
+            "{} of {} in all never read; wrong address or length?",
+            human::plural(inputs.unread_inputs, "declared input"),
+            human::bytes(u128::from(inputs.unread_bytes)),
+        ));
+    }
+    if inputs.early_reads > 0 {
+        notes.push(format!(
+            "{} of what had been loaded from an input before dmdprof_begin, and so counted as a constant; load it in the region",
+            human::plural(inputs.early_reads, "read"),
+        ));
+    }
+    notes
 }

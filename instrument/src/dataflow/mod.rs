@@ -10,15 +10,16 @@ mod registers;
 use std::collections::HashMap;
 
 use dmdprof_runtime::{
-    abi::{ItemKind, MAX_RECORD_WORDS, NONE, item_flag, segment_flag},
+    abi::{Call, ItemKind, MAX_RECORD_WORDS, NONE, item_flag, segment_flag},
     steps::{Registers, StepKind, ValueOp},
 };
 
 use crate::{
-    calls::Model,
+    address::{Shape, decompose},
+    calls::{Model, touches_no_memory},
     classify::{Classifier, model_of_call},
     frames::DebugInfo,
-    llvm::ir::{Block, Opcode, Type, TypeKind, Value},
+    llvm::ir::{Block, Linkage, Opcode, Type, TypeKind, Value},
     plan::{FunctionPlan, ItemNote, PlannedItem, Word, follows_must_tail, is_landable},
     segment::SegmentBuilder,
     skip::SkipReason,
@@ -29,6 +30,8 @@ use registers::{RegisterFile, slot_of_path, slots};
 const MAX_STEPS: usize = 4096;
 /// Words that one instruction may add.
 const WORDS_PER_INSTRUCTION: usize = 8;
+/// Arguments of a call that are looked at for pointers.
+const MAX_POINTERS: u32 = 64;
 
 /// What a call is in the values model.
 enum CallKind {
@@ -738,6 +741,10 @@ impl Planner<'_> {
             CallKind::Copy => self.copy(i, frame),
             CallKind::Fill => self.fill(i, frame),
             CallKind::Modelled(model) => {
+                if model.call == Call::Formatted {
+                    // What is formatted is looked at.
+                    (i.called_type().parameter_count()..i.arguments()).for_each(|n| self.escape(i.operand(n), frame));
+                }
                 self.out.close(i, 0, NONE);
                 self.out.call_hook(i, model, frame);
                 return i.opcode() == Opcode::LLVMInvoke;
@@ -820,6 +827,7 @@ impl Planner<'_> {
                 index = index.saturating_add(1);
             }
         }
+        hands_over |= self.pointer_arguments(i, name, frame);
         if hands_over {
             self.push(StepKind::Call, Registers::default(), Fields::default(), frame);
         }
@@ -833,6 +841,32 @@ impl Planner<'_> {
         if i.opcode() == Opcode::LLVMCall && hands_over && exits == 0 {
             self.returned(i);
         }
+    }
+
+    /// Tells which memory code outside of this module is shown, in case that it follows no values; whether there is any.
+    fn pointer_arguments(&mut self, call: Value, name: Option<&str>, frame: u32) -> bool {
+        let callee = call.callee();
+        let is_elsewhere = || callee.is_declaration() || callee.linkage() == Linkage::LLVMAvailableExternallyLinkage;
+        let may_lack_hooks = !callee.is_function() || is_elsewhere();
+        if !may_lack_hooks || name.is_some_and(|n| touches_no_memory(n) || touches_links_only(n)) {
+            return false;
+        }
+        let mut any = false;
+        for number in 0..call.arguments().min(MAX_POINTERS) {
+            let argument = call.operand(number);
+            let ty = argument.ty();
+            let is_address = ty.is_pointer() && ty.address_space() == 0 && ty.vector().is_none();
+            let is_copy = call.byval_argument(number, self.classifier.attributes.byval).is_some();
+            let (Shape { root, .. }, offset) = decompose(self.out.layout, argument);
+            if !is_address || is_copy || root.is_null_pointer() || root.is_constant_variable() || root.is_function() {
+                continue;
+            }
+            let size = self.classifier.slot_size(root).and_then(|size| size.checked_sub(u64::try_from(offset).ok()?));
+            let size = size.map_or(0, |size| u32::try_from(size).unwrap_or(u32::MAX));
+            self.push_access(StepKind::PointerArgument, argument, 0, 0, Fields { size, ..Fields::default() }, frame);
+            any = true;
+        }
+        any
     }
 
     /// What is known right after a call.
@@ -875,6 +909,18 @@ impl Planner<'_> {
             }
         }
     }
+}
+
+/// Functions of libstdc++ that find or rearrange nodes, and neither look at what is in them nor move it.
+fn touches_links_only(symbol: &str) -> bool {
+    const NODES: [&str; 5] = [
+        "_ZSt18_Rb_tree_increment",
+        "_ZSt18_Rb_tree_decrement",
+        "_ZSt29_Rb_tree_insert_and_rebalance",
+        "_ZSt28_Rb_tree_rebalance_for_erase",
+        "_ZNSt8__detail15_List_node_base",
+    ];
+    NODES.iter().any(|known| symbol.starts_with(known))
 }
 
 /// Whether a terminator looks at its first operand to decide where to go.

@@ -413,6 +413,23 @@ impl Value {
 
 /// Functions and globals.
 impl Value {
+    /// Has the module emit the body that it has of a function that another module defines too, for itself.
+    pub fn emit_own_copy(self) {
+        ffi!(LLVMSetLinkage(self.0, Linkage::LLVMLinkOnceODRLinkage));
+        ffi!(LLVMSetVisibility(self.0, llvm_sys::LLVMVisibility::LLVMHiddenVisibility));
+    }
+
+    /// A global variable that nobody writes.
+    #[must_use]
+    pub fn is_constant_variable(self) -> bool {
+        self.is_global_variable() && ffi!(LLVMIsGlobalConstant(self.0)) != 0
+    }
+
+    #[must_use]
+    pub fn is_null_pointer(self) -> bool {
+        !ffi!(LLVMIsAConstantPointerNull(self.0)).is_null()
+    }
+
     #[must_use]
     pub fn is_declaration(self) -> bool {
         ffi!(LLVMIsDeclaration(self.0)) != 0

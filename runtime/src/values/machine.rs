@@ -9,7 +9,7 @@ use std::{
 };
 
 use super::{
-    CONSTANT, FmaRule, RegionTotals, ValueOptions,
+    CONSTANT, EARLY, FmaRule, RegionTotals, ValueOptions,
     labels::Meaning,
     listing::Lister,
     memory::Memory,
@@ -102,6 +102,8 @@ struct Pending {
     callee: u32,
     /// Running functions at the call.
     depth: usize,
+    /// It gets tracked values, or pointers to some.
+    shows_values: bool,
 }
 
 #[derive(Clone, Copy)]
@@ -143,6 +145,8 @@ struct Core {
     pending: Option<Pending>,
     arguments: Vec<Argument>,
     bytes_arguments: Vec<BytesArgument>,
+    /// Address and bytes of what arguments point to.
+    pointers: Vec<(u64, u64)>,
     /// Arguments of the next call are being gathered.
     gathering: bool,
     /// The function that just started was called by code that follows values.
@@ -153,6 +157,8 @@ struct Core {
     /// Calls of code that does not follow values, with tracked arguments, by name.
     unfollowed: BTreeMap<String, u64>,
     problems: Vec<String>,
+    /// Of the open region: [`RegionTotals::early_reads`].
+    early_reads: u64,
     totals: RingTotals,
     operands: Vec<u32>,
     phis: Vec<(u32, Label)>,
@@ -197,6 +203,8 @@ impl Machine {
             pending: None,
             arguments: Vec::new(),
             bytes_arguments: Vec::new(),
+            pointers: Vec::new(),
+            early_reads: 0,
             gathering: false,
             claimed: false,
             results: Vec::new(),
@@ -268,6 +276,16 @@ impl Machine {
                 core.contexts.restart();
                 core.align_frames(0);
             }
+            k if core.open.is_none() && k == EventKind::Alloc as u8 => {
+                core.memory.note_block(operand(1)?, operand(2)?, true);
+            }
+            k if core.open.is_none() && k == EventKind::Free as u8 => {
+                core.memory.note_block(operand(1)?, operand(2)?, false);
+            }
+            k if core.open.is_none() && k == EventKind::Relocate as u8 => {
+                core.memory.note_block(operand(1)?, operand(2)?, false);
+                core.memory.note_block(operand(3)?, operand(4)?, true);
+            }
             _ if core.open.is_none() => {}
             k if k == EventKind::Read as u8 => core.library_read(place, operand(1)?, operand(2)?, &self.tables),
             k if k == EventKind::Write as u8 => core.memory.deliver(operand(1)?, operand(2)?),
@@ -277,6 +295,8 @@ impl Machine {
             k if k == EventKind::Free as u8 => core.memory.forget(operand(1)?, operand(2)?, false),
             k if k == EventKind::Relocate as u8 => {
                 let (from, from_len, to, to_len) = (operand(1)?, operand(2)?, operand(3)?, operand(4)?);
+                core.memory.note_block(from, from_len, false);
+                core.memory.note_block(to, to_len, true);
                 if from != to {
                     core.memory.copy(to, from, from_len.min(to_len));
                 }
@@ -401,12 +421,17 @@ impl Core {
             span_outputs: u64::from(self.recorder.deepest_output),
             first_use_inputs: self.memory.first_use,
             unfinished,
+            early_reads: std::mem::take(&mut self.early_reads),
             ..RegionTotals::default()
         };
         match self.price(&mut totals) {
             Ok(priced) => {
                 totals.peak_live = priced.peak_live;
                 totals.input_bytes = priced.input_bytes;
+                for (_, bytes) in self.memory.declared_without(&priced.used_declarations) {
+                    totals.unread_inputs += 1;
+                    totals.unread_bytes += bytes;
+                }
             }
             Err(error) => self.problems.push(format!("cannot read the log of region {}: {error}", totals.name)),
         }
@@ -495,6 +520,8 @@ impl Core {
         }
         if self.open.is_some() {
             self.steps(items, record, place, tables);
+        } else if !self.declarations.is_empty() {
+            self.steps_before(items, record);
         }
         if flags & segment_flag::EXIT != 0 {
             self.contexts.exit(place.function);
@@ -504,9 +531,12 @@ impl Core {
 
     /// Whether the function that starts is the one that the pending call named.
     fn claim(&mut self, depth: usize, name: u32, tables: &Tables) -> bool {
-        let Some(pending) = self.pending.take_if(|p| p.depth == depth && (p.callee == ANY || p.callee == name)) else {
+        let Some(pending) = self.pending.take_if(|p| p.depth == depth) else { return false };
+        if pending.callee != ANY && pending.callee != name {
+            // Code that follows no values calls back.
+            self.not_followed(&pending, tables);
             return false;
-        };
+        }
         if self.arguments.iter().any(|a| a.variable && self.is_tracked(a.label)) {
             let callee = tables.names.get(pending.callee as usize).map_or("a function", String::as_str);
             *self.unfollowed.entry(format!("{callee} (variable arguments)")).or_default() += 1;
@@ -585,6 +615,42 @@ impl Core {
                 Some(kind) => self.step(kind, item, At { index, place, record }, registers, tables),
                 None => self.memory_item(item, record),
             }
+            index += 1;
+        }
+        self.registers = all;
+    }
+
+    /// The same before the region begins, where all that matters is what has been loaded from its inputs too early.
+    fn steps_before(&mut self, items: &[Item], record: &[u64]) {
+        let Some(base) = self.frames.last().map(|f| f.base) else { return };
+        let mut all = std::mem::take(&mut self.registers);
+        let registers = &mut all[base..];
+        let mut index = 0;
+        while index < items.len() {
+            let item = &items[index];
+            let Registers { dst, a, b, c } = Registers::of(item);
+            let (dst, a, b, c) = (dst as usize, a as usize, b as usize, c as usize);
+            match StepKind::of(item.kind) {
+                Some(StepKind::PhiMove) => index = self.phi_moves(items, index, record, registers),
+                Some(StepKind::Load) => {
+                    let address = record[usize::from(item.word)].wrapping_add_signed(item.offset);
+                    let is_input = self.declarations.iter().any(|(start, len)| address.wrapping_sub(*start) < *len);
+                    registers[accessed_register(item) as usize] = if is_input { EARLY } else { 0 };
+                }
+                Some(StepKind::Op | StepKind::Fma | StepKind::Convert | StepKind::Move) => {
+                    registers[dst] = registers[a].max(registers[b]).max(registers[c]);
+                    if item.lanes == 2 {
+                        registers[dst + 1] = registers[dst];
+                    }
+                }
+                Some(StepKind::Select) => {
+                    let taken = record[usize::from(item.word)] >> (item.lanes & 63) & 1 == 1;
+                    registers[dst] = registers[if taken { a } else { b }];
+                }
+                Some(StepKind::Result | StepKind::Parameter) => registers[dst] = 0,
+                _ => {}
+            }
+            registers[0] = 0;
             index += 1;
         }
         self.registers = all;
@@ -679,12 +745,20 @@ impl Core {
                 let address = word.wrapping_add_signed(item.offset);
                 self.bytes_arguments.push(BytesArgument { index: item.lanes, address });
             }
+            StepKind::PointerArgument => {
+                self.start_gathering();
+                self.pointers.push((word.wrapping_add_signed(item.offset), u64::from(item.size)));
+            }
             StepKind::Call => {
                 self.start_gathering();
                 self.gathering = false;
                 self.results_for = None;
                 let callee = tables.callees[at.place.segment as usize];
-                self.pending = Some(Pending { callee, depth: self.contexts.depth() });
+                let mut shows_values = self.arguments.iter().any(|a| self.is_tracked(a.label));
+                for &(address, len) in &self.pointers {
+                    shows_values = shows_values || self.memory.shows_values(address, len);
+                }
+                self.pending = Some(Pending { callee, depth: self.contexts.depth(), shows_values });
             }
             StepKind::Returned => self.returned(tables),
             StepKind::Result => registers[dst] = self.result(item.lanes),
@@ -719,8 +793,17 @@ impl Core {
         self.results.push((slot, label));
     }
 
+    /// Counts a call of code that follows no values if that mattered.
+    fn not_followed(&mut self, pending: &Pending, tables: &Tables) {
+        if pending.shows_values {
+            let name = tables.names.get(pending.callee as usize).map_or("(through a pointer)", String::as_str);
+            *self.unfollowed.entry(name.to_owned()).or_default() += 1;
+        }
+    }
+
     fn start_gathering(&mut self) {
         if !self.gathering {
+            self.pointers.clear();
             self.arguments.clear();
             self.bytes_arguments.clear();
             self.gathering = true;
@@ -731,10 +814,7 @@ impl Core {
     fn returned(&mut self, tables: &Tables) {
         let depth = self.contexts.depth();
         if let Some(pending) = self.pending.take_if(|p| p.depth == depth) {
-            if self.arguments.iter().any(|a| self.is_tracked(a.label)) {
-                let name = tables.names.get(pending.callee as usize).map_or("(through a pointer)", String::as_str);
-                *self.unfollowed.entry(name.to_owned()).or_default() += 1;
-            }
+            self.not_followed(&pending, tables);
             self.results_for = None;
         }
         if self.results_for != Some(depth) {
@@ -756,6 +836,7 @@ impl Core {
         operands.clear();
         for label in labels {
             if label > CONSTANT {
+                self.early_reads += u64::from(label == EARLY);
                 self.memory.add_values(label, &mut operands);
             }
         }
@@ -781,6 +862,7 @@ impl Core {
     }
 
     fn escape(&mut self, label: Label, index: usize, place: Place) {
+        self.early_reads += u64::from(label == EARLY);
         let mut operands = std::mem::take(&mut self.operands);
         operands.clear();
         self.memory.add_values(label, &mut operands);

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::{
-    CONSTANT, OUTSIDE,
+    CONSTANT, FIRST_VALUE, OUTSIDE,
     labels::{CopiedRange, Labels, Meaning},
     recorder::Recorder,
 };
@@ -15,6 +15,11 @@ use crate::{
     session::hash::FastHash,
     shadow::{Label, Shadow, UNTOUCHED},
 };
+
+/// Bytes that are looked at behind a pointer to who knows what.
+const FEW_BYTES: u64 = 64;
+/// Bytes that are looked at of a large block.
+const MOST_BYTES: u64 = 1 << 16;
 
 /// A declared input.
 #[derive(Clone, Copy, Debug)]
@@ -38,6 +43,8 @@ pub struct Memory {
     blocks: BTreeMap<u64, u64>,
     /// Constants of the program: (address, bytes).
     pub read_only: Vec<(u64, u64)>,
+    /// Blocks of the heap as far as they are known, in and out of regions: bytes by address.
+    heap: BTreeMap<u64, u64>,
 }
 
 impl Memory {
@@ -64,6 +71,50 @@ impl Memory {
         self.declared.push(Declared { start, len, grain: 0 });
         self.shadow.fill(start, len, UNTOUCHED);
         true
+    }
+
+    /// Number and bytes of each declaration that is not among those.
+    pub fn declared_without<'a>(&'a self, used: &'a [u32]) -> impl Iterator<Item = (u32, u64)> + 'a {
+        (0..).zip(&self.declared).map(|(number, d)| (number, d.len)).filter(|(n, _)| used.binary_search(n).is_err())
+    }
+
+    /// A block of the heap begins or ends, in or out of a region.
+    pub fn note_block(&mut self, address: u64, len: u64, begins: bool) {
+        if begins {
+            self.heap.insert(address, len);
+        } else {
+            self.heap.remove(&address);
+        }
+    }
+
+    /// Whether code that gets a pointer finds tracked values behind it, or inputs that nothing has looked at. It may look at `len`
+    /// bytes; 0: at the rest of the block of the heap, else at a few.
+    pub fn shows_values(&mut self, address: u64, len: u64) -> bool {
+        let len = match len {
+            0 => self.rest_of_block(address).unwrap_or(FEW_BYTES),
+            known => known,
+        };
+        let end = address.saturating_add(len.min(MOST_BYTES));
+        let mut found = false;
+        let labels = &self.labels;
+        self.shadow.each_run(address, end - address, |label, _| {
+            found = found || !matches!(labels.meaning(label), Meaning::Nothing);
+        });
+        // Without declarations anything untouched may be an input, and so none of it is known to be one.
+        let overlaps = self.declared.iter().map(|d| (d.start.max(address), d.start.saturating_add(d.len).min(end)));
+        for (from, to) in overlaps.filter(|(from, to)| !self.first_use && from < to) {
+            found = found
+                || match self.shadow.uniform(from, to - from) {
+                    Some(label) => label == UNTOUCHED,
+                    None => self.shadow.read(from, to - from).contains(&UNTOUCHED),
+                };
+        }
+        found
+    }
+
+    fn rest_of_block(&self, address: u64) -> Option<u64> {
+        let (start, len) = self.heap.range(..=address).next_back()?;
+        len.checked_sub(address - start).filter(|rest| *rest > 0)
     }
 
     #[inline]
@@ -187,6 +238,7 @@ impl Memory {
 
     /// A block begins or ends: what lay there before is gone.
     pub fn forget(&mut self, address: u64, len: u64, begins: bool) {
+        self.note_block(address, len, begins);
         self.shadow.fill(address, len, UNTOUCHED);
         if !self.first_use {
             return;
@@ -234,10 +286,17 @@ impl Memory {
                 };
                 if let Some(origin) = origin {
                     let grain = self.grain(origin, run as u64);
-                    for start in (0..run as u64).step_by(grain as usize) {
+                    let mut start = 0;
+                    while start < run as u64 {
+                        let padding = self.padding(origin.wrapping_add(start), grain);
+                        if padding > 0 {
+                            start += padding;
+                            continue;
+                        }
                         let len = grain.min(run as u64 - start);
                         let label = self.resolved(labels[offset], at.wrapping_add(start), len, recorder);
                         self.add_values(label, &mut found);
+                        start += len;
                     }
                     continue;
                 }
@@ -247,6 +306,22 @@ impl Memory {
         }
         found.dedup();
         found
+    }
+
+    /// Bytes of padding at an address: a `long double` is 10 bytes of 16, and the other 6 are no value.
+    fn padding(&mut self, address: u64, grain: u64) -> u64 {
+        const VALUE: u64 = 10;
+        const PLACE: u64 = 16;
+        let start = address & !(PLACE - 1);
+        let is_behind = address - start >= VALUE;
+        let is_long_double = |memory: &mut Self| match memory.input_at.get(&start) {
+            Some((_, size)) => *size == VALUE,
+            None => {
+                let is_one = memory.shadow.uniform(start, VALUE).is_some_and(|label| label >= FIRST_VALUE);
+                is_one && memory.shadow.label(start + VALUE) != memory.shadow.label(start)
+            }
+        };
+        if is_behind && (grain == VALUE || is_long_double(self)) { start + PLACE - address } else { 0 }
     }
 
     /// Bytes per value where nothing has been loaded yet: as in the rest of the declaration, else as large as fits.

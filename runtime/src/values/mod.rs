@@ -28,11 +28,14 @@ pub use machine::Machine;
 pub use region::RegionTotals;
 
 /// The first number of a value; smaller labels say why there is none.
-const FIRST_VALUE: u32 = OUTSIDE + 1;
+const FIRST_VALUE: u32 = EARLY + 1;
 /// Label of what was written, but by nothing that is tracked.
 const CONSTANT: Label = 1;
 /// Label of what was written by the system: read from a file, received.
 const OUTSIDE: Label = 2;
+/// Label of what was loaded from a declared input before the region began, and of what was computed from that: a constant, but maybe
+/// not meant to be one. Only registers have it.
+const EARLY: Label = 3;
 
 /// How a fused multiply-add is priced.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

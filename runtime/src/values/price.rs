@@ -50,11 +50,13 @@ pub struct Values<'a> {
 }
 
 /// What the region's stack looked like.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Priced {
     pub peak_live: u64,
     /// Bytes of the inputs that were used.
     pub input_bytes: u64,
+    /// Declarations of which something was used, in order of their numbers.
+    pub used_declarations: Vec<u32>,
 }
 
 /// Sweeps and prices. `on_chain` is called with the cell of each instruction on one longest chain.
@@ -79,9 +81,13 @@ pub fn price(
             stack.make_room();
             stack.push(value);
             priced.input_bytes += stack.size(value);
+            priced.used_declarations.push(input.declaration);
             sink.push(value, &stack);
         }
     }
+    // Inputs come by declaration, the last first.
+    priced.used_declarations.dedup();
+    priced.used_declarations.reverse();
     stack.note_height();
     let mut walk = Walk { next: 0, stack, sink, reads: Vec::new(), lifted: Vec::new(), lazy_bytes: 0 };
     let isa = Isa::detect();

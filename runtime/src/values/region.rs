@@ -33,6 +33,11 @@ pub struct RegionTotals {
     pub first_use_inputs: bool,
     /// The program ended first.
     pub unfinished: u64,
+    /// Declared inputs of which nothing was used, and their bytes.
+    pub unread_inputs: u64,
+    pub unread_bytes: u64,
+    /// Operands and escapes that are constants only because they were loaded from an input before the region began.
+    pub early_reads: u64,
 }
 
 impl RegionTotals {
@@ -53,6 +58,9 @@ impl RegionTotals {
         self.input_bytes += other.input_bytes;
         self.first_use_inputs |= other.first_use_inputs;
         self.unfinished += other.unfinished;
+        self.unread_inputs += other.unread_inputs;
+        self.unread_bytes += other.unread_bytes;
+        self.early_reads += other.early_reads;
     }
 }
 
