@@ -9,6 +9,8 @@ pub mod driver;
 mod estimate;
 mod export;
 mod follow;
+#[doc(hidden)]
+pub mod fuzzing;
 pub mod gate;
 mod launch;
 pub mod machine;

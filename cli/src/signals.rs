@@ -13,7 +13,7 @@ use std::{
     process::{Child, Command, ExitStatus},
     sync::{
         Once,
-        atomic::{AtomicI32, AtomicI64, AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicI32, AtomicI64, AtomicU64, Ordering},
     },
 };
 
@@ -40,6 +40,14 @@ static CHILDREN: [AtomicI64; MOST] = [const { AtomicI64::new(EMPTY) }; MOST];
 static RECEIVED: AtomicI32 = AtomicI32::new(0);
 /// Milliseconds of the first signal, plus one.
 static FIRST: AtomicU64 = AtomicU64::new(0);
+
+/// Somebody else removes temporary files on these signals, and then ends this process.
+static CLEANED_UP: AtomicBool = AtomicBool::new(false);
+
+/// Whether somebody else ends this process on a signal, once its temporary files are gone.
+pub fn is_cleaned_up(by_another: bool) {
+    CLEANED_UP.store(by_another, Ordering::Release);
+}
 
 /// The signal that was to end this process.
 #[must_use]
@@ -148,7 +156,7 @@ fn handle(signal: i32) {
             send((child & !OWN) as i32, if again && child & OWN == 0 { libc::SIGKILL } else { signal });
         }
     }
-    if !passed && (!busy || again) {
+    if !passed && (!busy || again) && !CLEANED_UP.load(Ordering::Acquire) {
         let _ = signal_hook::low_level::emulate_default_handler(signal);
     }
 }

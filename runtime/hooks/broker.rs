@@ -19,9 +19,13 @@ pub fn ask(named: u32) -> Option<usize> {
     })?
 }
 
-/// Tells the run that this process will not be measured.
+/// Tells the run that this process will not be measured, and waits until that is written down: only of a process that is there can
+/// the run tell that it is one of its own.
 pub fn report() {
-    with_run(0, |socket| send(socket, BROKER_REPORT));
+    with_run(0, |socket| {
+        send(socket, BROKER_REPORT);
+        receive(socket)
+    });
 }
 
 /// The process in a path as `/proc/<process>/fd/3`; 0 = none.

@@ -52,7 +52,7 @@ impl Shadow {
         if offset + len as usize <= PAGE {
             let Some(page) = self.pages.find(address / PAGE as u64) else { return Some(UNTOUCHED) };
             let labels = &page[offset..offset + len as usize];
-            let first = labels[0];
+            let Some(&first) = labels.first() else { return Some(UNTOUCHED) };
             return labels.iter().all(|l| *l == first).then_some(first);
         }
         let first = self.label(address);

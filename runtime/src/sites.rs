@@ -166,7 +166,11 @@ impl SiteTable {
         table.unwrap_or_else(|| Ok(Self::default()))
     }
 
-    fn parse(data: &[u8], path: &Path) -> Result<Self, SiteError> {
+    /// Reads a section of descriptors; `path` is for messages.
+    ///
+    /// # Errors
+    /// Another version, or damage.
+    pub fn parse(data: &[u8], path: &Path) -> Result<Self, SiteError> {
         let mut table =
             Self { section_len: data.len() as u64, index: vec![NONE; data.len() / 8 + 1], ..Self::default() };
         let mut at = 0;
@@ -239,11 +243,18 @@ impl SiteTable {
         });
         let mut offset = segments_offset;
         let first_segment = self.segments.len() as u32;
+        let first_item = self.items.len();
         for _ in 0..segments {
             offset = self.segment(blob, at, offset, function, &base)?;
         }
         for i in 0..slots as usize {
             self.slot(blob, slots_offset + i * size_of::<Slot>(), first_segment, &base)?;
+        }
+        // Registers are numbered as they are defined, at most a vector's lanes by one item.
+        const MOST_PER_ITEM: u64 = 128;
+        let items = (self.items.len() - first_item) as u64;
+        if u64::from(self.functions[function as usize].registers) > MOST_PER_ITEM * (items + 1) {
+            return None;
         }
         self.known(blob, function, first_segment, &base)?;
         let indices_fit =

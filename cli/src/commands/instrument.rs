@@ -1,10 +1,17 @@
 //! `dmdprof instrument`: one bitcode file in, one instrumented object out.
+//!
+//! LLVM reads the file in a process of its own: it takes bitcode for what it says that it is, and damaged files can bring it down.
 
+use std::env;
+use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
+use std::process::{self, Command};
 
+use anyhow::{Context, bail};
 use clap::Args;
 
 use super::ModelArg;
+use crate::signals::{self, Kind};
 
 /// Instrument a bitcode or IR file
 ///
@@ -38,11 +45,36 @@ pub struct InstrumentArgs {
     pub dump_ir: Option<PathBuf>,
 }
 
+/// Set in the process that reads the file.
+const HERE: &str = "DMDPROF_INSTRUMENT_HERE";
+
 /// Runs the command.
 ///
 /// # Errors
-/// Whatever the instrumentation refuses.
+/// Whatever the instrumentation refuses, and a file that brings LLVM down.
 pub fn command(args: &InstrumentArgs) -> anyhow::Result<()> {
+    if env::var_os(HERE).is_some() {
+        return instrument(args);
+    }
+    let program = env::current_exe().context("the place of this program is not known")?;
+    let mut command = Command::new(program);
+    command.args(env::args_os().skip(1)).env(HERE, "1");
+    let status =
+        signals::status(&mut command, Kind::Program).context("cannot start the process that reads the file")?;
+    match (status.code(), signals::received()) {
+        (Some(0), _) => Ok(()),
+        // It has said why.
+        (Some(code), _) => process::exit(code),
+        (None, Some(signal)) => process::exit(128 + signal),
+        (None, None) => bail!(
+            "{}: LLVM broke down on this file (signal {}): it is damaged, or of a newer LLVM",
+            args.input.display(),
+            status.signal().unwrap_or_default()
+        ),
+    }
+}
+
+fn instrument(args: &InstrumentArgs) -> anyhow::Result<()> {
     let object = args.output.clone().unwrap_or_else(|| args.input.with_extension("o"));
     anyhow::ensure!(object != args.input, "the output would overwrite the input; name another with -o");
     let summary = dmdprof_instrument::instrument_file(&dmdprof_instrument::Request {

@@ -19,6 +19,8 @@ use signal_hook::{
 };
 use tempfile::TempDir;
 
+use crate::signals;
+
 static DOOMED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 /// Ends the watching thread; `None` while there is none.
 static WATCH: Mutex<Option<Handle>> = Mutex::new(None);
@@ -130,6 +132,7 @@ fn watch() {
     // Without the handler a signal only leaves files behind, so failing to install it is no reason to stop.
     let (None, Ok(mut signals)) = (watch.as_ref(), Signals::new([SIGINT, SIGTERM, SIGHUP])) else { return };
     *watch = Some(signals.handle());
+    signals::is_cleaned_up(true);
     std::thread::spawn(move || {
         for signal in signals.forever() {
             for path in doomed().iter() {
@@ -143,6 +146,7 @@ fn watch() {
 /// From here on signals are somebody else's: what is registered then goes away by its destructor only.
 pub fn stop_watching() {
     if let Some(handle) = lock(&WATCH).take() {
+        signals::is_cleaned_up(false);
         handle.close();
     }
 }

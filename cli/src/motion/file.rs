@@ -30,12 +30,19 @@ pub fn is_motion(path: &Path) -> bool {
 }
 
 fn to_bytes(motion: &Motion) -> io::Result<Vec<u8>> {
-    let decoded = postcard::to_stdvec(motion).map_err(io::Error::other)?;
+    wrap(&postcard::to_stdvec(motion).map_err(io::Error::other)?)
+}
+
+/// A file with this content.
+///
+/// # Errors
+/// Those of the compression.
+pub fn wrap(decoded: &[u8]) -> io::Result<Vec<u8>> {
     let mut bytes = MAGIC.to_vec();
     bytes.extend_from_slice(&VERSION.to_le_bytes());
     let mut encoder = zstd::Encoder::new(bytes, COMPRESSION_LEVEL)?;
     encoder.include_checksum(true)?;
-    encoder.write_all(&decoded)?;
+    encoder.write_all(decoded)?;
     encoder.finish()
 }
 
@@ -83,6 +90,11 @@ fn from_bytes(bytes: &[u8]) -> anyhow::Result<Motion> {
     };
     anyhow::ensure!(nests && motion.rows.iter().all(fits) && tiles().all(known), "contradicts itself; {AGAIN}");
     Ok(motion)
+}
+
+/// Reads bytes, whatever they are.
+pub fn fuzz(bytes: &[u8]) {
+    drop(from_bytes(bytes));
 }
 
 #[cfg(test)]

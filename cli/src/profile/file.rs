@@ -124,7 +124,9 @@ pub fn to_bytes(profile: &Profile) -> Vec<u8> {
     wrap(&decoded)
 }
 
-fn wrap(decoded: &[u8]) -> Vec<u8> {
+/// A file with this content.
+#[must_use]
+pub fn wrap(decoded: &[u8]) -> Vec<u8> {
     let payload = zstd::bulk::compress(decoded, COMPRESSION_LEVEL).expect("compression to memory");
     let mut bytes = Vec::with_capacity(HEADER_LEN + payload.len());
     bytes.extend_from_slice(&MAGIC);

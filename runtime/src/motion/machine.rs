@@ -183,6 +183,9 @@ impl MotionMachine {
             return None;
         }
         let items = &table.items[segment.items.start as usize..segment.items.end as usize];
+        if records::is_endless(segment.kind, items, rest) {
+            return None;
+        }
         let place = self.tables.segments[(module.first_segment + number) as usize];
         let closes = &self.tables.closes_update[place.first_item as usize..][..items.len()];
         let record = &rest[..len];
@@ -489,14 +492,14 @@ impl Core {
         let size = u64::from(item.size);
         let word = |i: u16| record[usize::from(i)];
         let dynamic = item.flags & item_flag::DYNAMIC != 0;
-        let length = if dynamic { word(item.word2) } else { size };
+        let length = || if dynamic { word(item.word2) } else { size };
         let lanes = || (0..item.lanes.min(64)).filter(|l| word(item.word2) >> l & 1 == 1);
         let is = |kind: ItemKind| item.kind == kind as u8;
         let site = Some(dense);
         if is(ItemKind::Loop) {
             // Known before the items.
         } else if is(ItemKind::Kill) {
-            self.arrays.objects.ended(address, length);
+            self.arrays.objects.ended(address, length());
         } else if is(ItemKind::Update) {
             self.touch(address, size, site, 1);
         } else if is(ItemKind::MaskedLoad) || is(ItemKind::MaskedStore) {
@@ -514,7 +517,7 @@ impl Core {
             self.touch(word(item.word2), length, site, 1);
             self.touch(address, length, site, 1);
         } else if is(ItemKind::Fill) {
-            self.touch(address, length, site, 1);
+            self.touch(address, length(), site, 1);
         } else {
             self.totals.lost_words += 1;
         }

@@ -267,6 +267,10 @@ impl Analyzer {
         if len > rest.len() || len == 0 {
             return None;
         }
+        let items = segment.items.start as usize..segment.items.end as usize;
+        if records::is_endless(segment.kind, &placed.placed.table.items[items], rest) {
+            return None;
+        }
         let function = placed.first_function + segment.function;
         let roi = self.core.has_roi && self.tables.is_roi[function as usize];
         let dense = placed.first_segment + number;
@@ -949,7 +953,7 @@ impl Core {
         let size = u64::from(item.size);
         let word = |i: u16| record[usize::from(i)];
         let dynamic = item.flags & item_flag::DYNAMIC != 0;
-        let length = if dynamic { word(item.word2) } else { size };
+        let length = || if dynamic { word(item.word2) } else { size };
         let lanes = || (0..item.lanes.min(64)).filter(|l| word(item.word2) >> l & 1 == 1).map(u64::from);
         match item.kind {
             k if k == ItemKind::Update as u8 => {
@@ -984,8 +988,8 @@ impl Core {
                 let length = if dynamic { word(item.lanes) } else { size };
                 self.copy::<COUNT>(address, word(item.word2), length, cell);
             }
-            k if k == ItemKind::Fill as u8 => self.fill::<COUNT>(address, length, cell),
-            k if k == ItemKind::Kill as u8 => self.kill(address, length),
+            k if k == ItemKind::Fill as u8 => self.fill::<COUNT>(address, length(), cell),
+            k if k == ItemKind::Kill as u8 => self.kill(address, length()),
             // Loops matter to the analysis of data motion only.
             k if k == ItemKind::Loop as u8 => {}
             _ => self.totals.lost_words += 1,
@@ -1058,16 +1062,17 @@ impl Core {
             self.forget(to, to_len);
             self.engine.relocate(from, to, kept, files!(self));
         }
-        self.forget(from + kept, if from == to { from_len - kept } else { 0 });
+        let rest = from.saturating_add(kept);
+        self.forget(rest, if from == to { from_len - kept } else { 0 });
         if from != to {
             // The old block's bytes beyond the new length die with it.
-            self.kill_outside(from + kept, from_len - kept, to, to_len);
+            self.kill_outside(rest, from_len - kept, to, to_len);
         }
     }
 
     /// Removes a range except where it overlaps another.
     fn kill_outside(&mut self, start: u64, len: u64, keep: u64, keep_len: u64) {
-        let (end, keep_end) = (start + len, keep + keep_len);
+        let (end, keep_end) = (start.saturating_add(len), keep.saturating_add(keep_len));
         let before = start..end.min(keep.max(start));
         let after = keep_end.clamp(start, end)..end;
         for range in [before, after] {

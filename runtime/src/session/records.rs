@@ -1,7 +1,7 @@
 //! Takes a chunk of words apart into records, for both models.
 
 use crate::{
-    abi::{Item, ItemKind, item_flag},
+    abi::{Item, ItemKind, SegmentKind, item_flag},
     engine::{Kind, Stream},
 };
 
@@ -16,6 +16,17 @@ pub fn each(words: &[u64], mut record: impl FnMut(&[u64]) -> Option<usize>) -> u
         }
     }
     0
+}
+
+/// Whether a record says that a loop touched more bytes than any loop can: it is damaged, or the program writes what it likes.
+#[inline]
+#[must_use]
+pub fn is_endless(kind: u8, items: &[Item], rest: &[u64]) -> bool {
+    const ANY: u64 = 1 << 16;
+    const MOST_BYTES: u32 = 60;
+    let Some(&iterations) = rest.get(1).filter(|_| kind == SegmentKind::Loop as u8) else { return false };
+    let bytes = || items.iter().map(|item| u128::from(item.size) + 1).sum::<u128>() * u128::from(iterations);
+    iterations >= ANY && bytes() >> MOST_BYTES != 0
 }
 
 /// What an item of a loop's record advances by in each iteration.

@@ -180,6 +180,9 @@ struct Place {
     items: usize,
 }
 
+/// No kernel has a copy, a block or an output as large as that; a damaged or hostile record would take forever.
+const MOST_BYTES: u64 = 1 << 28;
+
 impl Machine {
     #[must_use]
     pub fn new(options: ValueOptions, sequence: Option<Arc<dyn RegionOfInterest>>) -> Self {
@@ -265,6 +268,17 @@ impl Machine {
             place = Some(Place { segment: module.first_segment + number, function, items: 1 });
         }
         let operand = |i| event.operand(i);
+        let core_is_open = self.core.open.is_some();
+        // Lengths of what is walked byte by byte.
+        let walked: &[usize] = match event.kind {
+            k if k == EventKind::Copy as u8 => &[3],
+            k if k == EventKind::Relocate as u8 => &[2, 4],
+            k if [EventKind::Output, EventKind::Read, EventKind::Write].map(|k| k as u8).contains(&k) => &[2],
+            _ => &[],
+        };
+        if core_is_open && walked.iter().any(|&at| operand(at).is_some_and(|len| len > MOST_BYTES)) {
+            return None;
+        }
         let core = &mut self.core;
         match event.kind {
             k if k == EventKind::Input as u8 => core.input(operand(1)?, operand(2)?),
