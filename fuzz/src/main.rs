@@ -39,6 +39,18 @@ enum Action {
         #[command(flatten)]
         program: ProgramArg,
     },
+    /// Write the input of a seed and a number to a file
+    Input {
+        target: String,
+        #[arg(long)]
+        seed: u64,
+        #[arg(long)]
+        number: u64,
+        #[arg(short, long)]
+        output: PathBuf,
+        #[arg(long, default_value = "fuzz/corpus")]
+        corpus: PathBuf,
+    },
     /// Write seeds made from a real run into the corpus
     Seeds(corpus::Sources),
     /// What `run` starts
@@ -101,6 +113,12 @@ fn main() -> anyhow::Result<ExitCode> {
             let bytes = std::fs::read(&file).with_context(|| format!("cannot read {}", file.display()))?;
             (find(&target)?.run)(&bytes);
             println!("{target}: no defect");
+            Ok(ExitCode::SUCCESS)
+        }
+        Action::Input { target, seed, number, output, corpus } => {
+            let seeds = corpus::read(&corpus.join(find(&target)?.name))?;
+            std::fs::write(&output, mutate::input(&seeds, seed, number))
+                .with_context(|| format!("cannot write {}", output.display()))?;
             Ok(ExitCode::SUCCESS)
         }
         Action::Seeds(sources) => sources.write().map(|()| ExitCode::SUCCESS),

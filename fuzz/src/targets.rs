@@ -137,6 +137,17 @@ mod tests {
         }
     }
 
+    /// `fuzz/found/`: inputs that once broke something.
+    #[test]
+    fn what_was_found_stays_mended() {
+        for target in &TARGETS {
+            let found = Path::new(env!("CARGO_MANIFEST_DIR")).join("found").join(target.name);
+            if found.is_dir() {
+                corpus::read(&found).expect("inputs").iter().for_each(|input| (target.run)(input));
+            }
+        }
+    }
+
     #[test]
     fn seeds_get_deep_into_the_formats() {
         for seed in seeds("ring") {

@@ -361,6 +361,10 @@ impl SiteTable {
         let frame = base.frame(u32_at(blob, offset + 12)?);
         let mut next = offset + size_of::<SegmentHeader>();
         let first_item = self.items.len() as u32;
+        // Word 1 counts the iterations.
+        if kind == abi::SegmentKind::Loop as u8 && words < 2 {
+            return None;
+        }
         for _ in 0..items {
             let item = item(blob, next, words, base)?;
             let function = &mut self.functions[function as usize];

@@ -111,6 +111,7 @@ impl<'m> Side<'m> {
         let mut guesses = Guesses::default();
         let kind = options.choice.of_program(profile).kind_on(machine, &mut guesses);
         let peak = machine.peak_of(kind, model)?;
+        let (efficiency, _) = options.choice.efficiency_on(machine, &mut guesses);
         let cores = machine.need(&machine.cores, "cores", model)?;
         let bandwidth = machine.need(&machine.memory.bandwidth, "memory.bandwidth", model)?;
         let latency = match &machine.memory.latency {
@@ -139,12 +140,12 @@ impl<'m> Side<'m> {
             }
             (None, None, None) => bail!(machine.need(&None, "fast_memory", model).unwrap_err()),
         };
-        let trend = trend(machine, options.growth.as_ref(), peak.value, fast)?;
+        let trend = trend(machine, options.growth.as_ref(), peak.value * efficiency, fast)?;
         Ok(Side {
             machine,
             model: balance::Machine {
                 cores: cores.value,
-                peak: peak.value,
+                peak: peak.value * efficiency,
                 latency: latency.map_or(0.0, |l| l.value),
                 bandwidth: bandwidth.value,
             },

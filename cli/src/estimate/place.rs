@@ -203,6 +203,7 @@ fn backends(machines: &[Machine], choice: Choice, guesses: &mut Guesses) -> anyh
     let of = |machine: &Machine| -> anyhow::Result<Backend> {
         let kind = choice.kind_on(machine, guesses);
         let peak = machine.peak_of(kind, model)?;
+        let (efficiency, _) = choice.efficiency_on(machine, guesses);
         let bandwidth = machine.need(&machine.memory.bandwidth, "memory.bandwidth", model)?;
         let launch = machine.need(&machine.launch, "placement.launch", model)?;
         let transfer_in = machine.need(&machine.transfer_in, "placement.transfer_in", model)?;
@@ -212,7 +213,7 @@ fn backends(machines: &[Machine], choice: Choice, guesses: &mut Guesses) -> anyh
             guesses.note(&format!("{what} of {}", machine.name), figure);
         }
         Ok(Backend {
-            peak: peak.value,
+            peak: peak.value * efficiency,
             bandwidth: bandwidth.value,
             launch: launch.value,
             transfer_in: transfer_in.value,

@@ -123,7 +123,7 @@ pub fn document(
         times.check("in the profile", subjects.all().map(|s| s.name.as_str()))?;
     }
     let choice = options.choice.of_program(profile);
-    let views = machines.iter().map(|m| View::new(m, choice)).collect::<anyhow::Result<Vec<_>>>()?;
+    let (views, left_out) = usable(machines, choice)?;
     let mut document = Document {
         kind: "roofline",
         source: super::source(&profile.meta),
@@ -145,7 +145,25 @@ pub fn document(
         document.sheets.extend(fidelity::sheet(&view.machine.name, &pairs, options.calibration, without_time));
     }
     document.notes = notes(profile, &views, work);
+    document.notes.extend(left_out);
     Ok((document, charts))
+}
+
+/// The machines that state enough, and a sentence on each that does not. One alone must.
+fn usable(machines: &[Machine], choice: Choice) -> anyhow::Result<(Vec<View<'_>>, Vec<String>)> {
+    let mut left_out = Vec::new();
+    let mut views = Vec::new();
+    for machine in machines {
+        match View::new(machine, choice) {
+            Ok(view) => views.push(view),
+            Err(error) if machines.len() == 1 => return Err(error),
+            Err(error) => left_out.push(format!("{} is left out: {error}.", machine.name)),
+        }
+    }
+    if views.is_empty() {
+        anyhow::bail!("no machine can be used\n  {}", left_out.join("\n  "));
+    }
+    Ok((views, left_out))
 }
 
 /// `L2->L1`: the link that fills L1.

@@ -144,6 +144,17 @@ fn the_rate_is_that_of_the_type_the_program_computes_in() {
 }
 
 #[test]
+fn a_machine_that_cannot_be_used_does_not_keep_the_others_from_it() {
+    let profile = sample::small();
+    let named = machines(&["skx-6148-core", "ane-h13"]);
+    let options = Options::default();
+    let (document, charts) = roofline::document(&profile, &subjects(&profile), &named, &options).unwrap();
+    assert_eq!(charts.len(), 1);
+    assert!(document.notes.iter().any(|note| note.starts_with("ane-h13 is left out: ")), "{:?}", document.notes);
+    assert!(roofline::document(&profile, &subjects(&profile), &named[1..], &options).is_err(), "alone it is an error");
+}
+
+#[test]
 fn an_efficiency_from_the_command_line_is_a_guess() {
     let profile = sample::small();
     let of = |efficiency| {

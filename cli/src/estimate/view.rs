@@ -42,6 +42,18 @@ impl Choice {
         }
         self.kind.or(used.filter(|used| machine.peak.contains_key(used))).unwrap_or(default)
     }
+
+    /// Share of the peak to take on a machine, and whether it is a guess; 1 if nobody says.
+    pub fn efficiency_on(self, machine: &Machine, guesses: &mut Guesses) -> (f64, bool) {
+        match (self.efficiency, &machine.efficiency) {
+            (Some(efficiency), _) => {
+                guesses.assumed(format!("efficiency {efficiency}"));
+                (efficiency, true)
+            }
+            (None, Some(figure)) => (figure.value, guesses.note(&format!("efficiency {}", figure.value), figure)),
+            (None, None) => (1.0, false),
+        }
+    }
 }
 
 /// In what type most of a program's floating-point operations are, and the share of those. `None` if it is not known.
@@ -94,14 +106,7 @@ impl<'m> View<'m> {
             bail!("machine {} has no rate for {kind}; --type can be {}", machine.name, types.join(", "));
         };
         let peak_guess = guesses.note(&format!("peak {kind}"), peak);
-        let efficiency_guess = match (choice.efficiency, &machine.efficiency) {
-            (Some(efficiency), _) => {
-                guesses.assumed(format!("efficiency {efficiency}"));
-                true
-            }
-            (None, Some(figure)) => guesses.note(&format!("efficiency {}", figure.value), figure),
-            (None, None) => false,
-        };
+        let (efficiency, efficiency_guess) = choice.efficiency_on(machine, &mut guesses);
         let mut links = Vec::new();
         for (number, level) in machine.levels.iter().enumerate() {
             let bandwidth = machine.need(&level.bandwidth, &format!("level[{number}].bandwidth"), MODEL)?;
@@ -134,7 +139,7 @@ impl<'m> View<'m> {
             machine,
             kind,
             peak: peak.value,
-            efficiency: choice.efficiency.or(machine.efficiency.as_ref().map(|e| e.value)).unwrap_or(1.0),
+            efficiency,
             compute_guess: type_guess || peak_guess || efficiency_guess,
             links,
             floor,

@@ -31,8 +31,9 @@ pub fn named(profile: &Profile) -> Vec<(String, &Totals)> {
 
 /// What a report of several threads has to say before its numbers.
 pub fn warning(profile: &Profile) -> Option<String> {
-    let threads = profile.coverage.threads;
+    let (threads, processes) = (profile.coverage.threads, profile.coverage.processes);
     let line =
         "each thread has a stack of its own: what others write is a first touch once, then not seen; see --by-thread";
-    (threads > 1).then(|| format!("{threads} threads; {line}"))
+    // Processes share nothing by themselves.
+    (threads > processes).then(|| format!("{threads} threads; {line}"))
 }
