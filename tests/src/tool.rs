@@ -4,6 +4,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
+use std::time::{Duration, Instant};
 
 /// The repository.
 #[must_use]
@@ -86,6 +87,26 @@ pub fn require(name: &OsStr, advice: &str) -> PathBuf {
 #[must_use]
 pub fn output(command: &mut Command) -> Output {
     command.stdin(Stdio::null()).output().unwrap_or_else(|e| panic!("cannot start {command:?}: {e}"))
+}
+
+/// A command that takes longer than this hangs.
+pub const MOST: Duration = Duration::from_secs(60);
+
+/// The output of a command that must not take for ever.
+///
+/// # Panics
+/// If it does, or cannot be started.
+pub fn in_time(command: &mut Command) -> Output {
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("started");
+    let started = Instant::now();
+    while child.try_wait().expect("a child").is_none() {
+        if started.elapsed() > MOST {
+            child.kill().expect("killed");
+            panic!("it hangs: {command:?}");
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    child.wait_with_output().expect("its output")
 }
 
 /// Runs to the end; fails with everything the command said unless it succeeded.

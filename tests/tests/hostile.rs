@@ -3,12 +3,10 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use dmdprof_tests::tool::{describe, dmdprof, scratch, succeed};
-
-const MOST: Duration = Duration::from_secs(60);
+use dmdprof_tests::tool::{MOST, describe, dmdprof, in_time, scratch, succeed};
 
 /// Builds a program from this source, with hooks.
 fn build(directory: &Path, name: &str, source: &str) -> PathBuf {
@@ -17,20 +15,6 @@ fn build(directory: &Path, name: &str, source: &str) -> PathBuf {
     let program = directory.join(name);
     succeed(dmdprof().args(["cc", "-w", "-O2", "-g"]).arg(&file).arg("-o").arg(&program));
     program
-}
-
-/// The output of a command that must not take for ever.
-fn in_time(command: &mut Command) -> Output {
-    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("started");
-    let started = Instant::now();
-    while child.try_wait().expect("a child").is_none() {
-        if started.elapsed() > MOST {
-            child.kill().expect("killed");
-            panic!("it hangs: {command:?}");
-        }
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    child.wait_with_output().expect("its output")
 }
 
 /// Debug information may name what cannot be a source file.

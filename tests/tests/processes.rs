@@ -4,12 +4,10 @@
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Command, Output};
 
-use dmdprof_tests::tool::{clang, describe, dmdprof, scratch, succeed};
+use dmdprof_tests::tool::{clang, describe, dmdprof, in_time, scratch, succeed};
 
-const MOST: Duration = Duration::from_secs(60);
 /// Of the user that owns nothing.
 const NOBODY: u32 = 65534;
 
@@ -33,20 +31,6 @@ fn hooked(cpp: bool) -> Command {
 
 fn plain(cpp: bool) -> Command {
     Command::new(clang(cpp))
-}
-
-/// The output of a command that must not take for ever.
-fn in_time(command: &mut Command) -> Output {
-    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("started");
-    let started = Instant::now();
-    while child.try_wait().expect("a child").is_none() {
-        if started.elapsed() > MOST {
-            child.kill().expect("killed");
-            panic!("it hangs: {command:?}");
-        }
-        std::thread::sleep(Duration::from_millis(5));
-    }
-    child.wait_with_output().expect("its output")
 }
 
 /// Runs a program under the profiler, which must say nothing on its standard error; what the program wrote, and the report.
