@@ -2,7 +2,7 @@
 //!
 //! Each test is a few lines of IR and the text form of the descriptors they must give: one line per segment, one per item.
 
-use std::{fmt::Write, path::Path};
+use std::fmt::Write;
 
 use dmdprof_instrument::{Append, Error, Model, Request, instrument_file};
 use dmdprof_runtime::{
@@ -571,13 +571,11 @@ fn bad_inline_assembly_is_an_error_and_no_exit() {
     assert!(message.to_string().contains("the code generator refuses"), "{message}");
 }
 
-#[test]
-fn ir_is_dumped_before_and_after() {
+/// The IR of a function before and after, as it is dumped.
+fn dumped(function: &str) -> (String, String) {
     let directory = tempfile::tempdir().expect("a temporary directory");
-    let input = directory.path().join("k.ll");
-    std::fs::write(&input, format!("{HEADER}define void @f(ptr %p) {{ store i32 1, ptr %p ret void }}\n"))
-        .expect("writable");
-    let dumps = directory.path().join("dumps");
+    let (input, dumps) = (directory.path().join("k.ll"), directory.path().join("dumps"));
+    std::fs::write(&input, format!("{HEADER}{function}\n")).expect("writable");
     let request = Request {
         input: &input,
         object: &directory.path().join("k.o"),
@@ -590,9 +588,15 @@ fn ir_is_dumped_before_and_after() {
         dump_ir: Some(&dumps),
     };
     instrument_file(&request).expect("valid IR");
-    let read = |name: &str| std::fs::read_to_string(Path::new(&dumps).join(name)).expect("dumped");
-    assert!(!read("k.before.ll").contains("__dmdprof"));
-    assert!(read("k.after.ll").contains("__dmdprof_v4_ring"));
+    let read = |name: &str| std::fs::read_to_string(dumps.join(name)).expect("dumped");
+    (read("k.before.ll"), read("k.after.ll"))
+}
+
+#[test]
+fn ir_is_dumped_before_and_after() {
+    let (before, after) = dumped("define void @f(ptr %p) { store i32 1, ptr %p ret void }");
+    assert!(!before.contains("__dmdprof"));
+    assert!(after.contains("__dmdprof_v4_ring"));
 }
 
 #[test]
@@ -624,22 +628,9 @@ fn the_object_names_its_compiler() {
 /// LLVM would complain about them on standard error, which build systems take for a refused option.
 #[test]
 fn features_that_llvm_has_forgotten_are_dropped() {
-    let directory = tempfile::tempdir().expect("a temporary directory");
-    let (input, dumps) = (directory.path().join("k.ll"), directory.path().join("dumps"));
-    let function = "define void @f(ptr %p) \"target-features\"=\"+avx2,-avx512er,+3dnow,-prefetchwt1,+sse4.2\" { store i32 1, ptr %p ret void }";
-    std::fs::write(&input, format!("{HEADER}{function}\n")).expect("writable");
-    let request = Request {
-        input: &input,
-        object: &directory.path().join("k.o"),
-        model: Model::Memory,
-        loop_records: true,
-        append: Append::InPlace,
-        opt_level: 2,
-        function_sections: false,
-        flags: "",
-        dump_ir: Some(&dumps),
-    };
-    instrument_file(&request).expect("valid IR");
-    let text = std::fs::read_to_string(dumps.join("k.after.ll")).expect("dumped");
+    let features = "+avx2,-avx512er,+3dnow,-prefetchwt1,+sse4.2";
+    let (_, text) = dumped(&format!(
+        "define void @f(ptr %p) \"target-features\"=\"{features}\" {{ store i32 1, ptr %p ret void }}"
+    ));
     assert!(text.contains("\"target-features\"=\"+avx2,+sse4.2\""), "{text}");
 }

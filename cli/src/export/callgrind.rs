@@ -9,7 +9,8 @@ use std::collections::{BTreeMap, HashSet};
 use std::io::{self, Write};
 
 use super::stacks::{Edge, FunctionIndex, Stacks};
-use super::{Columns, one_line, title};
+use super::{Columns, title};
+use crate::printable;
 
 /// A line in a file; the file is `???` where it is not known, as in Callgrind's own output.
 type Place<'s> = (&'s str, u32);
@@ -35,8 +36,8 @@ pub fn write(stacks: &Stacks, out: &mut impl Write) -> io::Result<()> {
 
 fn head(stacks: &Stacks, columns: &Columns, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "# callgrind format\nversion: 1\ncreator: dmdprof {}", stacks.profile.meta.tool_version)?;
-    writeln!(out, "cmd: {}", one_line(&stacks.profile.meta.command.join(" ")))?;
-    writeln!(out, "desc: {}", one_line(&title(stacks.profile)))?;
+    writeln!(out, "cmd: {}", printable::name(&stacks.profile.meta.command.join(" ")))?;
+    writeln!(out, "desc: {}", printable::name(&title(stacks.profile)))?;
     writeln!(out, "positions: line")?;
     let events: Vec<String> = columns.names.iter().map(|name| event(name)).collect();
     for (metric, event) in stacks.metrics.iter().zip(&events) {
@@ -87,7 +88,7 @@ fn write_node(
     out: &mut impl Write,
 ) -> io::Result<()> {
     let own_file = file_of(stacks, function);
-    writeln!(out, "\nfl={}\nfn={}", one_line(own_file), one_line(&stacks.functions[function].name))?;
+    writeln!(out, "\nfl={}\nfn={}", printable::name(own_file), printable::name(&stacks.functions[function].name))?;
     let mut at = own_file;
     for ((file, line), values) in &node.lines {
         change_file(&mut at, file, own_file, out)?;
@@ -100,7 +101,7 @@ fn write_node(
         let known = stacks.calls.get(&Edge { caller: function, callee: *callee }).copied();
         let calls = if counted.insert(*callee) { known.unwrap_or(1).max(1) } else { 1 };
         let target = &stacks.functions[*callee];
-        writeln!(out, "cfi={}\ncfn={}", one_line(file_of(stacks, *callee)), one_line(&target.name))?;
+        writeln!(out, "cfi={}\ncfn={}", printable::name(file_of(stacks, *callee)), printable::name(&target.name))?;
         writeln!(out, "calls={calls} {}\n{line} {}", target.line, numbers(&columns.values(values)))?;
     }
     Ok(())
@@ -112,7 +113,7 @@ fn change_file<'s>(at: &mut &'s str, file: &'s str, own: &str, out: &mut impl Wr
         return Ok(());
     }
     *at = file;
-    writeln!(out, "{}={}", if file == own { "fe" } else { "fi" }, one_line(file))
+    writeln!(out, "{}={}", if file == own { "fe" } else { "fi" }, printable::name(file))
 }
 
 fn file_of<'s>(stacks: &'s Stacks, function: FunctionIndex) -> &'s str {

@@ -5,8 +5,8 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use super::one_line;
 use super::stacks::Stacks;
+use crate::printable;
 
 pub fn write(stacks: &Stacks, out: &mut impl Write) -> io::Result<()> {
     let names: Vec<String> = stacks.functions.iter().map(|function| frame(&function.name)).collect();
@@ -23,5 +23,5 @@ pub fn write(stacks: &Stacks, out: &mut impl Write) -> io::Result<()> {
 
 /// `;` separates frames, so a name's own becomes a colon, as other writers of the format do.
 fn frame(name: &str) -> String {
-    one_line(name).replace(';', ":")
+    printable::name(name).replace(';', ":")
 }

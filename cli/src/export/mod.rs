@@ -15,14 +15,12 @@ pub mod stacks;
 #[cfg(test)]
 mod tests;
 
-use std::borrow::Cow;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
 use clap::ValueEnum;
 
 use crate::gate::metric::Metric;
-use crate::printable;
 use crate::profile::Profile;
 use crate::report::Inlined;
 use stacks::Stacks;
@@ -167,9 +165,4 @@ impl Columns {
 /// `dmdprof 0.1.0: ./kernel 500`.
 fn title(profile: &Profile) -> String {
     format!("dmdprof {}: {}", profile.meta.tool_version, profile.meta.command.join(" "))
-}
-
-/// A name for formats that are read line by line.
-fn one_line(name: &str) -> Cow<'_, str> {
-    printable::name(name)
 }

@@ -65,7 +65,9 @@ pub fn read(path: &Path) -> anyhow::Result<Motion> {
     from_bytes(&bytes).with_context(|| name.to_string())
 }
 
-fn from_bytes(bytes: &[u8]) -> anyhow::Result<Motion> {
+/// # Errors
+/// What is wrong with the bytes, and what to do.
+pub fn from_bytes(bytes: &[u8]) -> anyhow::Result<Motion> {
     const AGAIN: &str = "make it again with `dmdprof motion PROGRAM`";
     if !bytes.starts_with(&MAGIC) {
         bail!("not a file that `dmdprof motion` wrote; profiles of `dmdprof run` know nothing of loops");
@@ -90,11 +92,6 @@ fn from_bytes(bytes: &[u8]) -> anyhow::Result<Motion> {
     };
     anyhow::ensure!(nests && motion.rows.iter().all(fits) && tiles().all(known), "contradicts itself; {AGAIN}");
     Ok(motion)
-}
-
-/// Reads bytes, whatever they are.
-pub fn fuzz(bytes: &[u8]) {
-    drop(from_bytes(bytes));
 }
 
 #[cfg(test)]
