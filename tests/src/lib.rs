@@ -3,10 +3,12 @@
 //! - [`tool`]: where `dmdprof`, the compilers and valgrind are; a missing one is a failure that says what to install;
 //! - [`programs`]: what is profiled: recipes, compiled once per compiler and flags into a shared cache;
 //! - [`profiled`]: one run under `dmdprof`, with its profile and its JSON report;
+//! - [`farm`]: real programs from the archives of Debian and of crates.io;
 //! - [`truth`]: exact answers from first principles.
 
 #![forbid(unsafe_code)]
 
+pub mod farm;
 pub mod gate;
 pub mod profiled;
 pub mod programs;

@@ -491,13 +491,17 @@ impl<C: Cell> Shadow<C> {
         if let Err(at) = self.regions.binary_search_by_key(&region, |entry| entry.0) {
             let regions = self.regions.len() + 1;
             self.regions.insert(at, (region, regions * REGION_CELLS));
-            self.present.grow((regions + 1) * REGION_PAGES);
+            // And one that is never marked, behind the last page.
+            self.present.grow((regions + 1) * REGION_PAGES + 1);
             self.cells.grow((regions + 1) * REGION_CELLS);
         }
         let cell = self.find_region(region) + cell_in_region(addr);
         let page = cell / PAGE_CELLS;
+        // A page without neighbours may be all that is ever touched around here, and of it a byte.
+        if self.present.get(page - 1) || self.present.get(page + 1) {
+            self.cells.populate(page * PAGE_CELLS..(page + 1) * PAGE_CELLS);
+        }
         self.present.set(page);
-        self.cells.populate(page * PAGE_CELLS..(page + 1) * PAGE_CELLS);
         cell
     }
 

@@ -1,0 +1,14 @@
+//! Real programs from the archives of Debian and of crates.io, built by their own build systems without and with hooks,
+//! and run both ways. Takes `tests/farm/programs.toml`; gives a row per program: whether the output stayed the same,
+//! whether the profile repeats, and how it agrees with Cachegrind. Refuses to call a difference good that the list
+//! does not explain.
+
+mod manifest;
+mod outcome;
+mod sources;
+mod stage;
+mod table;
+
+pub use manifest::{Manifest, Program};
+pub use outcome::{Outcome, examine};
+pub use table::markdown;

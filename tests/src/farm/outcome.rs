@@ -1,0 +1,200 @@
+//! Builds and runs one program in every way and compares. Gives an [`Outcome`]; what is wrong with it are its faults.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::manifest::Program;
+use super::sources::fetch;
+use super::stage::{Ran, Stage, Tree};
+use crate::profiled::Report;
+use crate::tool::{describe, valgrind};
+
+/// The cache that Cachegrind and `--line` compute, fully associative with lines of 64 bytes.
+const CAPACITY: u64 = 32 << 10;
+const LINE: u64 = 64;
+
+/// What came out for one program.
+#[derive(Debug)]
+pub struct Outcome {
+    pub name: String,
+    pub language: String,
+    pub about: String,
+    /// What is wrong and not explained by the list.
+    pub faults: Vec<String>,
+    pub measured: Option<Measured>,
+}
+
+/// The numbers of a program that could be built and run in every way.
+#[derive(Debug)]
+pub struct Measured {
+    pub build: [Duration; 2],
+    pub native: Duration,
+    pub profiled: Duration,
+    pub same_output: bool,
+    pub same_profile: bool,
+    pub complete: bool,
+    /// Loads and stores with hooks, and all that the native program executes.
+    pub accesses: u64,
+    pub references: u64,
+    /// Read misses, by `dmdprof --line 64` and by Cachegrind.
+    pub misses: [u64; 2],
+    pub explained: Vec<String>,
+}
+
+/// Fetches, builds, runs and compares a program. Takes minutes.
+#[must_use]
+pub fn examine(program: &Program, cache: &Path) -> Outcome {
+    let mut faults = Vec::new();
+    let measured = measure(program, cache, &mut faults).map_err(|fault| faults.push(fault)).ok();
+    let Program { name, language, about, .. } = program;
+    Outcome { name: name.clone(), language: language.clone(), about: about.clone(), faults, measured }
+}
+
+fn measure(program: &Program, cache: &Path, faults: &mut Vec<String>) -> Result<Measured, String> {
+    let sources = fetch(&program.source, cache)?;
+    let stage = Stage::new(program, sources, cache.join("work").join(&program.name)).map_err(|e| e.to_string())?;
+    let mut build = [Duration::ZERO; 2];
+    for (tree, took) in [Tree::Native, Tree::Hooked].into_iter().zip(&mut build) {
+        *took = stage.build(tree).map_err(|e| format!("the build ({tree:?}) failed: {e}"))?;
+    }
+
+    let first = native(&stage)?;
+    let again = native(&stage)?;
+    let mut judge = Judge { faults, explained: Vec::new() };
+    let repeats = difference(&first, &again);
+    if let Some(what) = &repeats {
+        judge.explain(format!("the program itself does not repeat: {what}"), program.differs.as_ref());
+    }
+
+    let (one, two) = (stage.file("one.data"), stage.file("two.data"));
+    let hooked = profile(&stage, &one, &[])?;
+    profile(&stage, &two, &[])?;
+    let changed = difference(&first, &hooked);
+    if let (Some(what), None) = (&changed, &repeats) {
+        judge.explain(format!("the output differs: {what}"), program.differs.as_ref());
+    }
+    let same_profile = std::fs::read(&one).ok() == std::fs::read(&two).ok();
+    if !same_profile {
+        judge.explain("two profiles differ".to_owned(), program.varies.as_ref());
+    }
+    let report = Report::read(&one);
+    if !report.complete() {
+        judge.explain(format!("the profile is incomplete: {}", said(&hooked)), program.incomplete.as_ref());
+    }
+
+    let lines = stage.file("lines.data");
+    profile(&stage, &lines, &["--line", "64", "--liveness", "none"])?;
+    let counts = cachegrind(&stage)?;
+    let explained = judge.explained;
+    Ok(Measured {
+        build,
+        native: first.took.min(again.took),
+        profiled: hooked.took,
+        same_output: changed.is_none(),
+        same_profile,
+        complete: report.complete(),
+        accesses: report.total("accesses"),
+        references: counts.references,
+        misses: [Report::read(&lines).misses(CAPACITY), counts.misses],
+        explained,
+    })
+}
+
+/// Sorts what is noticed into faults and what the list explains.
+struct Judge<'f> {
+    faults: &'f mut Vec<String>,
+    explained: Vec<String>,
+}
+
+impl Judge<'_> {
+    fn explain(&mut self, what: String, why: Option<&String>) {
+        match why {
+            Some(why) => self.explained.push(why.clone()),
+            None => self.faults.push(what),
+        }
+    }
+}
+
+fn native(stage: &Stage) -> Result<Ran, String> {
+    let ran = stage.work(Tree::Native, &[])?;
+    if ran.output.status.success() { Ok(ran) } else { Err(format!("the native program fails: {}", describe(&ran.output))) }
+}
+
+fn profile(stage: &Stage, to: &PathBuf, options: &[&str]) -> Result<Ran, String> {
+    drop(std::fs::remove_file(to));
+    let dmdprof = crate::tool::dmdprof_path().display().to_string();
+    let to_name = to.display().to_string();
+    let below = [&[dmdprof.as_str(), "run", "--quiet", "-o", &to_name], options].concat();
+    let ran = stage.work(Tree::Hooked, &below)?;
+    if to.is_file() { Ok(ran) } else { Err(format!("no profile: {}", describe(&ran.output))) }
+}
+
+/// What `dmdprof` itself printed.
+fn said(ran: &Ran) -> String {
+    let text = String::from_utf8_lossy(&ran.output.stderr).into_owned();
+    text.lines().filter(|line| line.starts_with("dmdprof: ")).collect::<Vec<_>>().join("; ")
+}
+
+/// The first difference of two runs, what `dmdprof` says of itself left out.
+fn difference(expected: &Ran, found: &Ran) -> Option<String> {
+    let own = |bytes: &[u8]| -> Vec<u8> {
+        bytes.split_inclusive(|b| *b == b'\n').filter(|line| !line.starts_with(b"dmdprof: ")).flatten().copied().collect()
+    };
+    let (a, b) = (&expected.output, &found.output);
+    if a.status != b.status {
+        return Some(format!("{} against {}", a.status, b.status));
+    }
+    if a.stdout != b.stdout {
+        return Some("standard output".to_owned());
+    }
+    if own(&a.stderr) != own(&b.stderr) {
+        return Some("standard error".to_owned());
+    }
+    if expected.files == found.files {
+        return None;
+    }
+    let names = expected.files.keys().chain(found.files.keys());
+    let mut differ = names.filter(|name| expected.files.get(*name) != found.files.get(*name));
+    Some(format!("file {}", differ.next().map(|name| name.display().to_string()).unwrap_or_default()))
+}
+
+struct Counts {
+    references: u64,
+    misses: u64,
+}
+
+/// Data references and read misses of the native program's processes, without those of the shell around them.
+fn cachegrind(stage: &Stage) -> Result<Counts, String> {
+    let folder = stage.file("cachegrind");
+    drop(std::fs::remove_dir_all(&folder));
+    std::fs::create_dir_all(&folder).map_err(|e| e.to_string())?;
+    let valgrind = valgrind().display().to_string();
+    let out = format!("--cachegrind-out-file={}/%p", folder.display());
+    let cache = format!("--D1={CAPACITY},{},{LINE}", CAPACITY / LINE);
+    let fixed = ["--quiet", "--tool=cachegrind", "--trace-children=yes", "--cache-sim=yes", "--I1=32768,8,64"];
+    let below = [&[valgrind.as_str()], &fixed[..], &["--LL=8388608,16,64", &cache, &out]].concat();
+    let ran = stage.work(Tree::Native, &below)?;
+    if !ran.output.status.success() {
+        return Err(format!("Cachegrind fails: {}", describe(&ran.output)));
+    }
+    let mut counts = Counts { references: 0, misses: 0 };
+    let built = stage.built().display().to_string();
+    for file in std::fs::read_dir(&folder).map_err(|e| e.to_string())?.flatten() {
+        let text = std::fs::read_to_string(file.path()).map_err(|e| e.to_string())?;
+        let line = |key: &str| text.lines().find_map(|line| line.strip_prefix(key)).unwrap_or_default().trim();
+        if !line("cmd:").starts_with(&built) {
+            continue;
+        }
+        let column = |event: &str| {
+            let at = line("events:").split_whitespace().position(|name| name == event)?;
+            line("summary:").split_whitespace().nth(at)?.parse::<u64>().ok()
+        };
+        let known = |event: &str| column(event).ok_or_else(|| format!("Cachegrind's file lacks {event}"));
+        counts.references += known("Dr")? + known("Dw")?;
+        counts.misses += known("D1mr")?;
+    }
+    if counts.references == 0 {
+        return Err("the workload starts no program of the built tree ($B)".to_owned());
+    }
+    Ok(counts)
+}
