@@ -57,6 +57,11 @@ pub struct AnalysisArgs {
     #[arg(long, value_name = "N", value_parser = parse_line)]
     pub line: Option<u32>,
 
+    /// Also keep a stack of lines of N bytes beside that of bytes: what memories of such lines fetch and write back, at every capacity
+    /// (64 is what most processors have)
+    #[arg(long, value_name = "N", value_parser = parse_line, conflicts_with_all = ["line", "sample"])]
+    pub line_size: Option<u32>,
+
     /// Measure the depths of 1/N of all accesses, in short windows all over the run, and estimate the others: takes less time, and every
     /// report says how far its estimates may be off. Counts stay exact
     #[arg(long, value_name = "1/N", value_parser = parse_rate)]
@@ -158,7 +163,11 @@ fn depth_hash(measurement: &Measurement) -> Option<u64> {
     hashes.reduce(|all, one| Some(all?.wrapping_add(one?))).flatten()
 }
 
-fn parse_line(text: &str) -> Result<u32, String> {
+/// The size of a line.
+///
+/// # Errors
+/// What it must be.
+pub fn parse_line(text: &str) -> Result<u32, String> {
     match text.parse::<u32>() {
         Ok(n) if n.is_power_of_two() && (2..=1 << 20).contains(&n) => Ok(n),
         _ => Err("must be a power of two from 2 to 1048576".into()),
@@ -194,6 +203,7 @@ impl AnalysisArgs {
         Ok(Options {
             hints: self.liveness() != LivenessArg::None,
             line: self.line,
+            line_size: self.line_size,
             roi: roi.map(|roi| roi as Arc<dyn RegionOfInterest>),
             workers: self.workers.map_or_else(crate::processors, usize::from),
             exact: if self.liveness() == LivenessArg::Exact { Some(self.spool()?) } else { None },
@@ -255,6 +265,9 @@ impl AnalysisArgs {
         }
         if self.line.is_some() {
             refuse("--line is about the memory model; values have no addresses");
+        }
+        if self.line_size.is_some() {
+            refuse("--line-size is about the memory model; values have no addresses");
         }
         if self.flows {
             refuse("--flows is about the memory model; values have no addresses");
@@ -346,7 +359,7 @@ impl AnalysisArgs {
             let reason = format!("the search for dead bytes failed ({error}); these are the numbers with hints");
             meta.incomplete.get_or_insert(reason);
         }
-        let mut profile = convert::to_profile(&measurement, meta);
+        let mut profile = convert::to_profile(&measurement, meta, self.line_size);
         if self.stats {
             eprintln!(
                 "dmdprof: accesses={} seconds={:.3} engine_peak_bytes={engine_peak} footprint_bytes={} sweep_bytes={} \

@@ -15,7 +15,9 @@ use dmdprof_runtime::{
     abi::{FLOAT_TYPES, Item, ItemKind, NONE, OP_CLASSES},
     session::{
         FunctionKey as RunFunction, Measurement, MergedBlock, MergedSample, SiteKey as RunSite, ThreadTotals,
-        counters::DepthCounts, sequences::Calls,
+        counters::{CellCounters, DepthCounts},
+        lines::LineCounts,
+        sequences::Calls,
     },
     sites::SiteTable,
     steps::{StepKind, ValueOp},
@@ -24,14 +26,14 @@ use dmdprof_runtime::{
 
 use crate::profile::model::{
     AccessKind, Block, BlockCount, BlockId, Cell, Context, ContextId, Coverage, Dead, Function, FunctionId, Histogram,
-    InputUse, Meta, ModuleCoverage, Position, PositionId, Profile, Region, SampledSite, Sampling, Sequence, Site,
-    SiteId, SourceFile, StringId, Totals,
+    InputUse, LineCell, LineTraffic, Meta, ModuleCoverage, Position, PositionId, Profile, Region, SampledSite,
+    Sampling, Sequence, Site, SiteId, SourceFile, StringId, Totals,
 };
 use crate::source_file;
 
-/// Builds the profile of a finished run.
+/// Builds the profile of a finished run, with the traffic of lines of a size if that was measured.
 #[must_use]
-pub fn to_profile(measurement: &Measurement, meta: Meta) -> Profile {
+pub fn to_profile(measurement: &Measurement, meta: Meta, line_size: Option<u32>) -> Profile {
     let mut builder = Builder::new(measurement);
     builder.positions();
     let contexts = builder.contexts();
@@ -68,6 +70,7 @@ pub fn to_profile(measurement: &Measurement, meta: Meta) -> Profile {
         thread_starts,
         flops_by_type,
         input_uses: measurement.regions.values().map(input_use).collect(),
+        lines: line_size.map(|size| LineTraffic { size, cells: sites.lines }),
         cold_histogram: histogram(&measurement.cold),
         compilers: compilers(measurement),
     }
@@ -392,6 +395,7 @@ impl<'a> Builder<'a> {
             found.entry(key).or_insert(Site { function, position, kind, size: item.size });
         }
         let ids: BTreeMap<_, SiteId> = found.keys().enumerate().map(|(i, k)| (*k, SiteId(i as u32))).collect();
+        let lines = lines(cells.iter().map(|(context, key, _, cell)| (*context, ids[key], *cell)));
         let mut cells: Vec<Cell> = cells
             .into_iter()
             .map(|(context, key, executions, cell)| Cell {
@@ -414,7 +418,7 @@ impl<'a> Builder<'a> {
         cells.sort_by_key(|c| (c.context, c.site));
         cells.dedup_by(|b, a| (a.context, a.site) == (b.context, b.site) && absorb(a, b));
         let of_run = |(key, id): (&SiteKey, &SiteId)| ((key.4, key.5, key.6), *id);
-        Sites { list: found.into_values().collect(), cells, ids: ids.iter().map(of_run).collect() }
+        Sites { list: found.into_values().collect(), cells, lines, ids: ids.iter().map(of_run).collect() }
     }
 
     fn blocks(&self, contexts: &Contexts) -> Blocks {
@@ -531,11 +535,33 @@ struct Sites {
     list: Vec<Site>,
     ids: HashMap<RunSite, SiteId>,
     cells: Vec<Cell>,
+    lines: Vec<LineCell>,
 }
 
 struct Blocks {
     list: Vec<Block>,
     counts: Vec<BlockCount>,
+}
+
+/// The traffic of lines by context and site, where there was any.
+fn lines<'c>(cells: impl Iterator<Item = (ContextId, SiteId, &'c CellCounters)>) -> Vec<LineCell> {
+    let mut sums: BTreeMap<(ContextId, SiteId), LineCounts> = BTreeMap::new();
+    for (context, site, cell) in cells {
+        if let Some(lines) = &cell.lines {
+            sums.entry((context, site)).or_default().merge(lines);
+        }
+    }
+    let cell = |((context, site), counts): ((ContextId, SiteId), LineCounts)| LineCell {
+        context,
+        site,
+        loads: histogram(&counts.loads),
+        stores: histogram(&counts.stores),
+        write_backs: histogram(&counts.write_backs),
+        first_loads: counts.first_loads,
+        first_stores: counts.first_stores,
+        last_write_backs: counts.last_write_backs,
+    };
+    sums.into_iter().map(cell).collect()
 }
 
 /// Adds `b` to `a`; always true, for `dedup_by`.

@@ -151,6 +151,15 @@ impl Report {
         number(row.unwrap_or_else(|| panic!("no capacity of {bytes} bytes in the report")), "/misses")
     }
 
+    /// Bytes of lines that loads, and that all accesses, bring into a memory of `bytes` bytes (needs `--line-size`); `None` if the report does
+    /// not list it.
+    #[must_use]
+    pub fn moved(&self, bytes: u64) -> Option<[u64; 2]> {
+        let all = self.0.pointer("/totals/moved").and_then(Value::as_array).expect("a list of memories");
+        let one = all.iter().find(|moved| number(moved, "/capacity_bytes") == bytes)?;
+        Some(["/loaded", "/fetched"].map(|field| number(one, field)))
+    }
+
     /// What holds for every profile: nothing lost, ByteDMD identity, exclusive numbers add up to the totals.
     pub fn assert_consistent(&self) {
         assert_eq!(self.lost_events(), 0, "events were lost");

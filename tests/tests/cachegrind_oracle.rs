@@ -1,5 +1,5 @@
-//! The outside oracle: read misses of a fully associative LRU cache of 64-byte lines, from `dmdprof --line 64` and from
-//! Cachegrind simulating such a cache over the native program. They see the same accesses except for register spills and
+//! The outside oracle: misses of a fully associative LRU cache of 64-byte lines, from `dmdprof --line 64` (reads), from `dmdprof
+//! --line-size 64` (reads and writes) and from Cachegrind simulating such a cache over the native program. They see the same accesses except for register spills and
 //! the C library's own, which an empty program shows and the workloads drown.
 
 use std::path::Path;
@@ -12,8 +12,8 @@ use dmdprof_tests::tool::{scratch, succeed, valgrind};
 const LINE: u64 = 64;
 const CAPACITIES: [u64; 2] = [32 << 10, 128 << 10];
 
-/// `D1mr` of Cachegrind with one set of `capacity / LINE` ways.
-fn cachegrind(executable: &Path, args: &[&str], capacity: u64) -> u64 {
+/// `D1mr` and `D1mw` of Cachegrind with one set of `capacity / LINE` ways.
+fn cachegrind(executable: &Path, args: &[&str], capacity: u64) -> [u64; 2] {
     let directory = scratch();
     let out = directory.path().join("cachegrind.out");
     let mut command = Command::new(valgrind());
@@ -30,8 +30,17 @@ fn cachegrind(executable: &Path, args: &[&str], capacity: u64) -> u64 {
         line.split_whitespace().map(str::to_owned).collect()
     };
     let (events, summary) = (words("events:"), words("summary:"));
-    let column = events.iter().position(|e| e == "D1mr").expect("cachegrind counts D1mr");
-    summary[column].parse().expect("a count")
+    ["D1mr", "D1mw"].map(|event| {
+        let column = events.iter().position(|e| e == event).expect("cachegrind counts it");
+        summary[column].parse().expect("a count")
+    })
+}
+
+fn agree(what: &str, ours: u64, theirs: u64, least: u64) {
+    let difference = ours.abs_diff(theirs) as f64 / theirs as f64;
+    println!("{what}: dmdprof {ours}, cachegrind {theirs}, {:.3} %", 100.0 * difference);
+    assert!(theirs > least, "{what}: only {theirs} misses, too few to compare");
+    assert!(difference < 0.01, "{what}: dmdprof {ours}, cachegrind {theirs}");
 }
 
 fn compare(name: &str, args: &[&str], least: u64) {
@@ -39,15 +48,18 @@ fn compare(name: &str, args: &[&str], least: u64) {
     let native = program.build(&Compiler::native());
     let empty = empty.build(&Compiler::native());
     let directory = scratch();
-    let run = Run::new(program.build(&Compiler::dmdprof()), directory.path());
-    let profiled = run.options(["--line", "64", "--liveness", "none"]).args(args).go();
+    let run = Run::new(program.build(&Compiler::dmdprof()), directory.path()).args(args);
+    let profiled = run.clone().options(["--line", "64", "--liveness", "none"]).go();
+    let beside = run.options(["--line-size", "64"]).go();
     for capacity in CAPACITIES {
         let ours = profiled.report.misses(capacity);
-        let theirs = cachegrind(&native, args, capacity) - cachegrind(&empty, &[], capacity);
-        let difference = ours.abs_diff(theirs) as f64 / theirs as f64;
-        println!("{name} {capacity}: dmdprof {ours}, cachegrind {theirs}, {:.3} %", 100.0 * difference);
-        assert!(theirs > least, "{name} {capacity}: only {theirs} misses, too few to compare");
-        assert!(difference < 0.01, "{name} at {capacity} bytes: dmdprof {ours}, cachegrind {theirs}");
+        let (all, start) = (cachegrind(&native, args, capacity), cachegrind(&empty, &[], capacity));
+        let [theirs, written] = [0, 1].map(|event| all[event] - start[event]);
+        agree(&format!("{name}: reads at {capacity} bytes"), ours, theirs, least);
+        if let Some([loaded, fetched]) = beside.report.moved(capacity) {
+            agree(&format!("{name}: reads at {capacity} bytes, beside bytes"), loaded / LINE, theirs, least);
+            agree(&format!("{name}: all at {capacity} bytes, beside bytes"), fetched / LINE, theirs + written, least);
+        }
     }
 }
 

@@ -19,7 +19,7 @@ use crate::{
     analysis::AnalysisArgs,
     commands::ModelArg,
     driver::{
-        cargo::{Cargo, Words},
+        cargo::{Cargo, Words, refuse_to_ask_ourselves},
         execute,
         object_cache::Cache,
     },
@@ -65,6 +65,7 @@ Examples:
 /// # Errors
 /// When Cargo or LLVM is missing or does not fit, and whatever Cargo cannot do.
 pub fn command(args: &CargoArgs) -> anyhow::Result<i32> {
+    refuse_to_ask_ourselves()?;
     let words = Words::parse(&args.words)?;
     refuse_own_options(&words)?;
     let llvm = llvm::load()?;

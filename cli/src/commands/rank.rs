@@ -12,7 +12,7 @@ use clap::Args;
 
 use super::ModelArg;
 use super::estimate::{MachineArgs, PrintArgs, WorkArgs};
-use crate::analysis::LivenessArg;
+use crate::analysis::{LivenessArg, parse_line};
 use crate::driver::source::{BuiltSource, SourceOptions, build_source, language_of};
 use crate::estimate::times::Times;
 use crate::gate::runner::{self, Inputs, Job, Left};
@@ -27,7 +27,8 @@ use crate::{launch, toolbox};
 /// Rank variants of one kernel, and pick one that does the same for less
 ///
 /// Runs each variant under `dmdprof run`, compares its result with the baseline's (exit code; declared outputs, else standard output),
-/// and ranks those that do the same by ByteDMD and by the estimated time on machines. Results are kept in
+/// and ranks those that do the same by the bytes of lines that a usual hierarchy of caches moves, by ByteDMD and by the
+/// estimated time on machines. Results are kept in
 /// $XDG_CACHE_HOME/dmdprof/rank by the content of program, arguments and inputs, so that an unchanged variant does not run again.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
@@ -45,6 +46,10 @@ pub struct RankArgs {
     /// When bytes leave the stack [default: hints; the values model is always exact]
     #[arg(long, value_enum, value_name = "KIND")]
     pub liveness: Option<LivenessArg>,
+
+    /// Bytes of a line, for what memories fetch and write back
+    #[arg(long, value_name = "N", default_value_t = 64, value_parser = parse_line)]
+    pub line_size: u32,
 
     /// With source files: optimisation level [default: 2 for C and C++, 3 for Rust]
     #[arg(short = 'O', long = "opt", value_name = "LEVEL")]
@@ -225,6 +230,9 @@ fn run_options(args: &RankArgs) -> Vec<OsString> {
     use clap::ValueEnum;
     let word = |value: Option<clap::builder::PossibleValue>| value.map(|v| v.get_name().to_owned()).unwrap_or_default();
     let mut options = vec![format!("--model={}", word(args.model.to_possible_value())).into()];
+    if args.model == ModelArg::Memory {
+        options.push(format!("--line-size={}", args.line_size).into());
+    }
     options.extend(args.liveness.map(|l| OsString::from(format!("--liveness={}", word(l.to_possible_value())))));
     options
 }
@@ -271,10 +279,18 @@ mod tests {
         let parse = |words: &str| Cli::try_parse_from(words.split(' ')).map(|cli| cli.args);
         let args = parse("rank --margin 7 --tolerance 1e-9 --liveness exact a b c -- 1 --margin").expect("valid");
         assert_eq!((args.margin, args.tolerance, args.variants.len(), args.arguments.len()), (0.07, 1e-9, 3, 2));
-        assert_eq!(run_options(&args), ["--model=memory", "--liveness=exact"]);
+        assert_eq!(run_options(&args), ["--model=memory", "--line-size=64", "--liveness=exact"]);
+        let args = parse("rank --model values a b").expect("valid");
+        assert_eq!(run_options(&args), ["--model=values"]);
         let args = parse("rank a b").expect("valid");
         assert_eq!((args.margin, args.tolerance, args.elements), (0.05, 0.0, Elements::F64));
-        for bad in ["rank a", "rank --margin 101 a b", "rank --tolerance -1 a b", "rank --tolerance nan a b"] {
+        for bad in [
+            "rank a",
+            "rank --margin 101 a b",
+            "rank --tolerance -1 a b",
+            "rank --tolerance nan a b",
+            "rank --line-size 48 a b",
+        ] {
             assert!(parse(bad).is_err(), "{bad}");
         }
     }

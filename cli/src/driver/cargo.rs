@@ -220,6 +220,19 @@ pub fn compiles_for_target() -> bool {
     Path::new(&out).iter().any(|part| part == target)
 }
 
+/// Set for the Cargo that we ask: should that be us again, it would go on for ever.
+const ASKED: &str = "DMDPROF_ASKS_CARGO";
+
+/// # Errors
+/// If the Cargo that we asked is this program.
+pub fn refuse_to_ask_ourselves() -> anyhow::Result<()> {
+    anyhow::ensure!(
+        env::var_os(ASKED).is_none(),
+        "$CARGO leads back to dmdprof; unset it, or set it to the cargo of your toolchain"
+    );
+    Ok(())
+}
+
 /// The Cargo that called us if it did, as that is the one of the right toolchain.
 fn program(toolchain: Option<&OsStr>) -> Command {
     match (toolchain, env::var_os("CARGO")) {
@@ -268,7 +281,7 @@ fn target_directory(words: &Words) -> anyhow::Result<PathBuf> {
         target_directory: PathBuf,
     }
     let mut command = program(words.toolchain.as_deref());
-    command.args(["metadata", "--no-deps", "--format-version", "1"]);
+    command.args(["metadata", "--no-deps", "--format-version", "1"]).env(ASKED, "1");
     if let Some(manifest) = &words.manifest {
         command.arg("--manifest-path").arg(manifest);
     }

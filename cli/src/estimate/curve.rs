@@ -48,7 +48,7 @@ pub fn points(subject: &Subject, marks: &[Mark], unit: u64) -> Vec<(u64, u64)> {
     capacities.push(0);
     capacities.sort_unstable();
     capacities.dedup();
-    capacities.into_iter().map(|z| (z, subject.traffic(z))).collect()
+    capacities.into_iter().map(|z| (z, subject.read_beyond(z))).collect()
 }
 
 /// Traffic as it is drawn: constant between the depths at which something was read, so that a cliff looks like one. Depths are the upper
@@ -64,7 +64,7 @@ pub fn steps(subject: &Subject, marks: &[Mark], unit: u64) -> Vec<(u64, u64)> {
     let mut before = None;
     let mut points = Vec::with_capacity(2 * depths.len());
     for depth in depths {
-        let traffic = subject.traffic(depth);
+        let traffic = subject.read_beyond(depth);
         points.extend(before.filter(|before| *before != traffic).map(|before| (depth, before)));
         points.push((depth, traffic));
         before = Some(traffic);

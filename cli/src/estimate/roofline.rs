@@ -446,6 +446,23 @@ fn pairs(lines: &[Line], options: &Options) -> Vec<Pair> {
     lines.iter().filter_map(pair).collect()
 }
 
+/// What memory the traffic is of.
+fn levels_note(profile: &Profile) -> String {
+    let overlap = "Estimates: the longest of compute and of each link, as if all of them overlapped.";
+    match &profile.lines {
+        Some(lines) => format!(
+            "{overlap} Traffic is lines of {} B, fetched and written back by levels that are fully associative LRU, begin empty and end clean: no \
+             conflicts, no prefetch; first touches are in it at every level.",
+            lines.size
+        ),
+        None => format!(
+            "{overlap} The levels are ideal: fully associative LRU that drops dead bytes, no lines, no conflicts, no wasted prefetch, no \
+             write-back; a real machine moves more. What fits is taken as resident. A profile of `dmdprof run --line-size 64` has lines and \
+             write-backs."
+        ),
+    }
+}
+
 /// Of which type the rates are.
 fn rates_of(profile: &Profile) -> String {
     match float_type(profile) {
@@ -464,12 +481,7 @@ fn rates_of(profile: &Profile) -> String {
 /// What to know about estimates from this profile on these machines.
 #[must_use]
 pub fn notes(profile: &Profile, views: &[View], work: Work) -> Vec<String> {
-    let mut notes = vec![
-        "Estimates: the longest of compute and of each link, as if all of them overlapped. The levels are ideal: fully \
-         associative LRU that drops dead bytes, no lines, no conflicts, no wasted prefetch, no write-back; a real machine moves \
-         more."
-            .into(),
-    ];
+    let mut notes = vec![levels_note(profile)];
     let what = match work {
         Work::Flops => {
             "floating-point operations, a fused multiply-add as two; integer operations are not in it (--work ops)"

@@ -6,6 +6,7 @@ use anyhow::bail;
 
 use crate::profile::Profile;
 use crate::profile::model::{Region, Unit};
+use crate::report::lines::Moved;
 use crate::report::{Analysis, Grouping, Row, Sums, names};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,17 +40,35 @@ pub struct Subject {
     pub calls: Option<u128>,
     /// Bytes per unit of depth: 1, or the size of a line.
     unit: u64,
+    /// Size of the lines of which fetches and write-backs were measured.
+    line: Option<u32>,
 }
 
 /// Name of the whole program in tables and files of times.
 pub const PROGRAM: &str = "(program)";
 
 impl Subject {
-    /// Q(Z): bytes that a fast memory of `capacity` bytes has to fetch. In lines: lines that lay deeper, in bytes; first touches
-    /// at smaller depth, at most `capacity` per thread, are not in it.
+    /// Bytes that go over the link to a memory of `capacity` bytes: lines that it fetches and writes back, if these were measured; else the
+    /// bytes read from deeper than that.
     #[must_use]
     pub fn traffic(&self, capacity: u64) -> u64 {
+        match self.line {
+            Some(size) => Moved::of(&self.sums.lines, size, capacity).all(),
+            None => self.read_beyond(capacity),
+        }
+    }
+
+    /// Q(Z): bytes read from deeper than `capacity` bytes. With a stack of lines: lines that lay deeper, in bytes; first touches
+    /// at smaller depth, at most `capacity` per thread, are not in it.
+    #[must_use]
+    pub fn read_beyond(&self, capacity: u64) -> u64 {
         self.sums.depths.beyond(capacity / self.unit).saturating_mul(self.unit)
+    }
+
+    /// Whether fetches and write-backs of lines were measured.
+    #[must_use]
+    pub fn has_lines(&self) -> bool {
+        self.line.is_some()
     }
 
     /// Operations that count as work.
@@ -67,7 +86,7 @@ impl Subject {
         self.sums.read.saturating_mul(self.unit)
     }
 
-    fn of_row(row: &Row, inclusive: bool, unit: u64) -> Self {
+    fn of_row(row: &Row, inclusive: bool, unit: u64, line: Option<u32>) -> Self {
         let own = &row.own;
         Subject {
             kind: Kind::Function,
@@ -76,6 +95,7 @@ impl Subject {
             sums: row.inclusive.as_ref().filter(|_| inclusive).unwrap_or(own).clone(),
             calls: row.calls.linked.filter(|calls| *calls > 0),
             unit,
+            line,
         }
     }
 
@@ -91,7 +111,7 @@ impl Subject {
         };
         sums.depths.add(&region.histogram);
         let (name, calls) = (region.name.clone(), Some(region.times.into()));
-        Subject { kind: Kind::Region, name, place: None, sums, calls, unit: 1 }
+        Subject { kind: Kind::Region, name, place: None, sums, calls, unit: 1, line: None }
     }
 }
 
@@ -134,8 +154,9 @@ impl Subjects {
             Unit::Byte => 1,
             Unit::Line(size) => u64::from(size),
         };
+        let line = profile.lines.as_ref().map(|lines| lines.size);
         let mut functions: Vec<Subject> =
-            analysis.rows.iter().map(|row| Subject::of_row(row, inclusive, unit)).collect();
+            analysis.rows.iter().map(|row| Subject::of_row(row, inclusive, unit, line)).collect();
         functions
             .sort_by(|a, b| b.sums.cost.cmp(&a.sums.cost).then_with(|| (&a.name, &a.place).cmp(&(&b.name, &b.place))));
         let program = Subject {
@@ -145,6 +166,7 @@ impl Subjects {
             sums: analysis.total.clone(),
             calls: Some(1),
             unit,
+            line,
         };
         Subjects { program, functions, regions: profile.regions.iter().map(Subject::of_region).collect() }
     }

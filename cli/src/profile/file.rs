@@ -22,12 +22,19 @@ pub const DEFAULT_FILE: &str = "dmdprof.data";
 pub const MAGIC: [u8; 8] = *b"\x89DMDP\r\n\n";
 
 /// Bumped whenever the meaning of the bytes after the version changes, [`Profile`]'s fields included.
-pub const FORMAT_VERSION: u32 = 9;
+pub const FORMAT_VERSION: u32 = 10;
 
 /// The oldest format that is read. What it lacks is as if it had not been measured.
 const OLDEST: u32 = 8;
-/// Bytes of an empty profile after what the oldest format has.
-const LATER: usize = 6;
+/// Bytes of an empty profile after what older formats have: nothing but zeros. Format 8 ends before `Profile::thread_starts`, format 9 before
+/// `Profile::lines`.
+const fn later_than(version: u32) -> usize {
+    match version {
+        8 => 7,
+        9 => 1,
+        _ => 0,
+    }
+}
 
 /// Magic, version, checksum, payload length, decoded length.
 pub const HEADER_LEN: usize = 32;
@@ -174,10 +181,7 @@ pub fn from_bytes(path: &Path, bytes: &[u8]) -> Result<Profile, ReadError> {
     }
     let inconsistent = |found: String| ReadError::Inconsistent { path: path(), found };
     let mut decoded = decompress(&bytes[HEADER_LEN..], decoded_len).map_err(inconsistent)?;
-    if version == OLDEST {
-        // It ends before `Profile::thread_starts`. That is empty, and so is all that follows: a byte each, and four for the four numbers.
-        decoded.extend([0; LATER]);
-    }
+    decoded.extend(std::iter::repeat_n(0, later_than(version)));
     let (profile, rest) = postcard::take_from_bytes::<Profile>(&decoded)
         .map_err(|e| inconsistent(format!("content that does not decode ({e})")))?;
     if !rest.is_empty() {
@@ -422,7 +426,8 @@ mod tests {
     fn the_oldest_format_is_still_read() {
         let profile = Profile { thread_starts: Vec::new(), ..sample::small() };
         let mut content = postcard::to_stdvec(&profile).unwrap();
-        assert_eq!(content.split_off(content.len() - LATER), [0; LATER], "it ends with what format 8 lacks");
+        let later = later_than(OLDEST);
+        assert_eq!(content.split_off(content.len() - later), vec![0; later], "it ends with what format 8 lacks");
         let of_oldest = |content: &[u8]| {
             let mut bytes = wrap(content);
             bytes[8..12].copy_from_slice(&OLDEST.to_le_bytes());
@@ -437,7 +442,7 @@ mod tests {
     fn the_bytes_are_pinned() {
         // Changes whenever the layout, the model or the compressor changes: the first two need a new FORMAT_VERSION.
         let pinned = |profile| crc32fast::hash(&postcard::to_stdvec(&profile).unwrap());
-        let found = [sample::small(), sample::flows(), sample::sampled()].map(pinned);
+        let found = [sample::small(), sample::flows(), sample::sampled(), sample::with_lines()].map(pinned);
         assert_eq!(found, PINNED, "new layout? then bump FORMAT_VERSION and pin it again");
     }
 
@@ -447,7 +452,7 @@ mod tests {
         assert!(documented.contains(&format!("| version | format version, now {FORMAT_VERSION} |")));
     }
 
-    const PINNED: [u32; 3] = [3_886_609_102, 4_002_316_802, 519_199_531];
+    const PINNED: [u32; 4] = [2_923_014_344, 1_021_444_131, 2_124_473_494, 3_145_901_760];
 
     #[test]
     fn messages_say_expected_found_and_what_to_do() {

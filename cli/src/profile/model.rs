@@ -75,6 +75,8 @@ pub struct Profile {
     pub flops_by_type: [u128; 4],
     /// Of each of `regions`. Empty in profiles of format 8.
     pub input_uses: Vec<InputUse>,
+    /// What memories of lines fetch and write back; `None` if that was not measured, and in formats before 10.
+    pub lines: Option<LineTraffic>,
 }
 
 impl Profile {
@@ -537,6 +539,31 @@ pub struct BlockCount {
     pub context: ContextId,
     pub block: BlockId,
     pub executions: u64,
+}
+
+/// What memories of lines of one size fetch and write back, at every capacity. The model: [`dmdprof_runtime::session::lines`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LineTraffic {
+    /// Bytes of a line, a power of two.
+    pub size: u32,
+    /// Of cells that fetched or wrote a line; sorted by (context, site).
+    pub cells: Vec<LineCell>,
+}
+
+/// Lines moved by one cell. Histograms are in lines, by depth in lines; depths up to [`dmdprof_runtime::session::lines::FRONT`] are left out.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LineCell {
+    pub context: ContextId,
+    pub site: SiteId,
+    pub loads: Histogram,
+    pub stores: Histogram,
+    /// Lines that the cell wrote, by the greatest depth at which they were found before somebody wrote them again.
+    pub write_backs: Histogram,
+    /// Fetched for the first time.
+    pub first_loads: u64,
+    pub first_stores: u64,
+    /// Lines that were dirty at the end of the program: written back once by memories of every size.
+    pub last_write_backs: u64,
 }
 
 /// Bytes read by depth: (bucket, bytes), sorted by bucket, no zeros. Buckets: [`dmdprof_runtime::histogram`].

@@ -66,6 +66,7 @@ impl Builder {
             thread_starts: Vec::new(),
             flops_by_type: [0; 4],
             input_uses: Vec::new(),
+            lines: None,
         };
         Builder { profile, cold: BTreeMap::new() }
     }
@@ -335,6 +336,23 @@ pub fn sampled() -> Profile {
     let deviations = std::array::from_fn(|group| (cost as i128 / 500) * if group % 2 == 0 { 1 } else { -1 });
     let sites = vec![SampledSite { site, estimated: read, borrowed: read / 10, deviations, slack: cost / 100 }];
     profile.sampling = Some(Sampling { every: 100, windows: 23, sites });
+    profile
+}
+
+/// The profile of `small`, as if each cell had loaded a line for each byte and written an eighth of them.
+pub fn with_lines() -> Profile {
+    let mut profile = small();
+    let line = |cell: &Cell| LineCell {
+        context: cell.context,
+        site: cell.site,
+        loads: cell.histogram.clone(),
+        stores: Histogram::default(),
+        write_backs: Histogram(cell.histogram.0.iter().map(|(bucket, n)| (*bucket, n.div_ceil(8))).collect()),
+        first_loads: cell.cold,
+        first_stores: 1,
+        last_write_backs: 2,
+    };
+    profile.lines = Some(LineTraffic { size: 64, cells: profile.cells.iter().map(line).collect() });
     profile
 }
 

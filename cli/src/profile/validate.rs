@@ -9,8 +9,8 @@ use std::fmt::Display;
 use dmdprof_runtime::{histogram::BUCKETS, objects::PARTS, session::habits::LINE};
 
 use super::model::{
-    DataObjects, Flow, FunctionId, Histogram, Liveness, LoopId, MAX_SEQUENCE, PositionId, Profile, SiteId, StringId,
-    Unit,
+    DataObjects, Flow, FunctionId, Histogram, LineCell, Liveness, LoopId, MAX_SEQUENCE, PositionId, Profile, SiteId,
+    StringId, Unit,
 };
 
 /// What contradicts what.
@@ -87,7 +87,28 @@ pub fn validate(profile: &Profile) -> Result<(), Invalid> {
         data_objects(profile, objects)?;
     }
     thread_starts(profile, &tables)?;
+    lines(profile)?;
     sequences(profile)
+}
+
+fn lines(profile: &Profile) -> Check {
+    let Some(lines) = &profile.lines else { return Ok(()) };
+    ensure(lines.size.is_power_of_two(), || format!("lines of {} bytes", lines.size))?;
+    let key = |cell: &LineCell| (cell.context, cell.site);
+    ensure(lines.cells.is_sorted_by(|a, b| key(a) < key(b)), || "the cells of lines are out of order".into())?;
+    let (mut fetched, mut written) = (0u128, 0u128);
+    for (i, cell) in lines.cells.iter().enumerate() {
+        let known = profile.cells.binary_search_by_key(&key(cell), |cell| (cell.context, cell.site));
+        ensure(known.is_ok(), || format!("cell {i} of lines is no cell of the profile"))?;
+        let name = |what: &str| format!("the {what} of cell {i} of lines");
+        let loads = histogram_total(&cell.loads, || name("loads"))? + u128::from(cell.first_loads);
+        fetched += loads + histogram_total(&cell.stores, || name("stores"))? + u128::from(cell.first_stores);
+        written += histogram_total(&cell.write_backs, || name("write-backs"))? + u128::from(cell.last_write_backs);
+    }
+    // So that sums in bytes fit wherever they are made.
+    ensure(fetched.max(written) <= u128::from(u64::MAX >> 21), || {
+        format!("{fetched} lines fetched, {written} written back")
+    })
 }
 
 fn thread_starts(profile: &Profile, tables: &Tables) -> Check {
@@ -417,7 +438,7 @@ fn block_counts(profile: &Profile) -> Check {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::profile::model::{ContextId, Sampling, Sequence};
+    use crate::profile::model::{ContextId, LineTraffic, Sampling, Sequence};
     use crate::profile::sample;
 
     fn refused(change: impl FnOnce(&mut Profile)) -> String {
@@ -433,6 +454,12 @@ mod tests {
             refused(|p| {
                 *p = sample::exact();
                 p.cells[1].dead.iter_mut().for_each(change);
+            })
+        };
+        let lines = |change: fn(&mut LineTraffic)| {
+            refused(|p| {
+                *p = sample::with_lines();
+                p.lines.iter_mut().for_each(change);
             })
         };
         let flows = |change: fn(&mut Vec<Flow>)| {
@@ -491,6 +518,10 @@ mod tests {
                 *p = sample::flows();
                 p.sequences.swap(0, 1);
             }),
+            lines(|l| l.size = 48),
+            lines(|l| l.cells.swap(0, 1)),
+            lines(|l| l.cells[0].site = SiteId(999)),
+            lines(|l| l.cells[0].first_loads = u64::MAX),
         ];
         insta::assert_snapshot!(messages.join("\n"));
     }

@@ -14,6 +14,7 @@ use crate::estimate::view::{Choice, View};
 use crate::estimate::{fidelity, source};
 use crate::machine::Machine;
 use crate::profile::Profile;
+use crate::report::lines::SHOWN;
 use crate::report::{Grouping, human};
 use crate::sheet::{Cell, Column, Document, Sheet, Value};
 
@@ -57,11 +58,13 @@ pub fn document(variants: &[Variant], machines: &[Machine], options: &Options) -
     let subjects: Vec<Subjects> = variants.iter().map(subjects_of).collect();
     let names: Vec<String> = variants.iter().map(|v| v.name.clone()).collect();
     let costs = subjects.iter().map(|s| s.program.sums.cost as f64).collect();
+    let by_lines = by_lines(&names, &subjects, &differences, rule)?;
     let by_cost = Criterion::new("ByteDMD", costs, &differences, rule, |i| {
         format!("{} reads nothing that is counted: its ByteDMD is 0, and there is nothing to rank", names[i])
     })?;
 
     let mut notes = vec![rule_note(rule)];
+    notes.extend(by_lines.is_some().then(|| lines_note(&baseline.evidence.profile)));
     let mut on_machines = Vec::new();
     if !machines.is_empty() {
         let (work, note) = work_of_all(variants, &subjects, options.work)?;
@@ -76,11 +79,55 @@ pub fn document(variants: &[Variant], machines: &[Machine], options: &Options) -
     }
 
     let table = Table { names: &names, subjects: &subjects, differences: &differences, times: options.times.as_ref() };
-    let mut sheets = vec![table.main(&by_cost, &on_machines), table.picks(&by_cost, &on_machines)];
+    let general = General { by_lines, by_cost };
+    let mut sheets = vec![table.main(&general, &on_machines), table.picks(&general, &on_machines)];
     sheets.extend(on_machines.iter().filter_map(|m| table.fidelity(m)));
     let heading = format!("{} variants; the baseline is {}", variants.len(), baseline.name);
     let source = source_of(&names, &baseline.evidence.profile, options);
     Ok(Document { kind: "rank", source, heading: vec![heading], sheets, notes, ..Document::default() })
+}
+
+/// Criteria that need no machine.
+struct General {
+    /// If lines were measured of all variants; goes first then.
+    by_lines: Option<Criterion>,
+    by_cost: Criterion,
+}
+
+impl General {
+    fn first(&self) -> &Criterion {
+        self.by_lines.as_ref().unwrap_or(&self.by_cost)
+    }
+
+    fn all(&self) -> impl Iterator<Item = &Criterion> {
+        self.by_lines.iter().chain([&self.by_cost])
+    }
+}
+
+/// What memories like three levels of caches move, added; `None` unless it was measured of all variants.
+fn by_lines(
+    names: &[String],
+    subjects: &[Subjects],
+    differences: &[Difference],
+    rule: Rule,
+) -> anyhow::Result<Option<Criterion>> {
+    if !subjects.iter().all(|subjects| subjects.program.has_lines()) {
+        return Ok(None);
+    }
+    let moved = |subjects: &Subjects| SHOWN.iter().map(|z| subjects.program.traffic(*z) as f64).sum();
+    let costs = subjects.iter().map(moved).collect();
+    let zero = |i: usize| format!("{} moves no lines: it reads and writes nothing that is counted", names[i]);
+    Criterion::new("lines moved", costs, differences, rule, zero).map(Some)
+}
+
+fn lines_note(profile: &Profile) -> String {
+    let size = profile.lines.as_ref().map_or(0, |lines| lines.size);
+    let capacities = SHOWN.map(|z| human::bytes(z.into()));
+    format!(
+        "Moved: bytes of lines of {size} B that memories of {} fetch and write back, added; they are fully associative, begin empty and end \
+         clean. Neither sets and ways, nor prefetching, nor the time of instructions are in it. ByteDMD knows no lines and no stores.",
+        capacities.join(", ")
+    )
 }
 
 fn subjects_of(variant: &Variant) -> Subjects {
@@ -171,18 +218,29 @@ struct Table<'a> {
 }
 
 impl Table<'_> {
-    fn main(&self, by_cost: &Criterion, machines: &[OnMachine]) -> Sheet {
+    fn main(&self, general: &General, machines: &[OnMachine]) -> Sheet {
+        let (first, by_cost) = (general.first(), &general.by_cost);
         let with_reasons = self.differences.iter().any(|d| d.why.is_some());
-        let mut sheet = Sheet::new("variants", "Variants, by ByteDMD", self.columns(machines, with_reasons));
-        for variant in by_cost.order() {
+        let mut sheet = Sheet::new(
+            "variants",
+            format!("Variants, by {}", first.name),
+            self.columns(general, machines, with_reasons),
+        );
+        for variant in first.order() {
             let difference = &self.differences[variant];
             let mut cells: Vec<Cell> = vec![
-                Value::or_empty(by_cost.rank_of(variant), |rank| Value::Count(rank as u128)).into(),
+                Value::or_empty(first.rank_of(variant), |rank| Value::Count(rank as u128)).into(),
                 Value::Name(self.names[variant].clone()).into(),
+            ];
+            if let Some(by_lines) = &general.by_lines {
+                cells.push(Value::Bytes(by_lines.costs[variant] as u128).into());
+                cells.push(Value::Ratio(by_lines.times_baseline(variant)).into());
+            }
+            cells.extend([
                 Value::Count(self.subjects[variant].program.sums.cost).into(),
                 Value::Ratio(by_cost.times_baseline(variant)).into(),
                 self.difference(variant).into(),
-            ];
+            ]);
             for machine in machines {
                 let estimate = &machine.estimates[variant];
                 cells.push(Value::Seconds(estimate.seconds).guessed(estimate.guess));
@@ -193,7 +251,7 @@ impl Table<'_> {
             if let Some(times) = self.times {
                 cells.push(Value::or_empty(times.of(&self.names[variant]), Value::Seconds).into());
             }
-            cells.push(Value::Text(word(by_cost.ranking.standings[variant]).into()).into());
+            cells.push(Value::Text(word(first.ranking.standings[variant]).into()).into());
             if with_reasons {
                 cells.push(Value::or_empty(difference.why.clone(), Value::Text).into());
             }
@@ -202,14 +260,17 @@ impl Table<'_> {
         sheet
     }
 
-    fn columns(&self, machines: &[OnMachine], with_reasons: bool) -> Vec<Column> {
-        let mut columns = vec![
-            Column::new("rank", ["", "rank"], 0),
-            Column::new("name", ["", "variant"], 0),
+    fn columns(&self, general: &General, machines: &[OnMachine], with_reasons: bool) -> Vec<Column> {
+        let mut columns = vec![Column::new("rank", ["", "rank"], 0), Column::new("name", ["", "variant"], 0)];
+        if general.by_lines.is_some() {
+            columns.push(Column::new("moved", ["", "moved"], 0));
+            columns.push(Column::new("moved.times_baseline", ["times the", "baseline"], 0));
+        }
+        columns.extend([
             Column::new("cost", ["", "ByteDMD"], 0),
             Column::new("times_baseline", ["times the", "baseline"], 0),
             Column::new("difference", ["", "difference"], 0),
-        ];
+        ]);
         for machine in machines {
             let name = &machine.view.machine.name;
             columns.push(Column::new(format!("{name}.seconds"), [name, "time"], 0));
@@ -232,7 +293,7 @@ impl Table<'_> {
         if size == 0.0 { Value::Count(0) } else { Value::Ratio(size) }
     }
 
-    fn picks(&self, by_cost: &Criterion, machines: &[OnMachine]) -> Sheet {
+    fn picks(&self, general: &General, machines: &[OnMachine]) -> Sheet {
         let columns = vec![
             Column::new("criterion", ["", "by"], 0),
             Column::new("pick", ["", "pick"], 0),
@@ -240,7 +301,7 @@ impl Table<'_> {
             Column::new("difference", ["", "difference"], 0),
         ];
         let mut sheet = Sheet::new("picks", "Picks", columns);
-        for criterion in std::iter::once(by_cost).chain(machines.iter().map(|m| &m.criterion)) {
+        for criterion in general.all().chain(machines.iter().map(|m| &m.criterion)) {
             let pick = criterion.ranking.winner();
             sheet.row([
                 Value::Text(criterion.name.clone()),

@@ -13,8 +13,9 @@
 use std::collections::HashMap;
 
 use super::depths::{Depths, QuantileReader, Quantiles};
+use super::lines::{self, LineSums};
 use super::names;
-use crate::profile::model::{Cell, FunctionId, PositionId, Profile, SampledSite, SiteId, StringId};
+use crate::profile::model::{Cell, FunctionId, LineCell, PositionId, Profile, SampledSite, SiteId, StringId};
 use dmdprof_runtime::session::sampling::{GROUPS, estimate::STUDENT};
 
 /// What makes a row.
@@ -91,6 +92,8 @@ pub struct Sums {
     pub span: u64,
     pub ops: [u128; 7],
     pub depths: Depths,
+    /// If lines were measured.
+    pub lines: LineSums,
     /// What the cost rests on, of a sampled run.
     pub sample: Sample,
 }
@@ -131,7 +134,8 @@ impl From<&SampledSite> for Sample {
 }
 
 impl Sums {
-    fn add_cell(&mut self, cell: &Cell) {
+    fn add_cell(&mut self, cell: &Cell, lines: Option<&LineCell>) {
+        lines.into_iter().for_each(|lines| self.lines.add(lines));
         self.hints_cost += cell.dead.map_or(cell.cost, |dead| dead.hints_cost);
         self.unread += cell.dead.map_or(0, |dead| dead.unread);
         self.last_read += cell.dead.map_or(0, |dead| dead.last_read);
@@ -164,6 +168,7 @@ impl Sums {
             *sum += n;
         }
         self.depths.merge(&other.depths);
+        self.lines.merge(&other.lines);
         self.sample.add(&other.sample);
     }
 
@@ -279,9 +284,10 @@ impl<'p> Analysis<'p> {
         for cell in &profile.cells {
             let site = &profile.sites[cell.site.index()];
             let row = rows.of_code(site.function, site.position);
-            rows.list[row].own.add_cell(cell);
+            let lines = lines::of_cell(profile, cell);
+            rows.list[row].own.add_cell(cell, lines);
             rows.list[row].sites.push(cell.site);
-            total.add_cell(cell);
+            total.add_cell(cell, lines);
         }
         for count in &profile.block_counts {
             let block = &profile.blocks[count.block.index()];
@@ -481,10 +487,11 @@ impl<'p> Rows<'p> {
         let mut beside_path = Vec::new();
         for cell in in_context(&profile.cells, context, |c| c.context.index()) {
             let site = &profile.sites[cell.site.index()];
-            all.add_cell(cell);
+            let lines = lines::of_cell(profile, cell);
+            all.add_cell(cell, lines);
             self.rows_beside(path, site.function, site.position, &mut beside_path);
             for row in &beside_path {
-                self.list[*row].inclusive.get_or_insert_default().add_cell(cell);
+                self.list[*row].inclusive.get_or_insert_default().add_cell(cell, lines);
             }
         }
         for count in in_context(&profile.block_counts, context, |c| c.context.index()) {

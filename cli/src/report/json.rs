@@ -8,6 +8,7 @@ use super::analysis::{Analysis, Grouping, Inlined, OP_NAMES, Row, Sums};
 use super::args::ReportOptions;
 use super::depths::{Depths, QuantileReader, Quantiles};
 use super::flows::{self, JsonFlow, JsonSequence};
+use super::lines::{Moved, SHOWN};
 use super::program::{self, Capacity};
 use super::regions::{self, JsonRegion};
 use super::select::Selection;
@@ -118,6 +119,33 @@ struct Numbers {
     dead: Option<JsonDead>,
     #[serde(skip_serializing_if = "Option::is_none")]
     span: Option<u64>,
+    /// If lines were measured: what memories of them move.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    moved: Option<Vec<JsonMoved>>,
+}
+
+#[derive(Serialize)]
+struct JsonMoved {
+    capacity_bytes: u64,
+    line_bytes: u32,
+    /// Bytes.
+    fetched: u64,
+    written_back: u64,
+    /// Of what was fetched, by loads.
+    loaded: u64,
+}
+
+impl JsonMoved {
+    fn all(sums: &Sums, size: u32) -> Vec<Self> {
+        let one = |Moved { capacity, fetched, written_back, loaded }| JsonMoved {
+            capacity_bytes: capacity,
+            line_bytes: size,
+            fetched,
+            written_back,
+            loaded,
+        };
+        SHOWN.map(|capacity| one(Moved::of(&sums.lines, size, capacity))).into()
+    }
 }
 
 #[derive(Serialize)]
@@ -156,6 +184,8 @@ struct Of<'a> {
     exact: bool,
     values: bool,
     sampled: bool,
+    /// Bytes of a line, if lines were measured.
+    line: Option<u32>,
 }
 
 impl Numbers {
@@ -175,6 +205,7 @@ impl Numbers {
             ops: Ops(sums.ops),
             dead: of.exact.then(|| JsonDead::new(sums)),
             span: of.values.then_some(sums.span),
+            moved: of.line.map(|size| JsonMoved::all(sums, size)),
         }
     }
 }
@@ -315,6 +346,7 @@ pub fn write(
         exact: meta.tells_dead_bytes(),
         values: meta.values.is_some(),
         sampled: profile.sampling.is_some(),
+        line: profile.lines.as_ref().map(|lines| lines.size),
     };
     let lines = matches!(analysis.grouping, Grouping::Lines(_));
     let rows: Vec<JsonRow> = selection.shown.iter().map(|row| json_row(row, &of, options.hist, lines)).collect();

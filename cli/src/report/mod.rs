@@ -10,6 +10,7 @@ pub mod depths;
 mod flows;
 pub mod human;
 mod json;
+pub mod lines;
 pub mod names;
 pub mod program;
 mod regions;

@@ -7,6 +7,7 @@ use comfy_table::{Attribute, Cell, CellAlignment, ContentArrangement, Table, pre
 use super::analysis::{Analysis, Calls, Grouping, Row, Sample, Sums};
 use super::args::ReportOptions;
 use super::depths::{Depths, QuantileReader, Quantiles};
+use super::lines::{self, Moved};
 use super::select::{Folded, Selection};
 use super::threads;
 use super::{human, json, names, program, regions};
@@ -163,7 +164,33 @@ fn header(analysis: &Analysis, style: &Style, out: &mut impl Write) -> io::Resul
         let cells = line.into_iter().flat_map(|(name, value)| [left(name), right(&value), left("")]);
         table.add_row(cells.collect::<Vec<_>>());
     }
-    print(&table, "  ", out)
+    print(&table, "  ", out)?;
+    if let Some(lines) = &profile.lines { moved(sums, lines.size, style, out) } else { Ok(()) }
+}
+
+/// What memories of lines move, and whether they fetch much more than is read.
+fn moved(sums: &Sums, size: u32, style: &Style, out: &mut impl Write) -> io::Result<()> {
+    let mut table = plain_table(style);
+    let header = ["memory", "fetched", "written back", "read beyond"].map(right);
+    table.set_header(header.map(|cell| cell.add_attribute(Attribute::Bold)));
+    let bytes = |n: u64| human::bytes(n.into());
+    let all = lines::SHOWN.map(|capacity| Moved::of(&sums.lines, size, capacity));
+    for moved in all {
+        let read = sums.depths.beyond(moved.capacity);
+        let cells = [moved.capacity, moved.fetched, moved.written_back, read].map(bytes);
+        table.add_row(cells.iter().map(|text| right(text)).collect::<Vec<_>>());
+    }
+    writeln!(out, "\n  in lines of {size} B, by memories that begin empty and end clean:")?;
+    print(&table, "  ", out)?;
+    let wasteful = all.iter().find(|moved| lines::is_wasteful(moved, sums.depths.beyond(moved.capacity)));
+    let Some(moved) = wasteful else { return Ok(()) };
+    let ratio = moved.loaded as f64 / sums.depths.beyond(moved.capacity) as f64;
+    writeln!(
+        out,
+        "  A memory of {} loads {} times the bytes that are read from beyond it: neighbours in a line are not used while it is there.",
+        bytes(moved.capacity),
+        human::ratio(ratio)
+    )
 }
 
 /// A row per thread.
@@ -317,6 +344,11 @@ fn number_columns(lines: &[Line], analysis: &Analysis, options: &ReportOptions, 
     }
     if !values {
         columns.push(plain(["first", "touch"], NICE_TO_HAVE, own(&|s| style.size(s.cold))));
+    }
+    if let Some(measured) = &analysis.profile.lines {
+        let moved = |capacity| move |s: &Sums| style.size(Moved::of(&s.lines, measured.size, capacity).all());
+        columns.push(plain(["moved", "32 KiB"], 0, own(&moved(lines::SHOWN[0]))));
+        columns.push(plain(["moved", "1 MiB"], 2, own(&moved(lines::SHOWN[1]))));
     }
     columns.push(column(["depth", "p50"], 6, &depth(|q| q.p50)));
     columns.push(column(["depth", "p90"], 1, &depth(|q| q.p90)));

@@ -28,6 +28,18 @@ fn table() {
 }
 
 #[test]
+fn lines_beside_bytes() {
+    let profile = sample::with_lines();
+    insta::assert_snapshot!(text(&profile, &plain()));
+    let json = text(&profile, &formatted(Format::Json));
+    assert_eq!(complaints(&schema(), &json), Vec::<String>::new());
+    let report: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let fetched = |of: &serde_json::Value| of["moved"][0]["fetched"].as_u64().unwrap();
+    let rows = report["functions"].as_array().unwrap().iter().map(|row| fetched(&row["exclusive"])).sum::<u64>();
+    assert_eq!(rows, fetched(&report["totals"]), "rows add up to the total");
+}
+
+#[test]
 fn first_touches_that_cost_much_are_named() {
     let first_touches = |bytes: u64, threads: u64| {
         let mut builder = Builder::new(&["./app"]);

@@ -491,8 +491,8 @@ impl<C: Cell> Shadow<C> {
         if let Err(at) = self.regions.binary_search_by_key(&region, |entry| entry.0) {
             let regions = self.regions.len() + 1;
             self.regions.insert(at, (region, regions * REGION_CELLS));
-            // And one that is never marked, behind the last page.
-            self.present.grow((regions + 1) * REGION_PAGES + 1);
+            // And some that are never marked, behind the last page.
+            self.present.grow((regions + 1) * REGION_PAGES + 64);
             self.cells.grow((regions + 1) * REGION_CELLS);
         }
         let cell = self.find_region(region) + cell_in_region(addr);

@@ -14,9 +14,10 @@ use super::{
     counters::{CellCounters, DepthCounts},
     flows::{Followed, RingSite, UNCOUNTED},
     hash::FastHash,
+    lines::LineCounts,
     locator::{Locator, Module},
     merge::SiteKey,
-    moves::{Move, Moves},
+    moves::{Move, Moves, Skips},
     objects::{ObjectCells, Part, RingObjects},
     pipeline::{Files, Pipeline},
     plain::Quick,
@@ -34,7 +35,7 @@ use crate::{
     engine::{Access, Kind, Stream},
     motion::result::RingMotion,
     objects::Origin,
-    sites::{ON_TOP, Segment, SiteTable},
+    sites::{Segment, SiteTable},
     values::RegionTotals,
 };
 
@@ -150,8 +151,8 @@ pub(super) struct Core {
     line_shift: Option<u32>,
     /// Regular runs are done by the engine as such.
     may_run: bool,
-    /// Nobody but the counters needs to know of accesses that change nothing.
-    may_skip: bool,
+    /// Accesses of which nobody but the counters needs to know.
+    skips: Skips,
     pub(super) contexts: Contexts,
     pub(super) blocks: Vec<BlockCounters>,
     block_of: HashMap<(Node, u32), u32, FastHash>,
@@ -192,12 +193,14 @@ impl Analyzer {
         let ways = options.ways;
         // Lines of a run are not at constant distances.
         let may_run = options.line.is_none();
+        // Flows are about these accesses too, and lines about the stores among them, which make lines dirty.
+        let may_skip = may_run && ways.skips && options.exact.is_none() && !options.flows;
+        let skips = Skips { loads: may_skip, stores: may_skip && options.line_size.is_none() };
         let mut core = Core {
             engine: Pipeline::new(&ways),
             line_shift: options.line.map(u32::trailing_zeros),
             may_run: may_run && ways.runs,
-            // Flows are about these accesses too.
-            may_skip: may_run && ways.skips && options.exact.is_none() && !options.flows,
+            skips,
             contexts: Contexts::default(),
             blocks: Vec::new(),
             block_of: HashMap::default(),
@@ -221,6 +224,9 @@ impl Analyzer {
         if options.flows {
             core.engine.start_flows(options.objects, options.flow_contexts);
         }
+        if let Some(bytes) = options.line_size {
+            core.engine.start_lines(bytes);
+        }
         if let Some(spool) = options.exact {
             core.engine.start_log(OpLog::new(spool));
         }
@@ -231,7 +237,7 @@ impl Analyzer {
             last_block: Vec::new(),
             rhythms: Vec::new(),
             quick: Vec::new(),
-            moves: (may_run && ways.moves && !options.objects).then(|| Moves::new(core.may_skip)),
+            moves: (may_run && ways.moves && !options.objects).then(|| Moves::new(core.skips)),
             is_roi: Vec::new(),
         };
         Self { locator: Locator::default(), tables, row: Row::default(), end: 0, singly_until: 0, may_hurry, core }
@@ -356,6 +362,7 @@ impl Analyzer {
         let mut pipeline = self.core.engine.take();
         pipeline.flush(files!(self.core));
         let log = pipeline.take_log();
+        self.core.file_lines(pipeline.take_lines());
         let (stack, hash, flows) = pipeline.finish(files!(self.core));
         let followed = flows.map(|flows| flows.finish());
         self.core.totals.depth_hash = hash.map(|hash| hash.finish(|cell| self.core.site_name(cell)));
@@ -393,8 +400,10 @@ impl Analyzer {
         self.core.count_unmoved(&self.tables, &self.locator);
         self.core.cells.iter_mut().for_each(CellCounters::flush);
         let objects = self.core.objects.take().map(|objects| objects.finish(&self.core.blocks, &mut self.core.cells));
+        let lines = self.core.engine.take_lines();
         // What others may need now.
-        drop(self.core.engine);
+        drop(self.core.engine.take());
+        self.core.file_lines(lines);
         RingResult {
             modules: self.locator.modules,
             contexts: self.core.contexts,
@@ -770,7 +779,7 @@ impl Core {
 
     #[inline]
     fn item<const COUNT: bool>(&mut self, item: &Item, record: &[u64], address: u64, cell: usize) {
-        if item.flags & ON_TOP != 0 && self.may_skip {
+        if self.skips.over(item) {
             if COUNT {
                 let is_load = item.kind == ItemKind::Load as u8;
                 let cell = self.object_cell(cell, address, if is_load { item.size.into() } else { 0 });
@@ -808,6 +817,13 @@ impl Core {
                     note_read(&mut self.reads, cell, u64::from(item.size) * block.moved);
                 }
             }
+        }
+    }
+
+    /// What lines moved goes to its cells.
+    fn file_lines(&mut self, lines: Vec<Option<Box<LineCounts>>>) {
+        for (cell, lines) in self.cells.iter_mut().zip(lines) {
+            cell.lines = lines;
         }
     }
 

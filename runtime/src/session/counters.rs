@@ -3,6 +3,7 @@
 //! A site usually finds the same few depths again and again, so a counter remembers the last ones and how often they
 //! came; only what it forgets is priced and filed in the histogram.
 
+use super::lines::LineCounts;
 use crate::{
     exact::Left,
     histogram::{bounds, bucket_of},
@@ -136,6 +137,8 @@ pub struct CellCounters {
     pub depths: DepthCounts,
     /// With exact liveness; `cost` and `depths` are then those without dead bytes.
     pub dead: Option<Box<Dead>>,
+    /// With a stack of lines.
+    pub lines: Option<Box<LineCounts>>,
 }
 
 /// What dead bytes are about.
@@ -249,6 +252,9 @@ impl CellCounters {
         self.span += other.span;
         self.cost += other.cost;
         self.depths.merge(&other.depths);
+        if let Some(lines) = &other.lines {
+            self.lines.get_or_insert_default().merge(lines);
+        }
     }
 }
 

@@ -10,6 +10,7 @@ pub mod fast_paths;
 pub mod flows;
 pub mod habits;
 pub(crate) mod hash;
+pub mod lines;
 pub(crate) mod locator;
 pub mod merge;
 mod modules;
@@ -71,6 +72,9 @@ pub struct Options {
     pub hints: bool,
     /// Stack of lines of this many bytes (a power of two) instead of bytes.
     pub line: Option<u32>,
+    /// Beside the stack of bytes, one of lines of this many bytes (a power of two), for what a memory of lines fetches and writes back. Needs bytes,
+    /// and no sampling.
+    pub line_size: Option<u32>,
     pub roi: Option<Arc<dyn RegionOfInterest>>,
     /// Rings are served by this many threads.
     pub workers: usize,

@@ -12,6 +12,21 @@ use crate::{
     sites::{ON_TOP, Segment, SiteTable},
 };
 
+/// Which accesses to the top of the stack, which change nothing there, are left out.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Skips {
+    pub loads: bool,
+    pub stores: bool,
+}
+
+impl Skips {
+    #[inline]
+    #[must_use]
+    pub fn over(self, item: &Item) -> bool {
+        item.flags & ON_TOP != 0 && if item.kind == ItemKind::Load as u8 { self.loads } else { self.stores }
+    }
+}
+
 /// One access of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Move {
@@ -41,14 +56,13 @@ impl Move {
 pub struct Moves {
     list: Vec<Move>,
     ranges: Vec<Option<Range<u32>>>,
-    /// Accesses on the top of the stack are left out.
-    may_skip: bool,
+    skips: Skips,
 }
 
 impl Moves {
     #[must_use]
-    pub fn new(may_skip: bool) -> Self {
-        Moves { list: Vec::new(), ranges: Vec::new(), may_skip }
+    pub fn new(skips: Skips) -> Self {
+        Moves { list: Vec::new(), ranges: Vec::new(), skips }
     }
 
     /// Adds the segments of the next module.
@@ -101,6 +115,6 @@ impl Moves {
     #[inline]
     #[must_use]
     pub fn leaves_out(&self, item: &Item) -> bool {
-        self.may_skip && item.flags & ON_TOP != 0
+        self.skips.over(item)
     }
 }

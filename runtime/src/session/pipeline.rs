@@ -13,6 +13,7 @@ use super::{
     counters::{CellCounters, DepthCounts},
     fast_paths::{DepthHash, FastPaths},
     flows::{Flows, Parts, UNCOUNTED},
+    lines::{LineCounts, Lines},
     moves::Move,
     sampling::{Sampler, Samples},
 };
@@ -249,6 +250,8 @@ pub struct Pipeline {
     log: Option<Box<OpLog>>,
     /// Where bytes come from and go to.
     flows: Option<Box<Flows>>,
+    /// What memories of lines would move.
+    lines: Option<Box<Lines>>,
     hash: Option<Box<DepthHash>>,
 }
 
@@ -281,6 +284,7 @@ impl Pipeline {
             spare: Vec::new(),
             log: None,
             flows: None,
+            lines: None,
             hash: None,
         }
     }
@@ -416,6 +420,16 @@ impl Pipeline {
         self.log.take().map(|log| *log)
     }
 
+    /// Keeps a stack of lines of `bytes` bytes, from now on (nothing was queued yet).
+    pub fn start_lines(&mut self, bytes: u32) {
+        self.lines = Some(Box::new(Lines::new(bytes)));
+    }
+
+    /// What lines moved, by cell; call after `flush`.
+    pub fn take_lines(&mut self) -> Vec<Option<Box<LineCounts>>> {
+        self.lines.take().map_or_else(Vec::new, |lines| lines.finish())
+    }
+
     /// Follows where bytes come from and go to, from now on (nothing was queued yet), with `habits` how sites use data, and with `contexts` in which calling contexts.
     pub fn start_flows(&mut self, habits: bool, contexts: bool) {
         // Whose the reads of a run are is told in their order.
@@ -462,6 +476,10 @@ impl Pipeline {
     pub fn flush(&mut self, files: &mut Files<'_>) {
         if let Some(log) = &mut self.log {
             self.open.queue.log(log);
+        }
+        if let Some(lines) = &mut self.lines {
+            lines.set_known(files.cells.len());
+            self.open.queue.each(&mut **lines, Lines::follow, Lines::follow_run);
         }
         if let Some(flows) = &mut self.flows {
             self.open.follow(flows);
@@ -534,7 +552,8 @@ impl Pipeline {
             Place::Here(ranked) => ranked.heap_bytes(),
             Place::There { engine_bytes, .. } => *engine_bytes,
         };
-        engine + self.flows.as_ref().map_or(0, |flows| flows.heap_bytes())
+        let lines = self.lines.as_ref().map_or(0, |lines| lines.heap_bytes());
+        engine + lines + self.flows.as_ref().map_or(0, |flows| flows.heap_bytes())
     }
 
     /// Files everything and gives back what ranked it, with the hash of depths and the flows if these were asked for.

@@ -5,7 +5,7 @@
 
 use std::process::ExitCode;
 
-use dmdprof_tests::farm::{Manifest, examine, markdown};
+use dmdprof_tests::farm::{HEAD, Manifest, examine, note, row};
 use dmdprof_tests::tool::dmdprof_path;
 
 fn main() -> ExitCode {
@@ -19,6 +19,7 @@ fn main() -> ExitCode {
     };
     let cache = dmdprof_path().ancestors().nth(2).expect("the binary is in a target directory").join("farm");
     std::fs::create_dir_all(&cache).expect("a folder for the sources");
+    println!("{HEAD}");
     let mut outcomes = Vec::new();
     for (at, program) in programs.iter().enumerate() {
         eprintln!("[{}/{}] {}", at + 1, programs.len(), program.name);
@@ -26,9 +27,11 @@ fn main() -> ExitCode {
         for fault in &outcome.faults {
             eprintln!("  {}: {fault}", program.name);
         }
+        println!("{}", row(&outcome));
         outcomes.push(outcome);
     }
-    print!("{}", markdown(&outcomes));
+    println!();
+    outcomes.iter().filter_map(note).for_each(|note| println!("{note}"));
     let good = outcomes.iter().filter(|outcome| outcome.faults.is_empty()).count();
     eprintln!("{good} of {} programs as they should be", outcomes.len());
     if good == outcomes.len() { ExitCode::SUCCESS } else { ExitCode::FAILURE }

@@ -11,4 +11,4 @@ mod table;
 
 pub use manifest::{Manifest, Program};
 pub use outcome::{Outcome, examine};
-pub use table::markdown;
+pub use table::{HEAD, note, row};

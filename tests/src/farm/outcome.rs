@@ -117,7 +117,11 @@ impl Judge<'_> {
 
 fn native(stage: &Stage) -> Result<Ran, String> {
     let ran = stage.work(Tree::Native, &[])?;
-    if ran.output.status.success() { Ok(ran) } else { Err(format!("the native program fails: {}", describe(&ran.output))) }
+    if ran.output.status.success() {
+        Ok(ran)
+    } else {
+        Err(format!("the native program fails: {}", describe(&ran.output)))
+    }
 }
 
 fn profile(stage: &Stage, to: &PathBuf, options: &[&str]) -> Result<Ran, String> {
@@ -138,7 +142,12 @@ fn said(ran: &Ran) -> String {
 /// The first difference of two runs, what `dmdprof` says of itself left out.
 fn difference(expected: &Ran, found: &Ran) -> Option<String> {
     let own = |bytes: &[u8]| -> Vec<u8> {
-        bytes.split_inclusive(|b| *b == b'\n').filter(|line| !line.starts_with(b"dmdprof: ")).flatten().copied().collect()
+        bytes
+            .split_inclusive(|b| *b == b'\n')
+            .filter(|line| !line.starts_with(b"dmdprof: "))
+            .flatten()
+            .copied()
+            .collect()
     };
     let (a, b) = (&expected.output, &found.output);
     if a.status != b.status {

@@ -66,28 +66,39 @@ fn debian(package: &str, scratch: &Path, cache: &Path) -> Result<PathBuf, String
     folders.next().ok_or_else(|| format!("apt-get source {package} unpacked nothing: is dpkg-dev installed?"))
 }
 
-/// The machine's archives, for sources instead of packages.
+/// The machine's archives, for sources instead of packages. Without updates for security: their older sources vanish.
 fn write_lists(to: &Path) -> Result<(), String> {
     let etc = Path::new("/etc/apt");
     let parts = fs::read_dir(etc.join("sources.list.d")).into_iter().flatten().flatten().map(|entry| entry.path());
-    let mut all: Vec<PathBuf> = std::iter::once(etc.join("sources.list")).chain(parts).collect();
-    all.sort();
-    for path in all {
-        let Ok(text) = fs::read_to_string(&path) else { continue };
-        let lines = text.lines().filter(|line| !line.starts_with("deb-src "));
-        let lines = lines.map(|line| match line.strip_prefix("deb ") {
-            Some(rest) => format!("deb-src {rest}\n"),
-            None if line.starts_with("Types:") => "Types: deb-src\n".to_owned(),
-            None => format!("{line}\n"),
-        });
-        // Archives of single vendors have packages only, and an update would fail for that.
-        let sources: String = lines.collect();
-        if sources.contains("debian") || sources.contains("ubuntu") {
-            let name = path.file_name().unwrap_or_default();
-            fs::write(to.join(name), sources).map_err(|e| e.to_string())?;
-        }
+    for path in std::iter::once(etc.join("sources.list")).chain(parts) {
+        let (Ok(text), Some(name)) = (fs::read_to_string(&path), path.file_name()) else { continue };
+        let is_list = path.extension().is_some_and(|extension| extension == "list");
+        let sources: String = if is_list {
+            text.lines()
+                .filter(|line| is_archive(line))
+                .filter_map(|line| line.strip_prefix("deb "))
+                .map(source_line)
+                .collect()
+        } else {
+            text.split("\n\n").filter(|stanza| is_archive(stanza)).map(source_stanza).collect()
+        };
+        fs::write(to.join(name), sources).map_err(|e| e.to_string())?;
     }
     Ok(())
+}
+
+/// Whether a part of a list is about the distribution itself: archives of single vendors have packages only.
+fn is_archive(part: &str) -> bool {
+    ["debian", "ubuntu"].iter().any(|name| part.contains(name)) && !part.contains("security") && !part.contains("cloud")
+}
+
+fn source_line(rest: &str) -> String {
+    format!("deb-src {rest}\n")
+}
+
+fn source_stanza(stanza: &str) -> String {
+    let lines = stanza.lines().map(|line| if line.starts_with("Types:") { "Types: deb-src" } else { line });
+    lines.map(|line| format!("{line}\n")).chain(["\n".to_owned()]).collect()
 }
 
 /// A project that depends on the crate makes cargo fetch it; the copy keeps the crate's own lock file.
@@ -100,13 +111,13 @@ fn crates(name: &str, scratch: &Path) -> Result<PathBuf, String> {
     );
     fs::write(project.join("Cargo.toml"), manifest).map_err(|e| e.to_string())?;
     fs::write(project.join("src/lib.rs"), "").map_err(|e| e.to_string())?;
-    let output = Command::new("cargo").args(["metadata", "--format-version", "1"]).current_dir(&project).output();
-    let output = output.map_err(|e| format!("cannot start cargo: {e}"))?;
-    let metadata: serde_json::Value = serde_json::from_slice(&output.stdout).map_err(|_| describe(&output))?;
-    let packages = metadata["packages"].as_array().into_iter().flatten();
-    let found = packages.filter(|package| package["name"] == *name).filter_map(|package| package["manifest_path"].as_str());
-    let found = found.map(Path::new).filter_map(Path::parent).next();
-    let found = found.ok_or_else(|| format!("cargo did not fetch {name} {version}"))?;
+    run(Command::new("cargo").args(["fetch", "--quiet"]).current_dir(&project))?;
+    let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
+    let home = home.or_else(|| Some(std::env::home_dir()?.join(".cargo"))).ok_or("there is no home directory")?;
+    let registries = fs::read_dir(home.join("registry/src")).map_err(|e| e.to_string())?;
+    let mut folders = registries.flatten().map(|registry| registry.path().join(format!("{name}-{version}")));
+    let found =
+        folders.find(|folder| folder.is_dir()).ok_or_else(|| format!("cargo did not fetch {name} {version}"))?;
     run(Command::new("cp").arg("-r").arg(found).arg(scratch.join("crate")))?;
     Ok(scratch.join("crate"))
 }

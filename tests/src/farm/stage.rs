@@ -67,7 +67,7 @@ impl<'p> Stage<'p> {
     pub fn build(&self, tree: Tree) -> Result<Duration, String> {
         let to = self.file(tree.folder());
         drop(fs::remove_dir_all(&to));
-        let copied = Command::new("cp").arg("-r").arg(&self.sources).arg(&to).status();
+        let copied = Command::new("cp").arg("-a").arg(&self.sources).arg(&to).status();
         if !copied.is_ok_and(|status| status.success()) {
             return Err(format!("cannot copy {} to {}", self.sources.display(), to.display()));
         }
@@ -75,11 +75,11 @@ impl<'p> Stage<'p> {
         command.current_dir(&to).env("CFLAGS", "-O2 -g -gdwarf-4").env("CXXFLAGS", "-O2 -g -gdwarf-4");
         let wrappers = self.file("compilers");
         match tree {
-            Tree::Native => command.env("CC", clang(false)).env("CXX", clang(true)).env("CARGO", "cargo"),
+            Tree::Native => command.env("CC", clang(false)).env("CXX", clang(true)).env("CARGO_COMMAND", "cargo"),
             Tree::Hooked => {
-                let carrier = wrapper(&wrappers, "cargo", "cargo")?;
+                let cargo = wrapper(&wrappers, "cargo", "cargo")?;
                 command.env("CC", wrapper(&wrappers, "cc", "cc")?).env("CXX", wrapper(&wrappers, "c++", "c++")?);
-                command.env("CARGO", carrier)
+                command.env("CARGO_COMMAND", cargo)
             }
         };
         let started = Instant::now();

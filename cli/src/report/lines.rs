@@ -1,0 +1,138 @@
+//! What memories of lines fetch and write back: sums over cells, asked at a capacity.
+//!
+//! Takes the cells of [`LineTraffic`](crate::profile::model::LineTraffic); gives lines, as histograms do: exact at capacities of
+//! `s * 2^k` lines with `32 <= s < 64`, else up to 1/32. Capacities below [`SMALLEST`] lines are taken for that many.
+
+use dmdprof_runtime::session::lines::FRONT;
+
+use super::depths::Depths;
+use crate::profile::Profile;
+use crate::profile::model::{Cell, LineCell};
+
+/// Lines of the smallest memory that is told from others.
+pub const SMALLEST: u64 = FRONT as u64;
+
+/// Capacities, in bytes, that tables and JSON show: like a first, a second and a third level of caches.
+pub const SHOWN: [u64; 3] = [32 << 10, 1 << 20, 32 << 20];
+
+/// Numbers of lines that add.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LineSums {
+    loads: Depths,
+    stores: Depths,
+    write_backs: Depths,
+    first_loads: u64,
+    first_stores: u64,
+    last: u64,
+}
+
+impl LineSums {
+    pub fn add(&mut self, cell: &LineCell) {
+        self.loads.add(&cell.loads);
+        self.stores.add(&cell.stores);
+        self.write_backs.add(&cell.write_backs);
+        self.first_loads += cell.first_loads;
+        self.first_stores += cell.first_stores;
+        self.last += cell.last_write_backs;
+    }
+
+    pub fn merge(&mut self, other: &Self) {
+        self.loads.merge(&other.loads);
+        self.stores.merge(&other.stores);
+        self.write_backs.merge(&other.write_backs);
+        self.first_loads += other.first_loads;
+        self.first_stores += other.first_stores;
+        self.last += other.last;
+    }
+
+    /// Lines that loads bring into an empty memory of so many lines.
+    #[must_use]
+    pub fn loaded(&self, capacity: u64) -> u64 {
+        self.loads.beyond(capacity.max(SMALLEST)) + self.first_loads
+    }
+
+    /// Lines that loads and stores bring in.
+    #[must_use]
+    pub fn fetched(&self, capacity: u64) -> u64 {
+        self.loaded(capacity) + self.stores.beyond(capacity.max(SMALLEST)) + self.first_stores
+    }
+
+    /// Lines that it writes back, those that are dirty at the end included.
+    #[must_use]
+    pub fn written_back(&self, capacity: u64) -> u64 {
+        self.write_backs.beyond(capacity.max(SMALLEST)) + self.last
+    }
+}
+
+/// Bytes that a memory of lines moves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Moved {
+    /// Bytes.
+    pub capacity: u64,
+    pub fetched: u64,
+    pub written_back: u64,
+    /// Of what was fetched, what loads brought in.
+    pub loaded: u64,
+}
+
+impl Moved {
+    /// By lines of `size` bytes, at a capacity in bytes.
+    #[must_use]
+    pub fn of(sums: &LineSums, size: u32, capacity: u64) -> Self {
+        let size = u64::from(size);
+        let lines = capacity / size;
+        Self {
+            capacity,
+            fetched: sums.fetched(lines) * size,
+            written_back: sums.written_back(lines) * size,
+            loaded: sums.loaded(lines) * size,
+        }
+    }
+
+    #[must_use]
+    pub fn all(&self) -> u64 {
+        self.fetched + self.written_back
+    }
+}
+
+/// Loads bring in at least twice what is read from beyond the memory, and it is more than a few lines.
+#[must_use]
+pub fn is_wasteful(moved: &Moved, read_beyond: u64) -> bool {
+    read_beyond > moved.capacity && moved.loaded >= read_beyond.saturating_mul(2)
+}
+
+/// What a cell did to lines, if that was measured and it did anything.
+#[must_use]
+pub fn of_cell<'p>(profile: &'p Profile, cell: &Cell) -> Option<&'p LineCell> {
+    let cells = &profile.lines.as_ref()?.cells;
+    let at = cells.binary_search_by_key(&(cell.context, cell.site), |lines| (lines.context, lines.site)).ok()?;
+    Some(&cells[at])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile::model::{ContextId, Histogram, SiteId};
+
+    #[test]
+    fn lines_are_counted_beyond_a_capacity_and_first_touches_always() {
+        let histogram = |depth: u64, lines: u64| Histogram(vec![(dmdprof_runtime::histogram::bucket_of(depth), lines)]);
+        let cell = LineCell {
+            context: ContextId(0),
+            site: SiteId(0),
+            loads: histogram(513, 10),
+            stores: histogram(100, 5),
+            write_backs: histogram(600, 4),
+            first_loads: 3,
+            first_stores: 2,
+            last_write_backs: 1,
+        };
+        let mut sums = LineSums::default();
+        sums.add(&cell);
+        sums.merge(&sums.clone());
+        let moved = |capacity| Moved::of(&sums, 64, capacity);
+        assert_eq!((moved(0).fetched, moved(0).written_back), (40 * 64, 10 * 64));
+        assert_eq!((moved(32 << 10).fetched, moved(32 << 10).loaded), (30 * 64, 26 * 64));
+        assert_eq!((moved(1 << 20).all(), moved(1 << 20).capacity), (12 * 64, 1 << 20));
+    }
+}
