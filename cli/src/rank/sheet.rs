@@ -58,10 +58,10 @@ pub fn document(variants: &[Variant], machines: &[Machine], options: &Options) -
     let subjects: Vec<Subjects> = variants.iter().map(subjects_of).collect();
     let names: Vec<String> = variants.iter().map(|v| v.name.clone()).collect();
     let costs = subjects.iter().map(|s| s.program.sums.cost as f64).collect();
-    let by_lines = by_lines(&names, &subjects, &differences, rule)?;
     let by_cost = Criterion::new("ByteDMD", costs, &differences, rule, |i| {
         format!("{} reads nothing that is counted: its ByteDMD is 0, and there is nothing to rank", names[i])
     })?;
+    let by_lines = by_lines(&names, &subjects, &differences, rule)?;
 
     let mut notes = vec![rule_note(rule)];
     notes.extend(by_lines.is_some().then(|| lines_note(&baseline.evidence.profile)));
