@@ -17,6 +17,10 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
+    if std::env::var_os("DMDPROF_TEST_BINARY").is_none() {
+        eprintln!("DMDPROF_TEST_BINARY does not say which dmdprof to use; .ci/farm does");
+        return ExitCode::from(2);
+    }
     let cache = dmdprof_path().ancestors().nth(2).expect("the binary is in a target directory").join("farm");
     std::fs::create_dir_all(&cache).expect("a folder for the sources");
     println!("{HEAD}");
