@@ -232,36 +232,3 @@ pub fn statistic(run: &Run, name: &str) -> String {
     let value = said.split_whitespace().find_map(|word| word.strip_prefix(name)?.strip_prefix('='));
     value.unwrap_or_else(|| panic!("no {name} in {said}")).to_owned()
 }
-
-/// How far the costs of a sampled run are off, and what it says of that, in percent of the exact costs.
-#[derive(Clone, Debug)]
-pub struct SampleErrors {
-    pub total: (f64, f64),
-    /// The worst function of those with at least 5 % of the cost.
-    pub function: String,
-    pub worst: (f64, f64),
-}
-
-impl SampleErrors {
-    /// Compares the reports of an exact and of a sampled run.
-    #[must_use]
-    pub fn of(exact: &Report, sampled: &Report) -> Self {
-        let compare = |cost: u64, found: u64, said: u64| {
-            let percent = |n: f64| 100.0 * n / cost as f64;
-            (percent(found as f64 - cost as f64), percent(said as f64))
-        };
-        let all = exact.total("cost");
-        let total = compare(all, sampled.total("cost"), sampled.total("cost_error"));
-        let cost = |function: &Value, field: &str| number(function, &format!("/exclusive/{field}"));
-        let large = exact.functions().iter().filter(|function| cost(function, "cost") * 20 >= all);
-        let errors = large.map(|function| {
-            let same = sampled.functions().iter().find(|other| other["symbols"] == function["symbols"]);
-            let same = same.unwrap_or_else(|| panic!("the sampled run has no function {}", function["name"]));
-            let error = compare(cost(function, "cost"), cost(same, "cost"), cost(same, "cost_error"));
-            (function["name"].as_str().unwrap_or_default().to_owned(), error)
-        });
-        let worst = errors.max_by(|a, b| a.1.0.abs().total_cmp(&b.1.0.abs()));
-        let (function, worst) = worst.expect("some function has 5 % of the cost");
-        Self { total, function, worst }
-    }
-}
