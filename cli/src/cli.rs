@@ -2,10 +2,10 @@
 
 use std::{ffi::OsString, io::Write, panic, path::PathBuf, process::ExitCode};
 
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use dmdprof_runtime::engine::Refused;
 
-use crate::{commands, driver, printable, report, signals, toolbox};
+use crate::{commands, driver, help, printable, report, signals, toolbox};
 
 /// Deterministic data-movement profiler for compiled programs
 ///
@@ -13,7 +13,7 @@ use crate::{commands, driver, printable, report, signals, toolbox};
 /// and reports per function. The numbers depend on the program and its input, not on the machine, the clock or the heap.
 #[derive(Parser, Debug)]
 #[command(name = "dmdprof", version, after_help = EXAMPLES, arg_required_else_help = true)]
-struct Cli {
+pub(crate) struct Cli {
     #[command(subcommand)]
     command: Command,
 }
@@ -98,7 +98,7 @@ pub fn main() -> ExitCode {
         _ if driver::rust_link::requested() => Ok(toolbox::rust_link(&words)),
         Some("cc") => toolbox::compile(driver::Face::C, &words[1..]),
         Some("c++") => toolbox::compile(driver::Face::Cxx, &words[1..]),
-        _ => clearly_refused(|| dispatch(Cli::parse().command)),
+        _ => clearly_refused(|| dispatch(parsed().command)),
     };
     match outcome {
         Ok(code) => ExitCode::from(code as u8),
@@ -108,6 +108,12 @@ pub fn main() -> ExitCode {
             ExitCode::from(signals::received().map_or(1, |signal| 128 + signal as u8))
         }
     }
+}
+
+/// The command line; ends the process where it asks for help or is wrong.
+fn parsed() -> Cli {
+    let matches = help::grouped(Cli::command()).get_matches();
+    Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
 }
 
 /// Makes an error of what the system refused to an analysis, on whatever thread that was.

@@ -12,6 +12,7 @@ mod follow;
 #[doc(hidden)]
 pub mod fuzzing;
 pub mod gate;
+mod help;
 mod launch;
 pub mod machine;
 mod motion;

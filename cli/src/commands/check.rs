@@ -24,7 +24,7 @@ use crate::printable;
 use crate::report::{FILE_WIDTH, Terminal};
 use crate::signals;
 
-/// Compare runs with committed baselines, and fail if they move more data
+/// Compare runs with baselines, and fail if they move more data
 ///
 /// Runs every [[case]] of dmdprof.toml, or the command after `--`. Numbers are exact, so by default not a unit of ByteDMD may
 /// change: not in the program, and not in any function. Exit code: 0 fine, 1 could not run or compare, 2 usage, 3 worse.

@@ -14,7 +14,7 @@ use crate::gate::source;
 use crate::profile::DEFAULT_FILE;
 use crate::report::{FILE_WIDTH, Terminal};
 
-/// Compare two profiles, function by function, and say why costs changed
+/// Compare two profiles, and say why costs changed
 ///
 /// Without arguments: the previous profile, dmdprof.data.old, with dmdprof.data. With one, B: B.old with B. Baselines of
 /// `dmdprof check` (.toml) can be compared too. The exit code does not depend on what is found; `dmdprof check` is the gate.

@@ -35,8 +35,9 @@ use crate::{
     sheet::Format,
 };
 
-/// Show what the iterations of each loop bring in and bring in again, and which buffers would end that
+/// Show what each loop brings in again, and the buffer that ends it
 ///
+/// Show what the iterations of each loop bring in and bring in again, and which buffers would end that.
 /// Runs a program whose loops are marked: a source file, which is built for it, or a program compiled with `dmdprof cc --dmdprof-loops`; or
 /// analyses a recorded run of one. The result is kept in dmdprof.motion; without a program, that file is printed again. What is measured are the loops of the optimised
 /// code, called by their places in the source.

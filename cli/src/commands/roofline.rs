@@ -9,7 +9,7 @@ use crate::estimate::fidelity::Calibration;
 use crate::estimate::roofline::{self, Options};
 use crate::estimate::times::Times;
 
-/// Estimate times on machines from one profile, and say what binds each function
+/// Estimate times on machines, and say what binds each function
 ///
 /// For each function and the whole program: work by class, traffic on the link into each level of memory, the time of each, the
 /// longest of them, and the traffic below which something else binds. Machines with a dispatch floor also get the latency of a
