@@ -176,6 +176,15 @@ impl Report {
 pub struct Function<'a>(&'a Value);
 
 impl Function<'_> {
+    /// Bytes of lines that it fetches into a memory of `bytes` bytes, and that are written back because of it (needs `--line-size`); `None` if
+    /// the report does not list that memory.
+    #[must_use]
+    pub fn moved(&self, bytes: u64) -> Option<[u64; 2]> {
+        let all = self.0.pointer("/exclusive/moved").and_then(Value::as_array).expect("a list of memories");
+        let one = all.iter().find(|moved| number(moved, "/capacity_bytes") == bytes)?;
+        Some(["/fetched", "/written_back"].map(|field| number(one, field)))
+    }
+
     /// `cost`, `read`, `written`, `cold` or `accesses`, without callees.
     #[must_use]
     pub fn exclusive(&self, field: &str) -> u64 {

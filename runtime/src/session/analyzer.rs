@@ -187,9 +187,9 @@ impl Analyzer {
         let ways = options.ways;
         // Lines of a run are not at constant distances.
         let may_run = options.line.is_none();
-        // Flows are about these accesses too, and lines about the stores among them, which make lines dirty.
+        // Flows are about these accesses too.
         let may_skip = may_run && ways.skips && options.exact.is_none() && !options.flows;
-        let skips = Skips { loads: may_skip, stores: may_skip && options.line_size.is_none() };
+        let skips = Skips { loads: may_skip, stores: may_skip };
         let mut core = Core {
             engine: Pipeline::new(&ways),
             line_shift: options.line.map(u32::trailing_zeros),
@@ -754,6 +754,9 @@ impl Core {
     #[inline]
     fn item<const COUNT: bool>(&mut self, item: &Item, record: &[u64], address: u64, cell: usize) {
         if self.skips.over(item) {
+            if !COUNT && item.kind == ItemKind::Store as u8 {
+                self.engine.store_again(UNCOUNTED);
+            }
             if COUNT {
                 let is_load = item.kind == ItemKind::Load as u8;
                 let cell = self.object_cell(cell, address, if is_load { item.size.into() } else { 0 });
@@ -807,6 +810,7 @@ impl Core {
             self.engine.hash_top(cell as u32, u64::from(item.size), 1);
         } else {
             self.cells[cell].written += u64::from(item.size);
+            self.engine.store_again(cell as u32);
         }
     }
 

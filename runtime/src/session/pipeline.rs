@@ -17,7 +17,7 @@ use super::{
     moves::Move,
 };
 use crate::{
-    engine::{Access, Engine, Found, Reports, Stream, plan},
+    engine::{Access, Engine, Found, Kind, Reports, Stream, plan},
     exact::OpLog,
     objects::ObjectNumber,
 };
@@ -76,8 +76,26 @@ struct Queue {
     runs: Vec<Run>,
     streams: Vec<Stream>,
     stream_cells: Vec<u32>,
+    /// Stores to the bytes of an access right after it, which only lines need to know of.
+    marks: Vec<Mark>,
     /// How much work there is, in single accesses.
     size: usize,
+}
+
+/// A store to the bytes of an access of a queue right after it.
+struct Mark {
+    /// The number of the access.
+    access: usize,
+    /// The cell of the store.
+    cell: u32,
+}
+
+/// What follows accesses beside the engine, as caches do.
+pub trait Follower {
+    /// In order, each with its cell.
+    fn accesses(&mut self, accesses: &[Access], cells: &[u32]);
+    /// A regular run, each stream with its cell.
+    fn run(&mut self, streams: &[Stream], cells: &[u32], iterations: u64);
 }
 
 /// A regular run between two accesses of a queue.
@@ -120,7 +138,30 @@ impl Queue {
         self.runs.clear();
         self.streams.clear();
         self.stream_cells.clear();
+        self.marks.clear();
         self.size = 0;
+    }
+
+    /// Has everything followed, with the stores that the engine need not know of.
+    fn follow<F: Follower>(&self, follower: &mut F) {
+        let singles = |(follower, marks, done): &mut (&mut F, &[Mark], usize), accesses: &[Access], cells: &[u32]| {
+            let (all, first, mut from) = (*marks, *done, 0);
+            *done += accesses.len();
+            let (these, later) = all.split_at(all.partition_point(|mark| mark.access < *done));
+            *marks = later;
+            for mark in these {
+                let at = mark.access - first;
+                follower.accesses(&accesses[from..=at], &cells[from..=at]);
+                follower.accesses(&[Access { kind: Kind::Store, ..accesses[at] }], &[mark.cell]);
+                from = at + 1;
+            }
+            follower.accesses(&accesses[from..], &cells[from..]);
+        };
+        let run =
+            |(follower, ..): &mut (&mut F, &[Mark], usize), streams: &[Stream], cells: &[u32], iterations: u64| {
+                follower.run(streams, cells, iterations);
+            };
+        self.each(&mut (follower, self.marks.as_slice(), 0), singles, run);
     }
 }
 
@@ -299,6 +340,24 @@ impl Pipeline {
         queue.accesses.extend(moves.iter().map(|access| access.access(record)));
         queue.cells.extend(moves.iter().map(|access| access.cell(first_cell)));
         queue.size += moves.len();
+        if self.lines.is_some() {
+            let first = queue.accesses.len() - moves.len();
+            let marks = moves.iter().enumerate().filter_map(|(number, access)| {
+                Some(Mark { access: first + number, cell: access.stored_again(first_cell)? })
+            });
+            queue.marks.extend(marks);
+        }
+    }
+
+    /// The access that was queued last was followed by a store to the same bytes: of no effect on bytes, but lines become dirty.
+    #[inline]
+    pub fn store_again(&mut self, cell: u32) {
+        let queue = &mut self.open.queue;
+        if self.lines.is_some()
+            && let Some(access) = queue.accesses.len().checked_sub(1)
+        {
+            queue.marks.push(Mark { access, cell });
+        }
     }
 
     /// Queues a regular run; may do what `push` may. Where streams that advance differently meet (`a[j]` passes `a[k]`), the run is cut, as what
@@ -430,7 +489,7 @@ impl Pipeline {
         }
         if let Some(lines) = &mut self.lines {
             lines.set_known(files.cells.len());
-            self.open.queue.each(&mut **lines, Lines::follow, Lines::follow_run);
+            self.open.queue.follow(&mut **lines);
         }
         if let Some(flows) = &mut self.flows {
             self.open.follow(flows);
@@ -589,7 +648,6 @@ fn serve(mut ranked: Ranked, work: &Receiver<Work>, done: &Sender<Done>) -> Rank
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::Kind;
 
     fn run(threaded_after: Option<usize>) -> (Vec<(u128, u64)>, u64) {
         let mut pipeline = Pipeline::default();
