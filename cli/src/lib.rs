@@ -31,6 +31,7 @@ mod source_file;
 mod timing;
 mod toolbox;
 mod trace_file;
+mod view;
 mod why;
 
 /// Processors that this process may use.
