@@ -22,6 +22,7 @@ use crate::{
     commands::{
         ModelArg,
         values::{ValuesArgs, check_measurement},
+        view,
     },
     convert, printable,
     profile::{
@@ -30,6 +31,7 @@ use crate::{
     },
     report::{self, ReportArgs, Terminal},
     roi::Roi,
+    view::Content,
 };
 
 /// How to analyse, and where the results go.
@@ -81,6 +83,10 @@ pub struct AnalysisArgs {
     /// Write the profile but print no report
     #[arg(short, long)]
     pub quiet: bool,
+
+    /// Also write the profile as a page for the browser, with the text of the sources (see `dmdprof view`)
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
 
     /// After the run, print on standard error what it took: accesses, seconds, memory of the engine
     #[arg(long)]
@@ -265,6 +271,7 @@ impl AnalysisArgs {
     /// # Errors
     /// Why not.
     pub fn check_output(&self) -> anyhow::Result<()> {
+        self.html.as_deref().map_or(Ok(()), view::check_output)?;
         let what = || format!("cannot write the profile to {}", self.output.display());
         profile::check_writable(&self.output).with_context(what)
     }
@@ -372,6 +379,11 @@ impl AnalysisArgs {
             report::print(profile, &self.report.options(Terminal::stdout()))?;
         }
         written?;
+        if let Some(path) = &self.html {
+            let names = [String::new(), self.output.display().to_string()];
+            let content = Content { profile: Some(profile), names, ..Content::default() };
+            view::write_page(path, &content, &view::PageArgs::default().options(None)?)?;
+        }
         if !self.quiet && std::io::stderr().is_terminal() {
             eprintln!("dmdprof: profile written to {}", self.output.display());
         }

@@ -27,6 +27,7 @@ Examples:
   CC='dmdprof cc' ./configure && make       the same for a whole project
   dmdprof record ./app && dmdprof replay    record now, analyse later
   dmdprof report --lines --sort read        look at the profile again
+  dmdprof view --open                       the profile as a page in the browser
   dmdprof annotate kernel.c                 the source with the cost of each line
   dmdprof why solve                         who touched its bytes last, and what would help
   dmdprof diff                              what changed since the run before
@@ -47,6 +48,7 @@ enum Command {
     Diff(commands::diff::DiffArgs),
     Check(commands::check::CheckArgs),
     Export(commands::export::ExportArgs),
+    View(commands::view::ViewArgs),
     Roofline(commands::roofline::RooflineArgs),
     Curve(commands::curve::CurveArgs),
     Balance(commands::balance::BalanceArgs),
@@ -142,6 +144,7 @@ fn dispatch(command: Command) -> anyhow::Result<i32> {
         Command::Diff(args) => commands::diff::command(&args).map(|()| 0),
         Command::Check(args) => commands::check::command(&args),
         Command::Export(args) => commands::export::command(&args).map(|()| 0),
+        Command::View(args) => commands::view::command(&args).map(|()| 0),
         Command::Roofline(args) => commands::roofline::command(&args).map(|()| 0),
         Command::Curve(args) => commands::curve::command(&args).map(|()| 0),
         Command::Balance(args) => commands::balance::command(&args).map(|()| 0),

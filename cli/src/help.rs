@@ -9,7 +9,7 @@ use clap::Command;
 
 const GROUPS: [(&str, &[&str]); 6] = [
     ("Measure", &["run", "cargo", "record", "replay", "motion", "time"]),
-    ("Look", &["report", "annotate", "why", "waste", "ir", "export"]),
+    ("Look", &["report", "view", "annotate", "why", "waste", "ir", "export"]),
     ("Compare and gate", &["diff", "check", "rank"]),
     ("Model", &["roofline", "curve", "balance", "fuse", "place", "machine"]),
     ("Build", &["cc", "c++", "build", "instrument"]),

@@ -32,6 +32,7 @@ mod source_file;
 mod timing;
 mod toolbox;
 mod trace_file;
+mod view;
 mod why;
 
 /// Processors that this process may use.

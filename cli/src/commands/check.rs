@@ -10,7 +10,9 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
 
-use crate::gate::check::{self, Case, Mode, Origin, Plan};
+use super::estimate::with_name;
+use super::view;
+use crate::gate::check::{self, Case, Ending, Mode, Origin, Plan};
 use crate::gate::config::{self, Config};
 use crate::gate::key::{PathMap, PrefixRule};
 use crate::gate::limits::{ByMetric, Limit, Limits, Pattern};
@@ -23,6 +25,7 @@ use crate::output_file;
 use crate::printable;
 use crate::report::{FILE_WIDTH, Terminal};
 use crate::signals;
+use crate::view::Content;
 
 /// Compare runs with baselines, and fail if they move more data
 ///
@@ -99,6 +102,10 @@ pub struct CheckArgs {
     #[arg(long, value_name = "FILE", help_heading = "CI output")]
     pub bencher_json: Option<PathBuf>,
 
+    /// Also write a page for the browser that compares the run with its baseline (see `dmdprof view`); of several cases: FILE-CASE.html
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+
     /// The program and its arguments, or a source file and the program's arguments
     #[arg(last = true, value_name = "PROGRAM")]
     pub command: Vec<OsString>,
@@ -156,6 +163,7 @@ pub fn command(args: &CheckArgs) -> anyhow::Result<i32> {
             return Ok(USAGE);
         }
     };
+    args.html.as_deref().map_or(Ok(()), view::check_output)?;
     let checked = check::all(&cases, &plan);
     let terminal = Terminal::stdout();
     let width = Some(usize::from(terminal.width.unwrap_or(FILE_WIDTH)));
@@ -182,7 +190,8 @@ fn prepare(args: &CheckArgs) -> anyhow::Result<(Vec<Case>, Plan, PathBuf)> {
         (None, false) => Mode::Compare,
     };
     let rules: Vec<PrefixRule> = config.path_prefix_map.iter().chain(&args.path_prefix_map).cloned().collect();
-    let plan = Plan { mode, twice: args.twice, paths: PathMap::new(Some(&root), &rules), jobs: args.jobs.into() };
+    let paths = PathMap::new(Some(&root), &rules);
+    let plan = Plan { mode, twice: args.twice, paths, jobs: args.jobs.into(), keep: args.html.is_some() };
     let workers = crate::processors().div_ceil(plan.jobs);
     let workers: [OsString; 2] = ["--workers".into(), workers.to_string().into()];
     let cases = if args.command.is_empty() && args.profile.is_none() {
@@ -328,7 +337,23 @@ fn write_files(results: &Results<'_>, args: &CheckArgs) -> anyhow::Result<()> {
     write(&args.markdown, &|out| out.write_all(results.markdown().as_bytes()))?;
     write(&args.junit, &|out| results.junit(out))?;
     write(&args.benchmark_json, &|out| results.smaller_is_better(out))?;
-    write(&args.bencher_json, &|out| results.bencher(out))
+    write(&args.bencher_json, &|out| results.bencher(out))?;
+    args.html.as_deref().map_or(Ok(()), |path| write_pages(results, path))
+}
+
+/// A page per case that was compared.
+fn write_pages(results: &Results<'_>, path: &Path) -> anyhow::Result<()> {
+    let several = results.checked.len() > 1;
+    for checked in results.checked {
+        let (Ending::Compared(compared), Some(profile)) = (&checked.ending, &checked.profile) else { continue };
+        let path = if several { with_name(path, &checked.name) } else { path.to_path_buf() };
+        let before = checked.baseline.as_deref().map_or_else(String::new, |path| path.display().to_string());
+        let names = [before, checked.name.clone()];
+        let diff = super::diff::json_of(names.clone(), &compared.comparison, &[])?;
+        let content = Content { profile: Some(profile), names, diff: Some(diff), ..Content::default() };
+        view::write_page(&path, &content, &view::PageArgs::default().options(Some("compare"))?)?;
+    }
+    Ok(())
 }
 
 /// What a job on GitHub shows: annotations in the log, a summary on its page.

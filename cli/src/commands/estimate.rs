@@ -140,7 +140,8 @@ impl PlotArgs {
 }
 
 /// `a/b.svg` and `c` give `a/b-c.svg`.
-fn with_name(path: &Path, name: &str) -> PathBuf {
+#[must_use]
+pub fn with_name(path: &Path, name: &str) -> PathBuf {
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
     let extension = path.extension().map_or_else(String::new, |e| format!(".{}", e.to_string_lossy()));
     path.with_file_name(format!("{stem}-{name}{extension}"))

@@ -25,6 +25,7 @@ pub mod roofline;
 pub mod run;
 pub mod time;
 pub mod values;
+pub mod view;
 pub mod waste;
 pub mod why;
 
