@@ -11,6 +11,7 @@
 pub mod balance;
 pub mod bounds;
 pub mod bytedmd;
+pub mod collectives;
 pub mod energy;
 mod error;
 pub mod fidelity;
@@ -23,6 +24,7 @@ pub mod projection;
 #[cfg(test)]
 mod published;
 pub mod roofline;
+pub mod scaling;
 pub mod stages;
 pub mod variants;
 
