@@ -24,8 +24,13 @@ pub enum InputError {
     #[error("{quantity} must be at least {limit}, is {value}")]
     TooSmall { quantity: String, limit: f64, value: f64 },
     /// More work arrives than is done, so that whoever waits waits longer and longer.
-    #[error("the load must be below 1, is {load}: the queue grows without end; more servers, a shorter service or fewer arrivals")]
+    #[error(
+        "the load must be below 1, is {load}: the queue grows without end; more servers, a shorter service or fewer arrivals"
+    )]
     Overloaded { load: f64 },
+    /// More bytes at once than there is room for.
+    #[error("{needed} B are needed at once, and the memory has {memory} B")]
+    Memory { memory: f64, needed: f64 },
     /// A demand that no amount of what is asked for can meet.
     #[error("{quantity} of {value} cannot be reached: {reason}")]
     OutOfReach { quantity: String, value: f64, reason: String },
