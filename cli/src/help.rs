@@ -11,7 +11,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
     ("Measure", &["run", "cargo", "record", "replay", "motion", "time"]),
     ("Look", &["report", "view", "annotate", "why", "waste", "ir", "export"]),
     ("Compare and gate", &["diff", "check", "rank"]),
-    ("Model", &["roofline", "curve", "balance", "fuse", "place", "machine"]),
+    ("Model", &["roofline", "curve", "balance", "fuse", "place", "plan", "machine"]),
     ("Build", &["cc", "c++", "build", "instrument"]),
     ("Maintain", &["doctor", "cache", "completions", "help"]),
 ];

@@ -13,6 +13,7 @@ use dmdprof_tests::tool::{
 };
 
 /// Cargo takes the lock of a target directory, so tests would wait for each other anyway; this way their time is their own.
+/// Tests with a target directory of their own need no turn.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 fn projects() -> PathBuf {
@@ -219,7 +220,6 @@ fn fifty_tests_and_a_bench() {
 
 #[test]
 fn a_rebuild_instruments_what_changed() {
-    let _turn = ONE_AT_A_TIME.lock();
     let project = scratch();
     let cache = scratch();
     let write = |path: &str, text: &str| {
@@ -305,7 +305,6 @@ fn main() {
 
 #[test]
 fn what_another_dmdprof_left_is_not_linked() {
-    let _turn = ONE_AT_A_TIME.lock();
     let project = scratch();
     project_with_c(project.path());
     let own = project.path().join("target/dmdprof");
@@ -368,7 +367,6 @@ const PROGRAM_IN_C: &str = "#include <stdio.h>\nunsigned long sorted_sum(unsigne
 
 #[test]
 fn libraries_for_programs_in_c() {
-    let _turn = ONE_AT_A_TIME.lock();
     let project = scratch();
     let place = |path: &str| project.path().join(path);
     let library = "[package]\nname = \"forc\"\nedition = \"2024\"\n[lib]\ncrate-type = [\"staticlib\", \"cdylib\"]\n[workspace]\n";

@@ -220,6 +220,7 @@ fn programs_that_forbid_themselves_system_calls_live() {
         let (output, report) = run(directory.path(), &["./locked", how]);
         assert!(output.status.success() && output.stdout == b"0", "{how}: {}", describe(&output));
         assert_has(&report, "lost events: 0");
+        assert!(!report.contains("2 threads"), "{how}: {report}");
         costs.push(report.lines().find(|line| line.starts_with("ByteDMD")).expect("a cost").to_owned());
     }
     assert!(costs.iter().all(|cost| cost == &costs[0]), "{costs:?}");

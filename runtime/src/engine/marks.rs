@@ -22,6 +22,12 @@ impl Marks {
         self.count += 1;
     }
 
+    /// The opposite, for what was marked.
+    pub fn clear(&mut self, number: usize) {
+        self.words[number / 64] &= !(1 << (number % 64));
+        self.count -= 1;
+    }
+
     #[inline(always)]
     pub fn get(&self, number: usize) -> bool {
         self.words[number / 64] >> (number % 64) & 1 == 1
@@ -79,6 +85,12 @@ mod tests {
             let run = marks.next_run(from..320);
             let first = numbers.range(from..).next().copied();
             prop_assert_eq!(run.clone().map(|run| run.start), first);
+            if let Some(first) = first {
+                let others = numbers.iter().copied().filter(|&number| number != first).collect::<Vec<_>>();
+                marks.clear(first);
+                prop_assert_eq!((marks.count(), marked(marks.runs().collect())), (others.len(), others));
+                marks.set(first);
+            }
             if let Some(run) = run {
                 prop_assert!(run.clone().all(|number| marks.get(number)) && (run.end == 320 || !marks.get(run.end)));
             }

@@ -8,6 +8,7 @@
 //! together, `isa` picks the instruction set, and this file the cell width.
 
 mod cell;
+mod few;
 pub(crate) mod hint;
 mod isa;
 mod marks;
@@ -24,6 +25,8 @@ mod stack;
 pub(crate) mod timeline;
 mod trails;
 
+#[cfg(test)]
+mod few_tests;
 #[cfg(test)]
 pub(crate) mod oracle;
 #[cfg(test)]
@@ -111,6 +114,8 @@ pub struct EngineOptions {
     pub narrow_limit: u64,
     /// Positions that cells may use for a first byte that alone was touched, where they hold so many.
     pub lone_limit: u64,
+    /// Pages (of 16 KiB) that have a table of their own from the first touch on; others once more than a few cells of them were touched.
+    pub full_pages: usize,
     /// Do regular runs in blocks of iterations; otherwise access by access.
     pub regular: bool,
     /// Report what a stream's loads in a regular run find in the order of its iterations, and of the bytes of an access; there are fewer
@@ -131,6 +136,7 @@ impl Default for EngineOptions {
             wide: false,
             narrow_limit: 1 << 31,
             lone_limit: u64::MAX,
+            full_pages: 1 << 12,
             regular: true,
             in_order: false,
             ahead: None,

@@ -418,6 +418,9 @@ impl<C: Cell> Stack<C> {
     #[inline(always)]
     fn find_fresh(&mut self, stream: &Stream, number: usize, start: u64, plan: &Plan, block: &mut Block) -> bool {
         let (len, width) = (plan.len(number), plan.width(number));
+        if !self.shadow.is_worth_pages(start, stream.stride, block.size) {
+            return false;
+        }
         let row = self.shadow.make_spaced(start, stream.stride, len, block.size);
         block.rows[number] = row;
         if let Some(reborn) = plan.reborn(number) {

@@ -4,8 +4,13 @@
 //! touched. Its cells lie side by side, so that words at a constant distance have cells at a constant distance; those of untouched pages take
 //! no memory, and pages of 16 KiB in which something was touched are marked as present. The cells of region 0 are shared and stay zero, so that looking up
 //! an absent address needs no test: it reads "never touched".
+//!
+//! Once there are many pages, others begin as lists of their touched cells (`few`), as a program that touches a byte in each of a million
+//! pages would take as many of these. Such pages are not present: whoever finds a cell "never touched" in a page that is not has to go by
+//! `gather` and `assign`, which know the lists.
 
 use super::cell::{BYTES, Cell, DEAD, FIRST, NEVER, is_position, joined, lone, pooled};
+use super::few::Few;
 use super::hint::prefetch;
 use super::marks::Marks;
 use super::reserve::Reserve;
@@ -18,6 +23,9 @@ const PAGE_CELLS: usize = (PAGE / BYTES) as usize;
 const REGION: u64 = 1 << REGION_BITS;
 const REGION_CELLS: usize = (REGION / BYTES) as usize;
 const REGION_PAGES: usize = 1 << (REGION_BITS - PAGE_BITS);
+/// Bytes that are put into a list at a time, at most; and words in a row that are at least so far apart may end in lists.
+const MOST_FEW: u64 = 256;
+const FEW_APART: u64 = PAGE / 32;
 /// Recently used regions, direct mapped.
 const RECENT: usize = 32;
 const NO_REGION: u64 = u64::MAX;
@@ -80,6 +88,10 @@ pub struct Shadow<C> {
     cells: Reserve<C>,
     /// Pages in which something was touched, as their cells lie.
     present: Marks,
+    /// Pages that are not present, but of which some cells were touched.
+    few: Few<C>,
+    /// So many pages are present from the first touch on.
+    full_pages: usize,
     /// (region number, its first cell), sorted by region.
     regions: Vec<(u64, usize)>,
     recent: [(u64, usize); RECENT],
@@ -92,12 +104,15 @@ pub struct Shadow<C> {
 
 impl<C: Cell> Shadow<C> {
     /// Positions of lone bytes that cells are to hold are below `lone_limit`.
-    pub fn new(lone_limit: u64) -> Self {
-        let mut present = Marks::default();
+    pub fn new(lone_limit: u64, full_pages: usize) -> Self {
+        let (mut present, mut few) = (Marks::default(), Few::new());
         present.grow(REGION_PAGES);
+        few.grow(REGION_PAGES);
         Shadow {
             cells: Reserve::new(REGION_CELLS),
             present,
+            few,
+            full_pages,
             regions: Vec::new(),
             recent: [(NO_REGION, 0); RECENT],
             pool: Vec::new(),
@@ -125,6 +140,8 @@ impl<C: Cell> Shadow<C> {
         Shadow {
             cells,
             present: self.present,
+            few: self.few.converted(convert),
+            full_pages: self.full_pages,
             regions: self.regions,
             recent: self.recent,
             pool: self.pool.into_iter().map(|bytes| bytes.map(convert)).collect(),
@@ -134,8 +151,9 @@ impl<C: Cell> Shadow<C> {
     }
 
     pub fn heap_bytes(&self) -> u64 {
-        let bytes = self.cell_count() as usize * size_of::<C>()
+        let bytes = self.present.count() * PAGE_CELLS * size_of::<C>()
             + self.present.heap_bytes()
+            + self.few.heap_bytes()
             + self.regions.capacity() * size_of::<(u64, usize)>()
             + self.pool.capacity() * size_of::<[C; 4]>()
             + self.unused.capacity() * size_of::<u32>();
@@ -144,7 +162,7 @@ impl<C: Cell> Shadow<C> {
 
     /// Number of cells a walk over everything visits.
     pub fn cell_count(&self) -> u64 {
-        (self.present.count() * PAGE_CELLS) as u64
+        (self.present.count() * PAGE_CELLS + self.few.cell_count()) as u64
     }
 
     /// Two neighbouring cells; `cell` must come from `find` and not be the last of its page.
@@ -487,26 +505,109 @@ impl<C: Cell> Shadow<C> {
 
     #[cold]
     fn make_page(&mut self, addr: u64) -> usize {
-        let region = addr >> REGION_BITS;
-        if let Err(at) = self.regions.binary_search_by_key(&region, |entry| entry.0) {
-            let regions = self.regions.len() + 1;
-            self.regions.insert(at, (region, regions * REGION_CELLS));
-            // And some that are never marked, behind the last page.
-            self.present.grow((regions + 1) * REGION_PAGES + 64);
-            self.cells.grow((regions + 1) * REGION_CELLS);
-        }
-        let cell = self.find_region(region) + cell_in_region(addr);
+        let cell = self.make_region(addr);
         let page = cell / PAGE_CELLS;
         // A page without neighbours may be all that is ever touched around here, and of it a byte.
         if self.present.get(page - 1) || self.present.get(page + 1) {
             self.cells.populate(page * PAGE_CELLS..(page + 1) * PAGE_CELLS);
         }
         self.present.set(page);
+        if self.few.has(page) {
+            for (at, value) in self.few.take(page) {
+                self.cells[page * PAGE_CELLS + at] = value;
+            }
+        }
         cell
     }
 
+    /// Cell of an address in a region that there is.
+    fn make_region(&mut self, addr: u64) -> usize {
+        let region = addr >> REGION_BITS;
+        if let Err(at) = self.regions.binary_search_by_key(&region, |entry| entry.0) {
+            let regions = self.regions.len() + 1;
+            self.regions.insert(at, (region, regions * REGION_CELLS));
+            // And some that are never marked, behind the last page.
+            let pages = (regions + 1) * REGION_PAGES + 64;
+            self.present.grow(pages);
+            self.few.grow(pages);
+            self.cells.grow((regions + 1) * REGION_CELLS);
+        }
+        self.find_region(region) + cell_in_region(addr)
+    }
+
+    /// Whether some cells were touched in the page of the cell, which is not present.
+    #[inline(always)]
+    pub fn is_few(&self, cell: usize) -> bool {
+        self.few.has(cell / PAGE_CELLS)
+    }
+
+    /// Whether words that are to be written in a row fill so much of their pages that these are worth their memory.
+    #[inline(always)]
+    pub fn is_worth_pages(&mut self, addr: u64, stride: i64, count: usize) -> bool {
+        self.present.count() < self.full_pages
+            || stride.unsigned_abs() < FEW_APART
+            || (0..count as i64).all(|word| {
+                let cell = self.find(addr.wrapping_add_signed(stride.wrapping_mul(word)));
+                self.is_present(cell)
+            })
+    }
+
+    /// Does something with the cell of a page of which little was touched, as if it were an own cell.
+    #[inline(always)]
+    fn with_few<R>(&mut self, cell: usize, act: impl FnOnce(&mut Self, usize) -> R) -> R {
+        let (page, at) = (cell / PAGE_CELLS, cell % PAGE_CELLS);
+        let before = self.few.get(page, at);
+        // The first of the shared empty cells lends itself: it is empty again before anybody looks.
+        self.cells[0] = before;
+        let result = act(self, 0);
+        let after = std::mem::take(&mut self.cells[0]);
+        if after != before {
+            self.few.set(page, at, after);
+        }
+        result
+    }
+
+    /// Puts bytes of one page that is not present at `position ..`, if not more than a list is good for; the page is present afterwards
+    /// if they are too many with what is there.
+    #[cold]
+    fn assign_few(&mut self, addr: u64, len: u64, mut position: u64) -> bool {
+        if self.present.count() < self.full_pages || len > MOST_FEW {
+            return false;
+        }
+        let mut cell = self.make_region(addr);
+        let (mut skip, mut left) = (addr % BYTES, len);
+        while left > 0 {
+            let part = left.min(BYTES - skip);
+            self.with_few(cell, |shadow, own| {
+                if part < BYTES {
+                    shadow.put(own, skip, part, position);
+                } else {
+                    shadow.release(own);
+                    shadow.cells[own] = C::pack(position);
+                }
+            });
+            (cell, skip, left, position) = (cell + 1, 0, left - part, position + part);
+        }
+        if self.few.is_full((cell - 1) / PAGE_CELLS) {
+            self.make_page(addr);
+        }
+        true
+    }
+
     /// The first addresses of `addr .. addr + len` that lie in pages that are present, as the first of them and their number.
-    pub fn next_present(&self, mut addr: u64, len: u64) -> Option<(u64, u64)> {
+    pub fn next_present(&self, addr: u64, len: u64) -> Option<(u64, u64)> {
+        self.next_marked(&self.present, addr, len)
+    }
+
+    /// The same for pages that are not present, but in which some cells were touched.
+    pub fn next_few(&self, addr: u64, len: u64) -> Option<(u64, u64)> {
+        if self.few.marks().count() == 0 {
+            return None;
+        }
+        self.next_marked(self.few.marks(), addr, len)
+    }
+
+    fn next_marked(&self, marks: &Marks, mut addr: u64, len: u64) -> Option<(u64, u64)> {
         let last = addr + (len - 1);
         let from = self.regions.partition_point(|entry| entry.0 < addr >> REGION_BITS);
         for &(region, first) in &self.regions[from..] {
@@ -518,7 +619,7 @@ impl<C: Cell> Shadow<C> {
             let page = first / PAGE_CELLS;
             let number = |addr: u64| page + ((addr - start) >> PAGE_BITS) as usize;
             let end = number(last).min(page + REGION_PAGES - 1) + 1;
-            if let Some(run) = self.present.next_run(number(addr)..end) {
+            if let Some(run) = marks.next_run(number(addr)..end) {
                 addr = addr.max(start + ((run.start - page) << PAGE_BITS) as u64);
                 let room = start + (((run.end - page) << PAGE_BITS) as u64 - 1) - addr;
                 return Some((addr, room.min(last - addr) + 1));
@@ -536,6 +637,8 @@ impl<C: Cell> Shadow<C> {
             let cell = self.find(at);
             if self.is_present(cell) {
                 self.gather_span(Span { cell, skip: at % BYTES, len: part }, runs);
+            } else if self.is_few(cell) {
+                self.gather_few(Span { cell, skip: at % BYTES, len: part }, runs);
             } else {
                 push(runs, NEVER, part);
             }
@@ -563,11 +666,29 @@ impl<C: Cell> Shadow<C> {
         }
     }
 
+    /// The same for a page of which little was touched.
+    #[cold]
+    fn gather_few(&mut self, span: Span, runs: &mut Vec<Run>) {
+        let Span { mut cell, mut skip, mut len } = span;
+        while len > 0 {
+            let part = len.min(BYTES - skip);
+            self.with_few(cell, |shadow, own| shadow.gather_span(Span { cell: own, skip, len: part }, runs));
+            (cell, skip, len) = (cell + 1, 0, len - part);
+        }
+    }
+
     /// Puts the bytes at `position ..`, in address order.
     #[inline(always)]
     pub fn assign(&mut self, addr: u64, len: u64, mut position: u64) {
         let (mut at, mut left) = (addr, len);
         while left > 0 {
+            let (cell, room) = (self.find(at), left.min(page_room(at)));
+            if !self.is_present(cell) && self.assign_few(at, room, position) {
+                at = at.wrapping_add(room);
+                left -= room;
+                position += room;
+                continue;
+            }
             let part = left.min(BYTES - at % BYTES);
             let cell = self.make(at);
             if part < BYTES {
@@ -588,7 +709,8 @@ impl<C: Cell> Shadow<C> {
         }
     }
 
-    /// Marks the touched bytes of a part of pages that are present dead; they must be in one region.
+    /// Marks the touched bytes of a part of pages that are present, or of one page of which little was touched, dead; they must be in one
+    /// region.
     pub fn kill(&mut self, addr: u64, len: u64) {
         self.end(addr, len, |value| value.min(DEAD));
     }
@@ -601,14 +723,19 @@ impl<C: Cell> Shadow<C> {
     #[inline(always)]
     fn end(&mut self, addr: u64, len: u64, after: impl Fn(u64) -> u64) {
         let mut cell = self.find(addr);
+        let is_few = self.is_few(cell);
         let (mut skip, mut left) = (addr % BYTES, len);
         while left > 0 {
             let part = left.min(BYTES - skip);
-            let value = self.cells[cell].get();
-            if part == BYTES && value & C::POOLED == 0 {
-                self.cells[cell] = C::pack(after(value));
+            if is_few {
+                self.with_few(cell, |shadow, own| shadow.end_part(own, skip, part, &after));
             } else {
-                self.end_part(cell, skip, part, &after);
+                let value = self.cells[cell].get();
+                if part == BYTES && value & C::POOLED == 0 {
+                    self.cells[cell] = C::pack(after(value));
+                } else {
+                    self.end_part(cell, skip, part, &after);
+                }
             }
             cell += 1;
             skip = 0;
@@ -723,6 +850,28 @@ impl<C: Cell> Shadow<C> {
             self.cells[cell] = C::pack(NEVER);
             self.change_to(cell, [new, NEVER, NEVER, NEVER].map(C::pack));
         }
+        self.renumber_few(to);
+    }
+
+    /// Replaces the positions in the lists; those in pooled entries were replaced.
+    #[inline(always)]
+    fn renumber_few(&mut self, to: &impl NewPositions) {
+        let mut few = std::mem::replace(&mut self.few, Few::new());
+        for cell in few.values_mut() {
+            let value = cell.get();
+            if is_position::<C>(value) {
+                *cell = C::pack(to.of(value));
+            } else if let Some(first) = lone::<C>(value).filter(|&first| first >= FIRST) {
+                let new = to.of(first);
+                *cell = if new < self.lone_limit {
+                    C::pack(C::LONE | new)
+                } else {
+                    self.change_to(0, [new, NEVER, NEVER, NEVER].map(C::pack));
+                    std::mem::take(&mut self.cells[0])
+                };
+            }
+        }
+        self.few = few;
     }
 
     /// Replaces the positions in some cells; `outgrown` takes those of lone bytes that must be pooled now.

@@ -72,7 +72,7 @@ pub struct Stack<C> {
 impl<C: Cell> Stack<C> {
     pub fn new(options: EngineOptions) -> Self {
         Stack {
-            shadow: Shadow::new(options.lone_limit_for::<C>()),
+            shadow: Shadow::new(options.lone_limit_for::<C>(), options.full_pages),
             time: Timeline::new(FIRST + options.min_positions + 192),
             peak: 0,
             footprint: 0,
@@ -426,10 +426,13 @@ impl<C: Cell> Stack<C> {
             let cell = self.shadow.find(addr);
             if self.shadow.is_present(cell) {
                 self.remove_present(addr, len);
+            } else if self.shadow.is_few(cell) {
+                self.remove_any(addr, len);
             }
             return;
         }
         self.each_present(addr, len, Self::remove_present);
+        self.each_few(addr, len, Self::remove_any);
     }
 
     /// Does something with the parts of a range that are in pages that are present.
@@ -437,6 +440,18 @@ impl<C: Cell> Stack<C> {
         let (mut at, mut left) = (addr, len);
         while left > 0 {
             let Some((found, part)) = self.shadow.next_present(at, left) else { return };
+            act(self, found, part);
+            left -= found - at + part;
+            at = found.wrapping_add(part);
+        }
+    }
+
+    /// The same for pages of which little was touched, one at a time.
+    fn each_few(&mut self, addr: u64, len: u64, mut act: impl FnMut(&mut Self, u64, u64)) {
+        let (mut at, mut left) = (addr, len);
+        while left > 0 {
+            let Some((found, part)) = self.shadow.next_few(at, left) else { return };
+            let part = part.min(page_room(found));
             act(self, found, part);
             left -= found - at + part;
             at = found.wrapping_add(part);
@@ -507,6 +522,7 @@ impl<C: Cell> Stack<C> {
         let mut moved = std::mem::take(&mut self.runs);
         self.shadow.gather(from, len, &mut moved);
         self.each_present(from, len, |stack, addr, len| stack.shadow.forget(addr, len));
+        self.each_few(from, len, |stack, addr, len| stack.shadow.forget(addr, len));
         // With the source gone, what is left alive in the target is what dies there.
         self.remove(to, len);
         let mut at = to;

@@ -5,7 +5,7 @@ use super::{Access, BatchSink, DepthSink, Engine, EngineOptions, Isa, Kind};
 use proptest::prelude::*;
 
 #[derive(Clone, Copy, Debug)]
-enum Op {
+pub enum Op {
     Load(u64, u64),
     Store(u64, u64),
     Remove(u64, u64),
@@ -14,7 +14,7 @@ enum Op {
 }
 
 /// What the comparison drives: the engine, or one that is broken on purpose.
-trait Machine {
+pub trait Machine {
     fn step(&mut self, op: Op) -> Vec<Found>;
     fn totals(&self) -> [u64; 3];
 }
@@ -83,15 +83,15 @@ pub fn set_ups() -> Vec<EngineOptions> {
         EngineOptions { isa: Some(Isa::Portable), wide: true, ..cramped },
         EngineOptions { min_positions: 3000, growth: 2, spare: 0, per_cell: 0, ..usual },
         EngineOptions { regular: false, ..usual },
-        EngineOptions { ahead: Some(false), ..cramped },
+        EngineOptions { ahead: Some(false), full_pages: 0, ..cramped },
         EngineOptions { ahead: Some(true), ..cramped },
-        EngineOptions { lone_limit: 200, ..cramped },
+        EngineOptions { lone_limit: 200, full_pages: 1, ..cramped },
         // Runs out of 32-bit positions on the way.
-        EngineOptions { narrow_limit: 600, ..cramped },
+        EngineOptions { narrow_limit: 600, full_pages: 0, ..cramped },
     ]
 }
 
-fn assert_all_agree(ops: &[Op]) {
+pub fn assert_all_agree(ops: &[Op]) {
     let expected = outcomes(&mut Oracle::default(), ops);
     for options in set_ups() {
         if let Some(difference) = difference(&expected, &mut Engine::with_options(options), ops) {
@@ -134,7 +134,7 @@ impl BatchSink for Sorted {
 }
 
 /// The accesses among the operations, as one batch.
-fn assert_batches_agree(ops: &[Op]) {
+pub fn assert_batches_agree(ops: &[Op]) {
     let access = |addr, len, kind| Access { addr, len: len as u32, kind };
     let accesses: Vec<Access> = ops
         .iter()

@@ -247,6 +247,8 @@ struct Served {
     cut_short: Option<Box<CutShort>>,
     /// The ring's process, then those that it was forked from.
     processes: Vec<u32>,
+    /// Something was written into it. A ring made beforehand, for signal handlers in a sandbox, may stay empty: it is no thread.
+    used: bool,
     reported: u64,
     reported_bytes: u64,
 }
@@ -317,6 +319,7 @@ impl Worker<'_> {
             reader,
             cut_short: None,
             processes,
+            used: false,
             reported: 0,
             reported_bytes: 0,
         }
@@ -337,6 +340,7 @@ impl Worker<'_> {
             self.channel.abandon();
         }
         if busy {
+            ring.used = true;
             self.report(ring);
             self.consider_thread(ring);
         }
@@ -377,7 +381,9 @@ impl Worker<'_> {
         let threaded = ring.analyzer.as_ref().is_some_and(Replayer::is_threaded);
         while self.turn(&mut ring) {}
         let mut source = Source { processes: &ring.processes, table: self.modules };
-        let taken = take(&mut ring.analyzer, &mut ring.recorder, ring.reader.remainder(), &mut source);
+        let rest = ring.reader.remainder();
+        ring.used |= !rest.is_empty();
+        let taken = take(&mut ring.analyzer, &mut ring.recorder, rest, &mut source);
         ring.cut_short = ring.cut_short.take().or(taken.err());
         if let Some(recorder) = ring.recorder.take() {
             recorder.finish();
@@ -399,7 +405,7 @@ impl Worker<'_> {
             }
             None => ring.analyzer.map(Replayer::finish),
         };
-        if let Some(result) = result {
+        if let Some(result) = result.filter(|_| ring.used) {
             merger.add(result, |table, segment| self.modules.items(table, segment));
         }
     }

@@ -55,6 +55,8 @@ struct Ring {
     /// Until the system refuses something.
     analyzer: Option<Replayer>,
     processes: Vec<u32>,
+    /// A ring without words is no thread's, see the session.
+    used: bool,
     /// Memory of its engine, as last counted.
     bytes: u64,
 }
@@ -137,7 +139,7 @@ impl<'a> Replay<'a> {
             Block::Ring(number, ring) => {
                 let analyzer = Some(Replayer::new(self.options));
                 let processes = std::iter::once(ring.process).chain(ring.ancestors).collect();
-                self.rings.insert(number, Ring { analyzer, processes, bytes: 0 });
+                self.rings.insert(number, Ring { analyzer, processes, used: false, bytes: 0 });
             }
             Block::Words(number, words) => self.words(number, &words),
             Block::RingEnd(number) => self.ring_end(number),
@@ -148,6 +150,7 @@ impl<'a> Replay<'a> {
 
     fn words(&mut self, number: u32, words: &[u64]) {
         let Some(ring) = self.rings.get_mut(&number) else { return };
+        ring.used |= !words.is_empty();
         let mut source = Source { processes: &ring.processes, table: &self.table };
         if let Err(cut_short) = Replayer::attempt(&mut ring.analyzer, |analyzer| analyzer.replay(words, &mut source)) {
             self.merger.measurement.cut_short = Some(cut_short.why);
@@ -169,7 +172,7 @@ impl<'a> Replay<'a> {
         let Some(ring) = self.rings.remove(&number) else { return };
         self.engine_bytes -= ring.bytes;
         self.merger.measurement.processes.insert(ring.processes[0]);
-        if let Some(analyzer) = ring.analyzer {
+        if let Some(analyzer) = ring.analyzer.filter(|_| ring.used) {
             self.threads -= usize::from(analyzer.is_threaded());
             self.merger.add(analyzer.finish(), |table, segment| self.table.items(table, segment));
         }

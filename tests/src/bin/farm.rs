@@ -3,40 +3,98 @@
 
 #![forbid(unsafe_code)]
 
+use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Mutex;
+use std::thread;
 
-use dmdprof_tests::farm::{HEAD, Manifest, examine, note, row};
-use dmdprof_tests::tool::dmdprof_path;
+use clap::Parser;
+use dmdprof_tests::farm::{Manifest, Outcome, Program, document, examine, keep, kept, table};
+use dmdprof_tests::tool::{dmdprof_path, repository};
+
+/// Builds and runs real programs without and with hooks, compares, and prints a table.
+#[derive(Parser)]
+struct Options {
+    /// Programs of tests/farm/programs.toml; all if there are none
+    names: Vec<String>,
+    /// Programs at a time
+    #[arg(short, long, default_value_t = 1)]
+    jobs: usize,
+    /// Run nothing: write what the last runs of all programs measured to docs/farm.md
+    #[arg(long, conflicts_with_all = ["names", "jobs"])]
+    document: bool,
+}
 
 fn main() -> ExitCode {
-    let names: Vec<String> = std::env::args().skip(1).collect();
-    let programs = match Manifest::read().select(&names) {
-        Ok(programs) => programs,
+    match farm(&Options::parse()) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
         Err(error) => {
             eprintln!("{error}");
-            return ExitCode::from(2);
+            ExitCode::from(2)
         }
-    };
+    }
+}
+
+/// Whether all programs did what they should.
+fn farm(options: &Options) -> Result<bool, String> {
     if std::env::var_os("DMDPROF_TEST_BINARY").is_none() {
-        eprintln!("DMDPROF_TEST_BINARY does not say which dmdprof to use; .ci/farm does");
-        return ExitCode::from(2);
+        return Err("DMDPROF_TEST_BINARY does not say which dmdprof to use; .ci/farm does".to_owned());
     }
     let cache = dmdprof_path().ancestors().nth(2).expect("the binary is in a target directory").join("farm");
-    std::fs::create_dir_all(&cache).expect("a folder for the sources");
-    println!("{HEAD}");
-    let mut outcomes = Vec::new();
-    for (at, program) in programs.iter().enumerate() {
-        eprintln!("[{}/{}] {}", at + 1, programs.len(), program.name);
-        let outcome = examine(program, &cache);
-        for fault in &outcome.faults {
-            eprintln!("  {}: {fault}", program.name);
-        }
-        println!("{}", row(&outcome));
-        outcomes.push(outcome);
+    let manifest = Manifest::read();
+    if options.document {
+        let path = repository().join("docs/farm.md");
+        let list = manifest.select(&[])?;
+        let table = table(&kept(&list, &cache)?, &list);
+        let text = std::fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+        let text = document(&text, &table)?;
+        return std::fs::write(&path, text).map(|()| true).map_err(|e| format!("{}: {e}", path.display()));
     }
-    println!();
-    outcomes.iter().filter_map(note).for_each(|note| println!("{note}"));
+    let programs = manifest.select(&options.names)?;
+    std::fs::create_dir_all(&cache).map_err(|e| format!("{}: {e}", cache.display()))?;
+    let outcomes = run(&programs, options.jobs, &cache);
+    print!("{}", table(&outcomes, &programs));
     let good = outcomes.iter().filter(|outcome| outcome.faults.is_empty()).count();
     eprintln!("{good} of {} programs as they should be", outcomes.len());
-    if good == outcomes.len() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    Ok(good == outcomes.len())
+}
+
+/// Runs programs, some at a time, and keeps what came out; in the order of the list.
+fn run(programs: &[&Program], jobs: usize, cache: &Path) -> Vec<Outcome> {
+    // Programs of the same sources share trees, so they come one after the other.
+    let mut groups: Vec<Vec<&Program>> = Vec::new();
+    for program in programs {
+        match groups.iter_mut().find(|group| group[0].source == program.source) {
+            Some(group) => group.push(program),
+            None => groups.push(vec![program]),
+        }
+    }
+    let (waiting, done) = (Mutex::new(groups.into_iter()), Mutex::new(Vec::new()));
+    thread::scope(|scope| {
+        for _ in 0..jobs.max(1) {
+            scope.spawn(|| {
+                while let Some(group) = { waiting.lock().expect("no panic").next() } {
+                    for program in group {
+                        eprintln!("{} ...", program.name);
+                        let outcome = examine(program, cache);
+                        report(&outcome, cache);
+                        done.lock().expect("no panic").push(outcome);
+                    }
+                }
+            });
+        }
+    });
+    let mut outcomes = done.into_inner().expect("no panic");
+    outcomes.sort_by_key(|outcome| programs.iter().position(|program| program.name == outcome.name));
+    outcomes
+}
+
+fn report(outcome: &Outcome, cache: &Path) {
+    let verdict = if outcome.faults.is_empty() { "as it should be" } else { "NOT as it should be" };
+    eprintln!("{}: {verdict}", outcome.name);
+    outcome.faults.iter().for_each(|fault| eprintln!("  {}: {fault}", outcome.name));
+    if let Err(error) = keep(outcome, cache) {
+        eprintln!("  {}: what was measured is not kept: {error}", outcome.name);
+    }
 }

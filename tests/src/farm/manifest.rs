@@ -27,6 +27,8 @@ pub struct Program {
     pub work: String,
     /// Why two profiles may differ.
     pub varies: Option<String>,
+    /// Why hooks see little of it.
+    pub unseen: Option<String>,
     /// Why the run is incomplete.
     pub incomplete: Option<String>,
     /// Why the output differs in a way that is not the hooks' doing.
@@ -34,7 +36,7 @@ pub struct Program {
 }
 
 /// Where the sources are from.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, PartialEq)]
 #[serde(rename_all = "lowercase")]
 pub enum Source {
     /// A source package of Debian.
@@ -57,10 +59,10 @@ impl Manifest {
     ///
     /// # Errors
     /// A name that is not in the list.
-    pub fn select(self, names: &[String]) -> Result<Vec<Program>, String> {
+    pub fn select(&self, names: &[String]) -> Result<Vec<&Program>, String> {
         if let Some(unknown) = names.iter().find(|name| !self.program.iter().any(|p| p.name == **name)) {
             return Err(format!("there is no program {unknown:?} in tests/farm/programs.toml"));
         }
-        Ok(self.program.into_iter().filter(|p| names.is_empty() || names.contains(&p.name)).collect())
+        Ok(self.program.iter().filter(|p| names.is_empty() || names.contains(&p.name)).collect())
     }
 }

@@ -3,12 +3,14 @@
 //! whether the profile repeats, and how it agrees with Cachegrind. Refuses to call a difference good that the list
 //! does not explain.
 
+mod kept;
 mod manifest;
 mod outcome;
 mod sources;
 mod stage;
 mod table;
 
+pub use kept::{keep, kept};
 pub use manifest::{Manifest, Program};
 pub use outcome::{Outcome, examine};
-pub use table::{HEAD, note, row};
+pub use table::{document, table};

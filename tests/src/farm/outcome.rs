@@ -1,7 +1,10 @@
 //! Builds and runs one program in every way and compares. Gives an [`Outcome`]; what is wrong with it are its faults.
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
 
 use super::manifest::Program;
 use super::sources::fetch;
@@ -13,20 +16,26 @@ use crate::tool::{describe, valgrind};
 const CAPACITY: u64 = 32 << 10;
 const LINE: u64 = 64;
 
+/// A program of which hooks see less than this part is not the one that was built.
+const FEWEST: u64 = 10;
+
 /// What came out for one program.
-#[derive(Debug)]
+#[derive(Debug, Deserialize, Serialize)]
 pub struct Outcome {
     pub name: String,
     pub language: String,
     pub about: String,
+    /// Year, month and day.
+    pub date: String,
     /// What is wrong and not explained by the list.
     pub faults: Vec<String>,
     pub measured: Option<Measured>,
 }
 
 /// The numbers of a program that could be built and run in every way.
-#[derive(Debug)]
+#[derive(Debug, Deserialize, Serialize)]
 pub struct Measured {
+    /// Processor time, of all processes and of the analysis.
     pub build: [Duration; 2],
     pub native: Duration,
     pub profiled: Duration,
@@ -47,12 +56,17 @@ pub fn examine(program: &Program, cache: &Path) -> Outcome {
     let mut faults = Vec::new();
     let measured = measure(program, cache, &mut faults).map_err(|fault| faults.push(fault)).ok();
     let Program { name, language, about, .. } = program;
-    Outcome { name: name.clone(), language: language.clone(), about: about.clone(), faults, measured }
+    Outcome { name: name.clone(), language: language.clone(), about: about.clone(), date: today(), faults, measured }
+}
+
+fn today() -> String {
+    let output = crate::tool::succeed(Command::new("date").args(["-u", "+%F"]));
+    String::from_utf8_lossy(&output.stdout).trim().to_owned()
 }
 
 fn measure(program: &Program, cache: &Path, faults: &mut Vec<String>) -> Result<Measured, String> {
     let sources = fetch(&program.source, cache)?;
-    let stage = Stage::new(program, sources, cache.join("work").join(&program.name)).map_err(|e| e.to_string())?;
+    let stage = Stage::new(program, sources, cache).map_err(|e| e.to_string())?;
     let mut build = [Duration::ZERO; 2];
     for (tree, took) in [Tree::Native, Tree::Hooked].into_iter().zip(&mut build) {
         *took = stage.build(tree).map_err(|e| format!("the build ({tree:?}) failed: {e}"))?;
@@ -85,6 +99,12 @@ fn measure(program: &Program, cache: &Path, faults: &mut Vec<String>) -> Result<
     let lines = stage.file("lines.data");
     profile(&stage, &lines, &["--line", "64", "--liveness", "none"])?;
     let counts = cachegrind(&stage)?;
+    let accesses = report.total("accesses");
+    if accesses < counts.references / FEWEST {
+        let what =
+            format!("hooks see {accesses} of {} accesses: does it run a library of the system?", counts.references);
+        judge.explain(what, program.unseen.as_ref());
+    }
     let explained = judge.explained;
     Ok(Measured {
         build,
@@ -93,7 +113,7 @@ fn measure(program: &Program, cache: &Path, faults: &mut Vec<String>) -> Result<
         same_output: changed.is_none(),
         same_profile,
         complete: report.complete(),
-        accesses: report.total("accesses"),
+        accesses,
         references: counts.references,
         misses: [Report::read(&lines).misses(CAPACITY), counts.misses],
         explained,

@@ -4,6 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::{Mutex, PoisonError};
 
 use super::manifest::Source;
 use crate::tool::describe;
@@ -17,6 +18,9 @@ pub fn fetch(source: &Source, cache: &Path) -> Result<PathBuf, String> {
         Source::Debian(name) => ("debian", name.clone()),
         Source::Crate(name) => ("crates", name.replace(' ', "-")),
     };
+    // apt locks its lists, and refuses who comes second.
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+    let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let folder = cache.join(kind).join(&name);
     if folder.is_dir() {
         return Ok(folder);
@@ -52,6 +56,9 @@ fn debian(package: &str, scratch: &Path, cache: &Path) -> Result<PathBuf, String
         }
         command
     };
+    if Command::new("dpkg-source").arg("--version").output().is_err() {
+        return Err("dpkg-source is missing: apt-get install dpkg-dev".to_owned());
+    }
     if !lists.join("ready").is_file() {
         for folder in ["sources", "lists/partial", "cache/archives/partial"] {
             fs::create_dir_all(lists.join(folder)).map_err(|e| e.to_string())?;
@@ -63,7 +70,7 @@ fn debian(package: &str, scratch: &Path, cache: &Path) -> Result<PathBuf, String
     run(apt().args(["source", package]))?;
     let entries = fs::read_dir(scratch).map_err(|e| e.to_string())?;
     let mut folders = entries.flatten().map(|entry| entry.path()).filter(|path| path.is_dir());
-    folders.next().ok_or_else(|| format!("apt-get source {package} unpacked nothing: is dpkg-dev installed?"))
+    folders.next().ok_or_else(|| format!("apt-get source {package} unpacked nothing"))
 }
 
 /// The machine's archives, for sources instead of packages. Without updates for security: their older sources vanish.
@@ -72,15 +79,16 @@ fn write_lists(to: &Path) -> Result<(), String> {
     let parts = fs::read_dir(etc.join("sources.list.d")).into_iter().flatten().flatten().map(|entry| entry.path());
     for path in std::iter::once(etc.join("sources.list")).chain(parts) {
         let (Ok(text), Some(name)) = (fs::read_to_string(&path), path.file_name()) else { continue };
-        let is_list = path.extension().is_some_and(|extension| extension == "list");
-        let sources: String = if is_list {
-            text.lines()
+        // As apt does: files of other names are none of its lists.
+        let sources: String = match path.extension().and_then(|extension| extension.to_str()) {
+            Some("list") => text
+                .lines()
                 .filter(|line| is_archive(line))
                 .filter_map(|line| line.strip_prefix("deb "))
                 .map(source_line)
-                .collect()
-        } else {
-            text.split("\n\n").filter(|stanza| is_archive(stanza)).map(source_stanza).collect()
+                .collect(),
+            Some("sources") => text.split("\n\n").filter(|stanza| is_archive(stanza)).map(source_stanza).collect(),
+            _ => continue,
         };
         fs::write(to.join(name), sources).map_err(|e| e.to_string())?;
     }

@@ -1,23 +1,61 @@
-//! Outcomes as a table in Markdown, a row each, and what the list explains.
+//! Outcomes as a table in Markdown, a row each, and what the list explains; and that table in a document, between two marks.
 
+use super::manifest::Program;
 use super::outcome::{Measured, Outcome};
 
-pub const HEAD: &str = "\
-| program | | workload | output | two profiles | accesses seen | misses, ours / Cachegrind | slowdown | build |
-|---|---|---|---|---|--:|--:|--:|--:|";
+const HEAD: &str = "\
+| program | | workload | output | two profiles | accesses seen | misses, ours / Cachegrind | slowdown | build | date |
+|---|---|---|---|---|--:|--:|--:|--:|---|
+";
+const BEGIN: &str = "<!-- made by .ci/farm --document -->\n";
+const END: &str = "<!-- end -->\n";
 
+/// The table, what it explains, and which programs of the list are not in it.
 #[must_use]
-pub fn row(outcome: &Outcome) -> String {
-    let Outcome { name, language, about, .. } = outcome;
-    let cells = outcome.measured.as_ref().map_or_else(|| "failed | | | | | ".to_owned(), cells);
-    format!("| {name} | {language} | {about} | {cells} |")
+pub fn table(outcomes: &[Outcome], list: &[&Program]) -> String {
+    let (good, bad): (Vec<_>, Vec<_>) = outcomes.iter().partition(|outcome| outcome.measured.is_some());
+    let mut text = format!("{} of {} programs measured.\n\n{HEAD}", good.len(), list.len());
+    good.iter().for_each(|outcome| text += &row(outcome));
+    let notes: Vec<_> = good.iter().filter_map(|outcome| note(outcome)).collect();
+    if !notes.is_empty() {
+        text += &format!("\nWhat differs, and why:\n\n{}", notes.concat());
+    }
+    let unseen = list.iter().filter(|program| outcomes.iter().all(|outcome| outcome.name != program.name));
+    let mut missing: Vec<_> = bad.iter().map(|outcome| format!("{} (failed)", outcome.name)).collect();
+    missing.extend(unseen.map(|program| program.name.clone()));
+    if !missing.is_empty() {
+        text += &format!("\nNot measured: {}.\n", missing.join(", "));
+    }
+    text
+}
+
+/// A document with another table between its marks.
+///
+/// # Errors
+/// That the marks are not there.
+pub fn document(document: &str, table: &str) -> Result<String, String> {
+    let missing = || format!("the document lacks {} or {}", BEGIN.trim(), END.trim());
+    let (before, rest) = document.split_once(BEGIN).ok_or_else(missing)?;
+    let (_, after) = rest.split_once(END).ok_or_else(missing)?;
+    Ok(format!("{before}{BEGIN}\n{table}\n{END}{after}"))
+}
+
+fn row(outcome: &Outcome) -> String {
+    let Outcome { name, language, about, date, measured, .. } = outcome;
+    let cells = measured.as_ref().map_or_else(|| "failed | | | | |".to_owned(), cells);
+    format!("| {name} | {language} | {about} | {cells} | {date} |\n")
 }
 
 /// Why something is not as it would be for most programs, if anything is not.
-#[must_use]
-pub fn note(outcome: &Outcome) -> Option<String> {
+fn note(outcome: &Outcome) -> Option<String> {
     let explained = &outcome.measured.as_ref()?.explained;
-    (!explained.is_empty()).then(|| format!("- {}: {}", outcome.name, explained.join("; ")))
+    let unexplained = outcome.faults.iter().map(|fault| format!("NOT EXPLAINED: {}", first_line(fault)));
+    let all: Vec<_> = explained.iter().cloned().chain(unexplained).collect();
+    (!all.is_empty()).then(|| format!("- {}: {}\n", outcome.name, all.join("; ")))
+}
+
+fn first_line(text: &str) -> &str {
+    text.lines().next().unwrap_or_default()
 }
 
 fn cells(measured: &Measured) -> String {
@@ -30,4 +68,57 @@ fn cells(measured: &Measured) -> String {
     let profiles = if measured.complete { yes(measured.same_profile) } else { "incomplete" };
     let output = yes(measured.same_output);
     format!("{output} | {profiles} | {seen:.0} % | {ratio:.3} | {slowdown:.0}x | {:.1}x", hooked / native)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::farm::Manifest;
+
+    fn outcome(name: &str, faults: &[&str], explained: &[&str]) -> Outcome {
+        let second = Duration::from_secs(1);
+        let measured = Measured {
+            build: [second, 2 * second],
+            native: second,
+            profiled: 30 * second,
+            same_output: true,
+            same_profile: explained.is_empty(),
+            complete: true,
+            accesses: 40,
+            references: 80,
+            misses: [99, 100],
+            explained: explained.iter().map(|&text| text.to_owned()).collect(),
+        };
+        Outcome {
+            name: name.to_owned(),
+            language: "C".to_owned(),
+            about: "do something".to_owned(),
+            date: "2026-01-02".to_owned(),
+            faults: faults.iter().map(|&text| text.to_owned()).collect(),
+            measured: (name != "broken").then_some(measured),
+        }
+    }
+
+    #[test]
+    fn a_table_has_rows_reasons_and_what_is_missing() {
+        let manifest = Manifest::read();
+        let list: Vec<_> = manifest.program.iter().collect();
+        let outcomes = [outcome("one", &[], &[]), outcome("two", &["the output differs\nmore"], &["it has threads"])];
+        let text = table(&outcomes, &list[..1]);
+        assert!(text.contains("| one | C | do something | same | same | 50 % | 0.990 | 30x | 2.0x | 2026-01-02 |"));
+        assert!(text.contains("- two: it has threads; NOT EXPLAINED: the output differs\n"), "{text}");
+        assert!(!text.contains("- one"), "{text}");
+        assert!(text.contains(&format!("Not measured: {}.", list[0].name)), "{text}");
+        let text = table(&[outcome("broken", &["the build failed"], &[])], &[]);
+        assert!(text.contains("Not measured: broken (failed)."), "{text}");
+    }
+
+    #[test]
+    fn only_what_is_between_the_marks_of_a_document_changes() {
+        let before = format!("a\n{BEGIN}old\n{END}b\n");
+        assert_eq!(document(&before, "new").as_deref(), Ok(format!("a\n{BEGIN}\nnew\n{END}b\n").as_str()));
+        assert!(document("a\n", "new").is_err());
+    }
 }

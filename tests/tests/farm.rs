@@ -1,0 +1,37 @@
+//! A small part of the farm (`docs/farm.md`): programs from Debian's sources, built by their own build systems without and
+//! with hooks. Nothing that the farm's list does not explain may differ. Needs apt, dpkg-dev and the archives.
+
+use dmdprof_tests::farm::{Manifest, examine};
+use dmdprof_tests::tool::cache_dir;
+
+fn check(name: &str) {
+    let manifest = Manifest::read();
+    let programs = manifest.select(&[name.to_owned()]).expect("a program of the list");
+    let cache = cache_dir().join("farm");
+    std::fs::create_dir_all(&cache).expect("created");
+    let outcome = examine(programs[0], &cache);
+    assert!(outcome.faults.is_empty(), "{name}: {}", outcome.faults.join("\n"));
+    let measured = outcome.measured.expect("no fault, so it was measured");
+    assert!(measured.same_output && measured.same_profile && measured.complete, "{name}: {measured:?}");
+    // Fewer than Cachegrind, which also counts the C library and spilled registers; not by much.
+    let [ours, theirs] = measured.misses;
+    assert!(ours <= theirs + theirs / 50 && ours >= theirs - theirs / 5, "{name}: {measured:?}");
+}
+
+/// A Makefile, a shared library and a program that uses it.
+#[test]
+fn bzip2() {
+    check("bzip2");
+}
+
+/// A configure script.
+#[test]
+fn zlib() {
+    check("zlib");
+}
+
+/// Its own tests, in C++.
+#[test]
+fn tinyxml2() {
+    check("tinyxml2");
+}
