@@ -34,6 +34,7 @@ Examples:
   dmdprof roofline --machine skx-6148-core  what binds each function on a machine
   dmdprof motion kernel.c                   what each loop brings in again, and the buffer that would end it
   dmdprof rank a.c b.c                      which one does the same for less
+  dmdprof plan scaling --help               how many devices are worth it; also queues, checkpoints, cost, ...
   dmdprof check                             fail if data movement got worse than in the baselines";
 
 #[derive(Subcommand, Debug)]
@@ -55,6 +56,7 @@ enum Command {
     Fuse(commands::fuse::FuseArgs),
     Motion(commands::motion::MotionArgs),
     Place(commands::place::PlaceArgs),
+    Plan(commands::plan::PlanArgs),
     Rank(commands::rank::RankArgs),
     Time(commands::time::TimeArgs),
     /// Compile and link C with hooks; takes clang's arguments
@@ -151,6 +153,7 @@ fn dispatch(command: Command) -> anyhow::Result<i32> {
         Command::Fuse(args) => commands::fuse::command(&args).map(|()| 0),
         Command::Motion(args) => commands::motion::command(&args),
         Command::Place(args) => commands::place::command(&args).map(|()| 0),
+        Command::Plan(args) => commands::plan::command(&args).map(|()| 0),
         Command::Rank(args) => commands::rank::command(&args).map(|()| 0),
         Command::Time(args) => commands::time::command(&args).map(|()| 0),
         Command::Cargo(args) => commands::cargo::command(&args),

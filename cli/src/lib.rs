@@ -19,6 +19,7 @@ mod motion;
 mod objects;
 mod output_file;
 pub mod outputs;
+mod plan;
 pub mod plot;
 mod printable;
 pub mod profile;

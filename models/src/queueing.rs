@@ -87,7 +87,10 @@ impl Queue {
         let (a, c) = self.check()?;
         Ok(match self.kind {
             Service::Random => random_longer(a, c, erlang_c(a, self.servers), seconds / self.service),
-            Service::Fixed => 1.0 - fixed_waits_at_most(a, seconds / self.service - 1.0),
+            Service::Fixed => {
+                let services = seconds / self.service - 1.0;
+                1.0 - fixed_waits_at_most(a, services, &waiting_at_most(a, services.max(0.0) as usize))
+            }
         })
     }
 
@@ -98,13 +101,23 @@ impl Queue {
     /// As for [`Queue::means`], or if the share is not above 0 and below 1.
     pub fn percentile(&self, p: f64) -> Result<f64, InputError> {
         let p = at_most("percentile", 1.0 - 1e-9, positive("percentile", p)?)?;
+        let (a, _) = self.check()?;
         let (mut below, mut above) = (0.0, self.service);
         while self.longer(above)? > 1.0 - p {
             (below, above) = (above, 2.0 * above);
         }
+        // The distribution of those that wait is the same for all times.
+        let waiting = match self.kind {
+            Service::Random => Vec::new(),
+            Service::Fixed => waiting_at_most(a, (above / self.service) as usize + 1),
+        };
         for _ in 0..60 {
             let middle = below + (above - below) / 2.0;
-            if self.longer(middle)? > 1.0 - p {
+            let longer = match self.kind {
+                Service::Random => self.longer(middle)?,
+                Service::Fixed => 1.0 - fixed_waits_at_most(a, middle / self.service - 1.0, &waiting),
+            };
+            if longer > 1.0 - p {
                 below = middle;
             } else {
                 above = middle;
@@ -138,18 +151,21 @@ fn random_longer(a: f64, c: f64, waits: f64, t: f64) -> f64 {
     (-t).exp() * (1.0 + waits * extra)
 }
 
+/// Arrivals within a service beyond which the probability is 0 in doubles, at any load below 1.
+const ARRIVALS: usize = 200;
+
 /// Probability that M/D/1 waits at most `x` services: with k-1 <= x < k,
-/// `e^(-y) sum_j Q_(k-1-j) y^j / j!`, `y = rho (k - x)`, Q the distribution of the number that waits. All terms are positive.
-fn fixed_waits_at_most(load: f64, x: f64) -> f64 {
+/// `e^(-y) sum_j Q_(k-1-j) y^j / j!`, `y = rho (k - x)`, Q the distribution of the number that waits, up to k-1 or further. All terms
+/// are positive.
+fn fixed_waits_at_most(load: f64, x: f64, waiting: &[f64]) -> f64 {
     if x < 0.0 {
         return 0.0;
     }
     let k = x.floor() as usize + 1;
-    let waiting = waiting_at_most(load, k - 1);
     let y = load * (k as f64 - x);
     let mut term = (-y).exp();
     let mut sum = 0.0;
-    for j in 0..k {
+    for j in 0..k.min(ARRIVALS) {
         sum += waiting[k - 1 - j] * term;
         term *= y / (j + 1) as f64;
     }
@@ -162,15 +178,17 @@ fn waiting_at_most(load: f64, most: usize) -> Vec<f64> {
     let mut term = (-load).exp();
     let none = term;
     let mut tails = vec![1.0];
-    for n in 1..=most + 3 {
+    for n in 1..=most.min(ARRIVALS) + 3 {
         let tail: f64 = tails[n - 1] - term;
         tails.push(tail.max(0.0));
         term *= load / n as f64;
     }
+    let tail = |n: usize| tails.get(n).copied().unwrap_or(0.0);
     // In the system: empty with 1 - rho, and one in service waits not.
     let mut inside = vec![1.0 - load];
     for j in 0..=most {
-        let up: f64 = inside[0] * tails[j + 1] + (1..=j).map(|i| inside[i] * tails[j - i + 2]).sum::<f64>();
+        let near = j.saturating_sub(ARRIVALS) + 1..=j;
+        let up: f64 = inside[0] * tail(j + 1) + near.map(|i| inside[i] * tail(j - i + 2)).sum::<f64>();
         inside.push(up / none);
     }
     let mut sum = inside[0];
@@ -269,7 +287,7 @@ mod tests {
             (1.0 - load) * (0..=x.floor() as usize).map(term).sum::<f64>()
         };
         for x in [0.0, 0.3, 1.0, 1.7, 4.2, 6.5] {
-            close_to(fixed_waits_at_most(load, x), series(x), FORMULA);
+            close_to(fixed_waits_at_most(load, x, &waiting_at_most(load, x as usize)), series(x), FORMULA);
         }
     }
 
@@ -304,6 +322,14 @@ mod tests {
             close_to(queue.means().unwrap().time, mean, 0.04);
             close_to(queue.percentile(0.95).unwrap(), p95, 0.04);
         }
+    }
+
+    #[test]
+    fn nearly_full_queues_have_their_asymptotic_tail() {
+        // Heavy traffic (Kingman): the wait of M/D/1 is nearly exponential with its mean.
+        let queue = queue(0.999, 1, Service::Fixed);
+        let mean = queue.means().unwrap().wait;
+        close_to(queue.percentile(0.99).unwrap(), mean * 100f64.ln(), 0.01);
     }
 
     #[test]

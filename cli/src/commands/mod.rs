@@ -18,6 +18,7 @@ pub mod ir;
 pub mod machine;
 pub mod motion;
 pub mod place;
+pub mod plan;
 pub mod rank;
 pub mod record;
 pub mod replay;

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, HashMap};
 use anyhow::bail;
 use dmdprof_models::fusion;
 
-use super::subject::{Subjects, Work};
+use super::subject::{Subjects, Work, did_you_mean, short};
 use super::view::{Choice, View};
 use crate::machine::Machine;
 use crate::profile::Profile;
@@ -161,6 +161,47 @@ fn savings(view: &View, between: &Between, analysis: &Analysis, work: Work) -> a
             Ok(Saving { seconds: unfused - fused, speedup: (fused > 0.0).then(|| unfused / fused), beyond })
         })
         .collect()
+}
+
+/// A chain of functions as regions on the link from memory, for a memory behind `capacity` bytes: internal bytes are those that a
+/// function writes and a later one of the chain reads next.
+///
+/// # Errors
+/// A profile without flows, or functions that are not in it.
+pub fn chain(
+    profile: &Profile,
+    capacity: u64,
+    functions: &[&str],
+    work: Option<Work>,
+) -> anyhow::Result<Vec<fusion::Region>> {
+    let Some(flows) = &profile.flows else {
+        bail!("the profile has no flows between functions; they are measured by: dmdprof run --flows");
+    };
+    let analysis = Analysis::new(profile, Grouping::Functions);
+    let between = between(flows, &analysis);
+    let row = |name: &&str| {
+        let found = analysis.rows.iter().position(|row| row.name() == *name || short(row.name()) == *name);
+        let near = || did_you_mean(name, analysis.rows.iter().map(|row| row.name()));
+        found.ok_or_else(|| anyhow::anyhow!("no function is called {name}{}", near()))
+    };
+    let rows = functions.iter().map(row).collect::<anyhow::Result<Vec<_>>>()?;
+    let any_flops = rows.iter().any(|row| analysis.rows[*row].own.flops() > 0);
+    let work = work.unwrap_or(if any_flops { Work::Flops } else { Work::Ops });
+    let beyond = |depths: &Depths| depths.beyond(capacity) as f64;
+    let region = |(place, producer): (usize, &usize)| {
+        let own = &analysis.rows[*producer].own;
+        let (mut written, mut internal) = (0.0, 0.0);
+        for consumer in &rows[place + 1..] {
+            let Some(pair) = between.produced.get(&(*producer, *consumer)) else { continue };
+            let passed = beyond(&pair.depths);
+            let later = between.later.get(&(*producer, *consumer)).map_or(0.0, beyond);
+            written += passed;
+            internal += passed - later.min(passed) / 2.0;
+        }
+        let operations = if work == Work::Flops { own.flops() } else { own.all_ops() };
+        fusion::Region { work: operations as f64, bytes: beyond(&own.depths) + written, internal }
+    };
+    Ok(rows.iter().enumerate().map(region).collect())
 }
 
 fn pairs_sheet(

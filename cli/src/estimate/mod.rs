@@ -9,7 +9,7 @@ mod charts;
 pub mod curve;
 pub mod fidelity;
 pub mod fuse;
-mod guesses;
+pub mod guesses;
 pub mod place;
 pub mod roofline;
 pub mod subject;
