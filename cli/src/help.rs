@@ -32,7 +32,9 @@ pub fn grouped(command: Command) -> Command {
             write!(listing, "\n  {literal}{name:<width$}{literal:#}{about}", width = INDENT - 2).expect("to a string");
         }
     }
-    let template = format!("{{about-with-newline}}\n{{usage-heading}} {{usage}}{listing}\n\n{header}Options:{header:#}\n{{options}}{{after-help}}");
+    let template = format!(
+        "{{about-with-newline}}\n{{usage-heading}} {{usage}}{listing}\n\n{header}Options:{header:#}\n{{options}}{{after-help}}"
+    );
     // The template would take braces for its own; none of the descriptions has any.
     command.help_template(template)
 }

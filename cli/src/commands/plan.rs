@@ -19,7 +19,7 @@ use crate::plan::run::{self, Ask};
 use crate::plan::{questions, scenario};
 use crate::sheet::{Document, Format};
 
-const ABOUT: &str = "Plan with measured profiles: fleets, queues, checkpoints, money, carbon, years";
+const ABOUT: &str = "Plan fleets, queues, checkpoints, money, carbon and years";
 const LONG: &str = "Plan with measured profiles: fleets, queues, checkpoints, money, carbon, years
 
 One question on the command line, or a scenario file with several. What is measured (time estimate, bytes, peak live bytes, work) feeds \

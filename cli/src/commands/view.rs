@@ -14,9 +14,9 @@ use crate::output_file;
 use crate::profile::{self, DEFAULT_FILE};
 use crate::view::{self, Content, Options, Sources};
 
-/// Write the profile as one page for the browser: curve, flame graph, functions, source, and whatever else was measured
+/// Write the profile as one page for the browser
 ///
-/// The page is one file that needs no server and no network. It holds the profile's numbers and, unless --sources says otherwise, the text of the
+/// Traffic curve, flame graph, functions, source, and whatever else was measured. The page is one file that needs no server and no network. It holds the profile's numbers and, unless --sources says otherwise, the text of the
 /// sources: whoever gets it can read them.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
