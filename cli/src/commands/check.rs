@@ -124,6 +124,7 @@ dmdprof.toml:
   [limits]
   cost = \"0%\"                        # of the program and of every function
   \"Q(32KiB)\" = \"1%\"                  # bytes read from deeper than 32 KiB
+  \"traffic(1MiB)\" = \"1% or 4096\"     # lines of 64 bytes fetched and written back (there by default)
   [limits.functions]
   \"parse_*\" = { cost = \"2%\" }        # the last match wins
   [[case]]
@@ -147,6 +148,9 @@ fn parse_limit(text: &str) -> Result<(Metric, Limit), String> {
     let (metric, limit) = text.split_once('=').ok_or("expected METRIC=LIMIT, as in cost=1%")?;
     Ok((metric.trim().parse()?, limit.parse()?))
 }
+
+/// Bytes of the lines of which fills and write-backs are measured.
+const LINE_SIZE: u32 = 64;
 
 /// 2: the command line or the configuration makes no sense.
 const USAGE: i32 = 2;
@@ -181,7 +185,7 @@ fn prepare(args: &CheckArgs) -> anyhow::Result<(Vec<Case>, Plan, PathBuf)> {
     let (config, home) = read_config(args.config.as_deref(), &root)?;
     let mut limits = config.limits.clone();
     let given: ByMetric = args.limits.iter().copied().collect();
-    let later = Limits { total: given.clone(), each: given, rules: Vec::new() };
+    let later = Limits { total: given.clone(), each: given, ..Limits::none() };
     limits.extend(later.clone());
     let baselines = home.join(config.baselines.as_deref().unwrap_or(Path::new(config::BASELINES)));
     let mode = match (&args.save_baseline, args.accept) {
@@ -238,7 +242,7 @@ fn single(
             dir: here.to_path_buf(),
             stdin: None,
             inputs: Vec::new(),
-            options: workers.iter().chain(&args.run_options).cloned().collect(),
+            options: with_lines(workers.iter().chain(&args.run_options).cloned().collect()),
         }),
     };
     let name = given.cloned().unwrap_or(stem);
@@ -299,11 +303,30 @@ fn cases_of(
     }
 }
 
+/// Lines are measured too, unless the options decide that or are about a model that has none.
+fn with_lines(mut options: Vec<OsString>) -> Vec<OsString> {
+    let mut words = options.iter().map(|option| option.to_string_lossy()).peekable();
+    let mut decided = false;
+    while let Some(word) = words.next() {
+        let (name, value) = word.split_once('=').unwrap_or((&word, ""));
+        decided |= match name {
+            "--line" | "--line-size" | "--no-lines" => true,
+            "--model" => value == "values" || words.peek().is_some_and(|next| value.is_empty() && next == "values"),
+            _ => false,
+        };
+    }
+    if !decided {
+        options.push(format!("--line-size={LINE_SIZE}").into());
+    }
+    options
+}
+
 fn job(case: &config::Case, home: &Path, workers: &[OsString]) -> Job {
     let mut options = workers.to_vec();
     for (name, value) in [("--roi", &case.roi), ("--model", &case.model), ("--liveness", &case.liveness)] {
         options.extend(value.iter().map(|value| OsString::from(format!("{name}={value}"))));
     }
+    let options = with_lines(options);
     Job {
         command: case.command.iter().map(OsString::from).collect(),
         env: case.env.clone(),

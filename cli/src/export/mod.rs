@@ -98,7 +98,7 @@ pub struct Options {
 /// Whether stacks have this number.
 #[must_use]
 pub fn is_of_code(metric: Metric) -> bool {
-    !matches!(metric, Metric::Copied | Metric::Calls | Metric::Footprint | Metric::PeakLive)
+    !matches!(metric, Metric::Copied | Metric::Calls | Metric::Footprint | Metric::PeakLive) && !metric.is_of_lines()
 }
 
 /// Writes the profile. It must be one that `profile::validate` accepts, as every profile from a file is.
