@@ -11,11 +11,12 @@ use anyhow::bail;
 use dmdprof_models::fusion;
 
 use super::subject::{Subjects, Work, did_you_mean, short};
-use super::view::{Choice, View};
+use super::view::{Choice, View, ViewLink};
 use crate::machine::Machine;
 use crate::profile::Profile;
 use crate::profile::model::{Flow, SiteId};
 use crate::report::depths::{Depths, QuantileReader};
+use crate::report::lines::{Moved, disagreement};
 use crate::report::{Analysis, Grouping};
 use crate::sheet::{Cell, Column, Document, Sheet, Value};
 
@@ -93,6 +94,7 @@ pub fn document(
     document.sheets.push(pairs_sheet(&between.produced, &names, &analysis, &views, &savings, options));
     document.sheets.push(shared_sheet(&between.shared, &names, &analysis, options));
     document.notes = notes(&views);
+    document.notes.extend(disagreement(profile));
     Ok(document)
 }
 
@@ -137,6 +139,16 @@ fn savings(view: &View, between: &Between, analysis: &Analysis, work: Work) -> a
     };
     let beyond =
         |depths: &Depths| -> Vec<f64> { view.links.iter().map(|l| depths.beyond(l.link.capacity) as f64).collect() };
+    let size = analysis.profile.lines.as_ref().map(|lines| lines.size);
+    let lines = |row: usize| -> Option<Vec<f64>> {
+        let size = size?;
+        let moved = |link: &ViewLink| Moved::of(&analysis.rows[row].own.lines, size, link.link.capacity).all() as f64;
+        Some(view.links.iter().map(moved).collect())
+    };
+    // Never less than what passes between the two.
+    let at_least = |moved: Vec<f64>, internal: &[f64]| -> Vec<f64> {
+        moved.iter().zip(internal).map(|(moved, internal)| moved.max(*internal)).collect()
+    };
     between
         .produced
         .iter()
@@ -145,13 +157,18 @@ fn savings(view: &View, between: &Between, analysis: &Analysis, work: Work) -> a
             let later = between.later.get(&(producer, consumer)).map_or_else(|| vec![0.0; passed.len()], beyond);
             // The model removes internal bytes twice, where they are written and where they are read; of what is
             // read again later, only the consumer's first read goes.
-            let internal = passed.iter().zip(&later).map(|(passed, later)| passed - later.min(*passed) / 2.0).collect();
+            let internal: Vec<f64> =
+                passed.iter().zip(&later).map(|(passed, later)| passed - later.min(*passed) / 2.0).collect();
             // What the consumer fetches from beyond a level was written out there by the producer.
-            let read = beyond(&analysis.rows[producer].own.depths);
-            let bytes = read.iter().zip(&passed).map(|(read, written)| read + written).collect();
+            // Lines that are measured have its stores in them.
+            let bytes = match lines(producer) {
+                Some(moved) => at_least(moved, &internal),
+                None => beyond(&analysis.rows[producer].own.depths).iter().zip(&passed).map(|(r, w)| r + w).collect(),
+            };
             let nothing = vec![0.0; passed.len()];
-            let first = fusion::Tiered { work: work_of(producer), bytes, internal };
-            let bytes = beyond(&analysis.rows[consumer].own.depths);
+            let first = fusion::Tiered { work: work_of(producer), bytes, internal: internal.clone() };
+            let bytes = lines(consumer)
+                .map_or_else(|| beyond(&analysis.rows[consumer].own.depths), |moved| at_least(moved, &internal));
             let second = fusion::Tiered { work: work_of(consumer), bytes, internal: nothing };
             let found = fusion::hierarchical(view.rate(), &bandwidths, 0.0, &[first, second])?;
             let floor = view.floor.0;
