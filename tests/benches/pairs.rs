@@ -84,7 +84,7 @@ fn main() {
         order[i] = (right as u64, (pairs.len() - right) as u64);
         let (concordant, discordant) = order[i];
         let share = 100.0 * right as f64 / pairs.len().max(1) as f64;
-        // Neither times nor costs of these pairs are tied.
+        // Times are apart; costs that are tied count as wrong.
         let tau = (concordant as f64 - discordant as f64) / pairs.len().max(1) as f64;
         println!("| {title} | {right} | {share:.0} % | {tau:.2} |");
     }
