@@ -2,11 +2,12 @@
 //!
 //! `cargo bench -p dmdprof-tests --bench pairs [-- --runs N] [KERNEL...]` prints a table for `docs/rank.md`.
 //!
-//! `tests/pairs/` has one source per kernel, whose first line names its variants. Each variant is that source with `VARIANT_name` defined
-//! (C) or with the constant `VARIANT` (Rust). A *pair* is two variants of one kernel. Its times are the least CPU time of several runs without
-//! hooks, in turn (`dmdprof time`); pairs that differ by 15 % and less say nothing and are left out. `rank` is asked once per kernel,
-//! without a machine; a pair is right where the faster variant has the lower cost. The numbers of the rule were fixed when the kernels up to `mvt` in the
-//! alphabet had been measured; those after it were held out.
+//! `tests/pairs/` has one source per kernel, whose first line names its variants. Each variant is that source with
+//! `VARIANT_name` defined (C) or with the constant `VARIANT` (Rust). A *pair* is two variants of one kernel. Its times
+//! are the least CPU time of several runs without hooks, in turn (`dmdprof time`); pairs that differ by 15 % and less
+//! say nothing and are left out. `rank` is asked once per kernel, without a machine; a pair is right where the faster
+//! variant has the lower cost. The numbers of the rule were fixed when the kernels up to `mvt` in the alphabet had been
+//! measured; those after it were held out.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -83,7 +84,7 @@ fn main() {
         order[i] = (right as u64, (pairs.len() - right) as u64);
         let (concordant, discordant) = order[i];
         let share = 100.0 * right as f64 / pairs.len().max(1) as f64;
-        // Neither times nor costs of these pairs are tied.
+        // Times are apart; costs that are tied count as wrong.
         let tau = (concordant as f64 - discordant as f64) / pairs.len().max(1) as f64;
         println!("| {title} | {right} | {share:.0} % | {tau:.2} |");
     }

@@ -1,7 +1,8 @@
 // variants: coordinates rows
 #include "pair.h"
 enum { N = 100000, NNZ = 800000 };
-// A sparse matrix times a vector: entries in random order with both coordinates, or row by row with columns near the diagonal.
+// A sparse matrix times a vector: entries in random order with both coordinates, or row by row with columns near the
+// diagonal.
 static uint32_t row[NNZ], column[NNZ], value[NNZ], x[N], y[N];
 int main(void) {
     uint32_t *order = shuffled(NNZ);

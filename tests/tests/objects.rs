@@ -270,7 +270,8 @@ fn fields_of_structures_are_told_apart_and_add_up() {
     }
 }
 
-/// A column that fits is walked all the same; what is read back to front is not fused; two blocks of one line are two objects.
+/// A column that fits is walked all the same; what is read back to front is not fused; two blocks of one line are two
+/// objects.
 #[test]
 fn cures_are_of_the_source_and_possible() {
     let directory = scratch();

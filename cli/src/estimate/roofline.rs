@@ -449,7 +449,8 @@ struct Energies<'m> {
     memory: &'m Figure,
 }
 
-/// Multiplications that a subject's work is worth: a multiply-add is two operations of the work, and one multiplication; an addition is `addition` of one.
+/// Multiplications that a subject's work is worth: a multiply-add is two operations of the work, and one
+/// multiplication; an addition is `addition` of one.
 fn charged(line: &Line, addition: f64) -> f64 {
     let [additions, _, fused, ..] = line.subject.sums.ops.map(|ops| ops as f64);
     line.work - fused - additions * (1.0 - addition)

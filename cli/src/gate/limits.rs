@@ -158,7 +158,8 @@ pub struct Limits {
 
 /// Where lines are limited if nothing else is said: memories like a first and a second level of caches.
 const USUAL_CAPACITIES: [u64; 2] = [32 << 10, 1 << 20];
-/// Which lines a variable of the stack lies in depends on where the stack begins, so that a few may be more or less: 1 %, or 4 KiB.
+/// Which lines a variable of the stack lies in depends on where the stack begins, so that a few may be more or less: 1
+/// %, or 4 KiB.
 const USUAL_LIMIT: Limit = Limit::Either(MILLIONTHS, 4096);
 
 impl Default for Limits {

@@ -64,8 +64,8 @@ const OF_CAPACITY: [OfCapacity; 5] = [
 const UNITS: [(u64, &str); 3] = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
 
 impl Metric {
-    /// `None` where there is no such number: calls of inlined code, footprints of functions, lines that were not measured, and
-    /// the utilisation of less than fits.
+    /// `None` where there is no such number: calls of inlined code, footprints of functions, lines that were not
+    /// measured, and the utilisation of less than fits.
     #[must_use]
     pub fn of(self, numbers: &Numbers) -> Option<u128> {
         match self {

@@ -34,7 +34,8 @@ pub struct Numbers {
     pub lines: Option<Lines>,
 }
 
-/// Bytes of lines that memories move, by the smallest power of two of bytes that spares the move, [`ALWAYS`] if none does; no zeros.
+/// Bytes of lines that memories move, by the smallest power of two of bytes that spares the move, [`ALWAYS`] if none
+/// does; no zeros.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Lines {
     /// Fetched by loads, and by stores.
@@ -95,8 +96,8 @@ impl Numbers {
         beyond(&self.depths, capacity)
     }
 
-    /// Of the lines that loads bring into a memory of `capacity` bytes, what is read of them, in hundredths of a percent: `None` if lines were
-    /// not measured, or if no more than fits is fetched.
+    /// Of the lines that loads bring into a memory of `capacity` bytes, what is read of them, in hundredths of a
+    /// percent: `None` if lines were not measured, or if no more than fits is fetched.
     #[must_use]
     pub fn utilisation(&self, capacity: u64) -> Option<u128> {
         let loaded = beyond(&self.lines.as_ref()?.loads, capacity);

@@ -1,14 +1,17 @@
-//! What a variant costs on a usual processor core, in cycles: its instructions, and the lines that usual levels of caches move.
+//! What a variant costs on a usual processor core, in cycles: its instructions, and the lines that usual levels of
+//! caches move.
 //!
-//! Takes what was measured of a program with lines; gives one number for comparisons, not a time. Refuses nothing: without lines there is none.
+//! Takes what was measured of a program with lines; gives one number for comparisons, not a time. Refuses nothing:
+//! without lines there is none.
 //!
-//! `cycles = operations / 4 + accesses / 2 + sum over levels of lines moved x cycles per line`. A core of today issues about four simple
-//! operations and two accesses in a cycle. What a line costs is its transfer where many of them are under way at once: 16 bytes a cycle from a second
-//! level, 64 bytes in 12 cycles from a third, and 64 bytes in 40 cycles from memory (some 5 GB/s and more per GHz and core). These are round
-//! numbers for cores made since 2015 or so, taken from no pair of variants; a machine file says better what one machine does.
+//! `cycles = operations / 4 + accesses / 2 + sum over levels of lines moved x cycles per line`. A core of today issues
+//! about four simple operations and two accesses in a cycle. What a line costs is its transfer where many of them are
+//! under way at once: 16 bytes a cycle from a second level, 64 bytes in 12 cycles from a third, and 64 bytes in 40
+//! cycles from memory (some 5 GB/s of a core at 3 GHz). These are round numbers for cores made since 2015 or so,
+//! taken from no pair of variants; a machine file says better what one machine does.
 //!
-//! Not in it: latencies that a chain of dependent loads waits for, misses of the address translation, sets and ways, mispredicted
-//! branches, and what prefetching hides. `docs/rank.md` says how often that matters.
+//! Not in it: latencies that a chain of dependent loads waits for, misses of the address translation, sets and ways,
+//! mispredicted branches, and what prefetching hides. `docs/rank.md` says how often that matters.
 
 use crate::estimate::subject::Subject;
 

@@ -57,8 +57,8 @@ impl LineSums {
         self.loaded(capacity) + self.stores.beyond(capacity.max(SMALLEST)) + self.first_stores
     }
 
-    /// Bytes of lines of `size` that loads fetch, that stores fetch and that are written back, each by the smallest power of two of bytes that
-    /// spares the move; `u64::MAX` if none does. No zeros.
+    /// Bytes of lines of `size` that loads fetch, that stores fetch and that are written back, each by the smallest
+    /// power of two of bytes that spares the move; `u64::MAX` if none does. No zeros.
     #[must_use]
     pub fn octaves(&self, size: u32) -> [Vec<(u64, u128)>; 3] {
         let moved =
@@ -117,7 +117,8 @@ pub fn is_wasteful(moved: &Moved, read_beyond: u64) -> bool {
 /// Of the bytes of lines that loads fetch, the part that is read; below it, lines and bytes disagree about the program.
 const DISAGREE: f64 = 0.5;
 
-/// In one sentence, where a profile's lines and bytes disagree; or which option measures lines, if that was not done and could be.
+/// In one sentence, where a profile's lines and bytes disagree; or which option measures lines, if that was not done
+/// and could be.
 #[must_use]
 pub fn disagreement(profile: &Profile) -> Option<String> {
     let of_bytes = profile.meta.values.is_none() && profile.meta.unit == Unit::Byte;

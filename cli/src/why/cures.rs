@@ -2,11 +2,11 @@
 //!
 //! | cure | when |
 //! |---|---|
-//! | interchange | the reader uses at most half of the lines that it fetches, and comes back to the same lines for other bytes; or it steps from line to line, uses them whole all the same, and the bytes lie beyond fast memory |
+//! | interchange | it uses at most half of its lines, and comes back to them for other bytes; or it steps far and uses all |
 //! | pack | it uses at most half of them, and the same part each time |
 //! | drop the copy | the bytes were put there by a copy, and are read about once |
 //! | tile | the bytes were read before in the same function, lie beyond fast memory, and the reader goes over its object several times |
-//! | fuse | another line wrote or read them last, in a loop that comes before the reader's, and they lie beyond fast memory, all alike deep: in the order in which they were touched |
+//! | fuse | a loop before the reader's touched them last, in the same order (alike deep), and they lie beyond fast memory |
 //! | free earlier | most of what lies between is never read again |
 //! | shrink the type | the reader uses its lines whole, element by element, and nothing else helps |
 //!
@@ -98,8 +98,8 @@ fn lines(places: &Places, pair: &Pair) -> Option<Cure> {
     Some(Cure { name: "pack", because, promise })
 }
 
-/// Steps from line to line that use the lines whole: as many lines as one pass of the inner loop takes still fit into fast memory, if nothing else
-/// is there and its sets are used evenly.
+/// Steps from line to line that use the lines whole: as many lines as one pass of the inner loop takes still fit into
+/// fast memory, if nothing else is there and its sets are used evenly.
 fn fitting(places: &Places, pair: &Pair) -> Option<Cure> {
     let lines = &pair.lines;
     let used = lines.utilisation().filter(|used| *used > POOR_USE)?;
@@ -168,8 +168,8 @@ fn fuse(places: &Places, pair: &Pair) -> Option<Cure> {
     })
 }
 
-/// Whether the first loop ends before the second begins, as far as their lines tell; what is in no loop cannot be fused. Loops of one function whose
-/// reader comes first meet only in the next round of something around them.
+/// Whether the first loop ends before the second begins, as far as their lines tell; what is in no loop cannot be
+/// fused. Loops of one function whose reader comes first meet only in the next round of something around them.
 fn in_order(places: &Places, [toucher, reader]: [Option<LoopId>; 2]) -> bool {
     let (Some(toucher), Some(reader)) = (toucher, reader) else { return false };
     let same = places.loops.function(toucher) == places.loops.function(reader);

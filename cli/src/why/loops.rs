@@ -5,8 +5,10 @@
 //! | ends | loop |
 //! |---|---|
 //! | one access | the innermost loop in whose iterations its address is the same, so that it comes back to the bytes in the next iteration |
-//! | two accesses of one linked function | the innermost loop around both that can carry the reuse: where a whole object or more goes by between them, one in whose iterations an end stays at its address |
+//! | two accesses of one linked function | the innermost loop around both that can carry the reuse |
 //! | else, or if there is none | up the calling contexts: where they meet, the innermost loop around all calls that lead to one end and to the other |
+//!
+//! Where as much as the whole object goes by between the ends, a loop that advances both cannot carry the reuse.
 //!
 //! Without `--flow-contexts` the contexts are those in which each end costs most. Nothing is said where the ends are in one activation and no loop
 //! of it is around both.

@@ -91,7 +91,8 @@ pub struct Pair {
 }
 
 impl Pair {
-    /// Part of the bytes whose depth is near the median: bytes that are met again in the order in which they were touched lie alike deep.
+    /// Part of the bytes whose depth is near the median: bytes that are met again in the order in which they were
+    /// touched lie alike deep.
     pub fn alike(&self) -> f64 {
         let total = self.depths.total();
         let mut passed = 0;

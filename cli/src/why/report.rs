@@ -183,8 +183,8 @@ impl Idle {
         Self { lines }
     }
 
-    /// Part of the bytes between the touches of a pair that is never read again, as far as it is known who touched them, and the line that leaves most of it.
-    /// Bytes count once per group of objects, however many lines touch them.
+    /// Part of the bytes between the touches of a pair that is never read again, as far as it is known who touched
+    /// them, and the line that leaves most of it. Bytes count once per group of objects, however many lines touch them.
     fn between(&self, pair: &Pair) -> Option<(f64, usize)> {
         let mut stretches: BTreeMap<usize, Stretch> = BTreeMap::new();
         for (line, bytes) in &pair.between {
