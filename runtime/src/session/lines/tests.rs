@@ -62,7 +62,8 @@ fn told(all: &[Option<Box<LineCounts>>], capacity: u64) -> Traffic {
 /// Everything that a cell counted.
 fn all_of(counts: Option<&LineCounts>) -> (Vec<Vec<(u16, u64)>>, [u64; 3]) {
     let all = |counts: &LineCounts| {
-        let depths = [&counts.loads, &counts.stores, &counts.write_backs].map(|depths| depths.iter().collect::<Vec<_>>());
+        let depths =
+            [&counts.loads, &counts.stores, &counts.write_backs].map(|depths| depths.iter().collect::<Vec<_>>());
         (depths.to_vec(), [counts.first_loads, counts.first_stores, counts.last_write_backs])
     };
     all(counts.unwrap_or(&LineCounts::default()))
