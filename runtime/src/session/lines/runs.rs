@@ -160,7 +160,8 @@ impl Lines {
                 // It comes to another line in each iteration, until another group does too. What it leaves was touched last.
                 let others = all.iter().enumerate().filter(|(number, _)| *number != coming.last);
                 let until = others.map(|(_, group)| group.next).min().unwrap_or(u64::MAX).min(iterations);
-                for iteration in now..until {
+                let from = now;
+                for iteration in from..until {
                     if above + all.len() + 1 >= PLACES {
                         self.raise(all, by_last);
                         above = 0;
