@@ -4,7 +4,7 @@
 #define N 1024
 #endif
 
-float A[N][N], B[N][N], C[N][N];
+_Alignas(64) float A[N][N], B[N][N], C[N][N];
 
 __attribute__((noinline)) void gemm(float alpha, float beta) {
     for (int i = 0; i < N; i++) {

@@ -76,7 +76,7 @@ int main(void) {
     for (size_t i = 0; i < sizeof bytes; i += 64)
         bytes[i] = 1;
     for (int pass = 0; pass < 3; pass++)
-        s += kernel(2);
+        s += kernel(pass);
     printf("%g\n", s + a[5] + b[6] + c[7]);
     return 0;
 }

@@ -67,19 +67,20 @@ pub struct Lines {
 
 impl Follower for Lines {
     fn accesses(&mut self, accesses: &[Access], cells: &[u32]) {
-        for (access, &cell) in accesses.iter().zip(cells) {
-            self.access(access.addr, access.len, access.kind, cell);
+        match self.isa {
+            // SAFETY: `Isa::detect` has found these instructions, and those of the other variant are more.
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx2 | Isa::Avx512 => unsafe { self.accesses_avx2(accesses, cells) },
+            _ => self.accesses_here(accesses, cells),
         }
     }
 
     fn run(&mut self, streams: &[Stream], cells: &[u32], iterations: u64) {
-        if self.follow_groups(streams, cells, iterations) {
-            return;
-        }
-        for iteration in 0..iterations {
-            for (stream, &cell) in streams.iter().zip(cells) {
-                self.access(stream.at(iteration), stream.len, stream.kind, cell);
-            }
+        match self.isa {
+            // SAFETY: as above.
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx2 | Isa::Avx512 => unsafe { self.run_avx2(streams, cells, iterations) },
+            _ => self.run_here(streams, cells, iterations),
         }
     }
 }
@@ -101,6 +102,37 @@ impl Lines {
     /// There are so many cells now; what follows for others is not counted.
     pub fn set_known(&mut self, cells: usize) {
         self.ledger.set_known(cells);
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+    fn accesses_avx2(&mut self, accesses: &[Access], cells: &[u32]) {
+        self.accesses_here(accesses, cells);
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+    fn run_avx2(&mut self, streams: &[Stream], cells: &[u32], iterations: u64) {
+        self.run_here(streams, cells, iterations);
+    }
+
+    #[inline(always)]
+    fn accesses_here(&mut self, accesses: &[Access], cells: &[u32]) {
+        for (access, &cell) in accesses.iter().zip(cells) {
+            self.access(access.addr, access.len, access.kind, cell);
+        }
+    }
+
+    #[inline(always)]
+    fn run_here(&mut self, streams: &[Stream], cells: &[u32], iterations: u64) {
+        if self.follow_groups(streams, cells, iterations) {
+            return;
+        }
+        for iteration in 0..iterations {
+            for (stream, &cell) in streams.iter().zip(cells) {
+                self.access(stream.at(iteration), stream.len, stream.kind, cell);
+            }
+        }
     }
 
     #[inline(always)]

@@ -156,6 +156,23 @@ impl Lines {
                 return;
             }
             now = coming.next;
+            if coming.groups == 1 && all.len() < FRONT && all[coming.last].stride.unsigned_abs() >> self.shift > 0 {
+                // It comes to another line in each iteration, until another group does too. What it leaves was touched last.
+                let others = all.iter().enumerate().filter(|(number, _)| *number != coming.last);
+                let until = others.map(|(_, group)| group.next).min().unwrap_or(u64::MAX).min(iterations);
+                let from = now;
+                for iteration in from..until {
+                    if above + all.len() + 1 >= PLACES {
+                        self.raise(all, by_last);
+                        above = 0;
+                    }
+                    above += 1;
+                    now = iteration;
+                    self.come_to_next(all, by_last, coming.last, now);
+                }
+                lines = all.len();
+                continue;
+            }
             if lines + coming.groups > FRONT {
                 // A line that was left may come again from a depth that counts: the order within the iteration matters.
                 self.raise(all, by_last);
