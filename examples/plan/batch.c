@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define RECORDS 200000
-#define COLUMNS 24
+#define RECORDS 1200000
+#define COLUMNS 4
 
 static double mean[COLUMNS], product[COLUMNS][COLUMNS];
 

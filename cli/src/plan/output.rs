@@ -208,7 +208,13 @@ fn tornado(ask: &Ask, found: &Found) -> Sheet {
     let base = found.answer.get(goal);
     let title = format!("What {goal} rests on: each input at half and at double, the largest change first");
     let mut sheet = Sheet::new("tornado", title, columns);
-    for swing in &found.swings {
+    let moves = |side: &Result<f64, String>| match (side, base) {
+        (Ok(value), Some(base)) => *value != base.value,
+        _ => true,
+    };
+    let (moving, still): (Vec<_>, Vec<_>) =
+        found.swings.iter().partition(|swing| moves(&swing.half) || moves(&swing.double));
+    for swing in moving {
         let side = |side: &Result<f64, String>| match (side, base) {
             (Ok(value), Some(base)) => shown(Number { value: *value, ..base }),
             _ => Value::Text("no answer".into()).into(),
@@ -228,6 +234,10 @@ fn tornado(ask: &Ask, found: &Found) -> Sheet {
             change(&swing.half),
             change(&swing.double),
         ]);
+    }
+    if !still.is_empty() {
+        let keys: Vec<&str> = still.iter().map(|swing| swing.key).collect();
+        sheet.remarks.push(format!("Without effect: {}.", keys.join(", ")));
     }
     for swing in &found.swings {
         for (side, text) in [(&swing.half, "half"), (&swing.double, "double")] {
@@ -316,7 +326,8 @@ pub fn charts(ask: &Ask, found: &Found, show: &Show) -> anyhow::Result<Vec<(Stri
     let Some(x) = found.axes.iter().position(|axis| !words(axis)) else {
         anyhow::bail!("a chart needs an input with several values, as in --devices 1..1024");
     };
-    let wanted = if show.y.is_empty() { vec![ask.question.goal.to_owned()] } else { show.y.clone() };
+    let usual = if found.heading("efficiency").is_some() { "efficiency" } else { ask.question.goal };
+    let wanted = if show.y.is_empty() { vec![usual.to_owned()] } else { show.y.clone() };
     wanted.into_iter().map(|key| chart(ask, found, x, &key).map(|chart| (key, chart))).collect()
 }
 

@@ -372,7 +372,6 @@ fn a_profile_without_a_measurement_says_which_option_brings_it() {
         "fusion --profile p --machine toy3 --functions main",
         "pipeline --profile p --machine toy3 --devices 2 --batches 2 --stages sequence",
         "checkpoint --mtbf 1_h --storage 1_GB/s --devices 1",
-        "cost --profile p --machine h100-sxm --type fp64",
     ];
     let messages =
         lines.map(|text| format!("{text}\n  {:#}", ask_of_sample(text).err().unwrap_or_else(|| panic!("{text}"))));

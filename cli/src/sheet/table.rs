@@ -143,8 +143,10 @@ fn fit(mut columns: Vec<Texts>, width: Option<usize>) -> (Vec<Texts>, Vec<String
         let room = width.saturating_sub(others) / names;
         let wanted = columns.iter().filter(|c| c.is_name).map(Texts::width).max().unwrap_or(0);
         let next = columns.iter().enumerate().max_by_key(|(_, c)| c.goes).map(|(i, c)| (i, c.goes));
+        // Without a name to shorten, columns are all that can go.
+        let is_full = if wanted == 0 { others > width } else { room < wanted.min(LEAST_NAME) };
         match next {
-            Some((i, goes)) if goes > 0 && room < wanted.min(LEAST_NAME) => {
+            Some((i, goes)) if goes > 0 && is_full => {
                 let column = columns.remove(i);
                 hidden.push(column.header.join(" ").trim().to_owned());
             }

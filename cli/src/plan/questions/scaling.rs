@@ -35,6 +35,10 @@ fn numbers(step: u64) -> Vec<u64> {
         let gap = if next < EACH { step } else { (next / 100).next_multiple_of(step) };
         next += gap;
     }
+    let last = MOST - MOST % step;
+    if numbers.last().is_some_and(|n| *n < last) {
+        numbers.push(last);
+    }
     numbers
 }
 
@@ -176,8 +180,8 @@ Examples:
   dmdprof plan scaling --time '10 s' --message '8 GB' --collective hierarchical --devices 32 --link '25 GB/s' \\
       --node-devices 8 --node-link '300 GB/s'",
     inputs: &[INPUTS, bill::INPUTS],
-    goal: "time",
-    least: true,
+    goal: "throughput",
+    least: false,
     time: "time",
     answer,
     tables: Some(tables),
@@ -315,6 +319,13 @@ fn at(inputs: &Inputs<'_>, devices: Number, answer: &mut Answer) -> anyhow::Resu
         found.speedup,
         if weak { "N * T1 / time" } else { "T1 / time" },
         &[("N", devices), ("T1", single), ("time", time)],
+        "definition",
+    );
+    answer.figure(
+        Name("throughput", "problems of one device per time", Unit::PerSecond),
+        found.speedup / single.value,
+        "speedup / T1",
+        &[("speedup", speedup), ("T1", single)],
         "definition",
     );
     let efficiency = answer.figure(
