@@ -196,7 +196,7 @@ const GOLDEN: &[(&str, &[(&str, f64)])] = &[
     // M/M/1 at load 0.8: 5 services in the system.
     (
         "queue --arrivals 8_/s --service 100_ms",
-        &[("load", 0.8), ("wait", 0.4), ("time", 0.5), ("inside", 4.0), ("tail", 2.302585093)],
+        &[("load", 0.8), ("wait", 0.4), ("time", 0.5), ("inside", 4.0), ("tail", std::f64::consts::LN_10)],
     ),
     ("queue --arrivals 8_/s --service 100_ms --services fixed", &[("wait", 0.2), ("time", 0.3)]),
 ];

@@ -119,7 +119,10 @@ Examples:
     tables: Some(tables),
 };
 
-fn schedule(inputs: &Inputs<'_>) -> anyhow::Result<(Schedule, Number, Vec<(&'static str, Number)>)> {
+/// A schedule, its chunks, and the times that it rests on.
+type Scheduled = (Schedule, Number, Vec<(&'static str, Number)>);
+
+fn schedule(inputs: &Inputs<'_>) -> anyhow::Result<Scheduled> {
     let chunks = inputs.get("chunks")?;
     let one = Number::new(1.0, Unit::Count);
     Ok(match inputs.word("schedule")? {

@@ -141,7 +141,9 @@ Examples:
 };
 
 /// Profiles with their lengths.
-fn profiles(inputs: &Inputs<'_>, key: &str) -> anyhow::Result<Option<Vec<(f64, Rc<Loaded>)>>> {
+type OfLengths = Vec<(f64, Rc<Loaded>)>;
+
+fn profiles(inputs: &Inputs<'_>, key: &str) -> anyhow::Result<Option<OfLengths>> {
     let Some(text) = inputs.text(key) else { return Ok(None) };
     let part = |part: &str| {
         let form = || format!("{key}: write LENGTH=FILE, as in 64=step-64.data, not {part:?}");
