@@ -5,7 +5,8 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 use base64::Engine;
@@ -17,7 +18,8 @@ use crate::tool::{require, scratch};
 pub struct Browser {
     child: Child,
     to: ChildStdin,
-    from: BufReader<ChildStdout>,
+    /// What the browser says, read by a thread of its own so that nothing waits for ever.
+    from: Receiver<Vec<u8>>,
     session: Option<String>,
     next: u64,
     /// Errors that pages wrote on the console, and code that failed.
@@ -61,7 +63,14 @@ impl Browser {
         shell.arg("about:blank").env("HOME", home.path()).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = shell.spawn().expect("a shell can be started");
         let to = child.stdin.take().expect("piped");
-        let from = BufReader::new(child.stdout.take().expect("piped"));
+        let mut pipe = BufReader::new(child.stdout.take().expect("piped"));
+        let (sender, from) = channel();
+        std::thread::spawn(move || {
+            let mut bytes = Vec::new();
+            while pipe.read_until(0, &mut bytes).is_ok_and(|read| read > 0) && sender.send(bytes).is_ok() {
+                bytes = Vec::new();
+            }
+        });
         let (errors, requests) = Default::default();
         let mut browser = Browser { child, to, from, session: None, next: 0, errors, requests, _home: home };
         let target = browser.call("Target.createTarget", json!({ "url": "about:blank" }));
@@ -79,6 +88,11 @@ impl Browser {
     /// # Panics
     /// If the browser refuses it, or is gone.
     pub fn call(&mut self, method: &str, parameters: Value) -> Value {
+        self.ask(method, parameters).unwrap_or_else(|error| panic!("{method}: {error}"))
+    }
+
+    /// As [`Browser::call`], but the browser may refuse it.
+    fn ask(&mut self, method: &str, parameters: Value) -> Result<Value, String> {
         self.next += 1;
         let id = self.next;
         let mut message = json!({ "id": id, "method": method, "params": parameters });
@@ -91,18 +105,16 @@ impl Browser {
         loop {
             let answer = self.read();
             if answer["id"] == id {
-                assert!(answer["error"].is_null(), "{method}: {}", answer["error"]);
-                return answer["result"].clone();
+                let refused = &answer["error"];
+                return if refused.is_null() { Ok(answer["result"].clone()) } else { Err(refused.to_string()) };
             }
             self.note(&answer);
         }
     }
 
     fn read(&mut self) -> Value {
-        let mut bytes = Vec::new();
-        self.from.read_until(0, &mut bytes).expect("the browser answers");
+        let mut bytes = self.from.recv_timeout(PATIENCE).expect("the browser answers in time");
         bytes.pop();
-        assert!(!bytes.is_empty(), "the browser has ended");
         serde_json::from_slice(&bytes).expect("JSON")
     }
 
@@ -133,7 +145,7 @@ impl Browser {
         self.call("Page.navigate", json!({ "url": "about:blank" }));
         self.wait("location.href === 'about:blank'");
         self.call("Page.navigate", json!({ "url": format!("file://{}#{state}", path.display()) }));
-        self.wait("document.documentElement.dataset.ready !== undefined");
+        self.wait("document.documentElement?.dataset.ready !== undefined");
     }
 
     /// What an expression is in the page.
@@ -157,7 +169,9 @@ impl Browser {
     /// If it does not become so.
     pub fn wait(&mut self, expression: &str) {
         let started = Instant::now();
-        while self.value(expression) != true {
+        // While a page goes and another comes, there is nothing to ask.
+        let parameters = json!({ "expression": expression, "returnByValue": true });
+        while !self.ask("Runtime.evaluate", parameters.clone()).is_ok_and(|answer| answer["result"]["value"] == true) {
             assert!(started.elapsed() < PATIENCE, "never: {expression}; errors: {:?}", self.errors);
             std::thread::sleep(Duration::from_millis(15));
         }

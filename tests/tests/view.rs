@@ -141,7 +141,7 @@ fn functions(browser: &mut Browser, page: &Path, report: &Value) {
 
 /// Times are those of the command, to the last bit.
 fn roofline(browser: &mut Browser, page: &Path, at: &Path) {
-    for machine in ["skx-6148-core", "h100-sxm"] {
+    for machine in ["skx-6148-core", "zen2-7452-core"] {
         let sheet = &json(at, &["roofline", "new.data", "--machine", machine])["sheets"][0];
         browser.open(page, &format!("panel=roofline&machine={machine}"));
         let rows = "[...document.querySelectorAll('.roofline .row')].map((r) => [r.querySelector('bdi').textContent, \
@@ -239,10 +239,7 @@ fn flame_graph_zooms(browser: &mut Browser, page: &Path) {
 fn source_has_lines(browser: &mut Browser, page: &Path, at: &Path) {
     browser.open(page, "panel=source");
     let row = "document.querySelector('.source .row.picked')";
-    assert_eq!(
-        browser.text(&format!("{row}.querySelector('code').textContent.trim()")),
-        "sum += p[i * 7 % n].mass * p[i].v;"
-    );
+    assert_eq!(browser.text(&format!("{row}.querySelector('code').textContent.trim()")), "p[i].x += p[i].v;");
     let lines = json(at, &["report", "new.data", "--lines"]);
     let wanted = lines["lines"].as_array().expect("lines").iter().find(|line| line["line"] == 13).expect("line 13");
     let value = browser.text(&format!("{row}.querySelector('[data-key=share]').textContent"));

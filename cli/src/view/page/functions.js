@@ -101,7 +101,7 @@ function functionPage(app, fn) {
     return [
         h("p", {}, jump("← all functions", "Escape", () => app.set({ fn: "" }))),
         h("h2", { class: "function-name" }, named(profile.functions[fn].name, 300)),
-        h("p", { class: "quiet" }, functionPlace(app, fn), " ", jump("in the flame graph", "", () => app.set({ panel: "flame", node: widestNode(app, fn) }))),
+        h("p", { class: "quiet" }, functionPlace(app, fn), " · ", jump("in the flame graph", "", () => app.set({ panel: "flame", node: widestNode(app, fn) }))),
         factList(facts),
         h("div", { class: "columns" },
             h("section", {}, h("h3", {}, "Reads by depth"), largeHistogram(histogram, profile.unit, app.octaveCount)),

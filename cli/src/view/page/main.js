@@ -9,7 +9,7 @@ class App {
         this.machines = new Map(header.machines.filter((m) => !m.unusable).map((m) => [m.name, m]));
         const machine = this.machines.has(header.machine) ? header.machine : this.machines.keys().next().value ?? "";
         const work = profile && profile.sums.flops.total > 0 && profile.model !== "values" ? "flops" : "ops";
-        this.store = new State({ machine, work, panel: header.panel ?? "overview" });
+        this.store = new State({ machine, work, z: firstCapacity(profile), panel: header.panel ?? "overview" });
         this.repair();
         this.tip = new Tip();
         if (profile) this.prepare();
@@ -168,12 +168,20 @@ class App {
     }
 }
 
+/** 32 KiB, as many first caches have; less, if nothing lies as deep. */
+function firstCapacity(profile) {
+    if (!profile) return DEFAULTS.z;
+    const deepest = profile.depths.bucket.reduce((most, bucket) => Math.max(most, bucket), 0);
+    const half = 2 ** Math.floor(Math.log2(Math.max(2, bucketTop(deepest) * profile.unit)) - 1);
+    return Math.min(DEFAULTS.z, half);
+}
+
 /** The line on top. */
 class Header {
     constructor(app) {
         this.app = app;
         const { profile, state } = app;
-        const command = profile ? [fileName(profile.command[0] ?? ""), ...profile.command.slice(1)].join(" ") : app.header.names[1];
+        const command = profile ? profile.command.map((word) => (word.startsWith("/") ? fileName(word) : word)).join(" ") : app.header.names[1];
         document.title = `dmdprof: ${shortened(command, 80)}`;
         const metrics = METRICS.map((metric) => {
             const missing = profile ? whyNot(metric.id, profile) : "no profile";

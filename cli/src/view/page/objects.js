@@ -69,7 +69,7 @@ function objectColumns(app) {
         { key: "value", title: () => metricOf(objectMetric(app)).title, number: true, width: "140px", value, cell: (i) => bar(value(i) / total(), objectText(app, value(i))) },
         { key: "read", title: "read", number: true, width: "84px", value: (i) => groups[i].read, text: (i) => bytes(groups[i].read) },
         { key: "peak", title: "at once", hint: "most bytes at once", number: true, width: "84px", value: (i) => groups[i].peak, text: (i) => bytes(groups[i].peak) },
-        { key: "kind", title: "kind", width: "64px", value: (i) => groups[i].kind, text: (i) => groups[i].kind },
+        { key: "kind", title: "kind", width: "84px", value: (i) => groups[i].kind, text: (i) => groups[i].kind },
         { key: "name", title: "object", width: "minmax(120px, 1fr)", value: (i) => groups[i].name, cell: (i) => named(groups[i].name, 100) },
     ];
 }
@@ -141,7 +141,7 @@ function objectPage(app, index) {
     const users = uses.filter((use) => use.group === index).sort((a, b) => objectValue(app, b) - objectValue(app, a)).slice(0, 12);
     const colon = group.place?.lastIndexOf(":") ?? -1;
     return [h("h2", {}, `${group.kind} `, named(group.name, 160)),
-        h("p", { class: "quiet" }, group.place ? [colon > 0 ? placeJump(app, group.place) : group.place, "; "] : "", `${count(group.times)} times, at most ${bytes(group.peak)} at once; ByteDMD ${grouped(group.cost)}`),
+        h("p", { class: "quiet" }, group.place ? [colon > 0 ? placeJump(app, group.place) : group.place, "; "] : "", `${count(group.times)} ${group.times === 1 ? "time" : "times"}, at most ${bytes(group.peak)} at once; ByteDMD ${grouped(group.cost)}`),
         group.parts.length > 0 && partsPicture(group.parts),
         h("div", { class: "columns" },
             h("section", {}, h("h3", {}, "Fields"), ...structures(app, fields.filter((field) => field.group === index))),

@@ -142,7 +142,12 @@ function notes(profile) {
 
 function simpleTable(heads, rows) {
     return h("table", { class: "plain" }, h("thead", {}, h("tr", {}, heads.map((text) => h("th", {}, text)))),
-        h("tbody", {}, rows.map((row) => h("tr", {}, row.map((cell, i) => h("td", { class: i > 0 ? "number" : null }, cell))))));
+        h("tbody", {}, rows.map((row) => h("tr", {}, row.map((cell) => h("td", { class: isAmount(cell) ? "number" : null }, cell))))));
+}
+
+/** Amounts stand right, words left. */
+function isAmount(cell) {
+    return typeof cell === "string" && /^[<~−+]?\d/.test(cell);
 }
 
 function lineColumns(app) {
@@ -153,7 +158,8 @@ function lineColumns(app) {
             cell: (line) => bar(value(line) / app.values.total, app.metric.text(value(line))) },
         { key: "share", title: "share", number: true, width: "64px", text: (line) => percent(value(line) / app.values.total) },
         { key: "place", title: "line", width: "150px", cell: (line) => named(profile.placeOf(line), 40) },
-        { key: "text", title: "source", width: "minmax(0, 1fr)", cell: (line) => h("code", { class: "source-text" }, app.sourceText(line).trim()) },
+        { key: "text", title: "source", width: "minmax(0, 1fr)", cell: (line) => (profile.line.line[line] > 0 ? h("code", { class: "source-text" }, app.sourceText(line).trim())
+                : h("span", { class: "quiet" }, `of no line, in ${shortened(profile.functions[profile.line.fn[line]].name, 50)}`)) },
     ];
 }
 

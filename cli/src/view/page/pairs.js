@@ -54,7 +54,7 @@ function pairWords(app, row) {
     const told = (app.header.why_words[row.number - 1] ?? "").split("\n");
     return [h("h3", {}, `Pair ${row.number}: ${count(row.cost)} of ByteDMD, ${percent(row.share ?? 0)}`),
         h("p", {}, placeJump(app, row.line), row.touch_line ? [` reads what ${row.touch === "write" ? "was written" : "was read"} last at `, placeJump(app, row.touch_line)] : " reads what nobody touched before", "."),
-        h("div", { class: "told" }, told.map((line) => h("p", {}, line)))];
+        h("div", { class: "told" }, told.map((line) => h("p", {}, line.replace(/\/\S*\/([^/\s]+:\d+)/g, "$1"))))];
 }
 
 /** `kernel.c:12` of `/home/me/kernel.c:12`. */
