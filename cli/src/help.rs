@@ -72,6 +72,10 @@ mod tests {
         let listed = help.lines().skip_while(|line| *line != "Measure:").take_while(|line| *line != "Options:");
         let long: Vec<&str> = listed.filter(|line| line.chars().count() > 80).collect();
         assert_eq!(long, Vec::<&str>::new());
+        assert!(
+            help.contains("  plan         Plan fleets"),
+            "options shared by commands bring descriptions of their own:\n{help}"
+        );
         assert!(help.contains("Compare and gate:") && help.contains("Examples:"), "{help}");
     }
 }

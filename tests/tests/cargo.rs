@@ -436,7 +436,7 @@ fn what_cannot_be_done_is_said() {
 fn cargo_finds_the_subcommand() {
     let beside = dmdprof_path().with_file_name("cargo-dmdprof");
     let said = succeed(Command::new(beside).args(["dmdprof", "--help"])).stdout;
-    assert!(String::from_utf8_lossy(&said).contains("Profile what a Cargo command runs"));
+    assert!(String::from_utf8_lossy(&said).contains("Profile what Cargo runs"));
 }
 
 /// A real program with about 30 dependencies, whose sources come with its crate.

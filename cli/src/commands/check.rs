@@ -124,7 +124,7 @@ dmdprof.toml:
   [limits]
   cost = \"0%\"                        # of the program and of every function
   \"Q(32KiB)\" = \"1%\"                  # bytes read from deeper than 32 KiB
-  \"traffic(1MiB)\" = \"1% or 4096\"     # lines of 64 bytes fetched and written back (there by default)
+  \"traffic(1MiB)\" = \"5% or 4096\"     # lines of 64 bytes fetched and written back (there by default)
   [limits.functions]
   \"parse_*\" = { cost = \"2%\" }        # the last match wins
   [[case]]
@@ -310,7 +310,7 @@ fn with_lines(mut options: Vec<OsString>) -> Vec<OsString> {
     while let Some(word) = words.next() {
         let (name, value) = word.split_once('=').unwrap_or((&word, ""));
         decided |= match name {
-            "--line" | "--line-size" | "--no-lines" => true,
+            "--line" | "--line-size" => true,
             "--model" => value == "values" || words.peek().is_some_and(|next| value.is_empty() && next == "values"),
             _ => false,
         };

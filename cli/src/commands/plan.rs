@@ -3,6 +3,7 @@
 //! The questions' arguments are made from their descriptions ([`crate::plan::input`]), so that a subcommand and a scenario file ask for the same.
 
 use std::collections::BTreeMap;
+use std::io::{self, Write};
 use std::path::PathBuf;
 use std::rc::Rc;
 
@@ -59,15 +60,13 @@ impl Args for PlanArgs {
             .value_parser(value_parser!(PathBuf))
             .help("A file with questions and their inputs (docs/plan.md)");
         let command = command
-            .about(ABOUT)
-            .long_about(LONG)
             .after_help(EXAMPLES)
             .arg(scenario)
             .args_conflicts_with_subcommands(true)
             .arg_required_else_help(true)
             .subcommand_help_heading("Questions")
             .subcommand_value_name("QUESTION");
-        let command = showing(command);
+        let command = showing(command).about(ABOUT).long_about(LONG);
         questions::ALL.into_iter().fold(command, |command, question| command.subcommand(subcommand(question)))
     }
 
@@ -76,7 +75,7 @@ impl Args for PlanArgs {
     }
 }
 
-/// How to print, and what besides the figures.
+/// How to print, and what besides the figures. Shared options bring a description of their own, so the command's has to be given afterwards.
 fn showing(command: Command) -> Command {
     let flag = |name: &'static str, help: &'static str| Arg::new(name).long(name).action(ArgAction::SetTrue).help(help);
     let command = PlotArgs::augment_args(PrintArgs::augment_args(command));
@@ -104,10 +103,7 @@ fn subcommand(question: &'static Question) -> Command {
     let text = |name: &'static str, value: &'static str, help: &'static str| {
         Arg::new(name).long(name).value_name(value).help(help)
     };
-    let command = Command::new(question.name)
-        .about(question.about)
-        .long_about(format!("{}\n\n{}", question.about, question.more))
-        .after_help(question.examples);
+    let command = Command::new(question.name).after_help(question.examples);
     let command = question
         .inputs
         .iter()
@@ -126,7 +122,7 @@ fn subcommand(question: &'static Question) -> Command {
                 .value_parser(value_parser!(Work)),
         );
     let command = MachineArgs::augment_args(command).next_help_heading("Output");
-    showing(command)
+    showing(command).about(question.about).long_about(format!("{}\n\n{}", question.about, question.more))
 }
 
 fn argument(input: &Input) -> Arg {
@@ -157,8 +153,8 @@ pub fn command(args: &PlanArgs) -> anyhow::Result<()> {
         }
         if print.format == Format::Table {
             // One after the other, each with its own notes.
-            if whole.replace(Document::default()).is_some() {
-                println!();
+            if whole.replace(Document::default()).is_some() && !blank_line()? {
+                return Ok(());
             }
             print.print(&document)?;
             continue;
@@ -176,6 +172,14 @@ pub fn command(args: &PlanArgs) -> anyhow::Result<()> {
     match whole {
         Some(document) if print.format != Format::Table => print.print(&document),
         _ => Ok(()),
+    }
+}
+
+/// Between two answers; `false` if the reader has seen enough.
+fn blank_line() -> io::Result<bool> {
+    match writeln!(io::stdout()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
+        result => result.map(|()| true),
     }
 }
 

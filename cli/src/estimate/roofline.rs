@@ -418,7 +418,9 @@ fn energy_sheet(view: &View, lines: &[Line], options: &Options) -> anyhow::Resul
     let prices = energy::Prices { operation: operation.value, levels: &levels, memory: memory.value };
     for line in lines.iter().take(options.rows().unwrap_or(usize::MAX)) {
         let work = charged(line, addition.map_or(1.0, |addition| addition.value / operation.value));
-        let joules = energy::by_level(&prices, work, line.subject.read() as f64, &line.traffic)?;
+        // Whole lines and write-backs can be more than what the code reads; the nearest level then serves nothing beyond them.
+        let nearest = line.traffic.first().map_or(0.0, |traffic| *traffic);
+        let joules = energy::by_level(&prices, work, (line.subject.read() as f64).max(nearest), &line.traffic)?;
         let total = joules.total();
         let parts = [joules.operations].into_iter().chain(joules.levels.iter().copied()).chain([joules.memory]);
         // Joules of other machines than the one they were measured on mislead; shares much less.

@@ -73,8 +73,9 @@ impl Verdict {
                 findings.push(finding(None, metric, (before, after), limit));
             }
         }
+        let of_functions = limits.for_functions(|metric| Some(comparison.total(metric)?.0));
         for change in &comparison.functions {
-            for (metric, limit) in limits.of(&change.key) {
+            for (metric, limit) in of_functions.of(&change.key) {
                 if let Some(values) = change.values(metric) {
                     findings.push(finding(Some(&change.key), metric, values, limit));
                 }

@@ -142,7 +142,7 @@ impl Back {
         let (ranks, taken) = (self.timeline.ranks(), self.timeline.taken());
         if taken >= MOST {
             std::panic::panic_any(Refused(format!(
-                "the program touches more than {MOST} lines, which is more than are followed; use larger lines (--line-size) or --no-lines"
+                "the program touches more than {MOST} lines, which is more than are followed; use larger lines (--line-size), or leave --line-size out"
             )));
         }
         for entry in self.table.entries().filter(|entry| entry.position > 0) {
