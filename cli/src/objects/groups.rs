@@ -78,7 +78,8 @@ impl Groups {
             sums.parts.iter_mut().zip(&object.parts).for_each(|(all, more)| *all += u128::from(*more));
             groups.group_of.push(group);
         }
-        let mut columns: BTreeMap<(ObjectKind, &str, &Option<String>), Vec<(u32, usize)>> = BTreeMap::new();
+        type OnALine<'a> = (ObjectKind, &'a str, &'a Option<String>);
+        let mut columns: BTreeMap<OnALine, Vec<(u32, usize)>> = BTreeMap::new();
         for ((kind, name, place, column), group) in &known {
             columns.entry((*kind, name, place)).or_default().push((*column, *group));
         }
