@@ -4,7 +4,6 @@
 
 use std::{
     io::{IsTerminal, Write},
-    num::NonZeroU32,
     path::{Path, PathBuf},
     sync::Arc,
     time::Instant,
@@ -23,6 +22,7 @@ use crate::{
     commands::{
         ModelArg,
         values::{ValuesArgs, check_measurement},
+        view,
     },
     convert, printable,
     profile::{
@@ -31,6 +31,7 @@ use crate::{
     },
     report::{self, ReportArgs, Terminal},
     roi::Roi,
+    view::Content,
 };
 
 /// How to analyse, and where the results go.
@@ -59,13 +60,8 @@ pub struct AnalysisArgs {
 
     /// Also keep a stack of lines of N bytes beside that of bytes: what memories of such lines fetch and write back, at every capacity
     /// (64 is what most processors have)
-    #[arg(long, value_name = "N", value_parser = parse_line, conflicts_with_all = ["line", "sample"])]
+    #[arg(long, value_name = "N", value_parser = parse_line, conflicts_with = "line")]
     pub line_size: Option<u32>,
-
-    /// Measure the depths of 1/N of all accesses, in short windows all over the run, and estimate the others: takes less time, and every
-    /// report says how far its estimates may be off. Counts stay exact
-    #[arg(long, value_name = "1/N", value_parser = parse_rate)]
-    pub sample: Option<NonZeroU32>,
 
     /// Count only while a function matching GLOB is on the stack, or a region of that name is open
     #[arg(long, value_name = "GLOB")]
@@ -87,6 +83,10 @@ pub struct AnalysisArgs {
     /// Write the profile but print no report
     #[arg(short, long)]
     pub quiet: bool,
+
+    /// Also write the profile as a page for the browser, with the text of the sources (see `dmdprof view`)
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
 
     /// After the run, print on standard error what it took: accesses, seconds, memory of the engine
     #[arg(long)]
@@ -174,13 +174,6 @@ pub fn parse_line(text: &str) -> Result<u32, String> {
     }
 }
 
-fn parse_rate(text: &str) -> Result<NonZeroU32, String> {
-    let every = text.strip_prefix("1/").and_then(|n| n.parse::<NonZeroU32>().ok());
-    every
-        .filter(|n| (2..=1_000_000).contains(&n.get()))
-        .ok_or_else(|| "must be 1/N with N from 2 to 1000000, as in 1/100".into())
-}
-
 /// Where a run came from and how it ended.
 pub struct Origin {
     pub command: Vec<String>,
@@ -214,7 +207,6 @@ impl AnalysisArgs {
             outputs: None,
             trace: None,
             analyse: true,
-            sample: self.sample,
             ways: fast_paths(&self.without),
             values: (self.model == ModelArg::Values).then(|| self.values.options()),
             motion: None,
@@ -231,12 +223,6 @@ impl AnalysisArgs {
             clap::Error::raw(clap::error::ErrorKind::ArgumentConflict, format!("{what}\n")).exit();
         };
         let exact = self.liveness() == LivenessArg::Exact;
-        if self.sample.is_some() && (self.flows || exact || self.model == ModelArg::Values) {
-            refuse(
-                "--sample is about depths in the memory model with --liveness hints or none: flows, exact liveness and values need \
-                 every access",
-            );
-        }
         if self.model == ModelArg::Memory {
             if self.values.is_given() {
                 refuse("--bytes-per-element and --fma are about values; add --model values");
@@ -285,6 +271,7 @@ impl AnalysisArgs {
     /// # Errors
     /// Why not.
     pub fn check_output(&self) -> anyhow::Result<()> {
+        self.html.as_deref().map_or(Ok(()), view::check_output)?;
         let what = || format!("cannot write the profile to {}", self.output.display());
         profile::check_writable(&self.output).with_context(what)
     }
@@ -392,6 +379,11 @@ impl AnalysisArgs {
             report::print(profile, &self.report.options(Terminal::stdout()))?;
         }
         written?;
+        if let Some(path) = &self.html {
+            let names = [String::new(), self.output.display().to_string()];
+            let content = Content { profile: Some(profile), names, ..Content::default() };
+            view::write_page(path, &content, &view::PageArgs::default().options(None)?)?;
+        }
         if !self.quiet && std::io::stderr().is_terminal() {
             eprintln!("dmdprof: profile written to {}", self.output.display());
         }

@@ -2,10 +2,10 @@
 
 use std::{ffi::OsString, io::Write, panic, path::PathBuf, process::ExitCode};
 
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use dmdprof_runtime::engine::Refused;
 
-use crate::{commands, driver, printable, report, signals, toolbox};
+use crate::{commands, driver, help, printable, report, signals, toolbox};
 
 /// Deterministic data-movement profiler for compiled programs
 ///
@@ -13,7 +13,7 @@ use crate::{commands, driver, printable, report, signals, toolbox};
 /// and reports per function. The numbers depend on the program and its input, not on the machine, the clock or the heap.
 #[derive(Parser, Debug)]
 #[command(name = "dmdprof", version, after_help = EXAMPLES, arg_required_else_help = true)]
-struct Cli {
+pub(crate) struct Cli {
     #[command(subcommand)]
     command: Command,
 }
@@ -27,12 +27,14 @@ Examples:
   CC='dmdprof cc' ./configure && make       the same for a whole project
   dmdprof record ./app && dmdprof replay    record now, analyse later
   dmdprof report --lines --sort read        look at the profile again
+  dmdprof view --open                       the profile as a page in the browser
   dmdprof annotate kernel.c                 the source with the cost of each line
   dmdprof why solve                         who touched its bytes last, and what would help
   dmdprof diff                              what changed since the run before
   dmdprof roofline --machine skx-6148-core  what binds each function on a machine
   dmdprof motion kernel.c                   what each loop brings in again, and the buffer that would end it
   dmdprof rank a.c b.c                      which one does the same for less
+  dmdprof plan scaling --help               how many devices are worth it; also queues, checkpoints, cost, ...
   dmdprof check                             fail if data movement got worse than in the baselines";
 
 #[derive(Subcommand, Debug)]
@@ -47,12 +49,14 @@ enum Command {
     Diff(commands::diff::DiffArgs),
     Check(commands::check::CheckArgs),
     Export(commands::export::ExportArgs),
+    View(commands::view::ViewArgs),
     Roofline(commands::roofline::RooflineArgs),
     Curve(commands::curve::CurveArgs),
     Balance(commands::balance::BalanceArgs),
     Fuse(commands::fuse::FuseArgs),
     Motion(commands::motion::MotionArgs),
     Place(commands::place::PlaceArgs),
+    Plan(commands::plan::PlanArgs),
     Rank(commands::rank::RankArgs),
     Time(commands::time::TimeArgs),
     /// Compile and link C with hooks; takes clang's arguments
@@ -98,7 +102,7 @@ pub fn main() -> ExitCode {
         _ if driver::rust_link::requested() => Ok(toolbox::rust_link(&words)),
         Some("cc") => toolbox::compile(driver::Face::C, &words[1..]),
         Some("c++") => toolbox::compile(driver::Face::Cxx, &words[1..]),
-        _ => clearly_refused(|| dispatch(Cli::parse().command)),
+        _ => clearly_refused(|| dispatch(parsed().command)),
     };
     match outcome {
         Ok(code) => ExitCode::from(code as u8),
@@ -108,6 +112,12 @@ pub fn main() -> ExitCode {
             ExitCode::from(signals::received().map_or(1, |signal| 128 + signal as u8))
         }
     }
+}
+
+/// The command line; ends the process where it asks for help or is wrong.
+fn parsed() -> Cli {
+    let matches = help::grouped(Cli::command()).get_matches();
+    Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
 }
 
 /// Makes an error of what the system refused to an analysis, on whatever thread that was.
@@ -136,12 +146,14 @@ fn dispatch(command: Command) -> anyhow::Result<i32> {
         Command::Diff(args) => commands::diff::command(&args).map(|()| 0),
         Command::Check(args) => commands::check::command(&args),
         Command::Export(args) => commands::export::command(&args).map(|()| 0),
+        Command::View(args) => commands::view::command(&args).map(|()| 0),
         Command::Roofline(args) => commands::roofline::command(&args).map(|()| 0),
         Command::Curve(args) => commands::curve::command(&args).map(|()| 0),
         Command::Balance(args) => commands::balance::command(&args).map(|()| 0),
         Command::Fuse(args) => commands::fuse::command(&args).map(|()| 0),
         Command::Motion(args) => commands::motion::command(&args),
         Command::Place(args) => commands::place::command(&args).map(|()| 0),
+        Command::Plan(args) => commands::plan::command(&args).map(|()| 0),
         Command::Rank(args) => commands::rank::command(&args).map(|()| 0),
         Command::Time(args) => commands::time::command(&args).map(|()| 0),
         Command::Cargo(args) => commands::cargo::command(&args),

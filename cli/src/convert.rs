@@ -14,7 +14,7 @@ use dmdprof_instrument::calls::touches_no_memory;
 use dmdprof_runtime::{
     abi::{FLOAT_TYPES, Item, ItemKind, NONE, OP_CLASSES},
     session::{
-        FunctionKey as RunFunction, Measurement, MergedBlock, MergedSample, SiteKey as RunSite, ThreadTotals,
+        FunctionKey as RunFunction, Measurement, MergedBlock, SiteKey as RunSite, ThreadTotals,
         counters::{CellCounters, DepthCounts},
         lines::LineCounts,
         sequences::Calls,
@@ -26,8 +26,8 @@ use dmdprof_runtime::{
 
 use crate::profile::model::{
     AccessKind, Block, BlockCount, BlockId, Cell, Context, ContextId, Coverage, Dead, Function, FunctionId, Histogram,
-    InputUse, LineCell, LineTraffic, Meta, ModuleCoverage, Position, PositionId, Profile, Region, SampledSite,
-    Sampling, Sequence, Site, SiteId, SourceFile, StringId, Totals,
+    InputUse, LineCell, LineTraffic, Meta, ModuleCoverage, Position, PositionId, Profile, Region, Sequence, Site,
+    SiteId, SourceFile, StringId, Totals,
 };
 use crate::source_file;
 
@@ -44,7 +44,6 @@ pub fn to_profile(measurement: &Measurement, meta: Meta, line_size: Option<u32>)
     let mut objects = measurement.objects.is_some().then_some(named.objects);
     objects.iter_mut().for_each(|objects| builder.add_known(objects, &sites));
     let sequences = builder.sequences();
-    let sampling = measurement.sampled.as_ref().map(|sampled| sampling(sampled, &sites));
     let totals = sum(&measurement.threads);
     let (thread_starts, threads) = builder.threads();
     let flops_by_type = builder.flops_by_type();
@@ -65,7 +64,7 @@ pub fn to_profile(measurement: &Measurement, meta: Meta, line_size: Option<u32>)
         regions: measurement.regions.values().map(region).collect(),
         flows,
         objects,
-        sampling,
+        sampling: None,
         sequences,
         thread_starts,
         flops_by_type,
@@ -105,21 +104,6 @@ fn region(totals: &RegionTotals) -> Region {
 
 fn input_use(totals: &RegionTotals) -> InputUse {
     InputUse { unread_inputs: totals.unread_inputs, unread_bytes: totals.unread_bytes, early_reads: totals.early_reads }
-}
-
-fn sampling(sampled: &MergedSample, sites: &Sites) -> Sampling {
-    let mut list: Vec<SampledSite> = Vec::new();
-    for (site, sample) in sampled.sites.iter().filter(|(_, sample)| sample.estimated() > 0) {
-        list.push(SampledSite {
-            site: sites.ids[site],
-            estimated: sample.estimated(),
-            borrowed: sample.borrowed,
-            deviations: sample.deviations(),
-            slack: sample.slack(),
-        });
-    }
-    list.sort_by_key(|sampled| sampled.site);
-    Sampling { every: sampled.every, windows: sampled.windows, sites: list }
 }
 
 fn histogram(counts: &DepthCounts) -> Histogram {

@@ -12,12 +12,14 @@ mod follow;
 #[doc(hidden)]
 pub mod fuzzing;
 pub mod gate;
+mod help;
 mod launch;
 pub mod machine;
 mod motion;
 mod objects;
 mod output_file;
 pub mod outputs;
+mod plan;
 pub mod plot;
 mod printable;
 pub mod profile;
@@ -31,6 +33,7 @@ mod source_file;
 mod timing;
 mod toolbox;
 mod trace_file;
+mod view;
 mod why;
 
 /// Processors that this process may use.

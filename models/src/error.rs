@@ -23,6 +23,17 @@ pub enum InputError {
     /// A figure below what its meaning allows.
     #[error("{quantity} must be at least {limit}, is {value}")]
     TooSmall { quantity: String, limit: f64, value: f64 },
+    /// More work arrives than is done, so that whoever waits waits longer and longer.
+    #[error(
+        "the load must be below 1, is {load}: the queue grows without end; more servers, a shorter service or fewer arrivals"
+    )]
+    Overloaded { load: f64 },
+    /// More bytes at once than there is room for.
+    #[error("{needed} B are needed at once, and the memory has {memory} B")]
+    Memory { memory: f64, needed: f64 },
+    /// A demand that no amount of what is asked for can meet.
+    #[error("{quantity} of {value} cannot be reached: {reason}")]
+    OutOfReach { quantity: String, value: f64, reason: String },
     /// As many figures as another list has are needed.
     #[error("{quantity}: {needed} needed, {found} given")]
     Count { quantity: String, needed: usize, found: usize },
@@ -70,6 +81,11 @@ pub(crate) fn at_least(quantity: impl Display, limit: f64, value: f64) -> Result
 /// A share of a peak: above 0 and at most 1. More than the peak means that the peak is wrong.
 pub(crate) fn efficiency(value: f64) -> Result<f64, InputError> {
     at_most("efficiency", 1.0, positive("efficiency", value)?)
+}
+
+/// A whole number of things, at least one.
+pub(crate) fn count(quantity: impl Display, value: u64) -> Result<f64, InputError> {
+    at_least(quantity, 1.0, value as f64)
 }
 
 /// A list that has as many entries as another.

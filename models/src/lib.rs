@@ -11,18 +11,26 @@
 pub mod balance;
 pub mod bounds;
 pub mod bytedmd;
+pub mod collectives;
 pub mod energy;
 mod error;
+pub mod experts;
+pub mod facility;
 pub mod fidelity;
 pub mod fusion;
 pub mod iron_law;
 pub mod isotonic;
 pub mod leaves;
+pub mod pipeline;
 pub mod placement;
 pub mod projection;
 #[cfg(test)]
 mod published;
+pub mod queueing;
+pub mod reliability;
 pub mod roofline;
+pub mod scaling;
+pub mod serving;
 pub mod stages;
 pub mod variants;
 

@@ -49,3 +49,26 @@ pub const CONVOLUTIONS: [Convolution; 4] = [
     Convolution { kernel: 1, inputs: 1024, outputs: 1024, side: 16, measured: 686.0 },
     Convolution { kernel: 1, inputs: 2048, outputs: 2048, side: 8, measured: 1047.0 },
 ];
+
+/// Random numbers that are the same in every run (splitmix64).
+pub struct Random(u64);
+
+impl Random {
+    pub fn new(seed: u64) -> Self {
+        Random(seed)
+    }
+
+    /// At least 0 and below 1.
+    pub fn unit(&mut self) -> f64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    /// Exponentially distributed.
+    pub fn exponential(&mut self, mean: f64) -> f64 {
+        -mean * (1.0 - self.unit()).ln()
+    }
+}

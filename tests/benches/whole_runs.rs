@@ -5,8 +5,7 @@
 //! time and their ratios. With `--exact` the table compares `--liveness exact` with `hints` instead, by wall time and by CPU time (of
 //! all threads and of the program), and shows what a trace takes. With `--motion` it compares `dmdprof motion` with a plain run, with
 //! `--objects` `run --objects`, `run --flows`, and both. With `--depths` it compares a hash over the depths of all bytes read, with
-//! every fast way of the analysis and without each of them; that takes many minutes. With `--sample` it compares sampled runs with exact ones,
-//! in time and in costs; with `--record` recording with hooks alone; with `--threads` the engine on a thread of its own with one thread for
+//! every fast way of the analysis and without each of them; that takes many minutes. With `--record` it compares recording with hooks alone; with `--threads` the engine on a thread of its own with one thread for
 //! everything. With `--values` it times the values model on matrix
 //! products. With `--polybench DIR` the programs are the kernels of a PolyBench/C directory, with any of these.
 //! The same sources, flags and inputs are used throughout; the clang is the one that `dmdprof cc` uses.
@@ -18,7 +17,7 @@ use std::{
 };
 
 use dmdprof_tests::{
-    profiled::{Run, SampleErrors, depth_hash},
+    profiled::{Run, depth_hash},
     programs::{self, Compiler, Program, WAYS},
     tool,
 };
@@ -64,7 +63,6 @@ fn main() {
         "--objects" => return compare_ways(chosen(), rounds, &PLAIN, OBJECTS),
         "--record" => return compare_ways(chosen(), rounds, &DISCARD, RECORD),
         "--threads" => return compare_ways(chosen(), rounds, &ONE_THREAD, THREADS),
-        "--sample" => return compare_samples(chosen(), rounds),
         other => panic!("no such option: {other}"),
     }
     println!("median wall seconds of {rounds} interleaved rounds; in brackets: times native\n");
@@ -221,53 +219,6 @@ fn compare_ways<'a>(programs: impl Iterator<Item = &'a Program>, rounds: usize, 
         let cells = (1..=ways.len()).map(|way| format!(" {:.2}x | {:.2}x |", wall[way] / wall[0], cpu[way] / cpu[0]));
         println!("| {} | {:.2} |{}", program.name, wall[0], cells.collect::<String>());
     }
-}
-
-/// Sampled runs beside exact ones: time, and how far costs are off.
-fn compare_samples<'a>(programs: impl Iterator<Item = &'a Program>, rounds: usize) {
-    println!(
-        "medians of {rounds} interleaved rounds, wall seconds; off: cost of the sampled run against the exact one, worst function of at least 5 %\n"
-    );
-    println!(
-        "| program | native | exact | --sample 1/100 | sampled / exact | sampled / native | total off | said | worst function off | said |"
-    );
-    println!("|---|---|---|---|---|---|---|---|---|---|");
-    let (mut by_exact, mut by_native) = (Vec::new(), Vec::new());
-    for program in programs {
-        let (native, hooked) = (program.build(&Compiler::native()), program.build(&Compiler::dmdprof()));
-        let directory = tool::scratch();
-        let run = Run::new(&hooked, directory.path()).args(&program.args);
-        let runs = [run.clone(), run.options(["--sample", "1/100"])];
-        let mut times: [Vec<f64>; 3] = Default::default();
-        for round in 0..=rounds {
-            let commands = [Command::new(&native), runs[0].command(), runs[1].command()];
-            for (way, mut command) in commands.into_iter().enumerate() {
-                if way == 0 {
-                    command.args(&program.args);
-                }
-                let (seconds, _) = time(&mut command, directory.path());
-                if round > 0 {
-                    times[way].push(seconds);
-                }
-            }
-        }
-        let [native, exact, sampled] = times.map(median);
-        let off = SampleErrors::of(&runs[0].go().report, &runs[1].go().report);
-        by_exact.push(sampled / exact);
-        by_native.push(sampled / native);
-        println!(
-            "| {} | {native:.3} | {exact:.3} | {sampled:.3} | {:.2} | {:.1}x | {:+.2} % | {:.2} % | {} {:+.2} % | {:.2} % |",
-            program.name,
-            sampled / exact,
-            sampled / native,
-            off.total.0,
-            off.total.1,
-            off.function,
-            off.worst.0,
-            off.worst.1,
-        );
-    }
-    println!("\ngeometric means: sampled / exact {:.2}, sampled / native {:.1}", mean(&by_exact), mean(&by_native));
 }
 
 /// The hash of depths of whole runs, with all fast ways and without each. Fails if one differs.

@@ -1,5 +1,6 @@
 //! Helpers of the end-to-end tests: the product is driven as a user drives it, through its command line.
 //!
+//! - [`browser`]: a page in a real browser;
 //! - [`tool`]: where `dmdprof`, the compilers and valgrind are; a missing one is a failure that says what to install;
 //! - [`programs`]: what is profiled: recipes, compiled once per compiler and flags into a shared cache;
 //! - [`profiled`]: one run under `dmdprof`, with its profile and its JSON report;
@@ -8,6 +9,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod browser;
 pub mod farm;
 pub mod gate;
 pub mod profiled;

@@ -176,6 +176,15 @@ impl Report {
 pub struct Function<'a>(&'a Value);
 
 impl Function<'_> {
+    /// Bytes of lines that it fetches into a memory of `bytes` bytes, and that are written back because of it (needs `--line-size`); `None` if
+    /// the report does not list that memory.
+    #[must_use]
+    pub fn moved(&self, bytes: u64) -> Option<[u64; 2]> {
+        let all = self.0.pointer("/exclusive/moved").and_then(Value::as_array).expect("a list of memories");
+        let one = all.iter().find(|moved| number(moved, "/capacity_bytes") == bytes)?;
+        Some(["/fetched", "/written_back"].map(|field| number(one, field)))
+    }
+
     /// `cost`, `read`, `written`, `cold` or `accesses`, without callees.
     #[must_use]
     pub fn exclusive(&self, field: &str) -> u64 {
@@ -231,37 +240,4 @@ pub fn statistic(run: &Run, name: &str) -> String {
     let said = String::from_utf8_lossy(&said.stderr).into_owned();
     let value = said.split_whitespace().find_map(|word| word.strip_prefix(name)?.strip_prefix('='));
     value.unwrap_or_else(|| panic!("no {name} in {said}")).to_owned()
-}
-
-/// How far the costs of a sampled run are off, and what it says of that, in percent of the exact costs.
-#[derive(Clone, Debug)]
-pub struct SampleErrors {
-    pub total: (f64, f64),
-    /// The worst function of those with at least 5 % of the cost.
-    pub function: String,
-    pub worst: (f64, f64),
-}
-
-impl SampleErrors {
-    /// Compares the reports of an exact and of a sampled run.
-    #[must_use]
-    pub fn of(exact: &Report, sampled: &Report) -> Self {
-        let compare = |cost: u64, found: u64, said: u64| {
-            let percent = |n: f64| 100.0 * n / cost as f64;
-            (percent(found as f64 - cost as f64), percent(said as f64))
-        };
-        let all = exact.total("cost");
-        let total = compare(all, sampled.total("cost"), sampled.total("cost_error"));
-        let cost = |function: &Value, field: &str| number(function, &format!("/exclusive/{field}"));
-        let large = exact.functions().iter().filter(|function| cost(function, "cost") * 20 >= all);
-        let errors = large.map(|function| {
-            let same = sampled.functions().iter().find(|other| other["symbols"] == function["symbols"]);
-            let same = same.unwrap_or_else(|| panic!("the sampled run has no function {}", function["name"]));
-            let error = compare(cost(function, "cost"), cost(same, "cost"), cost(same, "cost_error"));
-            (function["name"].as_str().unwrap_or_default().to_owned(), error)
-        });
-        let worst = errors.max_by(|a, b| a.1.0.abs().total_cmp(&b.1.0.abs()));
-        let (function, worst) = worst.expect("some function has 5 % of the cost");
-        Self { total, function, worst }
-    }
 }

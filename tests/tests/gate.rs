@@ -77,6 +77,19 @@ fn a_hash_table_that_is_too_full() {
     found.assert_caught("open_lookup_uniform", "volume");
 }
 
+/// By bytes alone sweeping down the columns is as good as along the rows, or better; lines tell them apart.
+#[test]
+fn a_stencil_with_its_loops_interchanged() {
+    let found = after("stencil.c", "400", |s| {
+        let columns = "for (size_t j = 1; j < n - 1; j++)\n        for (size_t i = 1; i < n - 1; i++)\n            \
+                       to[i * n + j] = POINT(n, from + i * n + j);\n}\n\n";
+        let (before, rest) = s.split_once("double *restrict to) {\n    ").expect("the sweep by rows");
+        let end = rest.find("__attribute__").expect("the next sweep");
+        format!("{before}double *restrict to) {{\n    {columns}{}", &rest[end..])
+    });
+    found.assert_caught("sweep_rows", "lines");
+}
+
 /// Copies of a program's sources with one of them changed, where a second test run finds them unchanged.
 fn copy_of(program: &Program, name: &str, change: impl Fn(&Path, String) -> String) -> Program {
     let directory = cache_dir().join(format!("sources-{name}"));

@@ -270,6 +270,65 @@ fn fields_of_structures_are_told_apart_and_add_up() {
     }
 }
 
+/// A column that fits is walked all the same; what is read back to front is not fused; two blocks of one line are two objects.
+#[test]
+fn cures_are_of_the_source_and_possible() {
+    let directory = scratch();
+    let source = directory.path().join("cures.c");
+    fs::write(&source, CURES).expect("writable");
+    let program = Program::of(source).build(&Compiler::dmdprof());
+    let run = measured(&program, directory.path(), &[], &["--flows", "--objects"]);
+    let document = said(&["why"], &run.profile);
+    let pairs = rows(&document, "pairs");
+    let cures = |object: &str| -> Vec<&str> {
+        let of = |row: &&Value| row["object"].as_str().is_some_and(|name| name.ends_with(object));
+        let row = pairs.iter().find(of).unwrap_or_else(|| panic!("no pair of {object}: {document:#}"));
+        row["cures"].as_str().expect("cures").split(", ").collect()
+    };
+    let product = cures("static b");
+    assert!(product.contains(&"tile") && product.contains(&"interchange"), "{product:?}");
+    let reversed = cures("static back");
+    assert!(!reversed.contains(&"fuse"), "{reversed:?}");
+    let blocks: Vec<&str> = pairs.iter().filter_map(|row| row["object"].as_str()).collect();
+    let of_line = |column: &str| blocks.iter().any(|name| name.ends_with(&format!("cures.c:19:{column}")));
+    assert!(of_line("17") && of_line("40"), "{blocks:?}");
+    let mut why = dmdprof();
+    why.args(["why", "--full-names", "--top", "1", "--profile"]).arg(&run.profile);
+    let text = String::from_utf8(succeed(&mut why).stdout).expect("text");
+    assert!(text.contains("the inner loop steps 1,024 bytes"), "the step as it is written: {text}");
+}
+
+/// Line 19 allocates twice.
+const CURES: &str = "\
+#include <stdio.h>
+#include <stdlib.h>
+enum { N = 128, M = 1 << 14 };
+static double a[N][N], b[N][N], c[N][N];
+static int back[M], out[M];
+__attribute__((noinline)) static void multiply(void) {
+    for (int i = 0; i < N; i++)
+        for (int j = 0; j < N; j++) {
+            double s = 0;
+            for (int k = 0; k < N; k++)
+                s += a[i][k] *
+                    b[k][j];
+            c[i][j] = s;
+        }
+}
+__attribute__((noinline)) static void fill(void) { for (int i = 0; i < M; i++) back[i] = i * 3; }
+__attribute__((noinline)) static void turn(void) { for (int i = 0; i < M; i++) out[i] = back[M - 1 - i] + 1; }
+int main(void) {
+    double *p = malloc(sizeof c), *q = malloc(sizeof c);
+    for (int i = 0; i < N * N; i++) a[0][i] = i % 3, b[0][i] = i % 5, p[i] = i, q[i] = 2 * i;
+    fill(), turn(), multiply();
+    double s = out[5];
+    for (int i = 0; i < N * N; i++) s += p[i] * c[0][i];
+    for (int i = 0; i < N * N; i++) s -= q[i];
+    printf(\"%.0f\\n\", s);
+    return 0;
+}
+";
+
 #[test]
 fn both_ends_of_a_reuse_have_their_contexts() {
     let directory = scratch();

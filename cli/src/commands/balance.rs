@@ -6,8 +6,9 @@ use super::estimate::{LookArgs, MachineArgs, ProfileArgs, WorkArgs, find};
 use crate::estimate::balance::{self, MatmulTag, Options};
 use crate::machine::find::Places;
 
-/// Compare a program's work, traffic and longest chain with a machine's rates, latency and cores
+/// Compare work, traffic and longest chain with a machine's rates
 ///
+/// Compare a program's work, traffic and longest chain with a machine's rates, latency and cores.
 /// Four factors side by side, the largest obstacle, the number of cores from which the longest chain or memory binds, and, with
 /// growth rates, when the program becomes memory-bound. The longest chain is known from profiles of `--model values`.
 #[derive(Args, Debug)]

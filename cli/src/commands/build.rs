@@ -18,7 +18,9 @@ use crate::{
     toolbox,
 };
 
-/// Build one source file with hooks, as `dmdprof run FILE` does, and keep the program
+/// Build one source file with hooks, and keep the program
+///
+/// Build one source file with hooks, as `dmdprof run FILE` does, and keep the program.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct BuildArgs {

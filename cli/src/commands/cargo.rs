@@ -27,7 +27,7 @@ use crate::{
     signals,
 };
 
-/// Profile what a Cargo command runs: run, test, bench; or only build it
+/// Profile what Cargo runs (run, test, bench), or only build it
 ///
 /// Builds as Cargo does, into a directory of its own (target/dmdprof), with hooks in the crate, its dependencies, the standard
 /// library and the C that crates compile. Options for dmdprof come before Cargo's command, everything after it is Cargo's.

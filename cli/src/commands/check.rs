@@ -10,7 +10,9 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
 
-use crate::gate::check::{self, Case, Mode, Origin, Plan};
+use super::estimate::with_name;
+use super::view;
+use crate::gate::check::{self, Case, Ending, Mode, Origin, Plan};
 use crate::gate::config::{self, Config};
 use crate::gate::key::{PathMap, PrefixRule};
 use crate::gate::limits::{ByMetric, Limit, Limits, Pattern};
@@ -23,8 +25,9 @@ use crate::output_file;
 use crate::printable;
 use crate::report::{FILE_WIDTH, Terminal};
 use crate::signals;
+use crate::view::Content;
 
-/// Compare runs with committed baselines, and fail if they move more data
+/// Compare runs with baselines, and fail if they move more data
 ///
 /// Runs every [[case]] of dmdprof.toml, or the command after `--`. Numbers are exact, so by default not a unit of ByteDMD may
 /// change: not in the program, and not in any function. Exit code: 0 fine, 1 could not run or compare, 2 usage, 3 worse.
@@ -99,6 +102,10 @@ pub struct CheckArgs {
     #[arg(long, value_name = "FILE", help_heading = "CI output")]
     pub bencher_json: Option<PathBuf>,
 
+    /// Also write a page for the browser that compares the run with its baseline (see `dmdprof view`); of several cases: FILE-CASE.html
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+
     /// The program and its arguments, or a source file and the program's arguments
     #[arg(last = true, value_name = "PROGRAM")]
     pub command: Vec<OsString>,
@@ -117,6 +124,7 @@ dmdprof.toml:
   [limits]
   cost = \"0%\"                        # of the program and of every function
   \"Q(32KiB)\" = \"1%\"                  # bytes read from deeper than 32 KiB
+  \"traffic(1MiB)\" = \"1% or 4096\"     # lines of 64 bytes fetched and written back (there by default)
   [limits.functions]
   \"parse_*\" = { cost = \"2%\" }        # the last match wins
   [[case]]
@@ -141,6 +149,9 @@ fn parse_limit(text: &str) -> Result<(Metric, Limit), String> {
     Ok((metric.trim().parse()?, limit.parse()?))
 }
 
+/// Bytes of the lines of which fills and write-backs are measured.
+const LINE_SIZE: u32 = 64;
+
 /// 2: the command line or the configuration makes no sense.
 const USAGE: i32 = 2;
 
@@ -156,6 +167,7 @@ pub fn command(args: &CheckArgs) -> anyhow::Result<i32> {
             return Ok(USAGE);
         }
     };
+    args.html.as_deref().map_or(Ok(()), view::check_output)?;
     let checked = check::all(&cases, &plan);
     let terminal = Terminal::stdout();
     let width = Some(usize::from(terminal.width.unwrap_or(FILE_WIDTH)));
@@ -173,7 +185,7 @@ fn prepare(args: &CheckArgs) -> anyhow::Result<(Vec<Case>, Plan, PathBuf)> {
     let (config, home) = read_config(args.config.as_deref(), &root)?;
     let mut limits = config.limits.clone();
     let given: ByMetric = args.limits.iter().copied().collect();
-    let later = Limits { total: given.clone(), each: given, rules: Vec::new() };
+    let later = Limits { total: given.clone(), each: given, ..Limits::none() };
     limits.extend(later.clone());
     let baselines = home.join(config.baselines.as_deref().unwrap_or(Path::new(config::BASELINES)));
     let mode = match (&args.save_baseline, args.accept) {
@@ -182,7 +194,8 @@ fn prepare(args: &CheckArgs) -> anyhow::Result<(Vec<Case>, Plan, PathBuf)> {
         (None, false) => Mode::Compare,
     };
     let rules: Vec<PrefixRule> = config.path_prefix_map.iter().chain(&args.path_prefix_map).cloned().collect();
-    let plan = Plan { mode, twice: args.twice, paths: PathMap::new(Some(&root), &rules), jobs: args.jobs.into() };
+    let paths = PathMap::new(Some(&root), &rules);
+    let plan = Plan { mode, twice: args.twice, paths, jobs: args.jobs.into(), keep: args.html.is_some() };
     let workers = crate::processors().div_ceil(plan.jobs);
     let workers: [OsString; 2] = ["--workers".into(), workers.to_string().into()];
     let cases = if args.command.is_empty() && args.profile.is_none() {
@@ -229,7 +242,7 @@ fn single(
             dir: here.to_path_buf(),
             stdin: None,
             inputs: Vec::new(),
-            options: workers.iter().chain(&args.run_options).cloned().collect(),
+            options: with_lines(workers.iter().chain(&args.run_options).cloned().collect()),
         }),
     };
     let name = given.cloned().unwrap_or(stem);
@@ -290,11 +303,30 @@ fn cases_of(
     }
 }
 
+/// Lines are measured too, unless the options decide that or are about a model that has none.
+fn with_lines(mut options: Vec<OsString>) -> Vec<OsString> {
+    let mut words = options.iter().map(|option| option.to_string_lossy()).peekable();
+    let mut decided = false;
+    while let Some(word) = words.next() {
+        let (name, value) = word.split_once('=').unwrap_or((&word, ""));
+        decided |= match name {
+            "--line" | "--line-size" | "--no-lines" => true,
+            "--model" => value == "values" || words.peek().is_some_and(|next| value.is_empty() && next == "values"),
+            _ => false,
+        };
+    }
+    if !decided {
+        options.push(format!("--line-size={LINE_SIZE}").into());
+    }
+    options
+}
+
 fn job(case: &config::Case, home: &Path, workers: &[OsString]) -> Job {
     let mut options = workers.to_vec();
     for (name, value) in [("--roi", &case.roi), ("--model", &case.model), ("--liveness", &case.liveness)] {
         options.extend(value.iter().map(|value| OsString::from(format!("{name}={value}"))));
     }
+    let options = with_lines(options);
     Job {
         command: case.command.iter().map(OsString::from).collect(),
         env: case.env.clone(),
@@ -328,7 +360,23 @@ fn write_files(results: &Results<'_>, args: &CheckArgs) -> anyhow::Result<()> {
     write(&args.markdown, &|out| out.write_all(results.markdown().as_bytes()))?;
     write(&args.junit, &|out| results.junit(out))?;
     write(&args.benchmark_json, &|out| results.smaller_is_better(out))?;
-    write(&args.bencher_json, &|out| results.bencher(out))
+    write(&args.bencher_json, &|out| results.bencher(out))?;
+    args.html.as_deref().map_or(Ok(()), |path| write_pages(results, path))
+}
+
+/// A page per case that was compared.
+fn write_pages(results: &Results<'_>, path: &Path) -> anyhow::Result<()> {
+    let several = results.checked.len() > 1;
+    for checked in results.checked {
+        let (Ending::Compared(compared), Some(profile)) = (&checked.ending, &checked.profile) else { continue };
+        let path = if several { with_name(path, &checked.name) } else { path.to_path_buf() };
+        let before = checked.baseline.as_deref().map_or_else(String::new, |path| path.display().to_string());
+        let names = [before, checked.name.clone()];
+        let diff = super::diff::json_of(names.clone(), &compared.comparison, &[])?;
+        let content = Content { profile: Some(profile), names, diff: Some(diff), ..Content::default() };
+        view::write_page(&path, &content, &view::PageArgs::default().options(Some("compare"))?)?;
+    }
+    Ok(())
 }
 
 /// What a job on GitHub shows: annotations in the log, a summary on its page.

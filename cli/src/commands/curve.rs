@@ -5,7 +5,7 @@ use clap::Args;
 use super::estimate::{LookArgs, MachineArgs, PlotArgs, ProfileArgs};
 use crate::estimate::curve;
 
-/// Show the traffic Q(Z) at every capacity Z, with machines' caches marked
+/// Show the traffic at every capacity: the miss ratio curve
 ///
 /// Of the program, or of each function that is named. Below each table: whether ByteDMD is the sum of Q(k^2) over all k, as it
 /// must be.

@@ -6,15 +6,18 @@ use std::path::{Path, PathBuf};
 use anyhow::bail;
 use clap::{Args, ValueEnum};
 
+use super::view;
 use crate::gate::compare::Comparison;
-use crate::gate::key::PrefixRule;
+use crate::gate::key::{PathMap, PrefixRule};
+use crate::gate::made::Difference;
 use crate::gate::metric::Metric;
 use crate::gate::output::diff::Diff;
 use crate::gate::source;
-use crate::profile::DEFAULT_FILE;
+use crate::profile::{self, DEFAULT_FILE};
 use crate::report::{FILE_WIDTH, Terminal};
+use crate::view::Content;
 
-/// Compare two profiles, function by function, and say why costs changed
+/// Compare two profiles, and say why costs changed
 ///
 /// Without arguments: the previous profile, dmdprof.data.old, with dmdprof.data. With one, B: B.old with B. Baselines of
 /// `dmdprof check` (.toml) can be compared too. The exit code does not depend on what is found; `dmdprof check` is the gate.
@@ -44,6 +47,10 @@ pub struct DiffArgs {
     /// Never shorten names, however wide the table gets
     #[arg(long)]
     pub full_names: bool,
+
+    /// Also write both runs as a page for the browser (see `dmdprof view`)
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
 }
 
 const EXAMPLES: &str = "\
@@ -79,22 +86,15 @@ const TABLE_TOP: usize = 30;
 /// # Errors
 /// When a file cannot be read, or the numbers have different meanings.
 pub fn command(args: &DiffArgs) -> anyhow::Result<()> {
+    args.html.as_deref().map_or(Ok(()), view::check_output)?;
     let [before, after] = sides(&args.profiles);
     let paths = source::path_map(&args.path_prefix_map)?;
-    let (a, b) = (source::read(&before, &paths)?, source::read(&after, &paths)?);
-    let differences = a.made.differences(&b.made);
-    if let Some(d) = differences.iter().find(|d| d.what.is_of_the_model()) {
-        let (name, advice) = (d.name(), d.advice());
-        bail!(
-            "{} and {} have different {name}: {} and {}\n  {advice}",
-            before.display(),
-            after.display(),
-            d.before,
-            d.after
-        );
-    }
-    let mut comparison = Comparison::of(&a, &b);
+    let (differences, mut comparison) = compared(&before, &after, &paths)?;
     comparison.sort(args.sort);
+    if let Some(path) = &args.html {
+        let names = [&before, &after].map(|p| p.display().to_string());
+        write_page(path, [&before, &after], json_of(names, &comparison, &differences)?)?;
+    }
     let few = matches!(args.format, Format::Table | Format::Md).then_some(TABLE_TOP);
     let terminal = Terminal::stdout();
     let diff = Diff {
@@ -117,6 +117,59 @@ pub fn command(args: &DiffArgs) -> anyhow::Result<()> {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         result => Ok(result?),
     }
+}
+
+/// What differs besides the numbers, and the numbers.
+fn compared(before: &Path, after: &Path, paths: &PathMap) -> anyhow::Result<(Vec<Difference>, Comparison)> {
+    let (a, b) = (source::read(before, paths)?, source::read(after, paths)?);
+    let differences = a.made.differences(&b.made);
+    if let Some(d) = differences.iter().find(|d| d.what.is_of_the_model()) {
+        let (name, advice) = (d.name(), d.advice());
+        bail!(
+            "{} and {} have different {name}: {} and {}\n  {advice}",
+            before.display(),
+            after.display(),
+            d.before,
+            d.after
+        );
+    }
+    Ok((differences, Comparison::of(&a, &b)))
+}
+
+/// The JSON of two files, largest change of the cost first.
+///
+/// # Errors
+/// As [`command`].
+pub fn json(before: &Path, after: &Path) -> anyhow::Result<String> {
+    let (differences, mut comparison) = compared(before, after, &source::path_map(&[])?)?;
+    comparison.sort(Metric::Cost);
+    json_of([before, after].map(|p| p.display().to_string()), &comparison, &differences)
+}
+
+/// The JSON of a comparison, with all functions.
+///
+/// # Errors
+/// None that a writer to memory has.
+pub fn json_of(names: [String; 2], comparison: &Comparison, differences: &[Difference]) -> anyhow::Result<String> {
+    let diff = Diff { names, comparison, differences, sort: Metric::Cost, top: None, width: None, color: false };
+    let mut text = Vec::new();
+    diff.json(&mut text)?;
+    Ok(String::from_utf8(text)?)
+}
+
+/// A page with both runs; of baselines, which have no calling contexts, only the functions.
+fn write_page(path: &Path, [before, after]: [&Path; 2], diff: String) -> anyhow::Result<()> {
+    let is_baseline = |path: &Path| path.extension().is_some_and(|e| e == "toml");
+    let run = |path: &Path| (!is_baseline(path)).then(|| profile::read(path)).transpose();
+    let (was, is) = (run(before)?, run(after)?);
+    let content = Content {
+        profile: is.as_ref(),
+        before: was.as_ref().filter(|_| is.is_some()),
+        names: [before, after].map(|p| p.display().to_string()),
+        diff: Some(diff),
+        ..Content::default()
+    };
+    view::write_page(path, &content, &view::PageArgs::default().options(Some("compare"))?)
 }
 
 fn sides(given: &[PathBuf]) -> [PathBuf; 2] {

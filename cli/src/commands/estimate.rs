@@ -126,13 +126,28 @@ impl PlotArgs {
     /// # Errors
     /// When a picture cannot be written.
     pub fn draw(&self, charts: &[Chart], names: &[&str], look: Look, document: &mut Document) -> anyhow::Result<()> {
+        self.draw_named(charts, names, charts.len() != 1, look, document)
+    }
+
+    /// As [`PlotArgs::draw`]; `named` puts the name into the file name even of one chart.
+    ///
+    /// # Errors
+    /// When a picture cannot be written.
+    pub fn draw_named(
+        &self,
+        charts: &[Chart],
+        names: &[&str],
+        named: bool,
+        look: Look,
+        document: &mut Document,
+    ) -> anyhow::Result<()> {
         if self.plot {
             let width = look.width.unwrap_or(usize::from(FILE_WIDTH));
             document.plots.extend(charts.iter().map(|chart| chart.terminal(width, look.color)));
         }
         let Some(path) = &self.svg else { return Ok(()) };
         for (chart, name) in charts.iter().zip(names) {
-            let path = if charts.len() == 1 { path.clone() } else { with_name(path, name) };
+            let path = if named || charts.len() > 1 { with_name(path, name) } else { path.clone() };
             output_file::write(&path, chart.svg()).with_context(|| format!("cannot write {}", path.display()))?;
         }
         Ok(())
@@ -140,7 +155,8 @@ impl PlotArgs {
 }
 
 /// `a/b.svg` and `c` give `a/b-c.svg`.
-fn with_name(path: &Path, name: &str) -> PathBuf {
+#[must_use]
+pub fn with_name(path: &Path, name: &str) -> PathBuf {
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
     let extension = path.extension().map_or_else(String::new, |e| format!(".{}", e.to_string_lossy()));
     path.with_file_name(format!("{stem}-{name}{extension}"))

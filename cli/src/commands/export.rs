@@ -56,6 +56,7 @@ Examples:
   dmdprof export --to speedscope -o kernel.speedscope.json     then drop it on speedscope.app
   dmdprof export --to pprof && go tool pprof -top dmdprof.pb.gz
   dmdprof export --to folded --metric 'Q(32KiB)' -o - | inferno-flamegraph > q32.svg
+  dmdprof export --to cpuprofile --metric read && code dmdprof.cpuprofile      numbers at the lines
   dmdprof export --to sarif --top 20 -o dmdprof.sarif ci.data";
 
 fn metric_of_code(text: &str) -> Result<Metric, String> {

@@ -5,7 +5,7 @@ use clap::Args;
 use super::estimate::{LookArgs, MachineArgs, ProfileArgs, WorkArgs};
 use crate::estimate::fuse::{self, Options};
 
-/// Rank pairs of functions by the bytes that one writes and the other reads next
+/// Rank pairs of functions by bytes that pass between them
 ///
 /// Needs a profile made with `dmdprof run --flows`. With machines: the time that fusing the two would save.
 #[derive(Args, Debug)]

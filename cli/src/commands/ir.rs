@@ -2,7 +2,7 @@
 
 use std::{
     ffi::OsString,
-    io::{self, Seek, Write},
+    io::{self, Read, Seek, Write},
     path::PathBuf,
     sync::Arc,
 };
@@ -15,12 +15,14 @@ use dmdprof_runtime::{
     values::{ValueOptions, listing::Listing},
 };
 
-use super::{ModelArg, values};
-use crate::follow::{Followed, SourceArgs, follow};
+use super::{ModelArg, values, view};
+use crate::follow::{Followed, SourceArgs, command_text, follow};
 use crate::printable;
+use crate::view::Content;
 
-/// List every event of a kernel on the reference machine: pushes, reads with depth and cost, instructions
+/// List every event of a kernel on the reference machine
 ///
+/// List every event of a kernel on the reference machine: pushes, reads with depth and cost, instructions.
 /// Values are v1, v2, ... in the order in which they come onto the stack; a read's depth counts bytes from the top. The listing comes after
 /// the program's own output. It has a line per event, so that it is for small kernels only.
 #[derive(Args, Debug)]
@@ -34,6 +36,10 @@ pub struct IrArgs {
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
 
+    /// Also write a page for the browser that plays the events on the stack (see `dmdprof view`)
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+
     #[command(flatten)]
     pub values: values::ValuesArgs,
 
@@ -45,6 +51,7 @@ pub struct IrArgs {
 const EXAMPLES: &str = "\
 Examples:
   dmdprof ir --bytes-per-element 1 dot.c       the listing of the kernel that dot.c declares
+  dmdprof ir --html dot.html dot.c n=4         a page that plays them on the stack
   dmdprof ir --stack ./matvec n=2              a program compiled with dmdprof cc --dmdprof-model=values";
 
 /// Runs the command and returns the program's exit code.
@@ -52,6 +59,7 @@ Examples:
 /// # Errors
 /// When the program cannot be built or followed, or its declarations are wrong.
 pub fn command(args: &IrArgs) -> anyhow::Result<i32> {
+    args.html.as_deref().map_or(Ok(()), view::check_output)?;
     // The listing must not get between the lines of the program's output.
     let mut collected = tempfile::tempfile().context("cannot create a temporary file for the listing")?;
     let to: Box<dyn Write + Send> = match &args.output {
@@ -88,5 +96,16 @@ pub fn command(args: &IrArgs) -> anyhow::Result<i32> {
         }
     }
     values::check_measurement(&measurement, ModelArg::Values)?;
+    if let Some(path) = &args.html {
+        let mut text = String::new();
+        match &args.output {
+            Some(output) => std::fs::File::open(output).and_then(|mut file| file.read_to_string(&mut text)),
+            None => collected.rewind().and_then(|()| collected.read_to_string(&mut text)),
+        }
+        .context("cannot read the listing back")?;
+        let names = [String::new(), command_text(&args.command).join(" ")];
+        let content = Content { listing: Some(text), names, ..Content::default() };
+        view::write_page(path, &content, &view::PageArgs::default().options(Some("walk"))?)?;
+    }
     Ok(ending.exit_code())
 }

@@ -18,6 +18,7 @@ pub mod ir;
 pub mod machine;
 pub mod motion;
 pub mod place;
+pub mod plan;
 pub mod rank;
 pub mod record;
 pub mod replay;
@@ -25,6 +26,7 @@ pub mod roofline;
 pub mod run;
 pub mod time;
 pub mod values;
+pub mod view;
 pub mod waste;
 pub mod why;
 

@@ -17,6 +17,7 @@ use dmdprof_runtime::{
 use super::{
     estimate::{LookArgs, parse_size},
     replay::{Recorded, analyse, is_trace, outcome},
+    view,
 };
 use crate::{
     analysis::survive_file_limit,
@@ -32,11 +33,13 @@ use crate::{
     },
     printable,
     profile::{check_writable, model::Outcome},
-    sheet::Format,
+    sheet::{Document, Format},
+    view::Content,
 };
 
-/// Show what the iterations of each loop bring in and bring in again, and which buffers would end that
+/// Show what each loop brings in again, and the buffer that ends it
 ///
+/// Show what the iterations of each loop bring in and bring in again, and which buffers would end that.
 /// Runs a program whose loops are marked: a source file, which is built for it, or a program compiled with `dmdprof cc --dmdprof-loops`; or
 /// analyses a recorded run of one. The result is kept in dmdprof.motion; without a program, that file is printed again. What is measured are the loops of the optimised
 /// code, called by their places in the source.
@@ -62,6 +65,10 @@ pub struct MotionArgs {
     /// Memory that the analysis of a thread may take for what iterations touched; beyond it, pages of the largest arrays are sampled
     #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = parse_size)]
     pub memory: u64,
+
+    /// Also write all loops as a page for the browser (see `dmdprof view`)
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
 
     #[command(flatten)]
     pub look: LookArgs,
@@ -97,6 +104,7 @@ const MOST_ELEMENT_BYTES: u64 = 1 << 22;
 /// When the program cannot be built or followed or has no marked loops, when the file cannot be read or written, or when no loop
 /// is of a name.
 pub fn command(args: &MotionArgs) -> anyhow::Result<i32> {
+    args.html.as_deref().map_or(Ok(()), view::check_output)?;
     let (motion, code) = match &args.command[..] {
         [] => (file::read(Path::new(file::DEFAULT_FILE))?, 0),
         [only] if file::is_motion(Path::new(only)) => (file::read(Path::new(only))?, 0),
@@ -122,7 +130,26 @@ pub fn command(args: &MotionArgs) -> anyhow::Result<i32> {
         elements: args.elements,
     };
     args.look.print(&document(&motion, &options))?;
+    if let Some(path) = &args.html {
+        let whole = document(&motion, &whole(args.policy));
+        let names = [String::new(), motion.command.join(" ")];
+        let content = Content { motion: Some(whole), names, ..Content::default() };
+        view::write_page(path, &content, &view::PageArgs::default().options(Some("motion"))?)?;
+    }
     Ok(code)
+}
+
+/// What a file that this command wrote says of all loops.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn document_of(path: &Path) -> anyhow::Result<Document> {
+    Ok(document(&file::read(path)?, &whole(Policy::default())))
+}
+
+/// Every loop and array.
+fn whole(policy: Policy) -> sheet::Options {
+    sheet::Options { policy, levels: None, top: None, threshold: 0.0, elements: false }
 }
 
 /// Runs a program and writes the file; no motion if the program could not be started, which has been said.

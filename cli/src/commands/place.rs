@@ -8,7 +8,7 @@ use super::estimate::{LookArgs, MachineArgs, WorkArgs};
 use crate::estimate::place::{self, Allow, Options};
 use crate::profile::{self, DEFAULT_FILE};
 
-/// Place the calls that a function makes on the machines where all of them together take least
+/// Place a function's calls on the machines where they take least
 ///
 /// Needs a profile made with `dmdprof run --sequence FUNCTION`, and machines that state what launching and moving data in cost
 /// ([placement] in their files).

@@ -24,7 +24,7 @@ use crate::rank::{Evidence, Variant};
 use crate::report::parse_percent;
 use crate::{launch, toolbox};
 
-/// Rank variants of one kernel, and pick one that does the same for less
+/// Rank variants of a kernel: the same result, moving least
 ///
 /// Runs each variant under `dmdprof run`, compares its result with the baseline's (exit code; declared outputs, else standard output),
 /// and ranks those that do the same by the bytes of lines that a usual hierarchy of caches moves, by ByteDMD and by the

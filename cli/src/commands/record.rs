@@ -17,7 +17,7 @@ use crate::{
 /// Where `record` writes and `replay` reads unless told otherwise.
 pub const DEFAULT_TRACE: &str = "dmdprof.trace";
 
-/// Run a program and write down what it does, to analyse it later with `dmdprof replay` or `dmdprof motion`
+/// Write down what a program does, to analyse it later
 ///
 /// The program keeps its standard input, output and error, its directory and its environment. Everything after its name
 /// belongs to it. The exit code is the program's own, as with `dmdprof run`; 1 if the trace could not be written. A trace that

@@ -20,8 +20,9 @@ use crate::{
     profile::model::Outcome,
 };
 
-/// Analyse a trace of `dmdprof record`: writes the profile and the report that `dmdprof run` would have
+/// Analyse a trace of `dmdprof record`: profile and report
 ///
+/// Analyse a trace of `dmdprof record`: writes the profile and the report that `dmdprof run` would have.
 /// The recorded program and its libraries must be where they were, unchanged: source positions are in them. A trace that was
 /// cut off is analysed up to there, with a warning, and the profile says that it is incomplete.
 #[derive(Args, Debug)]

@@ -5,11 +5,13 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::estimate::{LookArgs, MachineArgs, PlotArgs, ProfileArgs, WorkArgs};
+use super::view::{self, PageArgs};
 use crate::estimate::fidelity::Calibration;
 use crate::estimate::roofline::{self, Options};
 use crate::estimate::times::Times;
+use crate::view::Content;
 
-/// Estimate times on machines from one profile, and say what binds each function
+/// Estimate times on machines, and say what binds each function
 ///
 /// For each function and the whole program: work by class, traffic on the link into each level of memory, the time of each, the
 /// longest of them, and the traffic below which something else binds. Machines with a dispatch floor also get the latency of a
@@ -41,6 +43,10 @@ pub struct RooflineArgs {
     #[command(flatten)]
     pub plot: PlotArgs,
 
+    /// Also write the profile as a page for the browser, with these machines and all others (see `dmdprof view`)
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+
     #[command(flatten)]
     pub look: LookArgs,
 }
@@ -59,6 +65,7 @@ Examples:
 /// # Errors
 /// Whatever cannot be read, found or estimated.
 pub fn command(args: &RooflineArgs) -> anyhow::Result<()> {
+    args.html.as_deref().map_or(Ok(()), view::check_output)?;
     let profile = args.profile.read()?;
     let machines = args.machine.machines()?;
     let subjects = args.profile.subjects(&profile, args.inclusive)?;
@@ -73,5 +80,10 @@ pub fn command(args: &RooflineArgs) -> anyhow::Result<()> {
     let (mut document, charts) = roofline::document(&profile, &subjects, &machines, &options)?;
     let names: Vec<&str> = machines.iter().map(|m| m.name.as_str()).collect();
     args.plot.draw(&charts, &names, args.look.print.look(), &mut document)?;
-    args.look.print(&document)
+    args.look.print(&document)?;
+    let Some(path) = &args.html else { return Ok(()) };
+    let names = [String::new(), args.profile.profile.display().to_string()];
+    let content = Content { profile: Some(&profile), names, ..Content::default() };
+    let page = PageArgs { machine: args.machine.machine.first().cloned(), ..PageArgs::default() };
+    view::write_page(path, &content, &page.options(Some("roofline"))?)
 }

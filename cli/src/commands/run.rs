@@ -16,7 +16,7 @@ use crate::{
     trace_file::TraceFile,
 };
 
-/// Profile a program: build it if it is a source file, run it, report
+/// Profile a program, or a source file that it builds first
 ///
 /// The program keeps its standard input, output and error, its directory and its environment. Everything after its name
 /// belongs to it. The exit code is the program's own (128 + N if signal N ended it; 127 if it is not found, 126 if it cannot

@@ -17,6 +17,7 @@ use super::view::Choice;
 use crate::machine::{Figure, Machine};
 use crate::profile::Profile;
 use crate::report::human;
+use crate::report::lines::disagreement;
 use crate::sheet::{Cell, Column, Document, Sheet, Value};
 
 /// `FUNCTION=N`, `FUNCTION=M,N,K`, each with `:BYTES` per element: each call multiplies an M x K by a K x N matrix.
@@ -100,6 +101,7 @@ pub fn document(
         document.notes.extend(side.guesses.sentence(&machine.name));
     }
     document.notes.splice(0..0, notes(work, has_span));
+    document.notes.extend(disagreement(profile));
     Ok(document)
 }
 

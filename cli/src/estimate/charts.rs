@@ -54,11 +54,20 @@ pub fn traffic(subjects: &[&Subject], marks: &[Mark], unit: u64) -> Chart {
             .collect(),
         kind: LineKind::Curve,
     };
+    let moved = |subject: &&Subject| plot::Line {
+        name: format!("{}, lines moved", short(&subject.name)),
+        points: curve::moved_steps(subject, marks, unit)
+            .into_iter()
+            .map(|(z, moved)| (z as f64, moved as f64))
+            .collect(),
+        kind: LineKind::Curve,
+    };
+    let with_lines = subjects.iter().filter(|subject| subject.has_lines());
     let mut chart = Chart {
         title: "Traffic: bytes read from deeper than a capacity".into(),
         x: Axis { label: "capacity Z".into(), unit: Unit::BinaryBytes, min: 1.0, max: 2.0 },
         y: Axis { label: "traffic Q(Z)".into(), unit: Unit::Bytes, min: 1.0, max: 10.0 },
-        lines: subjects.iter().map(line).collect(),
+        lines: subjects.iter().map(line).chain(with_lines.map(moved)).collect(),
         dots: Vec::new(),
         marks: marks.iter().map(|m| plot::Mark { x: m.capacity as f64, label: m.text.clone() }).collect(),
         groups: Vec::new(),

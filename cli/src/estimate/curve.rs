@@ -11,7 +11,11 @@ use crate::profile::Profile;
 use crate::profile::model::Unit;
 use crate::report::depths::Depths;
 use crate::report::human;
-use crate::sheet::{Column, Document, Sheet, Value};
+use crate::report::lines::disagreement;
+use crate::sheet::{Cell, Column, Document, Sheet, Value};
+
+/// Bytes.
+const SMALLEST_MEMORY: u64 = 512;
 
 /// A capacity of a machine.
 #[derive(Clone, Debug, PartialEq)]
@@ -72,6 +76,15 @@ pub fn steps(subject: &Subject, marks: &[Mark], unit: u64) -> Vec<(u64, u64)> {
     points
 }
 
+/// Lines moved as they are drawn, from the smallest memory of lines that is told from others.
+#[must_use]
+pub fn moved_steps(subject: &Subject, marks: &[Mark], unit: u64) -> Vec<(u64, u64)> {
+    let last = steps(subject, marks, unit).last().map_or(SMALLEST_MEMORY, |(depth, _)| *depth);
+    let capacities = std::iter::successors(Some(SMALLEST_MEMORY), |z| z.checked_add(z / 8)).take_while(|z| *z <= last);
+    let moved = |z| subject.moved(z).map(|moved| (z, moved.all()));
+    capacities.chain([last.max(SMALLEST_MEMORY)]).filter_map(moved).collect()
+}
+
 /// One sheet per subject, those that were asked for, else the whole program; and a chart of all.
 #[must_use]
 pub fn document(profile: &Profile, subjects: &Subjects, only_named: bool, machines: &[Machine]) -> (Document, Chart) {
@@ -88,11 +101,20 @@ pub fn document(profile: &Profile, subjects: &Subjects, only_named: bool, machin
     };
     let chosen = chosen(subjects, only_named);
     document.sheets.extend(chosen.iter().map(|subject| sheet(subject, &marks, unit)));
-    document.notes.push(
-        "Traffic Q(Z): bytes read from deeper than Z; what an ideal memory of Z bytes (fully associative LRU that drops dead \
-         bytes) has to fetch. Where Z is inside one of the histogram's buckets (1/32 wide), its reads count as nearer."
-            .into(),
-    );
+    let bytes = match unit {
+        1 => "bytes read from deeper than Z; what an ideal memory of Z bytes (fully associative LRU that drops dead bytes) has to fetch".into(),
+        size => format!("lines of {size} B read from deeper than Z, in bytes; what a fully associative LRU cache of Z bytes has to fetch for reads"),
+    };
+    document.notes.push(format!(
+        "Traffic Q(Z): {bytes}. Where Z is inside one of the histogram's buckets (1/32 wide), its reads count as nearer."
+    ));
+    document.notes.extend(profile.lines.as_ref().map(|lines| {
+        format!(
+            "Lines moved: lines of {} B that a memory of Z bytes fetches for loads and stores and writes back, from 512 B on; it begins empty and ends clean.",
+            lines.size
+        )
+    }));
+    document.notes.extend(disagreement(profile));
     (document, charts::traffic(&chosen, &marks, unit))
 }
 
@@ -102,26 +124,40 @@ fn chosen(subjects: &Subjects, only_named: bool) -> Vec<&Subject> {
 }
 
 fn sheet(subject: &Subject, marks: &[Mark], unit: u64) -> Sheet {
-    let columns = vec![
+    let mut columns = vec![
         Column::new("capacity", ["", "Z"], 0),
         Column::new("traffic", ["", "Q(Z)"], 0),
         Column::new("share", ["of all", "reads"], 0),
         Column::new("nearer", ["read in", "this step"], 1),
         Column::new("mark", ["", "machine"], 0),
     ];
+    if subject.has_lines() {
+        let moved = [
+            Column::new("fetched", ["in lines", "fetched"], 0),
+            Column::new("written_back", ["", "written back"], 0),
+            Column::new("moved", ["lines", "moved"], 0),
+        ];
+        columns.splice(4..4, moved);
+    }
     let title = format!("Traffic of {}: {} read", subject.name, human::bytes(subject.read().into()));
     let mut sheet = Sheet::new(subject.name.clone(), title, columns);
     let (read, mut before) = (subject.read(), subject.read());
     for (capacity, traffic) in points(subject, marks, unit) {
         let here: Vec<&Mark> = marks.iter().filter(|m| m.capacity == capacity).collect();
         let text = here.iter().map(|m| m.text.as_str()).collect::<Vec<_>>().join(", ");
-        sheet.row([
+        let moved = subject.moved(capacity).map_or_else(Vec::new, |moved| {
+            let all = [moved.fetched, moved.written_back, moved.all()];
+            all.map(|bytes| Value::Bytes(bytes.into()).into()).to_vec()
+        });
+        let mut cells: Vec<Cell> = vec![
             Value::Bytes(capacity.into()).guessed(here.iter().any(|m| m.guess)),
             Value::Bytes(traffic.into()).into(),
             Value::part(traffic as f64, read as f64).into(),
             Value::Bytes((before - traffic).into()).into(),
-            if text.is_empty() { Value::Text(String::new()) } else { Value::Text(text) }.into(),
-        ]);
+        ];
+        cells.extend(moved);
+        cells.push(if text.is_empty() { Value::Text(String::new()) } else { Value::Text(text) }.into());
+        sheet.row(cells);
         before = traffic;
     }
     if unit == 1 {

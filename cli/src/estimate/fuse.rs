@@ -10,12 +10,13 @@ use std::collections::{BTreeMap, HashMap};
 use anyhow::bail;
 use dmdprof_models::fusion;
 
-use super::subject::{Subjects, Work};
-use super::view::{Choice, View};
+use super::subject::{Subjects, Work, did_you_mean, short};
+use super::view::{Choice, View, ViewLink};
 use crate::machine::Machine;
 use crate::profile::Profile;
 use crate::profile::model::{Flow, SiteId};
 use crate::report::depths::{Depths, QuantileReader};
+use crate::report::lines::{Moved, disagreement};
 use crate::report::{Analysis, Grouping};
 use crate::sheet::{Cell, Column, Document, Sheet, Value};
 
@@ -93,6 +94,7 @@ pub fn document(
     document.sheets.push(pairs_sheet(&between.produced, &names, &analysis, &views, &savings, options));
     document.sheets.push(shared_sheet(&between.shared, &names, &analysis, options));
     document.notes = notes(&views);
+    document.notes.extend(disagreement(profile));
     Ok(document)
 }
 
@@ -137,6 +139,16 @@ fn savings(view: &View, between: &Between, analysis: &Analysis, work: Work) -> a
     };
     let beyond =
         |depths: &Depths| -> Vec<f64> { view.links.iter().map(|l| depths.beyond(l.link.capacity) as f64).collect() };
+    let size = analysis.profile.lines.as_ref().map(|lines| lines.size);
+    let lines = |row: usize| -> Option<Vec<f64>> {
+        let size = size?;
+        let moved = |link: &ViewLink| Moved::of(&analysis.rows[row].own.lines, size, link.link.capacity).all() as f64;
+        Some(view.links.iter().map(moved).collect())
+    };
+    // Never less than what passes between the two.
+    let at_least = |moved: Vec<f64>, internal: &[f64]| -> Vec<f64> {
+        moved.iter().zip(internal).map(|(moved, internal)| moved.max(*internal)).collect()
+    };
     between
         .produced
         .iter()
@@ -145,13 +157,18 @@ fn savings(view: &View, between: &Between, analysis: &Analysis, work: Work) -> a
             let later = between.later.get(&(producer, consumer)).map_or_else(|| vec![0.0; passed.len()], beyond);
             // The model removes internal bytes twice, where they are written and where they are read; of what is
             // read again later, only the consumer's first read goes.
-            let internal = passed.iter().zip(&later).map(|(passed, later)| passed - later.min(*passed) / 2.0).collect();
+            let internal: Vec<f64> =
+                passed.iter().zip(&later).map(|(passed, later)| passed - later.min(*passed) / 2.0).collect();
             // What the consumer fetches from beyond a level was written out there by the producer.
-            let read = beyond(&analysis.rows[producer].own.depths);
-            let bytes = read.iter().zip(&passed).map(|(read, written)| read + written).collect();
+            // Lines that are measured have its stores in them.
+            let bytes = match lines(producer) {
+                Some(moved) => at_least(moved, &internal),
+                None => beyond(&analysis.rows[producer].own.depths).iter().zip(&passed).map(|(r, w)| r + w).collect(),
+            };
             let nothing = vec![0.0; passed.len()];
-            let first = fusion::Tiered { work: work_of(producer), bytes, internal };
-            let bytes = beyond(&analysis.rows[consumer].own.depths);
+            let first = fusion::Tiered { work: work_of(producer), bytes, internal: internal.clone() };
+            let bytes = lines(consumer)
+                .map_or_else(|| beyond(&analysis.rows[consumer].own.depths), |moved| at_least(moved, &internal));
             let second = fusion::Tiered { work: work_of(consumer), bytes, internal: nothing };
             let found = fusion::hierarchical(view.rate(), &bandwidths, 0.0, &[first, second])?;
             let floor = view.floor.0;
@@ -161,6 +178,47 @@ fn savings(view: &View, between: &Between, analysis: &Analysis, work: Work) -> a
             Ok(Saving { seconds: unfused - fused, speedup: (fused > 0.0).then(|| unfused / fused), beyond })
         })
         .collect()
+}
+
+/// A chain of functions as regions on the link from memory, for a memory behind `capacity` bytes: internal bytes are those that a
+/// function writes and a later one of the chain reads next.
+///
+/// # Errors
+/// A profile without flows, or functions that are not in it.
+pub fn chain(
+    profile: &Profile,
+    capacity: u64,
+    functions: &[&str],
+    work: Option<Work>,
+) -> anyhow::Result<Vec<fusion::Region>> {
+    let Some(flows) = &profile.flows else {
+        bail!("the profile has no flows between functions; they are measured by: dmdprof run --flows");
+    };
+    let analysis = Analysis::new(profile, Grouping::Functions);
+    let between = between(flows, &analysis);
+    let row = |name: &&str| {
+        let found = analysis.rows.iter().position(|row| row.name() == *name || short(row.name()) == *name);
+        let near = || did_you_mean(name, analysis.rows.iter().map(|row| row.name()));
+        found.ok_or_else(|| anyhow::anyhow!("no function is called {name}{}", near()))
+    };
+    let rows = functions.iter().map(row).collect::<anyhow::Result<Vec<_>>>()?;
+    let any_flops = rows.iter().any(|row| analysis.rows[*row].own.flops() > 0);
+    let work = work.unwrap_or(if any_flops { Work::Flops } else { Work::Ops });
+    let beyond = |depths: &Depths| depths.beyond(capacity) as f64;
+    let region = |(place, producer): (usize, &usize)| {
+        let own = &analysis.rows[*producer].own;
+        let (mut written, mut internal) = (0.0, 0.0);
+        for consumer in &rows[place + 1..] {
+            let Some(pair) = between.produced.get(&(*producer, *consumer)) else { continue };
+            let passed = beyond(&pair.depths);
+            let later = between.later.get(&(*producer, *consumer)).map_or(0.0, beyond);
+            written += passed;
+            internal += passed - later.min(passed) / 2.0;
+        }
+        let operations = if work == Work::Flops { own.flops() } else { own.all_ops() };
+        fusion::Region { work: operations as f64, bytes: beyond(&own.depths) + written, internal }
+    };
+    Ok(rows.iter().enumerate().map(region).collect())
 }
 
 fn pairs_sheet(

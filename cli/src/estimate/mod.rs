@@ -9,7 +9,7 @@ mod charts;
 pub mod curve;
 pub mod fidelity;
 pub mod fuse;
-mod guesses;
+pub mod guesses;
 pub mod place;
 pub mod roofline;
 pub mod subject;
@@ -41,7 +41,6 @@ pub fn source(meta: &Meta) -> Vec<(&'static str, String)> {
 #[must_use]
 pub fn heading(profile: &crate::profile::Profile) -> Vec<String> {
     let mut lines = vec![profile.meta.command.join(" ")];
-    lines.extend(profile.sampling.as_ref().map(|s| format!("SAMPLED 1/{}: depths are estimates", s.every)));
     lines.extend(profile.meta.incomplete.as_ref().map(|why| format!("INCOMPLETE: {why}")));
     if profile.coverage.lost_events > 0 {
         lines.push(format!(

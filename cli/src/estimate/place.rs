@@ -17,6 +17,7 @@ use crate::machine::Machine;
 use crate::profile::Profile;
 use crate::profile::model::{ContextId, FunctionId, Sequence};
 use crate::report::depths::Depths;
+use crate::report::lines::{LineSums, Moved, disagreement};
 use crate::report::{human, names};
 use crate::sheet::{Cell, Column, Document, Sheet, Value};
 
@@ -58,6 +59,9 @@ struct Callee {
     calls: u64,
     work: u128,
     depths: Depths,
+    /// Lines moved, and the bytes of one, if they were measured.
+    lines: LineSums,
+    line: Option<u32>,
 }
 
 /// The whole answer.
@@ -95,8 +99,8 @@ pub fn document(profile: &Profile, machines: &[Machine], options: &Options) -> a
     document.sheets.push(whole_sheet(&placement.forced, placement.cost, machines, sequence, profile));
     document.sheets.push(stretches_sheet(&placement, sequence, &callees, machines, options));
     document.notes = vec![format!(
-        "Each call is the average over all calls of its function here: work, and bytes from beyond {} of fast memory. A \
-             ranking, not a forecast: {}.",
+        "Each call is the average over all calls of its function here: work, and {} {} of fast memory. A ranking, not a forecast: {}.",
+        if profile.lines.is_some() { "lines fetched and written back by" } else { "bytes from beyond" },
         human::bytes(capacity.into()),
         "the rates are peaks, and launching and moving in cost the same whatever is moved"
     )];
@@ -105,6 +109,7 @@ pub fn document(profile: &Profile, machines: &[Machine], options: &Options) -> a
             .notes
             .push(format!("{} calls after the recorded ones are not in it.", human::grouped(sequence.omitted.into())));
     }
+    document.notes.extend(disagreement(profile));
     document.notes.extend(guesses.sentence("these machines"));
     Ok(document)
 }
@@ -147,6 +152,7 @@ fn callees(profile: &Profile, sequence: &Sequence, work: Option<Work>) -> BTreeM
         callee.calls += calls;
     }
     let owner = owners(profile, sequence.function);
+    let mut lines: BTreeMap<FunctionId, LineSums> = BTreeMap::new();
     let mut measured: BTreeMap<FunctionId, (u64, u128, u128, Depths)> = BTreeMap::new();
     for (i, context) in profile.contexts.iter().enumerate() {
         let is_call = context.parent.is_some_and(|p| profile.contexts[p.index()].function == Some(sequence.function));
@@ -157,6 +163,11 @@ fn callees(profile: &Profile, sequence: &Sequence, work: Option<Work>) -> BTreeM
     for cell in &profile.cells {
         if let Some(function) = owner[cell.context.index()] {
             measured.entry(function).or_default().3.add(&cell.histogram);
+        }
+    }
+    for cell in profile.lines.iter().flat_map(|lines| &lines.cells) {
+        if let Some(function) = owner[cell.context.index()] {
+            lines.entry(function).or_default().add(cell);
         }
     }
     for count in &profile.block_counts {
@@ -175,6 +186,8 @@ fn callees(profile: &Profile, sequence: &Sequence, work: Option<Work>) -> BTreeM
         let (calls, flops, ops, depths) = measured.remove(function).unwrap_or_default();
         callee.work = if work == Work::Flops { flops } else { ops };
         callee.depths = depths;
+        callee.lines = lines.remove(function).unwrap_or_default();
+        callee.line = profile.lines.as_ref().map(|lines| lines.size);
         // Calls of other threads are in the profile's sums too, and so must be in the number they are divided by.
         callee.calls = calls.max(1);
     }
@@ -285,7 +298,11 @@ impl Callee {
     }
 
     fn bytes_per_call(&self, capacity: u64) -> f64 {
-        self.depths.beyond(capacity) as f64 / self.calls as f64
+        let bytes = match self.line {
+            Some(size) => Moved::of(&self.lines, size, capacity).all(),
+            None => self.depths.beyond(capacity),
+        };
+        bytes as f64 / self.calls as f64
     }
 }
 

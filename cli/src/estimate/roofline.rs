@@ -15,8 +15,10 @@ use super::view::{Choice, View, float_type};
 use crate::machine::{Figure, Machine, MissingField};
 use crate::plot::Chart;
 use crate::profile::Profile;
+use crate::profile::model::Unit;
 use crate::report::analysis::OP_NAMES;
 use crate::report::human;
+use crate::report::lines::disagreement;
 use crate::sheet::{Cell, Column, Document, Sheet, Value};
 
 /// What to show.
@@ -381,6 +383,12 @@ fn dispatch_sheet(view: &View, lines: &[Line], options: &Options) -> anyhow::Res
             Value::Name(line.subject.name.clone()).into(),
         ]);
     }
+    if device.setup > 0.0 {
+        sheet.remarks.push(format!(
+            "The setup of {} per input of a dispatch is not in it: how many inputs a call has, a profile does not say.",
+            human::seconds(device.setup)
+        ));
+    }
     sheet.remarks.push(
         "batch at least: as many calls in one dispatch keep the machine busy for longer than the floor. Bytes are the traffic \
          from memory; what an offload would have to copy first is not in it."
@@ -399,7 +407,7 @@ fn energy_sheet(view: &View, lines: &[Line], options: &Options) -> anyhow::Resul
     columns.push(Column::new("name", ["", "function"], 0));
     let title = format!("{}: where the energy goes", machine.name);
     let mut sheet = Sheet::new(format!("{}.energy", machine.name), title, columns);
-    let (operation, levels, memory) = match energies(view) {
+    let Energies { operation, addition, levels, memory } = match energies(view) {
         Ok(energies) => energies,
         Err(missing) => {
             sheet.title = String::new();
@@ -409,7 +417,8 @@ fn energy_sheet(view: &View, lines: &[Line], options: &Options) -> anyhow::Resul
     };
     let prices = energy::Prices { operation: operation.value, levels: &levels, memory: memory.value };
     for line in lines.iter().take(options.rows().unwrap_or(usize::MAX)) {
-        let joules = energy::by_level(&prices, line.work, line.subject.read() as f64, &line.traffic)?;
+        let work = charged(line, addition.map_or(1.0, |addition| addition.value / operation.value));
+        let joules = energy::by_level(&prices, work, line.subject.read() as f64, &line.traffic)?;
         let total = joules.total();
         let parts = [joules.operations].into_iter().chain(joules.levels.iter().copied()).chain([joules.memory]);
         // Joules of other machines than the one they were measured on mislead; shares much less.
@@ -419,6 +428,10 @@ fn energy_sheet(view: &View, lines: &[Line], options: &Options) -> anyhow::Resul
         cells.push(Value::Name(line.subject.name.clone()).into());
         sheet.row(cells);
     }
+    sheet.remarks.push(match addition {
+        Some(_) => "A fused multiply-add is charged as one multiplication; additions have a price of their own.".into(),
+        None => "A fused multiply-add is charged as one operation; additions cost as much as multiplications, as the machine states no other price.".into(),
+    });
     sheet.remarks.push(format!(
         "Shares rest on energies per operation and per byte ({}: {}; memory: {}: {}); as joules they would mislead. \
          Bytes nearer than {} are charged to it.",
@@ -427,17 +440,32 @@ fn energy_sheet(view: &View, lines: &[Line], options: &Options) -> anyhow::Resul
     Ok(sheet)
 }
 
-/// J per operation, per byte from each level, and per byte from memory.
-fn energies<'m>(view: &View<'m>) -> Result<(&'m Figure, Vec<f64>, &'m Figure), MissingField> {
+/// J per operation and per addition, per byte from each level, and per byte from memory.
+struct Energies<'m> {
+    /// Of a multiplication, with or without an addition.
+    operation: &'m Figure,
+    addition: Option<&'m Figure>,
+    levels: Vec<f64>,
+    memory: &'m Figure,
+}
+
+/// Multiplications that a subject's work is worth: a multiply-add is two operations of the work, and one multiplication; an addition is `addition` of one.
+fn charged(line: &Line, addition: f64) -> f64 {
+    let [additions, _, fused, ..] = line.subject.sums.ops.map(|ops| ops as f64);
+    line.work - fused - additions * (1.0 - addition)
+}
+
+fn energies<'m>(view: &View<'m>) -> Result<Energies<'m>, MissingField> {
     let (machine, model) = (view.machine, "the energy model");
     let operation = machine.op_energy_of(view.kind, model)?;
     let memory = machine.need(&machine.memory.energy, "memory.energy", model)?;
     let level = |number: usize| {
-        let energy = machine.levels.get(number).map_or(&None, |level| &level.energy);
+        let name = &view.links[number].level;
+        let energy = machine.levels.iter().find(|level| level.name == *name).map_or(&None, |level| &level.energy);
         machine.need(energy, &format!("level[{number}].energy"), model).map(|figure| figure.value)
     };
     let levels = (0..view.links.len()).map(level).collect::<Result<_, _>>()?;
-    Ok((operation, levels, memory))
+    Ok(Energies { operation, addition: machine.addition_energy.get(&view.kind), levels, memory })
 }
 
 fn pairs(lines: &[Line], options: &Options) -> Vec<Pair> {
@@ -449,13 +477,17 @@ fn pairs(lines: &[Line], options: &Options) -> Vec<Pair> {
 /// What memory the traffic is of.
 fn levels_note(profile: &Profile) -> String {
     let overlap = "Estimates: the longest of compute and of each link, as if all of them overlapped.";
-    match &profile.lines {
-        Some(lines) => format!(
+    match (&profile.lines, profile.meta.unit) {
+        (_, Unit::Line(size)) => format!(
+            "{overlap} Traffic is lines of {size} B that were read from beyond a level, in bytes; the levels are fully associative LRU: no conflicts, no \
+             prefetch, no write-back. What fits is taken as resident."
+        ),
+        (Some(lines), Unit::Byte) => format!(
             "{overlap} Traffic is lines of {} B, fetched and written back by levels that are fully associative LRU, begin empty and end clean: no \
              conflicts, no prefetch; first touches are in it at every level.",
             lines.size
         ),
-        None => format!(
+        (None, Unit::Byte) => format!(
             "{overlap} The levels are ideal: fully associative LRU that drops dead bytes, no lines, no conflicts, no wasted prefetch, no \
              write-back; a real machine moves more. What fits is taken as resident. A profile of `dmdprof run --line-size 64` has lines and \
              write-backs."
@@ -482,6 +514,7 @@ fn rates_of(profile: &Profile) -> String {
 #[must_use]
 pub fn notes(profile: &Profile, views: &[View], work: Work) -> Vec<String> {
     let mut notes = vec![levels_note(profile)];
+    notes.extend(profile.lines.as_ref().and_then(|_| disagreement(profile)));
     let what = match work {
         Work::Flops => {
             "floating-point operations, a fused multiply-add as two; integer operations are not in it (--work ops)"

@@ -58,6 +58,12 @@ impl Subject {
         }
     }
 
+    /// Lines that a memory of `capacity` bytes moves, if that was measured.
+    #[must_use]
+    pub fn moved(&self, capacity: u64) -> Option<Moved> {
+        self.line.map(|size| Moved::of(&self.sums.lines, size, capacity))
+    }
+
     /// Q(Z): bytes read from deeper than `capacity` bytes. With a stack of lines: lines that lay deeper, in bytes; first touches
     /// at smaller depth, at most `capacity` per thread, are not in it.
     #[must_use]

@@ -108,9 +108,17 @@ impl<'m> View<'m> {
         let peak_guess = guesses.note(&format!("peak {kind}"), peak);
         let (efficiency, efficiency_guess) = choice.efficiency_on(machine, &mut guesses);
         let mut links = Vec::new();
+        let none_stated = machine.levels.iter().all(|level| level.bandwidth.is_none());
         for (number, level) in machine.levels.iter().enumerate() {
-            let bandwidth = machine.need(&level.bandwidth, &format!("level[{number}].bandwidth"), MODEL)?;
             let name = &level.name;
+            if level.bandwidth.is_none() && !none_stated {
+                guesses.stands_in(
+                    format!("no {name}"),
+                    format!("how fast it is filled is not stated: level[{number}].bandwidth"),
+                );
+                continue;
+            }
+            let bandwidth = machine.need(&level.bandwidth, &format!("level[{number}].bandwidth"), MODEL)?;
             let capacity_guess = guesses.note(&format!("capacity of {name}"), &level.capacity);
             let bandwidth_guess = guesses.note(&format!("bandwidth into {name}"), bandwidth);
             links.push(ViewLink {
@@ -121,7 +129,8 @@ impl<'m> View<'m> {
         }
         if links.is_empty() {
             let bandwidth = machine.need(&machine.memory.bandwidth, "memory.bandwidth", MODEL)?;
-            let Some(capacity) = choice.capacity else {
+            let stated = machine.fast_memory.as_ref().filter(|_| choice.capacity.is_none());
+            let Some(capacity) = choice.capacity.or(stated.map(|figure| figure.value as u64)) else {
                 bail!(
                     "machine {} states no level with a capacity, so how much it has to fetch from memory cannot be told; \
                      --assume-capacity SIZE says how much fast memory to assume",
@@ -129,9 +138,16 @@ impl<'m> View<'m> {
                 );
             };
             guesses.note("bandwidth of memory", bandwidth);
-            guesses.assumed(format!("{capacity} B of fast memory"));
+            match stated {
+                Some(_) => guesses.stands_in(
+                    format!("{capacity} B of fast memory as the only level"),
+                    "the machine states no levels".into(),
+                ),
+                None => guesses.assumed(format!("{capacity} B of fast memory")),
+            }
             let link = Link { capacity, bandwidth: bandwidth.value };
-            links.push(ViewLink { level: "assumed".into(), link, guess: true });
+            let level = if stated.is_some() { "fast memory" } else { "assumed" };
+            links.push(ViewLink { level: level.into(), link, guess: true });
         }
         let floor = machine.floor.as_ref().filter(|f| f.value > 0.0);
         let floor = floor.map_or((0.0, false), |f| (f.value, guesses.note("dispatch floor", f)));

@@ -5,6 +5,7 @@
 //! calls) and several metrics where a format holds one. What each format keeps and loses: `docs/export.md`.
 
 mod callgrind;
+mod cpuprofile;
 mod csv;
 mod firefox;
 mod folded;
@@ -38,6 +39,8 @@ pub enum Target {
     Folded,
     /// profiler.firefox.com: call stacks, one track per metric; gzip
     Firefox,
+    /// VS Code (numbers at the lines, no extension needed) and Chrome's developer tools: call stacks with lines, one metric
+    Cpuprofile,
     /// Code scanning and editors (SARIF 2.1.0): the lines that cost most
     Sarif,
     /// Spreadsheets: one row per call stack and line, with all metrics
@@ -48,7 +51,7 @@ impl Target {
     /// How many metrics one file holds.
     #[must_use]
     pub fn holds_several(self) -> bool {
-        !matches!(self, Target::Folded | Target::Sarif)
+        !matches!(self, Target::Folded | Target::Sarif | Target::Cpuprofile)
     }
 
     /// The file that is written if nobody names one.
@@ -60,6 +63,7 @@ impl Target {
             Target::Pprof => "dmdprof.pb.gz",
             Target::Folded => "dmdprof.folded",
             Target::Firefox => "dmdprof.firefox.json.gz",
+            Target::Cpuprofile => "dmdprof.cpuprofile",
             Target::Sarif => "dmdprof.sarif",
             Target::Csv => "dmdprof.stacks.csv",
         }
@@ -94,7 +98,7 @@ pub struct Options {
 /// Whether stacks have this number.
 #[must_use]
 pub fn is_of_code(metric: Metric) -> bool {
-    !matches!(metric, Metric::Copied | Metric::Calls | Metric::Footprint | Metric::PeakLive)
+    !matches!(metric, Metric::Copied | Metric::Calls | Metric::Footprint | Metric::PeakLive) && !metric.is_of_lines()
 }
 
 /// Writes the profile. It must be one that `profile::validate` accepts, as every profile from a file is.
@@ -109,6 +113,7 @@ pub fn write(profile: &Profile, options: &Options, out: &mut impl Write) -> io::
         Target::Pprof => pprof::write(&stacks, out),
         Target::Folded => folded::write(&stacks, out),
         Target::Firefox => firefox::write(&stacks, out),
+        Target::Cpuprofile => cpuprofile::write(&stacks, out),
         Target::Sarif => sarif::write(&stacks, options, out),
         Target::Csv => csv::write(&stacks, out),
     }
@@ -126,8 +131,12 @@ struct Scale {
 
 impl Scale {
     fn of(total: u128) -> Scale {
+        Scale::within(total, LARGEST)
+    }
+
+    fn within(total: u128, largest: u128) -> Scale {
         let mut scale = Scale { divisor: 1, power: 0 };
-        while total / scale.divisor > LARGEST {
+        while total / scale.divisor > largest {
             scale = Scale { divisor: scale.divisor * 1000, power: scale.power + 3 };
         }
         scale
@@ -165,4 +174,16 @@ impl Columns {
 /// `dmdprof 0.1.0: ./kernel 500`.
 fn title(profile: &Profile) -> String {
     format!("dmdprof {}: {}", profile.meta.tool_version, profile.meta.command.join(" "))
+}
+
+/// A path as a URI reference: what is neither unreserved nor `/` is escaped by its bytes.
+fn uri(path: &str) -> String {
+    let mut uri = String::from(if path.starts_with('/') { "file://" } else { "" });
+    for byte in path.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => uri.push(char::from(byte)),
+            other => uri.push_str(&format!("%{other:02X}")),
+        }
+    }
+    uri
 }

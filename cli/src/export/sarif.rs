@@ -11,7 +11,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::stacks::Stacks;
-use super::{Options, title};
+use super::{Options, title, uri};
 use crate::report::human;
 
 const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
@@ -94,16 +94,4 @@ fn result(stacks: &Stacks, options: &Options, charge: &Charge) -> Value {
 
 fn relative<'p>(path: &'p str, root: Option<&Path>) -> &'p str {
     root.and_then(|root| Path::new(path).strip_prefix(root).ok()?.to_str()).unwrap_or(path)
-}
-
-/// A path as a URI reference: what is neither unreserved nor `/` is escaped by its bytes.
-fn uri(path: &str) -> String {
-    let mut uri = String::from(if path.starts_with('/') { "file://" } else { "" });
-    for byte in path.bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => uri.push(char::from(byte)),
-            other => uri.push_str(&format!("%{other:02X}")),
-        }
-    }
-    uri
 }

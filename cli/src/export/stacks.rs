@@ -261,7 +261,14 @@ fn of_cell(metric: Metric, cell: &Cell, unit: u64) -> u128 {
             (depths.beyond(capacity / unit) * unit).into()
         }
         Metric::Flops | Metric::IntOps => 0,
-        Metric::Copied | Metric::Calls | Metric::Footprint | Metric::PeakLive => {
+        Metric::Copied
+        | Metric::Calls
+        | Metric::Footprint
+        | Metric::PeakLive
+        | Metric::Fills(_)
+        | Metric::WriteBacks(_)
+        | Metric::LineTraffic(_)
+        | Metric::Utilisation(_) => {
             unreachable!("stacks have no {metric}: see export::is_of_code")
         }
     }

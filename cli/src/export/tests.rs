@@ -130,6 +130,49 @@ fn the_firefox_profile_has_a_track_per_metric_with_exact_weights() {
     }
 }
 
+/// Self time by node, as a reader finds it that adds the delta at `ahead` of a sample to its node.
+fn self_times(profile: &Value, ahead: isize) -> Vec<u64> {
+    let list = |name: &str| -> Vec<u64> {
+        profile[name].as_array().expect(name).iter().map(|n| n.as_u64().expect("an integer")).collect()
+    };
+    let (samples, deltas) = (list("samples"), list("timeDeltas"));
+    let mut times = vec![0; profile["nodes"].as_array().expect("nodes").len()];
+    for (at, node) in samples.iter().enumerate() {
+        let delta = at.checked_add_signed(ahead).and_then(|at| deltas.get(at));
+        times[*node as usize - 1] += delta.unwrap_or(&0);
+    }
+    times
+}
+
+#[test]
+fn a_cpu_profile_gives_both_kinds_of_readers_the_same_times_at_the_lines() {
+    let profile: Value = serde_json::from_str(&text(&recursive(), Target::Cpuprofile, &[Metric::Read])).expect("JSON");
+    let nodes = profile["nodes"].as_array().expect("nodes");
+    let place = |node: &Value| {
+        let frame = &node["callFrame"];
+        format!("{} {}:{}", frame["functionName"].as_str().expect("a name"), frame["url"], frame["lineNumber"])
+    };
+    let places: Vec<String> = nodes.iter().map(place).collect();
+    assert_eq!(
+        places,
+        [
+            "(root) \"\":-1",
+            "main \"file:///src/a.c\":0",
+            "work \"file:///src/a.c\":9",
+            "work \"file:///src/a.c\":10",
+            "work \"file:///src/a.c\":10",
+            "work \"file:///src/a.c\":11",
+            "square \"file:///src/b.h\":3",
+        ]
+    );
+    // Chrome takes a sample to last until the next one, VS Code the other way round.
+    let expected = vec![0, 0, 0, 8, 80, 0, 16];
+    assert_eq!((self_times(&profile, 1), self_times(&profile, -1)), (expected.clone(), expected));
+    assert_eq!(profile["endTime"], 104);
+    let ids: Vec<u64> = nodes.iter().map(|node| node["id"].as_u64().expect("a number")).collect();
+    assert_eq!(ids, [1, 2, 3, 4, 5, 6, 7], "VS Code finds a node by its place in the list");
+}
+
 #[test]
 fn sarif_is_read_by_types_made_from_its_schema() {
     let text = text(&recursive(), Target::Sarif, &[Metric::Cost]);
@@ -218,6 +261,9 @@ proptest! {
             .map(|row| row.expect("a row").iter().skip(5).map(|n| n.parse().expect("a number")).collect())
             .collect();
         prop_assert_eq!(sums(&mut rows.into_iter()), totals);
+
+        let cpu: Value = serde_json::from_slice(&export(&profile, Target::Cpuprofile, &[Metric::Read])).expect("JSON");
+        prop_assert_eq!(u128::from(self_times(&cpu, 1).iter().sum::<u64>()), totals[1]);
 
         let folded = text(&profile, Target::Folded, &[Metric::Cost]);
         let values = folded.lines().map(|line| line.rsplit(' ').next().and_then(|n| n.parse::<u128>().ok()).expect("a number"));

@@ -15,11 +15,11 @@ use toml_writer::{ToTomlKey, ToTomlValue};
 
 use super::key::Key;
 use super::made::Made;
-use super::summary::{Function, Numbers, Summary};
+use super::summary::{ALWAYS, Function, Lines, Numbers, Summary};
 use super::text::{Document, Fields, RESTORE, TextError};
 
-/// Bumped when a reader of before would misunderstand the text.
-pub const VERSION: u128 = 1;
+/// Bumped when a reader of before would misunderstand the text. Texts of version 1 have no lines.
+pub const VERSION: u128 = 2;
 
 const UNKNOWN_FILE: &str = "?";
 
@@ -36,11 +36,15 @@ pub fn to_text(summary: &Summary) -> String {
     let made = &summary.made;
     let text = |s: &str| s.to_toml_value();
     let list = |all: &[String]| format!("[{}]", all.iter().map(|s| text(s)).collect::<Vec<_>>().join(", "));
-    line(format_args!("version = {VERSION}\n\n[made]"));
+    let version = if summary.total.lines.is_some() { VERSION } else { 1 };
+    line(format_args!("version = {version}\n\n[made]"));
     line(format_args!("model = {}", text(&made.model)));
     line(format_args!("liveness = {}", text(&made.liveness)));
     line(format_args!("threads = {}", text(&made.threads)));
     line(format_args!("unit = {}", text(&made.unit)));
+    if let Some(size) = made.line_size {
+        line(format_args!("line_size = {size}"));
+    }
     if let Some(roi) = &made.roi {
         line(format_args!("roi = {}", text(roi)));
     }
@@ -57,6 +61,9 @@ pub fn to_text(summary: &Summary) -> String {
     }
     line(format_args!("footprint = {}\npeak_live = {}", summary.footprint, summary.peak_live));
     line(format_args!("depths = {}", counts(summary.total.depths.iter().map(|(d, n)| (d.to_string(), n)))));
+    if let Some(lines) = &summary.total.lines {
+        line(format_args!("lines = {}", lines_text(lines)));
+    }
     let mut file = None;
     for (key, function) in &summary.functions {
         if file != Some(&key.file) {
@@ -76,6 +83,13 @@ fn spaced(parts: &[String]) -> String {
 fn counts<'n>(entries: impl Iterator<Item = (String, &'n u128)>) -> String {
     let entries: Vec<String> = entries.map(|(key, n)| format!("{} = {n}", key.to_toml_key())).collect();
     format!("{{{}}}", spaced(&entries))
+}
+
+fn lines_text(lines: &Lines) -> String {
+    let name = |capacity: u64| if capacity == ALWAYS { "always".into() } else { capacity.to_string() };
+    let parts = lines.parts().into_iter().filter(|(_, moved)| !moved.is_empty());
+    let parts = parts.map(|(part, moved)| format!("{part} = {}", counts(moved.iter().map(|(z, n)| (name(*z), n)))));
+    format!("{{{}}}", spaced(&parts.collect::<Vec<_>>()))
 }
 
 /// Numbers that programs and functions have.
@@ -104,6 +118,9 @@ fn one_line(function: &Function) -> String {
     if !numbers.depths.is_empty() {
         parts.push(format!("depths = {}", counts(numbers.depths.iter().map(|(d, n)| (d.to_string(), n)))));
     }
+    if let Some(lines) = numbers.lines.as_ref().filter(|lines| **lines != Lines::default()) {
+        parts.push(format!("lines = {}", lines_text(lines)));
+    }
     if !function.callees.is_empty() {
         parts.push(format!("callees = {}", counts(function.callees.iter().map(|(k, n)| (k.clone(), n)))));
     }
@@ -131,6 +148,7 @@ pub fn from_text(path: &Path, text: &str) -> Result<Summary> {
         None => BTreeMap::new(),
     };
     fields.finish()?;
+    let functions = with_lines(functions, numbers.lines.is_some());
     let summary = Summary { made, total: numbers, footprint, peak_live, functions };
     adds_up(document, &summary, count)?;
     Ok(summary)
@@ -139,7 +157,7 @@ pub fn from_text(path: &Path, text: &str) -> Result<Summary> {
 fn version(document: Document<'_>, fields: &Fields<'_, '_, '_>) -> Result<()> {
     let value = fields.required("version")?;
     match document.integer(value)? {
-        VERSION => Ok(()),
+        1..=VERSION => Ok(()),
         newer if newer > VERSION => {
             let message = format!("version {newer} was written by a newer dmdprof; this one knows version {VERSION}");
             let advice = "update dmdprof, or make the baseline again with `dmdprof check --accept`".into();
@@ -158,6 +176,7 @@ fn read_made(document: Document<'_>, value: &Spanned<DeValue<'_>>) -> Result<Mad
         liveness: text("liveness")?,
         threads: text("threads")?,
         unit: text("unit")?,
+        line_size: fields.optional("line_size").map(|v| line_size(document, v)).transpose()?,
         roi: fields.optional("roi").map(|v| document.string(v)).transpose()?,
         compilers: list("compilers")?,
         command: list("command")?,
@@ -166,6 +185,19 @@ fn read_made(document: Document<'_>, value: &Spanned<DeValue<'_>>) -> Result<Mad
     };
     fields.finish()?;
     Ok(made)
+}
+
+fn line_size(document: Document<'_>, value: &Spanned<DeValue<'_>>) -> Result<u32> {
+    let size = u32::try_from(document.integer(value)?).ok().filter(|size| size.is_power_of_two());
+    size.ok_or_else(|| document.error(value.span(), "expected the bytes of a line, a power of two"))
+}
+
+/// Functions that moved no line say nothing about lines.
+fn with_lines(mut functions: BTreeMap<Key, Function>, measured: bool) -> BTreeMap<Key, Function> {
+    for function in functions.values_mut().filter(|_| measured) {
+        function.numbers.lines.get_or_insert_default();
+    }
+    functions
 }
 
 fn read_inputs(document: Document<'_>, value: &Spanned<DeValue<'_>>) -> Result<BTreeMap<String, String>> {
@@ -185,14 +217,24 @@ fn read_numbers(document: Document<'_>, fields: &Fields<'_, '_, '_>) -> Result<N
         int_ops: number("int_ops")?,
         calls: fields.optional("calls").map(|v| document.integer(v)).transpose()?,
         depths: fields.optional("depths").map_or_else(|| Ok(BTreeMap::new()), |v| read_depths(document, v))?,
+        lines: fields.optional("lines").map(|v| read_lines(document, v)).transpose()?,
     })
+}
+
+fn read_lines(document: Document<'_>, value: &Spanned<DeValue<'_>>) -> Result<Lines> {
+    let fields = Fields::new(document, document.table(value)?, "lines");
+    let part = |name| fields.optional(name).map_or_else(|| Ok(BTreeMap::new()), |v| read_depths(document, v));
+    let lines = Lines { loads: part("loads")?, stores: part("stores")?, write_backs: part("writebacks")? };
+    fields.finish()?;
+    Ok(lines)
 }
 
 fn read_depths(document: Document<'_>, value: &Spanned<DeValue<'_>>) -> Result<BTreeMap<u64, u128>> {
     read_counts(document, value)?
         .into_iter()
         .map(|(key, (span, bytes))| {
-            let depth = key.parse::<u64>().ok().filter(|d| d.is_power_of_two() || *d == u64::MAX);
+            let depth = if key == "always" { Some(ALWAYS) } else { key.parse().ok() };
+            let depth = depth.filter(|d: &u64| d.is_power_of_two() || *d == u64::MAX);
             let depth =
                 depth.ok_or_else(|| document.error(span.clone(), format!("{key:?} is no depth of a baseline")))?;
             Ok((depth, bytes))
@@ -258,6 +300,10 @@ fn adds_up(document: Document<'_>, summary: &Summary, count: u128) -> Result<()>
     }
     if sum.depths != summary.total.depths {
         return Err(document.whole("the depths of all functions are not those of [total]: lines were changed by hand"));
+    }
+    if sum.lines.unwrap_or_default() != summary.total.lines.clone().unwrap_or_default() {
+        return Err(document
+            .whole("the lines of all functions are not those of [total]: lines of the file were changed by hand"));
     }
     Ok(())
 }

@@ -18,7 +18,7 @@ use super::summary::Summary;
 use super::twice::{self, Runs};
 use super::verdict::{Outcome, Verdict};
 use super::{baseline, source};
-use crate::profile;
+use crate::profile::{self, Profile};
 
 /// Where a case's numbers come from.
 #[derive(Clone, Debug)]
@@ -56,6 +56,8 @@ pub struct Plan {
     pub paths: PathMap,
     /// Cases at a time.
     pub jobs: usize,
+    /// Keep the profiles, to show them.
+    pub keep: bool,
 }
 
 /// How a case ended.
@@ -88,6 +90,8 @@ pub struct Checked {
     pub baseline: Option<PathBuf>,
     /// Runs were proved to agree.
     pub certified: bool,
+    /// Of the run, if the plan keeps it.
+    pub profile: Option<Box<Profile>>,
     pub ending: Ending,
 }
 
@@ -140,27 +144,35 @@ pub fn all(cases: &[Case], plan: &Plan) -> Vec<Checked> {
 }
 
 fn one(case: &Case, plan: &Plan) -> Checked {
-    let mut certified = false;
+    let (mut certified, mut profile) = (false, None);
     let ending = measure(case, plan, &mut certified).and_then(|measured| match measured {
-        Ok(summary) => conclude(case, plan, summary),
+        Ok((summary, run)) => {
+            profile = plan.keep.then_some(run);
+            conclude(case, plan, summary)
+        }
         Err(unlike) => Ok(Ending::Unlike(unlike)),
     });
     Checked {
         name: case.name.clone(),
         baseline: case.baseline.clone(),
         certified,
+        profile: profile.map(Box::new),
         ending: ending.unwrap_or_else(Ending::Error),
     }
 }
 
 /// Runs the case, more than once if a certificate is wanted.
-fn measure(case: &Case, plan: &Plan, certified: &mut bool) -> anyhow::Result<Result<Summary, twice::Unlike>> {
+fn measure(
+    case: &Case,
+    plan: &Plan,
+    certified: &mut bool,
+) -> anyhow::Result<Result<(Summary, Profile), twice::Unlike>> {
     let job = match &case.origin {
         Origin::Run(job) => job,
         Origin::Profile(path) => {
             let profile = profile::read(path)?;
             runner::check_complete(&profile)?;
-            return Ok(Ok(Summary::of(&profile, &plan.paths)));
+            return Ok(Ok((Summary::of(&profile, &plan.paths), profile)));
         }
     };
     let inputs = Inputs::before(job)?;
@@ -176,7 +188,7 @@ fn measure(case: &Case, plan: &Plan, certified: &mut bool) -> anyhow::Result<Res
     }
     let mut summary = Summary::of(&first, &plan.paths);
     summary.made.inputs = Some(inputs.after(&plan.paths)).filter(|inputs| !inputs.is_empty());
-    Ok(Ok(summary))
+    Ok(Ok((summary, first)))
 }
 
 fn conclude(case: &Case, plan: &Plan, after: Summary) -> anyhow::Result<Ending> {

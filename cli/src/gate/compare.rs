@@ -44,6 +44,7 @@ impl Change {
         let of = |f: &Option<Function>| f.as_ref().and_then(|f| metric.of(&f.numbers));
         match (of(&self.before), of(&self.after)) {
             (None, None) => None,
+            (None, _) | (_, None) if metric.needs_both() => None,
             (before, after) => Some((before.unwrap_or(0), after.unwrap_or(0))),
         }
     }
@@ -72,6 +73,8 @@ pub struct Comparison {
     pub after: Totals,
     /// Every function of either, largest change of cost first.
     pub functions: Vec<Change>,
+    /// Which of the two measured lines. Unless both did, lines are left out of both.
+    pub with_lines: [bool; 2],
 }
 
 /// Numbers of the program.
@@ -101,6 +104,11 @@ impl Totals {
 impl Comparison {
     #[must_use]
     pub fn of(before: &Summary, after: &Summary) -> Self {
+        let with_lines = [before, after].map(|summary| summary.total.lines.is_some());
+        if with_lines[0] != with_lines[1] {
+            let alike = Comparison::of(&before.without_lines(), &after.without_lines());
+            return Comparison { with_lines, ..alike };
+        }
         let pairs = pairs(before, after);
         let new_names: BTreeSet<&Key> = pairs.iter().map(|(_, new)| *new).collect();
         let mut functions: Vec<Change> = pairs.iter().map(|(old, new)| paired(before, after, old, new)).collect();
@@ -113,7 +121,7 @@ impl Comparison {
             let after = Some(function.clone());
             functions.push(Change { key: key.clone(), fate: Fate::New, before: None, after });
         }
-        let mut comparison = Comparison { before: Totals::of(before), after: Totals::of(after), functions };
+        let mut comparison = Comparison { before: Totals::of(before), after: Totals::of(after), functions, with_lines };
         comparison.sort(Metric::Cost);
         comparison
     }

@@ -21,6 +21,8 @@ pub enum Limit {
     /// Millionths of a percent of the number before.
     Relative(u64),
     Absolute(u128),
+    /// The larger of a relative and an absolute change.
+    Either(u64, u128),
 }
 
 const MILLIONTHS: u64 = 1_000_000;
@@ -35,6 +37,7 @@ impl Limit {
         match self {
             Limit::Off => true,
             Limit::Absolute(most) => change <= most,
+            Limit::Either(part, most) => change <= most || Limit::Relative(part).allows(before, after),
             Limit::Relative(part) => {
                 let whole = u128::from(100 * MILLIONTHS);
                 change.saturating_mul(whole) <= before.saturating_mul(part.into())
@@ -48,6 +51,7 @@ impl fmt::Display for Limit {
         match self {
             Limit::Off => f.write_str("off"),
             Limit::Absolute(most) => write!(f, "{most}"),
+            Limit::Either(part, most) => write!(f, "{} or {most}", Limit::Relative(*part)),
             Limit::Relative(part) => {
                 let (whole, rest) = (part / MILLIONTHS, part % MILLIONTHS);
                 let fraction = format!("{rest:06}");
@@ -64,6 +68,11 @@ impl FromStr for Limit {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
         let text = text.trim();
+        if let Some((relative, absolute)) = text.split_once(" or ")
+            && let (Ok(Limit::Relative(part)), Ok(Limit::Absolute(most))) = (relative.parse(), absolute.parse())
+        {
+            return Ok(Limit::Either(part, most));
+        }
         let relative = |percent: &str| {
             let (whole, fraction) = percent.split_once('.').unwrap_or((percent, ""));
             let digits = |s: &str| s.bytes().all(|b| b.is_ascii_digit());
@@ -79,7 +88,7 @@ impl FromStr for Limit {
             None => text.replace('_', "").parse().ok().map(Limit::Absolute),
         };
         limit.ok_or_else(|| {
-            format!("{text:?} is no limit; use a percentage such as \"0.5%\", a number such as 1000, or \"off\"")
+            format!("{text:?} is no limit; use a percentage such as \"0.5%\", a number such as 1000, both as in \"1% or 4096\", or \"off\"")
         })
     }
 }
@@ -143,13 +152,21 @@ pub struct Limits {
     pub each: ByMetric,
     /// In the order of the file.
     pub rules: Vec<Rule>,
+    /// Of lines, for the program and every function, where both runs measured them and nothing else is said.
+    pub usual: ByMetric,
 }
 
+/// Where lines are limited if nothing else is said: memories like a first and a second level of caches.
+const USUAL_CAPACITIES: [u64; 2] = [32 << 10, 1 << 20];
+/// Which lines a variable of the stack lies in depends on where the stack begins, so that a few may be more or less: 1 %, or 4 KiB.
+const USUAL_LIMIT: Limit = Limit::Either(MILLIONTHS, 4096);
+
 impl Default for Limits {
-    /// Not a unit of cost, neither in all nor in any function.
+    /// Not a unit of cost, neither in all nor in any function; of lines nothing worth mentioning.
     fn default() -> Self {
         let exact = ByMetric::from([(Metric::Cost, Limit::EXACT)]);
-        Limits { total: exact.clone(), each: exact, rules: Vec::new() }
+        let usual = USUAL_CAPACITIES.map(|capacity| (Metric::LineTraffic(capacity), USUAL_LIMIT)).into();
+        Limits { total: exact.clone(), each: exact, rules: Vec::new(), usual }
     }
 }
 
@@ -157,7 +174,8 @@ impl Limits {
     /// Limits that hold for one function, those that are off left out.
     #[must_use]
     pub fn of(&self, key: &Key) -> ByMetric {
-        let mut limits: ByMetric = self.each.iter().filter(|(m, _)| m.of_functions()).map(|(m, l)| (*m, *l)).collect();
+        let each = self.usual.iter().chain(&self.each);
+        let mut limits: ByMetric = each.filter(|(m, _)| m.of_functions()).map(|(m, l)| (*m, *l)).collect();
         for rule in self.rules.iter().filter(|rule| rule.pattern.matches(key)) {
             limits.extend(rule.limits.iter().map(|(metric, limit)| (*metric, *limit)));
         }
@@ -165,17 +183,39 @@ impl Limits {
         limits
     }
 
+    /// Limits that hold for the program, those that are off left out.
+    #[must_use]
+    pub fn of_program(&self) -> ByMetric {
+        let mut limits = self.usual.clone();
+        limits.extend(&self.total);
+        limits.retain(|_, limit| *limit != Limit::Off);
+        limits
+    }
+
+    /// Metrics of lines that somebody has limited.
+    #[must_use]
+    pub fn on_lines(&self) -> Vec<Metric> {
+        let rules = self.rules.iter().map(|rule| &rule.limits);
+        let all = [&self.total, &self.each].into_iter().chain(rules).flatten();
+        let set = all.filter(|(metric, limit)| metric.is_of_lines() && **limit != Limit::Off);
+        let mut metrics: Vec<Metric> = set.map(|(metric, _)| *metric).collect();
+        metrics.sort_unstable();
+        metrics.dedup();
+        metrics
+    }
+
     /// Adds later limits, which win over these.
     pub fn extend(&mut self, later: Limits) {
         self.total.extend(later.total);
         self.each.extend(later.each);
         self.rules.extend(later.rules);
+        self.usual.extend(later.usual);
     }
 
     /// Without any.
     #[must_use]
     pub fn none() -> Self {
-        Limits { total: ByMetric::new(), each: ByMetric::new(), rules: Vec::new() }
+        Limits { total: ByMetric::new(), each: ByMetric::new(), rules: Vec::new(), usual: ByMetric::new() }
     }
 }
 
@@ -185,10 +225,10 @@ mod tests {
 
     #[test]
     fn limits_are_read_as_they_are_written() {
-        for text in ["0%", "0.5%", "12.000001%", "100%", "1000", "off"] {
+        for text in ["0%", "0.5%", "12.000001%", "100%", "1000", "off", "1% or 4096"] {
             assert_eq!(text.parse::<Limit>().unwrap().to_string(), text);
         }
-        for text in ["", "%", "-1%", "1.2.3%", "0.0000001%", "soft", "1.5", "-1"] {
+        for text in ["", "%", "-1%", "1.2.3%", "0.0000001%", "soft", "1.5", "-1", "1% or", "1% or 2%", "4096 or 1%"] {
             assert!(text.parse::<Limit>().unwrap_err().contains("use a percentage"), "{text}");
         }
     }
@@ -198,6 +238,8 @@ mod tests {
         let one = "1%".parse::<Limit>().unwrap();
         assert!(one.allows(1000, 1010) && one.allows(1000, 990) && !one.allows(1000, 1011) && !one.allows(1000, 989));
         assert!(!Limit::EXACT.allows(0, 1) && Limit::EXACT.allows(7, 7) && !Limit::EXACT.allows(u128::MAX >> 8, 1));
+        let either = Limit::Either(MILLIONTHS, 4096);
+        assert!(either.allows(0, 4096) && !either.allows(0, 4097) && either.allows(1 << 30, (1 << 30) + (1 << 23)));
         assert!(!one.allows(0, 1) && Limit::Absolute(1).allows(0, 1) && Limit::Off.allows(0, u128::MAX));
     }
 
@@ -215,7 +257,11 @@ mod tests {
             ],
             ..Limits::default()
         };
-        let of = |file: &str, name: &str| limits.of(&Key { file: file.into(), name: name.into() });
+        let of = |file: &str, name: &str| {
+            let mut limits = limits.of(&Key { file: file.into(), name: name.into() });
+            limits.retain(|metric, _| !metric.is_of_lines());
+            limits
+        };
         assert_eq!(of("a.c", "main"), ByMetric::from([(Metric::Cost, Limit::EXACT)]));
         assert_eq!(of("a.c", "ns::f(int)")[&Metric::Cost].to_string(), "5%");
         let parse = of("src/slow/x.c", "ns::parse(char const*)");

@@ -18,6 +18,8 @@ pub struct Made {
     pub liveness: String,
     pub threads: String,
     pub unit: String,
+    /// Bytes of the lines of which fills and write-backs were measured; `None`: of none.
+    pub line_size: Option<u32>,
     pub roi: Option<String>,
     /// Compilers of the code with hooks, with their optimisation levels; sorted. Empty if not known.
     pub compilers: Vec<String>,
@@ -36,6 +38,7 @@ pub enum What {
     Liveness,
     Threads,
     Unit,
+    LineSize,
     Roi,
     Compilers,
     Command,
@@ -47,7 +50,7 @@ impl What {
     /// Whether the numbers have another meaning, and not only another cause.
     #[must_use]
     pub fn is_of_the_model(self) -> bool {
-        matches!(self, What::Model | What::Liveness | What::Threads | What::Unit)
+        matches!(self, What::Model | What::Liveness | What::Threads | What::Unit | What::LineSize)
     }
 }
 
@@ -67,6 +70,7 @@ impl Difference {
             What::Liveness => "liveness",
             What::Threads => "threads",
             What::Unit => "unit",
+            What::LineSize => "line size",
             What::Roi => "region of interest",
             What::Compilers => "compilers",
             What::Command => "command",
@@ -85,6 +89,7 @@ impl Difference {
             What::Liveness => "give both runs the same --liveness",
             What::Threads => "give both runs the same thread mode",
             What::Unit => "give both runs the same --line, or none",
+            What::LineSize => "give both runs the same --line-size",
             What::Roi => "give both runs the same --roi, or none",
             What::Compilers => "other compilers make other code; build with the same one",
             What::Command => "give both runs the same command",
@@ -115,6 +120,7 @@ impl Made {
                 Unit::Byte => "bytes".into(),
                 Unit::Line(size) => format!("lines of {size} bytes"),
             },
+            line_size: profile.lines.as_ref().map(|lines| lines.size),
             roi: meta.roi.clone(),
             compilers: profile.compilers.clone(),
             command: command(&meta.command, paths),
@@ -132,17 +138,20 @@ impl Made {
     pub fn differences(&self, after: &Made) -> Vec<Difference> {
         let list = |words: &[String]| words.join(", ");
         let roi = |made: &Made| made.roi.clone().unwrap_or_else(|| "none".into());
+        let size = |made: &Made| made.line_size.map_or_else(String::new, |size| size.to_string());
         let pairs = [
             (What::Model, self.model.clone(), after.model.clone()),
             (What::Liveness, self.liveness.clone(), after.liveness.clone()),
             (What::Threads, self.threads.clone(), after.threads.clone()),
             (What::Unit, self.unit.clone(), after.unit.clone()),
+            (What::LineSize, size(self), size(after)),
             (What::Roi, roi(self), roi(after)),
             (What::Compilers, list(&self.compilers), list(&after.compilers)),
             (What::Command, self.command.join(" "), after.command.join(" ")),
             (What::Exit, self.exit.clone(), after.exit.clone()),
         ];
-        let unknown = |what, text: &str| what == What::Compilers && text.is_empty();
+        // Old baselines have no lines, and profiles may lack compilers; what both have is compared.
+        let unknown = |what, text: &str| matches!(what, What::Compilers | What::LineSize) && text.is_empty();
         let differ = pairs
             .into_iter()
             .filter(|(what, before, after)| before != after && !unknown(*what, before) && !unknown(*what, after));

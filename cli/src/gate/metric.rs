@@ -22,6 +22,14 @@ pub enum Metric {
     IntOps,
     /// Q(capacity): bytes read at a greater depth.
     Traffic(u64),
+    /// Bytes of lines that a memory of this capacity fetches.
+    Fills(u64),
+    /// Bytes of lines that it writes back.
+    WriteBacks(u64),
+    /// Both.
+    LineTraffic(u64),
+    /// Of the bytes of lines that loads fetch, what is read, in hundredths of a percent. More is better.
+    Utilisation(u64),
     /// Distinct bytes touched; of the program only.
     Footprint,
     /// Most bytes live at once; of the program only.
@@ -41,10 +49,23 @@ const PLAIN: [(Metric, &str); 11] = [
     (Metric::Footprint, "footprint"),
     (Metric::PeakLive, "peak_live"),
 ];
+/// Where lines are looked at if nothing else is said: a first level of caches.
+const USUAL_CAPACITY: u64 = 32 << 10;
+
+/// Metrics with a capacity.
+type OfCapacity = (&'static str, fn(u64) -> Metric);
+const OF_CAPACITY: [OfCapacity; 5] = [
+    ("Q", Metric::Traffic),
+    ("fills", Metric::Fills),
+    ("writebacks", Metric::WriteBacks),
+    ("traffic", Metric::LineTraffic),
+    ("utilisation", Metric::Utilisation),
+];
 const UNITS: [(u64, &str); 3] = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
 
 impl Metric {
-    /// `None` where there is no such number: calls of inlined code, footprints of functions.
+    /// `None` where there is no such number: calls of inlined code, footprints of functions, lines that were not measured, and
+    /// the utilisation of less than fits.
     #[must_use]
     pub fn of(self, numbers: &Numbers) -> Option<u128> {
         match self {
@@ -58,14 +79,39 @@ impl Metric {
             Metric::Flops => Some(numbers.flops),
             Metric::IntOps => Some(numbers.int_ops),
             Metric::Traffic(capacity) => Some(numbers.beyond(capacity)),
+            Metric::Fills(capacity) => Some(numbers.lines.as_ref()?.fetched(capacity)),
+            Metric::WriteBacks(capacity) => Some(numbers.lines.as_ref()?.written_back(capacity)),
+            Metric::LineTraffic(capacity) => Some(numbers.lines.as_ref()?.traffic(capacity)),
+            Metric::Utilisation(capacity) => numbers.utilisation(capacity),
             Metric::Footprint | Metric::PeakLive => None,
         }
+    }
+
+    /// Whether it is about lines, which not every run measures.
+    #[must_use]
+    pub fn is_of_lines(self) -> bool {
+        matches!(self, Metric::Fills(_) | Metric::WriteBacks(_) | Metric::LineTraffic(_) | Metric::Utilisation(_))
+    }
+
+    /// Whether a larger number is a better one.
+    #[must_use]
+    pub fn more_is_better(self) -> bool {
+        matches!(self, Metric::Utilisation(_))
+    }
+
+    /// Whether it is none in one of two runs says nothing about the other.
+    #[must_use]
+    pub fn needs_both(self) -> bool {
+        matches!(self, Metric::Utilisation(_))
     }
 
     /// Whether it is a number of bytes.
     #[must_use]
     pub fn is_bytes(self) -> bool {
-        !matches!(self, Metric::Cost | Metric::Accesses | Metric::Calls | Metric::Flops | Metric::IntOps)
+        !matches!(
+            self,
+            Metric::Cost | Metric::Accesses | Metric::Calls | Metric::Flops | Metric::IntOps | Metric::Utilisation(_)
+        )
     }
 
     /// Whether functions have it.
@@ -92,8 +138,16 @@ impl Metric {
 
 impl fmt::Display for Metric {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Metric::Traffic(capacity) = self {
-            return write!(f, "Q({})", capacity_text(*capacity));
+        let with_capacity = match self {
+            Metric::Traffic(capacity) => Some(("Q", capacity)),
+            Metric::Fills(capacity) => Some(("fills", capacity)),
+            Metric::WriteBacks(capacity) => Some(("writebacks", capacity)),
+            Metric::LineTraffic(capacity) => Some(("traffic", capacity)),
+            Metric::Utilisation(capacity) => Some(("utilisation", capacity)),
+            _ => None,
+        };
+        if let Some((name, capacity)) = with_capacity {
+            return write!(f, "{name}({})", capacity_text(*capacity));
         }
         let name = PLAIN.iter().find(|(metric, _)| metric == self).map_or("", |(_, name)| name);
         f.write_str(name)
@@ -113,12 +167,19 @@ impl FromStr for Metric {
         if let Some((metric, _)) = PLAIN.iter().find(|(_, name)| *name == text) {
             return Ok(*metric);
         }
-        let inner = text.strip_prefix("Q(").and_then(|rest| rest.strip_suffix(')'));
-        let Some(inner) = inner else {
+        if text == "utilisation" {
+            return Ok(Metric::Utilisation(USUAL_CAPACITY));
+        }
+        let parts = text.strip_suffix(')').and_then(|rest| rest.split_once('('));
+        let known = parts.and_then(|(name, inner)| Some((OF_CAPACITY.iter().find(|(n, _)| *n == name)?.1, inner)));
+        let Some((metric, inner)) = known else {
             let names = PLAIN.map(|(_, name)| name).join(", ");
-            return Err(format!("there is no metric {text:?}; there are {names}, and traffic such as Q(32KiB)"));
+            return Err(format!(
+                "there is no metric {text:?}; there are {names}, bytes read from beyond a capacity such as Q(32KiB), and of lines \
+                 fills(32KiB), writebacks(32KiB), traffic(32KiB) and utilisation(32KiB)"
+            ));
         };
-        capacity(inner).map(Metric::Traffic)
+        capacity(inner).map(metric)
     }
 }
 
@@ -148,6 +209,12 @@ mod tests {
             assert_eq!(text.parse(), Ok(Metric::Traffic(metric)));
             assert_eq!(Metric::Traffic(metric).to_string(), text);
         }
+        for (name, metric) in OF_CAPACITY {
+            let metric = metric(1 << 20);
+            assert_eq!(metric.to_string(), format!("{name}(1MiB)"));
+            assert_eq!(metric.to_string().parse(), Ok(metric));
+        }
+        assert_eq!("utilisation".parse(), Ok(Metric::Utilisation(32 << 10)));
         assert_eq!("Q( 2 KiB )".parse(), Ok(Metric::Traffic(2048)));
         assert!("Q(48KiB)".parse::<Metric>().unwrap_err().contains("power of two"));
         assert!("costs".parse::<Metric>().unwrap_err().contains("there are cost, read"));

@@ -131,9 +131,6 @@ pub fn check_complete(profile: &Profile) -> anyhow::Result<()> {
         Outcome::Signaled(signal) => bail!("the run is incomplete: signal {signal} ended the program"),
         Outcome::Unknown => bail!("the run is incomplete: its end was not recorded"),
     }
-    if let Some(sampling) = &profile.sampling {
-        bail!("the run was sampled (1/{}): its costs are estimates; run it without --sample", sampling.every);
-    }
     if let Some(why) = &profile.meta.incomplete {
         bail!("the run is incomplete: {why}");
     }

@@ -12,18 +12,12 @@ use crate::profile;
 /// Reads either kind of file.
 ///
 /// # Errors
-/// When it is neither, or is damaged, or of a sampled run.
+/// When it is neither, or is damaged.
 pub fn read(path: &Path, paths: &PathMap) -> anyhow::Result<Summary> {
     if path.extension().is_some_and(|e| e == "toml") {
         return read_baseline(path);
     }
     let profile = profile::read(path)?;
-    if profile.sampling.is_some() {
-        anyhow::bail!(
-            "{}: the run was sampled, so its costs are estimates; compare runs without --sample",
-            path.display()
-        );
-    }
     Ok(Summary::of(&profile, paths))
 }
 

@@ -11,6 +11,7 @@ use crate::profile::Profile;
 use crate::profile::model::{AccessKind, FunctionId, PositionId, SiteId};
 use crate::report::analysis::{Analysis, Grouping, Row, Sums};
 use crate::report::depths::Depths;
+use crate::report::lines::LineSums;
 use crate::report::names;
 
 /// Numbers that add.
@@ -29,13 +30,78 @@ pub struct Numbers {
     pub calls: Option<u128>,
     /// Bytes read at depths above half of a power of two, up to it; no zeros.
     pub depths: BTreeMap<u64, u128>,
+    /// `None` if lines were not measured.
+    pub lines: Option<Lines>,
+}
+
+/// Bytes of lines that memories move, by the smallest power of two of bytes that spares the move, [`ALWAYS`] if none does; no zeros.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Lines {
+    /// Fetched by loads, and by stores.
+    pub loads: BTreeMap<u64, u128>,
+    pub stores: BTreeMap<u64, u128>,
+    pub write_backs: BTreeMap<u64, u128>,
+}
+
+/// What memories of every size move: first touches, and lines that are dirty at the end.
+pub const ALWAYS: u64 = u64::MAX;
+
+impl Lines {
+    fn of(sums: &LineSums, size: u32) -> Self {
+        let [loads, stores, write_backs] = sums.octaves(size).map(|moved| moved.into_iter().collect());
+        Lines { loads, stores, write_backs }
+    }
+
+    #[must_use]
+    pub fn fetched(&self, capacity: u64) -> u128 {
+        beyond(&self.loads, capacity) + beyond(&self.stores, capacity)
+    }
+
+    #[must_use]
+    pub fn written_back(&self, capacity: u64) -> u128 {
+        beyond(&self.write_backs, capacity)
+    }
+
+    #[must_use]
+    pub fn traffic(&self, capacity: u64) -> u128 {
+        self.fetched(capacity) + self.written_back(capacity)
+    }
+
+    /// By their names in baselines.
+    #[must_use]
+    pub fn parts(&self) -> [(&'static str, &BTreeMap<u64, u128>); 3] {
+        [("loads", &self.loads), ("stores", &self.stores), ("writebacks", &self.write_backs)]
+    }
+
+    fn merge(&mut self, other: &Lines) {
+        for (own, more) in [
+            (&mut self.loads, &other.loads),
+            (&mut self.stores, &other.stores),
+            (&mut self.write_backs, &other.write_backs),
+        ] {
+            more.iter().for_each(|(capacity, bytes)| *own.entry(*capacity).or_default() += bytes);
+        }
+    }
+}
+
+fn beyond(moved: &BTreeMap<u64, u128>, capacity: u64) -> u128 {
+    moved.range(capacity + 1..).map(|(_, bytes)| bytes).sum()
 }
 
 impl Numbers {
     /// Q(capacity), for powers of two.
     #[must_use]
     pub fn beyond(&self, capacity: u64) -> u128 {
-        self.depths.range(capacity + 1..).map(|(_, bytes)| bytes).sum()
+        beyond(&self.depths, capacity)
+    }
+
+    /// Of the lines that loads bring into a memory of `capacity` bytes, what is read of them, in hundredths of a percent: `None` if lines were
+    /// not measured, or if no more than fits is fetched.
+    #[must_use]
+    pub fn utilisation(&self, capacity: u64) -> Option<u128> {
+        let loaded = beyond(&self.lines.as_ref()?.loads, capacity);
+        let used = self.beyond(capacity).min(loaded);
+        (loaded > capacity.into()).then(|| used * 10_000 / loaded)
     }
 
     pub fn merge(&mut self, other: &Numbers) {
@@ -53,6 +119,9 @@ impl Numbers {
         for (depth, bytes) in &other.depths {
             *self.depths.entry(*depth).or_default() += bytes;
         }
+        if let Some(lines) = &other.lines {
+            self.lines.get_or_insert_default().merge(lines);
+        }
     }
 
     /// [`merge`](Self::merge) of numbers that nobody has checked; false, and nonsense, if a sum would be too large.
@@ -60,18 +129,21 @@ impl Numbers {
     pub fn checked_merge(&mut self, other: &Numbers) -> bool {
         // Costs are the largest numbers; the limit leaves room for any sum of two.
         let fits = |n: u128| n < u128::MAX / 4;
-        let numbers = [other.cost, other.read, other.written, other.cold, other.copied, other.accesses, other.flops];
-        let all = numbers.into_iter().chain([other.int_ops]).chain(other.calls).chain(other.depths.values().copied());
-        if !all.into_iter().all(fits) {
+        if !other.all().all(fits) {
             return false;
         }
         self.merge(other);
-        let numbers = [self.cost, self.read, self.written, self.cold, self.copied, self.accesses, self.flops];
-        let all = numbers.into_iter().chain([self.int_ops]).chain(self.calls).chain(self.depths.values().copied());
-        all.into_iter().all(fits)
+        self.all().all(fits)
     }
 
-    fn of(sums: &Sums) -> Self {
+    fn all(&self) -> impl Iterator<Item = u128> + '_ {
+        let numbers =
+            [self.cost, self.read, self.written, self.cold, self.copied, self.accesses, self.flops, self.int_ops];
+        let lines = self.lines.iter().flat_map(|lines| lines.parts()).flat_map(|(_, moved)| moved.values());
+        numbers.into_iter().chain(self.calls).chain(self.depths.values().chain(lines).copied())
+    }
+
+    fn of(sums: &Sums, line_size: Option<u32>) -> Self {
         Numbers {
             cost: sums.cost,
             read: sums.read.into(),
@@ -83,6 +155,7 @@ impl Numbers {
             int_ops: sums.int_ops(),
             calls: None,
             depths: octaves(&sums.depths),
+            lines: line_size.map(|size| Lines::of(&sums.lines, size)),
         }
     }
 }
@@ -124,6 +197,15 @@ pub struct Summary {
 }
 
 impl Summary {
+    /// For comparisons with what has none.
+    #[must_use]
+    pub fn without_lines(&self) -> Self {
+        let mut summary = self.clone();
+        summary.total.lines = None;
+        summary.functions.values_mut().for_each(|function| function.numbers.lines = None);
+        summary
+    }
+
     #[must_use]
     pub fn of(profile: &Profile, paths: &PathMap) -> Self {
         let analysis = Analysis::new(profile, Grouping::Functions);
@@ -145,7 +227,7 @@ impl Summary {
         for (key, shape) in shapes {
             builder.functions.entry(key.clone()).or_default().body = hash_of(shape);
         }
-        let mut total = Numbers::of(&analysis.total);
+        let mut total = Numbers::of(&analysis.total, builder.line_size());
         total.copied = builder.functions.values().map(|f| f.numbers.copied).sum();
         Summary {
             made: Made::of(profile, paths),
@@ -165,6 +247,10 @@ struct Builder<'p> {
 }
 
 impl<'p> Builder<'p> {
+    fn line_size(&self) -> Option<u32> {
+        self.profile.lines.as_ref().map(|lines| lines.size)
+    }
+
     fn key(&self, name: &str, symbol: &str, file: Option<&str>) -> Key {
         Key { file: file.map_or_else(String::new, |f| self.paths.apply(f)), name: stable_name(name, symbol) }
     }
@@ -186,8 +272,8 @@ impl<'p> Builder<'p> {
     }
 
     fn add_row(&mut self, row: &Row, key: &Key, hottest: Option<u32>) {
+        let mut numbers = Numbers::of(&row.own, self.line_size());
         let function = self.functions.entry(key.clone()).or_default();
-        let mut numbers = Numbers::of(&row.own);
         numbers.calls = row.calls.linked;
         // Of several rows with one key, the place is that of the dearest.
         if function.place.is_none() || numbers.cost > function.numbers.cost {
@@ -272,6 +358,7 @@ mod tests {
                 sum.merge(&function.numbers);
             }
             sum.calls = None;
+            sum.lines = profile.lines.as_ref().map(|_| sum.lines.unwrap_or_default());
             prop_assert_eq!(&sum, &summary.total);
             prop_assert_eq!(summary.total.cost, profile.totals.cost);
             prop_assert_eq!(summary.total.beyond(0), u128::from(profile.totals.read));

@@ -68,9 +68,9 @@ impl Verdict {
     #[must_use]
     pub fn of(comparison: &Comparison, limits: &Limits) -> Self {
         let mut findings = Vec::new();
-        for (metric, limit) in limits.total.iter().filter(|(_, limit)| **limit != Limit::Off) {
-            if let Some((before, after)) = comparison.total(*metric) {
-                findings.push(finding(None, *metric, (before, after), *limit));
+        for (metric, limit) in limits.of_program() {
+            if let Some((before, after)) = comparison.total(metric) {
+                findings.push(finding(None, metric, (before, after), limit));
             }
         }
         for change in &comparison.functions {
@@ -118,7 +118,7 @@ fn finding(function: Option<&Key>, metric: Metric, (before, after): (u128, u128)
     let status = match (before == after, limit.allows(before, after)) {
         (true, _) => Status::Same,
         (false, true) => Status::Allowed,
-        (false, false) if after > before => Status::Worse,
+        (false, false) if (after > before) != metric.more_is_better() => Status::Worse,
         (false, false) => Status::Better,
     };
     Finding { function: function.cloned(), metric, before, after, limit, status }
@@ -131,6 +131,7 @@ fn defects(comparison: &Comparison, limits: &Limits, findings: &[Finding]) -> Ve
     } else if findings.is_empty() {
         defects.push("no number has a limit, so nothing was compared; set one under [limits]".into());
     }
+    defects.extend(without_lines(comparison, limits));
     for rule in &limits.rules {
         if rule.limits.values().all(|limit| *limit == Limit::Off) {
             continue;
@@ -153,6 +154,25 @@ fn defects(comparison: &Comparison, limits: &Limits, findings: &[Finding]) -> Ve
         });
     }
     defects
+}
+
+/// A limit on lines that were not measured holds nothing.
+fn without_lines(comparison: &Comparison, limits: &Limits) -> Option<String> {
+    let metrics = limits.on_lines();
+    if metrics.is_empty() || comparison.with_lines == [true, true] {
+        return None;
+    }
+    let names = metrics.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    let [before, after] = comparison.with_lines;
+    Some(match (before, after) {
+        (_, false) => format!(
+            "{names} has a limit, and the run measured no lines; give it --line-size 64, or remove the limit (lines are about the memory model)"
+        ),
+        (false, true) => {
+            format!("{names} has a limit, and the baseline was made without lines; make it again with --accept")
+        }
+        (true, true) => return None,
+    })
 }
 
 #[cfg(test)]

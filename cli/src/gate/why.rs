@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::compare::{Change, difference};
+use super::limits::Limit;
 use super::metric::Metric;
 use super::output::words;
 use super::summary::Numbers;
@@ -14,6 +15,10 @@ use crate::report::human;
 /// Changes of a factor below this are only rounding of the factor itself.
 const NOTICEABLE: f64 = 1e-12;
 const CALLEES_SHOWN: usize = 3;
+/// Memories whose lines are looked at.
+const LINE_CAPACITIES: [u64; 3] = crate::report::lines::SHOWN;
+/// Changes up to this may be the place of the stack.
+const LINES_NOTICED: Limit = Limit::Either(1_000_000, 4096);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -26,6 +31,8 @@ pub enum Kind {
     Copies,
     /// The same bytes are read from deeper, or from less deep.
     Depth,
+    /// More or fewer lines are moved.
+    Lines,
     /// Other functions are called, or as many times more or less.
     Callees,
     /// It is new, or gone.
@@ -45,6 +52,9 @@ pub fn causes(change: &Change) -> Vec<Cause> {
     match (&change.before, &change.after) {
         (Some(before), Some(after)) => {
             let mut causes = factors(&before.numbers, &after.numbers);
+            // What bytes do not explain comes first.
+            let at = if after.numbers.cost > before.numbers.cost { causes.len() } else { 0 };
+            causes.splice(at..at, lines(&before.numbers, &after.numbers));
             causes.extend(callees(&before.callees, &after.callees));
             causes
         }
@@ -111,6 +121,29 @@ fn factors(before: &Numbers, after: &Numbers) -> Vec<Cause> {
     }
     weighed.sort_by(|a, b| b.0.total_cmp(&a.0));
     weighed.into_iter().map(|(_, cause)| cause).collect()
+}
+
+/// Where lines are moved that were not, and how much of what is fetched is read.
+fn lines(before: &Numbers, after: &Numbers) -> Option<Cause> {
+    let moved = |capacity: u64| {
+        let metric = Metric::LineTraffic(capacity);
+        Some((capacity, metric.of(before)?, metric.of(after)?))
+    };
+    let most = LINE_CAPACITIES
+        .into_iter()
+        .filter_map(moved)
+        .max_by_key(|(z, was, is)| (difference(*was, *is).unsigned_abs(), std::cmp::Reverse(*z)));
+    let (capacity, was, is) = most.filter(|(_, was, is)| !LINES_NOTICED.allows(*was, *is))?;
+    let (was, is) = words::amounts(Metric::LineTraffic(capacity), was, is);
+    let used = match [before, after].map(|numbers| numbers.utilisation(capacity)) {
+        [Some(was), Some(is)] if was != is => {
+            let [was, is] = [was, is].map(|n| words::amount(Metric::Utilisation(capacity), n));
+            format!("; of what loads fetch {is} is read instead of {was}")
+        }
+        _ => String::new(),
+    };
+    let text = format!("a memory of {} moves {is} of lines instead of {was}{used}", human::bytes(capacity.into()));
+    Some(Cause { kind: Kind::Lines, text })
 }
 
 /// Copies, if they are most of what is read more or less.

@@ -176,6 +176,7 @@ impl Reader<'_> {
         let dispatch = top.section("dispatch");
         let placement = top.section("placement");
         let energy = top.section("energy");
+        let addition = top.section("addition_energy");
         let power = top.section("power");
         let growth = top.section("growth");
         let bytes = |key| memory.figure(key, Kind::Bytes, Allowed::Positive);
@@ -205,12 +206,13 @@ impl Reader<'_> {
             launch: placement.figure("launch", Kind::Seconds, Allowed::NotNegative),
             transfer_in: placement.figure("transfer_in", Kind::Seconds, Allowed::NotNegative),
             op_energy: energy.by_type(Kind::JoulesPerOp, Allowed::Positive),
+            addition_energy: addition.by_type(Kind::JoulesPerOp, Allowed::Positive),
             power_max: power.figure("max", Kind::Watts, Allowed::Positive),
             power_idle: power.figure("idle", Kind::Watts, Allowed::Positive),
             price: top.figure("price", Kind::Dollars, Allowed::Positive),
             growth: read_growth,
         };
-        for section in [peaks, memory, dispatch, placement, energy, power, growth, top] {
+        for section in [peaks, memory, dispatch, placement, energy, addition, power, growth, top] {
             section.finish();
         }
         Some(machine)

@@ -214,6 +214,8 @@ pub struct Machine {
     pub transfer_in: Option<Figure>,
     /// J per op, by type.
     pub op_energy: BTreeMap<OpType, Figure>,
+    /// J per addition, where that is less.
+    pub addition_energy: BTreeMap<OpType, Figure>,
     /// W.
     pub power_max: Option<Figure>,
     /// W.

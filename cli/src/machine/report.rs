@@ -310,6 +310,7 @@ pub fn to_json(machine: &Machine) -> Value {
         ("peak".to_owned(), Value::Object(by_type(&machine.peak))),
         ("levels".to_owned(), Value::Array(levels.collect())),
         ("energy".to_owned(), Value::Object(by_type(&machine.op_energy))),
+        ("addition_energy".to_owned(), Value::Object(by_type(&machine.addition_energy))),
         ("growth".to_owned(), json!(growth)),
         ("ridges".to_owned(), json!(ridges(machine))),
     ]);

@@ -31,6 +31,8 @@ pub fn to_toml(machine: &Machine) -> String {
         out.table(name, fields.into_iter());
     }
     out.table("energy", machine.op_energy.iter().map(|(t, f)| (t.word(), Some(f), Kind::JoulesPerOp)));
+    let additions = machine.addition_energy.iter().map(|(t, f)| (t.word(), Some(f), Kind::JoulesPerOp));
+    out.table("addition_energy", additions);
     if let Some(growth) = &machine.growth {
         out.growth(growth);
     }
@@ -113,6 +115,8 @@ pub fn figures(machine: &Machine) -> Vec<(String, &Figure, Kind)> {
         all.extend(fields.into_iter().map(|(key, figure, kind)| (format!("{table}.{key}"), figure, kind)));
     }
     all.extend(machine.op_energy.iter().map(|(t, f)| (format!("energy.{t}"), Some(f), Kind::JoulesPerOp)));
+    let additions = machine.addition_energy.iter();
+    all.extend(additions.map(|(t, f)| (format!("addition_energy.{t}"), Some(f), Kind::JoulesPerOp)));
     if let Some(growth) = &machine.growth {
         all.extend(growth_fields(growth).map(|(key, figure, kind)| (format!("growth.{key}"), figure, kind)));
     }

@@ -49,13 +49,16 @@ impl Groups {
         let chains: Vec<Vec<Frame>> = objects.iter().map(|object| naming.chain(object)).collect();
         let wrappers = Wrappers::of(&chains);
         let mut groups = Groups { list: Vec::new(), group_of: Vec::new() };
-        let mut known: BTreeMap<(ObjectKind, String, Option<String>), usize> = BTreeMap::new();
+        let mut known: BTreeMap<(ObjectKind, String, Option<String>, u32), usize> = BTreeMap::new();
         for (object, chain) in objects.iter().zip(&chains) {
             let skipped = if contexts { 0 } else { wrappers.prefix(chain) };
             let frames = &chain[skipped..];
             let shown = if contexts { frames } else { &frames[..frames.len().min(FRAMES)] };
             let (name, place) = naming.name(object, shown);
-            let group = *known.entry((object.kind, name.clone(), place.clone())).or_insert_with(|| {
+            // Two allocations on one line are two objects.
+            let column =
+                if object.kind == ObjectKind::Heap { shown.first().map_or(0, |frame| frame.column) } else { 0 };
+            let group = *known.entry((object.kind, name.clone(), place.clone(), column)).or_insert_with(|| {
                 groups.list.push(Group {
                     kind: object.kind,
                     name,
@@ -75,6 +78,16 @@ impl Groups {
             sums.parts.iter_mut().zip(&object.parts).for_each(|(all, more)| *all += u128::from(*more));
             groups.group_of.push(group);
         }
+        let mut columns: BTreeMap<(ObjectKind, &str, &Option<String>), Vec<(u32, usize)>> = BTreeMap::new();
+        for ((kind, name, place, column), group) in &known {
+            columns.entry((*kind, name, place)).or_default().push((*column, *group));
+        }
+        for alike in columns.into_values().filter(|alike| alike.len() > 1) {
+            for (column, group) in alike {
+                let place = &mut groups.list[group].place;
+                *place = place.take().map(|place| format!("{place}:{column}"));
+            }
+        }
         groups
     }
 
@@ -82,6 +95,19 @@ impl Groups {
     #[must_use]
     pub fn of_object(&self, object: ObjectId) -> usize {
         self.group_of[object.index()]
+    }
+}
+
+impl Group {
+    /// In sentences: of what came from an allocator also where, as `heap main at a.c:12`.
+    #[must_use]
+    pub fn title(&self) -> String {
+        let word = word(self.kind);
+        let file = |place: &str| place.rsplit('/').next().unwrap_or(place).to_owned();
+        match &self.place {
+            Some(place) if self.kind == ObjectKind::Heap => format!("{word} {} at {}", self.name, file(place)),
+            _ => format!("{word} {}", self.name),
+        }
     }
 }
 
@@ -103,6 +129,8 @@ pub fn word(kind: ObjectKind) -> &'static str {
 struct Frame {
     function: String,
     place: Option<String>,
+    /// Within the line; 0 if not known.
+    column: u32,
 }
 
 struct Naming<'p> {
@@ -123,7 +151,8 @@ impl Naming<'_> {
             let file = self.text(position.file);
             let place = file.map(|file| names::place(file, position.line));
             let function = self.function(position.function);
-            frames.push((Frame { function, place }, file.is_some_and(is_library_file)));
+            let column = position.column;
+            frames.push((Frame { function, place, column }, file.is_some_and(is_library_file)));
             at = position.inlined_at;
         }
         if frames.is_empty() {
@@ -144,7 +173,7 @@ impl Naming<'_> {
         let at = &self.profile.functions[function.index()];
         let file = self.text(at.file);
         let place = file.map(|file| names::place(file, at.line));
-        (Frame { function: self.function(function), place }, file.is_some_and(is_library_file))
+        (Frame { function: self.function(function), place, column: 0 }, file.is_some_and(is_library_file))
     }
 
     fn function(&self, function: FunctionId) -> String {

@@ -19,7 +19,7 @@ use crate::{
         Profile,
         model::{AccessKind, DataObjects, SiteId},
     },
-    report::{Analysis, Grouping, Inlined, names},
+    report::{Analysis, Grouping, Inlined, lines::disagreement, names},
     sheet::{Column, Document, Sheet, Value},
 };
 
@@ -120,6 +120,7 @@ pub fn document(profile: &Profile, options: Options) -> anyhow::Result<Document>
             place(line).into_iter().chain(object(group)).collect()
         }));
     }
+    document.notes.extend(disagreement(profile));
     Ok(document)
 }
 

@@ -83,6 +83,12 @@ pub enum ReadError {
     )]
     Older { path: PathBuf, expected: u32, found: u32 },
     #[error(
+        "{} is of a sampled run\n  expected: depths of all reads\n  found: estimates of a mode that this dmdprof ({}) does \
+         not have\n  make the profile again with `dmdprof run`, or read it with the dmdprof that wrote it",
+        path.display(), env!("CARGO_PKG_VERSION")
+    )]
+    Sampled { path: PathBuf },
+    #[error(
         "{} contradicts itself\n  expected: a profile whose numbers agree with each other\n  found: {found}\n  this is a \
          bug in the dmdprof that wrote it; please report it, and make a new profile with `dmdprof run`",
         path.display()
@@ -186,6 +192,9 @@ pub fn from_bytes(path: &Path, bytes: &[u8]) -> Result<Profile, ReadError> {
         .map_err(|e| inconsistent(format!("content that does not decode ({e})")))?;
     if !rest.is_empty() {
         return Err(inconsistent(format!("{} bytes after the content", rest.len())));
+    }
+    if profile.sampling.is_some() {
+        return Err(ReadError::Sampled { path: path() });
     }
     validate(&profile).map_err(|e| inconsistent(e.to_string()))?;
     Ok(profile)
@@ -439,10 +448,18 @@ mod tests {
     }
 
     #[test]
+    fn a_sampled_run_is_refused() {
+        let sampling = Some(crate::profile::model::RetiredSampling::default());
+        let bytes = to_bytes(&Profile { sampling, ..sample::small() });
+        let error = decode(&bytes).unwrap_err();
+        assert!(matches!(error, ReadError::Sampled { .. }), "{error}");
+    }
+
+    #[test]
     fn the_bytes_are_pinned() {
         // Changes whenever the layout, the model or the compressor changes: the first two need a new FORMAT_VERSION.
         let pinned = |profile| crc32fast::hash(&postcard::to_stdvec(&profile).unwrap());
-        let found = [sample::small(), sample::flows(), sample::sampled(), sample::with_lines()].map(pinned);
+        let found = [sample::small(), sample::flows(), sample::with_lines()].map(pinned);
         assert_eq!(found, PINNED, "new layout? then bump FORMAT_VERSION and pin it again");
     }
 
@@ -452,7 +469,7 @@ mod tests {
         assert!(documented.contains(&format!("| version | format version, now {FORMAT_VERSION} |")));
     }
 
-    const PINNED: [u32; 4] = [2_923_014_344, 1_021_444_131, 2_124_473_494, 3_145_901_760];
+    const PINNED: [u32; 3] = [2_923_014_344, 1_021_444_131, 3_145_901_760];
 
     #[test]
     fn messages_say_expected_found_and_what_to_do() {
@@ -464,6 +481,7 @@ mod tests {
             ReadError::Checksum { path: path(), expected: 0xf7dc_21a9, found: 0xdb11 },
             ReadError::Newer { path: path(), expected: 1, found: 9 },
             ReadError::Older { path: path(), expected: 1, found: 0 },
+            ReadError::Sampled { path: path() },
             from_bytes(&path(), b"{\"a\": 1}").unwrap_err(),
             from_bytes(&path(), b"hello\0").unwrap_err(),
             from_bytes(&path(), &wrap(b"hello")).unwrap_err(),

@@ -4,7 +4,6 @@
 //! the program's total. Functions here are *linked symbols*; the source function of a site is the function of its innermost
 //! [`Position`], reached through the chain of `inlined_at`.
 
-use dmdprof_runtime::session::sampling::GROUPS;
 use serde::{Deserialize, Serialize};
 
 macro_rules! handle {
@@ -56,8 +55,8 @@ pub struct Profile {
     pub flows: Option<Vec<Flow>>,
     /// Which data the accesses went to; `None` if that was not measured.
     pub objects: Option<DataObjects>,
-    /// How costs and depths were estimated; `None` if they were measured.
-    pub sampling: Option<Sampling>,
+    /// Always `None`; see [`RetiredSampling`].
+    pub sampling: Option<RetiredSampling>,
     /// Calls made by chosen functions, in order; empty if none was chosen. One entry per thread and function, sorted by
     /// (function, calls, omitted).
     pub sequences: Vec<Sequence>,
@@ -289,28 +288,14 @@ pub struct Cell {
     pub dead: Option<Dead>,
 }
 
-/// What costs and depths of a sampled run rest on. All counts are exact all the same, and so are first touches.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Sampling {
-    /// One window in so many was measured.
-    pub every: u32,
-    pub windows: u64,
-    /// Sorted by site; those with reads of which the depths are estimated.
-    pub sites: Vec<SampledSite>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SampledSite {
-    pub site: SiteId,
-    /// Bytes read of which the depths are estimated.
-    pub estimated: u64,
-    /// Of these, bytes read in calling contexts of which no read was priced.
-    pub borrowed: u64,
-    /// How much more each of the groups of reads that were priced would cost, in all reads, than the mean of all groups; those of
-    /// several sites add up.
-    pub deviations: [i128; GROUPS],
-    /// The most that it can matter to the cost how exactly the places of bytes on the stack are known.
-    pub slack: u128,
+/// What a run with `--sample` rested on, in formats up to 10, whose readers need it to find what follows. Nothing writes it, and a profile that has
+/// it is refused.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RetiredSampling {
+    every: u32,
+    windows: u64,
+    /// Site, bytes estimated and borrowed, deviations of 16 groups, slack.
+    sites: Vec<(SiteId, u64, u64, [i128; 16], u128)>,
 }
 
 /// All reads by one site of bytes of one object that were last written by one site and last touched by one site.

@@ -326,19 +326,6 @@ pub fn flows() -> Profile {
     b.finish(|_| {})
 }
 
-/// The profile of `small`, as if the loads of one site had been sampled.
-pub fn sampled() -> Profile {
-    let mut profile = small();
-    let of_site = |site: SiteId| profile.cells.iter().filter(move |cell| cell.site == site);
-    let sites = profile.sites.iter().enumerate().map(|(at, _)| SiteId(at as u32));
-    let site = sites.max_by_key(|site| of_site(*site).map(|cell| cell.read).sum::<u64>()).expect("there are sites");
-    let (read, cost) = of_site(site).fold((0, 0), |(read, cost), cell| (read + cell.read, cost + cell.cost));
-    let deviations = std::array::from_fn(|group| (cost as i128 / 500) * if group % 2 == 0 { 1 } else { -1 });
-    let sites = vec![SampledSite { site, estimated: read, borrowed: read / 10, deviations, slack: cost / 100 }];
-    profile.sampling = Some(Sampling { every: 100, windows: 23, sites });
-    profile
-}
-
 /// The profile of `small`, as if each cell had loaded a line for each byte and written an eighth of them.
 pub fn with_lines() -> Profile {
     let mut profile = small();

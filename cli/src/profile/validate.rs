@@ -79,7 +79,6 @@ pub fn validate(profile: &Profile) -> Result<(), Invalid> {
     cells(profile)?;
     block_counts(profile)?;
     regions(profile)?;
-    sampling(profile)?;
     if let Some(flows) = &profile.flows {
         all_flows(profile, flows)?;
     }
@@ -215,35 +214,6 @@ fn cells(profile: &Profile) -> Check {
     same("costs", cost, totals.cost)?;
     let bytes = histogram_total(&profile.cold_histogram, || "the histogram of first touches".into())?;
     ensure(bytes == cold, || format!("{cold} bytes were cold, but their histogram holds {bytes}"))
-}
-
-fn sampling(profile: &Profile) -> Check {
-    let Some(sampling) = &profile.sampling else { return Ok(()) };
-    ensure(sampling.every > 0, || "one window in 0 was measured".into())?;
-    for pair in sampling.sites.windows(2) {
-        ensure(pair[0].site < pair[1].site, || {
-            format!("sampled site {} comes after {}", pair[1].site.0, pair[0].site.0)
-        })?;
-    }
-    let mut reads = vec![0u64; profile.sites.len()];
-    for cell in &profile.cells {
-        reads[cell.site.index()] += cell.read;
-    }
-    for sampled in &sampling.sites {
-        let site = sampled.site.0;
-        in_range(sampled.site.index(), reads.len(), || format!("sampled site {site}"), "sites")?;
-        let read = reads[sampled.site.index()];
-        ensure(sampled.borrowed <= sampled.estimated && sampled.estimated <= read, || {
-            format!(
-                "of {read} bytes that site {site} read, {} are estimated, {} of them borrowed",
-                sampled.estimated, sampled.borrowed
-            )
-        })?;
-        let all: Option<u128> =
-            sampled.deviations.iter().try_fold(sampled.slack, |sum, d| sum.checked_add(d.unsigned_abs()));
-        ensure(all.is_some_and(|all| all < 1 << 100), || format!("the errors of sampled site {site} overflow"))?;
-    }
-    Ok(())
 }
 
 fn regions(profile: &Profile) -> Check {
@@ -438,7 +408,7 @@ fn block_counts(profile: &Profile) -> Check {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::profile::model::{ContextId, LineTraffic, Sampling, Sequence};
+    use crate::profile::model::{ContextId, LineTraffic, Sequence};
     use crate::profile::sample;
 
     fn refused(change: impl FnOnce(&mut Profile)) -> String {
@@ -474,12 +444,6 @@ mod tests {
                 change(&mut p.sequences[0]);
             })
         };
-        let sampled = |change: fn(&mut Sampling)| {
-            refused(|p| {
-                *p = sample::sampled();
-                p.sampling.iter_mut().for_each(change);
-            })
-        };
         let messages = [
             refused(|p| p.functions[1].symbol = StringId(999)),
             refused(|p| p.positions[0].inlined_at = Some(PositionId(0))),
@@ -491,12 +455,6 @@ mod tests {
             refused(|p| p.totals.cost += 1),
             refused(|p| p.cold_histogram.0.clear()),
             refused(|p| p.cells = sample::exact().cells),
-            sampled(|s| s.every = 0),
-            sampled(|s| s.sites[0].site.0 = 99),
-            sampled(|s| s.sites[0].estimated = u64::MAX),
-            sampled(|s| s.sites[0].borrowed = s.sites[0].estimated + 1),
-            sampled(|s| s.sites[0].deviations[3] = i128::MIN),
-            sampled(|s| s.sites.push(s.sites[0].clone())),
             dead(|dead| dead.hints_cost = 0),
             dead(|dead| dead.unread = u64::MAX),
             flows(|f| f[0].reader = SiteId(999)),

@@ -10,6 +10,7 @@ pub mod same;
 pub mod sheet;
 pub mod standing;
 pub mod text;
+pub mod usual;
 
 use crate::profile::Profile;
 use crate::profile::model::Outcome;

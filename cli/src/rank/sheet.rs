@@ -1,12 +1,13 @@
 //! The ranking as a document: variants with their costs and times, the pick by each criterion, fidelity to measured times.
 
 use anyhow::Context;
-use dmdprof_models::fidelity::Pair;
+use dmdprof_models::fidelity::{BAND, Pair, compare};
 use dmdprof_models::variants::Rule;
 
 use super::Variant;
 use super::same::{self, Comparison, Difference};
 use super::standing::{Criterion, number, word};
+use super::usual;
 use crate::estimate::roofline::{self, bound_name, is_guess, line, work_of};
 use crate::estimate::subject::{Subject, Subjects, Work};
 use crate::estimate::times::Times;
@@ -61,10 +62,14 @@ pub fn document(variants: &[Variant], machines: &[Machine], options: &Options) -
     let by_cost = Criterion::new("ByteDMD", costs, &differences, rule, |i| {
         format!("{} reads nothing that is counted: its ByteDMD is 0, and there is nothing to rank", names[i])
     })?;
+    let by_cycles = by_cycles(&names, &subjects, &differences, rule)?;
     let by_lines = by_lines(&names, &subjects, &differences, rule)?;
 
     let mut notes = vec![rule_note(rule)];
-    notes.extend(by_lines.is_some().then(|| lines_note(&baseline.evidence.profile)));
+    notes.push(match by_lines {
+        Some(_) => lines_note(&baseline.evidence.profile),
+        None => "ByteDMD knows no lines and no stores, which decide the time on most machines.".into(),
+    });
     let mut on_machines = Vec::new();
     if !machines.is_empty() {
         let (work, note) = work_of_all(variants, &subjects, options.work)?;
@@ -79,8 +84,9 @@ pub fn document(variants: &[Variant], machines: &[Machine], options: &Options) -
     }
 
     let table = Table { names: &names, subjects: &subjects, differences: &differences, times: options.times.as_ref() };
-    let general = General { by_lines, by_cost };
+    let general = General { by_cycles, by_lines, by_cost };
     let mut sheets = vec![table.main(&general, &on_machines), table.picks(&general, &on_machines)];
+    sheets.extend(table.order(&general));
     sheets.extend(on_machines.iter().filter_map(|m| table.fidelity(m)));
     let heading = format!("{} variants; the baseline is {}", variants.len(), baseline.name);
     let source = source_of(&names, &baseline.evidence.profile, options);
@@ -90,18 +96,32 @@ pub fn document(variants: &[Variant], machines: &[Machine], options: &Options) -
 /// Criteria that need no machine.
 struct General {
     /// If lines were measured of all variants; goes first then.
+    by_cycles: Option<Criterion>,
     by_lines: Option<Criterion>,
     by_cost: Criterion,
 }
 
 impl General {
     fn first(&self) -> &Criterion {
-        self.by_lines.as_ref().unwrap_or(&self.by_cost)
+        self.by_cycles.as_ref().unwrap_or(&self.by_cost)
     }
 
     fn all(&self) -> impl Iterator<Item = &Criterion> {
-        self.by_lines.iter().chain([&self.by_cost])
+        self.by_cycles.iter().chain(&self.by_lines).chain([&self.by_cost])
     }
+}
+
+/// Instructions and lines of a usual core; `None` unless lines were measured of all variants.
+fn by_cycles(
+    names: &[String],
+    subjects: &[Subjects],
+    differences: &[Difference],
+    rule: Rule,
+) -> anyhow::Result<Option<Criterion>> {
+    let costs: Option<Vec<f64>> = subjects.iter().map(|subjects| usual::cycles(&subjects.program)).collect();
+    let Some(costs) = costs else { return Ok(None) };
+    let zero = |i: usize| format!("{} does nothing that is counted", names[i]);
+    Criterion::new("usual core", costs, differences, rule, zero).map(Some)
 }
 
 /// What memories like three levels of caches move, added; `None` unless it was measured of all variants.
@@ -124,8 +144,9 @@ fn lines_note(profile: &Profile) -> String {
     let size = profile.lines.as_ref().map_or(0, |lines| lines.size);
     let capacities = SHOWN.map(|z| human::bytes(z.into()));
     format!(
-        "Moved: bytes of lines of {size} B that memories of {} fetch and write back, added; they are fully associative, begin empty and end \
-         clean. Neither sets and ways, nor prefetching, nor the time of instructions are in it. ByteDMD knows no lines and no stores.",
+        "Usual core: cycles for operations, accesses and lines moved, for comparisons and not as a time; it knows no latencies, no address \
+         translation and no branches. Moved: bytes of lines of {size} B that memories of {} fetch and write back, added; they are fully associative, begin empty and end \
+         clean. Neither sets and ways nor prefetching are in it. ByteDMD knows no lines and no stores.",
         capacities.join(", ")
     )
 }
@@ -232,6 +253,10 @@ impl Table<'_> {
                 Value::or_empty(first.rank_of(variant), |rank| Value::Count(rank as u128)).into(),
                 Value::Name(self.names[variant].clone()).into(),
             ];
+            if let Some(by_cycles) = &general.by_cycles {
+                cells.push(Value::Count(by_cycles.costs[variant] as u128).into());
+                cells.push(Value::Ratio(by_cycles.times_baseline(variant)).into());
+            }
             if let Some(by_lines) = &general.by_lines {
                 cells.push(Value::Bytes(by_lines.costs[variant] as u128).into());
                 cells.push(Value::Ratio(by_lines.times_baseline(variant)).into());
@@ -262,6 +287,10 @@ impl Table<'_> {
 
     fn columns(&self, general: &General, machines: &[OnMachine], with_reasons: bool) -> Vec<Column> {
         let mut columns = vec![Column::new("rank", ["", "rank"], 0), Column::new("name", ["", "variant"], 0)];
+        if general.by_cycles.is_some() {
+            columns.push(Column::new("cycles", ["usual", "core"], 0));
+            columns.push(Column::new("cycles.times_baseline", ["times the", "baseline"], 0));
+        }
         if general.by_lines.is_some() {
             columns.push(Column::new("moved", ["", "moved"], 0));
             columns.push(Column::new("moved.times_baseline", ["times the", "baseline"], 0));
@@ -314,6 +343,34 @@ impl Table<'_> {
         sheet
     }
 
+    /// Whether the criteria that need no machine put the variants into the order of their measured times.
+    fn order(&self, general: &General) -> Option<Sheet> {
+        let times = self.times?;
+        let columns = vec![
+            Column::new("criterion", ["", "by"], 0),
+            Column::new("variants", ["", "variants"], 0),
+            Column::new("tau_b", ["Kendall", "tau-b"], 0),
+            Column::new("concordant", ["pairs in", "order"], 0),
+            Column::new("discordant", ["in opposite", "order"], 0),
+            Column::new("tied", ["", "tied"], 0),
+        ];
+        let mut sheet = Sheet::new("order", "Order beside that of the measured times", columns);
+        for criterion in general.all() {
+            let pair = |(name, cost): (&String, &f64)| Some(Pair { estimate: *cost, measured: times.of(name)? });
+            let pairs: Vec<Pair> = self.names.iter().zip(&criterion.costs).filter_map(pair).collect();
+            let found = compare(&pairs, BAND).ok()?;
+            sheet.row([
+                Value::Text(criterion.name.clone()),
+                Value::Count(pairs.len() as u128),
+                Value::or_empty(found.tau, Value::Ratio),
+                Value::Count(found.order.concordant.into()),
+                Value::Count(found.order.discordant.into()),
+                Value::Count(found.order.tied.into()),
+            ]);
+        }
+        Some(sheet)
+    }
+
     fn fidelity(&self, machine: &OnMachine) -> Option<Sheet> {
         let times = self.times?;
         let pair = |(name, estimate): (&String, &Estimated)| {
@@ -352,7 +409,7 @@ mod tests {
         let found = document(&variants, &machines, &options).expect("a ranking");
         assert_eq!(crate::sheet::schema::errors(&found), [""; 0]);
         let keys: Vec<&str> = found.sheets.iter().map(|s| s.key.as_str()).collect();
-        assert_eq!(keys, ["variants", "picks", "toy3.fidelity", "skx-6148-core.fidelity"]);
+        assert_eq!(keys, ["variants", "picks", "order", "toy3.fidelity", "skx-6148-core.fidelity"]);
         let names: Vec<&Value> = found.sheets[0].rows.iter().map(|row| &row[1].value).collect();
         assert_eq!(names, ["a", "c", "b"].map(|n| Value::Name(n.into())).iter().collect::<Vec<_>>());
         let picks: Vec<&Value> = found.sheets[1].rows.iter().map(|row| &row[1].value).collect();

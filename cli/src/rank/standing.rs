@@ -98,7 +98,7 @@ pub fn word(standing: Standing) -> &'static str {
     match standing {
         Standing::Eligible => "eligible",
         Standing::TooDifferent => "too different",
-        Standing::WithinMargin => "within margin",
+        Standing::WithinMargin => "not chosen: within margin",
     }
 }
 

@@ -15,8 +15,7 @@ use std::collections::HashMap;
 use super::depths::{Depths, QuantileReader, Quantiles};
 use super::lines::{self, LineSums};
 use super::names;
-use crate::profile::model::{Cell, FunctionId, LineCell, PositionId, Profile, SampledSite, SiteId, StringId};
-use dmdprof_runtime::session::sampling::{GROUPS, estimate::STUDENT};
+use crate::profile::model::{Cell, FunctionId, LineCell, PositionId, Profile, SiteId, StringId};
 
 /// What makes a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,43 +93,6 @@ pub struct Sums {
     pub depths: Depths,
     /// If lines were measured.
     pub lines: LineSums,
-    /// What the cost rests on, of a sampled run.
-    pub sample: Sample,
-}
-
-/// Of a sampled run: numbers that tell how far a cost may be off, and add.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Sample {
-    pub estimated: u64,
-    pub borrowed: u64,
-    /// See [`SampledSite::deviations`].
-    deviations: [i128; GROUPS],
-    slack: u128,
-}
-
-impl Sample {
-    fn add(&mut self, more: &Sample) {
-        self.estimated += more.estimated;
-        self.borrowed += more.borrowed;
-        self.deviations.iter_mut().zip(&more.deviations).for_each(|(sum, more)| *sum += more);
-        self.slack += more.slack;
-    }
-
-    /// How far the cost may be off: chance, in 19 of 20 runs at most this, by random groups (Wolter, *Introduction to Variance Estimation*,
-    /// 2007, chapter 2); and half of what the places of bytes within their epochs can matter.
-    #[must_use]
-    pub fn error(&self) -> u128 {
-        let squares: f64 = self.deviations.iter().map(|d| (*d as f64).powi(2)).sum();
-        let chance = STUDENT[GROUPS - 2] * (squares * GROUPS as f64 / (GROUPS - 1) as f64).sqrt();
-        chance.round() as u128 + self.slack / 2
-    }
-}
-
-impl From<&SampledSite> for Sample {
-    fn from(site: &SampledSite) -> Self {
-        let SampledSite { estimated, borrowed, deviations, slack, .. } = *site;
-        Sample { estimated, borrowed, deviations, slack }
-    }
 }
 
 impl Sums {
@@ -169,7 +131,6 @@ impl Sums {
         }
         self.depths.merge(&other.depths);
         self.lines.merge(&other.lines);
-        self.sample.add(&other.sample);
     }
 
     /// Floating-point operations; a fused multiply-add counts as two.
@@ -296,12 +257,6 @@ impl<'p> Analysis<'p> {
                 rows.list[row].own.add_ops(count.executions, ops);
                 total.add_ops(count.executions, ops);
             }
-        }
-        for sampled in profile.sampling.iter().flat_map(|sampling| &sampling.sites) {
-            let site = &profile.sites[sampled.site.index()];
-            let row = rows.of_code(site.function, site.position);
-            rows.list[row].own.sample.add(&sampled.into());
-            total.sample.add(&sampled.into());
         }
         rows.count_calls();
         if inclusive && !matches!(grouping, Grouping::Lines(_)) {

@@ -9,7 +9,7 @@ use super::threads;
 use crate::printable::csv_cell;
 use crate::profile::model::Totals;
 
-const COLUMNS: [&str; 30] = [
+const COLUMNS: [&str; 29] = [
     "kind",
     "name",
     "symbols",
@@ -39,7 +39,6 @@ const COLUMNS: [&str; 30] = [
     "unread",
     "last_read",
     "span",
-    "cost_error",
 ];
 
 pub fn write(analysis: &Analysis, selection: &Selection, by_thread: bool, out: &mut impl Write) -> io::Result<()> {
@@ -126,6 +125,5 @@ fn record(kind: &str, row: &Row, analysis: &Analysis) -> [String; COLUMNS.len()]
         dead(own.unread.into()),
         dead(own.last_read.into()),
         integer(analysis.profile.meta.values.as_ref().map(|_| own.span.into())),
-        integer(analysis.profile.sampling.as_ref().map(|_| own.sample.error())),
     ]
 }

@@ -32,9 +32,6 @@ struct Report<'a> {
     /// False if the program was killed or something was not recorded: the numbers are those up to then.
     complete: bool,
     incomplete: Option<&'a str>,
-    /// If costs and depths are estimates.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    sampling: Option<JsonSampling>,
     attribution: &'static str,
     totals: Total,
     identity: Identity,
@@ -54,15 +51,6 @@ struct Report<'a> {
     folded: Option<JsonFolded>,
     threads: Vec<JsonThread>,
     coverage: JsonCoverage<'a>,
-}
-
-#[derive(Serialize)]
-struct JsonSampling {
-    every: u32,
-    windows: u64,
-    /// Bytes read of which the depths are estimated, and those of them in contexts of which nothing was priced.
-    estimated: u64,
-    borrowed: u64,
 }
 
 #[derive(Serialize)]
@@ -106,9 +94,6 @@ struct Numbers {
     written: u64,
     cold: u64,
     cost: u128,
-    /// Of a sampled run: how far the cost may be off.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    cost_error: Option<u128>,
     share: Option<f64>,
     mean_cost: Option<f64>,
     flops: u128,
@@ -183,7 +168,6 @@ struct Of<'a> {
     total: &'a Sums,
     exact: bool,
     values: bool,
-    sampled: bool,
     /// Bytes of a line, if lines were measured.
     line: Option<u32>,
 }
@@ -197,7 +181,6 @@ impl Numbers {
             written: sums.written,
             cold: sums.cold,
             cost: sums.cost,
-            cost_error: of.sampled.then(|| sums.sample.error()),
             share: (total.cost > 0).then(|| sums.cost as f64 / total.cost as f64),
             mean_cost: sums.mean_cost(),
             flops: sums.flops(),
@@ -345,7 +328,6 @@ pub fn write(
         total,
         exact: meta.tells_dead_bytes(),
         values: meta.values.is_some(),
-        sampled: profile.sampling.is_some(),
         line: profile.lines.as_ref().map(|lines| lines.size),
     };
     let lines = matches!(analysis.grouping, Grouping::Lines(_));
@@ -376,12 +358,6 @@ pub fn write(
         },
         complete: matches!(meta.outcome, Outcome::Exited(_)) && meta.incomplete.is_none(),
         incomplete: meta.incomplete.as_deref(),
-        sampling: profile.sampling.as_ref().map(|sampling| JsonSampling {
-            every: sampling.every,
-            windows: sampling.windows,
-            estimated: total.sample.estimated,
-            borrowed: total.sample.borrowed,
-        }),
         attribution: match analysis.grouping {
             Grouping::Functions | Grouping::Lines(Inlined::Own) => "own",
             Grouping::AllFunctions | Grouping::Lines(Inlined::All) => "source",

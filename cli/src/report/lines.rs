@@ -5,9 +5,9 @@
 
 use dmdprof_runtime::session::lines::FRONT;
 
-use super::depths::Depths;
+use super::{depths::Depths, human};
 use crate::profile::Profile;
-use crate::profile::model::{Cell, LineCell};
+use crate::profile::model::{Cell, LineCell, Unit};
 
 /// Lines of the smallest memory that is told from others.
 pub const SMALLEST: u64 = FRONT as u64;
@@ -57,6 +57,19 @@ impl LineSums {
         self.loaded(capacity) + self.stores.beyond(capacity.max(SMALLEST)) + self.first_stores
     }
 
+    /// Bytes of lines of `size` that loads fetch, that stores fetch and that are written back, each by the smallest power of two of bytes that
+    /// spares the move; `u64::MAX` if none does. No zeros.
+    #[must_use]
+    pub fn octaves(&self, size: u32) -> [Vec<(u64, u128)>; 3] {
+        let moved =
+            [(&self.loads, self.first_loads), (&self.stores, self.first_stores), (&self.write_backs, self.last)];
+        moved.map(|(depths, always)| {
+            let octaves = depths.octaves().into_iter().map(|o| (o.capacity.saturating_mul(size.into()), o.reads));
+            let all = octaves.chain([(u64::MAX, always)]).filter(|(_, lines)| *lines > 0);
+            all.map(|(capacity, lines)| (capacity, u128::from(lines) * u128::from(size))).collect()
+        })
+    }
+
     /// Lines that it writes back, those that are dirty at the end included.
     #[must_use]
     pub fn written_back(&self, capacity: u64) -> u64 {
@@ -99,6 +112,36 @@ impl Moved {
 #[must_use]
 pub fn is_wasteful(moved: &Moved, read_beyond: u64) -> bool {
     read_beyond > moved.capacity && moved.loaded >= read_beyond.saturating_mul(2)
+}
+
+/// Of the bytes of lines that loads fetch, the part that is read; below it, lines and bytes disagree about the program.
+const DISAGREE: f64 = 0.5;
+
+/// In one sentence, where a profile's lines and bytes disagree; or which option measures lines, if that was not done and could be.
+#[must_use]
+pub fn disagreement(profile: &Profile) -> Option<String> {
+    let of_bytes = profile.meta.values.is_none() && profile.meta.unit == Unit::Byte;
+    let Some(lines) = &profile.lines else {
+        return of_bytes.then(|| {
+            "These numbers are of bytes; lines and write-backs, which machines move, are measured by: dmdprof run --line-size 64.".into()
+        });
+    };
+    let total = super::Analysis::new(profile, super::Grouping::Functions).total;
+    let wasted = SHOWN.into_iter().find_map(|capacity| {
+        let moved = Moved::of(&total.lines, lines.size, capacity);
+        let read = total.depths.beyond(capacity);
+        let part = read as f64 / moved.loaded.max(1) as f64;
+        (moved.loaded > capacity && part < DISAGREE).then_some((moved, part))
+    });
+    wasted.map(|(moved, part)| {
+        format!(
+            "Lines and bytes disagree: of the {} in lines that loads bring into a memory of {}, {} is read; go by lines, and see dmdprof why for \
+             what would help.",
+            human::bytes(moved.loaded.into()),
+            human::bytes(moved.capacity.into()),
+            human::share(part)
+        )
+    })
 }
 
 /// What a cell did to lines, if that was measured and it did anything.

@@ -4,14 +4,14 @@ use std::io::{self, Write};
 
 use comfy_table::{Attribute, Cell, CellAlignment, ContentArrangement, Table, presets};
 
-use super::analysis::{Analysis, Calls, Grouping, Row, Sample, Sums};
+use super::analysis::{Analysis, Calls, Grouping, Row, Sums};
 use super::args::ReportOptions;
 use super::depths::{Depths, QuantileReader, Quantiles};
 use super::lines::{self, Moved};
 use super::select::{Folded, Selection};
 use super::threads;
 use super::{human, json, names, program, regions};
-use crate::profile::model::{Coverage, Outcome, Random, Sampling, Unit};
+use crate::profile::model::{Coverage, Outcome, Random, Unit};
 
 /// Characters that a name or a place keeps even if columns have to go for it: useful columns, then those that are nice to have.
 const NAME_MIN: [usize; 2] = [28, 48];
@@ -121,9 +121,6 @@ fn header(analysis: &Analysis, style: &Style, out: &mut impl Write) -> io::Resul
     match sums.mean_cost() {
         Some(mean) => writeln!(out, ", {} per {} read\n", human::ratio(mean), style.per())?,
         None => writeln!(out, "; nothing was read\n")?,
-    }
-    if let Some(sampling) = &profile.sampling {
-        sampled(sampling, sums, out)?;
     }
     if meta.tells_dead_bytes() {
         dead(sums, style, out)?;
@@ -265,33 +262,6 @@ struct Line<'a> {
     label: Option<String>,
 }
 
-/// What an estimate rests on.
-fn sampled(sampling: &Sampling, sums: &Sums, out: &mut impl Write) -> io::Result<()> {
-    let Sample { estimated, borrowed, .. } = sums.sample;
-    let share = |part: u64, whole: u64| human::percent(part.into(), whole.into());
-    writeln!(
-        out,
-        "SAMPLED 1/{}: cost and depths are estimates, the total good to {}; counts are exact",
-        sampling.every,
-        plus_minus(sums),
-    )?;
-    write!(
-        out,
-        "{} windows; depths of {} of the bytes read are estimated",
-        human::count(sampling.windows.into()),
-        share(estimated, sums.read)
-    )?;
-    if borrowed > 0 {
-        write!(out, ", of {} from reads in other contexts", share(borrowed, sums.read))?;
-    }
-    writeln!(out, "\n")
-}
-
-/// How far a cost may be off, as a share of it.
-fn plus_minus(sums: &Sums) -> String {
-    format!("±{}", human::percent(sums.sample.error(), sums.cost))
-}
-
 fn number_columns(lines: &[Line], analysis: &Analysis, options: &ReportOptions, style: &Style) -> Vec<Column> {
     let total = analysis.total.cost;
     let by_line = matches!(analysis.grouping, Grouping::Lines(_));
@@ -325,9 +295,6 @@ fn number_columns(lines: &[Line], analysis: &Analysis, options: &ReportOptions, 
     let plain = |header, goes, cells| Column { header, goes, cells };
     columns.push(plain(["", "share"], 0, own(&|s| human::percent(s.cost, total))));
     columns.push(plain(cost_header, 0, own(&|s| human::count(s.cost))));
-    if analysis.profile.sampling.is_some() {
-        columns.push(plain(["may be", "off by"], 0, own(&plus_minus)));
-    }
     if analysis.profile.meta.tells_dead_bytes() {
         columns.push(plain(["with", "hints"], 0, own(&|s| human::count(s.hints_cost))));
         columns.push(plain(["dead", "share"], 0, own(&|s| human::percent(s.dead_cost(), s.hints_cost))));

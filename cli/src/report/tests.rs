@@ -97,24 +97,6 @@ fn exact() {
 }
 
 #[test]
-fn a_sampled_run_says_how_good_its_numbers_are() {
-    let profile = sample::sampled();
-    let wide = text(&profile, &plain());
-    let csv = text(&profile, &formatted(Format::Csv));
-    insta::assert_snapshot!(format!("{wide}\n{csv}"));
-    let json = text(&profile, &formatted(Format::Json));
-    assert_eq!(complaints(&schema(), &json), Vec::<String>::new());
-    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
-    // 2.131 times the root of 16/15 of 16 squares of 1/500, and half of 1/100, of the site's cost.
-    let sampling = profile.sampling.as_ref().unwrap();
-    let cost = sampling.sites[0].slack as f64 * 100.0;
-    let expected = cost * (2.131 * (16.0f64 * 16.0 / 15.0).sqrt() / 500.0 + 0.005);
-    let said = json["totals"]["cost_error"].as_f64().unwrap();
-    assert!((said / expected - 1.0).abs() < 0.02, "{said}, {expected}");
-    assert_eq!(json["sampling"]["every"], 100);
-}
-
-#[test]
 fn regions_of_the_values_model() {
     let profile = sample::values();
     let json = text(&profile, &formatted(Format::Json));

@@ -34,6 +34,6 @@ fn text(cell: &Cell) -> String {
         Value::Text(text) | Value::Name(text) => csv_cell(text).into_owned(),
         Value::Count(n) | Value::Bytes(n) => n.to_string(),
         Value::Flag(flag) => flag.to_string(),
-        Value::Ratio(x) | Value::Share(x) | Value::Seconds(x) | Value::Year(x) => x.to_string(),
+        Value::Ratio(x) | Value::Share(x) | Value::Seconds(x) | Value::Year(x) | Value::Shown(x, _) => x.to_string(),
     }
 }

@@ -83,7 +83,9 @@ impl Serialize for Value {
             Value::Text(text) | Value::Name(text) => serializer.serialize_str(text),
             Value::Count(n) | Value::Bytes(n) => serializer.serialize_u128(*n),
             Value::Flag(flag) => serializer.serialize_bool(*flag),
-            Value::Ratio(x) | Value::Share(x) | Value::Seconds(x) | Value::Year(x) => serializer.serialize_f64(*x),
+            Value::Ratio(x) | Value::Share(x) | Value::Seconds(x) | Value::Year(x) | Value::Shown(x, _) => {
+                serializer.serialize_f64(*x)
+            }
         }
     }
 }

@@ -46,6 +46,8 @@ pub enum Value {
     /// A point in time, as in 2019.8.
     Year(f64),
     Flag(bool),
+    /// A number in the base unit of its column or row, and how it looks to people.
+    Shown(f64, String),
 }
 
 #[derive(Clone, Debug, PartialEq)]

@@ -170,6 +170,7 @@ fn text(cell: &Cell) -> String {
         Value::Seconds(x) => human::seconds(*x),
         Value::Year(x) => format!("{x:.1}"),
         Value::Flag(flag) => (if *flag { "yes" } else { "no" }).into(),
+        Value::Shown(_, text) => text.clone(),
     };
     if cell.guess { format!("~{text}") } else { text }
 }

@@ -21,6 +21,7 @@ pub fn document(measured: &[Measured], command: &str) -> Document {
         Column::new("max", ["", "max"], 0),
         Column::new("spread", ["", "spread"], 0),
         Column::new("user", ["user", "CPU time"], 0),
+        Column::new("cpu_min", ["least", "CPU time"], 0),
     ];
     let mut sheet = Sheet::new("times", "Measured times", columns);
     for (name, laps) in measured {
@@ -32,6 +33,7 @@ pub fn document(measured: &[Measured], command: &str) -> Document {
             Value::Seconds(laps.most()),
             Value::Share(laps.spread()),
             Value::Seconds(laps.user()),
+            Value::Seconds(laps.least_cpu()),
         ]);
     }
     Document {

@@ -2,15 +2,17 @@
 //!
 //! | cure | when |
 //! |---|---|
-//! | interchange | the reader uses at most half of the lines that it fetches, and comes back to the same lines for other bytes |
+//! | interchange | the reader uses at most half of the lines that it fetches, and comes back to the same lines for other bytes; or it steps from line to line, uses them whole all the same, and the bytes lie beyond fast memory |
 //! | pack | it uses at most half of them, and the same part each time |
 //! | drop the copy | the bytes were put there by a copy, and are read about once |
 //! | tile | the bytes were read before in the same function, lie beyond fast memory, and the reader goes over its object several times |
-//! | fuse | another line wrote or read them last, and they lie beyond fast memory |
+//! | fuse | another line wrote or read them last, in a loop that comes before the reader's, and they lie beyond fast memory, all alike deep: in the order in which they were touched |
 //! | free earlier | most of what lies between is never read again |
 //! | shrink the type | the reader uses its lines whole, element by element, and nothing else helps |
 //!
 //! Each has a *promise*: the part of the pair's movement that it can avoid, as far as the counts tell. It orders the cures and is not shown.
+
+use dmdprof_runtime::session::habits::LINE;
 
 use super::{
     Places, fields,
@@ -18,12 +20,16 @@ use super::{
 };
 use crate::{profile::model::LoopId, report::human};
 
+/// Bytes of the widest vectors; more at a time are copies and fills, not elements.
+const WIDEST: u32 = 64;
 /// Half of the lines and less is a waste.
 const POOR_USE: f64 = 0.5;
 /// Part of the pair's bytes that must lie beyond fast memory for a cure that brings touches together.
 const DEEP: f64 = 0.25;
 /// Times that a reader goes over its object before blocks of it are worth their loops.
 const PASSES: f64 = 3.0;
+/// Part of the bytes that must lie about as deep as the median for two loops to go over them in the same order.
+const ALIKE: f64 = 0.6;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cure {
@@ -37,8 +43,13 @@ pub struct Cure {
 pub fn of(places: &Places, pair: &Pair, dead: Option<(f64, usize)>) -> Vec<Cure> {
     let line_use = lines(places, pair);
     let helped = line_use.is_some();
-    let mut cures: Vec<Cure> =
-        line_use.into_iter().chain(copy(pair)).chain(tile(pair)).chain(fuse(places, pair)).collect();
+    let mut cures: Vec<Cure> = line_use
+        .into_iter()
+        .chain(copy(pair))
+        .chain(tile(pair))
+        .chain(fuse(places, pair))
+        .chain(fitting(places, pair))
+        .collect();
     cures.extend(free(places, pair, dead));
     if !helped && cures.is_empty() {
         cures.extend(shrink(pair));
@@ -87,6 +98,25 @@ fn lines(places: &Places, pair: &Pair) -> Option<Cure> {
     Some(Cure { name: "pack", because, promise })
 }
 
+/// Steps from line to line that use the lines whole: as many lines as one pass of the inner loop takes still fit into fast memory, if nothing else
+/// is there and its sets are used evenly.
+fn fitting(places: &Places, pair: &Pair) -> Option<Cure> {
+    let lines = &pair.lines;
+    let used = lines.utilisation().filter(|used| *used > POOR_USE)?;
+    let far = lines.stride.unsigned_abs() >= LINE && lines.strided * 2 >= lines.reads;
+    let [inner, outer] = [pair.reader_loops.first(), pair.reader_loops.get(1)].map(|at| at.copied());
+    (far && outer.is_some() && pair.deep() >= DEEP).then(|| Cure {
+        name: "interchange",
+        because: format!(
+            "the inner loop steps {} bytes, from line to line; its lines are used ({}) only because they stay until the next pass{}",
+            human::grouped(lines.stride.unsigned_abs().into()),
+            human::share(used),
+            two_loops(places, [outer, inner])
+        ),
+        promise: 0.5 * pair.deep(),
+    })
+}
+
 fn copy(pair: &Pair) -> Option<Cure> {
     let copied = pair.copied.filter(|copied| *copied > 0)?;
     let times = pair.bytes as f64 / copied as f64;
@@ -124,17 +154,29 @@ fn fuse(places: &Places, pair: &Pair) -> Option<Cure> {
     };
     // Of loops around one end the outermost that is not around the other.
     let inside = |loops: &[LoopId]| loops.iter().copied().take_while(|at| Some(*at) != pair.around).last();
-    (line != pair.key.line && pair.deep() >= DEEP).then(|| Cure {
+    let ends = [inside(&pair.toucher_loops), inside(&pair.reader_loops)];
+    (line != pair.key.line && pair.deep() >= DEEP && pair.alike() >= ALIKE && in_order(places, ends)).then(|| Cure {
         name: "fuse",
         because: format!(
-            "{} of the bytes lie beyond {} since they were {verb} at {}: use them there and then{}",
+            "{} of the bytes lie beyond {} since they were {verb} at {}: use them there and then, if nothing needs all of them first{}",
             human::share(pair.deep()),
             human::bytes(dmdprof_runtime::session::habits::FAST.into()),
             places.lines[line],
-            two_loops(places, [inside(&pair.toucher_loops), inside(&pair.reader_loops)])
+            two_loops(places, ends)
         ),
         promise: 0.6 * pair.deep(),
     })
+}
+
+/// Whether the first loop ends before the second begins, as far as their lines tell; what is in no loop cannot be fused. Loops of one function whose
+/// reader comes first meet only in the next round of something around them.
+fn in_order(places: &Places, [toucher, reader]: [Option<LoopId>; 2]) -> bool {
+    let (Some(toucher), Some(reader)) = (toucher, reader) else { return false };
+    let same = places.loops.function(toucher) == places.loops.function(reader);
+    match (places.loops.line(toucher), places.loops.line(reader)) {
+        (Some(first), Some(second)) if same => first < second,
+        _ => true,
+    }
 }
 
 fn free(places: &Places, pair: &Pair, dead: Option<(f64, usize)>) -> Option<Cure> {
@@ -146,17 +188,18 @@ fn free(places: &Places, pair: &Pair, dead: Option<(f64, usize)>) -> Option<Cure
             human::share(part),
             places.lines[line]
         ),
-        promise: 0.4 * part,
+        // A read at depth d costs its root; without what is dead the depth is smaller by that part.
+        promise: 1.0 - (1.0 - part.min(1.0)).sqrt(),
     })
 }
 
 fn shrink(pair: &Pair) -> Option<Cure> {
-    let width = pair.width.filter(|width| *width >= 4)?;
+    let width = pair.width.filter(|width| (4..=WIDEST).contains(width))?;
     let whole = pair.lines.utilisation().is_some_and(|used| used >= 0.9);
     (whole && pair.deep() >= DEEP).then(|| Cure {
         name: "shrink the type",
         because: format!(
-            "all bytes of its lines are used, {width} at a time: smaller elements move less, if the values allow it"
+            "all bytes of its lines are used, in accesses of {width} bytes: smaller elements move less, if the values allow it"
         ),
         promise: 0.1,
     })

@@ -5,7 +5,7 @@
 //! | ends | loop |
 //! |---|---|
 //! | one access | the innermost loop in whose iterations its address is the same, so that it comes back to the bytes in the next iteration |
-//! | two accesses of one linked function | the innermost loop around both |
+//! | two accesses of one linked function | the innermost loop around both that can carry the reuse: where a whole object or more goes by between them, one in whose iterations an end stays at its address |
 //! | else, or if there is none | up the calling contexts: where they meet, the innermost loop around all calls that lead to one end and to the other |
 //!
 //! Without `--flow-contexts` the contexts are those in which each end costs most. Nothing is said where the ends are in one activation and no loop
@@ -66,8 +66,14 @@ impl<'p> Loops<'p> {
         self.objects.loops[at.index()].function
     }
 
-    /// The loop around both ends of a flow.
-    pub fn enclosing(&self, flow: &Flow) -> Option<LoopId> {
+    /// Where a loop begins in the source of its linked function, if it is not inlined there.
+    pub fn line(&self, at: LoopId) -> Option<u32> {
+        let position = &self.profile.positions[self.objects.loops[at.index()].position?.index()];
+        (position.inlined_at.is_none() && position.line > 0).then_some(position.line)
+    }
+
+    /// The loop around both ends of a flow. `whole`: at least as much as the object has goes by between them.
+    pub fn enclosing(&self, flow: &Flow, whole: bool) -> Option<LoopId> {
         let toucher = flow.toucher?;
         let function = |site: SiteId| self.profile.sites[site.index()].function;
         let around = |site: SiteId| self.notes.get(&site).and_then(|note| note.around);
@@ -75,7 +81,9 @@ impl<'p> Loops<'p> {
             let found = if toucher == flow.reader {
                 self.notes.get(&toucher).and_then(|note| note.same)
             } else {
-                self.common(around(toucher), around(flow.reader))
+                let common = self.common(around(toucher), around(flow.reader));
+                // A loop that both ends advance in comes by each byte once and is over before it comes by again.
+                self.chain(common).find(|at| !whole || self.repeats(toucher, *at) || self.repeats(flow.reader, *at))
             };
             if found.is_some() {
                 return found;
@@ -84,6 +92,12 @@ impl<'p> Loops<'p> {
         let reader_context = flow.reader_context.or_else(|| self.hottest.get(&flow.reader).copied())?;
         let toucher_context = flow.toucher_context.or_else(|| self.hottest.get(&toucher).copied())?;
         self.above((toucher, toucher_context), (flow.reader, reader_context))
+    }
+
+    /// Whether a site is at the same address in each iteration of a loop, but for what loops inside it do.
+    fn repeats(&self, site: SiteId, at: LoopId) -> bool {
+        let same = self.notes.get(&site).and_then(|note| note.same);
+        same.is_some_and(|same| self.chain(Some(same)).any(|outer| outer == at))
     }
 
     /// The loop around both ends in the functions that lead to them.

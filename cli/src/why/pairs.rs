@@ -6,7 +6,7 @@ use dmdprof_runtime::session::habits::{FAST, LINE};
 
 use super::Places;
 use crate::{
-    profile::model::{AccessKind, ContextId, Flow, LoopId, ObjectHabit, SiteId},
+    profile::model::{AccessKind, ContextId, Flow, Histogram, LoopId, ObjectHabit, PositionId, SiteId},
     report::depths::Depths,
 };
 
@@ -47,9 +47,6 @@ pub struct LineUse {
 
 impl LineUse {
     pub fn add(&mut self, habit: &ObjectHabit) {
-        if habit.strided > self.strided {
-            self.stride = habit.stride;
-        }
         self.reads += habit.reads;
         self.strided += habit.strided;
         self.lines += habit.lines;
@@ -94,6 +91,20 @@ pub struct Pair {
 }
 
 impl Pair {
+    /// Part of the bytes whose depth is near the median: bytes that are met again in the order in which they were touched lie alike deep.
+    pub fn alike(&self) -> f64 {
+        let total = self.depths.total();
+        let mut passed = 0;
+        let middle = self.depths.buckets().find_map(|(low, _, bytes)| {
+            passed += bytes;
+            (passed > total / 2).then_some(low)
+        });
+        let Some(middle) = middle else { return 0.0 };
+        let near = |low: u64| low.abs_diff(middle) <= middle / 4;
+        let bytes: u64 = self.depths.buckets().filter(|(low, ..)| near(*low)).map(|(.., bytes)| bytes).sum();
+        bytes as f64 / total as f64
+    }
+
     /// Part of the bytes that lies deeper than fast memory.
     pub fn deep(&self) -> f64 {
         if self.bytes == 0 { 0.0 } else { self.depths.beyond(FAST) as f64 / self.bytes as f64 }
@@ -106,6 +117,19 @@ struct Tally {
     sites: BTreeMap<(Option<SiteId>, SiteId), u128>,
     loops: BTreeMap<Option<LoopId>, u128>,
     contexts: BTreeMap<(Option<ContextId>, ContextId), u128>,
+}
+
+/// A depth that half of the bytes do not lie beyond: the upper end of a bucket.
+fn median(histogram: &Histogram) -> u64 {
+    let mut depths = Depths::default();
+    depths.add(histogram);
+    let half = depths.total() / 2;
+    let mut passed = 0;
+    let reached = |(_, high, bytes): (u64, u64, u64)| {
+        passed += bytes;
+        (passed > half).then_some(high)
+    };
+    depths.buckets().find_map(reached).unwrap_or(0)
 }
 
 /// The key with the largest cost, of equal ones the first.
@@ -170,7 +194,9 @@ pub fn of(places: &Places, flows: &[&Flow]) -> Vec<Pair> {
         pair.readers.insert(flow.reader);
         let of_pair = tallies.entry(key).or_default();
         *of_pair.sites.entry((flow.toucher, flow.reader)).or_default() += flow.cost;
-        *of_pair.loops.entry(places.loops.enclosing(flow)).or_default() += flow.cost;
+        let object = key.object.map_or(0, |object| places.groups.list[object].peak);
+        let whole = object > 0 && u128::from(median(&flow.histogram)) >= object;
+        *of_pair.loops.entry(places.loops.enclosing(flow, whole)).or_default() += flow.cost;
         if let Some(reader) = flow.reader_context {
             *of_pair.contexts.entry((flow.toucher_context, reader)).or_default() += flow.cost;
         }
@@ -214,12 +240,57 @@ fn sums(places: &Places) -> Sums {
         *sums.read.entry(key).or_default() += used.read;
         *sums.written.entry(used.site).or_default() += used.written;
     }
+    let mut steps: BTreeMap<(usize, usize), Steps> = BTreeMap::new();
+    let mut steps_around: BTreeMap<(usize, usize), Steps> = BTreeMap::new();
     for habit in &places.objects.habits {
         let key = (places.line(habit.site), places.groups.of_object(habit.object));
+        let around = (places.function(habit.site), key.1);
         sums.lines.entry(key).or_default().add(habit);
-        sums.around.entry((places.function(habit.site), key.1)).or_default().add(habit);
+        sums.around.entry(around).or_default().add(habit);
+        let site = &places.profile.sites[habit.site.index()];
+        for steps in [steps.entry(key).or_default(), steps_around.entry(around).or_default()] {
+            steps.add(habit, site.position, site.size);
+        }
+    }
+    for (all, steps) in [(&mut sums.lines, steps), (&mut sums.around, steps_around)] {
+        for (key, steps) in steps {
+            all.entry(key).or_default().stride = steps.of_source();
+        }
     }
     sums
+}
+
+/// Steps from one read to the next, by place in the source: a loop that was unrolled has several sites at one place.
+#[derive(Default)]
+struct Steps(BTreeMap<(Option<PositionId>, i64), Step>);
+
+#[derive(Default)]
+struct Step {
+    strided: u64,
+    sites: BTreeSet<SiteId>,
+    size: u32,
+}
+
+impl Steps {
+    fn add(&mut self, habit: &ObjectHabit, position: Option<PositionId>, size: u32) {
+        if habit.strided * 2 < habit.reads || habit.strided == 0 {
+            return;
+        }
+        let step = self.0.entry((position, habit.stride)).or_default();
+        step.strided += habit.strided;
+        step.sites.insert(habit.site);
+        step.size = step.size.max(size);
+    }
+
+    /// The step of the loop as it is written, of that which most reads make.
+    fn of_source(&self) -> i64 {
+        let most = self.0.iter().rev().max_by_key(|(_, step)| step.strided);
+        let Some(((position, stride), step)) = most else { return 0 };
+        let copies = step.sites.len() as i64;
+        let own = stride / copies;
+        let is_whole = stride % copies == 0 && own.unsigned_abs() >= u64::from(step.size);
+        if position.is_some() && is_whole { own } else { *stride }
+    }
 }
 
 fn writes(kind: AccessKind) -> bool {

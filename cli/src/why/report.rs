@@ -8,9 +8,9 @@ use super::{
 };
 use crate::{
     estimate,
-    objects::groups::word,
+    objects::groups::Group,
     profile::{Profile, model::ObjectHabit},
-    report::{depths::QuantileReader, human, names::demangle},
+    report::{depths::QuantileReader, human, lines::disagreement, names::demangle},
     sheet::{Column, Document, Sheet, Value},
 };
 
@@ -53,7 +53,7 @@ pub fn document(profile: &Profile, options: &Options) -> anyhow::Result<Document
             Value::Text(how.into()),
             place,
             function,
-            Value::or_empty(object.map(|object| format!("{} {}", word(object.kind), object.name)), Value::Name),
+            Value::or_empty(object.map(Group::title), Value::Name),
             Value::or_empty(pair.around.map(|at| places.loop_name(at)), Value::Name),
             Value::or_empty(pair.contexts.and_then(|(at, ..)| at).map(|at| places.context_name(at)), Value::Name),
             Value::or_empty(pair.contexts.map(|(_, at, _)| places.context_name(at)), Value::Name),
@@ -64,6 +64,7 @@ pub fn document(profile: &Profile, options: &Options) -> anyhow::Result<Document
         document.plots.push(sentences(&places, number, pair, &cures));
     }
     document.sheets.push(sheet);
+    document.notes.extend(disagreement(profile));
     Ok(document)
 }
 
@@ -107,10 +108,7 @@ fn between(places: &Places, pair: &Pair, most: usize) -> String {
 }
 
 fn sentences(places: &Places, number: u128, pair: &Pair, cures: &[cures::Cure]) -> String {
-    let object = pair.key.object.map_or(String::new(), |object| {
-        let object = &places.groups.list[object];
-        format!(" of {} {}", word(object.kind), object.name)
-    });
+    let object = pair.key.object.map_or(String::new(), |object| format!(" of {}", places.groups.list[object].title()));
     let at = format!("{} ({})", places.lines[pair.key.line], places.functions[pair.key.function]);
     let touched = match pair.key.touch {
         Touch::Never => "which nobody touched before".to_owned(),
@@ -154,37 +152,59 @@ fn sentences(places: &Places, number: u128, pair: &Pair, cures: &[cures::Cure]) 
 
 /// How much of what lines touch is never read again.
 struct Idle {
-    /// By line: (bytes never read again, bytes touched).
-    lines: HashMap<usize, (u64, u64)>,
+    /// By line and group of objects: (bytes never read again, bytes touched).
+    lines: HashMap<usize, BTreeMap<usize, (u64, u64)>>,
+}
+
+/// Bytes of one group of objects that were touched between, and how many of them nobody reads again.
+#[derive(Default)]
+struct Stretch {
+    /// By the line that touched most: several lines that go over an object touch the same bytes.
+    distinct: f64,
+    dead: f64,
+    /// The line that leaves most, and how much.
+    last: Option<(f64, usize)>,
 }
 
 impl Idle {
     fn of(places: &Places) -> Self {
-        let mut lines: HashMap<usize, (u64, u64)> = HashMap::new();
-        let mut touched: BTreeMap<_, u64> = BTreeMap::new();
+        let mut lines: HashMap<usize, BTreeMap<usize, (u64, u64)>> = HashMap::new();
+        let mut add = |site, object, (idle, touched): (u64, u64)| {
+            let groups = lines.entry(places.line(site)).or_default();
+            let sums = groups.entry(places.groups.of_object(object)).or_default();
+            *sums = (sums.0 + idle, sums.1 + touched);
+        };
         for used in &places.objects.uses {
-            *touched.entry((used.object, used.site)).or_default() += used.read + used.written;
+            add(used.site, used.object, (0, used.read + used.written));
         }
-        for habit in &places.objects.habits {
-            let ObjectHabit { object, site, unread, last_read, .. } = habit;
-            let entry = lines.entry(places.line(*site)).or_default();
-            entry.0 += unread + last_read;
-            entry.1 += touched.get(&(*object, *site)).copied().unwrap_or(0);
+        for ObjectHabit { object, site, unread, last_read, .. } in &places.objects.habits {
+            add(*site, *object, (unread + last_read, 0));
         }
         Self { lines }
     }
 
-    /// Part of what lies between the touches of a pair that is never read again, as far as it is known who touched it, and the line that leaves most of it.
+    /// Part of the bytes between the touches of a pair that is never read again, as far as it is known who touched them, and the line that leaves most of it.
+    /// Bytes count once per group of objects, however many lines touch them.
     fn between(&self, pair: &Pair) -> Option<(f64, usize)> {
-        let (mut dead, mut most) = (0.0, None);
-        for (line, bytes) in pair.between.iter().filter(|(line, _)| **line != pair.key.line) {
-            let (idle, touched) = self.lines.get(line).copied().unwrap_or_default();
-            let part = if touched > 0 { idle as f64 / touched as f64 * *bytes as f64 } else { 0.0 };
-            dead += part;
-            if most.is_none_or(|(largest, _)| part > largest) {
-                most = Some((part, *line));
+        let mut stretches: BTreeMap<usize, Stretch> = BTreeMap::new();
+        for (line, bytes) in &pair.between {
+            let Some(groups) = self.lines.get(line) else { continue };
+            let all: u64 = groups.values().map(|(_, touched)| touched).sum();
+            for (group, (idle, touched)) in groups.iter().filter(|(_, (_, touched))| *touched > 0) {
+                let here = *bytes as f64 * *touched as f64 / all as f64;
+                let dead = (*idle as f64 / *touched as f64 * here).min(here);
+                let stretch = stretches.entry(*group).or_default();
+                stretch.distinct = stretch.distinct.max(here);
+                if pair.key.object != Some(*group) || *line != pair.key.line {
+                    stretch.dead += dead;
+                    stretch.last = stretch.last.filter(|(most, _)| *most >= dead).or(Some((dead, *line)));
+                }
             }
         }
-        most.map(|(_, line)| (dead / (pair.between_all as f64).max(1.0), line))
+        let distinct: f64 = stretches.values().map(|s| s.distinct).sum();
+        let dead: f64 = stretches.values().map(|s| s.dead.min(s.distinct)).sum();
+        let lasts = stretches.values().filter_map(|s| s.last);
+        let (most, line) = lasts.max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)))?;
+        (most > 0.0 && distinct > 0.0).then(|| (dead / distinct, line))
     }
 }

@@ -89,11 +89,6 @@ impl Oracle {
         self.peak = self.peak.max(self.stack.len());
     }
 
-    /// Of a byte on the stack.
-    pub fn depth(&self, byte: u64) -> Option<u64> {
-        self.stack.iter().rposition(|&on| on == byte).map(|at| (self.stack.len() - at) as u64)
-    }
-
     pub fn live(&self) -> u64 {
         self.stack.len() as u64
     }

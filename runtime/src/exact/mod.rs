@@ -66,7 +66,7 @@ pub fn analyse(recorded: &Recorded, cells: usize) -> io::Result<Exact> {
         cells: forward.cells,
         left: forward.left,
         cold: forward.cold,
-        peak_live: engine.peak_live(),
+        peak_live: engine.engine().peak_live(),
         sweep_bytes,
     })
 }

@@ -247,7 +247,6 @@ impl MotionMachine {
             unfollowed: BTreeMap::new(),
             problems: Vec::new(),
             followed: None,
-            sampled: None,
             sequences: BTreeMap::new(),
             exact_error: None,
             objects: None,

@@ -23,10 +23,6 @@ use super::{
     plain::Quick,
     records::{self, Event},
     rows::{self, Rhythm, Row, Turn},
-    sampling::{
-        Samples,
-        estimate::{self, RingSample},
-    },
     sequences::{Calls, Sequences},
 };
 use crate::exact::{self, OpLog};
@@ -165,8 +161,6 @@ pub(super) struct Core {
     hints: bool,
     sequences: Option<Box<Sequences>>,
     objects: Option<Box<ObjectCells>>,
-    /// By cell: bytes read by anything but moves; only if windows are measured.
-    reads: Option<Vec<u64>>,
     /// What stands in the place of the cell of a record's first item while nothing is counted.
     hidden: u32,
     /// The regular run at hand.
@@ -193,9 +187,9 @@ impl Analyzer {
         let ways = options.ways;
         // Lines of a run are not at constant distances.
         let may_run = options.line.is_none();
-        // Flows are about these accesses too, and lines about the stores among them, which make lines dirty.
+        // Flows are about these accesses too.
         let may_skip = may_run && ways.skips && options.exact.is_none() && !options.flows;
-        let skips = Skips { loads: may_skip, stores: may_skip && options.line_size.is_none() };
+        let skips = Skips { loads: may_skip, stores: may_skip };
         let mut core = Core {
             engine: Pipeline::new(&ways),
             line_shift: options.line.map(u32::trailing_zeros),
@@ -215,12 +209,8 @@ impl Analyzer {
             hints: options.hints && options.line.is_none(),
             sequences: options.sequence.map(|chosen| Box::new(Sequences::new(chosen))),
             objects: options.objects.then(Box::default),
-            reads: options.sample.map(|_| Vec::new()),
             hidden: UNCOUNTED,
         };
-        if let Some(every) = options.sample {
-            core.engine.start_sampling(every.get(), &ways);
-        }
         if options.flows {
             core.engine.start_flows(options.objects, options.flow_contexts);
         }
@@ -367,11 +357,9 @@ impl Analyzer {
         let followed = flows.map(|flows| flows.finish());
         self.core.totals.depth_hash = hash.map(|hash| hash.finish(|cell| self.core.site_name(cell)));
         self.core.cells.iter_mut().for_each(CellCounters::flush);
-        self.core.totals.peak_live = stack.peak_live();
-        self.core.totals.footprint = stack.footprint();
-        self.core.totals.in_blocks = stack.in_blocks();
-        let samples = stack.finish();
-        let sampled = samples.map(|samples| self.core.complete(samples, &self.locator));
+        self.core.totals.peak_live = stack.engine().peak_live();
+        self.core.totals.footprint = stack.engine().footprint();
+        self.core.totals.in_blocks = stack.engine().in_blocks();
         let exact_error = log.and_then(|log| self.core.exact(log).err());
         let objects = self.core.objects.take().map(|objects| objects.finish(&self.core.blocks, &mut self.core.cells));
         RingResult {
@@ -387,7 +375,6 @@ impl Analyzer {
             unfollowed: BTreeMap::new(),
             problems: Vec::new(),
             followed,
-            sampled,
             objects,
             sequences: self.core.sequences.map_or_else(BTreeMap::new, |sequences| sequences.finish()),
         }
@@ -417,7 +404,6 @@ impl Analyzer {
             unfollowed: BTreeMap::new(),
             problems: Vec::new(),
             followed: None,
-            sampled: None,
             objects,
             sequences: self.core.sequences.map_or_else(BTreeMap::new, |sequences| sequences.finish()),
         }
@@ -461,8 +447,6 @@ pub struct RingResult {
     pub problems: Vec<String>,
     /// From which access to which bytes went, if that was measured.
     pub(crate) followed: Option<Followed>,
-    /// What was measured of it, if only windows were.
-    pub(crate) sampled: Option<RingSample>,
     /// What was done to which object, if that was measured.
     pub(crate) objects: Option<RingObjects>,
     /// Calls made by chosen functions, by number of the function.
@@ -534,16 +518,6 @@ pub(crate) fn lane_runs(mask: u64, lanes: u16) -> impl Iterator<Item = (u64, u64
         rest &= (u64::MAX.checked_shl(first + count)).unwrap_or(0);
         Some((u64::from(first), u64::from(count)))
     })
-}
-
-/// So many bytes are read by a cell, of which the depths may be estimated; of no effect unless they are to be.
-#[inline]
-fn note_read(reads: &mut Option<Vec<u64>>, cell: usize, bytes: u64) {
-    let Some(reads) = reads else { return };
-    if reads.len() <= cell {
-        reads.resize((cell + 1).next_power_of_two(), 0);
-    }
-    reads[cell] += bytes;
 }
 
 /// Analyzer-wide numbers of a segment.
@@ -677,7 +651,7 @@ impl Core {
                 return self.run_singly(module, turns, &rest[..len * iterations], len, last);
             }
             self.totals.accesses += (self.streams.len() * iterations) as u64;
-            self.count_bytes(iterations as u64);
+            self.count_written(iterations as u64);
         }
         if !self.streams.is_empty() {
             self.engine.push_run(&self.streams, &self.stream_cells, iterations as u64, files!(self));
@@ -780,6 +754,9 @@ impl Core {
     #[inline]
     fn item<const COUNT: bool>(&mut self, item: &Item, record: &[u64], address: u64, cell: usize) {
         if self.skips.over(item) {
+            if !COUNT && item.kind == ItemKind::Store as u8 {
+                self.engine.store_again(UNCOUNTED);
+            }
             if COUNT {
                 let is_load = item.kind == ItemKind::Load as u8;
                 let cell = self.object_cell(cell, address, if is_load { item.size.into() } else { 0 });
@@ -801,8 +778,7 @@ impl Core {
         u64::from(block.segment) << 32 | u64::from(cell - block.first_cell)
     }
 
-    /// Counts what need not be looked at each time that a segment is executed: what it writes, reads on the top of the stack and, if
-    /// need be, other bytes that it reads.
+    /// Counts what need not be looked at each time that a segment is executed: what it writes, and reads on the top of the stack.
     fn count_unmoved(&mut self, tables: &Tables, locator: &Locator) {
         let Some(moves) = &tables.moves else { return };
         for block in self.blocks.iter().filter(|block| block.moved > 0) {
@@ -813,8 +789,6 @@ impl Core {
                 } else if moves.leaves_out(item) {
                     self.cells[cell].read_times(0, u64::from(item.size), block.moved);
                     self.engine.hash_top(cell as u32, u64::from(item.size), block.moved);
-                } else {
-                    note_read(&mut self.reads, cell, u64::from(item.size) * block.moved);
                 }
             }
         }
@@ -827,21 +801,6 @@ impl Core {
         }
     }
 
-    /// Estimates what was not measured.
-    fn complete(&mut self, samples: Samples, locator: &Locator) -> RingSample {
-        let reads = self.reads.take().unwrap_or_default();
-        let (mut cells, mut cold) = (std::mem::take(&mut self.cells), std::mem::take(&mut self.cold));
-        let site_of = |cell: u32| {
-            let cell = self.objects.as_ref().map_or(cell, |objects| objects.whole(cell));
-            let name = self.site_name(cell);
-            ((name >> 32) as u32, name as u32)
-        };
-        let function_of = |segment| locator.function(segment);
-        let sample = estimate::complete(samples, reads, &mut cells, &mut cold, site_of, function_of);
-        (self.cells, self.cold) = (cells, cold);
-        sample
-    }
-
     /// An access to bytes that are on the top of the stack: the engine need not know.
     #[inline]
     fn again(&mut self, item: &Item, cell: usize) {
@@ -851,6 +810,7 @@ impl Core {
             self.engine.hash_top(cell as u32, u64::from(item.size), 1);
         } else {
             self.cells[cell].written += u64::from(item.size);
+            self.engine.store_again(cell as u32);
         }
     }
 
@@ -863,14 +823,11 @@ impl Core {
         }
     }
 
-    /// Counts what the streams of a run write and, if need be, read.
-    fn count_bytes(&mut self, iterations: u64) {
+    /// Counts what the streams of a run write.
+    fn count_written(&mut self, iterations: u64) {
         for (stream, cell) in self.streams.iter().zip(&self.stream_cells) {
-            let bytes = u64::from(stream.len) * iterations;
             if stream.kind == Kind::Store {
-                self.cells[*cell as usize].written += bytes;
-            } else {
-                note_read(&mut self.reads, *cell as usize, bytes);
+                self.cells[*cell as usize].written += u64::from(stream.len) * iterations;
             }
         }
     }
@@ -902,7 +859,7 @@ impl Core {
                 return self.one_by_one::<COUNT>(items, record, first_cell);
             }
             self.totals.accesses += self.streams.len() as u64 * iterations;
-            self.count_bytes(iterations);
+            self.count_written(iterations);
         }
         if !self.streams.is_empty() {
             self.engine.push_long_run(&mut self.streams, &self.stream_cells, iterations, files!(self));
@@ -927,9 +884,6 @@ impl Core {
         let cell = if COUNT { self.object_cell(cell, address, len) } else { cell };
         let (address, len) = self.units(address, len);
         self.totals.accesses += u64::from(COUNT);
-        if COUNT {
-            note_read(&mut self.reads, cell, len);
-        }
         self.enqueue(address, len, Kind::Load, if COUNT { cell as u32 } else { self.hidden_cell(cell) });
     }
 

@@ -40,21 +40,10 @@ impl Locator {
         self.modules.get(self.last)
     }
 
-    fn module_of(&self, segment: u32) -> Option<&Module> {
-        self.modules.iter().rfind(|module| module.first_segment <= segment)
-    }
-
-    /// The function of a segment, both by their numbers in the ring; `u32::MAX` if no module has it.
-    #[must_use]
-    pub fn function(&self, segment: u32) -> u32 {
-        let Some(module) = self.module_of(segment) else { return u32::MAX };
-        module.first_function + module.placed.table.segments[(segment - module.first_segment) as usize].function
-    }
-
     /// The items of a segment by its number in the ring; none if no module has it.
     #[must_use]
     pub fn items(&self, segment: u32) -> &[Item] {
-        let Some(module) = self.module_of(segment) else { return &[] };
+        let Some(module) = self.modules.iter().rfind(|module| module.first_segment <= segment) else { return &[] };
         let table = &module.placed.table;
         let items = &table.segments[(segment - module.first_segment) as usize].items;
         &table.items[items.start as usize..items.end as usize]

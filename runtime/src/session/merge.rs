@@ -12,7 +12,6 @@ use super::{
     context::Node,
     counters::{CellCounters, DepthCounts},
     habits::{Habit, between::Between},
-    sampling::estimate::SiteSample,
     sequences::Calls,
 };
 use crate::{
@@ -155,25 +154,6 @@ impl MergedObjects {
     }
 }
 
-/// What windows found of all threads.
-#[derive(Debug, Default)]
-pub struct MergedSample {
-    /// One window in so many was measured.
-    pub every: u32,
-    pub windows: u64,
-    pub sites: BTreeMap<SiteKey, SiteSample>,
-}
-
-impl MergedSample {
-    fn merge(&mut self, every: u32, windows: u64, sites: impl Iterator<Item = (SiteKey, SiteSample)>) {
-        self.every = every;
-        self.windows += windows;
-        for (site, sample) in sites {
-            self.sites.entry(site).or_default().merge(&sample);
-        }
-    }
-}
-
 #[derive(Clone, Debug)]
 pub struct MergedContext {
     pub parent: Node,
@@ -228,8 +208,6 @@ pub struct Measurement {
     pub flows: Option<BTreeMap<FlowKey, MergedFlow>>,
     /// Data objects, if they were to be measured.
     pub objects: Option<MergedObjects>,
-    /// What windows found, if only windows were measured.
-    pub sampled: Option<MergedSample>,
     /// Calls in order of each thread's chosen functions.
     pub sequences: Vec<(FunctionKey, Calls<FunctionKey>)>,
     /// Of the values model, by name.
@@ -261,10 +239,6 @@ impl Merger {
         let nodes = self.add_contexts(&ring);
         for (function, calls) in std::mem::take(&mut ring.sequences) {
             self.add_sequence(&ring, function, &calls);
-        }
-        if let Some(sampled) = ring.sampled.take() {
-            let sites = sampled.sites.into_iter().map(|(site, sample)| (ring.site(site), sample));
-            self.measurement.sampled.get_or_insert_default().merge(sampled.every, sampled.windows, sites);
         }
         self.add_flows(&mut ring, &nodes);
         self.add_objects(&mut ring, &nodes);
@@ -323,13 +297,6 @@ impl Merger {
             for (key, found) in flows {
                 all.entry(key.moved(&nodes)).or_default().merge(found);
             }
-        }
-        if let Some(sampled) = other.measurement.sampled.take() {
-            self.measurement.sampled.get_or_insert_default().merge(
-                sampled.every,
-                sampled.windows,
-                sampled.sites.into_iter(),
-            );
         }
         if let Some(objects) = other.measurement.objects.take() {
             let all = self.measurement.objects.get_or_insert_default();

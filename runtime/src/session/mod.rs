@@ -22,11 +22,9 @@ pub(crate) mod records;
 mod replay;
 mod replayer;
 mod rows;
-pub mod sampling;
 pub mod sequences;
 
 use std::{
-    num::NonZeroU32,
     path::PathBuf,
     sync::{
         Arc,
@@ -39,8 +37,8 @@ use crossbeam::utils::CachePadded;
 
 pub use flows::UNCOUNTED;
 pub use merge::{
-    FlowKey, FunctionKey, Measurement, MergedBlock, MergedContext, MergedFlow, MergedObjects, MergedSample, ObjectKey,
-    SiteKey, ThreadTotals,
+    FlowKey, FunctionKey, Measurement, MergedBlock, MergedContext, MergedFlow, MergedObjects, ObjectKey, SiteKey,
+    ThreadTotals,
 };
 pub use replay::{ReplayError, Replayed, replay};
 
@@ -72,8 +70,7 @@ pub struct Options {
     pub hints: bool,
     /// Stack of lines of this many bytes (a power of two) instead of bytes.
     pub line: Option<u32>,
-    /// Beside the stack of bytes, one of lines of this many bytes (a power of two), for what a memory of lines fetches and writes back. Needs bytes,
-    /// and no sampling.
+    /// Beside the stack of bytes, one of lines of this many bytes (a power of two), for what a memory of lines fetches and writes back. Needs bytes.
     pub line_size: Option<u32>,
     pub roi: Option<Arc<dyn RegionOfInterest>>,
     /// Rings are served by this many threads.
@@ -98,9 +95,6 @@ pub struct Options {
     pub trace: Option<Arc<TraceWriter>>,
     /// Analyse what the rings carry; otherwise it is only written down.
     pub analyse: bool,
-    /// Measure the depths of one in so many windows of each thread's accesses, and estimate the others. Needs the memory model without
-    /// exact liveness and flows.
-    pub sample: Option<NonZeroU32>,
     /// Which fast ways to take; of meaning for speed only.
     pub ways: FastPaths,
 }

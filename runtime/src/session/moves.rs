@@ -35,6 +35,8 @@ pub struct Move {
     word: u16,
     /// Number of the item in its segment.
     item: u16,
+    /// That of the last store to the same bytes right after it, which is left out, plus one; 0 if there is none.
+    again: u16,
     kind: Kind,
 }
 
@@ -49,6 +51,12 @@ impl Move {
     #[inline(always)]
     pub fn cell(&self, first: u32) -> u32 {
         first + u32::from(self.item)
+    }
+
+    /// The cell of the last store to the same bytes right after it, if there is one that is left out.
+    #[inline(always)]
+    pub fn stored_again(&self, first: u32) -> Option<u32> {
+        Some(first + u32::from(self.again.checked_sub(1)?))
     }
 }
 
@@ -82,10 +90,13 @@ impl Moves {
         let start = self.list.len() as u32;
         for (item, number) in items.iter().zip(0..) {
             if self.leaves_out(item) {
+                if let Some(before) = self.list.last_mut().filter(|_| item.kind == ItemKind::Store as u8) {
+                    before.again = number + 1;
+                }
                 continue;
             }
             let kind = if item.kind == ItemKind::Load as u8 { Kind::Load } else { Kind::Store };
-            self.list.push(Move { offset: item.offset, len: item.size, word: item.word, item: number, kind });
+            self.list.push(Move { offset: item.offset, len: item.size, word: item.word, item: number, again: 0, kind });
         }
         Some(start..self.list.len() as u32)
     }

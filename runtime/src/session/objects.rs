@@ -118,12 +118,6 @@ impl ObjectCells {
         part
     }
 
-    /// The cell that a cell is a part of; one that is whole is a part of itself.
-    #[must_use]
-    pub fn whole(&self, cell: u32) -> u32 {
-        self.part_of.get(cell as usize).map_or(cell, |(whole, _)| *whole)
-    }
-
     /// Adds the parts to their cells, and gives what each site did to each object.
     pub fn finish(self, blocks: &[BlockCounters], cells: &mut [CellCounters]) -> RingObjects {
         let sites = self.sites(blocks);

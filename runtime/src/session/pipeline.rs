@@ -15,10 +15,9 @@ use super::{
     flows::{Flows, Parts, UNCOUNTED},
     lines::{LineCounts, Lines},
     moves::Move,
-    sampling::{Sampler, Samples},
 };
 use crate::{
-    engine::{Access, Engine, Found, Reports, Stream, plan},
+    engine::{Access, Engine, Found, Kind, Reports, Stream, plan},
     exact::OpLog,
     objects::ObjectNumber,
 };
@@ -77,8 +76,26 @@ struct Queue {
     runs: Vec<Run>,
     streams: Vec<Stream>,
     stream_cells: Vec<u32>,
+    /// Stores to the bytes of an access right after it, which only lines need to know of.
+    marks: Vec<Mark>,
     /// How much work there is, in single accesses.
     size: usize,
+}
+
+/// A store to the bytes of an access of a queue right after it.
+struct Mark {
+    /// The number of the access.
+    access: usize,
+    /// The cell of the store.
+    cell: u32,
+}
+
+/// What follows accesses beside the engine, as caches do.
+pub trait Follower {
+    /// In order, each with its cell.
+    fn accesses(&mut self, accesses: &[Access], cells: &[u32]);
+    /// A regular run, each stream with its cell.
+    fn run(&mut self, streams: &[Stream], cells: &[u32], iterations: u64);
 }
 
 /// A regular run between two accesses of a queue.
@@ -121,7 +138,30 @@ impl Queue {
         self.runs.clear();
         self.streams.clear();
         self.stream_cells.clear();
+        self.marks.clear();
         self.size = 0;
+    }
+
+    /// Has everything followed, with the stores that the engine need not know of.
+    fn follow<F: Follower>(&self, follower: &mut F) {
+        let singles = |(follower, marks, done): &mut (&mut F, &[Mark], usize), accesses: &[Access], cells: &[u32]| {
+            let (all, first, mut from) = (*marks, *done, 0);
+            *done += accesses.len();
+            let (these, later) = all.split_at(all.partition_point(|mark| mark.access < *done));
+            *marks = later;
+            for mark in these {
+                let at = mark.access - first;
+                follower.accesses(&accesses[from..=at], &cells[from..=at]);
+                follower.accesses(&[Access { kind: Kind::Store, ..accesses[at] }], &[mark.cell]);
+                from = at + 1;
+            }
+            follower.accesses(&accesses[from..], &cells[from..]);
+        };
+        let run =
+            |(follower, ..): &mut (&mut F, &[Mark], usize), streams: &[Stream], cells: &[u32], iterations: u64| {
+                follower.run(streams, cells, iterations);
+            };
+        self.each(&mut (follower, self.marks.as_slice(), 0), singles, run);
     }
 }
 
@@ -134,7 +174,7 @@ struct Batch {
     parts: Box<Parts>,
 }
 
-/// What ranks accesses: the engine, or what measures windows of a run only.
+/// The engine, and how it is given accesses.
 #[derive(Default)]
 pub enum Ranked {
     Exact {
@@ -142,83 +182,40 @@ pub enum Ranked {
         /// Accesses that the engine does at a time.
         together: usize,
     },
-    Sampled(Box<Sampler>),
     /// It was taken away; nobody asks any more. Costs nothing.
     #[default]
     Gone,
 }
 
-/// Runs an expression on what ranks, whichever it is.
-macro_rules! on_ranked {
-    ($ranked:expr, $stack:ident => $body:expr) => {
-        match $ranked {
-            Ranked::Exact { engine: $stack, .. } => $body,
-            Ranked::Sampled($stack) => $body,
-            Ranked::Gone => unreachable!("nothing ranks accesses any more"),
-        }
-    };
-}
-
 impl Ranked {
-    /// Does everything in a queue.
-    fn replay(&mut self, queue: &Queue, out: &mut Reports) {
+    /// The engine; for what is asked once per batch or less.
+    #[must_use]
+    pub fn engine(&self) -> &Engine {
         match self {
-            Self::Exact { engine, together } => {
-                let together = *together;
-                let singles = |(engine, out): &mut (&mut Engine, &mut Reports), accesses: &[Access], cells: &[u32]| {
-                    for (accesses, cells) in accesses.chunks(together).zip(cells.chunks(together)) {
-                        engine.batch_to(accesses, cells, out);
-                    }
-                };
-                queue.each(&mut (&mut **engine, out), singles, |(engine, out), streams, cells, iterations| {
-                    engine.regular_to(streams, cells, iterations, out);
-                });
-            }
-            Self::Sampled(sampler) => queue.each(&mut **sampler, Sampler::accesses, Sampler::run),
+            Self::Exact { engine, .. } => engine,
             Self::Gone => unreachable!("nothing ranks accesses any more"),
         }
     }
 
-    fn relocate(&mut self, from: u64, to: u64, len: u64) {
-        on_ranked!(self, stack => stack.relocate(from, to, len))
-    }
-
-    fn insert_bottom(&mut self, address: u64, len: u64) {
-        on_ranked!(self, stack => stack.insert_bottom(address, len))
-    }
-
-    fn heap_bytes(&self) -> u64 {
-        on_ranked!(self, stack => stack.heap_bytes())
-    }
-
-    /// See [`Engine::peak_live`].
-    #[must_use]
-    pub fn peak_live(&self) -> u64 {
-        on_ranked!(self, stack => stack.peak_live())
-    }
-
-    /// See [`Engine::footprint`].
-    #[must_use]
-    pub fn footprint(&self) -> u64 {
-        on_ranked!(self, stack => stack.footprint())
-    }
-
-    /// See [`Engine::in_blocks`].
-    #[must_use]
-    pub fn in_blocks(&self) -> u64 {
+    fn engine_mut(&mut self) -> &mut Engine {
         match self {
-            Self::Exact { engine, .. } => engine.in_blocks(),
-            Self::Sampled(_) | Self::Gone => 0,
+            Self::Exact { engine, .. } => engine,
+            Self::Gone => unreachable!("nothing ranks accesses any more"),
         }
     }
 
-    /// What windows found, if only windows were measured.
-    #[must_use]
-    pub fn finish(self) -> Option<Samples> {
-        match self {
-            Self::Exact { .. } | Self::Gone => None,
-            Self::Sampled(sampler) => Some(sampler.finish()),
-        }
+    /// Does everything in a queue.
+    fn replay(&mut self, queue: &Queue, out: &mut Reports) {
+        let Self::Exact { engine, together } = self else { unreachable!("nothing ranks accesses any more") };
+        let together = *together;
+        let singles = |(engine, out): &mut (&mut Engine, &mut Reports), accesses: &[Access], cells: &[u32]| {
+            for (accesses, cells) in accesses.chunks(together).zip(cells.chunks(together)) {
+                engine.batch_to(accesses, cells, out);
+            }
+        };
+        queue.each(&mut (&mut **engine, out), singles, |(engine, out), streams, cells, iterations| {
+            engine.regular_to(streams, cells, iterations, out);
+        });
     }
 }
 
@@ -289,11 +286,6 @@ impl Pipeline {
         }
     }
 
-    /// Measures one window in `every` from now on; nothing was queued yet.
-    pub fn start_sampling(&mut self, every: u32, ways: &FastPaths) {
-        self.place = Place::Here(Ranked::Sampled(Box::new(Sampler::new(every, ways))));
-    }
-
     /// Counts reads on the top of the stack, which the engine was not asked about, into the hash of depths.
     pub fn hash_top(&mut self, cell: u32, len: u64, times: u64) {
         if let Some(hash) = &mut self.hash {
@@ -313,7 +305,7 @@ impl Pipeline {
         let Place::Here(ranked) = &mut self.place else { return };
         let (work, work_end) = bounded(IN_FLIGHT);
         let (done_end, done) = bounded(IN_FLIGHT + 1);
-        let engine_bytes = ranked.heap_bytes();
+        let engine_bytes = ranked.engine().heap_bytes();
         // The engine follows when the thread is there; if the system gives none, it stays here.
         let (hand_over, handed) = bounded(1);
         let spawned = std::thread::Builder::new().spawn(move || {
@@ -348,6 +340,24 @@ impl Pipeline {
         queue.accesses.extend(moves.iter().map(|access| access.access(record)));
         queue.cells.extend(moves.iter().map(|access| access.cell(first_cell)));
         queue.size += moves.len();
+        if self.lines.is_some() {
+            let first = queue.accesses.len() - moves.len();
+            let marks = moves.iter().enumerate().filter_map(|(number, access)| {
+                Some(Mark { access: first + number, cell: access.stored_again(first_cell)? })
+            });
+            queue.marks.extend(marks);
+        }
+    }
+
+    /// The access that was queued last was followed by a store to the same bytes: of no effect on bytes, but lines become dirty.
+    #[inline]
+    pub fn store_again(&mut self, cell: u32) {
+        let queue = &mut self.open.queue;
+        if self.lines.is_some()
+            && let Some(access) = queue.accesses.len().checked_sub(1)
+        {
+            queue.marks.push(Mark { access, cell });
+        }
     }
 
     /// Queues a regular run; may do what `push` may. Where streams that advance differently meet (`a[j]` passes `a[k]`), the run is cut, as what
@@ -433,8 +443,8 @@ impl Pipeline {
     /// Follows where bytes come from and go to, from now on (nothing was queued yet), with `habits` how sites use data, and with `contexts` in which calling contexts.
     pub fn start_flows(&mut self, habits: bool, contexts: bool) {
         // Whose the reads of a run are is told in their order.
-        if let Place::Here(Ranked::Exact { engine, .. }) = &mut self.place {
-            engine.keep_order();
+        if let Place::Here(ranked) = &mut self.place {
+            ranked.engine_mut().keep_order();
         }
         let flows = self.flows.insert(Box::default());
         if contexts {
@@ -479,7 +489,7 @@ impl Pipeline {
         }
         if let Some(lines) = &mut self.lines {
             lines.set_known(files.cells.len());
-            self.open.queue.each(&mut **lines, Lines::follow, Lines::follow_run);
+            self.open.queue.follow(&mut **lines);
         }
         if let Some(flows) = &mut self.flows {
             self.open.follow(flows);
@@ -516,7 +526,7 @@ impl Pipeline {
             flows.relocate(from, to, len);
         }
         match &mut self.place {
-            Place::Here(ranked) => ranked.relocate(from, to, len),
+            Place::Here(ranked) => ranked.engine_mut().relocate(from, to, len),
             Place::There { work, .. } => send(work, Work::Relocate { from, to, len }),
         }
     }
@@ -530,7 +540,7 @@ impl Pipeline {
             flows.forget(address, len);
         }
         match &mut self.place {
-            Place::Here(ranked) => ranked.insert_bottom(address, len),
+            Place::Here(ranked) => ranked.engine_mut().insert_bottom(address, len),
             Place::There { work, .. } => send(work, Work::Input { address, len }),
         }
     }
@@ -549,14 +559,14 @@ impl Pipeline {
     #[must_use]
     pub fn engine_bytes(&self) -> u64 {
         let engine = match &self.place {
-            Place::Here(ranked) => ranked.heap_bytes(),
+            Place::Here(ranked) => ranked.engine().heap_bytes(),
             Place::There { engine_bytes, .. } => *engine_bytes,
         };
         let lines = self.lines.as_ref().map_or(0, |lines| lines.heap_bytes());
         engine + lines + self.flows.as_ref().map_or(0, |flows| flows.heap_bytes())
     }
 
-    /// Files everything and gives back what ranked it, with the hash of depths and the flows if these were asked for.
+    /// Files everything and gives back the engine, with the hash of depths and the flows if these were asked for.
     pub fn finish(mut self, files: &mut Files<'_>) -> (Ranked, Option<Box<DepthHash>>, Option<Box<Flows>>) {
         self.flush(files);
         let ranked = match self.place {
@@ -626,10 +636,10 @@ fn serve(mut ranked: Ranked, work: &Receiver<Work>, done: &Sender<Done>) -> Rank
                 ranked.replay(&batch.queue, &mut batch.found);
                 batch.queue.clear();
                 // The other side waits for all results before it lets go of its end.
-                let _ = done.send(Done { batch, engine_bytes: ranked.heap_bytes() });
+                let _ = done.send(Done { batch, engine_bytes: ranked.engine().heap_bytes() });
             }
-            Work::Relocate { from, to, len } => ranked.relocate(from, to, len),
-            Work::Input { address, len } => ranked.insert_bottom(address, len),
+            Work::Relocate { from, to, len } => ranked.engine_mut().relocate(from, to, len),
+            Work::Input { address, len } => ranked.engine_mut().insert_bottom(address, len),
         }
     }
     ranked
@@ -638,7 +648,6 @@ fn serve(mut ranked: Ranked, work: &Receiver<Work>, done: &Sender<Done>) -> Rank
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::Kind;
 
     fn run(threaded_after: Option<usize>) -> (Vec<(u128, u64)>, u64) {
         let mut pipeline = Pipeline::default();
@@ -669,7 +678,7 @@ mod tests {
         }
         let (engine, ..) = pipeline.finish(&mut Files { cells: &mut cells, cold: &mut cold });
         cells.iter_mut().for_each(CellCounters::flush);
-        (cells.iter().map(|c| (c.cost, c.cold)).collect(), engine.peak_live())
+        (cells.iter().map(|c| (c.cost, c.cold)).collect(), engine.engine().peak_live())
     }
 
     #[test]

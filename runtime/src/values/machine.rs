@@ -342,7 +342,6 @@ impl Machine {
             unfollowed: core.unfollowed,
             problems: core.problems,
             followed: None,
-            sampled: None,
             objects: None,
             motion: None,
             sequences: core.sequences.map_or_else(BTreeMap::new, |sequences| sequences.finish()),

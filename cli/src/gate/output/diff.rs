@@ -33,7 +33,7 @@ pub struct Diff<'a> {
 }
 
 /// Numbers of the program in tables.
-const TOTALS: [Metric; 9] = [
+const TOTALS: [Metric; 13] = [
     Metric::Cost,
     Metric::Read,
     Metric::Written,
@@ -41,6 +41,10 @@ const TOTALS: [Metric; 9] = [
     Metric::Accesses,
     Metric::Flops,
     Metric::IntOps,
+    Metric::Fills(32 << 10),
+    Metric::WriteBacks(32 << 10),
+    Metric::LineTraffic(1 << 20),
+    Metric::Utilisation(32 << 10),
     Metric::Footprint,
     Metric::PeakLive,
 ];

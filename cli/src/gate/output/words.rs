@@ -8,7 +8,11 @@ use crate::report::human;
 /// A number of a metric.
 #[must_use]
 pub fn amount(metric: Metric, n: u128) -> String {
-    if metric.is_bytes() { human::bytes(n) } else { human::count(n) }
+    match metric {
+        Metric::Utilisation(_) => human::share(n as f64 / 10_000.0),
+        metric if metric.is_bytes() => human::bytes(n),
+        _ => human::count(n),
+    }
 }
 
 /// Two numbers; in full if they would look the same and are not.

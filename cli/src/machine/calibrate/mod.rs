@@ -151,6 +151,7 @@ impl Calibration {
             launch: None,
             transfer_in: None,
             op_energy: Default::default(),
+            addition_energy: Default::default(),
             power_max: None,
             power_idle: None,
             price: None,

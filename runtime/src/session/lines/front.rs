@@ -1,89 +1,137 @@
-//! The lines that were used last, in order, with what is known of each; found by comparing with all of them.
+//! The lines that were used last, in order, and what has happened to each since it came here.
 //!
-//! Most accesses are to one of these. The stack below does not hold them, so that an access to one of them does not concern it.
+//! Takes line numbers; gives the depth of a line that is here, and of one that leaves its *visit*: whether it was written, and how deep it had sunk.
+//! Most accesses are to one of these lines. The stack behind does not hold them, so that an access to one of them does not concern it. The
+//! order is a permutation of the places in one word, so that a line comes first without a branch or a copy.
 
 /// Lines in front.
+pub const PLACES: usize = 16;
+/// Depths up to this one are not told apart.
 pub const FRONT: usize = 8;
-
-/// Whether a line is dirty.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct State {
-    /// Who wrote it last, plus one; 0 if nobody did.
-    writer: u32,
-    /// Bucket of the greatest depth at which it was found since then, plus one; 0 if it has always been in front.
-    deepest: u16,
-}
-
-impl State {
-    /// It was found at a depth of this bucket.
-    #[inline]
-    pub fn deepest(&mut self, bucket: u16) {
-        self.deepest = self.deepest.max(bucket + 1);
-    }
-
-    /// Who has it written back when it is written again, and from which depth on.
-    #[inline]
-    pub fn write_back(self) -> Option<(u32, u16)> {
-        Some((self.writer.checked_sub(1)?, self.deepest.checked_sub(1)?))
-    }
-
-    /// Who wrote it last.
-    pub fn owner(&self) -> Option<u32> {
-        self.writer.checked_sub(1)
-    }
-}
 
 /// No line has this number: addresses are shifted.
 const NONE: u64 = u64::MAX;
+/// The same half byte in all places of a permutation, and the same byte in all places of a word of tags.
+const EACH: u64 = 0x1111_1111_1111_1111;
+const EACH_TAG: u64 = 0x0101_0101_0101_0101;
+
+/// What happened to a line since it came in front.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Visit {
+    /// Who wrote it last, plus one; 0 if nobody did.
+    pub writer: u32,
+    /// Bucket of the greatest depth since it was written, or came, plus one; 0 if it was never deep enough to tell.
+    pub deepest: u16,
+    /// The same before it was written for the first time.
+    pub before: u16,
+}
+
+impl Visit {
+    /// Found at a depth of this bucket.
+    fn sank(&mut self, bucket: u16) {
+        self.deepest = self.deepest.max(bucket + 1);
+    }
+
+    /// Written by somebody (a number plus one); gives who has it written back, and from which depth on, if that is known here.
+    #[inline(always)]
+    fn write(&mut self, writer: u32) -> Option<(u32, u16)> {
+        let before = std::mem::replace(self, Self { writer, deepest: 0, before: self.before });
+        if before.deepest == 0 {
+            return None;
+        }
+        if before.writer == 0 {
+            self.before = before.deepest;
+            return None;
+        }
+        Some((before.writer - 1, before.deepest - 1))
+    }
+}
 
 pub struct Front {
-    /// The last one first.
-    lines: [u64; FRONT],
-    states: [State; FRONT],
+    lines: [u64; PLACES],
+    /// A byte of each line number, by places, in two words.
+    tags: [u64; 2],
+    visits: [Visit; PLACES],
+    /// Places, the last one used in the lowest half byte.
+    order: u64,
 }
 
 impl Default for Front {
     fn default() -> Self {
-        Self { lines: [NONE; FRONT], states: [State::default(); FRONT] }
+        Self {
+            lines: [NONE; PLACES],
+            tags: [u64::MAX; 2],
+            visits: [Visit::default(); PLACES],
+            order: 0xfedc_ba98_7654_3210,
+        }
     }
 }
 
 impl Front {
+    /// The place of a line.
     #[inline(always)]
     pub fn find(&self, line: u64) -> Option<usize> {
-        if self.lines[0] == line {
-            return Some(0);
+        let first = (self.order & 15) as usize;
+        if self.lines[first] == line {
+            return Some(first);
         }
-        // All at once, without a branch for each.
-        let found = self.lines.iter().zip(0u32..).fold(0u32, |found, (&l, at)| found | u32::from(l == line) << at);
-        (found != 0).then(|| found.trailing_zeros() as usize)
-    }
-
-    /// The line at a place comes first.
-    #[inline(always)]
-    pub fn raise(&mut self, at: usize) {
-        if at > 0 {
-            self.lines[..=at].rotate_right(1);
-            self.states[..=at].rotate_right(1);
+        // All at once, without a branch for each; a borrow may name more places than there are, so that each is looked at.
+        for (word, tags) in self.tags.into_iter().enumerate() {
+            let other = tags ^ u64::from(line as u8).wrapping_mul(EACH_TAG);
+            let mut equal = other.wrapping_sub(EACH_TAG) & !other & (EACH_TAG << 7);
+            while equal != 0 {
+                let place = 8 * word + equal.trailing_zeros() as usize / 8;
+                if self.lines[place] == line {
+                    return Some(place);
+                }
+                equal &= equal - 1;
+            }
         }
+        None
     }
 
-    /// Puts a line first; gives the one that has no place any more.
-    pub fn push(&mut self, line: u64, state: State) -> Option<(u64, State)> {
-        let left = (self.lines[FRONT - 1], self.states[FRONT - 1]);
-        self.lines.copy_within(..FRONT - 1, 1);
-        self.states.copy_within(..FRONT - 1, 1);
-        (self.lines[0], self.states[0]) = (line, state);
-        (left.0 != NONE).then_some(left)
-    }
-
-    /// The first line is written; gives what it was before.
+    /// The line at a place comes first; gives how many were before it.
     #[inline(always)]
-    pub fn write(&mut self, writer: u32) -> State {
-        std::mem::replace(&mut self.states[0], State { writer: writer.saturating_add(1), deepest: 0 })
+    pub fn raise(&mut self, place: usize) -> usize {
+        let other = self.order ^ (place as u64).wrapping_mul(EACH);
+        // The lowest half byte that is zero; borrows only reach those above it.
+        let at = (other.wrapping_sub(EACH) & !other & (EACH << 3)).trailing_zeros() & !3;
+        let (before, after) = (self.order & ((1 << at) - 1), self.order & (!15 << at));
+        self.order = after | before << 4 | place as u64;
+        at as usize / 4
     }
 
-    pub fn all(&self) -> impl Iterator<Item = (u64, State)> {
-        self.lines.into_iter().zip(self.states).filter(|(line, _)| *line != NONE)
+    /// A line was found at a depth of this bucket.
+    #[inline]
+    pub fn sank(&mut self, place: usize, bucket: u16) {
+        self.visits[place].sank(bucket);
+    }
+
+    /// The line at a place is written; see [`Visit`].
+    #[inline(always)]
+    pub fn write(&mut self, place: usize, writer: u32) -> Option<(u32, u16)> {
+        self.visits[place].write(writer)
+    }
+
+    /// The line at a place, which is written, was last written by somebody (a number plus one).
+    #[inline(always)]
+    pub fn written_by(&mut self, place: usize, writer: u32) {
+        self.visits[place].writer = writer;
+    }
+
+    /// Puts a line first, in the place of the last one; gives the place, and what happened to the one that was there.
+    #[inline(always)]
+    pub fn enter(&mut self, line: u64) -> (usize, Visit) {
+        let place = (self.order >> 60) as usize;
+        self.order = self.order << 4 | place as u64;
+        self.lines[place] = line;
+        let (word, bit) = (place / 8, place % 8 * 8);
+        self.tags[word] = self.tags[word] & !(0xff << bit) | u64::from(line as u8) << bit;
+        (place, std::mem::take(&mut self.visits[place]))
+    }
+
+    /// What happened to the line at a place.
+    pub fn visit(&self, place: usize) -> Visit {
+        self.visits[place]
     }
 }

@@ -8,26 +8,27 @@
 //!
 //! Lines have no liveness: hardware does not know that a block was freed. Depths up to [`FRONT`] are not told apart.
 
+mod back;
 mod front;
-
+mod ledger;
+mod runs;
+mod table;
 #[cfg(test)]
 mod tests;
+mod timeline;
 
-use front::{Front, State};
+use back::{Back, Entering};
+use front::Front;
+use ledger::{Filed, Ledger};
+use runs::Groups;
 
-use super::counters::DepthCounts;
+use super::{counters::DepthCounts, pipeline::Follower};
 use crate::{
-    engine::{Access, Engine, EngineOptions, Found, Kind, Reports, Stream},
+    engine::{Access, Isa, Kind, Stream},
     histogram::bucket_of,
-    pages::Pages,
 };
 
 pub use front::FRONT;
-
-/// Lines whose states lie together.
-const PAGE: u64 = 512;
-/// The engine has cells of four bytes, so that a line has a cell of its own.
-const UNIT: u64 = 4;
 
 /// What one site did to lines in one context. Depths are in lines.
 #[derive(Clone, Debug, Default)]
@@ -57,17 +58,30 @@ impl LineCounts {
 /// The lines of one ring.
 pub struct Lines {
     shift: u32,
+    isa: Isa,
     front: Front,
-    /// Lines that are not in front.
-    engine: Engine,
-    found: Reports,
-    /// Of lines that are not in front.
-    states: Pages<[State; PAGE as usize]>,
-    cells: Vec<Option<Box<LineCounts>>>,
-    /// Used again by each run.
-    stays: Vec<u64>,
-    /// Cells from here on are not counted.
-    known: u32,
+    back: Back,
+    ledger: Ledger,
+    groups: Groups,
+}
+
+impl Follower for Lines {
+    fn accesses(&mut self, accesses: &[Access], cells: &[u32]) {
+        for (access, &cell) in accesses.iter().zip(cells) {
+            self.access(access.addr, access.len, access.kind, cell);
+        }
+    }
+
+    fn run(&mut self, streams: &[Stream], cells: &[u32], iterations: u64) {
+        if self.follow_groups(streams, cells, iterations) {
+            return;
+        }
+        for iteration in 0..iterations {
+            for (stream, &cell) in streams.iter().zip(cells) {
+                self.access(stream.at(iteration), stream.len, stream.kind, cell);
+            }
+        }
+    }
 }
 
 impl Lines {
@@ -76,70 +90,20 @@ impl Lines {
     pub fn new(bytes: u32) -> Self {
         Self {
             shift: bytes.trailing_zeros(),
+            isa: Isa::detect(),
             front: Front::default(),
-            engine: Engine::with_options(EngineOptions { ahead: Some(false), ..EngineOptions::default() }),
-            found: Reports::default(),
-            states: Pages::default(),
-            cells: Vec::new(),
-            stays: Vec::new(),
-            known: 0,
+            back: Back::default(),
+            ledger: Ledger::default(),
+            groups: Groups::default(),
         }
     }
 
     /// There are so many cells now; what follows for others is not counted.
     pub fn set_known(&mut self, cells: usize) {
-        self.known = cells as u32;
+        self.ledger.set_known(cells);
     }
 
-    pub fn follow(&mut self, accesses: &[Access], cells: &[u32]) {
-        for (access, &cell) in accesses.iter().zip(cells) {
-            self.access(access.addr, access.len, access.kind, cell);
-        }
-    }
-
-    /// Follows a regular run. Iterations that touch the lines of the one before them, all of them in front, change nothing.
-    pub fn follow_run(&mut self, streams: &[Stream], cells: &[u32], iterations: u64) {
-        // Of each stream, for how many iterations it stays in its line.
-        let mut stays = std::mem::take(&mut self.stays);
-        stays.clear();
-        stays.resize(streams.len(), 0);
-        let mut next = 0;
-        while next < iterations {
-            let mut alike = u64::MAX;
-            for ((stream, &cell), stay) in streams.iter().zip(cells).zip(&mut stays) {
-                let address = stream.at(next);
-                self.access(address, stream.len, stream.kind, cell);
-                *stay = stay.checked_sub(1).unwrap_or_else(|| self.alike(stream, address));
-                alike = alike.min(*stay);
-            }
-            if alike > 0 && (streams.len() <= FRONT || self.are_in_front(streams, next)) {
-                next = next.saturating_add(alike);
-                stays.iter_mut().for_each(|stay| *stay -= alike);
-            }
-            next = next.saturating_add(1);
-        }
-        self.stays = stays;
-    }
-
-    /// Iterations in which a stream that is at an address stays in its line.
-    #[inline]
-    fn alike(&self, stream: &Stream, address: u64) -> u64 {
-        let mask = (1u64 << self.shift) - 1;
-        let (offset, end) = (address & mask, (address & mask) + u64::from(stream.len));
-        match stream.stride {
-            0 if end <= mask + 1 => u64::MAX,
-            _ if end > mask + 1 => 0,
-            stride if stride > 0 => (mask + 1 - end) / stride as u64,
-            stride => offset / stride.unsigned_abs(),
-        }
-    }
-
-    fn are_in_front(&self, streams: &[Stream], iteration: u64) -> bool {
-        let line = |stream: &Stream| stream.at(iteration) >> self.shift;
-        streams.iter().all(|stream| stream.kind == Kind::Remove || self.front.find(line(stream)).is_some())
-    }
-
-    #[inline]
+    #[inline(always)]
     fn access(&mut self, address: u64, len: u32, kind: Kind, cell: u32) {
         if kind == Kind::Remove || len == 0 {
             return;
@@ -156,99 +120,78 @@ impl Lines {
 
     #[inline(always)]
     fn touch(&mut self, line: u64, is_store: bool, cell: u32) {
-        match self.front.find(line) {
-            Some(at) => self.front.raise(at),
-            None => self.enter(line, is_store, cell),
-        }
+        let place = self.come(line, is_store, cell);
         if is_store {
-            let written = self.front.write(cell);
-            self.written_back(written);
+            self.write(place, self.ledger.known(cell) + 1);
         }
     }
 
-    /// A line comes in front; another one may leave.
+    /// A line comes first; gives its place.
+    #[inline(always)]
+    fn come(&mut self, line: u64, is_store: bool, cell: u32) -> usize {
+        let Some(place) = self.front.find(line) else { return self.enter(line, is_store, cell) };
+        let before = self.front.raise(place);
+        if before >= FRONT {
+            self.sank(place, before as u64 + 1, is_store, cell);
+        }
+        place
+    }
+
+    /// A line was in front, but at a depth that counts.
     #[inline(never)]
-    fn enter(&mut self, line: u64, is_store: bool, cell: u32) {
-        let above = self.above(line);
-        let (page, at) = (line / PAGE, (line % PAGE) as usize);
-        let mut state = State::default();
-        if let Some(above) = above {
-            let bucket = bucket_of(FRONT as u64 + above + 1);
-            state = self.states.find(page).map_or(state, |page| page[at]);
-            state.deepest(bucket);
-            if let Some(counts) = self.counts(cell) {
-                if is_store {
-                    counts.stores.add(bucket, 1)
-                } else {
-                    counts.loads.add(bucket, 1)
-                };
-            }
-        } else if let Some(counts) = self.counts(cell) {
-            *(if is_store { &mut counts.first_stores } else { &mut counts.first_loads }) += 1;
+    fn sank(&mut self, place: usize, depth: u64, is_store: bool, cell: u32) {
+        let bucket = bucket_of(depth);
+        self.front.sank(place, bucket);
+        self.ledger.add(cell, if is_store { Filed::Store } else { Filed::Load }, bucket);
+    }
+
+    /// A line comes in front, and another one leaves.
+    #[inline(always)]
+    fn enter(&mut self, line: u64, is_store: bool, cell: u32) -> usize {
+        let (place, left) = self.front.enter(line);
+        let cell = self.ledger.known(cell);
+        if self.back.queue(Entering { line, cell, is_store, place: place as u8, left }) {
+            self.work();
         }
-        if let Some((left, state)) = self.front.push(line, state) {
-            let page = self.states.made(left / PAGE, || Box::new([State::default(); PAGE as usize]));
-            page[(left % PAGE) as usize] = state;
-            self.engine.store(left.wrapping_mul(UNIT), UNIT);
+        place
+    }
+
+    #[inline(never)]
+    fn work(&mut self) {
+        match self.isa {
+            Isa::Portable => self.back.work(&mut self.ledger),
+            // SAFETY: `Isa::detect` has found these instructions, and those of the other variant are more.
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx2 | Isa::Avx512 => unsafe { self.work_avx2() },
+            #[cfg(not(target_arch = "x86_64"))]
+            Isa::Avx2 | Isa::Avx512 => self.back.work(&mut self.ledger),
         }
     }
 
-    /// Lines above this one among those that are not in front, from which it is taken; nothing if it was never touched.
-    fn above(&mut self, line: u64) -> Option<u64> {
-        let access = Access { addr: line.wrapping_mul(UNIT), len: UNIT as u32, kind: Kind::Last };
-        self.engine.batch_to(&[access], &[0], &mut self.found);
-        let mut above = None;
-        self.found.each(|_, found| {
-            if let Found::Warm { above: bytes, .. } = found {
-                above = Some(bytes / UNIT);
-            }
-        });
-        self.found.clear();
-        above
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+    fn work_avx2(&mut self) {
+        self.back.work(&mut self.ledger);
     }
 
-    fn written_back(&mut self, state: State) {
-        if let Some((cell, bucket)) = state.write_back()
-            && let Some(counts) = self.counts(cell)
-        {
-            counts.write_backs.add(bucket, 1);
+    /// The line at a place, which was touched just now, is written (by a cell's number plus one).
+    #[inline(always)]
+    fn write(&mut self, place: usize, writer: u32) {
+        if let Some((cell, bucket)) = self.front.write(place, writer) {
+            self.ledger.add(cell, Filed::WriteBack, bucket);
         }
-    }
-
-    #[inline]
-    fn counts(&mut self, cell: u32) -> Option<&mut LineCounts> {
-        if cell >= self.known {
-            return None;
-        }
-        let at = cell as usize;
-        if at >= self.cells.len() {
-            self.cells.resize_with(self.known as usize, || None);
-        }
-        Some(self.cells[at].get_or_insert_default())
     }
 
     #[must_use]
     pub fn heap_bytes(&self) -> u64 {
-        let states = self.states.len() * size_of::<[State; PAGE as usize]>();
-        self.engine.heap_bytes() + states as u64
+        self.back.heap_bytes()
     }
 
     /// The counts by cell.
     #[must_use]
     pub fn finish(mut self) -> Vec<Option<Box<LineCounts>>> {
-        let front: Vec<_> = self.front.all().collect();
-        for (line, state) in front {
-            let page = self.states.made(line / PAGE, || Box::new([State::default(); PAGE as usize]));
-            page[(line % PAGE) as usize] = state;
-        }
-        let states = std::mem::take(&mut self.states);
-        for (_, page) in states.iter() {
-            for cell in page.iter().filter_map(State::owner) {
-                if let Some(counts) = self.counts(cell) {
-                    counts.last_write_backs += 1;
-                }
-            }
-        }
-        self.cells
+        let front = self.front;
+        self.back.finish(|place| front.visit(place), &mut self.ledger);
+        self.ledger.finish()
     }
 }

@@ -59,6 +59,16 @@ fn told(all: &[Option<Box<LineCounts>>], capacity: u64) -> Traffic {
     traffic
 }
 
+/// Everything that a cell counted.
+fn all_of(counts: Option<&LineCounts>) -> (Vec<Vec<(u16, u64)>>, [u64; 3]) {
+    let all = |counts: &LineCounts| {
+        let depths =
+            [&counts.loads, &counts.stores, &counts.write_backs].map(|depths| depths.iter().collect::<Vec<_>>());
+        (depths.to_vec(), [counts.first_loads, counts.first_stores, counts.last_write_backs])
+    };
+    all(counts.unwrap_or(&LineCounts::default()))
+}
+
 #[derive(Clone, Debug)]
 enum Step {
     One(Access),
@@ -69,6 +79,18 @@ fn kind() -> impl Strategy<Value = Kind> {
     prop_oneof![Just(Kind::Load), Just(Kind::Load), Just(Kind::Store), Just(Kind::Remove)]
 }
 
+/// A stream of aligned words: neighbours of others, as in stencils, in rows and in columns.
+fn word() -> impl Strategy<Value = Stream> {
+    let near = || prop_oneof![4 => Just(0u64), 2 => 0u64..4, 1 => 0u64..40];
+    let place = (prop::sample::select(vec![0u64, 1024, 4096, 16_384]), near());
+    let step = prop_oneof![4 => Just(1i64), 1 => Just(0), 1 => Just(-1), 2 => 2i64..5, 2 => prop::sample::select(vec![8i64, 16, 37, 75, -8, 200])];
+    (place, step, 0u32..6, kind()).prop_map(|((base, near), step, len, kind)| {
+        let len = 1 << len;
+        let addr = (1 << 20) + base + near * u64::from(len);
+        Stream { addr, stride: step * i64::from(len), len, kind }
+    })
+}
+
 fn step() -> impl Strategy<Value = Step> {
     let address = || prop_oneof![4096u64..6000, 4096u64..40_000];
     let one = (address(), prop_oneof![1u32..17, 1u32..300], kind());
@@ -76,7 +98,9 @@ fn step() -> impl Strategy<Value = Step> {
     let stream = (address(), -80i64..80, 1u32..40, kind());
     let stream = stream.prop_map(|(addr, stride, len, kind)| Stream { addr: addr + 8000, stride, len, kind });
     let run = (proptest::collection::vec(stream, 1..12), 1u64..90).prop_map(|(streams, n)| Step::Run(streams, n));
-    prop_oneof![4 => one, 1 => run]
+    let words = (proptest::collection::vec(word(), 1..12), 1u64..400).prop_map(|(streams, n)| Step::Run(streams, n));
+    let walk = (proptest::collection::vec(word(), 1..4), 1u64..400).prop_map(|(streams, n)| Step::Run(streams, n));
+    prop_oneof![8 => one, 1 => run, 1 => words, 1 => walk]
 }
 
 proptest! {
@@ -86,24 +110,32 @@ proptest! {
     fn fetches_and_write_backs_are_those_of_a_list(steps in proptest::collection::vec(step(), 1..120), shift in 4u32..8) {
         let mut lines = Lines::new(1 << shift);
         lines.set_known(4);
-        let mut plain = Vec::new();
+        let (mut plain, mut plain_cells) = (Vec::new(), Vec::new());
         for (number, step) in steps.iter().enumerate() {
             match step {
                 Step::One(access) => {
-                    lines.follow(&[*access], &[number as u32 % 4]);
+                    lines.accesses(&[*access], &[number as u32 % 4]);
                     plain.push(*access);
+                    plain_cells.push(number as u32 % 4);
                 }
                 Step::Run(streams, iterations) => {
                     let cells: Vec<u32> = (0..streams.len() as u32).map(|cell| cell % 4).collect();
-                    lines.follow_run(streams, &cells, *iterations);
+                    lines.run(streams, &cells, *iterations);
                     for iteration in 0..*iterations {
                         let access = |s: &Stream| Access { addr: s.at(iteration), len: s.len, kind: s.kind };
                         plain.extend(streams.iter().map(access));
+                        plain_cells.extend(&cells);
                     }
                 }
             }
         }
         let counts = lines.finish();
+        let mut singly = Lines::new(1 << shift);
+        singly.set_known(4);
+        singly.accesses(&plain, &plain_cells);
+        for (cell, (counts, singly)) in counts.iter().zip(singly.finish()).enumerate() {
+            prop_assert_eq!(all_of(counts.as_deref()), all_of(singly.as_deref()), "cell {}", cell);
+        }
         for capacity in [FRONT as u64, 9, 12, 16, 31, 32, 64, 128, 1024] {
             let mut memory = Memory { capacity: capacity as usize, lines: Vec::new(), traffic: Traffic::default() };
             for access in plain.iter().filter(|access| access.kind != Kind::Remove) {
@@ -132,7 +164,7 @@ fn stream_kernels_move_what_they_are_known_to() {
         let streams: Vec<Stream> = loads.chain([stream(arrays[2], 8, Kind::Store)]).collect();
         let cells: Vec<u32> = (0..streams.len() as u32).collect();
         for _ in 0..4 {
-            lines.follow_run(&streams, &cells, N);
+            lines.run(&streams, &cells, N);
         }
         let traffic = told(&lines.finish(), 512);
         assert_eq!((traffic.loads + traffic.stores + traffic.write_backs) * 64, expected * N * 4);
@@ -147,7 +179,7 @@ fn a_column_walk_fetches_a_line_for_each_element() {
         let mut lines = Lines::new(64);
         lines.set_known(1);
         for start in 0..N {
-            lines.follow_run(&[stream((1 << 20) + start * next, stride, Kind::Load)], &[0], N);
+            lines.run(&[stream((1 << 20) + start * next, stride, Kind::Load)], &[0], N);
         }
         told(&lines.finish(), 512).loads
     };
@@ -162,11 +194,11 @@ fn cells_that_are_not_counted_are_seen() {
     lines.set_known(1);
     let far: HashSet<u64> = (0..100).map(|line| line * 64).collect();
     let load = |addr| Access { addr, len: 1, kind: Kind::Load };
-    lines.follow(&[load(1 << 20)], &[0]);
+    lines.accesses(&[load(1 << 20)], &[0]);
     for &addr in &far {
-        lines.follow(&[load(addr)], &[u32::MAX]);
+        lines.accesses(&[load(addr)], &[u32::MAX]);
     }
-    lines.follow(&[load(1 << 20)], &[0]);
+    lines.accesses(&[load(1 << 20)], &[0]);
     let counts = lines.finish();
     let counted = counts[0].as_ref().expect("a cell");
     assert_eq!(counts.len(), 1);

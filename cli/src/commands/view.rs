@@ -1,0 +1,187 @@
+//! `dmdprof view`: a profile as one page for the browser.
+
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, bail};
+use clap::Args;
+
+use super::estimate::LOCAL;
+use crate::machine::Machine;
+use crate::machine::find::Places;
+use crate::output_file;
+use crate::profile::{self, DEFAULT_FILE};
+use crate::view::{self, Content, Options, Sources};
+
+/// Write the profile as one page for the browser
+///
+/// Traffic curve, flame graph, functions, source, and whatever else was measured. The page is one file that needs no server and no network. It holds the profile's numbers and, unless --sources says otherwise, the text of the
+/// sources: whoever gets it can read them.
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub struct ViewArgs {
+    /// The profile
+    #[arg(value_name = "PROFILE", default_value = DEFAULT_FILE)]
+    pub profile: PathBuf,
+
+    /// Where to write the page
+    #[arg(short, long, value_name = "FILE", default_value = "dmdprof.html")]
+    pub output: PathBuf,
+
+    /// Open it in the browser (xdg-open, or $BROWSER)
+    #[arg(long)]
+    pub open: bool,
+
+    /// An earlier profile to compare with
+    #[arg(long, value_name = "PROFILE")]
+    pub before: Option<PathBuf>,
+
+    /// What `dmdprof motion` wrote of the same program, for the loops
+    #[arg(long, value_name = "FILE")]
+    pub motion: Option<PathBuf>,
+
+    /// What `dmdprof ir` listed of the same kernel, for the walk on the stack
+    #[arg(long, value_name = "FILE")]
+    pub events: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub page: PageArgs,
+}
+
+/// What goes into a page.
+#[derive(Args, Clone, Debug, Default)]
+pub struct PageArgs {
+    /// What of the sources goes into the page
+    #[arg(long, value_enum, value_name = "WHAT", default_value_t)]
+    pub sources: Sources,
+
+    /// Also look for sources below DIR; may be repeated
+    #[arg(long, value_name = "DIR")]
+    pub source_dir: Vec<PathBuf>,
+
+    /// The machine that is chosen when the page opens; all machines of `dmdprof machine list` are in it
+    #[arg(short, long, value_name = "NAME")]
+    pub machine: Option<String>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  dmdprof view --open                          the last run
+  dmdprof view solver.data -o solver.html      to be sent to somebody
+  dmdprof view --sources none -o page.html     without the text of the sources
+  dmdprof view --before old.data new.data      what changed
+  dmdprof run --flows --objects --line-size 64 ./app && dmdprof view     with everything that there is to see";
+
+/// Writes the page and says where it is.
+///
+/// # Errors
+/// A profile or another file that cannot be read, a page that cannot be written, a browser that cannot be started.
+pub fn command(args: &ViewArgs) -> anyhow::Result<()> {
+    check_output(&args.output)?;
+    let profile = profile::read(&args.profile)?;
+    let before = args.before.as_deref().map(profile::read).transpose()?;
+    let diff = args.before.as_deref().map(|before| super::diff::json(before, &args.profile)).transpose()?;
+    let motion = args.motion.as_deref().map(super::motion::document_of).transpose()?;
+    let name = |path: &Path| path.display().to_string();
+    let content = Content {
+        profile: Some(&profile),
+        before: before.as_ref(),
+        names: [args.before.as_deref().map_or_else(String::new, name), name(&args.profile)],
+        diff,
+        motion,
+        listing: args.events.as_deref().map(listing).transpose()?,
+    };
+    write_page(&args.output, &content, &args.page.options(None)?)?;
+    if args.open { open(&args.output) } else { Ok(()) }
+}
+
+impl PageArgs {
+    /// What `view` needs to know; `panel` is the one that is open first.
+    ///
+    /// # Errors
+    /// A machine that does not exist.
+    pub fn options(&self, panel: Option<&'static str>) -> anyhow::Result<Options> {
+        let places = Places::from_env();
+        let listing = places.all();
+        let mut machines: Vec<Machine> = listing.machines.into_iter().map(|found| found.machine).collect();
+        let has = |machines: &[Machine], name: &str| machines.iter().any(|machine| machine.name == name);
+        let machine = match &self.machine {
+            Some(wanted) => {
+                let found = places.find(wanted)?.machine;
+                let name = found.name.clone();
+                if !has(&machines, &name) {
+                    machines.push(found);
+                }
+                name
+            }
+            None if has(&machines, LOCAL) => LOCAL.into(),
+            None => DEFAULT_MACHINE.into(),
+        };
+        Ok(Options {
+            sources: self.sources,
+            directories: self.source_dir.clone(),
+            machines,
+            machine: Some(machine),
+            panel,
+        })
+    }
+}
+
+/// A processor with three levels of caches, all of them measured.
+const DEFAULT_MACHINE: &str = "skx-6148-core";
+
+/// Whether a page could be written there: better to hear it before a run.
+///
+/// # Errors
+/// Why not.
+pub fn check_output(path: &Path) -> anyhow::Result<()> {
+    if path.is_dir() {
+        bail!(
+            "cannot write the page to {}: it is a directory; name a file in it, as in {}",
+            path.display(),
+            path.join("dmdprof.html").display()
+        );
+    }
+    output_file::check(path).with_context(|| format!("cannot write the page to {}", path.display()))
+}
+
+/// Writes a page and says so.
+///
+/// # Errors
+/// Those of writing.
+pub fn write_page(path: &Path, content: &Content, options: &Options) -> anyhow::Result<()> {
+    check_output(path)?;
+    let failed = || format!("cannot write the page to {}", path.display());
+    let mut out = BufWriter::new(output_file::create(path).with_context(failed)?);
+    view::write(content, options, &mut out).and_then(|()| out.flush()).with_context(failed)?;
+    eprintln!("dmdprof: wrote {}", path.display());
+    Ok(())
+}
+
+/// Events that a page can walk; beyond them it would be hours.
+const MOST_LISTING: u64 = 64 << 20;
+
+fn listing(path: &Path) -> anyhow::Result<String> {
+    let failed = || format!("cannot read the events in {}", path.display());
+    let size = std::fs::metadata(path).with_context(failed)?.len();
+    if size > MOST_LISTING {
+        bail!("{} has {size} bytes of events, which nobody watches; list a smaller kernel", path.display());
+    }
+    let text = std::fs::read_to_string(path).with_context(failed)?;
+    if !text.lines().any(|line| line.starts_with("region ")) {
+        bail!("{} is no listing of events; one is made by: dmdprof ir -o {} PROGRAM", path.display(), path.display());
+    }
+    Ok(text)
+}
+
+/// Starts what the user's system opens pages with, and does not wait for it.
+fn open(path: &Path) -> anyhow::Result<()> {
+    let browser = std::env::var_os("BROWSER").filter(|name| !name.is_empty()).unwrap_or_else(|| "xdg-open".into());
+    let page = path.canonicalize().with_context(|| format!("cannot find {}", path.display()))?;
+    let started =
+        Command::new(&browser).arg(page).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+    let advice =
+        || format!("cannot start {} (set BROWSER to another); open {} yourself", browser.display(), path.display());
+    started.map(drop).with_context(advice)
+}

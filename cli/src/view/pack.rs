@@ -1,0 +1,78 @@
+//! Columns of numbers, as small as they get before compression.
+//!
+//! Takes lists of whole numbers, gives one run of bytes and where in it each list is. A number is written in groups of 7 bits, the lowest first, the
+//! highest bit of a byte saying that more come (LEB128). Columns of numbers that grow are differences, those that jump are differences with the
+//! sign in the lowest bit.
+
+use serde::Serialize;
+
+/// A column in the bytes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Place {
+    pub name: String,
+    pub count: usize,
+    /// First byte, and bytes.
+    pub at: usize,
+    pub bytes: usize,
+}
+
+#[derive(Default)]
+pub struct Pack {
+    places: Vec<Place>,
+    bytes: Vec<u8>,
+}
+
+impl Pack {
+    /// As they are.
+    pub fn numbers(&mut self, name: String, list: impl Iterator<Item = u128>) {
+        let at = self.bytes.len();
+        let mut count = 0;
+        for number in list {
+            self.number(number);
+            count += 1;
+        }
+        self.places.push(Place { name, count, at, bytes: self.bytes.len() - at });
+    }
+
+    /// As differences from the one before.
+    pub fn differences(&mut self, name: String, list: impl Iterator<Item = u32>) {
+        let mut before = 0i64;
+        self.numbers(
+            name,
+            list.map(move |number| {
+                let step = i64::from(number) - before;
+                before = i64::from(number);
+                (((step << 1) ^ (step >> 63)) as u64).into()
+            }),
+        );
+    }
+
+    fn number(&mut self, mut number: u128) {
+        while number >= 0x80 {
+            self.bytes.push(number as u8 | 0x80);
+            number >>= 7;
+        }
+        self.bytes.push(number as u8);
+    }
+
+    #[must_use]
+    pub fn finish(self) -> (Vec<Place>, Vec<u8>) {
+        (self.places, self.bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_as_many_bytes_as_they_need() {
+        let mut pack = Pack::default();
+        pack.numbers("a".into(), [0, 127, 128, u128::MAX].into_iter());
+        pack.differences("b".into(), [5, 3, 3].into_iter());
+        let (places, bytes) = pack.finish();
+        assert_eq!(bytes[..4], [0, 127, 0x80, 1]);
+        assert_eq!((places[0].count, places[0].bytes), (4, 4 + 19));
+        assert_eq!(bytes[places[1].at..], [10, 3, 0]);
+    }
+}

@@ -1,0 +1,131 @@
+// Source files with the chosen number beside each line.
+//
+// Takes the files' text where the page holds it, else only the lines that have numbers; gives a list of files, the costliest first, and the lines of the
+// chosen one (state `line`: FILE:LINE). Hovering shows the depths of a line, picking one shows which functions and pairs are there.
+
+panel({
+    id: "source",
+    title: "Source",
+    missing: (app) => {
+        if (!app.profile) return "no profile is in this page";
+        return app.profile.files.length > 0 ? null : "the program was compiled without -g, so that no code has a line";
+    },
+    create(app) {
+        let picked = 0;
+        const files = h("select", { class: "files", size: 2, "aria-label": "Source files", onchange: () => app.set({ line: `${files.value}:0` }) });
+        const state = h("p", { class: "file-state" });
+        const table = new Table(sourceColumns(app), {
+            label: "Source lines", onpick: (row) => app.set({ line: `${row.file}:${row.number}` }),
+            onhover: (event, row) => (row.line < 0 ? app.tip.hide() : hoverLine(app, event, row.line)),
+            isPicked: (row) => row.number > 0 && picked === row.number,
+        });
+        table.element.classList.add("code");
+        const detail = h("div", { class: "line-detail" });
+        const element = h("div", { class: "source" }, h("div", { class: "side" }, files, detail), h("div", { class: "main" }, state, table.element));
+        let shown = -1;
+        const update = (changed) => {
+            const order = filesByValue(app);
+            const [file, number] = placeOfState(app, order);
+            picked = number;
+            const names = order.map((f) => `${f}`).join();
+            if (changed === null || files.dataset.names !== names || changed.has("metric") || changed.has("z")) {
+                files.dataset.names = names;
+                files.size = Math.max(2, Math.min(order.length, 14));
+                files.replaceChildren(...order.map((f) => h("option", { value: f, title: app.profile.files[f] },
+                    `${percent(app.fileValue[f] / app.values.total).padStart(7, "\u2007")}  ${fileName(app.profile.files[f])}`)));
+            }
+            files.value = String(file);
+            if (shown !== file) {
+                table.setRows(app.rowsOfFile(file));
+                shown = file;
+                state.replaceChildren(...fileState(app, file));
+            } else {
+                table.refresh();
+            }
+            if (changed === null || changed.has("line") || changed.has("panel")) {
+                const at = Math.max(0, table.rows.findIndex((row) => row.number === number));
+                [at + 8, at - 8, at].forEach((row) => table.go(row));
+            }
+            detail.replaceChildren(...lineDetail(app, table.rows.find((row) => row.number === number)));
+        };
+        return { element, update };
+    },
+});
+
+/** Files with numbers, largest first. */
+function filesByValue(app) {
+    const { profile, values } = app;
+    const sums = new Float64Array(profile.files.length);
+    for (let line = 0; line < profile.lines; line += 1) {
+        const file = profile.line.file[line];
+        if (file < sums.length) sums[file] += values.own.line[line];
+    }
+    app.fileValue = sums;
+    const all = app.profile.files.map((_, file) => file).filter((file) => app.linesOfFile.has(file));
+    return all.sort((a, b) => sums[b] - sums[a] || a - b).slice(0, 500);
+}
+
+function placeOfState(app, order) {
+    const [file, number] = app.state.line.split(":").map(Number);
+    const known = app.state.line !== "" && app.linesOfFile.has(file);
+    const shown = known ? file : order[0] ?? 0;
+    return [shown, known && number > 0 ? number : costliestLine(app, shown)];
+}
+
+/** The number of the line of a file that costs most. */
+function costliestLine(app, file) {
+    const { profile, values } = app;
+    const lines = (app.linesOfFile.get(file) ?? []).filter((line) => profile.line.line[line] > 0);
+    const best = lines.reduce((best, line) => (best < 0 || values.own.line[line] > values.own.line[best] ? line : best), -1);
+    return best < 0 ? 0 : profile.line.line[best];
+}
+
+function fileState(app, file) {
+    const source = app.sourceOf.get(file);
+    const path = app.profile.files[file];
+    const words = {
+        changed: "This file changed since the run: lines may have moved.",
+        missing: "This file was not found when the page was made: only lines with numbers are listed. --source-dir DIR says where sources are.",
+        unverified: "Nobody knows whether this file is what was compiled: it could not be read when the profile was made.",
+        large: "The sources are too large to be all in the page: of this file only lines with numbers are listed.",
+    };
+    const link = source?.path ? h("a", { href: `file://${source.path.split("/").map(encodeURIComponent).join("/")}`, rel: "noreferrer" }, source.path) : null;
+    const without = app.header.sources_mode === "none" ? "The page was made without sources: --sources embed puts them in." : null;
+    return [h("span", { class: "path" }, named(path, 120)), " ", h("span", { class: "warning" }, words[source?.state] ?? without ?? ""), link ?? ""];
+}
+
+function sourceColumns(app) {
+    const { profile } = app;
+    const value = (row) => (row.line < 0 ? 0 : app.values.own.line[row.line]);
+    return [
+        { key: "value", title: () => app.metric.title, number: true, width: "150px",
+            cell: (row) => (row.line < 0 || value(row) === 0 ? "" : bar(value(row) / app.mostOfLine(), app.metric.text(value(row)))) },
+        { key: "share", title: "share", number: true, width: "60px", text: (row) => (value(row) > 0 ? percent(value(row) / app.values.total) : "") },
+        { key: "depth", title: "half deeper", hint: "half of what the line reads lies deeper than this", number: true, width: "104px",
+            text: (row) => medianText(app, row) },
+        { key: "line", title: "line", number: true, width: "52px", text: (row) => (row.number > 0 ? String(row.number) : "?") },
+        { key: "text", title: "source", width: "minmax(0, 1fr)", cell: (row) => h("code", { class: "source-text" }, row.text
+            ?? (row.number > 0 ? "" : `code of no line in ${shortened(profile.functions[profile.line.fn[row.line]].name, 60)}`)) },
+    ];
+}
+
+function medianText(app, row) {
+    if (row.line < 0 || app.profile.sums.read.line[row.line] === 0) return "";
+    const histogram = app.profile.histogram(app.profile.cellsOf("line", row.line));
+    return bytes(depthAt(histogram, app.profile.sums.read.line[row.line], 0.5) * app.profile.unit);
+}
+
+/** Functions and pairs of a line. */
+function lineDetail(app, row) {
+    if (!row || row.line < 0) return [h("p", { class: "quiet" }, "Pick a line with a number: its functions, depths and reuse pairs are shown here.")];
+    const { profile, metric, values } = app;
+    const cells = profile.cellsOf("line", row.line);
+    const functions = [...new Set(Array.from(cells, (cell) => profile.cell.fn[cell]))];
+    const pairs = (app.header.why?.sheets[0].rows ?? []).filter((pair) => samePlace(pair.line, profile, row.line)).slice(0, 6);
+    return [h("h3", {}, profile.placeOf(row.line)),
+        h("p", {}, `${metric.title} ${metric.text(values.own.line[row.line])}, ByteDMD ${grouped(profile.exact("cost", cells))}`),
+        h("p", {}, "in ", functions.slice(0, 6).map((fn) => [jump(shortened(profile.functions[fn].name, 50), shortened(profile.functions[fn].name, 400), () => app.showFunction(fn)), " "])),
+        largeHistogram(profile.histogram(cells), profile.unit, app.octaveCount),
+        ...pairs.map((pair) => h("p", {}, `${pair.touch === "write" ? "written" : "read"} last at `,
+            pair.touch_line ? placeJump(app, pair.touch_line) : "no place", `: ${count(pair.cost)} of ByteDMD`, pair.cures ? `; ${pair.cures}` : ""))];
+}

@@ -1,0 +1,390 @@
+//! A profile as the page needs it: the tree of calls with inlined code, and what each line did in each node of it.
+//!
+//! Takes a profile that [`validate`](crate::profile::validate) accepts; gives functions, files, lines and nodes as lists, and a *cell* per (node,
+//! line) with its numbers. Which function and which line code counts for is as in reports: code inlined from libraries counts for the innermost
+//! frame of the user's. Everything else (sums by function, by line, with callees; traffic; times) the page adds up from the cells.
+
+use std::collections::{BTreeMap, HashMap};
+
+use serde::Serialize;
+
+use super::pack::Pack;
+use crate::profile::Profile;
+use crate::profile::model::{
+    Cell, ContextId, FunctionId, Histogram, LineCell, Liveness, Outcome, PositionId, StringId, Unit,
+};
+use crate::report::analysis::is_library_file;
+use crate::report::lines::{self, SMALLEST};
+use crate::report::{Sums, names};
+
+/// A profile without its columns.
+#[derive(Serialize)]
+pub struct Described {
+    command: Vec<String>,
+    model: String,
+    liveness: &'static str,
+    /// Bytes of one unit of depths and counts.
+    unit: u64,
+    roi: Option<String>,
+    incomplete: Option<String>,
+    outcome: Option<String>,
+    sampled: bool,
+    lost: u64,
+    threads: u64,
+    peak_live: u64,
+    footprint: u64,
+    /// Decimal, as it may be larger than what the page's numbers hold exactly.
+    cost: String,
+    has_flows: bool,
+    has_objects: bool,
+    /// Bytes of the lines of which fetches and write-backs were measured, and of how many lines the smallest memory is.
+    line_size: Option<u32>,
+    smallest: u64,
+    functions: Vec<Function>,
+    pub files: Vec<String>,
+    regions: Vec<Region>,
+    /// Prefix of its columns.
+    prefix: &'static str,
+}
+
+#[derive(Serialize)]
+struct Region {
+    name: String,
+    times: u64,
+    reads: u64,
+    cost: String,
+    instructions: u64,
+    span: u64,
+    peak_live: u64,
+    input_bytes: u64,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
+struct Function {
+    name: String,
+    file: Option<u32>,
+    line: u32,
+}
+
+/// A node of the tree.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct Node {
+    parent: u32,
+    function: u32,
+    /// Inlined into its parent.
+    inlined: bool,
+}
+
+/// Where code counts; without a file, lines of different functions are different.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct Line {
+    file: Option<u32>,
+    line: u32,
+    function: u32,
+}
+
+/// Sums of a cell.
+#[derive(Default)]
+struct Numbers {
+    executions: u128,
+    read: u128,
+    written: u128,
+    cold: u128,
+    cost: u128,
+    flops: u128,
+    ops: u128,
+    depths: BTreeMap<u16, u64>,
+    /// Lines fetched and written back by depth, and those that move whatever the capacity.
+    moved: BTreeMap<u16, u64>,
+    always: u128,
+}
+
+struct Builder<'p> {
+    profile: &'p Profile,
+    functions: Vec<Function>,
+    by_function: HashMap<Function, u32>,
+    by_id: HashMap<FunctionId, u32>,
+    files: Vec<String>,
+    by_file: HashMap<StringId, u32>,
+    nodes: Vec<Node>,
+    by_node: HashMap<Node, u32>,
+    calls: Vec<u64>,
+    /// By context.
+    contexts: Vec<u32>,
+    lines: Vec<Line>,
+    by_line: HashMap<Line, u32>,
+    cells: HashMap<(u32, u32), Numbers>,
+}
+
+const ROOT: u32 = 0;
+
+/// Puts the columns into `pack`, with `prefix` before their names.
+pub fn describe(profile: &Profile, prefix: &'static str, pack: &mut Pack) -> Described {
+    let mut builder = Builder::new(profile);
+    builder.add_contexts();
+    builder.add_cells();
+    builder.add_blocks();
+    builder.finish(prefix, pack)
+}
+
+impl<'p> Builder<'p> {
+    fn new(profile: &'p Profile) -> Self {
+        let root = Node { parent: ROOT, function: 0, inlined: false };
+        Builder {
+            profile,
+            functions: Vec::new(),
+            by_function: HashMap::new(),
+            by_id: HashMap::new(),
+            files: Vec::new(),
+            by_file: HashMap::new(),
+            nodes: vec![root],
+            by_node: HashMap::new(),
+            calls: vec![0],
+            contexts: Vec::with_capacity(profile.contexts.len()),
+            lines: Vec::new(),
+            by_line: HashMap::new(),
+            cells: HashMap::new(),
+        }
+    }
+
+    fn file(&mut self, id: Option<StringId>) -> Option<u32> {
+        let id = id?;
+        let (files, profile) = (&mut self.files, self.profile);
+        Some(*self.by_file.entry(id).or_insert_with(|| {
+            files.push(profile.strings[id.index()].clone());
+            files.len() as u32 - 1
+        }))
+    }
+
+    fn function(&mut self, id: FunctionId) -> u32 {
+        if let Some(number) = self.by_id.get(&id) {
+            return *number;
+        }
+        let known = &self.profile.functions[id.index()];
+        let (name, line) = (names::demangle(self.profile.symbol(id)), known.line);
+        let function = Function { name, file: self.file(known.file), line };
+        let functions = &mut self.functions;
+        let number = *self.by_function.entry(function).or_insert_with_key(|function| {
+            functions.push(function.clone());
+            functions.len() as u32 - 1
+        });
+        self.by_id.insert(id, number);
+        number
+    }
+
+    fn node(&mut self, parent: u32, function: u32, inlined: bool) -> u32 {
+        let node = Node { parent, function, inlined };
+        let (nodes, calls) = (&mut self.nodes, &mut self.calls);
+        *self.by_node.entry(node).or_insert_with(|| {
+            nodes.push(node);
+            calls.push(0);
+            nodes.len() as u32 - 1
+        })
+    }
+
+    /// Parents come before children.
+    fn add_contexts(&mut self) {
+        for context in &self.profile.contexts {
+            let parent = context.parent.map_or(ROOT, |parent: ContextId| self.contexts[parent.index()]);
+            let node = match context.function {
+                None => parent,
+                Some(id) => {
+                    let function = self.function(id);
+                    self.node(parent, function, false)
+                }
+            };
+            self.calls[node as usize] += if context.function.is_some() { context.calls } else { 0 };
+            self.contexts.push(node);
+        }
+    }
+
+    fn add_cells(&mut self) {
+        let profile = self.profile;
+        for cell in &profile.cells {
+            let site = &profile.sites[cell.site.index()];
+            let key = self.place(cell.context, site.function, site.position);
+            let numbers = self.cells.entry(key).or_default();
+            numbers.add(cell);
+            if let Some(moved) = lines::of_cell(profile, cell) {
+                numbers.add_lines(moved);
+            }
+        }
+    }
+
+    fn add_blocks(&mut self) {
+        let profile = self.profile;
+        for count in &profile.block_counts {
+            let block = &profile.blocks[count.block.index()];
+            for (position, ops) in &block.ops {
+                let mut sums = Sums::default();
+                sums.add_ops(count.executions, ops);
+                if sums.all_ops() == 0 {
+                    continue;
+                }
+                let key = self.place(count.context, block.function, *position);
+                let numbers = self.cells.entry(key).or_default();
+                numbers.flops += sums.flops();
+                numbers.ops += sums.all_ops();
+            }
+        }
+    }
+
+    /// Node and line that code in a linked function at a position counts for, in a calling context.
+    fn place(&mut self, context: ContextId, linked: FunctionId, position: Option<PositionId>) -> (u32, u32) {
+        let mut node = self.contexts[context.index()];
+        let here = &self.profile.contexts[context.index()];
+        let linked_number = self.function(linked);
+        let positions = &self.profile.positions;
+        let chain: Vec<PositionId> = std::iter::successors(position, |p| positions[p.index()].inlined_at).collect();
+        let is_own = |p: &PositionId| {
+            let file = positions[p.index()].file.map(|id| self.profile.strings[id.index()].as_str());
+            !file.is_some_and(is_library_file)
+        };
+        let shown = chain.iter().position(is_own).unwrap_or(chain.len().saturating_sub(1));
+        let outermost = chain.last().map_or(linked, |p| positions[p.index()].function);
+        let outermost = self.function(outermost);
+        // The node of the linked function itself stands for the outermost frame, as its names are the same.
+        if here.function.map(|function| self.function(function)) != Some(outermost) {
+            if here.function == Some(linked) {
+                node = self.nodes[node as usize].parent;
+            }
+            node = self.node(node, outermost, false);
+        }
+        for at in (shown..chain.len().saturating_sub(1)).rev() {
+            let function = self.function(self.profile.positions[chain[at].index()].function);
+            node = self.node(node, function, true);
+        }
+        let line = match chain.get(shown).map(|p| &self.profile.positions[p.index()]) {
+            Some(position) => {
+                let function = self.function(position.function);
+                Line { file: self.file(position.file), line: position.line, function }
+            }
+            None => {
+                let file = self.file(self.profile.functions[linked.index()].file);
+                Line { file, line: 0, function: linked_number }
+            }
+        };
+        (node, self.line(line))
+    }
+
+    /// Lines of a file are one, whichever function is there.
+    fn line(&mut self, line: Line) -> u32 {
+        let key = if line.line == 0 { line } else { Line { function: 0, ..line } };
+        let lines = &mut self.lines;
+        *self.by_line.entry(key).or_insert_with(|| {
+            lines.push(line);
+            lines.len() as u32 - 1
+        })
+    }
+
+    fn finish(self, prefix: &'static str, pack: &mut Pack) -> Described {
+        let mut cells: Vec<((u32, u32), Numbers)> = self.cells.into_iter().collect();
+        cells.sort_unstable_by_key(|(key, _)| *key);
+        let name = |column: &str| format!("{prefix}.{column}");
+        pack.differences(name("node.parent"), self.nodes.iter().map(|node| node.parent));
+        pack.differences(name("node.function"), self.nodes.iter().map(|node| node.function));
+        pack.numbers(name("node.inlined"), self.nodes.iter().map(|node| node.inlined.into()));
+        pack.numbers(name("node.calls"), self.calls.iter().map(|calls| (*calls).into()));
+        let no_file = self.files.len() as u32;
+        pack.differences(name("line.file"), self.lines.iter().map(|line| line.file.unwrap_or(no_file)));
+        pack.differences(name("line.line"), self.lines.iter().map(|line| line.line));
+        pack.differences(name("line.function"), self.lines.iter().map(|line| line.function));
+        pack.differences(name("cell.node"), cells.iter().map(|((node, _), _)| *node));
+        pack.differences(name("cell.line"), cells.iter().map(|((_, line), _)| *line));
+        type Column = (&'static str, fn(&Numbers) -> u128);
+        const COLUMNS: [Column; 10] = [
+            ("cell.executions", |n| n.executions),
+            ("cell.read", |n| n.read),
+            ("cell.written", |n| n.written),
+            ("cell.cold", |n| n.cold),
+            ("cell.cost", |n| n.cost),
+            ("cell.flops", |n| n.flops),
+            ("cell.ops", |n| n.ops),
+            ("cell.always", |n| n.always),
+            ("depth.len", |n| n.depths.len() as u128),
+            ("moved.len", |n| n.moved.len() as u128),
+        ];
+        for (column, of) in COLUMNS {
+            pack.numbers(name(column), cells.iter().map(|(_, numbers)| of(numbers)));
+        }
+        let depths = || cells.iter().flat_map(|(_, numbers)| &numbers.depths);
+        let moved = || cells.iter().flat_map(|(_, numbers)| &numbers.moved);
+        pack.differences(name("depth.bucket"), depths().map(|(bucket, _)| u32::from(*bucket)));
+        pack.numbers(name("depth.count"), depths().map(|(_, count)| (*count).into()));
+        pack.differences(name("moved.bucket"), moved().map(|(bucket, _)| u32::from(*bucket)));
+        pack.numbers(name("moved.count"), moved().map(|(_, count)| (*count).into()));
+        described(self.profile, self.functions, self.files, prefix)
+    }
+}
+
+fn described(profile: &Profile, functions: Vec<Function>, files: Vec<String>, prefix: &'static str) -> Described {
+    let (meta, totals) = (&profile.meta, &profile.totals);
+    let region = |region: &crate::profile::model::Region| Region {
+        name: region.name.clone(),
+        times: region.times,
+        reads: region.reads,
+        cost: region.cost.to_string(),
+        instructions: region.instructions,
+        span: region.span,
+        peak_live: region.peak_live,
+        input_bytes: region.input_bytes,
+    };
+    Described {
+        command: meta.command.clone(),
+        model: meta.model.clone(),
+        liveness: match meta.liveness {
+            Liveness::None => "none",
+            Liveness::Hints => "hints",
+            Liveness::Exact => "exact",
+        },
+        unit: match meta.unit {
+            Unit::Byte => 1,
+            Unit::Line(size) => size.into(),
+        },
+        roi: meta.roi.clone(),
+        incomplete: meta.incomplete.clone(),
+        outcome: match meta.outcome {
+            Outcome::Exited(0) => None,
+            Outcome::Exited(code) => Some(format!("the program ended with exit code {code}")),
+            Outcome::Signaled(signal) => Some(format!("the program was ended by signal {signal}")),
+            Outcome::Unknown => Some("the recording ends before the program did".into()),
+        },
+        sampled: profile.sampling.is_some(),
+        lost: profile.coverage.lost_events,
+        threads: profile.coverage.threads,
+        peak_live: totals.peak_live,
+        footprint: totals.footprint,
+        cost: totals.cost.to_string(),
+        has_flows: profile.flows.is_some(),
+        has_objects: profile.objects.is_some(),
+        line_size: profile.lines.as_ref().map(|lines| lines.size),
+        smallest: SMALLEST,
+        functions,
+        files,
+        regions: profile.regions.iter().map(region).collect(),
+        prefix,
+    }
+}
+
+impl Numbers {
+    fn add(&mut self, cell: &Cell) {
+        self.executions += u128::from(cell.executions);
+        self.read += u128::from(cell.read);
+        self.written += u128::from(cell.written);
+        self.cold += u128::from(cell.cold);
+        self.cost += cell.cost;
+        add(&mut self.depths, &cell.histogram);
+    }
+
+    fn add_lines(&mut self, lines: &LineCell) {
+        let LineCell { loads, stores, write_backs, first_loads, first_stores, last_write_backs, .. } = lines;
+        [loads, stores, write_backs].into_iter().for_each(|histogram| add(&mut self.moved, histogram));
+        self.always += [first_loads, first_stores, last_write_backs].into_iter().map(|n| u128::from(*n)).sum::<u128>();
+    }
+}
+
+fn add(sums: &mut BTreeMap<u16, u64>, histogram: &Histogram) {
+    for (bucket, count) in &histogram.0 {
+        *sums.entry(*bucket).or_insert(0) += count;
+    }
+}

@@ -1,0 +1,171 @@
+//! The lines behind those in front: which were used when, and which are dirty.
+//!
+//! Takes lines that go in front, each with the one that leaves its place there; files, for who touched it, the depth at which the first was found, and
+//! for who wrote it last, that it would have been written back. Nothing in front depends on it, so that many are done together and memory is fetched ahead.
+
+use super::{
+    front::{PLACES, Visit},
+    ledger::{Filed, Ledger},
+    table::{Place, Table},
+    timeline::Timeline,
+};
+use crate::{
+    engine::{Refused, hint::prefetch},
+    histogram::bucket_of,
+};
+
+/// Lines that are done together.
+const TOGETHER: usize = 1024;
+/// How far ahead entries and positions are fetched.
+const FAR: usize = 12;
+const NEAR: usize = 5;
+/// Positions that there are at least; few where tests want them to run out.
+const LEAST_ROOM: u32 = if cfg!(test) { 511 } else { (1 << 16) - 1 };
+/// Positions over lines.
+const GROWTH: u32 = 4;
+/// Most lines.
+const MOST: u32 = 1 << 29;
+
+/// A line that goes in front.
+#[derive(Clone, Copy, Default)]
+pub struct Entering {
+    pub line: u64,
+    /// Who touched it.
+    pub cell: u32,
+    pub is_store: bool,
+    /// Its place in front.
+    pub place: u8,
+    /// What happened to the line that was there.
+    pub left: Visit,
+}
+
+pub struct Back {
+    table: Table,
+    timeline: Timeline,
+    waiting: Box<[Entering; TOGETHER]>,
+    waiting_now: usize,
+    places: Vec<Place>,
+    /// Of each place in front, where the entry of its line is.
+    in_front: [Option<Place>; PLACES],
+}
+
+impl Default for Back {
+    fn default() -> Self {
+        Self {
+            table: Table::default(),
+            timeline: Timeline::new(LEAST_ROOM, 0),
+            waiting: Box::new([Entering::default(); TOGETHER]),
+            waiting_now: 0,
+            places: Vec::with_capacity(TOGETHER),
+            in_front: [None; PLACES],
+        }
+    }
+}
+
+impl Back {
+    /// A line goes in front; true if it is time for [`Back::work`].
+    #[inline(always)]
+    pub fn queue(&mut self, entering: Entering) -> bool {
+        self.waiting[self.waiting_now % TOGETHER] = entering;
+        self.waiting_now += 1;
+        self.waiting_now == TOGETHER
+    }
+
+    /// Does what waits.
+    #[inline(always)]
+    pub fn work(&mut self, ledger: &mut Ledger) {
+        let waiting = std::mem::take(&mut self.waiting_now);
+        if self.table.is_small() {
+            for now in 0..waiting {
+                let place = self.table.place(self.waiting[now].line);
+                self.enter(self.waiting[now], place, ledger);
+            }
+            return;
+        }
+        self.places.clear();
+        for ahead in 0..waiting + FAR {
+            if ahead < waiting {
+                let place = self.table.place(self.waiting[ahead].line);
+                self.places.push(place);
+                prefetch(self.table.at(place));
+            }
+            if let Some(&place) = ahead.checked_sub(FAR - NEAR).and_then(|near| self.places.get(near)) {
+                self.timeline.prefetch(self.table.at(place).position);
+            }
+            if let Some(now) = ahead.checked_sub(FAR) {
+                self.enter(self.waiting[now], self.places[now], ledger);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn enter(&mut self, entering: Entering, place: Place, ledger: &mut Ledger) {
+        let Entering { cell, is_store, left, .. } = entering;
+        let entry = self.table.at(place);
+        if entry.position > 0 {
+            let above = self.timeline.take(entry.position - 1, cell);
+            let bucket = bucket_of(PLACES as u64 + u64::from(above) + 1);
+            entry.position = 0;
+            entry.deepest = entry.deepest.max(bucket + 1);
+            ledger.add(cell, if is_store { Filed::Store } else { Filed::Load }, bucket);
+        } else {
+            ledger.first(cell, is_store);
+        }
+        if let Some(gone) = self.in_front[usize::from(entering.place)].replace(place) {
+            self.leave(gone, left, ledger);
+        }
+    }
+
+    /// A line leaves the front.
+    #[inline(always)]
+    fn leave(&mut self, place: Place, visit: Visit, ledger: &mut Ledger) {
+        if !self.timeline.has_room() {
+            self.renumber();
+        }
+        let position = self.timeline.push();
+        let entry = self.table.at(place);
+        entry.position = position + 1;
+        if visit.writer == 0 {
+            entry.deepest = entry.deepest.max(visit.deepest);
+            return;
+        }
+        let deepest = entry.deepest.max(visit.before);
+        if entry.writer > 0 && deepest > 0 {
+            ledger.add(entry.writer - 1, Filed::WriteBack, deepest - 1);
+        }
+        (entry.writer, entry.deepest) = (visit.writer, visit.deepest);
+    }
+
+    /// Gives all lines positions without gaps.
+    #[cold]
+    fn renumber(&mut self) {
+        let (ranks, taken) = (self.timeline.ranks(), self.timeline.taken());
+        if taken >= MOST {
+            std::panic::panic_any(Refused(format!(
+                "the program touches more than {MOST} lines, which is more than are followed; use larger lines (--line-size) or --no-lines"
+            )));
+        }
+        for entry in self.table.entries().filter(|entry| entry.position > 0) {
+            entry.position = self.timeline.rank(&ranks, entry.position - 1) + 1;
+        }
+        self.timeline = Timeline::new((taken * GROWTH).max(LEAST_ROOM), taken);
+    }
+
+    /// The program has ended: with what happened to the lines in front, what is dirty is written back.
+    pub fn finish(&mut self, visits: impl Fn(usize) -> Visit, ledger: &mut Ledger) {
+        self.work(ledger);
+        for place in 0..PLACES {
+            if let Some(gone) = self.in_front[place].take() {
+                self.leave(gone, visits(place), ledger);
+            }
+        }
+        for entry in self.table.entries().filter(|entry| entry.writer > 0) {
+            ledger.dirty(entry.writer - 1);
+        }
+    }
+
+    #[must_use]
+    pub fn heap_bytes(&self) -> u64 {
+        self.table.heap_bytes() + self.timeline.heap_bytes()
+    }
+}

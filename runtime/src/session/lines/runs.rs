@@ -1,0 +1,244 @@
+//! Regular runs by lines: what happens between two iterations in which some stream comes to another line is left out.
+//!
+//! Takes streams whose accesses lie within a line each; the iterations in between touch the lines of the one before them, so that only their order
+//! counts, which is that of the last iteration. Streams that are always in one line are one *group*. Refuses runs with more lines than are in front.
+
+use super::{
+    Lines,
+    front::{FRONT, PLACES},
+};
+use crate::engine::{Kind, Stream};
+
+/// Most groups of a run.
+const GROUPS: usize = 32;
+
+/// Streams that are always in the same line.
+#[derive(Clone, Copy, Default)]
+struct Group {
+    /// Of the first access.
+    addr: u64,
+    stride: i64,
+    /// Whose the first access is, and whether it is a store.
+    cell: u32,
+    is_store: bool,
+    /// The last one that writes, plus one; 0 if none does.
+    writer: u32,
+    /// The iteration in which it comes to another line.
+    next: u64,
+    /// Where its line is in front.
+    place: usize,
+}
+
+/// The groups of a run; kept for its memory.
+#[derive(Default)]
+pub struct Groups {
+    /// By their first accesses.
+    all: Vec<Group>,
+    /// By their last accesses.
+    by_last: Vec<u8>,
+    /// Those that write, by their last stores.
+    by_store: Vec<u8>,
+}
+
+impl Groups {
+    /// Puts streams into groups; false if these are too many, or accesses may lie in two lines.
+    fn find(&mut self, streams: &[Stream], cells: &[u32], shift: u32, known: impl Fn(u32) -> u32) -> bool {
+        self.all.clear();
+        self.by_last.clear();
+        self.by_store.clear();
+        for (stream, &cell) in streams.iter().zip(cells) {
+            let Stream { addr, stride, len, kind } = *stream;
+            if kind == Kind::Remove || len == 0 {
+                continue;
+            }
+            let len = u64::from(len);
+            if !len.is_power_of_two() || len > 1 << shift || (addr | stride as u64) & (len - 1) != 0 {
+                return false;
+            }
+            let is_store = matches!(kind, Kind::Store | Kind::Fresh);
+            let cell = known(cell);
+            // What divides the step and the line: blocks of this size are never cut.
+            let block = stride.trailing_zeros().min(shift);
+            let same = |group: &Group| group.stride == stride && group.addr >> block == addr >> block;
+            let number = match self.all.iter().rposition(same) {
+                Some(number) => number,
+                None if self.all.len() == GROUPS => return false,
+                None => {
+                    self.all.push(Group { addr, stride, cell, is_store, ..Group::default() });
+                    self.all.len() - 1
+                }
+            };
+            last(&mut self.by_last, number as u8);
+            if is_store {
+                last(&mut self.by_store, number as u8);
+                self.all[number].writer = cell + 1;
+            }
+        }
+        true
+    }
+}
+
+/// The groups that come to their next lines before all others, in one iteration.
+struct Coming {
+    next: u64,
+    groups: usize,
+    /// The number of the last one.
+    last: usize,
+}
+
+impl Coming {
+    #[inline(always)]
+    fn of(all: &[Group]) -> Self {
+        let mut coming = Self { next: u64::MAX, groups: 0, last: 0 };
+        for (number, group) in all.iter().enumerate() {
+            let groups = if group.next == coming.next { coming.groups + 1 } else { 1 };
+            if group.next <= coming.next {
+                coming = Self { next: group.next, groups, last: number };
+            }
+        }
+        coming
+    }
+}
+
+/// Puts a number last.
+fn last(order: &mut Vec<u8>, number: u8) {
+    order.retain(|&other| other != number);
+    order.push(number);
+}
+
+impl Group {
+    /// The iterations after one, in which it is at an address, that it stays in that line.
+    #[inline(always)]
+    fn stays(&self, address: u64, shift: u32) -> u64 {
+        // Whatever address of the block that is never cut: the block is in the line as long as the first access is.
+        let mask = (1u64 << shift) - 1;
+        let offset = address & mask;
+        let room = if self.stride < 0 { offset } else { mask - offset };
+        let step = self.stride.unsigned_abs();
+        match step {
+            0 => u64::MAX,
+            _ if step > room => 0,
+            _ => u64::from(room as u32 / step as u32),
+        }
+    }
+}
+
+impl Lines {
+    /// Follows a regular run by groups; false, and nothing done, if that cannot be.
+    #[inline(always)]
+    pub(super) fn follow_groups(&mut self, streams: &[Stream], cells: &[u32], iterations: u64) -> bool {
+        let mut groups = std::mem::take(&mut self.groups);
+        let can = iterations > 0 && groups.find(streams, cells, self.shift, |cell| self.ledger.known(cell));
+        if can {
+            self.all_groups(&mut groups, streams, cells, iterations);
+        }
+        self.groups = groups;
+        can
+    }
+
+    /// The order in front is kept exactly for lines that were left. The lines of the groups are above them, which is told to the front only
+    /// where it matters: before a line is found there, and before one of theirs could sink too far.
+    #[inline(always)]
+    fn all_groups(&mut self, groups: &mut Groups, streams: &[Stream], cells: &[u32], iterations: u64) {
+        let Groups { all, by_last, by_store } = groups;
+        let mut lines = self.whole_iteration(all, streams, cells, 0);
+        let mut now = 0;
+        // Lines that may have come above those of the groups since these were raised.
+        let mut above = 0;
+        while lines <= FRONT {
+            let coming = Coming::of(all);
+            // Of those in one line, the last one to store has written it.
+            for group in by_store.iter().map(|&number| &all[usize::from(number)]) {
+                self.front.written_by(group.place, group.writer);
+            }
+            if coming.next >= iterations {
+                self.raise(all, by_last);
+                return;
+            }
+            now = coming.next;
+            if lines + coming.groups > FRONT {
+                // A line that was left may come again from a depth that counts: the order within the iteration matters.
+                self.raise(all, by_last);
+                above = 0;
+                lines = distinct(all);
+                if lines + coming.groups > FRONT {
+                    lines = self.whole_iteration(all, streams, cells, now);
+                    continue;
+                }
+            }
+            if above + 2 * coming.groups + lines >= PLACES {
+                self.raise(all, by_last);
+                above = 0;
+            }
+            above += 2 * coming.groups;
+            if coming.groups == 1 {
+                self.front.raise(all[coming.last].place);
+                self.come_to_next(all, by_last, coming.last, now);
+            } else {
+                for &number in &*by_last {
+                    if all[usize::from(number)].next == now {
+                        self.front.raise(all[usize::from(number)].place);
+                    }
+                }
+                for number in 0..all.len() {
+                    if all[number].next == now {
+                        self.come_to_next(all, by_last, number, now);
+                    }
+                }
+            }
+            // At most: some may have come to the lines of others.
+            lines = all.len().min(lines + coming.groups);
+        }
+        for now in now + 1..iterations {
+            self.whole_iteration(all, streams, cells, now);
+        }
+    }
+
+    /// A group comes to its next line.
+    #[inline(always)]
+    fn come_to_next(&mut self, all: &mut [Group], by_last: &[u8], number: usize, now: u64) {
+        let Group { addr, stride, cell, is_store, writer, .. } = all[number];
+        let address = addr.wrapping_add_signed(stride.wrapping_mul(now as i64));
+        let line = address >> self.shift;
+        let place = if self.front.find(line).is_some() {
+            // The lines that groups still leave are in their order already.
+            let stays = |number: &&u8| all[usize::from(**number)].next != now;
+            by_last.iter().filter(stays).for_each(|&number| _ = self.front.raise(all[usize::from(number)].place));
+            self.come(line, is_store, cell)
+        } else {
+            self.enter(line, is_store, cell)
+        };
+        if writer > 0 {
+            self.write(place, writer);
+        }
+        let group = &mut all[number];
+        group.place = place;
+        group.next = now.saturating_add(group.stays(address, self.shift)).saturating_add(1);
+    }
+
+    /// The lines have the order in which an iteration touched them last.
+    fn raise(&mut self, all: &[Group], by_last: &[u8]) {
+        for &number in by_last {
+            self.front.raise(all[usize::from(number)].place);
+        }
+    }
+
+    /// Does an iteration access by access; gives the number of its lines, or very many if not all of them are in front now.
+    fn whole_iteration(&mut self, all: &mut [Group], streams: &[Stream], cells: &[u32], now: u64) -> usize {
+        for (stream, &cell) in streams.iter().zip(cells) {
+            self.access(stream.at(now), stream.len, stream.kind, cell);
+        }
+        for group in &mut *all {
+            let address = group.addr.wrapping_add_signed(group.stride.wrapping_mul(now as i64));
+            group.next = now.saturating_add(group.stays(address, self.shift)).saturating_add(1);
+            let Some(place) = self.front.find(address >> self.shift) else { return usize::MAX };
+            group.place = place;
+        }
+        distinct(all)
+    }
+}
+
+/// The number of lines that groups are in.
+fn distinct(all: &[Group]) -> usize {
+    all.iter().fold(0u16, |places, group| places | 1 << group.place).count_ones() as usize
+}

@@ -1,0 +1,162 @@
+//! Advice against the clock: does `dmdprof rank` prefer the variant that is faster on this machine?
+//!
+//! `cargo bench -p dmdprof-tests --bench pairs [-- --runs N] [KERNEL...]` prints a table for `docs/rank.md`.
+//!
+//! `tests/pairs/` has one source per kernel, whose first line names its variants. Each variant is that source with `VARIANT_name` defined
+//! (C) or with the constant `VARIANT` (Rust). A *pair* is two variants of one kernel. Its times are the least CPU time of several runs without
+//! hooks, in turn (`dmdprof time`); pairs that differ by 15 % and less say nothing and are left out. `rank` is asked once per kernel,
+//! without a machine; a pair is right where the faster variant has the lower cost. The numbers of the rule were fixed when the kernels up to `mvt` in the
+//! alphabet had been measured; those after it were held out.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use dmdprof_tests::tool::{self, in_tests};
+use serde_json::Value;
+
+/// Times that differ by less are the same.
+const APART: f64 = 1.15;
+
+/// Columns of `rank` that order variants.
+const CRITERIA: [(&str, &str); 3] = [("cycles", "usual core"), ("moved", "lines moved"), ("cost", "ByteDMD")];
+
+struct Kernel {
+    name: String,
+    source: PathBuf,
+    variants: Vec<String>,
+}
+
+/// A variant's least CPU time, and its costs by each of the criteria.
+struct Measured {
+    seconds: f64,
+    costs: [f64; 3],
+}
+
+/// Two variants, the faster one first.
+struct Pair {
+    kernel: String,
+    names: [String; 2],
+    seconds: [f64; 2],
+    right: [bool; 3],
+}
+
+fn main() {
+    let mut runs = "15".to_owned();
+    let mut wanted: Vec<String> = Vec::new();
+    let mut words = std::env::args().skip(1).filter(|w| w != "--bench");
+    while let Some(word) = words.next() {
+        match word.as_str() {
+            "--runs" => runs = words.next().expect("--runs takes a number"),
+            _ => wanted.push(word),
+        }
+    }
+    let chosen = kernels().into_iter().filter(|k| wanted.is_empty() || wanted.contains(&k.name));
+    let scratch = tool::scratch();
+    let mut pairs = Vec::new();
+    let (mut close, mut order) = (0, [(0u64, 0u64); 3]);
+    println!("| kernel | faster | slower | times | {} |", CRITERIA.map(|(_, title)| title).join(" | "));
+    println!("|---|---|---|--:|---|---|---|");
+    for kernel in chosen {
+        let measured = measure(&kernel, scratch.path(), &runs);
+        let (found, same) = pairs_of(&kernel, &measured);
+        close += same;
+        for pair in &found {
+            let words = pair.right.map(|right| if right { "right" } else { "**wrong**" });
+            let ratio = pair.seconds[1] / pair.seconds[0];
+            println!(
+                "| {} | {} ({:.1} ms) | {} ({:.1} ms) | {ratio:.2} | {} |",
+                pair.kernel,
+                pair.names[0],
+                pair.seconds[0] * 1e3,
+                pair.names[1],
+                pair.seconds[1] * 1e3,
+                words.join(" | ")
+            );
+        }
+        pairs.extend(found);
+    }
+    println!("\n{} pairs whose times differ by more than 15 %; {close} nearer ones are left out.\n", pairs.len());
+    println!("| by | right | of these | tau-b |\n|---|--:|--:|--:|");
+    for (i, (_, title)) in CRITERIA.iter().enumerate() {
+        let right = pairs.iter().filter(|pair| pair.right[i]).count();
+        order[i] = (right as u64, (pairs.len() - right) as u64);
+        let (concordant, discordant) = order[i];
+        let share = 100.0 * right as f64 / pairs.len().max(1) as f64;
+        // Neither times nor costs of these pairs are tied.
+        let tau = (concordant as f64 - discordant as f64) / pairs.len().max(1) as f64;
+        println!("| {title} | {right} | {share:.0} % | {tau:.2} |");
+    }
+}
+
+fn kernels() -> Vec<Kernel> {
+    let directory = in_tests("pairs");
+    let entries = fs::read_dir(&directory).unwrap_or_else(|e| panic!("{}: {e}", directory.display()));
+    let mut sources: Vec<PathBuf> = entries.map(|entry| entry.expect("an entry").path()).collect();
+    sources.sort();
+    sources.retain(|path| path.extension().is_some_and(|e| e == "c" || e == "rs"));
+    let kernel = |source: PathBuf| {
+        let text = fs::read_to_string(&source).unwrap_or_else(|e| panic!("{}: {e}", source.display()));
+        let first = text.lines().next().and_then(|line| line.strip_prefix("// variants: "));
+        let names = first.unwrap_or_else(|| panic!("{} names no variants in its first line", source.display()));
+        let variants = names.split_whitespace().map(str::to_owned).collect();
+        Kernel { name: source.file_stem().expect("a name").to_string_lossy().into_owned(), source, variants }
+    };
+    sources.into_iter().map(kernel).collect()
+}
+
+/// The kernel with one variant chosen, as a source file.
+fn source_of(kernel: &Kernel, variant: &str, directory: &Path) -> String {
+    let path = kernel.source.display();
+    let (text, extension) = if kernel.source.extension().is_some_and(|e| e == "c") {
+        (format!("#define VARIANT_{variant} 1\n#include \"{path}\"\n"), "c")
+    } else {
+        (format!("const VARIANT: &str = \"{variant}\";\ninclude!(\"{path}\");\n"), "rs")
+    };
+    let name = format!("{}-{variant}.{extension}", kernel.name);
+    fs::write(directory.join(&name), text).expect("a source");
+    name
+}
+
+fn measure(kernel: &Kernel, directory: &Path, runs: &str) -> BTreeMap<String, Measured> {
+    let names: Vec<String> = kernel.variants.iter().map(|variant| source_of(kernel, variant, directory)).collect();
+    let times = sheet(&["time", "-n", runs, "--format", "json"], &names, directory, "times");
+    let costs = sheet(&["rank", "--no-cache", "--format", "json"], &names, directory, "variants");
+    let of = |name: &String| {
+        let row = |rows: &[Value]| rows.iter().find(|row| row["name"] == name.as_str()).expect("its row").clone();
+        let (time, cost) = (row(&times), row(&costs));
+        let standing = cost["standing"].as_str().unwrap_or_default();
+        assert_eq!(standing, "eligible", "{name} does something else than the first variant");
+        let number = |row: &Value, key: &str| row[key].as_f64().unwrap_or_else(|| panic!("{name} has no {key}: {row}"));
+        Measured { seconds: number(&time, "cpu_min"), costs: CRITERIA.map(|(key, _)| number(&cost, key)) }
+    };
+    kernel.variants.iter().cloned().zip(names.iter().map(of)).collect()
+}
+
+/// The rows of one table that a command prints.
+fn sheet(words: &[&str], names: &[String], directory: &Path, key: &str) -> Vec<Value> {
+    let found = tool::succeed(tool::dmdprof().args(words).args(names).current_dir(directory));
+    let json: Value = serde_json::from_slice(&found.stdout).expect("JSON");
+    let sheets = json["sheets"].as_array().expect("tables");
+    let sheet = sheets.iter().find(|sheet| sheet["name"] == key).expect("the table");
+    sheet["rows"].as_array().expect("rows").clone()
+}
+
+/// Pairs whose times are apart, and how many are not.
+fn pairs_of(kernel: &Kernel, measured: &BTreeMap<String, Measured>) -> (Vec<Pair>, usize) {
+    let (mut pairs, mut close) = (Vec::new(), 0);
+    for (i, one) in kernel.variants.iter().enumerate() {
+        for other in &kernel.variants[i + 1..] {
+            let (a, b) = (&measured[one], &measured[other]);
+            let (fast, slow, names) = if a.seconds <= b.seconds { (a, b, [one, other]) } else { (b, a, [other, one]) };
+            if slow.seconds < APART * fast.seconds {
+                close += 1;
+                continue;
+            }
+            let right = [0, 1, 2].map(|c| fast.costs[c] < slow.costs[c]);
+            let seconds = [fast.seconds, slow.seconds];
+            pairs.push(Pair { kernel: kernel.name.clone(), names: names.map(String::clone), seconds, right });
+        }
+    }
+    (pairs, close)
+}

@@ -1,0 +1,255 @@
+//! A real browser, driven: Debian's Chromium without a window, by its DevTools protocol over a pair of pipes.
+//!
+//! Takes a page's path, gives what it shows: values of expressions, pictures; clicks, drags and keys go in as from a person. Whatever a page says on its
+//! console and whatever it asks the network for is kept, so that a test can want neither. Fails by name when there is no Chromium.
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use base64::Engine;
+use serde_json::{Value, json};
+
+use crate::tool::{require, scratch};
+
+/// A running browser with one page.
+pub struct Browser {
+    child: Child,
+    to: ChildStdin,
+    from: BufReader<ChildStdout>,
+    session: Option<String>,
+    next: u64,
+    /// Errors that pages wrote on the console, and code that failed.
+    pub errors: Vec<String>,
+    /// Addresses that pages asked for, but for files and data.
+    pub requests: Vec<String>,
+    _home: tempfile::TempDir,
+}
+
+/// No network, no first-run pages, and as root no sandbox of its own.
+const OPTIONS: [&str; 11] = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--hide-scrollbars",
+    "--force-device-scale-factor=1",
+    "--remote-debugging-pipe",
+];
+
+/// How long a page may take to do what it was asked to; the machine may be busy.
+const PATIENCE: Duration = Duration::from_secs(40);
+
+impl Browser {
+    /// With a window of this size.
+    ///
+    /// # Panics
+    /// If there is no Chromium, or it does not start.
+    #[must_use]
+    pub fn start(width: u32, height: u32) -> Self {
+        let chromium = require("chromium".as_ref(), "install the package chromium");
+        let home = scratch();
+        // The browser reads commands from descriptor 3 and answers on 4; a shell puts our pipes there.
+        let mut shell = Command::new("sh");
+        shell.args(["-c", "exec \"$0\" \"$@\" 3<&0 4>&1 </dev/null >/dev/null 2>&1"]).arg(chromium).args(OPTIONS);
+        shell.arg(format!("--window-size={width},{height}")).arg(format!("--user-data-dir={}", home.path().display()));
+        shell.arg("about:blank").env("HOME", home.path()).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = shell.spawn().expect("a shell can be started");
+        let to = child.stdin.take().expect("piped");
+        let from = BufReader::new(child.stdout.take().expect("piped"));
+        let (errors, requests) = Default::default();
+        let mut browser = Browser { child, to, from, session: None, next: 0, errors, requests, _home: home };
+        let target = browser.call("Target.createTarget", json!({ "url": "about:blank" }));
+        let attach = json!({ "targetId": target["targetId"], "flatten": true });
+        let session = browser.call("Target.attachToTarget", attach)["sessionId"].as_str().map(str::to_owned);
+        browser.session = session;
+        for domain in ["Page", "Runtime", "Network", "Log"] {
+            browser.call(&format!("{domain}.enable"), json!({}));
+        }
+        browser
+    }
+
+    /// A command of the protocol and its answer.
+    ///
+    /// # Panics
+    /// If the browser refuses it, or is gone.
+    pub fn call(&mut self, method: &str, parameters: Value) -> Value {
+        self.next += 1;
+        let id = self.next;
+        let mut message = json!({ "id": id, "method": method, "params": parameters });
+        if let Some(session) = &self.session {
+            message["sessionId"] = json!(session);
+        }
+        let mut bytes = serde_json::to_vec(&message).expect("JSON");
+        bytes.push(0);
+        self.to.write_all(&bytes).and_then(|()| self.to.flush()).expect("the browser listens");
+        loop {
+            let answer = self.read();
+            if answer["id"] == id {
+                assert!(answer["error"].is_null(), "{method}: {}", answer["error"]);
+                return answer["result"].clone();
+            }
+            self.note(&answer);
+        }
+    }
+
+    fn read(&mut self) -> Value {
+        let mut bytes = Vec::new();
+        self.from.read_until(0, &mut bytes).expect("the browser answers");
+        bytes.pop();
+        assert!(!bytes.is_empty(), "the browser has ended");
+        serde_json::from_slice(&bytes).expect("JSON")
+    }
+
+    fn note(&mut self, event: &Value) {
+        let parameters = &event["params"];
+        match event["method"].as_str().unwrap_or_default() {
+            "Runtime.exceptionThrown" => self.errors.push(parameters["exceptionDetails"].to_string()),
+            "Runtime.consoleAPICalled" if parameters["type"] == "error" => {
+                self.errors.push(parameters["args"].to_string())
+            }
+            "Log.entryAdded" if parameters["entry"]["level"] == "error" => {
+                self.errors.push(parameters["entry"].to_string())
+            }
+            "Network.requestWillBeSent" => {
+                let url = parameters["request"]["url"].as_str().unwrap_or_default();
+                if !["file:", "data:", "blob:"].iter().any(|known| url.starts_with(known)) {
+                    self.requests.push(url.to_owned());
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Opens a file, with a state behind its address, and waits until the page is drawn.
+    pub fn open(&mut self, page: &Path, state: &str) {
+        let path = page.canonicalize().expect("the page is there");
+        // Another state of the same page alone would not load it again.
+        self.call("Page.navigate", json!({ "url": "about:blank" }));
+        self.wait("location.href === 'about:blank'");
+        self.call("Page.navigate", json!({ "url": format!("file://{}#{state}", path.display()) }));
+        self.wait("document.documentElement.dataset.ready !== undefined");
+    }
+
+    /// What an expression is in the page.
+    ///
+    /// # Panics
+    /// If it fails there.
+    pub fn value(&mut self, expression: &str) -> Value {
+        let parameters = json!({ "expression": expression, "returnByValue": true, "awaitPromise": true });
+        let answer = self.call("Runtime.evaluate", parameters);
+        assert!(answer["exceptionDetails"].is_null(), "{expression}: {}", answer["exceptionDetails"]);
+        answer["result"]["value"].clone()
+    }
+
+    pub fn text(&mut self, expression: &str) -> String {
+        self.value(expression).as_str().map(str::to_owned).unwrap_or_default()
+    }
+
+    /// Waits until an expression is true.
+    ///
+    /// # Panics
+    /// If it does not become so.
+    pub fn wait(&mut self, expression: &str) {
+        let started = Instant::now();
+        while self.value(expression) != true {
+            assert!(started.elapsed() < PATIENCE, "never: {expression}; errors: {:?}", self.errors);
+            std::thread::sleep(Duration::from_millis(15));
+        }
+    }
+
+    /// Waits until the page has drawn what was asked for last.
+    pub fn settle(&mut self) {
+        self.value("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))");
+    }
+
+    /// The middle of an element.
+    ///
+    /// # Panics
+    /// If there is none, or it cannot be seen.
+    pub fn middle(&mut self, selector: &str) -> (f64, f64) {
+        let quoted = json!(selector);
+        let at = self.value(&format!(
+            "(() => {{ const e = document.querySelector({quoted}); if (!e) return null; e.scrollIntoView({{ block: 'nearest' }}); \
+             const b = e.getBoundingClientRect(); return [b.x + b.width / 2, b.y + b.height / 2]; }})()"
+        ));
+        let part = |i: usize| at[i].as_f64().unwrap_or_else(|| panic!("there is no {selector}"));
+        (part(0), part(1))
+    }
+
+    pub fn mouse(&mut self, kind: &str, (x, y): (f64, f64)) {
+        let (button, buttons) = if kind == "mouseMoved" { ("none", 1) } else { ("left", 1) };
+        let parameters = json!({ "type": kind, "x": x, "y": y, "button": button, "buttons": buttons, "clickCount": 1 });
+        self.call("Input.dispatchMouseEvent", parameters);
+    }
+
+    pub fn click_at(&mut self, at: (f64, f64)) {
+        self.mouse("mousePressed", at);
+        self.mouse("mouseReleased", at);
+        self.settle();
+    }
+
+    pub fn click(&mut self, selector: &str) {
+        let at = self.middle(selector);
+        self.click_at(at);
+    }
+
+    /// A key by its name in the DOM, as in `ArrowLeft`, `a`.
+    pub fn key(&mut self, key: &str) {
+        let code = match key {
+            "ArrowLeft" => 37,
+            "ArrowUp" => 38,
+            "ArrowRight" => 39,
+            "ArrowDown" => 40,
+            "Enter" => 13,
+            "Backspace" => 8,
+            "Home" => 36,
+            "End" => 35,
+            other => other.bytes().next().map_or(0, |byte| i64::from(byte.to_ascii_uppercase())),
+        };
+        let text = (key.chars().count() == 1).then_some(key);
+        for kind in ["keyDown", "keyUp"] {
+            let text = text.filter(|_| kind == "keyDown");
+            let parameters = json!({ "type": kind, "key": key, "windowsVirtualKeyCode": code, "text": text });
+            let parameters = parameters.as_object().expect("an object").clone();
+            let parameters: serde_json::Map<_, _> =
+                parameters.into_iter().filter(|(_, value)| !value.is_null()).collect();
+            self.call("Input.dispatchKeyEvent", Value::Object(parameters));
+        }
+        self.settle();
+    }
+
+    /// The window as a PNG.
+    ///
+    /// # Panics
+    /// If it cannot be taken or written.
+    pub fn picture(&mut self, to: &Path) -> PathBuf {
+        let answer = self.call("Page.captureScreenshot", json!({ "format": "png" }));
+        let data = answer["data"].as_str().unwrap_or_default();
+        let bytes = base64::engine::general_purpose::STANDARD.decode(data).expect("base64");
+        std::fs::write(to, bytes).expect("the picture can be written");
+        to.to_path_buf()
+    }
+}
+
+impl Drop for Browser {
+    fn drop(&mut self) {
+        // It asks its own children to end.
+        self.session = None;
+        let message = b"{\"id\":0,\"method\":\"Browser.close\"}\0";
+        let _ = self.to.write_all(message).and_then(|()| self.to.flush());
+        for _ in 0..100 {
+            if self.child.try_wait().is_ok_and(|status| status.is_some()) {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

@@ -1,0 +1,460 @@
+//! The page of `dmdprof view` in a real browser: it shows what the reports say, follows what a person does, obeys no name, and asks for nothing.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use dmdprof_tests::browser::Browser;
+use dmdprof_tests::programs::{Compiler, Program};
+use dmdprof_tests::tool::{describe, dmdprof, in_tests, in_time, output, scratch, succeed};
+use serde_json::Value;
+
+/// Structures of which one field is never used, work on floating-point numbers, recursion, a line that costs most.
+const PARTICLES: &str = r#"
+#include <stdio.h>
+#include <stdlib.h>
+struct particle { double x, v; char name[40]; double mass; };
+__attribute__((noinline)) double energy(const struct particle *p, long n) {
+    double sum = 0;
+    for (long i = 0; i < n; i++)
+        sum += p[i * 7 % n].mass * p[i].v;
+    return sum;
+}
+__attribute__((noinline)) void move(struct particle *p, long n) {
+    for (long i = 0; i < n; i++)
+        p[i].x += p[i].v;
+}
+__attribute__((noinline)) long depth(long *list, long n) {
+    return n > 1 ? list[n - 1] + depth(list, n / 2) : list[0];
+}
+int main(int argc, char **argv) {
+    long n = argc > 1 ? atol(argv[1]) : 500;
+    struct particle *p = malloc(n * sizeof *p);
+    long *list = malloc(n * sizeof *list);
+    for (long i = 0; i < n; i++)
+        p[i].x = i, p[i].v = 1, p[i].mass = 2, list[i] = i;
+    double e = 0;
+    for (int step = 0; step < 4; step++)
+        move(p, n), e += energy(p, n);
+    printf("%g %ld\n", e, depth(list, n));
+    return 0;
+}
+"#;
+
+fn built(directory: &Path, name: &str, source: &str) -> PathBuf {
+    let file = directory.join(format!("{name}.c"));
+    fs::write(&file, source).expect("written");
+    let program = directory.join(name);
+    let mut compiler = dmdprof();
+    compiler.args(["cc", "-w", "-O1", "-g"]).arg(&file).arg("-o").arg(&program);
+    succeed(&mut compiler);
+    program
+}
+
+fn json(directory: &Path, arguments: &[&str]) -> Value {
+    let output = succeed(dmdprof().current_dir(directory).args(arguments).args(["--format", "json"]));
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{arguments:?}: {e}\n{}", describe(&output)))
+}
+
+/// Two runs of the program, and the events of a kernel.
+fn measured(at: &Path) {
+    let program = built(at, "particles", PARTICLES);
+    for (profile, n) in [("old.data", "500"), ("new.data", "700")] {
+        let run = ["run", "-q", "--flows", "--objects", "--line-size", "64", "-o", profile];
+        succeed(dmdprof().args(run).arg(&program).arg(n).current_dir(at));
+    }
+    let kernel = Program::of(in_tests("kernels/c/dot.c"));
+    let mut compiler = Compiler::dmdprof();
+    compiler.name = "values";
+    compiler.cc.push("--dmdprof-model=values".into());
+    let kernel = kernel.build(&compiler);
+    succeed(dmdprof().args(["ir", "-o", "dot.events"]).arg(kernel).arg("n=4").current_dir(at));
+}
+
+#[test]
+fn the_page_shows_what_the_reports_say_and_follows_the_person() {
+    let directory = scratch();
+    let at = directory.path();
+    measured(at);
+    let view = ["view", "--before", "old.data", "--events", "dot.events", "new.data", "-o", "page.html"];
+    succeed(dmdprof().args(view).current_dir(at));
+    let page = at.join("page.html");
+    let mut browser = Browser::start(1280, 900);
+
+    browser.open(&page, "");
+    let report = json(at, &["report", "new.data", "--inclusive", "--hist"]);
+    overview(&mut browser, &report);
+    functions(&mut browser, &page, &report);
+    roofline(&mut browser, &page, at);
+    traffic_follows_the_handle(&mut browser, &page, &report);
+    tables_sort_and_search(&mut browser, &page);
+    flame_graph_zooms(&mut browser, &page);
+    source_has_lines(&mut browser, &page, at);
+    objects_and_pairs(&mut browser, &page, at);
+    differences(&mut browser, &page, at);
+    stack_walk(&mut browser, &page, at);
+    keys_and_themes(&mut browser, &page);
+
+    assert_eq!(browser.errors, [""; 0]);
+    assert_eq!(browser.requests, [""; 0]);
+}
+
+fn fact(browser: &mut Browser, name: &str) -> String {
+    browser.text(&format!("document.querySelector('main [data-fact=\"{name}\"]')?.dataset.value ?? ''"))
+}
+
+fn overview(browser: &mut Browser, report: &Value) {
+    for (name, key) in
+        [("ByteDMD", "cost"), ("read", "read"), ("written", "written"), ("first touch", "cold"), ("flops", "flops")]
+    {
+        assert_eq!(fact(browser, name), report["totals"][key].to_string(), "{name}");
+    }
+    let headline = browser.text("document.querySelector('.headline').textContent");
+    assert!(headline.starts_with("The costliest line is particles.c:13 in move:"), "{headline}");
+    let why = browser.text("document.querySelector('.why').textContent");
+    assert!(why.contains("They were last"), "{why}");
+}
+
+/// The page of each function has the numbers of its row.
+fn functions(browser: &mut Browser, page: &Path, report: &Value) {
+    browser.open(page, "panel=functions");
+    let rows = report["functions"].as_array().expect("functions");
+    let shown = browser.value("document.querySelectorAll('.function-list .row').length");
+    assert_eq!(shown.as_u64(), Some(rows.len() as u64));
+    for row in rows {
+        let name = row["name"].as_str().expect("a name");
+        browser.open(page, &format!("panel=functions&q={name}"));
+        let of_name = format!(
+            "[...document.querySelectorAll('.function-list .row')].find((r) => r.querySelector('bdi').textContent === '{name}')"
+        );
+        browser.value(&format!("{of_name}.click()"));
+        browser.settle();
+        let numbers = &row["exclusive"];
+        for key in ["cost", "read", "written", "flops"] {
+            assert_eq!(fact(browser, key), numbers[key].to_string(), "{key} of {name}");
+        }
+        assert_eq!(fact(browser, "with callees"), row["inclusive"]["cost"].to_string(), "{name}");
+        if !row["calls"].is_null() {
+            assert_eq!(fact(browser, "calls"), row["calls"].to_string(), "{name}");
+        }
+    }
+}
+
+/// Times are those of the command, to the last bit.
+fn roofline(browser: &mut Browser, page: &Path, at: &Path) {
+    for machine in ["skx-6148-core", "h100-sxm"] {
+        let sheet = &json(at, &["roofline", "new.data", "--machine", machine])["sheets"][0];
+        browser.open(page, &format!("panel=roofline&machine={machine}"));
+        let rows = "[...document.querySelectorAll('.roofline .row')].map((r) => [r.querySelector('bdi').textContent, \
+                    r.querySelector('[data-key=time]').dataset.value, r.querySelector('[data-key=bound]').textContent])";
+        let shown = browser.value(rows);
+        let shown = shown.as_array().expect("rows");
+        let wanted = sheet["rows"].as_array().expect("rows");
+        assert_eq!(shown.len(), wanted.len(), "{machine}");
+        for row in wanted {
+            let found = shown.iter().find(|found| found[0] == row["name"]).unwrap_or_else(|| panic!("{row}"));
+            let seconds: f64 = found[1].as_str().and_then(|text| text.parse().ok()).expect("a time");
+            assert_eq!(Some(seconds), row["seconds"].as_f64(), "{machine}: {row}");
+            assert_eq!(found[2].as_str(), Some(row["bound"].as_str().unwrap_or("")), "{machine}: {row}");
+        }
+        assert!(browser.value("document.querySelectorAll('.roof-picture circle.point').length").as_u64() > Some(1));
+    }
+}
+
+/// Reads deeper than a capacity, by the report's histogram.
+fn beyond(row: &Value, capacity: u64) -> u64 {
+    let buckets = row["histogram"].as_array().expect("a histogram");
+    buckets.iter().filter(|bucket| bucket[0].as_u64() > Some(capacity)).filter_map(|bucket| bucket[2].as_u64()).sum()
+}
+
+fn traffic_follows_the_handle(browser: &mut Browser, page: &Path, report: &Value) {
+    browser.open(page, "panel=functions");
+    let (x, y) = browser.middle(".handle");
+    browser.mouse("mousePressed", (x, y));
+    let mut before = 0;
+    for step in [-40.0, -80.0, 60.0] {
+        browser.mouse("mouseMoved", (x + step, y));
+        browser.settle();
+        let capacity = browser.text("document.querySelector('.handle').getAttribute('aria-valuenow')");
+        let capacity: u64 = capacity.parse().expect("a number");
+        assert_ne!(capacity, before, "the handle moves");
+        before = capacity;
+        let shown = browser.value(
+            "[...document.querySelectorAll('.function-list .row')].map((r) => [r.querySelector('bdi').textContent, r.querySelector('[data-key=value]').dataset.value])",
+        );
+        for row in report["functions"].as_array().expect("functions") {
+            let found = shown.as_array().and_then(|rows| rows.iter().find(|found| found[0] == row["name"]));
+            let value = found.and_then(|found| found[1].as_str()).unwrap_or_default();
+            assert_eq!(value, beyond(&row["depth"], capacity).to_string(), "Q({capacity}) of {}", row["name"]);
+        }
+    }
+    browser.mouse("mouseReleased", (x + 60.0, y));
+    browser.value("document.querySelector('.handle').focus()");
+    browser.key("ArrowRight");
+    let after = browser.text("document.querySelector('.handle').getAttribute('aria-valuenow')");
+    assert!(after.parse::<u64>().is_ok_and(|after| after > before), "{before} then {after}");
+    browser.wait("location.hash.includes('metric=q')");
+    // The address alone gives the same again.
+    let hash = browser.text("location.hash.slice(1)");
+    browser.open(page, &hash);
+    assert_eq!(browser.text("document.querySelector('.handle').getAttribute('aria-valuenow')"), after);
+}
+
+fn tables_sort_and_search(browser: &mut Browser, page: &Path) {
+    browser.open(page, "panel=functions");
+    browser.click(".function-list [data-key=name]");
+    let names = "[...document.querySelectorAll('.function-list .row')].map((r) => r.querySelector('bdi').textContent)";
+    let sorted = browser.value(names);
+    let list: Vec<&str> = sorted.as_array().expect("names").iter().filter_map(Value::as_str).collect();
+    assert!(list.is_sorted() && list.len() > 3, "{list:?}");
+    browser.click("input[type=search]");
+    for key in ["e", "n", "e", "r"] {
+        browser.key(key);
+    }
+    assert_eq!(browser.value(names), serde_json::json!(["energy"]));
+    let hint = browser.text("document.querySelector('.function-list .quiet').textContent");
+    assert!(hint.contains("contain “ener”"), "{hint}");
+}
+
+fn flame_graph_zooms(browser: &mut Browser, page: &Path) {
+    browser.open(page, "panel=flame");
+    let canvas = browser.value("(() => { const b = document.querySelector('.flame-box canvas').getBoundingClientRect(); return [b.x, b.y]; })()");
+    let (x, y) = (canvas[0].as_f64().expect("x"), canvas[1].as_f64().expect("y"));
+    let status = "document.querySelector('.flame-status').textContent";
+    assert!(browser.text(status).starts_with("(program)"));
+    browser.click_at((x + 30.0, y + 50.0));
+    let zoomed = browser.text(status);
+    assert!(zoomed.starts_with("move") && zoomed.contains("zoom out"), "{zoomed}");
+    // What the pointer is on goes before what the keys are on.
+    browser.mouse("mouseMoved", (x + 30.0, y - 60.0));
+    browser.value("document.querySelector('.flame-box canvas').focus()");
+    browser.key("Backspace");
+    browser.key("Backspace");
+    browser.key("ArrowUp");
+    browser.key("ArrowUp");
+    assert!(browser.text(status).starts_with("(program)"), "{}", browser.text(status));
+    browser.open(page, "panel=flame&flame=flame&q=energy");
+    assert!(browser.text(status).contains("matched: "), "{}", browser.text(status));
+}
+
+fn source_has_lines(browser: &mut Browser, page: &Path, at: &Path) {
+    browser.open(page, "panel=source");
+    let row = "document.querySelector('.source .row.picked')";
+    assert_eq!(
+        browser.text(&format!("{row}.querySelector('code').textContent.trim()")),
+        "sum += p[i * 7 % n].mass * p[i].v;"
+    );
+    let lines = json(at, &["report", "new.data", "--lines"]);
+    let wanted = lines["lines"].as_array().expect("lines").iter().find(|line| line["line"] == 13).expect("line 13");
+    let value = browser.text(&format!("{row}.querySelector('[data-key=share]').textContent"));
+    let share = wanted["exclusive"]["share"].as_f64().expect("a share") * 100.0;
+    assert_eq!(value, format!("{share:.1} %"));
+    let cost: u64 = wanted["exclusive"]["cost"].as_u64().expect("a cost");
+    let detail = browser.text("document.querySelector('.line-detail').textContent").replace(',', "");
+    assert!(detail.contains(&format!("ByteDMD {cost}")), "{detail}");
+}
+
+fn objects_and_pairs(browser: &mut Browser, page: &Path, at: &Path) {
+    browser.open(page, "panel=objects");
+    let objects = json(at, &["report", "new.data", "--objects"]);
+    let costs: Vec<u64> =
+        objects["sheets"][0]["rows"].as_array().expect("rows").iter().filter_map(|row| row["cost"].as_u64()).collect();
+    let shown = browser.value(
+        "[...document.querySelectorAll('.objects .row [data-key=value]')].map((cell) => Number(cell.dataset.value))",
+    );
+    let shown: Vec<u64> = shown.as_array().expect("numbers").iter().filter_map(Value::as_u64).collect();
+    // The table of the command ends with the total.
+    assert_eq!(shown, costs.iter().copied().filter(|cost| *cost > 0).take(shown.len()).collect::<Vec<_>>());
+    let structure = browser.text("document.querySelector('.structure').textContent");
+    assert!(structure.starts_with("particle 64 bytes, 24 of them accessed"), "{structure}");
+    assert_eq!(browser.value("document.querySelectorAll('.structure rect.unused').length"), 40);
+
+    browser.open(page, "panel=pairs");
+    let why = json(at, &["why", "-p", "new.data"]);
+    let pairs = why["sheets"][0]["rows"].as_array().expect("rows");
+    let first = browser.text("document.querySelector('.pairs .row [data-key=cost]').dataset.value");
+    assert_eq!(first, pairs[0]["cost"].to_string());
+    browser.value("document.querySelector('.arc[data-pair=\"1\"]').dispatchEvent(new MouseEvent('click'))");
+    browser.settle();
+    assert!(browser.text("document.querySelector('.pairs-words').textContent").starts_with("Pair 2:"));
+}
+
+fn differences(browser: &mut Browser, page: &Path, at: &Path) {
+    browser.open(page, "panel=compare");
+    let diff = json(at, &["diff", "old.data", "new.data"]);
+    for change in diff["functions"].as_array().expect("functions") {
+        let cost = change["metrics"]
+            .as_array()
+            .and_then(|list| list.iter().find(|m| m["metric"] == "cost"))
+            .expect("the cost");
+        if cost["change"] == 0 {
+            continue;
+        }
+        let row = format!(
+            "[...document.querySelectorAll('.compare .row')].find((r) => r.querySelector('bdi').textContent === {})",
+            change["name"]
+        );
+        for side in ["before", "after"] {
+            let shown = browser.text(&format!("{row}.querySelector('[data-key={side}]').dataset.value"));
+            assert_eq!(shown, cost[side].to_string(), "{side} of {}", change["name"]);
+        }
+    }
+    assert!(browser.value("document.querySelector('.compare canvas').height").as_u64() > Some(40));
+}
+
+fn stack_walk(browser: &mut Browser, page: &Path, at: &Path) {
+    browser.open(page, "panel=walk");
+    let events = fs::read_to_string(at.join("dot.events")).expect("events");
+    let total = events
+        .lines()
+        .find_map(|line| line.strip_prefix("total "))
+        .and_then(|rest| rest.split(' ').next())
+        .expect("a total");
+    browser.value("document.querySelector('.walk').focus()");
+    let steps =
+        events.lines().filter(|line| ["push", "read", "instr"].iter().any(|word| line.starts_with(word))).count();
+    for step in 1..=steps {
+        browser.key("ArrowRight");
+        let status = browser.text("document.querySelector('.walk-status').textContent");
+        assert!(status.contains(&format!(" {step} of {steps} events")), "{status}");
+    }
+    let status = browser.text("document.querySelector('.walk-status').textContent").replace(',', "");
+    assert!(status.contains(&format!("cost so far {total} of {total}")), "{status}");
+    // Every depth of the listing is that of the stack that is drawn.
+    assert_eq!(browser.value("document.querySelector('.walk .warning').hidden"), true);
+    browser.open(page, "panel=walk&speed=60&view=list");
+    browser.click(".walk .play");
+    browser.wait(&format!("document.querySelector('.walk-status').textContent.includes('{steps} of {steps} events')"));
+}
+
+fn keys_and_themes(browser: &mut Browser, page: &Path) {
+    browser.open(page, "theme=light");
+    let panels = browser.value("[...document.querySelectorAll('.tabs button')].map((tab) => tab.dataset.panel)");
+    for (number, panel) in panels.as_array().expect("panels").iter().enumerate() {
+        browser.key(&((number + 1) % 10).to_string());
+        let open = "document.querySelector('.tabs [aria-selected=true]').dataset.panel";
+        assert_eq!(browser.value(open), *panel);
+        assert!(browser.value("document.querySelector('main').textContent.length").as_u64() > Some(20), "{panel}");
+        let smallest = "Math.min(...[...document.querySelectorAll('body *')].map((e) => parseFloat(getComputedStyle(e).fontSize)))";
+        assert!(browser.value(smallest).as_f64() >= Some(11.0), "{panel}");
+    }
+    let ground = "getComputedStyle(document.body).backgroundColor";
+    let light = browser.text(ground);
+    browser.key("t");
+    assert_ne!(browser.text(ground), light);
+    let loops = browser.text("(document.querySelector('[data-panel=motion]').click(), '')")
+        + &{
+            browser.settle();
+            browser.text("document.querySelector('main').textContent")
+        };
+    assert!(loops.contains("dmdprof motion"), "what is missing says what brings it: {loops}");
+}
+
+/// Functions and files may be called anything, and sources may hold anything.
+#[test]
+fn names_and_sources_do_nothing_in_the_page() {
+    let long = "n".repeat(10_000);
+    let evil = format!(
+        r#"
+#include <stdlib.h>
+/* </script><script>document.title = "pwned"</script><img src=x onerror="document.title='pwned'"> ]]> */
+long f1(long *a, int n) __asm__("<script>document.title='pwned'</script>");
+__attribute__((noinline)) long f1(long *a, int n) {{ long s = 0; for (int i = 0; i < n; i++) s += a[i * 7 % n]; /* <b>"'&amp; */ return s; }}
+long f2(long *a, int n) __asm__("\" onload='document.title=1' <img src=x onerror=alert(1)>");
+__attribute__((noinline)) long f2(long *a, int n) {{ long s = 0; for (int i = 0; i < n; i++) s += a[i * 3 % n]; return s; }}
+long f3(long *a, int n) __asm__("abc\342\200\256\033[31mcba${{document.title='pwned'}}");
+__attribute__((noinline)) long f3(long *a, int n) {{ long s = 0; for (int i = 0; i < n; i++) s += a[i * 11 % n]; return s; }}
+__attribute__((noinline)) long {long}(long *a, int n) {{ long s = 0; for (int i = 0; i < n; i++) s += a[i * 5 % n]; return s; }}
+int main() {{
+  long *a = malloc(8000);
+  for (int i = 0; i < 1000; i++) a[i] = i;
+  return (f1(a, 1000) + f2(a, 1000) + f3(a, 1000) + {long}(a, 1000)) & 1;
+}}
+"#
+    );
+    let directory = scratch();
+    let at = directory.path();
+    let program = built(at, "evil", &evil);
+    let run = in_time(
+        dmdprof()
+            .args(["run", "-q", "-o", "e.data", "--flows", "--objects", "--html", "page.html"])
+            .arg(&program)
+            .current_dir(at),
+    );
+    assert!(at.join("page.html").is_file(), "{}", describe(&run));
+    let text = fs::read_to_string(at.join("page.html")).expect("text");
+    assert!(!text.contains("pwned") && text.matches("<script").count() == 2, "names are data, not markup");
+    let mut browser = Browser::start(1280, 900);
+    for panel in
+        ["overview", "flame", "functions", "functions&fn=1", "functions&fn=2", "source", "roofline", "pairs", "objects"]
+    {
+        browser.open(&at.join("page.html"), &format!("panel={panel}&q=%3Cscript"));
+        browser.value("document.querySelectorAll('main *').forEach((e) => e.dispatchEvent(new PointerEvent('pointermove', { bubbles: false, clientX: 300, clientY: 400 })))");
+        browser.settle();
+        let title = browser.text("document.title");
+        assert!(title.starts_with("dmdprof: evil"), "{panel}: {title}");
+        assert_eq!(
+            browser.value(
+                "document.querySelectorAll('img, iframe, script:not(body > script), [onerror], [onload]').length"
+            ),
+            0,
+            "{panel}"
+        );
+        let shown = browser.text("document.body.innerText");
+        assert!(!shown.contains('\u{202e}') && !shown.contains('\u{1b}'), "{panel}");
+        let wide = browser.value("document.documentElement.scrollWidth <= innerWidth");
+        assert_eq!(wide, true, "{panel} fits, whatever the names");
+    }
+    browser.open(&at.join("page.html"), "panel=source");
+    assert!(browser.text("document.querySelector('main').textContent").contains("/* <b>\"'&amp; */"));
+    assert_eq!(browser.errors, [""; 0]);
+    assert_eq!(browser.requests, [""; 0]);
+}
+
+#[test]
+fn what_cannot_be_shown_is_refused_with_advice() {
+    let directory = scratch();
+    let at = directory.path();
+    let program = built(at, "particles", PARTICLES);
+    succeed(dmdprof().args(["run", "-q"]).arg(&program).arg("50").current_dir(at));
+    let refused = |arguments: &[&str]| {
+        let output = output(dmdprof().current_dir(at).arg("view").args(arguments));
+        assert!(!output.status.success(), "{arguments:?}");
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    assert!(refused(&["none.data"]).contains("none.data"));
+    assert!(refused(&["-o", "."]).contains("it is a directory; name a file in it"));
+    assert!(
+        refused(&["-o", "no/such/directory/page.html"])
+            .contains("cannot write the page to no/such/directory/page.html")
+    );
+    assert!(refused(&["-o", "/dev/full"]).contains("cannot write the page"));
+    assert!(refused(&["--machine", "h10"]).contains("no machine is called"));
+    assert!(refused(&["--events", "particles.c"]).contains("dmdprof ir -o"));
+    assert!(refused(&["--motion", "particles.c"]).contains("particles.c"));
+    assert!(refused(&["--before", "particles.c"]).contains("particles.c"));
+    let profile = fs::read(at.join("dmdprof.data")).expect("a profile");
+    fs::write(at.join("cut.data"), &profile[..profile.len() / 2]).expect("written");
+    assert!(refused(&["cut.data"]).contains("cut.data"));
+    std::os::unix::fs::symlink("dmdprof.data", at.join("link.html")).expect("a link");
+    assert!(refused(&["-o", "link.html"]).contains("symbolic link"));
+
+    // The page says what became of the sources.
+    let mut browser = Browser::start(1280, 900);
+    let mut state = |arguments: &[&str]| {
+        succeed(dmdprof().current_dir(at).args(["view", "-o", "page.html"]).args(arguments));
+        browser.open(&at.join("page.html"), "panel=source");
+        browser.text("document.querySelector('.file-state').textContent + ' ' + document.querySelector('.source .main').textContent")
+    };
+    let whole = state(&[]);
+    assert!(whole.contains("double sum = 0;"), "{whole}");
+    assert!(!state(&["--sources", "none"]).contains("double sum"));
+    let link = state(&["--sources", "link"]);
+    assert!(!link.contains("double sum") && link.contains("particles.c"), "{link}");
+    fs::write(at.join("particles.c"), PARTICLES.replace("double sum = 0;", "double sum = 1;")).expect("written");
+    let changed = state(&[]);
+    assert!(changed.contains("changed since the run") && changed.contains("double sum = 1;"), "{changed}");
+    fs::remove_file(at.join("particles.c")).expect("removed");
+    let missing = state(&[]);
+    assert!(missing.contains("was not found") && !missing.contains("double sum"), "{missing}");
+    assert_eq!(browser.errors, [""; 0]);
+}
