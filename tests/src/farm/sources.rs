@@ -127,5 +127,36 @@ fn crates(name: &str, scratch: &Path) -> Result<PathBuf, String> {
     let found =
         folders.find(|folder| folder.is_dir()).ok_or_else(|| format!("cargo did not fetch {name} {version}"))?;
     run(Command::new("cp").arg("-r").arg(found).arg(scratch.join("crate")))?;
+    stand_alone(&scratch.join("crate/Cargo.toml"))?;
     Ok(scratch.join("crate"))
+}
+
+/// A crate below the workspace of another project is none of its members: cargo refuses it, unless its manifest says so.
+fn stand_alone(manifest: &Path) -> Result<(), String> {
+    let describe = |e: std::io::Error| format!("{}: {e}", manifest.display());
+    let text = fs::read_to_string(manifest).map_err(describe)?;
+    let table: toml::Table = toml::from_str(&text).map_err(|e| format!("{}: {e}", manifest.display()))?;
+    if table.contains_key("workspace") {
+        return Ok(());
+    }
+    fs::write(manifest, format!("{text}\n[workspace]\n")).map_err(describe)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_crate_becomes_a_workspace_of_its_own_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let manifest = folder.path().join("Cargo.toml");
+        fs::write(&manifest, "[package]\nname = \"a\"").unwrap();
+        stand_alone(&manifest).unwrap();
+        let once = fs::read_to_string(&manifest).unwrap();
+        assert_eq!(once, "[package]\nname = \"a\"\n[workspace]\n");
+        stand_alone(&manifest).unwrap();
+        assert_eq!(fs::read_to_string(&manifest).unwrap(), once);
+        fs::write(&manifest, "[package").unwrap();
+        assert!(stand_alone(&manifest).is_err());
+    }
 }
