@@ -480,7 +480,14 @@ fn the_certificate() {
         ("by_thread.cpp", ["take_items", "by_thread.cpp:", "threads", "one thread"]),
         ("by_seed.rs", ["executions", "seed of a hash", "RandomState", "fix the seed"]),
     ] {
-        let said = twice(3, &of(file));
+        let mut said = twice(3, &of(file));
+        // Threads may by chance share their work alike, so that something else differs first.
+        for _ in 0..if file == "by_thread.cpp" { 3 } else { 0 } {
+            if said.contains(words[0]) {
+                break;
+            }
+            said = twice(3, &of(file));
+        }
         for word in words {
             assert!(said.contains(word), "{file}: no {word:?} in\n{said}");
         }
