@@ -331,8 +331,8 @@ impl<'p> Builder<'p> {
             pack.numbers(name(column), cells.iter().map(|(_, numbers)| of(numbers)));
         }
         // Read and cost are nearly what the depths say.
-        pack.signed(name("cell.read"), cells.iter().map(|(_, n)| n.read as i128 - n.from_depths(|_| 1)));
-        pack.signed(name("cell.cost"), cells.iter().map(|(_, n)| n.cost as i128 - n.from_depths(least_price)));
+        pack.signed(name("cell.read"), cells.iter().map(|(_, n)| n.read as i128 - n.over_depths(|_| 1)));
+        pack.signed(name("cell.cost"), cells.iter().map(|(_, n)| n.cost as i128 - n.over_depths(least_price)));
         let depths = || cells.iter().map(|(_, numbers)| &numbers.depths);
         let moved = || cells.iter().map(|(_, numbers)| &numbers.moved);
         pack.numbers(name("depth.bucket"), depths().flat_map(gaps));
@@ -421,7 +421,7 @@ impl Numbers {
     }
 
     /// The sum over reads of a number that their bucket gives.
-    fn from_depths(&self, of: impl Fn(u16) -> i128) -> i128 {
+    fn over_depths(&self, of: impl Fn(u16) -> i128) -> i128 {
         self.depths.iter().map(|(bucket, count)| of(*bucket) * i128::from(*count)).sum()
     }
 
