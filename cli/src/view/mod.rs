@@ -105,7 +105,7 @@ pub fn write(content: &Content, options: &Options, out: &mut impl Write) -> io::
     let why = profile.and_then(pairs);
     let (columns, bytes) = pack.finish();
     let header = Header {
-        version: 1,
+        version: 2,
         tool: env!("CARGO_PKG_VERSION"),
         names: &content.names,
         panel: options.panel,

@@ -34,15 +34,20 @@ impl Pack {
         self.places.push(Place { name, count, at, bytes: self.bytes.len() - at });
     }
 
+    /// With the sign in the lowest bit.
+    pub fn signed(&mut self, name: String, list: impl Iterator<Item = i128>) {
+        self.numbers(name, list.map(|number| ((number << 1) ^ (number >> 127)) as u128));
+    }
+
     /// As differences from the one before.
     pub fn differences(&mut self, name: String, list: impl Iterator<Item = u32>) {
-        let mut before = 0i64;
-        self.numbers(
+        let mut before = 0;
+        self.signed(
             name,
             list.map(move |number| {
-                let step = i64::from(number) - before;
-                before = i64::from(number);
-                (((step << 1) ^ (step >> 63)) as u64).into()
+                let step = i128::from(number) - before;
+                before = i128::from(number);
+                step
             }),
         );
     }

@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use dmdprof_runtime::histogram::bounds;
 use serde::Serialize;
 
 use super::pack::Pack;
@@ -277,9 +278,26 @@ impl<'p> Builder<'p> {
         })
     }
 
-    fn finish(self, prefix: &'static str, pack: &mut Pack) -> Described {
-        let mut cells: Vec<((u32, u32), Numbers)> = self.cells.into_iter().collect();
+    /// Lines in the order of functions, files and numbers, and cells by node and line: neighbours are alike then, and compress well.
+    fn sorted(&mut self) -> Vec<((u32, u32), Numbers)> {
+        let mut order: Vec<u32> = (0..self.lines.len() as u32).collect();
+        order.sort_unstable_by_key(|&number| {
+            let Line { file, line, function } = self.lines[number as usize];
+            (function, file, line)
+        });
+        let mut place = vec![0; order.len()];
+        for (at, &number) in order.iter().enumerate() {
+            place[number as usize] = at as u32;
+        }
+        self.lines = order.iter().map(|&number| self.lines[number as usize]).collect();
+        let cells = std::mem::take(&mut self.cells).into_iter();
+        let mut cells: Vec<_> = cells.map(|((node, line), numbers)| ((node, place[line as usize]), numbers)).collect();
         cells.sort_unstable_by_key(|(key, _)| *key);
+        cells
+    }
+
+    fn finish(mut self, prefix: &'static str, pack: &mut Pack) -> Described {
+        let cells = self.sorted();
         let name = |column: &str| format!("{prefix}.{column}");
         pack.differences(name("node.parent"), self.nodes.iter().map(|node| node.parent));
         pack.differences(name("node.function"), self.nodes.iter().map(|node| node.function));
@@ -290,14 +308,19 @@ impl<'p> Builder<'p> {
         pack.differences(name("line.line"), self.lines.iter().map(|line| line.line));
         pack.differences(name("line.function"), self.lines.iter().map(|line| line.function));
         pack.differences(name("cell.node"), cells.iter().map(|((node, _), _)| *node));
-        pack.differences(name("cell.line"), cells.iter().map(|((_, line), _)| *line));
+        // Most lines of a node are of its function.
+        let mut first = vec![0; self.functions.len()];
+        for (number, line) in self.lines.iter().enumerate().rev() {
+            first[line.function as usize] = number as u32;
+        }
+        let first_of = |node: u32| first.get(self.nodes[node as usize].function as usize).copied().unwrap_or(0);
+        let lines = cells.iter().map(|((node, line), _)| i128::from(*line) - i128::from(first_of(*node)));
+        pack.signed(name("cell.line"), lines);
         type Column = (&'static str, fn(&Numbers) -> u128);
-        const COLUMNS: [Column; 10] = [
+        const COLUMNS: [Column; 8] = [
             ("cell.executions", |n| n.executions),
-            ("cell.read", |n| n.read),
             ("cell.written", |n| n.written),
             ("cell.cold", |n| n.cold),
-            ("cell.cost", |n| n.cost),
             ("cell.flops", |n| n.flops),
             ("cell.ops", |n| n.ops),
             ("cell.always", |n| n.always),
@@ -307,14 +330,35 @@ impl<'p> Builder<'p> {
         for (column, of) in COLUMNS {
             pack.numbers(name(column), cells.iter().map(|(_, numbers)| of(numbers)));
         }
-        let depths = || cells.iter().flat_map(|(_, numbers)| &numbers.depths);
-        let moved = || cells.iter().flat_map(|(_, numbers)| &numbers.moved);
-        pack.differences(name("depth.bucket"), depths().map(|(bucket, _)| u32::from(*bucket)));
-        pack.numbers(name("depth.count"), depths().map(|(_, count)| (*count).into()));
-        pack.differences(name("moved.bucket"), moved().map(|(bucket, _)| u32::from(*bucket)));
-        pack.numbers(name("moved.count"), moved().map(|(_, count)| (*count).into()));
+        // Read and cost are nearly what the depths say.
+        pack.signed(name("cell.read"), cells.iter().map(|(_, n)| n.read as i128 - n.over_depths(|_| 1)));
+        pack.signed(name("cell.cost"), cells.iter().map(|(_, n)| n.cost as i128 - n.over_depths(least_price)));
+        let depths = || cells.iter().map(|(_, numbers)| &numbers.depths);
+        let moved = || cells.iter().map(|(_, numbers)| &numbers.moved);
+        pack.numbers(name("depth.bucket"), depths().flat_map(gaps));
+        pack.numbers(name("depth.count"), depths().flat_map(BTreeMap::values).map(|count| (*count).into()));
+        pack.numbers(name("moved.bucket"), moved().flat_map(gaps));
+        pack.numbers(name("moved.count"), moved().flat_map(BTreeMap::values).map(|count| (*count).into()));
         described(self.profile, self.functions, self.files, prefix)
     }
+}
+
+/// What a read from the smallest depth of a bucket costs. Beyond 2^52 the page's square root is not exact, and nothing is as deep.
+fn least_price(bucket: u16) -> i128 {
+    match bounds(bucket).0 - 1 {
+        before if before < 1 << 52 => i128::from(before.isqrt() + 1),
+        _ => 0,
+    }
+}
+
+/// The first bucket, and by how many buckets each one is further from the one before than it has to be.
+fn gaps(histogram: &BTreeMap<u16, u64>) -> impl Iterator<Item = u128> {
+    let mut next = 0;
+    histogram.keys().map(move |bucket| {
+        let gap = bucket - next;
+        next = bucket + 1;
+        gap.into()
+    })
 }
 
 fn described(profile: &Profile, functions: Vec<Function>, files: Vec<String>, prefix: &'static str) -> Described {
@@ -374,6 +418,11 @@ impl Numbers {
         self.cold += u128::from(cell.cold);
         self.cost += cell.cost;
         add(&mut self.depths, &cell.histogram);
+    }
+
+    /// The sum over reads of a number that their bucket gives.
+    fn over_depths(&self, of: impl Fn(u16) -> i128) -> i128 {
+        self.depths.iter().map(|(bucket, count)| of(*bucket) * i128::from(*count)).sum()
     }
 
     fn add_lines(&mut self, lines: &LineCell) {

@@ -25,7 +25,10 @@ class Curve {
         this.box = h("div", { class: "curve-box" }, this.svg, this.handle, this.label);
         this.box.addEventListener("pointerdown", (event) => this.grab(event));
         this.element = h("section", { class: "curve-strip", "aria-label": "Traffic curve" }, this.box);
-        new ResizeObserver(() => { this.drawn = null; this.draw(); }).observe(this.box);
+        new ResizeObserver(() => {
+            this.room = this.box.clientWidth;
+            this.draw();
+        }).observe(this.box);
     }
 
     /** The histogram of the chosen function is drawn beside the program's. */
@@ -42,7 +45,7 @@ class Curve {
         const top = this.all.length > 0 ? bucketTop(this.all[this.all.length - 1][0]) * unit : 1024;
         this.low = Math.log2(Math.max(unit, 8));
         this.high = Math.max(this.low + 4, Math.ceil(Math.log2(top)) + 1);
-        this.width = Math.max(320, this.box.clientWidth || CURVE.width);
+        this.width = Math.max(320, this.room || CURVE.width);
         this.most = this.all.reduce((sum, [, reads]) => sum + reads, 0) * unit || 1;
     }
 
@@ -74,7 +77,7 @@ class Curve {
         const { app } = this;
         const { state } = app;
         const { all, own } = this.histograms();
-        const key = `${state.fn} ${state.machine} ${this.box.clientWidth}`;
+        const key = `${state.fn} ${state.machine} ${this.room}`;
         if (this.drawn !== key) {
             this.drawn = key;
             this.scale();
@@ -181,6 +184,12 @@ function octaves(histogram) {
     return [...sums].sort((a, b) => a[0] - b[0]);
 }
 
+/** Asked for once per theme, as each question makes the browser compute styles. */
+function lineColour() {
+    if (lineColour.look !== Table.look) [lineColour.look, lineColour.kept] = [Table.look, variable("--line")];
+    return lineColour.kept;
+}
+
 /** A histogram as small as a word. All rows have the same scale of depths. */
 function smallHistogram(canvas, octaveList, octaveCount) {
     const width = 120;
@@ -188,7 +197,7 @@ function smallHistogram(canvas, octaveList, octaveCount) {
     const context = sharpCanvas(canvas, width, height);
     const most = octaveList.reduce((most, [, reads]) => Math.max(most, reads), 0);
     const step = width / (octaveCount + 1);
-    context.fillStyle = variable("--line");
+    context.fillStyle = lineColour();
     context.fillRect(0, height - 1, width, 1);
     for (const [octave, reads] of octaveList) {
         context.fillStyle = depthColour(octave / octaveCount).fill;

@@ -87,12 +87,51 @@ class Columns {
         const list = new Int32Array(steps.length);
         let value = 0;
         for (let i = 0; i < steps.length; i += 1) {
-            const step = steps[i];
-            value += step % 2 === 1 ? -(step + 1) / 2 : step / 2;
+            value += signed(steps[i]);
             list[i] = value;
         }
         return list;
     }
+}
+
+/** The sign is in the lowest bit. */
+function signed(number) {
+    return number % 2 === 1 ? -(number + 1) / 2 : number / 2;
+}
+
+/** Buckets of each cell: the first, and gaps. */
+function bucketsOf(start, gaps) {
+    const list = new Int32Array(gaps.length);
+    for (let cell = 0; cell + 1 < start.length; cell += 1) {
+        let next = 0;
+        for (let i = start[cell]; i < start[cell + 1]; i += 1) {
+            list[i] = next + gaps[i];
+            next = list[i] + 1;
+        }
+    }
+    return list;
+}
+
+/** What a read from the smallest depth of a bucket costs, as `cli/src/view/tree.rs` takes it. */
+const LEAST_PRICES = FLOORS.map((floor) => (floor < 2 ** 52 ? Math.floor(Math.sqrt(floor)) + 1 : 0));
+const ONES = FLOORS.map(() => 1);
+
+/** Numbers of cells that are written as differences from what the depths say. */
+function fromDepths(steps, { start, bucket, count }, prices) {
+    const list = new Float64Array(steps.length);
+    for (let cell = 0; cell < steps.length; cell += 1) {
+        let sum = 0;
+        for (let i = start[cell]; i < start[cell + 1]; i += 1) sum += count[i] * prices[bucket[i]];
+        list[cell] = sum + signed(steps[cell]);
+        if (Math.max(sum, steps[cell], list[cell]) <= Number.MAX_SAFE_INTEGER) continue;
+        const step = steps.exact?.get(cell) ?? BigInt(steps[cell]);
+        let exact = step % 2n === 1n ? -(step + 1n) / 2n : step / 2n;
+        for (let i = start[cell]; i < start[cell + 1]; i += 1) exact += (count.exact?.get(i) ?? BigInt(count[i])) * BigInt(prices[bucket[i]]);
+        list[cell] = Number(exact);
+        list.exact ??= new Map();
+        list.exact.set(cell, exact);
+    }
+    return list;
 }
 
 /** Where the entries of each cell begin. */
@@ -118,19 +157,24 @@ class Profile {
             calls: numbers("node.calls"),
         };
         this.line = { file: differences("line.file"), line: differences("line.line"), fn: differences("line.function") };
-        this.cell = { node: differences("cell.node"), line: differences("cell.line"), always: numbers("cell.always") };
+        this.cell = { node: differences("cell.node"), always: numbers("cell.always") };
         SUMMED.forEach((name) => { this.cell[name] = numbers(`cell.${name}`); });
-        const histograms = (kind) => ({
-            start: starts(numbers(`${kind}.len`)),
-            bucket: differences(`${kind}.bucket`),
-            count: numbers(`${kind}.count`),
-        });
+        const histograms = (kind) => {
+            const start = starts(numbers(`${kind}.len`));
+            return { start, bucket: bucketsOf(start, numbers(`${kind}.bucket`)), count: numbers(`${kind}.count`) };
+        };
         this.depths = histograms("depth");
         this.moved = histograms("moved");
+        this.cell.read = fromDepths(this.cell.read, this.depths, ONES);
+        this.cell.cost = fromDepths(this.cell.cost, this.depths, LEAST_PRICES);
         this.nodes = this.node.parent.length;
         this.cells = this.cell.node.length;
         this.lines = this.line.file.length;
         this.cell.fn = this.cell.node.map((node) => this.node.fn[node]);
+        // Lines are sorted by function; those of a cell are counted from the first of its function.
+        const first = new Int32Array(this.functions.length);
+        for (let line = this.lines - 1; line >= 0; line -= 1) first[this.line.fn[line]] = line;
+        this.cell.line = Int32Array.from(numbers("cell.line"), (step, cell) => (first[this.cell.fn[cell]] ?? 0) + signed(step));
         this.addUp();
     }
 

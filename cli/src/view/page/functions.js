@@ -53,27 +53,27 @@ function functionColumns(app) {
     const own = (fn) => app.values.own.fn[fn];
     const all = (fn) => app.values.fnAll[fn];
     const plain = (key, title, list, text, hint, width = "86px") => ({
-        key, title, hint, number: true, width, text: (fn) => text(list[fn]), value: (fn) => list[fn],
+        key, title, hint, number: true, width, fixed: true, text: (fn) => text(list[fn]), value: (fn) => list[fn],
     });
     const perByte = (fn) => (sums.read.fn[fn] > 0 ? sums.cost.fn[fn] / sums.read.fn[fn] : 0);
     return [
         { key: "value", title: () => app.metric.title, hint: "of the function itself", number: true, width: "150px", value: own,
-            cell: (fn) => bar(own(fn) / app.values.total, app.metric.text(own(fn))) },
+            bar: (fn) => ({ part: own(fn) / app.values.total, text: app.metric.text(own(fn)) }) },
         { key: "share", title: "share", number: true, width: "64px", text: (fn) => percent(own(fn) / app.values.total), value: own },
         { key: "all", title: "with callees", hint: "with all that it calls; recursion counts once", number: true, width: "96px", value: all,
             text: (fn) => app.metric.text(all(fn)) },
         { key: "depths", title: "reads by depth", hint: "from the top of the stack (left) to the deepest (right)", width: "130px",
             draw: (canvas, fn) => app.drawHistogram(canvas, fn) },
         plain("cost", "ByteDMD", sums.cost.fn, count, "the sum of ceil(sqrt(depth))"),
-        { key: "perbyte", title: "per byte", hint: "ByteDMD per byte read", number: true, width: "74px", text: (fn) => digits(perByte(fn)), value: perByte },
+        { key: "perbyte", title: "per byte", hint: "ByteDMD per byte read", number: true, width: "74px", fixed: true, text: (fn) => digits(perByte(fn)), value: perByte },
         plain("read", "read", sums.read.fn, (n) => bytes(n * profile.unit), "bytes read"),
         plain("written", "written", sums.written.fn, (n) => bytes(n * profile.unit), "bytes written"),
         plain("flops", "flops", sums.flops.fn, count, "floating-point operations"),
-        { key: "calls", title: "calls", number: true, width: "78px", value: (fn) => profile.calls[fn],
+        { key: "calls", title: "calls", number: true, fixed: true, width: "78px", value: (fn) => profile.calls[fn],
             text: (fn) => (profile.isLinked[fn] ? count(profile.calls[fn]) : "inlined") },
-        { key: "name", title: "function", width: "minmax(160px, 1fr)", value: (fn) => profile.functions[fn].name,
+        { key: "name", title: "function", width: "minmax(160px, 1fr)", fixed: true, value: (fn) => profile.functions[fn].name,
             cell: (fn) => named(profile.functions[fn].name, 120) },
-        { key: "place", title: "defined at", width: "170px", value: (fn) => definedAt(profile, fn), text: (fn) => shortened(definedAt(profile, fn), 36) },
+        { key: "place", title: "defined at", width: "170px", fixed: true, value: (fn) => definedAt(profile, fn), text: (fn) => shortened(definedAt(profile, fn), 36) },
     ];
 }
 

@@ -79,7 +79,9 @@ class App {
     mostOfLine() {
         if (this.mostFor !== this.values) {
             this.mostFor = this.values;
-            this.most = this.values.own.line.reduce((most, value) => Math.max(most, value), 0) || 1;
+            let most = 0;
+            for (const value of this.values.own.line) if (value > most) most = value;
+            this.most = most || 1;
         }
         return this.most;
     }
@@ -127,9 +129,10 @@ class App {
 
     show(changed) {
         document.documentElement.dataset.theme = this.state.theme;
+        if (changed === null || changed.has("theme")) Table.look += 1;
         if (this.profile) this.values = valuesOf(this.profile, this.state, this.machines);
         this.bar.update();
-        this.drawTabs();
+        if (changed === null || changed.has("panel")) this.drawTabs();
         this.tip.hide();
         const definition = PANELS.find((panel) => panel.id === this.state.panel);
         const missing = definition.missing(this);

@@ -52,6 +52,57 @@ function beyond({ start, bucket, count: counts }, cells, limit, of) {
     return list;
 }
 
+/**
+ * Sums of traffic at a capacity that moves: a step adds or takes away only the entries of the buckets between. All entries are kept in the order
+ * of their buckets. Whole numbers up to 2^53 stay exact, whatever the order; `isExact` says that none is larger.
+ */
+class Sweep {
+    constructor(profile, { start, bucket, count: counts }, scale, always) {
+        const own = always ? always.map((lines) => lines * scale) : new Float64Array(profile.cells);
+        this.cell = profile.cell;
+        this.sums = profile.spread(own);
+        const { start: first, list } = group(bucket, FLOORS.length);
+        const cellOf = new Int32Array(bucket.length);
+        for (let cell = 0; cell < profile.cells; cell += 1) cellOf.fill(cell, start[cell], start[cell + 1]);
+        this.first = first;
+        this.cells = list.map((entry) => cellOf[entry]);
+        this.amounts = Float64Array.from(list, (entry) => counts[entry] * scale);
+        this.at = FLOORS.length;
+        this.isExact = this.sums.total + this.amounts.reduce((sum, amount) => sum + amount, 0) <= Number.MAX_SAFE_INTEGER;
+    }
+
+    /** Sums of what lies at `limit` or deeper. They are valid until the next call. */
+    beyond(limit) {
+        const found = FLOORS.findIndex((floor) => floor >= limit);
+        const bucket = found < 0 ? FLOORS.length : found;
+        const [low, high, sign] = bucket < this.at ? [bucket, this.at, 1] : [this.at, bucket, -1];
+        const { node, line, fn } = this.cell;
+        const { sums } = this;
+        for (let i = this.first[low]; i < this.first[high]; i += 1) {
+            const cell = this.cells[i];
+            const amount = sign * this.amounts[i];
+            sums.cells[cell] += amount;
+            sums.node[node[cell]] += amount;
+            sums.line[line[cell]] += amount;
+            sums.fn[fn[cell]] += amount;
+            sums.total += amount;
+        }
+        this.at = bucket;
+        return { ...sums };
+    }
+}
+
+/** The sums for `metric` at a capacity. */
+function sweptSums(profile, metric, capacity) {
+    const isLines = metric === "moved";
+    const scale = isLines ? profile.line_size : profile.unit;
+    profile.sweeps ??= {};
+    const sweep = profile.sweeps[metric] ??= isLines ? new Sweep(profile, profile.moved, scale, profile.cell.always) : new Sweep(profile, profile.depths, scale, null);
+    if (!sweep.isExact) return profile.spread(isLines ? linesMoved(profile, capacity) : readBeyond(profile, capacity));
+    const limit = Math.floor(capacity / scale);
+    return sweep.beyond(isLines ? Math.max(limit, profile.smallest) : limit);
+}
+
 /** What goes over the link to a memory of so many bytes, by cell: as `dmdprof roofline` takes it. */
 function traffic(profile, capacity) {
     return profile.line_size && profile.unit === 1 ? linesMoved(profile, capacity) : readBeyond(profile, capacity);
@@ -94,8 +145,7 @@ function valuesOf(profile, state, machines) {
 function sumsOf(profile, state, machines) {
     const { metric, z } = state;
     if (whyNot(metric, profile)) return profile.sums.cost;
-    if (metric === "q") return profile.spread(readBeyond(profile, z));
-    if (metric === "moved") return profile.spread(linesMoved(profile, z));
+    if (metric === "q" || metric === "moved") return sweptSums(profile, metric, z);
     if (metric === "time") return timesOf(profile, machines.get(state.machine), state.work);
     return profile.sums[metric];
 }

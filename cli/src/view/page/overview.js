@@ -155,10 +155,10 @@ function lineColumns(app) {
     const value = (line) => app.values.own.line[line];
     return [
         { key: "value", title: () => app.metric.title, number: true, width: "170px",
-            cell: (line) => bar(value(line) / app.values.total, app.metric.text(value(line))) },
+            bar: (line) => ({ part: value(line) / app.values.total, text: app.metric.text(value(line)) }) },
         { key: "share", title: "share", number: true, width: "64px", text: (line) => percent(value(line) / app.values.total) },
-        { key: "place", title: "line", width: "150px", cell: (line) => named(profile.placeOf(line), 40) },
-        { key: "text", title: "source", width: "minmax(0, 1fr)", cell: (line) => (profile.line.line[line] > 0 ? h("code", { class: "source-text" }, app.sourceText(line).trim())
+        { key: "place", title: "line", width: "150px", fixed: true, cell: (line) => named(profile.placeOf(line), 40) },
+        { key: "text", title: "source", width: "minmax(0, 1fr)", fixed: true, cell: (line) => (profile.line.line[line] > 0 ? h("code", { class: "source-text" }, app.sourceText(line).trim())
                 : h("span", { class: "quiet" }, `of no line, in ${shortened(profile.functions[profile.line.fn[line]].name, 50)}`)) },
     ];
 }
@@ -168,10 +168,10 @@ function shortFunctionColumns(app) {
     const value = (fn) => app.values.own.fn[fn];
     return [
         { key: "value", title: () => app.metric.title, number: true, width: "170px",
-            cell: (fn) => bar(value(fn) / app.values.total, app.metric.text(value(fn))) },
+            bar: (fn) => ({ part: value(fn) / app.values.total, text: app.metric.text(value(fn)) }) },
         { key: "share", title: "share", number: true, width: "64px", text: (fn) => percent(value(fn) / app.values.total) },
         { key: "depths", title: "reads by depth", width: "130px", draw: (canvas, fn) => app.drawHistogram(canvas, fn) },
-        { key: "name", title: "function", width: "minmax(0, 1fr)", cell: (fn) => named(profile.functions[fn].name) },
+        { key: "name", title: "function", width: "minmax(0, 1fr)", fixed: true, cell: (fn) => named(profile.functions[fn].name) },
     ];
 }
 

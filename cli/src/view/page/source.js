@@ -21,20 +21,30 @@ panel({
         });
         table.element.classList.add("code");
         const detail = h("div", { class: "line-detail" });
+        const value = h("p", {});
+        let told = null;
         const element = h("div", { class: "source" }, h("div", { class: "side" }, files, detail), h("div", { class: "main" }, state, table.element));
         let shown = -1;
+        let rest = 0;
+        const list = (order, file) => {
+            const texts = order.map((f) => `${percent(app.fileValue[f] / app.values.total).padStart(7, "\u2007")}  ${fileName(app.profile.files[f])}`);
+            const key = order.map((f, i) => `${f} ${texts[i]}`).join("\n");
+            if (listed !== key) {
+                listed = key;
+                files.size = Math.max(2, Math.min(order.length, 14));
+                files.replaceChildren(...order.map((f, i) => h("option", { value: f, title: app.profile.files[f] }, texts[i])));
+            }
+            files.value = String(file);
+        };
+        let listed = null;
         const update = (changed) => {
             const order = filesByValue(app);
             const [file, number] = placeOfState(app, order);
             picked = number;
-            const names = order.map((f) => `${f}`).join();
-            if (changed === null || files.dataset.names !== names || changed.has("metric") || changed.has("z")) {
-                files.dataset.names = names;
-                files.size = Math.max(2, Math.min(order.length, 14));
-                files.replaceChildren(...order.map((f) => h("option", { value: f, title: app.profile.files[f] },
-                    `${percent(app.fileValue[f] / app.values.total).padStart(7, "\u2007")}  ${fileName(app.profile.files[f])}`)));
-            }
-            files.value = String(file);
+            // While the handle moves, the list would be made again for each picture: it follows when the handle rests.
+            clearTimeout(rest);
+            if (isDragged(changed)) rest = setTimeout(() => list(order, file), 120);
+            else list(order, file);
             if (shown !== file) {
                 table.setRows(app.rowsOfFile(file));
                 shown = file;
@@ -46,11 +56,19 @@ panel({
                 const at = Math.max(0, table.rows.findIndex((row) => row.number === number));
                 [at + 8, at - 8, at].forEach((row) => table.go(row));
             }
-            detail.replaceChildren(...lineDetail(app, table.rows.find((row) => row.number === number)));
+            const row = table.rows.find((row) => row.number === number);
+            if (isDragged(changed) && told === row) value.textContent = row?.line >= 0 ? lineValue(app, row.line) : "";
+            else detail.replaceChildren(...lineDetail(app, row, value));
+            told = row;
         };
         return { element, update };
     },
 });
+
+/** Only the capacity is another one. */
+function isDragged(changed) {
+    return changed?.size === 1 && changed.has("z");
+}
 
 /** Files with numbers, largest first. */
 function filesByValue(app) {
@@ -99,12 +117,12 @@ function sourceColumns(app) {
     const value = (row) => (row.line < 0 ? 0 : app.values.own.line[row.line]);
     return [
         { key: "value", title: () => app.metric.title, number: true, width: "150px",
-            cell: (row) => (row.line < 0 || value(row) === 0 ? "" : bar(value(row) / app.mostOfLine(), app.metric.text(value(row)))) },
+            bar: (row) => (row.line < 0 || value(row) === 0 ? { part: 0, text: "" } : { part: value(row) / app.mostOfLine(), text: app.metric.text(value(row)) }) },
         { key: "share", title: "share", number: true, width: "60px", text: (row) => (value(row) > 0 ? percent(value(row) / app.values.total) : "") },
-        { key: "depth", title: "half deeper", hint: "half of what the line reads lies deeper than this", number: true, width: "104px",
+        { key: "depth", title: "half deeper", hint: "half of what the line reads lies deeper than this", number: true, width: "104px", fixed: true,
             text: (row) => medianText(app, row) },
-        { key: "line", title: "line", number: true, width: "52px", text: (row) => (row.number > 0 ? String(row.number) : "?") },
-        { key: "text", title: "source", width: "minmax(0, 1fr)", cell: (row) => h("code", { class: "source-text" }, row.text
+        { key: "line", title: "line", number: true, width: "52px", fixed: true, text: (row) => (row.number > 0 ? String(row.number) : "?") },
+        { key: "text", title: "source", width: "minmax(0, 1fr)", fixed: true, cell: (row) => h("code", { class: "source-text" }, row.text
             ?? (row.number > 0 ? "" : `code of no line in ${shortened(profile.functions[profile.line.fn[row.line]].name, 60)}`)) },
     ];
 }
@@ -115,15 +133,20 @@ function medianText(app, row) {
     return bytes(depthAt(histogram, app.profile.sums.read.line[row.line], 0.5) * app.profile.unit);
 }
 
-/** Functions and pairs of a line. */
-function lineDetail(app, row) {
+function lineValue({ profile, metric, values }, line) {
+    return `${metric.title} ${metric.text(values.own.line[line])}, ByteDMD ${grouped(profile.exact("cost", profile.cellsOf("line", line)))}`;
+}
+
+/** Functions and pairs of a line; `value` is the element of its number. */
+function lineDetail(app, row, value) {
     if (!row || row.line < 0) return [h("p", { class: "quiet" }, "Pick a line with a number: its functions, depths and reuse pairs are shown here.")];
-    const { profile, metric, values } = app;
+    const { profile } = app;
     const cells = profile.cellsOf("line", row.line);
+    value.textContent = lineValue(app, row.line);
     const functions = [...new Set(Array.from(cells, (cell) => profile.cell.fn[cell]))];
     const pairs = (app.header.why?.sheets[0].rows ?? []).filter((pair) => samePlace(pair.line, profile, row.line)).slice(0, 6);
     return [h("h3", {}, profile.placeOf(row.line)),
-        h("p", {}, `${metric.title} ${metric.text(values.own.line[row.line])}, ByteDMD ${grouped(profile.exact("cost", cells))}`),
+        value,
         h("p", {}, "in ", functions.slice(0, 6).map((fn) => [jump(shortened(profile.functions[fn].name, 50), shortened(profile.functions[fn].name, 400), () => app.showFunction(fn)), " "])),
         largeHistogram(profile.histogram(cells), profile.unit, app.octaveCount),
         ...pairs.map((pair) => h("p", {}, `${pair.touch === "write" ? "written" : "read"} last at `,

@@ -7,13 +7,15 @@ const ROW_HEIGHT = 26;
 
 class Table {
     /**
-     * columns: [{ key, title, hint, number, width, text(row), draw(canvas, row), cell(row), value(row) }]; `value` is what sorts.
+     * columns: [{ key, title, hint, number, width, text(row), draw(canvas, row), bar(row), cell(row), value(row), fixed }]; `value` is what
+     * sorts; what is `fixed`, and pictures, depend on the row only.
      * options: { label, sort, onsort(key), onpick(row), onhover(event, row), isPicked(row), height }
      */
     constructor(columns, options) {
         this.columns = columns;
         this.options = options;
-        this.rows = [];
+        this.rows = this.given = [];
+        this.places = new Uint32Array();
         this.at = 0;
         this.sort = options.sort || "";
         this.head = h("div", { class: "head", role: "row" });
@@ -25,27 +27,33 @@ class Table {
         if (options.height) this.scroller.style.maxHeight = `${options.height}px`;
         this.element = h("div", { class: "table" }, this.scroller);
         this.template = columns.map((column) => column.width ?? "max-content").join(" ");
-        new ResizeObserver(() => this.draw()).observe(this.scroller);
+        this.drawn = new Map();
+        new ResizeObserver(() => {
+            this.height = this.scroller.clientHeight;
+            this.draw();
+        }).observe(this.scroller);
     }
 
+    /** `rows` are not changed; the same list again keeps its order as far as it still holds. */
     setRows(rows) {
-        this.rows = rows.slice();
+        if (rows !== this.given) {
+            this.given = rows;
+            this.places = Uint32Array.from(rows, (_, place) => place);
+        }
         this.order();
     }
 
-    /** Sorts again, as numbers may have changed. */
+    /** Sorts again, as numbers may have changed. Equal rows stay in the order in which they were given. */
     order() {
         const key = this.sort.replace(/^-/, "");
         const column = this.columns.find((column) => column.key === key && column.value);
+        const sign = this.sort.startsWith("-") ? -1 : 1;
         if (column) {
-            const up = this.sort.startsWith("-");
-            const keyed = this.rows.map((row) => [column.value(row), row]);
-            keyed.sort(([a], [b]) => {
-                const order = typeof a === "string" ? a.localeCompare(b) : b - a;
-                return up ? -order : order;
-            });
-            this.rows = keyed.map(([, row]) => row);
+            const keys = this.given.map(column.value);
+            this.places.sort(typeof keys[0] === "string" ? (a, b) => sign * keys[a].localeCompare(keys[b]) || a - b
+                : (a, b) => sign * (keys[b] - keys[a]) || a - b);
         }
+        this.rows = Array.from(this.places, (place) => this.given[place]);
         this.refresh();
     }
 
@@ -56,17 +64,20 @@ class Table {
     }
 
     drawHead() {
+        const titles = this.columns.map((column) => (typeof column.title === "function" ? column.title() : column.title));
+        const shown = [this.sort, ...titles].join("\n");
+        if (this.headShown === shown) return;
+        this.headShown = shown;
         this.head.style.gridTemplateColumns = this.template;
-        this.head.replaceChildren(...this.columns.map((column) => {
+        this.head.replaceChildren(...this.columns.map((column, i) => {
             const sorted = this.sort.replace(/^-/, "") === column.key;
             const mark = sorted ? (this.sort.startsWith("-") ? " ▴" : " ▾") : "";
-            const title = typeof column.title === "function" ? column.title() : column.title;
             return h("button", {
-                type: "button", role: "columnheader", class: column.number ? "number" : null, title: column.hint ?? title,
+                type: "button", role: "columnheader", class: column.number ? "number" : null, title: column.hint ?? titles[i],
                 disabled: column.value ? null : true, "data-key": column.key,
                 "aria-sort": sorted ? (this.sort.startsWith("-") ? "ascending" : "descending") : "none",
                 onclick: () => this.sortBy(column.key),
-            }, title + mark);
+            }, titles[i] + mark);
         }));
     }
 
@@ -76,38 +87,83 @@ class Table {
         this.order();
     }
 
+    /** Rows that stay in sight keep their elements, so that only what changed is drawn; elements of others are used again. */
     draw() {
-        const { scrollTop, clientHeight } = this.scroller;
-        const printing = matchMedia("print").matches;
+        const printing = PRINT.matches;
+        const { scrollTop } = this.scroller;
+        const height = this.height || 800;
         const first = printing ? 0 : Math.max(0, Math.floor(scrollTop / ROW_HEIGHT) - 4);
-        const last = printing ? Math.min(this.rows.length, 60)
-            : Math.min(this.rows.length, Math.ceil((scrollTop + (clientHeight || 800)) / ROW_HEIGHT) + 4);
-        const shown = [];
-        for (let at = first; at < last; at += 1) shown.push(this.row(at));
-        this.body.replaceChildren(...shown);
+        const last = printing ? Math.min(this.rows.length, 60) : Math.min(this.rows.length, Math.ceil((scrollTop + height) / ROW_HEIGHT) + 4);
+        const wanted = this.rows.slice(first, last);
+        const inSight = new Set(wanted);
+        const free = [];
+        for (const [row, line] of this.drawn) {
+            if (inSight.has(row)) continue;
+            this.drawn.delete(row);
+            free.push(line);
+        }
+        let next = this.body.firstChild;
+        wanted.forEach((row, i) => {
+            let line = this.drawn.get(row);
+            if (!line) {
+                line = free.pop() ?? this.line();
+                this.drawn.set(row, line);
+            }
+            this.fill(line, row, first + i);
+            if (line.element === next) next = next.nextSibling;
+            else this.body.insertBefore(line.element, next);
+        });
+        while (next) {
+            const after = next.nextSibling;
+            next.remove();
+            next = after;
+        }
     }
 
-    row(at) {
-        const row = this.rows[at];
-        const { onpick, onhover, isPicked } = this.options;
-        const cells = this.columns.map((column) => {
-            if (column.draw) {
-                const canvas = h("canvas", { role: "cell" });
-                column.draw(canvas, row);
-                return canvas;
-            }
-            const content = column.cell ? column.cell(row) : column.text(row);
-            const value = column.value?.(row);
-            return h("div", { role: "cell", class: column.number ? "number" : null, "data-key": column.key,
-                "data-value": typeof value === "number" ? String(value) : null }, content);
-        });
-        return h("div", {
-            class: `row${at === this.at ? " at" : ""}${isPicked?.(row) ? " picked" : ""}`, role: "row",
-            style: { top: `${at * ROW_HEIGHT}px`, "grid-template-columns": this.template },
-            onclick: onpick && ((event) => { this.at = at; if (!event.target.closest("button,a")) onpick(row); }),
-            onpointermove: onhover && ((event) => onhover(event, row)),
+    /** An element for any row. */
+    line() {
+        const { onpick, onhover } = this.options;
+        const cells = this.columns.map((column) => (column.draw ? h("canvas", { role: "cell" })
+            : h("div", { role: "cell", class: column.number ? "number" : null, "data-key": column.key }, column.bar && bar(0, ""))));
+        const line = { cells, texts: [], row: undefined, look: -1 };
+        line.element = h("div", {
+            class: "row", role: "row", style: { "grid-template-columns": this.template },
+            onclick: onpick && ((event) => { this.at = line.at; if (!event.target.closest("button,a")) onpick(line.row); }),
+            onpointermove: onhover && ((event) => onhover(event, line.row)),
             onpointerleave: onhover && (() => onhover(null)),
         }, cells);
+        return line;
+    }
+
+    fill(line, row, at) {
+        const isNew = line.row !== row || line.look !== Table.look;
+        const style = `row${at === this.at ? " at" : ""}${this.options.isPicked?.(row) ? " picked" : ""}`;
+        if (line.style !== style) line.element.className = line.style = style;
+        if (line.at !== at) line.element.style.top = `${at * ROW_HEIGHT}px`;
+        Object.assign(line, { row, at, look: Table.look });
+        this.columns.forEach((column, i) => {
+            if (isNew || !(column.fixed || column.draw)) this.fillCell(line, column, i);
+        });
+    }
+
+    fillCell(line, column, i) {
+        const { row, texts } = line;
+        const cell = line.cells[i];
+        if (column.draw) {
+            column.draw(cell, row);
+            return;
+        }
+        const value = column.value?.(row);
+        if (typeof value === "number") cell.dataset.value = String(value);
+        if (column.bar) {
+            const { part, text } = column.bar(row);
+            setBar(cell.firstChild, part, text);
+        } else if (column.cell) {
+            cell.replaceChildren(column.cell(row));
+        } else {
+            const text = column.text(row);
+            if (texts[i] !== text) cell.textContent = texts[i] = text;
+        }
     }
 
     key(event) {
@@ -135,8 +191,21 @@ class Table {
     }
 }
 
+/** Counts up when colours change: then pictures are drawn again. */
+Table.look = 0;
+
+const PRINT = matchMedia("print");
+
 /** A bar that fills a part of its cell, with the number on it. */
 function bar(part, text) {
-    return h("div", { class: "bar" },
-        h("span", { class: "fill", style: { width: `${(Math.min(Math.max(part, 0), 1) * 100).toFixed(2)}%` } }), h("span", { class: "text" }, text));
+    const element = h("div", { class: "bar" }, h("span", { class: "fill" }), h("span", { class: "text" }));
+    setBar(element, part, text);
+    return element;
+}
+
+function setBar(element, part, text) {
+    const [fill, label] = element.children;
+    const width = `${(Math.min(Math.max(part, 0), 1) * 100).toFixed(2)}%`;
+    if (fill.style.width !== width) fill.style.width = width;
+    if (label.textContent !== text) label.textContent = text;
 }
