@@ -4,10 +4,13 @@
 #include <vector>
 
 static volatile int table[4096];
-static std::atomic<int> next_item;
+static std::atomic<int> next_item, started;
 
 static int take_items() {
     int sum = 0;
+    // On a busy machine the first thread could take everything before the others are there.
+    for (started++; started < 4;)
+        std::this_thread::yield();
     for (int item; (item = next_item++) < 60000;)
         for (int i = 0; i < (item & 511); i++)
             sum += table[i];
