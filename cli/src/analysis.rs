@@ -12,10 +12,11 @@ use std::{
 use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
 use dmdprof_runtime::{
+    decode::roi::RegionOfInterest,
     engine::Isa,
-    exact::Spool,
+    oplog::Spool,
     pricing::MODEL_VERSION,
-    session::{Measurement, Options, RegionOfInterest, fast_paths::FastPaths},
+    session::{Measurement, Options, fast_paths::FastPaths},
 };
 
 use crate::{

@@ -3,7 +3,7 @@
 use std::{ffi::OsString, io::Write, panic, path::PathBuf, process::ExitCode};
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
-use dmdprof_runtime::engine::Refused;
+use dmdprof_runtime::engine::AllocationFailure;
 
 use crate::{commands, driver, help, printable, report, signals, toolbox};
 
@@ -124,11 +124,11 @@ fn parsed() -> Cli {
 fn clearly_refused(run: impl FnOnce() -> anyhow::Result<i32> + panic::UnwindSafe) -> anyhow::Result<i32> {
     let others = panic::take_hook();
     panic::set_hook(Box::new(move |info| {
-        if !info.payload().is::<Refused>() {
+        if !info.payload().is::<AllocationFailure>() {
             others(info);
         }
     }));
-    panic::catch_unwind(run).unwrap_or_else(|payload| match payload.downcast::<Refused>() {
+    panic::catch_unwind(run).unwrap_or_else(|payload| match payload.downcast::<AllocationFailure>() {
         Ok(refused) => Err(anyhow::Error::msg(refused.0)),
         Err(mistake) => panic::resume_unwind(mistake),
     })

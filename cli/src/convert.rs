@@ -13,12 +13,9 @@ use std::{
 use dmdprof_instrument::calls::touches_no_memory;
 use dmdprof_runtime::{
     abi::{FLOAT_TYPES, Item, ItemKind, NONE, OP_CLASSES},
-    session::{
-        FunctionKey as RunFunction, Measurement, MergedBlock, SiteKey as RunSite, ThreadTotals,
-        counters::{CellCounters, DepthCounts},
-        lines::LineCounts,
-        sequences::Calls,
-    },
+    counts::{cell::CellCounters, depths::DepthCounts, lines::LineCounts},
+    decode::sequences::Calls,
+    session::{FunctionKey as RunFunction, Measurement, MergedBlock, SiteKey as RunSite, ThreadTotals},
     sites::SiteTable,
     steps::{StepKind, ValueOp},
     values::RegionTotals,
@@ -578,7 +575,6 @@ fn access_kind(item: &Item, segment_kind: u8) -> Option<AccessKind> {
     if segment_kind == dmdprof_runtime::abi::SegmentKind::CallSite as u8 {
         return Some(AccessKind::Call);
     }
-    let is = |kind: ItemKind| item.kind == kind as u8;
     if let Some(step) = StepKind::of(item.kind) {
         return match step {
             StepKind::Op | StepKind::Fma | StepKind::Convert => Some(AccessKind::Instruction),
@@ -586,18 +582,15 @@ fn access_kind(item: &Item, segment_kind: u8) -> Option<AccessKind> {
             _ => None,
         };
     }
-    if is(ItemKind::Kill) || is(ItemKind::Loop) {
-        None
-    } else if is(ItemKind::Copy) {
-        Some(AccessKind::Copy)
-    } else if is(ItemKind::Fill) {
-        Some(AccessKind::Fill)
-    } else if is(ItemKind::Update) {
-        Some(AccessKind::Update)
-    } else if is(ItemKind::Store) || is(ItemKind::MaskedStore) || is(ItemKind::Scatter) || is(ItemKind::CompressStore) {
-        Some(AccessKind::Store)
-    } else {
-        Some(AccessKind::Load)
+    match ItemKind::of(item.kind)? {
+        ItemKind::Load | ItemKind::MaskedLoad | ItemKind::Gather | ItemKind::ExpandLoad => Some(AccessKind::Load),
+        ItemKind::Store | ItemKind::MaskedStore | ItemKind::Scatter | ItemKind::CompressStore => {
+            Some(AccessKind::Store)
+        }
+        ItemKind::Update => Some(AccessKind::Update),
+        ItemKind::Copy => Some(AccessKind::Copy),
+        ItemKind::Fill => Some(AccessKind::Fill),
+        ItemKind::Kill | ItemKind::Loop => None,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use dmdprof_runtime::session::RegionOfInterest;
+use dmdprof_runtime::decode::roi::RegionOfInterest;
 use globset::{GlobBuilder, GlobMatcher};
 
 use crate::report::names::demangle;

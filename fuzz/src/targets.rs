@@ -9,9 +9,10 @@ use std::process::{Command, Stdio};
 use std::sync::{Arc, OnceLock};
 
 use dmdprof::fuzzing;
+use dmdprof_runtime::decode::locator::{ModuleSource, Placed};
 use dmdprof_runtime::motion::{MotionMachine, MotionOptions};
 use dmdprof_runtime::session::Options;
-use dmdprof_runtime::session::analyzer::{Analyzer, ModuleSource, Placed};
+use dmdprof_runtime::session::analyzer::Analyzer;
 use dmdprof_runtime::sites::SiteTable;
 use dmdprof_runtime::trace::TraceReader;
 use dmdprof_runtime::values::{Machine, ValueOptions};

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use anyhow::Context;
 use clap::Args;
-use dmdprof_runtime::engine::Refused;
+use dmdprof_runtime::engine::AllocationFailure;
 use memmap2::MmapMut;
 
 use crate::{ProgramArg, corpus, find, mutate};
@@ -54,7 +54,7 @@ pub fn run(args: &WorkerArgs) -> anyhow::Result<()> {
         let input = mutate::input(&seeds, args.seed, number);
         if let Err(payload) = catch_unwind(AssertUnwindSafe(|| (target.run)(&input))) {
             // The engine says so when the system gives no memory, and its users leave what they have.
-            payload.downcast::<Refused>().map_or_else(|other| resume_unwind(other), drop);
+            payload.downcast::<AllocationFailure>().map_or_else(|other| resume_unwind(other), drop);
         }
     }
     at_hand.store(args.to, Ordering::Relaxed);

@@ -89,7 +89,7 @@ fn as_recorded(engine: &mut Engine, trace: &Trace) -> Checksum {
             len: 8,
             kind: kind(access),
         }));
-        engine.regular(&streams, u64::from(*iterations), &mut sum);
+        engine.affine(&streams, u64::from(*iterations), &mut sum);
     }
     sum
 }

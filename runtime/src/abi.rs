@@ -229,6 +229,30 @@ pub enum ItemKind {
     Loop = 13,
 }
 
+impl ItemKind {
+    /// The kind with this number.
+    #[inline]
+    #[must_use]
+    pub fn of(number: u8) -> Option<Self> {
+        Some(match number {
+            x if x == Self::Load as u8 => Self::Load,
+            x if x == Self::Store as u8 => Self::Store,
+            x if x == Self::Update as u8 => Self::Update,
+            x if x == Self::MaskedLoad as u8 => Self::MaskedLoad,
+            x if x == Self::MaskedStore as u8 => Self::MaskedStore,
+            x if x == Self::Gather as u8 => Self::Gather,
+            x if x == Self::Scatter as u8 => Self::Scatter,
+            x if x == Self::ExpandLoad as u8 => Self::ExpandLoad,
+            x if x == Self::CompressStore as u8 => Self::CompressStore,
+            x if x == Self::Copy as u8 => Self::Copy,
+            x if x == Self::Fill as u8 => Self::Fill,
+            x if x == Self::Kill as u8 => Self::Kill,
+            x if x == Self::Loop as u8 => Self::Loop,
+            _ => return None,
+        })
+    }
+}
+
 pub mod item_flag {
     /// The length is in a word of the record.
     pub const DYNAMIC: u8 = 1;
@@ -420,6 +444,30 @@ pub enum EventKind {
     Mapped = 0xdc,
     /// A signal handler starts on a ring whose last one was left by `longjmp`: no function of this ring runs any more.
     Restart = 0xdd,
+}
+
+impl EventKind {
+    /// The kind with this number.
+    #[inline]
+    #[must_use]
+    pub fn of(number: u8) -> Option<Self> {
+        Some(match number {
+            x if x == Self::Read as u8 => Self::Read,
+            x if x == Self::Write as u8 => Self::Write,
+            x if x == Self::Copy as u8 => Self::Copy,
+            x if x == Self::Alloc as u8 => Self::Alloc,
+            x if x == Self::Free as u8 => Self::Free,
+            x if x == Self::FreeUnknown as u8 => Self::FreeUnknown,
+            x if x == Self::Relocate as u8 => Self::Relocate,
+            x if x == Self::Input as u8 => Self::Input,
+            x if x == Self::RegionBegin as u8 => Self::RegionBegin,
+            x if x == Self::RegionEnd as u8 => Self::RegionEnd,
+            x if x == Self::Output as u8 => Self::Output,
+            x if x == Self::Mapped as u8 => Self::Mapped,
+            x if x == Self::Restart as u8 => Self::Restart,
+            _ => return None,
+        })
+    }
 }
 
 /// What the instrumentation tells the hooks about a modelled library call: the call's meaning and which operands to pass

@@ -5,13 +5,17 @@
 //! Nothing in here knows how a profile is stored or shown.
 
 pub mod abi;
+pub mod counts;
+pub mod decode;
 pub mod engine;
-pub mod exact;
+mod exact;
+mod hash;
 pub mod histogram;
 pub mod hooks_object;
 mod map;
 pub mod motion;
 pub mod objects;
+pub mod oplog;
 mod pages;
 mod pieces;
 pub mod pricing;

@@ -4,7 +4,7 @@
 
 use std::{collections::HashMap, ops::Range};
 
-use crate::{pieces::pieces, session::hash::FastHash};
+use crate::{hash::FastHash, pieces::pieces};
 
 const RECENT: usize = 512;
 

@@ -469,9 +469,11 @@ fn item(blob: &[u8], at: usize, words: u16, base: &Base) -> Option<Item> {
     if StepKind::of(kind).is_some() {
         return (item.word < words.max(1)).then_some(item);
     }
-    let last_lane =
-        if kind == ItemKind::Gather as u8 || kind == ItemKind::Scatter as u8 { item.lanes.max(1) - 1 } else { 0 };
-    let length_word = if kind == ItemKind::Copy as u8 { item.lanes } else { 0 };
+    let (last_lane, length_word) = match ItemKind::of(kind) {
+        Some(ItemKind::Gather | ItemKind::Scatter) => (item.lanes.max(1) - 1, 0),
+        Some(ItemKind::Copy) => (0, item.lanes),
+        _ => (0, 0),
+    };
     let last = item.word.checked_add(last_lane)?.max(item.word2).max(length_word);
     (last < words.max(1)).then_some(item)
 }

@@ -7,8 +7,9 @@ use std::{cmp::Reverse, collections::BTreeMap, path::Path};
 
 use dmdprof_runtime::{
     abi::NONE,
+    counts::cell::CellCounters,
     objects::Life,
-    session::{FlowKey, MergedFlow, MergedObjects, ObjectKey, counters::CellCounters, habits::Habit},
+    session::{FlowKey, MergedFlow, MergedObjects, ObjectKey, habits::Habit},
 };
 
 use super::{Builder, Contexts, RunSite, Sites, histogram, text};

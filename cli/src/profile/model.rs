@@ -469,7 +469,7 @@ pub struct Sequence {
 }
 
 /// Most entries of a [`Sequence`].
-pub const MAX_SEQUENCE: usize = dmdprof_runtime::session::sequences::MAX_CALLS;
+pub const MAX_SEQUENCE: usize = dmdprof_runtime::decode::sequences::MAX_CALLS;
 
 /// All executions of the regions of one name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

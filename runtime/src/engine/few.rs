@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use super::cell::Cell;
 use super::marks::Marks;
-use crate::session::hash::FastHash;
+use crate::hash::FastHash;
 
 /// Cells of a page that are worth a list: an eighth to a sixteenth of the memory of a page then.
 const MOST: usize = 128;

@@ -77,7 +77,7 @@ proptest! {
                 let kind = [Kind::Load, Kind::Store, Kind::Load][usize::from(kind)];
                 let stream = Stream { addr: (1 << 30) + 8 * at, stride, len: 8, kind };
                 let mut sink = All::default();
-                engine.regular(&[stream], iterations, &mut sink);
+                engine.affine(&[stream], iterations, &mut sink);
                 found.push(sink.sorted());
             }
             (found, engine.totals())
@@ -100,7 +100,7 @@ fn a_word_in_each_of_many_pages_takes_little_memory() {
     let singly = memory_of(|engine, pages| (0..pages).for_each(|page| engine.store((1 << 40) + page * 4096, 8)));
     let in_a_loop = memory_of(|engine, pages| {
         let stream = Stream { addr: 1 << 40, stride: 4096, len: 8, kind: Kind::Store };
-        engine.regular(&[stream], pages, &mut All::default());
+        engine.affine(&[stream], pages, &mut All::default());
     });
     // The pages of the program take 512 MiB.
     assert!(singly < full + (24 << 20), "{singly}");

@@ -1,7 +1,7 @@
 //! The definition of depth, written down as a list: every byte of the stack is one entry, the top is the end. Slow and
 //! obvious, for tests only.
 
-use super::DepthSink;
+use super::sink::DepthSink;
 
 /// What one loaded byte found: its depth, and whether it had to enter at the bottom.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

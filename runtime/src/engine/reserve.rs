@@ -1,7 +1,7 @@
 //! A long array of zeros, of which only what is written takes memory.
 //!
 //! Takes a number of elements, which may grow; gives them as a slice. New elements are zero, old ones stay. Refuses (by a panic with
-//! [`Refused`], which says what to do) what the system has no addresses for. It is address space that is reserved, without a claim on memory.
+//! [`AllocationFailure`], which says what to do) what the system has no addresses for. It is address space that is reserved, without a claim on memory.
 
 use std::{
     marker::PhantomData,
@@ -14,7 +14,7 @@ use memmap2::{Advice, MmapMut, MmapOptions, RemapOptions};
 /// What a panic carries if it is no mistake of dmdprof: what the system would not give, and what can be done about it. An analysis ends
 /// with it on whatever thread it finds out, and whoever waits for it can tell it from other panics.
 #[derive(Debug)]
-pub struct Refused(pub String);
+pub struct AllocationFailure(pub String);
 
 /// What may be made of zeros.
 ///
@@ -77,7 +77,7 @@ impl<T: Zeros> Reserve<T> {
 
     #[cold]
     fn refused<R>(len: usize, error: &std::io::Error) -> R {
-        std::panic::panic_any(Refused(format!(
+        std::panic::panic_any(AllocationFailure(format!(
             "cannot reserve {} MiB of addresses for the analysis: {error}; if addresses are limited here (`ulimit -v`), raise the limit",
             Self::bytes(len) >> 20
         )))
@@ -119,7 +119,7 @@ mod tests {
     #[test]
     fn what_the_system_has_no_addresses_for_is_refused() {
         let Err(panic) = std::panic::catch_unwind(|| Reserve::<u64>::new(1 << 55)) else { panic!("not refused") };
-        let refused = panic.downcast::<Refused>().expect("it says what was refused");
+        let refused = panic.downcast::<AllocationFailure>().expect("it says what was refused");
         assert!(refused.0.contains("ulimit -v"), "{}", refused.0);
     }
 }

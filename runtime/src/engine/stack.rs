@@ -1,14 +1,18 @@
 //! The LRU stack: what a load, a store, a death and a move do to shadow and timeline.
 //!
-//! Takes byte ranges, reports depths to a out. Refuses an operation (`Full`) before changing anything when its cells are
+//! Takes byte ranges, reports depths to a list. Refuses an operation (`Full`) before changing anything when its cells are
 //! too narrow for the positions it needs; the caller then widens them and asks again.
 
+use super::affine::scratch::Scratch;
 use super::cell::{BYTES, Cell, DEAD, FIRST, NEVER, is_position, lone};
-use super::isa::{self, Present};
-use super::regular::Scratch;
+use super::isa::Present;
 use super::shadow::{NewPositions, Run, Shadow, page_room};
 use super::timeline::{Rank, Ranks, Timeline};
-use super::{Access, EngineOptions, Kind, Reports, clamped};
+use super::{
+    access::{Access, Kind, clamped},
+    options::EngineOptions,
+    report::Reports,
+};
 
 /// Bytes of an array that are worth removing as a row of words.
 const LEAST_ROW: u64 = 256;
@@ -63,7 +67,7 @@ pub struct Stack<C> {
     runs: Vec<Run>,
     pub(super) scratch: Option<Box<Scratch>>,
     masks: Vec<u64>,
-    /// Accesses done in blocks of a regular run.
+    /// Accesses done in blocks of a affine run.
     pub(super) in_blocks: u64,
     /// Fetch memory ahead in batches.
     pub(super) ahead: bool,
@@ -241,7 +245,7 @@ impl<C: Cell> Stack<C> {
             Kind::Load => {
                 out.begin(label);
                 if self.short_access_at::<true>(cell, addr, len, out) == Short::NotEnough {
-                    isa::access::<C, true>(self, addr, clamped(addr, len), out)?;
+                    self.access::<true>(addr, clamped(addr, len), out)?;
                 }
             }
             Kind::Last => {
@@ -250,7 +254,7 @@ impl<C: Cell> Stack<C> {
             }
             Kind::Store | Kind::Fresh => {
                 if self.short_access_at::<false>(cell, addr, len, out) == Short::NotEnough {
-                    isa::access::<C, false>(self, addr, clamped(addr, len), out)?;
+                    self.access::<false>(addr, clamped(addr, len), out)?;
                 }
             }
             Kind::Remove => self.remove(addr, clamped(addr, len)),
@@ -280,7 +284,7 @@ impl<C: Cell> Stack<C> {
             return Ok(());
         }
         // First touches are on the stack for a moment, as everywhere.
-        isa::access::<C, true>(self, addr, len, out)?;
+        self.access::<true>(addr, len, out)?;
         self.remove(addr, len);
         Ok(())
     }
@@ -545,7 +549,7 @@ impl<C: Cell> Stack<C> {
         }
         if self.gap < new {
             // As much again in reserve, so that many small declarations cost a constant each.
-            isa::renumber(self, new + new.max(self.live()), 0)?;
+            self.renumber(new + new.max(self.live()), 0)?;
         }
         self.gap -= new;
         let bottom = FIRST + self.gap;
@@ -568,7 +572,7 @@ impl<C: Cell> Stack<C> {
     /// Renumbers if `len` more bytes do not fit on the timeline.
     #[inline(always)]
     fn make_room(&mut self, len: u64) -> Result<(), Full> {
-        if self.time.has_room(len) { Ok(()) } else { isa::renumber(self, 0, len) }
+        if self.time.has_room(len) { Ok(()) } else { self.renumber(0, len) }
     }
 
     /// Packs the live bytes together: a byte's new position is the number of live bytes below it. Leaves `gap` positions free

@@ -19,7 +19,7 @@
 use super::cell::FIRST;
 use super::hint::prefetch;
 use super::reserve::{Reserve, Zeros};
-use super::trails::{Trail, WIDE_STEP, are_close};
+use super::sequences::{Sequence, WIDE_STEP, are_close};
 
 const LEAF: usize = 64;
 /// Positions of a block.
@@ -321,21 +321,21 @@ impl Timeline {
     #[inline(always)]
     pub fn clear_many(&mut self, position: u64, step: i64, count: usize, len: u64, masks: &mut Vec<u64>) {
         let low = lowest(position, step, count);
-        self.clear_trails(&[Trail { step: step.unsigned_abs(), low, len, stream: 0 }], count, masks);
+        self.clear_sequences(&[Sequence { step: step.unsigned_abs(), low, len, stream: 0 }], count, masks);
     }
 
-    /// Clears `count` blocks of ones on each of a group of trails. `masks` is room to work in.
+    /// Clears `count` blocks of ones on each of a group of sequences. `masks` is room to work in.
     #[inline(always)]
-    pub fn clear_trails(&mut self, trails: &[Trail], count: usize, masks: &mut Vec<u64>) {
-        let Some(&Trail { step, low, .. }) = trails.first() else { return };
-        if !are_close(trails) {
-            for trail in trails {
-                self.clear_far(trail.low, step, count, trail.len);
+    pub fn clear_sequences(&mut self, sequences: &[Sequence], count: usize, masks: &mut Vec<u64>) {
+        let Some(&Sequence { step, low, .. }) = sequences.first() else { return };
+        if !are_close(sequences) {
+            for sequence in sequences {
+                self.clear_far(sequence.low, step, count, sequence.len);
             }
             return;
         }
         let start = low & !63;
-        strided(trails.iter().map(|trail| (trail.low - start, trail.len)), step, count, masks);
+        strided(sequences.iter().map(|sequence| (sequence.low - start, sequence.len)), step, count, masks);
         self.clear_leaves(start as usize, masks);
     }
 

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use crate::{engine::clamped, session::hash::FastHash};
+use crate::{engine::clamped, hash::FastHash};
 
 const PAGE_BITS: u32 = 12;
 const PAGE: u64 = 1 << PAGE_BITS;

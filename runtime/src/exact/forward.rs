@@ -6,29 +6,21 @@
 
 use super::{
     bits::{add_runs, low_ones},
-    ops::{Ops, Special, What},
-    sweep::{Fate, Marks, Segment},
+    marks::{Fate, Marks, Segment},
 };
 use crate::{
-    engine::{Access, Kind, Stream, clamped},
-    session::{
-        UNCOUNTED,
-        counters::{CellCounters, DepthCounts},
-        pipeline::{Files, Pipeline, Ranked},
+    counts::{
+        block::UNCOUNTED,
+        cell::{CellCounters, Left},
+        depths::DepthCounts,
     },
+    engine::{Access, Kind, Stream, clamped},
+    oplog::{Ops, Special, What},
+    session::pipeline::{Files, Pipeline, Ranked},
 };
 
 /// Iterations of a regular run that are worth telling the engine about as one.
 const LEAST_RUN: u64 = 8;
-
-/// Bytes that a cell left behind although nobody read them again.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Left {
-    /// It wrote them, and nobody ever read them.
-    pub unread: u64,
-    /// It was the last to read them.
-    pub last_read: u64,
-}
 
 #[derive(Default)]
 pub struct Forward {

@@ -1,14 +1,14 @@
 //! Regular runs in the backward sweep, many iterations at a time.
 //!
 //! Takes the streams of a run and the bits as they are after it; gives the fates of iterations, the last first, and brings the bits back
-//! to where they were before these. What the run itself does next to a word is known from the streams alone (`engine::plan`); the other
+//! to where they were before these. What the run itself does next to a word is known from the streams alone (`engine::dependence`); the other
 //! words are looked up in whole rows of bits. Refuses runs that the plan refuses; those are done access by access.
 
 use super::{
     bits::{Bits, low_ones},
-    sweep::{Fate, Segment},
+    marks::{Fate, Segment},
 };
-use crate::engine::{Kind, Stream, plan::Plan, timeline::strided};
+use crate::engine::{Kind, Stream, dependence::Plan, timeline::strided};
 
 /// Words further apart are looked up one by one.
 const FAR: u64 = 256;
@@ -34,7 +34,7 @@ impl<'a> Run<'a> {
         let plan = Plan::new(streams, iterations)?;
         let next = (0..streams.len())
             .map(|stream| {
-                let (taker, _) = plan.taker(stream)?;
+                let (taker, _) = plan.next_user(stream)?;
                 Some(if streams[taker].kind == Kind::Load { Fate::Kept } else { Fate::Dead })
             })
             .collect();
@@ -44,7 +44,7 @@ impl<'a> Run<'a> {
     /// Iterations at the end of the run that must be done singly, because the access that would have a word next comes after the run.
     pub fn tail(&self) -> u64 {
         (0..self.streams.len())
-            .filter_map(|stream| self.plan.taker(stream))
+            .filter_map(|stream| self.plan.next_user(stream))
             .map(|(_, delay)| delay as u64)
             .max()
             .unwrap_or(0)
@@ -80,7 +80,8 @@ impl<'a> Run<'a> {
         let changed = |number: &usize| self.unchanged >> number & 1 == 0;
         for (number, stream) in self.streams.iter().enumerate().filter(|(number, _)| changed(number)) {
             // What counts is the first access to each word, which is another stream's where that had it shortly before.
-            let first = self.plan.near(number).map_or(end - start, |near| (near.delay as u64).min(end - start));
+            let first =
+                self.plan.carried(number).map_or(end - start, |carried| u64::from(carried.distance).min(end - start));
             if first > 0 {
                 let row = Row::of(stream, start, first);
                 if stream.kind == Kind::Load {

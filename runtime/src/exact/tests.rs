@@ -5,18 +5,15 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 
-use super::{
-    OpLog, Spool, analyse,
-    ops::Ops,
-    sweep::{Marks, Sweep},
-};
+use super::{analyse, marks::Marks, sweep::Sweep};
 use crate::{
+    counts::block::UNCOUNTED,
     engine::{
         Access, DepthSink, Engine, Kind, Stream,
         oracle::{Found, Oracle},
     },
+    oplog::{OpLog, Ops, Spool},
     pricing::run_cost,
-    session::UNCOUNTED,
 };
 
 #[derive(Clone, Debug)]

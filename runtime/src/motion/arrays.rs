@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 
 use super::elements::Place;
 use crate::{
+    decode::locator::Module,
     objects::{AddressMap, ObjectNumber, Objects, Origin},
-    session::locator::Module,
     sites::Segment,
 };
 

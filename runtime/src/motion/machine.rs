@@ -1,31 +1,30 @@
 //! Replays the records of one ring for the motion of data through loops.
 //!
-//! Takes words in the layout of [`crate::abi`] from code whose loops are marked, gives a [`RingResult`] with [`RingMotion`]. There is no
+//! Takes words in the layout of [`crate::abi`] from code whose loops are marked, gives a [`MotionResult`]. There is no
 //! stack of bytes here and no depth.
 
-use std::collections::BTreeMap;
-
 use super::{
-    MotionOptions,
     arrays::Arrays,
     elements::Elements,
     loops::{ModuleLoops, NO_LOOP, SourceLoop},
     movement::Movement,
     nest::{LevelNumber, NO_LEVEL},
+    options::MotionOptions,
     regular::{Lane, Steady, pages},
-    result::RingMotion,
+    result::{MotionResult, RingMotion},
 };
 use crate::{
-    abi::{EventKind, Item, ItemKind, SegmentKind, item_flag, segment_flag},
-    engine::{Stream, plan::Plan},
-    objects::{ObjectNumber, Origin},
-    session::{
-        analyzer::{ModuleSource, RingResult, RingTotals, lane_runs},
+    abi::{Item, ItemKind, SegmentKind, segment_flag},
+    decode::{
         context::Contexts,
-        counters::DepthCounts,
-        locator::{Locator, Module},
-        records::{self, Event},
+        effects::{Effects, effects},
+        event::{Event, EventRecord},
+        locator::{Located, Locator, Module, ModuleSource},
+        records,
+        ring::{DecodedRing, RingTotals},
     },
+    engine::{Stream, dependence::Plan},
+    objects::{ObjectNumber, Origin},
     sites::{Segment, SiteTable},
 };
 
@@ -174,18 +173,11 @@ impl MotionMachine {
         if head >> 48 != 0 {
             return self.event(rest, source);
         }
-        let (module, number) = self.locator.locate(head, source, |m| self.core.add(m, &mut self.tables))?;
+        let added = |module: &Module| self.core.add(module, &mut self.tables);
+        let Located { module, segment: number, words: len } = self.locator.record(rest, source, added)?;
         let module = &self.locator.modules[module];
-        let table = &module.placed.table;
-        let segment = &table.segments[number as usize];
-        let len = usize::from(segment.words);
-        if len > rest.len() || len == 0 {
-            return None;
-        }
-        let items = &table.items[segment.items.start as usize..segment.items.end as usize];
-        if records::is_endless(segment.kind, items, rest) {
-            return None;
-        }
+        let segment = module.segment(number);
+        let items = module.items(segment);
         let place = self.tables.segments[(module.first_segment + number) as usize];
         let closes = &self.tables.closes_update[place.first_item as usize..][..items.len()];
         let record = &rest[..len];
@@ -204,19 +196,18 @@ impl MotionMachine {
     }
 
     fn event(&mut self, rest: &[u64], source: &mut impl ModuleSource) -> Option<usize> {
-        let event = Event::of(rest)?;
+        let EventRecord { site: address, words, event } = EventRecord::of(rest)?;
         let mut site = None;
-        if event.site != 0 {
-            let (module, number) = self.locator.locate(event.site, source, |m| self.core.add(m, &mut self.tables))?;
+        if address != 0 {
+            let (module, number) = self.locator.locate(address, source, |m| self.core.add(m, &mut self.tables))?;
             let module = &self.locator.modules[module];
-            let function = module.first_function + module.placed.table.segments[number as usize].function;
-            self.core.resume(function);
+            self.core.resume(module.function_of(number));
             site = Some(module.first_segment + number);
         }
         let item = site.map(|segment| self.tables.segments[segment as usize].first_item);
         let origin = Origin { context: self.core.contexts.current(), segment: site.unwrap_or(u32::MAX) };
-        self.core.event(&event, item, origin)?;
-        Some(event.len())
+        self.core.event(event, item, origin);
+        Some(words)
     }
 
     #[must_use]
@@ -232,26 +223,11 @@ impl MotionMachine {
 
     /// Ends the replay and gives up the counters.
     #[must_use]
-    pub fn finish(self) -> RingResult {
+    pub fn finish(self) -> MotionResult {
         let Core { contexts, mut movement, arrays, elements, totals, .. } = self.core;
         movement.finish();
         let motion = RingMotion::new(&self.tables.modules, &movement, arrays, elements);
-        RingResult {
-            modules: self.locator.modules,
-            contexts,
-            blocks: Vec::new(),
-            cells: Vec::new(),
-            cold: DepthCounts::default(),
-            totals,
-            regions: Vec::new(),
-            unfollowed: BTreeMap::new(),
-            problems: Vec::new(),
-            followed: None,
-            sequences: BTreeMap::new(),
-            exact_error: None,
-            objects: None,
-            motion: Some(motion),
-        }
+        MotionResult { ring: DecodedRing { modules: self.locator.modules, contexts, totals }, motion }
     }
 }
 
@@ -262,40 +238,40 @@ impl Core {
         self.last_rows.resize(tables.closes_update.len(), NO_ROW_YET);
     }
 
-    /// Does what an event says, with the item and the origin of its call site; `None` if it cannot be understood.
-    fn event(&mut self, event: &Event, item: Option<u32>, origin: Origin) -> Option<()> {
-        let operand = |i| event.operand(i);
-        let is = |kind: EventKind| event.kind == kind as u8;
-        if is(EventKind::Read) || is(EventKind::Write) {
-            self.touch(operand(1)?, operand(2)?, item, 1);
-        } else if is(EventKind::Copy) {
-            self.touch(operand(2)?, operand(3)?, item, 1);
-            self.touch(operand(1)?, operand(3)?, item, 1);
-        } else if is(EventKind::Alloc) {
-            self.movement.forget(operand(1)?, operand(2)?);
-            self.arrays.allocated(operand(1)?, operand(2)?, origin);
-        } else if is(EventKind::Mapped) {
-            self.arrays.mapped(operand(1)?, operand(2)?, &event.name(3)?, origin);
-        } else if is(EventKind::Free) {
-            self.movement.forget(operand(1)?, operand(2)?);
-            self.arrays.ended(operand(1)?, operand(2)?);
-        } else if is(EventKind::Relocate) {
-            let (from, from_len, to, to_len) = (operand(1)?, operand(2)?, operand(3)?, operand(4)?);
-            if from != to {
-                let array = self.arrays.at(from);
-                self.movement.relocate(from, to, from_len.min(to_len), array);
+    /// Does what an event says, with the item and the origin of its call site.
+    fn event(&mut self, event: Event, item: Option<u32>, origin: Origin) {
+        match event {
+            Event::Read { address, len } | Event::Write { address, len } => {
+                self.touch(address, len, item, 1);
             }
-            self.arrays.relocated(from, from_len, to, to_len, origin);
-        } else if is(EventKind::FreeUnknown) {
-            self.totals.unknown_frees += 1;
-        } else if is(EventKind::Restart) {
-            self.contexts.restart();
-            self.movement.nest.leave(self.contexts.depth());
-        } else {
-            let known = [EventKind::Input, EventKind::Output, EventKind::RegionBegin, EventKind::RegionEnd];
-            return known.into_iter().any(is).then_some(());
+            Event::Copy { to, from, len } => {
+                self.touch(from, len, item, 1);
+                self.touch(to, len, item, 1);
+            }
+            Event::Alloc { address, len } => {
+                self.movement.forget(address, len);
+                self.arrays.allocated(address, len, origin);
+            }
+            Event::Mapped { address, len, file } => self.arrays.mapped(address, len, &file, origin),
+            Event::Free { address, len } => {
+                self.movement.forget(address, len);
+                self.arrays.ended(address, len);
+            }
+            Event::Relocate { from, from_len, to, to_len } => {
+                if from != to {
+                    let array = self.arrays.at(from);
+                    self.movement.relocate(from, to, from_len.min(to_len), array);
+                }
+                self.arrays.relocated(from, from_len, to, to_len, origin);
+            }
+            Event::FreeUnknown => self.totals.unknown_frees += 1,
+            Event::Restart => {
+                self.contexts.restart();
+                self.movement.nest.leave(self.contexts.depth());
+            }
+            // Loops move the same bytes whatever the program declares.
+            Event::Input { .. } | Event::Output { .. } | Event::RegionBegin { .. } | Event::RegionEnd { .. } => {}
         }
-        Some(())
     }
 
     /// The running function is another: everything above it is gone.
@@ -488,37 +464,48 @@ impl Core {
     }
 
     fn rare(&mut self, item: &Item, record: &[u64], address: u64, dense: u32) {
-        let size = u64::from(item.size);
-        let word = |i: u16| record[usize::from(i)];
-        let dynamic = item.flags & item_flag::DYNAMIC != 0;
-        let length = || if dynamic { word(item.word2) } else { size };
-        let lanes = || (0..item.lanes.min(64)).filter(|l| word(item.word2) >> l & 1 == 1);
-        let is = |kind: ItemKind| item.kind == kind as u8;
-        let site = Some(dense);
-        if is(ItemKind::Loop) {
-            // Known before the items.
-        } else if is(ItemKind::Kill) {
-            self.arrays.objects.ended(address, length());
-        } else if is(ItemKind::Update) {
-            self.touch(address, size, site, 1);
-        } else if is(ItemKind::MaskedLoad) || is(ItemKind::MaskedStore) {
-            for (first, count) in lane_runs(word(item.word2), item.lanes) {
-                self.touch(address + first * size, count * size, site, 1);
-            }
-        } else if is(ItemKind::Gather) || is(ItemKind::Scatter) {
-            for lane in lanes() {
-                self.touch(word(item.word + lane), size, site, 1);
-            }
-        } else if is(ItemKind::ExpandLoad) || is(ItemKind::CompressStore) {
-            self.touch(address, size * lanes().count() as u64, site, 1);
-        } else if is(ItemKind::Copy) {
-            let length = if dynamic { word(item.lanes) } else { size };
-            self.touch(word(item.word2), length, site, 1);
-            self.touch(address, length, site, 1);
-        } else if is(ItemKind::Fill) {
-            self.touch(address, length(), site, 1);
-        } else {
+        let mut to = OfItem { core: self, item: dense };
+        if effects(item, record, address, &mut to).is_err() {
             self.totals.lost_words += 1;
         }
+    }
+}
+
+/// What an item does, for the array and the loops that it is in.
+struct OfItem<'a> {
+    core: &'a mut Core,
+    item: u32,
+}
+
+impl OfItem<'_> {
+    fn touch(&mut self, address: u64, len: u64) {
+        self.core.touch(address, len, Some(self.item), 1);
+    }
+}
+
+impl Effects for OfItem<'_> {
+    fn load(&mut self, address: u64, len: u64) {
+        self.touch(address, len);
+    }
+
+    fn store(&mut self, address: u64, len: u64) {
+        self.touch(address, len);
+    }
+
+    fn update(&mut self, address: u64, len: u64) {
+        self.touch(address, len);
+    }
+
+    fn copy(&mut self, to: u64, from: u64, len: u64) {
+        self.touch(from, len);
+        self.touch(to, len);
+    }
+
+    fn fill(&mut self, address: u64, len: u64) {
+        self.touch(address, len);
+    }
+
+    fn kill(&mut self, address: u64, len: u64) {
+        self.core.arrays.objects.ended(address, len);
     }
 }

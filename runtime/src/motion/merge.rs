@@ -7,9 +7,10 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::{
     elements::TileSet,
-    result::{LevelResult, LoopKey, RingMotion, RowResult},
+    result::{LevelResult, LoopKey, RingMotion},
+    rows::RowResult,
 };
-use crate::session::{ObjectKey, context::Node};
+use crate::{decode::context::Node, session::keys::ObjectKey};
 
 #[derive(Clone, Debug)]
 pub struct MergedArray {

@@ -23,19 +23,13 @@ pub mod machine;
 pub mod merge;
 pub mod movement;
 pub mod nest;
+pub mod options;
 #[cfg(test)]
 mod oracle;
 pub mod regular;
 pub mod result;
+pub mod rows;
 pub mod stamps;
 
 pub use machine::MotionMachine;
-
-/// How to measure the motion of data.
-#[derive(Clone, Debug)]
-pub struct MotionOptions {
-    /// Bytes that a thread's stamps may take before arrays are sampled.
-    pub memory: u64,
-    /// Also write down what every tile touches, up to this many bytes in sets.
-    pub elements: Option<u64>,
-}
+pub use options::MotionOptions;

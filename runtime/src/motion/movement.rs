@@ -8,10 +8,10 @@ use std::collections::HashMap;
 
 use super::{
     nest::{FIRST_TILE, LevelNumber, NO_LEVEL, Nest},
-    result::RowResult,
+    rows::RowResult,
     stamps::{BlockNumber, PageNumber, Piece, Stamps},
 };
-use crate::session::hash::FastHash;
+use crate::hash::FastHash;
 
 /// Number of a row.
 pub type RowNumber = u32;

@@ -10,7 +10,7 @@
 use std::collections::HashMap;
 
 use super::loops::NO_LOOP;
-use crate::session::hash::FastHash;
+use crate::hash::FastHash;
 
 /// Number of a level.
 pub type LevelNumber = u32;

@@ -2,14 +2,14 @@
 //!
 //! Takes the accesses of an iteration as streams, each within one array, and a number of iterations that follow ones
 //! like them; counts for [`Movement`] what the single accesses would. Each iteration is a tile of the innermost level, and all of them are in one tile of
-//! the levels around it. Where a word was touched a few iterations ago, the streams tell that (`engine::plan`); for all others the stamps are looked at,
+//! the levels around it. Where a word was touched a few iterations ago, the streams tell that (`engine::dependence`); for all others the stamps are looked at,
 //! page by page where words lie side by side.
 
 use super::{
     movement::{Movement, RowNumber},
     stamps::{PAGE, Piece},
 };
-use crate::engine::{Stream, plan::Plan};
+use crate::engine::{Stream, dependence::Plan};
 
 /// One access of each iteration.
 #[derive(Clone, Copy, Debug)]
@@ -32,7 +32,7 @@ pub struct Steady<'a> {
 impl Steady<'_> {
     /// Whether a lane's words were not touched shortly before.
     fn is_far(&self, lane: usize) -> bool {
-        self.plan.near(lane).is_none()
+        self.plan.carried(lane).is_none()
     }
 }
 
@@ -49,13 +49,13 @@ impl Movement {
         let tile = self.nest.levels[innermost as usize].tile;
         // Old stamps are looked at before other lanes overwrite them.
         for (number, lane) in steady.lanes.iter().enumerate().filter(|(number, _)| steady.is_far(*number)) {
-            let is_last = steady.plan.taker(number).is_none();
+            let is_last = steady.plan.next_user(number).is_none();
             Words { lane, first, count }.each_piece(self, |this, piece, before, words| {
                 this.fill(lane.row, &piece, &Tiles { before: tile, first: tile + before as u32 + 1, words, is_last });
             });
         }
         for (number, lane) in steady.lanes.iter().enumerate() {
-            if steady.is_far(number) && steady.plan.taker(number).is_none() {
+            if steady.is_far(number) && steady.plan.next_user(number).is_none() {
                 continue;
             }
             // Of words that another lane takes over, the last ones are left.
@@ -99,7 +99,7 @@ impl Movement {
                 counts.accesses += count;
                 counts.accessed += count * len;
             }
-            let delay = steady.plan.near(number).map(|near| near.delay);
+            let delay = steady.plan.carried(number).map(|carried| carried.distance);
             if delay.is_some_and(|delay| delay > 1) {
                 counts.fills += count * len;
             }

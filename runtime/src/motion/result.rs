@@ -6,8 +6,9 @@ use super::{
     loops::SourceLoop,
     movement::Movement,
     nest::NO_LEVEL,
+    rows::RowResult,
 };
-use crate::{abi::NONE, objects::Object};
+use crate::{abi::NONE, decode::ring::DecodedRing, objects::Object};
 
 /// A loop: table of its module, and number among the [`super::loops::ModuleLoops`] of that table.
 pub type LoopKey = (u32, u32);
@@ -27,23 +28,6 @@ pub struct LevelResult {
     pub invocations: u64,
     /// Most bytes that one tile touched.
     pub capacity: u64,
-}
-
-/// An array at a level, all in bytes but the accesses. Loops inside are included.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct RowResult {
-    pub level: u32,
-    pub array: u32,
-    pub accesses: u64,
-    pub accessed: u64,
-    /// In a tile and not in the one before: brought in under the policy `wrap`. As many bytes are drained.
-    pub fills: u64,
-    /// In the first tile of an invocation and in the last of the one before: so many more under the policy `reset`.
-    pub kept: u64,
-    /// In any tile.
-    pub footprint: u64,
-    /// Most in one tile.
-    pub peak: u64,
 }
 
 /// An array of one ring.
@@ -114,4 +98,10 @@ impl RingMotion {
             levels_cut: movement.nest.cut,
         }
     }
+}
+
+/// What a ring's replay gave.
+pub struct MotionResult {
+    pub ring: DecodedRing,
+    pub motion: RingMotion,
 }

@@ -8,7 +8,7 @@
 use std::collections::HashMap;
 
 use super::nest::LevelNumber;
-use crate::session::hash::FastHash;
+use crate::hash::FastHash;
 
 /// Small, as most loops of large programs touch little of each page.
 pub const PAGE: u64 = 1024;

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::{pieces::pieces, session::hash::FastHash};
+use crate::{hash::FastHash, pieces::pieces};
 
 /// Number of an object in one ring.
 pub type ObjectNumber = u32;

@@ -23,8 +23,9 @@ pub use map::{AddressMap, NOTHING, ObjectNumber};
 use extents::Extents;
 
 use crate::{
+    decode::{context::Node, locator::Module},
     engine::Stream,
-    session::{context::Node, hash::FastHash, locator::Module},
+    hash::FastHash,
     sites::Segment,
 };
 
@@ -305,7 +306,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        session::analyzer::Placed,
+        decode::locator::Placed,
         sites::{Datum, SiteTable, Slot},
     };
 

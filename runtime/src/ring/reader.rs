@@ -12,7 +12,7 @@ use memmap2::{MmapOptions, MmapRaw};
 use rustix::fs::FallocateFlags;
 
 use super::protocol::{self, Word};
-use super::{Futex, RingError};
+use super::{error::RingError, futex::Futex};
 use crate::abi::{CHUNK_BYTES, PAGE, RING_CHUNKS, RING_STRIDE, RINGS_OFFSET, RingHeader, ring_state};
 
 /// Consumer end of a ring. `Send`, not `Sync`.

@@ -1,7 +1,9 @@
 //! The ways that make an analysis fast, with a switch for each, and a hash that shows that none of them changes a depth.
 
-use super::UNCOUNTED;
-use crate::engine::{EngineOptions, Found, Isa};
+use crate::{
+    counts::block::UNCOUNTED,
+    engine::{EngineOptions, Found, Isa},
+};
 
 /// Which of the ways are taken; all by default.
 #[derive(Clone, Copy, Debug)]

@@ -8,51 +8,25 @@ use std::{
 };
 
 use super::{
-    analyzer::{RingResult, RingTotals},
-    context::Node,
-    counters::{CellCounters, DepthCounts},
+    flows::Followed,
     habits::{Habit, between::Between},
-    sequences::Calls,
+    keys::{FlowKey, FunctionKey, ObjectKey, SiteKey, moved_contexts},
+    objects::RingObjects,
+    result::{MemoryResult, RingResult},
 };
 use crate::{
-    motion::merge::MergedMotion,
+    counts::{block::BlockCounters, cell::CellCounters, depths::DepthCounts},
+    decode::{
+        context::Node,
+        ring::{DecodedRing, RingTotals},
+        sequences::Calls,
+    },
+    motion::{merge::MergedMotion, result::MotionResult},
     objects::{Life, Object, ObjectNumber, PARTS, Parts},
     ring::Loss,
     sites::SiteTable,
-    values::RegionTotals,
+    values::{RegionTotals, ValuesResult},
 };
-
-/// A function: (table, number in the table).
-pub type FunctionKey = (u32, u32);
-/// A static access: (table, number of its segment in the table, item of the segment).
-pub type SiteKey = (u32, u32, u32);
-
-/// From where to where bytes went.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct FlowKey {
-    /// Wrote the bytes last; `None`: nothing did.
-    pub writer: Option<SiteKey>,
-    /// Read or wrote the bytes last; `None`: nothing did.
-    pub toucher: Option<SiteKey>,
-    pub reader: SiteKey,
-    /// Calling contexts of the toucher and of the reader, if they were measured.
-    pub contexts: Option<(Option<Node>, Node)>,
-    /// What the bytes are part of; `None` if objects were not measured.
-    pub object: Option<ObjectKey>,
-}
-
-impl FlowKey {
-    fn moved(self, nodes: &[Node]) -> Self {
-        let contexts = moved_contexts(self.contexts, nodes);
-        Self { object: self.object.map(|object| object.moved(nodes)), contexts, ..self }
-    }
-}
-
-type FlowContexts = Option<(Option<Node>, Node)>;
-
-fn moved_contexts(contexts: FlowContexts, nodes: &[Node]) -> FlowContexts {
-    contexts.map(|(toucher, reader)| (toucher.map(|node| nodes[node as usize]), nodes[reader as usize]))
-}
 
 /// What was found of a flow.
 #[derive(Clone, Debug, Default)]
@@ -68,45 +42,7 @@ impl MergedFlow {
     }
 }
 
-/// A data object, in the numbers of the measurement.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum ObjectKey {
-    /// Memory of which no object is known.
-    Unknown,
-    /// Blocks by calling context (0: any) and call site (table, segment) of the allocation.
-    Block {
-        context: Node,
-        site: Option<(u32, u32)>,
-    },
-    Mapping {
-        context: Node,
-        site: Option<(u32, u32)>,
-        file: Option<String>,
-    },
-    /// Table and number in its `data`.
-    Datum {
-        table: u32,
-        datum: u32,
-    },
-    /// Table and number in its `slots`.
-    Slot {
-        table: u32,
-        slot: u32,
-    },
-}
-
-impl ObjectKey {
-    /// The same in other numbers of contexts.
-    pub(crate) fn moved(self, nodes: &[Node]) -> Self {
-        match self {
-            Self::Block { context, site } => Self::Block { context: nodes[context as usize], site },
-            Self::Mapping { context, site, file } => Self::Mapping { context: nodes[context as usize], site, file },
-            other => other,
-        }
-    }
-}
-
-impl RingResult {
+impl DecodedRing {
     /// An object in the numbers of the measurement, of which `nodes` are the ring's contexts; `files` are the paths of mapped ones.
     fn object_key(&self, object: Object, files: &[String], nodes: &[Node]) -> ObjectKey {
         let site = |segment| (segment != u32::MAX).then(|| self.segment(segment));
@@ -233,21 +169,64 @@ pub struct Merger {
 }
 
 impl Merger {
-    pub fn add(&mut self, mut ring: RingResult, items_of: impl Fn(u32, u32) -> usize) {
+    /// Adds what a ring's replay gave; `items_of` gives the number of items of a table's segment.
+    pub fn add(&mut self, ring: RingResult, items_of: impl Fn(u32, u32) -> usize) {
         self.start();
-        self.measurement.exact_error = self.measurement.exact_error.take().or(ring.exact_error.take());
-        let nodes = self.add_contexts(&ring);
-        for (function, calls) in std::mem::take(&mut ring.sequences) {
-            self.add_sequence(&ring, function, &calls);
+        match ring {
+            RingResult::Memory(result) => self.add_memory(*result, items_of),
+            RingResult::Values(result) => self.add_values_of(*result, items_of),
+            RingResult::Motion(result) => self.add_motion(*result),
         }
-        self.add_flows(&mut ring, &nodes);
-        self.add_objects(&mut ring, &nodes);
-        self.add_motion(&mut ring, &nodes);
-        let start = ring.start().and_then(|node| ring.function(ring.contexts.nodes[node as usize].function));
+    }
+
+    fn add_memory(&mut self, result: MemoryResult, items_of: impl Fn(u32, u32) -> usize) {
+        let MemoryResult { ring, blocks, cells, cold, followed, objects, sequences, exact_error } = result;
+        self.measurement.exact_error = self.measurement.exact_error.take().or(exact_error);
+        let nodes = self.add_contexts(&ring);
+        self.add_sequences(&ring, sequences);
+        if let Some(followed) = followed {
+            self.add_flows(&ring, followed, objects.as_ref(), &nodes);
+        }
+        if let Some(objects) = objects {
+            self.add_objects(&ring, objects, &nodes);
+        }
+        self.add_counts(&ring, &nodes, &blocks, cells, items_of);
+        self.measurement.cold.merge(&cold);
+    }
+
+    fn add_values_of(&mut self, result: ValuesResult, items_of: impl Fn(u32, u32) -> usize) {
+        let ValuesResult { ring, blocks, cells, regions, unfollowed, problems, sequences } = result;
+        let nodes = self.add_contexts(&ring);
+        self.add_sequences(&ring, sequences);
+        self.add_counts(&ring, &nodes, &blocks, cells, items_of);
+        self.add_values(regions.into_iter(), unfollowed, problems);
+    }
+
+    fn add_motion(&mut self, result: MotionResult) {
+        let MotionResult { ring, motion } = result;
+        let nodes = self.add_contexts(&ring);
+        let keys = motion.arrays.iter().map(|array| ring.object_key(array.object, &motion.files, &nodes)).collect();
+        self.measurement.motion.get_or_insert_default().add(motion, keys);
+        let start = ring.start(&[]).and_then(|node| ring.function(ring.contexts.nodes[node as usize].function));
+        self.measurement.threads.push(ThreadTotals { ring: ring.totals, start, ..ThreadTotals::default() });
+    }
+
+    /// Adds the cells of a ring by block, and the thread's totals.
+    fn add_counts(
+        &mut self,
+        ring: &DecodedRing,
+        nodes: &[Node],
+        blocks: &[BlockCounters],
+        mut cells: Vec<CellCounters>,
+        items_of: impl Fn(u32, u32) -> usize,
+    ) {
+        let start = ring.start(blocks).and_then(|node| ring.function(ring.contexts.nodes[node as usize].function));
         let mut totals = ThreadTotals { ring: ring.totals, start, ..ThreadTotals::default() };
-        for block in std::mem::take(&mut ring.blocks) {
+        for block in blocks {
             let (table, segment) = ring.segment(block.segment);
-            let mut cells = ring.take_cells(&block, items_of(table, segment));
+            let first = block.first_cell as usize;
+            let of_block = &mut cells[first..first + items_of(table, segment)];
+            let mut cells: Vec<CellCounters> = of_block.iter_mut().map(std::mem::take).collect();
             for cell in &mut cells {
                 cell.flush();
                 totals.read += cell.depths.iter().map(|(_, n)| n).sum::<u64>();
@@ -264,8 +243,6 @@ impl Merger {
                 cells,
             });
         }
-        self.add_values(ring.regions.into_iter(), ring.unfollowed, ring.problems);
-        self.measurement.cold.merge(&ring.cold);
         self.measurement.threads.push(totals);
     }
 
@@ -321,11 +298,10 @@ impl Merger {
         self.measurement.threads.append(&mut other.measurement.threads);
     }
 
-    fn add_flows(&mut self, ring: &mut RingResult, nodes: &[Node]) {
-        let Some(followed) = ring.followed.take() else { return };
+    fn add_flows(&mut self, ring: &DecodedRing, followed: Followed, objects: Option<&RingObjects>, nodes: &[Node]) {
         let all = self.measurement.flows.get_or_insert_default();
         let object = |object: ObjectNumber| {
-            let objects = ring.objects.as_ref()?;
+            let objects = objects?;
             Some(ring.object_key(objects.list[object as usize], &objects.files, nodes))
         };
         for flow in followed.flows {
@@ -347,8 +323,7 @@ impl Merger {
         }
     }
 
-    fn add_objects(&mut self, ring: &mut RingResult, nodes: &[Node]) {
-        let Some(mut objects) = ring.objects.take() else { return };
+    fn add_objects(&mut self, ring: &DecodedRing, mut objects: RingObjects, nodes: &[Node]) {
         let uses = std::mem::take(&mut objects.uses);
         let all = self.measurement.objects.get_or_insert_default();
         let key = |number: u32| ring.object_key(objects.list[number as usize], &objects.files, nodes);
@@ -365,13 +340,13 @@ impl Merger {
         }
     }
 
-    fn add_motion(&mut self, ring: &mut RingResult, nodes: &[Node]) {
-        let Some(motion) = ring.motion.take() else { return };
-        let keys = motion.arrays.iter().map(|array| ring.object_key(array.object, &motion.files, nodes)).collect();
-        self.measurement.motion.get_or_insert_default().add(motion, keys);
+    fn add_sequences(&mut self, ring: &DecodedRing, sequences: BTreeMap<u32, Calls<u32>>) {
+        for (function, calls) in sequences {
+            self.add_sequence(ring, function, &calls);
+        }
     }
 
-    fn add_sequence(&mut self, ring: &RingResult, function: u32, calls: &Calls<u32>) {
+    fn add_sequence(&mut self, ring: &DecodedRing, function: u32, calls: &Calls<u32>) {
         let key = |function| ring.function(function).expect("functions that were called have a table");
         let calls = Calls { calls: calls.calls.iter().map(|(f, n)| (key(*f), *n)).collect(), omitted: calls.omitted };
         self.measurement.sequences.push((key(function), calls));
@@ -404,7 +379,7 @@ impl Merger {
         }
     }
 
-    fn add_contexts(&mut self, ring: &RingResult) -> Vec<Node> {
+    fn add_contexts(&mut self, ring: &DecodedRing) -> Vec<Node> {
         let mut nodes: Vec<Node> = Vec::with_capacity(ring.contexts.nodes.len());
         for (index, node) in ring.contexts.nodes.iter().enumerate() {
             let merged = match ring.function(node.function) {

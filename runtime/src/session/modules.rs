@@ -8,8 +8,11 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use super::analyzer::{ModuleSource, Placed};
-use crate::{ring::Module, sites::SiteTable};
+use crate::{
+    decode::locator::{ModuleSource, Placed},
+    ring::Module,
+    sites::SiteTable,
+};
 
 /// Descriptors read so far, shared by all workers.
 #[derive(Default)]

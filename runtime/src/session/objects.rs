@@ -7,9 +7,11 @@
 
 use std::collections::HashMap;
 
-use super::{analyzer::BlockCounters, counters::CellCounters, flows::RingSite, hash::FastHash};
 use crate::{
+    counts::{block::BlockCounters, cell::CellCounters},
+    decode::ring::RingSite,
     engine::{Kind, Stream},
+    hash::FastHash,
     objects::{Life, NOTHING, Object, ObjectNumber, Objects, Parts},
 };
 

@@ -9,17 +9,18 @@ use std::thread::JoinHandle;
 use crossbeam::channel::{Receiver, Sender, bounded};
 
 use super::{
-    context::Node,
-    counters::{CellCounters, DepthCounts},
     fast_paths::{DepthHash, FastPaths},
-    flows::{Flows, Parts, UNCOUNTED},
-    lines::{LineCounts, Lines},
+    flows::{Flows, Parts},
+    follower::Follower,
+    lines::Lines,
     moves::Move,
 };
 use crate::{
-    engine::{Access, Engine, Found, Kind, Reports, Stream, plan},
-    exact::OpLog,
+    counts::{block::UNCOUNTED, cell::CellCounters, depths::DepthCounts, lines::LineCounts},
+    decode::context::Node,
+    engine::{Access, Engine, Found, Kind, Reports, Stream, dependence},
     objects::ObjectNumber,
+    oplog::OpLog,
 };
 
 /// Accesses that the engine is given at once: few while it shares this thread's caches, many when each hand-over costs.
@@ -88,14 +89,6 @@ struct Mark {
     access: usize,
     /// The cell of the store.
     cell: u32,
-}
-
-/// What follows accesses beside the engine, as caches do.
-pub trait Follower {
-    /// In order, each with its cell.
-    fn accesses(&mut self, accesses: &[Access], cells: &[u32]);
-    /// A regular run, each stream with its cell.
-    fn run(&mut self, streams: &[Stream], cells: &[u32], iterations: u64);
 }
 
 /// A regular run between two accesses of a queue.
@@ -214,7 +207,7 @@ impl Ranked {
             }
         };
         queue.each(&mut (&mut **engine, out), singles, |(engine, out), streams, cells, iterations| {
-            engine.regular_to(streams, cells, iterations, out);
+            engine.affine_to(streams, cells, iterations, out);
         });
     }
 }
@@ -363,7 +356,7 @@ impl Pipeline {
     /// Queues a regular run; may do what `push` may. Where streams that advance differently meet (`a[j]` passes `a[k]`), the run is cut, as what
     /// follows runs in blocks needs them apart.
     pub fn push_run(&mut self, streams: &[Stream], cells: &[u32], iterations: u64, files: &mut Files<'_>) {
-        let apart = plan::apart(streams, iterations);
+        let apart = dependence::apart(streams, iterations);
         if apart == iterations {
             return self.push_piece(streams, cells, iterations, files);
         }
@@ -381,7 +374,7 @@ impl Pipeline {
             }
             streams.iter_mut().for_each(|stream| stream.addr = stream.at(piece));
             left -= piece;
-            apart = plan::apart(&streams, left);
+            apart = dependence::apart(&streams, left);
         }
     }
 

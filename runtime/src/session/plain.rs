@@ -6,54 +6,12 @@
 //! objects or calls.
 
 use super::{
-    analyzer::{Analyzer, Core, Dense, NO_BLOCK},
-    context::Node,
-    moves::Moves,
+    analyzer::Analyzer,
+    core::{Core, Dense, NO_BLOCK},
     pipeline::Files,
+    quick::Quick,
 };
-use crate::{abi::segment_flag, sites::Segment};
-
-/// What is to be known of a segment, together.
-#[derive(Clone, Copy)]
-pub struct Quick {
-    /// The context it last ran in, and its block there.
-    node: Node,
-    block: u32,
-    moves: u32,
-    function: u32,
-    words: u16,
-    move_count: u16,
-    items: u16,
-    flags: u8,
-    is_plain: bool,
-    /// Its records can be part of a regular run.
-    repeats: bool,
-    /// Records that are not looked at for that.
-    quiet: u16,
-}
-
-impl Quick {
-    pub fn new(segment: &Segment, number: u32, first_function: u32, moves: &Moves, repeats: bool) -> Self {
-        let is_small = |len: usize| u16::try_from(len).is_ok();
-        let range = moves
-            .range(number)
-            .filter(|moves| segment.words > 0 && is_small(segment.items.len()) && is_small(moves.len()));
-        let moves = range.clone().unwrap_or_default();
-        Quick {
-            node: Node::MAX,
-            block: NO_BLOCK,
-            moves: moves.start,
-            function: first_function + segment.function,
-            words: segment.words,
-            move_count: moves.len() as u16,
-            items: segment.items.len() as u16,
-            flags: segment.flags,
-            is_plain: range.is_some(),
-            repeats,
-            quiet: 0,
-        }
-    }
-}
+use crate::abi::segment_flag;
 
 impl Analyzer {
     /// Does records from the start of `words`, the first of which is at a place in the ring; how many words they had.

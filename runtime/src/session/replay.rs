@@ -13,10 +13,10 @@ use std::{
 use crossbeam::channel::bounded;
 
 use super::{
-    Measurement, Options, WORTH_A_THREAD,
-    merge::Merger,
+    merge::{Measurement, Merger},
     modules::{ModuleTable, Source},
-    replayer::Replayer,
+    options::Options,
+    replayer::{Replayer, WORTH_A_THREAD},
 };
 use crate::{
     sites,

@@ -2,11 +2,11 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-use super::{
-    Options,
-    analyzer::{Analyzer, ModuleSource, RingResult},
-};
-use crate::{engine::Refused, motion::MotionMachine, values::Machine};
+use super::{analyzer::Analyzer, options::Options, result::RingResult};
+use crate::{decode::locator::ModuleSource, engine::AllocationFailure, motion::MotionMachine, values::Machine};
+
+/// Accesses after which a ring has shown that it is not a short thread's.
+pub const WORTH_A_THREAD: u64 = 1 << 20;
 
 /// What a replay had counted when the system refused it something, and what that was.
 pub struct CutShort {
@@ -49,9 +49,9 @@ impl Replayer {
         let Some(replayer) = slot else { return Ok(()) };
         // What was in the middle of a change is only read by `salvage`, which knows what may be.
         let Err(payload) = catch_unwind(AssertUnwindSafe(|| part(replayer))) else { return Ok(()) };
-        match (payload.downcast::<Refused>(), slot.take()) {
+        match (payload.downcast::<AllocationFailure>(), slot.take()) {
             (Ok(refused), Some(Self::Memory(analyzer))) => {
-                Err(Box::new(CutShort { result: analyzer.salvage(), why: refused.0 }))
+                Err(Box::new(CutShort { result: RingResult::Memory(Box::new(analyzer.salvage())), why: refused.0 }))
             }
             (Ok(refused), _) => resume_unwind(refused),
             (Err(mistake), _) => resume_unwind(mistake),
@@ -61,9 +61,9 @@ impl Replayer {
     #[must_use]
     pub fn finish(self) -> RingResult {
         match self {
-            Self::Memory(analyzer) => analyzer.finish(),
-            Self::Values(machine) => machine.finish(),
-            Self::Motion(machine) => machine.finish(),
+            Self::Memory(analyzer) => RingResult::Memory(Box::new(analyzer.finish())),
+            Self::Values(machine) => RingResult::Values(Box::new(machine.finish())),
+            Self::Motion(machine) => RingResult::Motion(Box::new(machine.finish())),
         }
     }
 

@@ -7,13 +7,15 @@
 
 use std::ops::Range;
 
-use super::{analyzer::MOST_STREAMS, locator::Module, records};
+use crate::decode::{locator::Module, records};
 use crate::{
     abi::{Item, ItemKind, SegmentKind},
-    engine::plan::is_word,
+    engine::dependence::is_word,
     sites::{Segment, SiteTable},
 };
 
+/// Accesses of an iteration of an affine run, at most.
+pub const MOST_STREAMS: usize = 32;
 /// Words of an iteration, at most.
 const LONGEST: u32 = 512;
 /// Words of iterations that are compared before anything else is.

@@ -5,114 +5,13 @@
 //! compressed and written by a thread of their own, as the program waits for whoever takes its words.
 //! Refuses files that are no traces, are of another version, or are damaged; never panics on any input.
 
+mod format;
 mod reader;
 #[cfg(test)]
 mod tests;
 mod words;
 mod writer;
 
-use std::{ffi::OsStr, io, os::unix::ffi::OsStrExt, path::PathBuf};
-
-use serde::{Deserialize, Serialize};
-
-use crate::{abi::CHUNK_BYTES, ring::Module};
+pub use format::{End, MAGIC, Ring, Start, TraceError, TraceModule, VERSION};
 pub use reader::{Block, TraceReader};
 pub use writer::{RingRecorder, TraceWriter};
-
-/// First bytes of a trace. The first is not ASCII and the line ends would not survive a text-mode copy.
-pub const MAGIC: [u8; 8] = *b"\x89DMDT\r\n\n";
-/// Bumped whenever the meaning of the bytes after it changes.
-pub const VERSION: u32 = 2;
-
-/// Magic, version, checksum.
-const FILE_HEADER: usize = 16;
-/// Kind, number, ring, words, bytes, checksum of the bytes, checksum of the header.
-const BLOCK_HEADER: usize = 28;
-/// Most words of a ring's chunk.
-const CHUNK_WORDS: usize = CHUNK_BYTES / 8;
-/// Words of a block, at least, unless the ring ends: compression does better on more of them at once.
-const ENOUGH_WORDS: usize = 4 * CHUNK_WORDS;
-/// Most words of a block.
-const MOST_WORDS: usize = ENOUGH_WORDS + CHUNK_WORDS;
-/// Most bytes of a block, packed or not: words that could not be made smaller take less.
-const MOST_BYTES: usize = 16 << 20;
-
-/// Kinds of blocks.
-mod kind {
-    pub const START: u32 = 1;
-    pub const MODULE: u32 = 2;
-    pub const RING: u32 = 3;
-    pub const WORDS: u32 = 4;
-    pub const RING_END: u32 = 5;
-    pub const END: u32 = 6;
-}
-
-/// What was run.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Start {
-    pub tool_version: String,
-    /// The program and its arguments, as given.
-    pub command: Vec<String>,
-}
-
-/// An instrumented program or library in a process's memory.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TraceModule {
-    /// The process's number in the run.
-    pub process: u32,
-    pub bias: u64,
-    pub low: u64,
-    pub high: u64,
-    /// The path's bytes, which need not be text.
-    pub path: Vec<u8>,
-    /// Identity of the file's descriptors ([`crate::sites::identity`]); `None` if it could not be read.
-    pub identity: Option<[u8; 32]>,
-}
-
-impl TraceModule {
-    /// As the channel would have it.
-    #[must_use]
-    pub fn module(&self) -> Module {
-        let path = PathBuf::from(OsStr::from_bytes(&self.path));
-        Module { process: self.process, bias: self.bias, low: self.low, high: self.high, path }
-    }
-}
-
-/// A thread, signal context or forked child.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Ring {
-    /// The process's number in the run.
-    pub process: u32,
-    pub tid: u32,
-    pub kind: u32,
-    pub parent: Option<u32>,
-    /// Ancestors whose modules the process has too, nearest first.
-    pub ancestors: Vec<u32>,
-}
-
-/// How it ended.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct End {
-    pub code: Option<i32>,
-    pub signal: Option<i32>,
-    /// Rings and modules that found no room in the channel.
-    pub refused: u64,
-    /// Rings that could not be read.
-    pub unreadable: Vec<String>,
-}
-
-/// Why a trace cannot be read. The messages name no file.
-#[derive(Debug, thiserror::Error)]
-pub enum TraceError {
-    #[error("{0}")]
-    Io(#[from] io::Error),
-    #[error("not a dmdprof trace: it starts with other bytes; make one with `dmdprof record`")]
-    NotATrace,
-    #[error("made by another dmdprof: expected trace format {VERSION}, found {found}; record the program again")]
-    Version { found: u32 },
-    #[error("damaged at byte {at}: {what}; copy the file again, or record the program again")]
-    Damaged { at: u64, what: &'static str },
-    /// Everything before `at` is good.
-    #[error("cut off at byte {at}")]
-    Cut { at: u64 },
-}

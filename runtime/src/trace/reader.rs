@@ -12,8 +12,11 @@ use serde::de::DeserializeOwned;
 use zstd::bulk::Decompressor;
 
 use super::{
-    BLOCK_HEADER, CHUNK_WORDS, End, FILE_HEADER, MAGIC, MOST_BYTES, MOST_WORDS, Ring, Start, TraceError, TraceModule,
-    VERSION, kind, words::Decoder,
+    format::{
+        BLOCK_HEADER, CHUNK_WORDS, End, FILE_HEADER, MAGIC, MOST_BYTES, MOST_WORDS, Ring, Start, TraceError,
+        TraceModule, VERSION, kind,
+    },
+    words::Decoder,
 };
 
 /// Something that a trace says.

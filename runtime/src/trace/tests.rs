@@ -1,8 +1,8 @@
 //! Traces cut at every byte, damaged at every byte, and whole ones.
 
-use std::sync::Arc;
+use std::{io, sync::Arc};
 
-use super::*;
+use super::{format::*, *};
 use crate::ring::Module;
 
 /// A small trace with everything in it, the blocks that it holds, and where each ends.

@@ -12,8 +12,8 @@
 use std::collections::HashMap;
 
 use crate::{
-    exact::varint::{put, put_with, take, unzigzag, zigzag},
-    session::hash::FastHash,
+    hash::FastHash,
+    oplog::varint::{put, put_with, take, unzigzag, zigzag},
 };
 
 /// Tags that are no lengths.

@@ -19,7 +19,10 @@ use crossbeam::channel::{Receiver, Sender, TrySendError, bounded};
 use serde::Serialize;
 use zstd::bulk::Compressor;
 
-use super::{ENOUGH_WORDS, End, MAGIC, Ring, Start, TraceModule, VERSION, kind, words::Encoder};
+use super::{
+    format::{ENOUGH_WORDS, End, MAGIC, Ring, Start, TraceModule, VERSION, kind},
+    words::Encoder,
+};
 use crate::{
     ring::{Module, RingReader},
     sites,

@@ -3,8 +3,17 @@
 
 use std::collections::HashMap;
 
-use super::{CONSTANT, FIRST_VALUE};
 use crate::shadow::Label;
+
+/// The first number of a value; smaller labels say why there is none.
+pub const FIRST_VALUE: u32 = EARLY + 1;
+/// Label of what was written, but by nothing that is tracked.
+pub const CONSTANT: Label = 1;
+/// Label of what was written by the system: read from a file, received.
+pub const OUTSIDE: Label = 2;
+/// Label of what was loaded from a declared input before the region began, and of what was computed from that: a constant, but maybe
+/// not meant to be one. Only registers have it.
+pub const EARLY: Label = 3;
 
 /// Values side by side: (label, bytes), in memory order.
 pub type Pieces = Box<[(Label, u32)]>;

@@ -1,6 +1,6 @@
 //! Replays the records of one ring for the values model: follows identities through registers, memory, calls and returns.
 //!
-//! Takes words in the layout of [`crate::abi`] with the steps of [`crate::steps`], gives a [`RingResult`]. Nothing is tracked while
+//! Takes words in the layout of [`crate::abi`] with the steps of [`crate::steps`], gives a [`ValuesResult`]. Nothing is tracked while
 //! no region is open. A program without region markers is one region as a whole.
 
 use std::{
@@ -9,26 +9,29 @@ use std::{
 };
 
 use super::{
-    CONSTANT, EARLY, FmaRule, RegionTotals, ValueOptions,
-    labels::Meaning,
+    labels::{CONSTANT, EARLY, Meaning},
     listing::Lister,
     memory::Memory,
+    options::{FmaRule, ValueOptions},
     price::{self, Priced, Values},
     recorder::Recorder,
-    region::Filing,
+    region::{Filing, RegionTotals},
+    result::ValuesResult,
 };
 use crate::{
-    abi::{EventKind, Item, ItemKind, NONE, item_flag, marker, segment_flag},
-    session::{
-        RegionOfInterest,
-        analyzer::{BlockCounters, ModuleSource, RingResult, RingTotals},
+    abi::{Item, NONE, marker, segment_flag},
+    counts::{block::BlockCounters, cell::CellCounters},
+    decode::{
         context::{Contexts, Node},
-        counters::{CellCounters, DepthCounts},
-        hash::FastHash,
-        locator::{Locator, Module},
-        records::{self, Event},
+        effects::{Effects, effects},
+        event::{Event, EventRecord},
+        locator::{Located, Locator, Module, ModuleSource},
+        records,
+        ring::{DecodedRing, RingTotals},
+        roi::RegionOfInterest,
         sequences::Sequences,
     },
+    hash::FastHash,
     shadow::Label,
     sites::Segment,
     steps::{Registers, StepKind, ValueOp, accessed_register},
@@ -232,23 +235,16 @@ impl Machine {
         if head >> 48 != 0 {
             return self.event(rest, source);
         }
-        let (module, number) = self.locator.locate(head, source, |m| self.core.add(m, &mut self.tables))?;
+        let added = |module: &Module| self.core.add(module, &mut self.tables);
+        let Located { module, segment: number, words: len } = self.locator.record(rest, source, added)?;
         if !self.core.totals.active {
             self.core.start(&self.tables);
         }
         let module = &self.locator.modules[module];
-        let table = &module.placed.table;
-        let segment = &table.segments[number as usize];
-        let len = usize::from(segment.words);
-        if len > rest.len() || len == 0 {
-            return None;
-        }
-        let items = if table.functions[segment.function as usize].values {
-            &table.items[segment.items.start as usize..segment.items.end as usize]
-        } else {
-            // Code that was instrumented for the memory model follows no values.
-            &[]
-        };
+        let segment = module.segment(number);
+        // Code that was instrumented for the memory model follows no values.
+        let follows = module.placed.table.functions[segment.function as usize].values;
+        let items = if follows { module.items(segment) } else { &[] };
         let place = Place {
             segment: module.first_segment + number,
             function: module.first_function + segment.function,
@@ -259,65 +255,21 @@ impl Machine {
     }
 
     fn event(&mut self, rest: &[u64], source: &mut impl ModuleSource) -> Option<usize> {
-        let event = Event::of(rest)?;
+        let EventRecord { site, words, event } = EventRecord::of(rest)?;
         let mut place = None;
-        if event.site != 0 {
-            let (module, number) = self.locator.locate(event.site, source, |m| self.core.add(m, &mut self.tables))?;
+        if site != 0 {
+            let (module, number) = self.locator.locate(site, source, |m| self.core.add(m, &mut self.tables))?;
             let module = &self.locator.modules[module];
-            let function = module.first_function + module.placed.table.segments[number as usize].function;
+            let function = module.function_of(number);
             place = Some(Place { segment: module.first_segment + number, function, items: 1 });
         }
-        let operand = |i| event.operand(i);
-        let core_is_open = self.core.open.is_some();
-        // Lengths of what is walked byte by byte.
-        let walked: &[usize] = match event.kind {
-            k if k == EventKind::Copy as u8 => &[3],
-            k if k == EventKind::Relocate as u8 => &[2, 4],
-            k if [EventKind::Output, EventKind::Read, EventKind::Write].map(|k| k as u8).contains(&k) => &[2],
-            _ => &[],
-        };
-        if core_is_open && walked.iter().any(|&at| operand(at).is_some_and(|len| len > MOST_BYTES)) {
-            return None;
-        }
         let core = &mut self.core;
-        match event.kind {
-            k if k == EventKind::Input as u8 => core.input(operand(1)?, operand(2)?),
-            k if k == EventKind::RegionBegin as u8 => core.begin(event.name(1)?, &self.tables),
-            k if k == EventKind::RegionEnd as u8 => core.end(&event.name(1)?),
-            k if k == EventKind::FreeUnknown as u8 => core.totals.unknown_frees += 1,
-            k if k == EventKind::Output as u8 => core.output(operand(1)?, operand(2)?),
-            k if k == EventKind::Restart as u8 => {
-                core.contexts.restart();
-                core.align_frames(0);
-            }
-            k if core.open.is_none() && k == EventKind::Alloc as u8 => {
-                core.memory.note_block(operand(1)?, operand(2)?, true);
-            }
-            k if core.open.is_none() && k == EventKind::Free as u8 => {
-                core.memory.note_block(operand(1)?, operand(2)?, false);
-            }
-            k if core.open.is_none() && k == EventKind::Relocate as u8 => {
-                core.memory.note_block(operand(1)?, operand(2)?, false);
-                core.memory.note_block(operand(3)?, operand(4)?, true);
-            }
-            _ if core.open.is_none() => {}
-            k if k == EventKind::Read as u8 => core.library_read(place, operand(1)?, operand(2)?, &self.tables),
-            k if k == EventKind::Write as u8 => core.memory.deliver(operand(1)?, operand(2)?),
-            k if k == EventKind::Copy as u8 => core.memory.copy(operand(1)?, operand(2)?, operand(3)?),
-            k if k == EventKind::Mapped as u8 => {}
-            k if k == EventKind::Alloc as u8 => core.memory.forget(operand(1)?, operand(2)?, true),
-            k if k == EventKind::Free as u8 => core.memory.forget(operand(1)?, operand(2)?, false),
-            k if k == EventKind::Relocate as u8 => {
-                let (from, from_len, to, to_len) = (operand(1)?, operand(2)?, operand(3)?, operand(4)?);
-                core.memory.note_block(from, from_len, false);
-                core.memory.note_block(to, to_len, true);
-                if from != to {
-                    core.memory.copy(to, from, from_len.min(to_len));
-                }
-            }
-            _ => return None,
+        if core.open.is_some() {
+            core.event_inside(event, place, &self.tables)?;
+        } else {
+            core.event_outside(event, &self.tables);
         }
-        Some(event.len())
+        Some(words)
     }
 
     #[must_use]
@@ -327,26 +279,97 @@ impl Machine {
 
     /// Ends the replay and gives up the counters.
     #[must_use]
-    pub fn finish(mut self) -> RingResult {
+    pub fn finish(mut self) -> ValuesResult {
         self.core.finish();
         self.core.cells.iter_mut().for_each(CellCounters::flush);
         let core = self.core;
-        RingResult {
-            modules: self.locator.modules,
-            contexts: core.contexts,
+        ValuesResult {
+            ring: DecodedRing { modules: self.locator.modules, contexts: core.contexts, totals: core.totals },
             blocks: core.blocks,
             cells: core.cells,
-            cold: DepthCounts::default(),
-            totals: core.totals,
             regions: core.regions.into_values().collect(),
             unfollowed: core.unfollowed,
             problems: core.problems,
-            followed: None,
-            objects: None,
-            motion: None,
             sequences: core.sequences.map_or_else(BTreeMap::new, |sequences| sequences.finish()),
-            exact_error: None,
         }
+    }
+}
+
+/// Events.
+impl Core {
+    /// What matters whether or not a region is open; gives back what is left to do.
+    fn event(&mut self, event: Event, tables: &Tables) -> Option<Event> {
+        match event {
+            Event::Input { address, len } => self.input(address, len),
+            Event::RegionBegin { name } => self.begin(name, tables),
+            Event::RegionEnd { name } => self.end(&name),
+            Event::FreeUnknown => self.totals.unknown_frees += 1,
+            Event::Output { address, len } => self.output(address, len),
+            Event::Restart => {
+                self.contexts.restart();
+                self.align_frames(0);
+            }
+            Event::Read { .. }
+            | Event::Write { .. }
+            | Event::Copy { .. }
+            | Event::Alloc { .. }
+            | Event::Mapped { .. }
+            | Event::Free { .. }
+            | Event::Relocate { .. } => return Some(event),
+        }
+        None
+    }
+
+    /// No region is open: only which blocks there are matters.
+    fn event_outside(&mut self, event: Event, tables: &Tables) {
+        match self.event(event, tables) {
+            Some(Event::Alloc { address, len }) => self.memory.note_block(address, len, true),
+            Some(Event::Free { address, len }) => self.memory.note_block(address, len, false),
+            Some(Event::Relocate { from, from_len, to, to_len }) => {
+                self.memory.note_block(from, from_len, false);
+                self.memory.note_block(to, to_len, true);
+            }
+            _ => {}
+        }
+    }
+
+    /// A region is open. `None`: the event is about more bytes than any kernel has.
+    fn event_inside(&mut self, event: Event, place: Option<Place>, tables: &Tables) -> Option<()> {
+        if bytes_walked(&event) > MOST_BYTES {
+            return None;
+        }
+        match self.event(event, tables) {
+            Some(Event::Read { address, len }) => self.library_read(place, address, len, tables),
+            Some(Event::Write { address, len }) => self.memory.deliver(address, len),
+            Some(Event::Copy { to, from, len }) => self.memory.copy(to, from, len),
+            Some(Event::Alloc { address, len }) => self.memory.forget(address, len, true),
+            Some(Event::Free { address, len }) => self.memory.forget(address, len, false),
+            Some(Event::Relocate { from, from_len, to, to_len }) => {
+                self.memory.note_block(from, from_len, false);
+                self.memory.note_block(to, to_len, true);
+                if from != to {
+                    self.memory.copy(to, from, from_len.min(to_len));
+                }
+            }
+            _ => {}
+        }
+        Some(())
+    }
+}
+
+/// Most bytes of an event that are walked one by one.
+fn bytes_walked(event: &Event) -> u64 {
+    match *event {
+        Event::Copy { len, .. } | Event::Output { len, .. } | Event::Read { len, .. } | Event::Write { len, .. } => len,
+        Event::Relocate { from_len, to_len, .. } => from_len.max(to_len),
+        Event::Alloc { .. }
+        | Event::Mapped { .. }
+        | Event::Free { .. }
+        | Event::FreeUnknown
+        | Event::Input { .. }
+        | Event::RegionBegin { .. }
+        | Event::RegionEnd { .. }
+        | Event::Restart => 0,
     }
 }
 
@@ -889,14 +912,8 @@ impl Core {
     /// Copies and fills that the instrumentation describes as in the memory model.
     fn memory_item(&mut self, item: &Item, record: &[u64]) {
         let address = record[usize::from(item.word)].wrapping_add_signed(item.offset);
-        let dynamic = item.flags & item_flag::DYNAMIC != 0;
-        let word = |i: u16| record[usize::from(i)];
-        if item.kind == ItemKind::Copy as u8 {
-            let len = if dynamic { word(item.lanes) } else { u64::from(item.size) };
-            self.memory.copy(address, word(item.word2), len);
-        } else if item.kind == ItemKind::Fill as u8 {
-            let len = if dynamic { word(item.word2) } else { u64::from(item.size) };
-            self.memory.store(address, len, CONSTANT);
+        if effects(item, record, address, &mut Constants(&mut self.memory)).is_err() {
+            self.totals.lost_words += 1;
         }
     }
 
@@ -912,4 +929,25 @@ impl Core {
             self.cells[cell as usize].executions += u64::from(self.recorder.escape(cell, value));
         }
     }
+}
+
+/// What copies and fills do to identities. The instrumentation describes every other access by a step.
+struct Constants<'a>(&'a mut Memory);
+
+impl Effects for Constants<'_> {
+    fn load(&mut self, _: u64, _: u64) {}
+
+    fn store(&mut self, _: u64, _: u64) {}
+
+    fn update(&mut self, _: u64, _: u64) {}
+
+    fn copy(&mut self, to: u64, from: u64, len: u64) {
+        self.0.copy(to, from, len);
+    }
+
+    fn fill(&mut self, address: u64, len: u64) {
+        self.0.store(address, len, CONSTANT);
+    }
+
+    fn kill(&mut self, _: u64, _: u64) {}
 }

@@ -7,12 +7,11 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::{
-    CONSTANT, FIRST_VALUE, OUTSIDE,
-    labels::{CopiedRange, Labels, Meaning},
+    labels::{CONSTANT, CopiedRange, FIRST_VALUE, Labels, Meaning, OUTSIDE},
     recorder::Recorder,
 };
 use crate::{
-    session::hash::FastHash,
+    hash::FastHash,
     shadow::{Label, Shadow, UNTOUCHED},
 };
 

@@ -10,7 +10,7 @@ use std::io;
 use crate::engine::Isa;
 
 use super::{
-    FIRST_VALUE,
+    labels::FIRST_VALUE,
     log::{DIES, EventKind, Head, Log, starts},
     stack::ValueStack,
 };

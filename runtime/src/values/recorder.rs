@@ -4,8 +4,7 @@
 //! many values) it records nothing more and keeps the reason.
 
 use super::{
-    FIRST_VALUE,
-    labels::VALUE_LIMIT,
+    labels::{FIRST_VALUE, VALUE_LIMIT},
     log::{EventKind, Head, Log, MAX_OPERANDS},
     price::Input,
 };

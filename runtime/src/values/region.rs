@@ -3,7 +3,7 @@
 use super::{price::PriceSink, stack::ValueStack};
 use crate::{
     abi::OP_CLASSES,
-    session::counters::{CellCounters, DepthCounts},
+    counts::{cell::CellCounters, depths::DepthCounts},
 };
 
 /// Sums over all executions of the regions of one name.

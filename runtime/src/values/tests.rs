@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::{
-    FIRST_VALUE,
+    labels::FIRST_VALUE,
     log::Log,
     price::{self, PriceSink, Values},
     recorder::Recorder,

@@ -17,20 +17,17 @@ use std::collections::HashMap;
 pub use parts::Parts;
 use parts::Piece;
 
-use super::{
-    context::Node,
-    counters::CellCounters,
-    habits::{Habit, Habits, between::Between},
-    hash::FastHash,
-};
+use super::habits::{Habit, Habits, between::Between};
 use crate::{
+    counts::{block::UNCOUNTED, cell::CellCounters},
+    decode::context::Node,
+    decode::ring::RingSite,
     engine::{Access, Found, Kind, clamped},
+    hash::FastHash,
     objects::ObjectNumber,
     shadow::{Label, Shadow, UNTOUCHED},
 };
 
-/// Number of no cell: the access is replayed but not counted.
-pub const UNCOUNTED: u32 = u32::MAX;
 /// With this bit, not the number of a cell but of a site whose access is not counted.
 const HIDDEN: u32 = 1 << 31;
 
@@ -42,9 +39,6 @@ type SiteNumber = u32;
 const NO_SITE: SiteNumber = u32::MAX;
 /// Of a toucher: that it wrote, and nobody has read.
 const UNREAD: SiteNumber = 1 << 31;
-
-/// A static access: analyzer-wide segment number, and item of the segment.
-pub type RingSite = (u32, u32);
 
 /// What went from one access to another.
 pub struct Flow {

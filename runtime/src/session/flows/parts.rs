@@ -4,7 +4,7 @@
 //! number of an access of the batch or, after those, of a stream of its runs; of one access or stream, they come in order, and the bytes of a load in
 //! order of address.
 
-use crate::{engine::Found, session::counters::CellCounters};
+use crate::{counts::cell::CellCounters, engine::Found};
 
 /// Neighbouring bytes of a load that belong to one flow.
 #[derive(Clone, Copy)]

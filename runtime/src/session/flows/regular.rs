@@ -12,7 +12,7 @@ use super::{
 use crate::{
     engine::{
         Access, Kind, Stream,
-        plan::{Plan, STREAMS},
+        dependence::{Plan, STREAMS},
     },
     session::habits::Lane,
     shadow::UNTOUCHED,
@@ -149,14 +149,14 @@ impl Flows {
                 }
                 let words = run.lanes[number].words(first, count);
                 // The words that another stream of the block does not hand over.
-                let own = match plan.near(number) {
+                let own = match plan.carried(number) {
                     // Each iteration is as the one before, which has been done.
-                    Some(near) if words.stride == 0 && near.delay > 0 => 1,
-                    Some(near) => count.min(near.delay.into()),
+                    Some(carried) if words.stride == 0 && carried.distance > 0 => 1,
+                    Some(carried) => count.min(carried.distance.into()),
                     None => count,
                 };
-                let source = plan.near(number).filter(|_| own < count && words.stride != 0 || own == 0);
-                if source.is_some_and(|near| open >> near.source & 1 == 1) {
+                let source = plan.carried(number).filter(|_| own < count && words.stride != 0 || own == 0);
+                if source.is_some_and(|carried| open >> carried.source & 1 == 1) {
                     continue;
                 }
                 run.labels.clear();
@@ -164,9 +164,9 @@ impl Flows {
                     return false;
                 }
                 match source {
-                    Some(near) => {
+                    Some(carried) => {
                         run.labels.extend(
-                            part(&run.seen[usize::from(near.source)], 0, count - own).map(|s| (s.next, s.count)),
+                            part(&run.seen[usize::from(carried.source)], 0, count - own).map(|s| (s.next, s.count)),
                         );
                     }
                     None => run.labels.last_mut().into_iter().for_each(|(_, words)| *words += count - own),
@@ -225,7 +225,7 @@ impl Flows {
             let start = plan.kept_from(number, count as usize) as u64;
             // Of accesses to one word, the last leaves the state.
             let start = if lane.stream.stride == 0 { start.max(count - 1) } else { start };
-            let is_new = |seen: Seen| plan.near(number).is_some() || seen.next != seen.state;
+            let is_new = |seen: Seen| plan.carried(number).is_some() || seen.next != seen.state;
             if part(seen, start, count).any(is_new) {
                 let words = lane.words(first, count).after(start);
                 self.states.fill_words(&words, part(seen, start, count).map(|seen| (seen.next, seen.count)));

@@ -6,13 +6,11 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::{
+    counts::depths::DepthCounts,
     engine::{Stream, oracle::Oracle},
     histogram::bucket_of,
     pricing::root,
-    session::{
-        counters::DepthCounts,
-        pipeline::{Files, Pipeline},
-    },
+    session::pipeline::{Files, Pipeline},
 };
 
 /// Segments of the log, each with this many items.

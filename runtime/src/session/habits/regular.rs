@@ -4,12 +4,12 @@
 //! A stream stays in a line for some iterations. Lines in which a stream stays are on top of the stack of lines, whatever their order, and are put on it
 //! when the last stream leaves: from then on their order matters.
 
-use super::{EPOCH, Habits, LINE, LINE_BYTES, PAGE_LINES, PAGE_WORDS, WORD, place};
+use super::sites::{EPOCH, Habits, LINE, LINE_BYTES, PAGE_LINES, PAGE_WORDS, WORD, place};
 use crate::{
     engine::{
         Kind, Stream,
+        dependence::{Plan, STREAMS},
         hint::prefetch,
-        plan::{Plan, STREAMS},
     },
     shadow::Words,
 };

@@ -10,7 +10,7 @@ use super::{
     timeline::Timeline,
 };
 use crate::{
-    engine::{Refused, hint::prefetch},
+    engine::{AllocationFailure, hint::prefetch},
     histogram::bucket_of,
 };
 
@@ -141,7 +141,7 @@ impl Back {
     fn renumber(&mut self) {
         let (ranks, taken) = (self.timeline.ranks(), self.timeline.taken());
         if taken >= MOST {
-            std::panic::panic_any(Refused(format!(
+            std::panic::panic_any(AllocationFailure(format!(
                 "the program touches more than {MOST} lines, which is more than are followed; use larger lines (--line-size), or leave --line-size out"
             )));
         }

@@ -1,6 +1,6 @@
 //! Who brought lines in and wrote them, and from which depths.
 
-use super::LineCounts;
+use crate::counts::lines::LineCounts;
 
 /// What is filed by depth.
 #[derive(Clone, Copy, PartialEq, Eq)]

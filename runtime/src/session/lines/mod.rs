@@ -22,38 +22,14 @@ use front::Front;
 use ledger::{Filed, Ledger};
 use runs::Groups;
 
-use super::{counters::DepthCounts, pipeline::Follower};
+use super::follower::Follower;
 use crate::{
+    counts::lines::LineCounts,
     engine::{Access, Isa, Kind, Stream},
     histogram::bucket_of,
 };
 
 pub use front::FRONT;
-
-/// What one site did to lines in one context. Depths are in lines.
-#[derive(Clone, Debug, Default)]
-pub struct LineCounts {
-    pub loads: DepthCounts,
-    pub stores: DepthCounts,
-    /// By the greatest depth since the store; without those below.
-    pub write_backs: DepthCounts,
-    /// Lines that nothing had touched before.
-    pub first_loads: u64,
-    pub first_stores: u64,
-    /// Lines that were dirty when the program ended. A memory of whatever size writes each of them back once.
-    pub last_write_backs: u64,
-}
-
-impl LineCounts {
-    pub fn merge(&mut self, other: &Self) {
-        self.loads.merge(&other.loads);
-        self.stores.merge(&other.stores);
-        self.write_backs.merge(&other.write_backs);
-        self.first_loads += other.first_loads;
-        self.first_stores += other.first_stores;
-        self.last_write_backs += other.last_write_backs;
-    }
-}
 
 /// The lines of one ring.
 pub struct Lines {

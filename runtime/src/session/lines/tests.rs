@@ -1,5 +1,6 @@
 //! Against a list of lines, the last one first, for one capacity at a time.
 
+use crate::counts::depths::DepthCounts;
 use std::collections::HashSet;
 
 use proptest::prelude::*;

@@ -1,21 +1,20 @@
-//! The streams of a regular run as blocks take them: rolled up, unrolled, or with wide accesses in pieces.
+//! The streams of a affine run as blocks take them: normalised up, unrolled, or with wide accesses in pieces.
 //!
 //! Takes streams, each with the label of its loads; gives the accesses of an iteration, and the words that they consist of. Loops are often
 //! unrolled: streams that are a group of streams several times over, each time one step further, are taken for that group with as many more
-//! iterations. The other way round, where the loop before went two or four words at a time, the old places of every second or fourth word
+//! iterations. The other way round, where the loop before went two or four words at a time, the old positions of every second or fourth word
 //! are arithmetic, and a run is taken for one of so many times the streams. And where words were last used one by one, or where vectors
 //! overlap, the words of wide accesses are streams of their own, which are accessed at the same time.
 
-use super::cell::BYTES;
-use super::plan::STREAMS;
-use super::{Reports, Stream};
+use super::dependence::STREAMS;
+use crate::engine::{access::Stream, cell::BYTES, report::Reports};
 
 /// The longest word that is never cut.
 const WORD: u64 = 8;
 
 /// Kept to save allocations.
 #[derive(Default)]
-pub struct Rolled {
+pub struct Normalised {
     /// The accesses of an iteration.
     pub accesses: Vec<Stream>,
     /// Their words, and which access has each.
@@ -40,7 +39,7 @@ pub struct Row {
     pub times: usize,
 }
 
-impl Rolled {
+impl Normalised {
     /// Takes the streams of a run; false if there are more than a plan can have.
     pub fn start(&mut self, streams: &[Stream], labels: &[u32]) -> bool {
         if streams.len() > STREAMS {

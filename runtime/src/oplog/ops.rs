@@ -15,8 +15,8 @@ use super::{
     varint::{put, take, unzigzag, zigzag},
 };
 use crate::{
+    counts::block::UNCOUNTED,
     engine::{Access, Kind, Stream},
-    session::UNCOUNTED,
 };
 
 /// Accesses per block, about: enough to compress well, few enough to hold several blocks in memory.

@@ -1,17 +1,17 @@
 //! Where the words of a block's streams were before it: streams whose words lay among each other go together, so that one look at the timeline
 //! does for all of them.
 //!
-//! Takes a trail per stream; gives groups of trails that have the same step and whose first words lie within one step, so that their places
+//! Takes a sequence per stream; gives groups of sequences that have the same step and whose first words lie within one step, so that their positions
 //! repeat together. An unrolled or vectorised loop that comes after another leaves many of these. Refuses nothing.
 
 use std::ops::Range;
 
-/// Words of a trail further apart are looked at one by one.
+/// Words of a sequence further apart are looked at one by one.
 pub const WIDE_STEP: u64 = 256;
 
-/// Places of a stream's words, from the lowest one upwards.
+/// Positions of a stream's words, from the lowest one upwards.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Trail {
+pub struct Sequence {
     /// From one word to the next.
     pub step: u64,
     pub low: u64,
@@ -20,21 +20,22 @@ pub struct Trail {
 }
 
 #[derive(Default)]
-pub struct Trails {
+pub struct Sequences {
     /// In order, so that those of a group are neighbours.
-    all: Vec<Trail>,
+    all: Vec<Sequence>,
     groups: Vec<Range<usize>>,
 }
 
-impl Trails {
-    pub fn find(&mut self, trails: impl Iterator<Item = Trail>) {
-        let Trails { all, groups } = self;
+impl Sequences {
+    pub fn find(&mut self, sequences: impl Iterator<Item = Sequence>) {
+        let Sequences { all, groups } = self;
         all.clear();
-        all.extend(trails);
+        all.extend(sequences);
         all.sort_unstable();
         groups.clear();
-        for (number, trail) in all.iter().enumerate() {
-            let takes_turns = |first: &Trail| first.step == trail.step && trail.low - first.low < trail.step;
+        for (number, sequence) in all.iter().enumerate() {
+            let takes_turns =
+                |first: &Sequence| first.step == sequence.step && sequence.low - first.low < sequence.step;
             match groups.last_mut() {
                 Some(group) if takes_turns(&all[group.start]) => group.end = number + 1,
                 _ => groups.push(number..number + 1),
@@ -42,13 +43,13 @@ impl Trails {
         }
     }
 
-    pub fn groups(&self) -> impl Iterator<Item = &[Trail]> {
+    pub fn groups(&self) -> impl Iterator<Item = &[Sequence]> {
         self.groups.iter().map(|group| &self.all[group.clone()])
     }
 }
 
 /// Whether the words of a group lie so close that the timeline between them is worth going over.
 #[inline(always)]
-pub fn are_close(group: &[Trail]) -> bool {
+pub fn are_close(group: &[Sequence]) -> bool {
     group.first().is_some_and(|first| first.step <= WIDE_STEP * group.len() as u64)
 }

@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use super::hash::FastHash;
+use crate::hash::FastHash;
 
 /// A node of the tree; 0 is the root.
 pub type Node = u32;

@@ -1,8 +1,10 @@
-//! Regular runs against the list of `oracle.rs`: random loop nests, among irregular accesses and deaths.
+//! Affine runs against the list of `oracle.rs`: random loop nests, among irregular accesses and deaths.
 
-use super::oracle::{Collect, Found, Oracle};
-use super::tests::set_ups;
-use super::{BatchSink, DepthSink, Engine, Kind, Stream};
+use crate::engine::{
+    BatchSink, DepthSink, Engine, Kind, Stream,
+    oracle::{Collect, Found, Oracle},
+    tests::set_ups,
+};
 use proptest::prelude::*;
 
 #[derive(Clone, Debug)]
@@ -104,7 +106,7 @@ fn by_engine(engine: &mut Engine, steps: &[Step]) -> Vec<Outcome> {
             Step::Run { streams, iterations, times } => {
                 for _ in 0..*times {
                     let mut sink = empty(streams.len());
-                    engine.regular(streams, *iterations, &mut sink);
+                    engine.affine(streams, *iterations, &mut sink);
                     outcomes.push((sink.sorted(), [engine.live(), engine.peak_live(), engine.footprint()]));
                 }
                 continue;
@@ -471,7 +473,7 @@ fn arrays_that_loops_went_over_are_freed() {
         run(&[stream(0, 1), stream(500, 1)], 400),
         run(&[stream(0, 16)], 25),
         run(&[stream(399, -1), stream(500, 2)], 150),
-        // So many others between two that their places are far apart.
+        // So many others between two that their positions are far apart.
         run(&[0, 50, 100, 150, 200, 250, 300, 350].map(|at| stream(at, 1)), 50),
     ];
     for steps in &loops {
@@ -489,7 +491,7 @@ fn blocks_change_nothing_in_long_programs() {
     let stream = |addr, stride, kind| Stream { addr, stride, len: 8, kind };
     for options in set_ups() {
         let run = |regular| {
-            let mut engine = Engine::with_options(super::EngineOptions { regular, ..options });
+            let mut engine = Engine::with_options(crate::engine::EngineOptions { regular, ..options });
             let mut sums = Sums::default();
             let n = if options.growth > 1 { 160i64 } else { 20 };
             let (u, v) = (1u64 << 32, (1u64 << 32) + 8 * (n * n) as u64 + 64);
@@ -500,14 +502,14 @@ fn blocks_change_nothing_in_long_programs() {
                     let offsets = [0, -8 * n, -8, 8, 8 * n];
                     let mut streams = offsets.map(|o| stream(at.wrapping_add_signed(o), 8, Kind::Load)).to_vec();
                     streams.push(stream(to + 8 * (i * n + 1) as u64, 8, Kind::Store));
-                    engine.regular(&streams, n as u64 - 2, &mut sums);
+                    engine.affine(&streams, n as u64 - 2, &mut sums);
                 }
             }
             for i in 0..n / 4 {
                 for j in 0..n {
                     let streams =
                         [stream(u + 8 * (i * n) as u64, 8, Kind::Load), stream(v + 8 * j as u64, 8 * n, Kind::Load)];
-                    engine.regular(&streams, n as u64, &mut sums);
+                    engine.affine(&streams, n as u64, &mut sums);
                     engine.store(v + 8 * (n * n + i * n + j) as u64, 8);
                 }
             }

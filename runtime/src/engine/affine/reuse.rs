@@ -1,22 +1,22 @@
-//! What is remembered of earlier regular runs: their plans, and which shapes of runs were done in blocks.
+//! What is remembered of earlier affine runs: their plans, and which shapes of runs were done in blocks.
 //!
 //! Takes the streams of a run. The same loop comes again and again, at other addresses and often with another number of iterations; its plan is
 //! the same as long as what it says of pairs of streams is. Refuses to guess: what cannot be told from the run before is worked out anew.
 
-use super::Stream;
-use super::plan::{Plan, are_apart, is_usual};
+use super::dependence::{Plan, are_apart, is_usual};
+use crate::engine::access::Stream;
 
 /// Which shapes of runs are worth trying: where none was done in blocks for a while, only some are tried.
 #[derive(Default)]
-pub struct Luck {
+pub struct BackOff {
     /// By shape: runs that failed in a row, then those passed over.
     failed: Vec<u8>,
 }
 
-impl Luck {
+impl BackOff {
     const SHAPES: usize = 256;
     /// So many may fail in a row; then as many are passed over between two that are tried.
-    const PATIENCE: u8 = 8;
+    const MOST_FAILURES: u8 = 8;
 
     pub fn shape(streams: &[Stream]) -> usize {
         let shape = streams.iter().fold(streams.len() as u64, |shape, stream| {
@@ -28,17 +28,17 @@ impl Luck {
 
     pub fn try_again(&mut self, shape: usize) -> bool {
         let Some(failed) = self.failed.get_mut(shape) else { return true };
-        if *failed < Self::PATIENCE {
+        if *failed < Self::MOST_FAILURES {
             return true;
         }
-        *failed = if *failed < 2 * Self::PATIENCE { *failed + 1 } else { Self::PATIENCE };
-        *failed == Self::PATIENCE
+        *failed = if *failed < 2 * Self::MOST_FAILURES { *failed + 1 } else { Self::MOST_FAILURES };
+        *failed == Self::MOST_FAILURES
     }
 
     pub fn tried(&mut self, shape: usize, succeeded: bool) {
         self.failed.resize(Self::SHAPES, 0);
         let failed = &mut self.failed[shape];
-        *failed = if succeeded { 0 } else { (*failed + 1).min(Self::PATIENCE) };
+        *failed = if succeeded { 0 } else { (*failed + 1).min(Self::MOST_FAILURES) };
     }
 }
 
@@ -65,7 +65,7 @@ impl Plans {
         if self.known.is_empty() {
             self.known.resize_with(Self::SHAPES, || None);
         }
-        let known = &mut self.known[Luck::shape(streams) % Self::SHAPES];
+        let known = &mut self.known[BackOff::shape(streams) % Self::SHAPES];
         if !known.as_mut().is_some_and(|known| known.fits(streams, accesses, iterations)) {
             let plan = Plan::of_words(streams, accesses, iterations)?;
             *known = Some(Known { streams: streams.to_vec(), accesses: accesses.to_vec(), iterations, plan });

@@ -1,4 +1,4 @@
-//! Takes a chunk of words apart into records, for both models.
+//! Cuts a chunk of words into records, and tells what loops and rows of records have in common.
 
 use crate::{
     abi::{Item, ItemKind, SegmentKind, item_flag},
@@ -71,45 +71,4 @@ pub fn stream(item: &Item, rest: &[u64], len: usize) -> Stream {
     let kind = if item.kind == ItemKind::Load as u8 { Kind::Load } else { Kind::Store };
     let stride = rest[len + word].wrapping_sub(rest[word]) as i64;
     Stream { addr: rest[word].wrapping_add_signed(item.offset), stride, len: item.size, kind }
-}
-
-/// An event record.
-#[derive(Clone, Copy)]
-pub struct Event<'a> {
-    /// [`crate::abi::EventKind`].
-    pub kind: u8,
-    /// Address of the call site's descriptor, 0 if there is none.
-    pub site: u64,
-    words: &'a [u64],
-}
-
-impl<'a> Event<'a> {
-    /// The event that `rest` begins with; `None` if it is cut off.
-    #[must_use]
-    pub fn of(rest: &'a [u64]) -> Option<Self> {
-        let head = rest[0];
-        let len = (head >> 48 & 0xff) as usize;
-        let words = rest.get(..len).filter(|r| !r.is_empty())?;
-        Some(Self { kind: (head >> 56) as u8, site: head & 0xffff_ffff_ffff, words })
-    }
-
-    /// Words of the record.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.words.len()
-    }
-
-    /// Operands start at 1.
-    #[must_use]
-    pub fn operand(&self, index: usize) -> Option<u64> {
-        self.words.get(index).copied()
-    }
-
-    /// A name in the words from `at` on: its length in bytes, then the bytes.
-    #[must_use]
-    pub fn name(&self, at: usize) -> Option<String> {
-        let len = self.operand(at)? as usize;
-        let bytes: Vec<u8> = self.words.get(at + 1..)?.iter().flat_map(|w| w.to_le_bytes()).take(len).collect();
-        (bytes.len() == len).then(|| String::from_utf8_lossy(&bytes).into_owned())
-    }
 }

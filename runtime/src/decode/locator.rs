@@ -1,7 +1,31 @@
 //! Finds the descriptor that a record's first word names, in the modules of one ring's process.
+//!
+//! Takes the words of a record and a [`ModuleSource`] to ask about descriptors that are not known yet. Refuses addresses that no
+//! module has, and records that are cut off or say what no loop can do.
 
-use super::analyzer::{ModuleSource, Placed};
-use crate::abi::Item;
+use std::sync::Arc;
+
+use super::records::is_endless;
+use crate::{
+    abi::Item,
+    sites::{Segment, SiteTable},
+};
+
+/// A table at its place in one process.
+#[derive(Clone)]
+pub struct Placed {
+    /// Run-time address of the descriptors.
+    pub low: u64,
+    pub table: Arc<SiteTable>,
+    /// Number of the table in the session.
+    pub id: u32,
+}
+
+/// Gives modules to an analysis that meets an unknown descriptor.
+pub trait ModuleSource {
+    /// Modules of this ring's process, as far as known by now.
+    fn modules(&mut self) -> Vec<Placed>;
+}
 
 /// A module as one ring numbers it.
 pub struct Module {
@@ -9,6 +33,40 @@ pub struct Module {
     /// Added to the table's segment and function numbers to make them unique in the ring.
     pub first_segment: u32,
     pub first_function: u32,
+}
+
+impl Module {
+    /// A segment by its number in the table.
+    #[inline]
+    #[must_use]
+    pub fn segment(&self, number: u32) -> &Segment {
+        &self.placed.table.segments[number as usize]
+    }
+
+    /// Its items.
+    #[inline]
+    #[must_use]
+    pub fn items(&self, segment: &Segment) -> &[Item] {
+        &self.placed.table.items[segment.items.start as usize..segment.items.end as usize]
+    }
+
+    /// The function that a segment is in, as the ring numbers it.
+    #[inline]
+    #[must_use]
+    pub fn function_of(&self, segment: u32) -> u32 {
+        self.first_function + self.segment(segment).function
+    }
+}
+
+/// The segment that a record is of.
+#[derive(Clone, Copy, Debug)]
+pub struct Located {
+    /// Number of the module in the ring.
+    pub module: usize,
+    /// Number of the segment in the module's table.
+    pub segment: u32,
+    /// Words of the record.
+    pub words: usize,
 }
 
 #[derive(Default)]
@@ -34,6 +92,22 @@ impl Locator {
         self.locate_elsewhere(address, source, added)
     }
 
+    /// The segment of the record that `rest` begins with.
+    #[inline]
+    pub fn record(
+        &mut self,
+        rest: &[u64],
+        source: &mut impl ModuleSource,
+        added: impl FnMut(&Module),
+    ) -> Option<Located> {
+        let (module, segment) = self.locate(rest[0], source, added)?;
+        let found = self.modules[module].segment(segment);
+        let words = usize::from(found.words);
+        let is_whole = words > 0 && words <= rest.len();
+        let is_good = is_whole && !is_endless(found.kind, self.modules[module].items(found), rest);
+        is_good.then_some(Located { module, segment, words })
+    }
+
     /// The module in which the last descriptor was.
     #[must_use]
     pub fn last(&self) -> Option<&Module> {
@@ -44,9 +118,7 @@ impl Locator {
     #[must_use]
     pub fn items(&self, segment: u32) -> &[Item] {
         let Some(module) = self.modules.iter().rfind(|module| module.first_segment <= segment) else { return &[] };
-        let table = &module.placed.table;
-        let items = &table.segments[(segment - module.first_segment) as usize].items;
-        &table.items[items.start as usize..items.end as usize]
+        module.items(module.segment(segment - module.first_segment))
     }
 
     #[inline]

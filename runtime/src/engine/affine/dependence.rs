@@ -1,23 +1,25 @@
-//! How the streams of a regular run relate: which word another access of the run had shortly before.
+//! How the streams of a affine run relate: which word another access of the run had shortly before.
 //!
 //! Takes streams and a number of iterations; gives a [`Plan`], or nothing for a run with accesses of other sizes than words have,
 //! whose words overlap in part, or whose streams cross: such runs are done access by access.
 
-use super::cell::BYTES;
-use super::{Kind, Stream};
+use crate::engine::{
+    access::{Kind, Stream},
+    cell::BYTES,
+};
 
 /// Most streams of a planned run.
 pub const STREAMS: usize = 64;
 /// Reuse up to this many iterations later is known from the plan alone.
-const NEAR: i64 = 8;
+const MAX_DISTANCE: i64 = 8;
 /// Iterations a run may have so that no address computation overflows.
 const LONGEST: u64 = 1 << 24;
 
 /// The previous access to a stream's word is this run's own.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Near {
-    /// Iterations ago, up to [`NEAR`].
-    pub delay: u8,
+pub struct Carried {
+    /// Iterations ago, up to [`MAX_DISTANCE`].
+    pub distance: u8,
     /// The stream whose access it was; its words are as long.
     pub source: u8,
     /// Live bytes above it; the same in every iteration.
@@ -33,11 +35,11 @@ struct Word {
     access: u8,
     /// Where an iteration puts the word, counted from the place of the iteration's first.
     slot: u16,
-    near: Option<Near>,
+    carried: Option<Carried>,
     /// Iterations since another stream's access let the word die that this stream's store brings back, if few.
     reborn: Option<u8>,
     /// The stream that takes the word over, and iterations until then, if soon.
-    taken: Option<(u8, u8)>,
+    next_use: Option<(u8, u8)>,
     /// Streams that have had the stream's words before, one bit each.
     related: u64,
 }
@@ -45,15 +47,15 @@ struct Word {
 #[derive(Debug)]
 pub struct Plan {
     words: Vec<Word>,
-    /// From one iteration's places to those of the next.
+    /// From one iteration's positions to those of the next.
     pub step: u64,
-    /// Some places of an iteration stay free, so that words lie at multiples of their size.
+    /// Some positions of an iteration stay free, so that words lie at multiples of their size.
     pub has_gaps: bool,
     /// The most bytes of an access.
     pub widest: u64,
-    /// Iterations of the run that must be done before `near` holds.
+    /// Iterations of the run that must be done before `carried` holds.
     pub warm_up: u64,
-    /// Most iterations in a block, so that reuse that is not near is of an earlier block.
+    /// Most iterations in a block, so that reuse that is not loop-carried is of an earlier block.
     pub longest: usize,
     /// Fewest and most iterations for which streams that stay as far from each other as they are have this plan.
     holds: (u64, u64),
@@ -80,13 +82,13 @@ impl Plan {
         stream < other && self.words[stream].access != self.words[other].access
     }
 
-    pub fn near(&self, stream: usize) -> Option<Near> {
-        self.words[stream].near
+    pub fn carried(&self, stream: usize) -> Option<Carried> {
+        self.words[stream].carried
     }
 
     /// The stream that has a stream's word next, within few iterations, and their number.
-    pub fn taker(&self, stream: usize) -> Option<(usize, usize)> {
-        self.words[stream].taken.map(|(taker, delay)| (taker.into(), delay.into()))
+    pub fn next_user(&self, stream: usize) -> Option<(usize, usize)> {
+        self.words[stream].next_use.map(|(next_user, distance)| (next_user.into(), distance.into()))
     }
 
     pub fn reborn(&self, stream: usize) -> Option<usize> {
@@ -117,7 +119,7 @@ impl Plan {
 
     /// First of a block's iterations whose access is the last to its word in the block.
     pub fn kept_from(&self, stream: usize, iterations: usize) -> usize {
-        self.taker(stream).map_or(0, |(_, delay)| iterations.saturating_sub(delay))
+        self.next_user(stream).map_or(0, |(_, distance)| iterations.saturating_sub(distance))
     }
 
     /// Of streams that access one after the other.
@@ -143,14 +145,14 @@ impl Plan {
             plan.relate(streams, stream, iterations)?;
         }
         for stream in 0..streams.len() {
-            if let Some(near) = plan.words[stream].near {
-                plan.words[usize::from(near.source)].taken = Some((stream as u8, near.delay));
+            if let Some(carried) = plan.words[stream].carried {
+                plan.words[usize::from(carried.source)].next_use = Some((stream as u8, carried.distance));
             }
         }
         for stream in 0..streams.len() {
-            if let Some(near) = plan.words[stream].near {
-                let above = plan.alive_since(streams, stream, near) as u32;
-                plan.words[stream].near = Some(Near { above, ..near });
+            if let Some(carried) = plan.words[stream].carried {
+                let above = plan.alive_since(streams, stream, carried) as u32;
+                plan.words[stream].carried = Some(Carried { above, ..carried });
             }
         }
         Some(plan)
@@ -178,50 +180,51 @@ impl Plan {
     fn relate(&mut self, streams: &[Stream], stream: usize, iterations: u64) -> Option<()> {
         let mut latest: Option<(i64, usize)> = None;
         for other in 0..streams.len() {
-            let Some(delay) =
-                delay(&streams[stream], &streams[other], iterations, self.is_before(other, stream)).ok()?
+            let Some(distance) =
+                distance(&streams[stream], &streams[other], iterations, self.is_before(other, stream)).ok()?
             else {
                 self.holds.1 = self.holds.1.min(apart_until(&streams[stream], &streams[other], iterations));
                 continue;
             };
             self.words[stream].related |= 1 << other;
-            self.holds.0 = self.holds.0.max(delay as u64 + 1);
+            self.holds.0 = self.holds.0.max(distance as u64 + 1);
             // Of equally old ones, the later stream's access is the later one.
-            if latest.is_none_or(|(least, _)| delay <= least) {
-                latest = Some((delay, other));
+            if latest.is_none_or(|(least, _)| distance <= least) {
+                latest = Some((distance, other));
             }
         }
         // A word is where the stream's kind says only if what had it last left it there.
         let found = |source: usize| (streams[stream].kind == Kind::Fresh) == (streams[source].kind == Kind::Last);
         match latest {
             Some((_, source)) if !found(source) => return None,
-            Some((delay, _)) if delay <= NEAR && streams[stream].kind == Kind::Fresh => {
-                self.words[stream].reborn = Some(delay as u8);
-                self.warm_up = self.warm_up.max(delay as u64);
+            Some((distance, _)) if distance <= MAX_DISTANCE && streams[stream].kind == Kind::Fresh => {
+                self.words[stream].reborn = Some(distance as u8);
+                self.warm_up = self.warm_up.max(distance as u64);
             }
-            Some((delay, source)) if delay <= NEAR => {
-                self.words[stream].near = Some(Near { delay: delay as u8, source: source as u8, above: 0 });
-                self.warm_up = self.warm_up.max(delay as u64);
+            Some((distance, source)) if distance <= MAX_DISTANCE => {
+                self.words[stream].carried = Some(Carried { distance: distance as u8, source: source as u8, above: 0 });
+                self.warm_up = self.warm_up.max(distance as u64);
             }
-            Some((delay, _)) => self.longest = self.longest.min(delay as usize),
+            Some((distance, _)) => self.longest = self.longest.min(distance as usize),
             None => {}
         }
         Some(())
     }
 
-    /// Bytes accessed after the source of a near reuse that are still where that access put them.
-    fn alive_since(&self, streams: &[Stream], stream: usize, near: Near) -> u64 {
+    /// Bytes accessed after the source of a loop-carried reuse that are still where that access put them.
+    fn alive_since(&self, streams: &[Stream], stream: usize, carried: Carried) -> u64 {
         let kind_of = |stream: usize| streams[stream].kind;
         let streams = streams.len();
         let mut alive = 0;
-        // Iterations are counted from that of the source; the reuse is in iteration `delay`.
-        let (delay, source) = (usize::from(near.delay), usize::from(near.source));
-        let is_over =
-            |iteration: usize, other: usize| iteration < delay || iteration == delay && self.is_before(other, stream);
-        for at in source + 1..delay * streams + stream {
+        // Iterations are counted from that of the source; the reuse is in iteration `distance`.
+        let (distance, source) = (usize::from(carried.distance), usize::from(carried.source));
+        let is_over = |iteration: usize, other: usize| {
+            iteration < distance || iteration == distance && self.is_before(other, stream)
+        };
+        for at in source + 1..distance * streams + stream {
             let (iteration, other) = (at / streams, at % streams);
-            let taker = self.taker(other);
-            let taken_by_then = taker.is_some_and(|(taker, later)| is_over(iteration + later, taker));
+            let next_user = self.next_user(other);
+            let taken_by_then = next_user.is_some_and(|(next_user, later)| is_over(iteration + later, next_user));
             if is_over(iteration, other) && kind_of(other) != Kind::Last && !taken_by_then {
                 alive += self.len(other);
             }
@@ -251,7 +254,7 @@ pub fn is_word(len: u64) -> bool {
 
 /// Iterations since `other` had the word that `stream` accesses; `None` if it never had it before. An error if that is not
 /// so for all iterations alike.
-fn delay(stream: &Stream, other: &Stream, iterations: u64, is_before: bool) -> Result<Option<i64>, ()> {
+fn distance(stream: &Stream, other: &Stream, iterations: u64, is_before: bool) -> Result<Option<i64>, ()> {
     let (len, other_len) = (i64::from(stream.len), i64::from(other.len));
     let apart = other.addr as i64 - stream.addr as i64;
     if stream.stride != other.stride {
@@ -350,11 +353,11 @@ mod tests {
         })
     }
 
-    /// Whether the places that two streams have gone over lie among each other.
+    /// Whether the positions that two streams have gone over lie among each other.
     fn have_met(stream: &Stream, other: &Stream, iterations: u64) -> bool {
         let ends = |s: &Stream| {
-            let places = (0..iterations).map(|iteration| s.at(iteration));
-            (places.clone().min(), places.max().map(|last| last + u64::from(s.len)))
+            let positions = (0..iterations).map(|iteration| s.at(iteration));
+            (positions.clone().min(), positions.max().map(|last| last + u64::from(s.len)))
         };
         let ((low, high), (other_low, other_high)) = (ends(stream), ends(other));
         low < other_high && other_low < high

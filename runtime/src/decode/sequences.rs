@@ -5,7 +5,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use super::{RegionOfInterest, locator::Module};
+use super::{locator::Module, roi::RegionOfInterest};
 
 /// Most entries per thread and chosen function.
 pub const MAX_CALLS: usize = 1 << 20;

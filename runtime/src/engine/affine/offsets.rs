@@ -5,27 +5,25 @@
 
 use std::ops::Range;
 
-use super::plan::Plan;
-use super::regular::{Block, Places};
-use super::rolled::Row;
-use super::{Kind, Stream};
+use super::{block::Block, dependence::Plan, normalise::Row, positions::Positions};
+use crate::engine::access::{Kind, Stream};
 
 /// Bytes that a block's accesses have put above a stream's words and not taken from there: `start + step * iteration`, and
-/// from each bend on, so many more per iteration.
+/// from each breakpoint on, so many more per iteration.
 #[derive(Clone, Copy)]
-pub struct Slope<'a> {
+pub struct DepthOffset<'a> {
     start: i64,
     step: i64,
     /// Iterations and bytes, in order.
-    bends: &'a [(u16, i32)],
+    breakpoints: &'a [(u16, i32)],
 }
 
-impl Slope<'_> {
+impl DepthOffset<'_> {
     /// Bytes above a word in its iteration, of which there were `above` when the block began.
     #[inline(always)]
     pub fn at(&self, above: u64, iteration: i64) -> u64 {
-        let after = |bend: u16| (iteration - i64::from(bend) + 1).max(0);
-        let bent: i64 = self.bends.iter().map(|&(bend, bytes)| after(bend) * i64::from(bytes)).sum();
+        let after = |breakpoint: u16| (iteration - i64::from(breakpoint) + 1).max(0);
+        let bent: i64 = self.breakpoints.iter().map(|&(breakpoint, bytes)| after(breakpoint) * i64::from(bytes)).sum();
         above.wrapping_add_signed(self.start + self.step * iteration + bent)
     }
 
@@ -33,8 +31,8 @@ impl Slope<'_> {
     #[inline(always)]
     pub fn rows(&self, above: u64, step: i64, len: u64, iterations: Range<usize>, mut report: impl FnMut(usize, Row)) {
         let (mut from, mut grows) = (iterations.start, step + self.step);
-        for &(bend, bytes) in self.bends.iter().chain([&(iterations.end as u16, 0)]) {
-            let until = usize::from(bend).min(iterations.end);
+        for &(breakpoint, bytes) in self.breakpoints.iter().chain([&(iterations.end as u16, 0)]) {
+            let until = usize::from(breakpoint).min(iterations.end);
             if until > from {
                 let before = above.wrapping_add_signed(step * from as i64);
                 report(from, Row { above: self.at(before, from as i64), step: grows, len, times: until - from });
@@ -47,10 +45,10 @@ impl Slope<'_> {
 
 /// How much each far load's words sink; of the others nothing is known.
 #[derive(Default)]
-pub struct Slopes {
-    /// Start, step, and where the bends begin and end.
+pub struct DepthOffsets {
+    /// Start, step, and where the breakpoints begin and end.
     lines: Vec<(i64, i64, Range<usize>)>,
-    bends: Vec<(u16, i32)>,
+    breakpoints: Vec<(u16, i32)>,
     /// Streams that change what is above others.
     others: Vec<Other>,
 }
@@ -64,7 +62,7 @@ struct Other {
     /// From where to where its words were; above all others if they come from near the top, below all if from nowhere.
     low: u64,
     high: u64,
-    places: Places,
+    positions: Positions,
 }
 
 impl Other {
@@ -79,14 +77,14 @@ impl Other {
             Kind::Load | Kind::Store | Kind::Remove => return None,
         };
         let puts = if *kind == Kind::Last { 0 } else { len as i64 };
-        Some(Other { stream, len: len as i64, puts, low, high, places: block.places[stream] })
+        Some(Other { stream, len: len as i64, puts, low, high, positions: block.positions[stream] })
     }
 }
 
-impl Slopes {
-    pub fn of(&self, stream: usize) -> Slope<'_> {
-        let (start, step, bends) = &self.lines[stream];
-        Slope { start: *start, step: *step, bends: &self.bends[bends.clone()] }
+impl DepthOffsets {
+    pub fn of(&self, stream: usize) -> DepthOffset<'_> {
+        let (start, step, breakpoints) = &self.lines[stream];
+        DepthOffset { start: *start, step: *step, breakpoints: &self.breakpoints[breakpoints.clone()] }
     }
 
     /// Gives the number of iterations of the block before streams cross in a way that is not linear; if that is not all of them, nothing is known yet.
@@ -96,15 +94,15 @@ impl Slopes {
         self.others
             .extend(streams.iter().enumerate().filter_map(|(number, stream)| Other::of(number, stream, plan, block)));
         self.lines.clear();
-        self.bends.clear();
+        self.breakpoints.clear();
         for (number, stream) in streams.iter().enumerate() {
-            let first_bend = self.bends.len();
+            let first_breakpoint = self.breakpoints.len();
             let is_load = matches!(stream.kind, Kind::Load | Kind::Last);
             if !block.is_far(number) || !is_load {
                 self.lines.push((0, 0, 0..0));
                 continue;
             }
-            let (mine, len) = (block.places[number], plan.len(number));
+            let (mine, len) = (block.positions[number], plan.len(number));
             let (low, high) = block.ends(number, len);
             let mut step = len as i64 * (i64::from(stream.kind != Kind::Last) - i64::from(mine.step < 0));
             let mut start = 0;
@@ -113,7 +111,7 @@ impl Slopes {
                 if other.low >= high {
                     change -= other.len;
                 } else if other.high > low {
-                    let theirs = other.places;
+                    let theirs = other.positions;
                     if mine.step != theirs.step {
                         return block.apart(number, other.stream, plan);
                     }
@@ -122,8 +120,8 @@ impl Slopes {
                     let ahead = if ahead <= wide { 1 } else { ahead.div_ceil(wide) as u16 };
                     // Going up, mine passes those that were above it; going down, it leaves above it what the other has taken long enough ago.
                     match (above, mine.step > 0) {
-                        (true, true) => self.bends.push((ahead, other.len as i32)),
-                        (false, false) => self.bends.push((ahead, -other.len as i32)),
+                        (true, true) => self.breakpoints.push((ahead, other.len as i32)),
+                        (false, false) => self.breakpoints.push((ahead, -other.len as i32)),
                         _ => {}
                     }
                     change -= other.len * i64::from(above);
@@ -131,26 +129,26 @@ impl Slopes {
                 step += change;
                 start += change * i64::from(plan.is_before(other.stream, number));
             }
-            self.merge_bends(first_bend);
-            self.lines.push((start, step, first_bend..self.bends.len()));
+            self.merge_breakpoints(first_breakpoint);
+            self.lines.push((start, step, first_breakpoint..self.breakpoints.len()));
         }
         block.size
     }
 
-    /// Puts the bends from one on in order, those of one iteration together.
+    /// Puts the breakpoints from one on in order, those of one iteration together.
     #[inline(always)]
-    fn merge_bends(&mut self, first: usize) {
-        let bends = &mut self.bends[first..];
-        bends.sort_unstable();
+    fn merge_breakpoints(&mut self, first: usize) {
+        let breakpoints = &mut self.breakpoints[first..];
+        breakpoints.sort_unstable();
         let mut merged = 0;
-        for next in 1..bends.len() {
-            if bends[next].0 == bends[merged].0 {
-                bends[merged].1 += bends[next].1;
+        for next in 1..breakpoints.len() {
+            if breakpoints[next].0 == breakpoints[merged].0 {
+                breakpoints[merged].1 += breakpoints[next].1;
             } else {
                 merged += 1;
-                bends[merged] = bends[next];
+                breakpoints[merged] = breakpoints[next];
             }
         }
-        self.bends.truncate(first + merged + 1);
+        self.breakpoints.truncate(first + merged + 1);
     }
 }

@@ -1,0 +1,103 @@
+//! Bytes by depth: a histogram with few buckets at first.
+
+use crate::histogram::{bounds, bucket_of};
+
+/// Bytes by depth bucket.
+#[derive(Clone, Debug, Default)]
+pub struct DepthCounts {
+    /// While there are few buckets. Boxed, because many sites file nothing for long.
+    few: Option<Box<Few>>,
+    /// Indexed by bucket, once there are many.
+    dense: Vec<u64>,
+}
+
+/// Buckets kept in a list. Above this many, a table is faster and not much larger.
+const FEW: usize = 24;
+
+/// A sorted list whose place for a bucket is found by comparing with all keys at once: no branch depends on the depths.
+#[derive(Clone, Debug)]
+struct Few {
+    /// Free places hold the largest key.
+    keys: [u16; FEW],
+    counts: [u64; FEW],
+    len: usize,
+}
+
+impl Default for Few {
+    fn default() -> Self {
+        Self { keys: [u16::MAX; FEW], counts: [0; FEW], len: 0 }
+    }
+}
+
+impl Few {
+    /// False if there is no room for a new bucket.
+    #[inline]
+    fn add(&mut self, bucket: u16, bytes: u64) -> bool {
+        let at = self.keys.iter().map(|key| usize::from(*key < bucket)).sum::<usize>();
+        if at < FEW && self.keys[at] == bucket {
+            self.counts[at] += bytes;
+            return true;
+        }
+        if self.len == FEW {
+            return false;
+        }
+        self.keys.copy_within(at..self.len, at + 1);
+        self.counts.copy_within(at..self.len, at + 1);
+        self.keys[at] = bucket;
+        self.counts[at] = bytes;
+        self.len += 1;
+        true
+    }
+}
+
+impl DepthCounts {
+    #[inline]
+    pub fn add(&mut self, bucket: u16, bytes: u64) {
+        if self.dense.is_empty() {
+            if self.few.get_or_insert_default().add(bucket, bytes) {
+                return;
+            }
+            let few = self.few.take().unwrap_or_default();
+            for (bucket, bytes) in few.keys.into_iter().zip(few.counts) {
+                self.add_dense(bucket, bytes);
+            }
+        }
+        self.add_dense(bucket, bytes);
+    }
+
+    fn add_dense(&mut self, bucket: u16, bytes: u64) {
+        let at = usize::from(bucket);
+        if self.dense.len() <= at {
+            self.dense.resize((at + 1).next_multiple_of(64), 0);
+        }
+        self.dense[at] += bytes;
+    }
+
+    /// Adds the bytes at depths `above + 1 ..= above + len`, each to its bucket, a number of times.
+    pub fn add_run(&mut self, above: u64, len: u64, times: u64) {
+        let mut next = above + 1;
+        let end = above + len;
+        if len > 0 && bucket_of(next) == bucket_of(end) {
+            return self.add(bucket_of(end), len * times);
+        }
+        while next <= end {
+            let bucket = bucket_of(next);
+            let last = bounds(bucket).1.min(end);
+            self.add(bucket, (last - next + 1) * times);
+            next = last + 1;
+        }
+    }
+
+    /// (bucket, bytes) in order, without zeros.
+    pub fn iter(&self) -> impl Iterator<Item = (u16, u64)> + '_ {
+        let dense = self.dense.iter().enumerate().map(|(b, n)| (b as u16, *n));
+        let few = self.few.iter().flat_map(|few| few.keys.into_iter().zip(few.counts).take(few.len));
+        few.chain(dense).filter(|(_, n)| *n > 0)
+    }
+
+    pub fn merge(&mut self, other: &Self) {
+        for (bucket, bytes) in other.iter() {
+            self.add(bucket, bytes);
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! What a replay of a ring knows in the end, whatever it was replayed for.
+
+use super::{context::Contexts, locator::Module};
+use crate::counts::block::BlockCounters;
+
+/// A static access: analyzer-wide segment number, and item of the segment.
+pub type RingSite = (u32, u32);
+
+/// Totals of one ring.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RingTotals {
+    pub accesses: u64,
+    pub unknown_frees: u64,
+    /// Chunks' rests that could not be decoded, in words.
+    pub lost_words: u64,
+    /// Segments that match the region of interest were seen.
+    pub roi_seen: bool,
+    pub peak_live: u64,
+    pub footprint: u64,
+    /// Any record at all was replayed.
+    pub active: bool,
+    /// Most memory that the search for dead bytes took.
+    pub sweep_bytes: u64,
+    /// Accesses that the engine did in blocks of iterations.
+    pub in_blocks: u64,
+    /// See `session::fast_paths::DepthHash`, if it was asked for.
+    pub depth_hash: Option<u64>,
+}
+
+impl RingTotals {
+    /// Counts a chunk of which so many words could not be decoded.
+    pub fn replayed(&mut self, words: &[u64], lost: u64) {
+        self.lost_words += lost;
+        self.active |= lost == 0 && !words.is_empty();
+    }
+}
+
+/// The program's side of a replayed ring, in the ring's own numbering.
+pub struct DecodedRing {
+    pub(crate) modules: Vec<Module>,
+    pub contexts: Contexts,
+    pub totals: RingTotals,
+}
+
+impl DecodedRing {
+    /// Table number and number within the table of an analyzer-wide segment number.
+    #[must_use]
+    pub fn segment(&self, dense: u32) -> (u32, u32) {
+        let module = self.modules.iter().rfind(|m| m.first_segment <= dense).expect("numbers come from a module");
+        (module.placed.id, dense - module.first_segment)
+    }
+
+    /// The same for functions; `None` for the root's.
+    #[must_use]
+    pub fn function(&self, dense: u32) -> Option<(u32, u32)> {
+        if dense == u32::MAX {
+            return None;
+        }
+        let module = self.modules.iter().rfind(|m| m.first_function <= dense)?;
+        Some((module.placed.id, dense - module.first_function))
+    }
+
+    /// Table, number of the segment in it, and number of the item in that.
+    #[must_use]
+    pub fn site(&self, (segment, item): RingSite) -> (u32, u32, u32) {
+        let (table, segment) = self.segment(segment);
+        (table, segment, item)
+    }
+
+    /// The outermost context below which most was executed; the first of several.
+    #[must_use]
+    pub fn start(&self, blocks: &[BlockCounters]) -> Option<u32> {
+        let nodes = &self.contexts.nodes;
+        let mut executions = vec![0u64; nodes.len()];
+        for block in blocks {
+            executions[block.node as usize] += block.executions;
+        }
+        // Parents come before children, so each has all that is below it when its turn comes.
+        for node in (1..nodes.len()).rev() {
+            let parent = nodes[node].parent as usize;
+            executions[parent] += if parent == 0 { 0 } else { executions[node] };
+        }
+        let outermost = (1..nodes.len()).filter(|node| nodes[*node].parent == 0);
+        outermost.rev().max_by_key(|node| executions[*node]).map(|node| node as u32)
+    }
+}

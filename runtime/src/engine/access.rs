@@ -1,0 +1,46 @@
+//! What the engine is asked to do: single accesses, and affine runs of them.
+
+/// What an access of a batch does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Load,
+    Store,
+    Remove,
+    /// A load whose bytes then leave the stack.
+    Last,
+    /// A store of bytes that are not on the stack.
+    Fresh,
+}
+
+/// One access of a batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Access {
+    pub addr: u64,
+    pub len: u32,
+    pub kind: Kind,
+}
+
+/// One access of each iteration of a affine run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stream {
+    pub addr: u64,
+    /// Added to the address from one iteration to the next.
+    pub stride: i64,
+    pub len: u32,
+    pub kind: Kind,
+}
+
+impl Stream {
+    /// Address of its access in an iteration.
+    #[inline(always)]
+    #[must_use]
+    pub fn at(&self, iteration: u64) -> u64 {
+        self.addr.wrapping_add_signed(self.stride.wrapping_mul(iteration as i64))
+    }
+}
+
+/// Length of the part of the range that exists.
+#[inline(always)]
+pub(crate) fn clamped(addr: u64, len: u64) -> u64 {
+    if addr.checked_add(len).is_some() { len } else { len.min((u64::MAX - addr).saturating_add(1)) }
+}

@@ -1,0 +1,18 @@
+//! Affine loops: runs of iterations that access words at constant strides, a block of iterations at a time.
+//!
+//! `normalise` rolls, unrolls and cuts accesses until their words advance evenly. `dependence` says which word another access of the
+//! run had shortly before, and `reuse` keeps that from run to run. `drive` decides what is done in blocks; `find` looks for a block's
+//! words (`positions`, `block`), `offsets` says how they come to lie to each other, and `together` does the block.
+
+mod block;
+pub mod dependence;
+mod drive;
+mod find;
+mod normalise;
+mod offsets;
+mod positions;
+mod reuse;
+pub mod scratch;
+#[cfg(test)]
+mod tests;
+mod together;

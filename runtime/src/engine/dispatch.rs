@@ -1,0 +1,77 @@
+//! What the engine does most, compiled once per instruction set.
+//!
+//! Takes a stack, which knows the instruction set of this processor, and does one operation with it. Everything below such an
+//! operation is inlined into it, and so is compiled for the same instruction set. Between operations there is a call, so that what is
+//! large and seldom, or long, is there once and not wherever it is used: that is a third of the code, and a fifth of the time to
+//! compile it.
+
+use super::{
+    access::{Access, Stream},
+    cell::Cell,
+    isa::Isa,
+    report::Reports,
+    stack::{Full, Short, Stack},
+};
+
+macro_rules! per_isa {
+    ($($(#[$doc:meta])* fn $name:ident $([$flag:ident])?, $v1:ident, $v3:ident, $v4:ident =
+        |$stack:ident $(, $arg:ident: $type:ty)*| -> $out:ty { $body:expr })*
+    ) => {$(
+        #[inline(never)]
+        fn $v1<C: Cell $(, const $flag: bool)?>($stack: &mut Stack<C> $(, $arg: $type)*) -> $out { $body }
+
+        #[cfg(target_arch = "x86_64")]
+        #[inline(never)]
+        #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+        fn $v3<C: Cell $(, const $flag: bool)?>($stack: &mut Stack<C> $(, $arg: $type)*) -> $out { $body }
+
+        #[cfg(target_arch = "x86_64")]
+        #[inline(never)]
+        #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt,avx512f,avx512bw,avx512dq,avx512vl")]
+        fn $v4<C: Cell $(, const $flag: bool)?>($stack: &mut Stack<C> $(, $arg: $type)*) -> $out { $body }
+
+        impl<C: Cell> Stack<C> {
+            $(#[$doc])*
+            #[inline(always)]
+            pub fn $name<$(const $flag: bool)?>(&mut self $(, $arg: $type)*) -> $out {
+                match self.isa.0 {
+                    // SAFETY: the processor has an instruction set that is `Present`, with all its features.
+                    #[cfg(target_arch = "x86_64")]
+                    Isa::Avx512 => unsafe { $v4::<C $(, $flag)?>(self $(, $arg)*) },
+                    // SAFETY: as above.
+                    #[cfg(target_arch = "x86_64")]
+                    Isa::Avx2 => unsafe { $v3::<C $(, $flag)?>(self $(, $arg)*) },
+                    _ => $v1::<C $(, $flag)?>(self $(, $arg)*),
+                }
+            }
+        }
+    )*};
+}
+
+per_isa! {
+    /// See [`Stack::short_access_here`].
+    fn short_access [LOAD], short_access_v1, short_access_v3, short_access_v4 =
+        |stack, addr: u64, len: u64, out: &mut Reports| -> Short { stack.short_access_here::<LOAD>(addr, len, out) }
+
+    /// See [`Stack::access_here`].
+    fn access [LOAD], access_v1, access_v3, access_v4 =
+        |stack, addr: u64, len: u64, out: &mut Reports| -> Result<(), Full> {
+            stack.access_here::<LOAD>(addr, len, out)
+        }
+
+    /// See [`Stack::batch_here`].
+    fn batch, batch_v1, batch_v3, batch_v4 =
+        |stack, accesses: &[Access], labels: &[u32], out: &mut Reports| -> usize {
+            stack.batch_here(accesses, labels, out)
+        }
+
+    /// See [`Stack::affine_here`].
+    fn affine, affine_v1, affine_v3, affine_v4 =
+        |stack, streams: &[Stream], labels: &[u32], iterations: u64, done: u64, out: &mut Reports| -> u64 {
+            stack.affine_here(streams, labels, iterations, done, out)
+        }
+
+    /// See [`Stack::renumber_here`].
+    fn renumber, renumber_v1, renumber_v3, renumber_v4 =
+        |stack, gap: u64, len: u64| -> Result<(), Full> { stack.renumber_here(gap, len) }
+}

@@ -1,0 +1,226 @@
+//! One LRU stack of bytes, with cells of 32 bits until its positions need 64.
+//!
+//! Takes accesses one by one, in batches, or as affine runs; gives depths to a sink or a list. Refuses nothing; ranges that would
+//! run past the last address are cut there.
+
+use super::{
+    access::{Access, Stream, clamped},
+    options::EngineOptions,
+    pace::Pace,
+    report::Reports,
+    sink::{BatchSink, DepthSink},
+    stack::{Short, Stack},
+};
+
+enum Width {
+    Narrow(Stack<u32>),
+    Wide(Stack<u64>),
+}
+
+/// One LRU stack of bytes.
+pub struct Engine {
+    width: Width,
+    pace: Pace,
+    /// What was found for callers that want it in a sink of their own.
+    found: Reports,
+    labels: Vec<u32>,
+}
+
+impl Default for Engine {
+    fn default() -> Self {
+        Engine::new()
+    }
+}
+
+/// Runs an expression on the stack, whatever the width of its cells.
+macro_rules! on_stack {
+    ($width:expr, $stack:ident => $body:expr) => {
+        match $width {
+            Width::Narrow($stack) => $body,
+            Width::Wide($stack) => $body,
+        }
+    };
+}
+
+impl Engine {
+    /// An empty stack; holds about 13 KiB until it is used.
+    #[must_use]
+    pub fn new() -> Engine {
+        Engine::with_options(EngineOptions::default())
+    }
+
+    /// An empty stack with the choices of a test or an experiment.
+    #[must_use]
+    pub fn with_options(options: EngineOptions) -> Engine {
+        let width = if options.wide { Width::Wide(Stack::new(options)) } else { Width::Narrow(Stack::new(options)) };
+        Engine { width, pace: Pace::new(options.ahead), found: Reports::default(), labels: Vec::new() }
+    }
+
+    /// Prices the bytes against the stack as it is, then puts them on the top as one block in address order.
+    #[inline]
+    pub fn load<S: DepthSink>(&mut self, addr: u64, len: u64, sink: &mut S) {
+        let len = clamped(addr, len);
+        let found = &mut self.found;
+        if on_stack!(&mut self.width, stack => stack.short_access::<true>(addr, len, found)) == Short::NotEnough {
+            self.access::<true>(addr, len);
+        }
+        self.found.drain(&mut OfOne(sink));
+    }
+
+    /// Does the accesses in order, as single calls would, but faster: the memory they need is fetched ahead where that pays. The sink is told
+    /// of each load by its number.
+    pub fn batch<S: BatchSink>(&mut self, accesses: &[Access], sink: &mut S) {
+        let (mut labels, mut found) = (std::mem::take(&mut self.labels), std::mem::take(&mut self.found));
+        labels.clear();
+        labels.extend(0..accesses.len() as u32);
+        self.batch_to(accesses, &labels, &mut found);
+        found.drain(sink);
+        (self.labels, self.found) = (labels, found);
+    }
+
+    /// As [`Engine::batch`]; what a load finds goes to the list, with the label of the load. Each access has a label.
+    pub fn batch_to(&mut self, accesses: &[Access], labels: &[u32], out: &mut Reports) {
+        let mut done = 0;
+        while done < accesses.len() {
+            let (ahead, len, began) = self.pace.next(accesses.len() - done);
+            let end = done + len;
+            on_stack!(&mut self.width, stack => stack.ahead = ahead);
+            loop {
+                let (accesses, labels) = (&accesses[done..end], &labels[done..end]);
+                done += on_stack!(&mut self.width, stack => stack.batch(accesses, labels, out));
+                if done == end {
+                    break;
+                }
+                self.widen();
+            }
+            began.into_iter().for_each(|began| self.pace.done(began));
+        }
+    }
+
+    /// Does a number of iterations, each the streams' accesses in order. The sink is told of the streams by their numbers.
+    /// Reports come in the order of iterations for each stream, but in any order among streams.
+    pub fn affine<S: BatchSink>(&mut self, streams: &[Stream], iterations: u64, sink: &mut S) {
+        let labels: Vec<u32> = (0..streams.len() as u32).collect();
+        let mut found = std::mem::take(&mut self.found);
+        self.affine_to(streams, &labels, iterations, &mut found);
+        found.drain(sink);
+        self.found = found;
+    }
+
+    /// As [`Engine::affine`]; what is found goes to the list, with the label of the stream. Each stream has a label.
+    pub fn affine_to(&mut self, streams: &[Stream], labels: &[u32], iterations: u64, out: &mut Reports) {
+        let all = streams.len() as u64 * iterations;
+        let mut done = 0;
+        loop {
+            done = on_stack!(&mut self.width, stack => stack.affine(streams, labels, iterations, done, out));
+            if done == all {
+                return;
+            }
+            self.widen();
+        }
+    }
+
+    /// From now on, reports are in order; see [`EngineOptions::in_order`].
+    pub fn keep_order(&mut self) {
+        on_stack!(&mut self.width, stack => stack.options.in_order = true);
+    }
+
+    /// Accesses of affine runs that were done in blocks.
+    #[must_use]
+    pub fn in_blocks(&self) -> u64 {
+        on_stack!(&self.width, stack => stack.in_blocks)
+    }
+
+    /// As `load`, without reporting.
+    #[inline]
+    pub fn store(&mut self, addr: u64, len: u64) {
+        let len = clamped(addr, len);
+        let found = &mut self.found;
+        if on_stack!(&mut self.width, stack => stack.short_access::<false>(addr, len, found)) == Short::NotEnough {
+            self.access::<false>(addr, len);
+        }
+    }
+
+    /// What the short way was not enough for.
+    fn access<const LOAD: bool>(&mut self, addr: u64, len: u64) {
+        while on_stack!(&mut self.width, stack => stack.access::<LOAD>(addr, len, &mut self.found)).is_err() {
+            self.widen();
+        }
+    }
+
+    /// The bytes leave the stack; their next life is another value.
+    #[inline]
+    pub fn remove(&mut self, addr: u64, len: u64) {
+        on_stack!(&mut self.width, stack => stack.remove(addr, clamped(addr, len)));
+    }
+
+    /// The bytes at `from` move to `to` and keep their positions on the stack (as memmove does, the ranges may overlap). What
+    /// was at the target before dies. The footprint moves along: bytes that arrive do not count again, and where they were is as if
+    /// it had never been touched, so that it is the same for an allocator that moves a block and for one that does not.
+    pub fn relocate(&mut self, from: u64, to: u64, len: u64) {
+        let len = clamped(from, len).min(clamped(to, len));
+        on_stack!(&mut self.width, stack => stack.relocate(from, to, len));
+    }
+
+    /// Bytes that are not live enter below everything as one block, the highest address nearest to the top; live bytes stay
+    /// where they are. May cost a walk over everything that is live.
+    pub fn insert_bottom(&mut self, addr: u64, len: u64) {
+        let len = clamped(addr, len);
+        while on_stack!(&mut self.width, stack => stack.insert_bottom(addr, len)).is_err() {
+            self.widen();
+        }
+    }
+
+    /// Bytes on the stack.
+    #[must_use]
+    pub fn live(&self) -> u64 {
+        on_stack!(&self.width, stack => stack.live())
+    }
+
+    /// Most bytes that were ever on the stack at a time.
+    #[must_use]
+    pub fn peak_live(&self) -> u64 {
+        on_stack!(&self.width, stack => stack.peak())
+    }
+
+    /// Distinct addresses ever touched, however often they died; those of blocks that moved at their last place.
+    #[must_use]
+    pub fn footprint(&self) -> u64 {
+        on_stack!(&self.width, stack => stack.footprint())
+    }
+
+    /// Memory the engine holds.
+    #[must_use]
+    pub fn heap_bytes(&self) -> u64 {
+        on_stack!(&self.width, stack => stack.heap_bytes())
+    }
+
+    /// Continues with 64-bit cells.
+    #[cold]
+    fn widen(&mut self) {
+        let nothing = Width::Wide(Stack::new(EngineOptions { min_positions: 0, ..EngineOptions::default() }));
+        self.width = match std::mem::replace(&mut self.width, nothing) {
+            Width::Narrow(stack) => Width::Wide(stack.converted()),
+            Width::Wide(_) => unreachable!("64-bit cells hold every position there can be"),
+        };
+    }
+}
+
+/// A sink that need not be told what a report is about.
+struct OfOne<'a, S>(&'a mut S);
+
+impl<S: DepthSink> DepthSink for OfOne<'_, S> {
+    #[inline(always)]
+    fn warm(&mut self, above: u64, len: u64) {
+        self.0.warm(above, len);
+    }
+    #[inline(always)]
+    fn cold(&mut self, above: u64, len: u64) {
+        self.0.cold(above, len);
+    }
+}
+
+impl<S: DepthSink> BatchSink for OfOne<'_, S> {
+    #[inline(always)]
+    fn begin(&mut self, _number: usize) {}
+}

@@ -1,0 +1,18 @@
+//! What an array moved at a level of a loop nest.
+
+/// An array at a level, all in bytes but the accesses. Loops inside are included.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RowResult {
+    pub level: u32,
+    pub array: u32,
+    pub accesses: u64,
+    pub accessed: u64,
+    /// In a tile and not in the one before: brought in under the policy `wrap`. As many bytes are drained.
+    pub fills: u64,
+    /// In the first tile of an invocation and in the last of the one before: so many more under the policy `reset`.
+    pub kept: u64,
+    /// In any tile.
+    pub footprint: u64,
+    /// Most in one tile.
+    pub peak: u64,
+}

@@ -1,0 +1,270 @@
+//! The counters of one ring, and what changes with each record: calling context, blocks of counters, the engine.
+//!
+//! Takes segments, events and modules as the decoder finds them; `charge`, `loops` and `library` say what each of them does to it.
+
+use std::collections::HashMap;
+
+use super::{
+    moves::{Moves, Skips},
+    objects::{ObjectCells, Part},
+    options::Options,
+    pipeline::Pipeline,
+};
+use crate::{
+    abi::{ItemKind, segment_flag},
+    counts::{
+        block::{BlockCounters, UNCOUNTED},
+        cell::CellCounters,
+        depths::DepthCounts,
+        lines::LineCounts,
+    },
+    decode::{
+        context::{Contexts, Node},
+        locator::{Locator, Module},
+        ring::RingTotals,
+        sequences::Sequences,
+    },
+    engine::Stream,
+    exact,
+    hash::FastHash,
+    oplog::OpLog,
+};
+
+/// Everything that changes with each record; apart from the modules, so that both can be borrowed at once.
+pub(super) struct Core {
+    pub(super) engine: Pipeline,
+    pub(super) line_shift: Option<u32>,
+    /// Regular runs are done by the engine as such.
+    pub(super) may_run: bool,
+    /// Accesses of which nobody but the counters needs to know.
+    pub(super) skips: Skips,
+    pub(super) contexts: Contexts,
+    pub(super) blocks: Vec<BlockCounters>,
+    pub(super) block_of: HashMap<(Node, u32), u32, FastHash>,
+    pub(super) cells: Vec<CellCounters>,
+    pub(super) cold: DepthCounts,
+    pub(super) totals: RingTotals,
+    pub(super) has_roi: bool,
+    /// Declared regions that match the region of interest and are open.
+    pub(super) open_regions: u64,
+    pub(super) hints: bool,
+    pub(super) sequences: Option<Box<Sequences>>,
+    pub(super) objects: Option<Box<ObjectCells>>,
+    /// What stands in the place of the cell of a record's first item while nothing is counted.
+    pub(super) hidden: u32,
+    /// The regular run at hand.
+    pub(super) streams: Vec<Stream>,
+    pub(super) stream_cells: Vec<u32>,
+}
+
+pub(super) const NO_BLOCK: u32 = u32::MAX;
+
+/// Where the engine files results: two fields of [`Core`], apart from the engine itself.
+macro_rules! files {
+    ($core:expr) => {
+        &mut $crate::session::pipeline::Files { cells: &mut $core.cells, cold: &mut $core.cold }
+    };
+}
+pub(super) use files;
+
+/// Analyzer-wide numbers of a segment.
+#[derive(Clone, Copy)]
+pub(super) struct Dense {
+    pub segment: u32,
+    pub function: u32,
+    pub roi: bool,
+}
+
+impl Core {
+    /// Nothing has been counted. `skips`: accesses of which nobody but the counters needs to know.
+    pub fn new(options: Options, skips: Skips) -> Self {
+        let ways = options.ways;
+        // Lines of a run are not at constant distances.
+        let may_run = options.line.is_none();
+        let mut core = Core {
+            engine: Pipeline::new(&ways),
+            line_shift: options.line.map(u32::trailing_zeros),
+            may_run: may_run && ways.runs,
+            skips,
+            contexts: Contexts::default(),
+            blocks: Vec::new(),
+            block_of: HashMap::default(),
+            cells: Vec::new(),
+            cold: DepthCounts::default(),
+            totals: RingTotals::default(),
+            has_roi: options.roi.is_some(),
+            open_regions: 0,
+            streams: Vec::new(),
+            stream_cells: Vec::new(),
+            // Cache lines have no liveness of their own.
+            hints: options.hints && options.line.is_none(),
+            sequences: options.sequence.map(|chosen| Box::new(Sequences::new(chosen))),
+            objects: options.objects.then(Box::default),
+            hidden: UNCOUNTED,
+        };
+        if options.flows {
+            core.engine.start_flows(options.objects, options.flow_contexts);
+        }
+        if let Some(bytes) = options.line_size {
+            core.engine.start_lines(bytes);
+        }
+        if let Some(spool) = options.exact {
+            core.engine.start_log(OpLog::new(spool));
+        }
+        core
+    }
+
+    /// Takes note of a module.
+    pub(super) fn add(&mut self, module: &Module) {
+        if let Some(sequences) = &mut self.sequences {
+            sequences.add_module(module);
+        }
+        if let Some(objects) = &mut self.objects {
+            objects.objects.add_module(module);
+        }
+    }
+
+    #[inline]
+    pub(super) fn counting(&self) -> bool {
+        !self.has_roi || self.contexts.roi_depth + self.open_regions > 0
+    }
+
+    /// Brings the context to where a record with these flags is.
+    #[inline]
+    pub(super) fn enter(&mut self, flags: u8, record: &[u64], dense: Dense) {
+        let cookie = || record[record.len() - 1];
+        if flags & segment_flag::ENTER != 0 {
+            let cookie = if flags & segment_flag::COOKIE != 0 { cookie() } else { 0 };
+            let node = self.contexts.enter(dense.function, cookie, dense.roi);
+            self.totals.roi_seen |= dense.roi;
+            if self.counting() {
+                self.contexts.nodes[node as usize].calls += 1;
+            }
+            if self.sequences.is_some() {
+                self.note_call(dense.function);
+            }
+        } else if flags & segment_flag::LANDING != 0 {
+            self.contexts.land(dense.function, cookie());
+        } else if self.contexts.function() != dense.function {
+            self.contexts.resume(dense.function);
+        }
+    }
+
+    #[cold]
+    pub(super) fn note_call(&mut self, function: u32) {
+        let counts = self.counting();
+        if let Some(sequences) = &mut self.sequences {
+            sequences.entered(self.contexts.caller(), function, counts);
+        }
+    }
+
+    /// The cell of an access of a site, which reads so many bytes: that of the object that it goes to, if objects are measured.
+    #[inline]
+    pub(super) fn object_cell(&mut self, cell: usize, address: u64, read: u64) -> usize {
+        let Some(objects) = &mut self.objects else { return cell };
+        match objects.cell(cell as u32, address, read) {
+            Part::Known(part) => part as usize,
+            part => self.part(cell as u32, part) as usize,
+        }
+    }
+
+    /// The cell of a part, made if there is none yet.
+    pub(super) fn part(&mut self, cell: u32, part: Part) -> u32 {
+        match part {
+            Part::Known(part) => part,
+            Part::First(cell, object) => {
+                self.engine.set_object(cell, object);
+                cell
+            }
+            Part::New(object) => {
+                self.cells.push(CellCounters::default());
+                self.engine.add_part(cell, object);
+                self.objects.as_mut().map_or(cell, |objects| objects.add_part(cell, object))
+            }
+        }
+    }
+
+    /// Block of a segment in the current context, made with its cells on first use.
+    #[inline]
+    pub(super) fn block(&mut self, segment: u32, items: usize, last: &mut (Node, u32)) -> u32 {
+        let node = self.contexts.current();
+        if last.0 == node && last.1 != NO_BLOCK {
+            return last.1;
+        }
+        let block = self.find_block(node, segment, items);
+        *last = (node, block);
+        block
+    }
+
+    pub(super) fn find_block(&mut self, node: Node, segment: u32, items: usize) -> u32 {
+        let next = self.blocks.len() as u32;
+        let block = *self.block_of.entry((node, segment)).or_insert(next);
+        if block == next {
+            self.blocks.push(BlockCounters {
+                node,
+                segment,
+                executions: 0,
+                first_cell: self.cells.len() as u32,
+                moved: 0,
+            });
+            self.cells.resize_with(self.cells.len() + items, CellCounters::default);
+            self.engine.add_cells(segment, node, items);
+            if let Some(objects) = &mut self.objects {
+                objects.add_cells(self.cells.len());
+            }
+        }
+        block
+    }
+
+    /// What stands for the item in the place of a cell while nothing is counted.
+    #[inline]
+    pub(super) fn hidden_cell(&self, item: usize) -> u32 {
+        if self.hidden == UNCOUNTED { UNCOUNTED } else { self.hidden + item as u32 }
+    }
+
+    /// The site of a cell, as one number.
+    pub(super) fn site_name(&self, cell: u32) -> u64 {
+        let at = self.blocks.partition_point(|block| block.first_cell <= cell);
+        let Some(block) = self.blocks[..at].last() else { return 0 };
+        u64::from(block.segment) << 32 | u64::from(cell - block.first_cell)
+    }
+
+    /// Counts what need not be looked at each time that a segment is executed: what it writes, and reads on the top of the stack.
+    pub(super) fn count_unmoved(&mut self, moves: &Moves, locator: &Locator) {
+        for block in self.blocks.iter().filter(|block| block.moved > 0) {
+            let items = locator.items(block.segment);
+            for (item, cell) in items.iter().zip(block.first_cell as usize..) {
+                if item.kind == ItemKind::Store as u8 {
+                    self.cells[cell].written += u64::from(item.size) * block.moved;
+                } else if moves.leaves_out(item) {
+                    self.cells[cell].read_times(0, u64::from(item.size), block.moved);
+                    self.engine.hash_top(cell as u32, u64::from(item.size), block.moved);
+                }
+            }
+        }
+    }
+
+    /// What lines moved goes to its cells.
+    pub(super) fn file_lines(&mut self, lines: Vec<Option<Box<LineCounts>>>) {
+        for (cell, lines) in self.cells.iter_mut().zip(lines) {
+            cell.lines = lines;
+        }
+    }
+
+    /// Analyses what was written down, and puts the results in the place of those with dead bytes.
+    pub(super) fn exact(&mut self, log: OpLog) -> std::io::Result<()> {
+        let exact = exact::analyse(&log.finish()?, self.cells.len())?;
+        for ((cell, exact), left) in self.cells.iter_mut().zip(exact.cells).zip(exact.left) {
+            cell.replace(exact, left);
+        }
+        self.cold = exact.cold;
+        self.totals.peak_live = exact.peak_live;
+        self.totals.sweep_bytes = exact.sweep_bytes;
+        Ok(())
+    }
+
+    pub(super) fn region(&mut self, begins: bool) {
+        self.totals.roi_seen = true;
+        self.open_regions = if begins { self.open_regions + 1 } else { self.open_regions.saturating_sub(1) };
+    }
+}

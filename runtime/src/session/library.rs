@@ -1,0 +1,132 @@
+//! What library calls and markers do: bytes that they read and write, blocks that begin, end and move.
+//!
+//! Takes the operands of events, with the call site where there is one.
+
+use super::core::{Core, Dense, files};
+use crate::{abi::COPY_BLOCK, counts::block::UNCOUNTED, engine::Kind, objects::Origin};
+
+impl Core {
+    /// Where an allocation is called.
+    pub(super) fn origin(&mut self, place: Option<Dense>) -> Origin {
+        let Some(place) = place else { return Origin { context: 0, segment: u32::MAX } };
+        if self.contexts.function() != place.function {
+            self.contexts.resume(place.function);
+        }
+        Origin { context: self.contexts.current(), segment: place.segment }
+    }
+
+    pub(super) fn allocated(&mut self, place: Option<Dense>, address: u64, len: u64) {
+        self.end(address, len);
+        if self.objects.is_some() {
+            let origin = self.origin(place);
+            self.objects.as_mut().into_iter().for_each(|o| o.objects.allocated(address, len, origin));
+        }
+    }
+
+    pub(super) fn mapped(&mut self, place: Option<Dense>, address: u64, len: u64, file: &str) {
+        if self.objects.is_some() {
+            let origin = self.origin(place);
+            self.objects.as_mut().into_iter().for_each(|o| o.objects.mapped(address, len, file, origin));
+        }
+    }
+
+    /// What lies there ends.
+    pub(super) fn end(&mut self, address: u64, len: u64) {
+        if let Some(objects) = &mut self.objects {
+            objects.objects.ended(address, len);
+        }
+        self.forget(address, len);
+    }
+
+    /// The bytes leave the stack.
+    pub(super) fn forget(&mut self, address: u64, len: u64) {
+        if self.hints && len > 0 {
+            self.enqueue(address, len, Kind::Remove, UNCOUNTED);
+        }
+    }
+
+    pub(super) fn relocate(&mut self, place: Option<Dense>, from: u64, from_len: u64, to: u64, to_len: u64) {
+        if self.objects.is_some() {
+            let origin = self.origin(place);
+            self.objects.as_mut().into_iter().for_each(|o| o.objects.relocated(from, from_len, to, to_len, origin));
+        }
+        // Lines cannot travel: neighbours share them.
+        if self.line_shift.is_some() {
+            return;
+        }
+        let kept = from_len.min(to_len);
+        if from != to {
+            self.forget(to, to_len);
+            self.engine.relocate(from, to, kept, files!(self));
+        }
+        let rest = from.saturating_add(kept);
+        self.forget(rest, if from == to { from_len - kept } else { 0 });
+        if from != to {
+            // The old block's bytes beyond the new length die with it.
+            self.kill_outside(rest, from_len - kept, to, to_len);
+        }
+    }
+
+    /// Removes a range except where it overlaps another.
+    pub(super) fn kill_outside(&mut self, start: u64, len: u64, keep: u64, keep_len: u64) {
+        let (end, keep_end) = (start.saturating_add(len), keep.saturating_add(keep_len));
+        let before = start..end.min(keep.max(start));
+        let after = keep_end.clamp(start, end)..end;
+        for range in [before, after] {
+            if range.start < range.end {
+                self.forget(range.start, range.end - range.start);
+            }
+        }
+    }
+
+    pub(super) fn input(&mut self, address: u64, len: u64) {
+        let (address, len) = self.units(address, len);
+        self.engine.input(address, len, files!(self));
+    }
+
+    pub(super) fn output(&mut self, address: u64, len: u64) {
+        self.engine.output(address, len, files!(self));
+    }
+
+    /// Cell of a call site in the current context, counted as executed once; `None` outside the region of interest.
+    pub(super) fn event_cell(&mut self, place: Option<Dense>) -> Option<usize> {
+        self.hidden = UNCOUNTED;
+        let place = place?;
+        if self.contexts.function() != place.function {
+            self.contexts.resume(place.function);
+        }
+        if !self.counting() {
+            self.hidden = self.engine.hidden(place.segment, self.contexts.current(), 1);
+            return None;
+        }
+        let block = self.find_block(self.contexts.current(), place.segment, 1);
+        let cell = self.blocks[block as usize].first_cell as usize;
+        self.cells[cell].executions += 1;
+        Some(cell)
+    }
+
+    pub(super) fn event_read(&mut self, place: Option<Dense>, address: u64, len: u64) {
+        let cell = self.event_cell(place);
+        for start in (0..len).step_by(COPY_BLOCK as usize) {
+            let block = (len - start).min(COPY_BLOCK);
+            match cell {
+                Some(cell) => self.load::<true>(address.wrapping_add(start), block, cell),
+                None => self.load::<false>(address.wrapping_add(start), block, 0),
+            }
+        }
+    }
+
+    pub(super) fn event_write(&mut self, place: Option<Dense>, address: u64, len: u64) {
+        match self.event_cell(place) {
+            Some(cell) => self.fill::<true>(address, len, cell),
+            None => self.fill::<false>(address, len, 0),
+        }
+    }
+
+    pub(super) fn event_copy(&mut self, place: Option<Dense>, to: u64, from: u64, len: u64) {
+        match self.event_cell(place) {
+            Some(cell) => self.copy::<true>(to, from, len, cell),
+            None => self.copy::<false>(to, from, len, 0),
+        }
+    }
+}

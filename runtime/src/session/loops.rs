@@ -1,0 +1,147 @@
+//! What affine loops do to the counters: all iterations at once where the engine can take them so.
+//!
+//! Takes records of loops, and rows of records that advance evenly; gives the engine an affine run, or single accesses where a
+//! stream goes from one object to another, or there are too many streams.
+
+use super::{
+    core::{Core, files},
+    rows::{MOST_STREAMS, Turn},
+};
+use crate::{
+    abi::{Item, ItemKind},
+    decode::{context::Node, locator::Module, records},
+    engine::{Kind, Stream},
+};
+
+impl Core {
+    /// Iterations of `len` words, of which some records are the turns, whose words advance by constants.
+    pub(super) fn run(
+        &mut self,
+        module: &Module,
+        turns: &[Turn],
+        rest: &[u64],
+        len: usize,
+        iterations: usize,
+        last: &mut [(Node, u32)],
+    ) {
+        let table = &module.placed.table;
+        let Some(function) = turns.first().map(|turn| table.segments[turn.segment as usize].function) else { return };
+        if self.contexts.function() != module.first_function + function {
+            self.contexts.resume(module.first_function + function);
+        }
+        let counting = self.counting();
+        self.streams.clear();
+        self.stream_cells.clear();
+        for turn in turns {
+            let (segment, items) = (module.first_segment + turn.segment, &table.items[turn.items.clone()]);
+            let mut first_cell = 0;
+            if counting {
+                let block = self.block(segment, items.len(), &mut last[segment as usize]);
+                self.blocks[block as usize].executions += iterations as u64;
+                first_cell = self.blocks[block as usize].first_cell;
+            } else {
+                self.hidden = self.engine.hidden(segment, self.contexts.current(), items.len());
+            }
+            for (item, cell) in items.iter().zip(first_cell..) {
+                self.streams.push(records::stream(item, &rest[turn.words.start..], len));
+                self.stream_cells.push(if counting { cell } else { self.hidden_cell(cell as usize) });
+            }
+        }
+        if counting {
+            if !self.streams_have_objects(iterations as u64) {
+                return self.run_singly(module, turns, &rest[..len * iterations], len, last);
+            }
+            self.totals.accesses += (self.streams.len() * iterations) as u64;
+            self.count_written(iterations as u64);
+        }
+        if !self.streams.is_empty() {
+            self.engine.push_run(&self.streams, &self.stream_cells, iterations as u64, files!(self));
+        }
+    }
+
+    /// The same access by access, where some go from one object to another.
+    pub(super) fn run_singly(
+        &mut self,
+        module: &Module,
+        turns: &[Turn],
+        words: &[u64],
+        len: usize,
+        last: &mut [(Node, u32)],
+    ) {
+        for iteration in words.chunks(len) {
+            for turn in turns {
+                let (segment, items) =
+                    (module.first_segment + turn.segment, &module.placed.table.items[turn.items.clone()]);
+                let block = self.block(segment, items.len(), &mut last[segment as usize]);
+                let first_cell = self.blocks[block as usize].first_cell as usize;
+                self.items::<true>(items, &iteration[turn.words.clone()], first_cell);
+            }
+        }
+    }
+
+    /// Puts the cells of the objects in the place of the streams' cells, if each stream stays within one object.
+    pub(super) fn streams_have_objects(&mut self, records: u64) -> bool {
+        for index in 0..self.streams.len() {
+            let (stream, cell) = (self.streams[index], self.stream_cells[index]);
+            let Some(objects) = &mut self.objects else { return true };
+            let Some(part) = objects.stream_cell(cell, &stream, records) else { return false };
+            self.stream_cells[index] = self.part(cell, part);
+        }
+        if let Some(objects) = &mut self.objects {
+            objects.read_rows(&self.streams, records);
+        }
+        true
+    }
+
+    /// The same, access by access.
+    pub(super) fn one_by_one<const COUNT: bool>(&mut self, items: &[Item], record: &[u64], first_cell: usize) {
+        for iteration in 0..record[1] {
+            for (item, cell) in items.iter().zip(first_cell..) {
+                self.item::<COUNT>(item, record, records::place(item, record, iteration), cell);
+            }
+        }
+    }
+
+    /// Counts what the streams of a run write.
+    pub(super) fn count_written(&mut self, iterations: u64) {
+        for (stream, cell) in self.streams.iter().zip(&self.stream_cells) {
+            if stream.kind == Kind::Store {
+                self.cells[*cell as usize].written += u64::from(stream.len) * iterations;
+            }
+        }
+    }
+
+    /// All iterations of a loop that has one record.
+    pub(super) fn iterations<const COUNT: bool>(&mut self, items: &[Item], record: &[u64], first_cell: usize) {
+        let iterations = record[1];
+        let streams = items.iter().map(|item| 1 + usize::from(item.kind == ItemKind::Update as u8)).sum::<usize>();
+        if !self.may_run || streams > MOST_STREAMS {
+            return self.one_by_one::<COUNT>(items, record, first_cell);
+        }
+        self.streams.clear();
+        self.stream_cells.clear();
+        for (item, cell) in items.iter().zip(first_cell..) {
+            let name = if COUNT { cell as u32 } else { self.hidden_cell(cell) };
+            let (addr, stride) = (records::place(item, record, 0), records::stride(item, record));
+            let stream = |kind| Stream { addr, stride, len: item.size, kind };
+            if item.kind != ItemKind::Store as u8 {
+                self.streams.push(stream(Kind::Load));
+                self.stream_cells.push(name);
+            }
+            if item.kind != ItemKind::Load as u8 {
+                self.streams.push(stream(Kind::Store));
+                self.stream_cells.push(name);
+            }
+        }
+        if COUNT {
+            if !self.streams_have_objects(iterations) {
+                return self.one_by_one::<COUNT>(items, record, first_cell);
+            }
+            self.totals.accesses += self.streams.len() as u64 * iterations;
+            self.count_written(iterations);
+        }
+        if !self.streams.is_empty() {
+            self.engine.push_long_run(&mut self.streams, &self.stream_cells, iterations, files!(self));
+        }
+    }
+}

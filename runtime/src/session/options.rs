@@ -1,0 +1,44 @@
+//! What an analysis is to measure, and how.
+
+use std::{path::PathBuf, sync::Arc};
+
+use super::fast_paths::FastPaths;
+use crate::{
+    decode::roi::RegionOfInterest, motion::options::MotionOptions, oplog::Spool, trace::TraceWriter,
+    values::options::ValueOptions,
+};
+
+#[derive(Clone, Default)]
+pub struct Options {
+    /// Bytes leave the stack when the program says so.
+    pub hints: bool,
+    /// Stack of lines of this many bytes (a power of two) instead of bytes.
+    pub line: Option<u32>,
+    /// Beside the stack of bytes, one of lines of this many bytes (a power of two), for what a memory of lines fetches and writes back. Needs bytes.
+    pub line_size: Option<u32>,
+    pub roi: Option<Arc<dyn RegionOfInterest>>,
+    /// Rings are served by this many threads.
+    pub workers: usize,
+    /// The values model, for programs that were instrumented for it, instead of the memory model.
+    pub values: Option<ValueOptions>,
+    /// Measure the motion of data through loops instead, of a program whose loops are marked.
+    pub motion: Option<MotionOptions>,
+    /// Exact liveness: where to write down what the engine is asked to do. Needs `hints`, and bytes.
+    pub exact: Option<Arc<Spool>>,
+    /// Measure from which access to which bytes go. Needs bytes, and no exact liveness.
+    pub flows: bool,
+    /// Of flows, also the calling contexts of both ends.
+    pub flow_contexts: bool,
+    /// Charge each access to the data object that it goes to.
+    pub objects: bool,
+    /// Write down the calls that these functions make.
+    pub sequence: Option<Arc<dyn RegionOfInterest>>,
+    /// Where the program saves the bytes of its declared outputs. Of no meaning for a recorded run.
+    pub outputs: Option<PathBuf>,
+    /// Where to write down what the rings carry.
+    pub trace: Option<Arc<TraceWriter>>,
+    /// Analyse what the rings carry; otherwise it is only written down.
+    pub analyse: bool,
+    /// Which fast ways to take; of meaning for speed only.
+    pub ways: FastPaths,
+}

@@ -1,0 +1,46 @@
+//! What is to be known of a segment to replay a record of it, in one place of memory.
+
+use super::{core::NO_BLOCK, moves::Moves};
+use crate::{decode::context::Node, sites::Segment};
+
+/// What is to be known of a segment, together.
+#[derive(Clone, Copy)]
+pub struct Quick {
+    /// The context it last ran in, and its block there.
+    pub node: Node,
+    pub block: u32,
+    pub moves: u32,
+    pub function: u32,
+    pub words: u16,
+    pub move_count: u16,
+    pub items: u16,
+    pub flags: u8,
+    pub is_plain: bool,
+    /// Its records can be part of a regular run.
+    pub repeats: bool,
+    /// Records that are not looked at for that.
+    pub quiet: u16,
+}
+
+impl Quick {
+    pub fn new(segment: &Segment, number: u32, first_function: u32, moves: &Moves, repeats: bool) -> Self {
+        let is_small = |len: usize| u16::try_from(len).is_ok();
+        let range = moves
+            .range(number)
+            .filter(|moves| segment.words > 0 && is_small(segment.items.len()) && is_small(moves.len()));
+        let moves = range.clone().unwrap_or_default();
+        Quick {
+            node: Node::MAX,
+            block: NO_BLOCK,
+            moves: moves.start,
+            function: first_function + segment.function,
+            words: segment.words,
+            move_count: moves.len() as u16,
+            items: segment.items.len() as u16,
+            flags: segment.flags,
+            is_plain: range.is_some(),
+            repeats,
+            quiet: 0,
+        }
+    }
+}

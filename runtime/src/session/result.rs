@@ -1,0 +1,35 @@
+//! What a replayed ring gave, by what it was replayed for.
+
+use std::{collections::BTreeMap, io};
+
+use super::{flows::Followed, objects::RingObjects};
+use crate::{
+    counts::{block::BlockCounters, cell::CellCounters, depths::DepthCounts},
+    decode::{ring::DecodedRing, sequences::Calls},
+    motion::result::MotionResult,
+    values::ValuesResult,
+};
+
+/// The memory model's, still in the ring's numbering.
+pub struct MemoryResult {
+    pub ring: DecodedRing,
+    pub blocks: Vec<BlockCounters>,
+    pub cells: Vec<CellCounters>,
+    /// Depths of first touches.
+    pub cold: DepthCounts,
+    /// From which access to which bytes went, if that was measured.
+    pub(crate) followed: Option<Followed>,
+    /// What was done to which object, if that was measured.
+    pub(crate) objects: Option<RingObjects>,
+    /// Calls made by chosen functions, by number of the function.
+    pub sequences: BTreeMap<u32, Calls<u32>>,
+    /// Why there are no numbers without dead bytes although they were asked for.
+    pub exact_error: Option<io::Error>,
+}
+
+/// Of a ring.
+pub enum RingResult {
+    Memory(Box<MemoryResult>),
+    Values(Box<ValuesResult>),
+    Motion(Box<MotionResult>),
+}

@@ -1,0 +1,23 @@
+//! What a ring's values gave.
+
+use std::collections::BTreeMap;
+
+use super::region::RegionTotals;
+use crate::{
+    counts::{block::BlockCounters, cell::CellCounters},
+    decode::{ring::DecodedRing, sequences::Calls},
+};
+
+/// Counters per calling context and instruction, and totals per region, in the ring's numbering.
+pub struct ValuesResult {
+    pub ring: DecodedRing,
+    pub blocks: Vec<BlockCounters>,
+    pub(crate) cells: Vec<CellCounters>,
+    pub regions: Vec<RegionTotals>,
+    /// Calls with tracked values of code that does not follow them, by name.
+    pub unfollowed: BTreeMap<String, u64>,
+    /// What is wrong with the program's declarations; the numbers are not what they should be.
+    pub problems: Vec<String>,
+    /// Calls made by chosen functions, by number of the function.
+    pub sequences: BTreeMap<u32, Calls<u32>>,
+}
