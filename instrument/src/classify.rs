@@ -3,7 +3,7 @@
 //! Takes an instruction, gives an [`Effect`] and an operation count; what cannot be hooked is refused with a named
 //! [`SkipReason`].
 
-use dmdprof_runtime::abi::{COPY_BLOCK, FloatType, ItemKind, OpClass, item_flag};
+use dmdprof_abi::{COPY_BLOCK, FloatType, ItemKind, OpClass, item_flag};
 
 use crate::{
     calls::{self, Model, When},

@@ -29,7 +29,7 @@ mod types;
 
 use std::path::{Path, PathBuf};
 
-use dmdprof_runtime::abi::{COMPILER_MARK, SECTION, function_flag, symbol};
+use dmdprof_abi::{COMPILER_MARK, SECTION, function_flag, symbol};
 use inkwell::{
     attributes::AttributeLoc,
     context::Context,

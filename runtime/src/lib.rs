@@ -4,7 +4,7 @@
 //! Data flow: `Record` (ring) -> `Site` (descriptors) -> `Depth` (engine) -> totals per calling context and site.
 //! Nothing in here knows how a profile is stored or shown.
 
-pub mod abi;
+pub use dmdprof_abi as abi;
 pub mod engine;
 pub mod exact;
 pub mod histogram;
@@ -19,7 +19,7 @@ pub mod ring;
 pub mod session;
 mod shadow;
 pub mod sites;
-pub mod steps;
+pub use dmdprof_abi::steps;
 mod sums;
 pub mod trace;
 pub mod values;

@@ -21,7 +21,7 @@
 
 mod broker;
 mod channel;
-pub mod protocol;
+pub use dmdprof_abi::protocol;
 mod reader;
 
 pub use broker::Broker;
