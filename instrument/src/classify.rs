@@ -273,7 +273,14 @@ impl Classifier {
     pub fn may_access_memory(&self, function: Value) -> bool {
         // Two bits (read, write) per location: arguments, inaccessible, errno, other.
         const VISIBLE: u64 = 0b11 | 0b11 << 6;
-        function.attribute_value(self.attributes.memory).is_none_or(|effects| effects & VISIBLE != 0)
+        if self.attributes.memory.is_known() {
+            return function.attribute_value(self.attributes.memory).is_none_or(|effects| effects & VISIBLE != 0);
+        }
+        // Before there was that attribute, there was one for each case.
+        !["readnone", "inaccessiblememonly"].iter().any(|name| {
+            let kind = AttributeKind::named(name);
+            kind.is_known() && function.has_attribute(kind)
+        })
     }
 }
 

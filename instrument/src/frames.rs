@@ -8,7 +8,10 @@ use std::collections::HashMap;
 use dmdprof_abi::{Frame, NONE};
 
 use crate::{
-    llvm::ir::{DebugRecord, Metadata, Nodes, Value},
+    llvm::{
+        debug_record::DebugRecord,
+        ir::{Metadata, Nodes, Value},
+    },
     types::Types,
 };
 
