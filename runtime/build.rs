@@ -6,10 +6,18 @@ use std::env;
 use std::path::PathBuf;
 use std::process::Command;
 
+const CODEGEN: [&str; 8] = [
+    "panic=abort",
+    "opt-level=3",
+    "codegen-units=1",
+    "relocation-model=pic",
+    "force-unwind-tables=yes",
+    "debuginfo=0",
+    "debug-assertions=no",
+    "overflow-checks=no",
+];
+
 fn main() {
-    for input in ["hooks", "src/abi.rs", "src/ring/protocol.rs"] {
-        println!("cargo::rerun-if-changed={input}");
-    }
     let variable = |name: &str| env::var(name).unwrap_or_else(|_| panic!("Cargo sets {name}"));
     let target = variable("TARGET");
     assert!(
@@ -19,33 +27,34 @@ fn main() {
     let root = PathBuf::from(variable("CARGO_MANIFEST_DIR"));
     let out = PathBuf::from(variable("OUT_DIR"));
     let object = out.join("dmdprof_hooks.o");
-    let mut rustc = Command::new(variable("RUSTC"));
-    rustc.args(["--edition=2024", "--crate-name=dmdprof_hooks", "--crate-type=lib", "--emit=obj", "--target", &target]);
-    let codegen = [
-        "panic=abort",
-        "opt-level=3",
-        "codegen-units=1",
-        "relocation-model=pic",
-        "force-unwind-tables=yes",
-        "debuginfo=0",
-        "debug-assertions=no",
-        "overflow-checks=no",
-    ];
-    for option in codegen {
-        rustc.args(["-C", option]);
+    // Said by the build script of `dmdprof-abi`.
+    let abi = PathBuf::from(variable("DEP_DMDPROF_ABI_SOURCE"));
+    for input in [&root.join("hooks"), &abi] {
+        println!("cargo::rerun-if-changed={}", input.display());
     }
-    // No path of this machine in the object.
-    rustc.arg(format!("--remap-path-prefix={}=runtime", root.display()));
-    rustc.arg("-o").arg(&object).arg(root.join("hooks/hooks.rs"));
-    run(rustc);
+    let rustc = |name: &str, kind: &str| {
+        let mut rustc = Command::new(variable("RUSTC"));
+        rustc.args(["--edition=2024", "--crate-type=lib", "--crate-name", name, "--emit", kind, "--target", &target]);
+        rustc.args(CODEGEN.iter().flat_map(|option| ["-C", option]));
+        // No path of this machine in the object.
+        rustc.arg(format!("--remap-path-prefix={}=runtime", root.display()));
+        rustc.arg(format!("--remap-path-prefix={}=abi", abi.display()));
+        rustc
+    };
+    let interface = out.join("libdmdprof_abi.rlib");
+    let mut compile = rustc("dmdprof_abi", "link");
+    run(compile.arg("-o").arg(&interface).arg(abi.join("lib.rs")));
+    let mut compile = rustc("dmdprof_hooks", "obj");
+    compile.arg("--extern").arg(format!("dmdprof_abi={}", interface.display()));
+    run(compile.arg("-o").arg(&object).arg(root.join("hooks/hooks.rs")));
 
     let mut link = cc::Build::new().opt_level(2).cargo_metadata(false).get_compiler().to_command();
     link.args(["-shared", "-nostdlib", "-Wl,-soname,libdmdprof_hooks.so", "-Wl,-z,noexecstack", "-o"]);
     link.arg(out.join("libdmdprof_hooks.so")).arg(&object);
-    run(link);
+    run(&mut link);
 }
 
-fn run(mut command: Command) {
+fn run(command: &mut Command) {
     let status = command.status().unwrap_or_else(|error| panic!("cannot run {command:?}: {error}"));
     assert!(status.success(), "{command:?} failed: {status}");
 }

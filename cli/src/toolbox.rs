@@ -45,7 +45,7 @@ pub fn loop_records() -> bool {
 /// Everything the driver needs, with IR dumps if wanted, for hooks of this model.
 #[must_use]
 pub fn toolbox(dump_ir: Option<&Path>, model: Model) -> Toolbox<'_> {
-    Toolbox { instrumenter: &Hooks, model, hooks_object: HOOKS_OBJECT, llvm_major: llvm::REQUIRED_MAJOR, dump_ir }
+    Toolbox { instrumenter: &Hooks, model, hooks_object: HOOKS_OBJECT, llvm_major: llvm::major, dump_ir }
 }
 
 /// Directory for the IR before and after, for `dmdprof cc` and `c++`, whose arguments are all clang's.
@@ -72,7 +72,7 @@ pub fn compile_for_crate(face: Face, arguments: &[OsString]) -> anyhow::Result<i
     if driver::cargo::compiles_for_target() {
         return compile(face, arguments);
     }
-    driver::execute::run(driver::clang::find(face, llvm::REQUIRED_MAJOR)?.command().args(arguments))
+    driver::execute::run(driver::clang::find(face, llvm::major)?.command().args(arguments))
 }
 
 /// `dmdprof doctor`.
@@ -82,10 +82,9 @@ pub fn compile_for_crate(face: Face, arguments: &[OsString]) -> anyhow::Result<i
 pub fn doctor(arguments: &DoctorArgs) -> anyhow::Result<i32> {
     let find = || {
         let found = llvm::load().map_err(|e| e.to_string())?;
-        let (major, minor, patch) = found.version;
-        Ok((found.path, format!("{major}.{minor}.{patch}")))
+        Ok((found.path, found.version))
     };
-    driver::doctor::run(arguments, find, llvm::REQUIRED_MAJOR)
+    driver::doctor::run(arguments, find, llvm::major)
 }
 
 /// What Cargo calls in place of rustc.

@@ -105,7 +105,7 @@ fn toolbox(hooks: &[u8]) -> Toolbox<'_> {
         instrumenter: &Unchanged,
         model: dmdprof::driver::Model::Memory,
         hooks_object: hooks,
-        llvm_major: 22,
+        llvm_major: || 22,
         dump_ir: None,
     }
 }
@@ -692,9 +692,9 @@ fn rust_goes_through_the_linker() {
 
 fn doctor_says_what_to_do() {
     let found = || Ok((PathBuf::from("/lib/libLLVM.so"), "22.1.2".to_owned()));
-    let good = doctor::diagnose(found(), 22);
+    let good = doctor::diagnose(found(), || 22);
     assert!(good.ok, "{good:?}");
-    let bad = doctor::diagnose(Err("no libLLVM anywhere".to_owned()), 22);
+    let bad = doctor::diagnose(Err("no libLLVM anywhere".to_owned()), || 22);
     assert!(!bad.ok);
     for check in good.checks.iter().chain(&bad.checks) {
         assert!(check.status != doctor::Status::Problem || !check.advice.is_empty(), "{check:?}");

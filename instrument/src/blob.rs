@@ -1,8 +1,7 @@
-//! Writes the descriptors of one function as bytes, in the layout of [`dmdprof_runtime::abi`].
+//! Writes the descriptors of one function as bytes, in the layout of [`dmdprof_abi`].
 
-use dmdprof_runtime::abi::{
-    ABI_VERSION, BLOB_MAGIC, BlobHeader, Frame, Item, NONE, Note, OpCount, SegmentHeader, Skip, Slot,
-};
+use dmdprof_abi::{ABI_VERSION, BLOB_MAGIC, BlobHeader, Item, LoopCall, NONE, Note, Part, SegmentHeader, Skip, Text};
+use zerocopy::{Immutable, IntoBytes};
 
 use crate::plan::{FunctionPlan, ItemNote, Segment};
 
@@ -23,66 +22,41 @@ pub fn encode(plan: &mut FunctionPlan, flags: u16) -> Blob {
         .into_iter()
         .map(|(name, count)| Skip { reason: plan.strings.intern(name), count })
         .collect();
+    let calls: Vec<LoopCall> = plan.calls.iter().map(|&(callee, around)| LoopCall { callee, around }).collect();
 
     let mut out = Writer(vec![0; size_of::<BlobHeader>()]);
-    let segments_offset = out.align();
+    let segments = Part { count: plan.segments.len() as u32, offset: out.align() };
     let segment_offsets = plan.segments.iter().map(|s| out.segment(s)).collect();
-    let frames_offset = out.align();
-    plan.frames.frames.iter().for_each(|f| out.frame(f));
-    let skips_offset = out.align();
-    skips.iter().for_each(|s| out.words(&[s.reason, s.count]));
-    let slots_offset = out.align();
-    plan.slots.iter().for_each(|s| out.slot(s));
-    let loops_offset = out.align();
-    plan.loops.iter().for_each(|l| out.words(&[l.parent, l.frame]));
-    let places_offset = out.align();
-    let places: Vec<u32> = match plan.loops[..] {
-        [] => Vec::new(),
-        _ => plan.segments.iter().map(|s| s.around.unwrap_or(NONE)).collect(),
-    };
-    out.words(&places);
-    let calls_offset = out.align();
-    plan.calls.iter().for_each(|(callee, around)| out.words(&[*callee, *around]));
-    let fields_offset = out.align();
-    plan.fields.iter().for_each(|f| out.words(&[f.type_name, f.type_size, f.name, f.offset, f.size]));
-    let notes_offset = out.align();
-    let notes = notes(plan);
-    notes.iter().for_each(|n| out.words(&[n.segment, n.item, n.field, n.same]));
-    let strings_offset = out.align();
-    out.strings(&plan.strings.strings);
-    let total_len = out.align();
-
+    // Parts lie in the order in which they are named here.
     let header = BlobHeader {
         magic: BLOB_MAGIC,
         abi: ABI_VERSION,
         flags,
-        total_len,
-        segments: plan.segments.len() as u32,
-        segments_offset,
-        frames: plan.frames.frames.len() as u32,
-        frames_offset,
-        skips: skips.len() as u32,
-        skips_offset,
-        strings: plan.strings.strings.len() as u32,
-        strings_offset,
+        segments,
+        frames: out.part(&plan.frames.frames),
+        skips: out.part(&skips),
+        slots: out.part(&plan.slots),
+        loops: out.part(&plan.loops),
+        places: out.part(&places(plan)),
+        calls: out.part(&calls),
+        fields: out.part(&plan.fields),
+        notes: out.part(&notes(plan)),
+        strings: out.strings(&plan.strings.strings),
+        total_len: out.align(),
         name: plan.name,
         file: plan.file,
         line: plan.line,
-        slots: plan.slots.len() as u32,
-        slots_offset,
-        loops: plan.loops.len() as u32,
-        loops_offset,
-        places: places.len() as u32,
-        places_offset,
-        calls: plan.calls.len() as u32,
-        calls_offset,
-        fields: plan.fields.len() as u32,
-        fields_offset,
-        notes: notes.len() as u32,
-        notes_offset,
     };
-    out.header(&header);
+    out.0[..size_of::<BlobHeader>()].copy_from_slice(header.as_bytes());
     Blob { bytes: out.0, segment_offsets }
+}
+
+/// The innermost loop that each segment is in, where there are loops.
+fn places(plan: &FunctionPlan) -> Vec<u32> {
+    match plan.loops[..] {
+        [] => Vec::new(),
+        _ => plan.segments.iter().map(|s| s.around.unwrap_or(NONE)).collect(),
+    }
 }
 
 /// What is known of accesses, where anything is.
@@ -98,7 +72,7 @@ fn notes(plan: &FunctionPlan) -> Vec<Note> {
     notes
 }
 
-/// Appends little-endian fields.
+/// Appends structures as they lie in memory.
 struct Writer(Vec<u8>);
 
 impl Writer {
@@ -108,23 +82,10 @@ impl Writer {
         self.0.len() as u32
     }
 
-    fn words(&mut self, words: &[u32]) {
-        words.iter().for_each(|w| self.0.extend(w.to_le_bytes()));
-    }
-
-    fn halves(&mut self, halves: &[u16]) {
-        halves.iter().for_each(|h| self.0.extend(h.to_le_bytes()));
-    }
-
-    fn header(&mut self, h: &BlobHeader) {
-        let mut head = Writer(Vec::new());
-        head.words(&[h.magic]);
-        head.halves(&[h.abi, h.flags]);
-        head.words(&[h.total_len, h.segments, h.segments_offset, h.frames, h.frames_offset, h.skips, h.skips_offset]);
-        head.words(&[h.strings, h.strings_offset, h.name, h.file, h.line, h.slots, h.slots_offset]);
-        head.words(&[h.loops, h.loops_offset, h.places, h.places_offset, h.calls, h.calls_offset]);
-        head.words(&[h.fields, h.fields_offset, h.notes, h.notes_offset]);
-        self.0[..head.0.len()].copy_from_slice(&head.0);
+    fn part<T: IntoBytes + Immutable>(&mut self, elements: &[T]) -> Part {
+        let offset = self.align();
+        self.0.extend(elements.as_bytes());
+        Part { count: elements.len() as u32, offset }
     }
 
     fn segment(&mut self, segment: &Segment) -> u64 {
@@ -138,11 +99,9 @@ impl Writer {
             callee: segment.callee,
             frame: segment.frame,
         };
-        self.0.extend([header.kind, header.flags]);
-        self.halves(&[header.words, header.items, header.op_counts]);
-        self.words(&[header.callee, header.frame]);
+        self.0.extend(header.as_bytes());
         for item in &segment.items {
-            self.item(&Item {
+            let item = Item {
                 kind: item.kind,
                 flags: item.flags,
                 word: item.word,
@@ -152,44 +111,25 @@ impl Writer {
                 frame: item.frame,
                 offset: item.offset,
                 stride: item.stride,
-            });
+            };
+            self.0.extend(item.as_bytes());
         }
-        for count in &segment.ops {
-            self.op_count(count);
-        }
+        self.0.extend(segment.ops.as_bytes());
         u64::from(offset)
     }
 
-    fn item(&mut self, item: &Item) {
-        self.0.extend([item.kind, item.flags]);
-        self.halves(&[item.word, item.word2, item.lanes]);
-        self.words(&[item.size, item.frame]);
-        self.0.extend(item.offset.to_le_bytes());
-        self.0.extend(item.stride.to_le_bytes());
-    }
-
-    fn op_count(&mut self, count: &OpCount) {
-        self.words(&[count.frame]);
-        self.words(&count.ops);
-        self.words(&count.flops);
-    }
-
-    fn frame(&mut self, f: &Frame) {
-        self.words(&[f.parent, f.function, f.file, f.line, f.column, f.decl_file, f.decl_line]);
-    }
-
-    fn slot(&mut self, s: &Slot) {
-        self.words(&[s.segment, s.size, s.name, s.function, s.file, s.line]);
-        self.0.extend(s.offset.to_le_bytes());
-        self.halves(&[s.word, s._pad[0], s._pad[1], s._pad[2]]);
-    }
-
-    fn strings(&mut self, strings: &[String]) {
-        let mut start = (self.0.len() + 8 * strings.len()) as u32;
-        for text in strings {
-            self.words(&[start, text.len() as u32]);
-            start += text.len() as u32;
-        }
+    fn strings(&mut self, strings: &[String]) -> Part {
+        let mut start = self.align() + (size_of::<Text>() * strings.len()) as u32;
+        let table: Vec<Text> = strings
+            .iter()
+            .map(|text| {
+                let text = Text { start, len: text.len() as u32 };
+                start += text.len;
+                text
+            })
+            .collect();
+        let part = self.part(&table);
         strings.iter().for_each(|text| self.0.extend(text.as_bytes()));
+        part
     }
 }

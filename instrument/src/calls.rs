@@ -3,7 +3,7 @@
 //! Takes a symbol name, gives the [`Model`] that says which operands the hooks need and when. A function that the module
 //! defines itself is never modelled: it is program code and carries hooks.
 
-use dmdprof_runtime::abi::Call;
+use dmdprof_abi::Call;
 
 /// When the hook runs relative to the call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

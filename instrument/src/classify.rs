@@ -3,7 +3,7 @@
 //! Takes an instruction, gives an [`Effect`] and an operation count; what cannot be hooked is refused with a named
 //! [`SkipReason`].
 
-use dmdprof_runtime::abi::{COPY_BLOCK, FloatType, ItemKind, OpClass, item_flag};
+use dmdprof_abi::{COPY_BLOCK, FloatType, ItemKind, OpClass, item_flag};
 
 use crate::{
     calls::{self, Model, When},
@@ -273,7 +273,14 @@ impl Classifier {
     pub fn may_access_memory(&self, function: Value) -> bool {
         // Two bits (read, write) per location: arguments, inaccessible, errno, other.
         const VISIBLE: u64 = 0b11 | 0b11 << 6;
-        function.attribute_value(self.attributes.memory).is_none_or(|effects| effects & VISIBLE != 0)
+        if self.attributes.memory.is_known() {
+            return function.attribute_value(self.attributes.memory).is_none_or(|effects| effects & VISIBLE != 0);
+        }
+        // Before there was that attribute, there was one for each case.
+        !["readnone", "inaccessiblememonly"].iter().any(|name| {
+            let kind = AttributeKind::named(name);
+            kind.is_known() && function.has_attribute(kind)
+        })
     }
 }
 

@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use dmdprof_runtime::abi::symbol;
+use dmdprof_abi::symbol;
 
 use crate::{
     Append,

@@ -5,15 +5,17 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error(
-        "no usable libLLVM was found.\n  {0}\nInstall a Rust toolchain with rustup (its libLLVM is used), or set DMDPROF_LLVM to a libLLVM {major} file or its directory",
-        major = crate::llvm::REQUIRED_MAJOR
+        "no usable libLLVM was found.\n  {0}\nFor C and C++, install clang from the system's packages (apt install clang), which brings one. For Rust, install a toolchain with \
+         rustup, whose own is used. Or set DMDPROF_LLVM to a libLLVM of version {oldest} to {newest} or its directory",
+        oldest = crate::llvm::OLDEST,
+        newest = crate::llvm::NEWEST
     )]
     NoLlvm(String),
     #[error("cannot read {path}: {source}")]
     Read { path: PathBuf, source: std::io::Error },
     #[error(
         "{path} is not bitcode that LLVM {major} can read: {message}\nIf a newer clang wrote it, use a clang of version {major} or older (set DMDPROF_CLANG)",
-        major = crate::llvm::REQUIRED_MAJOR
+        major = crate::llvm::major()
     )]
     Parse { path: PathBuf, message: String },
     #[error("cannot generate code for target {triple}: {message}")]

@@ -10,7 +10,10 @@ use std::collections::HashMap;
 use crate::{
     address::{gep_parts, split_constant},
     frames::{DebugInfo, Form},
-    llvm::ir::{DebugRecordKind, Layout, Metadata, Opcode, Value},
+    llvm::{
+        debug_record::DebugRecordKind,
+        ir::{Layout, Metadata, Opcode, Value},
+    },
     types::Spot,
 };
 

@@ -1,14 +1,17 @@
 //! Source positions with their inlined-at chains, as a tree that shares common prefixes.
 //!
 //! Takes debug locations of one function, gives indices into a [`FrameTable`]; without debug information every index is
-//! [`NONE`](dmdprof_runtime::abi::NONE) and costs fall to the linked function.
+//! [`NONE`](dmdprof_abi::NONE) and costs fall to the linked function.
 
 use std::collections::HashMap;
 
-use dmdprof_runtime::abi::{Frame, NONE};
+use dmdprof_abi::{Frame, NONE};
 
 use crate::{
-    llvm::ir::{DebugRecord, Metadata, Nodes, Value},
+    llvm::{
+        debug_record::DebugRecord,
+        ir::{Metadata, Nodes, Value},
+    },
     types::Types,
 };
 

@@ -29,7 +29,7 @@ mod types;
 
 use std::path::{Path, PathBuf};
 
-use dmdprof_runtime::abi::{COMPILER_MARK, SECTION, function_flag, symbol};
+use dmdprof_abi::{COMPILER_MARK, SECTION, function_flag, symbol};
 use inkwell::{
     attributes::AttributeLoc,
     context::Context,
@@ -163,6 +163,7 @@ fn parse<'c>(context: &'c Context, path: &Path) -> Result<Module<'c>, Error> {
     let buffer = MemoryBuffer::create_from_memory_range_copy(&bytes, &path.to_string_lossy());
     let module = context.create_module_from_ir(buffer);
     let module = module.map_err(|e| Error::Parse { path: path.to_path_buf(), message: e.to_string() })?;
+    llvm::debug_record::keep_as_calls(&module);
     codegen::drop_forgotten_features(context, &module);
     Ok(module)
 }

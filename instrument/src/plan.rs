@@ -5,8 +5,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use dmdprof_runtime::abi::{
-    self, Call, FLOAT_TYPES, ItemKind, MAX_RECORD_WORDS, MAX_SEGMENT_ITEMS, NONE, OP_CLASSES, OpClass, OpCount,
+use dmdprof_abi::{
+    self as abi, Call, FLOAT_TYPES, ItemKind, MAX_RECORD_WORDS, MAX_SEGMENT_ITEMS, NONE, OP_CLASSES, OpClass, OpCount,
     SegmentKind, Slot, item_flag, segment_flag,
 };
 

@@ -5,9 +5,7 @@
 
 use std::collections::HashMap;
 
-use dmdprof_runtime::abi::{
-    Call, ItemKind, NONE, OpCount, SegmentKind, Slot, item_flag, loop_flag, marker, segment_flag,
-};
+use dmdprof_abi::{Call, ItemKind, NONE, OpCount, SegmentKind, Slot, item_flag, loop_flag, marker, segment_flag};
 
 use crate::{
     address::{Shape, decompose},

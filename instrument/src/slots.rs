@@ -8,7 +8,10 @@ use std::collections::HashMap;
 use crate::{
     classify::Classifier,
     frames::{DebugInfo, Form, Variable},
-    llvm::ir::{DebugRecordKind, Opcode, Value},
+    llvm::{
+        debug_record::DebugRecordKind,
+        ir::{Opcode, Value},
+    },
 };
 
 /// A variable that has an address.

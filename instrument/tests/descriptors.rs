@@ -270,8 +270,6 @@ fn stack_slots_die_at_their_scope_end_or_at_the_return() {
     ");
 }
 
-/// Older LLVMs do not tell through the C interface.
-#[cfg(feature = "llvm22")]
 #[test]
 fn stack_slots_are_named_by_debug_information() {
     insta::assert_snapshot!(describe(

@@ -34,6 +34,8 @@
 #![no_builtins]
 #![deny(unsafe_op_in_unsafe_fn)]
 
+extern crate dmdprof_abi as abi;
+
 use core::arch::global_asm;
 
 /// The address of a symbol that need not exist; 0 = it does not.
@@ -53,9 +55,6 @@ macro_rules! weak_address {
     }};
 }
 
-#[path = "../src/abi.rs"]
-#[allow(dead_code)]
-mod abi;
 mod blocks;
 mod broker;
 mod calls;
@@ -64,9 +63,6 @@ mod filter;
 mod module;
 mod outputs;
 mod process;
-#[path = "../src/ring/protocol.rs"]
-#[allow(dead_code)]
-mod protocol;
 mod random;
 mod ring;
 mod sandbox;

@@ -20,7 +20,7 @@ use crate::abi::{
     CHUNK_BYTES, ChannelHeader, MAX_RECORD_WORDS, MAX_RINGS, RING_CHUNKS, RingHeader, channel_mode, loss, ring_kind,
     ring_state,
 };
-use crate::protocol::{self, System, Woken};
+use crate::abi::protocol::{self, System, Woken};
 use crate::{channel, process, sys};
 
 const EMPTY: RingHeader = RingHeader {

@@ -4,7 +4,6 @@
 //! Data flow: `Record` (ring) -> `Site` (descriptors) -> `Depth` (engine) -> totals per calling context and site.
 //! Nothing in here knows how a profile is stored or shown.
 
-pub mod abi;
 pub mod counts;
 pub mod decode;
 pub mod engine;
@@ -23,7 +22,8 @@ pub mod ring;
 pub mod session;
 mod shadow;
 pub mod sites;
-pub mod steps;
 mod sums;
 pub mod trace;
 pub mod values;
+
+pub use dmdprof_abi::{self as abi, steps};

@@ -10,10 +10,10 @@ use std::{collections::HashMap, path::Path, path::PathBuf};
 
 use object::{Object, ObjectSection};
 use sha2::{Digest, Sha256};
+use zerocopy::{FromBytes, IntoBytes};
 
 use crate::abi::{
-    self, BLOB_MAGIC, BlobHeader, FLOAT_TYPES, Frame, Item, ItemKind, NONE, Note, OP_CLASSES, OpCount, SegmentHeader,
-    Skip,
+    self, BLOB_MAGIC, BlobHeader, Frame, Item, ItemKind, NONE, Note, OpCount, Part, SegmentHeader, Skip, Text,
 };
 pub use crate::abi::{Field, LoopCall, Slot};
 use crate::steps::{self, StepKind};
@@ -176,79 +176,60 @@ impl SiteTable {
         let mut at = 0;
         while at + size_of::<BlobHeader>() <= data.len() {
             let bytes = &data[at..];
-            if u32_at(bytes, 0) != Some(BLOB_MAGIC) {
+            if !bytes.starts_with(BLOB_MAGIC.as_bytes()) {
                 // Linkers pad between input sections with zeros.
                 at += 8;
                 continue;
             }
             let damaged = || SiteError::Damaged { path: path.to_path_buf(), offset: at };
-            let found = (u32_at(bytes, 4).unwrap_or(0) & 0xffff) as u16;
-            if found != abi::ABI_VERSION {
-                return Err(SiteError::Version { path: path.to_path_buf(), found });
+            let header = BlobHeader::read_from_prefix(bytes).map_err(|_| damaged())?.0;
+            if header.abi != abi::ABI_VERSION {
+                return Err(SiteError::Version { path: path.to_path_buf(), found: header.abi });
             }
-            let len = u32_at(bytes, 8).ok_or_else(damaged)? as usize;
+            let len = header.total_len as usize;
             let blob = bytes
                 .get(..len)
                 .filter(|_| len >= size_of::<BlobHeader>() && len.is_multiple_of(8))
                 .ok_or_else(damaged)?;
-            table.blob(blob, at).ok_or_else(damaged)?;
+            table.blob(&header, blob, at).ok_or_else(damaged)?;
             at += len;
         }
         Ok(table)
     }
 
-    fn blob(&mut self, blob: &[u8], at: usize) -> Option<()> {
-        let field = |i: usize| u32_at(blob, i * 4);
-        let flags = (field(1)? >> 16) as u16;
-        let (segments, segments_offset) = (field(3)?, field(4)? as usize);
-        let (frames, frames_offset) = (field(5)?, field(6)? as usize);
-        let (skips, skips_offset) = (field(7)?, field(8)? as usize);
-        let (strings, strings_offset) = (field(9)?, field(10)? as usize);
-        let (slots, slots_offset) = (field(14)?, field(15)? as usize);
+    fn blob(&mut self, header: &BlobHeader, blob: &[u8], at: usize) -> Option<()> {
         let base = Base { string: self.strings.len() as u32, frame: self.frames.len() as u32 };
-
-        self.read_strings(blob, strings, strings_offset)?;
-        for i in 0..frames as usize {
-            let f = |k: usize| u32_at(blob, frames_offset + i * size_of::<Frame>() + k * 4);
-            let parent = base.frame(f(0)?);
+        self.read_strings(blob, header.strings)?;
+        for (number, frame) in (base.frame..).zip(part::<Frame>(blob, header.frames)?) {
+            let parent = base.frame(frame.parent);
             // A frame's parent comes before it, so that chains end.
-            if parent != NONE && parent >= base.frame + i as u32 {
+            if parent != NONE && parent >= number {
                 return None;
             }
-            self.frames.push(Frame {
-                parent,
-                function: base.string(f(1)?),
-                file: base.string(f(2)?),
-                line: f(3)?,
-                column: f(4)?,
-                decl_file: base.string(f(5)?),
-                decl_line: f(6)?,
-            });
+            let (function, file) = (base.string(frame.function), base.string(frame.file));
+            self.frames.push(Frame { parent, function, file, decl_file: base.string(frame.decl_file), ..frame });
         }
-        for i in 0..skips as usize {
-            let reason = base.string(u32_at(blob, skips_offset + i * size_of::<Skip>())?);
-            let count = u32_at(blob, skips_offset + i * size_of::<Skip>() + 4)?;
-            self.skips.push((reason, u64::from(count)));
-        }
+        let skips = part::<Skip>(blob, header.skips)?;
+        self.skips.extend(skips.map(|skip| (base.string(skip.reason), u64::from(skip.count))));
         let function = self.functions.len() as u32;
         self.functions.push(Function {
-            name: base.string(field(11)?),
-            file: base.string(field(12)?),
-            line: field(13)?,
-            skipped: flags & abi::function_flag::SKIPPED != 0,
+            name: base.string(header.name),
+            file: base.string(header.file),
+            line: header.line,
+            skipped: header.flags & abi::function_flag::SKIPPED != 0,
             accesses: 0,
-            values: flags & abi::function_flag::VALUES != 0,
-            loops: flags & abi::function_flag::LOOPS != 0,
+            values: header.flags & abi::function_flag::VALUES != 0,
+            loops: header.flags & abi::function_flag::LOOPS != 0,
             registers: 0,
         });
-        let mut offset = segments_offset;
+        let mut offset = header.segments.offset as usize;
         let first_segment = self.segments.len() as u32;
         let first_item = self.items.len();
-        for _ in 0..segments {
+        for _ in 0..header.segments.count {
             offset = self.segment(blob, at, offset, function, &base)?;
         }
-        for i in 0..slots as usize {
-            self.slot(blob, slots_offset + i * size_of::<Slot>(), first_segment, &base)?;
+        for slot in part::<Slot>(blob, header.slots)? {
+            self.slot(slot, first_segment, &base)?;
         }
         // Registers are numbered as they are defined, at most a vector's lanes by one item.
         const MOST_PER_ITEM: u64 = 128;
@@ -256,7 +237,7 @@ impl SiteTable {
         if u64::from(self.functions[function as usize].registers) > MOST_PER_ITEM * (items + 1) {
             return None;
         }
-        self.known(blob, function, first_segment, &base)?;
+        self.known(header, blob, function, first_segment, &base)?;
         let indices_fit =
             self.frames.iter().skip(base.frame as usize).all(|f| self.has_strings(&[f.function, f.file, f.decl_file]))
                 && self.has_strings(&[self.functions[function as usize].name, self.functions[function as usize].file]);
@@ -264,47 +245,45 @@ impl SiteTable {
     }
 
     /// Reads loops, what is in them, and what is known of accesses.
-    fn known(&mut self, blob: &[u8], function: u32, first_segment: u32, base: &Base) -> Option<()> {
-        let header = |i: usize| Some(u32_at(blob, i * 4)? as usize);
-        let (loops, loops_offset) = (header(16)?, header(17)?);
-        let (places, places_offset) = (header(18)?, header(19)?);
-        let (calls, calls_offset) = (header(20)?, header(21)?);
-        let (fields, fields_offset) = (header(22)?, header(23)?);
-        let (notes, notes_offset) = (header(24)?, header(25)?);
+    fn known(
+        &mut self,
+        header: &BlobHeader,
+        blob: &[u8],
+        function: u32,
+        first_segment: u32,
+        base: &Base,
+    ) -> Option<()> {
         let (first_loop, first_field) = (self.loops.len() as u32, self.fields.len() as u32);
         // Indices of this blob's loops and fields, as those of the table.
-        let index = |local: u32, first: u32, count: usize| match local {
+        let index = |local: u32, first: u32, count: u32| match local {
             NONE => Some(NONE),
-            _ => ((local as usize) < count).then(|| first + local),
+            _ => (local < count).then(|| first + local),
         };
-        for i in 0..loops {
+        for (number, found) in (0..).zip(part::<abi::Loop>(blob, header.loops)?) {
             // A loop comes after the one around it, so that chains end.
-            let parent = index(u32_at(blob, loops_offset + i * 8)?, first_loop, i)?;
-            let frame = base.frame(u32_at(blob, loops_offset + i * 8 + 4)?);
+            let parent = index(found.parent, first_loop, number)?;
+            let frame = base.frame(found.frame);
             let frame = if (frame as usize) < self.frames.len() { frame } else { NONE };
             self.loops.push(Loop { function, parent, frame });
         }
-        for i in 0..places {
-            let around = index(u32_at(blob, places_offset + i * 4)?, first_loop, loops)?;
-            self.segments.get_mut(first_segment as usize + i)?.around = around;
+        for (segment, around) in (first_segment as usize..).zip(part::<u32>(blob, header.places)?) {
+            self.segments.get_mut(segment)?.around = index(around, first_loop, header.loops.count)?;
         }
-        for i in 0..calls {
-            let callee = base.string(u32_at(blob, calls_offset + i * 8)?);
-            let around = index(u32_at(blob, calls_offset + i * 8 + 4)?, first_loop, loops)?;
+        for call in part::<LoopCall>(blob, header.calls)? {
+            let callee = base.string(call.callee);
+            let around = index(call.around, first_loop, header.loops.count)?;
             self.calls.push((function, LoopCall { callee, around }));
             self.has_strings(&[callee]).then_some(())?;
         }
-        for i in 0..fields {
-            let word = |k: usize| u32_at(blob, fields_offset + i * size_of::<Field>() + k * 4);
-            let (type_name, name) = (base.string(word(0)?), base.string(word(2)?));
-            self.fields.push(Field { type_name, type_size: word(1)?, name, offset: word(3)?, size: word(4)? });
+        for field in part::<Field>(blob, header.fields)? {
+            let (type_name, name) = (base.string(field.type_name), base.string(field.name));
+            self.fields.push(Field { type_name, name, ..field });
             self.has_strings(&[type_name, name]).then_some(())?;
         }
-        for i in 0..notes {
-            let word = |k: usize| u32_at(blob, notes_offset + i * size_of::<Note>() + k * 4);
-            let (segment, item) = (first_segment.checked_add(word(0)?)?, word(1)?);
-            let found = (index(word(2)?, first_field, fields)?, index(word(3)?, first_loop, loops)?);
-            self.notes.insert((segment, item), found);
+        for note in part::<Note>(blob, header.notes)? {
+            let field = index(note.field, first_field, header.fields.count)?;
+            let same = index(note.same, first_loop, header.loops.count)?;
+            self.notes.insert((first_segment.checked_add(note.segment)?, note.item), (field, same));
         }
         Some(())
     }
@@ -313,30 +292,23 @@ impl SiteTable {
         indices.iter().all(|&i| i == NONE || (i as usize) < self.strings.len())
     }
 
-    fn read_strings(&mut self, blob: &[u8], count: u32, table: usize) -> Option<()> {
-        for i in 0..count as usize {
-            let start = u32_at(blob, table + i * 8)? as usize;
-            let len = u32_at(blob, table + i * 8 + 4)? as usize;
-            let bytes = blob.get(start..start.checked_add(len)?)?;
+    fn read_strings(&mut self, blob: &[u8], strings: Part) -> Option<()> {
+        for text in part::<Text>(blob, strings)? {
+            let start = text.start as usize;
+            let bytes = blob.get(start..start.checked_add(text.len as usize)?)?;
             self.strings.push(String::from_utf8_lossy(bytes).into_owned());
         }
         Some(())
     }
 
-    /// Reads a stack slot; those of one segment come one after the other.
-    fn slot(&mut self, blob: &[u8], at: usize, first_segment: u32, base: &Base) -> Option<()> {
-        let field = |i: usize| u32_at(blob, at + i * 4);
-        let string = |i: usize| Some(base.string(field(i)?));
+    /// Adds a stack slot; those of one segment come one after the other.
+    fn slot(&mut self, slot: Slot, first_segment: u32, base: &Base) -> Option<()> {
         let slot = Slot {
-            segment: first_segment.checked_add(field(0)?)?,
-            size: field(1)?,
-            name: string(2)?,
-            function: string(3)?,
-            file: string(4)?,
-            line: field(5)?,
-            offset: i64::from_le_bytes(blob.get(at + 24..at + 32)?.try_into().ok()?),
-            word: u16_at(blob, at + 32)?,
-            ..Slot::default()
+            segment: first_segment.checked_add(slot.segment)?,
+            name: base.string(slot.name),
+            function: base.string(slot.function),
+            file: base.string(slot.file),
+            ..slot
         };
         let number = self.slots.len() as u32;
         let segment = self.segments.get_mut(slot.segment as usize)?;
@@ -354,19 +326,19 @@ impl SiteTable {
     /// Reads one segment and returns the offset of the next.
     fn segment(&mut self, blob: &[u8], at: usize, offset: usize, function: u32, base: &Base) -> Option<usize> {
         let offset = offset.next_multiple_of(8);
-        let half = |i: usize| u16_at(blob, offset + i * 2);
-        let [kind, flags] = half(0)?.to_le_bytes();
-        let (words, items, op_counts) = (half(1)?, half(2)?, half(3)?);
-        let callee = base.string(u32_at(blob, offset + 8)?);
-        let frame = base.frame(u32_at(blob, offset + 12)?);
-        let mut next = offset + size_of::<SegmentHeader>();
+        let (header, mut rest) = SegmentHeader::read_from_prefix(blob.get(offset..)?).ok()?;
+        let SegmentHeader { kind, flags, words, .. } = header;
+        let callee = base.string(header.callee);
+        let frame = base.frame(header.frame);
         let first_item = self.items.len() as u32;
         // Word 1 counts the iterations.
         if kind == abi::SegmentKind::Loop as u8 && words < 2 {
             return None;
         }
-        for _ in 0..items {
-            let item = item(blob, next, words, base)?;
+        for _ in 0..header.items {
+            let (item, behind) = Item::read_from_prefix(rest).ok()?;
+            rest = behind;
+            let item = checked(Item { frame: base.frame(item.frame), ..item }, words)?;
             let function = &mut self.functions[function as usize];
             if function.values {
                 function.registers = function.registers.max(steps::highest_register(&item));
@@ -374,20 +346,12 @@ impl SiteTable {
             let before = self.items[first_item as usize..].last();
             let on_top = before.is_some_and(|before| is_again(before, &item));
             self.items.push(if on_top { Item { flags: item.flags | ON_TOP, ..item } } else { item });
-            next += size_of::<Item>();
         }
         let first_op = self.ops.len() as u32;
-        for _ in 0..op_counts {
-            let mut ops = [0; OP_CLASSES];
-            for (class, count) in ops.iter_mut().enumerate() {
-                *count = u32_at(blob, next + 4 + class * 4)?;
-            }
-            let mut flops = [0; FLOAT_TYPES];
-            for (float, count) in flops.iter_mut().enumerate() {
-                *count = u32_at(blob, next + 4 + (OP_CLASSES + float) * 4)?;
-            }
-            self.ops.push(OpCount { frame: base.frame(u32_at(blob, next)?), ops, flops });
-            next += size_of::<OpCount>();
+        for _ in 0..header.op_counts {
+            let (count, behind) = OpCount::read_from_prefix(rest).ok()?;
+            rest = behind;
+            self.ops.push(OpCount { frame: base.frame(count.frame), ..count });
         }
         let number = self.segments.len() as u32;
         *self.index.get_mut((at + offset) / 8)? = number;
@@ -407,7 +371,7 @@ impl SiteTable {
             frame,
             around: NONE,
         });
-        Some(next)
+        Some(blob.len() - rest.len())
     }
 }
 
@@ -452,19 +416,15 @@ impl Base {
     }
 }
 
-fn item(blob: &[u8], at: usize, words: u16, base: &Base) -> Option<Item> {
-    let [kind, flags] = u16_at(blob, at)?.to_le_bytes();
-    let item = Item {
-        kind,
-        flags,
-        word: u16_at(blob, at + 2)?,
-        word2: u16_at(blob, at + 4)?,
-        lanes: u16_at(blob, at + 6)?,
-        size: u32_at(blob, at + 8)?,
-        frame: base.frame(u32_at(blob, at + 12)?),
-        offset: i64::from_le_bytes(blob.get(at + 16..at + 24)?.try_into().ok()?),
-        stride: i64::from_le_bytes(blob.get(at + 24..at + 32)?.try_into().ok()?),
-    };
+/// The elements of a part of a blob; `None` if it leaves the blob.
+fn part<T: FromBytes>(blob: &[u8], part: Part) -> Option<impl Iterator<Item = T>> {
+    let start = part.offset as usize;
+    let bytes = blob.get(start..start.checked_add((part.count as usize).checked_mul(size_of::<T>())?)?)?;
+    Some(bytes.chunks_exact(size_of::<T>()).filter_map(|element| T::read_from_bytes(element).ok()))
+}
+
+fn checked(item: Item, words: u16) -> Option<Item> {
+    let kind = item.kind;
     // Word indices are checked here once, so that replaying a record need not. Steps have one at most.
     if StepKind::of(kind).is_some() {
         return (item.word < words.max(1)).then_some(item);
@@ -507,18 +467,9 @@ fn with_section<T>(
     Ok(Some(use_it(&elf, section.address(), data)))
 }
 
-/// What the instrumentation left in the section `.comment`.
 /// The lines of the section `.comment` that begin with this mark, without it.
 fn comments(elf: &object::File<'_>, mark: &str) -> Vec<String> {
     let comment = elf.section_by_name(".comment").and_then(|section| section.data().ok()).unwrap_or_default();
     let lines = comment.split(|byte| *byte == 0).map(String::from_utf8_lossy);
     lines.filter_map(|line| line.strip_prefix(mark).map(str::to_owned)).collect()
-}
-
-fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
-    Some(u32::from_le_bytes(bytes.get(at..at.checked_add(4)?)?.try_into().ok()?))
-}
-
-fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
-    Some(u16::from_le_bytes(bytes.get(at..at.checked_add(2)?)?.try_into().ok()?))
 }

@@ -70,7 +70,7 @@ pub fn command(args: &CargoArgs) -> anyhow::Result<i32> {
     refuse_own_options(&words)?;
     let llvm = llvm::load()?;
     let values = args.analysis.model == ModelArg::Values;
-    let cargo = Cargo::new(&words, args.no_std, values, &llvm.path, llvm::REQUIRED_MAJOR)?;
+    let cargo = Cargo::new(&words, args.no_std, values, &llvm.path, llvm.major)?;
     // The linker says nothing while it works, and a minute of silence asks for a reason.
     if !args.no_std && !values && Cache::of_user()?.is_some_and(|cache| cache.contents().is_ok_and(|c| c.objects == 0))
     {

@@ -106,9 +106,8 @@ impl Cargo {
         if let Some(newer) = rustc.llvm_major.filter(|&major| major > llvm_major) {
             bail!(
                 "this project's rustc ({}) writes the bitcode of LLVM {newer}, and dmdprof reads that of LLVM {llvm_major} and older: \
-                 use a toolchain with an older LLVM, as in `dmdprof cargo +stable run`, or a newer dmdprof{}",
-                rustc.version,
-                dmdprof_instrument::llvm::how_to_use(newer)
+                 use a toolchain with an older LLVM, as in `dmdprof cargo +stable run`, or a newer dmdprof",
+                rustc.version
             );
         }
         let target = words.target.clone().unwrap_or_else(|| rustc.host.clone().into());
@@ -125,7 +124,7 @@ impl Cargo {
         let own = OwnTarget::enter(&target_dir)?;
         let mut cargo =
             Self { toolchain: words.toolchain.clone(), target, target_dir, environment: Vec::new(), _own: own };
-        cargo.environment = cargo.set_up(no_std, llvm, llvm_major)?;
+        cargo.environment = cargo.set_up(no_std, llvm)?;
         if values {
             cargo.environment.push((rustc_wrap::MODEL_ENVIRONMENT.into(), "values".into()));
         }
@@ -136,7 +135,7 @@ impl Cargo {
     }
 
     /// Tools under their names in the target directory, and the environment that makes Cargo use them.
-    fn set_up(&self, no_std: bool, llvm: &Path, llvm_major: u32) -> anyhow::Result<Vec<(OsString, OsString)>> {
+    fn set_up(&self, no_std: bool, llvm: &Path) -> anyhow::Result<Vec<(OsString, OsString)>> {
         let tools = self.target_dir.join(own_target::TOOLS);
         let own = env::current_exe().context("cannot find the path of dmdprof itself")?;
         fs::create_dir_all(&tools).with_context(|| format!("cannot create {}", tools.display()))?;
@@ -161,7 +160,7 @@ impl Cargo {
             all.push((rustc_wrap::NO_STD_ENVIRONMENT.into(), "1".into()));
         }
         // Without a clang the C inside crates is compiled as usual, and named in reports.
-        if clang::find(Face::C, llvm_major).is_ok() {
+        if clang::find(Face::C, dmdprof_instrument::llvm::major).is_ok() {
             let [c, cxx] = compiler_variables(&self.target);
             all.extend([(c, link(C_COMPILER)?), (cxx, link(CXX_COMPILER)?)]);
         }

@@ -15,6 +15,9 @@ use std::{
 
 use super::Face;
 
+/// Every LLVM that can be used reads the bitcode of this clang.
+use dmdprof_instrument::llvm::OLDEST;
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Clang {
     pub program: PathBuf,
@@ -35,8 +38,8 @@ pub enum ClangError {
     #[error("{0} does not answer `--version` as clang does; set DMDPROF_CLANG to a clang")]
     NotClang(String),
     #[error(
-        "{program} is version {found}, but the LLVM in use is {llvm} and cannot read its bitcode: install clang {llvm} or older, \
-         set DMDPROF_CLANG to one, or update the Rust toolchain"
+        "{program} is version {found}, but the LLVM in use is {llvm} and cannot read its bitcode: install the libLLVM of that clang (libllvm{found} on \
+         Debian), or clang {llvm} or older (DMDPROF_CLANG chooses one)"
     )]
     TooNew { program: String, found: u32, llvm: u32 },
 }
@@ -52,13 +55,13 @@ impl Clang {
 
 /// # Errors
 /// When there is no clang, or only one that is too new for LLVM `llvm_major`.
-pub fn find(face: Face, llvm_major: u32) -> Result<Clang, ClangError> {
+pub fn find(face: Face, llvm_major: fn() -> u32) -> Result<Clang, ClangError> {
     let chosen = match env::var_os("DMDPROF_CLANG").filter(|given| !given.is_empty()) {
         Some(given) => {
             let program = resolve(&given).ok_or_else(|| ClangError::NotThere(given.to_string_lossy().into_owned()))?;
             usable(program, llvm_major)?
         }
-        None => first_usable(candidates(llvm_major), llvm_major)?,
+        None => first_usable(candidates(), llvm_major)?,
     };
     Ok(turn(chosen, face))
 }
@@ -66,7 +69,7 @@ pub fn find(face: Face, llvm_major: u32) -> Result<Clang, ClangError> {
 /// Every clang in `PATH`, in the order of preference, with its major version if it has one.
 #[must_use]
 pub fn all(llvm_major: u32) -> Vec<(PathBuf, Option<u32>)> {
-    let mut found: Vec<PathBuf> = candidates(u32::MAX);
+    let mut found: Vec<PathBuf> = candidates();
     if let Some(given) = env::var_os("DMDPROF_CLANG").and_then(|given| resolve(&given)) {
         found.insert(0, given);
     }
@@ -81,7 +84,7 @@ pub fn all(llvm_major: u32) -> Vec<(PathBuf, Option<u32>)> {
     all
 }
 
-fn first_usable(candidates: Vec<PathBuf>, llvm_major: u32) -> Result<(PathBuf, u32), ClangError> {
+fn first_usable(candidates: Vec<PathBuf>, llvm_major: fn() -> u32) -> Result<(PathBuf, u32), ClangError> {
     let mut first_problem = None;
     for program in candidates {
         match usable(program, llvm_major) {
@@ -92,24 +95,24 @@ fn first_usable(candidates: Vec<PathBuf>, llvm_major: u32) -> Result<(PathBuf, u
     Err(first_problem.unwrap_or(ClangError::Missing))
 }
 
-fn usable(program: PathBuf, llvm_major: u32) -> Result<(PathBuf, u32), ClangError> {
+fn usable(program: PathBuf, llvm_major: fn() -> u32) -> Result<(PathBuf, u32), ClangError> {
     match major_of(&program) {
         None => Err(ClangError::NotClang(program.display().to_string())),
-        Some(found) if found > llvm_major => {
-            Err(ClangError::TooNew { program: program.display().to_string(), found, llvm: llvm_major })
+        Some(found) if found > OLDEST && found > llvm_major() => {
+            Err(ClangError::TooNew { program: program.display().to_string(), found, llvm: llvm_major() })
         }
         Some(found) => Ok((program, found)),
     }
 }
 
-/// `clang`, then `clang-NN` up to `newest`, newest first.
-fn candidates(newest: u32) -> Vec<PathBuf> {
+/// `clang`, then `clang-NN`, newest first.
+fn candidates() -> Vec<PathBuf> {
     let mut versioned: Vec<(u32, PathBuf)> = Vec::new();
     for dir in path_dirs() {
         for entry in fs::read_dir(&dir).into_iter().flatten().flatten() {
             let name = entry.file_name();
             let major = name.to_str().and_then(|n| n.strip_prefix("clang-")).and_then(|n| n.parse().ok());
-            if let Some(major) = major.filter(|&m| m <= newest)
+            if let Some(major) = major
                 && is_program(&entry.path())
                 && !versioned.iter().any(|(m, _)| *m == major)
             {

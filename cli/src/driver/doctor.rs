@@ -13,7 +13,7 @@ use std::{
 };
 
 use comfy_table::{ContentArrangement, Table, presets};
-use dmdprof_instrument::llvm::how_to_use;
+use dmdprof_instrument::llvm::{NEWEST, OLDEST};
 use serde::Serialize;
 
 use super::{Face, cargo::Rustc, clang, rlib, scratch};
@@ -77,7 +77,7 @@ pub type LlvmAnswer = Result<(PathBuf, String), String>;
 ///
 /// # Errors
 /// When standard output cannot be written, except for a reader that has gone.
-pub fn run(args: &DoctorArgs, llvm: impl FnOnce() -> LlvmAnswer, llvm_major: u32) -> anyhow::Result<i32> {
+pub fn run(args: &DoctorArgs, llvm: impl FnOnce() -> LlvmAnswer, llvm_major: fn() -> u32) -> anyhow::Result<i32> {
     let diagnosis = diagnose(llvm(), llvm_major);
     let text = match args.format {
         Format::Table => table(&diagnosis),
@@ -91,9 +91,9 @@ pub fn run(args: &DoctorArgs, llvm: impl FnOnce() -> LlvmAnswer, llvm_major: u32
 }
 
 #[must_use]
-pub fn diagnose(llvm: LlvmAnswer, llvm_major: u32) -> Diagnosis {
-    let mut checks = vec![rustc(), llvm_library(llvm, llvm_major)];
-    checks.extend(rust_programs(llvm_major));
+pub fn diagnose(llvm: LlvmAnswer, llvm_major: fn() -> u32) -> Diagnosis {
+    let mut checks = vec![rustc(), llvm_library(llvm)];
+    checks.extend(rust_programs(llvm_major()));
     checks.extend(clangs(llvm_major));
     checks.extend([
         linker(),
@@ -153,7 +153,7 @@ fn rustc() -> Check {
             name,
             Status::Note,
             "not found",
-            "Rust sources cannot be built, and LLVM must come from elsewhere: install a toolchain from https://rustup.rs, or set RUSTC",
+            "needed for Rust programs only: install a toolchain from https://rustup.rs, or set RUSTC",
         ),
     }
 }
@@ -186,8 +186,7 @@ fn rustc_bitcode(rustc: &Rustc, llvm_major: u32) -> Check {
             format!("of LLVM {major}"),
             format!(
                 "Rust code cannot be instrumented, because LLVM {llvm_major} cannot read it: use a toolchain with LLVM {llvm_major} or older \
-                 (dmdprof cargo +stable run), or a newer dmdprof{}",
-                how_to_use(major)
+                 (dmdprof cargo +stable run), or a newer dmdprof"
             ),
         ),
         Some(major) => Check::ok(name, format!("of LLVM {major}, readable")),
@@ -219,7 +218,7 @@ fn standard_library(sysroot: &std::path::Path, host: &str) -> Check {
     Check::bad(name, Status::Note, format!("without bitcode, {}", std.display()), advice)
 }
 
-fn llvm_library(llvm: LlvmAnswer, llvm_major: u32) -> Check {
+fn llvm_library(llvm: LlvmAnswer) -> Check {
     let name = "LLVM library";
     match llvm {
         Ok((path, version)) => Check::ok(name, format!("{version}, {}", path.display())),
@@ -228,17 +227,17 @@ fn llvm_library(llvm: LlvmAnswer, llvm_major: u32) -> Check {
             Status::Problem,
             why,
             format!(
-                "nothing can be instrumented without LLVM {llvm_major}: install a Rust toolchain that carries it (rustup toolchain \
-                 install stable; those of distributions and for musl hosts have LLVM elsewhere or built in), or set DMDPROF_LLVM to a \
-                 libLLVM of that version or its directory, such as /usr/lib/llvm-{llvm_major}/lib{}",
-                Rustc::ask(None).ok().and_then(|rustc| rustc.llvm_major).map_or_else(String::new, how_to_use)
+                "nothing can be instrumented without a libLLVM of version {OLDEST} to {NEWEST}: for C and C++, install clang from the system's \
+                 packages, which brings one (apt install clang); for Rust, install a toolchain that carries it (rustup toolchain install \
+                 stable); or set DMDPROF_LLVM to a libLLVM or its directory, such as /usr/lib/llvm-{OLDEST}/lib"
             ),
         ),
     }
 }
 
-fn clangs(llvm_major: u32) -> Vec<Check> {
+fn clangs(llvm_major: fn() -> u32) -> Vec<Check> {
     let chosen = clang::find(Face::C, llvm_major);
+    let llvm_major = llvm_major();
     let used = chosen.as_ref().ok().map(|clang| clang.program.clone());
     let mut checks = vec![match chosen {
         Ok(clang) => Check::ok("clang", format!("{}, {}", clang.major, clang.program.display())),

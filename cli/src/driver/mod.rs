@@ -71,8 +71,9 @@ pub struct Toolbox<'a> {
     pub model: Model,
     /// The object file with the hooks that every linked program receives.
     pub hooks_object: &'a [u8],
-    /// Major version of the LLVM behind `instrumenter`: the newest clang whose bitcode it reads.
-    pub llvm_major: u32,
+    /// Major version of the LLVM behind `instrumenter`: the newest clang whose bitcode it reads. Asked for only where it matters,
+    /// because finding LLVM takes a process.
+    pub llvm_major: fn() -> u32,
     /// `--dump-ir DIR`.
     pub dump_ir: Option<&'a Path>,
 }

@@ -9,8 +9,8 @@ mod registers;
 
 use std::collections::HashMap;
 
-use dmdprof_runtime::{
-    abi::{Call, ItemKind, MAX_RECORD_WORDS, NONE, item_flag, segment_flag},
+use dmdprof_abi::{
+    Call, ItemKind, MAX_RECORD_WORDS, NONE, item_flag, segment_flag,
     steps::{Registers, StepKind, ValueOp},
 };
 

@@ -1,6 +1,6 @@
 //! Which instruction of the values model an instruction, intrinsic or library function is.
 
-use dmdprof_runtime::steps::ValueOp;
+use dmdprof_abi::steps::ValueOp;
 
 use crate::llvm::ir::{AtomicOperation, IntPredicate, Opcode, RealPredicate, Value};
 

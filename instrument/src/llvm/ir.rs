@@ -13,6 +13,8 @@ pub use inkwell::llvm_sys::{
     LLVMTypeKind as TypeKind,
 };
 
+use super::older;
+
 macro_rules! ffi {
     ($call:expr) => {{
         // SAFETY: all handles belong to the live module (see the file's head); the function has no other precondition than
@@ -22,13 +24,13 @@ macro_rules! ffi {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Value(LLVMValueRef);
+pub struct Value(pub(super) LLVMValueRef);
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Block(LLVMBasicBlockRef);
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Type(LLVMTypeRef);
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Metadata(LLVMMetadataRef);
+pub struct Metadata(pub(super) LLVMMetadataRef);
 #[derive(Clone, Copy)]
 pub struct Layout(LLVMTargetDataRef);
 
@@ -40,11 +42,11 @@ fn text(start: *const c_char, len: usize) -> String {
     String::from_utf8_lossy(unsafe { std::slice::from_raw_parts(start.cast::<u8>(), len) }).into_owned()
 }
 
-fn value(raw: LLVMValueRef) -> Option<Value> {
+pub(super) fn value(raw: LLVMValueRef) -> Option<Value> {
     (!raw.is_null()).then_some(Value(raw))
 }
 
-fn metadata(raw: LLVMMetadataRef) -> Option<Metadata> {
+pub(super) fn metadata(raw: LLVMMetadataRef) -> Option<Metadata> {
     (!raw.is_null()).then_some(Metadata(raw))
 }
 
@@ -56,6 +58,12 @@ impl AttributeKind {
     #[must_use]
     pub fn named(name: &str) -> Self {
         Self(ffi!(LLVMGetEnumAttributeKindForName(name.as_ptr().cast(), name.len())))
+    }
+
+    /// Whether the LLVM in use has an attribute of the name; others must not be asked for.
+    #[must_use]
+    pub fn is_known(self) -> bool {
+        self.0 != 0
     }
 }
 
@@ -197,11 +205,6 @@ impl Value {
             .collect()
     }
 
-    #[must_use]
-    pub fn has_poison_generating_wrap_flag(self) -> bool {
-        ffi!(LLVMGetNSW(self.0)) != 0 || ffi!(LLVMGetNUW(self.0)) != 0
-    }
-
     /// Predicate of an `icmp`.
     #[must_use]
     pub fn int_predicate(self) -> IntPredicate {
@@ -240,118 +243,6 @@ impl Value {
     #[must_use]
     pub fn is_disjoint_or(self) -> bool {
         self.opcode() == Opcode::LLVMOr && ffi!(LLVMGetIsDisjoint(self.0)) != 0
-    }
-}
-
-#[cfg(feature = "llvm22")]
-pub use debug_record::DebugRecord;
-#[cfg(feature = "llvm22")]
-pub use inkwell::llvm_sys::LLVMDbgRecordKind as DebugRecordKind;
-#[cfg(not(feature = "llvm22"))]
-pub use no_debug_record::{DebugRecord, DebugRecordKind};
-
-/// What debug information says about variables right before an instruction.
-#[cfg(feature = "llvm22")]
-mod debug_record {
-    use super::*;
-
-    #[derive(Clone, Copy)]
-    pub struct DebugRecord(LLVMDbgRecordRef);
-
-    impl Value {
-        #[must_use]
-        pub fn debug_records(self) -> Vec<DebugRecord> {
-            let mut records = Vec::new();
-            let mut next = ffi!(LLVMGetFirstDbgRecord(self.0));
-            while !next.is_null() {
-                records.push(DebugRecord(next));
-                next = ffi!(LLVMGetNextDbgRecord(next));
-            }
-            records
-        }
-    }
-
-    impl DebugRecord {
-        #[must_use]
-        pub fn kind(self) -> DebugRecordKind {
-            ffi!(LLVMDbgRecordGetKind(self.0))
-        }
-
-        /// The first value that it is about; not of labels.
-        #[must_use]
-        pub fn value(self) -> Option<Value> {
-            value(ffi!(LLVMDbgVariableRecordGetValue(self.0, 0)))
-        }
-
-        #[must_use]
-        pub fn variable(self) -> Option<Metadata> {
-            metadata(ffi!(LLVMDbgVariableRecordGetVariable(self.0)))
-        }
-
-        #[must_use]
-        pub fn expression(self) -> Option<Metadata> {
-            metadata(ffi!(LLVMDbgVariableRecordGetExpression(self.0)))
-        }
-
-        #[must_use]
-        pub fn text(self) -> String {
-            let start = ffi!(LLVMPrintDbgRecordToString(self.0));
-            // SAFETY: LLVM returns a C string that the caller must dispose of; it is copied first.
-            let text = unsafe { CStr::from_ptr(start) }.to_string_lossy().into_owned();
-            ffi!(LLVMDisposeMessage(start));
-            text
-        }
-    }
-}
-
-/// Before LLVM 22 its C interface does not say what such a record is about, so variables on the stack have no names.
-#[cfg(not(feature = "llvm22"))]
-mod no_debug_record {
-    use super::*;
-
-    #[derive(Clone, Copy)]
-    pub enum DebugRecord {}
-
-    /// Those of LLVM 22.
-    #[derive(Clone, Copy)]
-    pub enum DebugRecordKind {
-        LLVMDbgRecordDeclare,
-        LLVMDbgRecordValue,
-        LLVMDbgRecordOther,
-    }
-
-    impl Value {
-        #[must_use]
-        pub fn debug_records(self) -> Vec<DebugRecord> {
-            Vec::new()
-        }
-    }
-
-    impl DebugRecord {
-        #[must_use]
-        pub fn kind(self) -> DebugRecordKind {
-            match self {}
-        }
-
-        #[must_use]
-        pub fn value(self) -> Option<Value> {
-            match self {}
-        }
-
-        #[must_use]
-        pub fn variable(self) -> Option<Metadata> {
-            match self {}
-        }
-
-        #[must_use]
-        pub fn expression(self) -> Option<Metadata> {
-            match self {}
-        }
-
-        #[must_use]
-        pub fn text(self) -> String {
-            match self {}
-        }
     }
 }
 
@@ -818,7 +709,9 @@ pub struct Nodes(LLVMContextRef);
 impl Nodes {
     #[must_use]
     pub fn of_module(module: &inkwell::module::Module<'_>) -> Self {
-        Self(ffi!(LLVMGetModuleContext(module.as_mut_ptr())))
+        let context = ffi!(LLVMGetModuleContext(module.as_mut_ptr()));
+        older::read_nodes_of(context);
+        Self(context)
     }
 
     fn operands(self, node: Metadata) -> Vec<Option<Metadata>> {

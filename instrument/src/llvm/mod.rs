@@ -3,8 +3,13 @@
 //! `inkwell` covers contexts, modules, passes and target machines; it does not wrap inlined-at chains and panics on metadata
 //! operands, so instruction-level reading goes through the handles in [`ir`].
 
+pub mod debug_record;
 pub mod diagnostics;
+mod find;
 pub mod ir;
 mod load;
+#[expect(deprecated, reason = "older LLVMs have the functions that the newest advises against")]
+mod older;
 
-pub use load::{LoadedLlvm, MAJORS, REQUIRED_MAJOR, how_to_use, load};
+pub use find::{NEWEST, OLDEST};
+pub use load::{LoadedLlvm, load, major};

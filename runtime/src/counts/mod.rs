@@ -1,8 +1,7 @@
-//! What is counted, and where: per (calling context, site) a cell, per (calling context, segment) a block.
+//! What is counted, and where: per (calling context, site) a cell.
 //!
 //! Takes depths and lengths, gives histograms and prices. Knows nothing of who finds them.
 
-pub mod block;
 pub mod cell;
 pub mod depths;
 pub mod lines;

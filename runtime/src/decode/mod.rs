@@ -5,6 +5,7 @@
 //! keeps the calls of chosen functions in order, and [`ring`] is what all analyses have in common in the end. Every analysis starts from these, so none of them reads a word by itself.
 //! Refuses words that are neither a known descriptor nor an event: the rest of their chunk cannot be read.
 
+pub mod block;
 pub mod context;
 pub mod effects;
 pub mod event;

@@ -1,7 +1,6 @@
 //! What a replay of a ring knows in the end, whatever it was replayed for.
 
-use super::{context::Contexts, locator::Module};
-use crate::counts::block::BlockCounters;
+use super::{block::BlockCounters, context::Contexts, locator::Module};
 
 /// A static access: analyzer-wide segment number, and item of the segment.
 pub type RingSite = (u32, u32);

@@ -10,13 +10,13 @@ use super::{
 };
 use crate::{
     counts::{
-        block::UNCOUNTED,
         cell::{CellCounters, Left},
         depths::DepthCounts,
     },
+    decode::block::UNCOUNTED,
     engine::{Access, Kind, Stream, clamped},
     oplog::{Ops, Special, What},
-    session::pipeline::{Files, Pipeline, Ranked},
+    session::{files::Files, pipeline::Pipeline, ranked::Ranked},
 };
 
 /// Iterations of a regular run that are worth telling the engine about as one.

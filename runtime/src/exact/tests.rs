@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use super::{analyse, marks::Marks, sweep::Sweep};
 use crate::{
-    counts::block::UNCOUNTED,
+    decode::block::UNCOUNTED,
     engine::{
         Access, DepthSink, Engine, Kind, Stream,
         oracle::{Found, Oracle},

@@ -15,7 +15,7 @@ use super::{
     varint::{put, take, unzigzag, zigzag},
 };
 use crate::{
-    counts::block::UNCOUNTED,
+    decode::block::UNCOUNTED,
     engine::{Access, Kind, Stream},
 };
 

@@ -14,12 +14,12 @@ use std::time::Duration;
 
 use memmap2::{MmapOptions, MmapRaw};
 
-use super::protocol::{self, Woken, Word};
 use super::{broker::Broker, error::RingError, futex::Futex, reader::RingReader};
 use crate::abi::{
     ABI_VERSION, CHANNEL_BYTES, CHANNEL_ENV, CHANNEL_MAGIC, ChannelHeader, MAX_RINGS, MODULE_ENTRY, MODULE_SLOTS,
     MODULES_OFFSET, ModuleEntry, NOBODY, PRINT_BYTES, RINGS_OFFSET, entry_state, loss, print_of,
 };
+use dmdprof_abi::protocol::{self, Woken, Word};
 
 /// The shared memory of one run. Dropping it ends the consumer's side; programs that still run keep their mappings.
 #[derive(Debug)]

@@ -1,6 +1,6 @@
 //! Waiting on words of shared memory, as the operating system does it.
 
-use super::protocol;
+use dmdprof_abi::protocol;
 
 /// The operating system below [`protocol`].
 pub struct Futex {

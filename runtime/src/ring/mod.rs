@@ -23,10 +23,10 @@ mod broker;
 mod channel;
 mod error;
 mod futex;
-pub mod protocol;
 mod reader;
 
 pub use broker::Broker;
 pub use channel::{Announced, Channel, Loss, Module, Ticket};
+pub use dmdprof_abi::protocol;
 pub use error::RingError;
 pub use reader::{ChunkRef, RingReader};

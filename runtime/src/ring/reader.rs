@@ -11,9 +11,9 @@ use std::time::Duration;
 use memmap2::{MmapOptions, MmapRaw};
 use rustix::fs::FallocateFlags;
 
-use super::protocol::{self, Word};
 use super::{error::RingError, futex::Futex};
 use crate::abi::{CHUNK_BYTES, PAGE, RING_CHUNKS, RING_STRIDE, RINGS_OFFSET, RingHeader, ring_state};
+use dmdprof_abi::protocol::{self, Word};
 
 /// Consumer end of a ring. `Send`, not `Sync`.
 #[derive(Debug)]

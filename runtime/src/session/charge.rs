@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     abi::{COPY_BLOCK, Item, ItemKind, SegmentKind, segment_flag},
-    counts::block::UNCOUNTED,
+    decode::block::UNCOUNTED,
     decode::{
         context::Node,
         effects::{Effects, effects},
@@ -138,7 +138,7 @@ impl Core {
 
     /// Ranges of 4 GiB and more: only deaths of mappings get here, accesses are cut into blocks before.
     #[cold]
-    pub(super) fn enqueue_pieces(&mut self, addr: u64, len: u64, kind: Kind, cell: u32) {
+    fn enqueue_pieces(&mut self, addr: u64, len: u64, kind: Kind, cell: u32) {
         const PIECE: u64 = 1 << 31;
         for start in (0..len).step_by(PIECE as usize) {
             self.enqueue(addr.saturating_add(start), (len - start).min(PIECE), kind, cell);

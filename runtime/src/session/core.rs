@@ -12,12 +12,8 @@ use super::{
 };
 use crate::{
     abi::{ItemKind, segment_flag},
-    counts::{
-        block::{BlockCounters, UNCOUNTED},
-        cell::CellCounters,
-        depths::DepthCounts,
-        lines::LineCounts,
-    },
+    counts::{cell::CellCounters, depths::DepthCounts, lines::LineCounts},
+    decode::block::{BlockCounters, UNCOUNTED},
     decode::{
         context::{Contexts, Node},
         locator::{Locator, Module},
@@ -62,7 +58,7 @@ pub(super) const NO_BLOCK: u32 = u32::MAX;
 /// Where the engine files results: two fields of [`Core`], apart from the engine itself.
 macro_rules! files {
     ($core:expr) => {
-        &mut $crate::session::pipeline::Files { cells: &mut $core.cells, cold: &mut $core.cold }
+        &mut $crate::session::files::Files { cells: &mut $core.cells, cold: &mut $core.cold }
     };
 }
 pub(super) use files;
@@ -151,7 +147,7 @@ impl Core {
     }
 
     #[cold]
-    pub(super) fn note_call(&mut self, function: u32) {
+    fn note_call(&mut self, function: u32) {
         let counts = self.counting();
         if let Some(sequences) = &mut self.sequences {
             sequences.entered(self.contexts.caller(), function, counts);

@@ -1,7 +1,7 @@
 //! The ways that make an analysis fast, with a switch for each, and a hash that shows that none of them changes a depth.
 
 use crate::{
-    counts::block::UNCOUNTED,
+    decode::block::UNCOUNTED,
     engine::{EngineOptions, Found, Isa},
 };
 

@@ -3,11 +3,11 @@
 //! Takes the operands of events, with the call site where there is one.
 
 use super::core::{Core, Dense, files};
-use crate::{abi::COPY_BLOCK, counts::block::UNCOUNTED, engine::Kind, objects::Origin};
+use crate::{abi::COPY_BLOCK, decode::block::UNCOUNTED, engine::Kind, objects::Origin};
 
 impl Core {
     /// Where an allocation is called.
-    pub(super) fn origin(&mut self, place: Option<Dense>) -> Origin {
+    fn origin(&mut self, place: Option<Dense>) -> Origin {
         let Some(place) = place else { return Origin { context: 0, segment: u32::MAX } };
         if self.contexts.function() != place.function {
             self.contexts.resume(place.function);
@@ -68,7 +68,7 @@ impl Core {
     }
 
     /// Removes a range except where it overlaps another.
-    pub(super) fn kill_outside(&mut self, start: u64, len: u64, keep: u64, keep_len: u64) {
+    fn kill_outside(&mut self, start: u64, len: u64, keep: u64, keep_len: u64) {
         let (end, keep_end) = (start.saturating_add(len), keep.saturating_add(keep_len));
         let before = start..end.min(keep.max(start));
         let after = keep_end.clamp(start, end)..end;
@@ -89,7 +89,7 @@ impl Core {
     }
 
     /// Cell of a call site in the current context, counted as executed once; `None` outside the region of interest.
-    pub(super) fn event_cell(&mut self, place: Option<Dense>) -> Option<usize> {
+    fn event_cell(&mut self, place: Option<Dense>) -> Option<usize> {
         self.hidden = UNCOUNTED;
         let place = place?;
         if self.contexts.function() != place.function {

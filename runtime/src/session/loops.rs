@@ -60,14 +60,7 @@ impl Core {
     }
 
     /// The same access by access, where some go from one object to another.
-    pub(super) fn run_singly(
-        &mut self,
-        module: &Module,
-        turns: &[Turn],
-        words: &[u64],
-        len: usize,
-        last: &mut [(Node, u32)],
-    ) {
+    fn run_singly(&mut self, module: &Module, turns: &[Turn], words: &[u64], len: usize, last: &mut [(Node, u32)]) {
         for iteration in words.chunks(len) {
             for turn in turns {
                 let (segment, items) =
@@ -80,7 +73,7 @@ impl Core {
     }
 
     /// Puts the cells of the objects in the place of the streams' cells, if each stream stays within one object.
-    pub(super) fn streams_have_objects(&mut self, records: u64) -> bool {
+    fn streams_have_objects(&mut self, records: u64) -> bool {
         for index in 0..self.streams.len() {
             let (stream, cell) = (self.streams[index], self.stream_cells[index]);
             let Some(objects) = &mut self.objects else { return true };
@@ -94,7 +87,7 @@ impl Core {
     }
 
     /// The same, access by access.
-    pub(super) fn one_by_one<const COUNT: bool>(&mut self, items: &[Item], record: &[u64], first_cell: usize) {
+    fn one_by_one<const COUNT: bool>(&mut self, items: &[Item], record: &[u64], first_cell: usize) {
         for iteration in 0..record[1] {
             for (item, cell) in items.iter().zip(first_cell..) {
                 self.item::<COUNT>(item, record, records::place(item, record, iteration), cell);
@@ -103,7 +96,7 @@ impl Core {
     }
 
     /// Counts what the streams of a run write.
-    pub(super) fn count_written(&mut self, iterations: u64) {
+    fn count_written(&mut self, iterations: u64) {
         for (stream, cell) in self.streams.iter().zip(&self.stream_cells) {
             if stream.kind == Kind::Store {
                 self.cells[*cell as usize].written += u64::from(stream.len) * iterations;

@@ -15,7 +15,8 @@ use super::{
     result::{MemoryResult, RingResult},
 };
 use crate::{
-    counts::{block::BlockCounters, cell::CellCounters, depths::DepthCounts},
+    counts::{cell::CellCounters, depths::DepthCounts},
+    decode::block::BlockCounters,
     decode::{
         context::Node,
         ring::{DecodedRing, RingTotals},

@@ -8,7 +8,8 @@
 use std::collections::HashMap;
 
 use crate::{
-    counts::{block::BlockCounters, cell::CellCounters},
+    counts::cell::CellCounters,
+    decode::block::BlockCounters,
     decode::ring::RingSite,
     engine::{Kind, Stream},
     hash::FastHash,

@@ -10,15 +10,18 @@ use crossbeam::channel::{Receiver, Sender, bounded};
 
 use super::{
     fast_paths::{DepthHash, FastPaths},
+    files::Files,
     flows::{Flows, Parts},
-    follower::Follower,
     lines::Lines,
     moves::Move,
+    queue::{Mark, Queue, Run},
+    ranked::Ranked,
 };
 use crate::{
-    counts::{block::UNCOUNTED, cell::CellCounters, depths::DepthCounts, lines::LineCounts},
+    counts::lines::LineCounts,
+    decode::block::UNCOUNTED,
     decode::context::Node,
-    engine::{Access, Engine, Found, Kind, Reports, Stream, dependence},
+    engine::{Access, Reports, Stream, dependence},
     objects::ObjectNumber,
     oplog::OpLog,
 };
@@ -35,129 +38,6 @@ const LEAST_PIECE: u64 = 12;
 /// Accesses of a run that take the engine about as long as a single one.
 const RUN_WEIGHT: usize = 8;
 
-/// Where results are filed.
-pub struct Files<'a> {
-    pub cells: &'a mut [CellCounters],
-    /// Depths of first touches, for the whole thread.
-    pub cold: &'a mut DepthCounts,
-}
-
-impl Files<'_> {
-    /// Files everything in a list whose labels are cells; what has no cell is not counted.
-    fn file(&mut self, reports: &Reports) {
-        reports.each(|cell, found| self.found(cell, found));
-    }
-
-    /// Whether reads of a cell count.
-    fn has(&self, cell: u32) -> bool {
-        (cell as usize) < self.cells.len()
-    }
-
-    #[inline(always)]
-    fn found(&mut self, cell: u32, found: Found) {
-        let Some(cell) = self.cells.get_mut(cell as usize) else { return };
-        match found {
-            Found::Warm { above, len } => cell.read(above, len),
-            Found::Cold { above, len } => {
-                cell.cold += len;
-                self.cold.add_run(above, len, 1);
-                cell.read(above, len);
-            }
-            Found::Row { above, step: 0, len, times } => cell.read_times(above, len, times),
-            Found::Row { above, step, len, times } => cell.read_row(above, step, len, times),
-        }
-    }
-}
-
-/// What the engine is to do, in order, with the cells that results belong to.
-#[derive(Default)]
-struct Queue {
-    accesses: Vec<Access>,
-    cells: Vec<u32>,
-    runs: Vec<Run>,
-    streams: Vec<Stream>,
-    stream_cells: Vec<u32>,
-    /// Stores to the bytes of an access right after it, which only lines need to know of.
-    marks: Vec<Mark>,
-    /// How much work there is, in single accesses.
-    size: usize,
-}
-
-/// A store to the bytes of an access of a queue right after it.
-struct Mark {
-    /// The number of the access.
-    access: usize,
-    /// The cell of the store.
-    cell: u32,
-}
-
-/// A regular run between two accesses of a queue.
-struct Run {
-    /// Accesses of the queue before it.
-    after: usize,
-    streams: usize,
-    iterations: u64,
-}
-
-impl Queue {
-    /// Has everything done in order: rows of accesses by `singles`, regular runs by `run`.
-    fn each<S>(
-        &self,
-        state: &mut S,
-        singles: impl Fn(&mut S, &[Access], &[u32]),
-        run: impl Fn(&mut S, &[Stream], &[u32], u64),
-    ) {
-        let (mut done, mut streams) = (0, 0);
-        for next in &self.runs {
-            if next.after > done {
-                singles(state, &self.accesses[done..next.after], &self.cells[done..next.after]);
-                done = next.after;
-            }
-            let these = streams..streams + next.streams;
-            run(state, &self.streams[these.clone()], &self.stream_cells[these], next.iterations);
-            streams += next.streams;
-        }
-        singles(state, &self.accesses[done..], &self.cells[done..]);
-    }
-
-    /// Writes everything down.
-    fn log(&self, log: &mut OpLog) {
-        self.each(log, OpLog::accesses, OpLog::run);
-    }
-
-    fn clear(&mut self) {
-        self.accesses.clear();
-        self.cells.clear();
-        self.runs.clear();
-        self.streams.clear();
-        self.stream_cells.clear();
-        self.marks.clear();
-        self.size = 0;
-    }
-
-    /// Has everything followed, with the stores that the engine need not know of.
-    fn follow<F: Follower>(&self, follower: &mut F) {
-        let singles = |(follower, marks, done): &mut (&mut F, &[Mark], usize), accesses: &[Access], cells: &[u32]| {
-            let (all, first, mut from) = (*marks, *done, 0);
-            *done += accesses.len();
-            let (these, later) = all.split_at(all.partition_point(|mark| mark.access < *done));
-            *marks = later;
-            for mark in these {
-                let at = mark.access - first;
-                follower.accesses(&accesses[from..=at], &cells[from..=at]);
-                follower.accesses(&[Access { kind: Kind::Store, ..accesses[at] }], &[mark.cell]);
-                from = at + 1;
-            }
-            follower.accesses(&accesses[from..], &cells[from..]);
-        };
-        let run =
-            |(follower, ..): &mut (&mut F, &[Mark], usize), streams: &[Stream], cells: &[u32], iterations: u64| {
-                follower.run(streams, cells, iterations);
-            };
-        self.each(&mut (follower, self.marks.as_slice(), 0), singles, run);
-    }
-}
-
 /// A queue on its way to the engine, or the results on their way back.
 #[derive(Default)]
 struct Batch {
@@ -165,51 +45,6 @@ struct Batch {
     found: Reports,
     /// If flows are followed, whose the reports are; their labels are numbers of accesses and streams then.
     parts: Box<Parts>,
-}
-
-/// The engine, and how it is given accesses.
-#[derive(Default)]
-pub enum Ranked {
-    Exact {
-        engine: Box<Engine>,
-        /// Accesses that the engine does at a time.
-        together: usize,
-    },
-    /// It was taken away; nobody asks any more. Costs nothing.
-    #[default]
-    Gone,
-}
-
-impl Ranked {
-    /// The engine; for what is asked once per batch or less.
-    #[must_use]
-    pub fn engine(&self) -> &Engine {
-        match self {
-            Self::Exact { engine, .. } => engine,
-            Self::Gone => unreachable!("nothing ranks accesses any more"),
-        }
-    }
-
-    fn engine_mut(&mut self) -> &mut Engine {
-        match self {
-            Self::Exact { engine, .. } => engine,
-            Self::Gone => unreachable!("nothing ranks accesses any more"),
-        }
-    }
-
-    /// Does everything in a queue.
-    fn replay(&mut self, queue: &Queue, out: &mut Reports) {
-        let Self::Exact { engine, together } = self else { unreachable!("nothing ranks accesses any more") };
-        let together = *together;
-        let singles = |(engine, out): &mut (&mut Engine, &mut Reports), accesses: &[Access], cells: &[u32]| {
-            for (accesses, cells) in accesses.chunks(together).zip(cells.chunks(together)) {
-                engine.batch_to(accesses, cells, out);
-            }
-        };
-        queue.each(&mut (&mut **engine, out), singles, |(engine, out), streams, cells, iterations| {
-            engine.affine_to(streams, cells, iterations, out);
-        });
-    }
 }
 
 enum Work {
@@ -254,16 +89,14 @@ impl Default for Pipeline {
 impl Pipeline {
     #[must_use]
     pub fn new(ways: &FastPaths) -> Self {
-        let engine = Box::new(Engine::with_options(ways.engine()));
-        let together = if ways.batches { usize::MAX } else { 1 };
         let hash = ways.hash.then(Box::default);
-        Self { hash, ..Self::of(Ranked::Exact { engine, together }) }
+        Self { hash, ..Self::of(Ranked::new(ways)) }
     }
 
     /// What is here, which is not used here any more.
     #[must_use]
     pub fn take(&mut self) -> Self {
-        std::mem::replace(self, Self::of(Ranked::Gone))
+        std::mem::replace(self, Self::of(Ranked::default()))
     }
 
     fn of(ranked: Ranked) -> Self {
@@ -641,6 +474,10 @@ fn serve(mut ranked: Ranked, work: &Receiver<Work>, done: &Sender<Done>) -> Rank
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{
+        counts::{cell::CellCounters, depths::DepthCounts},
+        engine::Kind,
+    };
 
     fn run(threaded_after: Option<usize>) -> (Vec<(u128, u64)>, u64) {
         let mut pipeline = Pipeline::default();

@@ -8,7 +8,7 @@
 use super::{
     analyzer::Analyzer,
     core::{Core, Dense, NO_BLOCK},
-    pipeline::Files,
+    files::Files,
     quick::Quick,
 };
 use crate::abi::segment_flag;

@@ -4,7 +4,8 @@ use std::{collections::BTreeMap, io};
 
 use super::{flows::Followed, objects::RingObjects};
 use crate::{
-    counts::{block::BlockCounters, cell::CellCounters, depths::DepthCounts},
+    counts::{cell::CellCounters, depths::DepthCounts},
+    decode::block::BlockCounters,
     decode::{ring::DecodedRing, sequences::Calls},
     motion::result::MotionResult,
     values::ValuesResult,

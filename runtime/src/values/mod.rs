@@ -8,6 +8,9 @@
 //! a `log` of instructions; when a region ends, `price` sweeps the log backwards for liveness and prices it forwards on
 //! a `stack`; `listing` shows that event by event.
 
+mod core;
+mod events;
+mod follow;
 mod labels;
 pub mod listing;
 mod log;
@@ -17,8 +20,10 @@ pub mod options;
 mod price;
 mod recorder;
 mod region;
+mod regions;
 mod result;
 mod stack;
+mod tables;
 #[cfg(test)]
 mod tests;
 

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use super::region::RegionTotals;
 use crate::{
-    counts::{block::BlockCounters, cell::CellCounters},
+    counts::cell::CellCounters,
+    decode::block::BlockCounters,
     decode::{ring::DecodedRing, sequences::Calls},
 };
 

@@ -6,8 +6,9 @@
 //! habits take a sample, are followed access by access.
 
 use super::{
-    Flows, Label, Step,
+    bytes::{Flows, Step},
     parts::{Parts, Piece, Readings},
+    run::{Run, Seen},
 };
 use crate::{
     engine::{
@@ -22,32 +23,6 @@ use crate::{
 const LONGEST: u64 = 2048;
 /// Iterations that are followed singly where bytes of a word are in different states.
 const SINGLY: u64 = 16;
-
-/// Accesses of a stream to words in one state, one after the other.
-#[derive(Clone, Copy)]
-struct Seen {
-    state: Label,
-    /// The state that they leave.
-    next: Label,
-    /// Of loads.
-    flow: u32,
-    count: u64,
-}
-
-/// The run at hand; kept to save allocations.
-#[derive(Default)]
-pub(super) struct Run {
-    lanes: Vec<Lane>,
-    counted: Vec<bool>,
-    /// The part of `Parts` that is about the streams, while they are followed.
-    readings: Vec<Readings>,
-    pieces: Vec<Piece>,
-    seen: Vec<Vec<Seen>>,
-    labels: Vec<(Label, u64)>,
-    /// By flow: reads in the block at hand; and the flows of which there are.
-    reads: Vec<u64>,
-    flows: Vec<u32>,
-}
 
 impl Flows {
     /// Follows a regular run of a batch; gives the number of iterations that were followed in blocks.

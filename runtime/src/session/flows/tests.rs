@@ -4,13 +4,18 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 
-use super::*;
+use super::bytes::*;
 use crate::{
-    counts::depths::DepthCounts,
-    engine::{Stream, oracle::Oracle},
+    counts::{cell::CellCounters, depths::DepthCounts},
+    decode::{block::UNCOUNTED, ring::RingSite},
+    engine::{Access, Kind, Stream, oracle::Oracle},
     histogram::bucket_of,
     pricing::root,
-    session::pipeline::{Files, Pipeline},
+    session::{
+        files::Files,
+        habits::{Habit, between::Between},
+        pipeline::Pipeline,
+    },
 };
 
 /// Segments of the log, each with this many items.

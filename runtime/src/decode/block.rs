@@ -1,6 +1,6 @@
 //! Executions of segments by calling context, and the numbers of their cells.
 
-use crate::decode::context::Node;
+use super::context::Node;
 
 /// Number of no cell: the access is replayed but not counted.
 pub const UNCOUNTED: u32 = u32::MAX;

@@ -12,89 +12,59 @@
 //! | `size` | bytes of the access | bytes of the result, or of what is joined or cut out |
 //! | `flags` | | [`ValueOp`] |
 
-use crate::abi::{Item, OpClass};
+use crate::{Item, OpClass};
 
-/// What a step does. Numbers start above those of [`crate::abi::ItemKind`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub enum StepKind {
-    /// `dst` = identity of the bytes at the address.
-    Load = 32,
-    /// The bytes at the address get the identity of the register.
-    Store = 33,
-    /// An instruction reads `a`, `b`, `c` at once; results in `dst` and, with `lanes` = 2, `dst + 1` (of `word2` bytes).
-    Op = 34,
-    /// `a` is used as a branch condition, index or address: one read, no result.
-    Escape = 35,
-    /// `dst` = `a`.
-    Move = 36,
-    /// `dst` = `a` if control came from predecessor `lanes`, which `word` tells. Neighbouring ones happen at once.
-    PhiMove = 37,
-    /// `dst` = `a` if bit `lanes` of `word` is set, else `b`.
-    Select = 38,
-    /// `a` is argument `lanes` of the call that ends the segment. `flags` = 1: passed through `...`.
-    Argument = 39,
-    /// The segment ends by a call of its `callee`, whatever it is if that is not named.
-    Call = 40,
-    /// That call has returned.
-    Returned = 41,
-    /// `dst` = result `lanes` of the call.
-    Result = 42,
-    /// `dst` = parameter `lanes` of the function.
-    Parameter = 43,
-    /// `a` is result `lanes` of the function.
-    Return = 44,
-    /// Argument `lanes` is a copy of the `size` bytes at the address.
-    BytesArgument = 45,
-    /// Parameter `lanes` is a copy, at the address.
-    BytesParameter = 46,
-    /// `dst` = `a * b + c`: one instruction, or instead of it the two steps that follow.
-    Fma = 47,
-    /// `dst` = `a` in another width or number format: an instruction where values have their natural sizes, else a move.
-    Convert = 48,
-    /// `dst` = the `size` bytes of `a` followed by the `lanes` bytes of `b`.
-    Join = 49,
-    /// `dst` = `size` bytes of `a` from byte `lanes` on.
-    Part = 50,
-    /// `dst` = register `a` + `word`, if that is below `lanes`.
-    Pick = 51,
-    /// Register `dst` + `word` = `a`, if `word` is below `lanes`.
-    Put = 52,
-    /// An argument of the call that ends the segment is the address of `size` bytes, or of nobody knows how many (0).
-    PointerArgument = 53,
+numbered! {
+    /// What a step does. Numbers start above those of [`ItemKind`](crate::ItemKind).
+    pub enum StepKind: u8 {
+        /// `dst` = identity of the bytes at the address.
+        Load = 32,
+        /// The bytes at the address get the identity of the register.
+        Store = 33,
+        /// An instruction reads `a`, `b`, `c` at once; results in `dst` and, with `lanes` = 2, `dst + 1` (of `word2` bytes).
+        Op = 34,
+        /// `a` is used as a branch condition, index or address: one read, no result.
+        Escape = 35,
+        /// `dst` = `a`.
+        Move = 36,
+        /// `dst` = `a` if control came from predecessor `lanes`, which `word` tells. Neighbouring ones happen at once.
+        PhiMove = 37,
+        /// `dst` = `a` if bit `lanes` of `word` is set, else `b`.
+        Select = 38,
+        /// `a` is argument `lanes` of the call that ends the segment. `flags` = 1: passed through `...`.
+        Argument = 39,
+        /// The segment ends by a call of its `callee`, whatever it is if that is not named.
+        Call = 40,
+        /// That call has returned.
+        Returned = 41,
+        /// `dst` = result `lanes` of the call.
+        Result = 42,
+        /// `dst` = parameter `lanes` of the function.
+        Parameter = 43,
+        /// `a` is result `lanes` of the function.
+        Return = 44,
+        /// Argument `lanes` is a copy of the `size` bytes at the address.
+        BytesArgument = 45,
+        /// Parameter `lanes` is a copy, at the address.
+        BytesParameter = 46,
+        /// `dst` = `a * b + c`: one instruction, or instead of it the two steps that follow.
+        Fma = 47,
+        /// `dst` = `a` in another width or number format: an instruction where values have their natural sizes, else a move.
+        Convert = 48,
+        /// `dst` = the `size` bytes of `a` followed by the `lanes` bytes of `b`.
+        Join = 49,
+        /// `dst` = `size` bytes of `a` from byte `lanes` on.
+        Part = 50,
+        /// `dst` = register `a` + `word`, if that is below `lanes`.
+        Pick = 51,
+        /// Register `dst` + `word` = `a`, if `word` is below `lanes`.
+        Put = 52,
+        /// An argument of the call that ends the segment is the address of `size` bytes, or of nobody knows how many (0).
+        PointerArgument = 53,
+    }
 }
 
 impl StepKind {
-    const ALL: [Self; 22] = [
-        Self::Load,
-        Self::Store,
-        Self::Op,
-        Self::Escape,
-        Self::Move,
-        Self::PhiMove,
-        Self::Select,
-        Self::Argument,
-        Self::Call,
-        Self::Returned,
-        Self::Result,
-        Self::Parameter,
-        Self::Return,
-        Self::BytesArgument,
-        Self::BytesParameter,
-        Self::Fma,
-        Self::Convert,
-        Self::Join,
-        Self::Part,
-        Self::Pick,
-        Self::Put,
-        Self::PointerArgument,
-    ];
-
-    #[must_use]
-    pub fn of(kind: u8) -> Option<Self> {
-        Self::ALL.get(usize::from(kind).checked_sub(Self::Load as usize)?).copied()
-    }
-
     /// Whether the address fields are an address, so that `offset` holds no registers.
     #[must_use]
     pub fn has_address(self) -> bool {
@@ -105,9 +75,13 @@ impl StepKind {
 /// Registers of a step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Registers {
+    /// Receives the result.
     pub dst: u32,
+    /// First operand.
     pub a: u32,
+    /// Second operand.
     pub b: u32,
+    /// Third operand.
     pub c: u32,
 }
 
@@ -119,6 +93,7 @@ impl Registers {
         (pair(self.dst, self.a), pair(self.b, self.c))
     }
 
+    /// Takes them from a step without address.
     #[inline]
     #[must_use]
     pub fn of(item: &Item) -> Self {
@@ -153,23 +128,20 @@ pub fn highest_register(item: &Item) -> u32 {
 
 macro_rules! value_ops {
     ($($op:ident = $number:literal, $name:literal, $class:ident;)*) => {
-        /// Instructions of the values model.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        #[repr(u8)]
-        pub enum ValueOp { $($op = $number,)* }
+        numbered! {
+            /// Instructions of the values model.
+            #[allow(missing_docs)]
+            pub enum ValueOp: u8 { $($op = $number,)* }
+        }
 
         impl ValueOp {
-            #[must_use]
-            pub fn of(number: u8) -> Option<Self> {
-                match number { $($number => Some(Self::$op),)* _ => None }
-            }
-
             /// The name in event listings.
             #[must_use]
             pub fn name(self) -> &'static str {
                 match self { $(Self::$op => $name,)* }
             }
 
+            /// What it counts as.
             #[must_use]
             pub fn class(self) -> OpClass {
                 match self { $(Self::$op => OpClass::$class,)* }
@@ -227,7 +199,7 @@ mod tests {
     #[test]
     fn kinds_and_operations_are_found_by_their_numbers() {
         for kind in StepKind::ALL {
-            assert_eq!(StepKind::of(kind as u8), Some(kind));
+            assert_eq!(StepKind::of(*kind as u8), Some(*kind));
         }
         assert_eq!(StepKind::of(31), None);
         assert_eq!(StepKind::of(54), None);

@@ -18,11 +18,17 @@
 
 /// An atomic `u32`, real or modelled. Plain names are relaxed.
 pub trait Word {
+    /// Reads.
     fn load(&self) -> u32;
+    /// Reads; what the other side did before its release is visible after it.
     fn load_acquire(&self) -> u32;
+    /// Writes.
     fn store(&self, value: u32);
+    /// Writes; what was done before is visible to who acquires it.
     fn store_release(&self, value: u32);
+    /// Adds, wrapping.
     fn add(&self, value: u32);
+    /// Adds, wrapping, with release order.
     fn add_release(&self, value: u32);
 }
 
@@ -37,10 +43,13 @@ pub enum Woken {
 
 /// What the operating system gives.
 pub trait System {
+    /// Its atomic words.
     type Word: Word;
     /// `atomic::fence(SeqCst)`.
     fn fence(&self);
+    /// Sleeps on the word if it has the expected value.
     fn wait(&self, word: &Self::Word, expected: u32) -> Woken;
+    /// Wakes whoever sleeps on the word.
     fn wake(&self, word: &Self::Word);
 }
 

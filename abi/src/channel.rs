@@ -1,0 +1,222 @@
+//! The shared channel: one memory file per run.
+//!
+//! | offset | what |
+//! |---|---|
+//! | 0 | [`ChannelHeader`] (one page) |
+//! | [`MODULES_OFFSET`] | [`MODULE_SLOTS`] module entries of [`MODULE_ENTRY`] bytes, each used again once it is read |
+//! | [`RINGS_OFFSET`] | rings, each [`RING_STRIDE`] bytes: one page of [`RingHeader`], then [`RING_CHUNKS`] chunks |
+
+use core::sync::atomic::{AtomicU32, AtomicU64};
+
+/// Environment variable that names the shared channel (a path that the program can open).
+pub const CHANNEL_ENV: &str = "DMDPROF_CHANNEL";
+
+/// Socket (of Linux's abstract sort) on which a run gives the channel to processes that the variable does not lead to it: this
+/// and the number of the process that runs them.
+pub const BROKER_NAME: &str = "dmdprof-run-";
+/// Asks for the channel.
+pub const BROKER_ASK: u8 = b'A';
+/// Says that the process that sends it will not be measured.
+pub const BROKER_REPORT: u8 = b'M';
+
+/// `b"DMDCHANL"`: start of the channel.
+pub const CHANNEL_MAGIC: u64 = u64::from_le_bytes(*b"DMDCHANL");
+/// Bytes of a page.
+pub const PAGE: usize = 4096;
+/// Where the module entries start.
+pub const MODULES_OFFSET: usize = PAGE;
+/// Bytes of a module entry.
+pub const MODULE_ENTRY: usize = PAGE;
+/// Modules that may wait to be read at once.
+pub const MODULE_SLOTS: usize = 1023;
+/// Where the rings start.
+pub const RINGS_OFFSET: usize = MODULES_OFFSET + MODULE_SLOTS * MODULE_ENTRY;
+/// Bytes of a chunk, which is handed over as a whole.
+pub const CHUNK_BYTES: usize = 64 << 10;
+/// Chunks of a ring.
+pub const RING_CHUNKS: usize = 16;
+/// Bytes from one ring to the next.
+pub const RING_STRIDE: usize = PAGE + RING_CHUNKS * CHUNK_BYTES;
+/// Threads (and signal contexts and forked children) of one run. The memory file is sparse.
+pub const MAX_RINGS: usize = 1 << 20;
+/// Bytes of the memory file.
+pub const CHANNEL_BYTES: u64 = RINGS_OFFSET as u64 + MAX_RINGS as u64 * RING_STRIDE as u64;
+
+/// The number of no process: Linux has none above 2^22.
+pub const NOBODY: u32 = i32::MAX as u32;
+
+/// First page of the channel.
+#[repr(C)]
+pub struct ChannelHeader {
+    /// [`CHANNEL_MAGIC`].
+    pub magic: u64,
+    /// [`ABI_VERSION`](crate::ABI_VERSION).
+    pub abi: u32,
+    /// [`channel_mode`].
+    pub mode: u32,
+    /// Process that reads the rings, or [`NOBODY`]. Producers that wait for space check now and then that it still lives.
+    pub consumer_pid: AtomicU32,
+    /// Rings `0..rings_claimed` have been taken by threads.
+    pub rings_claimed: AtomicU32,
+    /// Module entries `0..modules_used` have been used at some time.
+    pub modules_used: AtomicU32,
+    /// Bumped with every module entry written; whoever reads them sleeps on it (futex).
+    pub modules_written: AtomicU32,
+    /// Processes so far. Each takes the next number: unlike the system's, such a number comes once in a run.
+    pub processes: AtomicU32,
+    /// Changes all the time while the consumer lives, for producers that may not ask the system.
+    pub consumer_beat: AtomicU32,
+    /// Processes that may not wake the consumer, because they forbade themselves the system call.
+    pub silent_producers: AtomicU32,
+    /// Bumped with every published chunk; the consumer sleeps on it (futex).
+    pub doorbell: AtomicU32,
+    /// 1 while the consumer sleeps: producers then wake the doorbell.
+    pub consumer_sleeps: AtomicU32,
+    /// What has no records or not all, by [`loss`]; each is a loss that the report must name.
+    pub losses: [AtomicU32; loss::KINDS],
+    /// 1: the system's random numbers are the same in each run.
+    pub fixed_random: u32,
+    /// Requests for random numbers from the system.
+    pub random_requests: AtomicU32,
+    /// Declared outputs whose bytes were to be saved and could not be.
+    pub outputs_lost: AtomicU32,
+    /// Length of the whole records in the file of declared outputs. Changed by the holder of the file's lock.
+    pub outputs_end: AtomicU64,
+    /// Where the bytes of declared outputs are saved: a path that ends in a zero byte; empty = nowhere.
+    pub outputs: [u8; OUTPUTS_PATH],
+}
+
+const _: () = assert!(size_of::<ChannelHeader>() == 160 && size_of::<ChannelHeader>() <= PAGE);
+
+/// Room for `/proc/<pid>/fd/<number>` and its end.
+pub const OUTPUTS_PATH: usize = 64;
+
+/// Why records are missing.
+pub mod loss {
+    /// A thread, signal handler or process got no ring: no room, or the system refused the memory.
+    pub const RING: usize = 0;
+    /// A module could not be announced, or lies where another one lay that went unnoticed.
+    pub const MODULE: usize = 1;
+    /// A child was made past the C library; its first records are in its parent's ring.
+    pub const UNSEEN_FORK: usize = 2;
+    /// Two tasks share one thread's ring, because they share its thread-local storage.
+    pub const SHARED_THREAD: usize = 3;
+    /// The consumer seemed to be gone.
+    pub const CONSUMER: usize = 4;
+    /// How many reasons there are.
+    pub const KINDS: usize = 5;
+}
+
+/// A module entry's life. The producer takes a free one and writes it; the consumer reads it and frees it.
+pub mod entry_state {
+    /// May be taken.
+    pub const FREE: u32 = 0;
+    /// A producer writes it.
+    pub const TAKEN: u32 = 1;
+    /// Whole, and not read yet.
+    pub const WRITTEN: u32 = 2;
+}
+
+/// Bytes at a module's start that tell its file from others ([`ModuleEntry::print`]).
+pub const PRINT_BYTES: usize = 1024;
+
+/// The hash of a module's first [`PRINT_BYTES`] bytes, by words; what the file does not have is zero.
+pub fn print_of(words: impl Iterator<Item = u64>) -> u64 {
+    words.fold(0xcbf2_9ce4_8422_2325, |hash: u64, word| {
+        (hash ^ word).wrapping_mul(0x0000_0100_0000_01b3).rotate_left(23)
+    })
+}
+
+/// What happens with records.
+pub mod channel_mode {
+    /// Records go to the engine; producers wait when it is behind.
+    pub const ANALYSE: u32 = 0;
+    /// Records are overwritten in place (benchmark of the hooks alone).
+    pub const DISCARD: u32 = 1;
+}
+
+/// A loaded module that a process announces.
+#[repr(C)]
+pub struct ModuleEntry {
+    /// [`entry_state`].
+    pub state: AtomicU32,
+    /// The process's [`RingHeader::process`], and the system's number for it.
+    pub process: u32,
+    /// The system's number of the process.
+    pub pid: u32,
+    /// Bytes of [`Self::path`] that are used.
+    pub path_len: u32,
+    /// Load bias: run-time address minus link-time address.
+    pub bias: u64,
+    /// Mapped range.
+    pub low: u64,
+    /// End of the mapped range.
+    pub high: u64,
+    /// [`print_of`] its first bytes.
+    pub print: u64,
+    /// UTF-8 path bytes follow, cut at the entry's end.
+    pub path: [u8; MODULE_ENTRY - 48],
+}
+
+const _: () = assert!(size_of::<ModuleEntry>() == MODULE_ENTRY);
+
+/// First page of a ring. The producer's, the published and the consumer's fields have a cache line each.
+#[repr(C, align(64))]
+pub struct RingHeader {
+    /// Producer: address (in the program) where the next record goes. Stored with release order after the record's words,
+    /// so whatever lies between the chunk's start and here is whole, whenever and however the program ends.
+    pub cursor: AtomicU64,
+    /// Producer: end of the current chunk (address in the program). `cursor + bytes > limit` sends the hook to `RESERVE`.
+    pub limit: AtomicU64,
+    /// Unused: a cache line of its own for the producer.
+    pub _pad0: [u64; 6],
+    /// Chunks published so far; chunk `head % RING_CHUNKS` is being written.
+    pub head: AtomicU32,
+    /// [`ring_state`].
+    pub state: AtomicU32,
+    /// The system's number of the process.
+    pub pid: u32,
+    /// The system's number of the thread.
+    pub tid: u32,
+    /// [`ring_kind`].
+    pub kind: u32,
+    /// Ring of the thread that a signal handler interrupted, or of the process that forked; else `u32::MAX`.
+    pub parent: u32,
+    /// Address in the program of the first chunk, to turn `cursor` into an offset.
+    pub data_address: u64,
+    /// Ancestors that registered modules before they forked, by [`Self::process`], nearest first, 0 = none: the process has
+    /// those modules too.
+    pub ancestors: [u32; 4],
+    /// The process's number in the run, from 1.
+    pub process: u32,
+    /// Unused: a cache line of its own for what is published.
+    pub _pad1: [u32; 3],
+    /// Chunks consumed so far.
+    pub tail: AtomicU32,
+    /// 1 while the producer sleeps on `tail`.
+    pub producer_waits: AtomicU32,
+    /// Unused: a cache line of its own for the consumer.
+    pub _pad2: [u64; 7],
+    /// Bytes used in each published chunk.
+    pub chunk_len: [AtomicU32; RING_CHUNKS],
+}
+
+const _: () = assert!(size_of::<RingHeader>() == 256 && size_of::<RingHeader>() <= PAGE);
+
+/// Whether a ring is in use.
+pub mod ring_state {
+    /// Nothing may be read.
+    pub const UNUSED: u32 = 0;
+    /// Header filled in; records may follow.
+    pub const ACTIVE: u32 = 1;
+}
+
+/// Whose records a ring has.
+pub mod ring_kind {
+    /// Those of a thread.
+    pub const THREAD: u32 = 0;
+    /// Those of a signal handler.
+    pub const SIGNAL: u32 = 1;
+    /// Those of a forked child.
+    pub const FORK: u32 = 2;
+}

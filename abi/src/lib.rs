@@ -1,0 +1,112 @@
+//! The binary interface: the one place that says what a record, a descriptor and the shared channel look like.
+//!
+//! Three parties use this crate and nothing else of each other: the instrumentation (writes descriptors and emits the
+//! code that writes records), the hooks inside the program (own the rings' producer ends) and the analysis (reads both).
+//! It contains numbers and plain structures only, beside the steps by which the two ends of a ring wake each other.
+//!
+//! | module | what |
+//! |---|---|
+//! | [`record`] | events, and what bounds a record |
+//! | [`descriptor`], [`steps`] | what a segment's record stands for, in the models of memory and of values |
+//! | [`call`] | what the instrumentation tells the hooks about library calls |
+//! | [`channel`], [`protocol`] | the shared memory; how the two ends of a ring wait for each other |
+//!
+//! Structures are read and written as they lie in memory; the size of each is asserted beside it. Enums come and go as numbers;
+//! `of` gives the variant of a number, if it has one.
+//!
+//! # Records
+//!
+//! A ring carries 64-bit words, little-endian. A record starts with one word and is one of two things:
+//!
+//! | first word | record |
+//! |---|---|
+//! | bits 48..64 = 0 | *segment record*: the address of a [`SegmentHeader`] in the program; the header says how many words follow and what they mean |
+//! | bits 56..64 = [`EventKind`] | *event record*: bits 48..56 = words in all, bits 0..48 = address of the call site's [`SegmentHeader`] (0 = none); operands follow |
+//!
+//! A segment is a piece of a basic block without calls. Its record is written when all its addresses are known, at its
+//! end, and holds one word per distinct base address. Sizes, offsets, kinds, source locations and operation counts are
+//! static and live in the descriptor. A *loop* segment stands for `count` iterations at once, and its record is written when
+//! the loop has ended: word 1 is the count, a base address is what it would be in the iteration after the last, and
+//! iteration `i` of an item, counted from 0, accesses `base + offset - (count - i) * stride`.
+//!
+//! # Descriptors
+//!
+//! Each function's descriptors are one self-contained blob of bytes, without relocations, in the section
+//! [`SECTION`]. Blobs start at multiples of 8; zero padding between them is skipped. All offsets are from the blob's start.
+//!
+//! | part | what |
+//! |---|---|
+//! | [`BlobHeader`] | sizes and offsets of the rest |
+//! | segments | each a [`SegmentHeader`], its [`Item`]s, its [`OpCount`]s; the header's address is what records name |
+//! | frames | [`Frame`] array, a tree: source position, function, parent = where it was inlined |
+//! | skips | [`Skip`] array: accesses that carry no hook, by reason |
+//! | slots | [`Slot`] array, by segment: variables on the stack whose lives start with a record of the segment |
+//! | loops | [`Loop`] array, outer loops before those inside them |
+//! | places | `u32` per segment: the innermost loop that it is in; absent if there are no loops |
+//! | calls | [`LoopCall`] array: direct calls, by the loop that they are in |
+//! | fields | [`Field`] array |
+//! | notes | [`Note`] array, by segment and item: what debug information and loops say about accesses |
+//! | strings | `u32` offset and `u32` length per string, then the UTF-8 bytes |
+
+#![no_std]
+#![forbid(unsafe_code)]
+#![deny(missing_docs)]
+
+#[macro_use]
+mod numbered;
+pub mod call;
+pub mod channel;
+#[cfg(feature = "descriptors")]
+pub mod descriptor;
+pub mod protocol;
+pub mod record;
+#[cfg(feature = "descriptors")]
+pub mod steps;
+
+pub use call::Call;
+pub use channel::*;
+#[cfg(feature = "descriptors")]
+pub use descriptor::*;
+pub use record::*;
+
+/// Fields are read and written in the order in which this machine has their bytes.
+const _: () = assert!(cfg!(target_endian = "little"));
+
+/// Version of everything in this crate. It is part of the hook symbols' names, so that objects of different versions do not link.
+pub const ABI_VERSION: u16 = 4;
+
+/// Section that holds the descriptor blobs.
+pub const SECTION: &str = "dmdprof_sites";
+
+/// Begins the line that an instrumented object has in its section `.comment`: its compiler, with options. Linkers keep each
+/// different line once.
+pub const COMPILER_MARK: &str = "dmdprof: ";
+
+/// Begins a line of that section that names an object or library of the Rust compiler that was linked without hooks.
+pub const WITHOUT_HOOKS_MARK: &str = "dmdprof-without-hooks: ";
+
+/// Symbols that instrumented objects import and the hooks export.
+pub mod symbol {
+    /// Thread-local pointer to the current [`super::RingHeader`] (initial-exec).
+    pub const RING: &str = "__dmdprof_v4_ring";
+    /// `preserve_most` function: makes room for a record of the given number of bytes, returns the cursor.
+    pub const RESERVE: &str = "__dmdprof_v4_reserve";
+    /// `void(const void *blob)`: called by a constructor of each instrumented object.
+    pub const MODULE: &str = "__dmdprof_v4_module";
+    /// `void(const void *site, u64 call, u64 a, u64 b, u64 c, u64 d)`: a library call modelled by its meaning ([`super::Call`]).
+    pub const CALL: &str = "__dmdprof_v4_call";
+    /// `void(void)`: called where `setjmp` returns, before the landing record: leaves a signal handler's ring if the jump left the handler.
+    pub const LANDED: &str = "__dmdprof_v4_landed";
+    /// Replacement for `sigaction`, same signature.
+    pub const SIGACTION: &str = "__dmdprof_v4_sigaction";
+    /// Replacement for `signal`, same signature.
+    pub const SIGNAL: &str = "__dmdprof_v4_signal";
+}
+
+/// Callees that name the call sites of markers in descriptors.
+pub mod marker {
+    /// Begins a region.
+    pub const BEGIN: &str = "dmdprof_begin";
+    /// Declares input.
+    pub const INPUT: &str = "dmdprof_input";
+}

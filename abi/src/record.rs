@@ -1,0 +1,43 @@
+//! Records beside those of segments: events, and what bounds a record.
+
+/// Copies and fills are priced in blocks of at most this many bytes, in address order.
+pub const COPY_BLOCK: u64 = 64;
+
+/// Most words of one record; longer segments are cut by the instrumentation.
+pub const MAX_RECORD_WORDS: usize = 1024;
+const _: () = assert!(MAX_RECORD_WORDS * 8 <= crate::CHUNK_BYTES);
+/// Most accesses of one segment.
+pub const MAX_SEGMENT_ITEMS: usize = 256;
+
+numbered! {
+    /// Kinds of event records (top byte of the first word). Operands are the following words.
+    pub enum EventKind: u8 {
+        /// `addr, len`: bytes read, by the meaning of a library call.
+        Read = 0xd1,
+        /// `addr, len`: bytes written.
+        Write = 0xd2,
+        /// `dst, src, len`: blocks of [`COPY_BLOCK`] bytes read and written in address order.
+        Copy = 0xd3,
+        /// `addr, len`: a block starts its life; whatever lay there before is dead.
+        Alloc = 0xd4,
+        /// `addr, len`: the bytes leave the stack.
+        Free = 0xd5,
+        /// `addr`: a block of unknown size was freed (counted; its bytes stay).
+        FreeUnknown = 0xd6,
+        /// `from, from_len, to, to_len`: identity travels, the tail dies, free of charge.
+        Relocate = 0xd7,
+        /// `addr, len`: declared input, enters at the bottom of the stack.
+        Input = 0xd8,
+        /// `name_len`, then the name's bytes in whole words.
+        RegionBegin = 0xd9,
+        /// `name_len`, then the name's bytes in whole words.
+        RegionEnd = 0xda,
+        /// `addr, len`: declared output, alive to the end.
+        Output = 0xdb,
+        /// `addr, len, name_len`, then the name's bytes in whole words: the block that has just started is a mapping, of a file unless the name is
+        /// empty.
+        Mapped = 0xdc,
+        /// A signal handler starts on a ring whose last one was left by `longjmp`: no function of this ring runs any more.
+        Restart = 0xdd,
+    }
+}

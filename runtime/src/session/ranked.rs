@@ -1,0 +1,46 @@
+//! The engine, and how it is given a queue of accesses.
+
+use super::{fast_paths::FastPaths, queue::Queue};
+use crate::engine::{Access, Engine, Reports};
+
+/// The engine; none once it was taken away.
+#[derive(Default)]
+pub struct Ranked {
+    engine: Option<Box<Engine>>,
+    /// Accesses that the engine does at a time.
+    together: usize,
+}
+
+const GONE: &str = "nobody asks an engine that was taken away";
+
+impl Ranked {
+    /// An engine that goes the chosen ways.
+    #[must_use]
+    pub fn new(ways: &FastPaths) -> Self {
+        let together = if ways.batches { usize::MAX } else { 1 };
+        Self { engine: Some(Box::new(Engine::with_options(ways.engine()))), together }
+    }
+
+    /// The engine; for what is asked once per batch or less.
+    #[must_use]
+    pub fn engine(&self) -> &Engine {
+        self.engine.as_ref().expect(GONE)
+    }
+
+    pub(super) fn engine_mut(&mut self) -> &mut Engine {
+        self.engine.as_mut().expect(GONE)
+    }
+
+    /// Does everything in a queue.
+    pub(super) fn replay(&mut self, queue: &Queue, out: &mut Reports) {
+        let together = self.together;
+        let singles = |(engine, out): &mut (&mut Engine, &mut Reports), accesses: &[Access], cells: &[u32]| {
+            for (accesses, cells) in accesses.chunks(together).zip(cells.chunks(together)) {
+                engine.batch_to(accesses, cells, out);
+            }
+        };
+        queue.each(&mut (self.engine_mut(), out), singles, |(engine, out), streams, cells, iterations| {
+            engine.affine_to(streams, cells, iterations, out);
+        });
+    }
+}
