@@ -13,7 +13,7 @@ pub struct Blob {
 
 /// Encodes a plan with its `function_flag` bits.
 #[must_use]
-pub fn encode(plan: &mut FunctionPlan, flags: u16) -> Blob {
+pub fn encode(plan: &mut FunctionPlan<'_>, flags: u16) -> Blob {
     let skips: Vec<Skip> = plan
         .skips
         .iter()
@@ -52,7 +52,7 @@ pub fn encode(plan: &mut FunctionPlan, flags: u16) -> Blob {
 }
 
 /// The innermost loop that each segment is in, where there are loops.
-fn places(plan: &FunctionPlan) -> Vec<u32> {
+fn places(plan: &FunctionPlan<'_>) -> Vec<u32> {
     match plan.loops[..] {
         [] => Vec::new(),
         _ => plan.segments.iter().map(|s| s.around.unwrap_or(NONE)).collect(),
@@ -60,7 +60,7 @@ fn places(plan: &FunctionPlan) -> Vec<u32> {
 }
 
 /// What is known of accesses, where anything is.
-fn notes(plan: &FunctionPlan) -> Vec<Note> {
+fn notes(plan: &FunctionPlan<'_>) -> Vec<Note> {
     let mut notes = Vec::new();
     for (segment, planned) in (0..).zip(&plan.segments) {
         let known = (0..).zip(&planned.items).filter(|(_, item)| item.note != ItemNote::default());
@@ -88,7 +88,7 @@ impl Writer {
         Part { count: elements.len() as u32, offset }
     }
 
-    fn segment(&mut self, segment: &Segment) -> u64 {
+    fn segment(&mut self, segment: &Segment<'_>) -> u64 {
         let offset = self.align();
         let header = SegmentHeader {
             kind: segment.kind as u8,

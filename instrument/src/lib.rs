@@ -47,7 +47,7 @@ use classify::{Classifier, Effect};
 use emit::Emitter;
 use frames::DebugInfo;
 use llvm::diagnostics::Diagnostics;
-use llvm::ir::{Layout, Linkage, ModuleHandle, Nodes, Opcode, Value};
+use llvm::ir::{Linkage, ModuleHandle, Nodes, Opcode, Value, split_edges};
 use plan::{FunctionPlan, LoopForm};
 
 /// What the hooks are for.
@@ -111,7 +111,7 @@ pub fn instrument_file(request: &Request<'_>) -> Result<Summary, Error> {
     let diagnostics = Diagnostics::default();
     let context = Context::create();
     diagnostics.listen(&context);
-    let module = parse(&context, request.input)?;
+    let mut module = parse(&context, request.input)?;
     dump(&module, request, "before")?;
     let machine = codegen::machine_for(&module, request.opt_level)?;
     if request.model == Model::Values {
@@ -119,7 +119,7 @@ pub fn instrument_file(request: &Request<'_>) -> Result<Summary, Error> {
             .run_passes("function(mem2reg)", &machine, PassBuilderOptions::create())
             .map_err(|e| Error::Broken(e.to_string()))?;
     }
-    let summary = instrument_module(&module, request);
+    let summary = instrument_module(&mut module, request);
     note_compiler(&context, &module, request);
     module.verify().map_err(|e| Error::Broken(e.to_string()))?;
     module
@@ -162,8 +162,8 @@ fn parse<'c>(context: &'c Context, path: &Path) -> Result<Module<'c>, Error> {
     let bytes = std::fs::read(path).map_err(|source| Error::Read { path: path.to_path_buf(), source })?;
     let buffer = MemoryBuffer::create_from_memory_range_copy(&bytes, &path.to_string_lossy());
     let module = context.create_module_from_ir(buffer);
-    let module = module.map_err(|e| Error::Parse { path: path.to_path_buf(), message: e.to_string() })?;
-    llvm::debug_record::keep_as_calls(&module);
+    let mut module = module.map_err(|e| Error::Parse { path: path.to_path_buf(), message: e.to_string() })?;
+    llvm::debug_record::keep_as_calls(&mut module);
     codegen::drop_forgotten_features(context, &module);
     Ok(module)
 }
@@ -177,15 +177,42 @@ fn dump(module: &Module<'_>, request: &Request<'_>, when: &str) -> Result<(), Er
     module.print_to_file(&path).map_err(|e| fail(e.to_string()))
 }
 
-fn instrument_module(module: &Module<'_>, request: &Request<'_>) -> Summary {
+/// Makes blocks where hooks go that must run when control takes one edge and only then. Comes before planning, as phis are
+/// replaced by it.
+fn make_room(module: &mut Module<'_>, request: &Request<'_>) {
+    let model = request.model;
+    let is_hooked = |classifier: &Classifier<'_>, module: ModuleHandle<'_>, function: Value<'_>| {
+        has_own_body(function) && refuse_function(function, classifier, &module.ifunc_resolvers()).is_none()
+    };
+    split_edges(module, |module, function| {
+        let classifier = Classifier::of(module);
+        if !is_hooked(&classifier, module, function) {
+            return Vec::new();
+        }
+        emit::normal_edges(function, |invoke| needs_own_destination(invoke, model, &classifier))
+    });
+    if model == Model::Memory && request.loop_records {
+        split_edges(module, |module, function| {
+            let classifier = Classifier::of(module);
+            if !is_hooked(&classifier, module, function) {
+                return Vec::new();
+            }
+            emit::loop_exits(function, |block| plan::may_loop(block, &classifier))
+        });
+    }
+}
+
+fn instrument_module(module: &mut Module<'_>, request: &Request<'_>) -> Summary {
     let model = request.model;
     let handle = ModuleHandle::of(module);
     redirect_signal_functions(handle);
     if model == Model::Values {
         emit_inline_functions(handle);
     }
-    let classifier = Classifier { layout: Layout::of_module(module), attributes: classify::Attributes::new() };
-    let mut debug = DebugInfo::new(Nodes::of_module(module));
+    make_room(module, request);
+    let handle = ModuleHandle::of(module);
+    let classifier = Classifier::of(handle);
+    let mut debug = DebugInfo::new(Nodes::of(handle));
     let mut emitter = Emitter::new(handle, classifier.layout, request.append);
     let mut summary = Summary::default();
     let mut unreferenced = Vec::new();
@@ -198,20 +225,14 @@ fn instrument_module(module: &Module<'_>, request: &Request<'_>) -> Summary {
         let refused = refuse_function(function, &classifier, &resolvers);
         let mut plan = match refused {
             Some(reason) => skipped_plan(function, reason, &mut debug),
-            None => {
-                emit::split_normal_edges(handle, function, |invoke| needs_own_destination(invoke, model, &classifier));
-                if model == Model::Memory && request.loop_records {
-                    emit::split_loop_exits(handle, function, |block| plan::may_loop(block, &classifier));
+            None => match model {
+                Model::Memory if request.loop_records => {
+                    plan::plan_function(function, &classifier, &mut debug, LoopForm::OneRecord)
                 }
-                match model {
-                    Model::Memory if request.loop_records => {
-                        plan::plan_function(function, &classifier, &mut debug, LoopForm::OneRecord)
-                    }
-                    Model::Memory => plan::plan_function(function, &classifier, &mut debug, LoopForm::PerIteration),
-                    Model::Loops => plan::plan_function(function, &classifier, &mut debug, LoopForm::Marked),
-                    Model::Values => dataflow::plan_function(function, &classifier, &mut debug),
-                }
-            }
+                Model::Memory => plan::plan_function(function, &classifier, &mut debug, LoopForm::PerIteration),
+                Model::Loops => plan::plan_function(function, &classifier, &mut debug, LoopForm::Marked),
+                Model::Values => dataflow::plan_function(function, &classifier, &mut debug),
+            },
         };
         let mut flags = if refused.is_some() { function_flag::SKIPPED } else { 0 };
         flags |= match model {
@@ -273,13 +294,13 @@ fn processor(module: &Module<'_>) -> String {
 }
 
 /// Whether something must be emitted where an invoke returns, which then must be a block that nothing else leads to.
-fn needs_own_destination(invoke: Value, model: Model, classifier: &Classifier) -> bool {
+fn needs_own_destination<'m>(invoke: Value<'m>, model: Model, classifier: &Classifier<'m>) -> bool {
     let hooked = matches!(classifier.effect(invoke), Effect::Call(effect) if classify::needs_hook_after(&effect));
     hooked || (model == Model::Values && dataflow::needs_own_destination(invoke, classifier))
 }
 
 impl Summary {
-    fn add(&mut self, plan: &FunctionPlan, skipped: bool) {
+    fn add(&mut self, plan: &FunctionPlan<'_>, skipped: bool) {
         if skipped {
             self.skipped_functions += 1;
         } else {
@@ -291,12 +312,16 @@ impl Summary {
 }
 
 /// Whether this object will contain the function's code.
-fn has_own_body(function: Value) -> bool {
-    !function.is_declaration() && function.linkage() != Linkage::LLVMAvailableExternallyLinkage
+fn has_own_body(function: Value<'_>) -> bool {
+    !function.is_declaration() && function.linkage() != Linkage::AvailableExternally
 }
 
 /// Functions that must not carry hooks, because they run where hooks cannot or were marked by the user.
-fn refuse_function(function: Value, classifier: &Classifier, resolvers: &[Value]) -> Option<SkipReason> {
+fn refuse_function<'m>(
+    function: Value<'m>,
+    classifier: &Classifier<'m>,
+    resolvers: &[Value<'m>],
+) -> Option<SkipReason> {
     if function.has_attribute(classifier.attributes.naked) {
         return Some(SkipReason::NakedFunction);
     }
@@ -306,28 +331,27 @@ fn refuse_function(function: Value, classifier: &Classifier, resolvers: &[Value]
     if function.has_string_attribute("dmdprof-no-instrument") {
         return Some(SkipReason::NotToBeInstrumented);
     }
-    let funclets =
-        |i: &Value| matches!(i.opcode(), Opcode::LLVMCatchSwitch | Opcode::LLVMCleanupPad | Opcode::LLVMCatchPad);
+    let funclets = |i: &Value| matches!(i.opcode(), Opcode::CatchSwitch | Opcode::CleanupPad | Opcode::CatchPad);
     if function.blocks().iter().any(|b| b.instructions().iter().any(funclets)) {
         return Some(SkipReason::WindowsExceptionHandling);
     }
     None
 }
 
-fn skipped_plan(function: Value, reason: SkipReason, debug: &mut DebugInfo) -> FunctionPlan {
+fn skipped_plan<'m>(function: Value<'m>, reason: SkipReason, debug: &mut DebugInfo<'m>) -> FunctionPlan<'m> {
     let mut plan = FunctionPlan::named(function, debug);
     plan.skips.insert(reason, 1);
     plan
 }
 
 /// C++'s inline functions that a library has compiled, too: the bodies are here, and hooks can be put into them.
-fn emit_inline_functions(module: ModuleHandle) {
-    let is_elsewhere = |f: &Value| f.linkage() == Linkage::LLVMAvailableExternallyLinkage && f.name().starts_with("_Z");
+fn emit_inline_functions(module: ModuleHandle<'_>) {
+    let is_elsewhere = |f: &Value| f.linkage() == Linkage::AvailableExternally && f.name().starts_with("_Z");
     module.functions().into_iter().filter(is_elsewhere).for_each(Value::emit_own_copy);
 }
 
 /// Handlers that the program installs must run on a ring of their own; the hooks' replacements see to that.
-fn redirect_signal_functions(module: ModuleHandle) {
+fn redirect_signal_functions(module: ModuleHandle<'_>) {
     for (name, replacement) in [("sigaction", symbol::SIGACTION), ("signal", symbol::SIGNAL)] {
         let Some(original) = module.function(name).filter(|f| f.is_declaration()) else { continue };
         let replacement = module.declare(replacement, original.function_type());

@@ -52,7 +52,11 @@ enum CallKind {
 }
 
 /// Plans a function for the values model.
-pub fn plan_function(function: Value, classifier: &Classifier, debug: &mut DebugInfo) -> FunctionPlan {
+pub fn plan_function<'m>(
+    function: Value<'m>,
+    classifier: &Classifier<'m>,
+    debug: &mut DebugInfo<'m>,
+) -> FunctionPlan<'m> {
     let symbol = function.name();
     let plan = FunctionPlan::named(function, debug);
     let blocks = function.blocks();
@@ -66,8 +70,8 @@ pub fn plan_function(function: Value, classifier: &Classifier, debug: &mut Debug
     let invokes = blocks
         .iter()
         .filter_map(|b| b.terminator())
-        .filter(|t| t.opcode() == Opcode::LLVMInvoke)
-        .map(|invoke| (invoke.successors_normal(), invoke))
+        .filter(|t| t.opcode() == Opcode::Invoke)
+        .map(|invoke| (invoke.normal_destination(), invoke))
         .collect();
     let out = SegmentBuilder::new(classifier.layout, plan);
     let mut planner = Planner { classifier, debug, symbol: &symbol, out, file, landable, invokes };
@@ -77,32 +81,32 @@ pub fn plan_function(function: Value, classifier: &Classifier, debug: &mut Debug
     planner.out.plan
 }
 
-fn is_source(instruction: Value, classifier: &Classifier) -> bool {
+fn is_source<'m>(instruction: Value<'m>, classifier: &Classifier<'m>) -> bool {
     match instruction.opcode() {
-        Opcode::LLVMLoad | Opcode::LLVMAtomicRMW | Opcode::LLVMAtomicCmpXchg => true,
-        Opcode::LLVMCall | Opcode::LLVMInvoke => matches!(call_kind(instruction, classifier), CallKind::Call(_)),
+        Opcode::Load | Opcode::AtomicRMW | Opcode::AtomicCmpXchg => true,
+        Opcode::Call | Opcode::Invoke => matches!(call_kind(instruction, classifier), CallKind::Call(_)),
         _ => false,
     }
 }
 
 /// Operands whose identities or values an instruction's result depends on.
-fn carried_operands(instruction: Value, classifier: &Classifier) -> Vec<Value> {
+fn carried_operands<'m>(instruction: Value<'m>, classifier: &Classifier<'m>) -> Vec<Value<'m>> {
     let all = || (0..instruction.operands()).map(|i| instruction.operand(i)).collect();
     match instruction.opcode() {
-        Opcode::LLVMPHI => instruction.incoming().into_iter().map(|(value, _)| value).collect(),
-        Opcode::LLVMSelect => vec![instruction.operand(1), instruction.operand(2)],
-        Opcode::LLVMGetElementPtr => vec![instruction.operand(0)],
-        Opcode::LLVMFreeze
-        | Opcode::LLVMBitCast
-        | Opcode::LLVMPtrToInt
-        | Opcode::LLVMIntToPtr
-        | Opcode::LLVMAddrSpaceCast
-        | Opcode::LLVMInsertValue
-        | Opcode::LLVMExtractValue
-        | Opcode::LLVMShuffleVector => all(),
-        Opcode::LLVMExtractElement => vec![instruction.operand(0)],
-        Opcode::LLVMInsertElement => vec![instruction.operand(0), instruction.operand(1)],
-        Opcode::LLVMCall => match call_kind(instruction, classifier) {
+        Opcode::Phi => instruction.incoming().into_iter().map(|(value, _)| value).collect(),
+        Opcode::Select => vec![instruction.operand(1), instruction.operand(2)],
+        Opcode::GetElementPtr => vec![instruction.operand(0)],
+        Opcode::Freeze
+        | Opcode::BitCast
+        | Opcode::PtrToInt
+        | Opcode::IntToPtr
+        | Opcode::AddrSpaceCast
+        | Opcode::InsertValue
+        | Opcode::ExtractValue
+        | Opcode::ShuffleVector => all(),
+        Opcode::ExtractElement => vec![instruction.operand(0)],
+        Opcode::InsertElement => vec![instruction.operand(0), instruction.operand(1)],
+        Opcode::Call => match call_kind(instruction, classifier) {
             CallKind::Pass | CallKind::Op(_) | CallKind::Fma | CallKind::Reduce(_) => arguments(instruction),
             _ => Vec::new(),
         },
@@ -111,11 +115,11 @@ fn carried_operands(instruction: Value, classifier: &Classifier) -> Vec<Value> {
     }
 }
 
-fn arguments(call: Value) -> Vec<Value> {
-    (0..call.arguments()).map(|i| call.operand(i)).filter(|a| a.ty().kind() != TypeKind::LLVMMetadataTypeKind).collect()
+fn arguments<'m>(call: Value<'m>) -> Vec<Value<'m>> {
+    (0..call.arguments()).map(|i| call.operand(i)).filter(|a| a.ty().kind() != TypeKind::Metadata).collect()
 }
 
-fn call_kind(call: Value, classifier: &Classifier) -> CallKind {
+fn call_kind<'m>(call: Value<'m>, classifier: &Classifier<'m>) -> CallKind {
     let callee = call.callee();
     if callee.is_inline_asm() {
         return CallKind::Call(Some("inline assembly".into()));
@@ -142,7 +146,7 @@ fn call_kind(call: Value, classifier: &Classifier) -> CallKind {
     }
 }
 
-fn intrinsic_kind(callee: Value, name: &str, classifier: &Classifier) -> CallKind {
+fn intrinsic_kind<'m>(callee: Value<'m>, name: &str, classifier: &Classifier<'m>) -> CallKind {
     let rest = &name["llvm.".len()..];
     if rest.starts_with("memcpy") || rest.starts_with("memmove") {
         return CallKind::Copy;
@@ -192,19 +196,19 @@ fn intrinsic_kind(callee: Value, name: &str, classifier: &Classifier) -> CallKin
 
 /// Whether an invoke's normal destination has to tell what the call returned, so that it must be a block of its own.
 #[must_use]
-pub fn needs_own_destination(invoke: Value, classifier: &Classifier) -> bool {
+pub fn needs_own_destination<'m>(invoke: Value<'m>, classifier: &Classifier<'m>) -> bool {
     !matches!(call_kind(invoke, classifier), CallKind::Nothing)
 }
 
-struct Planner<'a> {
-    classifier: &'a Classifier,
-    debug: &'a mut DebugInfo,
+struct Planner<'a, 'm> {
+    classifier: &'a Classifier<'m>,
+    debug: &'a mut DebugInfo<'m>,
     symbol: &'a str,
-    out: SegmentBuilder,
-    file: RegisterFile,
+    out: SegmentBuilder<'m>,
+    file: RegisterFile<'m>,
     landable: bool,
     /// Invokes by their normal destinations.
-    invokes: HashMap<Block, Value>,
+    invokes: HashMap<Block<'m>, Value<'m>>,
 }
 
 /// Fields of a step that are not registers.
@@ -217,8 +221,8 @@ struct Fields {
     size: u32,
 }
 
-impl Planner<'_> {
-    fn block(&mut self, function: Value, block: Block, is_entry: bool) {
+impl<'m> Planner<'_, 'm> {
+    fn block(&mut self, function: Value<'m>, block: Block<'m>, is_entry: bool) {
         self.out.start_block(is_entry, self.landable);
         if is_entry {
             self.parameters(function);
@@ -229,12 +233,12 @@ impl Planner<'_> {
             self.returned(invoke);
         }
         for (position, &instruction) in instructions.iter().enumerate() {
-            if instruction.opcode() == Opcode::LLVMLandingPad {
+            if instruction.opcode() == Opcode::LandingPad {
                 self.out.open.flags |= segment_flag::LANDING;
             }
             let is_full = self.out.open.items.len() >= MAX_STEPS
                 || self.out.open.words.len() + WORDS_PER_INSTRUCTION + 2 > MAX_RECORD_WORDS;
-            if is_full && instruction.opcode() != Opcode::LLVMPHI {
+            if is_full && instruction.opcode() != Opcode::Phi {
                 self.out.close(instruction, 0, NONE);
             }
             let frame = self.out.frame(instruction, self.symbol, self.debug);
@@ -263,7 +267,15 @@ impl Planner<'_> {
     }
 
     /// A step with an address and one register.
-    fn push_access(&mut self, kind: StepKind, address: Value, offset: u64, register: u32, fields: Fields, frame: u32) {
+    fn push_access(
+        &mut self,
+        kind: StepKind,
+        address: Value<'m>,
+        offset: u64,
+        register: u32,
+        fields: Fields,
+        frame: u32,
+    ) {
         let (word, base) = self.out.address(address);
         self.out.open.items.push(PlannedItem {
             kind: kind as u8,
@@ -290,7 +302,7 @@ impl Planner<'_> {
     }
 
     /// Reads without a result.
-    fn escape(&mut self, value: Value, frame: u32) {
+    fn escape(&mut self, value: Value<'m>, frame: u32) {
         if !self.file.has(value) {
             return;
         }
@@ -300,11 +312,11 @@ impl Planner<'_> {
         }
     }
 
-    fn slot_count(&self, ty: Type) -> usize {
+    fn slot_count(&self, ty: Type<'m>) -> usize {
         slots(self.out.layout, ty).map_or(0, |s| s.len())
     }
 
-    fn parameters(&mut self, function: Value) {
+    fn parameters(&mut self, function: Value<'m>) {
         let mut index = 0u16;
         for (number, parameter) in function.parameters().into_iter().enumerate() {
             if let Some(ty) = function.parameter_byval(number as u32, self.classifier.attributes.byval) {
@@ -322,13 +334,13 @@ impl Planner<'_> {
         }
     }
 
-    fn size_of(&self, ty: Type) -> u32 {
+    fn size_of(&self, ty: Type<'m>) -> u32 {
         u32::try_from(self.out.layout.store_size(ty)).unwrap_or(u32::MAX)
     }
 
     /// All phis of a block at once, for each edge by which control may come.
-    fn phis(&mut self, block: Block, instructions: &[Value]) {
-        let phis: Vec<Value> = instructions.iter().copied().take_while(|i| i.opcode() == Opcode::LLVMPHI).collect();
+    fn phis(&mut self, block: Block<'m>, instructions: &[Value<'m>]) {
+        let phis: Vec<Value> = instructions.iter().copied().take_while(|i| i.opcode() == Opcode::Phi).collect();
         let Some(first) = phis.first().filter(|_| phis.iter().any(|p| self.file.has(*p))) else { return };
         let edges = first.incoming();
         let word = self.out.word(Word::Predecessor(block));
@@ -353,26 +365,26 @@ impl Planner<'_> {
     }
 
     /// Plans one instruction; whether it ended the block's last segment itself.
-    fn instruction(&mut self, i: Value, frame: u32) -> bool {
+    fn instruction(&mut self, i: Value<'m>, frame: u32) -> bool {
         match i.opcode() {
-            Opcode::LLVMLoad => self.load(i, frame),
-            Opcode::LLVMStore => self.store(i, frame),
-            Opcode::LLVMAtomicRMW => self.atomic_update(i, frame),
-            Opcode::LLVMAtomicCmpXchg => self.compare_and_swap(i, frame),
-            Opcode::LLVMCall | Opcode::LLVMInvoke => return self.call(i, frame),
-            Opcode::LLVMGetElementPtr => self.index(i, frame),
-            Opcode::LLVMSelect => self.select(i, frame),
-            Opcode::LLVMFreeze | Opcode::LLVMPtrToInt | Opcode::LLVMIntToPtr | Opcode::LLVMAddrSpaceCast => {
+            Opcode::Load => self.load(i, frame),
+            Opcode::Store => self.store(i, frame),
+            Opcode::AtomicRMW => self.atomic_update(i, frame),
+            Opcode::AtomicCmpXchg => self.compare_and_swap(i, frame),
+            Opcode::Call | Opcode::Invoke => return self.call(i, frame),
+            Opcode::GetElementPtr => self.index(i, frame),
+            Opcode::Select => self.select(i, frame),
+            Opcode::Freeze | Opcode::PtrToInt | Opcode::IntToPtr | Opcode::AddrSpaceCast => {
                 self.pass(i, i.operand(0), frame);
             }
-            Opcode::LLVMBitCast => self.bitcast(i, frame),
-            Opcode::LLVMExtractElement => self.extract_element(i, frame),
-            Opcode::LLVMInsertElement => self.insert_element(i, frame),
-            Opcode::LLVMShuffleVector => self.shuffle(i, frame),
-            Opcode::LLVMExtractValue => self.extract_value(i, frame),
-            Opcode::LLVMInsertValue => self.insert_value(i, frame),
-            Opcode::LLVMCallBr => self.skip(SkipReason::InlineAssembly),
-            Opcode::LLVMVAArg => self.skip(SkipReason::VariableArguments),
+            Opcode::BitCast => self.bitcast(i, frame),
+            Opcode::ExtractElement => self.extract_element(i, frame),
+            Opcode::InsertElement => self.insert_element(i, frame),
+            Opcode::ShuffleVector => self.shuffle(i, frame),
+            Opcode::ExtractValue => self.extract_value(i, frame),
+            Opcode::InsertValue => self.insert_value(i, frame),
+            Opcode::CallBr => self.skip(SkipReason::InlineAssembly),
+            Opcode::VAArg => self.skip(SkipReason::VariableArguments),
             opcode if operations::is_conversion(opcode) => self.conversion(i, frame),
             _ => {
                 if let Some(op) = operations::of_instruction(i) {
@@ -384,7 +396,7 @@ impl Planner<'_> {
         false
     }
 
-    fn load(&mut self, i: Value, frame: u32) {
+    fn load(&mut self, i: Value<'m>, frame: u32) {
         let pointer = i.operand(0);
         self.escape(pointer, frame);
         if !self.is_followed(pointer) {
@@ -397,7 +409,7 @@ impl Planner<'_> {
         }
     }
 
-    fn store(&mut self, i: Value, frame: u32) {
+    fn store(&mut self, i: Value<'m>, frame: u32) {
         let (value, pointer) = (i.operand(0), i.operand(1));
         self.escape(pointer, frame);
         if !self.is_followed(pointer) {
@@ -421,7 +433,7 @@ impl Planner<'_> {
     }
 
     /// Whether memory behind this pointer has addresses like everything else.
-    fn is_followed(&mut self, pointer: Value) -> bool {
+    fn is_followed(&mut self, pointer: Value<'m>) -> bool {
         let usual = !pointer.ty().is_pointer() || pointer.ty().address_space() == 0;
         if !usual {
             self.skip(SkipReason::AddressSpace);
@@ -429,7 +441,7 @@ impl Planner<'_> {
         usual
     }
 
-    fn atomic_update(&mut self, i: Value, frame: u32) {
+    fn atomic_update(&mut self, i: Value<'m>, frame: u32) {
         let (pointer, operand) = (i.operand(0), i.operand(1));
         self.escape(pointer, frame);
         let old = self.file.of(i, 0);
@@ -454,7 +466,7 @@ impl Planner<'_> {
     }
 
     /// The comparison is followed; what is stored is not, as that depends on its outcome.
-    fn compare_and_swap(&mut self, i: Value, frame: u32) {
+    fn compare_and_swap(&mut self, i: Value<'m>, frame: u32) {
         let (pointer, expected) = (i.operand(0), i.operand(1));
         self.escape(pointer, frame);
         let fields = Fields { size: self.size_of(expected.ty()), ..Fields::default() };
@@ -468,7 +480,7 @@ impl Planner<'_> {
     }
 
     /// Address computation: tracked indices are read, the base's identity travels.
-    fn index(&mut self, i: Value, frame: u32) {
+    fn index(&mut self, i: Value<'m>, frame: u32) {
         for position in 1..i.operands() {
             self.escape(i.operand(position), frame);
         }
@@ -477,7 +489,7 @@ impl Planner<'_> {
         }
     }
 
-    fn pass(&mut self, to: Value, from: Value, frame: u32) {
+    fn pass(&mut self, to: Value<'m>, from: Value<'m>, frame: u32) {
         if !self.file.has(to) {
             return;
         }
@@ -486,7 +498,7 @@ impl Planner<'_> {
         }
     }
 
-    fn select(&mut self, i: Value, frame: u32) {
+    fn select(&mut self, i: Value<'m>, frame: u32) {
         let condition = i.operand(0);
         self.escape(condition, frame);
         if !self.file.has(i) {
@@ -506,7 +518,7 @@ impl Planner<'_> {
         }
     }
 
-    fn bitcast(&mut self, i: Value, frame: u32) {
+    fn bitcast(&mut self, i: Value<'m>, frame: u32) {
         let from = i.operand(0);
         let (Some(source), Some(target)) = (slots(self.out.layout, from.ty()), slots(self.out.layout, i.ty())) else {
             return;
@@ -535,7 +547,7 @@ impl Planner<'_> {
         }
     }
 
-    fn extract_element(&mut self, i: Value, frame: u32) {
+    fn extract_element(&mut self, i: Value<'m>, frame: u32) {
         let (vector, index) = (i.operand(0), i.operand(1));
         self.escape(index, frame);
         if !self.file.has(i) {
@@ -554,12 +566,12 @@ impl Planner<'_> {
     }
 
     /// Register of a lane, 0 if it is out of range.
-    fn lane_register(&self, vector: Value, lane: i64) -> u32 {
+    fn lane_register(&self, vector: Value<'m>, lane: i64) -> u32 {
         let count = self.slot_count(vector.ty());
         usize::try_from(lane).ok().filter(|l| *l < count).map_or(0, |l| self.file.of(vector, l))
     }
 
-    fn insert_element(&mut self, i: Value, frame: u32) {
+    fn insert_element(&mut self, i: Value<'m>, frame: u32) {
         let (vector, element, index) = (i.operand(0), i.operand(1), i.operand(2));
         self.escape(index, frame);
         if !self.file.has(i) {
@@ -577,7 +589,7 @@ impl Planner<'_> {
         }
     }
 
-    fn shuffle(&mut self, i: Value, frame: u32) {
+    fn shuffle(&mut self, i: Value<'m>, frame: u32) {
         if !self.file.has(i) {
             return;
         }
@@ -593,7 +605,7 @@ impl Planner<'_> {
         }
     }
 
-    fn extract_value(&mut self, i: Value, frame: u32) {
+    fn extract_value(&mut self, i: Value<'m>, frame: u32) {
         let whole = i.operand(0);
         let Some(start) = slot_of_path(self.out.layout, whole.ty(), &i.indices()).filter(|_| self.file.has(i)) else {
             return;
@@ -603,7 +615,7 @@ impl Planner<'_> {
         }
     }
 
-    fn insert_value(&mut self, i: Value, frame: u32) {
+    fn insert_value(&mut self, i: Value<'m>, frame: u32) {
         let (whole, part) = (i.operand(0), i.operand(1));
         let Some(start) = slot_of_path(self.out.layout, whole.ty(), &i.indices()).filter(|_| self.file.has(i)) else {
             return;
@@ -615,11 +627,11 @@ impl Planner<'_> {
     }
 
     /// One bit is a truth value in any width, and the width of an index is part of the indexing.
-    fn conversion(&mut self, i: Value, frame: u32) {
+    fn conversion(&mut self, i: Value<'m>, frame: u32) {
         let is_bit = |ty: Type| ty.scalar().int_width() == Some(1);
         let is_index = || {
             let users = i.users();
-            !users.is_empty() && users.iter().all(|u| u.is_instruction() && u.opcode() == Opcode::LLVMGetElementPtr)
+            !users.is_empty() && users.iter().all(|u| u.is_instruction() && u.opcode() == Opcode::GetElementPtr)
         };
         if is_bit(i.ty()) || is_bit(i.operand(0).ty()) || is_index() {
             return self.pass(i, i.operand(0), frame);
@@ -627,12 +639,12 @@ impl Planner<'_> {
         self.lanewise(StepKind::Convert, ValueOp::Convert, i, &[i.operand(0)], frame);
     }
 
-    fn operation(&mut self, i: Value, op: ValueOp, operands: &[Value], frame: u32) {
+    fn operation(&mut self, i: Value<'m>, op: ValueOp, operands: &[Value<'m>], frame: u32) {
         self.lanewise(StepKind::Op, op, i, operands, frame);
     }
 
     /// One instruction per lane of the result.
-    fn lanewise(&mut self, kind: StepKind, op: ValueOp, i: Value, operands: &[Value], frame: u32) {
+    fn lanewise(&mut self, kind: StepKind, op: ValueOp, i: Value<'m>, operands: &[Value<'m>], frame: u32) {
         if !self.file.has(i) {
             return;
         }
@@ -649,7 +661,7 @@ impl Planner<'_> {
     }
 
     /// A fused multiply-add, and behind it the same as two instructions: the analysis takes one or the other.
-    fn fma(&mut self, i: Value, frame: u32) {
+    fn fma(&mut self, i: Value<'m>, frame: u32) {
         let Some(parts) = slots(self.out.layout, i.ty()).filter(|_| self.file.has(i)) else { return };
         let operands = arguments(i);
         for (slot, part) in parts.iter().enumerate() {
@@ -663,7 +675,7 @@ impl Planner<'_> {
     }
 
     /// One instruction with two results, which a structure or one register holds.
-    fn two_results(&mut self, i: Value, op: ValueOp, frame: u32) {
+    fn two_results(&mut self, i: Value<'m>, op: ValueOp, frame: u32) {
         if !self.file.has(i) {
             return;
         }
@@ -702,7 +714,7 @@ impl Planner<'_> {
         }
     }
 
-    fn reduce(&mut self, i: Value, op: ValueOp, frame: u32) {
+    fn reduce(&mut self, i: Value<'m>, op: ValueOp, frame: u32) {
         if !self.file.has(i) {
             return;
         }
@@ -728,11 +740,11 @@ impl Planner<'_> {
     }
 
     /// Plans a call; whether it ended the block.
-    fn call(&mut self, i: Value, frame: u32) -> bool {
+    fn call(&mut self, i: Value<'m>, frame: u32) -> bool {
         match call_kind(i, self.classifier) {
             CallKind::Nothing => {}
             CallKind::Pass => self.pass(i, i.operand(0), frame),
-            CallKind::Op(op) if op == ValueOp::DivMod || i.ty().kind() == TypeKind::LLVMStructTypeKind => {
+            CallKind::Op(op) if op == ValueOp::DivMod || i.ty().kind() == TypeKind::Struct => {
                 self.two_results(i, op, frame);
             }
             CallKind::Op(op) => self.operation(i, op, &arguments(i), frame),
@@ -747,17 +759,17 @@ impl Planner<'_> {
                 }
                 self.out.close(i, 0, NONE);
                 self.out.call_hook(i, model, frame);
-                return i.opcode() == Opcode::LLVMInvoke;
+                return i.opcode() == Opcode::Invoke;
             }
             CallKind::Call(name) => {
                 self.opaque_call(i, name.as_deref(), frame);
-                return i.opcode() == Opcode::LLVMInvoke;
+                return i.opcode() == Opcode::Invoke;
             }
         }
         false
     }
 
-    fn copy(&mut self, i: Value, frame: u32) {
+    fn copy(&mut self, i: Value<'m>, frame: u32) {
         let (to, from, length) = (i.operand(0), i.operand(1), i.operand(2));
         self.escape(length, frame);
         let (word, offset) = self.out.address(to);
@@ -781,7 +793,7 @@ impl Planner<'_> {
         });
     }
 
-    fn fill(&mut self, i: Value, frame: u32) {
+    fn fill(&mut self, i: Value<'m>, frame: u32) {
         let (to, length) = (i.operand(0), i.operand(2));
         self.escape(length, frame);
         let (word, offset) = self.out.address(to);
@@ -805,7 +817,7 @@ impl Planner<'_> {
     }
 
     /// A call whose code may follow values itself: hands over the arguments' identities and takes the results'.
-    fn opaque_call(&mut self, i: Value, name: Option<&str>, frame: u32) {
+    fn opaque_call(&mut self, i: Value<'m>, name: Option<&str>, frame: u32) {
         let mut hands_over = self.file.has(i);
         let fixed = i.called_type().parameter_count();
         let mut index = 0u16;
@@ -838,15 +850,15 @@ impl Planner<'_> {
             self.out.plan.landings.push(i);
             self.out.open.flags |= segment_flag::LANDING;
         }
-        if i.opcode() == Opcode::LLVMCall && hands_over && exits == 0 {
+        if i.opcode() == Opcode::Call && hands_over && exits == 0 {
             self.returned(i);
         }
     }
 
     /// Tells which memory code outside of this module is shown, in case that it follows no values; whether there is any.
-    fn pointer_arguments(&mut self, call: Value, name: Option<&str>, frame: u32) -> bool {
+    fn pointer_arguments(&mut self, call: Value<'m>, name: Option<&str>, frame: u32) -> bool {
         let callee = call.callee();
-        let is_elsewhere = || callee.is_declaration() || callee.linkage() == Linkage::LLVMAvailableExternallyLinkage;
+        let is_elsewhere = || callee.is_declaration() || callee.linkage() == Linkage::AvailableExternally;
         let may_lack_hooks = !callee.is_function() || is_elsewhere();
         if !may_lack_hooks || name.is_some_and(|n| touches_no_memory(n) || touches_links_only(n)) {
             return false;
@@ -870,7 +882,7 @@ impl Planner<'_> {
     }
 
     /// What is known right after a call.
-    fn returned(&mut self, call: Value) {
+    fn returned(&mut self, call: Value<'m>) {
         if !matches!(call_kind(call, self.classifier), CallKind::Call(_)) {
             return;
         }
@@ -884,9 +896,9 @@ impl Planner<'_> {
         }
     }
 
-    fn terminator(&mut self, i: Value, frame: u32) {
+    fn terminator(&mut self, i: Value<'m>, frame: u32) {
         match i.opcode() {
-            Opcode::LLVMRet => {
+            Opcode::Ret => {
                 if follows_must_tail(i) {
                     return;
                 }
@@ -900,7 +912,7 @@ impl Planner<'_> {
                 }
                 self.out.close(i, segment_flag::EXIT, NONE);
             }
-            Opcode::LLVMResume => self.out.close(i, segment_flag::EXIT, NONE),
+            Opcode::Resume => self.out.close(i, segment_flag::EXIT, NONE),
             opcode => {
                 if is_decision(opcode, i) {
                     self.escape(i.operand(0), frame);
@@ -924,14 +936,14 @@ fn touches_links_only(symbol: &str) -> bool {
 }
 
 /// Whether a terminator looks at its first operand to decide where to go.
-fn is_decision(opcode: Opcode, terminator: Value) -> bool {
+fn is_decision(opcode: Opcode, terminator: Value<'_>) -> bool {
     match opcode {
-        Opcode::LLVMSwitch | Opcode::LLVMIndirectBr => true,
-        Opcode::LLVMBr => terminator.operands() > 1,
+        Opcode::Switch | Opcode::IndirectBr => true,
+        Opcode::Br => terminator.operands() > 1,
         _ => false,
     }
 }
 
-fn fixed(length: Value) -> Option<u32> {
+fn fixed(length: Value<'_>) -> Option<u32> {
     length.as_signed_constant().and_then(|n| u32::try_from(n).ok())
 }

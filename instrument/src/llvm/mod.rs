@@ -3,13 +3,15 @@
 //! `inkwell` covers contexts, modules, passes and target machines; it does not wrap inlined-at chains and panics on metadata
 //! operands, so instruction-level reading goes through the handles in [`ir`].
 
-pub mod debug_record;
-pub mod diagnostics;
+pub(crate) mod debug_record;
+pub(crate) mod diagnostics;
 mod find;
-pub mod ir;
+pub(crate) mod ir;
+mod kinds;
 mod load;
 #[expect(deprecated, reason = "older LLVMs have the functions that the newest advises against")]
 mod older;
+mod raw;
 
 pub use find::{NEWEST, OLDEST};
 pub use load::{LoadedLlvm, load, major};

@@ -13,9 +13,11 @@ use std::{
 };
 
 use inkwell::llvm_sys::{
-    LLVMAtomicOrdering, LLVMOpcode, LLVMTailCallKind, core::*, ir_reader::LLVMParseIRInContext, prelude::*,
+    LLVMAtomicOrdering, LLVMTailCallKind, core::*, ir_reader::LLVMParseIRInContext, prelude::*,
     support::LLVMParseCommandLineOptions,
 };
+
+use super::{kinds::Opcode, raw};
 
 type Address = *const ();
 
@@ -132,12 +134,12 @@ unsafe extern "C" fn tail_call_kind(call: LLVMValueRef) -> LLVMTailCallKind {
     // SAFETY: as above; a call is not the last instruction of its block.
     let mut next = unsafe { LLVMGetNextInstruction(call) };
     // SAFETY: as above.
-    while !next.is_null() && unsafe { LLVMGetInstructionOpcode(next) } == LLVMOpcode::LLVMBitCast {
+    while !next.is_null() && Opcode::of(unsafe { raw::LLVMGetInstructionOpcode(next) }) == Opcode::BitCast {
         // SAFETY: as above.
         next = unsafe { LLVMGetNextInstruction(next) };
     }
     // SAFETY: as above.
-    if next.is_null() || unsafe { LLVMGetInstructionOpcode(next) } != LLVMOpcode::LLVMRet {
+    if next.is_null() || Opcode::of(unsafe { raw::LLVMGetInstructionOpcode(next) }) != Opcode::Ret {
         return LLVMTailCallKind::LLVMTailCallKindTail;
     }
     // SAFETY: as above.
@@ -194,12 +196,12 @@ const TAGS: [(&str, u16); 15] = [
 
 unsafe extern "C" fn is_atomic(instruction: LLVMValueRef) -> LLVMBool {
     // SAFETY: the caller's instruction.
-    match unsafe { LLVMGetInstructionOpcode(instruction) } {
-        LLVMOpcode::LLVMAtomicRMW | LLVMOpcode::LLVMAtomicCmpXchg | LLVMOpcode::LLVMFence => 1,
-        LLVMOpcode::LLVMLoad | LLVMOpcode::LLVMStore => {
+    match Opcode::of(unsafe { raw::LLVMGetInstructionOpcode(instruction) }) {
+        Opcode::AtomicRMW | Opcode::AtomicCmpXchg | Opcode::Fence => 1,
+        Opcode::Load | Opcode::Store => {
             // SAFETY: loads and stores have an ordering.
-            let ordering = unsafe { LLVMGetOrdering(instruction) };
-            LLVMBool::from(ordering != LLVMAtomicOrdering::LLVMAtomicOrderingNotAtomic)
+            let ordering = unsafe { raw::LLVMGetOrdering(instruction) };
+            LLVMBool::from(ordering != LLVMAtomicOrdering::LLVMAtomicOrderingNotAtomic as c_uint)
         }
         _ => 0,
     }
