@@ -107,8 +107,7 @@ fn receive(socket: usize) -> Option<usize> {
     let part = [&raw mut byte as usize, 1];
     // `struct cmsghdr` and one descriptor.
     let mut control = [0u64; 3];
-    let mut message =
-        [0, 0, part.as_ptr() as usize, 1, control.as_mut_ptr() as usize, size_of_val(&control), 0];
+    let mut message = [0, 0, part.as_ptr() as usize, 1, control.as_mut_ptr() as usize, size_of_val(&control), 0];
     // SAFETY: the kernel reads the time and writes into the byte, the control buffer and the message.
     let received = unsafe {
         let time = timeout.as_ptr() as usize;

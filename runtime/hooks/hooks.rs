@@ -28,7 +28,7 @@
 //! - A handler that the program's code installed without the hooks' replacements (from code without hooks) and that
 //!   itself has hooks may tear the record that it interrupted.
 //! - A child forked by a handler that interrupted a record repeats the store of that record's end.
-//! - Stacks that the program switches by hand inside a handler are not recognised by [`signal`]'s rule for `longjmp`.
+//! - Stacks that the program switches by hand inside a handler are not recognised by `signal`'s rule for `longjmp`.
 
 #![no_std]
 #![no_builtins]

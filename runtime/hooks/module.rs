@@ -248,11 +248,13 @@ fn find(address: u64, line: &mut [u8; LINE]) -> Option<Found> {
                 run.file = mapping.file;
                 run.count = 0;
             }
-            if mapping.offset == 0 && mapping.file != 0 && mapping.readable {
-                if let Some(slot) = run.starts.get_mut(run.count) {
-                    *slot = mapping.start;
-                    run.count += 1;
-                }
+            if mapping.offset == 0
+                && mapping.file != 0
+                && mapping.readable
+                && let Some(slot) = run.starts.get_mut(run.count)
+            {
+                *slot = mapping.start;
+                run.count += 1;
             }
             if mapping.start <= address && address < mapping.end {
                 for &start in run.starts.iter().take(run.count) {

@@ -7,8 +7,8 @@
 //! back to being the program's own.
 
 use core::ffi::c_void;
-use core::sync::atomic::Ordering::Relaxed;
 use core::sync::atomic::AtomicUsize;
+use core::sync::atomic::Ordering::Relaxed;
 
 use crate::abi::{EventKind, PAGE};
 use crate::{channel, module, ring, signal, sys};
