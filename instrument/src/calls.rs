@@ -8,26 +8,35 @@ use dmdprof_abi::Call;
 /// When the hook runs relative to the call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum When {
+    /// What the call may destroy is looked at first.
     Before,
+    /// What the call gives is needed.
     After,
 }
 
 /// What the hook is passed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operand {
+    /// Argument of this number, zero-extended.
     Argument(u8),
     /// Sign-extended argument (lengths and statuses of type `int`).
     Signed(u8),
+    /// The result, zero-extended.
     Result,
     /// Sign-extended result.
     SignedResult,
+    /// A number that the model says.
     Constant(u64),
 }
 
+/// What a library function means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Model {
+    /// The meaning.
     pub call: Call,
+    /// Whether the hook runs before or after the call.
     pub when: When,
+    /// What the hook is passed behind the call site and the meaning; at most four.
     pub operands: &'static [Operand],
 }
 
@@ -42,6 +51,7 @@ impl Model {
         self.operands.iter().map(needed).max().unwrap_or(0)
     }
 
+    /// Whether the call must have a result for the model to make sense.
     #[must_use]
     pub fn needs_result(&self) -> bool {
         self.operands.iter().any(|o| matches!(o, Operand::Result | Operand::SignedResult))

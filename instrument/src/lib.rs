@@ -8,6 +8,8 @@
 //! `classify` decides what each instruction does, `plan` groups accesses into segments, `blob` writes their descriptors,
 //! `emit` changes the code, `codegen` makes the object. Only `llvm` talks to the library.
 
+#![deny(missing_docs)]
+
 mod address;
 mod affine;
 mod blob;
@@ -77,11 +79,14 @@ pub enum Append {
 pub struct Request<'a> {
     /// Bitcode or textual IR.
     pub input: &'a Path,
+    /// Where the object goes.
     pub object: &'a Path,
+    /// What the hooks are for.
     pub model: Model,
     /// One record for all iterations of a loop whose addresses advance by constants (memory model only); else one per iteration.
     /// What is measured is the same.
     pub loop_records: bool,
+    /// How records are appended.
     pub append: Append,
     /// Code generation effort, 0 to 3.
     pub opt_level: u8,
@@ -96,13 +101,49 @@ pub struct Request<'a> {
 /// What was done, for messages and tests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
+    /// Functions with hooks.
     pub functions: usize,
+    /// Functions without, each for a reason that its descriptors name.
     pub skipped_functions: usize,
+    /// Records that their code may append, and call sites.
     pub segments: usize,
+    /// Accesses that these describe; steps in the values model.
     pub accesses: usize,
 }
 
 /// Instruments one translation unit.
+///
+/// ```
+/// use dmdprof_instrument::{Append, Model, Request, instrument_file};
+///
+/// let directory = tempfile::tempdir()?;
+/// let (input, object) = (directory.path().join("in.ll"), directory.path().join("out.o"));
+/// std::fs::write(
+///     &input,
+///     r#"target triple = "x86_64-unknown-linux-gnu"
+///     define void @increment(ptr %p) {
+///       %old = load i32, ptr %p
+///       %new = add i32 %old, 1
+///       store i32 %new, ptr %p
+///       ret void
+///     }"#,
+/// )?;
+/// let request = Request {
+///     input: &input,
+///     object: &object,
+///     model: Model::Memory,
+///     loop_records: true,
+///     append: Append::InPlace,
+///     opt_level: 2,
+///     function_sections: false,
+///     flags: "",
+///     dump_ir: None,
+/// };
+/// let summary = instrument_file(&request)?;
+/// // One record for a load and a store.
+/// assert_eq!((summary.functions, summary.segments, summary.accesses), (1, 1, 2));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Errors
 /// See [`Error`]; nothing is written unless all went well.
@@ -163,6 +204,8 @@ fn parse<'c>(context: &'c Context, path: &Path) -> Result<Module<'c>, Error> {
     let buffer = MemoryBuffer::create_from_memory_range_copy(&bytes, &path.to_string_lossy());
     let module = context.create_module_from_ir(buffer);
     let mut module = module.map_err(|e| Error::Parse { path: path.to_path_buf(), message: e.to_string() })?;
+    // What is planned relies on a module that is as it must be: blocks that end, phis with an entry per edge.
+    module.verify().map_err(|e| Error::Parse { path: path.to_path_buf(), message: e.to_string() })?;
     llvm::debug_record::keep_as_calls(&mut module);
     codegen::drop_forgotten_features(context, &module);
     Ok(module)
@@ -216,6 +259,11 @@ fn instrument_module(module: &mut Module<'_>, request: &Request<'_>) -> Summary 
     let mut emitter = Emitter::new(handle, classifier.layout, request.append);
     let mut summary = Summary::default();
     let mut unreferenced = Vec::new();
+    let flags = match model {
+        Model::Memory => 0,
+        Model::Values => function_flag::VALUES,
+        Model::Loops => function_flag::LOOPS,
+    };
     let resolvers = handle.ifunc_resolvers();
 
     for function in handle.functions().into_iter().filter(|f| has_own_body(*f)) {
@@ -223,31 +271,32 @@ fn instrument_module(module: &mut Module<'_>, request: &Request<'_>) -> Summary 
             function.set_section(&format!(".text.{}", function.name()));
         }
         let refused = refuse_function(function, &classifier, &resolvers);
-        let mut plan = match refused {
-            Some(reason) => skipped_plan(function, reason, &mut debug),
-            None => match model {
+        let planned = refused.is_none().then(|| {
+            let mut plan = match model {
                 Model::Memory if request.loop_records => {
                     plan::plan_function(function, &classifier, &mut debug, LoopForm::OneRecord)
                 }
                 Model::Memory => plan::plan_function(function, &classifier, &mut debug, LoopForm::PerIteration),
                 Model::Loops => plan::plan_function(function, &classifier, &mut debug, LoopForm::Marked),
                 Model::Values => dataflow::plan_function(function, &classifier, &mut debug),
-            },
-        };
-        let mut flags = if refused.is_some() { function_flag::SKIPPED } else { 0 };
-        flags |= match model {
-            Model::Memory => 0,
-            Model::Values => function_flag::VALUES,
-            Model::Loops => function_flag::LOOPS,
-        };
-        let blob = blob::encode(&mut plan, flags);
+            };
+            let blob = blob::encode(&mut plan, flags)?;
+            Some((plan, blob))
+        });
+        let planned = planned.flatten();
+        let skipped = planned.is_none();
+        let (plan, blob) = planned.unwrap_or_else(|| {
+            let mut plan = skipped_plan(function, refused.unwrap_or(SkipReason::TooLarge), &mut debug);
+            let blob = blob::encode(&mut plan, flags | function_flag::SKIPPED);
+            (plan, blob.expect("names and reasons are not too large"))
+        });
         let global = handle.bytes("__dmdprof_descriptors", &blob.bytes, SECTION);
         global.copy_comdat_from(function);
         if plan.segments.is_empty() {
             unreferenced.push(global);
         }
         emitter.function(&plan, global, &blob.segment_offsets);
-        summary.add(&plan, refused.is_some());
+        summary.add(&plan, skipped);
     }
     if summary.functions > 0 {
         unreferenced.extend(emitter.constructor());

@@ -26,6 +26,7 @@ unsafe extern "C" {
 /// The library in use. There is one per process; it is never unloaded.
 #[derive(Clone, Debug)]
 pub struct LoadedLlvm {
+    /// The file.
     pub path: PathBuf,
     /// The newest compiler whose bitcode it reads.
     pub major: u32,
