@@ -174,7 +174,8 @@ mod tests {
 
     #[test]
     fn the_newest_that_can_be_used_comes_first() {
-        let paths = ["a/libLLVM-14.so", "b/libLLVM.so.23.1", "c/libLLVM.so.22.1", "d/libLLVM.so.22.1", "e/libLLVM-13.so"];
+        let paths =
+            ["a/libLLVM-14.so", "b/libLLVM.so.23.1", "c/libLLVM.so.22.1", "d/libLLVM.so.22.1", "e/libLLVM-13.so"];
         let found = newest_first(paths.iter().map(PathBuf::from).collect());
         let order: Vec<_> = found.iter().map(|c| c.path.to_str().unwrap()).collect();
         assert_eq!(order[..3], ["c/libLLVM.so.22.1", "d/libLLVM.so.22.1", "a/libLLVM-14.so"]);
