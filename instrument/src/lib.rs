@@ -164,6 +164,7 @@ fn parse<'c>(context: &'c Context, path: &Path) -> Result<Module<'c>, Error> {
     let module = context.create_module_from_ir(buffer);
     let module = module.map_err(|e| Error::Parse { path: path.to_path_buf(), message: e.to_string() })?;
     llvm::debug_record::keep_as_calls(&module);
+    llvm::lifetimes::mark_slots(&module);
     codegen::drop_forgotten_features(context, &module);
     Ok(module)
 }

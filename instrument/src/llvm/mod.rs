@@ -7,6 +7,7 @@ pub mod debug_record;
 pub mod diagnostics;
 mod find;
 pub mod ir;
+pub mod lifetimes;
 mod load;
 #[expect(deprecated, reason = "older LLVMs have the functions that the newest advises against")]
 mod older;
