@@ -65,11 +65,11 @@ pub fn command(args: &CacheArgs) -> anyhow::Result<()> {
         format!("{what}{objects}, {}", human::bytes(contents.bytes.into()))
     };
     if args.format == Format::Json {
-        let removed = args.action.map(|Action::Clean| clean(&cache, directory)).transpose()?;
+        let removed = args.action.map(|Action::Clean| clean(&cache, &directory)).transpose()?;
         let contents = cache.contents().with_context(|| format!("cannot read {}", directory.display()))?;
         let answer = Answer {
             version: 1,
-            directory,
+            directory: &directory,
             limit: cache.limit(),
             objects: contents.objects,
             bytes: contents.bytes,
@@ -86,7 +86,7 @@ pub fn command(args: &CacheArgs) -> anyhow::Result<()> {
             println!("{}: {} (limit {limit})", directory.display(), said("", contents));
         }
         Some(Action::Clean) => {
-            let removed = clean(&cache, directory)?;
+            let removed = clean(&cache, &directory)?;
             println!("{}: {}", directory.display(), said("removed ", removed));
         }
     }
