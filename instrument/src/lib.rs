@@ -207,6 +207,7 @@ fn parse<'c>(context: &'c Context, path: &Path) -> Result<Module<'c>, Error> {
     // What is planned relies on a module that is as it must be: blocks that end, phis with an entry per edge.
     module.verify().map_err(|e| Error::Parse { path: path.to_path_buf(), message: e.to_string() })?;
     llvm::debug_record::keep_as_calls(&mut module);
+    llvm::lifetimes::mark_slots(&mut module);
     codegen::drop_forgotten_features(context, &module);
     Ok(module)
 }

@@ -8,6 +8,7 @@ pub(crate) mod diagnostics;
 mod find;
 pub(crate) mod ir;
 mod kinds;
+pub(crate) mod lifetimes;
 mod load;
 #[expect(deprecated, reason = "older LLVMs have the functions that the newest advises against")]
 mod older;
