@@ -1,5 +1,5 @@
-//! Splits addresses into `root + sum of (index * scale) + constant`, so that accesses with the same variable part share one
-//! word of a record.
+//! Splits addresses into `root + sum of (index * scale) + constant`, so that accesses with the same variable part share
+//! one word of a record.
 //!
 //! Arithmetic is modulo 2^64 on both sides (indices of the pointer's width), so the decomposition is exact.
 
@@ -55,8 +55,8 @@ fn gep<'m>(layout: Layout<'m>, gep: Value<'m>, terms: &mut Vec<(Value<'m>, i64)>
     Some(offset)
 }
 
-/// The variable indices of an address computation with the bytes per unit of each, and its constant part; `None` unless all
-/// indices are 64 bits wide: narrower ones are sign-extended by the computation, so they are not exact sums.
+/// The variable indices of an address computation with the bytes per unit of each, and its constant part; `None` unless
+/// all indices are 64 bits wide: narrower ones are sign-extended by the computation, so they are not exact sums.
 #[must_use]
 pub fn gep_parts<'m>(layout: Layout<'m>, gep: Value<'m>) -> Option<(Vec<(Value<'m>, i64)>, i64)> {
     let mut ty = gep.gep_source_type();

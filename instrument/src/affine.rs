@@ -1,8 +1,9 @@
 //! Loops of one block in which every address advances by the same number of bytes from each iteration to the next.
 //!
-//! Takes a block that branches to itself, gives how its addresses advance and how its iterations can be counted after it
-//! has ended. Refuses (`None`) whatever is not sums and products of loop counters and values that the loop does not
-//! change. All arithmetic is modulo 2^64 on values of that width, so it is exact; narrower counters, which may wrap, are refused.
+//! Takes a block that branches to itself, gives how its addresses advance and how its iterations can be counted after
+//! it has ended. Refuses (`None`) whatever is not sums and products of loop counters and values that the loop does not
+//! change. All arithmetic is modulo 2^64 on values of that width, so it is exact; narrower counters, which may wrap,
+//! are refused.
 
 use crate::{
     address::{gep_parts, is_sum},
@@ -77,7 +78,8 @@ pub enum Counter<'m> {
     Own,
 }
 
-/// What is added from each iteration to the next: a constant, and multiples of 64-bit values that the loop does not change.
+/// What is added from each iteration to the next: a constant, and multiples of 64-bit values that the loop does not
+/// change.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Step<'m> {
     pub constant: i64,
@@ -138,7 +140,8 @@ impl<'m> Steps<'m> {
         self.walk(next, Some(phi), depth)
     }
 
-    /// With `origin`: how far a value is from that phi, if it is that phi and values that do not change. Without: how far it advances.
+    /// With `origin`: how far a value is from that phi, if it is that phi and values that do not change. Without: how
+    /// far it advances.
     fn walk(self, value: Value<'m>, origin: Option<Value<'m>>, depth: u32) -> Option<Step<'m>> {
         let depth = depth.checked_sub(1)?;
         if origin == Some(value) {

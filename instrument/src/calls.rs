@@ -1,7 +1,7 @@
 //! Library calls that are priced by their meaning, never by libc's instructions.
 //!
-//! Takes a symbol name, gives the [`Model`] that says which operands the hooks need and when. A function that the module
-//! defines itself is never modelled: it is program code and carries hooks.
+//! Takes a symbol name, gives the [`Model`] that says which operands the hooks need and when. A function that the
+//! module defines itself is never modelled: it is program code and carries hooks.
 
 use dmdprof_abi::Call;
 
@@ -143,7 +143,8 @@ pub fn model_of(symbol: &str) -> Option<Model> {
     }
 }
 
-/// `operator new`, `operator delete` and their array, aligned, sized and nothrow forms, as the Itanium ABI mangles them.
+/// `operator new`, `operator delete` and their array, aligned, sized and nothrow forms, as the Itanium ABI mangles
+/// them.
 fn cpp_operator(symbol: &str) -> Option<Model> {
     if symbol.starts_with("_Znwm") || symbol.starts_with("_Znam") {
         return after(Call::Alloc, &[R, A(0)]);

@@ -238,7 +238,8 @@ impl<'m> Classifier<'m> {
 
     /// Masked, gathered and packed vector accesses.
     fn masked(&self, call: Value<'m>, rest: &str) -> Option<Effect<'m>> {
-        // The alignment argument of these intrinsics became an attribute in newer LLVM, so the mask's place depends on the count.
+        // The alignment argument of these intrinsics became an attribute in newer LLVM, so the mask's place depends on
+        // the count.
         let mask_of_store = || call.operand(call.arguments() - 1);
         let mask_of_load = || call.operand(call.arguments() - 2);
         let (kind, address, data, mask) = if rest.starts_with("masked.load") {

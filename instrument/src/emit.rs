@@ -1,8 +1,9 @@
 //! Puts the planned hooks into a function.
 //!
-//! A record is appended by a small internal function per number of words. For [`Append::InPlace`] it is marked `alwaysinline`,
-//! because LLVM's C interface cannot split blocks: the space check's branch comes with the inlined body, and the caller runs the
-//! `always-inline` pass. For [`Append::ByCall`] it is called, in a way that leaves general registers alone.
+//! A record is appended by a small internal function per number of words. For [`Append::InPlace`] it is marked
+//! `alwaysinline`, because LLVM's C interface cannot split blocks: the space check's branch comes with the inlined
+//! body, and the caller runs the `always-inline` pass. For [`Append::ByCall`] it is called, in a way that leaves
+//! general registers alone.
 
 use std::collections::HashMap;
 
@@ -37,8 +38,8 @@ impl<'m> Emitter<'m> {
 
     /// Emits the hooks of one function, whose descriptors are in `blob` at `offsets`.
     pub fn function(&mut self, plan: &FunctionPlan<'m>, blob: Value<'m>, offsets: &[u64]) {
-        // What is emitted before the same instruction stays in the order of emission, so that order is the order of events:
-        // news of the previous call first, then the record of the segment, then the next call's hook.
+        // What is emitted before the same instruction stays in the order of emission, so that order is the order of
+        // events: news of the previous call first, then the record of the segment, then the next call's hook.
         for &landing in &plan.landings {
             self.landed(landing);
         }
@@ -150,7 +151,8 @@ impl<'m> Emitter<'m> {
         sum
     }
 
-    /// The frame address of the running function: the same whenever control is in this activation, however it got there.
+    /// The frame address of the running function: the same whenever control is in this activation, however it got
+    /// there.
     fn cookie(&self) -> Value<'m> {
         let ty = self.module.function_type(self.module.pointer_type(), &[self.module.int_type(32)]);
         let frame_address = self.module.declare("llvm.frameaddress.p0", ty);
@@ -306,8 +308,8 @@ fn planned_loop<'s, 'm>(segment: &'s Segment<'m>) -> &'s PlannedLoop<'m> {
     segment.looped.as_ref().expect("only loop segments have such words")
 }
 
-/// The edges by which control leaves loops of one block, unless nothing else leads to the same place. What is emitted on such
-/// an edge runs when the loop ends and only then.
+/// The edges by which control leaves loops of one block, unless nothing else leads to the same place. What is emitted
+/// on such an edge runs when the loop ends and only then.
 pub fn loop_exits<'m>(function: Value<'m>, wanted: impl Fn(Block<'m>) -> bool) -> Vec<Edge<'m>> {
     let loops = function.blocks().into_iter().filter_map(SelfLoop::of);
     let exits = loops.filter(|looped| looped.exit.predecessors() > 1 && wanted(looped.block));

@@ -1,9 +1,10 @@
 //! Which field of which type each access of a function goes to, as far as debug information tells.
 //!
-//! Takes a function, and the address and bytes of an access; gives its [`Spot`]. A type is known of what a variable is (on the stack, global),
-//! and of what a variable or a field points to; addresses computed from such a pointer stay in its type. So the type is the one that
-//! the source declares; a cast without a variable or field of the new type is not seen. Nothing is known without debug information, and in
-//! structures whose layout depends on a value (Rust's enumerations with data).
+//! Takes a function, and the address and bytes of an access; gives its [`Spot`]. A type is known of what a variable is
+//! (on the stack, global), and of what a variable or a field points to; addresses computed from such a pointer stay in
+//! its type. So the type is the one that the source declares; a cast without a variable or field of the new type is not
+//! seen. Nothing is known without debug information, and in structures whose layout depends on a value (Rust's
+//! enumerations with data).
 
 use std::collections::HashMap;
 
@@ -144,7 +145,8 @@ impl<'m> Fields<'m> {
         found
     }
 
-    /// The type of all that a value may be, if it is the same. A source may be computed from another by whole elements, also from the value itself.
+    /// The type of all that a value may be, if it is the same. A source may be computed from another by whole elements,
+    /// also from the value itself.
     fn common(
         &mut self,
         value: Value<'m>,
@@ -173,7 +175,8 @@ impl<'m> Fields<'m> {
             }
             known = known.or(found);
         }
-        // What depends on the value itself (the next element of a list) is known if the value is; and if then it is something else, neither is.
+        // What depends on the value itself (the next element of a list) is known if the value is; and if then it is
+        // something else, neither is.
         for &source in &pending {
             self.pointees.as_mut()?.remove(&source);
             self.pointees.as_mut()?.insert(value, known);

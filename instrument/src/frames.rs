@@ -180,8 +180,8 @@ pub struct FrameTable<'m> {
 }
 
 impl<'m> FrameTable<'m> {
-    /// Index of a location's frame. `symbol` names the function that holds the instruction: positions that are not inlined
-    /// belong to it even if the debug information spells its name differently.
+    /// Index of a location's frame. `symbol` names the function that holds the instruction: positions that are not
+    /// inlined belong to it even if the debug information spells its name differently.
     pub fn intern(
         &mut self,
         location: Option<Metadata<'m>>,

@@ -1,12 +1,12 @@
 //! Bitcode in, instrumented object out.
 //!
-//! Takes the optimised bitcode (or textual IR) of one translation unit, from any clang or rustc up to the LLVM in use; gives
-//! a native object whose code appends a record per segment and whose section
-//! [`SECTION`] describes them; refuses bitcode of a newer LLVM and targets other than
-//! `x86_64` Linux. Hooks go in after the optimiser and right before code generation, so they never change what it does.
+//! Takes the optimised bitcode (or textual IR) of one translation unit, from any clang or rustc up to the LLVM in use;
+//! gives a native object whose code appends a record per segment and whose section [`SECTION`] describes them; refuses
+//! bitcode of a newer LLVM and targets other than `x86_64` Linux. Hooks go in after the optimiser and right before code
+//! generation, so they never change what it does.
 //!
-//! `classify` decides what each instruction does, `plan` groups accesses into segments, `blob` writes their descriptors,
-//! `emit` changes the code, `codegen` makes the object. Only `llvm` talks to the library.
+//! `classify` decides what each instruction does, `plan` groups accesses into segments, `blob` writes their
+//! descriptors, `emit` changes the code, `codegen` makes the object. Only `llvm` talks to the library.
 
 #![deny(missing_docs)]
 
@@ -58,7 +58,8 @@ pub enum Model {
     /// Accesses of optimised code.
     #[default]
     Memory,
-    /// Values of code as the front end wrote it; scalar variables are put into registers first, and nothing else is changed.
+    /// Values of code as the front end wrote it; scalar variables are put into registers first, and nothing else is
+    /// changed.
     Values,
     /// Accesses of optimised code, and where iterations of its loops begin.
     Loops,
@@ -83,8 +84,8 @@ pub struct Request<'a> {
     pub object: &'a Path,
     /// What the hooks are for.
     pub model: Model,
-    /// One record for all iterations of a loop whose addresses advance by constants (memory model only); else one per iteration.
-    /// What is measured is the same.
+    /// One record for all iterations of a loop whose addresses advance by constants (memory model only); else one per
+    /// iteration. What is measured is the same.
     pub loop_records: bool,
     /// How records are appended.
     pub append: Append,
@@ -221,8 +222,8 @@ fn dump(module: &Module<'_>, request: &Request<'_>, when: &str) -> Result<(), Er
     module.print_to_file(&path).map_err(|e| fail(e.to_string()))
 }
 
-/// Makes blocks where hooks go that must run when control takes one edge and only then. Comes before planning, as phis are
-/// replaced by it.
+/// Makes blocks where hooks go that must run when control takes one edge and only then. Comes before planning, as phis
+/// are replaced by it.
 fn make_room(module: &mut Module<'_>, request: &Request<'_>) {
     let model = request.model;
     let is_hooked = |classifier: &Classifier<'_>, module: ModuleHandle<'_>, function: Value<'_>| {

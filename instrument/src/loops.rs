@@ -1,8 +1,8 @@
 //! Natural loops of one function: LLVM's C interface has neither predecessors nor dominators nor loops.
 //!
-//! Takes a function, gives its [`Loops`]: which loop each block is in, how loops nest, where each is in the source. A loop is what
-//! LLVM calls one: all blocks from which control comes back to a header that dominates them, back edges to one header together.
-//! Cycles that can be entered in several places (irreducible ones) are none.
+//! Takes a function, gives its [`Loops`]: which loop each block is in, how loops nest, where each is in the source. A
+//! loop is what LLVM calls one: all blocks from which control comes back to a header that dominates them, back edges to
+//! one header together. Cycles that can be entered in several places (irreducible ones) are none.
 
 use std::collections::{HashMap, HashSet};
 
@@ -60,8 +60,8 @@ impl<'m> Loops<'m> {
         std::iter::successors(self.around(block), |number| self.loops[*number as usize].parent)
     }
 
-    /// The innermost loop around a block in whose iterations a value is the same there: what it is computed from does not change from one to the
-    /// next, as far as loops count. What lies in memory is taken to stay.
+    /// The innermost loop around a block in whose iterations a value is the same there: what it is computed from does
+    /// not change from one to the next, as far as loops count. What lies in memory is taken to stay.
     #[must_use]
     pub fn same(&self, value: Value<'m>, block: Block<'m>) -> Option<u32> {
         self.chain(block).find(|number| !self.varies(value, *number))
@@ -105,8 +105,8 @@ impl<'m> Loops<'m> {
     }
 }
 
-/// What the front end noted at a back edge (`llvm.loop`: clang, at every optimisation level), or where the back edge's own branch is, or
-/// the first thing with a line that the header or a latch does.
+/// What the front end noted at a back edge (`llvm.loop`: clang, at every optimisation level), or where the back edge's
+/// own branch is, or the first thing with a line that the header or a latch does.
 fn location<'m>(latches: impl Iterator<Item = Block<'m>>, header: Block<'m>) -> Option<Metadata<'m>> {
     let latches: Vec<Block> = latches.collect();
     let ends: Vec<Value> = latches.iter().filter_map(|latch| latch.terminator()).collect();

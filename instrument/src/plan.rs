@@ -1,7 +1,7 @@
 //! Plans the hooks of one function without changing it: which records, with which words, before which instruction.
 //!
-//! A segment is the part of a basic block between two calls. Its record is written at its end, where every address is known,
-//! and describes its accesses in program order.
+//! A segment is the part of a basic block between two calls. Its record is written at its end, where every address is
+//! known, and describes its accesses in program order.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -58,8 +58,8 @@ pub struct PlannedItem {
     pub note: ItemNote,
 }
 
-/// What is known of an access without running it: index of its field, and number of the innermost loop in whose iterations its address is the
-/// same.
+/// What is known of an access without running it: index of its field, and number of the innermost loop in whose
+/// iterations its address is the same.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ItemNote {
     pub field: Option<u32>,
@@ -505,7 +505,8 @@ impl<'m> Planner<'_, 'm> {
         }
     }
 
-    /// Closes the open segment as one record for all iterations, if all its addresses advance by the same steps in each.
+    /// Closes the open segment as one record for all iterations, if all its addresses advance by the same steps in
+    /// each.
     fn looped(&mut self, looped: SelfLoop<'m>) -> bool {
         let open = &self.out.open;
         let is_plain = |item: &PlannedItem| {

@@ -1,7 +1,7 @@
 //! Fills segments: which words a record has, and which of them an address needs.
 //!
-//! Takes accesses or steps in program order, gives the segments of a [`FunctionPlan`]. Addresses whose variable parts are equal share a
-//! word.
+//! Takes accesses or steps in program order, gives the segments of a [`FunctionPlan`]. Addresses whose variable parts
+//! are equal share a word.
 
 use std::collections::HashMap;
 
@@ -59,7 +59,8 @@ impl<'m> SegmentBuilder<'m> {
         Self { layout, plan, open: OpenSegment::default(), loop_mark: None, around: None }
     }
 
-    /// Opens the first segment of a block. The function's entry starts a frame, with an identity if control can land in it.
+    /// Opens the first segment of a block. The function's entry starts a frame, with an identity if control can land in
+    /// it.
     pub fn start_block(&mut self, is_entry: bool, landable: bool) {
         self.open = OpenSegment::default();
         if is_entry {
@@ -185,8 +186,8 @@ impl<'m> SegmentBuilder<'m> {
         });
     }
 
-    /// Ends the open segment, whose words advance by `steps` in each iteration of a loop: one record for all iterations, written
-    /// when the loop has ended.
+    /// Ends the open segment, whose words advance by `steps` in each iteration of a loop: one record for all
+    /// iterations, written when the loop has ended.
     pub fn close_loop(&mut self, looped: SelfLoop<'m>, counter: Counter<'m>, steps: &[Step<'m>]) {
         let open = std::mem::take(&mut self.open);
         // Words: the iterations, the addresses, then the steps that are not constant.

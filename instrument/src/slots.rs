@@ -1,7 +1,7 @@
 //! Variables on the stack: which lie in memory, what debug information calls them, and where their lives start.
 //!
-//! Takes a function, gives a [`StackVariable`] per slot of fixed size and per argument that the caller copied onto the stack. Slots whose
-//! variable debug information does not tell have no name.
+//! Takes a function, gives a [`StackVariable`] per slot of fixed size and per argument that the caller copied onto the
+//! stack. Slots whose variable debug information does not tell have no name.
 
 use std::collections::HashMap;
 
@@ -65,8 +65,8 @@ pub fn is_marked(slot: Value<'_>, intrinsic: &str) -> bool {
     })
 }
 
-/// Finds the variables that debug records say lie in the slots. Records of tracked assignments do not tell their slots through LLVM's C
-/// interface; the compiler driver has clang leave none.
+/// Finds the variables that debug records say lie in the slots. Records of tracked assignments do not tell their slots
+/// through LLVM's C interface; the compiler driver has clang leave none.
 fn name<'m>(function: Value<'m>, slots: &mut HashMap<Value<'m>, StackVariable<'m>>, debug: &mut DebugInfo<'m>) {
     let instructions = function.blocks().into_iter().flat_map(|b| b.instructions());
     for record in instructions.flat_map(|i| i.debug_records()) {

@@ -1,7 +1,8 @@
 //! Types of debug information: which field of a type lies at an offset.
 //!
-//! Takes the debug node of a type, an offset in bytes, the steps that an address makes through arrays, and the bytes of an access; gives the
-//! [`Spot`] there. Refuses what does not fit: an address whose steps are not those of the type's arrays, an access beyond its end.
+//! Takes the debug node of a type, an offset in bytes, the steps that an address makes through arrays, and the bytes of
+//! an access; gives the [`Spot`] there. Refuses what does not fit: an address whose steps are not those of the type's
+//! arrays, an access beyond its end.
 
 use std::{collections::HashMap, rc::Rc};
 
@@ -118,7 +119,8 @@ impl<'m> Types<'m> {
         }
     }
 
-    /// What a pointer of this type points to. A structure that begins with a pointer at `offset` is one: slices, iterators, boxes.
+    /// What a pointer of this type points to. A structure that begins with a pointer at `offset` is one: slices,
+    /// iterators, boxes.
     pub fn pointee(&mut self, ty: Metadata<'m>, offset: u64) -> Option<Metadata<'m>> {
         let (mut at, mut offset) = (self.get(ty), offset);
         for _ in 0..DEEP {
@@ -264,7 +266,8 @@ impl<'m> Types<'m> {
     }
 }
 
-/// An offset in one of many values of this size in a row. Steps over whole values lead to the same place in another one, and are done with.
+/// An offset in one of many values of this size in a row. Steps over whole values lead to the same place in another
+/// one, and are done with.
 fn inside(offset: i64, size: u64, steps: &mut Vec<i64>) -> Option<u64> {
     let size = i64::try_from(size).ok().filter(|size| *size > 0)?;
     steps.retain(|step| step % size != 0);

@@ -53,8 +53,8 @@ impl Site {
         }
     }
 
-    /// A block of the heap ends, whose size is `told` unless the table knows it. Who tells the size may have an allocator
-    /// with hooks behind it (`__rust_dealloc` and the `free` in it), which ends the block once more.
+    /// A block of the heap ends, whose size is `told` unless the table knows it. Who tells the size may have an
+    /// allocator with hooks behind it (`__rust_dealloc` and the `free` in it), which ends the block once more.
     fn block_ends(self, address: u64, told: Option<u64>) {
         if address == 0 {
             return;
@@ -88,8 +88,9 @@ impl Site {
                 self.block_ends(old, told);
             }
         } else {
-            // An allocator with hooks behind `__rust_realloc` has moved the block already; its old place may be another's. Where the
-            // old block is still known, what is known of the new place is left from a block that code without hooks freed.
+            // An allocator with hooks behind `__rust_realloc` has moved the block already; its old place may be
+            // another's. Where the old block is still known, what is known of the new place is left from a block that
+            // code without hooks freed.
             let is_done = || blocks::size(new) == Some(bytes) && blocks::size(old) != told;
             if told.is_some() && new != old && is_done() {
                 return;
@@ -186,8 +187,8 @@ pub extern "C" fn call(site: usize, call: u64, a: u64, b: u64, c: u64, d: u64) {
 fn meaning(site: Site, call: u64, a: u64, b: u64, c: u64, d: u64) {
     let Some(channel) = channel::get() else { return };
     let Some(call) = Call::of(call) else { return };
-    // SAFETY: the program itself passes these pointers to the function that is modelled, whose definition reads the same
-    // bytes.
+    // SAFETY: the program itself passes these pointers to the function that is modelled, whose definition reads the
+    // same bytes.
     let whole = |s: u64| unsafe { length(s as usize, NO_LIMIT) } as u64;
     // SAFETY: as above.
     let limited = |s: u64, limit: u64| unsafe { length(s as usize, limit as usize) } as u64;

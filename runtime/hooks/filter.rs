@@ -1,5 +1,5 @@
-//! What a seccomp filter says about a system call: the kernel's interpreter of classic BPF programs, for the instructions that
-//! such filters may have.
+//! What a seccomp filter says about a system call: the kernel's interpreter of classic BPF programs, for the
+//! instructions that such filters may have.
 
 /// A filter of the program.
 pub struct Rules<'a>(&'a [Instruction]);

@@ -1,8 +1,8 @@
 //! Tells the consumer where the module (program or library) that contains an address is mapped.
 //!
-//! Everything comes from `/proc/self/maps` and the module's own ELF header, not from `dl_iterate_phdr`: a static program
-//! need not contain that function, its names may be relative to a directory that the program leaves, and constructors
-//! run in the middle of the dynamic linker's work.
+//! Everything comes from `/proc/self/maps` and the module's own ELF header, not from `dl_iterate_phdr`: a static
+//! program need not contain that function, its names may be relative to a directory that the program leaves, and
+//! constructors run in the middle of the dynamic linker's work.
 
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicU64, AtomicUsize};
@@ -18,8 +18,8 @@ struct Known {
     /// 0 = none.
     low: AtomicU64,
     high: AtomicU64,
-    /// Of the module's first bytes (ELF header, program headers, build identity): another module may come to lie at the same
-    /// place.
+    /// Of the module's first bytes (ELF header, program headers, build identity): another module may come to lie at the
+    /// same place.
     print: AtomicU64,
 }
 

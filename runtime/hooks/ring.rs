@@ -1,7 +1,7 @@
 //! The current ring of the thread, and room in it.
 //!
-//! A hook's fast path: load the thread's ring pointer, `cursor + bytes > limit` goes to [`reserve`], store the words, store
-//! `cursor + bytes`. The pointer always names a [`RingHeader`], of one of three sorts told apart by `state`:
+//! A hook's fast path: load the thread's ring pointer, `cursor + bytes > limit` goes to [`reserve`], store the words,
+//! store `cursor + bytes`. The pointer always names a [`RingHeader`], of one of three sorts told apart by `state`:
 //!
 //! | state | header | |
 //! |---|---|---|
@@ -246,8 +246,8 @@ pub fn claim(channel: &ChannelHeader, kind: u32, parent: u32) -> Option<*mut Rin
     ring
 }
 
-/// The system's side of the protocol. By pointers, as the object would export functions that an implementation of a trait
-/// names; the compiler sees through them.
+/// The system's side of the protocol. By pointers, as the object would export functions that an implementation of a
+/// trait names; the compiler sees through them.
 struct Kernel {
     wait: fn(*const u32, u32) -> isize,
     wake: fn(*const u32),
@@ -273,9 +273,10 @@ impl System for Kernel {
 
 /// Publishes the current chunk and waits for room for the next one, or leaves the ring.
 ///
-/// A signal handler may interrupt this anywhere and leave by `longjmp`, so that the rest never runs. The limit is 0 from
-/// the first step to the last: the next hook then comes here again, and finds out how far it got from the cursor, which
-/// lies in chunk `head` exactly if `head` was not advanced or the cursor was already moved. Every step may be repeated.
+/// A signal handler may interrupt this anywhere and leave by `longjmp`, so that the rest never runs. The limit is 0
+/// from the first step to the last: the next hook then comes here again, and finds out how far it got from the cursor,
+/// which lies in chunk `head` exactly if `head` was not advanced or the cursor was already moved. Every step may be
+/// repeated.
 #[cold]
 fn advance(header: &RingHeader) {
     if process::forked_unseen() {
@@ -334,7 +335,8 @@ fn advance(header: &RingHeader) {
     inside.store(0, Relaxed);
 }
 
-/// The thread's records end: it shares its thread-local storage, and so its ring, with a task that runs at the same time.
+/// The thread's records end: it shares its thread-local storage, and so its ring, with a task that runs at the same
+/// time.
 pub fn stop_shared(channel: &ChannelHeader) {
     // SAFETY: the thread's pointer always names a header.
     if unsafe { is_active(current()) } {

@@ -1,13 +1,13 @@
 //! Signal handlers: each runs on a ring of its own, so that the record it interrupts stays whole.
 //!
-//! The program's calls to `sigaction` and `signal` come here. They install [`trampoline`], which changes the thread's ring
-//! for the time of the program's handler. A handler that interrupts a handler gets the next ring of the chain
+//! The program's calls to `sigaction` and `signal` come here. They install [`trampoline`], which changes the thread's
+//! ring for the time of the program's handler. A handler that interrupts a handler gets the next ring of the chain
 //! (`Private::handler`), so that there is one per level of nesting and thread.
 //!
-//! A handler may be left by `longjmp`; then nobody changes the ring back. [`landed`] (where `setjmp` returns) and the next
-//! handler's start look at the stack pointer of the code that runs now: a handler on the ordinary stack is gone if that is
-//! above the handler's frame; one on an alternate stack (as it was set when the handler started) is gone if that is
-//! outside the alternate stack, or on it but above the frame.
+//! A handler may be left by `longjmp`; then nobody changes the ring back. [`landed`] (where `setjmp` returns) and the
+//! next handler's start look at the stack pointer of the code that runs now: a handler on the ordinary stack is gone if
+//! that is above the handler's frame; one on an alternate stack (as it was set when the handler started) is gone if
+//! that is outside the alternate stack, or on it but above the frame.
 
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicU64, AtomicUsize};

@@ -1,5 +1,5 @@
-//! How many bytes of a string its reader must look at. Words are read where that is safe: aligned, or away from a page's
-//! end, so that no byte of a page is touched that the definition does not touch.
+//! How many bytes of a string its reader must look at. Words are read where that is safe: aligned, or away from a
+//! page's end, so that no byte of a page is touched that the definition does not touch.
 
 use crate::abi::PAGE;
 

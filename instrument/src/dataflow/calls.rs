@@ -138,7 +138,8 @@ impl<'m> Planner<'_, 'm> {
         }
     }
 
-    /// Tells which memory code outside of this module is shown, in case that it follows no values; whether there is any.
+    /// Tells which memory code outside of this module is shown, in case that it follows no values; whether there is
+    /// any.
     fn pointer_arguments(&mut self, call: Value<'m>, name: Option<&str>, frame: u32) -> bool {
         let callee = call.callee();
         let is_elsewhere = || callee.is_declaration() || callee.linkage() == Linkage::AvailableExternally;

@@ -1,8 +1,9 @@
 //! Plans the hooks of one function for the values model: which values flow where, as steps that the analysis replays.
 //!
-//! Takes a function as the front end wrote it (with its scalar variables in registers), gives a [`FunctionPlan`] whose items are
-//! [`StepKind`]s. A record carries only what is not static: addresses, the edge by which control came to a block with phis,
-//! the conditions of selects. What cannot be followed is counted by name, here as a skip or at run time as a call.
+//! Takes a function as the front end wrote it (with its scalar variables in registers), gives a [`FunctionPlan`] whose
+//! items are [`StepKind`]s. A record carries only what is not static: addresses, the edge by which control came to a
+//! block with phis, the conditions of selects. What cannot be followed is counted by name, here as a skip or at run
+//! time as a call.
 
 mod arithmetic;
 mod call_kind;

@@ -73,8 +73,8 @@ pub struct RegisterFile<'m> {
 }
 
 impl<'m> RegisterFile<'m> {
-    /// Finds what may carry a tracked value. `sources` tells instructions that produce one out of nothing; `carried` gives the
-    /// operands whose values an instruction passes on or computes with.
+    /// Finds what may carry a tracked value. `sources` tells instructions that produce one out of nothing; `carried`
+    /// gives the operands whose values an instruction passes on or computes with.
     #[must_use]
     pub fn of_function(
         function: Value<'m>,

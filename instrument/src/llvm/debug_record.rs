@@ -1,7 +1,7 @@
 //! What debug information says about variables right before an instruction.
 //!
-//! Takes an instruction, gives its [`DebugRecord`]s. Up to LLVM 18 they are calls of intrinsic functions. From 19 to 21 they are records
-//! that the C interface does not tell about, which is why [`keep_as_calls`] has them made into calls.
+//! Takes an instruction, gives its [`DebugRecord`]s. Up to LLVM 18 they are calls of intrinsic functions. From 19 to 21
+//! they are records that the C interface does not tell about, which is why [`keep_as_calls`] has them made into calls.
 
 use std::{ffi::CStr, marker::PhantomData};
 

@@ -1,7 +1,7 @@
 //! Collects what LLVM has to complain about, instead of letting it print and end the process.
 //!
-//! Without a handler, an error such as bad inline assembly exits from inside the code generator, and temporary files stay
-//! behind. With one, generation goes on and the caller asks for the errors afterwards.
+//! Without a handler, an error such as bad inline assembly exits from inside the code generator, and temporary files
+//! stay behind. With one, generation goes on and the caller asks for the errors afterwards.
 
 use std::{cell::RefCell, ffi::CStr, os::raw::c_void};
 

@@ -1,9 +1,9 @@
 //! Handles over what a module consists of: values, blocks, types, debug nodes.
 //!
-//! A handle borrows its module (`'m`). What a handle may name is erased in one place only, [`split_edges`], which takes the
-//! module for itself, so that no handle from before can be used behind it. Many functions of LLVM take values of one kind and
-//! do not look whether it is; the wrappers here look, and panic where a caller mixed them up. Numbers of LLVM's enums are
-//! looked up in [`super::kinds`].
+//! A handle borrows its module (`'m`). What a handle may name is erased in one place only, [`split_edges`], which takes
+//! the module for itself, so that no handle from before can be used behind it. Many functions of LLVM take values of
+//! one kind and do not look whether it is; the wrappers here look, and panic where a caller mixed them up. Numbers of
+//! LLVM's enums are looked up in [`super::kinds`].
 
 mod block;
 mod builder;

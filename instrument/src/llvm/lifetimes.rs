@@ -1,7 +1,7 @@
 //! Has the markers of lifetimes name the stack slots themselves, as the newest LLVM has when it reads older bitcode.
 //!
-//! Takes a module that was read, changes what its markers point to: older compilers gave pointers types, and marked a slot by a cast of
-//! its address. Leaves alone what does not lead to a slot.
+//! Takes a module that was read, changes what its markers point to: older compilers gave pointers types, and marked a
+//! slot by a cast of its address. Leaves alone what does not lead to a slot.
 
 use inkwell::{llvm_sys::core::LLVMSetOperand, module::Module};
 

@@ -1,7 +1,7 @@
 //! What older LLVMs lack of the C interface of the newest, made from what they have.
 //!
-//! Takes the name of a function and the version of the library, gives the function to use in its place; nothing where the
-//! library's own will do. Each stand-in has the signature of the function that it stands in for.
+//! Takes the name of a function and the version of the library, gives the function to use in its place; nothing where
+//! the library's own will do. Each stand-in has the signature of the function that it stands in for.
 
 use std::{
     cell::Cell,
@@ -108,7 +108,8 @@ unsafe extern "C" fn named_function(module: LLVMModuleRef, name: *const c_char, 
 
 /// The constraints are the last of what is quoted; quotes in them are written as `\22`.
 unsafe extern "C" fn asm_constraints(assembly: LLVMValueRef, length: *mut usize) -> *const c_char {
-    // As many as there are different constraints in the program, kept because the callers' strings live as long as the module.
+    // As many as there are different constraints in the program, kept because the callers' strings live as long as the
+    // module.
     static KEPT: Mutex<Vec<&'static str>> = Mutex::new(Vec::new());
     // SAFETY: the caller's value.
     let text = taken(unsafe { LLVMPrintValueToString(assembly) });
@@ -125,7 +126,8 @@ unsafe extern "C" fn asm_constraints(assembly: LLVMValueRef, length: *mut usize)
     known.as_ptr().cast()
 }
 
-/// The older functions tell `tail` and `musttail` from nothing, not from each other. Only what stands before a return can be `musttail`.
+/// The older functions tell `tail` and `musttail` from nothing, not from each other. Only what stands before a return
+/// can be `musttail`.
 unsafe extern "C" fn tail_call_kind(call: LLVMValueRef) -> LLVMTailCallKind {
     // SAFETY: the caller's instruction.
     if unsafe { LLVMIsTailCall(call) } == 0 {

@@ -1,7 +1,7 @@
 //! Functions of LLVM's C interface that give a value of an enum, as they are: they give a number.
 //!
-//! The bindings say that they give a Rust enum, and a number that is none of its variants would be undefined behaviour. An
-//! LLVM of another version has other variants, so numbers are looked up in [`super::kinds`] first.
+//! The bindings say that they give a Rust enum, and a number that is none of its variants would be undefined behaviour.
+//! An LLVM of another version has other variants, so numbers are looked up in [`super::kinds`] first.
 
 use std::ffi::c_uint;
 

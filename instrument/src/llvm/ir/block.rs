@@ -67,8 +67,8 @@ impl<'m> Block<'m> {
         }
     }
 
-    /// Makes the phis of this block name `new` instead of `old`. The C interface cannot change an incoming block, so each
-    /// phi is replaced by a copy.
+    /// Makes the phis of this block name `new` instead of `old`. The C interface cannot change an incoming block, so
+    /// each phi is replaced by a copy.
     ///
     /// # Safety
     /// No handle of these phis may be used afterwards.
@@ -88,11 +88,11 @@ impl<'m> Block<'m> {
 /// An edge between two blocks: from where, to where.
 pub type Edge<'m> = (Block<'m>, Block<'m>);
 
-/// Puts a block of its own on each of the edges that `wanted` names of a function, so that what is emitted there runs when
-/// control takes that edge and only then.
+/// Puts a block of its own on each of the edges that `wanted` names of a function, so that what is emitted there runs
+/// when control takes that edge and only then.
 ///
-/// Phis are replaced by this, so nothing may remember any: handles that `wanted` has seen end with it, and `module` is lent
-/// to nobody else.
+/// Phis are replaced by this, so nothing may remember any: handles that `wanted` has seen end with it, and `module` is
+/// lent to nobody else.
 pub fn split_edges(module: &mut Module<'_>, wanted: impl for<'m> Fn(ModuleHandle<'m>, Value<'m>) -> Vec<Edge<'m>>) {
     let handle = ModuleHandle::of(module);
     let builder = handle.builder();

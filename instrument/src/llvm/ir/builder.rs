@@ -1,7 +1,7 @@
 //! Emits instructions.
 //!
-//! The functions of LLVM check neither that operands fit together nor that a builder has a place; a module that was changed is
-//! verified before code is made of it.
+//! The functions of LLVM check neither that operands fit together nor that a builder has a place; a module that was
+//! changed is verified before code is made of it.
 
 use std::ffi::c_char;
 

@@ -203,8 +203,8 @@ impl<'m> Nodes<'m> {
         self.operand(node, index)?.as_metadata()
     }
 
-    /// Operands of a type after those of every scope and type (file, scope, name). Since LLVM 21 its size and offset come first among them,
-    /// which are constants.
+    /// Operands of a type after those of every scope and type (file, scope, name). Since LLVM 21 its size and offset
+    /// come first among them, which are constants.
     fn own_operands(self, ty: Metadata<'m>) -> Vec<Metadata<'m>> {
         self.operands(ty).into_iter().skip(3).flatten().collect()
     }
