@@ -1,7 +1,7 @@
 //! The only place that talks to LLVM: finding the library, and safe handles over its C interface.
 //!
 //! `inkwell` covers contexts, modules, passes and target machines; it does not wrap inlined-at chains and panics on
-//! metadata operands, so instruction-level reading goes through the handles in [`ir`].
+//! metadata operands, so instruction-level reading goes through the handles in `ir`.
 
 pub(crate) mod debug_record;
 pub(crate) mod diagnostics;
