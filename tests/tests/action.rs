@@ -95,8 +95,9 @@ struct Runner {
 
 impl Runner {
     fn new() -> Self {
-        require("jq".as_ref(), "install jq (Debian: apt-get install jq)");
-        require("curl".as_ref(), "install curl (Debian: apt-get install curl)");
+        for program in ["jq", "curl"] {
+            let _found = require(program.as_ref(), &format!("install {program} (Debian: apt-get install {program})"));
+        }
         let runner = Self { directory: scratch() };
         for directory in ["bin", "source", "results"] {
             fs::create_dir(runner.path(directory)).expect("a new directory");

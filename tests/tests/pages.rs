@@ -113,8 +113,9 @@ fn exact(output: &[String]) -> impl Iterator<Item = &String> {
 }
 
 fn run_page(page: &str) {
-    require("jq".as_ref(), "install jq (Debian: apt-get install jq)");
-    require("patch".as_ref(), "install patch (Debian: apt-get install patch)");
+    for program in ["jq", "patch"] {
+        let _found = require(program.as_ref(), &format!("install {program} (Debian: apt-get install {program})"));
+    }
     let scratch = scratch();
     let here = scratch.path();
     let copied = Command::new("cp").arg("-r").arg(repository().join("examples")).arg(here).status();
@@ -127,7 +128,7 @@ fn run_page(page: &str) {
     assert!(!commands.is_empty(), "{page} has commands");
     for (command, printed) in commands {
         let out = Command::new("bash")
-            .args(["-euc", &command])
+            .args(["-uc", &command])
             .current_dir(here)
             .env("PATH", &path)
             .env("NO_COLOR", "1")
