@@ -1,8 +1,9 @@
 //! Library calls that are modelled by their meaning.
 
 numbered! {
-    /// What the instrumentation tells the hooks about a modelled library call: the call's meaning and which operands to pass
-    /// to [`symbol::CALL`](crate::symbol::CALL) as `a, b, c, d`. `before` = the hook runs before the call, else after it with the result.
+    /// What the instrumentation tells the hooks about a modelled library call: the call's meaning and which operands to
+    /// pass to [`symbol::CALL`](crate::symbol::CALL) as `a, b, c, d`. `before` = the hook runs before the call, else
+    /// after it with the result.
     pub enum Call: u64 {
         /// after: result, size.
         Alloc = 1,
@@ -14,7 +15,8 @@ numbered! {
         Realloc = 4,
         /// after: status (0 = done), address of the pointer, size.
         AllocOut = 5,
-        /// after: result, length, file descriptor, flags. Mapped bytes are unknown inputs: as `Alloc`, but not in the block table.
+        /// after: result, length, file descriptor, flags. Mapped bytes are unknown inputs: as `Alloc`, but not in the
+        /// block table.
         Map = 6,
         /// after: status, address, length.
         Unmap = 7,
@@ -67,7 +69,8 @@ numbered! {
         StrCaseCmp = 38,
         /// before: a, b, n.
         StrNCaseCmp = 39,
-        /// after: haystack, needle, result (`strstr`): reads the haystack up to the match's end (or all), the needle whole.
+        /// after: haystack, needle, result (`strstr`): reads the haystack up to the match's end (or all), the needle
+        /// whole.
         StrStr = 40,
         /// before: buffer, n (`write`, `send`, `fwrite` with n = size * count): reads n bytes.
         Consumed = 41,
@@ -75,9 +78,11 @@ numbered! {
         ConsumedItems = 42,
         /// before: s, reject or accept set (`strspn`, `strcspn`) with result after: s, set, result.
         StrSpan = 43,
-        /// after: buffer, limit, result (`snprintf`; `sprintf` has no limit): writes result + 1 bytes, up to the limit, unless the result is negative.
+        /// after: buffer, limit, result (`snprintf`; `sprintf` has no limit): writes result + 1 bytes, up to the limit,
+        /// unless the result is negative.
         Formatted = 44,
-        /// after: address of the buffer's pointer, result (`getline`): writes result + 1 bytes, unless the result is negative.
+        /// after: address of the buffer's pointer, result (`getline`): writes result + 1 bytes, unless the result is
+        /// negative.
         DeliveredLineOut = 45,
 
         /// `dmdprof_input(ptr, len)`.

@@ -11,8 +11,8 @@ use core::sync::atomic::{AtomicU32, AtomicU64};
 /// Environment variable that names the shared channel (a path that the program can open).
 pub const CHANNEL_ENV: &str = "DMDPROF_CHANNEL";
 
-/// Socket (of Linux's abstract sort) on which a run gives the channel to processes that the variable does not lead to it: this
-/// and the number of the process that runs them.
+/// Socket (of Linux's abstract sort) on which a run gives the channel to processes that the variable does not lead to
+/// it: this and the number of the process that runs them.
 pub const BROKER_NAME: &str = "dmdprof-run-";
 /// Asks for the channel.
 pub const BROKER_ASK: u8 = b'A';
@@ -54,7 +54,8 @@ pub struct ChannelHeader {
     pub abi: u32,
     /// [`channel_mode`].
     pub mode: u32,
-    /// Process that reads the rings, or [`NOBODY`]. Producers that wait for space check now and then that it still lives.
+    /// Process that reads the rings, or [`NOBODY`]. Producers that wait for space check now and then that it still
+    /// lives.
     pub consumer_pid: AtomicU32,
     /// Rings `0..rings_claimed` have been taken by threads.
     pub rings_claimed: AtomicU32,
@@ -163,10 +164,11 @@ const _: () = assert!(size_of::<ModuleEntry>() == MODULE_ENTRY);
 /// First page of a ring. The producer's, the published and the consumer's fields have a cache line each.
 #[repr(C, align(64))]
 pub struct RingHeader {
-    /// Producer: address (in the program) where the next record goes. Stored with release order after the record's words,
-    /// so whatever lies between the chunk's start and here is whole, whenever and however the program ends.
+    /// Producer: address (in the program) where the next record goes. Stored with release order after the record's
+    /// words, so whatever lies between the chunk's start and here is whole, whenever and however the program ends.
     pub cursor: AtomicU64,
-    /// Producer: end of the current chunk (address in the program). `cursor + bytes > limit` sends the hook to `RESERVE`.
+    /// Producer: end of the current chunk (address in the program). `cursor + bytes > limit` sends the hook to
+    /// `RESERVE`.
     pub limit: AtomicU64,
     /// Unused: a cache line of its own for the producer.
     pub _pad0: [u64; 6],
@@ -184,8 +186,8 @@ pub struct RingHeader {
     pub parent: u32,
     /// Address in the program of the first chunk, to turn `cursor` into an offset.
     pub data_address: u64,
-    /// Ancestors that registered modules before they forked, by [`Self::process`], nearest first, 0 = none: the process has
-    /// those modules too.
+    /// Ancestors that registered modules before they forked, by [`Self::process`], nearest first, 0 = none: the process
+    /// has those modules too.
     pub ancestors: [u32; 4],
     /// The process's number in the run, from 1.
     pub process: u32,

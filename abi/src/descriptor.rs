@@ -68,8 +68,8 @@ pub const NONE: u32 = u32::MAX;
 pub mod function_flag {
     /// The function carries no hooks at all; its skips say why.
     pub const SKIPPED: u16 = 1;
-    /// Instrumented for the values model: items are the steps of [`steps`](crate::steps) beside [`super::ItemKind::Copy`] and
-    /// [`super::ItemKind::Fill`].
+    /// Instrumented for the values model: items are the steps of [`steps`](crate::steps) beside
+    /// [`super::ItemKind::Copy`] and [`super::ItemKind::Fill`].
     pub const VALUES: u16 = 2;
     /// Loops are marked: segments inside loops begin with an item [`super::ItemKind::Loop`].
     pub const LOOPS: u16 = 4;
@@ -89,7 +89,8 @@ pub struct SegmentHeader {
     pub items: u16,
     /// How many [`OpCount`]s follow them.
     pub op_counts: u16,
-    /// String: function that the segment ends by calling, if it is a direct call to a function not defined in this object; else [`NONE`].
+    /// String: function that the segment ends by calling, if it is a direct call to a function not defined in this
+    /// object; else [`NONE`].
     pub callee: u32,
     /// Frame of the segment's first located instruction, or [`NONE`].
     pub frame: u32,
@@ -115,7 +116,8 @@ pub mod segment_flag {
     pub const ENTER: u8 = 1;
     /// The segment ends its function: the frame ends after the items.
     pub const EXIT: u8 = 2;
-    /// Control arrived here by unwinding or `longjmp`: frames above the one with this cookie are gone. The cookie is the last word.
+    /// Control arrived here by unwinding or `longjmp`: frames above the one with this cookie are gone. The cookie is
+    /// the last word.
     pub const LANDING: u8 = 4;
     /// With `ENTER`: the frame may be landed in; the last word is its cookie.
     pub const COOKIE: u8 = 8;
@@ -131,11 +133,11 @@ pub struct Item {
     pub flags: u8,
     /// Index in the record of the word with the base address.
     pub word: u16,
-    /// Second operand word: mask, or length of a dynamic [`ItemKind::Fill`], [`ItemKind::Kill`], or source of a [`ItemKind::Copy`]; the
-    /// stride with [`item_flag::STRIDE_WORD`].
+    /// Second operand word: mask, or length of a dynamic [`ItemKind::Fill`], [`ItemKind::Kill`], or source of a
+    /// [`ItemKind::Copy`]; the stride with [`item_flag::STRIDE_WORD`].
     pub word2: u16,
-    /// Lanes of a masked, gathered or packed access (at most 64); length word of a dynamic [`ItemKind::Copy`]. Where loops are marked, also lanes
-    /// of a plain load or store of a vector, which are for information only.
+    /// Lanes of a masked, gathered or packed access (at most 64); length word of a dynamic [`ItemKind::Copy`]. Where
+    /// loops are marked, also lanes of a plain load or store of a vector, which are for information only.
     pub lanes: u16,
     /// Bytes of the access; of one lane for masked kinds. 0 with [`item_flag::DYNAMIC`].
     pub size: u32,
@@ -170,14 +172,15 @@ numbered! {
         ExpandLoad = 8,
         /// As [`Self::ExpandLoad`], writing.
         CompressStore = 9,
-        /// Reads `word2`, writes `word`, `size` bytes or the number in word `lanes`; in blocks of [`COPY_BLOCK`](crate::COPY_BLOCK) bytes.
+        /// Reads `word2`, writes `word`, `size` bytes or the number in word `lanes`; in blocks of
+        /// [`COPY_BLOCK`](crate::COPY_BLOCK) bytes.
         Copy = 10,
         /// Writes `size` bytes or the number in `word2`.
         Fill = 11,
         /// Bytes leave the stack: scope end, stack slot of a returning function. `size` bytes or the number in `word2`.
         Kill = 12,
-        /// No access: the natural loop that the segment is in. `size` is the loop's number in its function, `offset` that of the loop around
-        /// it (-1: none), `frame` its place in the source; its flags are [`loop_flag`]s.
+        /// No access: the natural loop that the segment is in. `size` is the loop's number in its function, `offset`
+        /// that of the loop around it (-1: none), `frame` its place in the source; its flags are [`loop_flag`]s.
         Loop = 13,
     }
 }
@@ -200,7 +203,8 @@ pub mod loop_flag {
     pub const ITERATION: u8 = 1;
 }
 
-/// Operations of a segment (of one iteration, for a loop) at one source position. Vector operations count once per lane.
+/// Operations of a segment (of one iteration, for a loop) at one source position. Vector operations count once per
+/// lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]
 #[repr(C)]
 pub struct OpCount {

@@ -1,8 +1,9 @@
 //! The binary interface: the one place that says what a record, a descriptor and the shared channel look like.
 //!
 //! Three parties use this crate and nothing else of each other: the instrumentation (writes descriptors and emits the
-//! code that writes records), the hooks inside the program (own the rings' producer ends) and the analysis (reads both).
-//! It contains numbers and plain structures only, beside the steps by which the two ends of a ring wake each other.
+//! code that writes records), the hooks inside the program (own the rings' producer ends) and the analysis (reads
+//! both). It contains numbers and plain structures only, beside the steps by which the two ends of a ring wake each
+//! other.
 //!
 //! | module | what |
 //! |---|---|
@@ -11,8 +12,8 @@
 //! | [`call`] | what the instrumentation tells the hooks about library calls |
 //! | [`channel`], [`protocol`] | the shared memory; how the two ends of a ring wait for each other |
 //!
-//! Structures are read and written as they lie in memory; the size of each is asserted beside it. Enums come and go as numbers;
-//! `of` gives the variant of a number, if it has one.
+//! Structures are read and written as they lie in memory; the size of each is asserted beside it. Enums come and go as
+//! numbers; `of` gives the variant of a number, if it has one.
 //!
 //! # Records
 //!
@@ -25,14 +26,14 @@
 //!
 //! A segment is a piece of a basic block without calls. Its record is written when all its addresses are known, at its
 //! end, and holds one word per distinct base address. Sizes, offsets, kinds, source locations and operation counts are
-//! static and live in the descriptor. A *loop* segment stands for `count` iterations at once, and its record is written when
-//! the loop has ended: word 1 is the count, a base address is what it would be in the iteration after the last, and
-//! iteration `i` of an item, counted from 0, accesses `base + offset - (count - i) * stride`.
+//! static and live in the descriptor. A *loop* segment stands for `count` iterations at once, and its record is written
+//! when the loop has ended: word 1 is the count, a base address is what it would be in the iteration after the last,
+//! and iteration `i` of an item, counted from 0, accesses `base + offset - (count - i) * stride`.
 //!
 //! # Descriptors
 //!
-//! Each function's descriptors are one self-contained blob of bytes, without relocations, in the section
-//! [`SECTION`]. Blobs start at multiples of 8; zero padding between them is skipped. All offsets are from the blob's start.
+//! Each function's descriptors are one self-contained blob of bytes, without relocations, in the section [`SECTION`].
+//! Blobs start at multiples of 8; zero padding between them is skipped. All offsets are from the blob's start.
 //!
 //! | part | what |
 //! |---|---|
@@ -72,14 +73,15 @@ pub use record::*;
 /// Fields are read and written in the order in which this machine has their bytes.
 const _: () = assert!(cfg!(target_endian = "little"));
 
-/// Version of everything in this crate. It is part of the hook symbols' names, so that objects of different versions do not link.
+/// Version of everything in this crate. It is part of the hook symbols' names, so that objects of different versions do
+/// not link.
 pub const ABI_VERSION: u16 = 4;
 
 /// Section that holds the descriptor blobs.
 pub const SECTION: &str = "dmdprof_sites";
 
-/// Begins the line that an instrumented object has in its section `.comment`: its compiler, with options. Linkers keep each
-/// different line once.
+/// Begins the line that an instrumented object has in its section `.comment`: its compiler, with options. Linkers keep
+/// each different line once.
 pub const COMPILER_MARK: &str = "dmdprof: ";
 
 /// Begins a line of that section that names an object or library of the Rust compiler that was linked without hooks.
@@ -93,9 +95,11 @@ pub mod symbol {
     pub const RESERVE: &str = "__dmdprof_v4_reserve";
     /// `void(const void *blob)`: called by a constructor of each instrumented object.
     pub const MODULE: &str = "__dmdprof_v4_module";
-    /// `void(const void *site, u64 call, u64 a, u64 b, u64 c, u64 d)`: a library call modelled by its meaning ([`super::Call`]).
+    /// `void(const void *site, u64 call, u64 a, u64 b, u64 c, u64 d)`: a library call modelled by its meaning
+    /// ([`super::Call`]).
     pub const CALL: &str = "__dmdprof_v4_call";
-    /// `void(void)`: called where `setjmp` returns, before the landing record: leaves a signal handler's ring if the jump left the handler.
+    /// `void(void)`: called where `setjmp` returns, before the landing record: leaves a signal handler's ring if the
+    /// jump left the handler.
     pub const LANDED: &str = "__dmdprof_v4_landed";
     /// Replacement for `sigaction`, same signature.
     pub const SIGACTION: &str = "__dmdprof_v4_sigaction";

@@ -1,7 +1,7 @@
 //! Enums whose values travel as numbers.
 
-/// Declares an enum that others know by number. Whoever has a number asks `of` for the variant, and must say what happens
-/// with numbers that none has.
+/// Declares an enum that others know by number. Whoever has a number asks `of` for the variant, and must say what
+/// happens with numbers that none has.
 macro_rules! numbered {
     (
         $(#[$attribute:meta])*

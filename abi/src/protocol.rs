@@ -87,7 +87,8 @@ pub fn await_space<S: System>(
     waits: &S::Word,
     mut consumer_lives: impl FnMut(Woken) -> bool,
 ) -> bool {
-    // The consumer is ahead only of a producer that shares its ring with another, and then there is nothing to wait for.
+    // The consumer is ahead only of a producer that shares its ring with another, and then there is nothing to wait
+    // for.
     let has_room = |tail: u32| head.wrapping_sub(tail).cast_signed() < chunks.cast_signed();
     loop {
         // Acquire: the consumer's last reads of the chunk come before our first writes to it.

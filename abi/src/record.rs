@@ -34,10 +34,11 @@ numbered! {
         RegionEnd = 0xda,
         /// `addr, len`: declared output, alive to the end.
         Output = 0xdb,
-        /// `addr, len, name_len`, then the name's bytes in whole words: the block that has just started is a mapping, of a file unless the name is
-        /// empty.
+        /// `addr, len, name_len`, then the name's bytes in whole words: the block that has just started is a mapping,
+        /// of a file unless the name is empty.
         Mapped = 0xdc,
-        /// A signal handler starts on a ring whose last one was left by `longjmp`: no function of this ring runs any more.
+        /// A signal handler starts on a ring whose last one was left by `longjmp`: no function of this ring runs any
+        /// more.
         Restart = 0xdd,
     }
 }

@@ -1,8 +1,8 @@
 //! Dataflow steps: what a segment that was instrumented for the values model says about the identities of values.
 //!
-//! A step is an [`Item`] whose kind is a [`StepKind`]. Steps name *registers*: each scalar of the function that may carry a
-//! tracked value has one (a vector or aggregate has one per scalar), numbered from 1 in its activation; 0 stands for anything
-//! untracked. Memory steps take their address as all items do: a word of the record plus `offset`.
+//! A step is an [`Item`] whose kind is a [`StepKind`]. Steps name *registers*: each scalar of the function that may
+//! carry a tracked value has one (a vector or aggregate has one per scalar), numbered from 1 in its activation; 0
+//! stands for anything untracked. Memory steps take their address as all items do: a word of the record plus `offset`.
 //!
 //! | field | memory steps | other steps |
 //! |---|---|---|
@@ -21,7 +21,8 @@ numbered! {
         Load = 32,
         /// The bytes at the address get the identity of the register.
         Store = 33,
-        /// An instruction reads `a`, `b`, `c` at once; results in `dst` and, with `lanes` = 2, `dst + 1` (of `word2` bytes).
+        /// An instruction reads `a`, `b`, `c` at once; results in `dst` and, with `lanes` = 2, `dst + 1` (of `word2`
+        /// bytes).
         Op = 34,
         /// `a` is used as a branch condition, index or address: one read, no result.
         Escape = 35,
@@ -49,7 +50,8 @@ numbered! {
         BytesParameter = 46,
         /// `dst` = `a * b + c`: one instruction, or instead of it the two steps that follow.
         Fma = 47,
-        /// `dst` = `a` in another width or number format: an instruction where values have their natural sizes, else a move.
+        /// `dst` = `a` in another width or number format: an instruction where values have their natural sizes, else a
+        /// move.
         Convert = 48,
         /// `dst` = the `size` bytes of `a` followed by the `lanes` bytes of `b`.
         Join = 49,
@@ -59,7 +61,8 @@ numbered! {
         Pick = 51,
         /// Register `dst` + `word` = `a`, if `word` is below `lanes`.
         Put = 52,
-        /// An argument of the call that ends the segment is the address of `size` bytes, or of nobody knows how many (0).
+        /// An argument of the call that ends the segment is the address of `size` bytes, or of nobody knows how many
+        /// (0).
         PointerArgument = 53,
     }
 }

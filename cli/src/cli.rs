@@ -74,6 +74,8 @@ enum Command {
     Machine(commands::machine::MachineArgs),
     Cache(commands::cache::CacheArgs),
     Doctor(driver::doctor::DoctorArgs),
+    #[command(hide = true)]
+    Manual(commands::manual::ManualArgs),
     /// Print a completion script for a shell
     Completions {
         shell: clap_complete::Shell,
@@ -164,6 +166,7 @@ fn dispatch(command: Command) -> anyhow::Result<i32> {
         Command::Instrument(args) => commands::instrument::command(&args).map(|()| 0),
         Command::Machine(args) => commands::machine::command(&args),
         Command::Doctor(args) => toolbox::doctor(&args),
+        Command::Manual(args) => commands::manual::command(&args, Cli::command()).map(|()| 0),
         Command::Completions { shell } => {
             // Written at once: the generator panics when a reader goes away.
             let mut script = Vec::new();

@@ -11,9 +11,9 @@ pub struct Blob {
     pub segment_offsets: Vec<u64>,
 }
 
-/// Encodes a plan with its `function_flag` bits.
+/// Encodes a plan with its `function_flag` bits; `None` if it is larger than the format allows.
 #[must_use]
-pub fn encode(plan: &mut FunctionPlan, flags: u16) -> Blob {
+pub fn encode(plan: &mut FunctionPlan<'_>, flags: u16) -> Option<Blob> {
     let skips: Vec<Skip> = plan
         .skips
         .iter()
@@ -26,7 +26,7 @@ pub fn encode(plan: &mut FunctionPlan, flags: u16) -> Blob {
 
     let mut out = Writer(vec![0; size_of::<BlobHeader>()]);
     let segments = Part { count: plan.segments.len() as u32, offset: out.align() };
-    let segment_offsets = plan.segments.iter().map(|s| out.segment(s)).collect();
+    let segment_offsets = plan.segments.iter().map(|s| out.segment(s)).collect::<Option<_>>()?;
     // Parts lie in the order in which they are named here.
     let header = BlobHeader {
         magic: BLOB_MAGIC,
@@ -48,11 +48,13 @@ pub fn encode(plan: &mut FunctionPlan, flags: u16) -> Blob {
         line: plan.line,
     };
     out.0[..size_of::<BlobHeader>()].copy_from_slice(header.as_bytes());
-    Blob { bytes: out.0, segment_offsets }
+    // No offset was cut if the end was not.
+    u32::try_from(out.0.len()).ok()?;
+    Some(Blob { bytes: out.0, segment_offsets })
 }
 
 /// The innermost loop that each segment is in, where there are loops.
-fn places(plan: &FunctionPlan) -> Vec<u32> {
+fn places(plan: &FunctionPlan<'_>) -> Vec<u32> {
     match plan.loops[..] {
         [] => Vec::new(),
         _ => plan.segments.iter().map(|s| s.around.unwrap_or(NONE)).collect(),
@@ -60,7 +62,7 @@ fn places(plan: &FunctionPlan) -> Vec<u32> {
 }
 
 /// What is known of accesses, where anything is.
-fn notes(plan: &FunctionPlan) -> Vec<Note> {
+fn notes(plan: &FunctionPlan<'_>) -> Vec<Note> {
     let mut notes = Vec::new();
     for (segment, planned) in (0..).zip(&plan.segments) {
         let known = (0..).zip(&planned.items).filter(|(_, item)| item.note != ItemNote::default());
@@ -88,14 +90,14 @@ impl Writer {
         Part { count: elements.len() as u32, offset }
     }
 
-    fn segment(&mut self, segment: &Segment) -> u64 {
+    fn segment(&mut self, segment: &Segment<'_>) -> Option<u64> {
         let offset = self.align();
         let header = SegmentHeader {
             kind: segment.kind as u8,
             flags: segment.flags,
-            words: segment.words.len() as u16 + 1,
-            items: segment.items.len() as u16,
-            op_counts: segment.ops.len() as u16,
+            words: (segment.words.len() + 1).try_into().ok()?,
+            items: segment.items.len().try_into().ok()?,
+            op_counts: segment.ops.len().try_into().ok()?,
             callee: segment.callee,
             frame: segment.frame,
         };
@@ -115,7 +117,7 @@ impl Writer {
             self.0.extend(item.as_bytes());
         }
         self.0.extend(segment.ops.as_bytes());
-        u64::from(offset)
+        Some(u64::from(offset))
     }
 
     fn strings(&mut self, strings: &[String]) -> Part {

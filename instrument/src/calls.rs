@@ -1,33 +1,42 @@
 //! Library calls that are priced by their meaning, never by libc's instructions.
 //!
-//! Takes a symbol name, gives the [`Model`] that says which operands the hooks need and when. A function that the module
-//! defines itself is never modelled: it is program code and carries hooks.
+//! Takes a symbol name, gives the [`Model`] that says which operands the hooks need and when. A function that the
+//! module defines itself is never modelled: it is program code and carries hooks.
 
 use dmdprof_abi::Call;
 
 /// When the hook runs relative to the call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum When {
+    /// What the call may destroy is looked at first.
     Before,
+    /// What the call gives is needed.
     After,
 }
 
 /// What the hook is passed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operand {
+    /// Argument of this number, zero-extended.
     Argument(u8),
     /// Sign-extended argument (lengths and statuses of type `int`).
     Signed(u8),
+    /// The result, zero-extended.
     Result,
     /// Sign-extended result.
     SignedResult,
+    /// A number that the model says.
     Constant(u64),
 }
 
+/// What a library function means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Model {
+    /// The meaning.
     pub call: Call,
+    /// Whether the hook runs before or after the call.
     pub when: When,
+    /// What the hook is passed behind the call site and the meaning; at most four.
     pub operands: &'static [Operand],
 }
 
@@ -42,6 +51,7 @@ impl Model {
         self.operands.iter().map(needed).max().unwrap_or(0)
     }
 
+    /// Whether the call must have a result for the model to make sense.
     #[must_use]
     pub fn needs_result(&self) -> bool {
         self.operands.iter().any(|o| matches!(o, Operand::Result | Operand::SignedResult))
@@ -133,7 +143,8 @@ pub fn model_of(symbol: &str) -> Option<Model> {
     }
 }
 
-/// `operator new`, `operator delete` and their array, aligned, sized and nothrow forms, as the Itanium ABI mangles them.
+/// `operator new`, `operator delete` and their array, aligned, sized and nothrow forms, as the Itanium ABI mangles
+/// them.
 fn cpp_operator(symbol: &str) -> Option<Model> {
     if symbol.starts_with("_Znwm") || symbol.starts_with("_Znam") {
         return after(Call::Alloc, &[R, A(0)]);

@@ -7,51 +7,51 @@ use dmdprof_abi::{COPY_BLOCK, FloatType, ItemKind, OpClass, item_flag};
 
 use crate::{
     calls::{self, Model, When},
-    llvm::ir::{AttributeKind, Layout, Opcode, Type, TypeKind, Value},
+    llvm::ir::{AttributeKind, Layout, ModuleHandle, Opcode, Type, TypeKind, Value},
     skip::SkipReason,
 };
 
 /// Bytes of an access: known now, or a value of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Length {
+pub enum Length<'m> {
     Fixed(u64),
-    Dynamic(Value),
+    Dynamic(Value<'m>),
 }
 
 /// One access as the planner needs it.
 #[derive(Clone, Copy, Debug)]
-pub struct Access {
+pub struct Access<'m> {
     pub kind: ItemKind,
     pub flags: u8,
     /// Base pointer; a vector of pointers for gather and scatter.
-    pub address: Value,
+    pub address: Value<'m>,
     /// Added to `address`.
     pub offset: i64,
     /// Of one lane for masked kinds.
-    pub length: Length,
+    pub length: Length<'m>,
     /// Mask, or source of a copy.
-    pub second: Option<Value>,
+    pub second: Option<Value<'m>>,
     pub lanes: u16,
 }
 
 #[derive(Debug)]
-pub enum Effect {
+pub enum Effect<'m> {
     /// Touches no memory, or only through other instructions.
     Nothing,
-    Accesses(Vec<Access>),
+    Accesses(Vec<Access<'m>>),
     Skip(SkipReason),
     /// A call that may run hooks of its own or is modelled: ends the segment.
-    Call(CallEffect),
+    Call(CallEffect<'m>),
 }
 
 #[derive(Debug)]
-pub struct CallEffect {
+pub struct CallEffect<'m> {
     pub model: Option<Model>,
     /// Name, if the callee is a function that this module only declares.
     pub external: Option<String>,
     pub returns_twice: bool,
     /// Copies that the calling convention makes of `byval` arguments.
-    pub argument_reads: Vec<Access>,
+    pub argument_reads: Vec<Access<'m>>,
 }
 
 /// Attribute numbers that classification asks for.
@@ -80,35 +80,40 @@ impl Default for Attributes {
     }
 }
 
-pub struct Classifier {
-    pub layout: Layout,
+pub struct Classifier<'m> {
+    pub layout: Layout<'m>,
     pub attributes: Attributes,
 }
 
-impl Classifier {
+impl<'m> Classifier<'m> {
     #[must_use]
-    pub fn effect(&self, instruction: Value) -> Effect {
+    pub fn of(module: ModuleHandle<'m>) -> Self {
+        Self { layout: Layout::of(module), attributes: Attributes::new() }
+    }
+
+    #[must_use]
+    pub fn effect(&self, instruction: Value<'m>) -> Effect<'m> {
         match instruction.opcode() {
-            Opcode::LLVMLoad => self.plain(instruction, ItemKind::Load, instruction.operand(0), instruction.ty()),
-            Opcode::LLVMStore => {
+            Opcode::Load => self.plain(instruction, ItemKind::Load, instruction.operand(0), instruction.ty()),
+            Opcode::Store => {
                 self.plain(instruction, ItemKind::Store, instruction.operand(1), instruction.operand(0).ty())
             }
-            Opcode::LLVMAtomicRMW | Opcode::LLVMAtomicCmpXchg => {
+            Opcode::AtomicRMW | Opcode::AtomicCmpXchg => {
                 self.plain(instruction, ItemKind::Update, instruction.operand(0), instruction.operand(1).ty())
             }
-            Opcode::LLVMVAArg => Effect::Skip(SkipReason::VariableArguments),
-            Opcode::LLVMCallBr => Effect::Skip(SkipReason::InlineAssembly),
-            Opcode::LLVMCall | Opcode::LLVMInvoke => self.call(instruction),
+            Opcode::VAArg => Effect::Skip(SkipReason::VariableArguments),
+            Opcode::CallBr => Effect::Skip(SkipReason::InlineAssembly),
+            Opcode::Call | Opcode::Invoke => self.call(instruction),
             _ => Effect::Nothing,
         }
     }
 
-    fn plain(&self, instruction: Value, kind: ItemKind, address: Value, ty: Type) -> Effect {
+    fn plain(&self, instruction: Value<'m>, kind: ItemKind, address: Value<'m>, ty: Type<'m>) -> Effect<'m> {
         let mut flags = 0;
         if instruction.is_atomic() {
             flags |= item_flag::ATOMIC;
         }
-        if instruction.opcode() != Opcode::LLVMAtomicCmpXchg && instruction.is_volatile() {
+        if instruction.opcode() != Opcode::AtomicCmpXchg && instruction.is_volatile() {
             flags |= item_flag::VOLATILE;
         }
         match self.check(address, ty) {
@@ -127,7 +132,7 @@ impl Classifier {
     }
 
     /// Size of an access of `ty` through `address`, or why it cannot be hooked.
-    fn check(&self, address: Value, ty: Type) -> Result<u64, SkipReason> {
+    fn check(&self, address: Value<'m>, ty: Type<'m>) -> Result<u64, SkipReason> {
         let pointer = address.ty().scalar();
         if pointer.is_pointer() && pointer.address_space() != 0 {
             return Err(SkipReason::AddressSpace);
@@ -139,7 +144,7 @@ impl Classifier {
         if size > u64::from(u32::MAX) { Err(SkipReason::HugeAccess) } else { Ok(size) }
     }
 
-    fn call(&self, call: Value) -> Effect {
+    fn call(&self, call: Value<'m>) -> Effect<'m> {
         let callee = call.callee();
         if callee.is_inline_asm() {
             let constraints = call.asm_constraints();
@@ -159,7 +164,7 @@ impl Classifier {
         })
     }
 
-    fn byval_reads(&self, call: Value) -> Vec<Access> {
+    fn byval_reads(&self, call: Value<'m>) -> Vec<Access<'m>> {
         let mut reads = Vec::new();
         for index in 0..call.arguments() {
             if let Some(ty) = call.byval_argument(index, self.attributes.byval) {
@@ -169,7 +174,7 @@ impl Classifier {
         reads
     }
 
-    fn intrinsic(&self, call: Value, callee: Value, name: &str) -> Effect {
+    fn intrinsic(&self, call: Value<'m>, callee: Value<'m>, name: &str) -> Effect<'m> {
         let one = |access| Effect::Accesses(vec![access]);
         let base =
             |kind, address, length| Access { kind, flags: 0, address, offset: 0, length, second: None, lanes: 0 };
@@ -209,7 +214,7 @@ impl Classifier {
         Effect::Nothing
     }
 
-    fn addressable(&self, pointers: &[Value]) -> Result<(), SkipReason> {
+    fn addressable(&self, pointers: &[Value<'m>]) -> Result<(), SkipReason> {
         if pointers.iter().any(|p| p.ty().is_pointer() && p.ty().address_space() != 0) {
             return Err(SkipReason::AddressSpace);
         }
@@ -218,8 +223,8 @@ impl Classifier {
 
     /// Bytes of a stack slot of fixed size.
     #[must_use]
-    pub fn slot_size(&self, slot: Value) -> Option<u64> {
-        if !slot.is_instruction() || slot.opcode() != Opcode::LLVMAlloca {
+    pub fn slot_size(&self, slot: Value<'m>) -> Option<u64> {
+        if !slot.is_instruction() || slot.opcode() != Opcode::Alloca {
             return None;
         }
         let count = u64::try_from(slot.operand(0).as_signed_constant()?).ok()?;
@@ -232,8 +237,9 @@ impl Classifier {
     }
 
     /// Masked, gathered and packed vector accesses.
-    fn masked(&self, call: Value, rest: &str) -> Option<Effect> {
-        // The alignment argument of these intrinsics became an attribute in newer LLVM, so the mask's place depends on the count.
+    fn masked(&self, call: Value<'m>, rest: &str) -> Option<Effect<'m>> {
+        // The alignment argument of these intrinsics became an attribute in newer LLVM, so the mask's place depends on
+        // the count.
         let mask_of_store = || call.operand(call.arguments() - 1);
         let mask_of_load = || call.operand(call.arguments() - 2);
         let (kind, address, data, mask) = if rest.starts_with("masked.load") {
@@ -270,7 +276,7 @@ impl Classifier {
     }
 
     /// Whether a `memory(...)` attribute leaves room for accesses through arguments or to other memory.
-    pub fn may_access_memory(&self, function: Value) -> bool {
+    pub fn may_access_memory(&self, function: Value<'m>) -> bool {
         // Two bits (read, write) per location: arguments, inaccessible, errno, other.
         const VISIBLE: u64 = 0b11 | 0b11 << 6;
         if self.attributes.memory.is_known() {
@@ -286,8 +292,8 @@ impl Classifier {
 
 /// The meaning of a call to the external function of this name, if the call has the arguments and the result for it.
 #[must_use]
-pub fn model_of_call(call: Value, name: &str) -> Option<Model> {
-    let has_result = call.ty().kind() != TypeKind::LLVMVoidTypeKind;
+pub fn model_of_call(call: Value<'_>, name: &str) -> Option<Model> {
+    let has_result = call.ty().kind() != TypeKind::Void;
     calls::model_of(name).filter(|m| call.arguments() >= m.arguments_needed() && (has_result || !m.needs_result()))
 }
 
@@ -295,7 +301,7 @@ fn is_target_intrinsic(rest: &str) -> bool {
     ["x86.", "aarch64.", "arm."].iter().any(|prefix| rest.starts_with(prefix))
 }
 
-fn length_of(length: Value) -> Length {
+fn length_of<'m>(length: Value<'m>) -> Length<'m> {
     match length.as_signed_constant().and_then(|n| u64::try_from(n).ok()) {
         Some(fixed) if fixed <= u64::from(u32::MAX) => Length::Fixed(fixed),
         _ => Length::Dynamic(length),
@@ -304,7 +310,7 @@ fn length_of(length: Value) -> Length {
 
 /// A copy that the calling convention makes, in blocks as any other copy.
 #[must_use]
-pub fn blocks(kind: ItemKind, address: Value, size: u64) -> Vec<Access> {
+pub fn blocks<'m>(kind: ItemKind, address: Value<'m>, size: u64) -> Vec<Access<'m>> {
     let block = |start: u64| Access {
         kind,
         flags: 0,
@@ -319,41 +325,41 @@ pub fn blocks(kind: ItemKind, address: Value, size: u64) -> Vec<Access> {
 
 /// Whether the hook of this call needs the call's result.
 #[must_use]
-pub fn needs_hook_after(effect: &CallEffect) -> bool {
+pub fn needs_hook_after(effect: &CallEffect<'_>) -> bool {
     effect.returns_twice || effect.model.is_some_and(|m| m.when == When::After)
 }
 
 /// Class and number of the operations an instruction performs; vectors count once per lane.
 #[must_use]
-pub fn operations(instruction: Value) -> Option<(OpClass, u32)> {
+pub fn operations(instruction: Value<'_>) -> Option<(OpClass, u32)> {
     let lanes = || instruction.ty().lanes();
     match instruction.opcode() {
-        Opcode::LLVMFAdd | Opcode::LLVMFSub => Some((OpClass::FpAdd, lanes())),
-        Opcode::LLVMFMul => Some((OpClass::FpMul, lanes())),
-        Opcode::LLVMFDiv | Opcode::LLVMFRem => Some((OpClass::FpDiv, lanes())),
-        Opcode::LLVMAdd
-        | Opcode::LLVMSub
-        | Opcode::LLVMMul
-        | Opcode::LLVMUDiv
-        | Opcode::LLVMSDiv
-        | Opcode::LLVMURem
-        | Opcode::LLVMSRem
-        | Opcode::LLVMShl
-        | Opcode::LLVMLShr
-        | Opcode::LLVMAShr
-        | Opcode::LLVMAnd
-        | Opcode::LLVMOr
-        | Opcode::LLVMXor => Some((OpClass::Int, lanes())),
-        Opcode::LLVMICmp | Opcode::LLVMFCmp => Some((OpClass::Compare, instruction.operand(0).ty().lanes())),
-        Opcode::LLVMAtomicRMW => Some((OpClass::Int, 1)),
-        Opcode::LLVMCall | Opcode::LLVMInvoke => call_operations(instruction),
+        Opcode::FAdd | Opcode::FSub => Some((OpClass::FpAdd, lanes())),
+        Opcode::FMul => Some((OpClass::FpMul, lanes())),
+        Opcode::FDiv | Opcode::FRem => Some((OpClass::FpDiv, lanes())),
+        Opcode::Add
+        | Opcode::Sub
+        | Opcode::Mul
+        | Opcode::UDiv
+        | Opcode::SDiv
+        | Opcode::URem
+        | Opcode::SRem
+        | Opcode::Shl
+        | Opcode::LShr
+        | Opcode::AShr
+        | Opcode::And
+        | Opcode::Or
+        | Opcode::Xor => Some((OpClass::Int, lanes())),
+        Opcode::ICmp | Opcode::FCmp => Some((OpClass::Compare, instruction.operand(0).ty().lanes())),
+        Opcode::AtomicRMW => Some((OpClass::Int, 1)),
+        Opcode::Call | Opcode::Invoke => call_operations(instruction),
         _ => None,
     }
 }
 
 /// Type of the operands of floating-point operations of a class.
 #[must_use]
-pub fn float_type(instruction: Value, class: OpClass) -> Option<FloatType> {
+pub fn float_type(instruction: Value<'_>, class: OpClass) -> Option<FloatType> {
     if matches!(class, OpClass::Int | OpClass::Compare) {
         return None;
     }
@@ -361,14 +367,14 @@ pub fn float_type(instruction: Value, class: OpClass) -> Option<FloatType> {
     // Some functions give a structure or an integer.
     let ty = if result.is_floating() { result } else { instruction.operand(0).ty() };
     ty.is_floating().then(|| match ty.scalar().kind() {
-        TypeKind::LLVMBFloatTypeKind => FloatType::Bf16,
-        TypeKind::LLVMHalfTypeKind => FloatType::Fp16,
-        TypeKind::LLVMFloatTypeKind => FloatType::Fp32,
+        TypeKind::BFloat => FloatType::Bf16,
+        TypeKind::Half => FloatType::Fp16,
+        TypeKind::Float => FloatType::Fp32,
         _ => FloatType::Fp64,
     })
 }
 
-fn call_operations(call: Value) -> Option<(OpClass, u32)> {
+fn call_operations(call: Value<'_>) -> Option<(OpClass, u32)> {
     let callee = call.callee();
     let Some(name) = callee.intrinsic_name() else {
         return (callee.is_function() && callee.is_declaration() && calls::is_math_function(&callee.name()))
@@ -392,7 +398,7 @@ fn call_operations(call: Value) -> Option<(OpClass, u32)> {
 }
 
 /// A reduction of n lanes is n - 1 operations; the ordered floating-point ones take a start value and so perform n.
-fn reduction(call: Value, rest: &str) -> Option<(OpClass, u32)> {
+fn reduction(call: Value<'_>, rest: &str) -> Option<(OpClass, u32)> {
     let operation = rest["vector.reduce.".len()..].split('.').next()?;
     let (class, vector) = match operation {
         "fadd" => (OpClass::FpAdd, 1),

@@ -42,8 +42,8 @@ pub fn machine_for(module: &Module<'_>, opt_level: u8) -> Result<TargetMachine, 
         .ok_or_else(|| refuse("LLVM offers no machine for it".into()))
 }
 
-/// Features of processors that older compilers name and this LLVM does not know any more; it would say so on standard error,
-/// once for each function. No processor that it makes code for has them.
+/// Features of processors that older compilers name and this LLVM does not know any more; it would say so on standard
+/// error, once for each function. No processor that it makes code for has them.
 const FORGOTTEN: [&str; 6] = ["avx512er", "avx512pf", "prefetchwt1", "3dnow", "3dnowa", "mpx"];
 
 /// Takes the features away that LLVM has forgotten.

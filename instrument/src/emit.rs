@@ -1,8 +1,9 @@
 //! Puts the planned hooks into a function.
 //!
-//! A record is appended by a small internal function per number of words. For [`Append::InPlace`] it is marked `alwaysinline`,
-//! because LLVM's C interface cannot split blocks: the space check's branch comes with the inlined body, and the caller runs the
-//! `always-inline` pass. For [`Append::ByCall`] it is called, in a way that leaves general registers alone.
+//! A record is appended by a small internal function per number of words. For [`Append::InPlace`] it is marked
+//! `alwaysinline`, because LLVM's C interface cannot split blocks: the space check's branch comes with the inlined
+//! body, and the caller runs the `always-inline` pass. For [`Append::ByCall`] it is called, in a way that leaves
+//! general registers alone.
 
 use std::collections::HashMap;
 
@@ -13,32 +14,32 @@ use crate::{
     address::gep_parts,
     affine::{Counter, SelfLoop, Step},
     calls::Operand,
-    llvm::ir::{self, Block, Builder, Layout, ModuleHandle, Opcode, Type, Value},
+    llvm::ir::{Block, Builder, Edge, Layout, ModuleHandle, Opcode, Type, Value},
     plan::{Anchor, CallHook, FunctionPlan, PlannedLoop, Segment, Word},
 };
 
 /// Declarations and helpers that the hooks of one module share.
-pub struct Emitter {
-    module: ModuleHandle,
-    builder: Builder,
-    layout: Layout,
+pub struct Emitter<'m> {
+    module: ModuleHandle<'m>,
+    builder: Builder<'m>,
+    layout: Layout<'m>,
     append: Append,
-    appenders: HashMap<(usize, Append), (Type, Value)>,
+    appenders: HashMap<(usize, Append), (Type<'m>, Value<'m>)>,
 }
 
 /// A call hands over six arguments in registers, the first of which is the descriptor.
 const WORDS_IN_REGISTERS: usize = 5;
 
-impl Emitter {
+impl<'m> Emitter<'m> {
     #[must_use]
-    pub fn new(module: ModuleHandle, layout: Layout, append: Append) -> Self {
+    pub fn new(module: ModuleHandle<'m>, layout: Layout<'m>, append: Append) -> Self {
         Self { module, builder: module.builder(), layout, append, appenders: HashMap::new() }
     }
 
     /// Emits the hooks of one function, whose descriptors are in `blob` at `offsets`.
-    pub fn function(&mut self, plan: &FunctionPlan, blob: Value, offsets: &[u64]) {
-        // What is emitted before the same instruction stays in the order of emission, so that order is the order of events:
-        // news of the previous call first, then the record of the segment, then the next call's hook.
+    pub fn function(&mut self, plan: &FunctionPlan<'m>, blob: Value<'m>, offsets: &[u64]) {
+        // What is emitted before the same instruction stays in the order of emission, so that order is the order of
+        // events: news of the previous call first, then the record of the segment, then the next call's hook.
         for &landing in &plan.landings {
             self.landed(landing);
         }
@@ -61,7 +62,7 @@ impl Emitter {
         }
     }
 
-    fn record(&mut self, segment: &Segment, before: Value, descriptor: Value) {
+    fn record(&mut self, segment: &Segment<'m>, before: Value<'m>, descriptor: Value<'m>) {
         let append = if segment.words.len() > WORDS_IN_REGISTERS { Append::InPlace } else { self.append };
         let (ty, appender) = self.appender(segment.words.len(), append);
         let own_counter = match &segment.looped {
@@ -93,7 +94,7 @@ impl Emitter {
     }
 
     /// Counts the iterations of a loop; gives their number, for use behind the loop.
-    fn add_counter(&self, looped: SelfLoop) -> Value {
+    fn add_counter(&self, looped: SelfLoop<'m>) -> Value<'m> {
         let (i64_type, zero) = (self.module.int_type(64), self.module.constant(64, 0));
         let outside = looped.block.predecessor_blocks().into_iter().filter(|from| *from != looped.block);
         let outside: Vec<(Value, Block)> = outside.map(|from| (zero, from)).collect();
@@ -106,7 +107,7 @@ impl Emitter {
     }
 
     /// The number of iterations, from how far a counter of the loop has come.
-    fn distance(&self, planned: &PlannedLoop) -> Value {
+    fn distance(&self, planned: &PlannedLoop<'m>) -> Value<'m> {
         let Counter::Distance { phi, start, step } = planned.counter else { unreachable!("the loop has no counter") };
         let next = planned.looped.next(phi).expect("a loop's phi has a next value");
         let (end, start) = (self.builder.word(next), self.builder.word(start));
@@ -115,20 +116,20 @@ impl Emitter {
     }
 
     /// What a value of a loop would be in the iteration after the last.
-    fn next(&self, looped: SelfLoop, value: Value) -> Value {
+    fn next(&self, looped: SelfLoop<'m>, value: Value<'m>) -> Value<'m> {
         if !value.is_instruction() || value.block() != looped.block {
             return self.builder.word(value);
         }
         let again = |operand: u32| self.next(looped, value.operand(operand));
         let constant = |number: i64| self.module.constant(64, number as u64);
         match value.opcode() {
-            Opcode::LLVMPHI => self.builder.word(looped.next(value).expect("a loop's phi has a next value")),
+            Opcode::Phi => self.builder.word(looped.next(value).expect("a loop's phi has a next value")),
             // An `or` that is a sum in the loop need not be one behind it.
-            Opcode::LLVMAdd | Opcode::LLVMOr => self.builder.add(again(0), again(1)),
-            Opcode::LLVMSub => self.builder.subtract(again(0), again(1)),
-            Opcode::LLVMMul => self.builder.multiply(again(0), again(1)),
-            Opcode::LLVMShl => self.builder.shift_left(again(0), again(1)),
-            Opcode::LLVMGetElementPtr => {
+            Opcode::Add | Opcode::Or => self.builder.add(again(0), again(1)),
+            Opcode::Sub => self.builder.subtract(again(0), again(1)),
+            Opcode::Mul => self.builder.multiply(again(0), again(1)),
+            Opcode::Shl => self.builder.shift_left(again(0), again(1)),
+            Opcode::GetElementPtr => {
                 let (terms, offset) = gep_parts(self.layout, value).expect("steps were found");
                 let mut sum = again(0);
                 for (index, scale) in terms {
@@ -141,7 +142,7 @@ impl Emitter {
         }
     }
 
-    fn step(&self, step: &Step) -> Value {
+    fn step(&self, step: &Step<'m>) -> Value<'m> {
         let constant = |number: i64| self.module.constant(64, number as u64);
         let mut sum = constant(step.constant);
         for &(value, factor) in &step.terms {
@@ -150,8 +151,9 @@ impl Emitter {
         sum
     }
 
-    /// The frame address of the running function: the same whenever control is in this activation, however it got there.
-    fn cookie(&self) -> Value {
+    /// The frame address of the running function: the same whenever control is in this activation, however it got
+    /// there.
+    fn cookie(&self) -> Value<'m> {
         let ty = self.module.function_type(self.module.pointer_type(), &[self.module.int_type(32)]);
         let frame_address = self.module.declare("llvm.frameaddress.p0", ty);
         let pointer = self.builder.call(ty, frame_address, &[self.module.constant(32, 0)]);
@@ -159,7 +161,7 @@ impl Emitter {
     }
 
     /// Which of the edges that the block's first phi lists was taken. `back_to` is where emission goes on.
-    fn predecessor(&self, block: Block, back_to: Value) -> Value {
+    fn predecessor(&self, block: Block<'m>, back_to: Value<'m>) -> Value<'m> {
         let first = block.instructions().first().copied().expect("every block ends in a terminator");
         let mut edges: Vec<(Value, Block)> = Vec::new();
         for (number, (_, from)) in first.incoming().into_iter().enumerate() {
@@ -174,11 +176,11 @@ impl Emitter {
     }
 
     /// Positions after a call: at the next instruction, or at the head of an invoke's normal destination.
-    fn position_after(&self, call: Value) {
-        let block = if call.opcode() == Opcode::LLVMInvoke { call.successors_normal() } else { call.block() };
+    fn position_after(&self, call: Value<'m>) {
+        let block = if call.opcode() == Opcode::Invoke { call.normal_destination() } else { call.block() };
         let instructions = block.instructions();
-        let next = if call.opcode() == Opcode::LLVMInvoke {
-            instructions.into_iter().find(|i| i.opcode() != Opcode::LLVMPHI)
+        let next = if call.opcode() == Opcode::Invoke {
+            instructions.into_iter().find(|i| i.opcode() != Opcode::Phi)
         } else {
             let here = instructions.iter().position(|i| *i == call).expect("a call is in its own block");
             instructions.get(here + 1).copied()
@@ -187,14 +189,14 @@ impl Emitter {
         self.builder.debug_location(call.debug_location());
     }
 
-    fn landed(&self, call: Value) {
+    fn landed(&self, call: Value<'m>) {
         self.position_after(call);
         let ty = self.module.function_type(self.module.void_type(), &[]);
         let hook = self.module.declare(symbol::LANDED, ty);
         self.builder.call(ty, hook, &[]);
     }
 
-    fn call_hook(&self, hook: &CallHook, site: Value) {
+    fn call_hook(&self, hook: &CallHook<'m>, site: Value<'m>) {
         let i64_type = self.module.int_type(64);
         let ty = self.module.function_type(
             self.module.void_type(),
@@ -220,7 +222,7 @@ impl Emitter {
     }
 
     /// `void append(ptr descriptor, i64 words...)`: one space check, the stores, then the cursor with release order.
-    fn appender(&mut self, words: usize, append: Append) -> (Type, Value) {
+    fn appender(&mut self, words: usize, append: Append) -> (Type<'m>, Value<'m>) {
         if let Some(&known) = self.appenders.get(&(words, append)) {
             return known;
         }
@@ -229,7 +231,7 @@ impl Emitter {
         made
     }
 
-    fn make_appender(&self, words: usize, append: Append) -> (Type, Value) {
+    fn make_appender(&self, words: usize, append: Append) -> (Type<'m>, Value<'m>) {
         let m = self.module;
         let mut parameters = vec![m.pointer_type()];
         parameters.extend(std::iter::repeat_n(m.int_type(64), words));
@@ -239,12 +241,12 @@ impl Emitter {
             Append::ByCall => "call_append",
         };
         let function = m.add_function(&format!("__dmdprof_{name}_{words}"), ty);
-        m.set_internal(function);
+        function.set_internal();
         match append {
             Append::InPlace => m.attribute(function, "alwaysinline"),
             Append::ByCall => {
                 m.attribute(function, "noinline");
-                ir::set_calling_convention(function, ir::PRESERVE_MOST);
+                function.preserve_most();
             }
         }
         m.attribute(function, "nounwind");
@@ -266,7 +268,7 @@ impl Emitter {
         builder.at_end(slow);
         let reserve_type = m.function_type(m.pointer_type(), &[m.int_type(64)]);
         let reserve = m.declare(symbol::RESERVE, reserve_type);
-        ir::set_calling_convention(reserve, ir::PRESERVE_MOST);
+        reserve.preserve_most();
         for attribute in ["cold", "nounwind", "nonlazybind"] {
             m.attribute(reserve, attribute);
         }
@@ -286,11 +288,11 @@ impl Emitter {
     }
 
     /// A constructor that tells the hooks about this module before any other code of it runs.
-    pub fn constructor(&self) -> Vec<Value> {
+    pub fn constructor(&self) -> Vec<Value<'m>> {
         let m = self.module;
         let ty = m.function_type(m.void_type(), &[]);
         let constructor = m.add_function("__dmdprof_module_loaded", ty);
-        m.set_internal(constructor);
+        constructor.set_internal();
         let entry = m.append_block(constructor, "entry");
         let builder = m.builder();
         builder.at_end(entry);
@@ -302,39 +304,24 @@ impl Emitter {
     }
 }
 
-fn planned_loop(segment: &Segment) -> &PlannedLoop {
+fn planned_loop<'s, 'm>(segment: &'s Segment<'m>) -> &'s PlannedLoop<'m> {
     segment.looped.as_ref().expect("only loop segments have such words")
 }
 
-/// Gives each loop of one block a block of its own behind it, so that what is emitted there runs when the loop ends and only then.
-/// Runs before planning, so that plans never see values that this replaces.
-pub fn split_loop_exits(module: ModuleHandle, function: Value, wanted: impl Fn(Block) -> bool) {
-    let builder = module.builder();
-    for block in function.blocks() {
-        let Some(looped) = SelfLoop::of(block) else { continue };
-        if looped.exit.predecessors() > 1 && wanted(block) {
-            let middle = module.append_block(function, "");
-            looped.exit.redirect_phis(&builder, block, middle);
-            builder.at_end(middle);
-            builder.branch(looped.exit);
-            block.redirect_successors(looped.exit, middle);
-        }
-    }
+/// The edges by which control leaves loops of one block, unless nothing else leads to the same place. What is emitted
+/// on such an edge runs when the loop ends and only then.
+pub fn loop_exits<'m>(function: Value<'m>, wanted: impl Fn(Block<'m>) -> bool) -> Vec<Edge<'m>> {
+    let loops = function.blocks().into_iter().filter_map(SelfLoop::of);
+    let exits = loops.filter(|looped| looped.exit.predecessors() > 1 && wanted(looped.block));
+    exits.map(|looped| (looped.block, looped.exit)).collect()
 }
 
-/// Gives each invoke whose hook must run after it a normal destination of its own, so that the hook runs for it alone.
-/// Runs before planning, so that plans never see values that this replaces.
-pub fn split_normal_edges(module: ModuleHandle, function: Value, needs_own: impl Fn(Value) -> bool) {
-    let builder = module.builder();
-    for block in function.blocks() {
-        let Some(invoke) = block.terminator().filter(|t| t.opcode() == Opcode::LLVMInvoke) else { continue };
-        let destination: Block = invoke.successors_normal();
-        if needs_own(invoke) && destination.predecessors() > 1 {
-            let middle = module.append_block(function, "");
-            destination.redirect_phis(&builder, block, middle);
-            builder.at_end(middle);
-            builder.branch(destination);
-            invoke.set_normal_destination(middle);
-        }
-    }
+/// The edges by which invokes return whose hook must run after them, unless nothing else leads to the same place.
+pub fn normal_edges<'m>(function: Value<'m>, needs_own: impl Fn(Value<'m>) -> bool) -> Vec<Edge<'m>> {
+    let edge = |block: Block<'m>| {
+        let invoke = block.terminator().filter(|t| t.opcode() == Opcode::Invoke)?;
+        let destination = invoke.normal_destination();
+        (needs_own(invoke) && destination.predecessors() > 1).then_some((block, destination))
+    };
+    function.blocks().into_iter().filter_map(edge).collect()
 }

@@ -2,8 +2,10 @@
 
 use std::path::PathBuf;
 
+/// Why there is no object.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
+    /// There is no library, with the places that were looked at.
     #[error(
         "no usable libLLVM was found.\n  {0}\nFor C and C++, install clang from the system's packages (apt install clang), which brings one. For Rust, install a toolchain with \
          rustup, whose own is used. Or set DMDPROF_LLVM to a libLLVM of version {oldest} to {newest} or its directory",
@@ -11,19 +13,45 @@ pub enum Error {
         newest = crate::llvm::NEWEST
     )]
     NoLlvm(String),
+    /// The input cannot be read.
     #[error("cannot read {path}: {source}")]
-    Read { path: PathBuf, source: std::io::Error },
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The input is not what the LLVM in use reads.
     #[error(
         "{path} is not bitcode that LLVM {major} can read: {message}\nIf a newer clang wrote it, use a clang of version {major} or older (set DMDPROF_CLANG)",
         major = crate::llvm::major()
     )]
-    Parse { path: PathBuf, message: String },
+    Parse {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        message: String,
+    },
+    /// The target is not supported.
     #[error("cannot generate code for target {triple}: {message}")]
-    Target { triple: String, message: String },
+    Target {
+        /// The module's target.
+        triple: String,
+        /// Why.
+        message: String,
+    },
+    /// LLVM could not make an object.
     #[error("the code generator refuses the program: {0}")]
     Codegen(String),
+    /// A file cannot be written.
     #[error("cannot write {path}: {message}")]
-    Write { path: PathBuf, message: String },
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        message: String,
+    },
+    /// The changed module is not valid, which is a fault of dmdprof.
     #[error("the instrumented module is broken, which is a bug in dmdprof: {0}")]
     Broken(String),
 }

@@ -44,24 +44,24 @@ pub struct Subprogram {
 
 /// What the module's debug information says about a variable.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Variable {
+pub struct Variable<'m> {
     pub name: String,
     /// The source function that declares it, by its debug node and its linkage name.
-    pub subprogram: Option<Metadata>,
+    pub subprogram: Option<Metadata<'m>>,
     pub function: Option<String>,
     pub file: Option<String>,
     pub line: u32,
 }
 
 /// Look-ups that are worth sharing between the functions of a module.
-pub struct DebugInfo {
-    nodes: Nodes,
-    subprograms: HashMap<Metadata, Option<Subprogram>>,
-    scopes: HashMap<Metadata, (Option<Metadata>, Option<String>)>,
+pub struct DebugInfo<'m> {
+    nodes: Nodes<'m>,
+    subprograms: HashMap<Metadata<'m>, Option<Subprogram>>,
+    scopes: HashMap<Metadata<'m>, (Option<Metadata<'m>>, Option<String>)>,
     /// By expression. There are few, and LLVM takes long to write one as text.
-    forms: HashMap<Metadata, Form>,
-    pub types: Types,
-    globals: HashMap<Value, Option<Metadata>>,
+    forms: HashMap<Metadata<'m>, Form>,
+    pub types: Types<'m>,
+    globals: HashMap<Value<'m>, Option<Metadata<'m>>>,
 }
 
 /// What a debug record's expression says of its value.
@@ -92,9 +92,9 @@ impl Form {
     }
 }
 
-impl DebugInfo {
+impl<'m> DebugInfo<'m> {
     #[must_use]
-    pub fn new(nodes: Nodes) -> Self {
+    pub fn new(nodes: Nodes<'m>) -> Self {
         Self {
             nodes,
             subprograms: HashMap::new(),
@@ -106,7 +106,7 @@ impl DebugInfo {
     }
 
     /// Name, file and line of a subprogram's definition.
-    pub fn subprogram(&mut self, subprogram: Metadata) -> Option<Subprogram> {
+    pub fn subprogram(&mut self, subprogram: Metadata<'m>) -> Option<Subprogram> {
         let nodes = self.nodes;
         self.subprograms
             .entry(subprogram)
@@ -121,24 +121,24 @@ impl DebugInfo {
     }
 
     /// What a record says of its value.
-    pub fn form(&mut self, record: DebugRecord) -> Form {
+    pub fn form(&mut self, record: DebugRecord<'m>) -> Form {
         let Some(expression) = record.expression() else { return Form::Other };
         *self.forms.entry(expression).or_insert_with(|| Form::of(&record.text()))
     }
 
     /// Type of a variable.
-    pub fn variable_type(&self, variable: Metadata) -> Option<Metadata> {
+    pub fn variable_type(&self, variable: Metadata<'m>) -> Option<Metadata<'m>> {
         self.nodes.variable_type(variable)
     }
 
     /// Type of a global variable.
-    pub fn global_type(&mut self, global: Value) -> Option<Metadata> {
+    pub fn global_type(&mut self, global: Value<'m>) -> Option<Metadata<'m>> {
         let nodes = self.nodes;
         *self.globals.entry(global).or_insert_with(|| nodes.global_type(global))
     }
 
     /// Name and place of a variable.
-    pub fn variable(&mut self, variable: Metadata) -> Option<Variable> {
+    pub fn variable(&mut self, variable: Metadata<'m>) -> Option<Variable<'m>> {
         let name = self.nodes.variable_name(variable)?;
         let (subprogram, _) = variable.variable_scope().map_or((None, None), |s| self.scope(s));
         let function = subprogram.and_then(|s| self.subprogram(s)).map(|s| s.name);
@@ -146,7 +146,7 @@ impl DebugInfo {
         Some(Variable { name, subprogram, function, file, line: variable.variable_line() })
     }
 
-    fn scope(&mut self, scope: Metadata) -> (Option<Metadata>, Option<String>) {
+    fn scope(&mut self, scope: Metadata<'m>) -> (Option<Metadata<'m>>, Option<String>) {
         let nodes = self.nodes;
         self.scopes
             .entry(scope)
@@ -173,20 +173,20 @@ fn join((directory, file): (String, String)) -> String {
 
 /// Frames of one function.
 #[derive(Default)]
-pub struct FrameTable {
+pub struct FrameTable<'m> {
     pub frames: Vec<Frame>,
-    by_location: HashMap<Metadata, u32>,
+    by_location: HashMap<Metadata<'m>, u32>,
     by_content: HashMap<[u32; 7], u32>,
 }
 
-impl FrameTable {
-    /// Index of a location's frame. `symbol` names the function that holds the instruction: positions that are not inlined
-    /// belong to it even if the debug information spells its name differently.
+impl<'m> FrameTable<'m> {
+    /// Index of a location's frame. `symbol` names the function that holds the instruction: positions that are not
+    /// inlined belong to it even if the debug information spells its name differently.
     pub fn intern(
         &mut self,
-        location: Option<Metadata>,
+        location: Option<Metadata<'m>>,
         symbol: &str,
-        debug: &mut DebugInfo,
+        debug: &mut DebugInfo<'m>,
         strings: &mut StringTable,
     ) -> u32 {
         let Some(location) = location else { return NONE };

@@ -1,12 +1,14 @@
 //! Bitcode in, instrumented object out.
 //!
-//! Takes the optimised bitcode (or textual IR) of one translation unit, from any clang or rustc up to the LLVM in use; gives
-//! a native object whose code appends a record per segment and whose section
-//! [`SECTION`] describes them; refuses bitcode of a newer LLVM and targets other than
-//! `x86_64` Linux. Hooks go in after the optimiser and right before code generation, so they never change what it does.
+//! Takes the optimised bitcode (or textual IR) of one translation unit, from any clang or rustc up to the LLVM in use;
+//! gives a native object whose code appends a record per segment and whose section [`SECTION`] describes them; refuses
+//! bitcode of a newer LLVM and targets other than `x86_64` Linux. Hooks go in after the optimiser and right before code
+//! generation, so they never change what it does.
 //!
-//! `classify` decides what each instruction does, `plan` groups accesses into segments, `blob` writes their descriptors,
-//! `emit` changes the code, `codegen` makes the object. Only `llvm` talks to the library.
+//! `classify` decides what each instruction does, `plan` groups accesses into segments, `blob` writes their
+//! descriptors, `emit` changes the code, `codegen` makes the object. Only `llvm` talks to the library.
+
+#![deny(missing_docs)]
 
 mod address;
 mod affine;
@@ -47,7 +49,7 @@ use classify::{Classifier, Effect};
 use emit::Emitter;
 use frames::DebugInfo;
 use llvm::diagnostics::Diagnostics;
-use llvm::ir::{Layout, Linkage, ModuleHandle, Nodes, Opcode, Value};
+use llvm::ir::{Linkage, ModuleHandle, Nodes, Opcode, Value, split_edges};
 use plan::{FunctionPlan, LoopForm};
 
 /// What the hooks are for.
@@ -56,7 +58,8 @@ pub enum Model {
     /// Accesses of optimised code.
     #[default]
     Memory,
-    /// Values of code as the front end wrote it; scalar variables are put into registers first, and nothing else is changed.
+    /// Values of code as the front end wrote it; scalar variables are put into registers first, and nothing else is
+    /// changed.
     Values,
     /// Accesses of optimised code, and where iterations of its loops begin.
     Loops,
@@ -77,11 +80,14 @@ pub enum Append {
 pub struct Request<'a> {
     /// Bitcode or textual IR.
     pub input: &'a Path,
+    /// Where the object goes.
     pub object: &'a Path,
+    /// What the hooks are for.
     pub model: Model,
-    /// One record for all iterations of a loop whose addresses advance by constants (memory model only); else one per iteration.
-    /// What is measured is the same.
+    /// One record for all iterations of a loop whose addresses advance by constants (memory model only); else one per
+    /// iteration. What is measured is the same.
     pub loop_records: bool,
+    /// How records are appended.
     pub append: Append,
     /// Code generation effort, 0 to 3.
     pub opt_level: u8,
@@ -96,13 +102,49 @@ pub struct Request<'a> {
 /// What was done, for messages and tests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
+    /// Functions with hooks.
     pub functions: usize,
+    /// Functions without, each for a reason that its descriptors name.
     pub skipped_functions: usize,
+    /// Records that their code may append, and call sites.
     pub segments: usize,
+    /// Accesses that these describe; steps in the values model.
     pub accesses: usize,
 }
 
 /// Instruments one translation unit.
+///
+/// ```
+/// use dmdprof_instrument::{Append, Model, Request, instrument_file};
+///
+/// let directory = tempfile::tempdir()?;
+/// let (input, object) = (directory.path().join("in.ll"), directory.path().join("out.o"));
+/// std::fs::write(
+///     &input,
+///     r#"target triple = "x86_64-unknown-linux-gnu"
+///     define void @increment(ptr %p) {
+///       %old = load i32, ptr %p
+///       %new = add i32 %old, 1
+///       store i32 %new, ptr %p
+///       ret void
+///     }"#,
+/// )?;
+/// let request = Request {
+///     input: &input,
+///     object: &object,
+///     model: Model::Memory,
+///     loop_records: true,
+///     append: Append::InPlace,
+///     opt_level: 2,
+///     function_sections: false,
+///     flags: "",
+///     dump_ir: None,
+/// };
+/// let summary = instrument_file(&request)?;
+/// // One record for a load and a store.
+/// assert_eq!((summary.functions, summary.segments, summary.accesses), (1, 1, 2));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Errors
 /// See [`Error`]; nothing is written unless all went well.
@@ -111,7 +153,7 @@ pub fn instrument_file(request: &Request<'_>) -> Result<Summary, Error> {
     let diagnostics = Diagnostics::default();
     let context = Context::create();
     diagnostics.listen(&context);
-    let module = parse(&context, request.input)?;
+    let mut module = parse(&context, request.input)?;
     dump(&module, request, "before")?;
     let machine = codegen::machine_for(&module, request.opt_level)?;
     if request.model == Model::Values {
@@ -119,7 +161,7 @@ pub fn instrument_file(request: &Request<'_>) -> Result<Summary, Error> {
             .run_passes("function(mem2reg)", &machine, PassBuilderOptions::create())
             .map_err(|e| Error::Broken(e.to_string()))?;
     }
-    let summary = instrument_module(&module, request);
+    let summary = instrument_module(&mut module, request);
     note_compiler(&context, &module, request);
     module.verify().map_err(|e| Error::Broken(e.to_string()))?;
     module
@@ -162,8 +204,11 @@ fn parse<'c>(context: &'c Context, path: &Path) -> Result<Module<'c>, Error> {
     let bytes = std::fs::read(path).map_err(|source| Error::Read { path: path.to_path_buf(), source })?;
     let buffer = MemoryBuffer::create_from_memory_range_copy(&bytes, &path.to_string_lossy());
     let module = context.create_module_from_ir(buffer);
-    let module = module.map_err(|e| Error::Parse { path: path.to_path_buf(), message: e.to_string() })?;
-    llvm::debug_record::keep_as_calls(&module);
+    let mut module = module.map_err(|e| Error::Parse { path: path.to_path_buf(), message: e.to_string() })?;
+    // What is planned relies on a module that is as it must be: blocks that end, phis with an entry per edge.
+    module.verify().map_err(|e| Error::Parse { path: path.to_path_buf(), message: e.to_string() })?;
+    llvm::debug_record::keep_as_calls(&mut module);
+    llvm::lifetimes::mark_slots(&mut module);
     codegen::drop_forgotten_features(context, &module);
     Ok(module)
 }
@@ -177,18 +222,50 @@ fn dump(module: &Module<'_>, request: &Request<'_>, when: &str) -> Result<(), Er
     module.print_to_file(&path).map_err(|e| fail(e.to_string()))
 }
 
-fn instrument_module(module: &Module<'_>, request: &Request<'_>) -> Summary {
+/// Makes blocks where hooks go that must run when control takes one edge and only then. Comes before planning, as phis
+/// are replaced by it.
+fn make_room(module: &mut Module<'_>, request: &Request<'_>) {
+    let model = request.model;
+    let is_hooked = |classifier: &Classifier<'_>, module: ModuleHandle<'_>, function: Value<'_>| {
+        has_own_body(function) && refuse_function(function, classifier, &module.ifunc_resolvers()).is_none()
+    };
+    split_edges(module, |module, function| {
+        let classifier = Classifier::of(module);
+        if !is_hooked(&classifier, module, function) {
+            return Vec::new();
+        }
+        emit::normal_edges(function, |invoke| needs_own_destination(invoke, model, &classifier))
+    });
+    if model == Model::Memory && request.loop_records {
+        split_edges(module, |module, function| {
+            let classifier = Classifier::of(module);
+            if !is_hooked(&classifier, module, function) {
+                return Vec::new();
+            }
+            emit::loop_exits(function, |block| plan::may_loop(block, &classifier))
+        });
+    }
+}
+
+fn instrument_module(module: &mut Module<'_>, request: &Request<'_>) -> Summary {
     let model = request.model;
     let handle = ModuleHandle::of(module);
     redirect_signal_functions(handle);
     if model == Model::Values {
         emit_inline_functions(handle);
     }
-    let classifier = Classifier { layout: Layout::of_module(module), attributes: classify::Attributes::new() };
-    let mut debug = DebugInfo::new(Nodes::of_module(module));
+    make_room(module, request);
+    let handle = ModuleHandle::of(module);
+    let classifier = Classifier::of(handle);
+    let mut debug = DebugInfo::new(Nodes::of(handle));
     let mut emitter = Emitter::new(handle, classifier.layout, request.append);
     let mut summary = Summary::default();
     let mut unreferenced = Vec::new();
+    let flags = match model {
+        Model::Memory => 0,
+        Model::Values => function_flag::VALUES,
+        Model::Loops => function_flag::LOOPS,
+    };
     let resolvers = handle.ifunc_resolvers();
 
     for function in handle.functions().into_iter().filter(|f| has_own_body(*f)) {
@@ -196,37 +273,32 @@ fn instrument_module(module: &Module<'_>, request: &Request<'_>) -> Summary {
             function.set_section(&format!(".text.{}", function.name()));
         }
         let refused = refuse_function(function, &classifier, &resolvers);
-        let mut plan = match refused {
-            Some(reason) => skipped_plan(function, reason, &mut debug),
-            None => {
-                emit::split_normal_edges(handle, function, |invoke| needs_own_destination(invoke, model, &classifier));
-                if model == Model::Memory && request.loop_records {
-                    emit::split_loop_exits(handle, function, |block| plan::may_loop(block, &classifier));
+        let planned = refused.is_none().then(|| {
+            let mut plan = match model {
+                Model::Memory if request.loop_records => {
+                    plan::plan_function(function, &classifier, &mut debug, LoopForm::OneRecord)
                 }
-                match model {
-                    Model::Memory if request.loop_records => {
-                        plan::plan_function(function, &classifier, &mut debug, LoopForm::OneRecord)
-                    }
-                    Model::Memory => plan::plan_function(function, &classifier, &mut debug, LoopForm::PerIteration),
-                    Model::Loops => plan::plan_function(function, &classifier, &mut debug, LoopForm::Marked),
-                    Model::Values => dataflow::plan_function(function, &classifier, &mut debug),
-                }
-            }
-        };
-        let mut flags = if refused.is_some() { function_flag::SKIPPED } else { 0 };
-        flags |= match model {
-            Model::Memory => 0,
-            Model::Values => function_flag::VALUES,
-            Model::Loops => function_flag::LOOPS,
-        };
-        let blob = blob::encode(&mut plan, flags);
+                Model::Memory => plan::plan_function(function, &classifier, &mut debug, LoopForm::PerIteration),
+                Model::Loops => plan::plan_function(function, &classifier, &mut debug, LoopForm::Marked),
+                Model::Values => dataflow::plan_function(function, &classifier, &mut debug),
+            };
+            let blob = blob::encode(&mut plan, flags)?;
+            Some((plan, blob))
+        });
+        let planned = planned.flatten();
+        let skipped = planned.is_none();
+        let (plan, blob) = planned.unwrap_or_else(|| {
+            let mut plan = skipped_plan(function, refused.unwrap_or(SkipReason::TooLarge), &mut debug);
+            let blob = blob::encode(&mut plan, flags | function_flag::SKIPPED);
+            (plan, blob.expect("names and reasons are not too large"))
+        });
         let global = handle.bytes("__dmdprof_descriptors", &blob.bytes, SECTION);
         global.copy_comdat_from(function);
         if plan.segments.is_empty() {
             unreferenced.push(global);
         }
         emitter.function(&plan, global, &blob.segment_offsets);
-        summary.add(&plan, refused.is_some());
+        summary.add(&plan, skipped);
     }
     if summary.functions > 0 {
         unreferenced.extend(emitter.constructor());
@@ -273,13 +345,13 @@ fn processor(module: &Module<'_>) -> String {
 }
 
 /// Whether something must be emitted where an invoke returns, which then must be a block that nothing else leads to.
-fn needs_own_destination(invoke: Value, model: Model, classifier: &Classifier) -> bool {
+fn needs_own_destination<'m>(invoke: Value<'m>, model: Model, classifier: &Classifier<'m>) -> bool {
     let hooked = matches!(classifier.effect(invoke), Effect::Call(effect) if classify::needs_hook_after(&effect));
     hooked || (model == Model::Values && dataflow::needs_own_destination(invoke, classifier))
 }
 
 impl Summary {
-    fn add(&mut self, plan: &FunctionPlan, skipped: bool) {
+    fn add(&mut self, plan: &FunctionPlan<'_>, skipped: bool) {
         if skipped {
             self.skipped_functions += 1;
         } else {
@@ -291,12 +363,16 @@ impl Summary {
 }
 
 /// Whether this object will contain the function's code.
-fn has_own_body(function: Value) -> bool {
-    !function.is_declaration() && function.linkage() != Linkage::LLVMAvailableExternallyLinkage
+fn has_own_body(function: Value<'_>) -> bool {
+    !function.is_declaration() && function.linkage() != Linkage::AvailableExternally
 }
 
 /// Functions that must not carry hooks, because they run where hooks cannot or were marked by the user.
-fn refuse_function(function: Value, classifier: &Classifier, resolvers: &[Value]) -> Option<SkipReason> {
+fn refuse_function<'m>(
+    function: Value<'m>,
+    classifier: &Classifier<'m>,
+    resolvers: &[Value<'m>],
+) -> Option<SkipReason> {
     if function.has_attribute(classifier.attributes.naked) {
         return Some(SkipReason::NakedFunction);
     }
@@ -306,28 +382,27 @@ fn refuse_function(function: Value, classifier: &Classifier, resolvers: &[Value]
     if function.has_string_attribute("dmdprof-no-instrument") {
         return Some(SkipReason::NotToBeInstrumented);
     }
-    let funclets =
-        |i: &Value| matches!(i.opcode(), Opcode::LLVMCatchSwitch | Opcode::LLVMCleanupPad | Opcode::LLVMCatchPad);
+    let funclets = |i: &Value| matches!(i.opcode(), Opcode::CatchSwitch | Opcode::CleanupPad | Opcode::CatchPad);
     if function.blocks().iter().any(|b| b.instructions().iter().any(funclets)) {
         return Some(SkipReason::WindowsExceptionHandling);
     }
     None
 }
 
-fn skipped_plan(function: Value, reason: SkipReason, debug: &mut DebugInfo) -> FunctionPlan {
+fn skipped_plan<'m>(function: Value<'m>, reason: SkipReason, debug: &mut DebugInfo<'m>) -> FunctionPlan<'m> {
     let mut plan = FunctionPlan::named(function, debug);
     plan.skips.insert(reason, 1);
     plan
 }
 
 /// C++'s inline functions that a library has compiled, too: the bodies are here, and hooks can be put into them.
-fn emit_inline_functions(module: ModuleHandle) {
-    let is_elsewhere = |f: &Value| f.linkage() == Linkage::LLVMAvailableExternallyLinkage && f.name().starts_with("_Z");
+fn emit_inline_functions(module: ModuleHandle<'_>) {
+    let is_elsewhere = |f: &Value| f.linkage() == Linkage::AvailableExternally && f.name().starts_with("_Z");
     module.functions().into_iter().filter(is_elsewhere).for_each(Value::emit_own_copy);
 }
 
 /// Handlers that the program installs must run on a ring of their own; the hooks' replacements see to that.
-fn redirect_signal_functions(module: ModuleHandle) {
+fn redirect_signal_functions(module: ModuleHandle<'_>) {
     for (name, replacement) in [("sigaction", symbol::SIGACTION), ("signal", symbol::SIGNAL)] {
         let Some(original) = module.function(name).filter(|f| f.is_declaration()) else { continue };
         let replacement = module.declare(replacement, original.function_type());

@@ -1,8 +1,8 @@
 //! Natural loops of one function: LLVM's C interface has neither predecessors nor dominators nor loops.
 //!
-//! Takes a function, gives its [`Loops`]: which loop each block is in, how loops nest, where each is in the source. A loop is what
-//! LLVM calls one: all blocks from which control comes back to a header that dominates them, back edges to one header together.
-//! Cycles that can be entered in several places (irreducible ones) are none.
+//! Takes a function, gives its [`Loops`]: which loop each block is in, how loops nest, where each is in the source. A
+//! loop is what LLVM calls one: all blocks from which control comes back to a header that dominates them, back edges to
+//! one header together. Cycles that can be entered in several places (irreducible ones) are none.
 
 use std::collections::{HashMap, HashSet};
 
@@ -13,27 +13,27 @@ const MOST_VALUES: usize = 200;
 
 /// One loop.
 #[derive(Clone, Debug)]
-pub struct Loop {
-    pub header: Block,
+pub struct Loop<'m> {
+    pub header: Block<'m>,
     /// The loop around it.
     pub parent: Option<u32>,
     /// Where it begins in the source, if the debug information says so.
-    pub location: Option<Metadata>,
+    pub location: Option<Metadata<'m>>,
 }
 
 /// The loops of a function.
 #[derive(Default)]
-pub struct Loops {
+pub struct Loops<'m> {
     /// Outer loops come before those inside them.
-    pub loops: Vec<Loop>,
-    innermost: HashMap<Block, u32>,
+    pub loops: Vec<Loop<'m>>,
+    innermost: HashMap<Block<'m>, u32>,
     /// Blocks to which control can come by leaving a loop.
-    exits: HashSet<Block>,
+    exits: HashSet<Block<'m>>,
 }
 
-impl Loops {
+impl<'m> Loops<'m> {
     #[must_use]
-    pub fn of(function: Value) -> Self {
+    pub fn of(function: Value<'m>) -> Self {
         let graph = Graph::of(function);
         let shape = find(&graph.successors);
         let placed = |found: &Found| {
@@ -51,24 +51,24 @@ impl Loops {
 
     /// The innermost loop that a block is in.
     #[must_use]
-    pub fn around(&self, block: Block) -> Option<u32> {
+    pub fn around(&self, block: Block<'m>) -> Option<u32> {
         self.innermost.get(&block).copied()
     }
 
     /// Loops around a block, the innermost first.
-    fn chain(&self, block: Block) -> impl Iterator<Item = u32> {
+    fn chain(&self, block: Block<'m>) -> impl Iterator<Item = u32> {
         std::iter::successors(self.around(block), |number| self.loops[*number as usize].parent)
     }
 
-    /// The innermost loop around a block in whose iterations a value is the same there: what it is computed from does not change from one to the
-    /// next, as far as loops count. What lies in memory is taken to stay.
+    /// The innermost loop around a block in whose iterations a value is the same there: what it is computed from does
+    /// not change from one to the next, as far as loops count. What lies in memory is taken to stay.
     #[must_use]
-    pub fn same(&self, value: Value, block: Block) -> Option<u32> {
+    pub fn same(&self, value: Value<'m>, block: Block<'m>) -> Option<u32> {
         self.chain(block).find(|number| !self.varies(value, *number))
     }
 
     /// Whether a value depends on how far a loop has come.
-    fn varies(&self, value: Value, number: u32) -> bool {
+    fn varies(&self, value: Value<'m>, number: u32) -> bool {
         let header = self.loops[number as usize].header;
         let (mut seen, mut work) = (HashSet::new(), vec![value]);
         while let Some(at) = work.pop() {
@@ -80,9 +80,9 @@ impl Loops {
                 continue;
             }
             match at.opcode() {
-                Opcode::LLVMPHI if block == header => return true,
-                Opcode::LLVMPHI => work.extend(at.incoming().into_iter().map(|(from, _)| from)),
-                Opcode::LLVMCall | Opcode::LLVMInvoke => return true,
+                Opcode::Phi if block == header => return true,
+                Opcode::Phi => work.extend(at.incoming().into_iter().map(|(from, _)| from)),
+                Opcode::Call | Opcode::Invoke => return true,
                 _ => work.extend((0..at.operands()).map(|i| at.operand(i))),
             }
             if seen.len() > MOST_VALUES {
@@ -94,23 +94,23 @@ impl Loops {
 
     /// Whether control can come to this block by leaving a loop.
     #[must_use]
-    pub fn is_exit(&self, block: Block) -> bool {
+    pub fn is_exit(&self, block: Block<'m>) -> bool {
         self.exits.contains(&block)
     }
 
     /// Whether control begins an iteration of this loop by coming to this block.
     #[must_use]
-    pub fn is_header(&self, number: u32, block: Block) -> bool {
+    pub fn is_header(&self, number: u32, block: Block<'m>) -> bool {
         self.loops[number as usize].header == block
     }
 }
 
-/// What the front end noted at a back edge (`llvm.loop`: clang, at every optimisation level), or where the back edge's own branch is, or
-/// the first thing with a line that the header or a latch does.
-fn location(latches: impl Iterator<Item = Block>, header: Block) -> Option<Metadata> {
+/// What the front end noted at a back edge (`llvm.loop`: clang, at every optimisation level), or where the back edge's
+/// own branch is, or the first thing with a line that the header or a latch does.
+fn location<'m>(latches: impl Iterator<Item = Block<'m>>, header: Block<'m>) -> Option<Metadata<'m>> {
     let latches: Vec<Block> = latches.collect();
     let ends: Vec<Value> = latches.iter().filter_map(|latch| latch.terminator()).collect();
-    let has_line = |location: &Metadata| location.line() > 0;
+    let has_line = |location: &Metadata<'m>| location.line() > 0;
     let noted = ends.iter().find_map(|end| end.loop_start());
     let branch = || ends.iter().filter_map(|end| end.debug_location()).find(has_line);
     let inside = || {
@@ -121,17 +121,17 @@ fn location(latches: impl Iterator<Item = Block>, header: Block) -> Option<Metad
 }
 
 /// A function as numbers; its entry is 0.
-struct Graph {
-    blocks: Vec<Block>,
+struct Graph<'m> {
+    blocks: Vec<Block<'m>>,
     successors: Vec<Vec<usize>>,
     predecessors: Vec<Vec<usize>>,
 }
 
-impl Graph {
-    fn of(function: Value) -> Self {
+impl<'m> Graph<'m> {
+    fn of(function: Value<'m>) -> Self {
         let blocks = function.blocks();
         let number: HashMap<Block, usize> = blocks.iter().enumerate().map(|(i, b)| (*b, i)).collect();
-        let edges = |b: &Block| b.successors().iter().map(|to| number[to]).collect();
+        let edges = |b: &Block<'m>| b.successors().iter().map(|to| number[to]).collect();
         let successors: Vec<Vec<usize>> = blocks.iter().map(edges).collect();
         let predecessors = reversed(&successors);
         Self { blocks, successors, predecessors }

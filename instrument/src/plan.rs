@@ -1,7 +1,7 @@
 //! Plans the hooks of one function without changing it: which records, with which words, before which instruction.
 //!
-//! A segment is the part of a basic block between two calls. Its record is written at its end, where every address is known,
-//! and describes its accesses in program order.
+//! A segment is the part of a basic block between two calls. Its record is written at its end, where every address is
+//! known, and describes its accesses in program order.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -26,19 +26,19 @@ use crate::{
 
 /// A word of a record, as the emitter will compute it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Word {
+pub enum Word<'m> {
     /// Pointer, integer (zero-extended) or mask.
-    Value(Value),
+    Value(Value<'m>),
     /// One pointer of a vector of pointers.
-    Lane(Value, u32),
+    Lane(Value<'m>, u32),
     /// Identifies the frame of the running function.
     Cookie,
     /// Number of the edge by which control came to a block, as its first phi lists them.
-    Predecessor(Block),
+    Predecessor(Block<'m>),
     /// Iterations of the loop that has ended.
     Count,
     /// What an address would be in the iteration after the loop's last one.
-    Next(Value),
+    Next(Value<'m>),
     /// By index: a step of the loop that is not constant.
     Step(u16),
 }
@@ -58,8 +58,8 @@ pub struct PlannedItem {
     pub note: ItemNote,
 }
 
-/// What is known of an access without running it: index of its field, and number of the innermost loop in whose iterations its address is the
-/// same.
+/// What is known of an access without running it: index of its field, and number of the innermost loop in whose
+/// iterations its address is the same.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ItemNote {
     pub field: Option<u32>,
@@ -67,11 +67,11 @@ pub struct ItemNote {
 }
 
 #[derive(Clone, Debug)]
-pub struct Segment {
+pub struct Segment<'m> {
     pub kind: SegmentKind,
     pub flags: u8,
     /// Words after the descriptor's.
-    pub words: Vec<Word>,
+    pub words: Vec<Word<'m>>,
     pub items: Vec<PlannedItem>,
     pub ops: Vec<OpCount>,
     /// String of the callee, or [`NONE`].
@@ -80,32 +80,32 @@ pub struct Segment {
     /// Number of the innermost loop that it is in.
     pub around: Option<u32>,
     /// The record is written before this instruction; `None` for call sites, which are only named by events.
-    pub before: Option<Value>,
+    pub before: Option<Value<'m>>,
     /// Of a loop segment.
-    pub looped: Option<PlannedLoop>,
+    pub looped: Option<PlannedLoop<'m>>,
 }
 
 /// What the emitter needs to write one record for all iterations of a loop.
 #[derive(Clone, Debug)]
-pub struct PlannedLoop {
-    pub looped: SelfLoop,
-    pub counter: Counter,
-    pub steps: Vec<Step>,
+pub struct PlannedLoop<'m> {
+    pub looped: SelfLoop<'m>,
+    pub counter: Counter<'m>,
+    pub steps: Vec<Step<'m>>,
 }
 
 /// Where a hook call goes.
 #[derive(Clone, Copy, Debug)]
-pub enum Anchor {
-    Before(Value),
+pub enum Anchor<'m> {
+    Before(Value<'m>),
     /// After a call; for an invoke, at the start of its normal destination (which has no other predecessor).
-    After(Value),
+    After(Value<'m>),
 }
 
 /// A call of the hooks for a modelled library call.
 #[derive(Clone, Debug)]
-pub struct CallHook {
-    pub anchor: Anchor,
-    pub instruction: Value,
+pub struct CallHook<'m> {
+    pub anchor: Anchor<'m>,
+    pub instruction: Value<'m>,
     pub call: Call,
     pub operands: &'static [Operand],
     /// Index of the call-site segment.
@@ -113,11 +113,11 @@ pub struct CallHook {
 }
 
 #[derive(Default)]
-pub struct FunctionPlan {
-    pub segments: Vec<Segment>,
-    pub call_hooks: Vec<CallHook>,
+pub struct FunctionPlan<'m> {
+    pub segments: Vec<Segment<'m>>,
+    pub call_hooks: Vec<CallHook<'m>>,
     /// Calls that return twice: the `LANDED` hook runs right after each.
-    pub landings: Vec<Value>,
+    pub landings: Vec<Value<'m>>,
     pub skips: BTreeMap<SkipReason, u32>,
     /// Variables on the stack, by segment.
     pub slots: Vec<Slot>,
@@ -125,16 +125,16 @@ pub struct FunctionPlan {
     /// Calls by name and loop, of functions with loops.
     pub calls: BTreeSet<(u32, u32)>,
     pub fields: Vec<abi::Field>,
-    pub frames: FrameTable,
+    pub frames: FrameTable<'m>,
     pub strings: StringTable,
     pub name: u32,
     pub file: u32,
     pub line: u32,
 }
 
-impl FunctionPlan {
+impl<'m> FunctionPlan<'m> {
     /// A plan that says which function it is for and nothing else.
-    pub fn named(function: Value, debug: &mut DebugInfo) -> Self {
+    pub fn named(function: Value<'m>, debug: &mut DebugInfo<'m>) -> Self {
         let mut plan = Self::default();
         plan.name = plan.strings.intern(&function.name());
         let definition = function.subprogram().and_then(|s| debug.subprogram(s));
@@ -144,7 +144,7 @@ impl FunctionPlan {
     }
 
     /// Index of a field; `None` for types of more than 4 GiB.
-    fn field(&mut self, spot: &Spot) -> Option<u32> {
+    fn field(&mut self, spot: &Spot<'m>) -> Option<u32> {
         let field = abi::Field {
             type_name: self.strings.intern(&spot.type_name),
             type_size: spot.type_size.try_into().ok()?,
@@ -172,7 +172,12 @@ pub enum LoopForm {
 }
 
 /// Plans a function for the memory model.
-pub fn plan_function(function: Value, classifier: &Classifier, debug: &mut DebugInfo, form: LoopForm) -> FunctionPlan {
+pub fn plan_function<'m>(
+    function: Value<'m>,
+    classifier: &Classifier<'m>,
+    debug: &mut DebugInfo<'m>,
+    form: LoopForm,
+) -> FunctionPlan<'m> {
     let symbol = function.name();
     let mut plan = FunctionPlan::named(function, debug);
     let blocks = function.blocks();
@@ -193,40 +198,40 @@ pub fn plan_function(function: Value, classifier: &Classifier, debug: &mut Debug
 }
 
 /// Lanes of what a load or store of a vector moves, else 0.
-fn lanes(instruction: Value) -> u16 {
+fn lanes(instruction: Value<'_>) -> u16 {
     let moved = match instruction.opcode() {
-        Opcode::LLVMLoad => instruction.ty(),
-        Opcode::LLVMStore => instruction.operand(0).ty(),
+        Opcode::Load => instruction.ty(),
+        Opcode::Store => instruction.operand(0).ty(),
         _ => return 0,
     };
     moved.vector().map_or(0, |(_, lanes)| lanes.min(u32::from(u16::MAX)) as u16)
 }
 
 /// Whether control can arrive in this block's function by unwinding or `longjmp`.
-pub fn is_landable(block: Block, classifier: &Classifier) -> bool {
+pub fn is_landable<'m>(block: Block<'m>, classifier: &Classifier<'m>) -> bool {
     block.instructions().into_iter().any(|i| match i.opcode() {
-        Opcode::LLVMLandingPad => true,
-        Opcode::LLVMCall | Opcode::LLVMInvoke => i.call_has_attribute(classifier.attributes.returns_twice),
+        Opcode::LandingPad => true,
+        Opcode::Call | Opcode::Invoke => i.call_has_attribute(classifier.attributes.returns_twice),
         _ => false,
     })
 }
 
 /// Whether the iterations of a loop of one block can be one record, as far as its instructions tell.
-pub fn may_loop(block: Block, classifier: &Classifier) -> bool {
+pub fn may_loop<'m>(block: Block<'m>, classifier: &Classifier<'m>) -> bool {
     !block.instructions().into_iter().any(|i| matches!(classifier.effect(i), Effect::Call(_)))
 }
 
 /// Stack slots that die when the function returns and not earlier by a scope end of their own, and `byval` parameters.
-fn exit_kills(
-    function: Value,
-    blocks: &[Block],
-    classifier: &Classifier,
-    plan: &mut FunctionPlan,
-) -> Vec<(Value, u64)> {
+fn exit_kills<'m>(
+    function: Value<'m>,
+    blocks: &[Block<'m>],
+    classifier: &Classifier<'m>,
+    plan: &mut FunctionPlan<'m>,
+) -> Vec<(Value<'m>, u64)> {
     let has_scope_end = |slot| is_marked(slot, "llvm.lifetime.end");
     let mut kills = Vec::new();
     for (index, block) in blocks.iter().enumerate() {
-        for slot in block.instructions().into_iter().filter(|i| i.opcode() == Opcode::LLVMAlloca) {
+        for slot in block.instructions().into_iter().filter(|i| i.opcode() == Opcode::Alloca) {
             match classifier.slot_size(slot) {
                 Some(size) if index == 0 && !has_scope_end(slot) => kills.push((slot, size)),
                 Some(_) if index == 0 => {}
@@ -242,24 +247,24 @@ fn exit_kills(
     kills
 }
 
-struct Planner<'a> {
-    classifier: &'a Classifier,
-    debug: &'a mut DebugInfo,
+struct Planner<'a, 'm> {
+    classifier: &'a Classifier<'m>,
+    debug: &'a mut DebugInfo<'m>,
     symbol: &'a str,
     /// The function's own debug node.
-    own: Option<Metadata>,
-    out: SegmentBuilder,
+    own: Option<Metadata<'m>>,
+    out: SegmentBuilder<'m>,
     landable: bool,
-    exit_kills: Vec<(Value, u64)>,
-    variables: StackVariables,
+    exit_kills: Vec<(Value<'m>, u64)>,
+    variables: StackVariables<'m>,
     form: LoopForm,
     /// None without debug information, unless they are to be marked.
-    loops: Loops,
-    fields: Fields,
+    loops: Loops<'m>,
+    fields: Fields<'m>,
 }
 
-impl Planner<'_> {
-    fn block(&mut self, function: Value, block: Block, is_entry: bool) {
+impl<'m> Planner<'_, 'm> {
+    fn block(&mut self, function: Value<'m>, block: Block<'m>, is_entry: bool) {
         self.out.start_block(is_entry, self.landable);
         self.out.around = self.loops.around(block);
         let segments = self.out.plan.segments.len();
@@ -269,7 +274,7 @@ impl Planner<'_> {
         }
         let instructions = block.instructions();
         for (position, &instruction) in instructions.iter().enumerate() {
-            if instruction.opcode() == Opcode::LLVMLandingPad {
+            if instruction.opcode() == Opcode::LandingPad {
                 self.out.open.flags |= segment_flag::LANDING;
             }
             let frame = self.out.frame(instruction, self.symbol, self.debug);
@@ -307,10 +312,10 @@ impl Planner<'_> {
     }
 
     /// The variable whose life starts here: where its slot is made, or at a marker.
-    fn starts(&self, instruction: Value) -> Option<Value> {
+    fn starts(&self, instruction: Value<'m>) -> Option<Value<'m>> {
         match instruction.opcode() {
-            Opcode::LLVMAlloca => self.variables.get(instruction).filter(|v| !v.has_scope).map(|_| instruction),
-            Opcode::LLVMCall => {
+            Opcode::Alloca => self.variables.get(instruction).filter(|v| !v.has_scope).map(|_| instruction),
+            Opcode::Call => {
                 let name = instruction.callee().intrinsic_name()?;
                 // Newer LLVM passes only the pointer, older ones a size before it.
                 name.starts_with("llvm.lifetime.start").then(|| instruction.operand(instruction.arguments() - 1))
@@ -320,7 +325,7 @@ impl Planner<'_> {
     }
 
     /// Announces a variable in the open segment.
-    fn slot(&mut self, slot: Value) {
+    fn slot(&mut self, slot: Value<'m>) {
         let Some(known) = self.variables.get(slot).cloned() else { return };
         let (word, offset) = self.out.address(slot);
         let strings = &mut self.out.plan.strings;
@@ -348,7 +353,7 @@ impl Planner<'_> {
     }
 
     /// Has the block's segments mark its loop, if loops are to be marked.
-    fn mark_loop(&mut self, block: Block) {
+    fn mark_loop(&mut self, block: Block<'m>) {
         self.out.loop_mark = None;
         if self.form != LoopForm::Marked {
             return;
@@ -373,7 +378,7 @@ impl Planner<'_> {
     }
 
     /// What the caller's copy of a `byval` argument put on the stack.
-    fn byval_stores(&mut self, function: Value) {
+    fn byval_stores(&mut self, function: Value<'m>) {
         for (index, parameter) in function.parameters().into_iter().enumerate() {
             if self.variables.get(parameter).is_some() {
                 self.slot(parameter);
@@ -386,7 +391,7 @@ impl Planner<'_> {
         }
     }
 
-    fn count_operations(&mut self, instruction: Value, frame: u32) {
+    fn count_operations(&mut self, instruction: Value<'m>, frame: u32) {
         let Some((class, count)) = operations(instruction) else { return };
         let key = self.out.plan.frames.frames.get(frame as usize).map(|f| (f.parent, f.function, f.file, f.line));
         let same_line = |other: u32| {
@@ -408,13 +413,13 @@ impl Planner<'_> {
     }
 
     /// Adds an access.
-    fn access(&mut self, access: &Access, frame: u32, instruction: Value) {
+    fn access(&mut self, access: &Access<'m>, frame: u32, instruction: Value<'m>) {
         self.make_room(access.lanes, instruction);
         self.item(access, frame, Some(instruction.block()));
     }
 
     /// Closes the segment if an access of this many lanes would make it too large.
-    fn make_room(&mut self, lanes: u16, instruction: Value) {
+    fn make_room(&mut self, lanes: u16, instruction: Value<'m>) {
         let new_words = usize::from(lanes) + 3;
         if self.out.open.items.len() >= MAX_SEGMENT_ITEMS
             || self.out.open.words.len() + new_words + 2 > MAX_RECORD_WORDS
@@ -424,7 +429,7 @@ impl Planner<'_> {
     }
 
     /// What is known of an access in a block, if it has one address.
-    fn note(&mut self, access: &Access, block: Block) -> ItemNote {
+    fn note(&mut self, access: &Access<'m>, block: Block<'m>) -> ItemNote {
         let is_plain = matches!(access.kind, ItemKind::Load | ItemKind::Store | ItemKind::Update);
         let Length::Fixed(size) = access.length else { return ItemNote::default() };
         if !is_plain {
@@ -437,7 +442,7 @@ impl Planner<'_> {
         ItemNote { field, same: self.loops.same(access.address, block) }
     }
 
-    fn item(&mut self, access: &Access, frame: u32, block: Option<Block>) {
+    fn item(&mut self, access: &Access<'m>, frame: u32, block: Option<Block<'m>>) {
         let note = block.map_or_else(ItemNote::default, |block| self.note(access, block));
         let mut flags = access.flags;
         let (word, offset) = match access.kind {
@@ -475,7 +480,7 @@ impl Planner<'_> {
         });
     }
 
-    fn call(&mut self, call: Value, effect: &CallEffect, frame: u32) {
+    fn call(&mut self, call: Value<'m>, effect: &CallEffect<'m>, frame: u32) {
         let target = call.callee();
         if !self.loops.loops.is_empty() && self.own.is_some() && target.is_function() {
             let callee = self.out.plan.strings.intern(&target.name());
@@ -500,8 +505,9 @@ impl Planner<'_> {
         }
     }
 
-    /// Closes the open segment as one record for all iterations, if all its addresses advance by the same steps in each.
-    fn looped(&mut self, looped: SelfLoop) -> bool {
+    /// Closes the open segment as one record for all iterations, if all its addresses advance by the same steps in
+    /// each.
+    fn looped(&mut self, looped: SelfLoop<'m>) -> bool {
         let open = &self.out.open;
         let is_plain = |item: &PlannedItem| {
             let kinds = [ItemKind::Load, ItemKind::Store, ItemKind::Update];
@@ -518,7 +524,7 @@ impl Planner<'_> {
             return false;
         }
         let steps = Steps { looped, layout: self.classifier.layout };
-        let of_word = |word: &Word| match word {
+        let of_word = |word: &Word<'m>| match word {
             Word::Value(address) => steps.of(*address),
             _ => None,
         };
@@ -528,9 +534,9 @@ impl Planner<'_> {
         true
     }
 
-    fn terminator(&mut self, terminator: Value) {
+    fn terminator(&mut self, terminator: Value<'m>) {
         match terminator.opcode() {
-            Opcode::LLVMRet | Opcode::LLVMResume => {
+            Opcode::Ret | Opcode::Resume => {
                 if follows_must_tail(terminator) {
                     return;
                 }
@@ -553,7 +559,7 @@ impl Planner<'_> {
     }
 }
 
-pub fn follows_must_tail(terminator: Value) -> bool {
+pub fn follows_must_tail(terminator: Value<'_>) -> bool {
     let instructions = terminator.block().instructions();
-    instructions.iter().rev().skip(1).take(2).any(|i| i.opcode() == Opcode::LLVMCall && i.is_must_tail())
+    instructions.iter().rev().skip(1).take(2).any(|i| i.opcode() == Opcode::Call && i.is_must_tail())
 }

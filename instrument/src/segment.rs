@@ -1,7 +1,7 @@
 //! Fills segments: which words a record has, and which of them an address needs.
 //!
-//! Takes accesses or steps in program order, gives the segments of a [`FunctionPlan`]. Addresses whose variable parts are equal share a
-//! word.
+//! Takes accesses or steps in program order, gives the segments of a [`FunctionPlan`]. Addresses whose variable parts
+//! are equal share a word.
 
 use std::collections::HashMap;
 
@@ -18,12 +18,12 @@ use crate::{
 
 /// The segment being filled.
 #[derive(Default)]
-pub struct OpenSegment {
+pub struct OpenSegment<'m> {
     pub flags: u8,
-    pub words: Vec<Word>,
-    word_index: HashMap<Word, u16>,
+    pub words: Vec<Word<'m>>,
+    word_index: HashMap<Word<'m>, u16>,
     /// Address shapes that already have a word: index and the constant offset of the word's own address.
-    shapes: HashMap<Shape, (u16, i64)>,
+    shapes: HashMap<Shape<'m>, (u16, i64)>,
     pub items: Vec<PlannedItem>,
     pub ops: Vec<OpCount>,
     pub frame: Option<u32>,
@@ -35,7 +35,7 @@ pub struct OpenSegment {
     pub announced: bool,
 }
 
-impl OpenSegment {
+impl<'m> OpenSegment<'m> {
     fn says_nothing(&self) -> bool {
         let no_effects = self.items.is_empty() && self.ops.is_empty() && self.slots.is_empty();
         no_effects && self.flags == 0 && !self.iteration && !self.announced
@@ -43,23 +43,24 @@ impl OpenSegment {
 }
 
 /// A plan in the making.
-pub struct SegmentBuilder {
-    pub layout: Layout,
-    pub plan: FunctionPlan,
-    pub open: OpenSegment,
+pub struct SegmentBuilder<'m> {
+    pub layout: Layout<'m>,
+    pub plan: FunctionPlan<'m>,
+    pub open: OpenSegment<'m>,
     /// Names the loop of the block at hand, where loops are marked: the first item of each of its segments.
     pub loop_mark: Option<PlannedItem>,
     /// Number of the innermost loop around the block at hand.
     pub around: Option<u32>,
 }
 
-impl SegmentBuilder {
+impl<'m> SegmentBuilder<'m> {
     #[must_use]
-    pub fn new(layout: Layout, plan: FunctionPlan) -> Self {
+    pub fn new(layout: Layout<'m>, plan: FunctionPlan<'m>) -> Self {
         Self { layout, plan, open: OpenSegment::default(), loop_mark: None, around: None }
     }
 
-    /// Opens the first segment of a block. The function's entry starts a frame, with an identity if control can land in it.
+    /// Opens the first segment of a block. The function's entry starts a frame, with an identity if control can land in
+    /// it.
     pub fn start_block(&mut self, is_entry: bool, landable: bool) {
         self.open = OpenSegment::default();
         if is_entry {
@@ -71,7 +72,7 @@ impl SegmentBuilder {
     }
 
     /// The instruction's source position; the first of a segment is the segment's own.
-    pub fn frame(&mut self, instruction: Value, symbol: &str, debug: &mut DebugInfo) -> u32 {
+    pub fn frame(&mut self, instruction: Value<'m>, symbol: &str, debug: &mut DebugInfo<'m>) -> u32 {
         let frame = self.plan.frames.intern(instruction.debug_location(), symbol, debug, &mut self.plan.strings);
         if frame != NONE && self.open.frame.is_none() {
             self.open.frame = Some(frame);
@@ -80,7 +81,7 @@ impl SegmentBuilder {
     }
 
     /// Record index of a word, adding it if it is new. Index 0 is the descriptor's.
-    pub fn word(&mut self, word: Word) -> u16 {
+    pub fn word(&mut self, word: Word<'m>) -> u16 {
         if let Some(&known) = self.open.word_index.get(&word) {
             return known;
         }
@@ -91,7 +92,7 @@ impl SegmentBuilder {
     }
 
     /// Record index of the first of the pointers of a vector, one word each.
-    pub fn lanes(&mut self, pointers: Value, lanes: u16) -> u16 {
+    pub fn lanes(&mut self, pointers: Value<'m>, lanes: u16) -> u16 {
         let first = self.open.words.len() as u16 + 1;
         for lane in 0..u32::from(lanes) {
             // Lanes must be consecutive, so they are not shared with earlier words.
@@ -101,7 +102,7 @@ impl SegmentBuilder {
     }
 
     /// Word and offset that give an address.
-    pub fn address(&mut self, address: Value) -> (u16, i64) {
+    pub fn address(&mut self, address: Value<'m>) -> (u16, i64) {
         let (shape, constant) = decompose(self.layout, address);
         if let Some(&(word, own)) = self.open.shapes.get(&shape) {
             return (word, constant.wrapping_sub(own));
@@ -113,7 +114,7 @@ impl SegmentBuilder {
     }
 
     /// Names a call site and plans the hook of its model.
-    pub fn call_hook(&mut self, call: Value, model: Model, frame: u32) {
+    pub fn call_hook(&mut self, call: Value<'m>, model: Model, frame: u32) {
         let site = PlannedItem {
             kind: ItemKind::Load as u8,
             flags: item_flag::DYNAMIC,
@@ -156,7 +157,7 @@ impl SegmentBuilder {
     }
 
     /// Ends the open segment: its record, if it has anything to say, goes before `end`.
-    pub fn close(&mut self, end: Value, extra_flags: u8, callee: u32) {
+    pub fn close(&mut self, end: Value<'m>, extra_flags: u8, callee: u32) {
         let mut open = std::mem::take(&mut self.open);
         open.flags |= extra_flags;
         if open.says_nothing() && callee == NONE {
@@ -185,9 +186,9 @@ impl SegmentBuilder {
         });
     }
 
-    /// Ends the open segment, whose words advance by `steps` in each iteration of a loop: one record for all iterations, written
-    /// when the loop has ended.
-    pub fn close_loop(&mut self, looped: SelfLoop, counter: Counter, steps: &[Step]) {
+    /// Ends the open segment, whose words advance by `steps` in each iteration of a loop: one record for all
+    /// iterations, written when the loop has ended.
+    pub fn close_loop(&mut self, looped: SelfLoop<'m>, counter: Counter<'m>, steps: &[Step<'m>]) {
         let open = std::mem::take(&mut self.open);
         // Words: the iterations, the addresses, then the steps that are not constant.
         let mut words = vec![Word::Count];
@@ -219,7 +220,7 @@ impl SegmentBuilder {
             callee: NONE,
             frame: open.frame.unwrap_or(NONE),
             around: self.around,
-            before: Some(looped.exit.first_after_phis()),
+            before: looped.exit.first_after_phis(),
             looped: Some(PlannedLoop { looped, counter, steps: variable }),
         });
     }

@@ -1,24 +1,40 @@
 //! Why an access or a function carries no hook. Every skip is counted under its name and shown in the report.
 
+/// Why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SkipReason {
+    /// Inline assembly that touches memory.
     InlineAssembly,
+    /// The pointer is to an address space other than 0.
     AddressSpace,
+    /// The size of the vector is known when the program runs only.
     ScalableVector,
+    /// An intrinsic of the processor that may touch memory.
     TargetIntrinsic,
+    /// An intrinsic of the group `llvm.vp`.
     VectorPredication,
+    /// A mask of more than 64 lanes.
     WideMask,
+    /// `va_start`, `va_copy` or `va_arg`.
     VariableArguments,
+    /// The end of an array whose size is known when the program runs only.
     VariableLengthArrayScope,
+    /// An access to more than 4 GiB.
     HugeAccess,
-    /// Values model only.
+    /// A vector or structure of more than 64 values; values model only.
     WideValue,
-    /// Values model only.
+    /// What a compare-and-swap stores; values model only.
     CompareAndSwap,
+    /// A function whose code is its assembly.
     NakedFunction,
+    /// A function that runs while the program is linked.
     IfuncResolver,
+    /// A function with the attribute `dmdprof-no-instrument`.
     NotToBeInstrumented,
+    /// A function with funclets.
     WindowsExceptionHandling,
+    /// A function whose descriptors would be larger than their format allows.
+    TooLarge,
 }
 
 impl SkipReason {
@@ -40,6 +56,7 @@ impl SkipReason {
             Self::NakedFunction => "naked function",
             Self::IfuncResolver => "ifunc resolver",
             Self::NotToBeInstrumented => "function marked as not to be instrumented",
+            Self::TooLarge => "function too large for its descriptors",
             Self::WindowsExceptionHandling => "Windows exception handling",
         }
     }

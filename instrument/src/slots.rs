@@ -1,7 +1,7 @@
 //! Variables on the stack: which lie in memory, what debug information calls them, and where their lives start.
 //!
-//! Takes a function, gives a [`StackVariable`] per slot of fixed size and per argument that the caller copied onto the stack. Slots whose
-//! variable debug information does not tell have no name.
+//! Takes a function, gives a [`StackVariable`] per slot of fixed size and per argument that the caller copied onto the
+//! stack. Slots whose variable debug information does not tell have no name.
 
 use std::collections::HashMap;
 
@@ -16,19 +16,19 @@ use crate::{
 
 /// A variable that has an address.
 #[derive(Clone, Debug)]
-pub struct StackVariable {
+pub struct StackVariable<'m> {
     pub size: u64,
-    pub variable: Option<Variable>,
+    pub variable: Option<Variable<'m>>,
     /// Its life starts at markers in the code, and not where the slot is made.
     pub has_scope: bool,
 }
 
 /// By slot (`alloca`, or parameter passed by value): its variable.
-pub struct StackVariables(HashMap<Value, StackVariable>);
+pub struct StackVariables<'m>(HashMap<Value<'m>, StackVariable<'m>>);
 
-impl StackVariables {
+impl<'m> StackVariables<'m> {
     #[must_use]
-    pub fn of(function: Value, classifier: &Classifier, debug: &mut DebugInfo) -> Self {
+    pub fn of(function: Value<'m>, classifier: &Classifier<'m>, debug: &mut DebugInfo<'m>) -> Self {
         let blocks = function.blocks();
         let mut slots = HashMap::new();
         for instruction in blocks.first().into_iter().flat_map(|b| b.instructions()) {
@@ -50,30 +50,30 @@ impl StackVariables {
     }
 
     #[must_use]
-    pub fn get(&self, slot: Value) -> Option<&StackVariable> {
+    pub fn get(&self, slot: Value<'m>) -> Option<&StackVariable<'m>> {
         self.0.get(&slot)
     }
 }
 
 /// Whether an intrinsic of this name is called with the slot.
 #[must_use]
-pub fn is_marked(slot: Value, intrinsic: &str) -> bool {
+pub fn is_marked(slot: Value<'_>, intrinsic: &str) -> bool {
     slot.users().into_iter().any(|user| {
         user.is_instruction()
-            && user.opcode() == Opcode::LLVMCall
+            && user.opcode() == Opcode::Call
             && user.callee().intrinsic_name().is_some_and(|n| n.starts_with(intrinsic))
     })
 }
 
-/// Finds the variables that debug records say lie in the slots. Records of tracked assignments do not tell their slots through LLVM's C
-/// interface; the compiler driver has clang leave none.
-fn name(function: Value, slots: &mut HashMap<Value, StackVariable>, debug: &mut DebugInfo) {
+/// Finds the variables that debug records say lie in the slots. Records of tracked assignments do not tell their slots
+/// through LLVM's C interface; the compiler driver has clang leave none.
+fn name<'m>(function: Value<'m>, slots: &mut HashMap<Value<'m>, StackVariable<'m>>, debug: &mut DebugInfo<'m>) {
     let instructions = function.blocks().into_iter().flat_map(|b| b.instructions());
     for record in instructions.flat_map(|i| i.debug_records()) {
         let slot = match record.kind() {
-            DebugRecordKind::LLVMDbgRecordDeclare => record.value(),
+            DebugRecordKind::Declare => record.value(),
             // The variable is what lies there, not a pointer to it.
-            DebugRecordKind::LLVMDbgRecordValue => {
+            DebugRecordKind::Value => {
                 record.value().filter(|slot| slots.contains_key(slot) && debug.form(record) == Form::Address)
             }
             _ => None,

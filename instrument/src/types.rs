@@ -1,7 +1,8 @@
 //! Types of debug information: which field of a type lies at an offset.
 //!
-//! Takes the debug node of a type, an offset in bytes, the steps that an address makes through arrays, and the bytes of an access; gives the
-//! [`Spot`] there. Refuses what does not fit: an address whose steps are not those of the type's arrays, an access beyond its end.
+//! Takes the debug node of a type, an offset in bytes, the steps that an address makes through arrays, and the bytes of
+//! an access; gives the [`Spot`] there. Refuses what does not fit: an address whose steps are not those of the type's
+//! arrays, an access beyond its end.
 
 use std::{collections::HashMap, rc::Rc};
 
@@ -32,7 +33,7 @@ const DEEP: usize = 16;
 
 /// What an access goes to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Spot {
+pub struct Spot<'m> {
     /// The outermost structure that is an element or a variable of its own; without one, the scalar type.
     pub type_name: String,
     /// Bytes of that type.
@@ -43,49 +44,49 @@ pub struct Spot {
     pub offset: u64,
     pub size: u64,
     /// The field's own type; `None` if the access covers several.
-    pub leaf: Option<Metadata>,
+    pub leaf: Option<Metadata<'m>>,
 }
 
 #[derive(Clone, Debug)]
-enum Shape {
+enum Shape<'m> {
     /// Numbers, pointers, enumerations.
     Scalar,
-    Array(Metadata),
-    Fields(Rc<[Member]>),
-    Pointer(Option<Metadata>),
+    Array(Metadata<'m>),
+    Fields(Rc<[Member<'m>]>),
+    Pointer(Option<Metadata<'m>>),
     Unknown,
 }
 
 #[derive(Clone, Debug)]
-struct Member {
+struct Member<'m> {
     name: String,
     /// In bits: fields may be parts of a byte.
     start: u64,
     bits: u64,
-    ty: Metadata,
+    ty: Metadata<'m>,
 }
 
 #[derive(Clone, Debug)]
-struct Type {
+struct Type<'m> {
     name: String,
     size: u64,
-    shape: Shape,
+    shape: Shape<'m>,
 }
 
 /// Types of one module.
-pub struct Types {
-    nodes: Nodes,
-    known: HashMap<Metadata, Rc<Type>>,
+pub struct Types<'m> {
+    nodes: Nodes<'m>,
+    known: HashMap<Metadata<'m>, Rc<Type<'m>>>,
 }
 
-impl Types {
+impl<'m> Types<'m> {
     #[must_use]
-    pub fn new(nodes: Nodes) -> Self {
+    pub fn new(nodes: Nodes<'m>) -> Self {
         Self { nodes, known: HashMap::new() }
     }
 
     /// What lies `offset` bytes from an address at which one or several values of a type lie in a row.
-    pub fn spot(&mut self, ty: Metadata, offset: i64, steps: &[i64], size: u64) -> Option<Spot> {
+    pub fn spot(&mut self, ty: Metadata<'m>, offset: i64, steps: &[i64], size: u64) -> Option<Spot<'m>> {
         let mut steps = steps.to_vec();
         let mut at = self.get(ty);
         let mut of = ty;
@@ -118,8 +119,9 @@ impl Types {
         }
     }
 
-    /// What a pointer of this type points to. A structure that begins with a pointer at `offset` is one: slices, iterators, boxes.
-    pub fn pointee(&mut self, ty: Metadata, offset: u64) -> Option<Metadata> {
+    /// What a pointer of this type points to. A structure that begins with a pointer at `offset` is one: slices,
+    /// iterators, boxes.
+    pub fn pointee(&mut self, ty: Metadata<'m>, offset: u64) -> Option<Metadata<'m>> {
         let (mut at, mut offset) = (self.get(ty), offset);
         for _ in 0..DEEP {
             match &at.shape {
@@ -138,19 +140,20 @@ impl Types {
     }
 
     /// The same type without `const` and the like.
-    fn unqualified(&self, ty: Metadata) -> Metadata {
-        let is_qualifier = |ty: &Metadata| matches!(ty.tag(), tag::CONST | tag::VOLATILE | tag::RESTRICT | tag::ATOMIC);
-        let base = |ty: &Metadata| is_qualifier(ty).then(|| self.nodes.base_type(*ty)).flatten();
+    fn unqualified(&self, ty: Metadata<'m>) -> Metadata<'m> {
+        let is_qualifier =
+            |ty: &Metadata<'m>| matches!(ty.tag(), tag::CONST | tag::VOLATILE | tag::RESTRICT | tag::ATOMIC);
+        let base = |ty: &Metadata<'m>| is_qualifier(ty).then(|| self.nodes.base_type(*ty)).flatten();
         std::iter::successors(Some(ty), base).take(MOST_NAMES).last().unwrap_or(ty)
     }
 
     /// Bytes of a value; 0 if that is not known.
-    pub fn size(&mut self, ty: Metadata) -> u64 {
+    pub fn size(&mut self, ty: Metadata<'m>) -> u64 {
         self.get(ty).size
     }
 
     /// Whether it is a structure, or an array of some.
-    pub fn has_fields(&mut self, ty: Metadata) -> bool {
+    pub fn has_fields(&mut self, ty: Metadata<'m>) -> bool {
         let mut at = self.get(ty);
         while let Shape::Array(element) = at.shape {
             at = self.get(element);
@@ -161,11 +164,11 @@ impl Types {
     /// Path, offset, bytes and type of what an access covers.
     fn field(
         &mut self,
-        of: Rc<Type>,
+        of: Rc<Type<'m>>,
         offset: u64,
         steps: &mut Vec<i64>,
         size: u64,
-    ) -> Option<(String, u64, u64, Option<Metadata>)> {
+    ) -> Option<(String, u64, u64, Option<Metadata<'m>>)> {
         let (mut at, mut within, mut start) = (of, offset, 0);
         let mut path = String::new();
         let mut leaf = None;
@@ -207,7 +210,7 @@ impl Types {
         None
     }
 
-    fn get(&mut self, ty: Metadata) -> Rc<Type> {
+    fn get(&mut self, ty: Metadata<'m>) -> Rc<Type<'m>> {
         if let Some(known) = self.known.get(&ty) {
             return Rc::clone(known);
         }
@@ -216,7 +219,7 @@ impl Types {
         made
     }
 
-    fn make(&mut self, ty: Metadata) -> Type {
+    fn make(&mut self, ty: Metadata<'m>) -> Type<'m> {
         let (mut at, mut alias) = (ty, String::new());
         for _ in 0..MOST_NAMES {
             if !matches!(at.tag(), tag::TYPEDEF | tag::CONST | tag::VOLATILE | tag::RESTRICT | tag::ATOMIC) {
@@ -249,9 +252,10 @@ impl Types {
         Type { name, size: at.type_bits() / 8, shape }
     }
 
-    fn members(&self, composite: Metadata) -> Rc<[Member]> {
-        let is_member = |node: &Metadata| matches!(node.tag(), tag::MEMBER | tag::INHERITANCE) && node.type_bits() > 0;
-        let member = |node: Metadata| {
+    fn members(&self, composite: Metadata<'m>) -> Rc<[Member<'m>]> {
+        let is_member =
+            |node: &Metadata<'m>| matches!(node.tag(), tag::MEMBER | tag::INHERITANCE) && node.type_bits() > 0;
+        let member = |node: Metadata<'m>| {
             let ty = self.nodes.base_type(node)?;
             Some(Member { name: node.type_name(), start: node.offset_bits(), bits: node.type_bits(), ty })
         };
@@ -262,7 +266,8 @@ impl Types {
     }
 }
 
-/// An offset in one of many values of this size in a row. Steps over whole values lead to the same place in another one, and are done with.
+/// An offset in one of many values of this size in a row. Steps over whole values lead to the same place in another
+/// one, and are done with.
 fn inside(offset: i64, size: u64, steps: &mut Vec<i64>) -> Option<u64> {
     let size = i64::try_from(size).ok().filter(|size| *size > 0)?;
     steps.retain(|step| step % size != 0);
@@ -275,7 +280,7 @@ fn join(path: &str, name: &str) -> String {
 }
 
 /// `first..last` of fields in a row; `a|b` of those of a union.
-fn several(covered: &[&Member]) -> Option<String> {
+fn several(covered: &[&Member<'_>]) -> Option<String> {
     let (first, last) = (covered.first()?, covered.last()?);
     if last.start < first.start + first.bits {
         return Some(covered.iter().map(|m| m.name.as_str()).collect::<Vec<_>>().join("|"));

@@ -13,6 +13,13 @@ const HEADER: &str = "target triple = \"x86_64-unknown-linux-gnu\"\n\
     target datalayout = \"e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128\"\n";
 
 fn describe(ir: &str) -> String {
+    let (text, has_values) = read(ir);
+    assert!(has_values);
+    text
+}
+
+/// The steps of all functions, and whether there are any.
+fn read(ir: &str) -> (String, bool) {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let (input, object) = (directory.path().join("in.ll"), directory.path().join("out.o"));
     std::fs::write(&input, format!("{HEADER}{ir}")).expect("writable");
@@ -29,7 +36,6 @@ fn describe(ir: &str) -> String {
     };
     instrument_file(&request).expect("valid IR");
     let table = SiteTable::read(&object).expect("the object has readable descriptors");
-    assert!(table.has_values());
     let mut out = String::new();
     for segment in &table.segments {
         let function = &table.functions[segment.function as usize];
@@ -43,7 +49,7 @@ fn describe(ir: &str) -> String {
     for (reason, count) in &table.skips {
         writeln!(out, "skipped {count}: {}", table.strings[*reason as usize]).expect("a string");
     }
-    out
+    (out, table.has_values())
 }
 
 fn describe_step(item: &Item) -> String {
@@ -246,4 +252,24 @@ fn what_is_not_followed_is_counted() {
     skipped 2: vector or structure of more than 64 values, not followed
     skipped 1: value stored by a compare-and-swap, not followed
     "#);
+}
+
+/// Moves of phis are steps, and one segment has room for 65,535.
+#[test]
+fn a_function_too_large_for_its_descriptors_has_no_hooks_and_says_so() {
+    const CASES: usize = 300;
+    let cases: String = (0..CASES).map(|i| format!("i32 {i}, label %case{i} ")).collect();
+    let mut ir = format!(
+        "define double @f(ptr %p, i32 %n) {{\n  %v = load double, ptr %p\n  switch i32 %n, label %case0 [ {cases} ]\n"
+    );
+    for i in 0..CASES {
+        writeln!(ir, "case{i}:\n  br label %join").expect("a string");
+    }
+    let edges: Vec<String> = (0..CASES).map(|i| format!("[ %v, %case{i} ]")).collect();
+    ir += "join:\n";
+    for i in 0..CASES {
+        writeln!(ir, "  %phi{i} = phi double {}", edges.join(", ")).expect("a string");
+    }
+    ir += "  ret double %phi0\n}\n";
+    assert_eq!(read(&ir), ("skipped 1: function too large for its descriptors\n".into(), false));
 }

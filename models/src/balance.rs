@@ -101,6 +101,7 @@ pub struct Balance {
     pub balanced: bool,
     /// (4), without latency and span.
     pub kung: bool,
+    /// What is in the way of balance, if anything is.
     pub obstacle: Obstacle,
     /// `W / D`: with more cores than this, the span takes longer than each core's share of the work.
     pub cores_until_span: f64,

@@ -26,8 +26,11 @@ use crate::error::{InputError, not_negative, positive};
 /// An (m x k) by (k x n) product.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Matmul {
+    /// Rows of the first matrix and of the product.
     pub m: u64,
+    /// Columns of the second matrix and of the product.
     pub n: u64,
+    /// Columns of the first matrix, rows of the second.
     pub k: u64,
     /// Bytes per element.
     pub element: u64,
@@ -36,7 +39,9 @@ pub struct Matmul {
 /// Bytes that must be moved between fast and slow memory.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MatmulBounds {
+    /// As Irony, Toledo and Tiskin state it.
     pub irony: f64,
+    /// As Czechowski et al. state it.
     pub czechowski: f64,
     /// The one to compare with.
     pub tight: f64,
@@ -56,6 +61,16 @@ impl MatmulBounds {
 }
 
 /// Bounds of a product with a fast memory of `capacity` bytes.
+///
+/// ```
+/// use dmdprof_models::bounds::{Matmul, matmul};
+///
+/// // 1024 x 1024 x 1024 of 8 B, with a fast memory of 2 MiB, which is 512^2 words: 2 * 1024^3 / 512 words.
+/// let bounds = matmul(Matmul { m: 1024, n: 1024, k: 1024, element: 8 }, 2 << 20)?;
+/// assert_eq!(bounds.tight, 33_554_432.0); // B
+/// assert_eq!(bounds.times_optimum(67_108_864.0)?, 2.0);
+/// # Ok::<(), dmdprof_models::InputError>(())
+/// ```
 ///
 /// # Errors
 ///

@@ -17,6 +17,12 @@
 
 /// Sum of `traffic(k^2)` over the k with `k^2 < deepest`; `traffic(Z)` gives Q(Z) in bytes. Beyond the greatest depth there is no
 /// traffic, so `deepest` only ends the sum. Saturates at `u128::MAX`.
+///
+/// ```
+/// // Four bytes are read once each, at depths 1 to 4: ceil(sqrt(d)) is 1, 2, 2, 2.
+/// let traffic = |capacity: u64| (1..=4).filter(|&depth| depth > capacity).count() as u128;
+/// assert_eq!(dmdprof_models::bytedmd::cost(traffic, 4), 7);
+/// ```
 #[must_use]
 pub fn cost(traffic: impl Fn(u64) -> u128, deepest: u64) -> u128 {
     (0..)

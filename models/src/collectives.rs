@@ -119,10 +119,13 @@ pub fn point_to_point(message: f64, link: &Link) -> Result<f64, InputError> {
 /// Nodes of equal devices, with one link inside and another across.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Hierarchy {
+    /// How many nodes.
     pub nodes: u64,
     /// In each node.
     pub devices: u64,
+    /// Between devices of a node.
     pub inside: Link,
+    /// Between nodes.
     pub across: Link,
 }
 

@@ -36,6 +36,7 @@ pub struct Prices<'a> {
 /// Joules by part.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Energy {
+    /// The arithmetic.
     pub operations: f64,
     /// Bytes served from each level.
     pub levels: Vec<f64>,

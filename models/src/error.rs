@@ -10,39 +10,96 @@ use std::fmt::Display;
 pub enum InputError {
     /// A rate, a capacity or a measured time that is 0, negative or NaN.
     #[error("{quantity} must be positive, is {value}")]
-    NotPositive { quantity: String, value: f64 },
+    NotPositive {
+        /// Which figure.
+        quantity: String,
+        /// What it is.
+        value: f64,
+    },
     /// A count, a time or a price that is negative or NaN.
     #[error("{quantity} must not be negative, is {value}")]
-    Negative { quantity: String, value: f64 },
+    Negative {
+        /// Which figure.
+        quantity: String,
+        /// What it is.
+        value: f64,
+    },
     /// A figure that is infinite or NaN.
     #[error("{quantity} must be finite, is {value}")]
-    NotFinite { quantity: String, value: f64 },
+    NotFinite {
+        /// Which figure.
+        quantity: String,
+        /// What it is.
+        value: f64,
+    },
     /// A figure above what its meaning allows.
     #[error("{quantity} must be at most {limit}, is {value}")]
-    TooLarge { quantity: String, limit: f64, value: f64 },
+    TooLarge {
+        /// Which figure.
+        quantity: String,
+        /// The most that it may be.
+        limit: f64,
+        /// What it is.
+        value: f64,
+    },
     /// A figure below what its meaning allows.
     #[error("{quantity} must be at least {limit}, is {value}")]
-    TooSmall { quantity: String, limit: f64, value: f64 },
+    TooSmall {
+        /// Which figure.
+        quantity: String,
+        /// The least that it may be.
+        limit: f64,
+        /// What it is.
+        value: f64,
+    },
     /// More work arrives than is done, so that whoever waits waits longer and longer.
     #[error(
         "the load must be below 1, is {load}: the queue grows without end; more servers, a shorter service or fewer arrivals"
     )]
-    Overloaded { load: f64 },
+    Overloaded {
+        /// Arrivals times service over servers.
+        load: f64,
+    },
     /// More bytes at once than there is room for.
     #[error("{needed} B are needed at once, and the memory has {memory} B")]
-    Memory { memory: f64, needed: f64 },
+    Memory {
+        /// Bytes that there are.
+        memory: f64,
+        /// What is needed.
+        needed: f64,
+    },
     /// A demand that no amount of what is asked for can meet.
     #[error("{quantity} of {value} cannot be reached: {reason}")]
-    OutOfReach { quantity: String, value: f64, reason: String },
+    OutOfReach {
+        /// Which figure.
+        quantity: String,
+        /// What it is.
+        value: f64,
+        /// Why.
+        reason: String,
+    },
     /// As many figures as another list has are needed.
     #[error("{quantity}: {needed} needed, {found} given")]
-    Count { quantity: String, needed: usize, found: usize },
+    Count {
+        /// Which figure.
+        quantity: String,
+        /// What is needed.
+        needed: usize,
+        /// What was given.
+        found: usize,
+    },
     /// Nothing to work on.
     #[error("there are no {quantity}")]
-    Empty { quantity: String },
+    Empty {
+        /// Which figure.
+        quantity: String,
+    },
     /// An operation that no backend may run.
     #[error("operation {operation} is allowed on no backend")]
-    NotAllowed { operation: usize },
+    NotAllowed {
+        /// Its place in the chain.
+        operation: usize,
+    },
 }
 
 /// A finite number above 0.

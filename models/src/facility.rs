@@ -29,6 +29,7 @@ pub const KWH: f64 = 3.6e6;
 pub struct Use {
     /// Of one device, watts.
     pub power: f64,
+    /// How many devices.
     pub devices: f64,
     /// Seconds.
     pub time: f64,
@@ -54,6 +55,7 @@ pub struct Footprint {
     pub facility: f64,
     /// Of the energy.
     pub carbon: f64,
+    /// Litres of water.
     pub water: f64,
 }
 
@@ -103,9 +105,13 @@ pub struct Prices {
 /// Cost by part.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Cost {
+    /// Paying for the devices.
     pub capital: f64,
+    /// Paying for the energy.
     pub energy: f64,
+    /// Keeping the devices in order.
     pub maintenance: f64,
+    /// Networking, labour and the rest.
     pub others: f64,
 }
 

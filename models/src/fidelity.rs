@@ -34,7 +34,9 @@ pub const RANKING_PAIRS: usize = 3;
 /// An estimate and what was measured, in the same unit.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Pair {
+    /// What the model says.
     pub estimate: f64,
+    /// What was measured.
     pub measured: f64,
 }
 
@@ -56,6 +58,7 @@ pub enum Verdict {
     Usable,
     /// To order candidates only: the errors are larger, but tau-b is at least [`HIGH_TAU`] over [`RANKING_PAIRS`] pairs or more.
     RankingOnly,
+    /// For nothing.
     NotUsable,
 }
 
@@ -68,9 +71,11 @@ pub struct Fidelity {
     pub median_absolute: f64,
     /// Share of the pairs whose absolute error is at most the band, 0 to 1.
     pub within_band: f64,
+    /// How many comparisons agree.
     pub order: Order,
     /// Kendall's tau-b, -1 to 1; `None` where it is not defined.
     pub tau: Option<f64>,
+    /// What the estimates may be used for.
     pub verdict: Verdict,
 }
 

@@ -44,7 +44,9 @@ pub struct Device {
 /// Times of a chain, in seconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Fusion {
+    /// One operation after the other.
     pub unfused: f64,
+    /// All operations as one.
     pub fused: f64,
 }
 

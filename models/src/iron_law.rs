@@ -40,7 +40,9 @@ pub struct Machine {
 /// What takes the longer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Bound {
+    /// The arithmetic.
     Compute,
+    /// The transfer.
     Memory,
 }
 
@@ -53,6 +55,7 @@ pub struct Estimate {
     pub memory: f64,
     /// T.
     pub total: f64,
+    /// What takes the longer.
     pub bound: Bound,
     /// `W / bytes`.
     pub intensity: Option<f64>,

@@ -7,6 +7,7 @@
 //! [`InputError`] that names it.
 
 #![forbid(unsafe_code)]
+#![deny(missing_docs)]
 
 pub mod balance;
 pub mod bounds;

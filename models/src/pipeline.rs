@@ -35,7 +35,14 @@ pub enum Schedule {
     Interleaved(u64),
     /// Work on weights fills the gaps; seconds of a micro-batch forward, backward for inputs, backward for weights, or any
     /// multiple of them.
-    ZeroBubble { forward: f64, inputs: f64, weights: f64 },
+    ZeroBubble {
+        /// Forward.
+        forward: f64,
+        /// Backward, for the inputs.
+        inputs: f64,
+        /// Backward, for the weights.
+        weights: f64,
+    },
 }
 
 impl Schedule {

@@ -47,7 +47,9 @@ pub struct Backend {
 pub struct Allowed(u64);
 
 impl Allowed {
+    /// Every backend.
     pub const ALL: Allowed = Allowed(u64::MAX);
+    /// No backend.
     pub const NONE: Allowed = Allowed(0);
 
     /// This set and backend `backend`, which must be below [`BACKENDS`].
@@ -83,7 +85,9 @@ pub struct Operation {
 /// A maximal run of operations on one backend.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stretch {
+    /// Its place in the list.
     pub backend: usize,
+    /// Which operations of the chain.
     pub operations: Range<usize>,
 }
 

@@ -103,11 +103,17 @@ pub struct Trend {
 pub struct Projected {
     /// From the start.
     pub years: f64,
+    /// Peak rate.
     pub peak: f64,
+    /// Bandwidth of the memory.
     pub bandwidth: f64,
+    /// Latency of the memory.
     pub latency: f64,
+    /// Bytes of a transfer.
     pub line: f64,
+    /// Bytes of the fast memory.
     pub fast_memory: f64,
+    /// How many cores.
     pub cores: f64,
 }
 

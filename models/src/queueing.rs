@@ -40,6 +40,7 @@ pub struct Queue {
     pub service: f64,
     /// c.
     pub servers: u64,
+    /// How much service times vary.
     pub kind: Service,
 }
 
@@ -50,6 +51,7 @@ pub struct Means {
     pub load: f64,
     /// Probability that a request waits.
     pub waits: f64,
+    /// Before the service begins.
     pub wait: f64,
     /// Wait and service.
     pub time: f64,

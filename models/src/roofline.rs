@@ -58,6 +58,7 @@ pub enum Bound {
 pub struct Target {
     /// Bytes; with less traffic than this on the binding link, `next` binds.
     pub traffic: f64,
+    /// What binds then.
     pub next: Bound,
 }
 
@@ -70,6 +71,7 @@ pub struct Estimate {
     pub links: Vec<f64>,
     /// The longest of these plus the floor.
     pub total: f64,
+    /// What takes the longest.
     pub bound: Bound,
     /// `W / Q(Z_i)` of each link, op/B: infinite without traffic, `None` without traffic and work.
     pub intensities: Vec<Option<f64>>,
@@ -86,6 +88,19 @@ impl Roof<'_> {
 }
 
 /// Time of `work` operations with `traffic` bytes on each link, and `floor` seconds on top.
+///
+/// ```
+/// use dmdprof_models::roofline::{Bound, Link, Roof, estimate};
+///
+/// // Half of 1 Gop/s is attained; one link of 10 GB/s fills 32 KiB.
+/// let links = [Link { capacity: 32 << 10, bandwidth: 1e10 }];
+/// let roof = Roof { peak: 1e9, efficiency: 0.5, links: &links };
+/// let estimate = estimate(&roof, 1e9, &[4e10], 0.0)?; // op, B, s
+/// assert_eq!((estimate.compute, estimate.links[0], estimate.total), (2.0, 4.0, 4.0)); // s
+/// assert_eq!(estimate.bound, Bound::Link(0));
+/// assert_eq!(estimate.target.map(|target| target.traffic), Some(2e10)); // B, from where the arithmetic binds
+/// # Ok::<(), dmdprof_models::InputError>(())
+/// ```
 ///
 /// # Errors
 ///

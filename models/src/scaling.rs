@@ -45,10 +45,13 @@ pub struct Program {
 /// A program on many devices. Times in seconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Scaled {
+    /// On each device.
     pub computing: f64,
     /// Communication that nothing hides.
     pub exposed: f64,
+    /// All in all.
     pub time: f64,
+    /// Times faster than one device.
     pub speedup: f64,
     /// Speedup per device, 0 to 1.
     pub efficiency: f64,

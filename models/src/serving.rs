@@ -26,6 +26,7 @@ use crate::error::{InputError, at_least, efficiency, not_negative, positive, sam
 /// What is kept per token.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Cache {
+    /// How many layers keep some.
     pub layers: f64,
     /// Heads that are not shared, times the size of a head.
     pub hidden: f64,
@@ -100,13 +101,16 @@ pub fn batch_limit(memory: f64, model: f64, state: f64) -> Result<u64, InputErro
 /// A line through measurements: `at_zero + slope * x`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Line {
+    /// Value at x = 0.
     pub at_zero: f64,
+    /// Growth per unit of x.
     pub slope: f64,
     /// Largest distance of a measurement from the line, as a part of the measurement.
     pub error: f64,
 }
 
 impl Line {
+    /// The value at x.
     #[must_use]
     pub fn at(&self, x: f64) -> f64 {
         self.at_zero + self.slope * x

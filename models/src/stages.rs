@@ -53,7 +53,9 @@ pub struct Dispatch {
 pub enum Bound {
     /// The work is shorter than the floor.
     Dispatch,
+    /// The transfer.
     Bandwidth,
+    /// The arithmetic.
     Compute,
 }
 
@@ -68,6 +70,7 @@ pub struct Latency {
     pub floor: f64,
     /// `max(t_c, t_m) + t0 + inputs * t_setup`.
     pub total: f64,
+    /// What takes the longest.
     pub bound: Bound,
 }
 

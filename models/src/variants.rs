@@ -41,6 +41,7 @@ pub struct Run {
 /// Whether a run may win, and if not, why.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {
+    /// It may.
     Eligible,
     /// The difference is above the tolerance.
     TooDifferent,

@@ -1,9 +1,9 @@
 //! Sizes of live heap blocks by address: a lock-free table in the program's private memory.
 //!
-//! Open addressing, one slot per block, a probe window of fixed length. A block is owned by whoever the allocator gave it
-//! to, so one address is never inserted or removed by two threads at once; different addresses meet only in the claim of a
-//! slot. A freed slot becomes a tombstone, not empty, so that no later entry of the window is lost. A block for which the
-//! window has no room is forgotten: its release then is of unknown size, and counted.
+//! Open addressing, one slot per block, a probe window of fixed length. A block is owned by whoever the allocator gave
+//! it to, so one address is never inserted or removed by two threads at once; different addresses meet only in the
+//! claim of a slot. A freed slot becomes a tombstone, not empty, so that no later entry of the window is lost. A block
+//! for which the window has no room is forgotten: its release then is of unknown size, and counted.
 
 use core::ptr::null_mut;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};

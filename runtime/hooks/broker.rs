@@ -1,9 +1,10 @@
-//! Asks the run that this process belongs to for the channel, where the environment does not lead to it: it was cleared, the
-//! process belongs to another user (who may not open the path), or it has another root.
+//! Asks the run that this process belongs to for the channel, where the environment does not lead to it: it was
+//! cleared, the process belongs to another user (who may not open the path), or it has another root.
 //!
-//! `dmdprof` listens on a socket without a place in the file system, named after its process number. The process that the
-//! environment names is tried, then every ancestor of this process, as far as `/proc` tells. The kernel says who listens: the answer of any other process than the ancestor itself is not taken.
-//! `dmdprof` in turn gives the channel to its own descendants only.
+//! `dmdprof` listens on a socket without a place in the file system, named after its process number. The process that
+//! the environment names is tried, then every ancestor of this process, as far as `/proc` tells. The kernel says who
+//! listens: the answer of any other process than the ancestor itself is not taken. `dmdprof` in turn gives the channel
+//! to its own descendants only.
 
 use crate::abi::{BROKER_ASK, BROKER_NAME, BROKER_REPORT};
 use crate::sys::{self, Text};
@@ -19,8 +20,8 @@ pub fn ask(named: u32) -> Option<usize> {
     })?
 }
 
-/// Tells the run that this process will not be measured, and waits until that is written down: only of a process that is there can
-/// the run tell that it is one of its own.
+/// Tells the run that this process will not be measured, and waits until that is written down: only of a process that
+/// is there can the run tell that it is one of its own.
 pub fn report() {
     with_run(0, |socket| {
         send(socket, BROKER_REPORT);
@@ -107,8 +108,7 @@ fn receive(socket: usize) -> Option<usize> {
     let part = [&raw mut byte as usize, 1];
     // `struct cmsghdr` and one descriptor.
     let mut control = [0u64; 3];
-    let mut message =
-        [0, 0, part.as_ptr() as usize, 1, control.as_mut_ptr() as usize, size_of_val(&control), 0];
+    let mut message = [0, 0, part.as_ptr() as usize, 1, control.as_mut_ptr() as usize, size_of_val(&control), 0];
     // SAFETY: the kernel reads the time and writes into the byte, the control buffer and the message.
     let received = unsafe {
         let time = timeout.as_ptr() as usize;

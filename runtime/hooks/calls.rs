@@ -53,8 +53,8 @@ impl Site {
         }
     }
 
-    /// A block of the heap ends, whose size is `told` unless the table knows it. Who tells the size may have an allocator
-    /// with hooks behind it (`__rust_dealloc` and the `free` in it), which ends the block once more.
+    /// A block of the heap ends, whose size is `told` unless the table knows it. Who tells the size may have an
+    /// allocator with hooks behind it (`__rust_dealloc` and the `free` in it), which ends the block once more.
     fn block_ends(self, address: u64, told: Option<u64>) {
         if address == 0 {
             return;
@@ -88,8 +88,9 @@ impl Site {
                 self.block_ends(old, told);
             }
         } else {
-            // An allocator with hooks behind `__rust_realloc` has moved the block already; its old place may be another's. Where the
-            // old block is still known, what is known of the new place is left from a block that code without hooks freed.
+            // An allocator with hooks behind `__rust_realloc` has moved the block already; its old place may be
+            // another's. Where the old block is still known, what is known of the new place is left from a block that
+            // code without hooks freed.
             let is_done = || blocks::size(new) == Some(bytes) && blocks::size(old) != told;
             if told.is_some() && new != old && is_done() {
                 return;
@@ -166,7 +167,7 @@ fn pages(bytes: u64) -> u64 {
 
 /// A number of items too large to be true gives a length that [`Site::range`] drops.
 fn product(count: u64, size: u64) -> u64 {
-    count.checked_mul(size).unwrap_or(u64::MAX)
+    count.saturating_mul(size)
 }
 
 /// The size of a block when its call cannot fail with that size.
@@ -182,16 +183,12 @@ pub extern "C" fn call(site: usize, call: u64, a: u64, b: u64, c: u64, d: u64) {
     meaning(Site(site as u64), call, a, b, c, d);
 }
 
-macro_rules! is {
-    ($call:expr, $kind:ident) => {
-        $call == Call::$kind as u64
-    };
-}
-
+#[allow(clippy::collapsible_match, reason = "an arm per meaning, and none for the rest: a new one must be added here")]
 fn meaning(site: Site, call: u64, a: u64, b: u64, c: u64, d: u64) {
     let Some(channel) = channel::get() else { return };
-    // SAFETY (all string scans below): the program itself passes these pointers to the function that is modelled, whose
-    // definition reads the same bytes.
+    let Some(call) = Call::of(call) else { return };
+    // SAFETY: the program itself passes these pointers to the function that is modelled, whose definition reads the
+    // same bytes.
     let whole = |s: u64| unsafe { length(s as usize, NO_LIMIT) } as u64;
     // SAFETY: as above.
     let limited = |s: u64, limit: u64| unsafe { length(s as usize, limit as usize) } as u64;
@@ -201,126 +198,125 @@ fn meaning(site: Site, call: u64, a: u64, b: u64, c: u64, d: u64) {
     let unlimited = NO_LIMIT as u64;
 
     match call {
-        k if is!(k, Alloc) => site.block_starts(a, b),
-        k if is!(k, AllocArray) => site.block_starts(a, product(b, c)),
-        k if is!(k, Free) => site.block_ends(a, None),
-        k if is!(k, Realloc) => site.reallocated(a, None, b, c),
-        k if is!(k, AllocOut) => {
+        Call::Alloc => site.block_starts(a, b),
+        Call::AllocArray => site.block_starts(a, product(b, c)),
+        Call::Free => site.block_ends(a, None),
+        Call::Realloc => site.reallocated(a, None, b, c),
+        Call::AllocOut => {
             if a as u32 == 0 && b != 0 {
                 // SAFETY: the call succeeded, so it stored the pointer there.
                 site.block_starts(unsafe { (b as *const u64).read_unaligned() }, c);
             }
         }
-        k if is!(k, Map) => {
+        Call::Map => {
             if is_mapped(a) {
                 site.range(EventKind::Alloc, a, pages(b));
                 site.mapped(a, pages(b), c, d);
             }
         }
-        k if is!(k, Unmap) => {
+        Call::Unmap => {
             if a as u32 == 0 {
                 site.range(EventKind::Free, b, pages(c));
             }
         }
-        k if is!(k, FreeSized) => site.block_ends(a, Some(b)),
-        k if is!(k, ReallocSized) => {
+        Call::FreeSized => site.block_ends(a, Some(b)),
+        Call::ReallocSized => {
             // A null result is a failure here, whatever the size.
             if c != 0 {
                 site.reallocated(a, Some(b), c, d);
             }
         }
-        k if is!(k, ReallocArray) => site.reallocated(a, None, b, product(c, d)),
-        k if is!(k, Remap) => {
+        Call::ReallocArray => site.reallocated(a, None, b, product(c, d)),
+        Call::Remap => {
             if is_mapped(c) {
                 site.relocate(a, pages(b), c, pages(d));
             }
         }
 
-        k if is!(k, Copy) => site.copy(a, b, c),
-        k if is!(k, Fill) => site.write(a, b),
-        k if is!(k, StrLen) => site.read(a, b.wrapping_add(1)),
-        k if is!(k, StrNLen) => site.read(a, c.saturating_add(1).min(b)),
-        k if is!(k, MemCmp) => {
+        Call::Copy => site.copy(a, b, c),
+        Call::Fill => site.write(a, b),
+        Call::StrLen => site.read(a, b.wrapping_add(1)),
+        Call::StrNLen => site.read(a, c.saturating_add(1).min(b)),
+        Call::MemCmp => {
             let n = both(a, b, c, Compare::Bytes);
             site.read(a, n);
             site.read(b, n);
         }
-        k if is!(k, StrCmp) || is!(k, StrNCmp) => {
-            let n = both(a, b, if is!(k, StrCmp) { unlimited } else { c }, Compare::Strings);
+        Call::StrCmp | Call::StrNCmp => {
+            let n = both(a, b, if call == Call::StrCmp { unlimited } else { c }, Compare::Strings);
             site.read(a, n);
             site.read(b, n);
         }
-        k if is!(k, StrCaseCmp) || is!(k, StrNCaseCmp) => {
-            let n = both(a, b, if is!(k, StrCaseCmp) { unlimited } else { c }, Compare::FoldedStrings);
+        Call::StrCaseCmp | Call::StrNCaseCmp => {
+            let n = both(a, b, if call == Call::StrCaseCmp { unlimited } else { c }, Compare::FoldedStrings);
             site.read(a, n);
             site.read(b, n);
         }
-        k if is!(k, MemChr) => site.read(a, if d != 0 { d.wrapping_sub(a) + 1 } else { c }),
-        k if is!(k, StrChr) => site.read(a, if c != 0 { c.wrapping_sub(a) + 1 } else { whole(a) + 1 }),
-        k if is!(k, StrWhole) => site.read(a, whole(a) + 1),
-        k if is!(k, StrCpy) => site.copy(a, b, whole(b) + 1),
-        k if is!(k, StrNCpy) => {
+        Call::MemChr => site.read(a, if d != 0 { d.wrapping_sub(a) + 1 } else { c }),
+        Call::StrChr => site.read(a, if c != 0 { c.wrapping_sub(a) + 1 } else { whole(a) + 1 }),
+        Call::StrWhole => site.read(a, whole(a) + 1),
+        Call::StrCpy => site.copy(a, b, whole(b) + 1),
+        Call::StrNCpy => {
             let n = limited(b, c).saturating_add(1).min(c);
             site.copy(a, b, n);
             site.write(a + n, c - n);
         }
-        k if is!(k, StrCat) => {
+        Call::StrCat => {
             let end = whole(a);
             let n = whole(b) + 1;
             site.read(a, end + 1);
             site.copy(a + end, b, n);
         }
-        k if is!(k, StrNCat) => {
+        Call::StrNCat => {
             let end = whole(a);
             let n = limited(b, c);
             site.read(a, end + 1);
             site.appended(a + end, b, n, c);
         }
-        k if is!(k, StrDup) => {
+        Call::StrDup => {
             if c != 0 {
                 let n = limited(a, b);
                 site.block_starts(c, n + 1);
                 site.appended(c, a, n, b);
             }
         }
-        k if is!(k, Delivered) => site.write(a, b),
-        k if is!(k, DeliveredItems) => site.write(a, product(b, c)),
-        k if is!(k, DeliveredLine) => {
+        Call::Delivered => site.write(a, b),
+        Call::DeliveredItems => site.write(a, product(b, c)),
+        Call::DeliveredLine => {
             if a != 0 {
                 site.write(a, whole(a) + 1);
             }
         }
-        k if is!(k, Formatted) => {
+        Call::Formatted => {
             if (c as i64) >= 0 {
                 site.write(a, b.min(c + 1));
             }
         }
-        k if is!(k, DeliveredLineOut) => {
+        Call::DeliveredLineOut => {
             if (b as i64) >= 0 {
                 // SAFETY: the call succeeded, so it stored the pointer there.
                 site.write(unsafe { (a as *const u64).read_unaligned() }, b + 1);
             }
         }
-        k if is!(k, StrStr) => {
+        Call::StrStr => {
             let needle = whole(b);
             site.read(a, if c != 0 { c.wrapping_sub(a) + needle } else { whole(a) + 1 });
             site.read(b, needle + 1);
         }
-        k if is!(k, Consumed) => site.read(a, b),
-        k if is!(k, ConsumedItems) => site.read(a, product(b, c)),
-        k if is!(k, StrSpan) => {
+        Call::Consumed => site.read(a, b),
+        Call::ConsumedItems => site.read(a, product(b, c)),
+        Call::StrSpan => {
             site.read(a, c.wrapping_add(1));
             site.read(b, whole(b) + 1);
         }
 
-        k if is!(k, Input) => site.range(EventKind::Input, a, b),
-        k if is!(k, Output) => {
+        Call::Input => site.range(EventKind::Input, a, b),
+        Call::Output => {
             site.range(EventKind::Output, a, b);
             outputs::save(channel, a, b);
         }
-        k if is!(k, RegionBegin) => site.region(EventKind::RegionBegin, a),
-        k if is!(k, RegionEnd) => site.region(EventKind::RegionEnd, a),
-        _ => {}
+        Call::RegionBegin => site.region(EventKind::RegionBegin, a),
+        Call::RegionEnd => site.region(EventKind::RegionEnd, a),
     }
 }
 

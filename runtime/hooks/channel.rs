@@ -48,7 +48,7 @@ pub fn give_up() {
     STATE.store(INERT, Relaxed);
 }
 
-/// Counts a loss, one of [`abi::loss`](crate::abi::loss).
+/// Counts a loss, one of [`abi::loss`].
 pub fn lost(channel: &ChannelHeader, kind: usize) {
     if let Some(count) = channel.losses.get(kind) {
         count.fetch_add(1, Relaxed);
@@ -58,7 +58,11 @@ pub fn lost(channel: &ChannelHeader, kind: usize) {
 /// Somebody reads the rings.
 pub fn consumer_lives(channel: &ChannelHeader) -> bool {
     let consumer = channel.consumer_pid.load(Relaxed);
-    if consumer == NOBODY { false } else { sandbox::consumer_beats(channel).unwrap_or_else(|| sys::process_lives(consumer)) }
+    if consumer == NOBODY {
+        false
+    } else {
+        sandbox::consumer_beats(channel).unwrap_or_else(|| sys::process_lives(consumer))
+    }
 }
 
 /// The channel, attached if it was not yet; `None` = inert.

@@ -1,5 +1,5 @@
-//! What a seccomp filter says about a system call: the kernel's interpreter of classic BPF programs, for the instructions that
-//! such filters may have.
+//! What a seccomp filter says about a system call: the kernel's interpreter of classic BPF programs, for the
+//! instructions that such filters may have.
 
 /// A filter of the program.
 pub struct Rules<'a>(&'a [Instruction]);
@@ -115,7 +115,7 @@ fn data(number: usize, arguments: [u64; 6], offset: u32) -> Option<u32> {
         8 | 12 => Some(0),
         _ => {
             let argument = *arguments.get((offset.checked_sub(16)? / 8) as usize)?;
-            Some(if offset % 8 == 0 { argument as u32 } else { (argument >> 32) as u32 })
+            Some(if offset.is_multiple_of(8) { argument as u32 } else { (argument >> 32) as u32 })
         }
     }
 }

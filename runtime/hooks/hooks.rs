@@ -1,9 +1,10 @@
-//! What runs inside the profiled program: the producer ends of the rings, the meaning of modelled library calls, and the
-//! care for threads, forks and signal handlers.
+//! What runs inside the profiled program: the producer ends of the rings, the meaning of modelled library calls, and
+//! the care for threads, forks and signal handlers.
 //!
 //! Built by `runtime/build.rs` into one object (linked into instrumented programs and libraries) and one shared object
 //! (preloaded into programs without hooks that load instrumented libraries). `core` only, raw system calls only: no
-//! allocator, no C library state, no `errno`, no panics. The few C library functions that are of use are weak references.
+//! allocator, no C library state, no `errno`, no panics. The few C library functions that are of use are weak
+//! references.
 //!
 //! | file | what |
 //! |---|---|
@@ -28,7 +29,7 @@
 //! - A handler that the program's code installed without the hooks' replacements (from code without hooks) and that
 //!   itself has hooks may tear the record that it interrupted.
 //! - A child forked by a handler that interrupted a record repeats the store of that record's end.
-//! - Stacks that the program switches by hand inside a handler are not recognised by [`signal`]'s rule for `longjmp`.
+//! - Stacks that the program switches by hand inside a handler are not recognised by `signal`'s rule for `longjmp`.
 
 #![no_std]
 #![no_builtins]
@@ -71,8 +72,8 @@ mod sys;
 mod text;
 mod unload;
 
-// The exported symbols. All are weak, so that linking the object twice (`ld -r`, a library that carries it) is no error,
-// and of default visibility, so that the dynamic linker gives all modules of a process the same copy.
+// The exported symbols. All are weak, so that linking the object twice (`ld -r`, a library that carries it) is no
+// error, and of default visibility, so that the dynamic linker gives all modules of a process the same copy.
 //
 // `__dmdprof_v4_reserve` is `preserve_most`: it keeps every general register but rax (the result) and r11.
 global_asm!(
@@ -155,8 +156,8 @@ entry!("__dmdprof_v4_signal", signal::signal);
 // The argument is the stack pointer after the return.
 entry!("__dmdprof_v4_landed", signal::landed, "lea rdi, [rsp + 8]");
 
-// The compiler calls these for large copies and zeroed buffers. Local, so that the program's own (which may carry hooks)
-// are not called from inside a hook.
+// The compiler calls these for large copies and zeroed buffers. Local, so that the program's own (which may carry
+// hooks) are not called from inside a hook.
 global_asm!(
     ".text",
     ".balign 16",

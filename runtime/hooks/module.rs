@@ -1,8 +1,8 @@
 //! Tells the consumer where the module (program or library) that contains an address is mapped.
 //!
-//! Everything comes from `/proc/self/maps` and the module's own ELF header, not from `dl_iterate_phdr`: a static program
-//! need not contain that function, its names may be relative to a directory that the program leaves, and constructors
-//! run in the middle of the dynamic linker's work.
+//! Everything comes from `/proc/self/maps` and the module's own ELF header, not from `dl_iterate_phdr`: a static
+//! program need not contain that function, its names may be relative to a directory that the program leaves, and
+//! constructors run in the middle of the dynamic linker's work.
 
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicU64, AtomicUsize};
@@ -18,8 +18,8 @@ struct Known {
     /// 0 = none.
     low: AtomicU64,
     high: AtomicU64,
-    /// Of the module's first bytes (ELF header, program headers, build identity): another module may come to lie at the same
-    /// place.
+    /// Of the module's first bytes (ELF header, program headers, build identity): another module may come to lie at the
+    /// same place.
     print: AtomicU64,
 }
 
@@ -248,11 +248,13 @@ fn find(address: u64, line: &mut [u8; LINE]) -> Option<Found> {
                 run.file = mapping.file;
                 run.count = 0;
             }
-            if mapping.offset == 0 && mapping.file != 0 && mapping.readable {
-                if let Some(slot) = run.starts.get_mut(run.count) {
-                    *slot = mapping.start;
-                    run.count += 1;
-                }
+            if mapping.offset == 0
+                && mapping.file != 0
+                && mapping.readable
+                && let Some(slot) = run.starts.get_mut(run.count)
+            {
+                *slot = mapping.start;
+                run.count += 1;
             }
             if mapping.start <= address && address < mapping.end {
                 for &start in run.starts.iter().take(run.count) {

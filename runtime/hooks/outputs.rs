@@ -1,11 +1,12 @@
 //! Saves the bytes of declared outputs as they are when they are declared, if the consumer asks for it.
 //!
-//! Writes one record to the consumer's file: the length as 8 bytes, low first, then the bytes. The file's lock keeps records of threads
-//! and processes apart. A record counts when the shared end is moved behind it: the next one overwrites what a process that died or met an
-//! error has left. Outputs that cannot be written whole are counted.
+//! Writes one record to the consumer's file: the length as 8 bytes, low first, then the bytes. The file's lock keeps
+//! records of threads and processes apart. A record counts when the shared end is moved behind it: the next one
+//! overwrites what a process that died or met an error has left. Outputs that cannot be written whole are counted.
 //!
-//! The lock belongs to an opening of the file, which a fork shares with the child: it is given back by name, because the child may keep the
-//! descriptor open. If the parent dies between the fork and that, the child keeps the lock; therefore nobody waits for ever.
+//! The lock belongs to an opening of the file, which a fork shares with the child: it is given back by name, because
+//! the child may keep the descriptor open. If the parent dies between the fork and that, the child keeps the lock;
+//! therefore nobody waits for ever.
 
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 

@@ -2,8 +2,8 @@
 //!
 //! *Fork*: the child may not write into its parent's rings. The C library's fork handlers tell the child first thing
 //! ([`enter_child`]); a child that was made past the C library is recognised at its first full chunk by a page that the
-//! kernel wipes on fork (not on vfork, where parent and child share the ring, one after the other). Module registrations
-//! are inherited: every ring names the ancestors that have registered modules.
+//! kernel wipes on fork (not on vfork, where parent and child share the ring, one after the other). Module
+//! registrations are inherited: every ring names the ancestors that have registered modules.
 //!
 //! *Threads that are gone* leave their ring mapped. Each claim looks at a few mappings and drops those of dead threads,
 //! so that a program with a hundred thousand short threads does not run into the limit on mappings.

@@ -1,8 +1,8 @@
 //! Random numbers from the system: `getrandom` and `getentropy` in place of the C library's.
 //!
-//! Counts the requests, so that a report can name them as the reason why runs differ. In a deterministic run the numbers are
-//! fixed: the same sequence in every thread, so that they do not depend on which thread asks first. Otherwise the kernel
-//! answers, with `errno` as the C library sets it.
+//! Counts the requests, so that a report can name them as the reason why runs differ. In a deterministic run the
+//! numbers are fixed: the same sequence in every thread, so that they do not depend on which thread asks first.
+//! Otherwise the kernel answers, with `errno` as the C library sets it.
 
 use core::sync::atomic::Ordering::Relaxed;
 

@@ -1,7 +1,7 @@
 //! The current ring of the thread, and room in it.
 //!
-//! A hook's fast path: load the thread's ring pointer, `cursor + bytes > limit` goes to [`reserve`], store the words, store
-//! `cursor + bytes`. The pointer always names a [`RingHeader`], of one of three sorts told apart by `state`:
+//! A hook's fast path: load the thread's ring pointer, `cursor + bytes > limit` goes to [`reserve`], store the words,
+//! store `cursor + bytes`. The pointer always names a [`RingHeader`], of one of three sorts told apart by `state`:
 //!
 //! | state | header | |
 //! |---|---|---|
@@ -16,35 +16,37 @@ use core::ptr::null_mut;
 use core::sync::atomic::Ordering::{Relaxed, Release};
 use core::sync::atomic::{AtomicU32, AtomicU64, compiler_fence};
 
+use crate::abi::protocol::{self, System, Woken};
 use crate::abi::{
     CHUNK_BYTES, ChannelHeader, MAX_RECORD_WORDS, MAX_RINGS, RING_CHUNKS, RingHeader, channel_mode, loss, ring_kind,
     ring_state,
 };
-use crate::abi::protocol::{self, System, Woken};
 use crate::{channel, process, sys};
 
-const EMPTY: RingHeader = RingHeader {
-    cursor: AtomicU64::new(0),
-    limit: AtomicU64::new(0),
-    _pad0: [0; 6],
-    head: AtomicU32::new(0),
-    state: AtomicU32::new(ring_state::UNUSED),
-    pid: 0,
-    tid: 0,
-    kind: 0,
-    parent: 0,
-    data_address: 0,
-    ancestors: [0; 4],
-    process: 0,
-    _pad1: [0; 3],
-    tail: AtomicU32::new(0),
-    producer_waits: AtomicU32::new(0),
-    _pad2: [0; 7],
-    chunk_len: [const { AtomicU32::new(0) }; RING_CHUNKS],
-};
+const fn empty() -> RingHeader {
+    RingHeader {
+        cursor: AtomicU64::new(0),
+        limit: AtomicU64::new(0),
+        _pad0: [0; 6],
+        head: AtomicU32::new(0),
+        state: AtomicU32::new(ring_state::UNUSED),
+        pid: 0,
+        tid: 0,
+        kind: 0,
+        parent: 0,
+        data_address: 0,
+        ancestors: [0; 4],
+        process: 0,
+        _pad1: [0; 3],
+        tail: AtomicU32::new(0),
+        producer_waits: AtomicU32::new(0),
+        _pad2: [0; 7],
+        chunk_len: [const { AtomicU32::new(0) }; RING_CHUNKS],
+    }
+}
 
 /// Every thread's first ring: full, so that the first hook comes to [`reserve`].
-pub static BOOT: RingHeader = EMPTY;
+pub static BOOT: RingHeader = empty();
 
 /// State of a scratch buffer's header. Never seen outside the process.
 const SCRATCH: u32 = 0x5c;
@@ -62,7 +64,7 @@ struct Scratch {
 
 const SCRATCHES: usize = 64;
 static SCRATCH_BUFFERS: [Scratch; SCRATCHES] =
-    [const { Scratch { header: EMPTY, data: [const { AtomicU64::new(0) }; MAX_RECORD_WORDS] } }; SCRATCHES];
+    [const { Scratch { header: empty(), data: [const { AtomicU64::new(0) }; MAX_RECORD_WORDS] } }; SCRATCHES];
 static NEXT_SCRATCH: AtomicU32 = AtomicU32::new(0);
 
 /// What the producer keeps about a ring, in the part of the header's page that the layout leaves free.
@@ -244,8 +246,8 @@ pub fn claim(channel: &ChannelHeader, kind: u32, parent: u32) -> Option<*mut Rin
     ring
 }
 
-/// The system's side of the protocol. By pointers, as the object would export functions that an implementation of a trait
-/// names; the compiler sees through them.
+/// The system's side of the protocol. By pointers, as the object would export functions that an implementation of a
+/// trait names; the compiler sees through them.
 struct Kernel {
     wait: fn(*const u32, u32) -> isize,
     wake: fn(*const u32),
@@ -271,9 +273,10 @@ impl System for Kernel {
 
 /// Publishes the current chunk and waits for room for the next one, or leaves the ring.
 ///
-/// A signal handler may interrupt this anywhere and leave by `longjmp`, so that the rest never runs. The limit is 0 from
-/// the first step to the last: the next hook then comes here again, and finds out how far it got from the cursor, which
-/// lies in chunk `head` exactly if `head` was not advanced or the cursor was already moved. Every step may be repeated.
+/// A signal handler may interrupt this anywhere and leave by `longjmp`, so that the rest never runs. The limit is 0
+/// from the first step to the last: the next hook then comes here again, and finds out how far it got from the cursor,
+/// which lies in chunk `head` exactly if `head` was not advanced or the cursor was already moved. Every step may be
+/// repeated.
 #[cold]
 fn advance(header: &RingHeader) {
     if process::forked_unseen() {
@@ -316,7 +319,7 @@ fn advance(header: &RingHeader) {
             // Frequent signals can keep the wait from ever timing out.
             signals = signals.wrapping_add(1);
             let look = woken == Woken::TimedOut || signals.is_multiple_of(64);
-            !channel::is_inert() && !is_left() && !(look && !channel::consumer_lives(channel))
+            !channel::is_inert() && !is_left() && (!look || channel::consumer_lives(channel))
         });
     if is_left() {
         // Another task of the same thread-local storage stopped recording.
@@ -332,7 +335,8 @@ fn advance(header: &RingHeader) {
     inside.store(0, Relaxed);
 }
 
-/// The thread's records end: it shares its thread-local storage, and so its ring, with a task that runs at the same time.
+/// The thread's records end: it shares its thread-local storage, and so its ring, with a task that runs at the same
+/// time.
 pub fn stop_shared(channel: &ChannelHeader) {
     // SAFETY: the thread's pointer always names a header.
     if unsafe { is_active(current()) } {

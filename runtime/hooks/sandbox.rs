@@ -1,9 +1,10 @@
-//! Programs that forbid themselves system calls (seccomp): `prctl`, `syscall` in place of the C library's, which see it coming.
+//! Programs that forbid themselves system calls (seccomp): `prctl`, `syscall` in place of the C library's, which see it
+//! coming.
 //!
-//! From then on the hooks make none of the calls that the kernel would punish ([`forbids`]): they answer themselves with
-//! `EPERM`, which every caller takes for a failure. Waiting becomes spinning, and whether the consumer lives is told by a
-//! number that it changes all the time. What needs memory from the system afterwards (a new thread's ring) is lost, and
-//! counted. A ring for the thread's signal handlers is made beforehand.
+//! From then on the hooks make none of the calls that the kernel would punish ([`forbids`]): they answer themselves
+//! with `EPERM`, which every caller takes for a failure. Waiting becomes spinning, and whether the consumer lives is
+//! told by a number that it changes all the time. What needs memory from the system afterwards (a new thread's ring) is
+//! lost, and counted. A ring for the thread's signal handlers is made beforehand.
 //!
 //! Not seen: a program that makes the call itself, without the C library.
 

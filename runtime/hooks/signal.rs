@@ -1,13 +1,13 @@
 //! Signal handlers: each runs on a ring of its own, so that the record it interrupts stays whole.
 //!
-//! The program's calls to `sigaction` and `signal` come here. They install [`trampoline`], which changes the thread's ring
-//! for the time of the program's handler. A handler that interrupts a handler gets the next ring of the chain
+//! The program's calls to `sigaction` and `signal` come here. They install [`trampoline`], which changes the thread's
+//! ring for the time of the program's handler. A handler that interrupts a handler gets the next ring of the chain
 //! (`Private::handler`), so that there is one per level of nesting and thread.
 //!
-//! A handler may be left by `longjmp`; then nobody changes the ring back. [`landed`] (where `setjmp` returns) and the next
-//! handler's start look at the stack pointer of the code that runs now: a handler on the ordinary stack is gone if that is
-//! above the handler's frame; one on an alternate stack (as it was set when the handler started) is gone if that is
-//! outside the alternate stack, or on it but above the frame.
+//! A handler may be left by `longjmp`; then nobody changes the ring back. [`landed`] (where `setjmp` returns) and the
+//! next handler's start look at the stack pointer of the code that runs now: a handler on the ordinary stack is gone if
+//! that is above the handler's frame; one on an alternate stack (as it was set when the handler started) is gone if
+//! that is outside the alternate stack, or on it but above the frame.
 
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicU64, AtomicUsize};
@@ -89,8 +89,8 @@ pub unsafe extern "C" fn sigaction(signal: i32, new: *const Action, old: *mut Ac
         // SAFETY: as demanded from the caller.
         _ => unsafe { real_sigaction(signal, new, old) },
     };
-    // SAFETY: the program passes null or room for an action, which the call has filled.
     if result == 0
+        // SAFETY: the program passes null or room for an action, which the call has filled.
         && let Some(old) = unsafe { old.as_mut() }
         && old.handler == trampoline_address()
     {
@@ -170,7 +170,8 @@ unsafe fn real_sigaction(signal: i32, new: *const Action, old: *mut Action) -> i
             };
             pointer = &raw const raw as usize;
         }
-        let result = sys::call_for_program(sys::RT_SIGACTION, signal as usize, pointer, &raw mut raw_old as usize, 8, 0, 0);
+        let result =
+            sys::call_for_program(sys::RT_SIGACTION, signal as usize, pointer, &raw mut raw_old as usize, 8, 0, 0);
         let _ = raw.handler;
         if result < 0 {
             set_errno(-result as i32);
@@ -399,8 +400,7 @@ pub fn restore() {
         let mut action = Action { handler: 0, mask: [0; 16], flags: 0, restorer: 0 };
         // SAFETY: room for an action; then the same action with the handler that it stands for.
         unsafe {
-            if real_sigaction(signal, core::ptr::null(), &raw mut action) == 0
-                && action.handler == trampoline_address()
+            if real_sigaction(signal, core::ptr::null(), &raw mut action) == 0 && action.handler == trampoline_address()
             {
                 action.handler = handler;
                 real_sigaction(signal, &raw const action, core::ptr::null_mut());

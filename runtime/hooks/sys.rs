@@ -53,8 +53,8 @@ pub const MAP_SHARED: usize = 1;
 /// `MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE`.
 pub const MAP_PRIVATE_LAZY: usize = 0x02 | 0x20 | 0x4000;
 
-/// One system call of the hooks; the kernel's raw answer (negative = error number). `EPERM` if the program has forbidden
-/// itself the call: then it is not made.
+/// One system call of the hooks; the kernel's raw answer (negative = error number). `EPERM` if the program has
+/// forbidden itself the call: then it is not made.
 ///
 /// # Safety
 /// As the call itself: the arguments must be what the kernel's interface asks for.
@@ -191,7 +191,8 @@ pub fn read(fd: usize, buffer: &mut [u8]) -> usize {
     }
 }
 
-/// Bytes written to a place in a file, which may be fewer than asked for; 0 on errors, such as memory that cannot be read.
+/// Bytes written to a place in a file, which may be fewer than asked for; 0 on errors, such as memory that cannot be
+/// read.
 pub fn write_at(fd: usize, address: usize, bytes: usize, at: usize) -> usize {
     loop {
         // SAFETY: the kernel checks the range.

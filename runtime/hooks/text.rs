@@ -1,5 +1,5 @@
-//! How many bytes of a string its reader must look at. Words are read where that is safe: aligned, or away from a page's
-//! end, so that no byte of a page is touched that the definition does not touch.
+//! How many bytes of a string its reader must look at. Words are read where that is safe: aligned, or away from a
+//! page's end, so that no byte of a page is touched that the definition does not touch.
 
 use crate::abi::PAGE;
 
@@ -78,7 +78,7 @@ pub unsafe fn compared(a: usize, b: usize, limit: usize, how: Compare) -> usize 
             let (x, y) = (byte(a + n), byte(b + n));
             n += 1;
             let differ = match how {
-                Compare::FoldedStrings => x.to_ascii_lowercase() != y.to_ascii_lowercase(),
+                Compare::FoldedStrings => !x.eq_ignore_ascii_case(&y),
                 _ => x != y,
             };
             if differ || (x == 0 && how != Compare::Bytes) {

@@ -1,14 +1,15 @@
 //! Modules that go: `dlclose` in place of the C library's, which does the work.
 //!
-//! Records name descriptors by address. So that records of a module that went are never taken for those of one that came,
-//! the addresses of the one stay taken: nothing is ever mapped there again. The bytes of its variables leave the stack.
+//! Records name descriptors by address. So that records of a module that went are never taken for those of one that
+//! came, the addresses of the one stay taken: nothing is ever mapped there again. The bytes of its variables leave the
+//! stack.
 //!
-//! A library that carries the hooks of its process may go, too. The signal handlers that it installed for the program go
-//! back to being the program's own.
+//! A library that carries the hooks of its process may go, too. The signal handlers that it installed for the program
+//! go back to being the program's own.
 
 use core::ffi::c_void;
-use core::sync::atomic::Ordering::Relaxed;
 use core::sync::atomic::AtomicUsize;
+use core::sync::atomic::Ordering::Relaxed;
 
 use crate::abi::{EventKind, PAGE};
 use crate::{channel, module, ring, signal, sys};

@@ -1,7 +1,10 @@
 //! `dmdprof cache`: what is kept between builds, and how to be rid of it.
 
+use std::path::Path;
+
 use anyhow::Context;
 use clap::{Args, Subcommand};
+use serde::Serialize;
 
 use crate::{
     driver::object_cache::{Cache, Contents},
@@ -16,6 +19,30 @@ use crate::{
 pub struct CacheArgs {
     #[command(subcommand)]
     pub action: Option<Action>,
+
+    /// Output format
+    #[arg(long, value_enum, default_value_t, global = true)]
+    pub format: Format,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum Format {
+    /// A line for people
+    #[default]
+    Text,
+    /// Exact bytes: directory, limit, what is kept, what was removed
+    Json,
+}
+
+#[derive(Serialize)]
+struct Answer<'a> {
+    version: u32,
+    directory: &'a Path,
+    limit: u64,
+    objects: u64,
+    bytes: u64,
+    removed_objects: u64,
+    removed_bytes: u64,
 }
 
 #[derive(Clone, Copy, Debug, Subcommand)]
@@ -37,6 +64,21 @@ pub fn command(args: &CacheArgs) -> anyhow::Result<()> {
         let objects = human::plural(contents.objects, "object");
         format!("{what}{objects}, {}", human::bytes(contents.bytes.into()))
     };
+    if args.format == Format::Json {
+        let removed = args.action.map(|Action::Clean| clean(&cache, &directory)).transpose()?;
+        let contents = cache.contents().with_context(|| format!("cannot read {}", directory.display()))?;
+        let answer = Answer {
+            version: 1,
+            directory: &directory,
+            limit: cache.limit(),
+            objects: contents.objects,
+            bytes: contents.bytes,
+            removed_objects: removed.map_or(0, |removed| removed.objects),
+            removed_bytes: removed.map_or(0, |removed| removed.bytes),
+        };
+        println!("{}", serde_json::to_string_pretty(&answer)?);
+        return Ok(());
+    }
     match args.action {
         None => {
             let contents = cache.contents().with_context(|| format!("cannot read {}", directory.display()))?;
@@ -44,10 +86,14 @@ pub fn command(args: &CacheArgs) -> anyhow::Result<()> {
             println!("{}: {} (limit {limit})", directory.display(), said("", contents));
         }
         Some(Action::Clean) => {
-            let waiting = || eprintln!("dmdprof: waiting for a build to end");
-            let removed = cache.clean(waiting).with_context(|| format!("cannot empty {}", directory.display()))?;
+            let removed = clean(&cache, &directory)?;
             println!("{}: {}", directory.display(), said("removed ", removed));
         }
     }
     Ok(())
+}
+
+fn clean(cache: &Cache, directory: &Path) -> anyhow::Result<Contents> {
+    let waiting = || eprintln!("dmdprof: waiting for a build to end");
+    cache.clean(waiting).with_context(|| format!("cannot empty {}", directory.display()))
 }

@@ -16,6 +16,7 @@ pub mod fuse;
 pub mod instrument;
 pub mod ir;
 pub mod machine;
+pub mod manual;
 pub mod motion;
 pub mod place;
 pub mod plan;

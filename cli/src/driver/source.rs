@@ -23,7 +23,7 @@ use super::{
 };
 
 /// The crate that a Rust source may use for regions and inputs, carried along so that `run file.rs` needs no Cargo project.
-const MARKERS: &str = include_str!("../../../runtime/markers/src/lib.rs");
+const MARKERS: &str = include_str!("dmdprof_markers.rs");
 
 /// Markers that do nothing, for IR that was made for a build with hooks and calls them. Weak: the header's own come first.
 const INERT_MARKERS: &str = "\

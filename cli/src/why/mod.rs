@@ -138,8 +138,13 @@ fn rows(profile: &Profile, grouping: Grouping) -> (Vec<String>, Vec<usize>) {
     (names, of)
 }
 
-/// Whether `FILE:LINE` is meant by itself, its end, or the line's number alone.
+/// Whether `FILE:LINE` is meant by itself, its end, or the line's number alone. What has no line goes by its function's name, which means
+/// the whole function.
 fn is_line(place: &str, wanted: &str) -> bool {
+    let has_number = |(_, line): (&str, &str)| !line.is_empty() && line.bytes().all(|c| c.is_ascii_digit());
+    if !place.rsplit_once(':').is_some_and(has_number) {
+        return false;
+    }
     if wanted.bytes().all(|c| c.is_ascii_digit()) {
         return place.rsplit_once(':').is_some_and(|(_, line)| line == wanted);
     }

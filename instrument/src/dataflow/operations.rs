@@ -6,49 +6,50 @@ use crate::llvm::ir::{AtomicOperation, IntPredicate, Opcode, RealPredicate, Valu
 
 /// The operation of an arithmetic instruction or comparison.
 #[must_use]
-pub fn of_instruction(instruction: Value) -> Option<ValueOp> {
+pub fn of_instruction(instruction: Value<'_>) -> Option<ValueOp> {
     Some(match instruction.opcode() {
-        Opcode::LLVMFAdd => ValueOp::FpAdd,
-        Opcode::LLVMFSub => ValueOp::FpSub,
-        Opcode::LLVMFNeg => ValueOp::FpNeg,
-        Opcode::LLVMFMul => ValueOp::FpMul,
-        Opcode::LLVMFDiv => ValueOp::FpDiv,
-        Opcode::LLVMFRem => ValueOp::FpRem,
-        Opcode::LLVMAdd => ValueOp::Add,
-        Opcode::LLVMSub => ValueOp::Sub,
-        Opcode::LLVMMul => ValueOp::Mul,
-        Opcode::LLVMUDiv | Opcode::LLVMSDiv => ValueOp::Div,
-        Opcode::LLVMURem | Opcode::LLVMSRem => ValueOp::Rem,
-        Opcode::LLVMShl => ValueOp::Shl,
-        Opcode::LLVMLShr | Opcode::LLVMAShr => ValueOp::Shr,
-        Opcode::LLVMAnd => ValueOp::And,
-        Opcode::LLVMOr => ValueOp::Or,
-        Opcode::LLVMXor => ValueOp::Xor,
-        Opcode::LLVMICmp => of_int_predicate(instruction.int_predicate()),
-        Opcode::LLVMFCmp => of_real_predicate(instruction.real_predicate()),
+        Opcode::FAdd => ValueOp::FpAdd,
+        Opcode::FSub => ValueOp::FpSub,
+        Opcode::FNeg => ValueOp::FpNeg,
+        Opcode::FMul => ValueOp::FpMul,
+        Opcode::FDiv => ValueOp::FpDiv,
+        Opcode::FRem => ValueOp::FpRem,
+        Opcode::Add => ValueOp::Add,
+        Opcode::Sub => ValueOp::Sub,
+        Opcode::Mul => ValueOp::Mul,
+        Opcode::UDiv | Opcode::SDiv => ValueOp::Div,
+        Opcode::URem | Opcode::SRem => ValueOp::Rem,
+        Opcode::Shl => ValueOp::Shl,
+        Opcode::LShr | Opcode::AShr => ValueOp::Shr,
+        Opcode::And => ValueOp::And,
+        Opcode::Or => ValueOp::Or,
+        Opcode::Xor => ValueOp::Xor,
+        Opcode::ICmp => of_int_predicate(instruction.int_predicate())?,
+        Opcode::FCmp => of_real_predicate(instruction.real_predicate()),
         _ => return None,
     })
 }
 
-fn of_int_predicate(predicate: IntPredicate) -> ValueOp {
-    match predicate {
-        IntPredicate::LLVMIntEQ => ValueOp::Eq,
-        IntPredicate::LLVMIntNE => ValueOp::Ne,
-        IntPredicate::LLVMIntUGT | IntPredicate::LLVMIntSGT => ValueOp::Gt,
-        IntPredicate::LLVMIntUGE | IntPredicate::LLVMIntSGE => ValueOp::Ge,
-        IntPredicate::LLVMIntULT | IntPredicate::LLVMIntSLT => ValueOp::Lt,
-        IntPredicate::LLVMIntULE | IntPredicate::LLVMIntSLE => ValueOp::Le,
-    }
+fn of_int_predicate(predicate: IntPredicate) -> Option<ValueOp> {
+    Some(match predicate {
+        IntPredicate::Eq => ValueOp::Eq,
+        IntPredicate::Ne => ValueOp::Ne,
+        IntPredicate::Ugt | IntPredicate::Sgt => ValueOp::Gt,
+        IntPredicate::Uge | IntPredicate::Sge => ValueOp::Ge,
+        IntPredicate::Ult | IntPredicate::Slt => ValueOp::Lt,
+        IntPredicate::Ule | IntPredicate::Sle => ValueOp::Le,
+        IntPredicate::Other => return None,
+    })
 }
 
 fn of_real_predicate(predicate: RealPredicate) -> ValueOp {
     match predicate {
-        RealPredicate::LLVMRealOEQ | RealPredicate::LLVMRealUEQ => ValueOp::Eq,
-        RealPredicate::LLVMRealONE | RealPredicate::LLVMRealUNE => ValueOp::Ne,
-        RealPredicate::LLVMRealOGT | RealPredicate::LLVMRealUGT => ValueOp::Gt,
-        RealPredicate::LLVMRealOGE | RealPredicate::LLVMRealUGE => ValueOp::Ge,
-        RealPredicate::LLVMRealOLT | RealPredicate::LLVMRealULT => ValueOp::Lt,
-        RealPredicate::LLVMRealOLE | RealPredicate::LLVMRealULE => ValueOp::Le,
+        RealPredicate::Oeq | RealPredicate::Ueq => ValueOp::Eq,
+        RealPredicate::One | RealPredicate::Une => ValueOp::Ne,
+        RealPredicate::Ogt | RealPredicate::Ugt => ValueOp::Gt,
+        RealPredicate::Oge | RealPredicate::Uge => ValueOp::Ge,
+        RealPredicate::Olt | RealPredicate::Ult => ValueOp::Lt,
+        RealPredicate::Ole | RealPredicate::Ule => ValueOp::Le,
         _ => ValueOp::Unordered,
     }
 }
@@ -58,15 +59,15 @@ fn of_real_predicate(predicate: RealPredicate) -> ValueOp {
 pub fn is_conversion(opcode: Opcode) -> bool {
     matches!(
         opcode,
-        Opcode::LLVMTrunc
-            | Opcode::LLVMZExt
-            | Opcode::LLVMSExt
-            | Opcode::LLVMFPTrunc
-            | Opcode::LLVMFPExt
-            | Opcode::LLVMFPToUI
-            | Opcode::LLVMFPToSI
-            | Opcode::LLVMUIToFP
-            | Opcode::LLVMSIToFP
+        Opcode::Trunc
+            | Opcode::ZExt
+            | Opcode::SExt
+            | Opcode::FPTrunc
+            | Opcode::FPExt
+            | Opcode::FPToUI
+            | Opcode::FPToSI
+            | Opcode::UIToFP
+            | Opcode::SIToFP
     )
 }
 
@@ -75,15 +76,15 @@ pub fn is_conversion(opcode: Opcode) -> bool {
 pub fn of_atomic(operation: AtomicOperation) -> Option<ValueOp> {
     use AtomicOperation as A;
     Some(match operation {
-        A::LLVMAtomicRMWBinOpXchg => return None,
-        A::LLVMAtomicRMWBinOpAdd => ValueOp::Add,
-        A::LLVMAtomicRMWBinOpSub => ValueOp::Sub,
-        A::LLVMAtomicRMWBinOpOr => ValueOp::Or,
-        A::LLVMAtomicRMWBinOpXor => ValueOp::Xor,
-        A::LLVMAtomicRMWBinOpMax | A::LLVMAtomicRMWBinOpUMax | A::LLVMAtomicRMWBinOpFMax => ValueOp::Max,
-        A::LLVMAtomicRMWBinOpMin | A::LLVMAtomicRMWBinOpUMin | A::LLVMAtomicRMWBinOpFMin => ValueOp::Min,
-        A::LLVMAtomicRMWBinOpFAdd => ValueOp::FpAdd,
-        A::LLVMAtomicRMWBinOpFSub => ValueOp::FpSub,
+        A::Xchg => return None,
+        A::Add => ValueOp::Add,
+        A::Sub => ValueOp::Sub,
+        A::Or => ValueOp::Or,
+        A::Xor => ValueOp::Xor,
+        A::Max | A::UMax | A::FMax => ValueOp::Max,
+        A::Min | A::UMin | A::FMin => ValueOp::Min,
+        A::FAdd => ValueOp::FpAdd,
+        A::FSub => ValueOp::FpSub,
         _ => ValueOp::And,
     })
 }

@@ -19,33 +19,33 @@ const MAX_SLOTS: usize = 64;
 
 /// The scalars of a type in memory order; `None` if it cannot be followed.
 #[must_use]
-pub fn slots(layout: Layout, ty: Type) -> Option<Vec<Slot>> {
+pub fn slots<'m>(layout: Layout<'m>, ty: Type<'m>) -> Option<Vec<Slot>> {
     let mut out = Vec::new();
     flatten(layout, ty, 0, &mut out).then_some(out)
 }
 
-fn flatten(layout: Layout, ty: Type, offset: u64, out: &mut Vec<Slot>) -> bool {
+fn flatten<'m>(layout: Layout<'m>, ty: Type<'m>, offset: u64, out: &mut Vec<Slot>) -> bool {
     if out.len() > MAX_SLOTS {
         return false;
     }
     match ty.kind() {
-        TypeKind::LLVMVoidTypeKind => true,
-        TypeKind::LLVMStructTypeKind => (0..ty.fields())
+        TypeKind::Void => true,
+        TypeKind::Struct => (0..ty.fields())
             .all(|field| flatten(layout, ty.struct_field(field), offset + layout.field_offset(ty, field), out)),
-        TypeKind::LLVMArrayTypeKind => elements(layout, ty.element(), ty.array_len(), offset, out),
-        TypeKind::LLVMVectorTypeKind => elements(layout, ty.element(), u64::from(ty.lanes()), offset, out),
-        TypeKind::LLVMIntegerTypeKind | TypeKind::LLVMPointerTypeKind => scalar(layout, ty, offset, out),
+        TypeKind::Array => elements(layout, ty.element(), ty.array_len(), offset, out),
+        TypeKind::Vector => elements(layout, ty.element(), u64::from(ty.lanes()), offset, out),
+        TypeKind::Integer | TypeKind::Pointer => scalar(layout, ty, offset, out),
         _ if ty.is_floating() => scalar(layout, ty, offset, out),
         _ => false,
     }
 }
 
-fn elements(layout: Layout, element: Type, count: u64, offset: u64, out: &mut Vec<Slot>) -> bool {
+fn elements<'m>(layout: Layout<'m>, element: Type<'m>, count: u64, offset: u64, out: &mut Vec<Slot>) -> bool {
     let step = layout.alloc_size(element);
     count <= MAX_SLOTS as u64 && (0..count).all(|i| flatten(layout, element, offset + i * step, out))
 }
 
-fn scalar(layout: Layout, ty: Type, offset: u64, out: &mut Vec<Slot>) -> bool {
+fn scalar<'m>(layout: Layout<'m>, ty: Type<'m>, offset: u64, out: &mut Vec<Slot>) -> bool {
     let size = layout.store_size(ty);
     // Larger integers exist; no processor computes with them as one value.
     let Some(size) = u32::try_from(size).ok().filter(|s| (1..=64).contains(s)) else { return false };
@@ -55,9 +55,9 @@ fn scalar(layout: Layout, ty: Type, offset: u64, out: &mut Vec<Slot>) -> bool {
 
 /// Where the scalars of a field or element start among those of the whole, by the indices of an `extractvalue`.
 #[must_use]
-pub fn slot_of_path(layout: Layout, ty: Type, path: &[u32]) -> Option<usize> {
+pub fn slot_of_path<'m>(layout: Layout<'m>, ty: Type<'m>, path: &[u32]) -> Option<usize> {
     let Some((&index, rest)) = path.split_first() else { return Some(0) };
-    let (before, inner) = if ty.kind() == TypeKind::LLVMStructTypeKind {
+    let (before, inner) = if ty.kind() == TypeKind::Struct {
         let before = (0..index).map(|f| slots(layout, ty.struct_field(f)).map(|s| s.len())).sum::<Option<usize>>()?;
         (before, ty.struct_field(index))
     } else {
@@ -67,28 +67,28 @@ pub fn slot_of_path(layout: Layout, ty: Type, path: &[u32]) -> Option<usize> {
 }
 
 /// Registers of one function.
-pub struct RegisterFile {
-    first: HashMap<Value, u32>,
+pub struct RegisterFile<'m> {
+    first: HashMap<Value<'m>, u32>,
     next: u32,
 }
 
-impl RegisterFile {
-    /// Finds what may carry a tracked value. `sources` tells instructions that produce one out of nothing; `carried` gives the
-    /// operands whose values an instruction passes on or computes with.
+impl<'m> RegisterFile<'m> {
+    /// Finds what may carry a tracked value. `sources` tells instructions that produce one out of nothing; `carried`
+    /// gives the operands whose values an instruction passes on or computes with.
     #[must_use]
     pub fn of_function(
-        function: Value,
-        layout: Layout,
-        is_source: impl Fn(Value) -> bool,
-        carried: impl Fn(Value) -> Vec<Value>,
+        function: Value<'m>,
+        layout: Layout<'m>,
+        is_source: impl Fn(Value<'m>) -> bool,
+        carried: impl Fn(Value<'m>) -> Vec<Value<'m>>,
     ) -> Self {
-        let has_slots = |v: Value| slots(layout, v.ty()).is_some_and(|s| !s.is_empty());
+        let has_slots = |v: Value<'m>| slots(layout, v.ty()).is_some_and(|s| !s.is_empty());
         let mut tracked: HashSet<Value> = function.parameters().into_iter().filter(|p| has_slots(*p)).collect();
         let candidates: Vec<(Value, Vec<Value>)> = function
             .blocks()
             .into_iter()
             .flat_map(|b| b.instructions())
-            .filter(|i| i.opcode() != Opcode::LLVMAlloca && has_slots(*i))
+            .filter(|i| i.opcode() != Opcode::Alloca && has_slots(*i))
             .map(|i| (i, carried(i)))
             .collect();
         tracked.extend(candidates.iter().map(|(i, _)| *i).filter(|i| is_source(*i)));
@@ -115,12 +115,12 @@ impl RegisterFile {
 
     /// Register of a value's scalar, 0 if it is never tracked.
     #[must_use]
-    pub fn of(&self, value: Value, slot: usize) -> u32 {
+    pub fn of(&self, value: Value<'m>, slot: usize) -> u32 {
         self.first.get(&value).map_or(0, |first| first + slot as u32)
     }
 
     #[must_use]
-    pub fn has(&self, value: Value) -> bool {
+    pub fn has(&self, value: Value<'m>) -> bool {
         self.first.contains_key(&value)
     }
 

@@ -1,27 +1,20 @@
 //! What debug information says about variables right before an instruction.
 //!
-//! Takes an instruction, gives its [`DebugRecord`]s. Up to LLVM 18 they are calls of intrinsic functions. From 19 to 21 they are records
-//! that the C interface does not tell about, which is why [`keep_as_calls`] has them made into calls.
+//! Takes an instruction, gives its [`DebugRecord`]s. Up to LLVM 18 they are calls of intrinsic functions. From 19 to 21
+//! they are records that the C interface does not tell about, which is why [`keep_as_calls`] has them made into calls.
 
-use std::ffi::CStr;
+use std::{ffi::CStr, marker::PhantomData};
 
-pub use inkwell::llvm_sys::LLVMDbgRecordKind as DebugRecordKind;
 use inkwell::{
-    llvm_sys::{LLVMDbgRecordKind::*, core::*, debuginfo::*, prelude::*},
+    llvm_sys::{core::*, prelude::*},
     module::Module,
 };
 
+pub use super::kinds::DebugRecordKind;
 use super::{
-    ir::{Metadata, Opcode, Value, metadata, value},
-    load,
+    ir::{Metadata, Opcode, Value},
+    load, raw,
 };
-
-macro_rules! ffi {
-    ($call:expr) => {{
-        // SAFETY: as in `ir`: all handles belong to the live module, and values are of the kind that is asked for.
-        unsafe { $call }
-    }};
-}
 
 /// The first version whose C interface tells what a record is about.
 const TOLD_SINCE: u32 = 22;
@@ -29,36 +22,42 @@ const TOLD_SINCE: u32 = 22;
 const RECORDS_SINCE: u32 = 19;
 
 #[derive(Clone, Copy)]
-pub struct DebugRecord(Form);
+pub struct DebugRecord<'m>(Form<'m>);
 
 #[derive(Clone, Copy)]
-enum Form {
-    Record(LLVMDbgRecordRef),
-    Call(Value, DebugRecordKind),
+enum Form<'m> {
+    Record(LLVMDbgRecordRef, PhantomData<&'m ()>),
+    Call(Value<'m>, DebugRecordKind),
 }
 
 /// Has a module that was read carry calls where the LLVM in use has records and does not tell about them.
-pub fn keep_as_calls(module: &Module<'_>) {
+pub fn keep_as_calls(module: &mut Module<'_>) {
     if load().is_ok_and(|llvm| (RECORDS_SINCE..TOLD_SINCE).contains(&llvm.major)) {
-        ffi!(LLVMSetIsNewDbgInfoFormat(module.as_mut_ptr(), 0));
+        // SAFETY: the module, which nobody else has a handle into.
+        unsafe { LLVMSetIsNewDbgInfoFormat(module.as_mut_ptr(), 0) };
     }
 }
 
-impl Value {
+impl<'m> Value<'m> {
     /// What is said before this instruction, or by it.
     #[must_use]
-    pub fn debug_records(self) -> Vec<DebugRecord> {
+    pub fn debug_records(self) -> Vec<DebugRecord<'m>> {
         let mut records = Vec::new();
+        if !self.is_instruction() {
+            return records;
+        }
         if load().is_ok_and(|llvm| llvm.major >= TOLD_SINCE) {
-            let mut next = ffi!(LLVMGetFirstDbgRecord(self.0));
+            // SAFETY: an instruction; null ends the list.
+            let mut next = unsafe { LLVMGetFirstDbgRecord(self.raw()) };
             while !next.is_null() {
-                records.push(DebugRecord(Form::Record(next)));
-                next = ffi!(LLVMGetNextDbgRecord(next));
+                records.push(DebugRecord(Form::Record(next, PhantomData)));
+                // SAFETY: a record of the instruction.
+                next = unsafe { LLVMGetNextDbgRecord(next) };
             }
-        } else if self.opcode() == Opcode::LLVMCall {
+        } else if self.opcode() == Opcode::Call {
             let kind = self.callee().intrinsic_name().and_then(|name| match name.as_str() {
-                "llvm.dbg.declare" | "llvm.dbg.addr" => Some(LLVMDbgRecordDeclare),
-                "llvm.dbg.value" => Some(LLVMDbgRecordValue),
+                "llvm.dbg.declare" | "llvm.dbg.addr" => Some(DebugRecordKind::Declare),
+                "llvm.dbg.value" => Some(DebugRecordKind::Value),
                 _ => None,
             });
             records.extend(kind.map(|kind| DebugRecord(Form::Call(self, kind))));
@@ -67,50 +66,56 @@ impl Value {
     }
 }
 
-impl DebugRecord {
+impl<'m> DebugRecord<'m> {
     #[must_use]
     pub fn kind(self) -> DebugRecordKind {
         match self.0 {
-            Form::Record(record) => ffi!(LLVMDbgRecordGetKind(record)),
+            // SAFETY: a record.
+            Form::Record(record, _) => DebugRecordKind::of(unsafe { raw::LLVMDbgRecordGetKind(record) }),
             Form::Call(_, kind) => kind,
         }
     }
 
+    /// The raw handle of a record about a variable.
+    fn about_variable(self, record: LLVMDbgRecordRef) -> Option<LLVMDbgRecordRef> {
+        let is_label = matches!(self.kind(), DebugRecordKind::Label | DebugRecordKind::Other);
+        (!is_label).then_some(record)
+    }
+
     /// The first value that it is about; not of labels. A call that is about a list of values tells none.
     #[must_use]
-    pub fn value(self) -> Option<Value> {
+    pub fn value(self) -> Option<Value<'m>> {
         match self.0 {
-            Form::Record(record) => value(ffi!(LLVMDbgVariableRecordGetValue(record, 0))),
-            Form::Call(call, _) => {
-                let wrapped = call.operand(0);
-                let node = metadata(ffi!(LLVMValueAsMetadata(wrapped.0)))?;
-                let is_value = matches!(
-                    ffi!(LLVMGetMetadataKind(node.0)),
-                    LLVMMetadataKind::LLVMLocalAsMetadataMetadataKind
-                        | LLVMMetadataKind::LLVMConstantAsMetadataMetadataKind
-                );
-                let mut found = std::ptr::null_mut();
-                if is_value {
-                    ffi!(LLVMGetMDNodeOperands(wrapped.0, &raw mut found));
-                }
-                value(found)
+            Form::Record(record, _) => {
+                let record = self.about_variable(record)?;
+                // SAFETY: a record about a variable, which has a first value or none.
+                Value::maybe(unsafe { LLVMDbgVariableRecordGetValue(record, 0) })
             }
+            Form::Call(call, _) => call.operand(0).wrapped(),
         }
     }
 
     #[must_use]
-    pub fn variable(self) -> Option<Metadata> {
+    pub fn variable(self) -> Option<Metadata<'m>> {
         match self.0 {
-            Form::Record(record) => metadata(ffi!(LLVMDbgVariableRecordGetVariable(record))),
-            Form::Call(call, _) => metadata(ffi!(LLVMValueAsMetadata(call.operand(1).0))),
+            Form::Record(record, _) => {
+                let record = self.about_variable(record)?;
+                // SAFETY: a record about a variable.
+                Metadata::maybe(unsafe { LLVMDbgVariableRecordGetVariable(record) })
+            }
+            Form::Call(call, _) => call.operand(1).as_metadata(),
         }
     }
 
     #[must_use]
-    pub fn expression(self) -> Option<Metadata> {
+    pub fn expression(self) -> Option<Metadata<'m>> {
         match self.0 {
-            Form::Record(record) => metadata(ffi!(LLVMDbgVariableRecordGetExpression(record))),
-            Form::Call(call, _) => metadata(ffi!(LLVMValueAsMetadata(call.operand(2).0))),
+            Form::Record(record, _) => {
+                let record = self.about_variable(record)?;
+                // SAFETY: a record about a variable.
+                Metadata::maybe(unsafe { LLVMDbgVariableRecordGetExpression(record) })
+            }
+            Form::Call(call, _) => call.operand(2).as_metadata(),
         }
     }
 
@@ -118,12 +123,15 @@ impl DebugRecord {
     #[must_use]
     pub fn text(self) -> String {
         let start = match self.0 {
-            Form::Record(record) => ffi!(LLVMPrintDbgRecordToString(record)),
-            Form::Call(call, _) => ffi!(LLVMPrintValueToString(call.operand(2).0)),
+            // SAFETY: a record.
+            Form::Record(record, _) => unsafe { LLVMPrintDbgRecordToString(record) },
+            // SAFETY: any value may be printed.
+            Form::Call(call, _) => unsafe { LLVMPrintValueToString(call.operand(2).raw()) },
         };
-        // SAFETY: LLVM returns a C string that the caller must dispose of; it is copied first.
+        // SAFETY: LLVM gives a C string that the caller must dispose of; it is copied first.
         let text = unsafe { CStr::from_ptr(start) }.to_string_lossy().into_owned();
-        ffi!(LLVMDisposeMessage(start));
+        // SAFETY: as above.
+        unsafe { LLVMDisposeMessage(start) };
         text
     }
 }

@@ -1,20 +1,19 @@
 //! Collects what LLVM has to complain about, instead of letting it print and end the process.
 //!
-//! Without a handler, an error such as bad inline assembly exits from inside the code generator, and temporary files stay
-//! behind. With one, generation goes on and the caller asks for the errors afterwards.
+//! Without a handler, an error such as bad inline assembly exits from inside the code generator, and temporary files
+//! stay behind. With one, generation goes on and the caller asks for the errors afterwards.
 
 use std::{cell::RefCell, ffi::CStr, os::raw::c_void};
 
 use inkwell::{
     context::{AsContextRef, Context},
     llvm_sys::{
-        LLVMDiagnosticSeverity,
-        core::{
-            LLVMContextSetDiagnosticHandler, LLVMDisposeMessage, LLVMGetDiagInfoDescription, LLVMGetDiagInfoSeverity,
-        },
+        core::{LLVMContextSetDiagnosticHandler, LLVMDisposeMessage, LLVMGetDiagInfoDescription},
         prelude::LLVMDiagnosticInfoRef,
     },
 };
+
+use super::{kinds::Severity, raw};
 
 /// Errors of one context. Must live as long as the context is used.
 #[derive(Default)]
@@ -40,7 +39,7 @@ impl Diagnostics {
 
 extern "C" fn collect(info: LLVMDiagnosticInfoRef, place: *mut c_void) {
     // SAFETY: `info` is valid during this call.
-    if unsafe { LLVMGetDiagInfoSeverity(info) } as u32 != LLVMDiagnosticSeverity::LLVMDSError as u32 {
+    if Severity::of(unsafe { raw::LLVMGetDiagInfoSeverity(info) }) != Severity::Error {
         return;
     }
     // SAFETY: as above; the description is a C string that we dispose of below.

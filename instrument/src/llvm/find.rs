@@ -1,9 +1,9 @@
 //! Where libLLVMs are, and which major version each is by its name. Opens none of them.
 //!
-//! Takes nothing but the environment, gives [`Candidate`]s, best first; refuses nothing: what was looked at in vain is listed.
-//! `$DMDPROF_LLVM` (a file or a directory) alone decides if it is set. Else the newest is best, as each libLLVM reads the
-//! bitcode of older compilers; of several of a version, the one of the `rustc` in `PATH` (or `$RUSTC`), then those of rustup's
-//! toolchains, then the distribution's.
+//! Takes nothing but the environment, gives [`Candidate`]s, best first; refuses nothing: what was looked at in vain is
+//! listed. `$DMDPROF_LLVM` (a file or a directory) alone decides if it is set. Else the newest is best, as each libLLVM
+//! reads the bitcode of older compilers; of several of a version, the one of the `rustc` in `PATH` (or `$RUSTC`), then
+//! those of rustup's toolchains, then the distribution's.
 
 use std::{
     env, fs,
@@ -87,7 +87,8 @@ fn newest_first(paths: Vec<PathBuf>) -> Vec<Candidate> {
     found
 }
 
-/// `libLLVM-14.so.1`, `libLLVM-14.0.6.so.1`, `libLLVM.so.19.1`, `libLLVM.so.22.1-rust-1.95.0-stable`, `libLLVM-20-rust-1.90.0-stable.so`.
+/// `libLLVM-14.so.1`, `libLLVM-14.0.6.so.1`, `libLLVM.so.19.1`, `libLLVM.so.22.1-rust-1.95.0-stable`,
+/// `libLLVM-20-rust-1.90.0-stable.so`.
 fn major_in_name(path: &Path) -> Option<u32> {
     let name = path.file_name()?.to_str()?.strip_prefix("libLLVM")?;
     let number = name.strip_prefix(".so.").or_else(|| name.strip_prefix('-'))?;

@@ -1,7 +1,8 @@
 //! Opens libLLVM while the program runs.
 //!
-//! Takes the candidates that [`super::find`] gives, gives a [`LoadedLlvm`]; refuses with the list of places it looked at.
-//! LLVM [`OLDEST`] to [`NEWEST`] will do: what older ones lack of the C interface is made up for in [`super::older`].
+//! Takes the candidates that [`super::find`] gives, gives a [`LoadedLlvm`]; refuses with the list of places it looked
+//! at. LLVM [`OLDEST`] to [`NEWEST`] will do: what older ones lack of the C interface is made up for in
+//! [`super::older`].
 
 use std::{
     path::{Path, PathBuf},
@@ -26,6 +27,7 @@ unsafe extern "C" {
 /// The library in use. There is one per process; it is never unloaded.
 #[derive(Clone, Debug)]
 pub struct LoadedLlvm {
+    /// The file.
     pub path: PathBuf,
     /// The newest compiler whose bitcode it reads.
     pub major: u32,
@@ -43,7 +45,8 @@ pub fn load() -> Result<LoadedLlvm, Error> {
     LOADED.get_or_init(open_first).clone().map_err(Error::NoLlvm)
 }
 
-/// Major version of the LLVM in use, or of the one that would be, without opening it; that of the newest if there is none.
+/// Major version of the LLVM in use, or of the one that would be, without opening it; that of the newest if there is
+/// none.
 #[must_use]
 pub fn major() -> u32 {
     static BY_NAME: OnceLock<Option<u32>> = OnceLock::new();

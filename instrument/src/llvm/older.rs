@@ -1,7 +1,7 @@
 //! What older LLVMs lack of the C interface of the newest, made from what they have.
 //!
-//! Takes the name of a function and the version of the library, gives the function to use in its place; nothing where the
-//! library's own will do. Each stand-in has the signature of the function that it stands in for.
+//! Takes the name of a function and the version of the library, gives the function to use in its place; nothing where
+//! the library's own will do. Each stand-in has the signature of the function that it stands in for.
 
 use std::{
     cell::Cell,
@@ -13,9 +13,11 @@ use std::{
 };
 
 use inkwell::llvm_sys::{
-    LLVMAtomicOrdering, LLVMOpcode, LLVMTailCallKind, core::*, ir_reader::LLVMParseIRInContext, prelude::*,
+    LLVMAtomicOrdering, LLVMTailCallKind, core::*, ir_reader::LLVMParseIRInContext, prelude::*,
     support::LLVMParseCommandLineOptions,
 };
+
+use super::{kinds::Opcode, raw};
 
 type Address = *const ();
 
@@ -106,7 +108,8 @@ unsafe extern "C" fn named_function(module: LLVMModuleRef, name: *const c_char, 
 
 /// The constraints are the last of what is quoted; quotes in them are written as `\22`.
 unsafe extern "C" fn asm_constraints(assembly: LLVMValueRef, length: *mut usize) -> *const c_char {
-    // As many as there are different constraints in the program, kept because the callers' strings live as long as the module.
+    // As many as there are different constraints in the program, kept because the callers' strings live as long as the
+    // module.
     static KEPT: Mutex<Vec<&'static str>> = Mutex::new(Vec::new());
     // SAFETY: the caller's value.
     let text = taken(unsafe { LLVMPrintValueToString(assembly) });
@@ -123,7 +126,8 @@ unsafe extern "C" fn asm_constraints(assembly: LLVMValueRef, length: *mut usize)
     known.as_ptr().cast()
 }
 
-/// The older functions tell `tail` and `musttail` from nothing, not from each other. Only what stands before a return can be `musttail`.
+/// The older functions tell `tail` and `musttail` from nothing, not from each other. Only what stands before a return
+/// can be `musttail`.
 unsafe extern "C" fn tail_call_kind(call: LLVMValueRef) -> LLVMTailCallKind {
     // SAFETY: the caller's instruction.
     if unsafe { LLVMIsTailCall(call) } == 0 {
@@ -132,12 +136,12 @@ unsafe extern "C" fn tail_call_kind(call: LLVMValueRef) -> LLVMTailCallKind {
     // SAFETY: as above; a call is not the last instruction of its block.
     let mut next = unsafe { LLVMGetNextInstruction(call) };
     // SAFETY: as above.
-    while !next.is_null() && unsafe { LLVMGetInstructionOpcode(next) } == LLVMOpcode::LLVMBitCast {
+    while !next.is_null() && Opcode::of(unsafe { raw::LLVMGetInstructionOpcode(next) }) == Opcode::BitCast {
         // SAFETY: as above.
         next = unsafe { LLVMGetNextInstruction(next) };
     }
     // SAFETY: as above.
-    if next.is_null() || unsafe { LLVMGetInstructionOpcode(next) } != LLVMOpcode::LLVMRet {
+    if next.is_null() || Opcode::of(unsafe { raw::LLVMGetInstructionOpcode(next) }) != Opcode::Ret {
         return LLVMTailCallKind::LLVMTailCallKindTail;
     }
     // SAFETY: as above.
@@ -194,12 +198,12 @@ const TAGS: [(&str, u16); 15] = [
 
 unsafe extern "C" fn is_atomic(instruction: LLVMValueRef) -> LLVMBool {
     // SAFETY: the caller's instruction.
-    match unsafe { LLVMGetInstructionOpcode(instruction) } {
-        LLVMOpcode::LLVMAtomicRMW | LLVMOpcode::LLVMAtomicCmpXchg | LLVMOpcode::LLVMFence => 1,
-        LLVMOpcode::LLVMLoad | LLVMOpcode::LLVMStore => {
+    match Opcode::of(unsafe { raw::LLVMGetInstructionOpcode(instruction) }) {
+        Opcode::AtomicRMW | Opcode::AtomicCmpXchg | Opcode::Fence => 1,
+        Opcode::Load | Opcode::Store => {
             // SAFETY: loads and stores have an ordering.
-            let ordering = unsafe { LLVMGetOrdering(instruction) };
-            LLVMBool::from(ordering != LLVMAtomicOrdering::LLVMAtomicOrderingNotAtomic)
+            let ordering = unsafe { raw::LLVMGetOrdering(instruction) };
+            LLVMBool::from(ordering != LLVMAtomicOrdering::LLVMAtomicOrderingNotAtomic as c_uint)
         }
         _ => 0,
     }

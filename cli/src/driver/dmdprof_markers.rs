@@ -1,0 +1,1 @@
+../../../runtime/markers/src/lib.rs

@@ -1,0 +1,251 @@
+//! What is asked of values of any kind, and of instructions that are no calls.
+
+use inkwell::llvm_sys::{core::*, debuginfo::LLVMInstructionGetDebugLoc, prelude::*};
+
+use super::{AtomicOperation, Block, IntPredicate, Metadata, Opcode, RealPredicate, Type, Value, text};
+use crate::llvm::{kinds::MetadataKind, raw};
+
+impl<'m> Value<'m> {
+    /// The raw handle, for functions that take one kind of value.
+    #[track_caller]
+    pub(super) fn checked(self, is_of_that_kind: bool) -> LLVMValueRef {
+        assert!(is_of_that_kind, "an LLVM value of another kind than is asked for");
+        self.raw()
+    }
+
+    #[must_use]
+    pub fn name(self) -> String {
+        let mut len = 0;
+        // SAFETY: any value has a name, if an empty one; `len` is the place for its length.
+        let start = unsafe { LLVMGetValueName2(self.raw(), &raw mut len) };
+        // SAFETY: so many bytes, which the value owns.
+        unsafe { text(start, len) }
+    }
+
+    #[must_use]
+    pub fn ty(self) -> Type<'m> {
+        // SAFETY: any value has a type.
+        Type::new(unsafe { LLVMTypeOf(self.raw()) })
+    }
+
+    /// `Other` for what is no instruction.
+    #[must_use]
+    pub fn opcode(self) -> Opcode {
+        if !self.is_instruction() {
+            return Opcode::Other;
+        }
+        // SAFETY: an instruction.
+        Opcode::of(unsafe { raw::LLVMGetInstructionOpcode(self.raw()) })
+    }
+
+    #[must_use]
+    pub fn is_instruction(self) -> bool {
+        // SAFETY: any value may be asked.
+        !unsafe { LLVMIsAInstruction(self.raw()) }.is_null()
+    }
+
+    /// Opcode of an instruction or constant expression.
+    #[must_use]
+    pub fn any_opcode(self) -> Option<Opcode> {
+        if self.is_instruction() {
+            return Some(self.opcode());
+        }
+        // SAFETY: any value may be asked.
+        let is_expression = !unsafe { LLVMIsAConstantExpr(self.raw()) }.is_null();
+        // SAFETY: a constant expression.
+        is_expression.then(|| Opcode::of(unsafe { raw::LLVMGetConstOpcode(self.raw()) }))
+    }
+
+    #[must_use]
+    pub fn operand(self, index: u32) -> Value<'m> {
+        let raw = self.checked(index < self.operands());
+        // SAFETY: there is an operand of that number.
+        Value::new(unsafe { LLVMGetOperand(raw, index) })
+    }
+
+    /// How many operands it has; none for what is no instruction, constant or global.
+    #[must_use]
+    pub fn operands(self) -> u32 {
+        // SAFETY: any value may be asked.
+        if unsafe { LLVMIsAUser(self.raw()) }.is_null() {
+            return 0;
+        }
+        // SAFETY: something with operands.
+        unsafe { LLVMGetNumOperands(self.raw()) }.unsigned_abs()
+    }
+
+    #[must_use]
+    pub fn block(self) -> Block<'m> {
+        let raw = self.checked(self.is_instruction());
+        // SAFETY: an instruction, and those of a module are in blocks.
+        Block::new(unsafe { LLVMGetInstructionParent(raw) })
+    }
+
+    /// Users of this value.
+    #[must_use]
+    pub fn users(self) -> Vec<Value<'m>> {
+        let mut users = Vec::new();
+        // SAFETY: any value may be asked; null ends the list.
+        let mut next = unsafe { LLVMGetFirstUse(self.raw()) };
+        while !next.is_null() {
+            // SAFETY: a use that LLVM has just given.
+            users.push(Value::new(unsafe { LLVMGetUser(next) }));
+            // SAFETY: as above.
+            next = unsafe { LLVMGetNextUse(next) };
+        }
+        users
+    }
+
+    /// The value of an integer constant of at most 64 bits, sign-extended.
+    #[must_use]
+    pub fn as_signed_constant(self) -> Option<i64> {
+        // SAFETY: any value may be asked.
+        let is_number = !unsafe { LLVMIsAConstantInt(self.raw()) }.is_null();
+        let fits = is_number && self.ty().int_width().is_some_and(|width| width <= 64);
+        // SAFETY: an integer constant that fits.
+        fits.then(|| unsafe { LLVMConstIntGetSExtValue(self.raw()) })
+    }
+
+    #[must_use]
+    pub fn is_constant(self) -> bool {
+        // SAFETY: any value may be asked.
+        unsafe { LLVMIsConstant(self.raw()) != 0 }
+    }
+
+    #[must_use]
+    pub fn is_inline_asm(self) -> bool {
+        // SAFETY: any value may be asked.
+        !unsafe { LLVMIsAInlineAsm(self.raw()) }.is_null()
+    }
+
+    #[must_use]
+    pub fn is_null_pointer(self) -> bool {
+        // SAFETY: any value may be asked.
+        !unsafe { LLVMIsAConstantPointerNull(self.raw()) }.is_null()
+    }
+
+    /// Whether an access is volatile.
+    #[must_use]
+    pub fn is_volatile(self) -> bool {
+        let is_access =
+            matches!(self.opcode(), Opcode::Load | Opcode::Store | Opcode::AtomicRMW | Opcode::AtomicCmpXchg);
+        // SAFETY: one of the instructions that can be volatile.
+        is_access && unsafe { LLVMGetVolatile(self.raw()) != 0 }
+    }
+
+    #[must_use]
+    pub fn is_atomic(self) -> bool {
+        // SAFETY: an instruction.
+        self.is_instruction() && unsafe { LLVMIsAtomic(self.raw()) != 0 }
+    }
+
+    /// Type of what an `alloca` makes room for.
+    #[must_use]
+    pub fn allocated_type(self) -> Type<'m> {
+        let raw = self.checked(self.opcode() == Opcode::Alloca);
+        // SAFETY: an `alloca`.
+        Type::new(unsafe { LLVMGetAllocatedType(raw) })
+    }
+
+    /// Type that the first index of a `getelementptr` counts.
+    #[must_use]
+    pub fn gep_source_type(self) -> Type<'m> {
+        let raw = self.checked(self.any_opcode() == Some(Opcode::GetElementPtr));
+        // SAFETY: a `getelementptr`, as an instruction or a constant.
+        Type::new(unsafe { LLVMGetGEPSourceElementType(raw) })
+    }
+
+    #[must_use]
+    pub fn debug_location(self) -> Option<Metadata<'m>> {
+        let raw = self.is_instruction().then_some(self.raw())?;
+        // SAFETY: an instruction.
+        Metadata::maybe(unsafe { LLVMInstructionGetDebugLoc(raw) })
+    }
+
+    /// Where the source has the loop that this branch closes: the first location in its `llvm.loop` metadata.
+    #[must_use]
+    pub fn loop_start(self) -> Option<Metadata<'m>> {
+        const KIND: &str = "llvm.loop";
+        let raw = self.is_instruction().then_some(self.raw())?;
+        // SAFETY: a type of the module.
+        let context = unsafe { LLVMGetTypeContext(self.ty().raw()) };
+        // SAFETY: the module's context, and so many bytes.
+        let kind = unsafe { LLVMGetMDKindIDInContext(context, KIND.as_ptr().cast(), KIND.len() as u32) };
+        // SAFETY: an instruction.
+        let node = Value::maybe(unsafe { LLVMGetMetadata(raw, kind) })?;
+        let nodes = node.node_operands().into_iter().flatten().filter_map(Value::as_metadata);
+        nodes.into_iter().find(|node| node.kind() == MetadataKind::Location)
+    }
+
+    /// Values of a phi, with the blocks that they come from.
+    #[must_use]
+    pub fn incoming(self) -> Vec<(Value<'m>, Block<'m>)> {
+        let raw = self.checked(self.opcode() == Opcode::Phi);
+        // SAFETY: a phi.
+        let count = unsafe { LLVMCountIncoming(raw) };
+        (0..count)
+            .map(|i| {
+                // SAFETY: a phi with an edge of that number.
+                let (value, block) = unsafe { (LLVMGetIncomingValue(raw, i), LLVMGetIncomingBlock(raw, i)) };
+                (Value::new(value), Block::new(block))
+            })
+            .collect()
+    }
+
+    /// Predicate of an `icmp`.
+    #[must_use]
+    pub fn int_predicate(self) -> IntPredicate {
+        let raw = self.checked(self.opcode() == Opcode::ICmp);
+        // SAFETY: an `icmp`.
+        IntPredicate::of(unsafe { raw::LLVMGetICmpPredicate(raw) })
+    }
+
+    /// Predicate of an `fcmp`.
+    #[must_use]
+    pub fn real_predicate(self) -> RealPredicate {
+        let raw = self.checked(self.opcode() == Opcode::FCmp);
+        // SAFETY: an `fcmp`.
+        RealPredicate::of(unsafe { raw::LLVMGetFCmpPredicate(raw) })
+    }
+
+    /// Operation of an `atomicrmw`.
+    #[must_use]
+    pub fn atomic_operation(self) -> AtomicOperation {
+        let raw = self.checked(self.opcode() == Opcode::AtomicRMW);
+        // SAFETY: an `atomicrmw`.
+        AtomicOperation::of(unsafe { raw::LLVMGetAtomicRMWBinOp(raw) })
+    }
+
+    /// Lanes that a `shufflevector` takes, in order; `None` for lanes that may be anything.
+    #[must_use]
+    pub fn shuffle_mask(self) -> Vec<Option<u32>> {
+        let raw = self.checked(self.opcode() == Opcode::ShuffleVector);
+        // SAFETY: a `shufflevector`.
+        let count = unsafe { LLVMGetNumMaskElements(raw) };
+        // SAFETY: a `shufflevector` with a lane of that number.
+        (0..count).map(|i| u32::try_from(unsafe { LLVMGetMaskValue(raw, i) }).ok()).collect()
+    }
+
+    /// Indices of an `extractvalue` or `insertvalue`.
+    #[must_use]
+    pub fn indices(self) -> Vec<u32> {
+        let raw = self.checked(matches!(self.opcode(), Opcode::ExtractValue | Opcode::InsertValue));
+        // SAFETY: an instruction with such indices.
+        let (count, start) = unsafe { (LLVMGetNumIndices(raw) as usize, LLVMGetIndices(raw)) };
+        // SAFETY: as many indices as LLVM has counted, which the instruction owns.
+        if count == 0 { Vec::new() } else { unsafe { std::slice::from_raw_parts(start, count) }.to_vec() }
+    }
+
+    #[must_use]
+    pub fn is_disjoint_or(self) -> bool {
+        // SAFETY: an `or`.
+        self.opcode() == Opcode::Or && unsafe { LLVMGetIsDisjoint(self.raw()) != 0 }
+    }
+
+    /// Redirects every use of one value to another of the same type.
+    pub fn replace_all_uses_with(self, other: Value<'m>) {
+        assert!(self.ty() == other.ty(), "a value can stand for one of its own type only");
+        // SAFETY: two values of one module and one type.
+        unsafe { LLVMReplaceAllUsesWith(self.raw(), other.raw()) };
+    }
+}
