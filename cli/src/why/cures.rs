@@ -7,7 +7,7 @@
 //! | align | elements that would fit into one line are met in more |
 //! | stream stores | its lines were fetched to be written whole, and left the last level before they are read |
 //! | drop the copy | the bytes were put there by a copy, and are read about once |
-//! | tile | the bytes were read before in the same function, lie beyond fast memory, and the reader goes over its object several times |
+//! | tile | the bytes were read before in the same function, lie beyond fast memory, and the reader goes over its object several times, in even steps |
 //! | fuse | a loop before the reader's touched them last, in the same order (alike deep), they lie beyond fast memory, and no flow shows that the reader's needs all of it first |
 //! | free earlier | most of what lies between is never read again |
 //! | shrink the type | the reader uses its lines whole, element by element, and nothing else helps |
@@ -78,7 +78,7 @@ fn tile(pair: &Pair, dead: Option<(f64, usize)>) -> Option<Cure> {
     let passes = if pair.object_bytes > 0 { pair.read as f64 / pair.object_bytes as f64 } else { 0.0 };
     // Blocks bring the reader's own touches together; what is dead between them they do not take away.
     let dead = dead.map_or(0.0, |(part, _)| part.min(1.0));
-    (same && pair.deep() >= DEEP && passes >= PASSES).then(|| Cure {
+    (same && pair.is_regular() && pair.deep() >= DEEP && passes >= PASSES).then(|| Cure {
         name: "tile",
         because: format!(
             "it is read {} times over, and {} of the bytes lie beyond {}: work on a block until it is done",
@@ -100,7 +100,9 @@ fn fuse(words: &Words, pair: &Pair) -> Option<Cure> {
     // Of loops around one end the outermost that is not around the other.
     let inside = |loops: &[LoopId]| loops.iter().copied().take_while(|at| Some(*at) != pair.around).last();
     let (toucher, reader) = (inside(&pair.toucher_loops)?, inside(&pair.reader_loops)?);
-    let ordered = alike(&pair.depths) >= order::ALIKE && in_order(places, toucher, reader);
+    let alike = alike(&pair.depths);
+    let ordered =
+        in_order(places, toucher, reader) && (alike >= if pair.is_regular() { order::ALIKE } else { order::EQUAL });
     if line == pair.key.line || pair.deep() < DEEP || !ordered {
         return None;
     }

@@ -23,10 +23,14 @@ pub use report::document;
 
 use crate::{
     estimate::subject::{did_you_mean, short},
-    objects::{fields::of_sites, groups::Groups},
+    motion::sources::Sources,
+    objects::{
+        fields::of_sites,
+        groups::{Group, Groups},
+    },
     profile::{
         Profile,
-        model::{ContextId, DataObjects, FieldId, Flow, FunctionId, LoopId, SiteId},
+        model::{ContextId, DataObjects, FieldId, Flow, FunctionId, LoopId, ObjectKind, SiteId},
     },
     report::{Analysis, Grouping, Inlined, names::demangle},
 };
@@ -57,6 +61,8 @@ struct Places<'p> {
     line_of: Vec<usize>,
     function_of: Vec<usize>,
     home: Option<&'p str>,
+    /// By group of objects: the variable that its allocation goes to, as far as the source tells; only for people.
+    variables: Vec<Option<String>>,
 }
 
 impl<'p> Places<'p> {
@@ -72,7 +78,32 @@ impl<'p> Places<'p> {
         let groups = Groups::of(profile, options.contexts);
         let field_of = of_sites(objects);
         let home = options.home.as_deref();
-        Ok(Self { profile, flows, objects, groups, loops, field_of, lines, functions, line_of, function_of, home })
+        let mut sources = Sources::default();
+        let variables =
+            groups.list.iter().map(|group| variable(&mut sources, group).filter(|_| home.is_some())).collect();
+        Ok(Self {
+            profile,
+            flows,
+            objects,
+            groups,
+            loops,
+            field_of,
+            lines,
+            functions,
+            line_of,
+            function_of,
+            home,
+            variables,
+        })
+    }
+
+    /// `left (heap main at a.c:12)`, or without the variable if it is not known.
+    fn title(&self, group: usize) -> String {
+        let title = self.groups.list[group].title();
+        match &self.variables[group] {
+            Some(variable) => format!("{variable} ({title})"),
+            None => title,
+        }
     }
 
     /// A place as people read it.
@@ -130,6 +161,20 @@ impl<'p> Places<'p> {
             anyhow::anyhow!("nothing that reads is called {wanted}{near}")
         })
     }
+}
+
+/// The variable that the blocks of a group go to.
+fn variable(sources: &mut Sources, group: &Group) -> Option<String> {
+    let place = group.place.as_ref().filter(|_| group.kind == ObjectKind::Heap)?;
+    // Of several allocations on a line the place has the column.
+    let own = format!(":{}", group.column);
+    let mut parts = place
+        .strip_suffix(own.as_str())
+        .filter(|rest| rest.rsplit_once(':').is_some_and(|(_, n)| n.bytes().all(|c| c.is_ascii_digit())))
+        .unwrap_or(place)
+        .rsplitn(2, ':');
+    let line = parts.next()?.parse().ok()?;
+    sources.assigned(parts.next()?, line, group.column)
 }
 
 /// Names of all rows, and the row of each site.

@@ -91,6 +91,11 @@ pub struct Pair {
 }
 
 impl Pair {
+    /// The reader goes over the object in even steps, as far as that was watched.
+    pub fn is_regular(&self) -> bool {
+        self.lines.strided * 2 >= self.lines.reads
+    }
+
     /// Part of the bytes that lies deeper than fast memory.
     pub fn deep(&self) -> f64 {
         if self.bytes == 0 { 0.0 } else { self.depths.beyond(FAST) as f64 / self.bytes as f64 }

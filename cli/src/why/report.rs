@@ -9,7 +9,6 @@ use super::{
 };
 use crate::{
     estimate,
-    objects::groups::Group,
     profile::{Profile, model::ObjectHabit},
     report::{depths::QuantileReader, human, lines::disagreement},
     sheet::{Column, Document, Sheet, Value},
@@ -45,7 +44,7 @@ pub fn document(profile: &Profile, options: &Options) -> anyhow::Result<Document
             Touch::Written { line, function } => ("write", line_name(line), name(&places.functions[function])),
             Touch::Read { line, function } => ("read", line_name(line), name(&places.functions[function])),
         };
-        let object = pair.key.object.map(|object| &places.groups.list[object]);
+        let object = pair.key.object.map(|object| places.title(object));
         sheet.row([
             Value::Count(number),
             Value::part(pair.cost as f64, cost as f64),
@@ -58,7 +57,7 @@ pub fn document(profile: &Profile, options: &Options) -> anyhow::Result<Document
             Value::Text(how.into()),
             place,
             function,
-            Value::or_empty(object.map(Group::title), Value::Name),
+            Value::or_empty(object, Value::Name),
             Value::or_empty(pair.around.map(|at| places.loop_name(at)), Value::Name),
             Value::or_empty(pair.contexts.and_then(|(at, ..)| at).map(|at| places.context_name(at)), Value::Name),
             Value::or_empty(pair.contexts.map(|(_, at, _)| places.context_name(at)), Value::Name),
@@ -119,7 +118,7 @@ fn between(pair: &Pair, most: usize, name: impl Fn(usize) -> String) -> String {
 
 fn sentences(words: &Words, number: u128, pair: &Pair, cures: &[cures::Cure]) -> String {
     let places = words.places;
-    let object = pair.key.object.map_or(String::new(), |object| format!(" of {}", places.groups.list[object].title()));
+    let object = pair.key.object.map_or(String::new(), |object| format!(" of {}", places.title(object)));
     let place = places.show(&places.lines[pair.key.line]);
     let reader = &places.functions[pair.key.function];
     let (verb, line, function) = match pair.key.touch {
