@@ -280,21 +280,21 @@ fn the_calibrated_program_is_the_sum_of_its_functions() {
 
 #[test]
 fn what_fits_is_not_called_free() {
-    let profile = sample::flows();
-    let of = |cold: bool| {
-        let all = subjects(&profile);
-        let all = if cold { all.cold(&profile) } else { all };
-        let options = Options { work: Some(Work::Ops), cold, ..Options::default() };
-        roofline::document(&profile, &all, &machines(&["skx-6148-core"]), &options)
+    let profile = sample::small();
+    let notes = |profile: &Profile, cold: bool| {
+        let all = subjects(profile);
+        let all = if cold { all.cold(profile) } else { all };
+        let options = Options { cold, ..Options::default() };
+        let (document, _) =
+            roofline::document(profile, &all, &machines(&["skx-6148-core"]), &options).expect("estimates");
+        document.notes
     };
-    let (warm, _) = of(false).expect("estimates");
-    assert!(
-        warm.notes[1].contains("taken as resident, inputs too") && warm.notes[1].contains("--cold"),
-        "{:?}",
-        warm.notes
-    );
-    let (cold, _) = of(true).expect("estimates");
-    assert!(cold.notes[1].starts_with("Inputs are not resident"), "{:?}", cold.notes);
+    let warm = notes(&profile, false);
+    assert!(warm[1].contains("taken as resident, inputs too") && warm[1].contains("--cold"), "{warm:?}");
+    let cold = notes(&profile, true);
+    assert!(cold[1].contains("nobody touched before") && cold[1].contains("dmdprof run --flows"), "{cold:?}");
+    let with_flows = Profile { flows: sample::flows().flows.map(|_| Vec::new()), ..profile };
+    assert!(notes(&with_flows, true)[1].starts_with("Inputs are not resident"));
 }
 
 /// A machine that states too little is named, and keeps no other from an answer; cores matter to the longest chain alone.

@@ -166,15 +166,13 @@ impl<'p> Places<'p> {
 /// The variable that the blocks of a group go to.
 fn variable(sources: &mut Sources, group: &Group) -> Option<String> {
     let place = group.place.as_ref().filter(|_| group.kind == ObjectKind::Heap)?;
-    // Of several allocations on a line the place has the column.
-    let own = format!(":{}", group.column);
-    let mut parts = place
-        .strip_suffix(own.as_str())
-        .filter(|rest| rest.rsplit_once(':').is_some_and(|(_, n)| n.bytes().all(|c| c.is_ascii_digit())))
-        .unwrap_or(place)
-        .rsplitn(2, ':');
-    let line = parts.next()?.parse().ok()?;
-    sources.assigned(parts.next()?, line, group.column)
+    let (file, line) = place.rsplit_once(':')?;
+    // Of several allocations on a line the place has the column too.
+    let (file, line) = match file.rsplit_once(':') {
+        Some((path, number)) if number.parse::<u32>().is_ok() => (path, number),
+        _ => (file, line),
+    };
+    sources.assigned(file, line.parse().ok()?, group.column)
 }
 
 /// Names of all rows, and the row of each site.
