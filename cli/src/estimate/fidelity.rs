@@ -98,13 +98,12 @@ pub fn sheet(
         sheet.remarks.push(format!("{} of the estimates above without a measured time.", without_time));
     }
     if let Some((calibration, fitted)) = calibration {
-        const SUM: &str =
-            "Calibrated times are fitted to functions and regions, and the program's is the sum of its functions'";
+        const OF: &str = "Calibrated times are fitted to functions and regions; the program, the sum of many, has none";
         sheet.remarks.push(match calibration.error_of_left_out(fitted) {
             Some(error) => {
-                format!("{SUM}; for a pair left out of the fit the median error is {}.", human::share(error))
+                format!("{OF}. For a pair left out of the fit the median error is {}.", human::share(error))
             }
-            None => format!("{SUM}; they are too few to say how well the fit predicts others."),
+            None => format!("{OF}. They are too few to say how well the fit predicts others."),
         });
     }
     Some(sheet)

@@ -8,7 +8,7 @@ use dmdprof_models::roofline::{Bound, Estimate, estimate};
 use dmdprof_models::{energy, fidelity::Pair, stages};
 
 use super::charts;
-use super::fidelity::{self, Calibration, Fit};
+use super::fidelity::{self, Calibration};
 use super::subject::{Kind, Subject, Subjects, Work};
 use super::times::Times;
 use super::view::{Choice, View, ViewLink, float_type};
@@ -215,7 +215,7 @@ fn main_sheet(view: &View, lines: &[Line], fitted: &[Pair], work: Work, options:
     let machine = view.machine;
     let title = format!("{}: {} ({}, {})", machine.name, machine.title, view.kind, human::rate(view.rate()));
     let mut sheet = Sheet::new(machine.name.clone(), title, main_columns(view, work, options));
-    let calibrated = options.calibration.map(|how| calibrated(lines, how.fit(fitted).as_ref(), options.inclusive));
+    let fit = options.calibration.and_then(|how| how.fit(fitted));
     for line in sheet.first(lines, options.rows()) {
         let mut cells = main_cells(view, line);
         if let Some(times) = &options.times {
@@ -223,27 +223,14 @@ fn main_sheet(view: &View, lines: &[Line], fitted: &[Pair], work: Work, options:
             cells.push(Value::or_empty(time, Value::Seconds).into());
             cells.push(Value::or_empty(time, |t| Value::Share(line.estimate.total / t - 1.0)).into());
         }
-        if let Some(calibrated) = &calibrated {
-            let at = lines.iter().position(|other| std::ptr::eq(other, line)).expect("one of them");
-            cells.push(Value::or_empty(calibrated[at], Value::Seconds).guessed(true));
+        if options.calibration.is_some() {
+            let fit = fit.as_ref().filter(|_| line.subject.kind != Kind::Program);
+            cells.push(Value::or_empty(fit.map(|fit| fit.predict(line.estimate.total)), Value::Seconds).guessed(true));
         }
         sheet.row(cells);
     }
     sheet.remarks.extend(lines.iter().skip(1).take(3).filter_map(|line| advice(view, line, options.cold)));
     sheet
-}
-
-/// Times by a fit. The program is not one function more: its time is the sum of theirs, if these are without what they call.
-fn calibrated(lines: &[Line], fit: Option<&Fit>, inclusive: bool) -> Vec<Option<f64>> {
-    let predict = |line: &Line| fit.map(|fit| fit.predict(line.estimate.total));
-    let functions = lines.iter().filter(|line| line.subject.kind == Kind::Function);
-    let sum: Option<f64> = functions.map(predict).sum();
-    let of = |line: &Line| match line.subject.kind {
-        Kind::Program if inclusive => None,
-        Kind::Program => sum.filter(|sum| *sum > 0.0),
-        Kind::Function | Kind::Region => predict(line),
-    };
-    lines.iter().map(of).collect()
 }
 
 fn main_columns(view: &View, work: Work, options: &Options) -> Vec<Column> {

@@ -364,7 +364,7 @@ mod tests {
     #[test]
     fn narrow_terminals_wrap_sources_only() {
         let text = shown_as_text("zen1-7451", Look { width: 100, color: false });
-        assert!(text.lines().filter(|l| l.starts_with("  level.")).count() == 6, "{text}");
+        assert!(text.lines().filter(|l| l.starts_with("  level.")).count() == 12, "{text}");
         insta::assert_snapshot!(text);
     }
 
