@@ -158,7 +158,7 @@ fn what_cannot_be_estimated_is_refused_with_a_way_out() {
         (&["roofline", "--machine", "toy3", "-f", "totl"], &["no function or region is called totl", "total"]),
         (&["roofline", "--machine", "toy3", "--times", &times], &["a time for totl", "did you mean total?"]),
         (&["roofline", "--machine", "ane-h13"], &["states no level", "--assume-capacity"]),
-        (&["balance", "--machine", "toy3"], &["the balance model needs", "toy3"]),
+        (&["balance", "--machine", "ane-h13"], &["the balance model needs", "ane-h13"]),
         (&["place", "--machine", "toy3"], &["placement.launch", "dmdprof machine show toy3 --toml"]),
         (&["roofline", "--machine", "toy3", "--type", "fp65"], &["fp64, fp32"]),
     ];

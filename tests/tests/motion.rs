@@ -486,3 +486,34 @@ fn what_cannot_be_done_is_said() {
     std::fs::write(directory.path().join("dmdprof.motion"), "nonsense").expect("writable");
     assert!(say(&mut motion(directory.path(), [])).contains("not a file that `dmdprof motion` wrote"));
 }
+
+/// A loop that is unrolled and an array that nobody reads are named; without optimisation, and of a program that has both,
+/// nothing is.
+#[test]
+fn what_the_optimiser_took_away_is_named() {
+    const SOURCE: &str = "\
+#include <stdio.h>
+enum { N = 64 };
+static double a[N], b[N], gone[N];
+int main(void) {
+    for (int i = 0; i < N; i++) a[i] = i;
+    for (int i = 0; i < N; i++) gone[i] = 2 * a[i];
+    for (int i = 0; i < 4; i++) b[i] = a[i];
+    double s = 0;
+    for (int i = 0; i < N; i++) s += a[i] * b[i % 4];
+    printf(\"%g\\n\", s);
+    return 0;
+}
+";
+    let directory = scratch();
+    std::fs::write(directory.path().join("removed.c"), SOURCE).expect("writable");
+    let said = |options: &[&str]| {
+        let mut motion = dmdprof();
+        motion.arg("motion").args(options).arg("removed.c").current_dir(directory.path());
+        String::from_utf8(succeed(&mut motion).stdout).expect("text")
+    };
+    let optimised = said(&[]);
+    let words: String = optimised.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("the loops at removed.c:6, removed.c:7 and the variables gone."), "{optimised}");
+    assert!(!said(&["-O", "0"]).contains("Gone in the optimised program"));
+}

@@ -242,7 +242,7 @@ fn single(
             dir: here.to_path_buf(),
             stdin: None,
             inputs: Vec::new(),
-            options: with_lines(workers.iter().chain(&args.run_options).cloned().collect()),
+            options: run_options(workers, args.run_options.iter().cloned()),
         }),
     };
     let name = given.cloned().unwrap_or(stem);
@@ -303,8 +303,10 @@ fn cases_of(
     }
 }
 
-/// Lines are measured too, unless the options decide that or are about a model that has none.
-fn with_lines(mut options: Vec<OsString>) -> Vec<OsString> {
+/// Where a case's options end: those of every run, its own, and the measuring of lines, unless its own decide that or are
+/// about a model that has none.
+fn run_options(workers: &[OsString], own: impl Iterator<Item = OsString>) -> Vec<OsString> {
+    let mut options: Vec<OsString> = workers.iter().cloned().chain(own).collect();
     let mut words = options.iter().map(|option| option.to_string_lossy()).peekable();
     let mut decided = false;
     while let Some(word) = words.next() {
@@ -322,18 +324,15 @@ fn with_lines(mut options: Vec<OsString>) -> Vec<OsString> {
 }
 
 fn job(case: &config::Case, home: &Path, workers: &[OsString]) -> Job {
-    let mut options = workers.to_vec();
-    for (name, value) in [("--roi", &case.roi), ("--model", &case.model), ("--liveness", &case.liveness)] {
-        options.extend(value.iter().map(|value| OsString::from(format!("{name}={value}"))));
-    }
-    let options = with_lines(options);
+    let stated = [("--roi", &case.roi), ("--model", &case.model), ("--liveness", &case.liveness)];
+    let own = stated.into_iter().filter_map(|(name, value)| Some(format!("{name}={}", value.as_ref()?).into()));
     Job {
         command: case.command.iter().map(OsString::from).collect(),
         env: case.env.clone(),
         dir: home.join(case.dir.as_deref().unwrap_or(Path::new(""))),
         stdin: case.stdin.as_ref().map(|path| home.join(path)),
         inputs: case.inputs.iter().map(|path| home.join(path)).collect(),
-        options,
+        options: run_options(workers, own),
     }
 }
 

@@ -238,7 +238,7 @@ impl MachineArgs {
 
     #[must_use]
     pub fn choice(&self) -> Choice {
-        Choice { kind: self.kind, used: None, capacity: self.assume_capacity, efficiency: self.efficiency }
+        Choice { kind: self.kind, capacity: self.assume_capacity, efficiency: self.efficiency, ..Choice::default() }
     }
 }
 

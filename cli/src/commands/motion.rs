@@ -12,6 +12,7 @@ use dmdprof_runtime::{
     abi::channel_mode,
     motion::MotionOptions,
     session::{Measurement, Options},
+    sites::SiteTable,
 };
 
 use super::{
@@ -21,19 +22,21 @@ use super::{
 };
 use crate::{
     analysis::survive_file_limit,
-    driver::source::language_of,
+    driver::source::{Language, SourceOptions, build_source, language_of},
     follow::{Followed, SourceArgs, command_text, follow},
     motion::{
         convert,
         counts::Policy,
         file,
         model::Motion,
+        removed,
         select::select,
         sheet::{self, document},
     },
     printable,
     profile::{check_writable, model::Outcome},
     sheet::{Document, Format},
+    toolbox,
     view::Content,
 };
 
@@ -105,13 +108,13 @@ const MOST_ELEMENT_BYTES: u64 = 1 << 22;
 /// is of a name.
 pub fn command(args: &MotionArgs) -> anyhow::Result<i32> {
     args.html.as_deref().map_or(Ok(()), view::check_output)?;
-    let (motion, code) = match &args.command[..] {
-        [] => (file::read(Path::new(file::DEFAULT_FILE))?, 0),
-        [only] if file::is_motion(Path::new(only)) => (file::read(Path::new(only))?, 0),
-        [only] if is_trace(Path::new(only)) => (replay(args, Path::new(only))?, 0),
+    let (motion, code, removed) = match &args.command[..] {
+        [] => (file::read(Path::new(file::DEFAULT_FILE))?, 0, None),
+        [only] if file::is_motion(Path::new(only)) => (file::read(Path::new(only))?, 0, None),
+        [only] if is_trace(Path::new(only)) => (replay(args, Path::new(only))?, 0, None),
         command => match measure(args, command)? {
-            (Some(motion), code) => (motion, code),
-            (None, code) => return Ok(code),
+            Ok(measured) => (measured.motion, measured.code, measured.removed),
+            Err(code) => return Ok(code),
         },
     };
     let mut levels: Vec<u32> = Vec::new();
@@ -129,7 +132,9 @@ pub fn command(args: &MotionArgs) -> anyhow::Result<i32> {
         threshold: if brief { LEAST_SHARE } else { 0.0 },
         elements: args.elements,
     };
-    args.look.print(&document(&motion, &options))?;
+    let mut found = document(&motion, &options);
+    found.notes.extend(removed);
+    args.look.print(&found)?;
     if let Some(path) = &args.html {
         let whole = document(&motion, &whole(args.policy));
         let names = [String::new(), motion.command.join(" ")];
@@ -152,19 +157,46 @@ fn whole(policy: Policy) -> sheet::Options {
     sheet::Options { policy, levels: None, top: None, threshold: 0.0, elements: false }
 }
 
-/// Runs a program and writes the file; no motion if the program could not be started, which has been said.
-fn measure(args: &MotionArgs, command: &[OsString]) -> anyhow::Result<(Option<Motion>, i32)> {
+/// A run that was measured.
+struct Measured {
+    motion: Motion,
+    /// The program's exit code.
+    code: i32,
+    /// What the optimiser took away.
+    removed: Option<String>,
+}
+
+/// Runs a program and writes the file; else the exit code of what could not be started, which has been said.
+fn measure(args: &MotionArgs, command: &[OsString]) -> anyhow::Result<Result<Measured, i32>> {
     let options = prepare(args)?;
     let followed = follow(command, &args.source, channel_mode::ANALYSE, &options, Model::Loops)?;
     let Followed { ending, measurement, .. } = match followed {
         Ok(followed) => followed,
         Err(error) => {
             printable::say(&error);
-            return Ok((None, error.exit_code()));
+            return Ok(Err(error.exit_code()));
         }
     };
     let motion = found(args, &measurement, command_text(command), ending.outcome())?;
-    Ok((Some(motion), ending.exit_code()))
+    let removed = removed_from(Path::new(&command[0]), &args.source, &measurement);
+    Ok(Ok(Measured { motion, code: ending.exit_code(), removed }))
+}
+
+/// What a C or C++ source has and its optimised program has not. Of Rust, whose loops are iterators until they are
+/// optimised, nothing is said.
+fn removed_from(source: &Path, args: &SourceArgs, measurement: &Measurement) -> Option<String> {
+    let is_c = language_of(source).is_some_and(|language| matches!(language, Language::C | Language::Cxx));
+    if !is_c || !source.is_file() || args.opt.as_deref() == Some("0") {
+        return None;
+    }
+    let options = SourceOptions { opt: Some("0".into()), ..SourceOptions::default() };
+    let plain =
+        build_source(source, &options, &toolbox::toolbox(None, Model::Loops)).map_err(|error| error.to_string());
+    let table = plain.and_then(|built| SiteTable::read(&built.program).map_err(|error| error.to_string()));
+    match table {
+        Ok(table) => removed::sentence(measurement.tables.iter().map(|(_, table)| &**table), &table),
+        Err(why) => Some(format!("What the optimiser took away is not known: {why}.")),
+    }
 }
 
 /// Analyses a recorded run and writes the file.

@@ -32,6 +32,12 @@ pub struct RooflineArgs {
     #[arg(long)]
     pub inclusive: bool,
 
+    /// Inputs are not resident: what a function has not touched itself last comes over every link
+    ///
+    /// What other functions left is known from profiles of `dmdprof run --flows`; else only first touches are fetched.
+    #[arg(long, conflicts_with = "inclusive")]
+    pub cold: bool,
+
     /// Measured times to compare with: CSV with the columns name,seconds (see `dmdprof time`)
     #[arg(long, value_name = "FILE")]
     pub times: Option<PathBuf>,
@@ -57,6 +63,7 @@ Examples:
   dmdprof roofline before.data --machine zen2-7452-core,clx-6248-core --function 'solve*'
   dmdprof roofline --machine skx-6148-core --plot --svg roofline.svg
   dmdprof roofline --machine h100-sxm --type fp32 --inclusive
+  dmdprof run --flows ./app && dmdprof roofline --machine v100 --cold
   dmdprof roofline --machine local --times times.csv --calibrate isotonic
   dmdprof roofline --machine skx-6148-core --format json | jq '.sheets[0].rows[0]'";
 
@@ -69,10 +76,12 @@ pub fn command(args: &RooflineArgs) -> anyhow::Result<()> {
     let profile = args.profile.read()?;
     let machines = args.machine.machines()?;
     let subjects = args.profile.subjects(&profile, args.inclusive)?;
+    let subjects = if args.cold { subjects.cold(&profile) } else { subjects };
     let options = Options {
         choice: args.machine.choice(),
         work: args.work.work,
         inclusive: args.inclusive,
+        cold: args.cold,
         top: args.look.top(),
         times: args.times.as_deref().map(Times::read).transpose()?,
         calibration: args.calibrate,

@@ -15,8 +15,8 @@ use crate::{
 ///
 /// Say who touched expensive bytes last, what lay between, and what would help.
 /// Needs a profile made with `dmdprof run --flows --objects`. For the reads that cost most: the line that touched the same bytes last, the line that
-/// reads them now, which lines touched other bytes in the meantime, and the cures that the counts support (interchange, pack, drop the copy, tile,
-/// fuse, free earlier, shrink the type), the most promising first.
+/// reads them now, which lines touched other bytes in the meantime, and the cures that the counts support (interchange, pack, align, stream stores,
+/// drop the copy, tile, fuse, free earlier, shrink the type), the most promising first. Stream stores need `--line-size 64` too.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct WhyArgs {
@@ -62,6 +62,9 @@ pub fn command(args: &WhyArgs) -> anyhow::Result<()> {
         Format::Table | Format::Csv => profile::for_people(&profile),
     };
     let top = args.top.map(|n| n as usize).or((args.print.format == Format::Table).then_some(TABLE_TOP));
-    let options = Options { subject: args.subject.clone(), top, contexts: args.contexts };
+    // For programs paths are as they were recorded.
+    let here = std::env::current_dir().ok().filter(|_| args.print.format == Format::Table);
+    let home = here.map(|here| here.to_string_lossy().into_owned());
+    let options = Options { subject: args.subject.clone(), top, contexts: args.contexts, home };
     args.print.print(&why::document(&profile, &options)?)
 }

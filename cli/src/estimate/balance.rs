@@ -94,19 +94,20 @@ pub fn document(
         ..Document::default()
     };
     let has_span = profile.meta.values.is_some();
-    for machine in machines {
-        let side = Side::new(machine, profile, options)?;
-        document.sheets.push(main_sheet(&side, subjects, work, has_span, options)?);
-        document.sheets.extend(matmul_sheet(&side, subjects, options)?);
-        document.notes.extend(side.guesses.sentence(&machine.name));
+    let (sides, left_out) = super::usable(machines, |machine| Side::new(machine, profile, options))?;
+    for side in &sides {
+        document.sheets.push(main_sheet(side, subjects, work, has_span, options)?);
+        document.sheets.extend(matmul_sheet(side, subjects, options)?);
+        document.notes.extend(side.guesses.sentence(&side.machine.name));
     }
+    document.notes.extend(left_out);
     document.notes.splice(0..0, notes(work, has_span));
     document.notes.extend(disagreement(profile));
     Ok(document)
 }
 
 impl<'m> Side<'m> {
-    /// Latency counts per operation of the longest chain; without one a machine need not state it.
+    /// Latency and the number of cores matter to the longest chain; without one a machine need not state them.
     fn new(machine: &'m Machine, profile: &Profile, options: &Options) -> anyhow::Result<Self> {
         let model = "the balance model";
         let has_span = profile.meta.values.is_some();
@@ -114,15 +115,19 @@ impl<'m> Side<'m> {
         let kind = options.choice.of_program(profile).kind_on(machine, &mut guesses);
         let peak = machine.peak_of(kind, model)?;
         let (efficiency, _) = options.choice.efficiency_on(machine, &mut guesses);
-        let cores = machine.need(&machine.cores, "cores", model)?;
+        let cores = match &machine.cores {
+            None if !has_span => None,
+            cores => Some(machine.need(cores, "cores", model)?),
+        };
         let bandwidth = machine.need(&machine.memory.bandwidth, "memory.bandwidth", model)?;
         let latency = match &machine.memory.latency {
             None if !has_span => None,
             latency => Some(machine.need(latency, "memory.latency", model)?),
         };
-        for (what, figure) in [("peak", peak), ("cores", cores), ("bandwidth", bandwidth)] {
-            guesses.note(what, figure);
+        for (what, figure) in [("peak", Some(peak)), ("cores", cores), ("bandwidth", Some(bandwidth))] {
+            guesses.note_if(what, figure);
         }
+        let cores = cores.map(|cores| cores.value);
         if let Some(latency) = latency {
             guesses.note("latency", latency);
         }
@@ -137,7 +142,7 @@ impl<'m> Side<'m> {
             }
             (None, Some(level), None) => {
                 guesses.note(&format!("capacity of {}", level.name), &level.capacity);
-                let copies = if level.per_core { cores.value } else { 1.0 };
+                let copies = cores.filter(|_| level.per_core).unwrap_or(1.0);
                 (level.capacity.value * copies) as u64
             }
             (None, None, None) => bail!(machine.need(&None, "fast_memory", model).unwrap_err()),
@@ -146,7 +151,7 @@ impl<'m> Side<'m> {
         Ok(Side {
             machine,
             model: balance::Machine {
-                cores: cores.value,
+                cores: cores.unwrap_or(1.0),
                 peak: peak.value * efficiency,
                 latency: latency.map_or(0.0, |l| l.value),
                 bandwidth: bandwidth.value,
@@ -201,9 +206,9 @@ fn main_sheet(
 ) -> anyhow::Result<Sheet> {
     let machine = side.machine;
     let title = format!(
-        "{}: {} cores, {} in all, {}{} to memory, {} of fast memory",
+        "{}: {}{} in all, {}{} to memory, {} of fast memory",
         machine.name,
-        side.model.cores,
+        machine.cores.as_ref().map_or_else(String::new, |cores| format!("{} cores, ", cores.value)),
         human::rate(side.model.peak),
         human::bandwidth(side.model.bandwidth),
         machine.memory.latency.as_ref().map_or_else(String::new, |l| format!(" and {}", human::seconds(l.value))),
@@ -300,7 +305,10 @@ fn cells(side: &Side, subject: &Subject, work: Work, has_span: bool) -> anyhow::
                 Value::Seconds(found.compute).guessed(guess),
                 Value::Seconds(found.memory).guessed(guess),
                 if has_span { Value::Empty } else { unknown() }.into(),
-                Value::Ratio(found.cores_until_memory).guessed(guess),
+                match side.machine.cores {
+                    Some(_) => Value::Ratio(found.cores_until_memory).guessed(guess),
+                    None => unknown().into(),
+                },
             ]
         }
     };
@@ -391,7 +399,13 @@ fn notes(work: Work, has_span: bool) -> Vec<String> {
          removal helps most."
             .into(),
     );
-    if !has_span {
+    if has_span {
+        notes.push(
+            "Balanced, the obstacle, both times and the cores till memory binds include latency on the longest chain; machine and program \
+             op/B and the years till memory-bound do not: they compare bandwidth alone."
+                .into(),
+        );
+    } else {
         notes.push(
             "The longest chain of dependent operations is unknown: only --model values records it. Latency and parallelism are \
              therefore left out, and balanced means Kung's condition alone."

@@ -60,9 +60,15 @@ impl Fit {
     }
 }
 
-/// The summary that follows estimates for which there are times; `None` without pairs.
+/// The summary that follows estimates for which there are times; `None` without pairs. Calibrations come with the pairs that
+/// they were fitted to.
 #[must_use]
-pub fn sheet(machine: &str, pairs: &[Pair], calibration: Option<Calibration>, without_time: usize) -> Option<Sheet> {
+pub fn sheet(
+    machine: &str,
+    pairs: &[Pair],
+    calibration: Option<(Calibration, &[Pair])>,
+    without_time: usize,
+) -> Option<Sheet> {
     let found = compare(pairs, BAND).ok()?;
     let columns = vec![
         Column::new("pairs", ["", "pairs"], 0),
@@ -91,15 +97,13 @@ pub fn sheet(machine: &str, pairs: &[Pair], calibration: Option<Calibration>, wi
     if without_time > 0 {
         sheet.remarks.push(format!("{} of the estimates above without a measured time.", without_time));
     }
-    if let Some(calibration) = calibration {
-        sheet.remarks.push(match calibration.error_of_left_out(pairs) {
-            Some(error) => format!(
-                "Calibrated times are fitted to these pairs; for a pair left out of the fit the median error is {}.",
-                human::share(error)
-            ),
-            None => {
-                "Calibrated times are fitted to these pairs, too few to say how well the fit predicts others.".into()
+    if let Some((calibration, fitted)) = calibration {
+        const OF: &str = "Calibrated times are fitted to functions and regions; the program, the sum of many, has none";
+        sheet.remarks.push(match calibration.error_of_left_out(fitted) {
+            Some(error) => {
+                format!("{OF}. For a pair left out of the fit the median error is {}.", human::share(error))
             }
+            None => format!("{OF}. They are too few to say how well the fit predicts others."),
         });
     }
     Some(sheet)

@@ -81,7 +81,7 @@ pub fn document(
         between.shared.retain(|key, _| is_wanted(key));
     }
     let choice = options.choice.of_program(profile);
-    let views = machines.iter().map(|m| View::new(m, choice)).collect::<anyhow::Result<Vec<_>>>()?;
+    let (views, left_out) = super::usable(machines, |machine| View::new(machine, choice))?;
     let subjects = Subjects::of(profile, grouping, false);
     let work = options.work.unwrap_or(if subjects.program.work(Work::Flops) > 0 { Work::Flops } else { Work::Ops });
     let savings = views.iter().map(|v| savings(v, &between, &analysis, work)).collect::<anyhow::Result<Vec<_>>>()?;
@@ -94,6 +94,7 @@ pub fn document(
     document.sheets.push(pairs_sheet(&between.produced, &names, &analysis, &views, &savings, options));
     document.sheets.push(shared_sheet(&between.shared, &names, &analysis, options));
     document.notes = notes(&views);
+    document.notes.extend(left_out);
     document.notes.extend(disagreement(profile));
     Ok(document)
 }

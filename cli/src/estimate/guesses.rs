@@ -16,6 +16,13 @@ impl Guesses {
         guess
     }
 
+    /// The same, if the machine states it.
+    pub fn note_if(&mut self, what: &str, figure: Option<&Figure>) {
+        if let Some(figure) = figure {
+            self.note(what, figure);
+        }
+    }
+
     /// Remembers what the user said to assume.
     pub fn assumed(&mut self, what: String) {
         self.0.push((what, "assumed on the command line".into()));

@@ -18,6 +18,7 @@ mod tests;
 pub mod times;
 pub mod view;
 
+use crate::machine::Machine;
 use crate::profile::model::{Meta, Unit};
 use crate::report::{self, human};
 
@@ -35,6 +36,29 @@ pub fn source(meta: &Meta) -> Vec<(&'static str, String)> {
         ("threads", report::thread_mode(meta.thread_mode).into()),
         ("unit", unit),
     ]
+}
+
+/// What can be made of machines, and a sentence on each of which it cannot. One alone must do, and of several at least one.
+///
+/// # Errors
+/// When none can be used.
+pub fn usable<'m, T>(
+    machines: &'m [Machine],
+    make: impl Fn(&'m Machine) -> anyhow::Result<T>,
+) -> anyhow::Result<(Vec<T>, Vec<String>)> {
+    let mut left_out = Vec::new();
+    let mut made = Vec::new();
+    for machine in machines {
+        match make(machine) {
+            Ok(one) => made.push(one),
+            Err(error) if machines.len() == 1 => return Err(error),
+            Err(error) => left_out.push(format!("{} is left out: {error}.", machine.name)),
+        }
+    }
+    if made.is_empty() && !machines.is_empty() {
+        anyhow::bail!("no machine can be used\n  {}", left_out.join("\n  "));
+    }
+    Ok((made, left_out))
 }
 
 /// The first lines for people: what ran, and what is not whole about its numbers.

@@ -9,10 +9,10 @@ use dmdprof_models::{energy, fidelity::Pair, stages};
 
 use super::charts;
 use super::fidelity::{self, Calibration};
-use super::subject::{Subject, Subjects, Work};
+use super::subject::{Kind, Subject, Subjects, Work};
 use super::times::Times;
-use super::view::{Choice, View, float_type};
-use crate::machine::{Figure, Machine, MissingField};
+use super::view::{Choice, View, ViewLink, float_type};
+use crate::machine::{Figure, Machine, MissingField, WritePolicy};
 use crate::plot::Chart;
 use crate::profile::Profile;
 use crate::profile::model::Unit;
@@ -29,6 +29,8 @@ pub struct Options {
     pub work: Option<Work>,
     /// Functions are with all that they call.
     pub inclusive: bool,
+    /// Inputs are not taken as resident.
+    pub cold: bool,
     /// Functions per table, besides the program; the others are left out.
     pub top: Option<usize>,
     pub times: Option<Times>,
@@ -79,7 +81,11 @@ pub fn work_of(profile: &Profile, subjects: &Subjects, asked: Option<Work>) -> a
 pub fn line<'s>(view: &View, subject: &'s Subject, work: Work) -> anyhow::Result<Line<'s>> {
     let links = view.bare_links();
     let roof = view.roof(&links);
-    let traffic = roof.traffic(|z| subject.traffic(z) as f64);
+    let over = |link: &ViewLink| match link.write {
+        WritePolicy::Back => subject.traffic(link.link.capacity) as f64,
+        WritePolicy::Through => subject.traffic_through(link.link.capacity) as f64,
+    };
+    let traffic: Vec<f64> = view.links.iter().map(over).collect();
     let work = subject.work(work) as f64;
     let estimate = estimate(&roof, work, &traffic, 0.0).with_context(|| format!("machine {}", view.machine.name))?;
     Ok(Line { subject, work, traffic, estimate, share: 0.0 })
@@ -125,7 +131,7 @@ pub fn document(
         times.check("in the profile", subjects.all().map(|s| s.name.as_str()))?;
     }
     let choice = options.choice.of_program(profile);
-    let (views, left_out) = usable(machines, choice)?;
+    let (views, left_out) = super::usable(machines, |machine| View::new(machine, choice))?;
     let mut document = Document {
         kind: "roofline",
         source: super::source(&profile.meta),
@@ -140,32 +146,22 @@ pub fn document(
     for (view, lines) in views.iter().zip(&all) {
         let pairs = pairs(lines, options);
         charts.push(charts::roofline(view, lines, work_header(work)));
-        document.sheets.push(main_sheet(view, lines, &pairs, work, options));
+        let fitted = fitted(lines, options);
+        document.sheets.push(main_sheet(view, lines, &fitted, work, options));
         document.sheets.extend(dispatch_sheet(view, lines, options)?);
         document.sheets.push(energy_sheet(view, lines, options)?);
         let without_time = lines.len() - pairs.len();
-        document.sheets.extend(fidelity::sheet(&view.machine.name, &pairs, options.calibration, without_time));
+        document.sheets.extend(fidelity::sheet(
+            &view.machine.name,
+            &pairs,
+            options.calibration.map(|how| (how, &fitted[..])),
+            without_time,
+        ));
     }
     document.notes = notes(profile, &views, work);
+    document.notes.insert(1, inputs_note(profile, options.cold));
     document.notes.extend(left_out);
     Ok((document, charts))
-}
-
-/// The machines that state enough, and a sentence on each that does not. One alone must.
-fn usable(machines: &[Machine], choice: Choice) -> anyhow::Result<(Vec<View<'_>>, Vec<String>)> {
-    let mut left_out = Vec::new();
-    let mut views = Vec::new();
-    for machine in machines {
-        match View::new(machine, choice) {
-            Ok(view) => views.push(view),
-            Err(error) if machines.len() == 1 => return Err(error),
-            Err(error) => left_out.push(format!("{} is left out: {error}.", machine.name)),
-        }
-    }
-    if views.is_empty() {
-        anyhow::bail!("no machine can be used\n  {}", left_out.join("\n  "));
-    }
-    Ok((views, left_out))
 }
 
 /// `L2->L1`: the link that fills L1.
@@ -215,11 +211,11 @@ fn across(views: &[View], first: &[Line], work: Work, options: &Options) -> anyh
     Ok(sheet)
 }
 
-fn main_sheet(view: &View, lines: &[Line], pairs: &[Pair], work: Work, options: &Options) -> Sheet {
+fn main_sheet(view: &View, lines: &[Line], fitted: &[Pair], work: Work, options: &Options) -> Sheet {
     let machine = view.machine;
     let title = format!("{}: {} ({}, {})", machine.name, machine.title, view.kind, human::rate(view.rate()));
     let mut sheet = Sheet::new(machine.name.clone(), title, main_columns(view, work, options));
-    let fit = options.calibration.and_then(|c| c.fit(pairs));
+    let fit = options.calibration.and_then(|how| how.fit(fitted));
     for line in sheet.first(lines, options.rows()) {
         let mut cells = main_cells(view, line);
         if let Some(times) = &options.times {
@@ -228,12 +224,12 @@ fn main_sheet(view: &View, lines: &[Line], pairs: &[Pair], work: Work, options: 
             cells.push(Value::or_empty(time, |t| Value::Share(line.estimate.total / t - 1.0)).into());
         }
         if options.calibration.is_some() {
-            let predicted = fit.as_ref().map(|f| f.predict(line.estimate.total));
-            cells.push(Value::or_empty(predicted, Value::Seconds).guessed(true));
+            let fit = fit.as_ref().filter(|_| line.subject.kind != Kind::Program);
+            cells.push(Value::or_empty(fit.map(|fit| fit.predict(line.estimate.total)), Value::Seconds).guessed(true));
         }
         sheet.row(cells);
     }
-    sheet.remarks.extend(lines.iter().skip(1).take(3).filter_map(|line| advice(view, line)));
+    sheet.remarks.extend(lines.iter().skip(1).take(3).filter_map(|line| advice(view, line, options.cold)));
     sheet
 }
 
@@ -311,13 +307,26 @@ fn main_cells(view: &View, line: &Line) -> Vec<Cell> {
 }
 
 /// What would help, in words.
-fn advice(view: &View, line: &Line) -> Option<String> {
+fn advice(view: &View, line: &Line, cold: bool) -> Option<String> {
     let (name, found) = (&line.subject.name, &line.estimate);
     if line.share < 0.05 {
         return None;
     }
+    let (floor, _) = view.floor;
+    if let Some(calls) = line.subject.calls.filter(|calls| floor * *calls as f64 > found.total) {
+        return Some(format!(
+            "{name} is bound by its dispatches, were each of its {} calls one: {} is less than their floor of {} each.",
+            human::grouped(calls),
+            human::seconds(found.total),
+            human::seconds(floor)
+        ));
+    }
     let Bound::Link(link) = found.bound else {
-        return Some(format!("{name} is bound by compute: less traffic does not make it faster."));
+        let resident = match line.traffic.iter().all(|traffic| *traffic == 0.0) && line.subject.read() > 0 && !cold {
+            true => " All that it reads fits and is taken as resident; --cold fetches its inputs.",
+            false => "",
+        };
+        return Some(format!("{name} is bound by compute: less traffic does not make it faster.{resident}"));
     };
     let bytes = |x: f64| human::bytes(x as u128);
     let link_words = format!("{} ({} now)", link_name(view, link), bytes(line.traffic[link]));
@@ -471,10 +480,16 @@ fn energies<'m>(view: &View<'m>) -> Result<Energies<'m>, MissingField> {
     Ok(Energies { operation, addition: machine.addition_energy.get(&view.kind), levels, memory })
 }
 
-fn pairs(lines: &[Line], options: &Options) -> Vec<Pair> {
+/// Of lines that have a measured time.
+fn pairs<'l>(lines: impl IntoIterator<Item = &'l Line<'l>>, options: &Options) -> Vec<Pair> {
     let Some(times) = &options.times else { return Vec::new() };
     let pair = |l: &Line| Some(Pair { estimate: l.estimate.total, measured: times.of(&l.subject.name)? });
-    lines.iter().filter_map(pair).collect()
+    lines.into_iter().filter_map(pair).collect()
+}
+
+/// What times are corrected by: functions and regions. How one estimate relates to a time says nothing of the sum of many.
+fn fitted(lines: &[Line], options: &Options) -> Vec<Pair> {
+    pairs(lines.iter().filter(|line| line.subject.kind != Kind::Program), options)
 }
 
 /// What memory the traffic is of.
@@ -483,7 +498,7 @@ fn levels_note(profile: &Profile) -> String {
     match (&profile.lines, profile.meta.unit) {
         (_, Unit::Line(size)) => format!(
             "{overlap} Traffic is lines of {size} B that were read from beyond a level, in bytes; the levels are fully associative LRU: no conflicts, no \
-             prefetch, no write-back. What fits is taken as resident."
+             prefetch, no write-back."
         ),
         (Some(lines), Unit::Byte) => format!(
             "{overlap} Traffic is lines of {} B, fetched and written back by levels that are fully associative LRU, begin empty and end clean: no \
@@ -492,10 +507,27 @@ fn levels_note(profile: &Profile) -> String {
         ),
         (None, Unit::Byte) => format!(
             "{overlap} The levels are ideal: fully associative LRU that drops dead bytes, no lines, no conflicts, no wasted prefetch, no \
-             write-back; a real machine moves more. What fits is taken as resident. A profile of `dmdprof run --line-size 64` has lines and \
-             write-backs."
+             write-back; a real machine moves more. A profile of `dmdprof run --line-size 64` has lines and write-backs."
         ),
     }
+}
+
+/// Where inputs are when something begins.
+fn inputs_note(profile: &Profile, cold: bool) -> String {
+    match (cold, &profile.flows) {
+        (false, _) => {
+            "What fits into a level is taken as resident, inputs too: what other functions touched before costs nothing. --cold fetches them."
+        }
+        (true, Some(_)) => {
+            "Inputs are not resident: bytes that nobody, or another function, touched last before they are read come over every link. \
+             Regions are as without --cold."
+        }
+        (true, None) => {
+            "Inputs that nobody touched before come over every link; what other functions left is taken as resident, as the profile does not \
+             know it: dmdprof run --flows measures that."
+        }
+    }
+    .into()
 }
 
 /// Of which type the rates are.

@@ -5,7 +5,8 @@
 use anyhow::bail;
 
 use crate::profile::Profile;
-use crate::profile::model::{Region, Unit};
+use crate::profile::model::{Region, SiteId, Unit};
+use crate::report::depths::Depths;
 use crate::report::lines::Moved;
 use crate::report::{Analysis, Grouping, Row, Sums, names};
 
@@ -42,6 +43,13 @@ pub struct Subject {
     unit: u64,
     /// Size of the lines of which fetches and write-backs were measured.
     line: Option<u32>,
+    /// Where its accesses are, sorted; of regions none are known.
+    sites: Vec<SiteId>,
+    /// Bytes that were not resident when it came to read them, by the depth that they would have had; none unless inputs
+    /// are taken as cold.
+    inputs: Depths,
+    /// Bytes of these that nobody had touched.
+    first: u64,
 }
 
 /// Name of the whole program in tables and files of times.
@@ -52,10 +60,26 @@ impl Subject {
     /// bytes read from deeper than that.
     #[must_use]
     pub fn traffic(&self, capacity: u64) -> u64 {
-        match self.line {
+        let moved = match self.line {
             Some(size) => Moved::of(&self.sums.lines, size, capacity).all(),
             None => self.read_beyond(capacity),
-        }
+        };
+        moved.saturating_add(self.cold_inputs(capacity))
+    }
+
+    /// The same for a memory that hands stores on at once: without lines, in which stores were measured, it is no different.
+    #[must_use]
+    pub fn traffic_through(&self, capacity: u64) -> u64 {
+        let Some(size) = self.line else { return self.traffic(capacity) };
+        let loaded = Moved::of(&self.sums.lines, size, capacity).loaded;
+        loaded.saturating_add(self.sums.written).saturating_add(self.cold_inputs(capacity))
+    }
+
+    /// Inputs that are taken as cold and would have been found in a memory of `capacity` bytes.
+    fn cold_inputs(&self, capacity: u64) -> u64 {
+        // What lies deeper is in the traffic already.
+        let near = self.inputs.total() - self.inputs.beyond(capacity / self.unit);
+        (near + self.first).saturating_mul(self.unit)
     }
 
     /// Lines that a memory of `capacity` bytes moves, if that was measured.
@@ -102,6 +126,9 @@ impl Subject {
             calls: row.calls.linked.filter(|calls| *calls > 0),
             unit,
             line,
+            sites: row.sites.clone(),
+            inputs: Depths::default(),
+            first: 0,
         }
     }
 
@@ -117,7 +144,18 @@ impl Subject {
         };
         sums.depths.add(&region.histogram);
         let (name, calls) = (region.name.clone(), Some(region.times.into()));
-        Subject { kind: Kind::Region, name, place: None, sums, calls, unit: 1, line: None }
+        Subject {
+            kind: Kind::Region,
+            name,
+            place: None,
+            sums,
+            calls,
+            unit: 1,
+            line: None,
+            sites: Vec::new(),
+            inputs: Depths::default(),
+            first: 0,
+        }
     }
 }
 
@@ -173,8 +211,30 @@ impl Subjects {
             calls: Some(1),
             unit,
             line,
+            sites: (0..profile.sites.len() as u32).map(SiteId).collect(),
+            inputs: Depths::default(),
+            first: 0,
         };
         Subjects { program, functions, regions: profile.regions.iter().map(Subject::of_region).collect() }
+    }
+
+    /// Inputs are not resident: what each reads for the first time, and what another function touched last before it, comes
+    /// over every link. The latter is known from flows only.
+    #[must_use]
+    pub fn cold(mut self, profile: &Profile) -> Self {
+        let subjects = std::iter::once(&mut self.program).chain(&mut self.functions);
+        for subject in subjects {
+            // With lines, first touches are in the traffic of every level.
+            subject.first = if subject.line.is_some() { 0 } else { subject.sums.cold };
+            let is_own = |site: SiteId| subject.sites.binary_search(&site).is_ok();
+            for flow in profile.flows.iter().flatten() {
+                let Some(toucher) = flow.toucher else { continue };
+                if is_own(flow.reader) && !is_own(toucher) {
+                    subject.inputs.add(&flow.histogram);
+                }
+            }
+        }
+        self
     }
 
     /// Program, regions, functions.
@@ -282,6 +342,33 @@ mod tests {
         for (name, bare) in cases {
             assert_eq!(short(name), bare);
         }
+    }
+
+    #[test]
+    fn cold_inputs_are_those_that_others_touched_last() {
+        let profile = sample::flows();
+        let all = Subjects::of(&profile, Grouping::Functions, false);
+        let cold = all.clone().cold(&profile);
+        let traffic = |subjects: &Subjects, name: &str| {
+            let subject = subjects.all().find(|s| s.name == name).expect("a subject");
+            subject.traffic(1 << 30)
+        };
+        for subject in all.all() {
+            let of_others: u64 = profile
+                .flows
+                .iter()
+                .flatten()
+                .filter(|flow| {
+                    let is_own = |site: SiteId| subject.sites.contains(&site);
+                    is_own(flow.reader) && flow.toucher.is_some_and(|toucher| !is_own(toucher))
+                })
+                .map(|flow| flow.bytes)
+                .sum();
+            let name = subject.name.as_str();
+            assert_eq!(traffic(&all, name), 0, "{name}: all fits");
+            assert_eq!(traffic(&cold, name), subject.sums.cold + of_others, "{name}");
+        }
+        assert!(traffic(&cold, "scale") > 0, "its input is what fill wrote");
     }
 
     #[test]

@@ -204,7 +204,7 @@ fn refusals_say_what_to_do() {
     let balance = |name: &str| {
         refusal(balance::document(&profile, &subjects(&profile), &machines(&[name]), &balance::Options::default()))
     };
-    assert!(balance("toy3").contains("the balance model needs cores, which machine toy3 does not state"));
+    assert!(balance("ane-h13").contains("the balance model needs fast_memory, which machine ane-h13 does not state"));
     let mut integers = profile.clone();
     for block in &mut integers.blocks {
         block.ops.iter_mut().for_each(|(_, ops)| ops[..5].fill(0));
@@ -222,4 +222,102 @@ fn a_profile_without_flows_or_sequence_says_how_to_measure_them() {
     assert!(refusal(fuse).contains("dmdprof run --flows"));
     let place = super::place::document(&profile, &machines(&["place-cpu"]), &super::place::Options::default());
     assert!(refusal(place).contains("dmdprof run --sequence FUNCTION"));
+}
+
+/// The levels of `toy3`, with what a file says of lines and stores in the first.
+fn toy(said: &str) -> Machine {
+    let toy = zoo::machine("toy3").expect("a shipped machine");
+    let text = crate::machine::text::to_toml(&toy);
+    let text = text.replacen("[[level]]\n", &format!("[[level]]\n{said}\n"), 1);
+    crate::machine::from_text(std::path::Path::new("toy3.toml"), &text, crate::machine::Origin::Shipped)
+        .unwrap_or_else(|problems| panic!("{problems}"))
+        .machine
+}
+
+#[test]
+fn lines_of_another_size_are_marked_and_stores_go_through() {
+    let profile = sample::with_lines();
+    let options = Options { work: Some(Work::Ops), ..Options::default() };
+    let of = |said: &str| {
+        let machines = [toy(said)];
+        let (document, _) = roofline::document(&profile, &subjects(&profile), &machines, &options).expect("estimates");
+        document
+    };
+    let notes = |said: &str| of(said).notes.join("\n");
+    let first = &toy("").levels[0];
+    let (name, capacity) = (first.name.clone(), first.capacity.value as u64);
+    assert!(notes("").contains(&format!("lines of 64 B in {name}")), "{}", notes(""));
+    let stated = "line = { value = \"64 B\", confidence = \"datasheet\", source = \"vendor\" }";
+    assert!(!notes(stated).contains(&format!("lines of 64 B in {name}")), "{}", notes(stated));
+    let other = stated.replace("64 B", "128 B");
+    assert!(notes(&other).contains("measured by --line-size 128"), "{}", notes(&other));
+
+    let all = subjects(&profile);
+    let moved = all.program.moved(capacity).expect("lines were measured");
+    let machine = toy("write = \"through\"");
+    let view = View::new(&machine, Choice::default().of_program(&profile)).expect("usable");
+    let line = roofline::line(&view, &all.program, Work::Ops).expect("estimates");
+    assert_eq!(line.traffic[0], (moved.loaded + all.program.sums.written) as f64);
+    assert_eq!(line.traffic[1], all.program.traffic(view.links[1].link.capacity) as f64);
+}
+
+#[test]
+fn a_fit_of_functions_is_not_applied_to_the_program() {
+    let profile = sample::small();
+    let times = Times::parse("name,seconds\n(program),0.5\nlinalg::multiply,0.03\nlinalg::Matrix::at,0.041\n").unwrap();
+    let options = Options { times: Some(times), calibration: Some(Calibration::Isotonic), ..Options::default() };
+    let document = roofline_of(&profile, &["skx-6148-core"], &options).unwrap();
+    let json: serde_json::Value = serde_json::from_str(&text(&document, Format::Json, None)).expect("JSON");
+    let rows = json["sheets"][0]["rows"].as_array().expect("rows");
+    for row in rows {
+        match row["kind"].as_str() {
+            Some("program") => assert!(row["calibrated"].is_null(), "{row}"),
+            // No function takes longer than those that were measured: the program's time is not in the fit.
+            _ => assert!(row["calibrated"].as_f64().is_some_and(|time| time <= 0.041), "{row}"),
+        }
+    }
+}
+
+#[test]
+fn what_fits_is_not_called_free() {
+    let profile = sample::small();
+    let notes = |profile: &Profile, cold: bool| {
+        let all = subjects(profile);
+        let all = if cold { all.cold(profile) } else { all };
+        let options = Options { cold, ..Options::default() };
+        let (document, _) =
+            roofline::document(profile, &all, &machines(&["skx-6148-core"]), &options).expect("estimates");
+        document.notes
+    };
+    let warm = notes(&profile, false);
+    assert!(warm[1].contains("taken as resident, inputs too") && warm[1].contains("--cold"), "{warm:?}");
+    let cold = notes(&profile, true);
+    assert!(cold[1].contains("nobody touched before") && cold[1].contains("dmdprof run --flows"), "{cold:?}");
+    let with_flows = Profile { flows: sample::flows().flows.map(|_| Vec::new()), ..profile };
+    assert!(notes(&with_flows, true)[1].starts_with("Inputs are not resident"));
+}
+
+/// A machine that states too little is named, and keeps no other from an answer; cores matter to the longest chain alone.
+#[test]
+fn one_unusable_machine_does_not_discard_the_others() {
+    let profile = sample::small();
+    let all = subjects(&profile);
+    let mut nothing = toy("");
+    nothing.memory.bandwidth = None;
+    let known = zoo::machine("skx-6148-core").unwrap();
+    let both = [nothing.clone(), known];
+    let document = balance::document(&profile, &all, &both, &balance::Options::default()).expect("one is usable");
+    assert_eq!(document.sheets.len(), 1);
+    assert!(document.notes.iter().any(|note| note.starts_with("toy3 is left out: ")), "{:?}", document.notes);
+    let alone = balance::document(&profile, &all, &[nothing], &balance::Options::default());
+    assert!(refusal(alone).contains("memory.bandwidth"));
+
+    let without_cores = zoo::machine("toy3").unwrap();
+    assert!(without_cores.cores.is_none());
+    let document = balance::document(&profile, &all, &[without_cores.clone()], &balance::Options::default())
+        .expect("no chain is known");
+    assert!(text(&document, Format::Table, None).contains("unknown"));
+    let values = Profile { meta: sample::values().meta, ..profile };
+    let refused = balance::document(&values, &subjects(&values), &[without_cores], &balance::Options::default());
+    assert!(refusal(refused).contains("cores"));
 }

@@ -7,7 +7,7 @@ use anyhow::bail;
 use dmdprof_models::roofline::{Link, Roof};
 
 use super::guesses::Guesses;
-use crate::machine::{Machine, OpType};
+use crate::machine::{Level, Machine, OpType, WritePolicy};
 use crate::profile::Profile;
 
 /// What the user chose about machines.
@@ -21,13 +21,16 @@ pub struct Choice {
     pub capacity: Option<u64>,
     /// Share of the peak that the code reaches; else the machine's.
     pub efficiency: Option<f64>,
+    /// Bytes of the lines that were measured, if any were.
+    pub lines: Option<u32>,
 }
 
 impl Choice {
     /// The same, knowing what the program computes in.
     #[must_use]
     pub fn of_program(self, profile: &Profile) -> Self {
-        Choice { used: float_type(profile).map(|(kind, _)| kind), ..self }
+        let lines = profile.lines.as_ref().map(|lines| lines.size);
+        Choice { used: float_type(profile).map(|(kind, _)| kind), lines, ..self }
     }
 
     /// The type of operation to take on a machine. The machine's own stands in for a type of which it states no rate; that is a guess.
@@ -70,8 +73,10 @@ pub fn float_type(profile: &Profile) -> Option<(OpType, f64)> {
 pub struct ViewLink {
     pub level: String,
     pub link: Link,
-    /// Capacity or bandwidth is a guess.
+    /// Capacity, bandwidth or size of lines is a guess.
     pub guess: bool,
+    /// What the level does with stores.
+    pub write: WritePolicy,
 }
 
 /// A machine for one type of operation.
@@ -93,6 +98,22 @@ pub struct View<'m> {
 }
 
 const MODEL: &str = "the roofline";
+
+/// Whether the lines that were measured stand in for those of a level, which are of another size, or of one that nobody states.
+fn is_other_line(level: &Level, size: u32, guesses: &mut Guesses) -> bool {
+    let what = format!("lines of {size} B in {}", level.name);
+    match &level.line {
+        Some(line) if line.value == f64::from(size) => guesses.note(&what, line),
+        Some(line) => {
+            guesses.stands_in(what, format!("its own are measured by --line-size {}", line.value));
+            true
+        }
+        None => {
+            guesses.stands_in(what, "the machine does not state their size".into());
+            true
+        }
+    }
+}
 
 impl<'m> View<'m> {
     /// # Errors
@@ -121,10 +142,12 @@ impl<'m> View<'m> {
             let bandwidth = machine.need(&level.bandwidth, &format!("level[{number}].bandwidth"), MODEL)?;
             let capacity_guess = guesses.note(&format!("capacity of {name}"), &level.capacity);
             let bandwidth_guess = guesses.note(&format!("bandwidth into {name}"), bandwidth);
+            let line_guess = choice.lines.is_some_and(|size| is_other_line(level, size, &mut guesses));
             links.push(ViewLink {
                 level: name.clone(),
                 link: Link { capacity: level.capacity.value as u64, bandwidth: bandwidth.value },
-                guess: capacity_guess || bandwidth_guess,
+                guess: capacity_guess || bandwidth_guess || line_guess,
+                write: level.write.unwrap_or(WritePolicy::Back),
             });
         }
         if links.is_empty() {
@@ -147,7 +170,7 @@ impl<'m> View<'m> {
             }
             let link = Link { capacity, bandwidth: bandwidth.value };
             let level = if stated.is_some() { "fast memory" } else { "assumed" };
-            links.push(ViewLink { level: level.into(), link, guess: true });
+            links.push(ViewLink { level: level.into(), link, guess: true, write: WritePolicy::Back });
         }
         let floor = machine.floor.as_ref().filter(|f| f.value > 0.0);
         let floor = floor.map_or((0.0, false), |f| (f.value, guesses.note("dispatch floor", f)));

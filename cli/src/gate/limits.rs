@@ -160,7 +160,7 @@ pub struct Limits {
 const USUAL_CAPACITIES: [u64; 2] = [32 << 10, 1 << 20];
 /// Which line a byte lies in depends on where the stack and the heap's blocks begin. A block more before all others moved up to 1.8 %
 /// of the lines of a function of zlib, so 5 %, or 4 KiB, are no change.
-const USUAL_LIMIT: Limit = Limit::Either(5 * MILLIONTHS, 4096);
+pub const USUAL_LIMIT: Limit = Limit::Either(5 * MILLIONTHS, 4096);
 
 impl Default for Limits {
     /// Not a unit of cost, neither in all nor in any function; of lines nothing worth mentioning.

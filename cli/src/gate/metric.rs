@@ -93,6 +93,18 @@ impl Metric {
         matches!(self, Metric::Fills(_) | Metric::WriteBacks(_) | Metric::LineTraffic(_) | Metric::Utilisation(_))
     }
 
+    /// Of the memory that it is about.
+    fn capacity(self) -> Option<u64> {
+        match self {
+            Metric::Traffic(capacity)
+            | Metric::Fills(capacity)
+            | Metric::WriteBacks(capacity)
+            | Metric::LineTraffic(capacity)
+            | Metric::Utilisation(capacity) => Some(capacity),
+            _ => None,
+        }
+    }
+
     /// Whether a larger number is a better one.
     #[must_use]
     pub fn more_is_better(self) -> bool {
@@ -138,16 +150,12 @@ impl Metric {
 
 impl fmt::Display for Metric {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let with_capacity = match self {
-            Metric::Traffic(capacity) => Some(("Q", capacity)),
-            Metric::Fills(capacity) => Some(("fills", capacity)),
-            Metric::WriteBacks(capacity) => Some(("writebacks", capacity)),
-            Metric::LineTraffic(capacity) => Some(("traffic", capacity)),
-            Metric::Utilisation(capacity) => Some(("utilisation", capacity)),
-            _ => None,
-        };
+        let with_capacity = self.capacity().and_then(|capacity| {
+            let (name, _) = OF_CAPACITY.iter().find(|(_, metric)| metric(capacity) == *self)?;
+            Some((name, capacity))
+        });
         if let Some((name, capacity)) = with_capacity {
-            return write!(f, "{name}({})", capacity_text(*capacity));
+            return write!(f, "{name}({})", capacity_text(capacity));
         }
         let name = PLAIN.iter().find(|(metric, _)| metric == self).map_or("", |(_, name)| name);
         f.write_str(name)

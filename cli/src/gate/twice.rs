@@ -44,15 +44,29 @@ pub fn difference(runs: &Runs<'_>, paths: &PathMap) -> Option<Unlike> {
         return Some(Unlike { place: place(runs.first, runs.second, paths), cause, advice });
     }
     let [first, elsewhere] = [runs.first, runs.elsewhere].map(without_lines);
-    (to_bytes(&first) != to_bytes(&elsewhere)).then(|| Unlike {
-        place: place(&first, &elsewhere, paths),
-        cause: "control flow or data that depend on addresses: the runs agree when addresses are fixed and differ when they are \
-                random"
-            .into(),
-        advice: "look there for pointers that are hashed, sorted or printed; numbers then change with the C library, the kernel \
-                 and the environment, although not from run to run here"
-            .into(),
+    (to_bytes(&first) != to_bytes(&elsewhere)).then(|| {
+        let (cause, advice) = cause_elsewhere(&first, &elsewhere);
+        Unlike { place: place(&first, &elsewhere, paths), cause, advice }
     })
+}
+
+/// What made the run at random addresses differ. Several threads share work by chance, which may have been alike in the two
+/// runs before.
+fn cause_elsewhere(first: &Profile, elsewhere: &Profile) -> (String, String) {
+    let threads = first.coverage.threads.max(elsewhere.coverage.threads);
+    if threads > 1 {
+        let cause = format!(
+            "threads, probably: there are {threads}, and how they share their work depends on the moment; that the two runs at fixed \
+             addresses agree may be chance"
+        );
+        let advice = "use one thread for measurements, or give each thread its part of the work beforehand; if one thread differs too, \
+                      look for pointers that are hashed, sorted or printed";
+        return (cause, advice.into());
+    }
+    let cause = "control flow or data that depend on addresses: the runs agree when addresses are fixed and differ when they are random";
+    let advice = "look there for pointers that are hashed, sorted or printed; numbers then change with the C library, the kernel and \
+                  the environment, although not from run to run here";
+    (cause.into(), advice.into())
 }
 
 /// Which lines variables lie in depends on where the stack begins, which is no matter of the program.
@@ -216,6 +230,17 @@ mod tests {
         let unlike = found(|_| (), more_work).expect("a difference");
         assert!(unlike.place.starts_with("main (src/solve.cpp:85): 80000 executions, then 80001"), "{}", unlike.place);
         assert!(unlike.cause.contains("addresses"), "{}", unlike.cause);
+    }
+
+    #[test]
+    fn several_threads_are_the_cause_before_addresses() {
+        let threads = |p: &mut Profile| {
+            more_work(p);
+            p.coverage.threads = 4;
+        };
+        let unlike = found(|_| (), threads).expect("a difference");
+        assert!(unlike.cause.starts_with("threads, probably: there are 4"), "{}", unlike.cause);
+        assert!(unlike.advice.starts_with("use one thread"), "{}", unlike.advice);
     }
 
     #[test]

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::compare::{Change, difference};
-use super::limits::Limit;
+use super::limits::USUAL_LIMIT;
 use super::metric::Metric;
 use super::output::words;
 use super::summary::Numbers;
@@ -17,8 +17,6 @@ const NOTICEABLE: f64 = 1e-12;
 const CALLEES_SHOWN: usize = 3;
 /// Memories whose lines are looked at.
 const LINE_CAPACITIES: [u64; 3] = crate::report::lines::SHOWN;
-/// Changes up to this may be the place of the stack.
-const LINES_NOTICED: Limit = Limit::Either(1_000_000, 4096);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -133,7 +131,7 @@ fn lines(before: &Numbers, after: &Numbers) -> Option<Cause> {
         .into_iter()
         .filter_map(moved)
         .max_by_key(|(z, was, is)| (difference(*was, *is).unsigned_abs(), std::cmp::Reverse(*z)));
-    let (capacity, was, is) = most.filter(|(_, was, is)| !LINES_NOTICED.allows(*was, *is))?;
+    let (capacity, was, is) = most.filter(|(_, was, is)| !USUAL_LIMIT.allows(*was, *is))?;
     let (was, is) = words::amounts(Metric::LineTraffic(capacity), was, is);
     let used = match [before, after].map(|numbers| numbers.utilisation(capacity)) {
         [Some(was), Some(is)] if was != is => {

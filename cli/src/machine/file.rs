@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::model::{Confidence, Figure, Growth, Level, Machine, Memory, OpType, Origin};
+use super::model::{Confidence, Figure, Growth, Level, Machine, Memory, OpType, Origin, WritePolicy};
 use super::quantity::{self, Kind};
 use crate::gate::text::{Document, in_order};
 
@@ -310,7 +310,13 @@ impl Reader<'_> {
         let bandwidth = section.figure("bandwidth", Kind::BytesPerSecond, Allowed::Positive);
         let energy = section.figure("energy", Kind::JoulesPerByte, Allowed::Positive);
         let per_core = section.flag("per_core");
-        Some(Level { name: name?, capacity: capacity?, bandwidth, energy, per_core })
+        let line = section.figure("line", Kind::Bytes, Allowed::Positive);
+        if line.as_ref().is_some_and(|line| !(line.value as u64).is_power_of_two()) {
+            let span = section.value("line").map_or(section.span.clone(), Spanned::span);
+            self.problem(span, &section.field("line"), "is no power of two; write it as in \"64 B\"");
+        }
+        let write = section.write_policy();
+        Some(Level { name: name?, capacity: capacity?, bandwidth, energy, per_core, line, write })
     }
 
     /// How a level goes with those nearer to the cores.
@@ -496,6 +502,16 @@ impl<'r, 'd, 't> Section<'r, 'd, 't> {
         flag.unwrap_or(false)
     }
 
+    fn write_policy(&self) -> Option<WritePolicy> {
+        let (span, word) = self.text("write")?;
+        let found = WritePolicy::ALL.into_iter().find(|policy| policy.word() == word);
+        if found.is_none() {
+            let words = WritePolicy::ALL.map(WritePolicy::word).join(", ");
+            self.reader.problem(span, &self.field("write"), format!("{word:?} is none of {words}"));
+        }
+        found
+    }
+
     fn confidence(&self) -> Option<Confidence> {
         let (span, word) = self.text("confidence")?;
         let found = Confidence::ALL.into_iter().find(|c| c.word() == word);
@@ -661,6 +677,8 @@ capacity = "32 KiB"
 bandwidth = "245 GB/s"
 energy = "1 pJ/B"
 per_core = true
+line = "128 B"
+write = "through"
 
 [[level]]
 name = "L2"
@@ -702,6 +720,8 @@ peak = "1.7 years"
         let l2 = &machine.levels[1];
         assert_eq!((l2.capacity.value, l2.capacity.confidence, l2.per_core), (262_144.0, Confidence::Measured, false));
         assert_eq!(machine.levels[0].energy.as_ref().map(|e| e.value), Some(1e-12));
+        let lines = machine.levels.iter().map(|level| (level.line.as_ref().map(|line| line.value), level.write));
+        assert_eq!(lines.collect::<Vec<_>>(), [(Some(128.0), Some(WritePolicy::Through)), (None, None)]);
         assert!(machine.efficiency.as_ref().is_some_and(|e| e.value == 0.5 && e.confidence.is_guess()));
         assert_eq!(
             machine.growth.as_ref().map(|g| (g.year, g.peak.as_ref().map(|p| p.value))),
@@ -755,6 +775,8 @@ peak = "1.7 years"
             ("name = \"L2\"", "name = \"L1\""),
             ("name = \"L2\"\n", ""),
             ("per_core = true", "per_core = 1"),
+            ("line = \"128 B\"", "line = \"96 B\""),
+            ("write = \"through\"", "write = \"around\""),
             ("latency = \"80 ns\"", "latency = \"-80 ns\""),
             ("latency = \"80 ns\"", "latncy = \"80 ns\""),
             ("[power]", "[colour]"),

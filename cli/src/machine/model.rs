@@ -145,6 +145,32 @@ pub struct Level {
     pub energy: Option<Figure>,
     /// Whether each core has one of its own.
     pub per_core: bool,
+    /// Bytes that it fetches and writes back at a time; `None`: not stated.
+    pub line: Option<Figure>,
+    /// `None`: not stated, and taken as [`WritePolicy::Back`].
+    pub write: Option<WritePolicy>,
+}
+
+/// What a level does with stores.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WritePolicy {
+    /// Fetches the line, and writes it to the next level when it has to leave.
+    Back,
+    /// Hands each store on to the next level at once, and fetches nothing for it.
+    Through,
+}
+
+impl WritePolicy {
+    pub const ALL: [WritePolicy; 2] = [Self::Back, Self::Through];
+
+    /// The word in files and reports.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Back => "back",
+            Self::Through => "through",
+        }
+    }
 }
 
 /// What lies beyond the last level.

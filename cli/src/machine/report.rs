@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::file::SCHEMA;
-use super::model::{Figure, Level, Machine, OpType, Origin};
+use super::model::{Figure, Level, Machine, OpType, Origin, WritePolicy};
 use super::quantity::{self, Kind};
 use super::text;
 use crate::report::no_room;
@@ -242,6 +242,11 @@ fn remarks(machine: &Machine, out: &mut dyn Write) -> io::Result<()> {
     if !own.is_empty() {
         writeln!(out, "  Each core has its own {}; bandwidths are of all cores together.", own.join(" and "))?;
     }
+    let through: Vec<&str> =
+        machine.levels.iter().filter(|l| l.write == Some(WritePolicy::Through)).map(|l| l.name.as_str()).collect();
+    if !through.is_empty() {
+        writeln!(out, "  Stores go through {} to the next level.", through.join(" and "))?;
+    }
     if let Some(growth) = &machine.growth {
         writeln!(out, "  Numbers are of {}; growth is the time to double (latency: to halve).", growth.year)?;
     }
@@ -286,6 +291,8 @@ pub fn to_json(machine: &Machine) -> Value {
             "capacity": json_figure(Some(&level.capacity)),
             "bandwidth": json_figure(level.bandwidth.as_ref()),
             "energy": json_figure(level.energy.as_ref()),
+            "line": json_figure(level.line.as_ref()),
+            "write": level.write.map(WritePolicy::word),
         })
     });
     let growth = machine.growth.as_ref().map(|growth| {
@@ -357,7 +364,7 @@ mod tests {
     #[test]
     fn narrow_terminals_wrap_sources_only() {
         let text = shown_as_text("zen1-7451", Look { width: 100, color: false });
-        assert!(text.lines().filter(|l| l.starts_with("  level.")).count() == 6, "{text}");
+        assert!(text.lines().filter(|l| l.starts_with("  level.")).count() == 12, "{text}");
         insta::assert_snapshot!(text);
     }
 

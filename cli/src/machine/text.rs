@@ -26,6 +26,10 @@ pub fn to_toml(machine: &Machine) -> String {
         if level.per_core {
             out.line("per_core = true");
         }
+        out.figure("line", level.line.as_ref(), Kind::Bytes);
+        if let Some(write) = level.write {
+            out.line(&format!("write = {}", write.word().to_toml_value()));
+        }
     }
     for (name, fields) in tables(machine) {
         out.table(name, fields.into_iter());
@@ -110,6 +114,7 @@ pub fn figures(machine: &Machine) -> Vec<(String, &Figure, Kind)> {
         all.push((name("capacity"), Some(&level.capacity), Kind::Bytes));
         all.push((name("bandwidth"), level.bandwidth.as_ref(), Kind::BytesPerSecond));
         all.push((name("energy"), level.energy.as_ref(), Kind::JoulesPerByte));
+        all.push((name("line"), level.line.as_ref(), Kind::Bytes));
     }
     for (table, fields) in tables(machine) {
         all.extend(fields.into_iter().map(|(key, figure, kind)| (format!("{table}.{key}"), figure, kind)));

@@ -291,6 +291,7 @@ impl Names<'_> {
 }
 
 /// Paths that rustc gives the sources of the standard library.
-fn is_library(file: &str) -> bool {
+#[must_use]
+pub fn is_library(file: &str) -> bool {
     file.starts_with("/rustc/") || file.contains("/lib/rustlib/src/")
 }

@@ -26,6 +26,8 @@ pub struct Group {
     pub name: String,
     /// `FILE:LINE` of the declaration or of the allocation, or name of the program or library.
     pub place: Option<String>,
+    /// Of the allocation, within its line; 0 if not known.
+    pub column: u32,
     pub times: u128,
     pub bytes: u128,
     pub peak: u128,
@@ -63,6 +65,7 @@ impl Groups {
                     kind: object.kind,
                     name,
                     place,
+                    column,
                     times: 0,
                     bytes: 0,
                     peak: 0,

@@ -12,6 +12,7 @@ pub mod question;
 pub mod questions;
 pub mod run;
 pub mod scenario;
+mod shared;
 pub mod sweep;
 #[cfg(test)]
 mod tests;

@@ -263,9 +263,9 @@ fn choice(texts: &Texts) -> anyhow::Result<Choice> {
     let capacity = |text: &str| crate::commands::estimate::parse_size(text).map_err(|why| bad("assume-capacity", why));
     Ok(Choice {
         kind: texts.get("type").map(kind).transpose()?,
-        used: None,
         capacity: texts.get("assume-capacity").map(capacity).transpose()?,
         efficiency: texts.get("efficiency").map(efficiency).transpose()?,
+        ..Choice::default()
     })
 }
 

@@ -12,7 +12,7 @@ use crate::estimate::roofline::{self, bound_name, is_guess, line, work_of};
 use crate::estimate::subject::{Subject, Subjects, Work};
 use crate::estimate::times::Times;
 use crate::estimate::view::{Choice, View};
-use crate::estimate::{fidelity, source};
+use crate::estimate::{fidelity, source, usable};
 use crate::machine::Machine;
 use crate::profile::Profile;
 use crate::report::lines::SHOWN;
@@ -75,10 +75,11 @@ pub fn document(variants: &[Variant], machines: &[Machine], options: &Options) -
         let (work, note) = work_of_all(variants, &subjects, options.work)?;
         notes.extend(note);
         let choice = options.choice.of_program(&baseline.evidence.profile);
-        for machine in machines {
-            let view = View::new(machine, choice)?;
+        let (views, left_out) = usable(machines, |machine| View::new(machine, choice))?;
+        for view in views {
             on_machines.push(on_machine(view, &names, &subjects, work, &differences, rule)?);
         }
+        notes.extend(left_out);
         let views: Vec<View> = on_machines.iter().map(|m| m.view.clone()).collect();
         notes.extend(roofline::notes(&baseline.evidence.profile, &views, work));
     }

@@ -124,7 +124,10 @@ pub fn disagreement(profile: &Profile) -> Option<String> {
     let of_bytes = profile.meta.values.is_none() && profile.meta.unit == Unit::Byte;
     let Some(lines) = &profile.lines else {
         return of_bytes.then(|| {
-            "These numbers are of bytes; lines and write-backs, which machines move, are measured by: dmdprof run --line-size 64.".into()
+            format!(
+                "These numbers are of bytes; lines and write-backs, which machines move, are measured by: dmdprof run{} --line-size 64.",
+                options(profile)
+            )
         });
     };
     let total = super::Analysis::new(profile, super::Grouping::Functions).total;
@@ -136,13 +139,33 @@ pub fn disagreement(profile: &Profile) -> Option<String> {
     });
     wasted.map(|(moved, part)| {
         format!(
-            "Lines and bytes disagree: of the {} in lines that loads bring into a memory of {}, {} is read; go by lines, and see dmdprof why for \
-             what would help.",
+            "Lines and bytes disagree: of the {} in lines that loads bring into a memory of {}, {} is read; go by lines. What would help: {}.",
             human::bytes(moved.loaded.into()),
             human::bytes(moved.capacity.into()),
-            human::share(part)
+            human::share(part),
+            cure_command(profile)
         )
     })
+}
+
+/// The command that names cures for a profile's waste.
+#[must_use]
+pub fn cure_command(profile: &Profile) -> &'static str {
+    match (&profile.flows, &profile.objects) {
+        (Some(_), Some(_)) => "dmdprof why",
+        _ => "dmdprof run --flows --objects, then dmdprof why",
+    }
+}
+
+/// What else was measured, as options of `dmdprof run`.
+fn options(profile: &Profile) -> String {
+    let flows = profile.flows.as_ref().map(|_| " --flows".to_owned());
+    let objects = profile.objects.as_ref().map(|_| " --objects".to_owned());
+    let sequences = profile.sequences.iter().map(|sequence| {
+        let symbol = &profile.strings[profile.functions[sequence.function.index()].symbol.index()];
+        format!(" --sequence {}", super::names::demangle(symbol))
+    });
+    flows.into_iter().chain(objects).chain(sequences).collect()
 }
 
 /// What a cell did to lines, if that was measured and it did anything.

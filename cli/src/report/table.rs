@@ -11,6 +11,7 @@ use super::lines::{self, Moved};
 use super::select::{Folded, Selection};
 use super::threads;
 use super::{human, json, names, program, regions};
+use crate::profile::Profile;
 use crate::profile::model::{Coverage, Outcome, Random, Unit};
 
 /// Characters that a name or a place keeps even if columns have to go for it: useful columns, then those that are nice to have.
@@ -162,11 +163,11 @@ fn header(analysis: &Analysis, style: &Style, out: &mut impl Write) -> io::Resul
         table.add_row(cells.collect::<Vec<_>>());
     }
     print(&table, "  ", out)?;
-    if let Some(lines) = &profile.lines { moved(sums, lines.size, style, out) } else { Ok(()) }
+    if let Some(lines) = &profile.lines { moved(profile, sums, lines.size, style, out) } else { Ok(()) }
 }
 
 /// What memories of lines move, and whether they fetch much more than is read.
-fn moved(sums: &Sums, size: u32, style: &Style, out: &mut impl Write) -> io::Result<()> {
+fn moved(profile: &Profile, sums: &Sums, size: u32, style: &Style, out: &mut impl Write) -> io::Result<()> {
     let mut table = plain_table(style);
     let header = ["memory", "fetched", "written back", "read beyond"].map(right);
     table.set_header(header.map(|cell| cell.add_attribute(Attribute::Bold)));
@@ -184,9 +185,10 @@ fn moved(sums: &Sums, size: u32, style: &Style, out: &mut impl Write) -> io::Res
     let ratio = moved.loaded as f64 / sums.depths.beyond(moved.capacity) as f64;
     writeln!(
         out,
-        "  A memory of {} loads {} times the bytes that are read from beyond it: neighbours in a line are not used while it is there.",
+        "  A memory of {} loads {} times the bytes that are read from beyond it: neighbours in a line are not used while it is there. What would help: {}.",
         bytes(moved.capacity),
-        human::ratio(ratio)
+        human::ratio(ratio),
+        lines::cure_command(profile)
     )
 }
 

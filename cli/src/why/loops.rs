@@ -53,6 +53,11 @@ impl<'p> Loops<'p> {
         self.chain(self.notes.get(&site).and_then(|note| note.around)).collect()
     }
 
+    /// Whether a site is in a loop, at any level.
+    pub fn is_in(&self, site: SiteId, at: LoopId) -> bool {
+        self.chain(self.notes.get(&site).and_then(|note| note.around)).any(|around| around == at)
+    }
+
     /// `FILE:LINE` of where a loop begins; of one in library code that was inlined, where that was called from.
     pub fn place(&self, at: LoopId) -> Option<String> {
         let position = |id: PositionId| &self.profile.positions[id.index()];

@@ -5,11 +5,14 @@
 
 mod cures;
 mod fields;
+mod layout;
 mod loops;
+mod order;
 mod pairs;
 mod report;
 #[cfg(test)]
 mod tests;
+mod words;
 
 use std::collections::HashMap;
 
@@ -20,10 +23,14 @@ pub use report::document;
 
 use crate::{
     estimate::subject::{did_you_mean, short},
-    objects::{fields::of_sites, groups::Groups},
+    motion::sources::Sources,
+    objects::{
+        fields::of_sites,
+        groups::{Group, Groups},
+    },
     profile::{
         Profile,
-        model::{ContextId, DataObjects, FieldId, Flow, LoopId, SiteId},
+        model::{ContextId, DataObjects, FieldId, Flow, FunctionId, LoopId, ObjectKind, SiteId},
     },
     report::{Analysis, Grouping, Inlined, names::demangle},
 };
@@ -36,6 +43,8 @@ pub struct Options {
     pub top: Option<usize>,
     /// Heap blocks of different calling contexts are different objects.
     pub contexts: bool,
+    /// Paths are shown relative to this directory; as they are if none.
+    pub home: Option<String>,
 }
 
 /// Where sites and objects of a profile belong, by number.
@@ -46,26 +55,60 @@ struct Places<'p> {
     groups: Groups,
     loops: Loops<'p>,
     field_of: HashMap<SiteId, FieldId>,
-    /// `FILE:LINE`, or a function's name if its line is not known.
+    /// `FILE:LINE`; of code that belongs to no line, of the loop or function that it is in; else the function's name.
     lines: Vec<String>,
     functions: Vec<String>,
     line_of: Vec<usize>,
     function_of: Vec<usize>,
+    home: Option<&'p str>,
+    /// By group of objects: the variable that its allocation goes to, as far as the source tells; only for people.
+    variables: Vec<Option<String>>,
 }
 
 impl<'p> Places<'p> {
-    fn new(profile: &'p Profile, contexts: bool) -> anyhow::Result<Self> {
+    fn new(profile: &'p Profile, options: &'p Options) -> anyhow::Result<Self> {
         let (Some(flows), Some(objects)) = (&profile.flows, &profile.objects) else {
             bail!(
                 "the profile does not say who touched which bytes last; that is measured by: dmdprof run --flows --objects"
             );
         };
-        let (lines, line_of) = rows(profile, Grouping::Lines(Inlined::Own));
-        let (functions, function_of) = rows(profile, Grouping::Functions);
-        let groups = Groups::of(profile, contexts);
         let loops = Loops::of(profile, objects);
+        let (lines, line_of) = lines(profile, &loops);
+        let (functions, function_of) = rows(profile, Grouping::Functions);
+        let groups = Groups::of(profile, options.contexts);
         let field_of = of_sites(objects);
-        Ok(Self { profile, flows, objects, groups, loops, field_of, lines, functions, line_of, function_of })
+        let home = options.home.as_deref();
+        let mut sources = Sources::default();
+        let variables =
+            groups.list.iter().map(|group| variable(&mut sources, group).filter(|_| home.is_some())).collect();
+        Ok(Self {
+            profile,
+            flows,
+            objects,
+            groups,
+            loops,
+            field_of,
+            lines,
+            functions,
+            line_of,
+            function_of,
+            home,
+            variables,
+        })
+    }
+
+    /// `left (heap main at a.c:12)`, or without the variable if it is not known.
+    fn title(&self, group: usize) -> String {
+        let title = self.groups.list[group].title();
+        match &self.variables[group] {
+            Some(variable) => format!("{variable} ({title})"),
+            None => title,
+        }
+    }
+
+    /// A place as people read it.
+    fn show(&self, place: &str) -> String {
+        words::relative(place, self.home)
     }
 
     fn line(&self, site: SiteId) -> usize {
@@ -78,9 +121,8 @@ impl<'p> Places<'p> {
 
     /// `FILE:LINE` of a loop, or the function that it is in.
     fn loop_name(&self, at: LoopId) -> String {
-        self.loops
-            .place(at)
-            .unwrap_or_else(|| format!("a loop of {}", demangle(self.profile.symbol(self.loops.function(at)))))
+        let place = self.loops.place(at).map(|place| self.show(&place));
+        place.unwrap_or_else(|| format!("a loop of {}", demangle(self.profile.symbol(self.loops.function(at)))))
     }
 
     /// `main > solve > step`.
@@ -121,6 +163,18 @@ impl<'p> Places<'p> {
     }
 }
 
+/// The variable that the blocks of a group go to.
+fn variable(sources: &mut Sources, group: &Group) -> Option<String> {
+    let place = group.place.as_ref().filter(|_| group.kind == ObjectKind::Heap)?;
+    let (file, line) = place.rsplit_once(':')?;
+    // Of several allocations on a line the place has the column too.
+    let (file, line) = match file.rsplit_once(':') {
+        Some((path, number)) if number.parse::<u32>().is_ok() => (path, number),
+        _ => (file, line),
+    };
+    sources.assigned(file, line.parse().ok()?, group.column)
+}
+
 /// Names of all rows, and the row of each site.
 fn rows(profile: &Profile, grouping: Grouping) -> (Vec<String>, Vec<usize>) {
     let analysis = Analysis::new(profile, grouping);
@@ -136,6 +190,35 @@ fn rows(profile: &Profile, grouping: Grouping) -> (Vec<String>, Vec<usize>) {
     }
     let names = names.into_iter().chain([crate::report::names::UNKNOWN.to_owned()]).collect();
     (names, of)
+}
+
+/// Names of all lines, and the line of each site. Code that compilers put together from several lines has none of its own:
+/// it counts for the line of the innermost loop around it, else for that of its function.
+fn lines(profile: &Profile, loops: &Loops) -> (Vec<String>, Vec<usize>) {
+    let (mut names, mut of) = rows(profile, Grouping::Lines(Inlined::Own));
+    let mut known: HashMap<String, usize> =
+        names.iter().enumerate().map(|(number, name)| (name.clone(), number)).collect();
+    for (number, site) in profile.sites.iter().enumerate() {
+        let line = site.position.map(|position| profile.positions[position.index()].line);
+        if line != Some(0) {
+            continue;
+        }
+        let around = loops.around(SiteId(number as u32)).first().and_then(|at| loops.place(*at));
+        if let Some(place) = around.or_else(|| declared(profile, site.function)) {
+            of[number] = *known.entry(place).or_insert_with_key(|place| {
+                names.push(place.clone());
+                names.len() - 1
+            });
+        }
+    }
+    (names, of)
+}
+
+/// `FILE:LINE` of a function.
+fn declared(profile: &Profile, function: FunctionId) -> Option<String> {
+    let function = &profile.functions[function.index()];
+    let file = profile.strings[function.file?.index()].as_str();
+    (function.line > 0).then(|| format!("{file}:{}", function.line))
 }
 
 /// Whether `FILE:LINE` is meant by itself, its end, or the line's number alone. What has no line goes by its function's name, which means

@@ -6,7 +6,7 @@ use dmdprof_runtime::session::habits::{FAST, LINE};
 
 use super::Places;
 use crate::{
-    profile::model::{AccessKind, ContextId, Flow, Histogram, LoopId, ObjectHabit, PositionId, SiteId},
+    profile::model::{AccessKind, ContextId, Flow, LoopId, ObjectHabit, PositionId, SiteId},
     report::depths::Depths,
 };
 
@@ -91,25 +91,25 @@ pub struct Pair {
 }
 
 impl Pair {
-    /// Part of the bytes whose depth is near the median: bytes that are met again in the order in which they were
-    /// touched lie alike deep.
-    pub fn alike(&self) -> f64 {
-        let total = self.depths.total();
-        let mut passed = 0;
-        let middle = self.depths.buckets().find_map(|(low, _, bytes)| {
-            passed += bytes;
-            (passed > total / 2).then_some(low)
-        });
-        let Some(middle) = middle else { return 0.0 };
-        let near = |low: u64| low.abs_diff(middle) <= middle / 4;
-        let bytes: u64 = self.depths.buckets().filter(|(low, ..)| near(*low)).map(|(.., bytes)| bytes).sum();
-        bytes as f64 / total as f64
+    /// The reader goes over the object in even steps, as far as that was watched.
+    pub fn is_regular(&self) -> bool {
+        self.lines.strided * 2 >= self.lines.reads
     }
 
     /// Part of the bytes that lies deeper than fast memory.
     pub fn deep(&self) -> f64 {
         if self.bytes == 0 { 0.0 } else { self.depths.beyond(FAST) as f64 / self.bytes as f64 }
     }
+}
+
+/// Part of the bytes whose depth is near the median: bytes that are met again in the order in which they were touched lie
+/// alike deep.
+pub fn alike(depths: &Depths) -> f64 {
+    let total = depths.total();
+    let (middle, _) = middle(depths);
+    let near = |low: u64| low.abs_diff(middle) <= middle / 4;
+    let bytes: u64 = depths.buckets().filter(|(low, ..)| near(*low)).map(|(.., bytes)| bytes).sum();
+    if total == 0 { 0.0 } else { bytes as f64 / total as f64 }
 }
 
 /// Costs of a pair's flows.
@@ -120,17 +120,21 @@ struct Tally {
     contexts: BTreeMap<(Option<ContextId>, ContextId), u128>,
 }
 
-/// A depth that half of the bytes do not lie beyond: the upper end of a bucket.
-fn median(histogram: &Histogram) -> u64 {
-    let mut depths = Depths::default();
-    depths.add(histogram);
+/// The bucket, from its smallest to its largest depth, that half of the bytes do not lie beyond.
+pub fn middle(depths: &Depths) -> (u64, u64) {
     let half = depths.total() / 2;
     let mut passed = 0;
-    let reached = |(_, high, bytes): (u64, u64, u64)| {
+    let reached = |(low, high, bytes): (u64, u64, u64)| {
         passed += bytes;
-        (passed > half).then_some(high)
+        (passed > half).then_some((low, high))
     };
-    depths.buckets().find_map(reached).unwrap_or(0)
+    depths.buckets().find_map(reached).unwrap_or((0, 0))
+}
+
+fn of_flow(flow: &Flow) -> Depths {
+    let mut depths = Depths::default();
+    depths.add(&flow.histogram);
+    depths
 }
 
 /// The key with the largest cost, of equal ones the first.
@@ -196,7 +200,7 @@ pub fn of(places: &Places, flows: &[&Flow]) -> Vec<Pair> {
         let of_pair = tallies.entry(key).or_default();
         *of_pair.sites.entry((flow.toucher, flow.reader)).or_default() += flow.cost;
         let object = key.object.map_or(0, |object| places.groups.list[object].peak);
-        let whole = object > 0 && u128::from(median(&flow.histogram)) >= object;
+        let whole = object > 0 && u128::from(middle(&of_flow(flow)).1) >= object;
         *of_pair.loops.entry(places.loops.enclosing(flow, whole)).or_default() += flow.cost;
         if let Some(reader) = flow.reader_context {
             *of_pair.contexts.entry((flow.toucher_context, reader)).or_default() += flow.cost;

@@ -5,19 +5,22 @@ use std::collections::{BTreeMap, HashMap};
 use super::{
     Options, Places, cures,
     pairs::{self, Pair, Touch},
+    words::Words,
 };
 use crate::{
     estimate,
-    objects::groups::Group,
     profile::{Profile, model::ObjectHabit},
-    report::{depths::QuantileReader, human, lines::disagreement, names::demangle},
+    report::{depths::QuantileReader, human, lines::disagreement},
     sheet::{Column, Document, Sheet, Value},
 };
+
+/// A pair has a paragraph if it is this part of what was asked about, at least: a hundredth.
+const WORTH: u128 = 100;
 
 /// # Errors
 /// A profile without flows or objects, or a subject that nothing is called.
 pub fn document(profile: &Profile, options: &Options) -> anyhow::Result<Document> {
-    let places = Places::new(profile, options.contexts)?;
+    let places = Places::new(profile, options)?;
     let flows = places.chosen(options.subject.as_deref())?;
     let pairs = pairs::of(&places, &flows);
     let idle = Idle::of(&places);
@@ -29,18 +32,19 @@ pub fn document(profile: &Profile, options: &Options) -> anyhow::Result<Document
     };
     let mut sheet = Sheet::new("pairs", "Reuse pairs", columns());
     let mut reader = QuantileReader::new(profile.totals.peak_live);
+    let chosen: u128 = pairs.iter().map(|pair| pair.cost).sum();
+    let line_name = |line: usize| Value::Name(places.show(&places.lines[line]));
     for (number, pair) in (1..).zip(sheet.first(&pairs, options.top)) {
-        let cures = cures::of(&places, pair, idle.between(pair));
+        let words = Words::of(&places, pair);
+        let cures = cures::of(&words, pair, idle.between(pair));
         let depths = reader.read(&pair.depths);
         let cost = profile.totals.cost;
         let (how, place, function) = match pair.key.touch {
             Touch::Never => ("nobody", Value::Empty, Value::Empty),
-            Touch::Written { line, function } => {
-                ("write", name(&places.lines[line]), name(&places.functions[function]))
-            }
-            Touch::Read { line, function } => ("read", name(&places.lines[line]), name(&places.functions[function])),
+            Touch::Written { line, function } => ("write", line_name(line), name(&places.functions[function])),
+            Touch::Read { line, function } => ("read", line_name(line), name(&places.functions[function])),
         };
-        let object = pair.key.object.map(|object| &places.groups.list[object]);
+        let object = pair.key.object.map(|object| places.title(object));
         sheet.row([
             Value::Count(number),
             Value::part(pair.cost as f64, cost as f64),
@@ -48,20 +52,25 @@ pub fn document(profile: &Profile, options: &Options) -> anyhow::Result<Document
             Value::Bytes(pair.bytes.into()),
             Value::Bytes(depths.p50.into()),
             Value::Bytes(depths.p90.into()),
-            name(&places.lines[pair.key.line]),
+            line_name(pair.key.line),
             name(&places.functions[pair.key.function]),
             Value::Text(how.into()),
             place,
             function,
-            Value::or_empty(object.map(Group::title), Value::Name),
+            Value::or_empty(object, Value::Name),
             Value::or_empty(pair.around.map(|at| places.loop_name(at)), Value::Name),
             Value::or_empty(pair.contexts.and_then(|(at, ..)| at).map(|at| places.context_name(at)), Value::Name),
             Value::or_empty(pair.contexts.map(|(_, at, _)| places.context_name(at)), Value::Name),
-            Value::or_empty((!pair.between.is_empty()).then(|| between(&places, pair, 3)), Value::Name),
+            Value::or_empty(
+                (!pair.between.is_empty()).then(|| between(pair, 3, |line| places.show(&places.lines[line]))),
+                Value::Name,
+            ),
             Value::or_empty(pair.lines.utilisation(), Value::Share),
             Value::Text(cures.iter().map(|cure| cure.name).collect::<Vec<_>>().join(", ")),
         ]);
-        document.plots.push(sentences(&places, number, pair, &cures));
+        if number == 1 || pair.cost * WORTH >= chosen {
+            document.plots.push(sentences(&words, number, pair, &cures));
+        }
     }
     document.sheets.push(sheet);
     document.notes.extend(disagreement(profile));
@@ -98,43 +107,41 @@ fn columns() -> Vec<Column> {
 }
 
 /// Lines that touched most between, with their parts of everything that was touched.
-fn between(places: &Places, pair: &Pair, most: usize) -> String {
+fn between(pair: &Pair, most: usize, name: impl Fn(usize) -> String) -> String {
     let mut lines: Vec<(&usize, &u64)> = pair.between.iter().collect();
     lines.sort_by(|a, b| b.1.cmp(a.1).then(a.0.cmp(b.0)));
     let text = |(line, bytes): (&usize, &u64)| {
-        format!("{} {}", places.lines[*line], human::percent((*bytes).into(), pair.between_all))
+        format!("{} {}", name(*line), human::percent((*bytes).into(), pair.between_all))
     };
     lines.into_iter().take(most).map(text).collect::<Vec<_>>().join(", ")
 }
 
-fn sentences(places: &Places, number: u128, pair: &Pair, cures: &[cures::Cure]) -> String {
-    let object = pair.key.object.map_or(String::new(), |object| format!(" of {}", places.groups.list[object].title()));
-    let at = format!("{} ({})", places.lines[pair.key.line], places.functions[pair.key.function]);
+fn sentences(words: &Words, number: u128, pair: &Pair, cures: &[cures::Cure]) -> String {
+    let places = words.places;
+    let object = pair.key.object.map_or(String::new(), |object| format!(" of {}", places.title(object)));
+    let place = places.show(&places.lines[pair.key.line]);
+    let reader = &places.functions[pair.key.function];
+    let (verb, line, function) = match pair.key.touch {
+        Touch::Never => ("", pair.key.line, pair.key.function),
+        Touch::Written { line, function } => ("written", line, function),
+        Touch::Read { line, function } => ("read", line, function),
+    };
+    let of_function = |function: usize| match function == pair.key.function {
+        true => String::new(),
+        false => format!(" ({})", places.functions[function]),
+    };
     let touched = match pair.key.touch {
         Touch::Never => "which nobody touched before".to_owned(),
-        Touch::Written { line, function } if line == pair.key.line => {
-            format!("last written there, in {}", places.functions[function])
-        }
-        Touch::Read { line, function } if line == pair.key.line => {
-            format!("last read there, in {}", places.functions[function])
-        }
-        Touch::Written { line, function } => {
-            format!("last written at {} ({})", places.lines[line], places.functions[function])
-        }
-        Touch::Read { line, function } => {
-            format!("last read at {} ({})", places.lines[line], places.functions[function])
-        }
+        _ if line == pair.key.line => format!("last {verb} there{}", of_function(function)),
+        _ => format!("last {verb} at {}{}", words.line(line), of_function(function)),
     };
-    let mut text = format!("{number}. {at} reads {}{object}, {touched}\n", human::bytes(pair.bytes.into()));
+    let mut text =
+        format!("{number}. {place} ({reader}) reads {}{object}, {touched}\n", human::bytes(pair.bytes.into()));
     if !pair.between.is_empty() {
-        text += &format!("     touched between: {}\n", between(places, pair, 4));
+        text += &format!("     touched between: {}\n", between(pair, 4, |line| words.line(line)));
     }
     if let Some(around) = pair.around {
-        let function = demangle(places.profile.symbol(places.loops.function(around)));
-        text += &match places.loops.place(around) {
-            Some(place) => format!("     both in the loop at {place} ({function})\n"),
-            None => format!("     both in a loop of {function}\n"),
-        };
+        text += &format!("     both {}\n", words.of_loop(around));
     }
     if let Some((toucher, reader, cost)) = pair.contexts {
         let part = human::percent(cost, pair.cost);

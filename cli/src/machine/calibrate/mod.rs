@@ -18,7 +18,7 @@ use self::bench::{Results, Task};
 use self::samples::Samples;
 use self::system::System;
 use super::Threads;
-use super::model::{Confidence, Figure, Level, Machine, Memory, OpType, Origin};
+use super::model::{Confidence, Figure, Level, Machine, Memory, OpType, Origin, WritePolicy};
 use super::quantity::{self, Kind};
 
 /// Spread above which a number is not trusted.
@@ -119,6 +119,9 @@ impl Calibration {
                 bandwidth: beyond(i),
                 energy: None,
                 per_core: self.system.caches[i].per_core,
+                line: Some(self.told(self.system.caches[i].line as f64)),
+                // So are the caches of x86-64 for all memory that programs get.
+                write: Some(WritePolicy::Back),
             })
             .collect();
         let last = self.system.caches.len() - 1;

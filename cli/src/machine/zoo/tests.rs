@@ -446,9 +446,9 @@ fn shipped_files_are_all_here_without_warnings_and_survive_rewriting() {
 #[test]
 fn what_is_known_only_by_heart_says_so() {
     let recalled = [
-        ("v100", "fast_memory"),
+        ("tpu-v4", "fast_memory"),
+        ("tpu-v5e", "fast_memory"),
         ("a100-80", "level.L2.capacity"),
-        ("a100-80", "fast_memory"),
         ("h200", "level.L2.capacity"),
     ];
     for (name, field) in recalled {

@@ -4,6 +4,7 @@ use dmdprof_models::energy::{TwoLevels, at_45nm};
 
 use super::super::input::{Default, Input, Inputs};
 use super::super::question::Question;
+use super::super::shared;
 use super::super::unit::{Allowed, Unit};
 use super::super::value::{Answer, Name, Number};
 
@@ -13,14 +14,8 @@ const NO_YES: &[&str] = &["no", "yes"];
 const INPUTS: &[Input] = &[
     Input::new("work", Unit::Ops, Allowed::NotNegative, Default::Known("work"), "operations"),
     Input::new("traffic", Unit::Bytes, Allowed::NotNegative, Default::Known("traffic"), "bytes from memory"),
-    Input::new("rate", Unit::OpsPerSecond, Allowed::Positive, Default::Known("rate"), "rate of operations"),
-    Input::new(
-        "bandwidth",
-        Unit::BytesPerSecond,
-        Allowed::Positive,
-        Default::Known("bandwidth"),
-        "bandwidth of memory",
-    ),
+    shared::RATE,
+    shared::BANDWIDTH,
     Input::new(
         "op-energy",
         Unit::JoulesPerOp,

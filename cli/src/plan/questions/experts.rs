@@ -5,6 +5,7 @@ use dmdprof_models::experts::{self, Tokens};
 
 use super::super::input::{Default, Input, Inputs};
 use super::super::question::Question;
+use super::super::shared;
 use super::super::unit::{Allowed, Unit};
 use super::super::value::{Answer, Name, Number};
 
@@ -44,20 +45,8 @@ const INPUTS: &[Input] = &[
         Default::Optional,
         "load of the fullest expert over the mean [default: that of random routing]",
     ),
-    Input::new(
-        "link",
-        Unit::BytesPerSecond,
-        Allowed::Positive,
-        Default::Optional,
-        "bandwidth between devices, one direction",
-    ),
-    Input::new(
-        "latency",
-        Unit::Seconds,
-        Allowed::NotNegative,
-        Default::Assumed(5e-6, "mlsysim's between nodes"),
-        "latency of a step",
-    ),
+    shared::LINK,
+    shared::LATENCY,
 ];
 
 pub const QUESTION: Question = Question {

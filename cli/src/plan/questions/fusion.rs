@@ -5,6 +5,7 @@ use dmdprof_models::fusion::{self, Device, Region};
 
 use super::super::input::{Default, Input, Inputs};
 use super::super::question::Question;
+use super::super::shared;
 use super::super::unit::{Allowed, Unit};
 use super::super::value::{Answer, Name, Number};
 use crate::estimate::fuse;
@@ -27,14 +28,8 @@ const INPUTS: &[Input] = &[
         Default::Optional,
         "functions of a profile with flows, in order: `scale, add, clamp`",
     ),
-    Input::new("rate", Unit::OpsPerSecond, Allowed::Positive, Default::Known("rate"), "sustained rate"),
-    Input::new(
-        "bandwidth",
-        Unit::BytesPerSecond,
-        Allowed::Positive,
-        Default::Known("bandwidth"),
-        "bandwidth of memory",
-    ),
+    shared::RATE,
+    shared::BANDWIDTH,
     Input::new("floor", Unit::Seconds, Allowed::NotNegative, Default::KnownOr("floor", 0.0, "none"), "dispatch floor"),
 ];
 

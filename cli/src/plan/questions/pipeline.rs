@@ -6,6 +6,7 @@ use dmdprof_models::pipeline::{self, Schedule};
 use super::super::bill;
 use super::super::input::{Default, Input, Inputs};
 use super::super::question::Question;
+use super::super::shared;
 use super::super::unit::{Allowed, Unit};
 use super::super::value::{Answer, Name, Number};
 use crate::report::names;
@@ -88,7 +89,7 @@ const INPUTS: &[Input] = &[
         Default::Assumed(0.0, "nothing stated"),
         "bytes of a micro-batch that a stage holds until it is done",
     ),
-    Input::new("memory", Unit::Bytes, Allowed::Positive, Default::Perhaps("memory"), "memory of a device"),
+    shared::MEMORY,
     Input::new(
         "stages",
         Unit::Text,

@@ -6,6 +6,7 @@ use dmdprof_models::scaling::{self, Program, Regime, Scaled};
 use super::super::bill;
 use super::super::input::{Default, Input, Inputs};
 use super::super::question::Question;
+use super::super::shared;
 use super::super::unit::{Allowed, Unit};
 use super::super::value::{Answer, Name, Number};
 use crate::sheet::{Column, Sheet, Value};
@@ -93,20 +94,8 @@ const INPUTS: &[Input] = &[
         Default::Assumed(1.0, "one"),
         "exchanges in the time on one device",
     ),
-    Input::new(
-        "link",
-        Unit::BytesPerSecond,
-        Allowed::Positive,
-        Default::Optional,
-        "bandwidth between devices, one direction",
-    ),
-    Input::new(
-        "latency",
-        Unit::Seconds,
-        Allowed::NotNegative,
-        Default::Assumed(5e-6, "mlsysim's between nodes"),
-        "latency of a step of an exchange",
-    ),
+    shared::LINK,
+    shared::LATENCY,
     Input::new(
         "node-devices",
         Unit::Count,

@@ -10,6 +10,7 @@ use super::super::bill;
 use super::super::input::{Default, Input, Inputs};
 use super::super::known::Loaded;
 use super::super::question::Question;
+use super::super::shared;
 use super::super::unit::{Allowed, Unit};
 use super::super::value::{Answer, Name, Number};
 use crate::report::human;
@@ -88,14 +89,8 @@ const INPUTS: &[Input] = &[
         Default::KnownOr("efficiency", 0.5, "mlsysim's default"),
         "part of the peak that the first phase reaches",
     ),
-    Input::new(
-        "bandwidth",
-        Unit::BytesPerSecond,
-        Allowed::Positive,
-        Default::Known("bandwidth"),
-        "bandwidth of memory",
-    ),
-    Input::new("memory", Unit::Bytes, Allowed::Positive, Default::Perhaps("memory"), "memory of a device"),
+    shared::BANDWIDTH,
+    shared::MEMORY,
     Input::new(
         "tax",
         Unit::Seconds,
