@@ -148,8 +148,10 @@ impl Lines {
         while lines <= FRONT {
             let coming = Coming::of(all);
             // Of those in one line, the last one to store has written it.
-            for group in by_store.iter().map(|&number| &all[usize::from(number)]) {
-                self.front.written_by(group.place, group.writer);
+            if by_store.len() > 1 {
+                for group in by_store.iter().map(|&number| &all[usize::from(number)]) {
+                    self.front.written_by(group.place, group.writer);
+                }
             }
             if coming.next >= iterations {
                 self.raise(all, by_last);
@@ -217,11 +219,19 @@ impl Lines {
         let Group { addr, stride, cell, is_store, writer, .. } = all[number];
         let address = addr.wrapping_add_signed(stride.wrapping_mul(now as i64));
         let line = address >> self.shift;
-        let place = if self.front.find(line).is_some() {
-            // The lines that groups still leave are in their order already.
-            let stays = |number: &&u8| all[usize::from(**number)].next != now;
-            by_last.iter().filter(stays).for_each(|&number| _ = self.front.raise(all[usize::from(number)].place));
-            self.come(line, is_store, cell)
+        let is_shared = |place| {
+            all.iter().enumerate().any(|(other, group)| other != number && group.place == place && group.next != now)
+        };
+        let place = if let Some(place) = self.front.find(line) {
+            if is_shared(place) {
+                // Another group is in it, so that it is not deep enough to count.
+                place
+            } else {
+                // The lines that groups still leave are in their order already.
+                let stays = |number: &&u8| all[usize::from(**number)].next != now;
+                by_last.iter().filter(stays).for_each(|&number| _ = self.front.raise(all[usize::from(number)].place));
+                self.come(line, is_store, cell)
+            }
         } else {
             self.enter(line, is_store, cell)
         };
