@@ -10,6 +10,7 @@ use std::{
 
 use super::{
     Options, RegionOfInterest,
+    caches::ByLevel,
     context::{Contexts, Node},
     counters::{CellCounters, DepthCounts},
     flows::{Followed, RingSite, UNCOUNTED},
@@ -217,6 +218,9 @@ impl Analyzer {
         if let Some(bytes) = options.line_size {
             core.engine.start_lines(bytes);
         }
+        if !options.caches.is_empty() {
+            core.engine.start_caches(&options.caches);
+        }
         if let Some(spool) = options.exact {
             core.engine.start_log(OpLog::new(spool));
         }
@@ -352,7 +356,7 @@ impl Analyzer {
         let mut pipeline = self.core.engine.take();
         pipeline.flush(files!(self.core));
         let log = pipeline.take_log();
-        self.core.file_lines(pipeline.take_lines());
+        self.core.file_lines(pipeline.take_lines(), pipeline.take_caches());
         let (stack, hash, flows) = pipeline.finish(files!(self.core));
         let followed = flows.map(|flows| flows.finish());
         self.core.totals.depth_hash = hash.map(|hash| hash.finish(|cell| self.core.site_name(cell)));
@@ -387,10 +391,10 @@ impl Analyzer {
         self.core.count_unmoved(&self.tables, &self.locator);
         self.core.cells.iter_mut().for_each(CellCounters::flush);
         let objects = self.core.objects.take().map(|objects| objects.finish(&self.core.blocks, &mut self.core.cells));
-        let lines = self.core.engine.take_lines();
+        let (lines, caches) = (self.core.engine.take_lines(), self.core.engine.take_caches());
         // What others may need now.
         drop(self.core.engine.take());
-        self.core.file_lines(lines);
+        self.core.file_lines(lines, caches);
         RingResult {
             modules: self.locator.modules,
             contexts: self.core.contexts,
@@ -794,10 +798,13 @@ impl Core {
         }
     }
 
-    /// What lines moved goes to its cells.
-    fn file_lines(&mut self, lines: Vec<Option<Box<LineCounts>>>) {
+    /// What lines and caches moved goes to its cells.
+    fn file_lines(&mut self, lines: Vec<Option<Box<LineCounts>>>, caches: Vec<Option<ByLevel>>) {
         for (cell, lines) in self.cells.iter_mut().zip(lines) {
             cell.lines = lines;
+        }
+        for (cell, caches) in self.cells.iter_mut().zip(caches) {
+            cell.caches = caches;
         }
     }
 

@@ -3,7 +3,10 @@
 //! A site usually finds the same few depths again and again, so a counter remembers the last ones and how often they
 //! came; only what it forgets is priced and filed in the histogram.
 
-use super::lines::LineCounts;
+use super::{
+    caches::{self, ByLevel},
+    lines::LineCounts,
+};
 use crate::{
     exact::Left,
     histogram::{bounds, bucket_of},
@@ -139,6 +142,8 @@ pub struct CellCounters {
     pub dead: Option<Box<Dead>>,
     /// With a stack of lines.
     pub lines: Option<Box<LineCounts>>,
+    /// With caches of sets and ways.
+    pub caches: Option<ByLevel>,
 }
 
 /// What dead bytes are about.
@@ -254,6 +259,9 @@ impl CellCounters {
         self.depths.merge(&other.depths);
         if let Some(lines) = &other.lines {
             self.lines.get_or_insert_default().merge(lines);
+        }
+        if let Some(moved) = &other.caches {
+            caches::merge(&mut self.caches, moved);
         }
     }
 }

@@ -4,6 +4,7 @@
 //! so workers share nothing but the table of modules; the sum does not depend on which worker served which ring, or when.
 
 pub mod analyzer;
+pub mod caches;
 pub mod context;
 pub mod counters;
 pub mod fast_paths;
@@ -51,6 +52,7 @@ use crate::{
     values::ValueOptions,
 };
 use analyzer::{ModuleSource, Placed};
+use caches::Geometry;
 use fast_paths::FastPaths;
 use merge::Merger;
 use modules::{ModuleTable, Source};
@@ -72,6 +74,8 @@ pub struct Options {
     pub line: Option<u32>,
     /// Beside the stack of bytes, one of lines of this many bytes (a power of two), for what a memory of lines fetches and writes back. Needs bytes.
     pub line_size: Option<u32>,
+    /// Caches of sets and ways, the first nearest to the processor, that see the same accesses; none if there are none. Needs bytes.
+    pub caches: Vec<Geometry>,
     pub roi: Option<Arc<dyn RegionOfInterest>>,
     /// Rings are served by this many threads.
     pub workers: usize,
