@@ -45,10 +45,13 @@ fn alone(name: &str, args: &[&str], capacity: u64, ways: u64) -> [u64; 3] {
     [0, 1, 2].map(|event| all[event] - start[event])
 }
 
-/// The part of Cachegrind's references that have no hooks: spilled registers, calls and returns, the C library.
+/// The part of Cachegrind's references that have no hooks: spilled registers, calls and returns, the C library. An update is two accesses with hooks.
 fn show_unseen(name: &str, seen: u64, references: u64) {
     let unseen = references.saturating_sub(seen);
-    println!("{name}: {seen} accesses seen of {references}, {:.1} % not", 100.0 * unseen as f64 / references as f64);
+    println!(
+        "{name}: {seen} accesses with hooks, {references} references, {:.1} % unseen",
+        100.0 * unseen as f64 / references as f64
+    );
 }
 
 fn agree(what: &str, ours: u64, theirs: u64, least: u64) {
