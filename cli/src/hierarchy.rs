@@ -1,7 +1,7 @@
 //! Caches as the command line names them: `SIZE,WAYS,LINE[,POLICY]`, the next level after a comma.
 //!
-//! Takes text, gives levels that can be one behind the other. Refuses, with what to write instead, what is no such list and levels that no
-//! cache has.
+//! Takes text, gives levels that can be one behind the other. Refuses, with what to write instead, what is no such
+//! list and levels that no cache has.
 
 use dmdprof_runtime::session::caches::{Geometry, Policy, check};
 

@@ -1,7 +1,8 @@
 //! What caches of sets and ways moved, beside ideal memories of the same capacities.
 //!
-//! Takes the cells of [`CacheTraffic`](crate::profile::model::CacheTraffic) and sums of lines; gives bytes by level. What a level fetches more than the
-//! ideal memory is because lines share its sets; it may also fetch less, as the one used longest ago is not always the best to give up.
+//! Takes the cells of [`CacheTraffic`](crate::profile::model::CacheTraffic) and sums of lines; gives bytes by level.
+//! What a level fetches more than the ideal memory is because lines share its sets; it may also fetch less, as the
+//! one used longest ago is not always the best to give up.
 
 use dmdprof_runtime::session::caches::MOST_LEVELS;
 

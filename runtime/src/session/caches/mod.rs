@@ -1,9 +1,10 @@
 //! Caches of sets and ways, one behind the other, as hardware has them.
 //!
-//! Takes the accesses of a ring in program order, with the cells that they belong to, and the geometry of each level; gives, for each cell and
-//! level, the lines that its loads and its stores brought in and those of its lines that were written back. A store brings its line in. Each level holds what
-//! the levels before it hold: a line that leaves it leaves them too. What is dirty at the end of the program is written back then. A level sees only what the
-//! one before it misses. Refuses geometries that no such cache has.
+//! Takes the accesses of a ring in program order, with the cells that they belong to, and the geometry of each level;
+//! gives, for each cell and level, the lines that its loads and its stores brought in and those of its lines that
+//! were written back. A store brings its line in. Each level holds what the levels before it hold: a line that leaves
+//! it leaves them too. What is dirty at the end of the program is written back then. A level sees only what the one
+//! before it misses. Refuses geometries that no such cache has.
 
 mod level;
 #[cfg(test)]
@@ -193,7 +194,8 @@ impl Caches {
         }
     }
 
-    /// A line has left a level, with who wrote it last there: it leaves those before it, and is written to the one behind it.
+    /// A line has left a level, with who wrote it last there: it leaves those before it, and is written to the one
+    /// behind it.
     fn leave(&mut self, level: usize, line: u64, writer: Option<u32>) {
         let mut last = writer;
         for before in (0..level).rev() {

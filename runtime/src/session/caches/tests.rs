@@ -1,4 +1,5 @@
-//! Against a plain simulator: a map of lines per level with the time of their last use, and trees as lists of choices by depth.
+//! Against a plain simulator: a map of lines per level with the time of their last use, and trees as lists of choices
+//! by depth.
 
 use std::collections::HashMap;
 
