@@ -16,7 +16,7 @@ use dmdprof_runtime::{
     engine::Isa,
     oplog::Spool,
     pricing::MODEL_VERSION,
-    session::{Measurement, Options, fast_paths::FastPaths},
+    session::{Measurement, Options, caches::Geometry, fast_paths::FastPaths},
 };
 
 use crate::{
@@ -25,7 +25,9 @@ use crate::{
         values::{ValuesArgs, check_measurement},
         view,
     },
-    convert, printable,
+    convert,
+    hierarchy::{self, Hierarchy},
+    printable,
     profile::{
         self, Profile,
         model::{Liveness, Meta, Outcome, Random, ThreadMode, Unit},
@@ -63,6 +65,12 @@ pub struct AnalysisArgs {
     /// (64 is what most processors have)
     #[arg(long, value_name = "N", value_parser = parse_line, conflicts_with = "line")]
     pub line_size: Option<u32>,
+
+    /// Also simulate caches of sets and ways: SIZE,WAYS,LINE of the first level, then of those behind it, each with `,plru` if a tree of bits
+    /// chooses the line that leaves (else the one used longest ago does). Each level holds what those before it hold. Keeps the stack of lines
+    /// too, to show what such memories without sets would fetch
+    #[arg(long, value_name = "LEVELS", value_parser = hierarchy::parse, conflicts_with = "line")]
+    pub cache: Option<Hierarchy>,
 
     /// Count only while a function matching GLOB is on the stack, or a region of that name is open
     #[arg(long, value_name = "GLOB")]
@@ -197,7 +205,8 @@ impl AnalysisArgs {
         Ok(Options {
             hints: self.liveness() != LivenessArg::None,
             line: self.line,
-            line_size: self.line_size,
+            line_size: self.line_size(),
+            caches: self.levels().to_vec(),
             roi: roi.map(|roi| roi as Arc<dyn RegionOfInterest>),
             workers: self.workers.map_or_else(crate::processors, usize::from),
             exact: if self.liveness() == LivenessArg::Exact { Some(self.spool()?) } else { None },
@@ -212,6 +221,15 @@ impl AnalysisArgs {
             values: (self.model == ModelArg::Values).then(|| self.values.options()),
             motion: None,
         })
+    }
+
+    /// The lines that a stack is kept of: those asked for, else those of the caches.
+    fn line_size(&self) -> Option<u32> {
+        self.line_size.or(self.cache.as_ref().map(Hierarchy::line))
+    }
+
+    fn levels(&self) -> &[Geometry] {
+        self.cache.as_ref().map_or(&[], |cache| &cache.0)
     }
 
     fn liveness(&self) -> LivenessArg {
@@ -234,6 +252,11 @@ impl AnalysisArgs {
                      bytes die one by one",
                 );
             }
+            if let (Some(size), Some(cache)) = (self.line_size, &self.cache)
+                && size != cache.line()
+            {
+                refuse("--line-size and the lines of --cache must be of one size; leave --line-size out");
+            }
             if self.flows && self.line.is_some() {
                 refuse("--flows cannot be combined with --line: the bytes of a line come from different accesses");
             }
@@ -255,6 +278,9 @@ impl AnalysisArgs {
         }
         if self.line_size.is_some() {
             refuse("--line-size is about the memory model; values have no addresses");
+        }
+        if self.cache.is_some() {
+            refuse("--cache is about the memory model; values have no addresses");
         }
         if self.flows {
             refuse("--flows is about the memory model; values have no addresses");
@@ -347,7 +373,7 @@ impl AnalysisArgs {
             let reason = format!("the search for dead bytes failed ({error}); these are the numbers with hints");
             meta.incomplete.get_or_insert(reason);
         }
-        let mut profile = convert::to_profile(&measurement, meta, self.line_size);
+        let mut profile = convert::to_profile(&measurement, meta, self.line_size(), self.levels());
         if self.stats {
             eprintln!(
                 "dmdprof: accesses={} seconds={:.3} engine_peak_bytes={engine_peak} footprint_bytes={} sweep_bytes={} \

@@ -13,24 +13,32 @@ use std::{
 use dmdprof_instrument::calls::touches_no_memory;
 use dmdprof_runtime::{
     abi::{FLOAT_TYPES, Item, ItemKind, NONE, OP_CLASSES},
-    counts::{cell::CellCounters, depths::DepthCounts, lines::LineCounts},
+    counts::{
+        caches::{ByLevel, CacheCounts, merge},
+        cell::CellCounters,
+        depths::DepthCounts,
+        lines::LineCounts,
+    },
     decode::sequences::Calls,
-    session::{FunctionKey as RunFunction, Measurement, MergedBlock, SiteKey as RunSite, ThreadTotals},
+    session::{
+        FunctionKey as RunFunction, Measurement, MergedBlock, SiteKey as RunSite, ThreadTotals,
+        caches::{Geometry, Policy},
+    },
     sites::SiteTable,
     steps::{StepKind, ValueOp},
     values::RegionTotals,
 };
 
 use crate::profile::model::{
-    AccessKind, Block, BlockCount, BlockId, Cell, Context, ContextId, Coverage, Dead, Function, FunctionId, Histogram,
-    InputUse, LineCell, LineTraffic, Meta, ModuleCoverage, Position, PositionId, Profile, Region, Sequence, Site,
-    SiteId, SourceFile, StringId, Totals,
+    AccessKind, Block, BlockCount, BlockId, CacheCell, CacheLevel, CacheMoves, CacheTraffic, Cell, Context, ContextId,
+    Coverage, Dead, Function, FunctionId, Histogram, InputUse, LineCell, LineTraffic, Meta, ModuleCoverage, Position,
+    PositionId, Profile, Region, Sequence, Site, SiteId, SourceFile, StringId, Totals,
 };
 use crate::source_file;
 
-/// Builds the profile of a finished run, with the traffic of lines of a size if that was measured.
+/// Builds the profile of a finished run, with the traffic of lines of a size and of levels of caches if that was measured.
 #[must_use]
-pub fn to_profile(measurement: &Measurement, meta: Meta, line_size: Option<u32>) -> Profile {
+pub fn to_profile(measurement: &Measurement, meta: Meta, line_size: Option<u32>, levels: &[Geometry]) -> Profile {
     let mut builder = Builder::new(measurement);
     builder.positions();
     let contexts = builder.contexts();
@@ -67,6 +75,8 @@ pub fn to_profile(measurement: &Measurement, meta: Meta, line_size: Option<u32>)
         flops_by_type,
         input_uses: measurement.regions.values().map(input_use).collect(),
         lines: line_size.map(|size| LineTraffic { size, cells: sites.lines }),
+        caches: (!levels.is_empty())
+            .then(|| CacheTraffic { levels: levels.iter().map(level).collect(), cells: sites.caches }),
         cold_histogram: histogram(&measurement.cold),
         compilers: compilers(measurement),
     }
@@ -376,6 +386,7 @@ impl<'a> Builder<'a> {
             found.entry(key).or_insert(Site { function, position, kind, size: item.size });
         }
         let ids: BTreeMap<_, SiteId> = found.keys().enumerate().map(|(i, k)| (*k, SiteId(i as u32))).collect();
+        let caches = caches(cells.iter().map(|(context, key, _, cell)| (*context, ids[key], *cell)));
         let lines = lines(cells.iter().map(|(context, key, _, cell)| (*context, ids[key], *cell)));
         let mut cells: Vec<Cell> = cells
             .into_iter()
@@ -399,7 +410,7 @@ impl<'a> Builder<'a> {
         cells.sort_by_key(|c| (c.context, c.site));
         cells.dedup_by(|b, a| (a.context, a.site) == (b.context, b.site) && absorb(a, b));
         let of_run = |(key, id): (&SiteKey, &SiteId)| ((key.4, key.5, key.6), *id);
-        Sites { list: found.into_values().collect(), cells, lines, ids: ids.iter().map(of_run).collect() }
+        Sites { list: found.into_values().collect(), cells, lines, caches, ids: ids.iter().map(of_run).collect() }
     }
 
     fn blocks(&self, contexts: &Contexts) -> Blocks {
@@ -517,6 +528,7 @@ struct Sites {
     ids: HashMap<RunSite, SiteId>,
     cells: Vec<Cell>,
     lines: Vec<LineCell>,
+    caches: Vec<CacheCell>,
 }
 
 struct Blocks {
@@ -541,6 +553,32 @@ fn lines<'c>(cells: impl Iterator<Item = (ContextId, SiteId, &'c CellCounters)>)
         first_loads: counts.first_loads,
         first_stores: counts.first_stores,
         last_write_backs: counts.last_write_backs,
+    };
+    sums.into_iter().map(cell).collect()
+}
+
+fn level(geometry: &Geometry) -> CacheLevel {
+    let Geometry { bytes, ways, line, policy } = *geometry;
+    CacheLevel { bytes, ways, line, plru: policy == Policy::TreePlru }
+}
+
+/// The traffic of caches by context and site, where there was any.
+fn caches<'c>(cells: impl Iterator<Item = (ContextId, SiteId, &'c CellCounters)>) -> Vec<CacheCell> {
+    let mut sums: BTreeMap<(ContextId, SiteId), Option<ByLevel>> = BTreeMap::new();
+    for (context, site, cell) in cells {
+        if let Some(moved) = &cell.caches {
+            merge(sums.entry((context, site)).or_default(), moved);
+        }
+    }
+    let moves = |counts: &CacheCounts| CacheMoves {
+        loads: counts.loads,
+        stores: counts.stores,
+        write_backs: counts.write_backs,
+    };
+    let cell = |((context, site), counts): ((ContextId, SiteId), Option<ByLevel>)| CacheCell {
+        context,
+        site,
+        moved: counts.iter().flatten().map(moves).collect(),
     };
     sums.into_iter().map(cell).collect()
 }

@@ -13,6 +13,7 @@ mod follow;
 pub mod fuzzing;
 pub mod gate;
 mod help;
+mod hierarchy;
 mod launch;
 pub mod machine;
 mod motion;

@@ -200,6 +200,7 @@ fn profile(directory: &Path, dice: &mut Dice) -> Profile {
         flops_by_type: [0; 4],
         input_uses: Vec::new(),
         lines: None,
+        caches: None,
     }
 }
 

@@ -160,6 +160,12 @@ impl Report {
         Some(["/loaded", "/fetched"].map(|field| number(one, field)))
     }
 
+    /// Bytes of lines that loads, and that all accesses, bring into a level of caches, from 1 on (needs `--cache`).
+    #[must_use]
+    pub fn cached(&self, level: usize) -> [u64; 2] {
+        ["loaded", "fetched"].map(|field| number(&self.0, &format!("/totals/caches/{}/{field}", level - 1)))
+    }
+
     /// What holds for every profile: nothing lost, ByteDMD identity, exclusive numbers add up to the totals.
     pub fn assert_consistent(&self) {
         assert_eq!(self.lost_events(), 0, "events were lost");
@@ -183,6 +189,14 @@ impl Function<'_> {
         let all = self.0.pointer("/exclusive/moved").and_then(Value::as_array).expect("a list of memories");
         let one = all.iter().find(|moved| number(moved, "/capacity_bytes") == bytes)?;
         Some(["/fetched", "/written_back"].map(|field| number(one, field)))
+    }
+
+    /// Bytes of lines that it fetches into a level of caches, from 1 on, that are written back because of it, and that are fetched because of
+    /// conflicts (needs `--cache`).
+    #[must_use]
+    pub fn cached(&self, level: usize) -> [u64; 3] {
+        ["fetched", "written_back", "conflicts"]
+            .map(|field| number(self.0, &format!("/exclusive/caches/{}/{field}", level - 1)))
     }
 
     /// `cost`, `read`, `written`, `cold` or `accesses`, without callees.

@@ -57,6 +57,20 @@ fn walks() {
     check(&["KERNEL=COLUMN_WALK"], &[[LINE * N, 0], [8 * N, 0]]);
 }
 
+/// Rows are 8 KiB apart: a column lies in one set of the first level and in eight sets of 16 lines of the second, which its 1,024 lines overflow.
+#[test]
+fn a_column_walk_conflicts() {
+    let defines = ["KERNEL=COLUMN_WALK".to_string()];
+    for policy in ["lru", "plru"] {
+        let levels = format!("32KiB,8,64,{policy},1MiB,16,64,{policy}");
+        let profiled = measure("kernels.c", &defines, &["--cache", &levels]);
+        let kernel = profiled.report.function("kernel");
+        let each = LINE * N * PASSES;
+        assert_eq!(kernel.cached(1), [each, 0, 0], "{policy}: an ideal memory of 32 KiB does no better");
+        assert_eq!(kernel.cached(2), [each, 0, each - 8 * N * PASSES], "{policy}: one of 1 MiB fetches each line once");
+    }
+}
+
 /// Structures of 48 bytes share lines; 4,000 bytes apart every second one lies in two lines.
 #[test]
 fn padded_structures() {

@@ -53,6 +53,7 @@ Examples:
   dmdprof cc -O2 kernel.c -o kernel && dmdprof run ./kernel 500
   dmdprof run --roi 'solve*' ./app input    count only below functions named solve...
   dmdprof run --line 64 ./app               64-byte lines, to compare with a cache
+  dmdprof run --cache 32KiB,8,64 ./app      a cache of 8 ways, and what it loses by conflicts
   dmdprof run --liveness exact ./app        without bytes that nobody reads again, and what those cost
   dmdprof run -q -o new.data ./app && dmdprof report new.data --lines";
 

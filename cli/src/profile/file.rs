@@ -22,16 +22,17 @@ pub const DEFAULT_FILE: &str = "dmdprof.data";
 pub const MAGIC: [u8; 8] = *b"\x89DMDP\r\n\n";
 
 /// Bumped whenever the meaning of the bytes after the version changes, [`Profile`]'s fields included.
-pub const FORMAT_VERSION: u32 = 10;
+pub const FORMAT_VERSION: u32 = 11;
 
 /// The oldest format that is read. What it lacks is as if it had not been measured.
 const OLDEST: u32 = 8;
 /// Bytes of an empty profile after what older formats have: nothing but zeros. Format 8 ends before `Profile::thread_starts`, format 9 before
-/// `Profile::lines`.
+/// `Profile::lines`, format 10 before `Profile::caches`.
 const fn later_than(version: u32) -> usize {
     match version {
-        8 => 7,
-        9 => 1,
+        8 => 8,
+        9 => 2,
+        10 => 1,
         _ => 0,
     }
 }
@@ -459,7 +460,7 @@ mod tests {
     fn the_bytes_are_pinned() {
         // Changes whenever the layout, the model or the compressor changes: the first two need a new FORMAT_VERSION.
         let pinned = |profile| crc32fast::hash(&postcard::to_stdvec(&profile).unwrap());
-        let found = [sample::small(), sample::flows(), sample::with_lines()].map(pinned);
+        let found = [sample::small(), sample::flows(), sample::with_lines(), sample::with_caches()].map(pinned);
         assert_eq!(found, PINNED, "new layout? then bump FORMAT_VERSION and pin it again");
     }
 
@@ -469,7 +470,7 @@ mod tests {
         assert!(documented.contains(&format!("| version | format version, now {FORMAT_VERSION} |")));
     }
 
-    const PINNED: [u32; 3] = [2_923_014_344, 1_021_444_131, 3_145_901_760];
+    const PINNED: [u32; 4] = [1_192_467_623, 1_884_912_895, 1_239_265_179, 2_435_544_474];
 
     #[test]
     fn messages_say_expected_found_and_what_to_do() {

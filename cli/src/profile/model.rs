@@ -76,6 +76,8 @@ pub struct Profile {
     pub input_uses: Vec<InputUse>,
     /// What memories of lines fetch and write back; `None` if that was not measured, and in formats before 10.
     pub lines: Option<LineTraffic>,
+    /// What caches of sets and ways fetch and write back; `None` if that was not measured, and in formats before 11.
+    pub caches: Option<CacheTraffic>,
 }
 
 impl Profile {
@@ -549,6 +551,43 @@ pub struct LineCell {
     pub first_stores: u64,
     /// Lines that were dirty at the end of the program: written back once by memories of every size.
     pub last_write_backs: u64,
+}
+
+/// What a hierarchy of caches moves. The model: [`dmdprof_runtime::session::caches`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CacheTraffic {
+    /// The first nearest to the processor; at least one.
+    pub levels: Vec<CacheLevel>,
+    /// Of cells that moved a line; sorted by (context, site).
+    pub cells: Vec<CacheCell>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CacheLevel {
+    pub bytes: u64,
+    pub ways: u32,
+    /// Bytes of a line: the size of [`Profile::lines`].
+    pub line: u32,
+    /// A tree of bits chooses the line that leaves; else it is the one used longest ago.
+    pub plru: bool,
+}
+
+/// Lines moved by one cell, by level.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CacheCell {
+    pub context: ContextId,
+    pub site: SiteId,
+    pub moved: Vec<CacheMoves>,
+}
+
+/// Lines of one level.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CacheMoves {
+    /// Brought in by loads, and by stores.
+    pub loads: u64,
+    pub stores: u64,
+    /// Lines that the cell was the last to write.
+    pub write_backs: u64,
 }
 
 /// Bytes read by depth: (bucket, bytes), sorted by bucket, no zeros. Buckets: [`dmdprof_runtime::histogram`].

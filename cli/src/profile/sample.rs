@@ -67,6 +67,7 @@ impl Builder {
             flops_by_type: [0; 4],
             input_uses: Vec::new(),
             lines: None,
+            caches: None,
         };
         Builder { profile, cold: BTreeMap::new() }
     }
@@ -340,6 +341,24 @@ pub fn with_lines() -> Profile {
         last_write_backs: 2,
     };
     profile.lines = Some(LineTraffic { size: 64, cells: profile.cells.iter().map(line).collect() });
+    profile
+}
+
+/// The profile of `with_lines`, as if two levels of caches had fetched and written lines.
+pub fn with_caches() -> Profile {
+    let mut profile = with_lines();
+    let level = |bytes, ways, plru| CacheLevel { bytes, ways, line: 64, plru };
+    let moves =
+        |cell: &Cell| CacheMoves { loads: cell.read / 3, stores: cell.written / 5, write_backs: cell.written / 7 };
+    let cell = |cell: &Cell| CacheCell {
+        context: cell.context,
+        site: cell.site,
+        moved: vec![moves(cell), CacheMoves { write_backs: 0, ..moves(cell) }],
+    };
+    profile.caches = Some(CacheTraffic {
+        levels: vec![level(32 << 10, 8, true), level(1 << 20, 16, false)],
+        cells: profile.cells.iter().map(cell).collect(),
+    });
     profile
 }
 

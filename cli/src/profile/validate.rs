@@ -6,11 +6,15 @@
 
 use std::fmt::Display;
 
-use dmdprof_runtime::{histogram::BUCKETS, objects::PARTS, session::habits::LINE};
+use dmdprof_runtime::{
+    histogram::BUCKETS,
+    objects::PARTS,
+    session::{caches::MOST_LEVELS, habits::LINE},
+};
 
 use super::model::{
-    DataObjects, Flow, FunctionId, Histogram, LineCell, Liveness, LoopId, MAX_SEQUENCE, PositionId, Profile, SiteId,
-    StringId, Unit,
+    CacheCell, DataObjects, Flow, FunctionId, Histogram, LineCell, Liveness, LoopId, MAX_SEQUENCE, PositionId, Profile,
+    SiteId, StringId, Unit,
 };
 
 /// What contradicts what.
@@ -87,12 +91,16 @@ pub fn validate(profile: &Profile) -> Result<(), Invalid> {
     }
     thread_starts(profile, &tables)?;
     lines(profile)?;
+    caches(profile)?;
     sequences(profile)
 }
 
+/// Most bytes of a line.
+const LARGEST_LINE: u32 = 1 << 20;
+
 fn lines(profile: &Profile) -> Check {
     let Some(lines) = &profile.lines else { return Ok(()) };
-    ensure(lines.size.is_power_of_two(), || format!("lines of {} bytes", lines.size))?;
+    ensure(lines.size.is_power_of_two() && lines.size <= LARGEST_LINE, || format!("lines of {} bytes", lines.size))?;
     let key = |cell: &LineCell| (cell.context, cell.site);
     ensure(lines.cells.is_sorted_by(|a, b| key(a) < key(b)), || "the cells of lines are out of order".into())?;
     let (mut fetched, mut written) = (0u128, 0u128);
@@ -108,6 +116,35 @@ fn lines(profile: &Profile) -> Check {
     ensure(fetched.max(written) <= u128::from(u64::MAX >> 21), || {
         format!("{fetched} lines fetched, {written} written back")
     })
+}
+
+/// Lines that add up over cells and levels, at most, so that sums in bytes fit wherever they are made.
+const MOST_MOVED: u64 = u64::MAX >> 21;
+
+fn caches(profile: &Profile) -> Check {
+    let Some(caches) = &profile.caches else { return Ok(()) };
+    let levels = caches.levels.len();
+    ensure((1..=MOST_LEVELS).contains(&levels), || format!("{levels} levels of caches"))?;
+    let lines = profile.lines.as_ref().map(|lines| lines.size);
+    for (i, level) in caches.levels.iter().enumerate() {
+        ensure(Some(level.line) == lines, || format!("lines of {} bytes in level {i} of caches", level.line))?;
+        ensure(level.bytes > 0 && level.ways > 0, || {
+            format!("{} bytes in {} ways in level {i} of caches", level.bytes, level.ways)
+        })?;
+    }
+    let key = |cell: &CacheCell| (cell.context, cell.site);
+    ensure(caches.cells.is_sorted_by(|a, b| key(a) < key(b)), || "the cells of caches are out of order".into())?;
+    let mut all = 0u64;
+    for (i, cell) in caches.cells.iter().enumerate() {
+        let known = profile.cells.binary_search_by_key(&key(cell), |cell| (cell.context, cell.site));
+        ensure(known.is_ok(), || format!("cell {i} of caches is no cell of the profile"))?;
+        let levels = (cell.moved.len(), caches.levels.len());
+        ensure(levels.0 == levels.1, || format!("cell {i} of caches has {} of {} levels", levels.0, levels.1))?;
+        for moves in &cell.moved {
+            all = [moves.loads, moves.stores, moves.write_backs].into_iter().fold(all, u64::saturating_add);
+        }
+    }
+    ensure(all <= MOST_MOVED, || format!("{all} lines moved by caches"))
 }
 
 fn thread_starts(profile: &Profile, tables: &Tables) -> Check {
@@ -408,7 +445,7 @@ fn block_counts(profile: &Profile) -> Check {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::profile::model::{ContextId, LineTraffic, Sequence};
+    use crate::profile::model::{CacheTraffic, ContextId, LineTraffic, Sequence};
     use crate::profile::sample;
 
     fn refused(change: impl FnOnce(&mut Profile)) -> String {
@@ -430,6 +467,12 @@ mod tests {
             refused(|p| {
                 *p = sample::with_lines();
                 p.lines.iter_mut().for_each(change);
+            })
+        };
+        let caches = |change: fn(&mut CacheTraffic)| {
+            refused(|p| {
+                *p = sample::with_caches();
+                p.caches.iter_mut().for_each(change);
             })
         };
         let flows = |change: fn(&mut Vec<Flow>)| {
@@ -480,6 +523,14 @@ mod tests {
             lines(|l| l.cells.swap(0, 1)),
             lines(|l| l.cells[0].site = SiteId(999)),
             lines(|l| l.cells[0].first_loads = u64::MAX),
+            lines(|l| l.size = 1 << 21),
+            caches(|c| c.levels.clear()),
+            caches(|c| c.levels[1].line = 32),
+            caches(|c| c.levels[0].ways = 0),
+            caches(|c| c.cells.swap(0, 1)),
+            caches(|c| c.cells[0].site = SiteId(999)),
+            caches(|c| c.cells[0].moved.truncate(1)),
+            caches(|c| c.cells[0].moved[1].loads = u64::MAX),
         ];
         insta::assert_snapshot!(messages.join("\n"));
     }

@@ -12,10 +12,11 @@
 
 use std::collections::HashMap;
 
+use super::caches::{self, CacheSums};
 use super::depths::{Depths, QuantileReader, Quantiles};
 use super::lines::{self, LineSums};
 use super::names;
-use crate::profile::model::{Cell, FunctionId, LineCell, PositionId, Profile, SiteId, StringId};
+use crate::profile::model::{CacheCell, Cell, FunctionId, LineCell, PositionId, Profile, SiteId, StringId};
 
 /// What makes a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,11 +94,27 @@ pub struct Sums {
     pub depths: Depths,
     /// If lines were measured.
     pub lines: LineSums,
+    /// If caches were simulated.
+    pub caches: CacheSums,
+}
+
+/// What a cell did to lines and caches.
+#[derive(Clone, Copy)]
+struct CellMoved<'p> {
+    lines: Option<&'p LineCell>,
+    caches: Option<&'p CacheCell>,
+}
+
+impl<'p> CellMoved<'p> {
+    fn of(profile: &'p Profile, cell: &Cell) -> Self {
+        Self { lines: lines::of_cell(profile, cell), caches: caches::of_cell(profile, cell) }
+    }
 }
 
 impl Sums {
-    fn add_cell(&mut self, cell: &Cell, lines: Option<&LineCell>) {
-        lines.into_iter().for_each(|lines| self.lines.add(lines));
+    fn add_cell(&mut self, cell: &Cell, moved: CellMoved) {
+        moved.lines.into_iter().for_each(|lines| self.lines.add(lines));
+        moved.caches.into_iter().for_each(|caches| self.caches.add(caches));
         self.hints_cost += cell.dead.map_or(cell.cost, |dead| dead.hints_cost);
         self.unread += cell.dead.map_or(0, |dead| dead.unread);
         self.last_read += cell.dead.map_or(0, |dead| dead.last_read);
@@ -131,6 +148,7 @@ impl Sums {
         }
         self.depths.merge(&other.depths);
         self.lines.merge(&other.lines);
+        self.caches.merge(&other.caches);
     }
 
     /// Floating-point operations; a fused multiply-add counts as two.
@@ -245,10 +263,10 @@ impl<'p> Analysis<'p> {
         for cell in &profile.cells {
             let site = &profile.sites[cell.site.index()];
             let row = rows.of_code(site.function, site.position);
-            let lines = lines::of_cell(profile, cell);
-            rows.list[row].own.add_cell(cell, lines);
+            let moved = CellMoved::of(profile, cell);
+            rows.list[row].own.add_cell(cell, moved);
             rows.list[row].sites.push(cell.site);
-            total.add_cell(cell, lines);
+            total.add_cell(cell, moved);
         }
         for count in &profile.block_counts {
             let block = &profile.blocks[count.block.index()];
@@ -442,11 +460,11 @@ impl<'p> Rows<'p> {
         let mut beside_path = Vec::new();
         for cell in in_context(&profile.cells, context, |c| c.context.index()) {
             let site = &profile.sites[cell.site.index()];
-            let lines = lines::of_cell(profile, cell);
-            all.add_cell(cell, lines);
+            let moved = CellMoved::of(profile, cell);
+            all.add_cell(cell, moved);
             self.rows_beside(path, site.function, site.position, &mut beside_path);
             for row in &beside_path {
-                self.list[*row].inclusive.get_or_insert_default().add_cell(cell, lines);
+                self.list[*row].inclusive.get_or_insert_default().add_cell(cell, moved);
             }
         }
         for count in in_context(&profile.block_counts, context, |c| c.context.index()) {

@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::analysis::{Analysis, Grouping, Inlined, OP_NAMES, Row, Sums};
 use super::args::ReportOptions;
+use super::caches::LevelMoved;
 use super::depths::{Depths, QuantileReader, Quantiles};
 use super::flows::{self, JsonFlow, JsonSequence};
 use super::lines::{Moved, SHOWN};
@@ -13,6 +14,7 @@ use super::program::{self, Capacity};
 use super::regions::{self, JsonRegion};
 use super::select::Selection;
 use super::threads;
+use crate::profile::Profile;
 use crate::profile::model::{Liveness, Outcome, ThreadMode, Totals, Unit};
 
 /// Bumped when a field changes its meaning or goes; new fields may come without.
@@ -107,6 +109,44 @@ struct Numbers {
     /// If lines were measured: what memories of them move.
     #[serde(skip_serializing_if = "Option::is_none")]
     moved: Option<Vec<JsonMoved>>,
+    /// If caches were simulated: what each level moved.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    caches: Vec<JsonLevel>,
+}
+
+#[derive(Serialize)]
+struct JsonLevel {
+    level: usize,
+    capacity_bytes: u64,
+    ways: u32,
+    line_bytes: u32,
+    policy: &'static str,
+    /// Bytes.
+    fetched: u64,
+    written_back: u64,
+    /// Of what was fetched, by loads.
+    loaded: u64,
+    /// What a memory of that capacity without sets moves.
+    ideal: JsonMoved,
+    conflicts: u64,
+}
+
+impl JsonLevel {
+    fn all(profile: &Profile, sums: &Sums) -> Vec<Self> {
+        let one = |(level, moved): (usize, LevelMoved)| JsonLevel {
+            level,
+            capacity_bytes: moved.level.bytes,
+            ways: moved.level.ways,
+            line_bytes: moved.level.line,
+            policy: if moved.level.plru { "plru" } else { "lru" },
+            fetched: moved.fetched,
+            written_back: moved.written_back,
+            loaded: moved.loaded,
+            ideal: JsonMoved::new(moved.ideal, moved.level.line),
+            conflicts: moved.conflicts(),
+        };
+        (1..).zip(LevelMoved::all(profile, sums)).map(one).collect()
+    }
 }
 
 #[derive(Serialize)]
@@ -121,15 +161,13 @@ struct JsonMoved {
 }
 
 impl JsonMoved {
+    fn new(moved: Moved, line_bytes: u32) -> Self {
+        let Moved { capacity: capacity_bytes, fetched, written_back, loaded } = moved;
+        JsonMoved { capacity_bytes, line_bytes, fetched, written_back, loaded }
+    }
+
     fn all(sums: &Sums, size: u32) -> Vec<Self> {
-        let one = |Moved { capacity, fetched, written_back, loaded }| JsonMoved {
-            capacity_bytes: capacity,
-            line_bytes: size,
-            fetched,
-            written_back,
-            loaded,
-        };
-        SHOWN.map(|capacity| one(Moved::of(&sums.lines, size, capacity))).into()
+        SHOWN.map(|capacity| Self::new(Moved::of(&sums.lines, size, capacity), size)).into()
     }
 }
 
@@ -165,6 +203,7 @@ impl Serialize for Ops {
 
 /// What rows are part of.
 struct Of<'a> {
+    profile: &'a Profile,
     total: &'a Sums,
     exact: bool,
     values: bool,
@@ -189,6 +228,7 @@ impl Numbers {
             dead: of.exact.then(|| JsonDead::new(sums)),
             span: of.values.then_some(sums.span),
             moved: of.line.map(|size| JsonMoved::all(sums, size)),
+            caches: JsonLevel::all(of.profile, sums),
         }
     }
 }
@@ -325,6 +365,7 @@ pub fn write(
     let (meta, coverage) = (&profile.meta, &profile.coverage);
     let total = &analysis.total;
     let of = Of {
+        profile,
         total,
         exact: meta.tells_dead_bytes(),
         values: meta.values.is_some(),

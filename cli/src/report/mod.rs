@@ -5,6 +5,7 @@
 
 pub mod analysis;
 mod args;
+pub mod caches;
 mod csv;
 pub mod depths;
 mod flows;

@@ -6,6 +6,7 @@ use comfy_table::{Attribute, Cell, CellAlignment, ContentArrangement, Table, pre
 
 use super::analysis::{Analysis, Calls, Grouping, Row, Sums};
 use super::args::ReportOptions;
+use super::caches::{self, LevelMoved};
 use super::depths::{Depths, QuantileReader, Quantiles};
 use super::lines::{self, Moved};
 use super::select::{Folded, Selection};
@@ -163,7 +164,45 @@ fn header(analysis: &Analysis, style: &Style, out: &mut impl Write) -> io::Resul
         table.add_row(cells.collect::<Vec<_>>());
     }
     print(&table, "  ", out)?;
-    if let Some(lines) = &profile.lines { moved(profile, sums, lines.size, style, out) } else { Ok(()) }
+    if let Some(lines) = &profile.lines {
+        moved(profile, sums, lines.size, style, out)?;
+    }
+    if profile.caches.is_some() { by_level(&LevelMoved::all(profile, sums), style, out) } else { Ok(()) }
+}
+
+/// What caches of sets and ways move, and how much of it is because lines share sets.
+fn by_level(levels: &[LevelMoved], style: &Style, out: &mut impl Write) -> io::Result<()> {
+    let mut table = plain_table(style);
+    let titles = ["size", "ways", "line", "fetched", "by loads", "written back", "without sets", "conflicts", "share"];
+    let header = [left("cache")].into_iter().chain(titles.map(right));
+    table.set_header(header.map(|cell| cell.add_attribute(Attribute::Bold)).collect::<Vec<_>>());
+    let bytes = |n: u64| human::bytes(n.into());
+    for (moved, name) in levels.iter().zip(caches::NAMES) {
+        let level = &moved.level;
+        let numbers = [
+            bytes(level.bytes),
+            format!("{}{}", level.ways, if level.plru { " plru" } else { "" }),
+            bytes(level.line.into()),
+            bytes(moved.fetched),
+            bytes(moved.loaded),
+            bytes(moved.written_back),
+            bytes(moved.ideal.fetched),
+            bytes(moved.conflicts()),
+            human::percent(moved.conflicts().into(), moved.fetched.into()),
+        ];
+        table.add_row([left(name)].into_iter().chain(numbers.iter().map(|text| right(text))).collect::<Vec<_>>());
+    }
+    writeln!(out, "\n  in caches of sets and ways, beside what a memory of that size without sets fetches:")?;
+    print(&table, "  ", out)?;
+    let Some((moved, name)) = levels.iter().zip(caches::NAMES).find(|(moved, _)| moved.is_crowded()) else {
+        return Ok(());
+    };
+    let share = human::percent(moved.conflicts().into(), moved.fetched.into());
+    writeln!(
+        out,
+        "  {share} of what {name} fetches is conflicts: lines of one set push each other out. Rows whose length is a power of two often do \
+         that; padding them by a line, or copying blocks, helps then."
+    )
 }
 
 /// What memories of lines move, and whether they fetch much more than is read.
@@ -316,8 +355,17 @@ fn number_columns(lines: &[Line], analysis: &Analysis, options: &ReportOptions, 
     }
     if let Some(measured) = &analysis.profile.lines {
         let moved = |capacity| move |s: &Sums| style.size(Moved::of(&s.lines, measured.size, capacity).all());
-        columns.push(plain(["moved", "32 KiB"], 0, own(&moved(lines::SHOWN[0]))));
-        columns.push(plain(["moved", "1 MiB"], 2, own(&moved(lines::SHOWN[1]))));
+        let goes = if analysis.profile.caches.is_some() { 3 } else { 0 };
+        columns.push(plain(["moved", "32 KiB"], goes, own(&moved(lines::SHOWN[0]))));
+        columns.push(plain(["moved", "1 MiB"], goes + 2, own(&moved(lines::SHOWN[1]))));
+    }
+    let levels = analysis.profile.caches.as_ref().map_or(0, |caches| caches.levels.len());
+    for (level, name) in caches::NAMES.into_iter().enumerate().take(levels) {
+        let moved = |s: &Sums| LevelMoved::all(analysis.profile, s)[level];
+        let goes = level as u32;
+        columns.push(plain([name, "fetched"], goes, own(&|s| style.size(moved(s).fetched))));
+        let share = |moved: LevelMoved| human::percent(moved.conflicts().into(), moved.fetched.into());
+        columns.push(plain([name, "conflicts"], goes + 1, own(&|s| share(moved(s)))));
     }
     columns.push(column(["depth", "p50"], 6, &depth(|q| q.p50)));
     columns.push(column(["depth", "p90"], 1, &depth(|q| q.p90)));

@@ -40,6 +40,21 @@ fn lines_beside_bytes() {
 }
 
 #[test]
+fn caches_beside_lines() {
+    let profile = sample::with_caches();
+    insta::assert_snapshot!(text(&profile, &plain()));
+    let json = text(&profile, &formatted(Format::Json));
+    assert_eq!(complaints(&schema(), &json), Vec::<String>::new());
+    let report: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let moved = |of: &serde_json::Value, field: &str| of["caches"][0][field].as_u64().unwrap();
+    let rows = report["functions"].as_array().unwrap();
+    for field in ["fetched", "loaded", "written_back"] {
+        let sum: u64 = rows.iter().map(|row| moved(&row["exclusive"], field)).sum();
+        assert_eq!(sum, moved(&report["totals"], field), "{field} of rows add up to the total");
+    }
+}
+
+#[test]
 fn first_touches_that_cost_much_are_named() {
     let first_touches = |bytes: u64, threads: u64| {
         let mut builder = Builder::new(&["./app"]);

@@ -3,7 +3,11 @@
 //! A site usually finds the same few depths again and again, so a counter remembers the last ones and how often they
 //! came; only what it forgets is priced and filed in the histogram.
 
-use super::{depths::DepthCounts, lines::LineCounts};
+use super::{
+    caches::{self, ByLevel},
+    depths::DepthCounts,
+    lines::LineCounts,
+};
 use crate::{
     histogram::{bounds, bucket_of},
     pricing::{root, run_cost},
@@ -38,6 +42,8 @@ pub struct CellCounters {
     pub dead: Option<Box<Dead>>,
     /// With a stack of lines.
     pub lines: Option<Box<LineCounts>>,
+    /// With caches of sets and ways.
+    pub caches: Option<ByLevel>,
 }
 
 /// Bytes that a cell left behind although nobody read them again.
@@ -162,6 +168,9 @@ impl CellCounters {
         self.depths.merge(&other.depths);
         if let Some(lines) = &other.lines {
             self.lines.get_or_insert_default().merge(lines);
+        }
+        if let Some(moved) = &other.caches {
+            caches::merge(&mut self.caches, moved);
         }
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! Takes depths and lengths, gives histograms and prices. Knows nothing of who finds them.
 
+pub mod caches;
 pub mod cell;
 pub mod depths;
 pub mod lines;

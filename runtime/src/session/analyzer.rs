@@ -213,7 +213,7 @@ impl Analyzer {
         let mut pipeline = self.core.engine.take();
         pipeline.flush(files!(self.core));
         let log = pipeline.take_log();
-        self.core.file_lines(pipeline.take_lines());
+        self.core.file_lines(pipeline.take_lines(), pipeline.take_caches());
         let (stack, hash, flows) = pipeline.finish(files!(self.core));
         let followed = flows.map(|flows| flows.finish());
         self.core.totals.depth_hash = hash.map(|hash| hash.finish(|cell| self.core.site_name(cell)));
@@ -231,10 +231,10 @@ impl Analyzer {
     pub fn salvage(mut self) -> MemoryResult {
         self.count_unmoved();
         self.core.cells.iter_mut().for_each(CellCounters::flush);
-        let lines = self.core.engine.take_lines();
+        let (lines, caches) = (self.core.engine.take_lines(), self.core.engine.take_caches());
         // What others may need now.
         drop(self.core.engine.take());
-        self.core.file_lines(lines);
+        self.core.file_lines(lines, caches);
         self.counted()
     }
 

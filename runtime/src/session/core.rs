@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     abi::{ItemKind, segment_flag},
-    counts::{cell::CellCounters, depths::DepthCounts, lines::LineCounts},
+    counts::{caches::ByLevel, cell::CellCounters, depths::DepthCounts, lines::LineCounts},
     decode::block::{BlockCounters, UNCOUNTED},
     decode::{
         context::{Contexts, Node},
@@ -103,6 +103,9 @@ impl Core {
         }
         if let Some(bytes) = options.line_size {
             core.engine.start_lines(bytes);
+        }
+        if !options.caches.is_empty() {
+            core.engine.start_caches(&options.caches);
         }
         if let Some(spool) = options.exact {
             core.engine.start_log(OpLog::new(spool));
@@ -240,10 +243,13 @@ impl Core {
         }
     }
 
-    /// What lines moved goes to its cells.
-    pub(super) fn file_lines(&mut self, lines: Vec<Option<Box<LineCounts>>>) {
+    /// What lines and caches moved goes to its cells.
+    pub(super) fn file_lines(&mut self, lines: Vec<Option<Box<LineCounts>>>, caches: Vec<Option<ByLevel>>) {
         for (cell, lines) in self.cells.iter_mut().zip(lines) {
             cell.lines = lines;
+        }
+        for (cell, caches) in self.cells.iter_mut().zip(caches) {
+            cell.caches = caches;
         }
     }
 

@@ -6,6 +6,7 @@
 //! follow beside it: `lines`, `flows` with `habits`. `merge` adds up rings, by `keys`.
 
 pub mod analyzer;
+pub mod caches;
 mod charge;
 mod core;
 pub mod fast_paths;

@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, sync::Arc};
 
-use super::fast_paths::FastPaths;
+use super::{caches::Geometry, fast_paths::FastPaths};
 use crate::{
     decode::roi::RegionOfInterest, motion::options::MotionOptions, oplog::Spool, trace::TraceWriter,
     values::options::ValueOptions,
@@ -16,6 +16,8 @@ pub struct Options {
     pub line: Option<u32>,
     /// Beside the stack of bytes, one of lines of this many bytes (a power of two), for what a memory of lines fetches and writes back. Needs bytes.
     pub line_size: Option<u32>,
+    /// Caches of sets and ways, the first nearest to the processor, that see the same accesses; none if there are none. Needs bytes.
+    pub caches: Vec<Geometry>,
     pub roi: Option<Arc<dyn RegionOfInterest>>,
     /// Rings are served by this many threads.
     pub workers: usize,

@@ -9,6 +9,7 @@ use std::thread::JoinHandle;
 use crossbeam::channel::{Receiver, Sender, bounded};
 
 use super::{
+    caches::{Caches, Geometry},
     fast_paths::{DepthHash, FastPaths},
     files::Files,
     flows::{Flows, Parts},
@@ -18,7 +19,7 @@ use super::{
     ranked::Ranked,
 };
 use crate::{
-    counts::lines::LineCounts,
+    counts::{caches::ByLevel, lines::LineCounts},
     decode::block::UNCOUNTED,
     decode::context::Node,
     engine::{Access, Reports, Stream, dependence},
@@ -77,6 +78,8 @@ pub struct Pipeline {
     flows: Option<Box<Flows>>,
     /// What memories of lines would move.
     lines: Option<Box<Lines>>,
+    /// What caches of sets and ways would move.
+    caches: Option<Box<Caches>>,
     hash: Option<Box<DepthHash>>,
 }
 
@@ -108,6 +111,7 @@ impl Pipeline {
             log: None,
             flows: None,
             lines: None,
+            caches: None,
             hash: None,
         }
     }
@@ -162,11 +166,12 @@ impl Pipeline {
         if self.open.queue.size >= self.limit {
             self.flush(files);
         }
+        let needs_marks = self.needs_marks();
         let queue = &mut self.open.queue;
         queue.accesses.extend(moves.iter().map(|access| access.access(record)));
         queue.cells.extend(moves.iter().map(|access| access.cell(first_cell)));
         queue.size += moves.len();
-        if self.lines.is_some() {
+        if needs_marks {
             let first = queue.accesses.len() - moves.len();
             let marks = moves.iter().enumerate().filter_map(|(number, access)| {
                 Some(Mark { access: first + number, cell: access.stored_again(first_cell)? })
@@ -178,10 +183,9 @@ impl Pipeline {
     /// The access that was queued last was followed by a store to the same bytes: of no effect on bytes, but lines become dirty.
     #[inline]
     pub fn store_again(&mut self, cell: u32) {
+        let needs_marks = self.needs_marks();
         let queue = &mut self.open.queue;
-        if self.lines.is_some()
-            && let Some(access) = queue.accesses.len().checked_sub(1)
-        {
+        if needs_marks && let Some(access) = queue.accesses.len().checked_sub(1) {
             queue.marks.push(Mark { access, cell });
         }
     }
@@ -261,6 +265,22 @@ impl Pipeline {
         self.lines = Some(Box::new(Lines::new(bytes)));
     }
 
+    /// Keeps caches of such levels, from now on (nothing was queued yet).
+    pub fn start_caches(&mut self, levels: &[Geometry]) {
+        self.caches = Some(Box::new(Caches::new(levels)));
+    }
+
+    /// What caches moved, by cell; call after `flush`.
+    pub fn take_caches(&mut self) -> Vec<Option<ByLevel>> {
+        self.caches.take().map_or_else(Vec::new, |caches| caches.finish())
+    }
+
+    /// Whether something needs to know of stores that the engine need not know of.
+    #[inline(always)]
+    fn needs_marks(&self) -> bool {
+        self.lines.is_some() || self.caches.is_some()
+    }
+
     /// What lines moved, by cell; call after `flush`.
     pub fn take_lines(&mut self) -> Vec<Option<Box<LineCounts>>> {
         self.lines.take().map_or_else(Vec::new, |lines| lines.finish())
@@ -316,6 +336,10 @@ impl Pipeline {
         if let Some(lines) = &mut self.lines {
             lines.set_known(files.cells.len());
             self.open.queue.follow(&mut **lines);
+        }
+        if let Some(caches) = &mut self.caches {
+            caches.set_known(files.cells.len());
+            self.open.queue.follow(&mut **caches);
         }
         if let Some(flows) = &mut self.flows {
             self.open.follow(flows);
@@ -389,7 +413,8 @@ impl Pipeline {
             Place::There { engine_bytes, .. } => *engine_bytes,
         };
         let lines = self.lines.as_ref().map_or(0, |lines| lines.heap_bytes());
-        engine + lines + self.flows.as_ref().map_or(0, |flows| flows.heap_bytes())
+        let caches = self.caches.as_ref().map_or(0, |caches| caches.heap_bytes());
+        engine + lines + caches + self.flows.as_ref().map_or(0, |flows| flows.heap_bytes())
     }
 
     /// Files everything and gives back the engine, with the hash of depths and the flows if these were asked for.

@@ -4,79 +4,11 @@
 //! counts, which is that of the last iteration. Streams that are always in one line are one *group*. Refuses runs with more lines than are in front.
 
 use super::{
-    Lines,
     front::{FRONT, PLACES},
+    groups::{Group, Groups},
+    stack::Lines,
 };
-use crate::engine::{Kind, Stream};
-
-/// Most groups of a run.
-const GROUPS: usize = 32;
-
-/// Streams that are always in the same line.
-#[derive(Clone, Copy, Default)]
-struct Group {
-    /// Of the first access.
-    addr: u64,
-    stride: i64,
-    /// Whose the first access is, and whether it is a store.
-    cell: u32,
-    is_store: bool,
-    /// The last one that writes, plus one; 0 if none does.
-    writer: u32,
-    /// The iteration in which it comes to another line.
-    next: u64,
-    /// Where its line is in front.
-    place: usize,
-}
-
-/// The groups of a run; kept for its memory.
-#[derive(Default)]
-pub struct Groups {
-    /// By their first accesses.
-    all: Vec<Group>,
-    /// By their last accesses.
-    by_last: Vec<u8>,
-    /// Those that write, by their last stores.
-    by_store: Vec<u8>,
-}
-
-impl Groups {
-    /// Puts streams into groups; false if these are too many, or accesses may lie in two lines.
-    fn find(&mut self, streams: &[Stream], cells: &[u32], shift: u32, known: impl Fn(u32) -> u32) -> bool {
-        self.all.clear();
-        self.by_last.clear();
-        self.by_store.clear();
-        for (stream, &cell) in streams.iter().zip(cells) {
-            let Stream { addr, stride, len, kind } = *stream;
-            if kind == Kind::Remove || len == 0 {
-                continue;
-            }
-            let len = u64::from(len);
-            if !len.is_power_of_two() || len > 1 << shift || (addr | stride as u64) & (len - 1) != 0 {
-                return false;
-            }
-            let is_store = matches!(kind, Kind::Store | Kind::Fresh);
-            let cell = known(cell);
-            // What divides the step and the line: blocks of this size are never cut.
-            let block = stride.trailing_zeros().min(shift);
-            let same = |group: &Group| group.stride == stride && group.addr >> block == addr >> block;
-            let number = match self.all.iter().rposition(same) {
-                Some(number) => number,
-                None if self.all.len() == GROUPS => return false,
-                None => {
-                    self.all.push(Group { addr, stride, cell, is_store, ..Group::default() });
-                    self.all.len() - 1
-                }
-            };
-            last(&mut self.by_last, number as u8);
-            if is_store {
-                last(&mut self.by_store, number as u8);
-                self.all[number].writer = cell + 1;
-            }
-        }
-        true
-    }
-}
+use crate::engine::Stream;
 
 /// The groups that come to their next lines before all others, in one iteration.
 struct Coming {
@@ -98,12 +30,6 @@ impl Coming {
         }
         coming
     }
-}
-
-/// Puts a number last.
-fn last(order: &mut Vec<u8>, number: u8) {
-    order.retain(|&other| other != number);
-    order.push(number);
 }
 
 impl Group {
@@ -148,8 +74,10 @@ impl Lines {
         while lines <= FRONT {
             let coming = Coming::of(all);
             // Of those in one line, the last one to store has written it.
-            for group in by_store.iter().map(|&number| &all[usize::from(number)]) {
-                self.front.written_by(group.place, group.writer);
+            if by_store.len() > 1 {
+                for group in by_store.iter().map(|&number| &all[usize::from(number)]) {
+                    self.front.written_by(group.place, group.writer);
+                }
             }
             if coming.next >= iterations {
                 self.raise(all, by_last);
@@ -217,11 +145,19 @@ impl Lines {
         let Group { addr, stride, cell, is_store, writer, .. } = all[number];
         let address = addr.wrapping_add_signed(stride.wrapping_mul(now as i64));
         let line = address >> self.shift;
-        let place = if self.front.find(line).is_some() {
-            // The lines that groups still leave are in their order already.
-            let stays = |number: &&u8| all[usize::from(**number)].next != now;
-            by_last.iter().filter(stays).for_each(|&number| _ = self.front.raise(all[usize::from(number)].place));
-            self.come(line, is_store, cell)
+        let is_shared = |place| {
+            all.iter().enumerate().any(|(other, group)| other != number && group.place == place && group.next != now)
+        };
+        let place = if let Some(place) = self.front.find(line) {
+            if is_shared(place) {
+                // Another group is in it, so that it is not deep enough to count.
+                place
+            } else {
+                // The lines that groups still leave are in their order already.
+                let stays = |number: &&u8| all[usize::from(**number)].next != now;
+                by_last.iter().filter(stays).for_each(|&number| _ = self.front.raise(all[usize::from(number)].place));
+                self.come(line, is_store, cell)
+            }
         } else {
             self.enter(line, is_store, cell)
         };

@@ -1,12 +1,16 @@
 //! Against a list of lines, the last one first, for one capacity at a time.
 
-use crate::counts::depths::DepthCounts;
 use std::collections::HashSet;
 
 use proptest::prelude::*;
 
 use super::*;
 use crate::histogram::bounds;
+use crate::{
+    counts::{depths::DepthCounts, lines::LineCounts},
+    engine::{Access, Kind, Stream},
+    session::follower::Follower,
+};
 
 /// Fetches by loads and by stores, and lines written back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,0 +1,30 @@
+//! What one site moved in and out of each level of caches of sets and ways.
+
+/// Lines that one site moved in and out of one level.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CacheCounts {
+    /// Brought in by loads.
+    pub loads: u64,
+    /// Brought in by stores.
+    pub stores: u64,
+    pub write_backs: u64,
+}
+
+impl CacheCounts {
+    pub fn merge(&mut self, other: &Self) {
+        self.loads += other.loads;
+        self.stores += other.stores;
+        self.write_backs += other.write_backs;
+    }
+}
+
+/// The counts of a cell, by level.
+pub type ByLevel = Box<[CacheCounts]>;
+
+/// Adds the counts of another cell at the same levels.
+pub fn merge(counts: &mut Option<ByLevel>, other: &ByLevel) {
+    match counts {
+        Some(counts) => counts.iter_mut().zip(other).for_each(|(counts, other)| counts.merge(other)),
+        None => *counts = Some(other.clone()),
+    }
+}
