@@ -1,8 +1,11 @@
 //! Source files for the page: their text, their place, or nothing.
 //!
-//! Takes the files that code counts for, in the profile's order; gives what became of each. A file that is not there, or changed since the run, is
-//! said to be; its lines keep their numbers all the same. Files beyond [`MOST_BYTES`] together are left out, and said to be.
+//! Takes the files that code counts for, or those that a listing of events names; gives what became of each. A file that is not there, or changed since
+//! the run, is said to be; its lines keep their numbers all the same. The files of the costliest lines go first; those beyond [`MOST_BYTES`] together are
+//! left out, and said to be.
 
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use serde::Serialize;
@@ -26,8 +29,10 @@ pub enum Sources {
 
 #[derive(Serialize)]
 pub struct Embedded {
-    /// Index of the file.
-    file: usize,
+    /// Index of the file; of a listing's, none.
+    file: Option<usize>,
+    /// Of a listing's: its name there.
+    name: Option<String>,
     state: &'static str,
     text: Option<String>,
     /// Where it is now.
@@ -35,19 +40,48 @@ pub struct Embedded {
 }
 
 /// Source text of all files together.
-const MOST_BYTES: usize = 6 << 20;
+const MOST_BYTES: usize = 5 << 20;
 
-/// `files`: as the page names them, in the same order as in the profile's strings they were found.
-pub fn of(profile: &Profile, files: &[String], finder: &Finder, mode: Sources) -> Vec<Embedded> {
-    if mode == Sources::None {
-        return Vec::new();
+/// Puts files into a page, as long as there is room.
+pub struct Shelf<'a> {
+    finder: &'a Finder,
+    mode: Sources,
+    left: usize,
+}
+
+impl<'a> Shelf<'a> {
+    #[must_use]
+    pub fn new(finder: &'a Finder, mode: Sources) -> Self {
+        Self { finder, mode, left: MOST_BYTES }
     }
-    let mut left = MOST_BYTES;
-    let mut list = Vec::new();
-    for (number, shown) in files.iter().enumerate() {
-        // Names that are not printable are shown in another way than the system has them.
-        let known = profile.strings.iter().find(|text| printable::name(text) == shown.as_str());
-        let (state, lines) = finder.find(profile, known.unwrap_or(shown));
+
+    /// `files`: as the page names them, with what each costs.
+    pub fn of_profile(&mut self, profile: &Profile, files: &[String], costs: &[u128]) -> Vec<Embedded> {
+        if self.mode == Sources::None {
+            return Vec::new();
+        }
+        let mut order: Vec<usize> = (0..files.len()).collect();
+        order.sort_by_key(|file| Reverse(costs[*file]));
+        let of = |file: usize| {
+            // Names that are not printable are shown in another way than the system has them.
+            let known = profile.strings.iter().find(|text| printable::name(text) == files[file].as_str());
+            let found = self.finder.find(profile, known.unwrap_or(&files[file]));
+            self.put(Some(file), None, found)
+        };
+        order.into_iter().map(of).collect()
+    }
+
+    /// Files that a listing of events names, but for those that are `known`.
+    pub fn of_listing(&mut self, listing: &str, known: &[String]) -> Vec<Embedded> {
+        if self.mode == Sources::None {
+            return Vec::new();
+        }
+        let places = listing.lines().filter_map(|line| Some(line.rsplit_once(" at ")?.1.rsplit_once(':')?.0));
+        let names: BTreeSet<&str> = places.filter(|name| !known.iter().any(|known| known == name)).collect();
+        names.into_iter().map(|name| self.put(None, Some(name.into()), self.finder.look(name, None))).collect()
+    }
+
+    fn put(&mut self, file: Option<usize>, name: Option<String>, (state, lines): (State, Vec<String>)) -> Embedded {
         let (state, path) = match &state {
             State::Same(path) => ("same", Some(path)),
             State::Changed(path) => ("changed", Some(path)),
@@ -55,16 +89,15 @@ pub fn of(profile: &Profile, files: &[String], finder: &Finder, mode: Sources) -
             State::Missing => ("missing", None),
         };
         let bytes: usize = lines.iter().map(|line| line.len() + 1).sum();
-        let fits = mode == Sources::Embed && path.is_some() && bytes <= left;
+        let fits = self.mode == Sources::Embed && path.is_some() && bytes <= self.left;
         if fits {
-            left -= bytes;
+            self.left -= bytes;
         }
         let text = fits.then(|| lines.iter().map(|line| printable_code(line)).collect::<Vec<_>>().join("\n"));
-        let state = if mode == Sources::Embed && path.is_some() && !fits { "large" } else { state };
-        let path = path.filter(|_| mode == Sources::Link).and_then(|path| absolute(path));
-        list.push(Embedded { file: number, state, text, path });
+        let state = if self.mode == Sources::Embed && path.is_some() && !fits { "large" } else { state };
+        let path = path.filter(|_| self.mode == Sources::Link).and_then(|path| absolute(path));
+        Embedded { file, name, state, text, path }
     }
-    list
 }
 
 /// Tabs stay, as the page sets them.

@@ -249,6 +249,7 @@ impl MotionMachine {
             followed: None,
             sequences: BTreeMap::new(),
             exact_error: None,
+            window: None,
             objects: None,
             motion: Some(motion),
         }

@@ -24,13 +24,14 @@ use super::{
     records::{self, Event},
     rows::{self, Rhythm, Row, Turn},
     sequences::{Calls, Sequences},
+    window::{Recorder, Window},
 };
 use crate::exact::{self, OpLog};
 use crate::{
     abi::{COPY_BLOCK, EventKind, Item, ItemKind, SegmentKind, item_flag, segment_flag},
     engine::{Access, Kind, Stream},
     motion::result::RingMotion,
-    objects::Origin,
+    objects::{ObjectNumber, Origin},
     sites::{Segment, SiteTable},
     values::RegionTotals,
 };
@@ -166,6 +167,8 @@ pub(super) struct Core {
     /// The regular run at hand.
     streams: Vec<Stream>,
     stream_cells: Vec<u32>,
+    /// A window of accesses is to be recorded when the region of interest begins.
+    window_waits: bool,
 }
 
 pub(super) const NO_BLOCK: u32 = u32::MAX;
@@ -188,7 +191,7 @@ impl Analyzer {
         // Lines of a run are not at constant distances.
         let may_run = options.line.is_none();
         // Flows are about these accesses too.
-        let may_skip = may_run && ways.skips && options.exact.is_none() && !options.flows;
+        let may_skip = may_run && ways.skips && options.exact.is_none() && !options.flows && options.window.is_none();
         let skips = Skips { loads: may_skip, stores: may_skip };
         let mut core = Core {
             engine: Pipeline::new(&ways),
@@ -210,7 +213,12 @@ impl Analyzer {
             sequences: options.sequence.map(|chosen| Box::new(Sequences::new(chosen))),
             objects: options.objects.then(Box::default),
             hidden: UNCOUNTED,
+            window_waits: false,
         };
+        if let Some(limit) = options.window {
+            core.engine.set_window(Recorder::new(limit));
+            core.window_waits = true;
+        }
         if options.flows {
             core.engine.start_flows(options.objects, options.flow_contexts);
         }
@@ -220,7 +228,10 @@ impl Analyzer {
         if let Some(spool) = options.exact {
             core.engine.start_log(OpLog::new(spool));
         }
-        let may_hurry = !core.has_roi && core.objects.is_none() && core.sequences.is_none();
+        if !core.has_roi {
+            core.open_window();
+        }
+        let may_hurry = !core.has_roi && options.window.is_none() && core.objects.is_none() && core.sequences.is_none();
         let tables = Tables {
             roi: options.roi,
             may_repeat: may_run && ways.runs,
@@ -353,8 +364,10 @@ impl Analyzer {
         pipeline.flush(files!(self.core));
         let log = pipeline.take_log();
         self.core.file_lines(pipeline.take_lines());
+        let window = pipeline.take_window();
         let (stack, hash, flows) = pipeline.finish(files!(self.core));
         let followed = flows.map(|flows| flows.finish());
+        let part_of = self.core.parts(window.as_ref());
         self.core.totals.depth_hash = hash.map(|hash| hash.finish(|cell| self.core.site_name(cell)));
         self.core.cells.iter_mut().for_each(CellCounters::flush);
         self.core.totals.peak_live = stack.engine().peak_live();
@@ -376,6 +389,7 @@ impl Analyzer {
             problems: Vec::new(),
             followed,
             objects,
+            window: window.map(|window| (window, part_of)),
             sequences: self.core.sequences.map_or_else(BTreeMap::new, |sequences| sequences.finish()),
         }
     }
@@ -405,6 +419,7 @@ impl Analyzer {
             problems: Vec::new(),
             followed: None,
             objects,
+            window: None,
             sequences: self.core.sequences.map_or_else(BTreeMap::new, |sequences| sequences.finish()),
         }
     }
@@ -417,6 +432,12 @@ impl Analyzer {
     #[must_use]
     pub fn is_threaded(&self) -> bool {
         self.core.engine.is_threaded()
+    }
+
+    /// Whether single accesses are, or may be, asked for.
+    #[must_use]
+    pub fn has_window(&self) -> bool {
+        self.core.engine.has_window()
     }
 
     /// Memory that the engine of this ring holds, in bytes.
@@ -449,6 +470,8 @@ pub struct RingResult {
     pub(crate) followed: Option<Followed>,
     /// What was done to which object, if that was measured.
     pub(crate) objects: Option<RingObjects>,
+    /// Accesses to look at, with the whole cell and the object of each part, if that was asked for.
+    pub(crate) window: Option<(Recorder, Vec<(u32, ObjectNumber)>)>,
     /// Calls made by chosen functions, by number of the function.
     pub(crate) sequences: BTreeMap<u32, Calls<u32>>,
     /// What loops moved, if that was to be measured instead.
@@ -480,6 +503,22 @@ impl RingResult {
     pub fn site(&self, (segment, item): RingSite) -> SiteKey {
         let (table, segment) = self.segment(segment);
         (table, segment, item)
+    }
+
+    /// The recorded window with names of the measurement, of which `nodes` are the ring's contexts.
+    pub(crate) fn take_window(&mut self, nodes: &[Node]) -> Option<Window> {
+        let (recorder, parts) = self.window.take()?;
+        let mut blocks: Vec<(u32, u32)> = self.blocks.iter().map(|block| (block.first_cell, block.segment)).collect();
+        blocks.sort_unstable();
+        recorder.finish(|cell| {
+            let part = parts.get(cell as usize).copied();
+            let whole = part.map_or(cell, |(whole, _)| whole);
+            let (first, segment) = blocks[blocks.partition_point(|(first, _)| *first <= whole).max(1) - 1];
+            let object = part.and_then(|(_, object)| Some(self.objects.as_ref()?.list.get(object as usize).copied()?));
+            let files = self.objects.as_ref().map_or(&[][..], |objects| &objects.files);
+            let object = object.map(|object| self.object_key(object, files, nodes));
+            (self.site((segment, whole - first)), object)
+        })
     }
 
     /// The outermost context below which most was executed; the first of several.
@@ -592,6 +631,9 @@ impl Core {
             let cookie = if flags & segment_flag::COOKIE != 0 { cookie() } else { 0 };
             let node = self.contexts.enter(dense.function, cookie, dense.roi);
             self.totals.roi_seen |= dense.roi;
+            if dense.roi {
+                self.open_window();
+            }
             if self.counting() {
                 self.contexts.nodes[node as usize].calls += 1;
             }
@@ -603,6 +645,19 @@ impl Core {
         } else if self.contexts.function() != dense.function {
             self.contexts.resume(dense.function);
         }
+    }
+
+    /// Begins the window of accesses, if one is wanted and has not begun.
+    fn open_window(&mut self) {
+        if std::mem::take(&mut self.window_waits) {
+            self.engine.open_window(files!(self));
+        }
+    }
+
+    /// Of each cell, if a window names some: the cell that it is a part of, and its object.
+    fn parts(&self, window: Option<&Recorder>) -> Vec<(u32, ObjectNumber)> {
+        let parts = window.and(self.objects.as_ref()).map(|objects| objects.parts().to_vec());
+        parts.unwrap_or_default()
     }
 
     #[cold]
@@ -1076,6 +1131,9 @@ impl Core {
     fn region(&mut self, begins: bool) {
         self.totals.roi_seen = true;
         self.open_regions = if begins { self.open_regions + 1 } else { self.open_regions.saturating_sub(1) };
+        if begins {
+            self.open_window();
+        }
     }
 
     /// Cell of a call site in the current context, counted as executed once; `None` outside the region of interest.

@@ -13,6 +13,7 @@ use super::{
     counters::{CellCounters, DepthCounts},
     habits::{Habit, between::Between},
     sequences::Calls,
+    window::Window,
 };
 use crate::{
     motion::merge::MergedMotion,
@@ -108,7 +109,7 @@ impl ObjectKey {
 
 impl RingResult {
     /// An object in the numbers of the measurement, of which `nodes` are the ring's contexts; `files` are the paths of mapped ones.
-    fn object_key(&self, object: Object, files: &[String], nodes: &[Node]) -> ObjectKey {
+    pub(super) fn object_key(&self, object: Object, files: &[String], nodes: &[Node]) -> ObjectKey {
         let site = |segment| (segment != u32::MAX).then(|| self.segment(segment));
         match object {
             Object::Unknown => ObjectKey::Unknown,
@@ -208,6 +209,8 @@ pub struct Measurement {
     pub flows: Option<BTreeMap<FlowKey, MergedFlow>>,
     /// Data objects, if they were to be measured.
     pub objects: Option<MergedObjects>,
+    /// Accesses to look at, of one thread.
+    pub window: Option<Window>,
     /// Calls in order of each thread's chosen functions.
     pub sequences: Vec<(FunctionKey, Calls<FunctionKey>)>,
     /// Of the values model, by name.
@@ -240,6 +243,8 @@ impl Merger {
         for (function, calls) in std::mem::take(&mut ring.sequences) {
             self.add_sequence(&ring, function, &calls);
         }
+        let window = ring.take_window(&nodes);
+        self.measurement.window = Window::better(self.measurement.window.take(), window);
         self.add_flows(&mut ring, &nodes);
         self.add_objects(&mut ring, &nodes);
         self.add_motion(&mut ring, &nodes);
@@ -292,6 +297,8 @@ impl Merger {
             other.measurement.unfollowed,
             other.measurement.problems,
         );
+        let window = other.measurement.window.take().map(|window| window.moved(&nodes));
+        self.measurement.window = Window::better(self.measurement.window.take(), window);
         if let Some(flows) = other.measurement.flows.take() {
             let all = self.measurement.flows.get_or_insert_default();
             for (key, found) in flows {

@@ -15,6 +15,7 @@ use super::{
     flows::{Flows, Parts, UNCOUNTED},
     lines::{LineCounts, Lines},
     moves::Move,
+    window::Recorder,
 };
 use crate::{
     engine::{Access, Engine, Found, Kind, Reports, Stream, plan},
@@ -217,6 +218,17 @@ impl Ranked {
             engine.regular_to(streams, cells, iterations, out);
         });
     }
+    /// As `replay` for a queue without runs, and tells of each access, with its number in the queue, what was found for it.
+    fn replay_singly(&mut self, queue: &Queue, out: &mut Reports, mut tell: impl FnMut(Access, usize, &Reports)) {
+        debug_assert!(queue.runs.is_empty(), "a window was opened before they were queued");
+        let engine = self.engine_mut();
+        let mut found = Reports::default();
+        for (number, (&access, &cell)) in queue.accesses.iter().zip(&queue.cells).enumerate() {
+            engine.batch_to(&[access], &[cell], &mut found);
+            tell(access, number, &found);
+            out.append(&mut found);
+        }
+    }
 }
 
 enum Work {
@@ -250,6 +262,8 @@ pub struct Pipeline {
     /// What memories of lines would move.
     lines: Option<Box<Lines>>,
     hash: Option<Box<DepthHash>>,
+    /// Single accesses, to look at.
+    window: Option<Box<Recorder>>,
 }
 
 impl Default for Pipeline {
@@ -283,6 +297,7 @@ impl Pipeline {
             flows: None,
             lines: None,
             hash: None,
+            window: None,
         }
     }
 
@@ -297,6 +312,30 @@ impl Pipeline {
     #[must_use]
     pub fn is_threaded(&self) -> bool {
         matches!(self.place, Place::There { .. })
+    }
+
+    /// Will record a window of accesses, from when it is opened.
+    pub fn set_window(&mut self, window: Recorder) {
+        self.window = Some(Box::new(window));
+    }
+
+    /// The window begins.
+    pub fn open_window(&mut self, files: &mut Files<'_>) {
+        self.flush(files);
+        if let Some(window) = &mut self.window {
+            window.open();
+        }
+    }
+
+    /// Whether a window is open, or may be.
+    #[must_use]
+    pub fn has_window(&self) -> bool {
+        self.window.as_ref().is_some_and(|window| window.is_awake())
+    }
+
+    /// What was recorded; call after `flush`.
+    pub fn take_window(&mut self) -> Option<Recorder> {
+        self.window.take().map(|window| *window)
     }
 
     /// Moves the engine to a thread of its own, if it has none and the system gives one.
@@ -363,6 +402,9 @@ impl Pipeline {
     /// Queues a regular run; may do what `push` may. Where streams that advance differently meet (`a[j]` passes `a[k]`), the run is cut, as what
     /// follows runs in blocks needs them apart.
     pub fn push_run(&mut self, streams: &[Stream], cells: &[u32], iterations: u64, files: &mut Files<'_>) {
+        if self.window.as_ref().is_some_and(|window| window.is_open()) {
+            return self.push_singly(streams, cells, iterations, files);
+        }
         let apart = plan::apart(streams, iterations);
         if apart == iterations {
             return self.push_piece(streams, cells, iterations, files);
@@ -491,12 +533,22 @@ impl Pipeline {
             lines.set_known(files.cells.len());
             self.open.queue.follow(&mut **lines);
         }
+        let window = self.window.as_mut().filter(|window| window.is_open());
+        // Whoever follows flows puts numbers of their own in the place of cells.
+        let cells = window.is_some().then(|| self.open.queue.cells.clone());
         if let Some(flows) = &mut self.flows {
             self.open.follow(flows);
         }
         match &mut self.place {
             Place::Here(ranked) => {
-                ranked.replay(&self.open.queue, &mut self.open.found);
+                let Batch { queue, found, .. } = &mut self.open;
+                match (window, cells) {
+                    (Some(window), Some(cells)) => ranked.replay_singly(queue, found, |access, number, found| {
+                        let cell = cells[number];
+                        window.access(access, cell, (cell as usize) < files.cells.len(), found);
+                    }),
+                    _ => ranked.replay(queue, found),
+                }
                 self.open.queue.clear();
                 self.open.file(&mut self.hash, &mut self.flows, files);
             }
@@ -524,6 +576,9 @@ impl Pipeline {
         }
         if let Some(flows) = &mut self.flows {
             flows.relocate(from, to, len);
+        }
+        if let Some(window) = &mut self.window {
+            window.moves(from, to, len);
         }
         match &mut self.place {
             Place::Here(ranked) => ranked.engine_mut().relocate(from, to, len),

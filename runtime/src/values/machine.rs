@@ -11,7 +11,7 @@ use std::{
 use super::{
     CONSTANT, EARLY, FmaRule, RegionTotals, ValueOptions,
     labels::Meaning,
-    listing::Lister,
+    listing::{Lister, PlaceOf},
     memory::Memory,
     price::{self, Priced, Values},
     recorder::Recorder,
@@ -30,7 +30,7 @@ use crate::{
         sequences::Sequences,
     },
     shadow::Label,
-    sites::Segment,
+    sites::{Segment, SiteTable},
     steps::{Registers, StepKind, ValueOp, accessed_register},
 };
 
@@ -162,6 +162,8 @@ struct Core {
     totals: RingTotals,
     operands: Vec<u32>,
     phis: Vec<(u32, Label)>,
+    /// First segments of modules, for the places in listings.
+    listed: Vec<(u32, Arc<SiteTable>)>,
 }
 
 /// Where a step stands.
@@ -178,6 +180,22 @@ struct Place {
     segment: u32,
     function: u32,
     items: usize,
+}
+
+/// Where each cell's code is: ` at FILE:LINE`, or nothing.
+fn places(blocks: &[BlockCounters], modules: &[(u32, Arc<SiteTable>)], cells: usize, place: &PlaceOf) -> Vec<String> {
+    let mut places = vec![String::new(); cells];
+    for block in blocks {
+        let Some((first, table)) = modules.iter().rfind(|(first, _)| *first <= block.segment) else { continue };
+        let items = table.segments[(block.segment - first) as usize].items.clone();
+        let items = &table.items[items.start as usize..items.end as usize];
+        for (item, text) in items.iter().zip(&mut places[block.first_cell as usize..]) {
+            if let Some(known) = place(table, item.frame) {
+                *text = format!(" at {known}");
+            }
+        }
+    }
+    places
 }
 
 /// No kernel has a copy, a block or an output as large as that; a damaged or hostile record would take forever.
@@ -217,6 +235,7 @@ impl Machine {
             totals: RingTotals::default(),
             operands: Vec::new(),
             phis: Vec::new(),
+            listed: Vec::new(),
         };
         Self { locator: Locator::default(), tables: Tables::default(), core }
     }
@@ -342,6 +361,7 @@ impl Machine {
             unfollowed: core.unfollowed,
             problems: core.problems,
             followed: None,
+            window: None,
             objects: None,
             motion: None,
             sequences: core.sequences.map_or_else(BTreeMap::new, |sequences| sequences.finish()),
@@ -481,7 +501,10 @@ impl Core {
         let priced = match self.options.listing.clone() {
             None => price::price(&mut recorder.log, &mut values, &mut self.filing, |cell| chain.push(cell)),
             Some(listing) => {
-                let mut lister = Lister::start(&listing, &totals.name, &mut self.filing);
+                let places = listing.place.as_deref().map_or_else(Vec::new, |place| {
+                    places(&self.blocks, &self.listed, self.cells.len(), place)
+                });
+                let mut lister = Lister::start(&listing, &totals.name, places, &mut self.filing);
                 let priced = price::price(&mut recorder.log, &mut values, &mut lister, |cell| chain.push(cell));
                 lister.finish();
                 priced
@@ -504,6 +527,9 @@ impl Core {
     /// Takes note of a module.
     fn add(&mut self, module: &Module, tables: &mut Tables) {
         tables.add(module);
+        if self.options.listing.is_some() {
+            self.listed.push((module.first_segment, module.placed.table.clone()));
+        }
         if let Some(sequences) = &mut self.sequences {
             sequences.add_module(module);
         }
