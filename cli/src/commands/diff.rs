@@ -188,12 +188,7 @@ pub fn json_of(names: [String; 2], comparison: &Comparison, differences: &[Diffe
 }
 
 /// A page with both runs; of baselines, which have no calling contexts, only the functions.
-fn write_page(
-    path: &Path,
-    [before, after]: [&Path; 2],
-    diff: String,
-    against: Against<'_>,
-) -> anyhow::Result<()> {
+fn write_page(path: &Path, [before, after]: [&Path; 2], diff: String, against: Against<'_>) -> anyhow::Result<()> {
     let run = |path: &Path| (!is_baseline(path)).then(|| profile::read(path)).transpose();
     let (was, is) = (run(before)?, run(after)?);
     let content = Content {

@@ -71,7 +71,8 @@ fn name(measurement: &Measurement, object: &ObjectKey) -> String {
             let table = &measurement.tables[table as usize].1;
             place(table, item_of(table, segment, 0).frame)
         });
-        at.map_or_else(|| groups::word(kind).to_owned(), |at| format!("{} of {at}", groups::word(kind)))
+        let short = at.as_deref().map(|at| at.rsplit('/').next().unwrap_or(at));
+        short.map_or_else(|| groups::word(kind).to_owned(), |at| format!("{} of {at}", groups::word(kind)))
     };
     let known = |table: u32, name: u32| {
         let table = &measurement.tables[table as usize].1;

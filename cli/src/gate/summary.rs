@@ -203,7 +203,10 @@ impl Key {
     pub fn of(profile: &Profile, function: FunctionId, paths: &PathMap) -> Self {
         let symbol = profile.symbol(function);
         let file = profile.functions[function.index()].file.map(|id| profile.strings[id.index()].as_str());
-        Key { file: file.map_or_else(String::new, |f| paths.apply(f)), name: stable_name(&names::demangle(symbol), symbol) }
+        Key {
+            file: file.map_or_else(String::new, |f| paths.apply(f)),
+            name: stable_name(&names::demangle(symbol), symbol),
+        }
     }
 }
 

@@ -11,8 +11,6 @@ mod machines;
 mod objects;
 mod pack;
 mod sources;
-#[cfg(test)]
-mod tests;
 mod text;
 mod tree;
 
@@ -103,7 +101,7 @@ pub fn write(content: &Content, options: &Options, out: &mut impl Write) -> io::
     let finder = Finder { directories: options.directories.clone() };
     let mut shelf = sources::Shelf::new(&finder, options.sources);
     let mut sources = match (content.profile, &described) {
-        (Some(profile), Some(described)) => shelf.of_profile(profile, &described.files, &described.costs),
+        (Some(profile), Some(described)) => shelf.of_profile(profile, described),
         _ => Vec::new(),
     };
     if let Some(listing) = &content.listing {

@@ -4,7 +4,7 @@
 //! line) with its numbers. Which function and which line code counts for is as in reports: code inlined from libraries counts for the innermost
 //! frame of the user's. Everything else (sums by function, by line, with callees; traffic; times) the page adds up from the cells.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use dmdprof_runtime::histogram::bounds;
 use serde::Serialize;
@@ -49,9 +49,11 @@ pub struct Described {
     /// Of each of `functions`, one that the profile has of it.
     #[serde(skip)]
     pub ids: Vec<FunctionId>,
-    /// Of each of `files`, what its lines cost.
+    /// Of each of `files`, what its lines cost, and which they are.
     #[serde(skip)]
     pub costs: Vec<u128>,
+    #[serde(skip)]
+    pub numbered: Vec<BTreeSet<u32>>,
 }
 
 #[derive(Serialize)]
@@ -363,7 +365,13 @@ impl<'p> Builder<'p> {
                 costs[file as usize] += numbers.cost;
             }
         }
-        described(self.profile, (self.functions, self.ids), (self.files, costs), prefix)
+        let mut numbered = vec![BTreeSet::new(); self.files.len()];
+        for line in &self.lines {
+            if let Some(file) = line.file {
+                numbered[file as usize].insert(line.line);
+            }
+        }
+        Described { ids: self.ids, costs, numbered, ..described(self.profile, self.functions, self.files, prefix) }
     }
 }
 
@@ -385,12 +393,7 @@ fn gaps(histogram: &BTreeMap<u16, u64>) -> impl Iterator<Item = u128> {
     })
 }
 
-fn described(
-    profile: &Profile,
-    (functions, ids): (Vec<Function>, Vec<FunctionId>),
-    (files, costs): (Vec<String>, Vec<u128>),
-    prefix: &'static str,
-) -> Described {
+fn described(profile: &Profile, functions: Vec<Function>, files: Vec<String>, prefix: &'static str) -> Described {
     let (meta, totals) = (&profile.meta, &profile.totals);
     let region = |region: &crate::profile::model::Region| Region {
         name: region.name.clone(),
@@ -436,8 +439,9 @@ fn described(
         files,
         regions: profile.regions.iter().map(region).collect(),
         prefix,
-        ids,
-        costs,
+        ids: Vec::new(),
+        costs: Vec::new(),
+        numbered: Vec::new(),
     }
 }
 

@@ -501,9 +501,10 @@ impl Core {
         let priced = match self.options.listing.clone() {
             None => price::price(&mut recorder.log, &mut values, &mut self.filing, |cell| chain.push(cell)),
             Some(listing) => {
-                let places = listing.place.as_deref().map_or_else(Vec::new, |place| {
-                    places(&self.blocks, &self.listed, self.cells.len(), place)
-                });
+                let places = listing
+                    .place
+                    .as_deref()
+                    .map_or_else(Vec::new, |place| places(&self.blocks, &self.listed, self.cells.len(), place));
                 let mut lister = Lister::start(&listing, &totals.name, places, &mut self.filing);
                 let priced = price::price(&mut recorder.log, &mut values, &mut lister, |cell| chain.push(cell));
                 lister.finish();

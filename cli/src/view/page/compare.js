@@ -124,7 +124,7 @@ function compareColumns(app, sides) {
     const text = (n) => (sides.metric ?? app.metric).text(n);
     const isNew = (row) => !(row.before > 0);
     return [
-        { key: "change", title: "change", number: true, width: "110px", value: (row) => Math.abs(step(row)),
+        { key: "change", title: "change", number: true, width: "128px", value: (row) => Math.abs(step(row)),
             cell: (row) => h("span", { class: step(row) > 0 ? "worse" : "better" }, `${step(row) > 0 ? "▲ +" : "▼ −"}${text(Math.abs(step(row)))}`) },
         { key: "part", title: "in percent", number: true, width: "90px", value: (row) => (isNew(row) ? Infinity : step(row) / row.before),
             text: (row) => (isNew(row) ? "new" : `${step(row) > 0 ? "+" : "−"}${percent(Math.abs(step(row)) / row.before)}`) },

@@ -18,11 +18,12 @@ panel({
         const title = h("span", { class: "quiet" });
         const picture = h("div", { class: "roof-box" });
         const words = h("p", { class: "roof-words" });
+        const hint = h("p", { class: "quiet" });
         const table = new Table(roofColumns(app), {
             label: "Estimated times", sort: "time", height: 420, onpick: (row) => app.set({ fn: row.fn === null ? "" : String(row.fn) }),
             isPicked: (row) => row.fn !== null && app.state.fn === String(row.fn),
         });
-        const element = h("div", { class: "roofline" }, h("div", { class: "tools" }, h("label", {}, "machine ", machine), title), words, picture, table.element,
+        const element = h("div", { class: "roofline" }, h("div", { class: "tools" }, h("label", {}, "machine ", machine), title), words, picture, hint, table.element,
             h("p", { class: "quiet" }, "Bounds of an ideal machine, not forecasts: every level is a fully associative LRU memory that drops dead bytes, and ",
                 "work and traffic overlap perfectly. ~ marks what rests on a guess."));
         const update = () => {
@@ -31,6 +32,7 @@ panel({
             const found = roofline(app.profile, chosen, app.state.work);
             app.roof = chosen;
             const picked = found.functions.find((line) => app.state.fn === String(line.fn)) ?? found.functions[0];
+            hint.textContent = workHint(app, found);
             title.textContent = `${chosen.title}: ${chosen.kind}, ${count(chosen.peak * chosen.efficiency)}op/s`;
             words.replaceChildren(picked ? advice(chosen, picked, shortened(app.profile.functions[picked.fn].name, 80)) : "Nothing works or reads.");
             picture.replaceChildren(roofPicture(app, chosen, found, picked));
@@ -39,6 +41,15 @@ panel({
         return { element, update };
     },
 });
+
+/** What the picture cannot show. */
+function workHint(app, found) {
+    const share = found.functions.reduce((sum, line) => sum + (line.work > 0 ? line.share : 0), 0);
+    const rest = found.functions.reduce((sum, line) => sum + line.share, 0) - share;
+    if (rest < 0.05) return "";
+    return `Functions without ${app.state.work === "flops" ? "flops" : "operations"}, ${percent(rest)} of the time, have no point in the picture.`
+        + (app.state.work === "flops" ? " With “all operations” as work they have." : "");
+}
 
 function machineOptions(app) {
     return app.header.machines.map((m) => [m.name, m.unusable ? `${m.name}: ${shortened(m.unusable, 60)}` : `${m.name}: ${shortened(m.title, 60)}`, m.unusable !== null]);

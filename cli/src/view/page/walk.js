@@ -7,7 +7,7 @@ class Walk {
     constructor(app) {
         this.app = app;
         this.regions = parseListing(app.header.listing);
-        this.region = choice("Region", this.regions.map((region, i) => [String(i), `${shortened(region.name, 60)} (${grouped(region.steps.length)} events)`]), "0",
+        this.region = choice("Region", this.regions.map((region, i) => [String(i), `${shortened(region.name, 44)} (${grouped(region.steps.length)} events)`]), "0",
             (value) => { this.stop(); app.set({ region: Number(value), step: 0 }); });
         this.play = h("button", { type: "button", class: "play", onclick: () => this.toggle() }, "▶ play");
         this.scrub = h("input", { type: "range", min: 0, max: 1, step: 1, "aria-label": "Event", oninput: () => { this.stop(); this.go(Number(this.scrub.value)); } });
@@ -238,7 +238,7 @@ class WalkSource {
             const { header, profile } = this.app;
             const known = profile ? profile.files.indexOf(file) : -1;
             const source = header.sources.find((one) => (known >= 0 ? one.file === known : one.name === file));
-            this.texts.set(file, source?.text?.split("\n") ?? null);
+            this.texts.set(file, linesOfSource(source));
         }
         return this.texts.get(file);
     }
@@ -260,7 +260,7 @@ class WalkSource {
             return;
         }
         const from = Math.min(Math.max(0, number - 7), Math.max(0, lines.length - 13));
-        const rows = lines.slice(from, from + 13).map((text, i) => h("div", { class: from + i + 1 === number && place ? "walk-line now" : "walk-line" },
+        const rows = Array.from(lines.slice(from, from + 13), (text, i) => text !== undefined && h("div", { class: from + i + 1 === number && place ? "walk-line now" : "walk-line" },
             h("span", { class: "quiet" }, String(from + i + 1).padStart(5, "\u2007")), h("code", {}, ` ${text}`)));
         this.element.replaceChildren(title, h("div", { class: "walk-lines" }, rows));
     }

@@ -2,18 +2,20 @@
 //
 // Takes the listing of `dmdprof run --window`, gives a region for the walk, as `listing.js` describes it. What was touched in the window is on top of the
 // stack, and its depths are computed here and compared with the engine's; below is what was touched before, of which only the depths that
-// reads found there are known. Bytes that were touched together are one piece. Colours are those of data objects, or of pages where no objects were measured.
+// reads found there are known. Bytes that were touched together are one piece. Colours
+// are those of blocks: of data objects, or of what lies near each other where no objects were measured.
 
-const PAGE_BYTES = 4096;
+/** Bytes between two accesses of one block, at most. */
+const BLOCK_GAP = 16384;
 
 class WindowRegion {
     constructor(line) {
-        this.name = line;
+        this.name = `window${line.slice(line.indexOf(" from "))}`;
         this.isWindow = true;
         this.steps = [];
         this.total = null;
         this.wrong = null;
-        this.objects = new Map();
+        this.blocks = [];
         this.at = 0;
         this.pieces = [];
     }
@@ -27,14 +29,14 @@ class WindowRegion {
             this.end = event.slice(event.indexOf(";") + 2);
         } else if (["read", "write", "dies", "moves"].includes(kind)) {
             const [addr, len] = (kind === "moves" ? words[2] : where).split(":");
-            const step = { kind, addr: parseInt(addr, 16), len: Number(len), cost: 0, text: event, place, counts: !event.endsWith(" not counted") };
+            const step = { kind, addr: parseInt(addr, 16), len: Number(len), cost: 0, text: event, place, counts: !event.endsWith(" not counted"), object: null };
             if (kind === "moves") [step.addr, step.to] = [parseInt(where, 16), step.addr];
             if (kind === "read") {
                 step.reads = words[3].split(",").map((row) => row.split("-").map(Number)).map(([first, last]) => [first, (last ?? first) - first + 1]);
                 step.cost = step.counts ? Number(words[5]) : 0;
             }
             const of = event.indexOf(" of ");
-            step.object = of < 0 ? null : event.slice(of + 4);
+            if (of >= 0) [step.object, step.text] = [event.slice(of + 4), event.slice(0, of)];
             this.steps.push(step);
         }
     }
@@ -45,10 +47,31 @@ class WindowRegion {
         for (const step of this.steps) {
             cost += step.cost;
             step.sum = cost;
-            if (step.object !== null && !this.objects.has(step.object)) this.objects.set(step.object, this.objects.size);
             for (const [first, bytes] of step.reads ?? []) deepest = Math.max(deepest, first + bytes - 1);
         }
         this.most = Math.max(deepest, this.knownBytes());
+        this.findBlocks();
+    }
+
+    /** Blocks: what is near each other and of one object. Blocks of one name have numbers. */
+    findBlocks() {
+        const touched = this.steps.filter((step) => step.kind === "read" || step.kind === "write").sort((a, b) => a.addr - b.addr);
+        const times = new Map();
+        let block = null;
+        for (const step of touched) {
+            if (block === null || step.object !== block.object || step.addr - block.end > BLOCK_GAP) {
+                const number = (times.get(step.object) ?? 0) + 1;
+                times.set(step.object, number);
+                block = { object: step.object, start: step.addr, end: step.addr, number, colour: this.blocks.length };
+                this.blocks.push(block);
+            }
+            block.end = Math.max(block.end, step.addr + step.len);
+            step.block = block;
+        }
+        this.blocks.forEach((one) => {
+            const name = one.object ?? `memory at ${one.start.toString(16)}`;
+            one.label = times.get(one.object) > 1 && one.object !== null ? `${name} #${one.number}` : name;
+        });
     }
 
     /** Most bytes of the window on the stack at once. */
@@ -95,11 +118,7 @@ class WindowRegion {
         } else {
             this.goTo(at);
         }
-        return this.pieces.map((piece) => ({ key: piece.addr, addr: piece.addr, size: piece.len, label: this.label(piece), colour: valueColour(piece.colour) }));
-    }
-
-    label({ object, addr }) {
-        return object ?? `page ${Math.floor(addr / PAGE_BYTES).toString(16)}`;
+        return this.pieces.map(({ addr, len, block }) => ({ key: addr, size: len, label: block.label, colour: valueColour(block.colour) }));
     }
 
     /** The pieces on the stack after so many steps: on from where they are, or from the start of the window. */
@@ -119,9 +138,8 @@ class WindowRegion {
         if (kind !== "dies") this.pieces.unshift(this.piece(step, addr, len));
     }
 
-    piece(step, addr, len) {
-        const colour = step.object === null ? Math.floor(addr / PAGE_BYTES) : this.objects.get(step.object);
-        return { addr, len, colour, object: step.object };
+    piece({ block }, addr, len) {
+        return { addr, len, block };
     }
 
     has(addr, len) {
@@ -210,12 +228,12 @@ class WindowRegion {
     }
 
     words(step) {
-        const what = step.object === null ? "" : ` of ${shortened(step.object, 60)}`;
+        const what = step.block ? ` of ${shortened(step.block.label, 60)}` : "";
         const size = `${step.len} B${what}`;
         const words = {
-            read: () => `${size} read at depth ${depthsText(step.reads)}: cost ${grouped(step.cost)}${step.counts ? "" : " (not counted)"}.`
+            read: () => `${size} ${step.len === 1 ? "is" : "are"} read at depth ${depthsText(step.reads)}: cost ${grouped(step.cost)}${step.counts ? "" : " (not counted)"}.`
                 + (step.known < step.len ? " Touched before the window." : ""),
-            write: () => `${size} written: on top, for free.`,
+            write: () => `${size} ${step.len === 1 ? "is" : "are"} written: on top, for free.`,
             dies: () => `${bytes(step.len)} end their life and leave.`,
             moves: () => `${bytes(step.len)} move to another address and keep their places.`,
         };
