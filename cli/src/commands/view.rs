@@ -3,6 +3,7 @@
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use clap::Args;
@@ -182,13 +183,30 @@ fn listing(path: &Path) -> anyhow::Result<String> {
     Ok(text)
 }
 
-/// Starts what the user's system opens pages with, and does not wait for it.
+/// How long a browser, or what looks for one, may take to find that it cannot start.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// Starts what the user's system opens pages with. A browser that stays open is not waited for.
 fn open(path: &Path) -> anyhow::Result<()> {
     let browser = std::env::var_os("BROWSER").filter(|name| !name.is_empty()).unwrap_or_else(|| "xdg-open".into());
     let page = path.canonicalize().with_context(|| format!("cannot find {}", path.display()))?;
-    let started =
-        Command::new(&browser).arg(page).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
-    let advice =
-        || format!("cannot start {} (set BROWSER to another); open {} yourself", browser.display(), path.display());
-    started.map(drop).with_context(advice)
+    let advice = format!("set BROWSER to a browser, or open {} yourself", path.display());
+    let mut child = Command::new(&browser)
+        .arg(page)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .with_context(|| format!("cannot start {}; {advice}", browser.display()))?;
+    let started = Instant::now();
+    while started.elapsed() < PATIENCE {
+        match child.try_wait().context("cannot ask whether the browser runs")? {
+            Some(status) if !status.success() => {
+                bail!("{} could not open the page ({status}); {advice}", browser.display())
+            }
+            Some(_) => break,
+            None => std::thread::sleep(Duration::from_millis(50)),
+        }
+    }
+    Ok(())
 }

@@ -106,18 +106,21 @@ function roofPicture(app, machine, found, picked) {
     const scale = roofScales(machine, points, width);
     const rate = machine.peak * machine.efficiency;
     const right = 10 ** scale.high;
+    const names = [];
     const roofs = machine.links.map((link, i) => {
         const ridge = rate / link.bandwidth;
         const from = Math.max(10 ** scale.low, (10 ** scale.bottom) / link.bandwidth);
+        const { x, y, text } = roofName(machine, i, scale, from, ridge);
+        names.push({ from: x, to: x + text.length * 7.2, y });
         return [svg("line", { class: `roof roof${i}`, x1: scale.x(from), y1: scale.y(from * link.bandwidth), x2: scale.x(ridge), y2: scale.y(rate) }),
-            roofName(machine, i, scale, from, ridge)];
+            svg("text", { x, y, class: "roof-name" }, text)];
     });
     const ridge = Math.min(...machine.links.map((link) => rate / link.bandwidth), right);
     const peak = [svg("line", { class: "roof", x1: scale.x(ridge), x2: width - ROOF.right, y1: scale.y(rate), y2: scale.y(rate) }),
         svg("text", { x: width - ROOF.right, y: scale.y(rate) - 7, "text-anchor": "end", class: "roof-name" }, `${count(rate)}op/s ${machine.kind}`)];
     return svg("svg", { class: "roof-picture", viewBox: `0 0 ${width} ${ROOF.height}`, width, height: ROOF.height, role: "img", "aria-label": "Roofline" },
         roofAxes(scale, width), roofs.flat(), peak, points.slice().reverse().map((point) => roofMark(app, machine, point, scale, width, point.line === picked)),
-        pointNames(app, points, picked, scale, width), picked && lessTraffic(machine, points.find((point) => point.line === picked), scale));
+        pointNames(app, points, picked, scale, width, names), picked && lessTraffic(machine, points.find((point) => point.line === picked), scale));
 }
 
 /** Names of roofs stand beside them, each further along than the one before, so that they keep apart. */
@@ -125,12 +128,11 @@ function roofName(machine, i, scale, from, ridge) {
     const { bandwidth } = machine.links[i];
     const along = Math.min(0.12 + 0.2 * i, 0.75);
     const at = 10 ** (Math.log10(from) + (Math.log10(ridge) - Math.log10(from)) * along);
-    return svg("text", { x: scale.x(at) + 10, y: scale.y(at * bandwidth) + 14, class: "roof-name" }, `${boundName(machine, i)} ${bytes(bandwidth)}/s`);
+    return { x: scale.x(at) + 10, y: scale.y(at * bandwidth) + 14, text: `${boundName(machine, i)} ${bytes(bandwidth)}/s` };
 }
 
-/** Names of points, the largest first, each moved down until it has room. */
-function pointNames(app, points, picked, scale, width) {
-    const taken = [];
+/** Names of points, the largest first, each moved down until it has room; `taken`: where other names are. */
+function pointNames(app, points, picked, scale, width, taken) {
     return points.filter((point) => point.line.share > 0.03 || point.line === picked).slice(0, 14).map((point) => {
         const radius = 4 + Math.sqrt(point.line.share) * 22;
         const px = Number.isFinite(point.x) ? scale.x(point.x) : width - ROOF.right - 6;
