@@ -508,8 +508,8 @@ impl RingResult {
     /// The recorded window with names of the measurement, of which `nodes` are the ring's contexts.
     pub(crate) fn take_window(&mut self, nodes: &[Node]) -> Option<Window> {
         let (recorder, parts) = self.window.take()?;
-        let mut blocks: Vec<(u32, u32)> = self.blocks.iter().map(|block| (block.first_cell, block.segment)).collect();
-        blocks.sort_unstable();
+        // In the order of their cells; of blocks without items, the next one has the same first cell.
+        let blocks: Vec<(u32, u32)> = self.blocks.iter().map(|block| (block.first_cell, block.segment)).collect();
         recorder.finish(|cell| {
             let part = parts.get(cell as usize).copied();
             let whole = part.map_or(cell, |(whole, _)| whole);
