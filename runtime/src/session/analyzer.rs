@@ -514,7 +514,7 @@ impl RingResult {
             let part = parts.get(cell as usize).copied();
             let whole = part.map_or(cell, |(whole, _)| whole);
             let (first, segment) = blocks[blocks.partition_point(|(first, _)| *first <= whole).max(1) - 1];
-            let object = part.and_then(|(_, object)| Some(self.objects.as_ref()?.list.get(object as usize).copied()?));
+            let object = part.and_then(|(_, object)| self.objects.as_ref()?.list.get(object as usize).copied());
             let files = self.objects.as_ref().map_or(&[][..], |objects| &objects.files);
             let object = object.map(|object| self.object_key(object, files, nodes));
             (self.site((segment, whole - first)), object)
