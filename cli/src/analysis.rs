@@ -16,7 +16,7 @@ use dmdprof_runtime::{
     engine::Isa,
     oplog::Spool,
     pricing::MODEL_VERSION,
-    session::{Measurement, Options, caches::Geometry, fast_paths::FastPaths},
+    session::{Measurement, Options, caches::Geometry, fast_paths::FastPaths, window},
 };
 
 use crate::{
@@ -27,7 +27,7 @@ use crate::{
     },
     convert,
     hierarchy::{self, Hierarchy},
-    printable,
+    output_file, printable,
     profile::{
         self, Profile,
         model::{Liveness, Meta, Outcome, Random, ThreadMode, Unit},
@@ -84,6 +84,11 @@ pub struct AnalysisArgs {
     /// With --flows: also keep apart in which calling contexts both ends are. Takes time and memory for each context
     #[arg(long, requires = "flows")]
     pub flow_contexts: bool,
+
+    /// Also list N accesses one by one, from where --roi begins, else from the start, to FILE.window beside the profile: for the walk on the
+    /// stack of `dmdprof view --events`. At most 100,000
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=window::MOST))]
+    pub window: Option<u64>,
 
     /// Also write down what functions matching GLOB call, in order
     #[arg(long, value_name = "GLOB")]
@@ -214,6 +219,7 @@ impl AnalysisArgs {
             flow_contexts: self.flow_contexts,
             objects: self.report.objects,
             sequence: sequence.map(|chosen| chosen as Arc<dyn RegionOfInterest>),
+            window: self.window,
             outputs: None,
             trace: None,
             analyse: true,
@@ -260,6 +266,15 @@ impl AnalysisArgs {
             if self.flows && self.line.is_some() {
                 refuse("--flows cannot be combined with --line: the bytes of a line come from different accesses");
             }
+            if self.window.is_some() && self.line.is_some() {
+                refuse("--window cannot be combined with --line: it lists bytes");
+            }
+            if self.window.is_some() && exact {
+                refuse(
+                    "--window cannot be combined with --liveness exact: accesses are listed while the program runs, and \
+                     which bytes are dead is known only after it",
+                );
+            }
             if self.flows && exact {
                 refuse(
                     "--flows cannot be combined with --liveness exact: flows are followed while the program runs, and \
@@ -284,6 +299,9 @@ impl AnalysisArgs {
         }
         if self.flows {
             refuse("--flows is about the memory model; values have no addresses");
+        }
+        if self.window.is_some() {
+            refuse("--window is about the memory model; the events of values are listed by dmdprof ir");
         }
         if self.report.objects {
             refuse("--objects is about the memory model; values have no addresses");
@@ -386,7 +404,8 @@ impl AnalysisArgs {
                 depth_hash(&measurement).map_or_else(String::new, |hash| format!(" depths={hash:016x}")),
             );
         }
-        self.publish(&mut profile)?;
+        let listing = self.listing(&measurement)?;
+        self.publish(&mut profile, listing)?;
         if let Some(why) = cut_short {
             bail!("the analysis was cut short, and the profile is marked incomplete: {why}");
         }
@@ -399,7 +418,24 @@ impl AnalysisArgs {
         }
     }
 
-    fn publish(&self, profile: &mut Profile) -> anyhow::Result<()> {
+    /// Writes the window of accesses, if there is one.
+    fn listing(&self, measurement: &Measurement) -> anyhow::Result<Option<String>> {
+        if self.window.is_none() {
+            return Ok(None);
+        }
+        let from = self.roi.as_deref().map_or_else(|| "the start".to_owned(), |roi| format!("the start of {roi}"));
+        let Some(text) = convert::window::listing(measurement, &from) else {
+            bail!("the window has no accesses: the analysis ended before it began");
+        };
+        let mut path = self.output.clone().into_os_string();
+        path.push(".window");
+        output_file::write(Path::new(&path), &text)
+            .with_context(|| format!("cannot write the window of accesses to {}", Path::new(&path).display()))?;
+        eprintln!("dmdprof: wrote {}", Path::new(&path).display());
+        Ok(Some(text))
+    }
+
+    fn publish(&self, profile: &mut Profile, listing: Option<String>) -> anyhow::Result<()> {
         let written = profile::complete(&self.output, profile, convert::hash_sources);
         if !self.quiet {
             std::io::stdout().flush()?;
@@ -408,7 +444,7 @@ impl AnalysisArgs {
         written?;
         if let Some(path) = &self.html {
             let names = [String::new(), self.output.display().to_string()];
-            let content = Content { profile: Some(profile), names, ..Content::default() };
+            let content = Content { profile: Some(profile), names, listing, ..Content::default() };
             view::write_page(path, &content, &view::PageArgs::default().options(None)?)?;
         }
         if !self.quiet && std::io::stderr().is_terminal() {

@@ -3,6 +3,7 @@
 
 mod known;
 mod objects;
+pub mod window;
 
 use std::{
     cmp::Reverse,
@@ -34,6 +35,7 @@ use crate::profile::model::{
     Coverage, Dead, Function, FunctionId, Histogram, InputUse, LineCell, LineTraffic, Meta, ModuleCoverage, Position,
     PositionId, Profile, Region, Sequence, Site, SiteId, SourceFile, StringId, Totals,
 };
+use crate::report::analysis::is_library_file;
 use crate::source_file;
 
 /// Builds the profile of a finished run, with the traffic of lines of a size and of levels of caches if that was measured.
@@ -203,6 +205,16 @@ fn chain(table: &SiteTable, frame: u32) -> Chain<'_> {
         next = table.frames.get(frame.parent as usize);
     }
     chain
+}
+
+/// The line that code of a frame counts for: that of the innermost frame that is no library's.
+#[must_use]
+pub fn place(table: &SiteTable, frame: u32) -> Option<String> {
+    let chain = chain(table, frame);
+    let is_own = |file: Option<&str>| !file.is_some_and(is_library_file);
+    let (_, file, line, _) = chain.iter().find(|(_, file, ..)| is_own(*file)).or(chain.last())?;
+    (*line > 0).then_some(())?;
+    Some(format!("{}:{line}", (*file)?))
 }
 
 impl<'a> Builder<'a> {

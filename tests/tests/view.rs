@@ -67,7 +67,7 @@ fn measured(at: &Path) {
     compiler.name = "values";
     compiler.cc.push("--dmdprof-model=values".into());
     let kernel = kernel.build(&compiler);
-    succeed(dmdprof().args(["ir", "-o", "dot.events"]).arg(kernel).arg("n=4").current_dir(at));
+    succeed(dmdprof().args(["ir", "--places", "-o", "dot.events"]).arg(kernel).arg("n=4").current_dir(at));
 }
 
 #[test]
@@ -118,6 +118,8 @@ fn overview(browser: &mut Browser, report: &Value) {
 fn functions(browser: &mut Browser, page: &Path, report: &Value) {
     browser.open(page, "panel=functions");
     let rows = report["functions"].as_array().expect("functions");
+    let fits = "(() => { const box = document.querySelector('.function-list .scroller'); return box.scrollWidth <= box.clientWidth; })()";
+    assert_eq!(browser.value(fits), true, "the table is as wide as the window");
     let shown = browser.value("document.querySelectorAll('.function-list .row').length");
     assert_eq!(shown.as_u64(), Some(rows.len() as u64));
     for row in rows {
@@ -278,6 +280,14 @@ fn objects_and_pairs(browser: &mut Browser, page: &Path, at: &Path) {
 fn differences(browser: &mut Browser, page: &Path, at: &Path) {
     browser.open(page, "panel=compare");
     let diff = json(at, &["diff", "old.data", "new.data"]);
+    compared_rows(browser, &diff);
+    assert!(browser.value("document.querySelector('.compare canvas').height").as_u64() > Some(40));
+    let status = browser.text("document.querySelector('.compare .flame-status').textContent");
+    assert!(status.contains("; before "), "{status}");
+}
+
+/// The table shows the costs that `dmdprof diff` has.
+fn compared_rows(browser: &mut Browser, diff: &Value) {
     for change in diff["functions"].as_array().expect("functions") {
         let cost = change["metrics"]
             .as_array()
@@ -295,7 +305,46 @@ fn differences(browser: &mut Browser, page: &Path, at: &Path) {
             assert_eq!(shown, cost[side].to_string(), "{side} of {}", change["name"]);
         }
     }
+}
+
+/// A baseline has no calling contexts: frames have the colours of their functions.
+#[test]
+fn a_run_is_drawn_against_its_baseline() {
+    let directory = scratch();
+    let at = directory.path();
+    let program = built(at, "particles", PARTICLES);
+    for (profile, n) in [("old.data", "500"), ("new.data", "700")] {
+        succeed(dmdprof().args(["run", "-q", "-o", profile]).arg(&program).arg(n).current_dir(at));
+    }
+    succeed(dmdprof().args(["check", "--save-baseline", "base", "--profile", "old.data"]).current_dir(at));
+    let base = "dmdprof/base.toml";
+    succeed(dmdprof().args(["diff", base, "new.data", "--html", "diff.html"]).current_dir(at));
+    // The gate compares the same command only: here with a baseline of cheaper functions.
+    let compared = json(at, &["diff", base, "new.data"]);
+    let text = fs::read_to_string(at.join(base)).expect("a baseline");
+    let unknown = text.replace("energy", "energies");
+    fs::write(at.join(base), &unknown).expect("written");
+    let check = ["check", "--profile", "old.data", "--baseline", "base", "--html", "check.html"];
+    let checked = output(dmdprof().args(check).current_dir(at));
+    assert!(at.join("check.html").is_file(), "{}", describe(&checked));
+
+    let mut browser = Browser::start(1280, 900);
+    browser.open(&at.join("diff.html"), "panel=compare");
+    compared_rows(&mut browser, &compared);
+    let status = "document.querySelector('.compare .flame-status').textContent";
+    assert!(browser.text(status).contains("in the baseline"), "{}", browser.text(status));
+    // What a baseline does not hold is said.
+    let note =
+        "[...document.querySelectorAll('.compare > .quiet')].map((p) => p.hidden ? '' : p.textContent).join(' ')";
+    browser.open(&at.join("diff.html"), "panel=compare&metric=q&z=40000");
+    assert!(browser.text(note).contains("Q(32 KiB) is compared"), "{}", browser.text(note));
+    browser.open(&at.join("diff.html"), "panel=compare&metric=time");
+    assert!(browser.text(note).contains("ByteDMD is compared"), "{}", browser.text(note));
+
+    browser.open(&at.join("check.html"), "panel=compare");
     assert!(browser.value("document.querySelector('.compare canvas').height").as_u64() > Some(40));
+    assert_eq!(browser.errors, [""; 0]);
+    assert_eq!(browser.requests, [""; 0]);
 }
 
 fn stack_walk(browser: &mut Browser, page: &Path, at: &Path) {
@@ -318,9 +367,92 @@ fn stack_walk(browser: &mut Browser, page: &Path, at: &Path) {
     assert!(status.contains(&format!("cost so far {total} of {total}")), "{status}");
     // Every depth of the listing is that of the stack that is drawn.
     assert_eq!(browser.value("document.querySelector('.walk .warning').hidden"), true);
+    let last = events.lines().rev().find_map(|line| line.split_once(" at ")).expect("a place").1;
+    assert_eq!(source_line(browser), text_at(last), "the source line of the last event");
     browser.open(page, "panel=walk&speed=60&view=list");
     browser.click(".walk .play");
     browser.wait(&format!("document.querySelector('.walk-status').textContent.includes('{steps} of {steps} events')"));
+}
+
+/// What the walk shows as the line of its event.
+fn source_line(browser: &mut Browser) -> String {
+    browser.text("document.querySelector('.walk-line.now code')?.textContent.slice(1) ?? ''")
+}
+
+/// The text of `FILE:LINE`.
+fn text_at(place: &str) -> String {
+    let (file, line) = place.rsplit_once(':').expect("FILE:LINE");
+    let text = fs::read_to_string(file).expect("a source file");
+    text.lines().nth(line.parse::<usize>().expect("a number") - 1).expect("a line").to_owned()
+}
+
+/// Every access of a run, on a stack that the page computes: its depths are the engine's, and they add up to the report's costs.
+#[test]
+fn a_window_of_a_run_is_walked_with_the_depths_of_the_engine() {
+    let directory = scratch();
+    let at = directory.path();
+    let program = built(at, "particles", PARTICLES);
+    let run = |options: &[&str], n: &str| {
+        succeed(
+            dmdprof()
+                .args(["run", "-q", "--objects", "--window", "100000"])
+                .args(options)
+                .arg(&program)
+                .arg(n)
+                .current_dir(at),
+        );
+        fs::read_to_string(at.join("dmdprof.data.window")).expect("a window")
+    };
+    let whole = run(&["--html", "page.html"], "40");
+    let (head, total) = (whole.lines().next().expect("a head"), whole.lines().last().expect("a total"));
+    let report = json(at, &["report", "--lines"]);
+    assert_eq!(head, format!("window of {} accesses from the start", report["totals"]["accesses"]));
+    assert!(total.starts_with(&format!("total {} (", report["totals"]["cost"])), "{total}");
+    assert!(total.ends_with("; the run ends here"), "{total}");
+    let of_line = |number: u64| -> u64 {
+        let place = format!("particles.c:{number}");
+        let reads = whole.lines().filter(|line| line.starts_with("read ") && line.ends_with(&place));
+        reads.filter_map(|line| line.split_once(" cost ")?.1.split(' ').next()?.parse::<u64>().ok()).sum()
+    };
+    for line in report["lines"].as_array().expect("lines").iter().filter(|line| line["line"].as_u64() > Some(0)) {
+        let number = line["line"].as_u64().expect("a line");
+        assert_eq!(line["exclusive"]["cost"], of_line(number), "line {number}");
+    }
+
+    let mut browser = Browser::start(1280, 900);
+    browser.open(&at.join("page.html"), "panel=walk");
+    let steps: Vec<&str> = whole.lines().skip(1).take_while(|line| !line.starts_with("total")).collect();
+    let go = |browser: &mut Browser, step: usize| {
+        browser.value(&format!(
+            "(() => {{ const scrub = document.querySelector('.walk input[type=range]'); scrub.value = {step}; scrub.dispatchEvent(new Event('input')); }})()"
+        ));
+        browser.settle();
+        assert_eq!(browser.value("document.querySelector('.walk .warning').hidden"), true, "step {step}");
+        browser.text("document.querySelector('.walk-status').textContent").replace(',', "")
+    };
+    for step in (1..40).chain((40..steps.len()).step_by(97)).chain([steps.len(), 7]) {
+        let status = go(&mut browser, step);
+        assert!(status.contains(&format!(" {step} of {} events", steps.len())), "{status}");
+        let event = steps[step - 1];
+        if let Some((_, depth)) = event.split_once(" depth ") {
+            let first = depth.split(['-', ' ', ',']).next().expect("a depth");
+            assert!(status.contains(&format!("at depth {first} ")), "{event}: {status}");
+        }
+        if let Some((_, place)) = event.split_once(" at ") {
+            assert_eq!(source_line(&mut browser), text_at(place), "{event}");
+        }
+    }
+    let cost = total.split(' ').nth(1).expect("a cost");
+    let status = go(&mut browser, steps.len());
+    assert!(status.contains(&format!("cost so far {cost} of {cost}")), "{status}");
+    assert_eq!(browser.errors, [""; 0]);
+
+    // A window begins where the region of interest does, and ends after so many accesses.
+    succeed(dmdprof().args(["run", "-q", "--roi", "energy", "--window", "30"]).arg(&program).arg("40").current_dir(at));
+    let part = fs::read_to_string(at.join("dmdprof.data.window")).expect("a window");
+    assert!(part.starts_with("window of 30 accesses from the start of energy\n"), "{part}");
+    assert!(part.ends_with("; the window ends here\n"), "{part}");
+    assert!(part.lines().nth(1).is_some_and(|line| line.contains("particles.c:8")), "{part}");
 }
 
 fn keys_and_themes(browser: &mut Browser, page: &Path) {
@@ -425,8 +557,13 @@ fn what_cannot_be_shown_is_refused_with_advice() {
             .contains("cannot write the page to no/such/directory/page.html")
     );
     assert!(refused(&["-o", "/dev/full"]).contains("cannot write the page"));
+    for (browser, said) in [("false", "could not open the page"), ("no-such-browser", "cannot start no-such-browser")] {
+        let view = output(dmdprof().current_dir(at).args(["view", "--open"]).env("BROWSER", browser));
+        let said_here = String::from_utf8_lossy(&view.stderr);
+        assert!(!view.status.success() && said_here.contains(said) && said_here.contains("set BROWSER"), "{said_here}");
+    }
     assert!(refused(&["--machine", "h10"]).contains("no machine is called"));
-    assert!(refused(&["--events", "particles.c"]).contains("dmdprof ir -o"));
+    assert!(refused(&["--events", "particles.c"]).contains("dmdprof ir --places -o"));
     assert!(refused(&["--motion", "particles.c"]).contains("particles.c"));
     assert!(refused(&["--before", "particles.c"]).contains("particles.c"));
     let profile = fs::read(at.join("dmdprof.data")).expect("a profile");

@@ -31,7 +31,12 @@ impl Finder {
     #[must_use]
     pub fn find(&self, profile: &Profile, path: &str) -> (State, Vec<String>) {
         let source = profile.sources.iter().find(|source| profile.strings[source.path.index()] == path);
-        let recorded = source.and_then(|source| source.sha256);
+        self.look(path, source.and_then(|source| source.sha256))
+    }
+
+    /// The same of a file whose hash is or is not known.
+    #[must_use]
+    pub fn look(&self, path: &str, recorded: Option<[u8; 32]>) -> (State, Vec<String>) {
         let mut changed = None;
         for candidate in self.candidates(path) {
             let Ok(bytes) = source_file::read(&candidate) else { continue };

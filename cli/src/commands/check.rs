@@ -26,6 +26,7 @@ use crate::printable;
 use crate::report::{FILE_WIDTH, Terminal};
 use crate::signals;
 use crate::view::Content;
+use crate::view::baseline::Against;
 
 /// Compare runs with baselines, and fail if they move more data
 ///
@@ -173,7 +174,7 @@ pub fn command(args: &CheckArgs) -> anyhow::Result<i32> {
     let width = Some(usize::from(terminal.width.unwrap_or(FILE_WIDTH)));
     let results = Results { checked: &checked, strict: args.strict, width, color: terminal.color };
     print(&results, args.format)?;
-    write_files(&results, args)?;
+    write_files(&results, args, &plan.paths)?;
     on_github(&results, &root)?;
     Ok(signals::received().map_or_else(|| results.exit_code(), |signal| 128 + signal))
 }
@@ -349,7 +350,7 @@ fn print(results: &Results<'_>, format: Format) -> anyhow::Result<()> {
     }
 }
 
-fn write_files(results: &Results<'_>, args: &CheckArgs) -> anyhow::Result<()> {
+fn write_files(results: &Results<'_>, args: &CheckArgs, paths: &PathMap) -> anyhow::Result<()> {
     let write = |path: &Option<PathBuf>, write: &dyn Fn(&mut Vec<u8>) -> io::Result<()>| -> anyhow::Result<()> {
         let Some(path) = path else { return Ok(()) };
         let mut bytes = Vec::new();
@@ -360,11 +361,11 @@ fn write_files(results: &Results<'_>, args: &CheckArgs) -> anyhow::Result<()> {
     write(&args.junit, &|out| results.junit(out))?;
     write(&args.benchmark_json, &|out| results.smaller_is_better(out))?;
     write(&args.bencher_json, &|out| results.bencher(out))?;
-    args.html.as_deref().map_or(Ok(()), |path| write_pages(results, path))
+    args.html.as_deref().map_or(Ok(()), |path| write_pages(results, path, paths))
 }
 
 /// A page per case that was compared.
-fn write_pages(results: &Results<'_>, path: &Path) -> anyhow::Result<()> {
+fn write_pages(results: &Results<'_>, path: &Path, paths: &PathMap) -> anyhow::Result<()> {
     let several = results.checked.len() > 1;
     for checked in results.checked {
         let (Ending::Compared(compared), Some(profile)) = (&checked.ending, &checked.profile) else { continue };
@@ -372,7 +373,8 @@ fn write_pages(results: &Results<'_>, path: &Path) -> anyhow::Result<()> {
         let before = checked.baseline.as_deref().map_or_else(String::new, |path| path.display().to_string());
         let names = [before, checked.name.clone()];
         let diff = super::diff::json_of(names.clone(), &compared.comparison, &[])?;
-        let content = Content { profile: Some(profile), names, diff: Some(diff), ..Content::default() };
+        let baseline = Some(Against { comparison: &compared.comparison, paths });
+        let content = Content { profile: Some(profile), names, diff: Some(diff), baseline, ..Content::default() };
         view::write_page(&path, &content, &view::PageArgs::default().options(Some("compare"))?)?;
     }
     Ok(())

@@ -16,6 +16,7 @@ use crate::gate::source;
 use crate::profile::{self, DEFAULT_FILE};
 use crate::report::{FILE_WIDTH, Terminal};
 use crate::view::Content;
+use crate::view::baseline::Against;
 
 /// Compare two profiles, and say why costs changed
 ///
@@ -87,13 +88,14 @@ const TABLE_TOP: usize = 30;
 /// When a file cannot be read, or the numbers have different meanings.
 pub fn command(args: &DiffArgs) -> anyhow::Result<()> {
     args.html.as_deref().map_or(Ok(()), view::check_output)?;
-    let [before, after] = sides(&args.profiles);
+    let [before, after] = given(&args.profiles);
     let paths = source::path_map(&args.path_prefix_map)?;
     let (differences, mut comparison) = compared(&before, &after, &paths)?;
     comparison.sort(args.sort);
     if let Some(path) = &args.html {
         let names = [&before, &after].map(|p| p.display().to_string());
-        write_page(path, [&before, &after], json_of(names, &comparison, &differences)?)?;
+        let diff = json_of(names, &comparison, &differences)?;
+        write_page(path, [&before, &after], diff, Against { comparison: &comparison, paths: &paths })?;
     }
     let few = matches!(args.format, Format::Table | Format::Md).then_some(TABLE_TOP);
     let terminal = Terminal::stdout();
@@ -136,14 +138,42 @@ fn compared(before: &Path, after: &Path, paths: &PathMap) -> anyhow::Result<(Vec
     Ok((differences, Comparison::of(&a, &b)))
 }
 
-/// The JSON of two files, largest change of the cost first.
+/// Two files that were compared.
+pub struct Sides {
+    names: [String; 2],
+    paths: PathMap,
+    differences: Vec<Difference>,
+    comparison: Comparison,
+}
+
+/// Compares two files, largest change of the cost first.
 ///
 /// # Errors
 /// As [`command`].
-pub fn json(before: &Path, after: &Path) -> anyhow::Result<String> {
-    let (differences, mut comparison) = compared(before, after, &source::path_map(&[])?)?;
+pub fn sides(before: &Path, after: &Path) -> anyhow::Result<Sides> {
+    let paths = source::path_map(&[])?;
+    let (differences, mut comparison) = compared(before, after, &paths)?;
     comparison.sort(Metric::Cost);
-    json_of([before, after].map(|p| p.display().to_string()), &comparison, &differences)
+    Ok(Sides { names: [before, after].map(|p| p.display().to_string()), paths, differences, comparison })
+}
+
+impl Sides {
+    /// # Errors
+    /// As [`json_of`].
+    pub fn json(&self) -> anyhow::Result<String> {
+        json_of(self.names.clone(), &self.comparison, &self.differences)
+    }
+
+    #[must_use]
+    pub fn against(&self) -> Against<'_> {
+        Against { comparison: &self.comparison, paths: &self.paths }
+    }
+}
+
+/// Whether a file's name is that of a baseline.
+#[must_use]
+pub fn is_baseline(path: &Path) -> bool {
+    path.extension().is_some_and(|e| e == "toml")
 }
 
 /// The JSON of a comparison, with all functions.
@@ -158,22 +188,22 @@ pub fn json_of(names: [String; 2], comparison: &Comparison, differences: &[Diffe
 }
 
 /// A page with both runs; of baselines, which have no calling contexts, only the functions.
-fn write_page(path: &Path, [before, after]: [&Path; 2], diff: String) -> anyhow::Result<()> {
-    let is_baseline = |path: &Path| path.extension().is_some_and(|e| e == "toml");
+fn write_page(path: &Path, [before, after]: [&Path; 2], diff: String, against: Against<'_>) -> anyhow::Result<()> {
     let run = |path: &Path| (!is_baseline(path)).then(|| profile::read(path)).transpose();
     let (was, is) = (run(before)?, run(after)?);
     let content = Content {
         profile: is.as_ref(),
         before: was.as_ref().filter(|_| is.is_some()),
         names: [before, after].map(|p| p.display().to_string()),
+        baseline: (was.is_none() && is.is_some()).then_some(against),
         diff: Some(diff),
         ..Content::default()
     };
     view::write_page(path, &content, &view::PageArgs::default().options(Some("compare"))?)
 }
 
-fn sides(given: &[PathBuf]) -> [PathBuf; 2] {
-    match given {
+fn given(profiles: &[PathBuf]) -> [PathBuf; 2] {
+    match profiles {
         [a, b] => [a.clone(), b.clone()],
         [b] => [old(b), b.clone()],
         _ => [old(Path::new(DEFAULT_FILE)), DEFAULT_FILE.into()],

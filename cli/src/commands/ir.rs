@@ -2,7 +2,7 @@
 
 use std::{
     ffi::OsString,
-    io::{self, Read, Seek, Write},
+    io::{self, BufRead, Read, Seek, Write},
     path::PathBuf,
     sync::Arc,
 };
@@ -12,10 +12,14 @@ use clap::Args;
 use dmdprof_runtime::{
     abi::channel_mode,
     session::Options,
-    values::{ValueOptions, listing::Listing},
+    values::{
+        ValueOptions,
+        listing::{Listing, PlaceOf},
+    },
 };
 
 use super::{ModelArg, values, view};
+use crate::convert;
 use crate::follow::{Followed, SourceArgs, command_text, follow};
 use crate::printable;
 use crate::view::Content;
@@ -31,6 +35,10 @@ pub struct IrArgs {
     /// Show the stack after every event
     #[arg(long)]
     pub stack: bool,
+
+    /// Name the source line of each event: ` at FILE:LINE` at the end
+    #[arg(long)]
+    pub places: bool,
 
     /// Write the listing here instead of to standard output
     #[arg(short, long, value_name = "FILE")]
@@ -62,14 +70,17 @@ pub fn command(args: &IrArgs) -> anyhow::Result<i32> {
     args.html.as_deref().map_or(Ok(()), view::check_output)?;
     // The listing must not get between the lines of the program's output.
     let mut collected = tempfile::tempfile().context("cannot create a temporary file for the listing")?;
-    let to: Box<dyn Write + Send> = match &args.output {
-        Some(path) => Box::new(io::BufWriter::new(
+    let mut output = match &args.output {
+        Some(path) => Some(
             crate::output_file::create(path)
                 .with_context(|| format!("cannot write the listing to {}", path.display()))?,
-        )),
-        None => Box::new(io::BufWriter::new(collected.try_clone().context("cannot write to a temporary file")?)),
+        ),
+        None => None,
     };
-    let listing = Arc::new(Listing::new(to, args.stack));
+    let to = Box::new(io::BufWriter::new(collected.try_clone().context("cannot write to a temporary file")?));
+    // A page shows the line beside each event.
+    let place: Option<Box<PlaceOf>> = (args.places || args.html.is_some()).then(|| Box::new(convert::place) as _);
+    let listing = Arc::new(Listing::new(to, args.stack, place));
     let options = Options {
         workers: 1,
         analyse: true,
@@ -86,26 +97,42 @@ pub fn command(args: &IrArgs) -> anyhow::Result<i32> {
         }
     };
     listing.finish().context("cannot write the listing")?;
-    if args.output.is_none() {
-        collected.rewind().context("cannot read the listing back")?;
-        match io::copy(&mut collected, &mut io::stdout().lock()) {
-            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-                return Err(error).context("cannot print the listing");
-            }
-            _ => {}
+    let text = || -> io::Result<io::BufReader<&std::fs::File>> {
+        (&collected).rewind()?;
+        Ok(io::BufReader::new(&collected))
+    };
+    let listed = text().and_then(|text| match &mut output {
+        Some(file) => copy(text, file, args.places),
+        None => copy(text, &mut io::stdout().lock(), args.places),
+    });
+    match listed {
+        Err(error) if output.is_some() || error.kind() != io::ErrorKind::BrokenPipe => {
+            return Err(error).context("cannot write the listing");
         }
+        _ => {}
     }
     values::check_measurement(&measurement, ModelArg::Values)?;
     if let Some(path) = &args.html {
         let mut text = String::new();
-        match &args.output {
-            Some(output) => std::fs::File::open(output).and_then(|mut file| file.read_to_string(&mut text)),
-            None => collected.rewind().and_then(|()| collected.read_to_string(&mut text)),
-        }
-        .context("cannot read the listing back")?;
+        collected
+            .rewind()
+            .and_then(|()| collected.read_to_string(&mut text))
+            .context("cannot read the listing back")?;
         let names = [String::new(), command_text(&args.command).join(" ")];
         let content = Content { listing: Some(text), names, ..Content::default() };
         view::write_page(path, &content, &view::PageArgs::default().options(Some("walk"))?)?;
     }
     Ok(ending.exit_code())
+}
+
+/// Copies a listing, with or without the places at the ends of its lines.
+fn copy(from: impl BufRead, to: &mut impl Write, places: bool) -> io::Result<()> {
+    let mut to = io::BufWriter::new(to);
+    for line in from.lines() {
+        let line = line?;
+        let is_event = ["push ", "read ", "instr "].iter().any(|word| line.starts_with(word));
+        let shown = line.split_once(" at ").filter(|_| is_event && !places).map_or(line.as_str(), |(event, _)| event);
+        writeln!(to, "{shown}")?;
+    }
+    to.flush()
 }

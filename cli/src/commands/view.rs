@@ -3,6 +3,7 @@
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use clap::Args;
@@ -33,7 +34,7 @@ pub struct ViewArgs {
     #[arg(long)]
     pub open: bool,
 
-    /// An earlier profile to compare with
+    /// An earlier profile, or a baseline of `dmdprof check`, to compare with
     #[arg(long, value_name = "PROFILE")]
     pub before: Option<PathBuf>,
 
@@ -41,7 +42,7 @@ pub struct ViewArgs {
     #[arg(long, value_name = "FILE")]
     pub motion: Option<PathBuf>,
 
-    /// What `dmdprof ir` listed of the same kernel, for the walk on the stack
+    /// What `dmdprof ir` or `run --window` listed, for the walk on the stack
     #[arg(long, value_name = "FILE")]
     pub events: Option<PathBuf>,
 
@@ -80,13 +81,16 @@ Examples:
 pub fn command(args: &ViewArgs) -> anyhow::Result<()> {
     check_output(&args.output)?;
     let profile = profile::read(&args.profile)?;
-    let before = args.before.as_deref().map(profile::read).transpose()?;
-    let diff = args.before.as_deref().map(|before| super::diff::json(before, &args.profile)).transpose()?;
+    let compared = args.before.as_deref().map(|before| super::diff::sides(before, &args.profile)).transpose()?;
+    let earlier = args.before.as_deref().filter(|before| !super::diff::is_baseline(before));
+    let before = earlier.map(profile::read).transpose()?;
+    let diff = compared.as_ref().map(super::diff::Sides::json).transpose()?;
     let motion = args.motion.as_deref().map(super::motion::document_of).transpose()?;
     let name = |path: &Path| path.display().to_string();
     let content = Content {
         profile: Some(&profile),
         before: before.as_ref(),
+        baseline: compared.as_ref().filter(|_| before.is_none()).map(super::diff::Sides::against),
         names: [args.before.as_deref().map_or_else(String::new, name), name(&args.profile)],
         diff,
         motion,
@@ -169,19 +173,40 @@ fn listing(path: &Path) -> anyhow::Result<String> {
         bail!("{} has {size} bytes of events, which nobody watches; list a smaller kernel", path.display());
     }
     let text = std::fs::read_to_string(path).with_context(failed)?;
-    if !text.lines().any(|line| line.starts_with("region ")) {
-        bail!("{} is no listing of events; one is made by: dmdprof ir -o {} PROGRAM", path.display(), path.display());
+    if !text.lines().any(|line| line.starts_with("region ") || line.starts_with("window ")) {
+        bail!(
+            "{} is no listing of events; one is made by: dmdprof ir --places -o {} PROGRAM, or dmdprof run --window N",
+            path.display(),
+            path.display()
+        );
     }
     Ok(text)
 }
 
-/// Starts what the user's system opens pages with, and does not wait for it.
+/// How long a browser, or what looks for one, may take to find that it cannot start.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// Starts what the user's system opens pages with. A browser that stays open is not waited for.
 fn open(path: &Path) -> anyhow::Result<()> {
     let browser = std::env::var_os("BROWSER").filter(|name| !name.is_empty()).unwrap_or_else(|| "xdg-open".into());
     let page = path.canonicalize().with_context(|| format!("cannot find {}", path.display()))?;
-    let started =
-        Command::new(&browser).arg(page).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
-    let advice =
-        || format!("cannot start {} (set BROWSER to another); open {} yourself", browser.display(), path.display());
-    started.map(drop).with_context(advice)
+    let advice = format!("set BROWSER to a browser, or open {} yourself", path.display());
+    let mut child = Command::new(&browser)
+        .arg(page)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .with_context(|| format!("cannot start {}; {advice}", browser.display()))?;
+    let started = Instant::now();
+    while started.elapsed() < PATIENCE {
+        match child.try_wait().context("cannot ask whether the browser runs")? {
+            Some(status) if !status.success() => {
+                bail!("{} could not open the page ({status}); {advice}", browser.display())
+            }
+            Some(_) => break,
+            None => std::thread::sleep(Duration::from_millis(50)),
+        }
+    }
+    Ok(())
 }

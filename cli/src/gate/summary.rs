@@ -197,6 +197,19 @@ pub struct Summary {
     pub functions: BTreeMap<Key, Function>,
 }
 
+impl Key {
+    /// What a function of a profile is known by.
+    #[must_use]
+    pub fn of(profile: &Profile, function: FunctionId, paths: &PathMap) -> Self {
+        let symbol = profile.symbol(function);
+        let file = profile.functions[function.index()].file.map(|id| profile.strings[id.index()].as_str());
+        Key {
+            file: file.map_or_else(String::new, |f| paths.apply(f)),
+            name: stable_name(&names::demangle(symbol), symbol),
+        }
+    }
+}
+
 impl Summary {
     /// For comparisons with what has none.
     #[must_use]
@@ -264,10 +277,7 @@ impl<'p> Builder<'p> {
         if let Some(key) = self.keys.get(&function) {
             return key.clone();
         }
-        let f = &self.profile.functions[function.index()];
-        let symbol = self.profile.symbol(function);
-        let file = f.file.map(|id| self.profile.strings[id.index()].as_str());
-        let key = self.key(&names::demangle(symbol), symbol, file);
+        let key = Key::of(self.profile, function, self.paths);
         self.keys.insert(function, key.clone());
         key
     }

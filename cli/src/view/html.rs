@@ -1,7 +1,7 @@
 //! The file: one HTML document with a strict content security policy, its style, its code, and the data.
 //!
 //! The policy allows the one style and the one script by their hashes and nothing else: no other code, no network, no plug-ins. The data is a block
-//! of text that is no code: the length of the header, the header as JSON and the columns, compressed (deflate) and in base64. So nothing of a
+//! of text that is no code: the length of the header, the header as JSON and the columns, compressed (deflate) and as printable characters ([`text`]). So nothing of a
 //! profile is ever part of the document's markup.
 
 use std::io::{self, Write};
@@ -9,6 +9,8 @@ use std::io::{self, Write};
 use base64::{Engine, engine::general_purpose::STANDARD};
 use flate2::{Compression, write::DeflateEncoder};
 use sha2::{Digest, Sha256};
+
+use super::text;
 
 macro_rules! files {
     ($($name:literal)*) => { concat!($(include_str!(concat!("page/", $name))),*) };
@@ -34,6 +36,9 @@ const CODE: &str = files! {
     "objects.js"
     "motion.js"
     "compare.js"
+    "baseline.js"
+    "listing.js"
+    "window.js"
     "walk.js"
     "main.js"
 };
@@ -44,7 +49,8 @@ pub fn write(header: &[u8], columns: &[u8], out: &mut impl Write) -> io::Result<
     deflate.write_all(&(header.len() as u32).to_le_bytes())?;
     deflate.write_all(header)?;
     deflate.write_all(columns)?;
-    let data = STANDARD.encode(deflate.finish()?);
+    let packed = deflate.finish()?;
+    let (data, bytes) = (text::encode(&packed), packed.len());
     let policy = format!(
         "default-src 'none'; script-src '{}'; style-src '{}'; img-src data:; base-uri 'none'; form-action 'none'",
         hash(&script),
@@ -58,7 +64,7 @@ pub fn write(header: &[u8], columns: &[u8], out: &mut impl Write) -> io::Result<
          <meta name=\"referrer\" content=\"no-referrer\">\n<link rel=\"icon\" href=\"data:,\">\n\
          <title>dmdprof</title>\n<style>{STYLE}</style>\n</head>\n<body>\n\
          <noscript>This page draws a profile and needs JavaScript. It fetches nothing and sends nothing.</noscript>\n\
-         <script type=\"application/octet-stream\" id=\"data\">{data}</script>\n<script>{script}</script>\n</body>\n</html>\n"
+         <script type=\"application/octet-stream\" id=\"data\" data-bytes=\"{bytes}\">{data}</script>\n<script>{script}</script>\n</body>\n</html>\n"
     )
 }
 

@@ -5,13 +5,13 @@
 //! [`sources`] add what else the page shows, [`html`] writes the file. What the page computes (traffic, times) it computes by the formulas of
 //! the commands. Refuses nothing: names and sources are data in the file, and the page shows them as text only.
 
+pub mod baseline;
 mod html;
 mod machines;
 mod objects;
 mod pack;
 mod sources;
-#[cfg(test)]
-mod tests;
+mod text;
 mod tree;
 
 use std::io::{self, Write};
@@ -49,11 +49,13 @@ pub struct Content<'p> {
     pub before: Option<&'p Profile>,
     /// Names of the two runs.
     pub names: [String; 2],
+    /// Instead of an earlier run: a baseline, and how the profile differs from it.
+    pub baseline: Option<baseline::Against<'p>>,
     /// JSON of `dmdprof diff`.
     pub diff: Option<String>,
     /// Of `dmdprof motion`.
     pub motion: Option<Document>,
-    /// Text of `dmdprof ir`.
+    /// Text of `dmdprof ir`, or of `run --window`.
     pub listing: Option<String>,
 }
 
@@ -67,6 +69,7 @@ struct Header<'a> {
     panel: Option<&'static str>,
     profile: Option<tree::Described>,
     before: Option<tree::Described>,
+    baseline: Option<baseline::Described>,
     machines: Vec<machines::Described>,
     machine: Option<String>,
     sources: Vec<sources::Embedded>,
@@ -95,17 +98,25 @@ pub fn write(content: &Content, options: &Options, out: &mut impl Write) -> io::
     let described = profile.map(|profile| tree::describe(profile, "after", &mut pack));
     let before = content.before.map(profile::for_people);
     let before = before.map(|profile| tree::describe(&profile, "before", &mut pack));
-    let sources = match (content.profile, &described) {
-        (Some(profile), Some(described)) => {
-            let finder = Finder { directories: options.directories.clone() };
-            sources::of(profile, &described.files, &finder, options.sources)
-        }
+    let finder = Finder { directories: options.directories.clone() };
+    let mut shelf = sources::Shelf::new(&finder, options.sources);
+    let mut sources = match (content.profile, &described) {
+        (Some(profile), Some(described)) => shelf.of_profile(profile, described),
         _ => Vec::new(),
+    };
+    if let Some(listing) = &content.listing {
+        sources.extend(shelf.of_listing(listing, described.as_ref().map_or(&[], |described| &described.files)));
+    }
+    let baseline = match (content.profile, &described) {
+        (Some(profile), Some(described)) => {
+            content.baseline.map(|against| baseline::of(profile, &described.ids, against))
+        }
+        _ => None,
     };
     let why = profile.and_then(pairs);
     let (columns, bytes) = pack.finish();
     let header = Header {
-        version: 2,
+        version: 3,
         tool: env!("CARGO_PKG_VERSION"),
         names: &content.names,
         panel: options.panel,
@@ -113,6 +124,7 @@ pub fn write(content: &Content, options: &Options, out: &mut impl Write) -> io::
         machine: options.machine.clone(),
         profile: described,
         before,
+        baseline,
         sources,
         sources_mode: options.sources,
         why: why.as_ref(),

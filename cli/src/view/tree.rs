@@ -4,7 +4,7 @@
 //! line) with its numbers. Which function and which line code counts for is as in reports: code inlined from libraries counts for the innermost
 //! frame of the user's. Everything else (sums by function, by line, with callees; traffic; times) the page adds up from the cells.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use dmdprof_runtime::histogram::bounds;
 use serde::Serialize;
@@ -46,6 +46,14 @@ pub struct Described {
     regions: Vec<Region>,
     /// Prefix of its columns.
     prefix: &'static str,
+    /// Of each of `functions`, one that the profile has of it.
+    #[serde(skip)]
+    pub ids: Vec<FunctionId>,
+    /// Of each of `files`, what its lines cost, and which they are.
+    #[serde(skip)]
+    pub costs: Vec<u128>,
+    #[serde(skip)]
+    pub numbered: Vec<BTreeSet<u32>>,
 }
 
 #[derive(Serialize)]
@@ -103,6 +111,7 @@ struct Numbers {
 struct Builder<'p> {
     profile: &'p Profile,
     functions: Vec<Function>,
+    ids: Vec<FunctionId>,
     by_function: HashMap<Function, u32>,
     by_id: HashMap<FunctionId, u32>,
     files: Vec<String>,
@@ -134,6 +143,7 @@ impl<'p> Builder<'p> {
         Builder {
             profile,
             functions: Vec::new(),
+            ids: Vec::new(),
             by_function: HashMap::new(),
             by_id: HashMap::new(),
             files: Vec::new(),
@@ -164,8 +174,9 @@ impl<'p> Builder<'p> {
         let known = &self.profile.functions[id.index()];
         let (name, line) = (names::demangle(self.profile.symbol(id)), known.line);
         let function = Function { name, file: self.file(known.file), line };
-        let functions = &mut self.functions;
+        let (functions, ids) = (&mut self.functions, &mut self.ids);
         let number = *self.by_function.entry(function).or_insert_with_key(|function| {
+            ids.push(id);
             functions.push(function.clone());
             functions.len() as u32 - 1
         });
@@ -317,9 +328,14 @@ impl<'p> Builder<'p> {
         let lines = cells.iter().map(|((node, line), _)| i128::from(*line) - i128::from(first_of(*node)));
         pack.signed(name("cell.line"), lines);
         type Column = (&'static str, fn(&Numbers) -> u128);
-        const COLUMNS: [Column; 8] = [
-            ("cell.executions", |n| n.executions),
-            ("cell.written", |n| n.written),
+        const COLUMNS: [Column; 9] = [
+            ("cell.scale", |n| n.scale().into()),
+            ("cell.executions", |n| if n.executions << n.scale() == n.read { 0 } else { n.executions + 1 }),
+            ("cell.written", |n| match n.written {
+                0 => 0,
+                written if written == n.executions << n.scale() => 1,
+                written => written + 2,
+            }),
             ("cell.cold", |n| n.cold),
             ("cell.flops", |n| n.flops),
             ("cell.ops", |n| n.ops),
@@ -336,10 +352,26 @@ impl<'p> Builder<'p> {
         let depths = || cells.iter().map(|(_, numbers)| &numbers.depths);
         let moved = || cells.iter().map(|(_, numbers)| &numbers.moved);
         pack.numbers(name("depth.bucket"), depths().flat_map(gaps));
-        pack.numbers(name("depth.count"), depths().flat_map(BTreeMap::values).map(|count| (*count).into()));
+        let scaled = |n: &'_ Numbers| {
+            let scale = n.scale();
+            n.depths.values().map(move |count| u128::from(count >> scale)).collect::<Vec<_>>()
+        };
+        pack.numbers(name("depth.count"), cells.iter().flat_map(|(_, numbers)| scaled(numbers)));
         pack.numbers(name("moved.bucket"), moved().flat_map(gaps));
         pack.numbers(name("moved.count"), moved().flat_map(BTreeMap::values).map(|count| (*count).into()));
-        described(self.profile, self.functions, self.files, prefix)
+        let mut costs = vec![0; self.files.len()];
+        for ((_, line), numbers) in &cells {
+            if let Some(file) = self.lines[*line as usize].file {
+                costs[file as usize] += numbers.cost;
+            }
+        }
+        let mut numbered = vec![BTreeSet::new(); self.files.len()];
+        for line in &self.lines {
+            if let Some(file) = line.file {
+                numbered[file as usize].insert(line.line);
+            }
+        }
+        Described { ids: self.ids, costs, numbered, ..described(self.profile, self.functions, self.files, prefix) }
     }
 }
 
@@ -407,6 +439,9 @@ fn described(profile: &Profile, functions: Vec<Function>, files: Vec<String>, pr
         files,
         regions: profile.regions.iter().map(region).collect(),
         prefix,
+        ids: Vec::new(),
+        costs: Vec::new(),
+        numbered: Vec::new(),
     }
 }
 
@@ -418,6 +453,14 @@ impl Numbers {
         self.cold += u128::from(cell.cold);
         self.cost += cell.cost;
         add(&mut self.depths, &cell.histogram);
+    }
+
+    /// A power of two that all counts of its depths have: mostly the bytes of an access, so that executions and what is written follow.
+    fn scale(&self) -> u32 {
+        const MOST: u32 = 6;
+        let common = self.depths.values().map(|count| count.trailing_zeros()).min().unwrap_or(MOST).min(MOST);
+        let moved = if self.read > 0 { self.read } else { self.written };
+        (0..=common).find(|scale| self.executions << scale == moved).unwrap_or(common)
     }
 
     /// The sum over reads of a number that their bucket gives.

@@ -120,4 +120,9 @@ impl Reports {
     pub fn clear(&mut self) {
         self.list.clear();
     }
+
+    /// Adds what another list has, and empties it.
+    pub fn append(&mut self, other: &mut Self) {
+        self.list.append(&mut other.list);
+    }
 }

@@ -84,11 +84,12 @@ impl Analyzer {
         // Lines of a run are not at constant distances.
         let may_run = options.line.is_none();
         // Flows are about these accesses too.
-        let may_skip = may_run && ways.skips && options.exact.is_none() && !options.flows;
+        let may_skip = may_run && ways.skips && options.exact.is_none() && !options.flows && options.window.is_none();
         let skips = Skips { loads: may_skip, stores: may_skip };
+        let may_look = options.window.is_some();
         let (roi, may_move) = (options.roi.clone(), may_run && ways.moves && !options.objects);
         let core = Core::new(options, skips);
-        let may_hurry = !core.has_roi && core.objects.is_none() && core.sequences.is_none();
+        let may_hurry = !core.has_roi && !may_look && core.objects.is_none() && core.sequences.is_none();
         let tables = Tables {
             roi,
             may_repeat: may_run && ways.runs,
@@ -214,15 +215,18 @@ impl Analyzer {
         pipeline.flush(files!(self.core));
         let log = pipeline.take_log();
         self.core.file_lines(pipeline.take_lines(), pipeline.take_caches());
+        let window = pipeline.take_window();
         let (stack, hash, flows) = pipeline.finish(files!(self.core));
         let followed = flows.map(|flows| flows.finish());
+        let part_of = self.core.parts(window.as_ref());
+        let window = window.map(|window| (window, part_of));
         self.core.totals.depth_hash = hash.map(|hash| hash.finish(|cell| self.core.site_name(cell)));
         self.core.cells.iter_mut().for_each(CellCounters::flush);
         self.core.totals.peak_live = stack.engine().peak_live();
         self.core.totals.footprint = stack.engine().footprint();
         self.core.totals.in_blocks = stack.engine().in_blocks();
         let exact_error = log.and_then(|log| self.core.exact(log).err());
-        MemoryResult { followed, exact_error, ..self.counted() }
+        MemoryResult { followed, exact_error, window, ..self.counted() }
     }
 
     /// Ends a replay in whose middle the system refused something, and gives up what was counted until then. What the engine knows is lost:
@@ -255,6 +259,7 @@ impl Analyzer {
             objects,
             sequences: sequences.map_or_else(BTreeMap::new, |sequences| sequences.finish()),
             followed: None,
+            window: None,
             exact_error: None,
         }
     }
@@ -267,6 +272,12 @@ impl Analyzer {
     #[must_use]
     pub fn is_threaded(&self) -> bool {
         self.core.engine.is_threaded()
+    }
+
+    /// Whether single accesses are, or may be, asked for.
+    #[must_use]
+    pub fn has_window(&self) -> bool {
+        self.core.engine.has_window()
     }
 
     /// Memory that the engine of this ring holds, in bytes.

@@ -9,6 +9,7 @@ use super::{
     objects::{ObjectCells, Part},
     options::Options,
     pipeline::Pipeline,
+    window::Recorder,
 };
 use crate::{
     abi::{ItemKind, segment_flag},
@@ -23,6 +24,7 @@ use crate::{
     engine::Stream,
     exact,
     hash::FastHash,
+    objects::ObjectNumber,
     oplog::OpLog,
 };
 
@@ -51,6 +53,8 @@ pub(super) struct Core {
     /// The regular run at hand.
     pub(super) streams: Vec<Stream>,
     pub(super) stream_cells: Vec<u32>,
+    /// A window of accesses is to be recorded when the region of interest begins.
+    pub(super) window_waits: bool,
 }
 
 pub(super) const NO_BLOCK: u32 = u32::MAX;
@@ -97,7 +101,12 @@ impl Core {
             sequences: options.sequence.map(|chosen| Box::new(Sequences::new(chosen))),
             objects: options.objects.then(Box::default),
             hidden: UNCOUNTED,
+            window_waits: false,
         };
+        if let Some(limit) = options.window {
+            core.engine.set_window(Recorder::new(limit));
+            core.window_waits = true;
+        }
         if options.flows {
             core.engine.start_flows(options.objects, options.flow_contexts);
         }
@@ -109,6 +118,9 @@ impl Core {
         }
         if let Some(spool) = options.exact {
             core.engine.start_log(OpLog::new(spool));
+        }
+        if !core.has_roi {
+            core.open_window();
         }
         core
     }
@@ -136,6 +148,9 @@ impl Core {
             let cookie = if flags & segment_flag::COOKIE != 0 { cookie() } else { 0 };
             let node = self.contexts.enter(dense.function, cookie, dense.roi);
             self.totals.roi_seen |= dense.roi;
+            if dense.roi {
+                self.open_window();
+            }
             if self.counting() {
                 self.contexts.nodes[node as usize].calls += 1;
             }
@@ -147,6 +162,19 @@ impl Core {
         } else if self.contexts.function() != dense.function {
             self.contexts.resume(dense.function);
         }
+    }
+
+    /// Begins the window of accesses, if one is wanted and has not begun.
+    fn open_window(&mut self) {
+        if std::mem::take(&mut self.window_waits) {
+            self.engine.open_window(files!(self));
+        }
+    }
+
+    /// Of each cell, if a window names some: the cell that it is a part of, and its object.
+    pub(super) fn parts(&self, window: Option<&Recorder>) -> Vec<(u32, ObjectNumber)> {
+        let parts = window.and(self.objects.as_ref()).map(|objects| objects.parts().to_vec());
+        parts.unwrap_or_default()
     }
 
     #[cold]
@@ -268,5 +296,8 @@ impl Core {
     pub(super) fn region(&mut self, begins: bool) {
         self.totals.roi_seen = true;
         self.open_regions = if begins { self.open_regions + 1 } else { self.open_regions.saturating_sub(1) };
+        if begins {
+            self.open_window();
+        }
     }
 }

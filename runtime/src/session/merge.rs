@@ -13,6 +13,7 @@ use super::{
     keys::{FlowKey, FunctionKey, ObjectKey, SiteKey, moved_contexts},
     objects::RingObjects,
     result::{MemoryResult, RingResult},
+    window::{Recorder, Window},
 };
 use crate::{
     counts::{cell::CellCounters, depths::DepthCounts},
@@ -45,7 +46,7 @@ impl MergedFlow {
 
 impl DecodedRing {
     /// An object in the numbers of the measurement, of which `nodes` are the ring's contexts; `files` are the paths of mapped ones.
-    fn object_key(&self, object: Object, files: &[String], nodes: &[Node]) -> ObjectKey {
+    pub(super) fn object_key(&self, object: Object, files: &[String], nodes: &[Node]) -> ObjectKey {
         let site = |segment| (segment != u32::MAX).then(|| self.segment(segment));
         match object {
             Object::Unknown => ObjectKey::Unknown,
@@ -63,6 +64,27 @@ impl DecodedRing {
             }
         }
     }
+}
+
+/// A recorded window with names of the measurement, of which `nodes` are the ring's contexts.
+fn named(
+    (recorder, parts): (Recorder, Vec<(u32, ObjectNumber)>),
+    ring: &DecodedRing,
+    blocks: &[BlockCounters],
+    objects: Option<&RingObjects>,
+    nodes: &[Node],
+) -> Option<Window> {
+    // In the order of their cells; of blocks without items, the next one has the same first cell.
+    let firsts: Vec<(u32, u32)> = blocks.iter().map(|block| (block.first_cell, block.segment)).collect();
+    recorder.finish(|cell| {
+        let part = parts.get(cell as usize).copied();
+        let whole = part.map_or(cell, |(whole, _)| whole);
+        let (first, segment) = firsts[firsts.partition_point(|(first, _)| *first <= whole).max(1) - 1];
+        let object = part.and_then(|(_, object)| objects?.list.get(object as usize).copied());
+        let files = objects.map_or(&[][..], |objects| &objects.files);
+        let object = object.map(|object| ring.object_key(object, files, nodes));
+        (ring.site((segment, whole - first)), object)
+    })
 }
 
 /// Data objects, and what was done to them.
@@ -145,6 +167,8 @@ pub struct Measurement {
     pub flows: Option<BTreeMap<FlowKey, MergedFlow>>,
     /// Data objects, if they were to be measured.
     pub objects: Option<MergedObjects>,
+    /// Accesses to look at, of one thread.
+    pub window: Option<Window>,
     /// Calls in order of each thread's chosen functions.
     pub sequences: Vec<(FunctionKey, Calls<FunctionKey>)>,
     /// Of the values model, by name.
@@ -181,10 +205,12 @@ impl Merger {
     }
 
     fn add_memory(&mut self, result: MemoryResult, items_of: impl Fn(u32, u32) -> usize) {
-        let MemoryResult { ring, blocks, cells, cold, followed, objects, sequences, exact_error } = result;
+        let MemoryResult { ring, blocks, cells, cold, followed, objects, window, sequences, exact_error } = result;
         self.measurement.exact_error = self.measurement.exact_error.take().or(exact_error);
         let nodes = self.add_contexts(&ring);
         self.add_sequences(&ring, sequences);
+        let window = window.and_then(|window| named(window, &ring, &blocks, objects.as_ref(), &nodes));
+        self.measurement.window = Window::better(self.measurement.window.take(), window);
         if let Some(followed) = followed {
             self.add_flows(&ring, followed, objects.as_ref(), &nodes);
         }
@@ -270,6 +296,8 @@ impl Merger {
             other.measurement.unfollowed,
             other.measurement.problems,
         );
+        let window = other.measurement.window.take().map(|window| window.moved(&nodes));
+        self.measurement.window = Window::better(self.measurement.window.take(), window);
         if let Some(flows) = other.measurement.flows.take() {
             let all = self.measurement.flows.get_or_insert_default();
             for (key, found) in flows {

@@ -34,6 +34,7 @@ mod replayer;
 mod result;
 mod rows;
 mod serve;
+pub mod window;
 
 pub use keys::{FlowKey, FunctionKey, ObjectKey, SiteKey};
 pub use merge::{Measurement, MergedBlock, MergedContext, MergedFlow, MergedObjects, ThreadTotals};

@@ -121,6 +121,12 @@ impl ObjectCells {
         part
     }
 
+    /// By cell: the cell that it is a part of, and its object.
+    #[must_use]
+    pub fn parts(&self) -> &[(u32, ObjectNumber)] {
+        &self.part_of
+    }
+
     /// Adds the parts to their cells, and gives what each site did to each object.
     pub fn finish(self, blocks: &[BlockCounters], cells: &mut [CellCounters]) -> RingObjects {
         let sites = self.sites(blocks);

@@ -35,6 +35,8 @@ pub struct Options {
     pub objects: bool,
     /// Write down the calls that these functions make.
     pub sequence: Option<Arc<dyn RegionOfInterest>>,
+    /// Record so many accesses one by one, from where the region of interest begins.
+    pub window: Option<u64>,
     /// Where the program saves the bytes of its declared outputs. Of no meaning for a recorded run.
     pub outputs: Option<PathBuf>,
     /// Where to write down what the rings carry.

@@ -17,6 +17,7 @@ use super::{
     moves::Move,
     queue::{Mark, Queue, Run},
     ranked::Ranked,
+    window::Recorder,
 };
 use crate::{
     counts::{caches::ByLevel, lines::LineCounts},
@@ -81,6 +82,8 @@ pub struct Pipeline {
     /// What caches of sets and ways would move.
     caches: Option<Box<Caches>>,
     hash: Option<Box<DepthHash>>,
+    /// Single accesses, to look at.
+    window: Option<Box<Recorder>>,
 }
 
 impl Default for Pipeline {
@@ -113,6 +116,7 @@ impl Pipeline {
             lines: None,
             caches: None,
             hash: None,
+            window: None,
         }
     }
 
@@ -127,6 +131,30 @@ impl Pipeline {
     #[must_use]
     pub fn is_threaded(&self) -> bool {
         matches!(self.place, Place::There { .. })
+    }
+
+    /// Will record a window of accesses, from when it is opened.
+    pub fn set_window(&mut self, window: Recorder) {
+        self.window = Some(Box::new(window));
+    }
+
+    /// The window begins.
+    pub fn open_window(&mut self, files: &mut Files<'_>) {
+        self.flush(files);
+        if let Some(window) = &mut self.window {
+            window.open();
+        }
+    }
+
+    /// Whether a window is open, or may be.
+    #[must_use]
+    pub fn has_window(&self) -> bool {
+        self.window.as_ref().is_some_and(|window| window.is_awake())
+    }
+
+    /// What was recorded; call after `flush`.
+    pub fn take_window(&mut self) -> Option<Recorder> {
+        self.window.take().map(|window| *window)
     }
 
     /// Moves the engine to a thread of its own, if it has none and the system gives one.
@@ -193,6 +221,9 @@ impl Pipeline {
     /// Queues a regular run; may do what `push` may. Where streams that advance differently meet (`a[j]` passes `a[k]`), the run is cut, as what
     /// follows runs in blocks needs them apart.
     pub fn push_run(&mut self, streams: &[Stream], cells: &[u32], iterations: u64, files: &mut Files<'_>) {
+        if self.window.as_ref().is_some_and(|window| window.is_open()) {
+            return self.push_singly(streams, cells, iterations, files);
+        }
         let apart = dependence::apart(streams, iterations);
         if apart == iterations {
             return self.push_piece(streams, cells, iterations, files);
@@ -341,12 +372,22 @@ impl Pipeline {
             caches.set_known(files.cells.len());
             self.open.queue.follow(&mut **caches);
         }
+        let window = self.window.as_mut().filter(|window| window.is_open());
+        // Whoever follows flows puts numbers of their own in the place of cells.
+        let cells = window.is_some().then(|| self.open.queue.cells.clone());
         if let Some(flows) = &mut self.flows {
             self.open.follow(flows);
         }
         match &mut self.place {
             Place::Here(ranked) => {
-                ranked.replay(&self.open.queue, &mut self.open.found);
+                let Batch { queue, found, .. } = &mut self.open;
+                match (window, cells) {
+                    (Some(window), Some(cells)) => ranked.replay_singly(queue, found, |access, number, found| {
+                        let cell = cells[number];
+                        window.access(access, cell, (cell as usize) < files.cells.len(), found);
+                    }),
+                    _ => ranked.replay(queue, found),
+                }
                 self.open.queue.clear();
                 self.open.file(&mut self.hash, &mut self.flows, files);
             }
@@ -374,6 +415,9 @@ impl Pipeline {
         }
         if let Some(flows) = &mut self.flows {
             flows.relocate(from, to, len);
+        }
+        if let Some(window) = &mut self.window {
+            window.moves(from, to, len);
         }
         match &mut self.place {
             Place::Here(ranked) => ranked.engine_mut().relocate(from, to, len),

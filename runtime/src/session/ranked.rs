@@ -43,4 +43,21 @@ impl Ranked {
             engine.affine_to(streams, cells, iterations, out);
         });
     }
+
+    /// As `replay` for a queue without runs, and tells of each access, with its number in the queue, what was found for it.
+    pub(super) fn replay_singly(
+        &mut self,
+        queue: &Queue,
+        out: &mut Reports,
+        mut tell: impl FnMut(Access, usize, &Reports),
+    ) {
+        debug_assert!(queue.runs.is_empty(), "a window was opened before they were queued");
+        let engine = self.engine_mut();
+        let mut found = Reports::default();
+        for (number, (&access, &cell)) in queue.accesses.iter().zip(&queue.cells).enumerate() {
+            engine.batch_to(&[access], &[cell], &mut found);
+            tell(access, number, &found);
+            out.append(&mut found);
+        }
+    }
 }

@@ -2,12 +2,13 @@
 
 use std::{collections::BTreeMap, io};
 
-use super::{flows::Followed, objects::RingObjects};
+use super::{flows::Followed, objects::RingObjects, window::Recorder};
 use crate::{
     counts::{cell::CellCounters, depths::DepthCounts},
     decode::block::BlockCounters,
     decode::{ring::DecodedRing, sequences::Calls},
     motion::result::MotionResult,
+    objects::ObjectNumber,
     values::ValuesResult,
 };
 
@@ -22,6 +23,8 @@ pub struct MemoryResult {
     pub(crate) followed: Option<Followed>,
     /// What was done to which object, if that was measured.
     pub(crate) objects: Option<RingObjects>,
+    /// Accesses to look at, with the whole cell and the object of each part, if that was asked for.
+    pub(crate) window: Option<(Recorder, Vec<(u32, ObjectNumber)>)>,
     /// Calls made by chosen functions, by number of the function.
     pub sequences: BTreeMap<u32, Calls<u32>>,
     /// Why there are no numbers without dead bytes although they were asked for.

@@ -28,7 +28,7 @@ use crate::{
     },
     hash::FastHash,
     shadow::Label,
-    sites::Segment,
+    sites::{Segment, SiteTable},
 };
 
 /// A running function.
@@ -104,6 +104,8 @@ pub struct Core {
     pub(super) totals: RingTotals,
     pub(super) operands: Vec<u32>,
     pub(super) phis: Vec<(u32, Label)>,
+    /// First segments of modules, for the places in listings.
+    pub(super) listed: Vec<(u32, Arc<SiteTable>)>,
 }
 
 /// The record at hand.
@@ -147,12 +149,16 @@ impl Core {
             totals: RingTotals::default(),
             operands: Vec::new(),
             phis: Vec::new(),
+            listed: Vec::new(),
         }
     }
 
     /// Takes note of a module.
     pub(super) fn add(&mut self, module: &Module, tables: &mut Tables) {
         tables.add(module);
+        if self.options.listing.is_some() {
+            self.listed.push((module.first_segment, module.placed.table.clone()));
+        }
         if let Some(sequences) = &mut self.sequences {
             sequences.add_module(module);
         }

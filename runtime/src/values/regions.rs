@@ -2,11 +2,13 @@
 
 use super::{
     core::{Core, OpenRegion},
-    listing::Lister,
+    listing::{Lister, PlaceOf},
     price::{self, Priced, Values},
     region::RegionTotals,
     tables::Tables,
 };
+use crate::{decode::block::BlockCounters, sites::SiteTable};
+use std::sync::Arc;
 
 /// Name of the region that a program without markers is.
 pub const WHOLE_RUN: &str = "whole run";
@@ -141,7 +143,11 @@ impl Core {
         let priced = match self.options.listing.clone() {
             None => price::price(&mut recorder.log, &mut values, &mut self.filing, |cell| chain.push(cell)),
             Some(listing) => {
-                let mut lister = Lister::start(&listing, &totals.name, &mut self.filing);
+                let places = listing
+                    .place
+                    .as_deref()
+                    .map_or_else(Vec::new, |place| places(&self.blocks, &self.listed, self.cells.len(), place));
+                let mut lister = Lister::start(&listing, &totals.name, places, &mut self.filing);
                 let priced = price::price(&mut recorder.log, &mut values, &mut lister, |cell| chain.push(cell));
                 lister.finish();
                 priced
@@ -157,4 +163,20 @@ impl Core {
         let is_whole = self.open.as_ref().is_some_and(|r| r.name == WHOLE_RUN);
         self.close(u64::from(!is_whole));
     }
+}
+
+/// Where each cell's code is: ` at FILE:LINE`, or nothing.
+fn places(blocks: &[BlockCounters], modules: &[(u32, Arc<SiteTable>)], cells: usize, place: &PlaceOf) -> Vec<String> {
+    let mut places = vec![String::new(); cells];
+    for block in blocks {
+        let Some((first, table)) = modules.iter().rfind(|(first, _)| *first <= block.segment) else { continue };
+        let items = table.segments[(block.segment - first) as usize].items.clone();
+        let items = &table.items[items.start as usize..items.end as usize];
+        for (item, text) in items.iter().zip(&mut places[block.first_cell as usize..]) {
+            if let Some(known) = place(table, item.frame) {
+                *text = format!(" at {known}");
+            }
+        }
+    }
+    places
 }

@@ -29,9 +29,7 @@ function bucketOf(depth) {
 }
 
 async function readDocument(element) {
-    const binary = atob(element.textContent);
-    const packed = new Uint8Array(binary.length);
-    for (let i = 0; i < binary.length; i += 1) packed[i] = binary.charCodeAt(i);
+    const packed = unwritten(element.textContent, Number(element.dataset.bytes));
     element.remove();
     const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
     const buffer = await new Response(stream).arrayBuffer();
@@ -40,6 +38,22 @@ async function readDocument(element) {
     const columns = new Columns(new Uint8Array(buffer, 4 + length), header.columns);
     const profile = (described) => (described ? new Profile(described, columns) : null);
     return { header, profile: profile(header.profile), before: profile(header.before) };
+}
+
+/** Bytes from printable characters, two for 13 bits: see `cli/src/view/text.rs`. */
+function unwritten(text, length) {
+    const bytes = new Uint8Array(length);
+    const value = (code) => code - 33 - (code > 38) - (code > 60) - (code > 62);
+    const values = Uint8Array.from({ length: 127 }, (_, code) => (code < 33 ? 0 : value(code)));
+    let [bits, have, at] = [0, 0, 0];
+    for (let i = 0; i + 1 < text.length; i += 2) {
+        bits |= (values[text.charCodeAt(i)] * 91 + values[text.charCodeAt(i + 1)]) << have;
+        for (have += 13; have >= 8 && at < length; have -= 8) {
+            bytes[at++] = bits & 255;
+            bits >>>= 8;
+        }
+    }
+    return bytes;
 }
 
 /** Columns of numbers in groups of 7 bits: see `cli/src/view/pack.rs`. */
@@ -134,6 +148,45 @@ function fromDepths(steps, { start, bucket, count }, prices) {
     return list;
 }
 
+/** A number of a column with every digit. */
+function exactly(column, i) {
+    return column.exact?.get(i) ?? BigInt(column[i]);
+}
+
+function setExactly(column, i, value) {
+    column[i] = Number(value);
+    if (value <= Number.MAX_SAFE_INTEGER) return;
+    column.exact ??= new Map();
+    column.exact.set(i, value);
+}
+
+/** Counts of each cell are written without a power of two that they share. */
+function rescale({ start, count }, scale) {
+    for (let cell = 0; cell + 1 < start.length; cell += 1) {
+        if (scale[cell] === 0) continue;
+        const factor = 2 ** scale[cell];
+        for (let i = start[cell]; i < start[cell + 1]; i += 1) {
+            if (count[i] * factor <= Number.MAX_SAFE_INTEGER) count[i] *= factor;
+            else setExactly(count, i, exactly(count, i) << BigInt(scale[cell]));
+        }
+    }
+}
+
+/**
+ * Numbers that are mostly what others say: codes below `first` stand for that, others for themselves. `of` is the column that the expected ones come
+ * from; they are given twice, as a number and with every digit.
+ */
+function coded(codes, first, of, near, exact) {
+    const list = new Float64Array(codes.length);
+    for (let cell = 0; cell < codes.length; cell += 1) {
+        const code = codes[cell];
+        const value = code < first ? near(cell, code) : code - first;
+        if (value <= Number.MAX_SAFE_INTEGER && !of.exact?.has(cell) && !codes.exact?.has(cell)) list[cell] = value;
+        else setExactly(list, cell, code < first ? exact(cell, code) : exactly(codes, cell) - BigInt(first));
+    }
+    return list;
+}
+
 /** Where the entries of each cell begin. */
 function starts(lengths) {
     const list = new Int32Array(lengths.length + 1);
@@ -159,14 +212,21 @@ class Profile {
         this.line = { file: differences("line.file"), line: differences("line.line"), fn: differences("line.function") };
         this.cell = { node: differences("cell.node"), always: numbers("cell.always") };
         SUMMED.forEach((name) => { this.cell[name] = numbers(`cell.${name}`); });
+        const scale = numbers("cell.scale");
         const histograms = (kind) => {
             const start = starts(numbers(`${kind}.len`));
             return { start, bucket: bucketsOf(start, numbers(`${kind}.bucket`)), count: numbers(`${kind}.count`) };
         };
         this.depths = histograms("depth");
         this.moved = histograms("moved");
+        rescale(this.depths, scale);
         this.cell.read = fromDepths(this.cell.read, this.depths, ONES);
         this.cell.cost = fromDepths(this.cell.cost, this.depths, LEAST_PRICES);
+        const { read } = this.cell;
+        const executions = this.cell.executions = coded(this.cell.executions, 1, read,
+            (cell) => read[cell] / 2 ** scale[cell], (cell) => exactly(read, cell) >> BigInt(scale[cell]));
+        this.cell.written = coded(this.cell.written, 2, executions,
+            (cell, code) => code * executions[cell] * 2 ** scale[cell], (cell, code) => BigInt(code) * (exactly(executions, cell) << BigInt(scale[cell])));
         this.nodes = this.node.parent.length;
         this.cells = this.cell.node.length;
         this.lines = this.line.file.length;

@@ -52,19 +52,18 @@ function functionColumns(app) {
     const { sums } = profile;
     const own = (fn) => app.values.own.fn[fn];
     const all = (fn) => app.values.fnAll[fn];
-    const plain = (key, title, list, text, hint, width = "86px") => ({
+    const plain = (key, title, list, text, hint, width = "78px") => ({
         key, title, hint, number: true, width, fixed: true, text: (fn) => text(list[fn]), value: (fn) => list[fn],
     });
     const perByte = (fn) => (sums.read.fn[fn] > 0 ? sums.cost.fn[fn] / sums.read.fn[fn] : 0);
     return [
-        { key: "value", title: () => app.metric.title, hint: "of the function itself", number: true, width: "150px", value: own,
+        { key: "value", title: () => app.metric.title, hint: "of the function itself", number: true, width: "136px", value: own,
             bar: (fn) => ({ part: own(fn) / app.values.total, text: app.metric.text(own(fn)) }) },
         { key: "share", title: "share", number: true, width: "64px", text: (fn) => percent(own(fn) / app.values.total), value: own },
         { key: "all", title: "with callees", hint: "with all that it calls; recursion counts once", number: true, width: "96px", value: all,
             text: (fn) => app.metric.text(all(fn)) },
         { key: "depths", title: "reads by depth", hint: "from the top of the stack (left) to the deepest (right)", width: "130px",
             draw: (canvas, fn) => app.drawHistogram(canvas, fn) },
-        plain("cost", "ByteDMD", sums.cost.fn, count, "the sum of ceil(sqrt(depth))"),
         { key: "perbyte", title: "per byte", hint: "ByteDMD per byte read", number: true, width: "74px", fixed: true, text: (fn) => digits(perByte(fn)), value: perByte },
         plain("read", "read", sums.read.fn, (n) => bytes(n * profile.unit), "bytes read"),
         plain("written", "written", sums.written.fn, (n) => bytes(n * profile.unit), "bytes written"),
@@ -73,7 +72,7 @@ function functionColumns(app) {
             text: (fn) => (profile.isLinked[fn] ? count(profile.calls[fn]) : "inlined") },
         { key: "name", title: "function", width: "minmax(160px, 1fr)", fixed: true, value: (fn) => profile.functions[fn].name,
             cell: (fn) => named(profile.functions[fn].name, 120) },
-        { key: "place", title: "defined at", width: "170px", fixed: true, value: (fn) => definedAt(profile, fn), text: (fn) => shortened(definedAt(profile, fn), 36) },
+        { key: "place", title: "defined at", width: "150px", fixed: true, value: (fn) => definedAt(profile, fn), text: (fn) => shortened(definedAt(profile, fn), 36) },
     ];
 }
 
@@ -158,6 +157,7 @@ function linesOf(app, cells) {
     const sums = new Map();
     for (const cell of cells) sums.set(profile.cell.line[cell], (sums.get(profile.cell.line[cell]) ?? 0) + (values.own.cells?.[cell] ?? 0));
     const ofLine = (line) => (values.own.cells ? sums.get(line) : values.own.line[line]);
+    if (sums.size === 0) return h("p", { class: "quiet" }, "It reads, writes and computes nothing itself.");
     const lines = [...sums.keys()].sort((a, b) => ofLine(b) - ofLine(a)).slice(0, 30);
     return simpleTable(["line", metric.title, "share", "source"], lines.map((line) => [
         jump(profile.placeOf(line), profile.fileOf(line) ?? "", () => app.showLine(line)), metric.text(ofLine(line)), percent(ofLine(line) / values.total),
@@ -173,7 +173,7 @@ function roofPoint(app, fn) {
     const found = roofline(profile, machine, state.work).functions.find((line) => line.fn === fn);
     if (!found) return null;
     return h("p", { class: "roof-words" }, `On ${machine.name}: ${seconds(found.total)}, bound by ${boundName(machine, found.bound)}. `,
-        found.share >= 0.05 ? advice(machine, found, "It") : "", " ", jump("roofline", "", () => app.set({ panel: "roofline" })));
+        found.share >= 0.05 ? advice(machine, found, "It") : "", " ", jump("its point in the roofline", "Open the roofline with this function picked", () => app.set({ panel: "roofline", fn: String(fn) })));
 }
 
 function objectsOf(app, fn) {

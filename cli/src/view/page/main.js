@@ -41,7 +41,7 @@ class App {
         const { profile, header } = this;
         const last = profile.depths.bucket.reduce((most, bucket) => Math.max(most, bucket), 0);
         this.octaveCount = Math.max(1, Math.ceil(Math.log2(bucketTop(last))));
-        this.sourceOf = new Map(header.sources.map((source) => [source.file, source]));
+        this.sourceOf = new Map(header.sources.filter((source) => source.file !== null).map((source) => [source.file, source]));
         this.textOf = new Map();
         this.linesOfFile = new Map();
         for (let line = 0; line < profile.lines; line += 1) {
@@ -57,7 +57,7 @@ class App {
 
     /** Lines of a file's text, if the page has it. */
     fileText(file) {
-        if (!this.textOf.has(file)) this.textOf.set(file, this.sourceOf.get(file)?.text?.split("\n") ?? null);
+        if (!this.textOf.has(file)) this.textOf.set(file, linesOfSource(this.sourceOf.get(file)));
         return this.textOf.get(file);
     }
 
@@ -70,9 +70,11 @@ class App {
         const { profile } = this;
         const text = this.fileText(file);
         const known = (this.linesOfFile.get(file) ?? []).slice().sort((a, b) => profile.line.line[a] - profile.line.line[b]);
-        const without = known.filter((line) => profile.line.line[line] === 0 || !text || profile.line.line[line] > text.length);
+        const without = known.filter((line) => text?.[profile.line.line[line] - 1] === undefined);
         const byNumber = new Map(known.map((line) => [profile.line.line[line], line]));
-        const rows = (text ?? []).map((source, i) => ({ file, number: i + 1, line: byNumber.get(i + 1) ?? -1, text: source }));
+        const rows = [];
+        // Lines that the page does not have are left out.
+        text?.forEach((source, i) => { rows.push({ file, number: i + 1, line: byNumber.get(i + 1) ?? -1, text: source }); });
         return [...rows, ...without.map((line) => ({ file, number: profile.line.line[line], line, text: null }))];
     }
 
@@ -169,6 +171,15 @@ class App {
         else return;
         event.preventDefault();
     }
+}
+
+/** Lines of a source by number less one, with holes where the page has only parts of it; null if it has nothing. */
+function linesOfSource(source) {
+    if (source?.text !== null && source?.text !== undefined) return source.text.split("\n");
+    if (!source?.parts?.length) return null;
+    const lines = [];
+    for (const [first, text] of source.parts) text.split("\n").forEach((line, i) => { lines[first - 1 + i] = line; });
+    return lines;
 }
 
 /** 32 KiB, as many first caches have; less, if nothing lies as deep. */

@@ -28,7 +28,7 @@ panel({
                 h("div", {}, `read ${bytes(group.read)}, written ${bytes(group.written)}, at most ${bytes(group.peak)} at once`));
         };
         const update = () => {
-            note.textContent = objectMetric(app) === app.state.metric ? "" : `Objects have no ${app.metric.title}: ByteDMD is shown.`;
+            note.textContent = objectMetric(app) === app.state.metric ? "" : `Objects follow ByteDMD, bytes read, bytes written and Q(Z). They have no ${app.metric.title}: ByteDMD is shown.`;
             const values = groups.map((group) => objectValue(app, group));
             const order = values.map((_, i) => i).filter((i) => values[i] > 0).sort((a, b) => values[b] - values[a]);
             const picked = app.state.object === "" ? order[0] ?? 0 : Math.min(Number(app.state.object) || 0, groups.length - 1);

@@ -71,10 +71,10 @@ function reason(app, line) {
     const histogram = profile.histogram(cells);
     const read = histogram.reduce((sum, [, reads]) => sum + reads, 0);
     if (read === 0) return [`It reads nothing: its ${app.metric.title} is of what it writes or computes.`];
-    const half = depthAt(histogram, read, 0.5) * profile.unit;
+    const deep = halfOfCost(histogram) * profile.unit;
     const times = profile.sums.executions.line[line];
     const words = [`It ran ${count(times)} times and read ${bytes(read * profile.unit)}. `,
-        `Half of these bytes lie deeper than ${bytes(half)}: so much other data is touched before they are read again. `];
+        `Half of its ByteDMD is for bytes that lie deeper than ${bytes(deep)}: so much other data is touched before they are read again. `];
     const pair = (app.header.why?.sheets[0]?.rows ?? []).find((row) => samePlace(row.line, profile, line));
     if (pair?.touch_line) {
         words.push(`They were last ${pair.touch === "write" ? "written" : "read"} by `, placeJump(app, pair.touch_line));
@@ -84,6 +84,17 @@ function reason(app, line) {
         words.push("Who touched them last, and what would help: ", h("code", {}, "dmdprof run --flows --objects"), ".");
     }
     return words;
+}
+
+/** The largest depth that half of the cost of some reads lies beyond. */
+function halfOfCost(histogram) {
+    const prices = histogram.map(([bucket, reads]) => reads * Math.sqrt(MIDDLES[bucket]));
+    let left = prices.reduce((sum, price) => sum + price, 0) / 2;
+    for (let i = histogram.length - 1; i >= 0; i -= 1) {
+        left -= prices[i];
+        if (left <= 0) return FLOORS[histogram[i][0]];
+    }
+    return 0;
 }
 
 function samePlace(place, profile, line) {

@@ -39,7 +39,7 @@ function pairColumns(app) {
         { key: "cost", title: "ByteDMD", number: true, width: "130px", value: (row) => row.cost, cell: (row) => bar(row.share ?? 0, count(row.cost)) },
         { key: "share", title: "share", number: true, width: "64px", value: (row) => row.share ?? 0, text: (row) => percent(row.share ?? 0) },
         { key: "read", title: "read", number: true, width: "86px", value: (row) => row.read, text: (row) => bytes(row.read) },
-        { key: "p50", title: "half deeper", number: true, width: "90px", value: (row) => row.depth_p50, text: (row) => bytes(row.depth_p50) },
+        { key: "p50", title: "median depth", number: true, width: "90px", value: (row) => row.depth_p50, text: (row) => bytes(row.depth_p50) },
         { key: "line", title: "reads", width: "150px", value: (row) => row.line, cell: (row) => placeJump(app, row.line) },
         { key: "touch", title: "last touched", width: "170px", value: (row) => row.touch_line ?? "", cell: (row) => (row.touch_line
             ? h("span", {}, `${row.touch} `, placeJump(app, row.touch_line)) : "by nobody") },

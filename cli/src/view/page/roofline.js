@@ -18,11 +18,12 @@ panel({
         const title = h("span", { class: "quiet" });
         const picture = h("div", { class: "roof-box" });
         const words = h("p", { class: "roof-words" });
+        const hint = h("p", { class: "quiet" });
         const table = new Table(roofColumns(app), {
             label: "Estimated times", sort: "time", height: 420, onpick: (row) => app.set({ fn: row.fn === null ? "" : String(row.fn) }),
             isPicked: (row) => row.fn !== null && app.state.fn === String(row.fn),
         });
-        const element = h("div", { class: "roofline" }, h("div", { class: "tools" }, h("label", {}, "machine ", machine), title), words, picture, table.element,
+        const element = h("div", { class: "roofline" }, h("div", { class: "tools" }, h("label", {}, "machine ", machine), title), words, picture, hint, table.element,
             h("p", { class: "quiet" }, "Bounds of an ideal machine, not forecasts: every level is a fully associative LRU memory that drops dead bytes, and ",
                 "work and traffic overlap perfectly. ~ marks what rests on a guess."));
         const update = () => {
@@ -31,6 +32,7 @@ panel({
             const found = roofline(app.profile, chosen, app.state.work);
             app.roof = chosen;
             const picked = found.functions.find((line) => app.state.fn === String(line.fn)) ?? found.functions[0];
+            hint.textContent = workHint(app, found);
             title.textContent = `${chosen.title}: ${chosen.kind}, ${count(chosen.peak * chosen.efficiency)}op/s`;
             words.replaceChildren(picked ? advice(chosen, picked, shortened(app.profile.functions[picked.fn].name, 80)) : "Nothing works or reads.");
             picture.replaceChildren(roofPicture(app, chosen, found, picked));
@@ -39,6 +41,15 @@ panel({
         return { element, update };
     },
 });
+
+/** What the picture cannot show. */
+function workHint(app, found) {
+    const share = found.functions.reduce((sum, line) => sum + (line.work > 0 ? line.share : 0), 0);
+    const rest = found.functions.reduce((sum, line) => sum + line.share, 0) - share;
+    if (rest < 0.05) return "";
+    return `Functions without ${app.state.work === "flops" ? "flops" : "operations"}, ${percent(rest)} of the time, have no point in the picture.`
+        + (app.state.work === "flops" ? " With “all operations” as work they have." : "");
+}
 
 function machineOptions(app) {
     return app.header.machines.map((m) => [m.name, m.unusable ? `${m.name}: ${shortened(m.unusable, 60)}` : `${m.name}: ${shortened(m.title, 60)}`, m.unusable !== null]);
@@ -95,18 +106,21 @@ function roofPicture(app, machine, found, picked) {
     const scale = roofScales(machine, points, width);
     const rate = machine.peak * machine.efficiency;
     const right = 10 ** scale.high;
+    const names = [];
     const roofs = machine.links.map((link, i) => {
         const ridge = rate / link.bandwidth;
         const from = Math.max(10 ** scale.low, (10 ** scale.bottom) / link.bandwidth);
+        const { x, y, text } = roofName(machine, i, scale, from, ridge);
+        names.push({ from: x, to: x + text.length * 7.2, y });
         return [svg("line", { class: `roof roof${i}`, x1: scale.x(from), y1: scale.y(from * link.bandwidth), x2: scale.x(ridge), y2: scale.y(rate) }),
-            roofName(machine, i, scale, from, ridge)];
+            svg("text", { x, y, class: "roof-name" }, text)];
     });
     const ridge = Math.min(...machine.links.map((link) => rate / link.bandwidth), right);
     const peak = [svg("line", { class: "roof", x1: scale.x(ridge), x2: width - ROOF.right, y1: scale.y(rate), y2: scale.y(rate) }),
         svg("text", { x: width - ROOF.right, y: scale.y(rate) - 7, "text-anchor": "end", class: "roof-name" }, `${count(rate)}op/s ${machine.kind}`)];
     return svg("svg", { class: "roof-picture", viewBox: `0 0 ${width} ${ROOF.height}`, width, height: ROOF.height, role: "img", "aria-label": "Roofline" },
         roofAxes(scale, width), roofs.flat(), peak, points.slice().reverse().map((point) => roofMark(app, machine, point, scale, width, point.line === picked)),
-        pointNames(app, points, picked, scale, width), picked && lessTraffic(machine, points.find((point) => point.line === picked), scale));
+        pointNames(app, points, picked, scale, width, names), picked && lessTraffic(machine, points.find((point) => point.line === picked), scale));
 }
 
 /** Names of roofs stand beside them, each further along than the one before, so that they keep apart. */
@@ -114,12 +128,11 @@ function roofName(machine, i, scale, from, ridge) {
     const { bandwidth } = machine.links[i];
     const along = Math.min(0.12 + 0.2 * i, 0.75);
     const at = 10 ** (Math.log10(from) + (Math.log10(ridge) - Math.log10(from)) * along);
-    return svg("text", { x: scale.x(at) + 10, y: scale.y(at * bandwidth) + 14, class: "roof-name" }, `${boundName(machine, i)} ${bytes(bandwidth)}/s`);
+    return { x: scale.x(at) + 10, y: scale.y(at * bandwidth) + 14, text: `${boundName(machine, i)} ${bytes(bandwidth)}/s` };
 }
 
-/** Names of points, the largest first, each moved down until it has room. */
-function pointNames(app, points, picked, scale, width) {
-    const taken = [];
+/** Names of points, the largest first, each moved down until it has room; `taken`: where other names are. */
+function pointNames(app, points, picked, scale, width, taken) {
     return points.filter((point) => point.line.share > 0.03 || point.line === picked).slice(0, 14).map((point) => {
         const radius = 4 + Math.sqrt(point.line.share) * 22;
         const px = Number.isFinite(point.x) ? scale.x(point.x) : width - ROOF.right - 6;

@@ -107,9 +107,10 @@ function fileState(app, file) {
         unverified: "Nobody knows whether this file is what was compiled: it could not be read when the profile was made.",
         large: "The sources are too large to be all in the page: of this file only lines with numbers are listed.",
     };
+    const parts = source?.parts?.length > 0 ? "Of this large file, the page has the lines with numbers and some around them." : null;
     const link = source?.path ? h("a", { href: `file://${source.path.split("/").map(encodeURIComponent).join("/")}`, rel: "noreferrer" }, source.path) : null;
     const without = app.header.sources_mode === "none" ? "The page was made without sources: --sources embed puts them in." : null;
-    return [h("span", { class: "path" }, named(path, 120)), " ", h("span", { class: "warning" }, words[source?.state] ?? without ?? ""), link ?? ""];
+    return [h("span", { class: "path" }, named(path, 120)), " ", h("span", { class: "warning" }, [words[source?.state] ?? without, parts].filter(Boolean).join(" ")), link ?? ""];
 }
 
 function sourceColumns(app) {
@@ -119,9 +120,9 @@ function sourceColumns(app) {
         { key: "value", title: () => app.metric.title, number: true, width: "150px",
             bar: (row) => (row.line < 0 || value(row) === 0 ? { part: 0, text: "" } : { part: value(row) / app.mostOfLine(), text: app.metric.text(value(row)) }) },
         { key: "share", title: "share", number: true, width: "60px", text: (row) => (value(row) > 0 ? percent(value(row) / app.values.total) : "") },
-        { key: "depth", title: "half deeper", hint: "half of what the line reads lies deeper than this", number: true, width: "104px", fixed: true,
+        { key: "depth", title: "median depth", hint: "half of the bytes that the line reads lie deeper than this", number: true, width: "110px", fixed: true,
             text: (row) => medianText(app, row) },
-        { key: "line", title: "line", number: true, width: "52px", fixed: true, text: (row) => (row.number > 0 ? String(row.number) : "?") },
+        { key: "line", title: "line", number: true, width: "66px", fixed: true, text: (row) => (row.number > 0 ? String(row.number) : "?") },
         { key: "text", title: "source", width: "minmax(0, 1fr)", fixed: true, cell: (row) => h("code", { class: "source-text" }, row.text
             ?? (row.number > 0 ? "" : `code of no line in ${shortened(profile.functions[profile.line.fn[row.line]].name, 60)}`)) },
     ];
@@ -134,7 +135,8 @@ function medianText(app, row) {
 }
 
 function lineValue({ profile, metric, values }, line) {
-    return `${metric.title} ${metric.text(values.own.line[line])}, ByteDMD ${grouped(profile.exact("cost", profile.cellsOf("line", line)))}`;
+    const cost = `ByteDMD ${grouped(profile.exact("cost", profile.cellsOf("line", line)))}`;
+    return metric.id === "cost" ? cost : `${metric.title} ${metric.text(values.own.line[line])}, ${cost}`;
 }
 
 /** Functions and pairs of a line; `value` is the element of its number. */

@@ -32,6 +32,7 @@ class Table {
             this.height = this.scroller.clientHeight;
             this.draw();
         }).observe(this.scroller);
+        PRINT.addEventListener("change", () => this.refresh());
     }
 
     /** `rows` are not changed; the same list again keeps its order as far as it still holds. */
@@ -59,7 +60,8 @@ class Table {
 
     refresh() {
         this.drawHead();
-        this.body.style.height = `${this.rows.length * ROW_HEIGHT}px`;
+        const shown = PRINT.matches ? Math.min(this.rows.length, MOST_PRINTED) : this.rows.length;
+        this.body.style.height = `${shown * ROW_HEIGHT}px`;
         this.draw();
     }
 
@@ -93,7 +95,7 @@ class Table {
         const { scrollTop } = this.scroller;
         const height = this.height || 800;
         const first = printing ? 0 : Math.max(0, Math.floor(scrollTop / ROW_HEIGHT) - 4);
-        const last = printing ? Math.min(this.rows.length, 60) : Math.min(this.rows.length, Math.ceil((scrollTop + height) / ROW_HEIGHT) + 4);
+        const last = printing ? Math.min(this.rows.length, MOST_PRINTED) : Math.min(this.rows.length, Math.ceil((scrollTop + height) / ROW_HEIGHT) + 4);
         const wanted = this.rows.slice(first, last);
         const inSight = new Set(wanted);
         const free = [];
@@ -195,6 +197,8 @@ class Table {
 Table.look = 0;
 
 const PRINT = matchMedia("print");
+/** Rows on paper. */
+const MOST_PRINTED = 60;
 
 /** A bar that fills a part of its cell, with the number on it. */
 function bar(part, text) {

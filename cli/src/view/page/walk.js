@@ -1,128 +1,13 @@
-// The LRU stack, walked: the events of a kernel of the values model, one at a time.
+// The LRU stack, walked: the events of a kernel, or of a window of a program, one at a time.
 //
-// Takes the listing of `dmdprof ir`, gives the stack at each event, as a list or as a square. In the square a byte at depth d lies in the shell
-// ceil(sqrt(d)) around the corner where the processor is, so that the distance is the cost. The stack is computed here by the model's rules, and
-// every depth that the listing states is compared with it; a difference is said.
-
-/** Regions of a listing, each a list of steps: { kind, text, value | reads, op, cost, place }. */
-function parseListing(text) {
-    const regions = [];
-    let region = null;
-    for (const line of text.split("\n")) {
-        const words = line.trim().split(" ");
-        const place = line.includes(" at ") ? line.slice(line.lastIndexOf(" at ") + 4) : null;
-        if (words[0] === "region") {
-            region = { name: line.slice(7), steps: [], sizes: new Map(), total: null };
-            regions.push(region);
-        } else if (!region || words[0] === "stack,") {
-            continue;
-        } else if (words[0] === "push") {
-            region.steps.push({ kind: "push", value: words[1], text: line, cost: 0, place });
-        } else if (words[0] === "read") {
-            const [first, last] = words[3].split("-").map(Number);
-            const size = (last ?? first) - first + 1;
-            region.sizes.set(words[1], size);
-            region.steps.push({ kind: "read", value: words[1], first, size, cost: Number(words[5]), text: line, place });
-        } else if (words[0] === "instr") {
-            const reads = words.slice(3, words.indexOf("cost")).map((word) => word.split("@")[0]);
-            region.steps.push({ kind: "instr", op: words[1], reads, cost: 0, text: line, place });
-        } else if (words[0] === "total") {
-            region.total = words[1];
-        }
-    }
-    regions.forEach(prepareRegion);
-    return regions;
-}
-
-/** When each value is read last, which reads no instruction follows (escapes), costs so far. */
-function prepareRegion(region) {
-    const { steps } = region;
-    const lastRead = new Map();
-    let waiting = [];
-    let cost = 0;
-    steps.forEach((step, at) => {
-        cost += step.cost;
-        step.sum = cost;
-        if (step.kind === "read") waiting.push(at);
-        if (step.kind === "instr") {
-            // The reads before those of its operands were of escapes, which have no line of their own.
-            waiting.slice(0, waiting.length - step.reads.length).forEach((escape) => { steps[escape].escapes = true; });
-            waiting.slice(waiting.length - step.reads.length).forEach((read) => { lastRead.set(steps[read].value, at); });
-            waiting = [];
-        } else if (step.kind === "push") {
-            waiting.forEach((escape) => { steps[escape].escapes = true; });
-            waiting = [];
-        }
-    });
-    waiting.forEach((escape) => { steps[escape].escapes = true; });
-    steps.forEach((step, at) => { if (step.escapes) lastRead.set(step.value, Math.max(at, lastRead.get(step.value) ?? -1)); });
-    region.lastRead = lastRead;
-    region.usual = [...region.sizes.values()][0] ?? 1;
-    region.kept = [[]];
-    region.wrong = null;
-}
-
-const KEEP_EVERY = 64;
-
-/** The stack before a step, top first; names of values. */
-function stackBefore(region, at) {
-    let from = Math.min(Math.floor(at / KEEP_EVERY), region.kept.length - 1);
-    const stack = region.kept[from].slice();
-    for (let step = from * KEEP_EVERY; step < at; step += 1) {
-        apply(region, stack, step);
-        if ((step + 1) % KEEP_EVERY === 0 && (step + 1) / KEEP_EVERY === region.kept.length) region.kept.push(stack.slice());
-    }
-    return stack;
-}
-
-function sizeOf(region, value) {
-    return region.sizes.get(value) ?? region.usual;
-}
-
-/** Bytes above a value. */
-function above(region, stack, value) {
-    let sum = 0;
-    for (const other of stack) {
-        if (other === value) return sum;
-        sum += sizeOf(region, other);
-    }
-    return sum;
-}
-
-function apply(region, stack, at) {
-    const step = region.steps[at];
-    if (step.kind === "push") {
-        stack.unshift(step.value);
-    } else if (step.kind === "read") {
-        // Inputs of unknown order come from below when they are read first.
-        if (!stack.includes(step.value)) stack.push(step.value);
-        const depth = above(region, stack, step.value) + 1;
-        if (depth !== step.first) region.wrong ??= `step ${at + 1}: the listing says depth ${step.first}, the stack here ${depth}`;
-        if (step.escapes) touch(region, stack, step.value, at);
-    } else {
-        [...new Set(step.reads)].forEach((value) => touch(region, stack, value, at));
-    }
-}
-
-/** To the top, or away if nobody reads it again. */
-function touch(region, stack, value, at) {
-    stack.splice(stack.indexOf(value), 1);
-    if (region.lastRead.get(value) > at) stack.unshift(value);
-}
-
-/** A colour per value, told apart by hue and lightness. */
-function valueColour(value) {
-    const number = Number(value.slice(1));
-    const colours = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#8c8c8c"];
-    const fill = colours[number % colours.length];
-    return { fill, text: ["#e69f00", "#56b4e9", "#f0e442", "#cc79a7"].includes(fill) ? "#111" : "#fff" };
-}
+// Takes regions (`listing.js`, `window.js`), gives the stack at each event, as a list or as a square, with the source line beside it. In the square a
+// byte at depth d lies in the shell ceil(sqrt(d)) around the corner where the processor is, so that the distance is the cost.
 
 class Walk {
     constructor(app) {
         this.app = app;
         this.regions = parseListing(app.header.listing);
-        this.region = choice("Region", this.regions.map((region, i) => [String(i), `${region.name} (${grouped(region.steps.length)} events)`]), "0",
+        this.region = choice("Region", this.regions.map((region, i) => [String(i), `${shortened(region.name, 44)} (${grouped(region.steps.length)} events)`]), "0",
             (value) => { this.stop(); app.set({ region: Number(value), step: 0 }); });
         this.play = h("button", { type: "button", class: "play", onclick: () => this.toggle() }, "▶ play");
         this.scrub = h("input", { type: "range", min: 0, max: 1, step: 1, "aria-label": "Event", oninput: () => { this.stop(); this.go(Number(this.scrub.value)); } });
@@ -134,12 +19,14 @@ class Walk {
         this.wrong = h("p", { class: "warning", hidden: true });
         this.canvas = h("canvas", { role: "img", "aria-label": "The stack" });
         this.events = h("div", { class: "walk-events" });
+        this.source = new WalkSource(app);
+        this.legend = h("p", { class: "legend" });
         this.element = h("div", {
             class: "walk", tabindex: 0, onkeydown: (event) => this.key(event),
         }, h("div", { class: "tools" }, this.region, button("|◀", "first event (Home)", () => this.go(0)), button("◀", "one back (←)", () => this.go(app.state.step - 1)),
             this.play, button("▶", "one on (→)", () => this.go(app.state.step + 1)), button("▶|", "last event (End)", () => this.go(Infinity)),
             this.scrub, this.speed, this.kind), this.status, this.wrong,
-        h("div", { class: "walk-parts" }, h("div", { class: "walk-picture" }, this.canvas), this.events));
+        h("div", { class: "walk-parts" }, h("div", { class: "walk-picture" }, this.canvas, this.legend), h("div", { class: "walk-side" }, this.source.element, this.events)));
     }
 
     get current() {
@@ -193,35 +80,40 @@ class Walk {
         this.scrub.max = String(region.steps.length);
         this.scrub.value = String(at);
         const last = at > 0 ? region.steps[at - 1] : null;
-        // A read shows the stack as it is priced, before anything moves.
-        const stack = stackBefore(region, last?.kind === "read" ? at - 1 : at);
-        if (last?.kind === "read" && !stack.includes(last.value)) stack.push(last.value);
-        stackBefore(region, at);
+        const stack = region.stackAt(at);
         this.status.replaceChildren(this.sentence(region, at, last, stack));
         this.wrong.hidden = region.wrong === null;
         this.wrong.textContent = region.wrong ?? "";
-        if (state.view === "list") this.drawList(region, stack, last);
+        if (state.view === "list") this.drawList(stack, last);
         else this.drawSquare(region, stack, last);
+        this.drawLegend(region, stack);
+        this.source.show(last?.place ?? null, region.steps[at]?.place ?? null);
         this.drawEvents(region, at);
     }
 
     sentence(region, at, last, stack) {
-        const live = stack.reduce((sum, value) => sum + sizeOf(region, value), 0);
-        const done = `${at} of ${region.steps.length} events, cost so far ${grouped(last?.sum ?? 0)}${region.total ? ` of ${grouped(region.total)}` : ""}, ${live} B live`;
-        const words = {
-            push: () => `${last.value} comes on top, for free.`,
-            read: () => `${last.value} is read at depth ${last.first}${last.size > 1 ? ` to ${last.first + last.size - 1}` : ""}: cost ${last.cost}.`,
-            instr: () => `${last.op} has read ${last.reads.join(" and ")}: they go to the top, or leave if nobody reads them again.`,
-        };
-        return h("span", {}, h("b", {}, last ? words[last.kind]() : "Nothing has happened yet."), h("span", { class: "quiet" }, ` ${done}`));
+        const ending = at === region.steps.length && region.end ? `; ${region.end}` : "";
+        const done = `${at} of ${region.steps.length} events, cost so far ${grouped(last?.sum ?? 0)}${region.total ? ` of ${grouped(region.total)}` : ""}, ${region.liveText(stack)}${ending}`;
+        return h("span", {}, h("b", {}, last ? region.words(last) : "Nothing has happened yet."), h("span", { class: "quiet" }, ` ${done}`));
+    }
+
+    /** What the colours of a window are. */
+    drawLegend(region, stack) {
+        if (!region.isWindow) return;
+        const known = new Map();
+        for (const piece of stack) {
+            if (known.size >= 8) break;
+            if (!known.has(piece.label)) known.set(piece.label, piece.colour.fill);
+        }
+        const keys = [...known].map(([label, fill]) => [h("span", { class: "key", style: { background: fill } }), " ", named(label, 40), "  "]);
+        this.legend.replaceChildren(...(keys.length > 0 ? [...keys.flat(), h("br"), "Empty places: what was touched before the window."] : ["Nothing was touched yet."]));
     }
 
     drawSquare(region, stack, last) {
-        const bytes = stack.flatMap((value) => Array.from({ length: sizeOf(region, value) }, (_, i) => ({ value, first: i === 0 })));
-        const most = Math.max(4, Math.ceil(Math.sqrt(region.peak ??= peakOf(region))));
-        const room = Math.min(560, Math.max(260, innerHeight - 430));
-        const cell = Math.max(3, Math.floor((room - 40) / most));
-        const context = sharpCanvas(this.canvas, most * cell + 60, most * cell + 44);
+        const most = Math.max(4, Math.ceil(Math.sqrt(region.peak())));
+        const room = Math.min(560, Math.max(260, innerHeight - 430)) - 40;
+        const cell = room / most >= 3 ? Math.floor(room / most) : room / most;
+        const context = sharpCanvas(this.canvas, Math.ceil(most * cell) + 60, Math.ceil(most * cell) + 44);
         context.font = `${Math.min(13, Math.max(11, cell * 0.36))}px ${variable("--font")}`;
         context.textAlign = "center";
         context.textBaseline = "middle";
@@ -229,41 +121,29 @@ class Walk {
         context.fillStyle = variable("--text");
         context.fillText("CPU", -18, -14);
         this.drawShells(context, most, cell);
-        bytes.forEach((byte, i) => this.drawByte(context, byte, shellPlace(i + 1), cell, last));
-        if (last?.kind === "read") this.drawWay(context, last, cell);
+        const isRead = last?.kind === "read";
+        let depth = 0;
+        for (const value of stack) {
+            for (let i = 0; i < value.size; i += 1) drawByte(context, value, shellPlace(depth += 1), cell, { faint: isRead, first: i === 0 && !region.isWindow });
+        }
+        const reads = (isRead ? last.reads : []).flatMap(([first, bytes]) => Array.from({ length: bytes }, (_, i) => first + i));
+        reads.forEach((depth) => drawRead(context, shellPlace(depth), cell));
+        if (isRead) this.drawWay(context, last.reads[0][0], cell);
     }
 
     drawShells(context, most, cell) {
         context.strokeStyle = variable("--line");
         context.fillStyle = variable("--quiet");
-        for (let shell = 1; shell <= most; shell += 1) {
+        const every = cell >= 16 ? 1 : [5, 10, 50, 100, 500, 1000].find((n) => n * cell >= 28) ?? 5000;
+        for (let shell = cell < 3 ? every : 1; shell <= most; shell += cell < 3 ? every : 1) {
             context.strokeRect(0.5, 0.5, shell * cell, shell * cell);
-            if (cell >= 16 || shell % 5 === 0) context.fillText(String(shell), (shell - 0.5) * cell, -12);
-        }
-    }
-
-    drawByte(context, { value, first }, [column, row], cell, last) {
-        const isRead = last?.kind === "read" && last.value === value;
-        const colour = valueColour(value);
-        context.globalAlpha = last?.kind === "read" && !isRead ? 0.55 : 1;
-        context.fillStyle = colour.fill;
-        context.fillRect(column * cell + 1.5, row * cell + 1.5, cell - 2, cell - 2);
-        context.globalAlpha = 1;
-        if (first && cell >= 20) {
-            context.fillStyle = colour.text;
-            context.fillText(value, (column + 0.5) * cell, (row + 0.5) * cell + 1);
-        }
-        if (isRead) {
-            context.strokeStyle = variable("--focus");
-            context.lineWidth = 3;
-            context.strokeRect(column * cell + 2, row * cell + 2, cell - 3, cell - 3);
-            context.lineWidth = 1;
+            if (shell % every === 0) context.fillText(String(shell), (shell - 0.5) * cell, -12);
         }
     }
 
     /** From the processor to the byte that was read, as far as its shell. */
-    drawWay(context, last, cell) {
-        const [column, row] = shellPlace(last.first);
+    drawWay(context, depth, cell) {
+        const [column, row] = shellPlace(depth);
         context.strokeStyle = variable("--focus");
         context.lineWidth = 2;
         context.setLineDash([5, 4]);
@@ -275,7 +155,7 @@ class Walk {
         context.lineWidth = 1;
     }
 
-    drawList(region, stack, last) {
+    drawList(stack, last) {
         const row = 24;
         const shown = stack.slice(0, 200);
         const context = sharpCanvas(this.canvas, 460, Math.max(3, shown.length) * row + 26);
@@ -283,22 +163,21 @@ class Walk {
         context.textBaseline = "middle";
         context.fillStyle = variable("--quiet");
         context.fillText("value", 8, 10);
-        context.fillText("depth", 120, 10);
-        context.fillText("cost of a read", 260, 10);
+        context.fillText("depth", 180, 10);
+        context.fillText("cost of a read", 320, 10);
         let depth = 0;
-        shown.forEach((value, i) => {
+        shown.forEach(({ size, label, colour }, i) => {
             const y = 22 + i * row;
-            const size = sizeOf(region, value);
-            const isRead = last?.kind === "read" && last.value === value;
-            const colour = valueColour(value);
+            const isRead = last?.kind === "read" && last.reads.some(([first, bytes]) => first <= depth + size && first + bytes > depth + 1);
             context.fillStyle = colour.fill;
-            context.fillRect(0, y, 100, row - 3);
+            context.fillRect(0, y, 160, row - 3);
             context.fillStyle = colour.text;
-            context.fillText(value, 8, y + row / 2 - 1);
-            const cost = Array.from({ length: size }, (_, b) => Math.ceil(Math.sqrt(depth + b + 1))).reduce((a, b) => a + b, 0);
+            context.fillText(shortened(label, 22), 8, y + row / 2 - 1);
+            let cost = 0;
+            for (let byte = 1; byte <= size; byte += 1) cost += Math.ceil(Math.sqrt(depth + byte));
             context.fillStyle = isRead ? variable("--focus") : variable("--text");
-            context.fillText(size > 1 ? `${depth + 1} to ${depth + size}` : String(depth + 1), 120, y + row / 2 - 1);
-            context.fillText(`${cost}${isRead ? "  ← read" : ""}`, 260, y + row / 2 - 1);
+            context.fillText(size > 1 ? `${depth + 1} to ${depth + size}` : String(depth + 1), 180, y + row / 2 - 1);
+            context.fillText(`${cost}${isRead ? "  ← read" : ""}`, 320, y + row / 2 - 1);
             depth += size;
         });
     }
@@ -308,7 +187,7 @@ class Walk {
         const rows = region.steps.slice(from, at + 8).map((step, i) => {
             const number = from + i;
             return h("button", { type: "button", class: `event ${number === at - 1 ? "now" : number >= at ? "later" : ""}`, onclick: () => { this.stop(); this.go(number + 1); } },
-                `${step.kind === "instr" ? "" : "    "}${step.text}`);
+                `${step.kind === "instr" || region.isWindow ? "" : "    "}${shortened(step.text, 90)}`);
         });
         this.events.replaceChildren(h("h3", {}, "Events"), ...rows);
     }
@@ -321,22 +200,77 @@ function shellPlace(depth) {
     return along < shell ? [shell - 1, along] : [2 * shell - 2 - along, shell - 1];
 }
 
-/** Most bytes on the stack at once. */
-function peakOf(region) {
-    const stack = [];
-    let most = 0;
-    for (let at = 0; at < region.steps.length; at += 1) {
-        apply(region, stack, at);
-        most = Math.max(most, stack.reduce((sum, value) => sum + sizeOf(region, value), 0));
+function drawByte(context, { label, colour }, [column, row], cell, { faint, first }) {
+    context.globalAlpha = faint ? 0.55 : 1;
+    context.fillStyle = colour.fill;
+    const gap = cell >= 5 ? 1.5 : 0;
+    context.fillRect(column * cell + gap, row * cell + gap, Math.max(cell - (gap ? 2 : 0), 0.6), Math.max(cell - (gap ? 2 : 0), 0.6));
+    context.globalAlpha = 1;
+    if (!first || cell < 20) return;
+    context.fillStyle = colour.text;
+    context.fillText(label, (column + 0.5) * cell, (row + 0.5) * cell + 1);
+}
+
+/** A byte that is read. */
+function drawRead(context, [column, row], cell) {
+    context.strokeStyle = context.fillStyle = variable("--focus");
+    if (cell < 6) {
+        const size = Math.max(cell, 3);
+        context.fillRect(column * cell, row * cell, size, size);
+        return;
     }
-    return most;
+    context.lineWidth = 3;
+    context.strokeRect(column * cell + 2, row * cell + 2, cell - 3, cell - 3);
+    context.lineWidth = 1;
+}
+
+/** The source around the line of the event. */
+class WalkSource {
+    constructor(app) {
+        this.app = app;
+        this.texts = new Map();
+        this.element = h("div", { class: "walk-source" });
+    }
+
+    /** Lines of a file, if the page has it. */
+    text(file) {
+        if (!this.texts.has(file)) {
+            const { header, profile } = this.app;
+            const known = profile ? profile.files.indexOf(file) : -1;
+            const source = header.sources.find((one) => (known >= 0 ? one.file === known : one.name === file));
+            this.texts.set(file, linesOfSource(source));
+        }
+        return this.texts.get(file);
+    }
+
+    /** `next`: where the walk goes from here, shown before the first event. */
+    show(place, next) {
+        const at = place ?? this.last ?? next;
+        if (place) this.last = place;
+        const key = `${at} ${place}`;
+        if (this.shown === key) return;
+        this.shown = key;
+        const colon = at?.lastIndexOf(":") ?? -1;
+        const [file, number] = colon < 0 ? [null, 0] : [at.slice(0, colon), Number(at.slice(colon + 1))];
+        const lines = file === null ? null : this.text(file);
+        const title = h("h3", {}, file === null ? "Source" : named(`${fileName(file)}:${number}`, 60));
+        if (lines === null) {
+            const why = file === null ? "The listing has no source lines: dmdprof ir --places adds them." : "The page does not have this file's text.";
+            this.element.replaceChildren(title, h("p", { class: "quiet" }, why));
+            return;
+        }
+        const from = Math.min(Math.max(0, number - 7), Math.max(0, lines.length - 13));
+        const rows = Array.from(lines.slice(from, from + 13), (text, i) => text !== undefined && h("div", { class: from + i + 1 === number && place ? "walk-line now" : "walk-line" },
+            h("span", { class: "quiet" }, String(from + i + 1).padStart(5, "\u2007")), h("code", {}, ` ${text}`)));
+        this.element.replaceChildren(title, h("div", { class: "walk-lines" }, rows));
+    }
 }
 
 panel({
     id: "walk",
     title: "Stack walk",
     missing: (app) => (app.header.listing ? null
-        : "plays the events of a small kernel of the values model: dmdprof ir --html walk.html kernel.c; or dmdprof ir -o kernel.events kernel.c, then dmdprof view --events kernel.events"),
+        : "plays what a kernel, or a part of a run, does on the stack: dmdprof ir --html walk.html kernel.c; or dmdprof run --window 2000 --roi FUNCTION ./app, then dmdprof view --events dmdprof.data.window"),
     create(app) {
         const walk = new Walk(app);
         return { element: walk.element, update: () => walk.draw() };
