@@ -1,7 +1,9 @@
 //! Turns a measurement into a profile: names instead of numbers, and an order that depends on nothing but the content, so
 //! that two equal runs give equal bytes.
 
+mod coverage;
 mod known;
+mod lines;
 mod objects;
 pub mod window;
 
@@ -56,7 +58,7 @@ pub fn to_profile(measurement: &Measurement, meta: Meta, line_size: Option<u32>,
     let flops_by_type = builder.flops_by_type();
     Profile {
         meta,
-        coverage: coverage(measurement),
+        coverage: coverage::coverage(measurement),
         totals,
         threads,
         sources: builder.sources(),
@@ -78,9 +80,9 @@ pub fn to_profile(measurement: &Measurement, meta: Meta, line_size: Option<u32>,
         input_uses: measurement.regions.values().map(input_use).collect(),
         lines: line_size.map(|size| LineTraffic { size, cells: sites.lines }),
         caches: (!levels.is_empty())
-            .then(|| CacheTraffic { levels: levels.iter().map(level).collect(), cells: sites.caches }),
+            .then(|| CacheTraffic { levels: levels.iter().map(lines::level).collect(), cells: sites.caches }),
         cold_histogram: histogram(&measurement.cold),
-        compilers: compilers(measurement),
+        compilers: coverage::compilers(measurement),
     }
 }
 
@@ -398,8 +400,8 @@ impl<'a> Builder<'a> {
             found.entry(key).or_insert(Site { function, position, kind, size: item.size });
         }
         let ids: BTreeMap<_, SiteId> = found.keys().enumerate().map(|(i, k)| (*k, SiteId(i as u32))).collect();
-        let caches = caches(cells.iter().map(|(context, key, _, cell)| (*context, ids[key], *cell)));
-        let lines = lines(cells.iter().map(|(context, key, _, cell)| (*context, ids[key], *cell)));
+        let caches = lines::caches(cells.iter().map(|(context, key, _, cell)| (*context, ids[key], *cell)));
+        let lines = lines::lines(cells.iter().map(|(context, key, _, cell)| (*context, ids[key], *cell)));
         let mut cells: Vec<Cell> = cells
             .into_iter()
             .map(|(context, key, executions, cell)| Cell {
@@ -548,53 +550,6 @@ struct Blocks {
     counts: Vec<BlockCount>,
 }
 
-/// The traffic of lines by context and site, where there was any.
-fn lines<'c>(cells: impl Iterator<Item = (ContextId, SiteId, &'c CellCounters)>) -> Vec<LineCell> {
-    let mut sums: BTreeMap<(ContextId, SiteId), LineCounts> = BTreeMap::new();
-    for (context, site, cell) in cells {
-        if let Some(lines) = &cell.lines {
-            sums.entry((context, site)).or_default().merge(lines);
-        }
-    }
-    let cell = |((context, site), counts): ((ContextId, SiteId), LineCounts)| LineCell {
-        context,
-        site,
-        loads: histogram(&counts.loads),
-        stores: histogram(&counts.stores),
-        write_backs: histogram(&counts.write_backs),
-        first_loads: counts.first_loads,
-        first_stores: counts.first_stores,
-        last_write_backs: counts.last_write_backs,
-    };
-    sums.into_iter().map(cell).collect()
-}
-
-fn level(geometry: &Geometry) -> CacheLevel {
-    let Geometry { bytes, ways, line, policy } = *geometry;
-    CacheLevel { bytes, ways, line, plru: policy == Policy::TreePlru }
-}
-
-/// The traffic of caches by context and site, where there was any.
-fn caches<'c>(cells: impl Iterator<Item = (ContextId, SiteId, &'c CellCounters)>) -> Vec<CacheCell> {
-    let mut sums: BTreeMap<(ContextId, SiteId), Option<ByLevel>> = BTreeMap::new();
-    for (context, site, cell) in cells {
-        if let Some(moved) = &cell.caches {
-            merge(sums.entry((context, site)).or_default(), moved);
-        }
-    }
-    let moves = |counts: &CacheCounts| CacheMoves {
-        loads: counts.loads,
-        stores: counts.stores,
-        write_backs: counts.write_backs,
-    };
-    let cell = |((context, site), counts): ((ContextId, SiteId), Option<ByLevel>)| CacheCell {
-        context,
-        site,
-        moved: counts.iter().flatten().map(moves).collect(),
-    };
-    sums.into_iter().map(cell).collect()
-}
-
 /// Adds `b` to `a`; always true, for `dedup_by`.
 fn absorb(a: &mut Cell, b: &mut Cell) -> bool {
     if a.dead.is_some() || b.dead.is_some() {
@@ -642,58 +597,4 @@ fn access_kind(item: &Item, segment_kind: u8) -> Option<AccessKind> {
         ItemKind::Fill => Some(AccessKind::Fill),
         ItemKind::Kill | ItemKind::Loop => None,
     }
-}
-
-fn coverage(measurement: &Measurement) -> Coverage {
-    let mut modules = Vec::new();
-    let mut out = Coverage::default();
-    let mut skipped: BTreeMap<String, u64> = BTreeMap::new();
-    let mut defined: BTreeSet<&str> = BTreeSet::new();
-    for (path, table) in &measurement.tables {
-        if table.functions.is_empty() {
-            continue;
-        }
-        let with_hooks = table.functions.iter().filter(|f| !f.skipped).count() as u64;
-        out.functions_instrumented += with_hooks;
-        out.functions_skipped += table.functions.len() as u64 - with_hooks;
-        let accesses = table.functions.iter().map(|f| f.accesses).sum();
-        out.accesses_instrumented += accesses;
-        for (reason, count) in &table.skips {
-            *skipped.entry(text(table, *reason).unwrap_or("unknown").to_owned()).or_default() += count;
-        }
-        defined.extend(table.functions.iter().filter(|f| !f.skipped).filter_map(|f| text(table, f.name)));
-        let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
-        modules.push(ModuleCoverage { name, functions: table.functions.len() as u64, accesses });
-    }
-    modules.sort_by(|a, b| (&a.name, a.functions, a.accesses).cmp(&(&b.name, b.functions, b.accesses)));
-    out.modules = modules;
-    let without_hooks = measurement.tables.iter().flat_map(|(_, table)| &table.without_hooks);
-    out.without_hooks = without_hooks.collect::<BTreeSet<_>>().into_iter().cloned().collect();
-    out.skipped = skipped.into_iter().collect();
-    out.unseen_calls = unseen_calls(measurement, &defined);
-    out.unknown_frees = measurement.threads.iter().map(|t| t.ring.unknown_frees).sum();
-    out.lost_events = measurement.threads.iter().map(|t| t.ring.lost_words).sum::<u64>() + measurement.refused;
-    out.processes = measurement.processes.len() as u64;
-    out.threads = measurement.threads.len() as u64;
-    out
-}
-
-fn compilers(measurement: &Measurement) -> Vec<String> {
-    let modules = measurement.tables.iter().filter(|(_, table)| !table.functions.is_empty());
-    modules.flat_map(|(_, table)| table.compilers.iter().cloned()).collect::<BTreeSet<_>>().into_iter().collect()
-}
-
-fn unseen_calls(measurement: &Measurement, defined: &BTreeSet<&str>) -> Vec<(String, u64)> {
-    let mut calls: BTreeMap<&str, u64> = measurement.unfollowed.iter().map(|(name, n)| (name.as_str(), *n)).collect();
-    for block in &measurement.blocks {
-        let table = &measurement.tables[block.table as usize].1;
-        let callee = text(table, table.segments[block.segment as usize].callee);
-        if let Some(name) = callee.filter(|n| !defined.contains(n) && !touches_no_memory(n)) {
-            *calls.entry(name).or_default() += block.executions;
-        }
-    }
-    let mut calls: Vec<(String, u64)> =
-        calls.into_iter().filter(|(_, n)| *n > 0).map(|(name, n)| (name.to_owned(), n)).collect();
-    calls.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
-    calls
 }

@@ -11,6 +11,8 @@ pub mod calibrate;
 pub mod file;
 pub mod find;
 mod model;
+pub mod names;
+pub mod problem;
 pub mod quantity;
 pub mod report;
 pub mod text;

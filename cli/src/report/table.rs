@@ -1,5 +1,9 @@
 //! The report for people: what it cost, who spent it, how deep it reached, what was and was not seen.
 
+mod coverage;
+mod depths;
+mod moved;
+
 use std::io::{self, Write};
 
 use comfy_table::{Attribute, Cell, CellAlignment, ContentArrangement, Table, presets};
@@ -81,11 +85,11 @@ pub fn write(
     if options.hist {
         for row in &selection.shown {
             writeln!(out, "\n{}", style.heading(&format!("Reads by depth: {}", title(row, analysis.grouping))))?;
-            octaves(&row.own.depths, &style, out)?;
+            depths::octaves(&row.own.depths, &style, out)?;
         }
     }
-    depth(analysis, &style, out)?;
-    coverage(analysis, &style, out)
+    depths::depth(analysis, &style, out)?;
+    coverage::coverage(analysis, &style, out)
 }
 
 fn header(analysis: &Analysis, style: &Style, out: &mut impl Write) -> io::Result<()> {
@@ -165,70 +169,9 @@ fn header(analysis: &Analysis, style: &Style, out: &mut impl Write) -> io::Resul
     }
     print(&table, "  ", out)?;
     if let Some(lines) = &profile.lines {
-        moved(profile, sums, lines.size, style, out)?;
+        moved::moved(profile, sums, lines.size, style, out)?;
     }
-    if profile.caches.is_some() { by_level(&LevelMoved::all(profile, sums), style, out) } else { Ok(()) }
-}
-
-/// What caches of sets and ways move, and how much of it is because lines share sets.
-fn by_level(levels: &[LevelMoved], style: &Style, out: &mut impl Write) -> io::Result<()> {
-    let mut table = plain_table(style);
-    let titles = ["size", "ways", "line", "fetched", "by loads", "written back", "without sets", "conflicts", "share"];
-    let header = [left("cache")].into_iter().chain(titles.map(right));
-    table.set_header(header.map(|cell| cell.add_attribute(Attribute::Bold)).collect::<Vec<_>>());
-    let bytes = |n: u64| human::bytes(n.into());
-    for (moved, name) in levels.iter().zip(caches::NAMES) {
-        let level = &moved.level;
-        let numbers = [
-            bytes(level.bytes),
-            format!("{}{}", level.ways, if level.plru { " plru" } else { "" }),
-            bytes(level.line.into()),
-            bytes(moved.fetched),
-            bytes(moved.loaded),
-            bytes(moved.written_back),
-            bytes(moved.ideal.fetched),
-            bytes(moved.conflicts()),
-            human::percent(moved.conflicts().into(), moved.fetched.into()),
-        ];
-        table.add_row([left(name)].into_iter().chain(numbers.iter().map(|text| right(text))).collect::<Vec<_>>());
-    }
-    writeln!(out, "\n  in caches of sets and ways, beside what a memory of that size without sets fetches:")?;
-    print(&table, "  ", out)?;
-    let Some((moved, name)) = levels.iter().zip(caches::NAMES).find(|(moved, _)| moved.is_crowded()) else {
-        return Ok(());
-    };
-    let share = human::percent(moved.conflicts().into(), moved.fetched.into());
-    writeln!(
-        out,
-        "  {share} of what {name} fetches is conflicts: lines of one set push each other out. Rows whose length is a power of two often do \
-         that; padding them by a line, or copying blocks, helps then."
-    )
-}
-
-/// What memories of lines move, and whether they fetch much more than is read.
-fn moved(profile: &Profile, sums: &Sums, size: u32, style: &Style, out: &mut impl Write) -> io::Result<()> {
-    let mut table = plain_table(style);
-    let header = ["memory", "fetched", "written back", "read beyond"].map(right);
-    table.set_header(header.map(|cell| cell.add_attribute(Attribute::Bold)));
-    let bytes = |n: u64| human::bytes(n.into());
-    let all = lines::SHOWN.map(|capacity| Moved::of(&sums.lines, size, capacity));
-    for moved in all {
-        let read = sums.depths.beyond(moved.capacity);
-        let cells = [moved.capacity, moved.fetched, moved.written_back, read].map(bytes);
-        table.add_row(cells.iter().map(|text| right(text)).collect::<Vec<_>>());
-    }
-    writeln!(out, "\n  in lines of {size} B, by memories that begin empty and end clean:")?;
-    print(&table, "  ", out)?;
-    let wasteful = all.iter().find(|moved| lines::is_wasteful(moved, sums.depths.beyond(moved.capacity)));
-    let Some(moved) = wasteful else { return Ok(()) };
-    let ratio = moved.loaded as f64 / sums.depths.beyond(moved.capacity) as f64;
-    writeln!(
-        out,
-        "  A memory of {} loads {} times the bytes that are read from beyond it: neighbours in a line are not used while it is there. What would help: {}.",
-        bytes(moved.capacity),
-        human::ratio(ratio),
-        lines::cure_command(profile)
-    )
+    if profile.caches.is_some() { moved::by_level(&LevelMoved::all(profile, sums), style, out) } else { Ok(()) }
 }
 
 /// A row per thread.
@@ -559,184 +502,6 @@ fn fit(width: usize, columns: &mut Vec<Column>, key: &mut Texts, detail: &mut Te
             }
         }
     }
-}
-
-fn depth(analysis: &Analysis, style: &Style, out: &mut impl Write) -> io::Result<()> {
-    let total = analysis.total.read;
-    if total == 0 {
-        return Ok(());
-    }
-    let capacities = program::capacities(analysis);
-    let largest = capacities.iter().map(|c| c.reads).max().unwrap_or(0);
-    let percent = |n: u64| human::percent(u128::from(n), u128::from(total));
-    let mut table = plain_table(style);
-    let title = match style.unit {
-        Unit::Byte => {
-            let header = ["depth <=", "read", "share", "so far", "traffic Q"].map(right);
-            table.set_header(header.into_iter().chain([left("")]).collect::<Vec<_>>());
-            "Reads by depth; traffic Q = what a fast memory of that size would have to fetch".into()
-        }
-        Unit::Line(size) => {
-            let header = ["lines <=", "size", "lines read", "share", "so far", "misses", "miss ratio"].map(right);
-            table.set_header(header.into_iter().chain([left("")]).collect::<Vec<_>>());
-            format!("Lines of {size} bytes read, by depth; misses = deeper reads and first touches")
-        }
-    };
-    for c in &capacities {
-        let mut cells = vec![right(&style.size(c.capacity))];
-        if style.unit != Unit::Byte {
-            cells.push(right(&human::bytes(c.capacity_bytes)));
-        }
-        cells.extend(some_reads(c.reads, style, percent).iter().map(|s| right(s)));
-        cells.push(right(&percent(c.within)));
-        match c.misses {
-            None => cells.push(right(&style.size(c.traffic))),
-            Some(misses) => cells.extend([style.size(misses), percent(misses)].iter().map(|s| right(s))),
-        }
-        cells.push(left(&bar(c.reads, largest)));
-        table.add_row(cells);
-    }
-    writeln!(out, "\n{}", style.heading(&title))?;
-    print(&table, "  ", out)?;
-    if style.unit == Unit::Byte {
-        let cost = analysis.total.cost;
-        let (least, most) = analysis.total.depths.cost_bounds();
-        let (least_text, most_text) = (human::count(least), human::count(most));
-        let verdict = if least <= cost && cost <= most { "agrees" } else { "DISAGREES: please report this" };
-        writeln!(out, "  ByteDMD = sum over k of Q(k^2), by these depths {least_text} to {most_text}: {verdict}")?;
-        let first = program::cost_of_first_touches(analysis.profile);
-        if first > 0 && first >= cost / MUCH {
-            let part = human::percent(first, cost);
-            let others = if analysis.profile.coverage.threads > 1 { ", what other threads wrote" } else { "" };
-            writeln!(out, "  first touches cost about {part} of that: inputs{others}, and bytes that have no value")?;
-        }
-    }
-    Ok(())
-}
-
-fn octaves(depths: &Depths, style: &Style, out: &mut impl Write) -> io::Result<()> {
-    let octaves = depths.octaves();
-    if octaves.is_empty() {
-        return writeln!(out, "  no reads");
-    }
-    let total = depths.total();
-    let largest = octaves.iter().map(|o| o.reads).max().unwrap_or(0);
-    let mut table = plain_table(style);
-    let mut within = 0u64;
-    for octave in octaves {
-        within += octave.reads;
-        let percent = |n: u64| human::percent(u128::from(n), u128::from(total));
-        let mut cells = vec![right(&format!("<= {}", style.size(octave.capacity)))];
-        cells.extend(some_reads(octave.reads, style, percent).iter().map(|s| right(s)));
-        cells.push(right(&percent(within)));
-        cells.push(left(&bar(octave.reads, largest)));
-        table.add_row(cells);
-    }
-    print(&table, "  ", out)
-}
-
-/// Reads and their share; nothing is left blank, so that the eye finds what is there.
-fn some_reads(reads: u64, style: &Style, percent: impl Fn(u64) -> String) -> [String; 2] {
-    if reads == 0 { [String::new(), String::new()] } else { [style.size(reads), percent(reads)] }
-}
-
-/// Up to [`BAR`] characters; whatever is not nothing shows.
-fn bar(n: u64, largest: u64) -> String {
-    if n == 0 || largest == 0 {
-        return String::new();
-    }
-    let eighths = (u128::from(n) * BAR as u128 * 8 / u128::from(largest)).max(1) as usize;
-    let part = ['▏', '▎', '▍', '▌', '▋', '▊', '▉'];
-    let mut bar = "█".repeat(eighths / 8);
-    bar.extend((eighths % 8).checked_sub(1).map(|i| part[i]));
-    bar
-}
-
-fn coverage(analysis: &Analysis, style: &Style, out: &mut impl Write) -> io::Result<()> {
-    let profile = analysis.profile;
-    let (meta, c) = (&profile.meta, &profile.coverage);
-    writeln!(out, "\n{}", style.heading("Coverage"))?;
-    let modules = match c.modules.as_slice() {
-        [] => String::new(),
-        [one] => format!(" in {}", one.name),
-        many => format!(" in {}", human::plural(many.len() as u64, "module")),
-    };
-    let functions = human::plural(c.functions_instrumented, "function");
-    let accesses = human::plural(c.accesses_instrumented, "access");
-    writeln!(out, "  instrumented: {functions} with {accesses}{modules}")?;
-    writeln!(out, "  skipped: {}", skipped(c))?;
-    if !c.without_hooks.is_empty() {
-        writeln!(out, "  linked without hooks: {}", listed(&c.without_hooks))?;
-    }
-    writeln!(out, "  calls into code without hooks: {}", unseen(c))?;
-    match meta.random {
-        Random { requests: 0, .. } => {}
-        Random { fixed: true, requests } => {
-            writeln!(out, "  random numbers from the system: {}, fixed", human::plural(requests, "request"))?;
-        }
-        Random { fixed: false, requests } => writeln!(
-            out,
-            "  random numbers from the system: {}, so that runs may differ (hash seeds of HashMap?); --deterministic fixes them",
-            human::plural(requests, "request")
-        )?,
-    }
-    if c.unknown_frees > 0 {
-        writeln!(out, "  frees of blocks whose allocation was not seen: {}", human::grouped(c.unknown_frees.into()))?;
-    }
-    let lost = format!("lost events: {}", human::grouped(u128::from(c.lost_events)));
-    writeln!(out, "  {}", if c.lost_events > 0 { style.alarm(&lost) } else { lost })?;
-    let unit = match meta.unit {
-        Unit::Byte => "bytes".into(),
-        Unit::Line(size) => format!("lines of {size} bytes (not ByteDMD)"),
-    };
-    let (processes, threads) = (human::plural(c.processes, "process"), human::plural(c.threads, "thread"));
-    writeln!(
-        out,
-        "  model: {} {}{}, liveness {}, threads {} ({processes}, {threads}), unit {unit}",
-        meta.model,
-        meta.model_version,
-        meta.values.as_ref().map_or_else(String::new, regions::sizes),
-        json::liveness(meta.liveness),
-        json::thread_mode(meta.thread_mode),
-    )
-}
-
-/// The first few names and how many more there are.
-fn listed(names: &[String]) -> String {
-    let mut parts: Vec<&str> = names.iter().take(UNSEEN_SHOWN).map(String::as_str).collect();
-    let more = names.len().saturating_sub(UNSEEN_SHOWN);
-    let more = format!("and {more} more");
-    if names.len() > UNSEEN_SHOWN {
-        parts.push(&more);
-    }
-    parts.join(", ")
-}
-
-fn skipped(c: &Coverage) -> String {
-    if c.functions_skipped == 0 && c.skipped.is_empty() {
-        return "nothing".into();
-    }
-    let functions = human::plural(c.functions_skipped, "function");
-    let reasons: Vec<String> =
-        c.skipped.iter().map(|(reason, n)| format!("{reason} {}", human::grouped(u128::from(*n)))).collect();
-    if reasons.is_empty() { functions } else { format!("{functions}; by reason: {}", reasons.join(", ")) }
-}
-
-fn unseen(c: &Coverage) -> String {
-    if c.unseen_calls.is_empty() {
-        return "none".into();
-    }
-    let total: u128 = c.unseen_calls.iter().map(|(_, n)| u128::from(*n)).sum();
-    let mut parts: Vec<String> = c
-        .unseen_calls
-        .iter()
-        .take(UNSEEN_SHOWN)
-        .map(|(symbol, n)| format!("{} {}", names::shorten(&names::demangle(symbol), 40), human::count(u128::from(*n))))
-        .collect();
-    if let Some(more) = c.unseen_calls.len().checked_sub(UNSEEN_SHOWN).filter(|n| *n > 0) {
-        parts.push(format!("and {more} more"));
-    }
-    format!("{} ({})", human::count(total), parts.join(", "))
 }
 
 pub(super) fn plain_table(style: &Style) -> Table {

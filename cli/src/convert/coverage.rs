@@ -1,0 +1,57 @@
+//! Which functions and calls have hooks, and which compilers made them.
+
+use super::*;
+
+pub fn coverage(measurement: &Measurement) -> Coverage {
+    let mut modules = Vec::new();
+    let mut out = Coverage::default();
+    let mut skipped: BTreeMap<String, u64> = BTreeMap::new();
+    let mut defined: BTreeSet<&str> = BTreeSet::new();
+    for (path, table) in &measurement.tables {
+        if table.functions.is_empty() {
+            continue;
+        }
+        let with_hooks = table.functions.iter().filter(|f| !f.skipped).count() as u64;
+        out.functions_instrumented += with_hooks;
+        out.functions_skipped += table.functions.len() as u64 - with_hooks;
+        let accesses = table.functions.iter().map(|f| f.accesses).sum();
+        out.accesses_instrumented += accesses;
+        for (reason, count) in &table.skips {
+            *skipped.entry(text(table, *reason).unwrap_or("unknown").to_owned()).or_default() += count;
+        }
+        defined.extend(table.functions.iter().filter(|f| !f.skipped).filter_map(|f| text(table, f.name)));
+        let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+        modules.push(ModuleCoverage { name, functions: table.functions.len() as u64, accesses });
+    }
+    modules.sort_by(|a, b| (&a.name, a.functions, a.accesses).cmp(&(&b.name, b.functions, b.accesses)));
+    out.modules = modules;
+    let without_hooks = measurement.tables.iter().flat_map(|(_, table)| &table.without_hooks);
+    out.without_hooks = without_hooks.collect::<BTreeSet<_>>().into_iter().cloned().collect();
+    out.skipped = skipped.into_iter().collect();
+    out.unseen_calls = unseen_calls(measurement, &defined);
+    out.unknown_frees = measurement.threads.iter().map(|t| t.ring.unknown_frees).sum();
+    out.lost_events = measurement.threads.iter().map(|t| t.ring.lost_words).sum::<u64>() + measurement.refused;
+    out.processes = measurement.processes.len() as u64;
+    out.threads = measurement.threads.len() as u64;
+    out
+}
+
+pub fn compilers(measurement: &Measurement) -> Vec<String> {
+    let modules = measurement.tables.iter().filter(|(_, table)| !table.functions.is_empty());
+    modules.flat_map(|(_, table)| table.compilers.iter().cloned()).collect::<BTreeSet<_>>().into_iter().collect()
+}
+
+pub fn unseen_calls(measurement: &Measurement, defined: &BTreeSet<&str>) -> Vec<(String, u64)> {
+    let mut calls: BTreeMap<&str, u64> = measurement.unfollowed.iter().map(|(name, n)| (name.as_str(), *n)).collect();
+    for block in &measurement.blocks {
+        let table = &measurement.tables[block.table as usize].1;
+        let callee = text(table, table.segments[block.segment as usize].callee);
+        if let Some(name) = callee.filter(|n| !defined.contains(n) && !touches_no_memory(n)) {
+            *calls.entry(name).or_default() += block.executions;
+        }
+    }
+    let mut calls: Vec<(String, u64)> =
+        calls.into_iter().filter(|(_, n)| *n > 0).map(|(name, n)| (name.to_owned(), n)).collect();
+    calls.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+    calls
+}

@@ -1,0 +1,67 @@
+//! What memories of lines and caches of sets and ways moved.
+
+use serde::{Deserialize, Serialize};
+
+use super::{ContextId, Histogram, SiteId};
+
+/// What memories of lines of one size fetch and write back, at every capacity. The model: [`dmdprof_runtime::session::lines`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LineTraffic {
+    /// Bytes of a line, a power of two.
+    pub size: u32,
+    /// Of cells that fetched or wrote a line; sorted by (context, site).
+    pub cells: Vec<LineCell>,
+}
+
+/// Lines moved by one cell. Histograms are in lines, by depth in lines; depths up to [`dmdprof_runtime::session::lines::FRONT`] are left out.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LineCell {
+    pub context: ContextId,
+    pub site: SiteId,
+    pub loads: Histogram,
+    pub stores: Histogram,
+    /// Lines that the cell wrote, by the greatest depth at which they were found before somebody wrote them again.
+    pub write_backs: Histogram,
+    /// Fetched for the first time.
+    pub first_loads: u64,
+    pub first_stores: u64,
+    /// Lines that were dirty at the end of the program: written back once by memories of every size.
+    pub last_write_backs: u64,
+}
+
+/// What a hierarchy of caches moves. The model: [`dmdprof_runtime::session::caches`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CacheTraffic {
+    /// The first nearest to the processor; at least one.
+    pub levels: Vec<CacheLevel>,
+    /// Of cells that moved a line; sorted by (context, site).
+    pub cells: Vec<CacheCell>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CacheLevel {
+    pub bytes: u64,
+    pub ways: u32,
+    /// Bytes of a line: the size of [`Profile::lines`].
+    pub line: u32,
+    /// A tree of bits chooses the line that leaves; else it is the one used longest ago.
+    pub plru: bool,
+}
+
+/// Lines moved by one cell, by level.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CacheCell {
+    pub context: ContextId,
+    pub site: SiteId,
+    pub moved: Vec<CacheMoves>,
+}
+
+/// Lines of one level.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CacheMoves {
+    /// Brought in by loads, and by stores.
+    pub loads: u64,
+    pub stores: u64,
+    /// Lines that the cell was the last to write.
+    pub write_backs: u64,
+}

@@ -1,0 +1,90 @@
+//! What was measured and what was not: the end of a report.
+
+use super::*;
+
+pub fn coverage(analysis: &Analysis, style: &Style, out: &mut impl Write) -> io::Result<()> {
+    let profile = analysis.profile;
+    let (meta, c) = (&profile.meta, &profile.coverage);
+    writeln!(out, "\n{}", style.heading("Coverage"))?;
+    let modules = match c.modules.as_slice() {
+        [] => String::new(),
+        [one] => format!(" in {}", one.name),
+        many => format!(" in {}", human::plural(many.len() as u64, "module")),
+    };
+    let functions = human::plural(c.functions_instrumented, "function");
+    let accesses = human::plural(c.accesses_instrumented, "access");
+    writeln!(out, "  instrumented: {functions} with {accesses}{modules}")?;
+    writeln!(out, "  skipped: {}", skipped(c))?;
+    if !c.without_hooks.is_empty() {
+        writeln!(out, "  linked without hooks: {}", listed(&c.without_hooks))?;
+    }
+    writeln!(out, "  calls into code without hooks: {}", unseen(c))?;
+    match meta.random {
+        Random { requests: 0, .. } => {}
+        Random { fixed: true, requests } => {
+            writeln!(out, "  random numbers from the system: {}, fixed", human::plural(requests, "request"))?;
+        }
+        Random { fixed: false, requests } => writeln!(
+            out,
+            "  random numbers from the system: {}, so that runs may differ (hash seeds of HashMap?); --deterministic fixes them",
+            human::plural(requests, "request")
+        )?,
+    }
+    if c.unknown_frees > 0 {
+        writeln!(out, "  frees of blocks whose allocation was not seen: {}", human::grouped(c.unknown_frees.into()))?;
+    }
+    let lost = format!("lost events: {}", human::grouped(u128::from(c.lost_events)));
+    writeln!(out, "  {}", if c.lost_events > 0 { style.alarm(&lost) } else { lost })?;
+    let unit = match meta.unit {
+        Unit::Byte => "bytes".into(),
+        Unit::Line(size) => format!("lines of {size} bytes (not ByteDMD)"),
+    };
+    let (processes, threads) = (human::plural(c.processes, "process"), human::plural(c.threads, "thread"));
+    writeln!(
+        out,
+        "  model: {} {}{}, liveness {}, threads {} ({processes}, {threads}), unit {unit}",
+        meta.model,
+        meta.model_version,
+        meta.values.as_ref().map_or_else(String::new, regions::sizes),
+        json::liveness(meta.liveness),
+        json::thread_mode(meta.thread_mode),
+    )
+}
+
+/// The first few names and how many more there are.
+fn listed(names: &[String]) -> String {
+    let mut parts: Vec<&str> = names.iter().take(UNSEEN_SHOWN).map(String::as_str).collect();
+    let more = names.len().saturating_sub(UNSEEN_SHOWN);
+    let more = format!("and {more} more");
+    if names.len() > UNSEEN_SHOWN {
+        parts.push(&more);
+    }
+    parts.join(", ")
+}
+
+fn skipped(c: &Coverage) -> String {
+    if c.functions_skipped == 0 && c.skipped.is_empty() {
+        return "nothing".into();
+    }
+    let functions = human::plural(c.functions_skipped, "function");
+    let reasons: Vec<String> =
+        c.skipped.iter().map(|(reason, n)| format!("{reason} {}", human::grouped(u128::from(*n)))).collect();
+    if reasons.is_empty() { functions } else { format!("{functions}; by reason: {}", reasons.join(", ")) }
+}
+
+fn unseen(c: &Coverage) -> String {
+    if c.unseen_calls.is_empty() {
+        return "none".into();
+    }
+    let total: u128 = c.unseen_calls.iter().map(|(_, n)| u128::from(*n)).sum();
+    let mut parts: Vec<String> = c
+        .unseen_calls
+        .iter()
+        .take(UNSEEN_SHOWN)
+        .map(|(symbol, n)| format!("{} {}", names::shorten(&names::demangle(symbol), 40), human::count(u128::from(*n))))
+        .collect();
+    if let Some(more) = c.unseen_calls.len().checked_sub(UNSEEN_SHOWN).filter(|n| *n > 0) {
+        parts.push(format!("and {more} more"));
+    }
+    format!("{} ({})", human::count(total), parts.join(", "))
+}

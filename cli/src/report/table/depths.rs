@@ -1,0 +1,94 @@
+//! How deep reads reached: the histogram of a report, with the traffic beyond each depth.
+
+use super::*;
+
+pub fn depth(analysis: &Analysis, style: &Style, out: &mut impl Write) -> io::Result<()> {
+    let total = analysis.total.read;
+    if total == 0 {
+        return Ok(());
+    }
+    let capacities = program::capacities(analysis);
+    let largest = capacities.iter().map(|c| c.reads).max().unwrap_or(0);
+    let percent = |n: u64| human::percent(u128::from(n), u128::from(total));
+    let mut table = plain_table(style);
+    let title = match style.unit {
+        Unit::Byte => {
+            let header = ["depth <=", "read", "share", "so far", "traffic Q"].map(right);
+            table.set_header(header.into_iter().chain([left("")]).collect::<Vec<_>>());
+            "Reads by depth; traffic Q = what a fast memory of that size would have to fetch".into()
+        }
+        Unit::Line(size) => {
+            let header = ["lines <=", "size", "lines read", "share", "so far", "misses", "miss ratio"].map(right);
+            table.set_header(header.into_iter().chain([left("")]).collect::<Vec<_>>());
+            format!("Lines of {size} bytes read, by depth; misses = deeper reads and first touches")
+        }
+    };
+    for c in &capacities {
+        let mut cells = vec![right(&style.size(c.capacity))];
+        if style.unit != Unit::Byte {
+            cells.push(right(&human::bytes(c.capacity_bytes)));
+        }
+        cells.extend(some_reads(c.reads, style, percent).iter().map(|s| right(s)));
+        cells.push(right(&percent(c.within)));
+        match c.misses {
+            None => cells.push(right(&style.size(c.traffic))),
+            Some(misses) => cells.extend([style.size(misses), percent(misses)].iter().map(|s| right(s))),
+        }
+        cells.push(left(&bar(c.reads, largest)));
+        table.add_row(cells);
+    }
+    writeln!(out, "\n{}", style.heading(&title))?;
+    print(&table, "  ", out)?;
+    if style.unit == Unit::Byte {
+        let cost = analysis.total.cost;
+        let (least, most) = analysis.total.depths.cost_bounds();
+        let (least_text, most_text) = (human::count(least), human::count(most));
+        let verdict = if least <= cost && cost <= most { "agrees" } else { "DISAGREES: please report this" };
+        writeln!(out, "  ByteDMD = sum over k of Q(k^2), by these depths {least_text} to {most_text}: {verdict}")?;
+        let first = program::cost_of_first_touches(analysis.profile);
+        if first > 0 && first >= cost / MUCH {
+            let part = human::percent(first, cost);
+            let others = if analysis.profile.coverage.threads > 1 { ", what other threads wrote" } else { "" };
+            writeln!(out, "  first touches cost about {part} of that: inputs{others}, and bytes that have no value")?;
+        }
+    }
+    Ok(())
+}
+
+pub fn octaves(depths: &Depths, style: &Style, out: &mut impl Write) -> io::Result<()> {
+    let octaves = depths.octaves();
+    if octaves.is_empty() {
+        return writeln!(out, "  no reads");
+    }
+    let total = depths.total();
+    let largest = octaves.iter().map(|o| o.reads).max().unwrap_or(0);
+    let mut table = plain_table(style);
+    let mut within = 0u64;
+    for octave in octaves {
+        within += octave.reads;
+        let percent = |n: u64| human::percent(u128::from(n), u128::from(total));
+        let mut cells = vec![right(&format!("<= {}", style.size(octave.capacity)))];
+        cells.extend(some_reads(octave.reads, style, percent).iter().map(|s| right(s)));
+        cells.push(right(&percent(within)));
+        cells.push(left(&bar(octave.reads, largest)));
+        table.add_row(cells);
+    }
+    print(&table, "  ", out)
+}
+
+/// Reads and their share; nothing is left blank, so that the eye finds what is there.
+fn some_reads(reads: u64, style: &Style, percent: impl Fn(u64) -> String) -> [String; 2] {
+    if reads == 0 { [String::new(), String::new()] } else { [style.size(reads), percent(reads)] }
+}
+
+/// Up to [`BAR`] characters; whatever is not nothing shows.
+fn bar(n: u64, largest: u64) -> String {
+    if n == 0 || largest == 0 {
+        return String::new();
+    }
+    let eighths = (u128::from(n) * BAR as u128 * 8 / u128::from(largest)).max(1) as usize;
+    let part = ['▏', '▎', '▍', '▌', '▋', '▊', '▉'];
+    let mut bar = "█".repeat(eighths / 8);
+    bar.extend((eighths % 8).checked_sub(1).map(|i| part[i]));
+    bar
+}

@@ -1,0 +1,64 @@
+//! What memories of lines, and caches of sets and ways, move: below the totals of a report.
+
+use super::*;
+
+/// What caches of sets and ways move, and how much of it is because lines share sets.
+pub fn by_level(levels: &[LevelMoved], style: &Style, out: &mut impl Write) -> io::Result<()> {
+    let mut table = plain_table(style);
+    let titles = ["size", "ways", "line", "fetched", "by loads", "written back", "without sets", "conflicts", "share"];
+    let header = [left("cache")].into_iter().chain(titles.map(right));
+    table.set_header(header.map(|cell| cell.add_attribute(Attribute::Bold)).collect::<Vec<_>>());
+    let bytes = |n: u64| human::bytes(n.into());
+    for (moved, name) in levels.iter().zip(caches::NAMES) {
+        let level = &moved.level;
+        let numbers = [
+            bytes(level.bytes),
+            format!("{}{}", level.ways, if level.plru { " plru" } else { "" }),
+            bytes(level.line.into()),
+            bytes(moved.fetched),
+            bytes(moved.loaded),
+            bytes(moved.written_back),
+            bytes(moved.ideal.fetched),
+            bytes(moved.conflicts()),
+            human::percent(moved.conflicts().into(), moved.fetched.into()),
+        ];
+        table.add_row([left(name)].into_iter().chain(numbers.iter().map(|text| right(text))).collect::<Vec<_>>());
+    }
+    writeln!(out, "\n  in caches of sets and ways, beside what a memory of that size without sets fetches:")?;
+    print(&table, "  ", out)?;
+    let Some((moved, name)) = levels.iter().zip(caches::NAMES).find(|(moved, _)| moved.is_crowded()) else {
+        return Ok(());
+    };
+    let share = human::percent(moved.conflicts().into(), moved.fetched.into());
+    writeln!(
+        out,
+        "  {share} of what {name} fetches is conflicts: lines of one set push each other out. Rows whose length is a power of two often do \
+         that; padding them by a line, or copying blocks, helps then."
+    )
+}
+
+/// What memories of lines move, and whether they fetch much more than is read.
+pub fn moved(profile: &Profile, sums: &Sums, size: u32, style: &Style, out: &mut impl Write) -> io::Result<()> {
+    let mut table = plain_table(style);
+    let header = ["memory", "fetched", "written back", "read beyond"].map(right);
+    table.set_header(header.map(|cell| cell.add_attribute(Attribute::Bold)));
+    let bytes = |n: u64| human::bytes(n.into());
+    let all = lines::SHOWN.map(|capacity| Moved::of(&sums.lines, size, capacity));
+    for moved in all {
+        let read = sums.depths.beyond(moved.capacity);
+        let cells = [moved.capacity, moved.fetched, moved.written_back, read].map(bytes);
+        table.add_row(cells.iter().map(|text| right(text)).collect::<Vec<_>>());
+    }
+    writeln!(out, "\n  in lines of {size} B, by memories that begin empty and end clean:")?;
+    print(&table, "  ", out)?;
+    let wasteful = all.iter().find(|moved| lines::is_wasteful(moved, sums.depths.beyond(moved.capacity)));
+    let Some(moved) = wasteful else { return Ok(()) };
+    let ratio = moved.loaded as f64 / sums.depths.beyond(moved.capacity) as f64;
+    writeln!(
+        out,
+        "  A memory of {} loads {} times the bytes that are read from beyond it: neighbours in a line are not used while it is there. What would help: {}.",
+        bytes(moved.capacity),
+        human::ratio(ratio),
+        lines::cure_command(profile)
+    )
+}
