@@ -1,5 +1,5 @@
 //! Reads a picture (PPM), makes it narrower or wider, writes it: the call that every thumbnail is made with.
-use image::imageops::{resize, FilterType};
+use image::imageops::{FilterType, resize};
 
 fn main() {
     let words: Vec<String> = std::env::args().collect();
