@@ -4,7 +4,7 @@
 //! step between its reads, how much it used of the 64-byte lines that it fetched into a fast memory of [`FAST`] bytes, what it wrote that nobody
 //! read, and of what it was the last reader; and per flow, for some of its reads, which sites touched how many bytes since the byte's last touch.
 //!
-//! Memory: 4.5 KiB for every 4 KiB in which anything was touched, about 10 bytes per line touched, and for each of the latest epochs of 1024 accesses a list of
+//! Memory: 4 KiB for every 4 KiB in which anything was touched, about 10 bytes per line touched, and for each of the latest epochs of 1024 accesses a list of
 //! the sites that ran.
 
 pub mod between;
