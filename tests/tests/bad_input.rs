@@ -344,7 +344,7 @@ fn a_clang_that_is_too_new_or_none() {
         fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).expect("permitted");
     };
     says("clang version 99.0.1");
-    let words = ["future-clang", "version 99", "cannot read", "set DMDPROF_CLANG to"];
+    let words = ["future-clang", "version 99", "cannot read", "libllvm99", "DMDPROF_CLANG chooses one"];
     assert_not_built(directory.path(), "DMDPROF_CLANG", &program, &words);
     says("gcc (GCC) 13.2.0");
     assert_not_built(directory.path(), "DMDPROF_CLANG", &program, &["future-clang", "set DMDPROF_CLANG to a clang"]);

@@ -314,12 +314,16 @@ fn advice(view: &View, line: &Line, cold: bool) -> Option<String> {
     }
     let (floor, _) = view.floor;
     if let Some(calls) = line.subject.calls.filter(|calls| floor * *calls as f64 > found.total) {
-        return Some(format!(
-            "{name} is bound by its dispatches, were each of its {} calls one: {} is less than their floor of {} each.",
-            human::grouped(calls),
-            human::seconds(found.total),
-            human::seconds(floor)
-        ));
+        let (time, floor) = (human::seconds(found.total), human::seconds(floor));
+        return Some(match calls {
+            1 => format!(
+                "{name} is bound by its dispatch, were its one call one: {time} is less than the floor of {floor}."
+            ),
+            calls => format!(
+                "{name} is bound by its dispatches, were each of its {} calls one: {time} is less than their floor of {floor} each.",
+                human::grouped(calls)
+            ),
+        });
     }
     let Bound::Link(link) = found.bound else {
         let resident = match line.traffic.iter().all(|traffic| *traffic == 0.0) && line.subject.read() > 0 && !cold {

@@ -314,8 +314,9 @@ fn one_unusable_machine_does_not_discard_the_others() {
 
     let without_cores = zoo::machine("toy3").unwrap();
     assert!(without_cores.cores.is_none());
-    let document = balance::document(&profile, &all, &[without_cores.clone()], &balance::Options::default())
-        .expect("no chain is known");
+    let document =
+        balance::document(&profile, &all, std::slice::from_ref(&without_cores), &balance::Options::default())
+            .expect("no chain is known");
     assert!(text(&document, Format::Table, None).contains("unknown"));
     let values = Profile { meta: sample::values().meta, ..profile };
     let refused = balance::document(&values, &subjects(&values), &[without_cores], &balance::Options::default());

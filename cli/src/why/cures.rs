@@ -2,7 +2,7 @@
 //!
 //! | cure | when |
 //! |---|---|
-//! | interchange | it uses at most half of its lines, and comes back to them for other bytes; or it steps far and uses all |
+//! | interchange | it uses at most half of its lines, and comes back to them in even steps for other bytes; or it steps far and uses all |
 //! | pack | it uses at most half of them, and the same part each time |
 //! | align | elements that would fit into one line are met in more |
 //! | stream stores | its lines were fetched to be written whole, and left the last level before they are read |

@@ -43,21 +43,19 @@ fn lines(words: &Words, pair: &Pair, better: f64) -> Option<Cure> {
     let used = lines.utilisation().filter(|used| *used * better <= POOR_USE)?;
     let part = human::share(used);
     let promise = 1.0 - used;
-    if lines.renewed * 4 >= lines.lines {
-        let step = if lines.strided * 2 >= lines.reads {
-            format!("steps of {} bytes", human::grouped(lines.stride.unsigned_abs().into()))
-        } else {
-            "changing steps".into()
-        };
+    let strided = lines.strided * 2 >= lines.reads;
+    // Without a step, other bytes than the time before are met by chance: another order of loops is not at hand.
+    if strided && lines.renewed * 4 >= lines.lines {
+        let step = human::grouped(lines.stride.unsigned_abs().into());
         let (inner, outer) = (pair.reader_loops.first().copied(), pair.reader_loops.get(1).copied());
         let because = format!(
-            "{step}: {part} of each line is used before it leaves, and the rest is fetched again later{}",
+            "steps of {step} bytes: {part} of each line is used before it leaves, and the rest is fetched again later{}",
             words.two_loops([outer, inner])
         );
         return Some(Cure { name: "interchange", because, promise });
     }
     let fields = fields::of(words.places, pair).map_or(String::new(), |fields| format!(" ({fields})"));
-    let because = if lines.strided * 2 >= lines.reads {
+    let because = if strided {
         format!(
             "{part} of each line is used, the same part each time, in steps of {} bytes: keep what is read together in an array of its own{fields}",
             human::grouped(lines.stride.unsigned_abs().into())

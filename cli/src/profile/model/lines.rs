@@ -42,7 +42,7 @@ pub struct CacheTraffic {
 pub struct CacheLevel {
     pub bytes: u64,
     pub ways: u32,
-    /// Bytes of a line: the size of [`Profile::lines`].
+    /// Bytes of a line: the size of [`Profile::lines`](super::Profile::lines).
     pub line: u32,
     /// A tree of bits chooses the line that leaves; else it is the one used longest ago.
     pub plru: bool,
