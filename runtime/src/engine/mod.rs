@@ -4,7 +4,7 @@
 //! bytes were above it. Bytes are identified by address; the unit is a byte by convention only (numbers of cache lines
 //! work as well). Refuses nothing: ranges that would run past the last address are cut there.
 //!
-//! [`lru`] is the engine with its two widths of cells. `stack` is what one access does to the two structures below:
+//! `lru` is the engine with its two widths of cells. `stack` is what one access does to the two structures below:
 //! `shadow` knows the last position of every address, `timeline` counts the live positions above one. `affine` does whole
 //! loops at once. `dispatch` compiles all of it once per instruction set.
 

@@ -1,6 +1,6 @@
 //! What one ring asked of the engine, written down once and read forwards and backwards.
 //!
-//! [`OpLog`] takes operations while the program runs, [`Ops`] is a block of them read back, [`Spool`] the temporary file that
+//! `OpLog` takes operations while the program runs, `Ops` is a block of them read back, [`Spool`] the temporary file that
 //! they lie in. Refuses a temporary file that cannot be written or read.
 
 pub(crate) mod ops;

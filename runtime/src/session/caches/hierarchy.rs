@@ -22,7 +22,7 @@ pub struct Caches {
 }
 
 impl Caches {
-    /// Levels that [`check`] lets pass, the first nearest to the processor.
+    /// Levels that [`check`](super::check) lets pass, the first nearest to the processor.
     #[must_use]
     pub fn new(levels: &[Geometry]) -> Self {
         let shift = levels.first().map_or(0, |level| level.line.trailing_zeros());
