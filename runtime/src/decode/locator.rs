@@ -49,13 +49,6 @@ impl Module {
     pub fn items(&self, segment: &Segment) -> &[Item] {
         &self.placed.table.items[segment.items.start as usize..segment.items.end as usize]
     }
-
-    /// The function that a segment is in, as the ring numbers it.
-    #[inline]
-    #[must_use]
-    pub fn function_of(&self, segment: u32) -> u32 {
-        self.first_function + self.segment(segment).function
-    }
 }
 
 /// The segment that a record is of.
@@ -69,6 +62,13 @@ pub struct Located {
     pub words: usize,
 }
 
+/// Where an event was called, as the ring numbers it.
+#[derive(Clone, Copy, Debug)]
+pub struct CallSite {
+    pub segment: u32,
+    pub function: u32,
+}
+
 #[derive(Default)]
 pub struct Locator {
     pub modules: Vec<Module>,
@@ -80,7 +80,7 @@ pub struct Locator {
 impl Locator {
     /// Module and segment of a descriptor address. `added` is called with each module that the source newly tells.
     #[inline]
-    pub fn locate(
+    fn locate(
         &mut self,
         address: u64,
         source: &mut impl ModuleSource,
@@ -90,6 +90,22 @@ impl Locator {
             return Some((self.last, found));
         }
         self.locate_elsewhere(address, source, added)
+    }
+
+    /// The call site whose descriptor is at an address; `Some(None)` for 0, which stands for none.
+    pub fn call_site(
+        &mut self,
+        address: u64,
+        source: &mut impl ModuleSource,
+        added: impl FnMut(&Module),
+    ) -> Option<Option<CallSite>> {
+        if address == 0 {
+            return Some(None);
+        }
+        let (module, segment) = self.locate(address, source, added)?;
+        let module = &self.modules[module];
+        let function = module.first_function + module.segment(segment).function;
+        Some(Some(CallSite { segment: module.first_segment + segment, function }))
     }
 
     /// The segment of the record that `rest` begins with.

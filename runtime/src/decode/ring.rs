@@ -66,9 +66,9 @@ impl DecodedRing {
         (table, segment, item)
     }
 
-    /// The outermost context below which most was executed; the first of several.
+    /// The function of the outermost context below which most was executed, the first of several: table, and number in it.
     #[must_use]
-    pub fn start(&self, blocks: &[BlockCounters]) -> Option<u32> {
+    pub fn start(&self, blocks: &[BlockCounters]) -> Option<(u32, u32)> {
         let nodes = &self.contexts.nodes;
         let mut executions = vec![0u64; nodes.len()];
         for block in blocks {
@@ -80,6 +80,6 @@ impl DecodedRing {
             executions[parent] += if parent == 0 { 0 } else { executions[node] };
         }
         let outermost = (1..nodes.len()).filter(|node| nodes[*node].parent == 0);
-        outermost.rev().max_by_key(|node| executions[*node]).map(|node| node as u32)
+        outermost.rev().max_by_key(|node| executions[*node]).and_then(|node| self.function(nodes[node].function))
     }
 }

@@ -197,13 +197,11 @@ impl MotionMachine {
 
     fn event(&mut self, rest: &[u64], source: &mut impl ModuleSource) -> Option<usize> {
         let EventRecord { site: address, words, event } = EventRecord::of(rest)?;
-        let mut site = None;
-        if address != 0 {
-            let (module, number) = self.locator.locate(address, source, |m| self.core.add(m, &mut self.tables))?;
-            let module = &self.locator.modules[module];
-            self.core.resume(module.function_of(number));
-            site = Some(module.first_segment + number);
+        let site = self.locator.call_site(address, source, |m| self.core.add(m, &mut self.tables))?;
+        if let Some(site) = site {
+            self.core.resume(site.function);
         }
+        let site = site.map(|site| site.segment);
         let item = site.map(|segment| self.tables.segments[segment as usize].first_item);
         let origin = Origin { context: self.core.contexts.current(), segment: site.unwrap_or(u32::MAX) };
         self.core.event(event, item, origin);

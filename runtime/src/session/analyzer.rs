@@ -7,7 +7,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use super::{
     core::{Core, Dense, NO_BLOCK, files},
-    moves::{Moves, Skips},
+    moves::Moves,
     options::Options,
     quick::Quick,
     result::MemoryResult,
@@ -18,7 +18,7 @@ use crate::{
     decode::{
         context::Node,
         event::{Event, EventRecord},
-        locator::{Located, Locator, Module, ModuleSource},
+        locator::{CallSite, Located, Locator, Module, ModuleSource},
         records,
         ring::DecodedRing,
         roi::RegionOfInterest,
@@ -77,22 +77,25 @@ impl Tables {
     }
 }
 
+/// Takes note of modules that a ring has not met.
+fn added<'a>(tables: &'a mut Tables, core: &'a mut Core) -> impl FnMut(&Module) + 'a {
+    |module| {
+        tables.add(module);
+        core.add(module);
+    }
+}
+
 impl Analyzer {
     #[must_use]
     pub fn new(options: Options) -> Self {
-        let ways = options.ways;
-        // Lines of a run are not at constant distances.
-        let may_run = options.line.is_none();
-        // Flows are about these accesses too.
-        let may_skip = may_run && ways.skips && options.exact.is_none() && !options.flows && options.window.is_none();
-        let skips = Skips { loads: may_skip, stores: may_skip };
-        let may_look = options.window.is_some();
-        let (roi, may_move) = (options.roi.clone(), may_run && ways.moves && !options.objects);
-        let core = Core::new(options, skips);
-        let may_hurry = !core.has_roi && !may_look && core.objects.is_none() && core.sequences.is_none();
+        let (roi, ways) = (options.roi.clone(), options.ways);
+        let core = Core::new(options);
+        let may_move = ways.moves && core.line_shift.is_none() && core.objects.is_none();
+        let is_plain = core.objects.is_none() && core.sequences.is_none() && !core.engine.has_window();
+        let may_hurry = !core.has_roi && is_plain;
         let tables = Tables {
             roi,
-            may_repeat: may_run && ways.runs,
+            may_repeat: core.may_run,
             last_block: Vec::new(),
             rhythms: Vec::new(),
             quick: Vec::new(),
@@ -125,10 +128,7 @@ impl Analyzer {
         if head >> 48 != 0 {
             return self.event(rest, source);
         }
-        let added = |module: &Module| {
-            self.tables.add(module);
-            self.core.add(module);
-        };
+        let added = added(&mut self.tables, &mut self.core);
         let Located { module: at, segment: number, words: len } = self.locator.record(rest, source, added)?;
         let module = &self.locator.modules[at];
         let segment = module.segment(number);
@@ -175,17 +175,8 @@ impl Analyzer {
 
     fn event(&mut self, rest: &[u64], source: &mut impl ModuleSource) -> Option<usize> {
         let EventRecord { site, words, event } = EventRecord::of(rest)?;
-        let mut place = None;
-        if site != 0 {
-            let added = |module: &Module| {
-                self.tables.add(module);
-                self.core.add(module);
-            };
-            let (module, number) = self.locator.locate(site, source, added)?;
-            let module = &self.locator.modules[module];
-            let function = module.function_of(number);
-            place = Some(Dense { segment: module.first_segment + number, function, roi: false });
-        }
+        let site = self.locator.call_site(site, source, added(&mut self.tables, &mut self.core))?;
+        let place = site.map(|CallSite { segment, function }| Dense { segment, function, roi: false });
         let is_roi = |name: &str| self.tables.roi.as_ref().is_some_and(|roi| roi.matches_region(name));
         let core = &mut self.core;
         match event {

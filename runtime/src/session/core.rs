@@ -14,8 +14,8 @@ use super::{
 use crate::{
     abi::{ItemKind, segment_flag},
     counts::{caches::ByLevel, cell::CellCounters, depths::DepthCounts, lines::LineCounts},
-    decode::block::{BlockCounters, UNCOUNTED},
     decode::{
+        block::{BlockCounters, UNCOUNTED},
         context::{Contexts, Node},
         locator::{Locator, Module},
         ring::RingTotals,
@@ -76,16 +76,18 @@ pub(super) struct Dense {
 }
 
 impl Core {
-    /// Nothing has been counted. `skips`: accesses of which nobody but the counters needs to know.
-    pub fn new(options: Options, skips: Skips) -> Self {
+    /// Nothing has been counted.
+    pub fn new(options: Options) -> Self {
         let ways = options.ways;
-        // Lines of a run are not at constant distances.
-        let may_run = options.line.is_none();
+        let by_bytes = options.line.is_none();
+        // Flows and windows are about these accesses too.
+        let may_skip = by_bytes && ways.skips && options.exact.is_none() && !options.flows && options.window.is_none();
         let mut core = Core {
             engine: Pipeline::new(&ways),
             line_shift: options.line.map(u32::trailing_zeros),
-            may_run: may_run && ways.runs,
-            skips,
+            // Lines of a run are not at constant distances.
+            may_run: by_bytes && ways.runs,
+            skips: Skips { loads: may_skip, stores: may_skip },
             contexts: Contexts::default(),
             blocks: Vec::new(),
             block_of: HashMap::default(),
@@ -97,7 +99,7 @@ impl Core {
             streams: Vec::new(),
             stream_cells: Vec::new(),
             // Cache lines have no liveness of their own.
-            hints: options.hints && options.line.is_none(),
+            hints: options.hints && by_bytes,
             sequences: options.sequence.map(|chosen| Box::new(Sequences::new(chosen))),
             objects: options.objects.then(Box::default),
             hidden: UNCOUNTED,

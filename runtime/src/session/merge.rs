@@ -17,8 +17,8 @@ use super::{
 };
 use crate::{
     counts::{cell::CellCounters, depths::DepthCounts},
-    decode::block::BlockCounters,
     decode::{
+        block::BlockCounters,
         context::Node,
         ring::{DecodedRing, RingTotals},
         sequences::Calls,
@@ -234,7 +234,7 @@ impl Merger {
         let nodes = self.add_contexts(&ring);
         let keys = motion.arrays.iter().map(|array| ring.object_key(array.object, &motion.files, &nodes)).collect();
         self.measurement.motion.get_or_insert_default().add(motion, keys);
-        let start = ring.start(&[]).and_then(|node| ring.function(ring.contexts.nodes[node as usize].function));
+        let start = ring.start(&[]);
         self.measurement.threads.push(ThreadTotals { ring: ring.totals, start, ..ThreadTotals::default() });
     }
 
@@ -247,8 +247,7 @@ impl Merger {
         mut cells: Vec<CellCounters>,
         items_of: impl Fn(u32, u32) -> usize,
     ) {
-        let start = ring.start(blocks).and_then(|node| ring.function(ring.contexts.nodes[node as usize].function));
-        let mut totals = ThreadTotals { ring: ring.totals, start, ..ThreadTotals::default() };
+        let mut totals = ThreadTotals { ring: ring.totals, start: ring.start(blocks), ..ThreadTotals::default() };
         for block in blocks {
             let (table, segment) = ring.segment(block.segment);
             let first = block.first_cell as usize;

@@ -15,7 +15,7 @@ use crate::{
     counts::cell::CellCounters,
     decode::{
         event::EventRecord,
-        locator::{Located, Locator, Module, ModuleSource},
+        locator::{CallSite, Located, Locator, Module, ModuleSource},
         records,
         ring::DecodedRing,
         roi::RegionOfInterest,
@@ -67,13 +67,8 @@ impl Machine {
 
     fn event(&mut self, rest: &[u64], source: &mut impl ModuleSource) -> Option<usize> {
         let EventRecord { site, words, event } = EventRecord::of(rest)?;
-        let mut place = None;
-        if site != 0 {
-            let (module, number) = self.locator.locate(site, source, |m| self.core.add(m, &mut self.tables))?;
-            let module = &self.locator.modules[module];
-            let function = module.function_of(number);
-            place = Some(Place { segment: module.first_segment + number, function, items: 1 });
-        }
+        let site = self.locator.call_site(site, source, |m| self.core.add(m, &mut self.tables))?;
+        let place = site.map(|CallSite { segment, function }| Place { segment, function, items: 1 });
         let core = &mut self.core;
         if core.open.is_some() {
             core.event_inside(event, place, &self.tables)?;
