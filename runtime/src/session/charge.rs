@@ -8,8 +8,8 @@ use super::{
 };
 use crate::{
     abi::{COPY_BLOCK, Item, ItemKind, SegmentKind, segment_flag},
-    decode::block::UNCOUNTED,
     decode::{
+        block::UNCOUNTED,
         context::Node,
         effects::{Effects, effects},
     },

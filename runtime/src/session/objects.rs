@@ -9,8 +9,7 @@ use std::collections::HashMap;
 
 use crate::{
     counts::cell::CellCounters,
-    decode::block::BlockCounters,
-    decode::ring::RingSite,
+    decode::{block::BlockCounters, ring::RingSite},
     engine::{Kind, Stream},
     hash::FastHash,
     objects::{Life, NOTHING, Object, ObjectNumber, Objects, Parts},

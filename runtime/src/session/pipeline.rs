@@ -21,8 +21,7 @@ use super::{
 };
 use crate::{
     counts::{caches::ByLevel, lines::LineCounts},
-    decode::block::UNCOUNTED,
-    decode::context::Node,
+    decode::{block::UNCOUNTED, context::Node},
     engine::{Access, Reports, Stream, dependence},
     objects::ObjectNumber,
     oplog::OpLog,

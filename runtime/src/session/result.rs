@@ -5,8 +5,7 @@ use std::{collections::BTreeMap, io};
 use super::{flows::Followed, objects::RingObjects, window::Recorder};
 use crate::{
     counts::{cell::CellCounters, depths::DepthCounts},
-    decode::block::BlockCounters,
-    decode::{ring::DecodedRing, sequences::Calls},
+    decode::{block::BlockCounters, ring::DecodedRing, sequences::Calls},
     motion::result::MotionResult,
     objects::ObjectNumber,
     values::ValuesResult,

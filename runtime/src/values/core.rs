@@ -18,8 +18,8 @@ use super::{
 use crate::{
     abi::{Item, segment_flag},
     counts::cell::CellCounters,
-    decode::block::BlockCounters,
     decode::{
+        block::BlockCounters,
         context::{Contexts, Node},
         locator::Module,
         ring::RingTotals,

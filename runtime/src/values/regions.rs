@@ -1,5 +1,7 @@
 //! Declared regions, inputs and outputs of the values model: when they begin and end, and what a region cost.
 
+use std::sync::Arc;
+
 use super::{
     core::{Core, OpenRegion},
     listing::{Lister, PlaceOf},
@@ -8,7 +10,6 @@ use super::{
     tables::Tables,
 };
 use crate::{decode::block::BlockCounters, sites::SiteTable};
-use std::sync::Arc;
 
 /// Name of the region that a program without markers is.
 pub const WHOLE_RUN: &str = "whole run";

@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 use super::region::RegionTotals;
 use crate::{
     counts::cell::CellCounters,
-    decode::block::BlockCounters,
-    decode::{ring::DecodedRing, sequences::Calls},
+    decode::{block::BlockCounters, ring::DecodedRing, sequences::Calls},
 };
 
 /// Counters per calling context and instruction, and totals per region, in the ring's numbering.

@@ -8,6 +8,9 @@ use super::{
 };
 use crate::engine::{sequences::Sequences, shadow::Spaced, timeline::Repeat};
 
+/// Fewest iterations of a block; fewer are not worth it.
+pub const LEAST: usize = 4;
+
 /// What a block knows of its streams; kept to save allocations.
 #[derive(Default)]
 pub struct Block {

@@ -5,6 +5,7 @@
 //! access whose positions do not fit the cells.
 
 use super::{
+    block::LEAST,
     normalise::Normalised,
     reuse::{BackOff, Plans},
     scratch::{Change, Room, Scratch},
@@ -16,8 +17,6 @@ use crate::engine::{
     stack::Stack,
 };
 
-/// Fewest iterations of a block.
-const LEAST: usize = 4;
 /// Accesses done singly at a time.
 const SINGLE: usize = 64;
 

@@ -3,15 +3,17 @@
 //! Takes the streams of a run with their dependences; gives rows of cells and old positions that advance by constants, or nothing and
 //! what may help: unrolling, or wide accesses in pieces.
 
-use super::{block::Block, dependence::Plan, positions::Positions, scratch::Change};
+use super::{
+    block::{Block, LEAST},
+    dependence::Plan,
+    positions::Positions,
+    scratch::Change,
+};
 use crate::engine::{
     access::{Kind, Stream},
     cell::{Cell, DEAD},
     stack::Stack,
 };
-
-/// Fewest iterations of a block.
-const LEAST: usize = 4;
 
 impl<C: Cell> Stack<C> {
     /// Finds the words of a block and their old positions, and how many iterations can be done together; false if none. Stores

@@ -17,7 +17,7 @@
 use std::ops::Range;
 
 use super::{
-    block::Block,
+    block::{Block, LEAST},
     dependence::Plan,
     normalise::{Normalised, Row},
     offsets::DepthOffset,
@@ -34,8 +34,6 @@ use crate::engine::{
 
 /// Most iterations of a block.
 const BLOCK: usize = 512;
-/// Fewer are not worth it.
-const LEAST: usize = 4;
 
 impl<C: Cell> Stack<C> {
     /// Does up to `most` iterations from `first` on together; gives their number, 0 if that is not possible.

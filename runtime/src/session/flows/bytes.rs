@@ -17,9 +17,7 @@ use super::{
 };
 use crate::{
     counts::cell::CellCounters,
-    decode::block::UNCOUNTED,
-    decode::context::Node,
-    decode::ring::RingSite,
+    decode::{block::UNCOUNTED, context::Node, ring::RingSite},
     engine::{Access, Found, Kind, clamped},
     hash::FastHash,
     objects::ObjectNumber,
