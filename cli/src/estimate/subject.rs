@@ -2,6 +2,8 @@
 //!
 //! Takes a profile that [`validate`](crate::profile::validate) accepts. Refuses names that match nothing, and names near ones.
 
+use std::collections::HashMap;
+
 use anyhow::bail;
 
 use crate::profile::Profile;
@@ -43,7 +45,7 @@ pub struct Subject {
     unit: u64,
     /// Size of the lines of which fetches and write-backs were measured.
     line: Option<u32>,
-    /// Where its accesses are, sorted; of regions none are known.
+    /// Where its accesses are; only of functions.
     sites: Vec<SiteId>,
     /// Bytes that were not resident when it came to read them, by the depth that they would have had; none unless inputs
     /// are taken as cold.
@@ -211,7 +213,7 @@ impl Subjects {
             calls: Some(1),
             unit,
             line,
-            sites: (0..profile.sites.len() as u32).map(SiteId).collect(),
+            sites: Vec::new(),
             inputs: Depths::default(),
             first: 0,
         };
@@ -222,16 +224,17 @@ impl Subjects {
     /// over every link. The latter is known from flows only.
     #[must_use]
     pub fn cold(mut self, profile: &Profile) -> Self {
-        let subjects = std::iter::once(&mut self.program).chain(&mut self.functions);
-        for subject in subjects {
+        for subject in std::iter::once(&mut self.program).chain(&mut self.functions) {
             // With lines, first touches are in the traffic of every level.
             subject.first = if subject.line.is_some() { 0 } else { subject.sums.cold };
-            let is_own = |site: SiteId| subject.sites.binary_search(&site).is_ok();
-            for flow in profile.flows.iter().flatten() {
-                let Some(toucher) = flow.toucher else { continue };
-                if is_own(flow.reader) && !is_own(toucher) {
-                    subject.inputs.add(&flow.histogram);
-                }
+        }
+        let functions = self.functions.iter().enumerate();
+        let function_of: HashMap<SiteId, usize> =
+            functions.flat_map(|(number, function)| function.sites.iter().map(move |site| (*site, number))).collect();
+        for flow in profile.flows.iter().flatten() {
+            let (Some(toucher), Some(reader)) = (flow.toucher, function_of.get(&flow.reader)) else { continue };
+            if function_of.get(&toucher) != Some(reader) {
+                self.functions[*reader].inputs.add(&flow.histogram);
             }
         }
         self
