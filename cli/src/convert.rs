@@ -13,19 +13,12 @@ use std::{
     path::Path,
 };
 
-use dmdprof_instrument::calls::touches_no_memory;
 use dmdprof_runtime::{
     abi::{FLOAT_TYPES, Item, ItemKind, NONE, OP_CLASSES},
-    counts::{
-        caches::{ByLevel, CacheCounts, merge},
-        cell::CellCounters,
-        depths::DepthCounts,
-        lines::LineCounts,
-    },
+    counts::depths::DepthCounts,
     decode::sequences::Calls,
     session::{
-        FunctionKey as RunFunction, Measurement, MergedBlock, SiteKey as RunSite, ThreadTotals,
-        caches::{Geometry, Policy},
+        FunctionKey as RunFunction, Measurement, MergedBlock, SiteKey as RunSite, ThreadTotals, caches::Geometry,
     },
     sites::SiteTable,
     steps::{StepKind, ValueOp},
@@ -33,9 +26,9 @@ use dmdprof_runtime::{
 };
 
 use crate::profile::model::{
-    AccessKind, Block, BlockCount, BlockId, CacheCell, CacheLevel, CacheMoves, CacheTraffic, Cell, Context, ContextId,
-    Coverage, Dead, Function, FunctionId, Histogram, InputUse, LineCell, LineTraffic, Meta, ModuleCoverage, Position,
-    PositionId, Profile, Region, Sequence, Site, SiteId, SourceFile, StringId, Totals,
+    AccessKind, Block, BlockCount, BlockId, CacheCell, CacheTraffic, Cell, Context, ContextId, Dead, Function,
+    FunctionId, Histogram, InputUse, LineCell, LineTraffic, Meta, Position, PositionId, Profile, Region, Sequence,
+    Site, SiteId, SourceFile, StringId, Totals,
 };
 use crate::report::analysis::is_library_file;
 use crate::source_file;

@@ -1,6 +1,12 @@
 //! Which functions and calls have hooks, and which compilers made them.
 
-use super::*;
+use std::collections::{BTreeMap, BTreeSet};
+
+use dmdprof_instrument::calls::touches_no_memory;
+use dmdprof_runtime::session::Measurement;
+
+use super::text;
+use crate::profile::model::{Coverage, ModuleCoverage};
 
 pub fn coverage(measurement: &Measurement) -> Coverage {
     let mut modules = Vec::new();
@@ -41,7 +47,7 @@ pub fn compilers(measurement: &Measurement) -> Vec<String> {
     modules.flat_map(|(_, table)| table.compilers.iter().cloned()).collect::<BTreeSet<_>>().into_iter().collect()
 }
 
-pub fn unseen_calls(measurement: &Measurement, defined: &BTreeSet<&str>) -> Vec<(String, u64)> {
+fn unseen_calls(measurement: &Measurement, defined: &BTreeSet<&str>) -> Vec<(String, u64)> {
     let mut calls: BTreeMap<&str, u64> = measurement.unfollowed.iter().map(|(name, n)| (name.as_str(), *n)).collect();
     for block in &measurement.blocks {
         let table = &measurement.tables[block.table as usize].1;

@@ -1,6 +1,18 @@
 //! What lines and caches moved, from the numbers of the run to those of the profile.
 
-use super::*;
+use std::collections::BTreeMap;
+
+use dmdprof_runtime::{
+    counts::{
+        caches::{ByLevel, CacheCounts, merge},
+        cell::CellCounters,
+        lines::LineCounts,
+    },
+    session::caches::{Geometry, Policy},
+};
+
+use super::histogram;
+use crate::profile::model::{CacheCell, CacheLevel, CacheMoves, ContextId, LineCell, SiteId};
 
 /// The traffic of lines by context and site, where there was any.
 pub fn lines<'c>(cells: impl Iterator<Item = (ContextId, SiteId, &'c CellCounters)>) -> Vec<LineCell> {

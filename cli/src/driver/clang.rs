@@ -13,10 +13,9 @@ use std::{
     process::{Command, Stdio},
 };
 
-use super::Face;
-
-/// Every LLVM that can be used reads the bitcode of this clang.
 use dmdprof_instrument::llvm::OLDEST;
+
+use super::Face;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Clang {
@@ -98,6 +97,7 @@ fn first_usable(candidates: Vec<PathBuf>, llvm_major: fn() -> u32) -> Result<(Pa
 fn usable(program: PathBuf, llvm_major: fn() -> u32) -> Result<(PathBuf, u32), ClangError> {
     match major_of(&program) {
         None => Err(ClangError::NotClang(program.display().to_string())),
+        // Every LLVM that can be used reads the bitcode of the oldest.
         Some(found) if found > OLDEST && found > llvm_major() => {
             Err(ClangError::TooNew { program: program.display().to_string(), found, llvm: llvm_major() })
         }

@@ -11,22 +11,17 @@ use comfy_table::{Attribute, Cell, CellAlignment, ContentArrangement, Table, pre
 use super::analysis::{Analysis, Calls, Grouping, Row, Sums};
 use super::args::ReportOptions;
 use super::caches::{self, LevelMoved};
-use super::depths::{Depths, QuantileReader, Quantiles};
+use super::depths::{QuantileReader, Quantiles};
 use super::lines::{self, Moved};
 use super::select::{Folded, Selection};
 use super::threads;
-use super::{human, json, names, program, regions};
-use crate::profile::Profile;
-use crate::profile::model::{Coverage, Outcome, Random, Unit};
+use super::{human, names, regions};
+use crate::profile::model::{Outcome, Unit};
 
 /// Characters that a name or a place keeps even if columns have to go for it: useful columns, then those that are nice to have.
 const NAME_MIN: [usize; 2] = [28, 48];
 const PLACE_MIN: [usize; 2] = [18, 24];
 const GAP: usize = 2;
-const BAR: usize = 30;
-const UNSEEN_SHOWN: usize = 5;
-/// First touches are worth a line if they cost at least one part in so many.
-const MUCH: u128 = 20;
 
 pub(super) struct Style {
     unit: Unit,

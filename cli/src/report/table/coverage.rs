@@ -1,6 +1,14 @@
 //! What was measured and what was not: the end of a report.
 
-use super::*;
+use std::io::{self, Write};
+
+use super::Style;
+use crate::profile::model::{Coverage, Random, Unit};
+use crate::report::analysis::Analysis;
+use crate::report::{human, json, names, regions};
+
+/// Names of a list that are shown.
+const UNSEEN_SHOWN: usize = 5;
 
 pub fn coverage(analysis: &Analysis, style: &Style, out: &mut impl Write) -> io::Result<()> {
     let profile = analysis.profile;

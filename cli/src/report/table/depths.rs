@@ -1,6 +1,17 @@
 //! How deep reads reached: the histogram of a report, with the traffic beyond each depth.
 
-use super::*;
+use std::io::{self, Write};
+
+use super::{Style, left, plain_table, print, right};
+use crate::profile::model::Unit;
+use crate::report::analysis::Analysis;
+use crate::report::depths::Depths;
+use crate::report::{human, program};
+
+/// Characters of the longest bar.
+const BAR: usize = 30;
+/// First touches are worth a line if they cost at least one part in so many.
+const MUCH: u128 = 20;
 
 pub fn depth(analysis: &Analysis, style: &Style, out: &mut impl Write) -> io::Result<()> {
     let total = analysis.total.read;
