@@ -2,31 +2,21 @@
 //!
 //! `cargo bench -p dmdprof-tests --bench pairs [-- --runs N] [KERNEL...]` prints a table for `docs/rank.md`.
 //!
-//! `tests/pairs/` has one source per kernel, whose first line names its variants. Each variant is that source with
-//! `VARIANT_name` defined (C) or with the constant `VARIANT` (Rust). A *pair* is two variants of one kernel. Its times
+//! A *pair* is two variants of one kernel of `tests/pairs/`. Its times
 //! are the least CPU time of several runs without hooks, in turn (`dmdprof time`); pairs that differ by 15 % and less
 //! say nothing and are left out. `rank` is asked once per kernel, without a machine; a pair is right where the faster
 //! variant has the lower cost. The numbers of the rule were fixed when the kernels up to `mvt` in the alphabet had been
 //! measured; those after it were held out.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use dmdprof_tests::tool::{self, in_tests};
+use dmdprof_tests::pairs::{APART, Kernel, kernels};
+use dmdprof_tests::tool;
 use serde_json::Value;
-
-/// Times that differ by less are the same.
-const APART: f64 = 1.15;
 
 /// Columns of `rank` that order variants.
 const CRITERIA: [(&str, &str); 3] = [("cycles", "usual core"), ("moved", "lines moved"), ("cost", "ByteDMD")];
-
-struct Kernel {
-    name: String,
-    source: PathBuf,
-    variants: Vec<String>,
-}
 
 /// A variant's least CPU time, and its costs by each of the criteria.
 struct Measured {
@@ -90,37 +80,8 @@ fn main() {
     }
 }
 
-fn kernels() -> Vec<Kernel> {
-    let directory = in_tests("pairs");
-    let entries = fs::read_dir(&directory).unwrap_or_else(|e| panic!("{}: {e}", directory.display()));
-    let mut sources: Vec<PathBuf> = entries.map(|entry| entry.expect("an entry").path()).collect();
-    sources.sort();
-    sources.retain(|path| path.extension().is_some_and(|e| e == "c" || e == "rs"));
-    let kernel = |source: PathBuf| {
-        let text = fs::read_to_string(&source).unwrap_or_else(|e| panic!("{}: {e}", source.display()));
-        let first = text.lines().next().and_then(|line| line.strip_prefix("// variants: "));
-        let names = first.unwrap_or_else(|| panic!("{} names no variants in its first line", source.display()));
-        let variants = names.split_whitespace().map(str::to_owned).collect();
-        Kernel { name: source.file_stem().expect("a name").to_string_lossy().into_owned(), source, variants }
-    };
-    sources.into_iter().map(kernel).collect()
-}
-
-/// The kernel with one variant chosen, as a source file.
-fn source_of(kernel: &Kernel, variant: &str, directory: &Path) -> String {
-    let path = kernel.source.display();
-    let (text, extension) = if kernel.source.extension().is_some_and(|e| e == "c") {
-        (format!("#define VARIANT_{variant} 1\n#include \"{path}\"\n"), "c")
-    } else {
-        (format!("const VARIANT: &str = \"{variant}\";\ninclude!(\"{path}\");\n"), "rs")
-    };
-    let name = format!("{}-{variant}.{extension}", kernel.name);
-    fs::write(directory.join(&name), text).expect("a source");
-    name
-}
-
 fn measure(kernel: &Kernel, directory: &Path, runs: &str) -> BTreeMap<String, Measured> {
-    let names: Vec<String> = kernel.variants.iter().map(|variant| source_of(kernel, variant, directory)).collect();
+    let names: Vec<String> = kernel.variants.iter().map(|variant| kernel.source_of(variant, directory)).collect();
     let times = sheet(&["time", "-n", runs, "--format", "json"], &names, directory, "times");
     let costs = sheet(&["rank", "--no-cache", "--format", "json"], &names, directory, "variants");
     let of = |name: &String| {

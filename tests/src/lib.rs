@@ -1,6 +1,8 @@
 //! Helpers of the end-to-end tests: the product is driven as a user drives it, through its command line.
 //!
 //! - [`browser`]: a page in a real browser;
+//! - [`cachegrind`]: what Cachegrind's output files say;
+//! - [`pairs`]: kernels in variants, for comparisons with the clock;
 //! - [`tool`]: where `dmdprof`, the compilers and valgrind are; a missing one is a failure that says what to install;
 //! - [`programs`]: what is profiled: recipes, compiled once per compiler and flags into a shared cache;
 //! - [`profiled`]: one run under `dmdprof`, with its profile and its JSON report;
@@ -10,8 +12,10 @@
 #![forbid(unsafe_code)]
 
 pub mod browser;
+pub mod cachegrind;
 pub mod farm;
 pub mod gate;
+pub mod pairs;
 pub mod profiled;
 pub mod programs;
 pub mod tool;

@@ -6,6 +6,7 @@
 use std::path::Path;
 use std::process::Command;
 
+use dmdprof_tests::cachegrind::total;
 use dmdprof_tests::profiled::Run;
 use dmdprof_tests::programs::{Compiler, bench};
 use dmdprof_tests::tool::{scratch, succeed, valgrind};
@@ -26,15 +27,7 @@ fn cachegrind(executable: &Path, args: &[&str], capacity: u64, ways: u64) -> [u6
         .args(args);
     succeed(&mut command);
     let text = std::fs::read_to_string(&out).expect("cachegrind writes its output file");
-    let words = |key: &str| -> Vec<String> {
-        let line = text.lines().find_map(|l| l.strip_prefix(key)).unwrap_or_else(|| panic!("no {key:?} in {text}"));
-        line.split_whitespace().map(str::to_owned).collect()
-    };
-    let (events, summary) = (words("events:"), words("summary:"));
-    let count = |event: &str| -> u64 {
-        let column = events.iter().position(|e| e == event).expect("cachegrind counts it");
-        summary[column].parse().expect("a count")
-    };
+    let count = |event: &str| total(&text, event).unwrap_or_else(|| panic!("no {event:?} in {text}"));
     [count("D1mr"), count("D1mw"), count("Dr") + count("Dw")]
 }
 

@@ -7,7 +7,9 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use dmdprof_tests::tool::{clang, dmdprof, in_tests, scratch, succeed, valgrind};
+use dmdprof_tests::cachegrind::total;
+use dmdprof_tests::pairs::{APART, Kernel, kernels};
+use dmdprof_tests::tool::{clang, dmdprof, scratch, succeed, valgrind};
 use serde_json::Value;
 
 /// Loop nests over arrays with fixed steps, as PolyBench/C's kernels are.
@@ -29,8 +31,6 @@ const REGULAR: [&str; 16] = [
     "trisolve",
     "walk",
 ];
-/// Times that differ by less are the same.
-const APART: f64 = 1.15;
 const ROUNDS: usize = 2000;
 const METRICS: [&str; 7] =
     ["ByteDMD", "fills 32 KiB", "fills 1 MiB", "fills 32 MiB", "all fills", "Cachegrind D1", "Cachegrind 1 MiB"];
@@ -51,7 +51,7 @@ struct Pair {
 
 fn main() {
     let named: Vec<String> = std::env::args().skip(1).collect();
-    let kernels = if named.is_empty() { all_kernels() } else { named };
+    let kernels = chosen(&named);
     let folder = scratch();
     println!("| kernel | variant | time, ms | {} |", METRICS.join(" | "));
     println!("|---|---|--:|{}", "--:|".repeat(METRICS.len()));
@@ -69,16 +69,6 @@ fn main() {
         pairs.into_iter().partition(|pair| REGULAR.contains(&pair.kernel.as_str()));
     correlate("Loop nests over arrays, as in PolyBench", &regular);
     correlate("Other kernels", &other);
-}
-
-/// The kernels of `tests/pairs` in C.
-fn all_kernels() -> Vec<String> {
-    let entries = fs::read_dir(in_tests("pairs")).expect("tests/pairs").map(|entry| entry.expect("an entry").path());
-    let sources = entries.filter(|path| path.extension().is_some_and(|e| e == "c"));
-    let mut names: Vec<String> =
-        sources.map(|path| path.file_stem().expect("a name").to_string_lossy().into_owned()).collect();
-    names.sort();
-    names
 }
 
 fn correlate(title: &str, pairs: &[Pair]) {
@@ -112,28 +102,31 @@ fn is_apart(pair: &Pair) -> bool {
     pair.time.abs() >= APART.ln()
 }
 
-/// All variants of a kernel.
-fn measure(kernel: &str, folder: &Path) -> Vec<Measured> {
-    let source = in_tests("pairs").join(format!("{kernel}.c"));
-    let text = fs::read_to_string(&source).unwrap_or_else(|e| panic!("{}: {e}", source.display()));
-    let first = text.lines().next().and_then(|line| line.strip_prefix("// variants: ")).expect("names of variants");
-    let variants: Vec<&str> = first.split_whitespace().collect();
-    let files: Vec<String> = variants.iter().map(|variant| format!("{kernel}-{variant}.c")).collect();
-    for (file, variant) in files.iter().zip(&variants) {
-        let text = format!("#define VARIANT_{variant} 1\n#include \"{}\"\n", source.display());
-        fs::write(folder.join(file), text).expect("a source");
+/// The kernels in C of these names, in their order; all if there are none.
+fn chosen(named: &[String]) -> Vec<Kernel> {
+    let in_c = |kernel: &Kernel| kernel.source.extension().is_some_and(|e| e == "c");
+    let all: Vec<Kernel> = kernels().into_iter().filter(in_c).collect();
+    if named.is_empty() {
+        return all;
     }
+    let known = |name: &String| all.iter().find(|kernel| kernel.name == *name).cloned();
+    named.iter().map(|name| known(name).unwrap_or_else(|| panic!("{name} is no kernel of tests/pairs in C"))).collect()
+}
+
+/// All variants of a kernel.
+fn measure(kernel: &Kernel, folder: &Path) -> Vec<Measured> {
+    let files: Vec<String> = kernel.variants.iter().map(|variant| kernel.source_of(variant, folder)).collect();
     let json = json(dmdprof().args(["time", "-n", "9", "--format", "json"]).args(&files).current_dir(folder));
     let times =
         json["sheets"].as_array().expect("tables").iter().find(|sheet| sheet["name"] == "times").expect("times");
     let rows = times["rows"].as_array().expect("rows");
-    let one = |(file, variant): (&String, &&str)| {
+    let one = |(file, variant): (&String, &String)| {
         let row = rows.iter().find(|row| row["name"] == file.as_str()).expect("its row");
         let seconds = row["cpu_min"].as_f64().expect("a time");
         let metrics = metrics(file, folder);
-        Measured { kernel: kernel.to_owned(), variant: (*variant).to_owned(), seconds, metrics }
+        Measured { kernel: kernel.name.clone(), variant: variant.clone(), seconds, metrics }
     };
-    files.iter().zip(&variants).map(one).collect()
+    files.iter().zip(&kernel.variants).map(one).collect()
 }
 
 fn metrics(file: &str, folder: &Path) -> [f64; 7] {
@@ -154,15 +147,11 @@ fn metrics(file: &str, folder: &Path) -> [f64; 7] {
 fn misses(file: &str, folder: &Path) -> [f64; 2] {
     succeed(Command::new(clang(false)).args(["-O2", file, "-lm", "-o", "plain"]).current_dir(folder));
     let options = ["--tool=cachegrind", "--cache-sim=yes", "--D1=32768,8,64", "--LL=1048576,16,64"];
-    let out = succeed(
-        Command::new(valgrind()).args(options).args(["--cachegrind-out-file=/dev/null", "./plain"]).current_dir(folder),
-    );
-    let text = String::from_utf8_lossy(&out.stderr).into_owned();
-    ["D1  misses:", "LLd misses:"].map(|title| {
-        let line = text.lines().find_map(|line| line.split_once(title)).expect("a line of Cachegrind's");
-        let number = line.1.split_whitespace().next().expect("a number").replace(',', "");
-        number.parse().expect("a number")
-    })
+    let mut command = Command::new(valgrind());
+    succeed(command.args(options).args(["--cachegrind-out-file=misses", "./plain"]).current_dir(folder));
+    let text = fs::read_to_string(folder.join("misses")).expect("Cachegrind's output file");
+    [["D1mr", "D1mw"], ["DLmr", "DLmw"]]
+        .map(|events| events.map(|event| total(&text, event).expect("Cachegrind counts it")).iter().sum::<u64>() as f64)
 }
 
 fn json(command: &mut Command) -> Value {

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::manifest::Program;
 use super::sources::fetch;
 use super::stage::{Ran, Stage, Tree};
+use crate::cachegrind::{field, total};
 use crate::profiled::Report;
 use crate::tool::{describe, valgrind};
 
@@ -210,15 +211,10 @@ fn cachegrind(stage: &Stage) -> Result<Counts, String> {
     let built = stage.built().display().to_string();
     for file in std::fs::read_dir(&folder).map_err(|e| e.to_string())?.flatten() {
         let text = std::fs::read_to_string(file.path()).map_err(|e| e.to_string())?;
-        let line = |key: &str| text.lines().find_map(|line| line.strip_prefix(key)).unwrap_or_default().trim();
-        if !line("cmd:").starts_with(&built) {
+        if !field(&text, "cmd:").starts_with(&built) {
             continue;
         }
-        let column = |event: &str| {
-            let at = line("events:").split_whitespace().position(|name| name == event)?;
-            line("summary:").split_whitespace().nth(at)?.parse::<u64>().ok()
-        };
-        let known = |event: &str| column(event).ok_or_else(|| format!("Cachegrind's file lacks {event}"));
+        let known = |event: &str| total(&text, event).ok_or_else(|| format!("Cachegrind's file lacks {event}"));
         counts.references += known("Dr")? + known("Dw")?;
         counts.misses += known("D1mr")?;
     }
