@@ -4,7 +4,7 @@
 //! for who wrote it last, that it would have been written back. Nothing in front depends on it, so that many are done together and memory is fetched ahead.
 
 use super::{
-    front::{PLACES, Visit},
+    front::{FRONT, Front, PLACES, Visit},
     ledger::{Filed, Ledger},
     table::{Place, Table},
     timeline::Timeline,
@@ -40,13 +40,15 @@ pub struct Entering {
 }
 
 pub struct Back {
-    table: Table,
-    timeline: Timeline,
+    pub(super) table: Table,
+    pub(super) timeline: Timeline,
     waiting: Box<[Entering; TOGETHER]>,
     waiting_now: usize,
     places: Vec<Place>,
     /// Of each place in front, where the entry of its line is.
     in_front: [Option<Place>; PLACES],
+    /// Lines in front.
+    lines_in_front: usize,
 }
 
 impl Default for Back {
@@ -58,6 +60,7 @@ impl Default for Back {
             waiting_now: 0,
             places: Vec::with_capacity(TOGETHER),
             in_front: [None; PLACES],
+            lines_in_front: 0,
         }
     }
 }
@@ -101,44 +104,77 @@ impl Back {
     #[inline(always)]
     fn enter(&mut self, entering: Entering, place: Place, ledger: &mut Ledger) {
         let Entering { cell, is_store, left, .. } = entering;
-        let entry = self.table.at(place);
-        if entry.position > 0 {
-            let above = self.timeline.take(entry.position - 1, cell);
-            let bucket = bucket_of(PLACES as u64 + u64::from(above) + 1);
-            entry.position = 0;
-            entry.deepest = entry.deepest.max(bucket + 1);
-            ledger.add(cell, if is_store { Filed::Store } else { Filed::Load }, bucket);
-        } else {
-            ledger.first(cell, is_store);
+        self.come(place, self.lines_in_front, cell as usize, cell, is_store, ledger);
+        match self.in_front[usize::from(entering.place)].replace(place) {
+            Some(gone) => self.leave(gone, left, ledger),
+            None => self.lines_in_front += 1,
         }
-        if let Some(gone) = self.in_front[usize::from(entering.place)].replace(place) {
-            self.leave(gone, left, ledger);
+    }
+
+    /// A line that is not in front is touched, where so many are. Questions of one kind are mostly about neighbours.
+    #[inline(always)]
+    pub(super) fn come(
+        &mut self,
+        place: Place,
+        front: usize,
+        kind: usize,
+        cell: u32,
+        is_store: bool,
+        ledger: &mut Ledger,
+    ) {
+        let entry = self.table.at(place);
+        if entry.position == 0 {
+            return ledger.first(cell, is_store);
+        }
+        let above = self.timeline.take(entry.position - 1, kind);
+        entry.position = 0;
+        let depth = front as u64 + u64::from(above) + 1;
+        if depth > FRONT as u64 {
+            let bucket = bucket_of(depth);
+            entry.deepest = entry.deepest.max(bucket + 1);
+            ledger.add(cell, Filed::of(is_store), bucket, 1);
         }
     }
 
     /// A line leaves the front.
     #[inline(always)]
-    fn leave(&mut self, place: Place, visit: Visit, ledger: &mut Ledger) {
-        if !self.timeline.has_room() {
-            self.renumber();
-        }
+    pub(super) fn leave(&mut self, place: Place, visit: Visit, ledger: &mut Ledger) {
+        self.make_room(1);
         let position = self.timeline.push();
         let entry = self.table.at(place);
         entry.position = position + 1;
-        if visit.writer == 0 {
-            entry.deepest = entry.deepest.max(visit.deepest);
-            return;
-        }
-        let deepest = entry.deepest.max(visit.before);
-        if entry.writer > 0 && deepest > 0 {
-            ledger.add(entry.writer - 1, Filed::WriteBack, deepest - 1);
-        }
-        (entry.writer, entry.deepest) = (visit.writer, visit.deepest);
+        entry.leave(visit, ledger);
     }
 
-    /// Gives all lines positions without gaps.
+    /// All lines leave the front but those in some places; gives where the entries of these are.
+    pub(super) fn clear_front(&mut self, front: &Front, stay: u16, ledger: &mut Ledger) -> [Option<Place>; PLACES] {
+        self.work(ledger);
+        for place in front.last_to_first().filter(|place| stay >> place & 1 == 0) {
+            if let Some(gone) = self.in_front[place].take() {
+                self.leave(gone, front.visit(place), ledger);
+            }
+        }
+        self.lines_in_front = 0;
+        std::mem::take(&mut self.in_front)
+    }
+
+    /// The line of an entry is in front, at a place where none was.
+    pub(super) fn put_in_front(&mut self, entry: Place, place: usize) {
+        self.in_front[place] = Some(entry);
+        self.lines_in_front += 1;
+    }
+
+    /// Sees to it that there is room for so many positions.
+    #[inline(always)]
+    pub(super) fn make_room(&mut self, positions: u32) {
+        if !self.timeline.has_room(positions) {
+            self.renumber(positions);
+        }
+    }
+
+    /// Gives all lines positions without gaps, and makes room.
     #[cold]
-    fn renumber(&mut self) {
+    fn renumber(&mut self, positions: u32) {
         let (ranks, taken) = (self.timeline.ranks(), self.timeline.taken());
         if taken >= MOST {
             std::panic::panic_any(AllocationFailure(format!(
@@ -148,17 +184,12 @@ impl Back {
         for entry in self.table.entries().filter(|entry| entry.position > 0) {
             entry.position = self.timeline.rank(&ranks, entry.position - 1) + 1;
         }
-        self.timeline = Timeline::new((taken * GROWTH).max(LEAST_ROOM), taken);
+        self.timeline = Timeline::new((taken * GROWTH).max(LEAST_ROOM).max(taken + positions), taken);
     }
 
     /// The program has ended: with what happened to the lines in front, what is dirty is written back.
-    pub fn finish(&mut self, visits: impl Fn(usize) -> Visit, ledger: &mut Ledger) {
-        self.work(ledger);
-        for place in 0..PLACES {
-            if let Some(gone) = self.in_front[place].take() {
-                self.leave(gone, visits(place), ledger);
-            }
-        }
+    pub fn finish(&mut self, front: &Front, ledger: &mut Ledger) {
+        self.clear_front(front, 0, ledger);
         for entry in self.table.entries().filter(|entry| entry.writer > 0) {
             ledger.dirty(entry.writer - 1);
         }

@@ -10,7 +10,7 @@ pub const PLACES: usize = 16;
 pub const FRONT: usize = 8;
 
 /// No line has this number: addresses are shifted.
-const NONE: u64 = u64::MAX;
+pub const NONE: u64 = u64::MAX;
 /// The same half byte in all places of a permutation, and the same byte in all places of a word of tags.
 const EACH: u64 = 0x1111_1111_1111_1111;
 const EACH_TAG: u64 = 0x0101_0101_0101_0101;
@@ -34,7 +34,7 @@ impl Visit {
 
     /// Written by somebody (a number plus one); gives who has it written back, and from which depth on, if that is known here.
     #[inline(always)]
-    fn write(&mut self, writer: u32) -> Option<(u32, u16)> {
+    pub fn write(&mut self, writer: u32) -> Option<(u32, u16)> {
         let before = std::mem::replace(self, Self { writer, deepest: 0, before: self.before });
         if before.deepest == 0 {
             return None;
@@ -128,6 +128,24 @@ impl Front {
         let (word, bit) = (place / 8, place % 8 * 8);
         self.tags[word] = self.tags[word] & !(0xff << bit) | u64::from(line as u8) << bit;
         (place, std::mem::take(&mut self.visits[place]))
+    }
+
+    /// The places, that of the line that was used last at the end.
+    pub fn last_to_first(&self) -> impl Iterator<Item = usize> {
+        let order = self.order;
+        (0..PLACES).rev().map(move |number| (order >> (4 * number) & 15) as usize)
+    }
+
+    /// A line comes first that was elsewhere before; there is a place without a line.
+    pub fn put(&mut self, line: u64, visit: Visit) -> usize {
+        let (place, _) = self.enter(line);
+        self.visits[place] = visit;
+        place
+    }
+
+    /// The line at a place.
+    pub fn line(&self, place: usize) -> u64 {
+        self.lines[place]
     }
 
     /// What happened to the line at a place.

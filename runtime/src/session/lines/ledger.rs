@@ -10,6 +10,13 @@ pub enum Filed {
     WriteBack,
 }
 
+impl Filed {
+    #[inline(always)]
+    pub fn of(is_store: bool) -> Self {
+        if is_store { Self::Store } else { Self::Load }
+    }
+}
+
 /// Lines of one bucket that are not filed yet: a site mostly finds its lines at the same few depths.
 #[derive(Clone, Copy, Default)]
 struct Pending {
@@ -63,13 +70,13 @@ impl Ledger {
     }
 
     #[inline(always)]
-    pub fn add(&mut self, cell: u32, what: Filed, bucket: u16) {
+    pub fn add(&mut self, cell: u32, what: Filed, bucket: u16, lines: u64) {
         let Some(account) = self.account(cell) else { return };
         let pending = &mut account.pending[what as usize];
         if pending.bucket == bucket {
-            pending.lines += 1;
+            pending.lines += lines;
         } else {
-            let old = std::mem::replace(pending, Pending { bucket, lines: 1 });
+            let old = std::mem::replace(pending, Pending { bucket, lines });
             account.file(what, old);
         }
     }

@@ -4,9 +4,11 @@
 //! `runs` does affine runs by lines, in `groups` of streams that are always in one line.
 
 mod back;
+mod chains;
 mod front;
 mod groups;
 mod ledger;
+mod long_runs;
 mod runs;
 mod stack;
 mod table;

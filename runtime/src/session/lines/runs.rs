@@ -23,9 +23,10 @@ impl Coming {
     fn of(all: &[Group]) -> Self {
         let mut coming = Self { next: u64::MAX, groups: 0, last: 0 };
         for (number, group) in all.iter().enumerate() {
-            let groups = if group.next == coming.next { coming.groups + 1 } else { 1 };
-            if group.next <= coming.next {
-                coming = Self { next: group.next, groups, last: number };
+            if group.next < coming.next {
+                coming = Self { next: group.next, groups: 1, last: number };
+            } else if group.next == coming.next {
+                (coming.groups, coming.last) = (coming.groups + 1, number);
             }
         }
         coming
@@ -33,6 +34,12 @@ impl Coming {
 }
 
 impl Group {
+    /// The address of its first access in an iteration.
+    #[inline(always)]
+    pub(super) fn at(&self, iteration: u64) -> u64 {
+        self.addr.wrapping_add_signed(self.stride.wrapping_mul(iteration as i64))
+    }
+
     /// The iterations after one, in which it is at an address, that it stays in that line.
     #[inline(always)]
     fn stays(&self, address: u64, shift: u32) -> u64 {
@@ -66,9 +73,13 @@ impl Lines {
     /// where it matters: before a line is found there, and before one of theirs could sink too far.
     #[inline(always)]
     fn all_groups(&mut self, groups: &mut Groups, streams: &[Stream], cells: &[u32], iterations: u64) {
-        let Groups { all, by_last, by_store } = groups;
-        let mut lines = self.whole_iteration(all, streams, cells, 0);
+        let mut lines = self.whole_iteration(&mut groups.all, streams, cells, 0);
         let mut now = 0;
+        if lines <= FRONT && iterations > 1 {
+            now = self.follow_long_run(groups, 1, iterations) - 1;
+            lines = distinct(&groups.all);
+        }
+        let Groups { all, by_last, by_store } = groups;
         // Lines that may have come above those of the groups since these were raised.
         let mut above = 0;
         while lines <= FRONT {
@@ -84,23 +95,6 @@ impl Lines {
                 return;
             }
             now = coming.next;
-            if coming.groups == 1 && all.len() < FRONT && all[coming.last].stride.unsigned_abs() >> self.shift > 0 {
-                // It comes to another line in each iteration, until another group does too. What it leaves was touched last.
-                let others = all.iter().enumerate().filter(|(number, _)| *number != coming.last);
-                let until = others.map(|(_, group)| group.next).min().unwrap_or(u64::MAX).min(iterations);
-                let from = now;
-                for iteration in from..until {
-                    if above + all.len() + 1 >= PLACES {
-                        self.raise(all, by_last);
-                        above = 0;
-                    }
-                    above += 1;
-                    now = iteration;
-                    self.come_to_next(all, by_last, coming.last, now);
-                }
-                lines = all.len();
-                continue;
-            }
             if lines + coming.groups > FRONT {
                 // A line that was left may come again from a depth that counts: the order within the iteration matters.
                 self.raise(all, by_last);
@@ -142,8 +136,8 @@ impl Lines {
     /// A group comes to its next line.
     #[inline(always)]
     fn come_to_next(&mut self, all: &mut [Group], by_last: &[u8], number: usize, now: u64) {
-        let Group { addr, stride, cell, is_store, writer, .. } = all[number];
-        let address = addr.wrapping_add_signed(stride.wrapping_mul(now as i64));
+        let Group { cell, is_store, writer, .. } = all[number];
+        let address = all[number].at(now);
         let line = address >> self.shift;
         let is_shared = |place| {
             all.iter().enumerate().any(|(other, group)| other != number && group.place == place && group.next != now)
@@ -182,7 +176,7 @@ impl Lines {
             self.access(stream.at(now), stream.len, stream.kind, cell);
         }
         for group in &mut *all {
-            let address = group.addr.wrapping_add_signed(group.stride.wrapping_mul(now as i64));
+            let address = group.at(now);
             group.next = now.saturating_add(group.stays(address, self.shift)).saturating_add(1);
             let Some(place) = self.front.find(address >> self.shift) else { return usize::MAX };
             group.place = place;

@@ -13,6 +13,7 @@ use super::{
     front::{FRONT, Front},
     groups::Groups,
     ledger::{Filed, Ledger},
+    long_runs::LongRun,
 };
 use crate::{
     counts::lines::LineCounts,
@@ -29,6 +30,7 @@ pub struct Lines {
     pub(super) back: Back,
     pub(super) ledger: Ledger,
     pub(super) groups: Groups,
+    pub(super) long_run: LongRun,
 }
 
 impl Follower for Lines {
@@ -62,6 +64,7 @@ impl Lines {
             back: Back::default(),
             ledger: Ledger::default(),
             groups: Groups::default(),
+            long_run: LongRun::default(),
         }
     }
 
@@ -140,7 +143,7 @@ impl Lines {
     fn sank(&mut self, place: usize, depth: u64, is_store: bool, cell: u32) {
         let bucket = bucket_of(depth);
         self.front.sank(place, bucket);
-        self.ledger.add(cell, if is_store { Filed::Store } else { Filed::Load }, bucket);
+        self.ledger.add(cell, Filed::of(is_store), bucket, 1);
     }
 
     /// A line comes in front, and another one leaves.
@@ -176,7 +179,7 @@ impl Lines {
     #[inline(always)]
     pub(super) fn write(&mut self, place: usize, writer: u32) {
         if let Some((cell, bucket)) = self.front.write(place, writer) {
-            self.ledger.add(cell, Filed::WriteBack, bucket);
+            self.ledger.add(cell, Filed::WriteBack, bucket, 1);
         }
     }
 
@@ -188,8 +191,7 @@ impl Lines {
     /// The counts by cell.
     #[must_use]
     pub fn finish(mut self) -> Vec<Option<Box<LineCounts>>> {
-        let front = self.front;
-        self.back.finish(|place| front.visit(place), &mut self.ledger);
+        self.back.finish(&self.front, &mut self.ledger);
         self.ledger.finish()
     }
 }

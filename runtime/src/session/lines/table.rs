@@ -3,6 +3,10 @@
 //! Takes line numbers; gives places of entries, which stay. Entries lie together by pages of neighbours, and pages in the order in which they were
 //! touched first; those that were looked up last are found without the directory.
 
+use super::{
+    front::Visit,
+    ledger::{Filed, Ledger},
+};
 use crate::pages::Pages;
 
 /// Lines whose entries lie together.
@@ -23,6 +27,22 @@ pub struct Entry {
     pub writer: u32,
     /// Bucket of the greatest depth since it was written, plus one.
     pub deepest: u16,
+}
+
+impl Entry {
+    /// The line leaves the front, or whatever it was in, after a visit there.
+    #[inline(always)]
+    pub fn leave(&mut self, visit: Visit, ledger: &mut Ledger) {
+        if visit.writer == 0 {
+            self.deepest = self.deepest.max(visit.deepest);
+            return;
+        }
+        let deepest = self.deepest.max(visit.before);
+        if self.writer > 0 && deepest > 0 {
+            ledger.add(self.writer - 1, Filed::WriteBack, deepest - 1, 1);
+        }
+        (self.writer, self.deepest) = (visit.writer, visit.deepest);
+    }
 }
 
 /// Where the entry of a line is.

@@ -26,22 +26,23 @@ const AFTER: [[u64; WORDS]; WORDS] = {
     masks
 };
 
-/// A position that was asked about, and how many earlier ones are taken now.
-#[derive(Clone, Copy)]
-struct Finger {
-    position: u32,
-    earlier: u32,
+/// Remembered questions.
+pub const FINGERS: usize = 8;
+
+/// Positions that were asked about last, by kinds of questions, and how many earlier ones are taken now.
+struct Fingers {
+    positions: [u32; FINGERS],
+    earlier: [u32; FINGERS],
 }
 
-impl Default for Finger {
-    /// Near none that is asked about.
+/// Near none that is asked about.
+const NOWHERE: u32 = u32::MAX - 128;
+
+impl Default for Fingers {
     fn default() -> Self {
-        Self { position: u32::MAX - 128, earlier: 0 }
+        Self { positions: [NOWHERE; FINGERS], earlier: [0; FINGERS] }
     }
 }
-
-/// Remembered questions.
-const FINGERS: usize = 4;
 
 #[derive(Default)]
 pub struct Timeline {
@@ -53,7 +54,7 @@ pub struct Timeline {
     taken: u32,
     /// Up to where blocks are filled.
     filled: u32,
-    fingers: [Finger; FINGERS],
+    fingers: Fingers,
 }
 
 impl Timeline {
@@ -75,11 +76,33 @@ impl Timeline {
         new
     }
 
-    /// Whether a position can be given out.
+    /// Whether so many positions can be given out.
     #[inline(always)]
     #[must_use]
-    pub fn has_room(&self) -> bool {
-        (self.next as usize) < self.words.len() << 6
+    pub fn has_room(&self, positions: u32) -> bool {
+        self.next as usize + positions as usize <= self.words.len() << 6
+    }
+
+    /// The position that is given out next.
+    #[inline(always)]
+    #[must_use]
+    pub fn next(&self) -> u32 {
+        self.next
+    }
+
+    /// Fills the blocks of so many positions that are given out next; there is room for them.
+    #[inline(always)]
+    pub fn fill_ahead(&mut self, positions: u32) {
+        while self.filled < self.next + positions {
+            self.fill();
+        }
+    }
+
+    /// Takes the next positions, whose blocks are filled.
+    #[inline(always)]
+    pub fn push_all(&mut self, positions: u32) {
+        self.next += positions;
+        self.taken += positions;
     }
 
     /// Takes the next position.
@@ -104,14 +127,20 @@ impl Timeline {
         self.filled += 1 << SMALL;
     }
 
-    /// Gives a position up; gives how many later ones are taken. Questions of one kind are mostly about neighbours.
+    /// Gives a position up; gives how many later ones are taken.
     #[inline(always)]
-    pub fn take(&mut self, position: u32, kind: u32) -> u32 {
-        let number = kind as usize % FINGERS;
-        let finger = self.fingers[number];
-        let between = position.wrapping_sub(finger.position).wrapping_sub(1);
+    pub fn take(&mut self, position: u32, kind: usize) -> u32 {
+        let earlier = self.take_from(position, kind);
+        self.taken - earlier
+    }
+
+    /// Gives a position up; gives how many earlier ones are taken. Questions of one kind are mostly about neighbours.
+    #[inline(always)]
+    pub fn take_from(&mut self, position: u32, kind: usize) -> u32 {
+        let kind = kind % FINGERS;
+        let between = position.wrapping_sub(self.fingers.positions[kind]).wrapping_sub(1);
         let earlier = if between < 64 {
-            finger.earlier + self.taken_from(finger.position + 1, between)
+            self.fingers.earlier[kind] + self.taken_from(self.fingers.positions[kind] + 1, between)
         } else {
             self.taken - self.later(position) - 1
         };
@@ -119,11 +148,48 @@ impl Timeline {
         self.small[(position >> SMALL) as usize] -= 1;
         self.large[(position >> LARGE) as usize] -= 1;
         self.taken -= 1;
-        for finger in &mut self.fingers {
-            finger.earlier = finger.earlier.wrapping_sub(u32::from(position < finger.position));
+        // All at once.
+        let Fingers { positions, earlier: others } = &mut self.fingers;
+        for finger in 0..FINGERS {
+            let less = others[finger].wrapping_sub(u32::from(position < positions[finger]));
+            others[finger] = if finger == kind { earlier } else { less };
+            positions[finger] = if finger == kind { position } else { positions[finger] };
         }
-        self.fingers[number] = Finger { position, earlier };
-        self.taken - earlier
+        earlier
+    }
+
+    /// Gives up all positions from one to another that are taken; the one before them was asked about last by questions of a kind.
+    #[inline(always)]
+    pub fn take_all(&mut self, first: u32, last: u32, kind: usize) {
+        let kind = kind % FINGERS;
+        for finger in 0..FINGERS {
+            let position = self.fingers.positions[finger];
+            if position > first && position <= last {
+                self.fingers.earlier[finger] -=
+                    words(first, position - 1).map(|(word, mask)| (self.words[word] & mask).count_ones()).sum::<u32>();
+            }
+        }
+        let mut taken = 0;
+        for (word, mask) in words(first, last) {
+            let these = (self.words[word] & mask).count_ones();
+            self.words[word] &= !mask;
+            self.small[word >> (SMALL - 6)] -= these as u16;
+            self.large[word >> (LARGE - 6)] -= these;
+            taken += these;
+        }
+        self.taken -= taken;
+        let Fingers { positions, earlier } = &mut self.fingers;
+        for finger in 0..FINGERS {
+            earlier[finger] = earlier[finger].wrapping_sub(if positions[finger] > last { taken } else { 0 });
+            positions[finger] = if finger == kind { last } else { positions[finger] };
+        }
+    }
+
+    /// Whether a position comes soon after another one, and none between them is taken.
+    #[inline(always)]
+    pub fn follows(&self, position: u32, other: u32) -> bool {
+        let between = position.wrapping_sub(other).wrapping_sub(1);
+        between == 0 || between < 64 && self.taken_from(other + 1, between) == 0
     }
 
     /// How many of so many positions from one on are taken, of at most 63.
@@ -188,6 +254,16 @@ impl Timeline {
             crate::engine::hint::prefetch(word);
         }
     }
+}
+
+/// The words of positions, each with a mask of these.
+#[inline(always)]
+fn words(first: u32, last: u32) -> impl Iterator<Item = (usize, u64)> {
+    (first >> 6..=last >> 6).map(move |word| {
+        let from = if word == first >> 6 { first & 63 } else { 0 };
+        let to = if word == last >> 6 { last & 63 } else { 63 };
+        (word as usize, u64::MAX << from & u64::MAX >> (63 - to))
+    })
 }
 
 /// The counts after one of them, within its group.
