@@ -1,7 +1,8 @@
-//! Groups that follow each other through the same lines: a *chain*. Its leader comes to each line first, its tail leaves it last.
+//! Groups that follow each other through the same lines: a *chain*. Its leader comes to each line first, its tail leaves
+//! it last.
 //!
-//! Takes the groups of a run after an iteration. Refuses steps after which lines are not crossed at regular times, chains that meet, and iterations in which a line
-//! is touched again from a depth that counts.
+//! Takes the groups of a run after an iteration. Refuses steps that do not cross lines at regular times, chains that
+//! meet, and iterations in which a line is touched again from a depth that counts.
 
 use super::{
     front::{FRONT, PLACES},
@@ -20,7 +21,7 @@ pub struct Chain {
     /// The group that comes to a line first, and in which iteration it does next.
     pub leader: usize,
     pub comes: u64,
-    /// The iteration in which the last group leaves its line next, and its place among the last accesses of an iteration.
+    /// The iteration in which the tail leaves its line next, and its place among the last accesses of an iteration.
     pub leaves: u64,
     pub rank: usize,
     /// Who has written a line when all groups have left it, plus one; 0 if nobody has.
@@ -128,7 +129,7 @@ impl Chains {
             if a.stride == b.stride && a.stride != 0 {
                 let distance = a.addr.wrapping_sub(b.addr) as i64;
                 let step = a.stride;
-                let iterations = (distance / step).clamp(-reach, reach);
+                let iterations = distance.wrapping_div(step).clamp(-reach, reach);
                 let is_far =
                     |iterations: i64| distance.wrapping_sub(step.wrapping_mul(iterations)).unsigned_abs() >= size;
                 return (iterations - 1..=iterations + 1).all(is_far);
@@ -159,7 +160,7 @@ impl Chains {
         }
         let is_here = |group: &usize| of[*group] == number;
         // Of equal distances, the first access comes first.
-        let ahead = |group: usize| all[group].addr as i64 * chain.stride.signum();
+        let ahead = |group: usize| (all[group].addr as i64).wrapping_mul(chain.stride.signum());
         let mut members = (0..all.len()).filter(is_here);
         let Some(mut first) = members.next() else { return false };
         let mut last = first;

@@ -1,8 +1,10 @@
 //! Long regular runs in periods: after so many iterations all chains are some lines further, in the same order.
 //!
-//! Takes groups after an iteration whose lines are all in front; gives the first iteration that is not done. Lines that chains are in are touched
-//! in each iteration: they are above all others, and as they are few, at depths that do not count. So only a line to which a chain comes is looked up, and as it is known
-//! when it will be left, it gets its position behind at once. Its depth is the number of lines but those that were touched earlier. Refuses what `chains` refuses, and few periods.
+//! Takes groups after an iteration whose lines are all in front; gives the first iteration that is not done. Lines that
+//! chains are in are touched in each iteration: they are above all others, and as they are few, at depths that do not
+//! count. So only a line to which a chain comes is looked up, and as it is known when it will be left, it gets its
+//! position behind at once. Its depth is the number of lines but those that were touched earlier. Refuses what
+//! `chains` refuses, and few periods.
 
 use super::{
     back::Back,

@@ -171,7 +171,7 @@ impl Lines {
     }
 
     /// Does an iteration access by access; gives the number of its lines, or very many if not all of them are in front now.
-    fn whole_iteration(&mut self, all: &mut [Group], streams: &[Stream], cells: &[u32], now: u64) -> usize {
+    pub(super) fn whole_iteration(&mut self, all: &mut [Group], streams: &[Stream], cells: &[u32], now: u64) -> usize {
         for (stream, &cell) in streams.iter().zip(cells) {
             self.access(stream.at(now), stream.len, stream.kind, cell);
         }

@@ -209,3 +209,62 @@ fn cells_that_are_not_counted_are_seen() {
     assert_eq!(counts.len(), 1);
     assert_eq!((counted.first_loads, above(&counted.loads, 99)), (1, 1));
 }
+
+/// Loops that are followed in periods: each is accepted, and nests of them give what single accesses give.
+#[test]
+fn nests_of_regular_loops_are_followed_in_periods() {
+    const N: i64 = 150;
+    let (a, b, c) = (1u64 << 20, (1u64 << 24) + 16, (1u64 << 28) + 40);
+    let load = |addr: u64, stride: i64| stream(addr, stride, Kind::Load);
+    let store = |addr: u64, stride: i64| stream(addr, stride, Kind::Store);
+    let row = 8 * N as u64;
+    let product = |i: u64, j: u64| vec![load(a + i * row, 8), load(b + 8 * j, 8 * N)];
+    let unrolled = |i: u64, j: u64| {
+        let column = |k: u64| load(b + 8 * j + k * row, 16 * N);
+        (0..2).flat_map(|k| [load(a + i * row + 8 * k, 16), column(k)]).collect::<Vec<_>>()
+    };
+    let stencil = |i: u64, _| {
+        let at = a + 8 + i * row;
+        vec![
+            load(at, 8),
+            load(at + row, 8),
+            load(at - 8, 8),
+            load(at + 8, 8),
+            load(at + 2 * row, 8),
+            store(c + i * row, 8),
+        ]
+    };
+    let in_place = |i: u64, j: u64| {
+        let at = a + 16 + (i * 8 + j) * 8;
+        vec![load(at, 8), load(at - 8, 8), load(b + i * row, 8), store(at - 16, 8), store(c + j * row, -8 * N)]
+    };
+    type Loop<'a> = &'a dyn Fn(u64, u64) -> Vec<Stream>;
+    let loops: [(&str, Loop<'_>, u64); 4] = [
+        ("product", &product, 150),
+        ("unrolled", &unrolled, 75),
+        ("stencil", &stencil, 148),
+        ("in place", &in_place, 140),
+    ];
+    for (name, streams, iterations) in loops {
+        let (mut lines, mut singly) = (Lines::new(64), Lines::new(64));
+        lines.set_known(8);
+        singly.set_known(8);
+        for (i, j) in (0..6).flat_map(|i| (0..20).map(move |j| (i, j))) {
+            let streams = streams(i, j);
+            let cells: Vec<u32> = (0..streams.len() as u32).collect();
+            let mut groups = super::groups::Groups::default();
+            let mut fresh = Lines::new(64);
+            assert!(groups.find(&streams, &cells, 6, |cell| cell));
+            fresh.whole_iteration(&mut groups.all, &streams, &cells, 0);
+            assert!(fresh.follow_long_run(&mut groups, 1, iterations) > iterations - 20, "{name} {i} {j}");
+            lines.run(&streams, &cells, iterations);
+            for iteration in 0..iterations {
+                let access = |s: &Stream| Access { addr: s.at(iteration), len: s.len, kind: s.kind };
+                singly.accesses(&streams.iter().map(access).collect::<Vec<_>>(), &cells);
+            }
+        }
+        for (cell, (counts, singly)) in lines.finish().iter().zip(singly.finish()).enumerate() {
+            assert_eq!(all_of(counts.as_deref()), all_of(singly.as_deref()), "{name}, cell {cell}");
+        }
+    }
+}

@@ -158,7 +158,7 @@ impl Timeline {
         earlier
     }
 
-    /// Gives up all positions from one to another that are taken; the one before them was asked about last by questions of a kind.
+    /// Gives up all positions from one to another that are taken; questions of a kind were last about the one before.
     #[inline(always)]
     pub fn take_all(&mut self, first: u32, last: u32, kind: usize) {
         let kind = kind % FINGERS;
