@@ -12,7 +12,6 @@ use super::{
     front::{FRONT, Front, PLACES, Visit},
     groups::{Group, Groups},
     ledger::{Filed, Ledger},
-    stack::Lines,
     table::Place,
 };
 use crate::{engine::hint::prefetch, histogram::bucket_of};
@@ -67,28 +66,24 @@ struct End {
     visit: Visit,
 }
 
-impl Lines {
+/// What a run changes.
+pub struct Parts<'a> {
+    pub front: &'a mut Front,
+    pub back: &'a mut Back,
+    pub ledger: &'a mut Ledger,
+}
+
+impl LongRun {
     /// Follows the groups from an iteration on; gives the first one that is not done.
     #[inline(always)]
-    pub(super) fn follow_long_run(&mut self, groups: &mut Groups, from: u64, iterations: u64) -> u64 {
-        if !is_long(&groups.all, iterations, self.shift) {
+    pub fn follow(&mut self, parts: Parts<'_>, groups: &mut Groups, from: u64, iterations: u64, shift: u32) -> u64 {
+        if !is_long(&groups.all, iterations, shift) || !self.chains.find(groups, from, iterations, shift) {
             return from;
         }
-        let mut run = std::mem::take(&mut self.long_run);
-        let until = self.periods(&mut run, groups, from, iterations);
-        self.long_run = run;
-        until
-    }
-
-    #[inline(always)]
-    fn periods(&mut self, run: &mut LongRun, groups: &mut Groups, from: u64, iterations: u64) -> u64 {
-        let Self { front, back, ledger, shift, .. } = self;
-        if !run.chains.find(groups, from, iterations, *shift) {
-            return from;
-        }
-        run.plan(groups, from);
-        let period = run.chains.period;
-        let lines = run.visitors.len() as u64;
+        let Parts { front, back, ledger } = parts;
+        self.plan(groups, from);
+        let period = self.chains.period;
+        let lines = self.visitors.len() as u64;
         let periods = ((iterations - from) / period).min(MOST_POSITIONS / lines.max(1));
         if periods < LEAST_PERIODS || periods * lines < LONG {
             return from;
@@ -96,19 +91,19 @@ impl Lines {
         let positions = (periods * lines) as u32;
         back.work(ledger);
         back.make_room(positions + PLACES as u32);
-        let known = run.start(groups, front, back, ledger, from) + u64::from(back.timeline.taken());
+        let known = self.start(groups, front, back, ledger, from) + u64::from(back.timeline.taken());
         back.timeline.fill_ahead(positions);
         let end = back.timeline.next() + positions;
         let mut walk = Walk { known, back, ledger, row: Row::default() };
-        for visitor in &mut run.visitors {
-            visitor.place = walk.back.table.place(visitor.address >> *shift);
+        for visitor in &mut self.visitors {
+            visitor.place = walk.back.table.place(visitor.address >> shift);
         }
         for left in (0..periods).rev() {
-            for visitor in &mut run.visitors {
-                let (line, place) = (visitor.address >> *shift, visitor.place);
+            for visitor in &mut self.visitors {
+                let (line, place) = (visitor.address >> shift, visitor.place);
                 if left > 0 {
                     visitor.address = visitor.address.wrapping_add_signed(visitor.step);
-                    visitor.place = walk.back.table.place(visitor.address >> *shift);
+                    visitor.place = walk.back.table.place(visitor.address >> shift);
                     prefetch(walk.back.table.at(visitor.place));
                 }
                 walk.touch(visitor, place);
@@ -118,17 +113,17 @@ impl Lines {
                     entry.leave(Visit { writer: visitor.writer, ..Visit::default() }, walk.ledger);
                 } else {
                     entry.position = 0;
-                    let [_, before] = run.ends[visitor.chain];
-                    run.ends[visitor.chain] = [before, End { line, place, visit: Visit::default() }];
+                    let [_, before] = self.ends[visitor.chain];
+                    self.ends[visitor.chain] = [before, End { line, place, visit: Visit::default() }];
                 }
                 visitor.position += lines as u32;
             }
             walk.back.timeline.push_all(lines as u32);
         }
         walk.take_row();
-        run.visitors.iter_mut().for_each(|visitor| visitor.file(walk.ledger));
+        self.visitors.iter_mut().for_each(|visitor| visitor.file(walk.ledger));
         let until = from + periods * period;
-        run.end(groups, front, back, periods * period, until, *shift);
+        self.end(groups, front, back, periods * period, until, shift);
         until
     }
 }

@@ -6,6 +6,7 @@
 use super::{
     front::{FRONT, PLACES},
     groups::{Group, Groups},
+    long_runs::Parts,
     stack::Lines,
 };
 use crate::engine::Stream;
@@ -67,6 +68,13 @@ impl Lines {
         }
         self.groups = groups;
         can
+    }
+
+    /// Follows the groups in periods from an iteration on; gives the first one that is not done.
+    #[inline(always)]
+    pub(super) fn follow_long_run(&mut self, groups: &mut Groups, from: u64, iterations: u64) -> u64 {
+        let Self { front, back, ledger, long_run, shift, .. } = self;
+        long_run.follow(Parts { front, back, ledger }, groups, from, iterations, *shift)
     }
 
     /// The order in front is kept exactly for lines that were left. The lines of the groups are above them, which is told to the front only
