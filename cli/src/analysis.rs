@@ -14,9 +14,10 @@ use clap::{Args, ValueEnum};
 use dmdprof_runtime::{
     decode::roi::RegionOfInterest,
     engine::Isa,
+    observe::{caches::Geometry, window},
     oplog::Spool,
     pricing::MODEL_VERSION,
-    session::{Measurement, Options, caches::Geometry, fast_paths::FastPaths, window},
+    session::{Measurement, Options, fast_paths::FastPaths},
 };
 
 use crate::{

@@ -17,9 +17,8 @@ use dmdprof_runtime::{
     abi::{FLOAT_TYPES, Item, ItemKind, NONE, OP_CLASSES},
     counts::depths::DepthCounts,
     decode::sequences::Calls,
-    session::{
-        FunctionKey as RunFunction, Measurement, MergedBlock, SiteKey as RunSite, ThreadTotals, caches::Geometry,
-    },
+    observe::caches::Geometry,
+    session::{FunctionKey as RunFunction, Measurement, MergedBlock, SiteKey as RunSite, ThreadTotals},
     sites::SiteTable,
     steps::{StepKind, ValueOp},
     values::RegionTotals,

@@ -3,7 +3,7 @@
 //! Takes text, gives levels that can be one behind the other. Refuses, with what to write instead, what is no such
 //! list and levels that no cache has.
 
-use dmdprof_runtime::session::caches::{Geometry, Policy, check};
+use dmdprof_runtime::observe::caches::{Geometry, Policy, check};
 
 use crate::commands::estimate::parse_size;
 

@@ -7,11 +7,9 @@
 use std::fmt::Write;
 
 use dmdprof_runtime::{
+    observe::window::{Event, What},
     pricing::run_cost,
-    session::{
-        Measurement, ObjectKey, SiteKey,
-        window::{Event, What},
-    },
+    session::{Measurement, ObjectKey, SiteKey},
 };
 
 use super::{item_of, place, text};

@@ -10,7 +10,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::bail;
-use dmdprof_runtime::session::habits::LINE;
+use dmdprof_runtime::observe::patterns::LINE;
 
 use super::groups::{Groups, word};
 use crate::{

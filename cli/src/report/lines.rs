@@ -3,7 +3,7 @@
 //! Takes the cells of [`LineTraffic`](crate::profile::model::LineTraffic); gives lines, as histograms do: exact at capacities of
 //! `s * 2^k` lines with `32 <= s < 64`, else up to 1/32. Capacities below [`SMALLEST`] lines are taken for that many.
 
-use dmdprof_runtime::session::lines::FRONT;
+use dmdprof_runtime::observe::lines::FRONT;
 
 use super::{depths::Depths, human};
 use crate::profile::Profile;

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use dmdprof_runtime::session::habits::LINE;
+use dmdprof_runtime::observe::patterns::LINE;
 
 use super::{
     cures::{Cure, DEEP},

@@ -10,12 +10,12 @@ use crate::{
     decode::{block::UNCOUNTED, ring::RingSite},
     engine::{Access, Kind, Stream, oracle::Oracle},
     histogram::bucket_of,
-    pricing::root,
-    session::{
+    observe::{
         files::Files,
-        habits::{Habit, between::Between},
-        pipeline::Pipeline,
+        patterns::{Habit, between::Between},
     },
+    pricing::root,
+    session::pipeline::Pipeline,
 };
 
 /// Segments of the log, each with this many items.

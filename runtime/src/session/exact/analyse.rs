@@ -6,12 +6,13 @@ use std::io;
 
 use crossbeam::channel::bounded;
 
-use super::{forward::Forward, marks::Marks, sweep::Sweep};
+use super::forward::Forward;
 use crate::{
     counts::{
         cell::{CellCounters, Left},
         depths::DepthCounts,
     },
+    observe::liveness::{marks::Marks, sweep::Sweep},
     oplog::{Ops, Place, Recorded},
 };
 

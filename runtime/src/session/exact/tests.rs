@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 
-use super::{analyse, marks::Marks, sweep::Sweep};
+use super::analyse;
 use crate::{
     decode::block::UNCOUNTED,
     engine::{
         Access, DepthSink, Engine, Kind, Stream,
         oracle::{Found, Oracle},
     },
+    observe::liveness::{marks::Marks, sweep::Sweep},
     oplog::{OpLog, Ops, Spool},
     pricing::run_cost,
 };

@@ -9,7 +9,7 @@ use crate::histogram::bounds;
 use crate::{
     counts::{depths::DepthCounts, lines::LineCounts},
     engine::{Access, Kind, Stream},
-    session::follower::Follower,
+    observe::follower::Follower,
 };
 
 /// Fetches by loads and by stores, and lines written back.

@@ -22,15 +22,15 @@ pub struct FlowKey {
 }
 
 impl FlowKey {
-    pub(super) fn moved(self, nodes: &[Node]) -> Self {
+    pub(crate) fn moved(self, nodes: &[Node]) -> Self {
         let contexts = moved_contexts(self.contexts, nodes);
         Self { object: self.object.map(|object| object.moved(nodes)), contexts, ..self }
     }
 }
 
-pub(super) type FlowContexts = Option<(Option<Node>, Node)>;
+pub(crate) type FlowContexts = Option<(Option<Node>, Node)>;
 
-pub(super) fn moved_contexts(contexts: FlowContexts, nodes: &[Node]) -> FlowContexts {
+pub(crate) fn moved_contexts(contexts: FlowContexts, nodes: &[Node]) -> FlowContexts {
     contexts.map(|(toucher, reader)| (toucher.map(|node| nodes[node as usize]), nodes[reader as usize]))
 }
 

@@ -9,7 +9,7 @@ use super::*;
 use crate::{
     counts::caches::CacheCounts,
     engine::{Access, Kind},
-    session::follower::Follower,
+    observe::follower::Follower,
 };
 
 /// A level; what is in it, when it was used last, where it is and who wrote it last.

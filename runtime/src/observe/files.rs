@@ -14,17 +14,17 @@ pub struct Files<'a> {
 
 impl Files<'_> {
     /// Files everything in a list whose labels are cells; what has no cell is not counted.
-    pub(super) fn file(&mut self, reports: &Reports) {
+    pub(crate) fn file(&mut self, reports: &Reports) {
         reports.each(|cell, found| self.found(cell, found));
     }
 
     /// Whether reads of a cell count.
-    pub(super) fn has(&self, cell: u32) -> bool {
+    pub(crate) fn has(&self, cell: u32) -> bool {
         (cell as usize) < self.cells.len()
     }
 
     #[inline(always)]
-    pub(super) fn found(&mut self, cell: u32, found: Found) {
+    pub(crate) fn found(&mut self, cell: u32, found: Found) {
         let Some(cell) = self.cells.get_mut(cell as usize) else { return };
         match found {
             Found::Warm { above, len } => cell.read(above, len),

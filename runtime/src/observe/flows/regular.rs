@@ -15,7 +15,7 @@ use crate::{
         Access, Kind, Stream,
         dependence::{Plan, STREAMS},
     },
-    session::habits::Lane,
+    observe::patterns::Lane,
     shadow::UNTOUCHED,
 };
 

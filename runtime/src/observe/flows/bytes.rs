@@ -21,7 +21,7 @@ use crate::{
     engine::{Access, Found, Kind, clamped},
     hash::FastHash,
     objects::ObjectNumber,
-    session::habits::{Habit, Habits, between::Between},
+    observe::patterns::{Habit, Habits, between::Between},
     shadow::{Label, Shadow, UNTOUCHED},
 };
 

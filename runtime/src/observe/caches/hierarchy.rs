@@ -10,7 +10,7 @@ use super::{geometry::Geometry, level::Level};
 use crate::{
     counts::caches::{ByLevel, CacheCounts},
     engine::{Access, Kind, Stream},
-    session::follower::Follower,
+    observe::follower::Follower,
 };
 
 /// The caches of one ring.

@@ -187,7 +187,7 @@ fn mask(offset: u64, stride: i64, len: u64, count: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::session::habits::Habit;
+    use crate::observe::patterns::Habit;
 
     /// Passes over the streams, each of `iterations`, in blocks or access by access.
     fn passes(lanes: &[Lane], iterations: u64, in_blocks: bool) -> Vec<Habit> {

@@ -1,7 +1,7 @@
 //! The affine run that flows are followed through; kept to save allocations.
 
 use super::parts::{Piece, Readings};
-use crate::{session::habits::Lane, shadow::Label};
+use crate::{observe::patterns::Lane, shadow::Label};
 
 /// Accesses of a stream to words in one state, one after the other.
 #[derive(Clone, Copy)]

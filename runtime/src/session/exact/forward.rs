@@ -4,10 +4,7 @@
 //! instead of moving to the top. A store puts only those bytes on the stack that will be read. So whatever is on the stack is
 //! read again, and a death that the program declares finds nothing.
 
-use super::{
-    bits::{add_runs, low_ones},
-    marks::{Fate, Marks, Segment},
-};
+use super::super::{pipeline::Pipeline, ranked::Ranked};
 use crate::{
     counts::{
         cell::{CellCounters, Left},
@@ -15,8 +12,14 @@ use crate::{
     },
     decode::block::UNCOUNTED,
     engine::{Access, Kind, Stream, clamped},
+    observe::{
+        files::Files,
+        liveness::{
+            bits::{add_runs, low_ones},
+            marks::{Fate, Marks, Segment},
+        },
+    },
     oplog::{Ops, Special, What},
-    session::{files::Files, pipeline::Pipeline, ranked::Ranked},
 };
 
 /// Iterations of a regular run that are worth telling the engine about as one.

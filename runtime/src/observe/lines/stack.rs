@@ -18,7 +18,7 @@ use crate::{
     counts::lines::LineCounts,
     engine::{Access, Isa, Kind, Stream},
     histogram::bucket_of,
-    session::follower::Follower,
+    observe::follower::Follower,
 };
 
 /// The lines of one ring.

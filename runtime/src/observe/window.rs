@@ -4,8 +4,8 @@
 //! takes bytes off the stack or moves them in between, so that whoever reads it can follow the stack. While a window is open, the pipeline gives the
 //! engine one access at a time.
 
-use super::keys::{ObjectKey, SiteKey};
 use crate::{
+    counts::keys::{ObjectKey, SiteKey},
     decode::context::Node,
     engine::{Access, Found, Kind, Reports},
 };
@@ -138,7 +138,7 @@ impl Recorder {
 
 impl Window {
     /// The same in other numbers of contexts.
-    pub(super) fn moved(mut self, nodes: &[Node]) -> Self {
+    pub(crate) fn moved(mut self, nodes: &[Node]) -> Self {
         for event in &mut self.events {
             event.object = event.object.take().map(|object| object.moved(nodes));
         }
