@@ -30,7 +30,7 @@ use crate::profile::model::{
     Site, SiteId, SourceFile, StringId, Totals,
 };
 use crate::report::analysis::is_library_file;
-use crate::source_file;
+use crate::shared::source_file;
 
 /// Builds the profile of a finished run, with the traffic of lines of a size and of levels of caches if that was measured.
 #[must_use]

@@ -14,8 +14,8 @@ use dmdprof_runtime::{
 
 use super::{item_of, place, text};
 use crate::objects::groups;
-use crate::printable;
 use crate::profile::model::ObjectKind;
+use crate::shared::printable;
 
 /// `from`: where it begins, in words. `None` without a window.
 #[must_use]

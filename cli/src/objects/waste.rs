@@ -19,7 +19,8 @@ use crate::{
         Profile,
         model::{AccessKind, DataObjects, SiteId},
     },
-    report::{Analysis, Grouping, Inlined, lines::disagreement, names},
+    report::{Analysis, Grouping, Inlined, lines::disagreement},
+    shared::names,
     sheet::{Column, Document, Sheet, Value},
 };
 

@@ -23,7 +23,7 @@ use super::{
     pairs::{Pair, Touch, alike, middle},
     words::Words,
 };
-use crate::{profile::model::LoopId, report::human};
+use crate::{profile::model::LoopId, shared::human};
 
 /// Bytes of the widest vectors; more at a time are copies and fills, not elements.
 const WIDEST: u32 = 64;

@@ -15,7 +15,8 @@ use super::{
 };
 use crate::{
     profile::model::{Field, FieldId},
-    report::{human, lines::SHOWN},
+    report::lines::SHOWN,
+    shared::human,
 };
 
 /// Half of the lines and less is a waste.

@@ -22,15 +22,14 @@ use dmdprof_runtime::{
     sites::SiteTable,
 };
 
+use super::{progress::Display, values::check_model};
 use crate::{
-    commands::values::check_model,
     driver::{
         scratch::stop_watching,
         source::{BuiltSource, SourceOptions, build_source, language_of},
     },
     launch::{self, Ending, StartError},
-    output_file,
-    progress::Display,
+    shared::output_file,
     toolbox,
 };
 

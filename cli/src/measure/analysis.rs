@@ -20,22 +20,20 @@ use dmdprof_runtime::{
     session::{Measurement, Options, fast_paths::FastPaths},
 };
 
-use crate::{
-    commands::{
-        ModelArg,
-        values::{ValuesArgs, check_measurement},
-        view,
-    },
-    convert,
+use super::{
     hierarchy::{self, Hierarchy},
-    output_file, printable,
+    roi::Roi,
+    values::{ModelArg, ValuesArgs, check_measurement},
+};
+use crate::{
+    convert, objects,
     profile::{
         self, Profile,
         model::{Liveness, Meta, Outcome, Random, ThreadMode, Unit},
     },
-    report::{self, ReportArgs, Terminal},
-    roi::Roi,
-    view::Content,
+    report::ReportArgs,
+    shared::{names, output_file, printable, terminal::Terminal},
+    view::{Content, page_file},
 };
 
 /// How to analyse, and where the results go.
@@ -214,7 +212,7 @@ impl AnalysisArgs {
             line_size: self.line_size(),
             caches: self.levels().to_vec(),
             roi: roi.map(|roi| roi as Arc<dyn RegionOfInterest>),
-            workers: self.workers.map_or_else(crate::processors, usize::from),
+            workers: self.workers.map_or_else(crate::shared::processors, usize::from),
             exact: if self.liveness() == LivenessArg::Exact { Some(self.spool()?) } else { None },
             flows: self.flows,
             flow_contexts: self.flow_contexts,
@@ -317,7 +315,7 @@ impl AnalysisArgs {
     /// # Errors
     /// Why not.
     pub fn check_output(&self) -> anyhow::Result<()> {
-        self.html.as_deref().map_or(Ok(()), view::check_output)?;
+        self.html.as_deref().map_or(Ok(()), page_file::check_output)?;
         let what = || format!("cannot write the profile to {}", self.output.display());
         profile::check_writable(&self.output).with_context(what)
     }
@@ -440,13 +438,13 @@ impl AnalysisArgs {
         let written = profile::complete(&self.output, profile, convert::hash_sources);
         if !self.quiet {
             std::io::stdout().flush()?;
-            report::print(profile, &self.report.options(Terminal::stdout()))?;
+            objects::print(profile, &self.report.options(Terminal::stdout()))?;
         }
         written?;
         if let Some(path) = &self.html {
             let names = [String::new(), self.output.display().to_string()];
             let content = Content { profile: Some(profile), names, listing, ..Content::default() };
-            view::write_page(path, &content, &view::PageArgs::default().options(None)?)?;
+            page_file::write_page(path, &content, &page_file::PageArgs::default().options(None)?)?;
         }
         if !self.quiet && std::io::stderr().is_terminal() {
             eprintln!("dmdprof: profile written to {}", self.output.display());
@@ -496,7 +494,7 @@ fn functions_that_ran(measurement: &Measurement) -> String {
         if let Some((table, function)) = context.function {
             let table = &measurement.tables[table as usize].1;
             let name = &table.strings[table.functions[function as usize].name as usize];
-            *calls.entry(report::names::demangle(name)).or_default() += 1;
+            *calls.entry(names::demangle(name)).or_default() += 1;
         }
     }
     let some: Vec<&str> = calls.keys().map(String::as_str).take(8).collect();

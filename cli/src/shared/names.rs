@@ -4,7 +4,7 @@ use std::{borrow::Cow, sync::LazyLock};
 
 use cpp_demangle::{DemangleOptions, Symbol};
 
-use crate::printable;
+use super::printable;
 
 /// Shown for code whose function is not known.
 pub const UNKNOWN: &str = "(unknown)";

@@ -5,7 +5,7 @@
 
 use dmdprof_runtime::observe::caches::{Geometry, Policy, check};
 
-use crate::commands::estimate::parse_size;
+use crate::machine::quantity::parse_size;
 
 const FORM: &str = "write SIZE,WAYS,LINE for each level, as in 32KiB,8,64 or 32KiB,8,64,plru,1MiB,16,64";
 

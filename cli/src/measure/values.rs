@@ -11,8 +11,26 @@ use dmdprof_runtime::{
     values::{FmaRule, ValueOptions},
 };
 
-use super::{ModelArg, motion::no_loops_message};
-use crate::profile::model::ValuesMeta;
+use crate::{driver::source::language_of, profile::model::ValuesMeta};
+
+/// `--model`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum ModelArg {
+    /// Bytes of memory, by address, as optimised code accesses them: for real programs
+    #[default]
+    Memory,
+    /// Inputs and results of instructions, as the source has them: the reference ByteDMD machine, for kernels
+    Values,
+}
+
+impl From<ModelArg> for Model {
+    fn from(arg: ModelArg) -> Self {
+        match arg {
+            ModelArg::Memory => Self::Memory,
+            ModelArg::Values => Self::Values,
+        }
+    }
+}
 
 /// How values are sized and priced.
 #[derive(Args, Clone, Debug, Default)]
@@ -105,4 +123,21 @@ pub fn check_measurement(measurement: &Measurement, model: ModelArg) -> anyhow::
         );
     }
     Ok(())
+}
+
+/// Why a program has nothing to show here.
+#[must_use]
+pub fn no_loops_message(program: &Path) -> String {
+    let name = program.file_name().unwrap_or_default().to_string_lossy();
+    let what = if language_of(program).is_some() {
+        format!("nothing of {name} was compiled with marked loops")
+    } else {
+        format!("{name} was compiled without marks at its loops")
+    };
+    format!(
+        "{what}.\nTwo ways to mark them:\n  \
+         dmdprof motion FILE.c|.cpp|.rs                    build one source file and run it\n  \
+         dmdprof cc --dmdprof-loops -O2 -g FILES -o PROGRAM    also in CFLAGS of a whole project\n\
+         A run of a program with marks can also be recorded (dmdprof record) and analysed later (dmdprof motion TRACE)."
+    )
 }

@@ -15,7 +15,8 @@ use dmdprof_runtime::{
     trace::{End, Start, TraceWriter},
 };
 
-use crate::{driver::source::language_of, follow::command_text, launch::Ending, output_file};
+use super::follow::command_text;
+use crate::{driver::source::language_of, launch::Ending, shared::output_file};
 
 pub struct TraceFile {
     path: PathBuf,

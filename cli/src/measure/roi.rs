@@ -5,7 +5,7 @@ use std::sync::Arc;
 use dmdprof_runtime::decode::roi::RegionOfInterest;
 use globset::{GlobBuilder, GlobMatcher};
 
-use crate::report::names::demangle;
+use crate::shared::names::demangle;
 
 /// A compiled `--roi` pattern.
 pub struct Roi {
