@@ -16,7 +16,7 @@ use super::caches::{self, CacheSums};
 use super::depths::{Depths, QuantileReader, Quantiles};
 use super::lines::{self, LineSums};
 use super::names;
-use crate::profile::model::{CacheCell, Cell, FunctionId, LineCell, PositionId, Profile, SiteId, StringId};
+use crate::profile::model::{CacheCell, Cell, FunctionId, LineMoves, PositionId, Profile, SiteId, StringId};
 
 /// What makes a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,7 +101,7 @@ pub struct Sums {
 /// What a cell did to lines and caches.
 #[derive(Clone, Copy)]
 struct CellMoved<'p> {
-    lines: Option<&'p LineCell>,
+    lines: Option<&'p LineMoves>,
     caches: Option<&'p CacheCell>,
 }
 
