@@ -14,7 +14,8 @@ use crate::{
         Profile,
         model::{DataObjects, FieldId, SiteId},
     },
-    report::{ReportOptions, names::demangle},
+    report::ReportOptions,
+    shared::names::demangle,
     sheet::{Sheet, Value},
 };
 

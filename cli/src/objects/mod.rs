@@ -6,9 +6,11 @@
 pub mod fields;
 pub mod groups;
 mod parts;
+mod print;
 mod report;
 #[cfg(test)]
 mod tests;
 pub mod waste;
 
+pub use print::print;
 pub use report::document;

@@ -18,8 +18,8 @@ use crate::{
     report::{
         Analysis, Grouping, ReportOptions, Sort,
         depths::{Depths, QuantileReader},
-        names,
     },
+    shared::names,
     sheet::{Column, Document, Sheet, Value},
 };
 

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{ContextId, Histogram, SiteId};
 
-/// What memories of lines of one size fetch and write back, at every capacity. The model: [`dmdprof_runtime::session::lines`].
+/// What memories of lines of one size fetch and write back, at every capacity. The model: [`dmdprof_runtime::observe::lines`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LineTraffic {
     /// Bytes of a line, a power of two.
@@ -13,7 +13,7 @@ pub struct LineTraffic {
     pub cells: Vec<LineCell>,
 }
 
-/// Lines moved by one cell. Histograms are in lines, by depth in lines; depths up to [`dmdprof_runtime::session::lines::FRONT`] are left out.
+/// Lines moved by one cell. Histograms are in lines, by depth in lines; depths up to [`dmdprof_runtime::observe::lines::FRONT`] are left out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LineCell {
     pub context: ContextId,
@@ -29,7 +29,7 @@ pub struct LineCell {
     pub last_write_backs: u64,
 }
 
-/// What a hierarchy of caches moves. The model: [`dmdprof_runtime::session::caches`].
+/// What a hierarchy of caches moves. The model: [`dmdprof_runtime::observe::caches`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CacheTraffic {
     /// The first nearest to the processor; at least one.
