@@ -167,7 +167,7 @@ fn callees(profile: &Profile, sequence: &Sequence, work: Option<Work>) -> BTreeM
     }
     for cell in profile.lines.iter().flat_map(|lines| &lines.cells) {
         if let Some(function) = owner[cell.context.index()] {
-            lines.entry(function).or_default().add(cell);
+            lines.entry(function).or_default().add(&cell.moved);
         }
     }
     for count in &profile.block_counts {

@@ -7,7 +7,7 @@ use dmdprof_runtime::observe::lines::FRONT;
 
 use super::depths::Depths;
 use crate::profile::Profile;
-use crate::profile::model::{Cell, LineCell, Unit};
+use crate::profile::model::{Cell, LineMoves, Unit};
 use crate::shared::human;
 
 /// Lines of the smallest memory that is told from others.
@@ -28,13 +28,13 @@ pub struct LineSums {
 }
 
 impl LineSums {
-    pub fn add(&mut self, cell: &LineCell) {
-        self.loads.add(&cell.loads);
-        self.stores.add(&cell.stores);
-        self.write_backs.add(&cell.write_backs);
-        self.first_loads += cell.first_loads;
-        self.first_stores += cell.first_stores;
-        self.last += cell.last_write_backs;
+    pub fn add(&mut self, moved: &LineMoves) {
+        self.loads.add(&moved.loads);
+        self.stores.add(&moved.stores);
+        self.write_backs.add(&moved.write_backs);
+        self.first_loads += moved.first_loads;
+        self.first_stores += moved.first_stores;
+        self.last += moved.last_write_backs;
     }
 
     pub fn merge(&mut self, other: &Self) {
@@ -103,6 +103,12 @@ impl Moved {
         }
     }
 
+    /// Of what loads fetch, the part that is read, given what is read from beyond the memory; nothing if no more than fits is fetched.
+    #[must_use]
+    pub fn used(&self, read_beyond: u64) -> Option<f64> {
+        (self.loaded > self.capacity).then(|| read_beyond.min(self.loaded) as f64 / self.loaded as f64)
+    }
+
     #[must_use]
     pub fn all(&self) -> u64 {
         self.fetched + self.written_back
@@ -135,8 +141,7 @@ pub fn disagreement(profile: &Profile) -> Option<String> {
     let wasted = SHOWN.into_iter().find_map(|capacity| {
         let moved = Moved::of(&total.lines, lines.size, capacity);
         let read = total.depths.beyond(capacity);
-        let part = read as f64 / moved.loaded.max(1) as f64;
-        (moved.loaded > capacity && part < DISAGREE).then_some((moved, part))
+        moved.used(read).filter(|part| *part < DISAGREE).map(|part| (moved, part))
     });
     wasted.map(|(moved, part)| {
         format!(
@@ -171,23 +176,21 @@ fn options(profile: &Profile) -> String {
 
 /// What a cell did to lines, if that was measured and it did anything.
 #[must_use]
-pub fn of_cell<'p>(profile: &'p Profile, cell: &Cell) -> Option<&'p LineCell> {
+pub fn of_cell<'p>(profile: &'p Profile, cell: &Cell) -> Option<&'p LineMoves> {
     let cells = &profile.lines.as_ref()?.cells;
     let at = cells.binary_search_by_key(&(cell.context, cell.site), |lines| (lines.context, lines.site)).ok()?;
-    Some(&cells[at])
+    Some(&cells[at].moved)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::profile::model::{ContextId, Histogram, SiteId};
+    use crate::profile::model::Histogram;
 
     #[test]
     fn lines_are_counted_beyond_a_capacity_and_first_touches_always() {
         let histogram = |depth: u64, lines: u64| Histogram(vec![(dmdprof_runtime::histogram::bucket_of(depth), lines)]);
-        let cell = LineCell {
-            context: ContextId(0),
-            site: SiteId(0),
+        let cell = LineMoves {
             loads: histogram(513, 10),
             stores: histogram(100, 5),
             write_backs: histogram(600, 4),
