@@ -1,7 +1,7 @@
 // variants: sweeps interchanged fused
 #include "poly.h"
 // An electromagnetic field in a plane by finite differences in time. `fused` updates hz a row behind ex and ey.
-enum { NX = SIZE(300, 50), NY = SIZE(340, 60), STEPS = SIZE(30, 5) };
+enum { NX = SIZE(300, 50), NY = SIZE(340, 60), STEPS = SIZE(40, 5) };
 static double ex[NX][NY], ey[NX][NY], hz[NX][NY];
 static inline void new_ey(int i, int j) { ey[i][j] -= 0.5 * (hz[i][j] - hz[i - 1][j]); }
 static inline void new_ex(int i, int j) { ex[i][j] -= 0.5 * (hz[i][j] - hz[i][j - 1]); }
