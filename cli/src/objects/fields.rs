@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::{
     groups::{Groups, word},
-    report::{Sums, columns, numbers, select},
+    sums::{Sums, columns, numbers, select},
 };
 use crate::{
     profile::{

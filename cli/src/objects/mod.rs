@@ -8,9 +8,9 @@ pub mod groups;
 mod parts;
 mod print;
 mod report;
+mod sums;
 #[cfg(test)]
 mod tests;
 pub mod waste;
 
 pub use print::print;
-pub use report::document;

@@ -8,60 +8,19 @@ use super::{
     fields,
     groups::{Groups, word},
     parts,
+    sums::{Selected, Sums, columns, numbers, select},
 };
 use crate::{
     estimate,
-    profile::{
-        Profile,
-        model::{ObjectKind, ObjectUse},
-    },
-    report::{
-        Analysis, Grouping, ReportOptions, Sort,
-        depths::{Depths, QuantileReader},
-    },
+    profile::{Profile, model::ObjectKind},
+    report::{Analysis, Grouping, ReportOptions, depths::QuantileReader},
     shared::names,
-    sheet::{Column, Document, Sheet, Value},
+    sheet::{Document, Sheet, Value},
 };
 
 /// What to do about a profile without objects.
 pub const NOT_MEASURED: &str =
     "the profile does not say which data was accessed; that is measured by: dmdprof run --objects";
-
-/// Numbers of some uses.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Sums {
-    read: u64,
-    written: u64,
-    cold: u64,
-    cost: u128,
-    depths: Depths,
-}
-
-impl Sums {
-    pub(super) fn add(&mut self, used: &ObjectUse) {
-        self.read += used.read;
-        self.written += used.written;
-        self.cold += used.cold;
-        self.cost += used.cost;
-        self.depths.add(&used.histogram);
-    }
-
-    fn merge(&mut self, other: &Sums) {
-        self.read += other.read;
-        self.written += other.written;
-        self.cold += other.cold;
-        self.cost += other.cost;
-        self.depths.merge(&other.depths);
-    }
-
-    fn weight(&self, sort: Sort) -> u128 {
-        match sort {
-            Sort::Read => self.read.into(),
-            Sort::Written => self.written.into(),
-            _ => self.cost,
-        }
-    }
-}
 
 /// The tables: objects; functions and objects.
 ///
@@ -108,48 +67,6 @@ pub fn document(profile: &Profile, options: &ReportOptions) -> anyhow::Result<Do
 
 fn place(file: Option<&str>, line: u32) -> Option<String> {
     file.map(|file| names::place(file, line))
-}
-
-/// Rows with their keys, and the number of those that are not shown, with their sum.
-pub(super) type Selected<K> = (Vec<(K, Sums)>, Option<(usize, Sums)>);
-
-/// Largest first; those that are not shown as one sum with their number.
-pub(super) fn select<K: Ord + Copy>(all: BTreeMap<K, Sums>, total: &Sums, options: &ReportOptions) -> Selected<K> {
-    let mut rows: Vec<(K, Sums)> = all.into_iter().collect();
-    rows.sort_by(|a, b| (b.1.weight(options.sort), b.1.cost, a.0).cmp(&(a.1.weight(options.sort), a.1.cost, b.0)));
-    let least = options.threshold * total.weight(options.sort) as f64;
-    let large = rows.iter().take_while(|(_, sums)| sums.weight(options.sort) as f64 >= least).count();
-    let folded = rows.split_off(large.min(options.top.unwrap_or(usize::MAX)));
-    let mut sum = Sums::default();
-    folded.iter().for_each(|(_, sums)| sum.merge(sums));
-    let count = folded.len();
-    (rows, (count > 0).then_some((count, sum)))
-}
-
-const NUMBERS: [(&str, [&str; 2], u8); 6] = [
-    ("share", ["", "share"], 0),
-    ("cost", ["", "ByteDMD"], 0),
-    ("cost_per_byte", ["cost", "/byte"], 2),
-    ("read", ["", "read"], 0),
-    ("written", ["", "written"], 1),
-    ("cold", ["first", "touch"], 5),
-];
-
-pub(super) fn columns(rest: &[(&str, [&str; 2], u8)]) -> Vec<Column> {
-    NUMBERS.iter().chain(rest).map(|(key, header, goes)| Column::new(*key, *header, *goes)).collect()
-}
-
-pub(super) fn numbers(sums: &Sums, total: &Sums) -> Vec<Value> {
-    let share = (total.cost > 0).then(|| sums.cost as f64 / total.cost as f64);
-    let mean = (sums.read > 0).then(|| sums.cost as f64 / sums.read as f64);
-    vec![
-        Value::or_empty(share, Value::Share),
-        Value::Count(sums.cost),
-        Value::or_empty(mean, Value::Ratio),
-        Value::Bytes(sums.read.into()),
-        Value::Bytes(sums.written.into()),
-        Value::Bytes(sums.cold.into()),
-    ]
 }
 
 fn objects_sheet(profile: &Profile, (shown, folded): Selected<usize>, total: &Sums, groups: &Groups) -> Sheet {

@@ -84,13 +84,13 @@ fn a_wrapper_of_the_allocator_names_nothing() {
 #[test]
 fn documents_follow_the_schema_and_add_up() {
     let profile = profile();
-    let document = super::document(&profile, &ReportOptions::default()).unwrap();
+    let document = super::report::document(&profile, &ReportOptions::default()).unwrap();
     assert_eq!(schema::errors(&document), Vec::<String>::new());
     assert_eq!(document.sheets[0].rows.len(), 4);
     let waste = waste::document(&profile, waste::Options::default()).unwrap();
     assert_eq!(schema::errors(&waste), Vec::<String>::new());
     let without = Profile { objects: None, ..profile };
-    let error = super::document(&without, &ReportOptions::default()).unwrap_err().to_string();
+    let error = super::report::document(&without, &ReportOptions::default()).unwrap_err().to_string();
     assert!(error.contains("dmdprof run --objects"), "{error}");
 }
 
