@@ -26,8 +26,8 @@ use dmdprof_runtime::{
 
 use crate::profile::model::{
     AccessKind, Block, BlockCount, BlockId, CacheCell, CacheTraffic, Cell, Context, ContextId, Dead, Function,
-    FunctionId, Histogram, InputUse, LineCell, LineTraffic, Meta, Position, PositionId, Profile, Region, Sequence,
-    Site, SiteId, SourceFile, StringId, Totals,
+    FunctionId, Histogram, InputUse, LineCell, LineDetails, LineTraffic, Meta, Position, PositionId, Profile, Region,
+    Sequence, Site, SiteId, SourceFile, StringId, Totals,
 };
 use crate::report::analysis::is_library_file;
 use crate::shared::source_file;
@@ -73,6 +73,7 @@ pub fn to_profile(measurement: &Measurement, meta: Meta, line_size: Option<u32>,
         lines: line_size.map(|size| LineTraffic { size, cells: sites.lines }),
         caches: (!levels.is_empty())
             .then(|| CacheTraffic { levels: levels.iter().map(lines::level).collect(), cells: sites.caches }),
+        line_details: LineDetails { objects: named.lines },
         cold_histogram: histogram(&measurement.cold),
         compilers: coverage::compilers(measurement),
     }

@@ -9,7 +9,7 @@ use crate::plot::{self, Axis, Chart, LineKind};
 use crate::profile::Profile;
 use crate::profile::model::Unit;
 use crate::report::depths::Depths;
-use crate::report::lines::disagreement;
+use crate::report::disagreement::disagreement;
 use crate::shared::human;
 use crate::sheet::{Cell, Column, Document, Sheet, Value};
 

@@ -31,7 +31,7 @@ pub enum FindError {
         did_you_mean(nearest)
     )]
     Unknown { name: String, nearest: Vec<String> },
-    #[error("{0}")]
+    #[error(transparent)]
     Bad(#[from] Problems),
 }
 

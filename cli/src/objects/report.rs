@@ -1,4 +1,4 @@
-//! `report --objects`: what each data object costs, and which function reads it.
+//! `report --objects`: what each data object costs and which lines of it are moved, by which function and in which loop.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -7,8 +7,9 @@ use anyhow::bail;
 use super::{
     fields,
     groups::{Groups, word},
+    loops,
+    numbers::{Numbers, Selected, Sums},
     parts,
-    sums::{Selected, Sums, columns, numbers, select},
 };
 use crate::{
     estimate,
@@ -22,7 +23,7 @@ use crate::{
 pub const NOT_MEASURED: &str =
     "the profile does not say which data was accessed; that is measured by: dmdprof run --objects";
 
-/// The tables: objects; functions and objects.
+/// The tables: objects; functions and objects; loops.
 ///
 /// # Errors
 /// A profile without objects.
@@ -34,14 +35,13 @@ pub fn document(profile: &Profile, options: &ReportOptions) -> anyhow::Result<Do
     for (row, sites) in rows.iter().map(|row| &row.sites).enumerate() {
         row_of.extend(sites.iter().map(|site| (*site, row)));
     }
+    let numbers = Numbers::of(profile, &objects.uses, options);
     let mut by_object: BTreeMap<usize, Sums> = BTreeMap::new();
     let mut by_pair: BTreeMap<(usize, usize), Sums> = BTreeMap::new();
-    let mut total = Sums::default();
     for used in &objects.uses {
         let group = groups.of_object(used.object);
-        by_object.entry(group).or_default().add(used);
-        by_pair.entry((row_of[&used.site], group)).or_default().add(used);
-        total.add(used);
+        numbers.add(by_object.entry(group).or_default(), used);
+        numbers.add(by_pair.entry((row_of[&used.site], group)).or_default(), used);
     }
     let mut document = Document {
         kind: "objects",
@@ -49,19 +49,20 @@ pub fn document(profile: &Profile, options: &ReportOptions) -> anyhow::Result<Do
         heading: estimate::heading(profile),
         ..Document::default()
     };
-    let selected = select(by_object, &total, options);
+    let selected = numbers.select(by_object);
     let offsets = parts::sheet(&selected, &groups);
-    document.sheets.push(objects_sheet(profile, selected, &total, &groups));
+    document.sheets.push(objects_sheet(profile, selected, &numbers, &groups));
     let code = |row: usize| match options.grouping {
         Grouping::Lines(_) => place(rows[row].file.as_deref(), rows[row].line).unwrap_or_default(),
         _ => rows[row].name().to_owned(),
     };
-    document.sheets.push(pairs_sheet(by_pair, &total, &groups, code, options));
+    document.sheets.push(pairs_sheet(by_pair, &numbers, &groups, code));
+    document.sheets.extend(loops::sheet(profile, objects, &numbers));
     if options.fields {
-        document.sheets.push(fields::sheet(profile, objects, &groups, &total, options));
+        document.sheets.push(fields::sheet(profile, objects, &groups, &numbers));
         document.sheets.extend(offsets);
     }
-    document.notes = notes(&groups);
+    document.notes = notes(&groups, numbers.has_lines());
     Ok(document)
 }
 
@@ -69,11 +70,11 @@ fn place(file: Option<&str>, line: u32) -> Option<String> {
     file.map(|file| names::place(file, line))
 }
 
-fn objects_sheet(profile: &Profile, (shown, folded): Selected<usize>, total: &Sums, groups: &Groups) -> Sheet {
+fn objects_sheet(profile: &Profile, (shown, folded): Selected<usize>, numbers: &Numbers, groups: &Groups) -> Sheet {
     let mut sheet = Sheet::new(
         "objects",
         "Data objects",
-        columns(&[
+        numbers.columns(&[
             ("depth_p50", ["depth", "p50"], 4),
             ("depth_p90", ["depth", "p90"], 3),
             ("times", ["", "times"], 2),
@@ -89,7 +90,7 @@ fn objects_sheet(profile: &Profile, (shown, folded): Selected<usize>, total: &Su
         let read = (sums.read > 0).then_some(depths);
         let quantile = |depth: Option<u64>| Value::or_empty(depth, |d| Value::Bytes(d.into()));
         let depths = [quantile(read.map(|d| d.p50)), quantile(read.map(|d| d.p90))];
-        numbers(sums, total).into_iter().chain(depths).chain(rest).collect::<Vec<_>>()
+        numbers.row(sums).into_iter().chain(depths).chain(rest).collect::<Vec<_>>()
     };
     for (group, sums) in shown {
         let group = &groups.list[group];
@@ -107,42 +108,48 @@ fn objects_sheet(profile: &Profile, (shown, folded): Selected<usize>, total: &Su
     if let Some((count, sums)) = folded {
         sheet.row(row(&sums, sum(format!("({count} more)"))));
     }
-    sheet.row(row(total, sum("total".into())));
+    sheet.row(row(&numbers.total, sum("total".into())));
     sheet.total = true;
     sheet
 }
 
 fn pairs_sheet(
     all: BTreeMap<(usize, usize), Sums>,
-    total: &Sums,
+    numbers: &Numbers,
     groups: &Groups,
     code: impl Fn(usize) -> String,
-    options: &ReportOptions,
 ) -> Sheet {
-    let (key, title) = match options.grouping {
+    let (key, title) = match numbers.options.grouping {
         Grouping::Lines(_) => ("line", "Lines and objects"),
         _ => ("function", "Functions and objects"),
     };
     let rest = [(key, ["", key], 0), ("kind", ["", "kind"], 0), ("object", ["", "object"], 0)];
-    let mut sheet = Sheet::new("uses", title, columns(&rest));
-    let (shown, folded) = select(all, total, options);
+    let mut sheet = Sheet::new("uses", title, numbers.columns(&rest));
+    let (shown, folded) = numbers.select(all);
     for ((row, group), sums) in shown {
         let group = &groups.list[group];
         let kind = Value::Text(word(group.kind).into());
         let rest = [Value::Name(code(row)), kind, Value::Name(group.name.clone())];
-        sheet.row(numbers(&sums, total).into_iter().chain(rest));
+        sheet.row(numbers.row(&sums).into_iter().chain(rest));
     }
     let sum = |name: String| [Value::Text(name), Value::Empty, Value::Empty];
     if let Some((count, sums)) = folded {
-        sheet.row(numbers(&sums, total).into_iter().chain(sum(format!("({count} more)"))));
+        sheet.row(numbers.row(&sums).into_iter().chain(sum(format!("({count} more)"))));
     }
-    sheet.row(numbers(total, total).into_iter().chain(sum("total".into())));
+    sheet.row(numbers.row(&numbers.total).into_iter().chain(sum("total".into())));
     sheet.total = true;
     sheet
 }
 
-fn notes(groups: &Groups) -> Vec<String> {
+fn notes(groups: &Groups, lines: bool) -> Vec<String> {
     let mut notes = Vec::new();
+    if lines {
+        notes.push(
+            "fetched, written back: bytes of lines, by memories of that size. line use: read from beyond it, of what loads fetch, where that is more \
+             than fits. A line that several objects share is of the one that was accessed."
+                .into(),
+        );
+    }
     if groups.list.iter().any(|group| group.kind == ObjectKind::Unknown) {
         notes.push(
             "(not known): memory of code without hooks and of the system, thread-local variables, and blocks that another thread or the \

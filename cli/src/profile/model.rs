@@ -10,7 +10,9 @@ mod lines;
 
 pub use histogram::Histogram;
 pub use ids::{BlockId, ContextId, FieldId, FunctionId, LoopId, ObjectId, PositionId, SiteId, StringId};
-pub use lines::{CacheCell, CacheLevel, CacheMoves, CacheTraffic, LineCell, LineTraffic};
+pub use lines::{
+    CacheCell, CacheLevel, CacheMoves, CacheTraffic, LineCell, LineDetails, LineMoves, LineTraffic, ObjectLines,
+};
 
 use serde::{Deserialize, Serialize};
 
@@ -62,6 +64,8 @@ pub struct Profile {
     pub lines: Option<LineTraffic>,
     /// What caches of sets and ways fetch and write back; `None` if that was not measured, and in formats before 11.
     pub caches: Option<CacheTraffic>,
+    /// What else is known of `lines`. Empty in formats before 12.
+    pub line_details: LineDetails,
 }
 
 impl Profile {

@@ -15,7 +15,7 @@ use std::collections::HashMap;
 use super::caches::{self, CacheSums};
 use super::depths::{Depths, QuantileReader, Quantiles};
 use super::lines::{self, LineSums};
-use crate::profile::model::{CacheCell, Cell, FunctionId, LineCell, PositionId, Profile, SiteId, StringId};
+use crate::profile::model::{CacheCell, Cell, FunctionId, LineMoves, PositionId, Profile, SiteId, StringId};
 use crate::shared::names;
 
 /// What makes a row.
@@ -101,7 +101,7 @@ pub struct Sums {
 /// What a cell did to lines and caches.
 #[derive(Clone, Copy)]
 struct CellMoved<'p> {
-    lines: Option<&'p LineCell>,
+    lines: Option<&'p LineMoves>,
     caches: Option<&'p CacheCell>,
 }
 

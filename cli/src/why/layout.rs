@@ -141,8 +141,8 @@ fn stream(words: &Words, pair: &Pair) -> Option<Cure> {
     let fetched: u64 = own
         .map(|cell| {
             let mut depths = crate::report::depths::Depths::default();
-            depths.add(&cell.stores);
-            (depths.beyond(FAR / size) + cell.first_stores) * size
+            depths.add(&cell.moved.stores);
+            (depths.beyond(FAR / size) + cell.moved.first_stores) * size
         })
         .sum();
     let written: u64 =

@@ -11,7 +11,7 @@ use super::{
 use crate::{
     estimate,
     profile::{Profile, model::ObjectHabit},
-    report::{depths::QuantileReader, lines::disagreement},
+    report::{depths::QuantileReader, disagreement::disagreement},
     shared::human,
     sheet::{Column, Document, Sheet, Value},
 };
