@@ -18,11 +18,11 @@ use self::pen::{
     EDGE, FONT, FONT_SIZE, Frame, GRAY, HEIGHT, INK, LEFT, LINE, SMALL, TITLE_SIZE, WIDTH, dashes, group_name, length,
     letters, line_color, px, rim, stroke, text, with,
 };
+use super::chart::{Chart, Dot, LineKind};
 use super::scale::caption;
 use super::scene::{Scene, Seen, marker};
 use super::stagger::{self, Span};
 use super::text::{printable, wrap};
-use super::{Chart, Dot, LineKind};
 use crate::shared::names;
 
 pub(super) fn draw(chart: &Chart) -> String {

@@ -6,7 +6,7 @@
 
 use svg::node::element::{Circle, Group, Path, Title};
 
-use super::super::Chart;
+use super::super::chart::Chart;
 use super::super::scale::value;
 use super::super::scene::{Placed, Scene};
 use super::super::text::printable;

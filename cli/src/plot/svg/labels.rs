@@ -5,7 +5,7 @@
 
 use svg::node::element::{Element, Group};
 
-use super::super::LineKind;
+use super::super::chart::LineKind;
 use super::super::label::{Rect, Space};
 use super::super::scene::{Scene, Seen};
 use super::super::text::printable;

@@ -8,7 +8,7 @@ use svg::{
     },
 };
 
-use super::super::{Chart, scene::Seen, text::printable, trace::Point};
+use super::super::{chart::Chart, scene::Seen, text::printable, trace::Point};
 
 /// Okabe and Ito, "Color universal design", 2008, without its yellow and black; then two darker ones.
 pub(super) const COLORS: [&str; 8] =
