@@ -595,5 +595,4 @@ fn first_example(kind: Kind) -> &'static str {
 }
 
 #[cfg(test)]
-#[path = "file_tests.rs"]
 mod tests;

@@ -5,7 +5,8 @@ use dmdprof_models::fidelity::{BAND, Pair, compare};
 use dmdprof_models::variants::Rule;
 
 use super::Variant;
-use super::same::{self, Comparison, Difference};
+use super::difference::Difference;
+use super::same::{self, Comparison};
 use super::standing::{Criterion, number, word};
 use super::usual;
 use crate::estimate::roofline::{self, bound_name, is_guess, line, work_of};
