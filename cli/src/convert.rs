@@ -28,7 +28,7 @@ use dmdprof_runtime::{
 use crate::profile::model::{
     AccessKind, Block, BlockCount, BlockId, CacheCell, CacheTraffic, Cell, Context, ContextId, Dead, Function,
     FunctionId, Histogram, InputUse, LineCell, LineDetails, LineTraffic, Meta, Position, PositionId, Profile, Region,
-    Sequence, Site, SiteId, SourceFile, StringId, Totals,
+    Sequence, Site, SiteId, SourceFile, StreamCell, StringId, Totals,
 };
 use crate::report::analysis::is_library_file;
 use crate::source_file;
@@ -71,10 +71,10 @@ pub fn to_profile(measurement: &Measurement, meta: Meta, line_size: Option<u32>,
         thread_starts,
         flops_by_type,
         input_uses: measurement.regions.values().map(input_use).collect(),
+        line_details: LineDetails { objects: named.lines, streams: line_size.map(|_| sites.streams) },
         lines: line_size.map(|size| LineTraffic { size, cells: sites.lines }),
         caches: (!levels.is_empty())
             .then(|| CacheTraffic { levels: levels.iter().map(lines::level).collect(), cells: sites.caches }),
-        line_details: LineDetails { objects: named.lines },
         cold_histogram: histogram(&measurement.cold),
         compilers: coverage::compilers(measurement),
     }
@@ -395,7 +395,7 @@ impl<'a> Builder<'a> {
         }
         let ids: BTreeMap<_, SiteId> = found.keys().enumerate().map(|(i, k)| (*k, SiteId(i as u32))).collect();
         let caches = lines::caches(cells.iter().map(|(context, key, _, cell)| (*context, ids[key], *cell)));
-        let lines = lines::lines(cells.iter().map(|(context, key, _, cell)| (*context, ids[key], *cell)));
+        let (lines, streams) = lines::lines(cells.iter().map(|(context, key, _, cell)| (*context, ids[key], *cell)));
         let mut cells: Vec<Cell> = cells
             .into_iter()
             .map(|(context, key, executions, cell)| Cell {
@@ -418,7 +418,14 @@ impl<'a> Builder<'a> {
         cells.sort_by_key(|c| (c.context, c.site));
         cells.dedup_by(|b, a| (a.context, a.site) == (b.context, b.site) && absorb(a, b));
         let of_run = |(key, id): (&SiteKey, &SiteId)| ((key.4, key.5, key.6), *id);
-        Sites { list: found.into_values().collect(), cells, lines, caches, ids: ids.iter().map(of_run).collect() }
+        Sites {
+            list: found.into_values().collect(),
+            cells,
+            lines,
+            streams,
+            caches,
+            ids: ids.iter().map(of_run).collect(),
+        }
     }
 
     fn blocks(&self, contexts: &Contexts) -> Blocks {
@@ -536,6 +543,7 @@ struct Sites {
     ids: HashMap<RunSite, SiteId>,
     cells: Vec<Cell>,
     lines: Vec<LineCell>,
+    streams: Vec<StreamCell>,
     caches: Vec<CacheCell>,
 }
 

@@ -13,11 +13,14 @@ use dmdprof_runtime::{
 
 use super::histogram;
 use crate::profile::model::{
-    CacheCell, CacheLevel, CacheMoves, ContextId, LineCell, LineMoves, ObjectId, ObjectLines, SiteId,
+    CacheCell, CacheLevel, CacheMoves, ContextId, LineCell, LineMoves, LineStreams, ObjectId, ObjectLines, SiteId,
+    StreamCell,
 };
 
-/// The traffic of lines by context and site, where there was any.
-pub fn lines<'c>(cells: impl Iterator<Item = (ContextId, SiteId, &'c CellCounters)>) -> Vec<LineCell> {
+/// The traffic of lines by context and site, where there was any, and what of it came in streams.
+pub fn lines<'c>(
+    cells: impl Iterator<Item = (ContextId, SiteId, &'c CellCounters)>,
+) -> (Vec<LineCell>, Vec<StreamCell>) {
     let mut sums: BTreeMap<(ContextId, SiteId), LineCounts> = BTreeMap::new();
     for (context, site, cell) in cells {
         if let Some(lines) = &cell.lines {
@@ -29,7 +32,17 @@ pub fn lines<'c>(cells: impl Iterator<Item = (ContextId, SiteId, &'c CellCounter
         site,
         moved: moves(&counts),
     };
-    sums.into_iter().map(cell).collect()
+    let streams = sums.iter().filter_map(|((context, site), counts)| {
+        let streams = LineStreams {
+            in_order: histogram(&counts.in_order),
+            at_step: histogram(&counts.at_step),
+            first_in_order: counts.first_in_order,
+            first_at_step: counts.first_at_step,
+        };
+        (streams != LineStreams::default()).then_some(StreamCell { context: *context, site: *site, streams })
+    });
+    let streams = streams.collect();
+    (sums.into_iter().map(cell).collect(), streams)
 }
 
 /// The lines that a site moved of an object; nothing if lines were not measured, or nothing was moved.

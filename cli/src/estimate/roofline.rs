@@ -12,6 +12,7 @@ use super::fidelity::{self, Calibration};
 use super::subject::{Kind, Subject, Subjects, Work};
 use super::times::Times;
 use super::view::{Choice, View, ViewLink, float_type};
+use super::waits;
 use crate::machine::{Figure, Machine, MissingField, WritePolicy};
 use crate::plot::Chart;
 use crate::profile::Profile;
@@ -148,6 +149,7 @@ pub fn document(
         charts.push(charts::roofline(view, lines, work_header(work)));
         let fitted = fitted(lines, options);
         document.sheets.push(main_sheet(view, lines, &fitted, work, options));
+        document.sheets.extend(waits::sheet(profile, view, lines, options.rows()));
         document.sheets.extend(dispatch_sheet(view, lines, options)?);
         document.sheets.push(energy_sheet(view, lines, options)?);
         let without_time = lines.len() - pairs.len();

@@ -86,7 +86,7 @@ fn the_documentation_names_the_version() {
     assert!(documented.contains(&format!("| version | format version, now {FORMAT_VERSION} |")));
 }
 
-const PINNED: [u32; 4] = [2_599_930_458, 4_285_553_020, 3_046_537_454, 3_259_612_834];
+const PINNED: [u32; 4] = [1_495_703_725, 2_337_186_499, 4_108_127_595, 1_884_793_022];
 
 #[test]
 fn messages_say_expected_found_and_what_to_do() {

@@ -7,7 +7,8 @@
 mod lines;
 
 pub use lines::{
-    CacheCell, CacheLevel, CacheMoves, CacheTraffic, LineCell, LineDetails, LineMoves, LineTraffic, ObjectLines,
+    CacheCell, CacheLevel, CacheMoves, CacheTraffic, LineCell, LineDetails, LineMoves, LineStreams, LineTraffic,
+    ObjectLines, StreamCell,
 };
 
 use serde::{Deserialize, Serialize};

@@ -4,7 +4,7 @@
 //! A profile that passes can be walked and summed without a bounds check, an endless loop or an overflow: every sum of
 //! `u64` counts over distinct cells is at most a `u64` of [`Profile::totals`].
 
-use std::fmt::Display;
+use std::{collections::BTreeMap, fmt::Display};
 
 use dmdprof_runtime::{
     histogram::BUCKETS,
@@ -13,8 +13,8 @@ use dmdprof_runtime::{
 };
 
 use super::model::{
-    CacheCell, DataObjects, Flow, FunctionId, Histogram, LineCell, LineDetails, LineMoves, Liveness, LoopId,
-    MAX_SEQUENCE, ObjectLines, PositionId, Profile, SiteId, StringId, Unit,
+    CacheCell, DataObjects, Flow, FunctionId, Histogram, LineCell, LineDetails, LineMoves, LineStreams, Liveness,
+    LoopId, MAX_SEQUENCE, ObjectLines, PositionId, Profile, SiteId, StreamCell, StringId, Unit,
 };
 
 /// What contradicts what.
@@ -121,7 +121,34 @@ fn lines(profile: &Profile) -> Check {
     ensure(fetched.max(written) <= u128::from(u64::MAX >> 21), || {
         format!("{fetched} lines fetched, {written} written back")
     })?;
+    profile.line_details.streams.iter().try_for_each(|streams| streams_of_cells(&lines.cells, streams))?;
     lines_of_objects(profile, &profile.line_details.objects, of_sites)
+}
+
+/// What came in streams was loaded, depth by depth.
+fn streams_of_cells(cells: &[LineCell], streams: &[StreamCell]) -> Check {
+    let key = |cell: &StreamCell| (cell.context, cell.site);
+    ensure(streams.is_sorted_by(|a, b| key(a) < key(b)), || "the streams of cells are out of order".into())?;
+    for (i, cell) in streams.iter().enumerate() {
+        let known = cells.binary_search_by_key(&key(cell), |cell| (cell.context, cell.site)).ok();
+        let Some(known) = known.map(|at| &cells[at].moved) else {
+            return Err(Invalid(format!("streams {i} are of no cell that moved lines")));
+        };
+        let LineStreams { in_order, at_step, first_in_order, first_at_step } = &cell.streams;
+        histogram_total(in_order, || format!("streams {i} in order"))?;
+        histogram_total(at_step, || format!("streams {i} at a step"))?;
+        let loads: BTreeMap<u16, u64> = known.loads.0.iter().copied().collect();
+        let mut streamed: BTreeMap<u16, u128> = BTreeMap::new();
+        for (bucket, lines) in in_order.0.iter().chain(&at_step.0) {
+            *streamed.entry(*bucket).or_default() += u128::from(*lines);
+        }
+        let is_part = |(bucket, lines): (&u16, &u128)| *lines <= u128::from(loads.get(bucket).copied().unwrap_or(0));
+        let first = u128::from(*first_in_order) + u128::from(*first_at_step);
+        ensure(streamed.iter().all(is_part) && first <= u128::from(known.first_loads), || {
+            format!("streams {i} are more than the cell loaded")
+        })?;
+    }
+    Ok(())
 }
 
 /// Brought in by loads and by stores, and written back.
@@ -503,6 +530,12 @@ mod tests {
                 p.lines.iter_mut().for_each(change);
             })
         };
+        let streams = |change: fn(&mut Vec<StreamCell>)| {
+            refused(|p| {
+                *p = sample::with_lines();
+                p.line_details.streams.iter_mut().for_each(change);
+            })
+        };
         let caches = |change: fn(&mut CacheTraffic)| {
             refused(|p| {
                 *p = sample::with_caches();
@@ -558,6 +591,10 @@ mod tests {
             lines(|l| l.cells[0].site = SiteId(999)),
             lines(|l| l.cells[0].moved.first_loads = u64::MAX),
             lines(|l| l.size = 1 << 21),
+            streams(|s| s.swap(0, 1)),
+            streams(|s| s[0].site = SiteId(999)),
+            streams(|s| s[0].streams.first_at_step = 1 << 40),
+            streams(|s| s[1].streams.at_step = Histogram(vec![(0, 1 << 40)])),
             caches(|c| c.levels.clear()),
             caches(|c| c.levels[1].line = 32),
             caches(|c| c.levels[0].ways = 0),

@@ -14,6 +14,12 @@ pub struct LineCounts {
     pub first_stores: u64,
     /// Lines that were dirty when the program ended. A memory of whatever size writes each of them back once.
     pub last_write_backs: u64,
+    /// Of `loads`, those in streams of neighbours, and at another constant step: [`streams`](crate::session::lines).
+    pub in_order: DepthCounts,
+    pub at_step: DepthCounts,
+    /// Of `first_loads`.
+    pub first_in_order: u64,
+    pub first_at_step: u64,
 }
 
 impl LineCounts {
@@ -24,5 +30,9 @@ impl LineCounts {
         self.first_loads += other.first_loads;
         self.first_stores += other.first_stores;
         self.last_write_backs += other.last_write_backs;
+        self.in_order.merge(&other.in_order);
+        self.at_step.merge(&other.at_step);
+        self.first_in_order += other.first_in_order;
+        self.first_at_step += other.first_at_step;
     }
 }
