@@ -67,9 +67,10 @@ pub struct AnalysisArgs {
     pub line_size: Option<u32>,
 
     /// Also simulate caches of sets and ways: SIZE,WAYS,LINE of the first level, then of those behind it, each with `,plru` if a tree of bits
-    /// chooses the line that leaves (else the one used longest ago does). Each level holds what those before it hold. Keeps the stack of lines
-    /// too, to show what such memories without sets would fetch
-    #[arg(long, value_name = "LEVELS", value_parser = hierarchy::parse, conflicts_with = "line")]
+    /// chooses the line that leaves (else the one used longest ago does); or a machine whose file states ways, as zen2-7452-core, or
+    /// zen2-7452-core,plru. Each level holds what those before it hold. Keeps the stack of lines too, to show what such memories without sets
+    /// would fetch
+    #[arg(long, value_name = "LEVELS|MACHINE", value_parser = hierarchy::parse, conflicts_with = "line")]
     pub cache: Option<Hierarchy>,
 
     /// Count only while a function matching GLOB is on the stack, or a region of that name is open
@@ -204,6 +205,9 @@ impl AnalysisArgs {
     /// Options that contradict each other, a bad pattern, or no place for the temporary file.
     pub fn options(&self) -> anyhow::Result<Options> {
         self.check();
+        if let Some(note) = self.cache.as_ref().and_then(|cache| cache.note.as_ref()) {
+            eprintln!("dmdprof: note: {note}");
+        }
         survive_file_limit()?;
         let roi = self.roi.as_deref().map(Roi::new).transpose().context("--roi: not a valid pattern")?;
         let sequence = self.sequence.as_deref().map(Roi::new).transpose().context("--sequence: not a valid pattern")?;
@@ -235,7 +239,7 @@ impl AnalysisArgs {
     }
 
     fn levels(&self) -> &[Geometry] {
-        self.cache.as_ref().map_or(&[], |cache| &cache.0)
+        self.cache.as_ref().map_or(&[], |cache| &cache.levels)
     }
 
     fn liveness(&self) -> LivenessArg {
