@@ -17,9 +17,8 @@ use dmdprof_runtime::{
     abi::{FLOAT_TYPES, Item, ItemKind, NONE, OP_CLASSES},
     counts::depths::DepthCounts,
     decode::sequences::Calls,
-    session::{
-        FunctionKey as RunFunction, Measurement, MergedBlock, SiteKey as RunSite, ThreadTotals, caches::Geometry,
-    },
+    observe::caches::Geometry,
+    session::{FunctionKey as RunFunction, Measurement, MergedBlock, SiteKey as RunSite, ThreadTotals},
     sites::SiteTable,
     steps::{StepKind, ValueOp},
     values::RegionTotals,
@@ -31,7 +30,7 @@ use crate::profile::model::{
     Sequence, Site, SiteId, SourceFile, StreamCell, StringId, Totals,
 };
 use crate::report::analysis::is_library_file;
-use crate::source_file;
+use crate::shared::source_file;
 
 /// Builds the profile of a finished run, with the traffic of lines of a size and of levels of caches if that was measured.
 #[must_use]

@@ -7,9 +7,10 @@ use std::{
 
 use super::{Annotated, Annotation, Options, State};
 use crate::{
-    estimate, printable,
+    estimate,
     profile::Profile,
-    report::{Row, human},
+    report::Row,
+    shared::{human, printable},
     sheet::{Column, Document, Sheet, Value},
 };
 

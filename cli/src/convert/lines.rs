@@ -8,7 +8,7 @@ use dmdprof_runtime::{
         cell::CellCounters,
         lines::LineCounts,
     },
-    session::caches::{Geometry, Policy},
+    observe::caches::{Geometry, Policy},
 };
 
 use super::histogram;

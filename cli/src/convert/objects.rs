@@ -9,7 +9,8 @@ use dmdprof_runtime::{
     abi::NONE,
     counts::cell::CellCounters,
     objects::Life,
-    session::{FlowKey, MergedFlow, MergedObjects, ObjectKey, habits::Habit},
+    observe::patterns::Habit,
+    session::{FlowKey, MergedFlow, MergedObjects, ObjectKey},
 };
 
 use super::{Builder, Contexts, RunSite, Sites, histogram, lines, text};

@@ -10,8 +10,8 @@ use crate::plot::Chart;
 use crate::profile::Profile;
 use crate::profile::model::Unit;
 use crate::report::depths::Depths;
-use crate::report::human;
 use crate::report::lines::disagreement;
+use crate::shared::human;
 use crate::sheet::{Cell, Column, Document, Sheet, Value};
 
 /// Bytes.

@@ -21,7 +21,7 @@ mod waits;
 
 use crate::machine::Machine;
 use crate::profile::model::{Meta, Unit};
-use crate::report::{self, human};
+use crate::{report, shared::human};
 
 /// What the numbers of a profile mean, as pairs for [`Document::source`](crate::sheet::Document).
 #[must_use]

@@ -18,7 +18,7 @@ use crate::profile::Profile;
 use crate::profile::model::{ContextId, FunctionId, Sequence};
 use crate::report::depths::Depths;
 use crate::report::lines::{LineSums, Moved, disagreement};
-use crate::report::{human, names};
+use crate::shared::{human, names};
 use crate::sheet::{Cell, Column, Document, Sheet, Value};
 
 /// `FUNCTION=MACHINE[,MACHINE...]`: where a function may run.

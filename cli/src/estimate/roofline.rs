@@ -18,8 +18,8 @@ use crate::plot::Chart;
 use crate::profile::Profile;
 use crate::profile::model::Unit;
 use crate::report::analysis::OP_NAMES;
-use crate::report::human;
 use crate::report::lines::disagreement;
+use crate::shared::human;
 use crate::sheet::{Cell, Column, Document, Sheet, Value};
 
 /// What to show.

@@ -8,7 +8,7 @@ use super::roofline::Line;
 use super::view::View;
 use crate::machine::Figure;
 use crate::profile::Profile;
-use crate::report::human;
+use crate::shared::human;
 use crate::sheet::{Cell, Column, Sheet, Value};
 
 /// The table of a machine, for the first so many lines.

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::stacks::Stacks;
 use super::{Options, title, uri};
-use crate::report::human;
+use crate::shared::human;
 
 const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
 const RULE: &str = "data-movement";

@@ -14,7 +14,7 @@ use crate::{
         Profile,
         model::{DataObjects, FieldId, SiteId},
     },
-    report::names::demangle,
+    shared::names::demangle,
     sheet::{Sheet, Value},
 };
 

@@ -11,7 +11,8 @@ use crate::{
         Profile,
         model::{DataObjects, LoopId, PositionId, SiteId},
     },
-    report::{analysis::is_library_file, names},
+    report::analysis::is_library_file,
+    shared::names,
     sheet::{Sheet, Value},
 };
 

@@ -8,9 +8,11 @@ pub mod groups;
 pub mod loops;
 mod numbers;
 mod parts;
+mod print;
 mod report;
 #[cfg(test)]
 mod tests;
 pub mod waste;
 
+pub use print::print;
 pub use report::document;

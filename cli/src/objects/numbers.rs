@@ -10,9 +10,9 @@ use crate::{
     report::{
         ReportOptions, Sort,
         depths::Depths,
-        human,
         lines::{LineSums, Moved, SHOWN},
     },
+    shared::human,
     sheet::{Column, Value},
 };
 

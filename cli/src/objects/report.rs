@@ -14,7 +14,8 @@ use super::{
 use crate::{
     estimate,
     profile::{Profile, model::ObjectKind},
-    report::{Analysis, Grouping, ReportOptions, depths::QuantileReader, names},
+    report::{Analysis, Grouping, ReportOptions, depths::QuantileReader},
+    shared::names,
     sheet::{Document, Sheet, Value},
 };
 

@@ -4,7 +4,7 @@
 
 use super::text::printable;
 use super::{Axis, Unit};
-use crate::report::human;
+use crate::shared::human;
 
 /// Ranges below this many decades have no distinct labels; they are widened.
 const NARROWEST: f64 = 0.01;

@@ -20,7 +20,7 @@ use super::stagger::{self, Span};
 use super::text::{printable, wrap};
 use super::trace::Point;
 use super::{Chart, Dot, LineKind};
-use crate::report::names;
+use crate::shared::names;
 
 /// Okabe and Ito, "Color universal design", 2008, without its yellow and black; then two darker ones.
 const COLORS: [&str; 8] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#882255", "#555555"];

@@ -13,7 +13,7 @@ use super::stagger::{self, Span};
 use super::text::{printable, wrap};
 use super::trace::Point;
 use super::{Chart, Line};
-use crate::report::{human, names};
+use crate::shared::{human, names};
 
 const NARROWEST: usize = 40;
 const WIDEST: usize = 200;

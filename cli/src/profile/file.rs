@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use super::model::Profile;
 use super::validate::{Invalid, validate};
-use crate::output_file;
+use crate::shared::output_file;
 
 /// Where `run` writes and every other command reads unless told otherwise.
 pub const DEFAULT_FILE: &str = "dmdprof.data";

@@ -397,7 +397,7 @@ pub struct SiteNote {
     pub same: Option<LoopId>,
 }
 
-/// How one site used one object. Fast memory and its lines: [`dmdprof_runtime::session::habits`].
+/// How one site used one object. Fast memory and its lines: [`dmdprof_runtime::observe::patterns`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ObjectHabit {
     pub object: ObjectId,

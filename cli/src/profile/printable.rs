@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 
 use super::Profile;
-use crate::printable;
+use crate::shared::printable;
 
 #[must_use]
 pub fn for_people(profile: &Profile) -> Cow<'_, Profile> {

@@ -9,7 +9,7 @@ use std::{collections::BTreeMap, fmt::Display};
 use dmdprof_runtime::{
     histogram::BUCKETS,
     objects::PARTS,
-    session::{caches::MOST_LEVELS, habits::LINE},
+    observe::{caches::MOST_LEVELS, patterns::LINE},
 };
 
 use super::model::{

@@ -16,8 +16,8 @@ use crate::estimate::{fidelity, source, usable};
 use crate::machine::Machine;
 use crate::profile::Profile;
 use crate::report::lines::SHOWN;
-use crate::report::{Grouping, human};
 use crate::sheet::{Cell, Column, Document, Sheet, Value};
+use crate::{report::Grouping, shared::human};
 
 /// What to compare, and how.
 #[derive(Clone, Debug)]

@@ -7,7 +7,7 @@ use anyhow::bail;
 use dmdprof_models::variants::{self, Ranking, Rule, Run, Standing};
 
 use super::same::Difference;
-use crate::report::human;
+use crate::shared::human;
 
 /// What variants are ranked by.
 #[derive(Clone, Debug, PartialEq)]

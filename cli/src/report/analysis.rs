@@ -15,10 +15,10 @@ use std::collections::HashMap;
 use super::caches::{self, CacheSums};
 use super::depths::{Depths, QuantileReader, Quantiles};
 use super::lines::{self, LineSums};
-use super::names;
 use crate::profile::model::{
     CacheCell, Cell, FunctionId, LineMoves, LineStreams, PositionId, Profile, SiteId, StringId,
 };
+use crate::shared::names;
 
 /// What makes a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

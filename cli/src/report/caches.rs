@@ -4,7 +4,7 @@
 //! What a level fetches more than the ideal memory is because lines share its sets; it may also fetch less, as the
 //! one used longest ago is not always the best to give up.
 
-use dmdprof_runtime::session::caches::MOST_LEVELS;
+use dmdprof_runtime::observe::caches::MOST_LEVELS;
 
 use super::analysis::Sums;
 use super::lines::Moved;

@@ -3,11 +3,12 @@
 //! Takes the cells of [`LineTraffic`](crate::profile::model::LineTraffic); gives lines, as histograms do: exact at capacities of
 //! `s * 2^k` lines with `32 <= s < 64`, else up to 1/32. Capacities below [`SMALLEST`] lines are taken for that many.
 
-use dmdprof_runtime::session::lines::FRONT;
+use dmdprof_runtime::observe::lines::FRONT;
 
-use super::{depths::Depths, human};
+use super::depths::Depths;
 use crate::profile::Profile;
 use crate::profile::model::{Cell, LineMoves, LineStreams, Unit};
+use crate::shared::human;
 
 /// Lines of the smallest memory that is told from others.
 pub const SMALLEST: u64 = FRONT as u64;
@@ -206,7 +207,7 @@ fn options(profile: &Profile) -> String {
     let objects = profile.objects.as_ref().map(|_| " --objects".to_owned());
     let sequences = profile.sequences.iter().map(|sequence| {
         let symbol = &profile.strings[profile.functions[sequence.function.index()].symbol.index()];
-        format!(" --sequence {}", super::names::demangle(symbol))
+        format!(" --sequence {}", crate::shared::names::demangle(symbol))
     });
     flows.into_iter().chain(objects).chain(sequences).collect()
 }

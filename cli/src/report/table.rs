@@ -6,17 +6,21 @@ mod moved;
 
 use std::io::{self, Write};
 
-use comfy_table::{Attribute, Cell, CellAlignment, ContentArrangement, Table, presets};
+use comfy_table::{Attribute, Cell, CellAlignment, Table};
 
 use super::analysis::{Analysis, Calls, Grouping, Row, Sums};
 use super::args::ReportOptions;
 use super::caches::{self, LevelMoved};
 use super::depths::{QuantileReader, Quantiles};
 use super::lines::{self, Moved};
+use super::regions;
 use super::select::{Folded, Selection};
 use super::threads;
-use super::{human, names, regions};
 use crate::profile::model::{Outcome, Unit};
+use crate::shared::{
+    human, names,
+    terminal::{bare_table, no_room},
+};
 
 /// Characters that a name or a place keeps even if columns have to go for it: useful columns, then those that are nice to have.
 const NAME_MIN: [usize; 2] = [28, 48];
@@ -377,21 +381,6 @@ fn rows(
     Ok(())
 }
 
-/// Which columns were left out, in one line: as many names as fit.
-#[must_use]
-pub fn no_room(hidden: &[String], instead: &str, width: Option<usize>) -> String {
-    let line = |shown: usize| {
-        let names = hidden[..shown].join(", ");
-        match hidden.len() - shown {
-            0 => format!("(no room for {names}; see {instead})"),
-            more if shown == 0 => format!("(no room for {more} columns; see {instead})"),
-            more => format!("(no room for {names} and {more} more; see {instead})"),
-        }
-    };
-    let fits = |shown: &usize| line(*shown).chars().count() <= width.unwrap_or(usize::MAX);
-    (0..=hidden.len()).rev().find(fits).map_or_else(|| line(0), line)
-}
-
 fn fold_label(folded: &Folded, options: &ReportOptions) -> String {
     if options.top.is_some() {
         format!("({} more)", folded.rows)
@@ -501,17 +490,6 @@ fn fit(width: usize, columns: &mut Vec<Column>, key: &mut Texts, detail: &mut Te
 
 pub(super) fn plain_table(style: &Style) -> Table {
     bare_table(style.color)
-}
-
-/// No lines, no wrapping, styles only with `color`.
-#[must_use]
-pub fn bare_table(color: bool) -> Table {
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled).force_no_tty();
-    if color {
-        table.enforce_styling();
-    }
-    table
 }
 
 pub(super) fn left(s: &str) -> Cell {

@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::{Cell, Document, Value};
-use crate::printable::csv_cell;
+use crate::shared::printable::csv_cell;
 
 pub fn write(document: &Document, out: &mut impl Write) -> io::Result<()> {
     records(document, out).map_err(|error| match error.into_kind() {

@@ -14,7 +14,7 @@ use std::io::{self, BufWriter, Write};
 
 use clap::ValueEnum;
 
-use crate::report::{FILE_WIDTH, Terminal};
+use crate::shared::terminal::{FILE_WIDTH, Terminal};
 
 /// `--format`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]

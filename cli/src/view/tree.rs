@@ -16,7 +16,7 @@ use crate::profile::model::{
 };
 use crate::report::analysis::is_library_file;
 use crate::report::lines::{self, SMALLEST};
-use crate::report::{Sums, names};
+use crate::{report::Sums, shared::names};
 
 /// A profile without its columns.
 #[derive(Serialize)]

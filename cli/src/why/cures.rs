@@ -16,14 +16,14 @@
 //! Of a loop order that is wrong and blocks that are missing only the order is named: put right, a naive matrix product is 2.5 times as fast
 //! as in blocks, and what is then left to do, the counts of the new program say.
 
-use dmdprof_runtime::session::habits::FAST;
+use dmdprof_runtime::observe::patterns::FAST;
 
 use super::{
     Places, layout, order,
     pairs::{Pair, Touch, alike, middle},
     words::Words,
 };
-use crate::{profile::model::LoopId, report::human};
+use crate::{profile::model::LoopId, shared::human};
 
 /// Bytes of the widest vectors; more at a time are copies and fills, not elements.
 const WIDEST: u32 = 64;

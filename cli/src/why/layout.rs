@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use dmdprof_runtime::session::habits::LINE;
+use dmdprof_runtime::observe::patterns::LINE;
 
 use super::{
     cures::{Cure, DEEP},
@@ -15,7 +15,8 @@ use super::{
 };
 use crate::{
     profile::model::{Field, FieldId},
-    report::{human, lines::SHOWN},
+    report::lines::SHOWN,
+    shared::human,
 };
 
 /// Half of the lines and less is a waste.

@@ -32,7 +32,8 @@ use crate::{
         Profile,
         model::{ContextId, DataObjects, FieldId, Flow, FunctionId, LoopId, ObjectKind, SiteId},
     },
-    report::{Analysis, Grouping, Inlined, names::demangle},
+    report::{Analysis, Grouping, Inlined},
+    shared::names::demangle,
 };
 
 /// What to show.
@@ -188,7 +189,7 @@ fn rows(profile: &Profile, grouping: Grouping) -> (Vec<String>, Vec<usize>) {
     for (number, row) in analysis.rows.iter().enumerate() {
         row.sites.iter().for_each(|site| of[site.index()] = number);
     }
-    let names = names.into_iter().chain([crate::report::names::UNKNOWN.to_owned()]).collect();
+    let names = names.into_iter().chain([crate::shared::names::UNKNOWN.to_owned()]).collect();
     (names, of)
 }
 

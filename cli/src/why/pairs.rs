@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use dmdprof_runtime::session::habits::{FAST, LINE};
+use dmdprof_runtime::observe::patterns::{FAST, LINE};
 
 use super::Places;
 use crate::{

@@ -10,7 +10,8 @@ use super::{
 use crate::{
     estimate,
     profile::{Profile, model::ObjectHabit},
-    report::{depths::QuantileReader, human, lines::disagreement},
+    report::{depths::QuantileReader, lines::disagreement},
+    shared::human,
     sheet::{Column, Document, Sheet, Value},
 };
 

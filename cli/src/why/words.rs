@@ -3,7 +3,7 @@
 use super::{Places, pairs::Pair};
 use crate::{
     profile::model::LoopId,
-    report::names::{demangle, shorten_path},
+    shared::names::{demangle, shorten_path},
 };
 
 /// Characters of a path that is not below the user's directory.

@@ -14,7 +14,7 @@ pub struct LineCounts {
     pub first_stores: u64,
     /// Lines that were dirty when the program ended. A memory of whatever size writes each of them back once.
     pub last_write_backs: u64,
-    /// Of `loads`, those in streams of neighbours, and at another constant step: [`streams`](crate::session::lines).
+    /// Of `loads`, those in streams of neighbours, and at another constant step: [`streams`](crate::observe::lines).
     pub in_order: DepthCounts,
     pub at_step: DepthCounts,
     /// Of `first_loads`.

@@ -5,4 +5,5 @@
 pub mod caches;
 pub mod cell;
 pub mod depths;
+pub mod keys;
 pub mod lines;

@@ -5,11 +5,10 @@
 use std::collections::HashMap;
 
 use super::{
+    exact,
     moves::{Moves, Skips},
-    objects::{ObjectCells, Part},
     options::Options,
     pipeline::Pipeline,
-    window::Recorder,
 };
 use crate::{
     abi::{ItemKind, segment_flag},
@@ -22,9 +21,12 @@ use crate::{
         sequences::Sequences,
     },
     engine::Stream,
-    exact,
     hash::FastHash,
     objects::ObjectNumber,
+    observe::{
+        objects::{ObjectCells, Part},
+        window::Recorder,
+    },
     oplog::OpLog,
 };
 
@@ -62,7 +64,7 @@ pub(super) const NO_BLOCK: u32 = u32::MAX;
 /// Where the engine files results: two fields of [`Core`], apart from the engine itself.
 macro_rules! files {
     ($core:expr) => {
-        &mut $crate::session::files::Files { cells: &mut $core.cells, cold: &mut $core.cold }
+        &mut $crate::observe::files::Files { cells: &mut $core.cells, cold: &mut $core.cold }
     };
 }
 pub(super) use files;

@@ -8,10 +8,9 @@
 use super::{
     analyzer::Analyzer,
     core::{Core, Dense, NO_BLOCK},
-    files::Files,
     quick::Quick,
 };
-use crate::abi::segment_flag;
+use crate::{abi::segment_flag, observe::files::Files};
 
 impl Analyzer {
     /// Does records from the start of `words`, the first of which is at a place in the ring; how many words they had.

@@ -12,7 +12,7 @@ use super::super::scene::{Placed, Scene};
 use super::super::text::printable;
 use super::super::trace::Point;
 use super::{Frame, LEFT, color, group_name, px, stroke};
-use crate::report::human;
+use crate::shared::human;
 
 /// Radius of a dot with a share of 1; the area goes with the share.
 const LARGEST: f64 = 22.0;

@@ -12,7 +12,7 @@ use super::super::text::printable;
 use super::super::trace::Point;
 use super::dots::Shape;
 use super::{FONT_SIZE, Frame, GRAY, LEFT, SMALL, length, line_color, px, rim, stroke, text, with};
-use crate::report::names;
+use crate::shared::names;
 
 /// From a line to the middle of the name along it.
 const OFF_LINE: f64 = 10.0;

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{ContextId, Histogram, ObjectId, SiteId};
 
-/// What memories of lines of one size fetch and write back, at every capacity. The model: [`dmdprof_runtime::session::lines`].
+/// What memories of lines of one size fetch and write back, at every capacity. The model: [`dmdprof_runtime::observe::lines`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LineTraffic {
     /// Bytes of a line, a power of two.
@@ -39,7 +39,7 @@ pub struct StreamCell {
 }
 
 /// Of the loads of [`LineMoves`], those in streams of neighbours and in streams of another constant step, by depth in lines and for the first time.
-/// The rule: `runtime/src/session/lines/streams.rs`.
+/// The rule: `runtime/src/observe/lines/streams.rs`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LineStreams {
     pub in_order: Histogram,
@@ -56,7 +56,7 @@ pub struct ObjectLines {
     pub moved: LineMoves,
 }
 
-/// Lines that were moved. Histograms are in lines, by depth in lines; depths up to [`dmdprof_runtime::session::lines::FRONT`] are left out.
+/// Lines that were moved. Histograms are in lines, by depth in lines; depths up to [`dmdprof_runtime::observe::lines::FRONT`] are left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LineMoves {
     pub loads: Histogram,
@@ -70,7 +70,7 @@ pub struct LineMoves {
     pub last_write_backs: u64,
 }
 
-/// What a hierarchy of caches moves. The model: [`dmdprof_runtime::session::caches`].
+/// What a hierarchy of caches moves. The model: [`dmdprof_runtime::observe::caches`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CacheTraffic {
     /// The first nearest to the processor; at least one.

@@ -8,8 +8,8 @@ use super::{Style, left, plain_table, print, right};
 use crate::profile::Profile;
 use crate::report::analysis::Sums;
 use crate::report::caches::{self, LevelMoved};
-use crate::report::human;
 use crate::report::lines::{self, Moved};
+use crate::shared::human;
 
 /// What caches of sets and ways move, and how much of it is because lines share sets.
 pub fn by_level(levels: &[LevelMoved], style: &Style, out: &mut impl Write) -> io::Result<()> {
