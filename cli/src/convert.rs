@@ -5,6 +5,7 @@ mod coverage;
 mod known;
 mod lines;
 mod objects;
+mod read;
 pub mod window;
 
 use std::{
@@ -14,8 +15,7 @@ use std::{
 };
 
 use dmdprof_runtime::{
-    abi::{FLOAT_TYPES, Item, ItemKind, NONE, OP_CLASSES},
-    counts::depths::DepthCounts,
+    abi::{FLOAT_TYPES, Item, ItemKind, OP_CLASSES},
     decode::sequences::Calls,
     observe::caches::Geometry,
     session::{FunctionKey as RunFunction, Measurement, MergedBlock, SiteKey as RunSite, ThreadTotals},
@@ -24,6 +24,7 @@ use dmdprof_runtime::{
     values::RegionTotals,
 };
 
+use self::read::{histogram, item_of, text};
 use crate::profile::model::{
     AccessKind, Block, BlockCount, BlockId, CacheCell, CacheTraffic, Cell, Context, ContextId, Dead, Function,
     FunctionId, Histogram, InputUse, LineCell, LineDetails, LineTraffic, Meta, Position, PositionId, Profile, Region,
@@ -110,10 +111,6 @@ fn input_use(totals: &RegionTotals) -> InputUse {
     InputUse { unread_inputs: totals.unread_inputs, unread_bytes: totals.unread_bytes, early_reads: totals.early_reads }
 }
 
-fn histogram(counts: &DepthCounts) -> Histogram {
-    Histogram(counts.iter().collect())
-}
-
 fn one_thread(thread: &ThreadTotals) -> Totals {
     Totals {
         accesses: thread.ring.accesses,
@@ -176,14 +173,6 @@ impl<'a> Strings<'a> {
             StringId(self.list.len() as u32 - 1)
         })
     }
-}
-
-fn text(table: &SiteTable, index: u32) -> Option<&str> {
-    if index == NONE { None } else { table.strings.get(index as usize).map(String::as_str) }
-}
-
-fn item_of(table: &SiteTable, segment: u32, item: u32) -> &Item {
-    &table.items[table.segments[segment as usize].items.start as usize + item as usize]
 }
 
 fn linked_key(table: &SiteTable, function: u32) -> FunctionKey<'_> {

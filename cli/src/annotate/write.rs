@@ -5,7 +5,10 @@ use std::{
     path::Path,
 };
 
-use super::{Annotated, Annotation, Options, State};
+use super::{
+    annotation::{Annotated, Annotation, Options},
+    sources::State,
+};
 use crate::{
     estimate,
     profile::Profile,

@@ -11,7 +11,7 @@ use dmdprof_runtime::{
     observe::caches::{Geometry, Policy},
 };
 
-use super::histogram;
+use super::read::histogram;
 use crate::profile::model::{
     CacheCell, CacheLevel, CacheMoves, ContextId, LineCell, LineMoves, LineStreams, ObjectId, ObjectLines, SiteId,
     StreamCell,

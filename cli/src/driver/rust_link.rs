@@ -26,8 +26,8 @@ use super::{
     plan::LinkKind,
     response,
     rlib::{self, Kind, Member, Purpose},
-    rustc_wrap,
     scratch::Scratch,
+    wrap_environment,
 };
 use crate::shared::{hash, human};
 
@@ -128,7 +128,7 @@ pub fn requested() -> bool {
 /// The model that the hooks of this link are for.
 #[must_use]
 pub fn requested_model() -> Model {
-    match env::var(MODEL_ENVIRONMENT).or_else(|_| env::var(rustc_wrap::MODEL_ENVIRONMENT)).as_deref() {
+    match env::var(MODEL_ENVIRONMENT).or_else(|_| env::var(wrap_environment::MODEL_ENVIRONMENT)).as_deref() {
         Ok("values") => Model::Values,
         Ok("loops") => Model::Loops,
         _ => Model::Memory,

@@ -16,7 +16,7 @@ use super::subject::{Subject, Subjects, Work, short};
 use super::view::Choice;
 use crate::machine::{Figure, Machine};
 use crate::profile::Profile;
-use crate::report::lines::disagreement;
+use crate::report::disagreement::disagreement;
 use crate::shared::human;
 use crate::sheet::{Cell, Column, Document, Sheet, Value};
 

@@ -10,6 +10,7 @@ pub mod curve;
 pub mod fidelity;
 pub mod fuse;
 pub mod guesses;
+mod line;
 pub mod place;
 pub mod roofline;
 pub mod subject;

@@ -17,7 +17,10 @@ use crate::machine::Machine;
 use crate::profile::Profile;
 use crate::profile::model::{ContextId, FunctionId, Sequence};
 use crate::report::depths::Depths;
-use crate::report::lines::{LineSums, Moved, disagreement};
+use crate::report::{
+    disagreement::disagreement,
+    lines::{LineSums, Moved},
+};
 use crate::shared::{human, names};
 use crate::sheet::{Cell, Column, Document, Sheet, Value};
 

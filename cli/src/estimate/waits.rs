@@ -4,8 +4,8 @@
 //! waits for the whole latency, one after the other, unless the line comes in order. In the second all of them wait. Nothing is said without lines, without streams
 //! (profiles of older formats) and without a latency of the machine.
 
-use super::roofline::Line;
-use super::view::View;
+use super::line::Line;
+use super::view::{View, is_guess};
 use crate::machine::Figure;
 use crate::profile::Profile;
 use crate::shared::human;
@@ -46,7 +46,7 @@ fn cells(view: &View, line: &Line, size: f64, latency: &Figure) -> Vec<Cell> {
     let guess = view.last().guess || latency.confidence.is_guess();
     let part = |bytes: u64, of: u64| Value::part(bytes as f64, of as f64);
     vec![
-        Value::Seconds(line.estimate.total).guessed(super::roofline::is_guess(view, line.estimate.bound)),
+        Value::Seconds(line.estimate.total).guessed(is_guess(view, line.estimate.bound)),
         Value::Seconds(waits(moved.loaded.saturating_sub(moved.in_order))).guessed(guess),
         Value::Seconds(waits(moved.loaded)).guessed(guess),
         Value::Count((moved.loaded as f64 / size) as u128).into(),

@@ -10,8 +10,9 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
+use super::columns::{title, uri};
 use super::stacks::Stacks;
-use super::{Options, title, uri};
+use super::target::Options;
 use crate::shared::human;
 
 const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";

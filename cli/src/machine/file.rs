@@ -608,5 +608,4 @@ fn first_example(kind: Kind) -> &'static str {
 }
 
 #[cfg(test)]
-#[path = "file_tests.rs"]
 mod tests;

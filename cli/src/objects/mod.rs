@@ -15,4 +15,3 @@ mod tests;
 pub mod waste;
 
 pub use print::print;
-pub use report::document;

@@ -2,7 +2,7 @@
 
 use std::io::{self, BufWriter, Write};
 
-use super::document;
+use super::report::document;
 use crate::{
     profile::Profile,
     report::{self, Format, ReportOptions},

@@ -89,13 +89,13 @@ fn a_wrapper_of_the_allocator_names_nothing() {
 #[test]
 fn documents_follow_the_schema_and_add_up() {
     let profile = profile();
-    let document = super::document(&profile, &ReportOptions::default()).unwrap();
+    let document = super::report::document(&profile, &ReportOptions::default()).unwrap();
     assert_eq!(schema::errors(&document), Vec::<String>::new());
     assert_eq!(document.sheets[0].rows.len(), 4);
     let waste = waste::document(&profile, waste::Options::default()).unwrap();
     assert_eq!(schema::errors(&waste), Vec::<String>::new());
     let without = Profile { objects: None, ..profile };
-    let error = super::document(&without, &ReportOptions::default()).unwrap_err().to_string();
+    let error = super::report::document(&without, &ReportOptions::default()).unwrap_err().to_string();
     assert!(error.contains("dmdprof run --objects"), "{error}");
 }
 
@@ -127,7 +127,7 @@ fn with_lines() -> Profile {
 fn lines_of_objects_are_shown_at_two_capacities() {
     let profile = with_lines();
     validate(&profile).unwrap();
-    let document = super::document(&profile, &ReportOptions::default()).unwrap();
+    let document = super::report::document(&profile, &ReportOptions::default()).unwrap();
     assert_eq!(schema::errors(&document), Vec::<String>::new());
     let sheet = &document.sheets[0];
     let column = |key: &str| sheet.columns.iter().position(|column| column.key == key).unwrap();

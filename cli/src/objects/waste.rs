@@ -19,7 +19,7 @@ use crate::{
         Profile,
         model::{AccessKind, DataObjects, SiteId},
     },
-    report::{Analysis, Grouping, Inlined, lines::disagreement},
+    report::{Analysis, Grouping, Inlined, disagreement::disagreement},
     shared::names,
     sheet::{Column, Document, Sheet, Value},
 };

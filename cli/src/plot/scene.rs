@@ -5,10 +5,10 @@
 
 use std::collections::BTreeSet;
 
+use super::chart::{Chart, Dot, Line, LineKind, Mark};
 use super::scale::Scale;
 use super::text::printable;
 use super::trace::{Piece, Point, trace};
-use super::{Chart, Dot, Line, LineKind, Mark};
 
 /// Rounding of a logarithm may move a dot on a bound of its axis out by this much.
 const ROUNDING: f64 = 1e-9;

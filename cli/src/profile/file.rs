@@ -384,5 +384,4 @@ fn new_file_in(directory: &Path) -> io::Result<tempfile::NamedTempFile> {
 }
 
 #[cfg(test)]
-#[path = "file_tests.rs"]
 mod tests;

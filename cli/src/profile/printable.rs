@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use super::Profile;
+use super::model::Profile;
 use crate::shared::printable;
 
 #[must_use]

@@ -6,7 +6,7 @@
 use anyhow::bail;
 use dmdprof_models::variants::{self, Ranking, Rule, Run, Standing};
 
-use super::same::Difference;
+use super::difference::Difference;
 use crate::shared::human;
 
 /// What variants are ranked by.

@@ -551,5 +551,4 @@ fn insert_sorted(list: &mut Vec<String>, item: &str) {
 }
 
 #[cfg(test)]
-#[path = "analysis_tests.rs"]
 mod tests;

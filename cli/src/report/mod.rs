@@ -8,12 +8,14 @@ mod args;
 pub mod caches;
 mod csv;
 pub mod depths;
+pub mod disagreement;
 mod flows;
 mod json;
 pub mod lines;
 pub mod program;
 mod regions;
 mod select;
+mod style;
 mod table;
 #[cfg(test)]
 mod tests;

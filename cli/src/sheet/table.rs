@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use comfy_table::{Attribute, Cell as TableCell, CellAlignment};
 
-use super::{Cell, Column, Document, Look, Sheet, Value};
+use super::document::{Cell, Column, Document, Look, Sheet, Value};
 use crate::shared::{
     human, names, printable,
     terminal::{bare_table, no_room},

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use dmdprof_runtime::observe::patterns::LINE;
 
 use super::{
-    cures::{Cure, DEEP},
+    cure::{Cure, DEEP},
     fields,
     pairs::{Pair, Touch},
     words::Words,

@@ -2,7 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{ContextId, Histogram, ObjectId, SiteId};
+use super::{
+    histogram::Histogram,
+    ids::{ContextId, ObjectId, SiteId},
+};
 
 /// What memories of lines of one size fetch and write back, at every capacity. The model: [`dmdprof_runtime::observe::lines`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

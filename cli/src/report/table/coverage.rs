@@ -2,9 +2,9 @@
 
 use std::io::{self, Write};
 
-use super::Style;
 use crate::profile::model::{Coverage, Random, Unit};
 use crate::report::analysis::Analysis;
+use crate::report::style::Style;
 use crate::{
     report::{json, regions},
     shared::{human, names},

@@ -140,7 +140,7 @@ fn mistakes_have_line_field_and_advice() {
 
 #[test]
 fn the_example_of_the_documentation_is_right() {
-    let docs = include_str!("../../../docs/machines.md");
+    let docs = include_str!("../../../../docs/machines.md");
     let (_, after) = docs.split_once("## Example\n").expect("an example");
     let lines = after.lines().take_while(|line| line.is_empty() || line.starts_with("    "));
     let text: Vec<&str> = lines.map(str::trim_start).collect();

@@ -82,7 +82,7 @@ fn the_bytes_are_pinned() {
 
 #[test]
 fn the_documentation_names_the_version() {
-    let documented = include_str!("../../../docs/profile-format.md");
+    let documented = include_str!("../../../../docs/profile-format.md");
     assert!(documented.contains(&format!("| version | format version, now {FORMAT_VERSION} |")));
 }
 
