@@ -69,6 +69,7 @@ impl Builder {
             lines: None,
             caches: None,
             line_details: LineDetails::default(),
+            other_lines: Vec::new(),
         };
         Builder { profile, cold: BTreeMap::new() }
     }

@@ -22,6 +22,17 @@ pub struct LineCounts {
     pub first_at_step: u64,
 }
 
+/// The counts of a cell, by size of lines.
+pub type BySize = Box<[LineCounts]>;
+
+/// Adds the counts of another cell with the same sizes.
+pub fn merge(counts: &mut Option<BySize>, other: &BySize) {
+    match counts {
+        Some(counts) => counts.iter_mut().zip(other).for_each(|(counts, other)| counts.merge(other)),
+        None => *counts = Some(other.clone()),
+    }
+}
+
 impl LineCounts {
     pub fn merge(&mut self, other: &Self) {
         self.loads.merge(&other.loads);

@@ -33,6 +33,13 @@ pub struct LineDetails {
     pub streams: Option<Vec<StreamCell>>,
 }
 
+/// Lines of another size.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OtherLines {
+    pub traffic: LineTraffic,
+    pub details: LineDetails,
+}
+
 /// Loads of one cell that brought lines in streams.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StreamCell {
