@@ -7,7 +7,8 @@ use crate::{objects, profile, report::CommandArgs, shared::terminal::Terminal};
 /// # Errors
 /// A profile that cannot be read, and those of standard output.
 pub fn command(args: &CommandArgs) -> anyhow::Result<()> {
-    let profile = profile::read(&args.profile)?;
+    let mut profile = profile::read(&args.profile)?;
+    args.line_size.map_or(Ok(()), |size| profile.choose_lines(size)).map_err(anyhow::Error::msg)?;
     objects::print(&profile, &args.report.options(Terminal::stdout()))?;
     Ok(())
 }

@@ -138,6 +138,10 @@ Examples:
 #[derive(Args, Clone, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct CommandArgs {
+    /// Show lines of N bytes, if several sizes were measured [default: the first that was]
+    #[arg(long, value_name = "N")]
+    pub line_size: Option<u32>,
+
     /// The profile to show
     #[arg(value_name = "PROFILE", default_value = DEFAULT_FILE)]
     pub profile: PathBuf,
