@@ -318,8 +318,8 @@ impl Pipeline {
         self.lines.take().map_or_else(Vec::new, |lines| lines.finish())
     }
 
-    /// Follows where bytes come from and go to, from now on (nothing was queued yet), with `habits` how sites use data, and with `contexts` in which calling contexts.
-    pub fn start_flows(&mut self, habits: bool, contexts: bool) {
+    /// Follows where bytes come from and go to, from now on (nothing was queued yet), with `patterns` how sites use data, and with `contexts` in which calling contexts.
+    pub fn start_flows(&mut self, patterns: bool, contexts: bool) {
         // Whose the reads of a run are is told in their order.
         if let Place::Here(ranked) = &mut self.place {
             ranked.engine_mut().keep_order();
@@ -328,8 +328,8 @@ impl Pipeline {
         if contexts {
             flows.start_contexts();
         }
-        if habits {
-            flows.start_habits();
+        if patterns {
+            flows.start_patterns();
         }
     }
 

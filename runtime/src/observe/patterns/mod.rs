@@ -9,4 +9,4 @@ mod regular;
 mod sites;
 
 pub use regular::Lane;
-pub use sites::{FAST, Habit, Habits, LINE};
+pub use sites::{FAST, LINE, Pattern, Patterns};
