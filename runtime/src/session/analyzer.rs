@@ -47,7 +47,7 @@ pub(super) struct Tables {
     may_repeat: bool,
     /// By segment: the context it last ran in, and its block there.
     last_block: Vec<(Node, u32)>,
-    /// By segment: when its records come, as rows of them can be a regular run.
+    /// By segment: when its records come, as rows of them can be an affine run.
     pub(super) rhythms: Vec<Rhythm>,
     /// By segment, if there are moves.
     pub(super) quick: Vec<Quick>,

@@ -219,7 +219,7 @@ impl Pipeline {
         }
     }
 
-    /// Queues a regular run; may do what `push` may. Where streams that advance differently meet (`a[j]` passes `a[k]`), the run is cut, as what
+    /// Queues an affine run; may do what `push` may. Where streams that advance differently meet (`a[j]` passes `a[k]`), the run is cut, as what
     /// follows runs in blocks needs them apart.
     pub fn push_run(&mut self, streams: &[Stream], cells: &[u32], iterations: u64, files: &mut Files<'_>) {
         if self.window.as_ref().is_some_and(|window| window.is_open()) {

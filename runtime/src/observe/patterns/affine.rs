@@ -1,4 +1,4 @@
-//! Patterns of sites in the iterations of a regular run, told together.
+//! Patterns of sites in the iterations of an affine run, told together.
 //!
 //! Takes streams that access aligned words, each for a site of its own if it reads; counts what single accesses would, but no samples.
 //! A stream stays in a line for some iterations. Lines in which a stream stays are on top of the stack of lines, whatever their order, and are put on it

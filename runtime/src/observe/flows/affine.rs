@@ -1,4 +1,4 @@
-//! Flows of regular runs, in blocks of iterations.
+//! Flows of affine runs, in blocks of iterations.
 //!
 //! Takes the streams of a run and its number of iterations; gives what single accesses would, as stretches of reads of one flow per stream, to which
 //! the engine's rows of depths are then added. Where a word was touched a few iterations ago, the streams tell its state ([`Plan`]); the states of all
@@ -25,7 +25,7 @@ const LONGEST: u64 = 2048;
 const SINGLY: u64 = 16;
 
 impl Flows {
-    /// Follows a regular run of a batch; gives the number of iterations that were followed in blocks.
+    /// Follows an affine run of a batch; gives the number of iterations that were followed in blocks.
     pub fn follow_run(&mut self, streams: &[Stream], cells: &[u32], iterations: u64, parts: &mut Parts) -> u64 {
         let mut run = std::mem::take(&mut self.run);
         run.readings.resize_with(streams.len(), Readings::default);
