@@ -270,8 +270,8 @@ impl<C: Cell> Stack<C> {
         for (number, _) in streams.iter().enumerate().filter(|(_, stream)| stream.kind != Kind::Last) {
             let (width, from) = (plan.width(number), plan.kept_from(number, size));
             kept.push((from, skew + plan.slot(number), plan.len(number)));
-            let place = start + plan.slot(number) + step * from as u64;
-            self.shadow.set_spaced(block.rows[number], from, width, size - from, place, step);
+            let position = start + plan.slot(number) + step * from as u64;
+            self.shadow.set_spaced(block.rows[number], from, width, size - from, position, step);
         }
         kept.sort_unstable();
         for alike in kept.chunk_by(|a, b| a.0 == b.0) {
