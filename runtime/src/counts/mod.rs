@@ -6,3 +6,5 @@ pub mod caches;
 pub mod cell;
 pub mod depths;
 pub mod lines;
+pub mod many;
+pub mod row;
