@@ -5,7 +5,11 @@ use std::{ffi::OsString, io::Write, panic, path::PathBuf, process::ExitCode};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use dmdprof_runtime::engine::AllocationFailure;
 
-use crate::{commands, driver, help, printable, report, signals, toolbox};
+use crate::{
+    commands, driver, help, report,
+    shared::{printable, signals},
+    toolbox,
+};
 
 /// Deterministic data-movement profiler for compiled programs
 ///
@@ -141,7 +145,7 @@ fn dispatch(command: Command) -> anyhow::Result<i32> {
         Command::Run(args) => commands::run::command(&args),
         Command::Record(args) => commands::record::command(&args),
         Command::Replay(args) => commands::replay::command(&args).map(|()| 0),
-        Command::Report(args) => report::command(&args).map(|()| 0),
+        Command::Report(args) => commands::report::command(&args).map(|()| 0),
         Command::Annotate(args) => commands::annotate::command(&args).map(|()| 0),
         Command::Why(args) => commands::why::command(&args).map(|()| 0),
         Command::Waste(args) => commands::waste::command(&args).map(|()| 0),

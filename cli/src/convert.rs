@@ -5,6 +5,7 @@ mod coverage;
 mod known;
 mod lines;
 mod objects;
+mod read;
 pub mod window;
 
 use std::{
@@ -14,24 +15,23 @@ use std::{
 };
 
 use dmdprof_runtime::{
-    abi::{FLOAT_TYPES, Item, ItemKind, NONE, OP_CLASSES},
-    counts::depths::DepthCounts,
+    abi::{FLOAT_TYPES, Item, ItemKind, OP_CLASSES},
     decode::sequences::Calls,
-    session::{
-        FunctionKey as RunFunction, Measurement, MergedBlock, SiteKey as RunSite, ThreadTotals, caches::Geometry,
-    },
+    observe::caches::Geometry,
+    session::{FunctionKey as RunFunction, Measurement, MergedBlock, SiteKey as RunSite, ThreadTotals},
     sites::SiteTable,
     steps::{StepKind, ValueOp},
     values::RegionTotals,
 };
 
+use self::read::{histogram, item_of, text};
 use crate::profile::model::{
     AccessKind, Block, BlockCount, BlockId, CacheCell, CacheTraffic, Cell, Context, ContextId, Dead, Function,
-    FunctionId, Histogram, InputUse, LineCell, LineTraffic, Meta, Position, PositionId, Profile, Region, Sequence,
-    Site, SiteId, SourceFile, StringId, Totals,
+    FunctionId, Histogram, InputUse, LineCell, LineDetails, LineTraffic, Meta, Position, PositionId, Profile, Region,
+    Sequence, Site, SiteId, SourceFile, StringId, Totals,
 };
 use crate::report::analysis::is_library_file;
-use crate::source_file;
+use crate::shared::source_file;
 
 /// Builds the profile of a finished run, with the traffic of lines of a size and of levels of caches if that was measured.
 #[must_use]
@@ -74,6 +74,7 @@ pub fn to_profile(measurement: &Measurement, meta: Meta, line_size: Option<u32>,
         lines: line_size.map(|size| LineTraffic { size, cells: sites.lines }),
         caches: (!levels.is_empty())
             .then(|| CacheTraffic { levels: levels.iter().map(lines::level).collect(), cells: sites.caches }),
+        line_details: LineDetails { objects: named.lines },
         cold_histogram: histogram(&measurement.cold),
         compilers: coverage::compilers(measurement),
     }
@@ -108,10 +109,6 @@ fn region(totals: &RegionTotals) -> Region {
 
 fn input_use(totals: &RegionTotals) -> InputUse {
     InputUse { unread_inputs: totals.unread_inputs, unread_bytes: totals.unread_bytes, early_reads: totals.early_reads }
-}
-
-fn histogram(counts: &DepthCounts) -> Histogram {
-    Histogram(counts.iter().collect())
 }
 
 fn one_thread(thread: &ThreadTotals) -> Totals {
@@ -176,14 +173,6 @@ impl<'a> Strings<'a> {
             StringId(self.list.len() as u32 - 1)
         })
     }
-}
-
-fn text(table: &SiteTable, index: u32) -> Option<&str> {
-    if index == NONE { None } else { table.strings.get(index as usize).map(String::as_str) }
-}
-
-fn item_of(table: &SiteTable, segment: u32, item: u32) -> &Item {
-    &table.items[table.segments[segment as usize].items.start as usize + item as usize]
 }
 
 fn linked_key(table: &SiteTable, function: u32) -> FunctionKey<'_> {

@@ -10,8 +10,8 @@ use clap::Args;
 use crate::{
     annotate::{self, Finder, Options},
     profile::{self, DEFAULT_FILE},
-    report::Terminal,
     report::{Inlined, parse_percent},
+    shared::terminal::Terminal,
     sheet::{Format, Look},
 };
 

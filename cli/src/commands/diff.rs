@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use anyhow::bail;
 use clap::{Args, ValueEnum};
 
-use super::view;
 use crate::gate::compare::Comparison;
 use crate::gate::key::{PathMap, PrefixRule};
 use crate::gate::made::Difference;
@@ -14,9 +13,9 @@ use crate::gate::metric::Metric;
 use crate::gate::output::diff::Diff;
 use crate::gate::source;
 use crate::profile::{self, DEFAULT_FILE};
-use crate::report::{FILE_WIDTH, Terminal};
-use crate::view::Content;
+use crate::shared::terminal::{FILE_WIDTH, Terminal};
 use crate::view::baseline::Against;
+use crate::view::{Content, page_file};
 
 /// Compare two profiles, and say why costs changed
 ///
@@ -87,7 +86,7 @@ const TABLE_TOP: usize = 30;
 /// # Errors
 /// When a file cannot be read, or the numbers have different meanings.
 pub fn command(args: &DiffArgs) -> anyhow::Result<()> {
-    args.html.as_deref().map_or(Ok(()), view::check_output)?;
+    args.html.as_deref().map_or(Ok(()), page_file::check_output)?;
     let [before, after] = given(&args.profiles);
     let paths = source::path_map(&args.path_prefix_map)?;
     let (differences, mut comparison) = compared(&before, &after, &paths)?;
@@ -199,7 +198,7 @@ fn write_page(path: &Path, [before, after]: [&Path; 2], diff: String, against: A
         diff: Some(diff),
         ..Content::default()
     };
-    view::write_page(path, &content, &view::PageArgs::default().options(Some("compare"))?)
+    page_file::write_page(path, &content, &page_file::PageArgs::default().options(Some("compare"))?)
 }
 
 fn given(profiles: &[PathBuf]) -> [PathBuf; 2] {

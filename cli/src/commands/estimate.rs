@@ -7,17 +7,15 @@ use clap::Args;
 
 use crate::estimate::subject::{Subjects, Work};
 use crate::estimate::view::Choice;
-use crate::machine::find::Places;
-use crate::machine::quantity::{self, Kind};
+use crate::machine::find::{self, LOCAL, Places};
+use crate::machine::quantity::parse_size;
 use crate::machine::{Machine, OpType};
-use crate::output_file;
 use crate::plot::Chart;
 use crate::profile::{self, DEFAULT_FILE, Profile};
-use crate::report::{FILE_WIDTH, Grouping};
+use crate::shared::output_file;
 use crate::sheet::{Document, Format, Look};
+use crate::{report::Grouping, shared::terminal::FILE_WIDTH};
 
-/// The machine that `dmdprof machine calibrate` describes, if nobody names one.
-pub const LOCAL: &str = "local";
 /// Rows of tables for people, if nobody says how many.
 const TABLE_TOP: usize = 20;
 
@@ -223,9 +221,9 @@ impl MachineArgs {
     pub fn named_or_local(&self) -> anyhow::Result<Vec<Machine>> {
         let places = Places::from_env();
         if self.machine.is_empty() && places.names().iter().any(|name| name == LOCAL) {
-            return find(&places, &[LOCAL.to_owned()]);
+            return find::all(&places, &[LOCAL.to_owned()]);
         }
-        find(&places, &self.machine)
+        find::all(&places, &self.machine)
     }
 
     /// As [`MachineArgs::machines`], but none if none is named.
@@ -233,30 +231,13 @@ impl MachineArgs {
     /// # Errors
     /// When one does not exist or its file is wrong.
     pub fn named(&self) -> anyhow::Result<Vec<Machine>> {
-        find(&Places::from_env(), &self.machine)
+        find::all(&Places::from_env(), &self.machine)
     }
 
     #[must_use]
     pub fn choice(&self) -> Choice {
         Choice { kind: self.kind, capacity: self.assume_capacity, efficiency: self.efficiency, ..Choice::default() }
     }
-}
-
-/// # Errors
-/// When a machine does not exist or its file is wrong.
-pub fn find(places: &Places, names: &[String]) -> anyhow::Result<Vec<Machine>> {
-    let mut machines: Vec<Machine> = Vec::new();
-    for name in names {
-        let found = places.find(name)?;
-        for note in &found.notes {
-            eprintln!("dmdprof: note: {note}");
-        }
-        if machines.iter().any(|m| m.name == found.machine.name) {
-            bail!("machine {} is named twice", found.machine.name);
-        }
-        machines.push(found.machine);
-    }
-    Ok(machines)
 }
 
 fn parse_type(text: &str) -> Result<OpType, String> {
@@ -271,14 +252,6 @@ fn parse_efficiency(text: &str) -> Result<f64, String> {
     }
 }
 
-/// Accepts `32 KiB` and `32KiB`.
-pub fn parse_size(text: &str) -> Result<u64, String> {
-    let unit = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
-    let (number, unit) = text.split_at(unit);
-    let bytes = quantity::parse(&format!("{} {unit}", number.trim()), Kind::Bytes).map_err(|e| e.to_string())?;
-    if bytes >= 1.0 { Ok(bytes as u64) } else { Err("must be at least 1 B".into()) }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -290,9 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_shares_and_types() {
-        assert_eq!((parse_size("24 MiB"), parse_size("1kB")), (Ok(24 << 20), Ok(1000)));
-        assert!(parse_size("24").is_err() && parse_size("0 B").is_err());
+    fn shares_and_types() {
         assert_eq!((parse_efficiency("0.5"), parse_efficiency("1.5").is_err()), (Ok(0.5), true));
         assert!(parse_type("fp65").unwrap_err().contains("fp64, fp32"));
     }

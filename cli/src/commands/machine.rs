@@ -8,7 +8,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use super::calibrate;
 use crate::machine::report::{self, Look};
 use crate::machine::{Places, file, text};
-use crate::report::{FILE_WIDTH, Terminal};
+use crate::shared::terminal::{FILE_WIDTH, Terminal};
 
 /// Machines to estimate for: list, show, check and measure them
 ///

@@ -9,11 +9,13 @@ use clap::Args;
 use dmdprof_runtime::abi::channel_mode;
 
 use crate::{
-    analysis::{AnalysisArgs, Origin},
-    follow::{Followed, SourceArgs, command_text, follow},
-    printable,
+    measure::{
+        analysis::{AnalysisArgs, Origin},
+        follow::{Followed, SourceArgs, command_text, follow},
+        trace_file::TraceFile,
+    },
     profile::model::Random,
-    trace_file::TraceFile,
+    shared::printable,
 };
 
 /// Profile a program, or a source file that it builds first

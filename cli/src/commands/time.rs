@@ -11,7 +11,7 @@ use dmdprof_runtime::sites::SiteTable;
 use super::estimate::PrintArgs;
 use crate::driver::source::{BuiltSource, SourceOptions, build_plain, language_of};
 use crate::estimate::times;
-use crate::follow::command_text;
+use crate::measure::follow::command_text;
 use crate::timing::{sheet, stopwatch};
 use crate::{launch, profile, toolbox};
 
@@ -84,7 +84,8 @@ pub fn command(args: &TimeArgs) -> anyhow::Result<()> {
     }
     if let Some(path) = &args.output {
         let text = times::to_csv(&sheet::times(&measured), &sheet::comments(&measured, &command))?;
-        crate::output_file::write(path, text).with_context(|| format!("cannot write times to {}", path.display()))?;
+        crate::shared::output_file::write(path, text)
+            .with_context(|| format!("cannot write times to {}", path.display()))?;
     }
     args.print.print(&sheet::document(&measured, &command))
 }

@@ -8,11 +8,13 @@ use dmdprof_runtime::{
         cell::CellCounters,
         lines::LineCounts,
     },
-    session::caches::{Geometry, Policy},
+    observe::caches::{Geometry, Policy},
 };
 
-use super::histogram;
-use crate::profile::model::{CacheCell, CacheLevel, CacheMoves, ContextId, LineCell, SiteId};
+use super::read::histogram;
+use crate::profile::model::{
+    CacheCell, CacheLevel, CacheMoves, ContextId, LineCell, LineMoves, ObjectId, ObjectLines, SiteId,
+};
 
 /// The traffic of lines by context and site, where there was any.
 pub fn lines<'c>(cells: impl Iterator<Item = (ContextId, SiteId, &'c CellCounters)>) -> Vec<LineCell> {
@@ -25,14 +27,25 @@ pub fn lines<'c>(cells: impl Iterator<Item = (ContextId, SiteId, &'c CellCounter
     let cell = |((context, site), counts): ((ContextId, SiteId), LineCounts)| LineCell {
         context,
         site,
+        moved: moves(&counts),
+    };
+    sums.into_iter().map(cell).collect()
+}
+
+/// The lines that a site moved of an object; nothing if lines were not measured, or nothing was moved.
+pub fn of_object(object: ObjectId, site: SiteId, found: &CellCounters) -> Option<ObjectLines> {
+    found.lines.as_deref().map(|counts| ObjectLines { object, site, moved: moves(counts) })
+}
+
+fn moves(counts: &LineCounts) -> LineMoves {
+    LineMoves {
         loads: histogram(&counts.loads),
         stores: histogram(&counts.stores),
         write_backs: histogram(&counts.write_backs),
         first_loads: counts.first_loads,
         first_stores: counts.first_stores,
         last_write_backs: counts.last_write_backs,
-    };
-    sums.into_iter().map(cell).collect()
+    }
 }
 
 pub fn level(geometry: &Geometry) -> CacheLevel {

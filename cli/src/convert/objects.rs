@@ -9,12 +9,14 @@ use dmdprof_runtime::{
     abi::NONE,
     counts::cell::CellCounters,
     objects::Life,
-    session::{FlowKey, MergedFlow, MergedObjects, ObjectKey, habits::Habit},
+    observe::patterns::Habit,
+    session::{FlowKey, MergedFlow, MergedObjects, ObjectKey},
 };
 
-use super::{Builder, Contexts, RunSite, Sites, histogram, text};
+use super::{Builder, Contexts, RunSite, Sites, histogram, lines, text};
 use crate::profile::model::{
-    ContextId, DataObject, DataObjects, Flow, MAX_BETWEEN, ObjectHabit, ObjectId, ObjectKind, ObjectUse, SiteId,
+    ContextId, DataObject, DataObjects, Flow, MAX_BETWEEN, ObjectHabit, ObjectId, ObjectKind, ObjectLines, ObjectUse,
+    SiteId,
 };
 
 /// What an object is, in the order of the profile.
@@ -91,6 +93,7 @@ impl<'a> Builder<'a> {
                 habits.entry((object, sites.ids[site])).or_default().merge(habit);
             }
         }
+        let lines = uses.iter().filter_map(|((object, site), found)| lines::of_object(*object, *site, found)).collect();
         let list = found.into_iter().map(|(identity, (life, parts))| self.object(&identity, life, parts)).collect();
         let objects = DataObjects {
             list,
@@ -98,7 +101,7 @@ impl<'a> Builder<'a> {
             habits: habits.into_iter().map(object_habit).collect(),
             ..DataObjects::default()
         };
-        Named { objects, ids }
+        Named { objects, lines, ids }
     }
 
     pub(super) fn flows(
@@ -201,6 +204,8 @@ impl<'a> Builder<'a> {
 #[derive(Default)]
 pub(super) struct Named<'a> {
     pub objects: DataObjects,
+    /// What lines were moved, if that was measured.
+    pub lines: Vec<ObjectLines>,
     ids: BTreeMap<Identity<'a>, ObjectId>,
 }
 

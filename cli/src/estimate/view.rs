@@ -210,3 +210,9 @@ impl<'m> View<'m> {
         self.links.last().expect("never empty")
     }
 }
+/// `L2->L1`: the link that fills L1.
+#[must_use]
+pub fn link_name(view: &View, link: usize) -> String {
+    let outer = view.links.get(link + 1).map_or("mem", |l| l.level.as_str());
+    format!("{outer}->{}", view.links[link].level)
+}

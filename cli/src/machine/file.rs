@@ -17,7 +17,7 @@ use super::model::{Confidence, Figure, Growth, Level, Machine, Memory, OpType, O
 pub use super::names::{NAME_RULE, is_name, nearest};
 pub use super::problem::{Problem, Problems};
 use super::quantity::{self, Kind};
-use crate::gate::text::{Document, in_order};
+use crate::shared::toml_text::{Document, in_order};
 
 /// Bumped when a reader of before would misunderstand a file.
 pub const SCHEMA: u32 = 1;
@@ -595,5 +595,4 @@ fn first_example(kind: Kind) -> &'static str {
 }
 
 #[cfg(test)]
-#[path = "file_tests.rs"]
 mod tests;

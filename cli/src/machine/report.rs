@@ -13,7 +13,7 @@ use super::file::SCHEMA;
 use super::model::{Figure, Level, Machine, OpType, Origin, WritePolicy};
 use super::quantity::{self, Kind};
 use super::text;
-use crate::report::no_room;
+use crate::shared::terminal::no_room;
 
 /// What tables are written to.
 #[derive(Clone, Copy, Debug)]
@@ -266,7 +266,7 @@ fn show_ridges(machine: &Machine, look: Look, heading: &str, out: &mut dyn Write
     if machine.efficiency.is_some() {
         header.push(Column::Number("with efficiency"));
     }
-    let number = crate::report::human::ratio;
+    let number = crate::shared::human::ratio;
     let row = |r: &Ridge| {
         let mut row = vec![r.kind.to_owned(), r.link.clone(), number(r.ops_per_byte)];
         row.extend(r.with_efficiency.map(number));

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use sha2::{Digest, Sha256};
 use toml_writer::ToTomlValue;
 
 use super::file::SCHEMA;
@@ -41,6 +42,14 @@ pub fn to_toml(machine: &Machine) -> String {
         out.growth(growth);
     }
     out.text
+}
+
+impl Machine {
+    /// SHA-256 of all that the file says, whatever its layout, and wherever it lies.
+    #[must_use]
+    pub fn content_hash(&self) -> [u8; 32] {
+        Sha256::digest(to_toml(self)).into()
+    }
 }
 
 /// A field's name, what the machine states, and its unit.

@@ -1,15 +1,20 @@
 //! On a program in which three functions allocate through a wrapper, and one reads a variable.
 
+use dmdprof_runtime::histogram::bucket_of;
+
 use super::{groups::Groups, waste};
 use crate::{
     profile::{
         Profile,
-        model::{AccessKind, DataObject, DataObjects, ObjectHabit, ObjectId, ObjectKind, ObjectUse},
+        model::{
+            AccessKind, DataObject, DataObjects, Histogram, LineCell, LineMoves, LineTraffic, ObjectHabit, ObjectId,
+            ObjectKind, ObjectLines, ObjectUse,
+        },
         sample::Builder,
         validate::validate,
     },
     report::ReportOptions,
-    sheet::schema,
+    sheet::{Value, schema},
 };
 
 fn object(kind: ObjectKind) -> DataObject {
@@ -84,14 +89,70 @@ fn a_wrapper_of_the_allocator_names_nothing() {
 #[test]
 fn documents_follow_the_schema_and_add_up() {
     let profile = profile();
-    let document = super::document(&profile, &ReportOptions::default()).unwrap();
+    let document = super::report::document(&profile, &ReportOptions::default()).unwrap();
     assert_eq!(schema::errors(&document), Vec::<String>::new());
     assert_eq!(document.sheets[0].rows.len(), 4);
     let waste = waste::document(&profile, waste::Options::default()).unwrap();
     assert_eq!(schema::errors(&waste), Vec::<String>::new());
     let without = Profile { objects: None, ..profile };
-    let error = super::document(&without, &ReportOptions::default()).unwrap_err().to_string();
+    let error = super::report::document(&without, &ReportOptions::default()).unwrap_err().to_string();
     assert!(error.contains("dmdprof run --objects"), "{error}");
+}
+
+/// Each object is read by one site, whose lines are then the object's.
+fn with_lines() -> Profile {
+    let mut profile = profile();
+    let moved = |lines: u64| LineMoves {
+        loads: Histogram(vec![(bucket_of(600), lines)]),
+        write_backs: Histogram(vec![(bucket_of(20_000), lines / 2)]),
+        first_loads: 1,
+        ..LineMoves::default()
+    };
+    let uses = profile.objects.iter().flat_map(|objects| &objects.uses);
+    let objects: Vec<ObjectLines> = (1..)
+        .zip(uses)
+        .map(|(number, used)| ObjectLines { object: used.object, site: used.site, moved: moved(1000 * number) })
+        .collect();
+    let of_site = |site| objects.iter().find(|lines| lines.site == site).map(|lines| lines.moved.clone());
+    let cells = profile
+        .cells
+        .iter()
+        .filter_map(|cell| Some(LineCell { context: cell.context, site: cell.site, moved: of_site(cell.site)? }));
+    profile.lines = Some(LineTraffic { size: 64, cells: cells.collect() });
+    profile.line_details.objects = objects;
+    profile
+}
+
+#[test]
+fn lines_of_objects_are_shown_at_two_capacities() {
+    let profile = with_lines();
+    validate(&profile).unwrap();
+    let document = super::report::document(&profile, &ReportOptions::default()).unwrap();
+    assert_eq!(schema::errors(&document), Vec::<String>::new());
+    let sheet = &document.sheets[0];
+    let column = |key: &str| sheet.columns.iter().position(|column| column.key == key).unwrap();
+    let of = |row: usize, key: &str| sheet.rows[row][column(key)].value.clone();
+    let bytes = |lines: u128| Value::Bytes(lines * 64);
+    // The last object costs most: 3,000 lines are loaded into 512 of them, and 1,500 are written back from 16,384.
+    assert_eq!((of(0, "fetched_32kib"), of(0, "written_back_32kib")), (bytes(3001), bytes(1500)));
+    assert_eq!((of(0, "fetched_1mib"), of(0, "written_back_1mib")), (bytes(1), bytes(1500)));
+    assert_eq!((of(0, "line_use_32kib"), of(0, "line_use_1mib")), (Value::Share(0.0), Value::Empty));
+    assert_eq!((of(3, "fetched_32kib"), of(3, "written_back_32kib")), (bytes(6003), bytes(3000)));
+}
+
+#[test]
+fn lines_of_objects_that_contradict_the_cells_are_refused() {
+    let refused = |change: &dyn Fn(&mut Vec<ObjectLines>)| {
+        let mut profile = with_lines();
+        change(&mut profile.line_details.objects);
+        validate(&profile).unwrap_err().to_string()
+    };
+    assert!(refused(&|lines| lines[0].moved.first_loads += 1).contains("more than cells moved"));
+    assert!(refused(&|lines| lines[0].moved.first_loads -= 1).contains("less than cells moved"));
+    assert!(refused(&|lines| lines.swap(0, 1)).contains("out of order"));
+    assert!(refused(&|lines| lines[2].object = ObjectId(9)).contains("the object of lines 2 is 9"));
+    let without = Profile { lines: None, ..with_lines() };
+    assert!(validate(&without).unwrap_err().to_string().contains("lines that were not measured"));
 }
 
 #[test]

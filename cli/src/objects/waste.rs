@@ -10,7 +10,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::bail;
-use dmdprof_runtime::session::habits::LINE;
+use dmdprof_runtime::observe::patterns::LINE;
 
 use super::groups::{Groups, word};
 use crate::{
@@ -19,7 +19,8 @@ use crate::{
         Profile,
         model::{AccessKind, DataObjects, SiteId},
     },
-    report::{Analysis, Grouping, Inlined, lines::disagreement, names},
+    report::{Analysis, Grouping, Inlined, disagreement::disagreement},
+    shared::names,
     sheet::{Column, Document, Sheet, Value},
 };
 

@@ -4,35 +4,17 @@
 //! the program's total. Functions here are *linked symbols*; the source function of a site is the function of its innermost
 //! [`Position`], reached through the chain of `inlined_at`.
 
+mod histogram;
+mod ids;
 mod lines;
 
-pub use lines::{CacheCell, CacheLevel, CacheMoves, CacheTraffic, LineCell, LineTraffic};
+pub use histogram::Histogram;
+pub use ids::{BlockId, ContextId, FieldId, FunctionId, LoopId, ObjectId, PositionId, SiteId, StringId};
+pub use lines::{
+    CacheCell, CacheLevel, CacheMoves, CacheTraffic, LineCell, LineDetails, LineMoves, LineTraffic, ObjectLines,
+};
 
 use serde::{Deserialize, Serialize};
-
-macro_rules! handle {
-    ($(#[$meta:meta])* $name:ident) => {
-        $(#[$meta])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-        pub struct $name(pub u32);
-        impl $name {
-            #[must_use]
-            pub fn index(self) -> usize {
-                self.0 as usize
-            }
-        }
-    };
-}
-
-handle!(/** Index into [`Profile::strings`]. */ StringId);
-handle!(/** Index into [`Profile::functions`]. */ FunctionId);
-handle!(/** Index into [`Profile::positions`]. */ PositionId);
-handle!(/** Index into [`Profile::sites`]. */ SiteId);
-handle!(/** Index into [`Profile::blocks`]. */ BlockId);
-handle!(/** Index into [`Profile::contexts`]. */ ContextId);
-handle!(/** Index into [`DataObjects::list`]. */ ObjectId);
-handle!(/** Index into [`DataObjects::fields`]. */ FieldId);
-handle!(/** Index into [`DataObjects::loops`]. */ LoopId);
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Profile {
@@ -82,6 +64,8 @@ pub struct Profile {
     pub lines: Option<LineTraffic>,
     /// What caches of sets and ways fetch and write back; `None` if that was not measured, and in formats before 11.
     pub caches: Option<CacheTraffic>,
+    /// What else is known of `lines`. Empty in formats before 12.
+    pub line_details: LineDetails,
 }
 
 impl Profile {
@@ -392,7 +376,7 @@ pub struct SiteNote {
     pub same: Option<LoopId>,
 }
 
-/// How one site used one object. Fast memory and its lines: [`dmdprof_runtime::session::habits`].
+/// How one site used one object. Fast memory and its lines: [`dmdprof_runtime::observe::patterns`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ObjectHabit {
     pub object: ObjectId,
@@ -531,10 +515,6 @@ pub struct BlockCount {
     pub block: BlockId,
     pub executions: u64,
 }
-
-/// Bytes read by depth: (bucket, bytes), sorted by bucket, no zeros. Buckets: [`dmdprof_runtime::histogram`].
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Histogram(pub Vec<(u16, u64)>);
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SourceFile {

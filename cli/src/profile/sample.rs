@@ -68,6 +68,7 @@ impl Builder {
             input_uses: Vec::new(),
             lines: None,
             caches: None,
+            line_details: LineDetails::default(),
         };
         Builder { profile, cold: BTreeMap::new() }
     }
@@ -333,12 +334,14 @@ pub fn with_lines() -> Profile {
     let line = |cell: &Cell| LineCell {
         context: cell.context,
         site: cell.site,
-        loads: cell.histogram.clone(),
-        stores: Histogram::default(),
-        write_backs: Histogram(cell.histogram.0.iter().map(|(bucket, n)| (*bucket, n.div_ceil(8))).collect()),
-        first_loads: cell.cold,
-        first_stores: 1,
-        last_write_backs: 2,
+        moved: LineMoves {
+            loads: cell.histogram.clone(),
+            stores: Histogram::default(),
+            write_backs: Histogram(cell.histogram.0.iter().map(|(bucket, n)| (*bucket, n.div_ceil(8))).collect()),
+            first_loads: cell.cold,
+            first_stores: 1,
+            last_write_backs: 2,
+        },
     };
     profile.lines = Some(LineTraffic { size: 64, cells: profile.cells.iter().map(line).collect() });
     profile

@@ -9,12 +9,12 @@ use std::fmt::Display;
 use dmdprof_runtime::{
     histogram::BUCKETS,
     objects::PARTS,
-    session::{caches::MOST_LEVELS, habits::LINE},
+    observe::{caches::MOST_LEVELS, patterns::LINE},
 };
 
 use super::model::{
-    CacheCell, DataObjects, Flow, FunctionId, Histogram, LineCell, Liveness, LoopId, MAX_SEQUENCE, PositionId, Profile,
-    SiteId, StringId, Unit,
+    CacheCell, DataObjects, Flow, FunctionId, Histogram, LineCell, LineDetails, LineMoves, Liveness, LoopId,
+    MAX_SEQUENCE, ObjectLines, PositionId, Profile, SiteId, StringId, Unit,
 };
 
 /// What contradicts what.
@@ -99,23 +99,57 @@ pub fn validate(profile: &Profile) -> Result<(), Invalid> {
 const LARGEST_LINE: u32 = 1 << 20;
 
 fn lines(profile: &Profile) -> Check {
-    let Some(lines) = &profile.lines else { return Ok(()) };
+    let Some(lines) = &profile.lines else {
+        let nothing = profile.line_details == LineDetails::default();
+        return ensure(nothing, || "there are details of lines that were not measured".into());
+    };
     ensure(lines.size.is_power_of_two() && lines.size <= LARGEST_LINE, || format!("lines of {} bytes", lines.size))?;
     let key = |cell: &LineCell| (cell.context, cell.site);
     ensure(lines.cells.is_sorted_by(|a, b| key(a) < key(b)), || "the cells of lines are out of order".into())?;
     let (mut fetched, mut written) = (0u128, 0u128);
+    // Of each site, what its cells moved.
+    let mut of_sites = vec![[0; 3]; profile.sites.len()];
     for (i, cell) in lines.cells.iter().enumerate() {
         let known = profile.cells.binary_search_by_key(&key(cell), |cell| (cell.context, cell.site));
         ensure(known.is_ok(), || format!("cell {i} of lines is no cell of the profile"))?;
-        let name = |what: &str| format!("the {what} of cell {i} of lines");
-        let loads = histogram_total(&cell.loads, || name("loads"))? + u128::from(cell.first_loads);
-        fetched += loads + histogram_total(&cell.stores, || name("stores"))? + u128::from(cell.first_stores);
-        written += histogram_total(&cell.write_backs, || name("write-backs"))? + u128::from(cell.last_write_backs);
+        let moved = moved_lines(&cell.moved, || format!("cell {i} of lines"))?;
+        fetched += moved[0] + moved[1];
+        written += moved[2];
+        of_sites[cell.site.index()].iter_mut().zip(moved).for_each(|(sum, lines)| *sum += lines);
     }
     // So that sums in bytes fit wherever they are made.
     ensure(fetched.max(written) <= u128::from(u64::MAX >> 21), || {
         format!("{fetched} lines fetched, {written} written back")
-    })
+    })?;
+    lines_of_objects(profile, &profile.line_details.objects, of_sites)
+}
+
+/// Brought in by loads and by stores, and written back.
+fn moved_lines(moved: &LineMoves, of: impl Fn() -> String) -> Result<[u128; 3], Invalid> {
+    let name = |what: &str| format!("the {what} of {}", of());
+    let loads = histogram_total(&moved.loads, || name("loads"))? + u128::from(moved.first_loads);
+    let stores = histogram_total(&moved.stores, || name("stores"))? + u128::from(moved.first_stores);
+    let written = histogram_total(&moved.write_backs, || name("write-backs"))? + u128::from(moved.last_write_backs);
+    Ok([loads, stores, written])
+}
+
+/// Objects tell all lines of each site, or nothing is known of objects and lines.
+fn lines_of_objects(profile: &Profile, objects: &[ObjectLines], mut left: Vec<[u128; 3]>) -> Check {
+    let known = profile.objects.as_ref().map_or(0, |objects| objects.list.len());
+    let key = |lines: &ObjectLines| (lines.object, lines.site);
+    ensure(objects.is_sorted_by(|a, b| key(a) < key(b)), || "the lines of objects are out of order".into())?;
+    for (i, lines) in objects.iter().enumerate() {
+        in_range(lines.object.index(), known, || format!("the object of lines {i}"), "objects")?;
+        in_range(lines.site.index(), profile.sites.len(), || format!("the site of lines {i}"), "sites")?;
+        let moved = moved_lines(&lines.moved, || format!("lines {i} of objects"))?;
+        for (rest, lines) in left[lines.site.index()].iter_mut().zip(moved) {
+            *rest = rest
+                .checked_sub(lines)
+                .ok_or_else(|| Invalid(format!("lines {i} of objects are more than cells moved")))?;
+        }
+    }
+    let is_whole = objects.is_empty() || left.iter().all(|rest| *rest == [0; 3]);
+    ensure(is_whole, || "the lines of objects are less than cells moved".into())
 }
 
 /// Lines that add up over cells and levels, at most, so that sums in bytes fit wherever they are made.
@@ -522,7 +556,7 @@ mod tests {
             lines(|l| l.size = 48),
             lines(|l| l.cells.swap(0, 1)),
             lines(|l| l.cells[0].site = SiteId(999)),
-            lines(|l| l.cells[0].first_loads = u64::MAX),
+            lines(|l| l.cells[0].moved.first_loads = u64::MAX),
             lines(|l| l.size = 1 << 21),
             caches(|c| c.levels.clear()),
             caches(|c| c.levels[1].line = 32),

@@ -15,8 +15,8 @@ use std::collections::HashMap;
 use super::caches::{self, CacheSums};
 use super::depths::{Depths, QuantileReader, Quantiles};
 use super::lines::{self, LineSums};
-use super::names;
-use crate::profile::model::{CacheCell, Cell, FunctionId, LineCell, PositionId, Profile, SiteId, StringId};
+use crate::profile::model::{CacheCell, Cell, FunctionId, LineMoves, PositionId, Profile, SiteId, StringId};
+use crate::shared::names;
 
 /// What makes a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,7 +101,7 @@ pub struct Sums {
 /// What a cell did to lines and caches.
 #[derive(Clone, Copy)]
 struct CellMoved<'p> {
-    lines: Option<&'p LineCell>,
+    lines: Option<&'p LineMoves>,
     caches: Option<&'p CacheCell>,
 }
 
@@ -543,5 +543,4 @@ fn insert_sorted(list: &mut Vec<String>, item: &str) {
 }
 
 #[cfg(test)]
-#[path = "analysis_tests.rs"]
 mod tests;

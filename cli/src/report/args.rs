@@ -1,13 +1,15 @@
 //! What the person can ask of a report: raw arguments ([`ReportArgs`], shared by `run` and `report`) and the validated
 //! configuration they become ([`ReportOptions`]).
 
-use std::io::IsTerminal;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
 use super::analysis::{Generics, Grouping, Inlined};
-use crate::profile::DEFAULT_FILE;
+use crate::{
+    profile::DEFAULT_FILE,
+    shared::terminal::{FILE_WIDTH, Terminal},
+};
 
 /// Which number orders the rows. Largest first, except names.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -155,27 +157,6 @@ pub fn parse_percent(text: &str) -> Result<f64, String> {
     }
 }
 
-/// What the output is written to.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Terminal {
-    /// `None` if it is not a terminal.
-    pub width: Option<u16>,
-    pub color: bool,
-}
-
-impl Terminal {
-    /// Standard output. `NO_COLOR` (not empty) and `TERM=dumb` switch colours off.
-    #[must_use]
-    pub fn stdout() -> Terminal {
-        if !std::io::stdout().is_terminal() {
-            return Terminal::default();
-        }
-        let no_color = std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
-        let dumb = std::env::var_os("TERM").is_some_and(|v| v == "dumb");
-        Terminal { width: comfy_table::Table::new().width(), color: !no_color && !dumb }
-    }
-}
-
 /// What to show, validated. The default is the plain `dmdprof report` written to a file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReportOptions {
@@ -199,8 +180,6 @@ pub struct ReportOptions {
 
 /// Share of the cost below which tables fold rows.
 pub const TABLE_THRESHOLD: f64 = 0.001;
-/// Width of tables in files and pipes.
-pub const FILE_WIDTH: u16 = 160;
 
 impl Default for ReportOptions {
     fn default() -> Self {

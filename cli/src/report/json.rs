@@ -145,7 +145,7 @@ impl JsonLevel {
             ideal: JsonMoved::new(moved.ideal, moved.level.line),
             conflicts: moved.conflicts(),
         };
-        (1..).zip(LevelMoved::all(profile, sums)).map(one).collect()
+        (1..).zip(LevelMoved::all(profile, &sums.caches, &sums.lines)).map(one).collect()
     }
 }
 

@@ -3,11 +3,11 @@
 //! Takes the cells of [`LineTraffic`](crate::profile::model::LineTraffic); gives lines, as histograms do: exact at capacities of
 //! `s * 2^k` lines with `32 <= s < 64`, else up to 1/32. Capacities below [`SMALLEST`] lines are taken for that many.
 
-use dmdprof_runtime::session::lines::FRONT;
+use dmdprof_runtime::observe::lines::FRONT;
 
-use super::{depths::Depths, human};
+use super::depths::Depths;
 use crate::profile::Profile;
-use crate::profile::model::{Cell, LineCell, Unit};
+use crate::profile::model::{Cell, LineMoves};
 
 /// Lines of the smallest memory that is told from others.
 pub const SMALLEST: u64 = FRONT as u64;
@@ -27,13 +27,13 @@ pub struct LineSums {
 }
 
 impl LineSums {
-    pub fn add(&mut self, cell: &LineCell) {
-        self.loads.add(&cell.loads);
-        self.stores.add(&cell.stores);
-        self.write_backs.add(&cell.write_backs);
-        self.first_loads += cell.first_loads;
-        self.first_stores += cell.first_stores;
-        self.last += cell.last_write_backs;
+    pub fn add(&mut self, moved: &LineMoves) {
+        self.loads.add(&moved.loads);
+        self.stores.add(&moved.stores);
+        self.write_backs.add(&moved.write_backs);
+        self.first_loads += moved.first_loads;
+        self.first_stores += moved.first_stores;
+        self.last += moved.last_write_backs;
     }
 
     pub fn merge(&mut self, other: &Self) {
@@ -102,6 +102,12 @@ impl Moved {
         }
     }
 
+    /// Of what loads fetch, the part that is read, given what is read from beyond the memory; nothing if no more than fits is fetched.
+    #[must_use]
+    pub fn used(&self, read_beyond: u64) -> Option<f64> {
+        (self.loaded > self.capacity).then(|| read_beyond.min(self.loaded) as f64 / self.loaded as f64)
+    }
+
     #[must_use]
     pub fn all(&self) -> u64 {
         self.fetched + self.written_back
@@ -114,79 +120,23 @@ pub fn is_wasteful(moved: &Moved, read_beyond: u64) -> bool {
     read_beyond > moved.capacity && moved.loaded >= read_beyond.saturating_mul(2)
 }
 
-/// Of the bytes of lines that loads fetch, the part that is read; below it, lines and bytes disagree about the program.
-const DISAGREE: f64 = 0.5;
-
-/// In one sentence, where a profile's lines and bytes disagree; or which option measures lines, if that was not done
-/// and could be.
-#[must_use]
-pub fn disagreement(profile: &Profile) -> Option<String> {
-    let of_bytes = profile.meta.values.is_none() && profile.meta.unit == Unit::Byte;
-    let Some(lines) = &profile.lines else {
-        return of_bytes.then(|| {
-            format!(
-                "These numbers are of bytes; lines and write-backs, which machines move, are measured by: dmdprof run{} --line-size 64.",
-                options(profile)
-            )
-        });
-    };
-    let total = super::Analysis::new(profile, super::Grouping::Functions).total;
-    let wasted = SHOWN.into_iter().find_map(|capacity| {
-        let moved = Moved::of(&total.lines, lines.size, capacity);
-        let read = total.depths.beyond(capacity);
-        let part = read as f64 / moved.loaded.max(1) as f64;
-        (moved.loaded > capacity && part < DISAGREE).then_some((moved, part))
-    });
-    wasted.map(|(moved, part)| {
-        format!(
-            "Lines and bytes disagree: of the {} in lines that loads bring into a memory of {}, {} is read; go by lines. What would help: {}.",
-            human::bytes(moved.loaded.into()),
-            human::bytes(moved.capacity.into()),
-            human::share(part),
-            cure_command(profile)
-        )
-    })
-}
-
-/// The command that names cures for a profile's waste.
-#[must_use]
-pub fn cure_command(profile: &Profile) -> &'static str {
-    match (&profile.flows, &profile.objects) {
-        (Some(_), Some(_)) => "dmdprof why",
-        _ => "dmdprof run --flows --objects, then dmdprof why",
-    }
-}
-
-/// What else was measured, as options of `dmdprof run`.
-fn options(profile: &Profile) -> String {
-    let flows = profile.flows.as_ref().map(|_| " --flows".to_owned());
-    let objects = profile.objects.as_ref().map(|_| " --objects".to_owned());
-    let sequences = profile.sequences.iter().map(|sequence| {
-        let symbol = &profile.strings[profile.functions[sequence.function.index()].symbol.index()];
-        format!(" --sequence {}", super::names::demangle(symbol))
-    });
-    flows.into_iter().chain(objects).chain(sequences).collect()
-}
-
 /// What a cell did to lines, if that was measured and it did anything.
 #[must_use]
-pub fn of_cell<'p>(profile: &'p Profile, cell: &Cell) -> Option<&'p LineCell> {
+pub fn of_cell<'p>(profile: &'p Profile, cell: &Cell) -> Option<&'p LineMoves> {
     let cells = &profile.lines.as_ref()?.cells;
     let at = cells.binary_search_by_key(&(cell.context, cell.site), |lines| (lines.context, lines.site)).ok()?;
-    Some(&cells[at])
+    Some(&cells[at].moved)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::profile::model::{ContextId, Histogram, SiteId};
+    use crate::profile::model::Histogram;
 
     #[test]
     fn lines_are_counted_beyond_a_capacity_and_first_touches_always() {
         let histogram = |depth: u64, lines: u64| Histogram(vec![(dmdprof_runtime::histogram::bucket_of(depth), lines)]);
-        let cell = LineCell {
-            context: ContextId(0),
-            site: SiteId(0),
+        let cell = LineMoves {
             loads: histogram(513, 10),
             stores: histogram(100, 5),
             write_backs: histogram(600, 4),

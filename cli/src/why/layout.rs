@@ -5,17 +5,18 @@
 
 use std::collections::BTreeMap;
 
-use dmdprof_runtime::session::habits::LINE;
+use dmdprof_runtime::observe::patterns::LINE;
 
 use super::{
-    cures::{Cure, DEEP},
+    cure::{Cure, DEEP},
     fields,
     pairs::{Pair, Touch},
     words::Words,
 };
 use crate::{
     profile::model::{Field, FieldId},
-    report::{human, lines::SHOWN},
+    report::lines::SHOWN,
+    shared::human,
 };
 
 /// Half of the lines and less is a waste.
@@ -140,8 +141,8 @@ fn stream(words: &Words, pair: &Pair) -> Option<Cure> {
     let fetched: u64 = own
         .map(|cell| {
             let mut depths = crate::report::depths::Depths::default();
-            depths.add(&cell.stores);
-            (depths.beyond(FAR / size) + cell.first_stores) * size
+            depths.add(&cell.moved.stores);
+            (depths.beyond(FAR / size) + cell.moved.first_stores) * size
         })
         .sum();
     let written: u64 =

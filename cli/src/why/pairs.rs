@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use dmdprof_runtime::session::habits::{FAST, LINE};
+use dmdprof_runtime::observe::patterns::{FAST, LINE};
 
-use super::Places;
+use super::places::Places;
 use crate::{
     profile::model::{AccessKind, ContextId, Flow, LoopId, ObjectHabit, PositionId, SiteId},
     report::depths::Depths,

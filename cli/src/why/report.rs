@@ -3,14 +3,16 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::{
-    Options, Places, cures,
+    cure, cures,
     pairs::{self, Pair, Touch},
+    places::{Options, Places},
     words::Words,
 };
 use crate::{
     estimate,
     profile::{Profile, model::ObjectHabit},
-    report::{depths::QuantileReader, human, lines::disagreement},
+    report::{depths::QuantileReader, disagreement::disagreement},
+    shared::human,
     sheet::{Column, Document, Sheet, Value},
 };
 
@@ -116,7 +118,7 @@ fn between(pair: &Pair, most: usize, name: impl Fn(usize) -> String) -> String {
     lines.into_iter().take(most).map(text).collect::<Vec<_>>().join(", ")
 }
 
-fn sentences(words: &Words, number: u128, pair: &Pair, cures: &[cures::Cure]) -> String {
+fn sentences(words: &Words, number: u128, pair: &Pair, cures: &[cure::Cure]) -> String {
     let places = words.places;
     let object = pair.key.object.map_or(String::new(), |object| format!(" of {}", places.title(object)));
     let place = places.show(&places.lines[pair.key.line]);

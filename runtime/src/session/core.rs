@@ -3,11 +3,10 @@
 //! Takes segments, events and modules as the decoder finds them; `charge`, `loops` and `library` say what each of them does to it.
 
 use super::{
+    exact,
     moves::{Moves, Skips},
-    objects::{ObjectCells, Part},
     options::Options,
     pipeline::Pipeline,
-    window::Recorder,
 };
 use crate::{
     abi::{ItemKind, segment_flag},
@@ -20,8 +19,11 @@ use crate::{
         sequences::Sequences,
     },
     engine::Stream,
-    exact,
     objects::ObjectNumber,
+    observe::{
+        objects::{ObjectCells, Part},
+        window::Recorder,
+    },
     oplog::OpLog,
 };
 
@@ -57,7 +59,7 @@ pub(super) struct Core {
 /// Where the engine files results: two fields of [`Core`], apart from the engine itself.
 macro_rules! files {
     ($core:expr) => {
-        &mut $crate::session::files::Files { cells: &mut $core.cells, cold: &mut $core.cold }
+        &mut $crate::observe::files::Files { cells: &mut $core.cells, cold: &mut $core.cold }
     };
 }
 pub(super) use files;

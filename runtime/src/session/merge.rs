@@ -7,16 +7,13 @@ use std::{
     sync::Arc,
 };
 
-use super::{
-    flows::Followed,
-    habits::{Habit, between::Between},
-    keys::{FlowKey, FunctionKey, ObjectKey, SiteKey, moved_contexts},
-    objects::RingObjects,
-    result::{MemoryResult, RingResult},
-    window::{Recorder, Window},
-};
+use super::result::{MemoryResult, RingResult};
 use crate::{
-    counts::{cell::CellCounters, depths::DepthCounts},
+    counts::{
+        cell::CellCounters,
+        depths::DepthCounts,
+        keys::{FlowKey, FunctionKey, ObjectKey, SiteKey, moved_contexts},
+    },
     decode::{
         block::BlockCounters,
         context::Node,
@@ -25,6 +22,12 @@ use crate::{
     },
     motion::{merge::MergedMotion, result::MotionResult},
     objects::{Life, Object, ObjectNumber, PARTS, Parts},
+    observe::{
+        flows::Followed,
+        objects::RingObjects,
+        patterns::{Habit, between::Between},
+        window::{Recorder, Window},
+    },
     ring::Loss,
     sites::SiteTable,
     values::{RegionTotals, ValuesResult},

@@ -2,10 +2,10 @@
 
 use std::{path::PathBuf, sync::Arc};
 
-use super::{caches::Geometry, fast_paths::FastPaths};
+use super::fast_paths::FastPaths;
 use crate::{
-    decode::roi::RegionOfInterest, motion::options::MotionOptions, oplog::Spool, trace::TraceWriter,
-    values::options::ValueOptions,
+    decode::roi::RegionOfInterest, motion::options::MotionOptions, observe::caches::Geometry, oplog::Spool,
+    trace::TraceWriter, values::options::ValueOptions,
 };
 
 #[derive(Clone, Default)]

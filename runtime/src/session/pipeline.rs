@@ -9,21 +9,23 @@ use std::thread::JoinHandle;
 use crossbeam::channel::{Receiver, Sender, bounded};
 
 use super::{
-    caches::{Caches, Geometry},
     fast_paths::{DepthHash, FastPaths},
-    files::Files,
-    flows::{Flows, Parts},
-    lines::Lines,
     moves::Move,
     queue::{Mark, Queue, Run},
     ranked::Ranked,
-    window::Recorder,
 };
 use crate::{
     counts::{caches::ByLevel, lines::LineCounts, many::Many},
     decode::{block::UNCOUNTED, context::Node},
     engine::{Access, Reports, Stream, dependence},
     objects::ObjectNumber,
+    observe::{
+        caches::{Caches, Geometry},
+        files::Files,
+        flows::{Flows, Parts},
+        lines::Lines,
+        window::Recorder,
+    },
     oplog::OpLog,
 };
 

@@ -5,8 +5,8 @@
 //! lies together, so that a record costs few looks at memory. Needs that everything counts, and that nobody wants to know of
 //! objects or calls.
 
-use super::{analyzer::Analyzer, core::Dense, files::Files};
-use crate::abi::segment_flag;
+use super::{analyzer::Analyzer, core::Dense};
+use crate::{abi::segment_flag, observe::files::Files};
 
 impl Analyzer {
     /// Does records from the start of `words`, the first of which is at a place in the ring; how many words they had.

@@ -1,8 +1,8 @@
 //! What the engine is to do, in order, on its way to it and to those who follow beside it.
 
-use super::follower::Follower;
 use crate::{
     engine::{Access, Kind, Stream},
+    observe::follower::Follower,
     oplog::OpLog,
 };
 

@@ -10,10 +10,10 @@ mod samples;
 mod system;
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use anyhow::Context;
 
+pub use self::bench::Plan;
 use self::bench::{Results, Task};
 use self::samples::Samples;
 use self::system::System;
@@ -23,24 +23,6 @@ use super::quantity::{self, Kind};
 
 /// Spread above which a number is not trusted.
 pub const SPREAD_LIMIT: f64 = 0.1;
-
-/// How to measure.
-#[derive(Clone, Copy, Debug)]
-pub struct Plan {
-    pub budget: Duration,
-    pub rounds: u32,
-    pub threads: Threads,
-    /// Bytes that all buffers together may take.
-    pub memory: u64,
-}
-
-impl Plan {
-    /// Nine rounds and at most two GiB.
-    #[must_use]
-    pub fn new(budget: Duration, threads: Threads) -> Self {
-        Plan { budget, rounds: 9, threads, memory: 2 << 30 }
-    }
-}
 
 /// One number with its spread.
 #[derive(Clone, Debug)]
@@ -291,6 +273,8 @@ fn four_digits(value: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
     use crate::machine::{from_text, text};
 

@@ -42,7 +42,7 @@ impl System {
     /// # Errors
     /// When it does not list its caches or its memory.
     pub fn read(root: &Path) -> anyhow::Result<System> {
-        let processors = crate::processors();
+        let processors = crate::shared::processors();
         let cpu = root.join("sys/devices/system/cpu/cpu0");
         let siblings =
             text(&cpu.join("topology/thread_siblings_list")).map_or_else(|| [0].into(), |t| processor_list(&t));

@@ -2,9 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{ContextId, Histogram, SiteId};
+use super::{
+    histogram::Histogram,
+    ids::{ContextId, ObjectId, SiteId},
+};
 
-/// What memories of lines of one size fetch and write back, at every capacity. The model: [`dmdprof_runtime::session::lines`].
+/// What memories of lines of one size fetch and write back, at every capacity. The model: [`dmdprof_runtime::observe::lines`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LineTraffic {
     /// Bytes of a line, a power of two.
@@ -13,14 +16,35 @@ pub struct LineTraffic {
     pub cells: Vec<LineCell>,
 }
 
-/// Lines moved by one cell. Histograms are in lines, by depth in lines; depths up to [`dmdprof_runtime::session::lines::FRONT`] are left out.
+/// Lines moved by one cell.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LineCell {
     pub context: ContextId,
     pub site: SiteId,
+    pub moved: LineMoves,
+}
+
+/// What was measured beside [`LineTraffic`].
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LineDetails {
+    /// What sites moved of objects, in all contexts; sorted by (object, site). Those of a site add up to its cells. Empty unless objects were measured too.
+    pub objects: Vec<ObjectLines>,
+}
+
+/// Lines that one site moved of one object.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ObjectLines {
+    pub object: ObjectId,
+    pub site: SiteId,
+    pub moved: LineMoves,
+}
+
+/// Lines that were moved. Histograms are in lines, by depth in lines; depths up to [`dmdprof_runtime::observe::lines::FRONT`] are left out.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LineMoves {
     pub loads: Histogram,
     pub stores: Histogram,
-    /// Lines that the cell wrote, by the greatest depth at which they were found before somebody wrote them again.
+    /// Lines that were written here, by the greatest depth at which they were found before somebody wrote them again.
     pub write_backs: Histogram,
     /// Fetched for the first time.
     pub first_loads: u64,
@@ -29,7 +53,7 @@ pub struct LineCell {
     pub last_write_backs: u64,
 }
 
-/// What a hierarchy of caches moves. The model: [`dmdprof_runtime::session::caches`].
+/// What a hierarchy of caches moves. The model: [`dmdprof_runtime::observe::caches`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CacheTraffic {
     /// The first nearest to the processor; at least one.

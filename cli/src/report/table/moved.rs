@@ -4,12 +4,13 @@ use std::io::{self, Write};
 
 use comfy_table::Attribute;
 
-use super::{Style, left, plain_table, print, right};
 use crate::profile::Profile;
 use crate::report::analysis::Sums;
 use crate::report::caches::{self, LevelMoved};
-use crate::report::human;
+use crate::report::disagreement;
 use crate::report::lines::{self, Moved};
+use crate::report::style::{Style, left, plain_table, print, right};
+use crate::shared::human;
 
 /// What caches of sets and ways move, and how much of it is because lines share sets.
 pub fn by_level(levels: &[LevelMoved], style: &Style, out: &mut impl Write) -> io::Result<()> {
@@ -68,6 +69,6 @@ pub fn moved(profile: &Profile, sums: &Sums, size: u32, style: &Style, out: &mut
         "  A memory of {} loads {} times the bytes that are read from beyond it: neighbours in a line are not used while it is there. What would help: {}.",
         bytes(moved.capacity),
         human::ratio(ratio),
-        lines::cure_command(profile)
+        disagreement::cure_command(profile)
     )
 }
