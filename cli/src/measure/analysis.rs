@@ -145,8 +145,6 @@ pub enum WayArg {
     Skips,
     /// Many accesses at a time
     Batches,
-    /// Vectors of 512 bits
-    Avx512,
     /// Vectors beyond what every processor has
     Vectors,
     /// Cells of 32 bits
@@ -155,13 +153,8 @@ pub enum WayArg {
 
 fn fast_paths(without: &[WayArg]) -> FastPaths {
     let has = |way| !without.contains(&way);
-    let isa = match (has(WayArg::Vectors), has(WayArg::Avx512)) {
-        (false, _) => Some(Isa::Portable),
-        (true, false) => Some(Isa::Avx2),
-        (true, true) => None,
-    };
     FastPaths {
-        isa,
+        isa: (!has(WayArg::Vectors)).then_some(Isa::Portable),
         narrow: has(WayArg::Narrow),
         blocks: has(WayArg::Blocks),
         runs: has(WayArg::Runs),

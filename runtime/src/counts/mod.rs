@@ -7,3 +7,5 @@ pub mod cell;
 pub mod depths;
 pub mod keys;
 pub mod lines;
+pub mod many;
+pub mod row;

@@ -6,7 +6,6 @@
 use super::{
     access::{Access, Stream, clamped},
     options::EngineOptions,
-    pace::Pace,
     report::Reports,
     sink::{BatchSink, DepthSink},
     stack::{Short, Stack},
@@ -20,7 +19,6 @@ enum Width {
 /// One LRU stack of bytes.
 pub struct Engine {
     width: Width,
-    pace: Pace,
     /// What was found for callers that want it in a sink of their own.
     found: Reports,
     labels: Vec<u32>,
@@ -53,7 +51,7 @@ impl Engine {
     #[must_use]
     pub fn with_options(options: EngineOptions) -> Engine {
         let width = if options.wide { Width::Wide(Stack::new(options)) } else { Width::Narrow(Stack::new(options)) };
-        Engine { width, pace: Pace::new(options.ahead), found: Reports::default(), labels: Vec::new() }
+        Engine { width, found: Reports::default(), labels: Vec::new() }
     }
 
     /// Prices the bytes against the stack as it is, then puts them on the top as one block in address order.
@@ -67,7 +65,7 @@ impl Engine {
         self.found.drain(&mut OfOne(sink));
     }
 
-    /// Does the accesses in order, as single calls would, but faster: the memory they need is fetched ahead where that pays. The sink is told
+    /// Does the accesses in order, as single calls would, but faster: the memory they need is fetched ahead. The sink is told
     /// of each load by its number.
     pub fn batch<S: BatchSink>(&mut self, accesses: &[Access], sink: &mut S) {
         let (mut labels, mut found) = (std::mem::take(&mut self.labels), std::mem::take(&mut self.found));
@@ -82,18 +80,10 @@ impl Engine {
     pub fn batch_to(&mut self, accesses: &[Access], labels: &[u32], out: &mut Reports) {
         let mut done = 0;
         while done < accesses.len() {
-            let (ahead, len, began) = self.pace.next(accesses.len() - done);
-            let end = done + len;
-            on_stack!(&mut self.width, stack => stack.ahead = ahead);
-            loop {
-                let (accesses, labels) = (&accesses[done..end], &labels[done..end]);
-                done += on_stack!(&mut self.width, stack => stack.batch(accesses, labels, out));
-                if done == end {
-                    break;
-                }
+            done += on_stack!(&mut self.width, stack => stack.batch(&accesses[done..], &labels[done..], out));
+            if done < accesses.len() {
                 self.widen();
             }
-            began.into_iter().for_each(|began| self.pace.done(began));
         }
     }
 

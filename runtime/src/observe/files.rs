@@ -1,7 +1,7 @@
 //! Where what the engine found is filed.
 
 use crate::{
-    counts::{cell::CellCounters, depths::DepthCounts},
+    counts::{cell::CellCounters, depths::DepthCounts, many::Many},
     engine::{Found, Reports},
 };
 
@@ -14,8 +14,20 @@ pub struct Files<'a> {
 
 impl Files<'_> {
     /// Files everything in a list whose labels are cells; what has no cell is not counted.
-    pub(crate) fn file(&mut self, reports: &Reports) {
-        reports.each(|cell, found| self.found(cell, found));
+    pub(crate) fn file(&mut self, reports: &Reports, many: &mut Many) {
+        reports.each(|cell, found| match found {
+            Found::Warm { above, len } if Many::takes(above, len) => {
+                if self.has(cell) && !many.push(cell, above, len) {
+                    self.file_many(many);
+                }
+            }
+            _ => self.found(cell, found),
+        });
+        self.file_many(many);
+    }
+
+    fn file_many(&mut self, many: &mut Many) {
+        many.each(|cell, read| self.cells[cell as usize].read_priced(read));
     }
 
     /// Whether reads of a cell count.

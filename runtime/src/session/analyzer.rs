@@ -6,7 +6,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use super::{
-    core::{Core, Dense, NO_BLOCK, files},
+    core::{Core, Dense, files},
     moves::Moves,
     options::Options,
     quick::Quick,
@@ -16,7 +16,6 @@ use super::{
 use crate::{
     counts::cell::CellCounters,
     decode::{
-        context::Node,
         event::{Event, EventRecord},
         locator::{CallSite, Located, Locator, Module, ModuleSource},
         records,
@@ -45,8 +44,6 @@ pub struct Analyzer {
 pub(super) struct Tables {
     roi: Option<Arc<dyn RegionOfInterest>>,
     may_repeat: bool,
-    /// By segment: the context it last ran in, and its block there.
-    last_block: Vec<(Node, u32)>,
     /// By segment: when its records come, as rows of them can be an affine run.
     pub(super) detectors: Vec<PeriodDetector>,
     /// By segment, if there are moves.
@@ -64,7 +61,6 @@ impl Tables {
             Some(roi) => self.is_roi.extend(names.map(|n| roi.matches_symbol(n))),
             None => self.is_roi.resize(self.is_roi.len() + table.functions.len(), false),
         }
-        self.last_block.resize(self.last_block.len() + table.segments.len(), (0, NO_BLOCK));
         let repeats = |segment| self.may_repeat && rows::repeats(segment, table);
         self.detectors.extend(table.segments.iter().map(|segment| PeriodDetector::new(repeats(segment))));
         if let Some(moves) = &mut self.moves {
@@ -96,7 +92,6 @@ impl Analyzer {
         let tables = Tables {
             roi,
             may_repeat: core.may_run,
-            last_block: Vec::new(),
             detectors: Vec::new(),
             quick: Vec::new(),
             moves: may_move.then(|| Moves::new(core.skips)),
@@ -147,9 +142,8 @@ impl Analyzer {
         }
         let module = &self.locator.modules[at];
         let segment = module.segment(number);
-        let last = &mut self.tables.last_block[dense as usize];
         let moves = self.tables.moves.as_ref().and_then(|moves| moves.of(dense));
-        self.core.segment(segment, module.items(segment), moves, &rest[..len], place, last);
+        self.core.segment(segment, module.items(segment), moves, &rest[..len], place);
         Some(len)
     }
 
@@ -169,7 +163,7 @@ impl Analyzer {
             return None;
         }
         self.tables.detectors[segment as usize].ran(len);
-        self.core.run(module, &self.row.turns, rest, len, iterations, &mut self.tables.last_block);
+        self.core.run(module, &self.row.turns, rest, len, iterations);
         Some(len * iterations)
     }
 

@@ -2,8 +2,6 @@
 //!
 //! Takes segments, events and modules as the decoder finds them; `charge`, `loops` and `library` say what each of them does to it.
 
-use std::collections::HashMap;
-
 use super::{
     exact,
     moves::{Moves, Skips},
@@ -14,14 +12,13 @@ use crate::{
     abi::{ItemKind, segment_flag},
     counts::{caches::ByLevel, cell::CellCounters, depths::DepthCounts, lines::LineCounts},
     decode::{
-        block::{BlockCounters, UNCOUNTED},
+        block::{BlockCounters, BlockNumbers, UNCOUNTED},
         context::{Contexts, Node},
         locator::{Locator, Module},
         ring::RingTotals,
         sequences::Sequences,
     },
     engine::Stream,
-    hash::FastHash,
     objects::ObjectNumber,
     observe::{
         objects::{ObjectCells, Part},
@@ -40,7 +37,7 @@ pub(super) struct Core {
     pub(super) skips: Skips,
     pub(super) contexts: Contexts,
     pub(super) blocks: Vec<BlockCounters>,
-    pub(super) block_of: HashMap<(Node, u32), u32, FastHash>,
+    numbers: BlockNumbers,
     pub(super) cells: Vec<CellCounters>,
     pub(super) cold: DepthCounts,
     pub(super) totals: RingTotals,
@@ -58,8 +55,6 @@ pub(super) struct Core {
     /// A window of accesses is to be recorded when the region of interest begins.
     pub(super) window_waits: bool,
 }
-
-pub(super) const NO_BLOCK: u32 = u32::MAX;
 
 /// Where the engine files results: two fields of [`Core`], apart from the engine itself.
 macro_rules! files {
@@ -92,7 +87,7 @@ impl Core {
             skips: Skips { loads: may_skip, stores: may_skip },
             contexts: Contexts::default(),
             blocks: Vec::new(),
-            block_of: HashMap::default(),
+            numbers: BlockNumbers::default(),
             cells: Vec::new(),
             cold: DepthCounts::default(),
             totals: RingTotals::default(),
@@ -129,6 +124,7 @@ impl Core {
 
     /// Takes note of a module.
     pub(super) fn add(&mut self, module: &Module) {
+        self.numbers.add(module);
         if let Some(sequences) = &mut self.sequences {
             sequences.add_module(module);
         }
@@ -215,34 +211,25 @@ impl Core {
 
     /// Block of a segment in the current context, made with its cells on first use.
     #[inline]
-    pub(super) fn block(&mut self, segment: u32, items: usize, last: &mut (Node, u32)) -> u32 {
+    pub(super) fn block(&mut self, segment: u32, items: usize) -> u32 {
         let node = self.contexts.current();
-        if last.0 == node && last.1 != NO_BLOCK {
-            return last.1;
+        let next = self.blocks.len() as u32;
+        let block = self.numbers.find(node, segment, next);
+        if block == next {
+            self.add_block(node, segment, items);
         }
-        let block = self.find_block(node, segment, items);
-        *last = (node, block);
         block
     }
 
-    pub(super) fn find_block(&mut self, node: Node, segment: u32, items: usize) -> u32 {
-        let next = self.blocks.len() as u32;
-        let block = *self.block_of.entry((node, segment)).or_insert(next);
-        if block == next {
-            self.blocks.push(BlockCounters {
-                node,
-                segment,
-                executions: 0,
-                first_cell: self.cells.len() as u32,
-                moved: 0,
-            });
-            self.cells.resize_with(self.cells.len() + items, CellCounters::default);
-            self.engine.add_cells(segment, node, items);
-            if let Some(objects) = &mut self.objects {
-                objects.add_cells(self.cells.len());
-            }
+    #[cold]
+    fn add_block(&mut self, node: Node, segment: u32, items: usize) {
+        let first_cell = self.cells.len() as u32;
+        self.blocks.push(BlockCounters { node, segment, executions: 0, first_cell, moved: 0 });
+        self.cells.resize_with(self.cells.len() + items, CellCounters::default);
+        self.engine.add_cells(segment, node, items);
+        if let Some(objects) = &mut self.objects {
+            objects.add_cells(self.cells.len());
         }
-        block
     }
 
     /// What stands for the item in the place of a cell while nothing is counted.

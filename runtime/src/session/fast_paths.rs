@@ -44,9 +44,7 @@ impl Default for FastPaths {
 impl FastPaths {
     #[must_use]
     pub fn engine(&self) -> EngineOptions {
-        // Without batches there is nothing to fetch ahead.
-        let ahead = (!self.batches).then_some(false);
-        EngineOptions { isa: self.isa, wide: !self.narrow, affine: self.blocks, ahead, ..EngineOptions::default() }
+        EngineOptions { isa: self.isa, wide: !self.narrow, affine: self.blocks, ..EngineOptions::default() }
     }
 }
 

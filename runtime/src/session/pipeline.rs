@@ -15,7 +15,7 @@ use super::{
     ranked::Ranked,
 };
 use crate::{
-    counts::{caches::ByLevel, lines::LineCounts},
+    counts::{caches::ByLevel, lines::LineCounts, many::Many},
     decode::{block::UNCOUNTED, context::Node},
     engine::{Access, Reports, Stream, dependence},
     objects::ObjectNumber,
@@ -83,6 +83,8 @@ pub struct Pipeline {
     /// What caches of sets and ways would move.
     caches: Option<Box<Caches>>,
     hash: Option<Box<DepthHash>>,
+    /// Reads that are being filed.
+    many: Box<Many>,
     /// Single accesses, to look at.
     window: Option<Box<Recorder>>,
 }
@@ -117,6 +119,7 @@ impl Pipeline {
             lines: Vec::new(),
             caches: None,
             hash: None,
+            many: Box::default(),
             window: None,
         }
     }
@@ -390,7 +393,7 @@ impl Pipeline {
                     _ => ranked.replay(queue, found),
                 }
                 self.open.queue.clear();
-                self.open.file(&mut self.hash, &mut self.flows, files);
+                self.open.file(&mut self.hash, &mut self.flows, &mut self.many, files);
             }
             Place::There { work, done, in_flight, engine_bytes, .. } => {
                 if *in_flight >= IN_FLIGHT
@@ -399,7 +402,7 @@ impl Pipeline {
                     *in_flight -= 1;
                     *engine_bytes = finished.engine_bytes;
                     let mut batch = finished.batch;
-                    batch.file(&mut self.hash, &mut self.flows, files);
+                    batch.file(&mut self.hash, &mut self.flows, &mut self.many, files);
                     self.spare.push(batch);
                 }
                 let batch = std::mem::replace(&mut self.open, self.spare.pop().unwrap_or_default());
@@ -470,7 +473,7 @@ impl Pipeline {
             Place::There { work, done, thread, .. } => {
                 drop(work);
                 for mut finished in done {
-                    finished.batch.file(&mut self.hash, &mut self.flows, files);
+                    finished.batch.file(&mut self.hash, &mut self.flows, &mut self.many, files);
                 }
                 thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
             }
@@ -495,14 +498,20 @@ impl Batch {
     }
 
     /// Files what was found, and hashes it if that was asked for.
-    fn file(&mut self, hash: &mut Option<Box<DepthHash>>, flows: &mut Option<Box<Flows>>, files: &mut Files<'_>) {
+    fn file(
+        &mut self,
+        hash: &mut Option<Box<DepthHash>>,
+        flows: &mut Option<Box<Flows>>,
+        many: &mut Many,
+        files: &mut Files<'_>,
+    ) {
         let Self { found, parts, .. } = self;
         match flows {
             None => {
                 if let Some(hash) = hash {
                     found.each(|cell, found| hash.found(cell, found));
                 }
-                files.file(found);
+                files.file(found, many);
             }
             Some(flows) => found.each(|label, found| {
                 let cell = parts.cell(label);

@@ -5,11 +5,7 @@
 //! lies together, so that a record costs few looks at memory. Needs that everything counts, and that nobody wants to know of
 //! objects or calls.
 
-use super::{
-    analyzer::Analyzer,
-    core::{Core, Dense, NO_BLOCK},
-    quick::Quick,
-};
+use super::{analyzer::Analyzer, core::Dense};
 use crate::{abi::segment_flag, observe::files::Files};
 
 impl Analyzer {
@@ -39,10 +35,12 @@ impl Analyzer {
                 quick.quiet = detector.missed();
             }
             let record = &words[at..end];
-            if quick.flags != 0 || quick.node != core.contexts.current() {
-                core.arrive(quick, record, module.first_segment + number);
+            let segment = module.first_segment + number;
+            if quick.flags != 0 || quick.function != core.contexts.function() {
+                core.enter(quick.flags, record, Dense { segment, function: quick.function, roi: false });
             }
-            let block = &mut core.blocks[quick.block as usize];
+            let block = core.block(segment, usize::from(quick.items));
+            let block = &mut core.blocks[block as usize];
             block.executions += 1;
             block.moved += 1;
             core.totals.accesses += u64::from(quick.items);
@@ -55,16 +53,5 @@ impl Analyzer {
             at = end;
         }
         at
-    }
-}
-
-impl Core {
-    /// Control is where a record is: brings the context and the segment's block up to date.
-    fn arrive(&mut self, quick: &mut Quick, record: &[u64], segment: u32) {
-        self.enter(quick.flags, record, Dense { segment, function: quick.function, roi: false });
-        let node = self.contexts.current();
-        if quick.node != node || quick.block == NO_BLOCK {
-            (quick.node, quick.block) = (node, self.find_block(node, segment, usize::from(quick.items)));
-        }
     }
 }

@@ -34,9 +34,9 @@ pub struct Lines {
 impl Follower for Lines {
     fn accesses(&mut self, accesses: &[Access], cells: &[u32]) {
         match self.isa {
-            // SAFETY: `Isa::detect` has found these instructions, and those of the other variant are more.
+            // SAFETY: `Isa::detect` has found these instructions.
             #[cfg(target_arch = "x86_64")]
-            Isa::Avx2 | Isa::Avx512 => unsafe { self.accesses_avx2(accesses, cells) },
+            Isa::Avx2 => unsafe { self.accesses_avx2(accesses, cells) },
             _ => self.accesses_here(accesses, cells),
         }
     }
@@ -45,7 +45,7 @@ impl Follower for Lines {
         match self.isa {
             // SAFETY: as above.
             #[cfg(target_arch = "x86_64")]
-            Isa::Avx2 | Isa::Avx512 => unsafe { self.run_avx2(streams, cells, iterations) },
+            Isa::Avx2 => unsafe { self.run_avx2(streams, cells, iterations) },
             _ => self.run_here(streams, cells, iterations),
         }
     }
@@ -158,11 +158,11 @@ impl Lines {
     fn work(&mut self) {
         match self.isa {
             Isa::Portable => self.back.work(&mut self.ledger),
-            // SAFETY: `Isa::detect` has found these instructions, and those of the other variant are more.
+            // SAFETY: `Isa::detect` has found these instructions.
             #[cfg(target_arch = "x86_64")]
-            Isa::Avx2 | Isa::Avx512 => unsafe { self.work_avx2() },
+            Isa::Avx2 => unsafe { self.work_avx2() },
             #[cfg(not(target_arch = "x86_64"))]
-            Isa::Avx2 | Isa::Avx512 => self.back.work(&mut self.ledger),
+            Isa::Avx2 => self.back.work(&mut self.ledger),
         }
     }
 
