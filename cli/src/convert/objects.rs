@@ -9,13 +9,13 @@ use dmdprof_runtime::{
     abi::NONE,
     counts::cell::CellCounters,
     objects::Life,
-    observe::patterns::Habit,
+    observe::patterns::Pattern,
     session::{FlowKey, MergedFlow, MergedObjects, ObjectKey},
 };
 
 use super::{Builder, Contexts, RunSite, Sites, histogram, lines, text};
 use crate::profile::model::{
-    ContextId, DataObject, DataObjects, Flow, MAX_BETWEEN, ObjectHabit, ObjectId, ObjectKind, ObjectLines, ObjectUse,
+    ContextId, DataObject, DataObjects, Flow, MAX_BETWEEN, ObjectId, ObjectKind, ObjectLines, ObjectPattern, ObjectUse,
     SiteId,
 };
 
@@ -54,12 +54,13 @@ impl<'a> Builder<'a> {
     /// Call sites of the allocations of objects, and sites that use them.
     pub(super) fn object_sites(&self) -> impl Iterator<Item = RunSite> {
         let keys = self.measurement.objects.iter().flat_map(|objects| objects.lives.keys());
-        let habits = self.measurement.objects.iter().flat_map(|objects| objects.habits.keys().map(|(_, site)| *site));
+        let patterns =
+            self.measurement.objects.iter().flat_map(|objects| objects.patterns.keys().map(|(_, site)| *site));
         let allocations = keys.filter_map(|key| match key {
             ObjectKey::Block { site, .. } | ObjectKey::Mapping { site, .. } => site.map(|(table, s)| (table, s, 0)),
             _ => None,
         });
-        allocations.chain(habits)
+        allocations.chain(patterns)
     }
 
     /// The objects; none if they were not measured.
@@ -86,11 +87,11 @@ impl<'a> Builder<'a> {
             let object = id(key).expect("what was used has a life");
             uses.entry((object, sites.ids[site])).or_default().merge(&mut counters.clone());
         }
-        let mut habits: BTreeMap<(ObjectId, SiteId), Habit> = BTreeMap::new();
-        for ((key, site), habit) in &measured.habits {
+        let mut patterns: BTreeMap<(ObjectId, SiteId), Pattern> = BTreeMap::new();
+        for ((key, site), pattern) in &measured.patterns {
             // Outside a region of interest nothing was counted.
             if let Some(object) = id(key) {
-                habits.entry((object, sites.ids[site])).or_default().merge(habit);
+                patterns.entry((object, sites.ids[site])).or_default().merge(pattern);
             }
         }
         let of_size = |number: usize| {
@@ -101,7 +102,7 @@ impl<'a> Builder<'a> {
         let objects = DataObjects {
             list,
             uses: uses.into_iter().map(object_use).collect(),
-            habits: habits.into_iter().map(object_habit).collect(),
+            patterns: patterns.into_iter().map(object_pattern).collect(),
             ..DataObjects::default()
         };
         Named { objects, lines, ids }
@@ -224,7 +225,7 @@ fn object_use(((object, site), found): ((ObjectId, SiteId), CellCounters)) -> Ob
     }
 }
 
-fn object_habit(((object, site), habit): ((ObjectId, SiteId), Habit)) -> ObjectHabit {
-    let Habit { reads, stride, strided, lines, used, renewed, unread, last_read } = habit;
-    ObjectHabit { object, site, reads, stride, strided, lines, used, renewed, unread, last_read }
+fn object_pattern(((object, site), pattern): ((ObjectId, SiteId), Pattern)) -> ObjectPattern {
+    let Pattern { reads, stride, strided, lines, used, renewed, unread, last_read } = pattern;
+    ObjectPattern { object, site, reads, stride, strided, lines, used, renewed, unread, last_read }
 }

@@ -135,9 +135,9 @@ pub enum LivenessArg {
 pub enum WayArg {
     /// Leave out nothing, and compute the hash
     Nothing,
-    /// Blocks of iterations of regular runs
+    /// Blocks of iterations of affine runs
     Blocks,
-    /// Regular runs
+    /// Affine runs
     Runs,
     /// Prepared accesses of plain segments
     Moves,

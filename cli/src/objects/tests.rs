@@ -7,8 +7,8 @@ use crate::{
     profile::{
         Profile,
         model::{
-            AccessKind, DataObject, DataObjects, Histogram, LineCell, LineMoves, LineTraffic, ObjectHabit, ObjectId,
-            ObjectKind, ObjectLines, ObjectUse,
+            AccessKind, DataObject, DataObjects, Histogram, LineCell, LineMoves, LineTraffic, ObjectId, ObjectKind,
+            ObjectLines, ObjectPattern, ObjectUse,
         },
         sample::Builder,
         validate::validate,
@@ -43,7 +43,7 @@ fn profile() -> Profile {
     let outer = b.context(Builder::ROOT, main, 1);
     let mut list = Vec::new();
     let mut uses = Vec::new();
-    let mut habits = Vec::new();
+    let mut patterns = Vec::new();
     for (number, name) in ["red", "green", "blue"].into_iter().enumerate() {
         let f = b.function(name, Some("a.c"), 10 * (number as u32 + 1));
         let position = b.position(f, 10 * (number as u32 + 1) + 1, None);
@@ -53,7 +53,7 @@ fn profile() -> Profile {
         b.cell(context, site, &[(100 << number, 800)], &[], 0);
         list.push(DataObject { site: Some(malloc), context: Some(inner), ..object(ObjectKind::Heap) });
         uses.push((ObjectId(number as u32), site));
-        habits.push(ObjectHabit {
+        patterns.push(ObjectPattern {
             object: ObjectId(number as u32),
             site,
             reads: 100,
@@ -73,7 +73,7 @@ fn profile() -> Profile {
             let (read, written, cold, cost) = (cell.read, cell.written, cell.cold, cell.cost);
             ObjectUse { object: *object, site: *site, read, written, cold, cost, histogram: cell.histogram.clone() }
         });
-        p.objects = Some(DataObjects { list, uses: uses.collect(), habits, ..DataObjects::default() });
+        p.objects = Some(DataObjects { list, uses: uses.collect(), patterns, ..DataObjects::default() });
     })
 }
 
@@ -166,5 +166,5 @@ fn objects_that_contradict_the_cells_are_refused() {
     assert!(refused(&|o| o.uses[0].cost -= 1).contains("is less than its cells did"));
     assert!(refused(&|o| o.uses.swap(0, 1)).contains("out of order"));
     assert!(refused(&|o| o.uses[0].object = ObjectId(9)).contains("the object of use 0 is 9"));
-    assert!(refused(&|o| o.habits[1].used = 1 << 40).contains("used more of lines"));
+    assert!(refused(&|o| o.patterns[1].used = 1 << 40).contains("used more of lines"));
 }

@@ -350,7 +350,7 @@ pub struct DataObjects {
     /// Sorted by (object, site).
     pub uses: Vec<ObjectUse>,
     /// How sites used objects; empty unless flows were measured too. Sorted by (object, site).
-    pub habits: Vec<ObjectHabit>,
+    pub patterns: Vec<ObjectPattern>,
     /// Fields that sites access, sorted by names.
     pub fields: Vec<Field>,
     /// Loops around sites and calls, parents first.
@@ -405,7 +405,7 @@ pub struct SiteNote {
 
 /// How one site used one object. Fast memory and its lines: [`dmdprof_runtime::observe::patterns`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ObjectHabit {
+pub struct ObjectPattern {
     pub object: ObjectId,
     pub site: SiteId,
     pub reads: u64,

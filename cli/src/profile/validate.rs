@@ -434,13 +434,13 @@ fn data_objects(profile: &Profile, objects: &DataObjects) -> Check {
         *site = less(*site)
             .ok_or_else(|| Invalid(format!("what site {} did to objects is more than its cells did", used.site.0)))?;
     }
-    for (i, habit) in objects.habits.iter().enumerate() {
-        in_range(habit.object.index(), objects.list.len(), || format!("the object of habit {i}"), "objects")?;
-        in_range(habit.site.index(), profile.sites.len(), || format!("the site of habit {i}"), "sites")?;
-        let before = i.checked_sub(1).map(|j| (objects.habits[j].object, objects.habits[j].site));
-        ensure(before < Some((habit.object, habit.site)), || format!("habit {i} is out of order"))?;
-        let used = habit.lines.checked_mul(LINE).is_some_and(|bytes| habit.used <= bytes);
-        ensure(used && habit.renewed <= habit.lines, || format!("habit {i} used more of lines than there was"))?;
+    for (i, pattern) in objects.patterns.iter().enumerate() {
+        in_range(pattern.object.index(), objects.list.len(), || format!("the object of pattern {i}"), "objects")?;
+        in_range(pattern.site.index(), profile.sites.len(), || format!("the site of pattern {i}"), "sites")?;
+        let before = i.checked_sub(1).map(|j| (objects.patterns[j].object, objects.patterns[j].site));
+        ensure(before < Some((pattern.object, pattern.site)), || format!("pattern {i} is out of order"))?;
+        let used = pattern.lines.checked_mul(LINE).is_some_and(|bytes| pattern.used <= bytes);
+        ensure(used && pattern.renewed <= pattern.lines, || format!("pattern {i} used more of lines than there was"))?;
     }
     match left.iter().position(|rest| *rest != (0, 0, 0, 0)) {
         None => Ok(()),

@@ -94,11 +94,12 @@ fn align(words: &Words, pair: &Pair) -> Option<(Cure, f64)> {
     let group = pair.key.object?;
     let mut reads: BTreeMap<FieldId, u64> = BTreeMap::new();
     let mut lines = 0;
-    for habit in &places.objects.habits {
-        let own = places.function(habit.site) == pair.key.function && places.groups.of_object(habit.object) == group;
-        if own && habit.reads > 0 {
-            *reads.entry(*places.field_of.get(&habit.site)?).or_default() += habit.reads;
-            lines += habit.lines;
+    for pattern in &places.objects.patterns {
+        let own =
+            places.function(pattern.site) == pair.key.function && places.groups.of_object(pattern.object) == group;
+        if own && pattern.reads > 0 {
+            *reads.entry(*places.field_of.get(&pattern.site)?).or_default() += pattern.reads;
+            lines += pattern.lines;
         }
     }
     let field = |id: &FieldId| -> &Field { &places.objects.fields[id.index()] };

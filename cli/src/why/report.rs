@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     estimate,
-    profile::{Profile, model::ObjectHabit},
+    profile::{Profile, model::ObjectPattern},
     report::{depths::QuantileReader, disagreement::disagreement},
     shared::human,
     sheet::{Column, Document, Sheet, Value},
@@ -186,7 +186,7 @@ impl Idle {
         for used in &places.objects.uses {
             add(used.site, used.object, (0, used.read + used.written));
         }
-        for ObjectHabit { object, site, unread, last_read, .. } in &places.objects.habits {
+        for ObjectPattern { object, site, unread, last_read, .. } in &places.objects.patterns {
             add(*site, *object, (unread + last_read, 0));
         }
         Self { lines }

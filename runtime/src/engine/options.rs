@@ -24,7 +24,7 @@ pub struct EngineOptions {
     /// Pages (of 16 KiB) that have a table of their own from the first touch on; others once more than a few cells of them were touched.
     pub full_pages: usize,
     /// Do affine runs in blocks of iterations; otherwise access by access.
-    pub regular: bool,
+    pub affine: bool,
     /// Report what a stream's loads in a affine run find in the order of its iterations, and of the bytes of an access; there are fewer
     /// blocks then.
     pub in_order: bool,
@@ -44,7 +44,7 @@ impl Default for EngineOptions {
             narrow_limit: 1 << 31,
             lone_limit: u64::MAX,
             full_pages: 1 << 12,
-            regular: true,
+            affine: true,
             in_order: false,
             ahead: None,
         }

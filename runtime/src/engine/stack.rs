@@ -201,7 +201,7 @@ impl<C: Cell> Stack<C> {
 
     /// Accesses in order; gives the number of those done, which is all unless the cells are too narrow for the next one.
     ///
-    /// To fetch ahead, it takes a window of accesses at a time: first all cells are found, then all places on the timeline, then the work is
+    /// To fetch ahead, it takes a window of accesses at a time: first all cells are found, then all positions on the timeline, then the work is
     /// done. What one access waits for, the others fetch meanwhile.
     #[inline(always)]
     pub fn batch_here(&mut self, accesses: &[Access], labels: &[u32], out: &mut Reports) -> usize {
@@ -309,7 +309,7 @@ impl<C: Cell> Stack<C> {
         true
     }
 
-    /// Takes bytes from their places; gives the number of bytes above them.
+    /// Takes bytes from their positions; gives the number of bytes above them.
     #[inline(always)]
     fn take(&mut self, first: u64, len: u64) -> u64 {
         let last = first + len - 1;
@@ -508,7 +508,7 @@ impl<C: Cell> Stack<C> {
         self.shadow.kill(addr, len);
     }
 
-    /// The bytes change their addresses and keep their places. What was at the target before dies, and so does the source.
+    /// The bytes change their addresses and keep their positions. What was at the target before dies, and so does the source.
     pub fn relocate(&mut self, from: u64, to: u64, len: u64) {
         if from == to {
             return;

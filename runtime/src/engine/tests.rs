@@ -82,7 +82,7 @@ pub fn set_ups() -> Vec<EngineOptions> {
         cramped,
         EngineOptions { isa: Some(Isa::Portable), wide: true, ..cramped },
         EngineOptions { min_positions: 3000, growth: 2, spare: 0, per_cell: 0, ..usual },
-        EngineOptions { regular: false, ..usual },
+        EngineOptions { affine: false, ..usual },
         EngineOptions { ahead: Some(false), full_pages: 0, ..cramped },
         EngineOptions { ahead: Some(true), ..cramped },
         EngineOptions { lone_limit: 200, full_pages: 1, ..cramped },

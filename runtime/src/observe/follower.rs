@@ -6,6 +6,6 @@ use crate::engine::{Access, Stream};
 pub trait Follower {
     /// In order, each with its cell.
     fn accesses(&mut self, accesses: &[Access], cells: &[u32]);
-    /// A regular run, each stream with its cell.
+    /// An affine run, each stream with its cell.
     fn run(&mut self, streams: &[Stream], cells: &[u32], iterations: u64);
 }

@@ -11,7 +11,7 @@ use super::{
     options::Options,
     quick::Quick,
     result::MemoryResult,
-    rows::{self, Rhythm, Row},
+    rows::{self, PeriodDetector, Row},
 };
 use crate::{
     counts::cell::CellCounters,
@@ -47,8 +47,8 @@ pub(super) struct Tables {
     may_repeat: bool,
     /// By segment: the context it last ran in, and its block there.
     last_block: Vec<(Node, u32)>,
-    /// By segment: when its records come, as rows of them can be a regular run.
-    pub(super) rhythms: Vec<Rhythm>,
+    /// By segment: when its records come, as rows of them can be an affine run.
+    pub(super) detectors: Vec<PeriodDetector>,
     /// By segment, if there are moves.
     pub(super) quick: Vec<Quick>,
     pub(super) moves: Option<Moves>,
@@ -66,11 +66,11 @@ impl Tables {
         }
         self.last_block.resize(self.last_block.len() + table.segments.len(), (0, NO_BLOCK));
         let repeats = |segment| self.may_repeat && rows::repeats(segment, table);
-        self.rhythms.extend(table.segments.iter().map(|segment| Rhythm::new(repeats(segment))));
+        self.detectors.extend(table.segments.iter().map(|segment| PeriodDetector::new(repeats(segment))));
         if let Some(moves) = &mut self.moves {
             moves.add(table);
             for (segment, number) in table.segments.iter().zip(module.first_segment..) {
-                let repeats = self.rhythms[number as usize].repeats();
+                let repeats = self.detectors[number as usize].repeats();
                 self.quick.push(Quick::new(segment, number, module.first_function, moves, repeats));
             }
         }
@@ -97,7 +97,7 @@ impl Analyzer {
             roi,
             may_repeat: core.may_run,
             last_block: Vec::new(),
-            rhythms: Vec::new(),
+            detectors: Vec::new(),
             quick: Vec::new(),
             moves: may_move.then(|| Moves::new(core.skips)),
             is_roi: Vec::new(),
@@ -139,7 +139,7 @@ impl Analyzer {
             objects.objects.slots_start(module, segment, &rest[..len]);
         }
         let place = Dense { segment: dense, function, roi };
-        if self.tables.rhythms[dense as usize].repeats()
+        if self.tables.detectors[dense as usize].repeats()
             && start >= self.singly_until
             && let Some(words) = self.run(at, dense, rest, len)
         {
@@ -156,9 +156,9 @@ impl Analyzer {
     /// Replays the run that begins with a record of a segment, and returns its length; `None` if there is none.
     fn run(&mut self, module: usize, segment: u32, rest: &[u64], len: usize) -> Option<usize> {
         let (start, module) = (self.place(rest), &self.locator.modules[module]);
-        let len = self.tables.rhythms[segment as usize].beat(start, rest, len)?;
-        let Some(iterations) = self.row.iterations(rest, len, module, &self.tables.rhythms) else {
-            self.tables.rhythms[segment as usize].refuse(len);
+        let len = self.tables.detectors[segment as usize].period(start, rest, len)?;
+        let Some(iterations) = self.row.iterations(rest, len, module, &self.tables.detectors) else {
+            self.tables.detectors[segment as usize].refuse(len);
             return None;
         };
         if iterations < LEAST_RUN {
@@ -168,7 +168,7 @@ impl Analyzer {
             }
             return None;
         }
-        self.tables.rhythms[segment as usize].ran(len);
+        self.tables.detectors[segment as usize].ran(len);
         self.core.run(module, &self.row.turns, rest, len, iterations, &mut self.tables.last_block);
         Some(len * iterations)
     }

@@ -34,7 +34,7 @@ use crate::{
 pub(super) struct Core {
     pub(super) engine: Pipeline,
     pub(super) line_shift: Option<u32>,
-    /// Regular runs are done by the engine as such.
+    /// Affine runs are done by the engine as such.
     pub(super) may_run: bool,
     /// Accesses of which nobody but the counters needs to know.
     pub(super) skips: Skips,
@@ -52,7 +52,7 @@ pub(super) struct Core {
     pub(super) objects: Option<Box<ObjectCells>>,
     /// What stands in the place of the cell of a record's first item while nothing is counted.
     pub(super) hidden: u32,
-    /// The regular run at hand.
+    /// The affine run at hand.
     pub(super) streams: Vec<Stream>,
     pub(super) stream_cells: Vec<u32>,
     /// A window of accesses is to be recorded when the region of interest begins.

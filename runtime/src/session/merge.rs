@@ -25,7 +25,7 @@ use crate::{
     observe::{
         flows::Followed,
         objects::RingObjects,
-        patterns::{Habit, between::Between},
+        patterns::{Pattern, between::Between},
         window::{Recorder, Window},
     },
     ring::Loss,
@@ -99,7 +99,7 @@ pub struct MergedObjects {
     pub parts: BTreeMap<ObjectKey, Parts>,
     pub uses: BTreeMap<(ObjectKey, SiteKey), CellCounters>,
     /// How sites used objects; empty unless flows were measured too.
-    pub habits: BTreeMap<(ObjectKey, SiteKey), Habit>,
+    pub patterns: BTreeMap<(ObjectKey, SiteKey), Pattern>,
 }
 
 impl MergedObjects {
@@ -317,8 +317,8 @@ impl Merger {
             for ((key, site), mut found) in objects.uses {
                 all.uses.entry((key.moved(&nodes), site)).or_default().merge(&mut found);
             }
-            for ((key, site), habit) in objects.habits {
-                all.habits.entry((key.moved(&nodes), site)).or_default().merge(&habit);
+            for ((key, site), pattern) in objects.patterns {
+                all.patterns.entry((key.moved(&nodes), site)).or_default().merge(&pattern);
             }
         }
         if let Some(motion) = other.measurement.motion.take() {
@@ -343,14 +343,14 @@ impl Merger {
             let key = FlowKey { writer, toucher, reader: site(flow.reader), contexts, object };
             all.entry(key).or_default().merge(MergedFlow { found: flow.found, between: flow.between.named(site) });
         }
-        let habits = followed
+        let patterns = followed
             .uses
             .into_iter()
-            .filter_map(|used| Some(((object(used.object)?, ring.site(used.site)), used.habit)));
-        let habits: Vec<_> = habits.collect();
-        if !habits.is_empty() {
+            .filter_map(|used| Some(((object(used.object)?, ring.site(used.site)), used.pattern)));
+        let patterns: Vec<_> = patterns.collect();
+        if !patterns.is_empty() {
             let objects = self.measurement.objects.get_or_insert_default();
-            habits.into_iter().for_each(|(key, habit)| objects.habits.entry(key).or_default().merge(&habit));
+            patterns.into_iter().for_each(|(key, pattern)| objects.patterns.entry(key).or_default().merge(&pattern));
         }
     }
 

@@ -219,7 +219,7 @@ impl Pipeline {
         }
     }
 
-    /// Queues a regular run; may do what `push` may. Where streams that advance differently meet (`a[j]` passes `a[k]`), the run is cut, as what
+    /// Queues an affine run; may do what `push` may. Where streams that advance differently meet (`a[j]` passes `a[k]`), the run is cut, as what
     /// follows runs in blocks needs them apart.
     pub fn push_run(&mut self, streams: &[Stream], cells: &[u32], iterations: u64, files: &mut Files<'_>) {
         if self.window.as_ref().is_some_and(|window| window.is_open()) {
@@ -318,8 +318,8 @@ impl Pipeline {
         std::mem::take(&mut self.lines).into_iter().map(Lines::finish).collect()
     }
 
-    /// Follows where bytes come from and go to, from now on (nothing was queued yet), with `habits` how sites use data, and with `contexts` in which calling contexts.
-    pub fn start_flows(&mut self, habits: bool, contexts: bool) {
+    /// Follows where bytes come from and go to, from now on (nothing was queued yet), with `patterns` how sites use data, and with `contexts` in which calling contexts.
+    pub fn start_flows(&mut self, patterns: bool, contexts: bool) {
         // Whose the reads of a run are is told in their order.
         if let Place::Here(ranked) = &mut self.place {
             ranked.engine_mut().keep_order();
@@ -328,8 +328,8 @@ impl Pipeline {
         if contexts {
             flows.start_contexts();
         }
-        if habits {
-            flows.start_habits();
+        if patterns {
+            flows.start_patterns();
         }
     }
 

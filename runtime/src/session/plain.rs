@@ -1,7 +1,7 @@
 //! The short way through records of plain segments: those that have nothing but moves.
 //!
 //! Takes the words of a chunk, does records from its start as long as they are of that kind, and tells how many words these had;
-//! any other record, and rows of records that may be a regular run, are left to the analyzer. What is to be known of a segment
+//! any other record, and rows of records that may be an affine run, are left to the analyzer. What is to be known of a segment
 //! lies together, so that a record costs few looks at memory. Needs that everything counts, and that nobody wants to know of
 //! objects or calls.
 
@@ -19,7 +19,7 @@ impl Analyzer {
         let (Some(moves), table) = (&self.tables.moves, &module.placed.table) else { return 0 };
         let core = &mut self.core;
         let quick = &mut self.tables.quick[module.first_segment as usize..];
-        let rhythms = &mut self.tables.rhythms[module.first_segment as usize..];
+        let detectors = &mut self.tables.detectors[module.first_segment as usize..];
         let singly = self.singly_until.saturating_sub(place) as usize;
         let mut at = 0;
         while let Some(head) = words.get(at) {
@@ -32,11 +32,11 @@ impl Analyzer {
             if quick.quiet > 0 {
                 quick.quiet -= 1;
             } else if quick.repeats && at >= singly {
-                let rhythm = &mut rhythms[number as usize];
-                if rhythm.beat(place + at as u64, &words[at..], end - at).is_some() {
+                let detector = &mut detectors[number as usize];
+                if detector.period(place + at as u64, &words[at..], end - at).is_some() {
                     break;
                 }
-                quick.quiet = rhythm.missed();
+                quick.quiet = detector.missed();
             }
             let record = &words[at..end];
             if quick.flags != 0 || quick.node != core.contexts.current() {

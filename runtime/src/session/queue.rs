@@ -28,7 +28,7 @@ pub struct Mark {
     pub cell: u32,
 }
 
-/// A regular run between two accesses of a queue.
+/// An affine run between two accesses of a queue.
 pub struct Run {
     /// Accesses of the queue before it.
     pub after: usize,
@@ -37,7 +37,7 @@ pub struct Run {
 }
 
 impl Queue {
-    /// Has everything done in order: rows of accesses by `singles`, regular runs by `run`.
+    /// Has everything done in order: rows of accesses by `singles`, affine runs by `run`.
     pub fn each<S>(
         &self,
         state: &mut S,

@@ -16,7 +16,7 @@ pub struct Quick {
     pub items: u16,
     pub flags: u8,
     pub is_plain: bool,
-    /// Its records can be part of a regular run.
+    /// Its records can be part of an affine run.
     pub repeats: bool,
     /// Records that are not looked at for that.
     pub quiet: u16,

@@ -164,7 +164,7 @@ impl<C: Cell> Shadow<C> {
         (1..len).all(|byte| bytes[(skip + byte) as usize].get() == first + byte * step).then_some(first)
     }
 
-    /// Gives `len` bytes of a cell from `skip` on the places `position ..`, which are above all others.
+    /// Gives `len` bytes of a cell from `skip` on the positions `position ..`, which are above all others.
     #[inline(always)]
     pub fn put(&mut self, cell: usize, skip: u64, len: u64, position: u64) {
         let value = self.cells[cell].get();
@@ -177,8 +177,8 @@ impl<C: Cell> Shadow<C> {
             if len < BYTES {
                 let step = u64::from(value >= FIRST);
                 let is_put = |byte: u64| byte.wrapping_sub(skip) < len;
-                let place = |byte: u64| if is_put(byte) { position + byte - skip } else { value + byte * step };
-                self.change_to(cell, [0, 1, 2, 3].map(|byte| C::pack(place(byte))));
+                let at = |byte: u64| if is_put(byte) { position + byte - skip } else { value + byte * step };
+                self.change_to(cell, [0, 1, 2, 3].map(|byte| C::pack(at(byte))));
             } else {
                 self.cells[cell] = C::pack(position);
             }

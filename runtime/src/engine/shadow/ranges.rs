@@ -12,7 +12,7 @@ use crate::engine::{
     marks::Marks,
 };
 
-/// Most words renumbered at a time, and fewest for which their places are worth being told together.
+/// Most words renumbered at a time, and fewest for which their positions are worth being told together.
 const ROW: usize = 256;
 const LEAST_ROW: usize = 64;
 
@@ -35,8 +35,8 @@ struct Span {
 pub trait NewPositions {
     /// Must keep consecutive live positions consecutive.
     fn of(&self, position: u64) -> u64;
-    /// Where `count` live words of `len` bytes go, `step` apart, as the first place and the step between them; nothing if they do not go to
-    /// such places or that is not easily told.
+    /// Where `count` live words of `len` bytes go, `step` apart, as the first position and the step between them; nothing if they do not go to
+    /// such positions or that is not easily told.
     fn of_words(&self, first: u64, step: i64, count: usize, len: u64) -> Option<(u64, i64)>;
 }
 

@@ -21,7 +21,7 @@ use crate::{
     engine::{Access, Found, Kind, clamped},
     hash::FastHash,
     objects::ObjectNumber,
-    observe::patterns::{Habit, Habits, between::Between},
+    observe::patterns::{Pattern, Patterns, between::Between},
     shadow::{Label, Shadow, UNTOUCHED},
 };
 
@@ -55,7 +55,7 @@ pub struct Flow {
 pub struct Use {
     pub site: RingSite,
     pub object: ObjectNumber,
-    pub habit: Habit,
+    pub pattern: Pattern,
 }
 
 /// Everything that was followed.
@@ -99,7 +99,7 @@ pub struct Flows {
     pub(super) site_of_cell: Vec<SiteNumber>,
     /// Sites by static access and object.
     pub(super) parts: HashMap<(SiteNumber, ObjectNumber), SiteNumber, FastHash>,
-    pub(super) habits: Option<Box<Habits>>,
+    pub(super) patterns: Option<Box<Patterns>>,
     /// By flow: state of the bytes, and reader.
     pub(super) keys: Vec<(Label, SiteNumber)>,
     pub(super) found: Vec<CellCounters>,
@@ -118,7 +118,7 @@ impl Default for Flows {
             by_context: false,
             site_of_cell: Vec::new(),
             parts: HashMap::default(),
-            habits: None,
+            patterns: None,
             keys: Vec::new(),
             found: Vec::new(),
             run: Run::default(),
@@ -148,10 +148,10 @@ impl Flows {
     }
 
     fn part(&mut self, site: SiteNumber, object: ObjectNumber) -> SiteNumber {
-        let (sites, habits) = (&mut self.sites, &mut self.habits);
+        let (sites, patterns) = (&mut self.sites, &mut self.patterns);
         *self.parts.entry((site, object)).or_insert_with(|| {
             let Site { place, node, .. } = sites[site as usize];
-            habits.iter_mut().for_each(|habits| habits.add_site_like(site));
+            patterns.iter_mut().for_each(|patterns| patterns.add_site_like(site));
             sites.push(Site { place, node, object: Some(object), written: UNTOUCHED, last: None });
             sites.len() as SiteNumber - 1
         })
@@ -164,10 +164,10 @@ impl Flows {
 
     fn first_site(&mut self, segment: u32, node: Node, items: usize) -> SiteNumber {
         let node = if self.by_context { node } else { ANY };
-        let (sites, habits) = (&mut self.sites, &mut self.habits);
+        let (sites, patterns) = (&mut self.sites, &mut self.patterns);
         *self.first_site.entry((segment, node)).or_insert_with(|| {
             let first = sites.len() as SiteNumber;
-            habits.iter_mut().for_each(|habits| habits.add_sites(segment, items as u32));
+            patterns.iter_mut().for_each(|patterns| patterns.add_sites(segment, items as u32));
             let site = |item| Site { place: (segment, item), node, object: None, written: UNTOUCHED, last: None };
             sites.extend((0..items as u32).map(site));
             first
@@ -193,8 +193,8 @@ impl Flows {
     }
 
     /// Also follows how sites use data. There are no sites yet.
-    pub fn start_habits(&mut self) {
-        self.habits = Some(Box::default());
+    pub fn start_patterns(&mut self) {
+        self.patterns = Some(Box::default());
     }
 
     /// Follows accesses of a batch.
@@ -221,23 +221,23 @@ impl Flows {
     /// The bytes' lives end, or start again as inputs.
     pub fn forget(&mut self, address: u64, len: u64) {
         let len = clamped(address, len);
-        if self.habits.is_some() {
+        if self.patterns.is_some() {
             self.end_states(address, len);
-            self.habits.as_mut().into_iter().for_each(|habits| habits.forget(address, len));
+            self.patterns.as_mut().into_iter().for_each(|patterns| patterns.forget(address, len));
         }
         self.states.forget(address, len);
     }
 
     /// The states of bytes end: who wrote them for nothing, who read them last.
     fn end_states(&mut self, address: u64, len: u64) {
-        let (Some(habits), pairs) = (&mut self.habits, &self.pairs) else { return };
-        self.states.each_run(address, len, |state, bytes| end(habits, pairs[state as usize], bytes));
+        let (Some(patterns), pairs) = (&mut self.patterns, &self.pairs) else { return };
+        self.states.each_run(address, len, |state, bytes| end(patterns, pairs[state as usize], bytes));
     }
 
     /// The state of some bytes ends.
     pub(super) fn end_state(&mut self, state: Label, bytes: u64) {
-        if let Some(habits) = &mut self.habits {
-            end(habits, self.pairs[state as usize], bytes);
+        if let Some(patterns) = &mut self.patterns {
+            end(patterns, self.pairs[state as usize], bytes);
         }
     }
 
@@ -252,7 +252,7 @@ impl Flows {
     fn read(&mut self, address: u64, len: u64, cell: u32, pieces: &mut Vec<Piece>) {
         let (Some(site), counted) = self.site(cell) else { return };
         let state = self.states.uniform(address, len);
-        if self.habits.is_some() {
+        if self.patterns.is_some() {
             // A read of bytes with several states is looked at as one of the first byte's.
             let first = state.unwrap_or_else(|| self.states.label(address));
             self.note_read(address, len, first, site, counted);
@@ -278,9 +278,9 @@ impl Flows {
     #[inline(never)]
     fn note_read(&mut self, address: u64, len: u64, state: Label, site: SiteNumber, counted: bool) {
         let flow = counted.then(|| self.step(state, site).flow);
-        let Some(habits) = &mut self.habits else { return };
-        flow.into_iter().for_each(|flow| habits.sample(address, flow));
-        habits.read(address, len, site);
+        let Some(patterns) = &mut self.patterns else { return };
+        flow.into_iter().for_each(|flow| patterns.sample(address, flow));
+        patterns.read(address, len, site);
     }
 
     #[inline]
@@ -294,9 +294,9 @@ impl Flows {
 
     fn write(&mut self, address: u64, len: u64, cell: u32) {
         let (Some(site), _) = self.site(cell) else { return self.forget(address, len) };
-        if self.habits.is_some() {
+        if self.patterns.is_some() {
             self.end_states(address, len);
-            self.habits.as_mut().into_iter().for_each(|habits| habits.write(address, len, site));
+            self.patterns.as_mut().into_iter().for_each(|patterns| patterns.write(address, len, site));
         }
         let written = self.written(site);
         self.states.fill(address, len, written);
@@ -359,16 +359,18 @@ impl Flows {
     pub fn finish(mut self) -> Followed {
         let mut uses = Vec::new();
         let mut between = Vec::new();
-        if self.habits.is_some() {
+        if self.patterns.is_some() {
             for (address, len) in self.states.touched() {
                 self.end_states(address, len);
             }
         }
-        if let Some(habits) = self.habits.take() {
-            let found = habits.finish();
+        if let Some(patterns) = self.patterns.take() {
+            let found = patterns.finish();
             between = found.between;
-            let used = self.sites.iter().zip(found.habits);
-            uses.extend(used.filter_map(|(site, habit)| Some(Use { site: site.place, object: site.object?, habit })));
+            let used = self.sites.iter().zip(found.patterns);
+            uses.extend(
+                used.filter_map(|(site, pattern)| Some(Use { site: site.place, object: site.object?, pattern })),
+            );
         }
         let Self { keys, found, pairs, sites, .. } = self;
         let place = |site: SiteNumber| sites.get((site & !UNREAD) as usize).map(|site| site.place);
@@ -399,10 +401,10 @@ impl Flows {
 }
 
 /// The state of some bytes, given as writer and toucher, ends.
-fn end(habits: &mut Habits, (writer, toucher): (SiteNumber, SiteNumber), bytes: u64) {
+fn end(patterns: &mut Patterns, (writer, toucher): (SiteNumber, SiteNumber), bytes: u64) {
     if toucher & UNREAD == 0 {
-        habits.read_last(toucher, bytes);
+        patterns.read_last(toucher, bytes);
     } else if writer != NO_SITE {
-        habits.never_read(writer, bytes);
+        patterns.never_read(writer, bytes);
     }
 }

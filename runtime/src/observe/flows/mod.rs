@@ -1,10 +1,10 @@
 //! Flows: of every byte read, which access wrote it last, and which touched it last.
 //!
-//! `bytes` follows single accesses, `regular` affine runs in blocks, and `parts` says whose the bytes of a read are.
+//! `bytes` follows single accesses, `affine` affine runs in blocks, and `parts` says whose the bytes of a read are.
 
+mod affine;
 mod bytes;
 mod parts;
-mod regular;
 mod run;
 #[cfg(test)]
 mod tests;

@@ -12,7 +12,7 @@ use crate::{
     histogram::bucket_of,
     observe::{
         files::Files,
-        patterns::{Habit, between::Between},
+        patterns::{Pattern, between::Between},
     },
     pricing::root,
     session::pipeline::Pipeline,
@@ -190,11 +190,11 @@ impl Measured {
 }
 
 /// What was followed, and all cells; `threaded` with the engine on a thread of its own.
-fn followed(ops: &[Op], habits: bool, threaded: bool) -> (Followed, Vec<CellCounters>) {
+fn followed(ops: &[Op], patterns: bool, threaded: bool) -> (Followed, Vec<CellCounters>) {
     let (pipeline, cold) = (Pipeline::default(), DepthCounts::default());
     let mut measured = Measured { pipeline, cells: Vec::new(), cell_of: BTreeMap::new(), cold };
-    measured.pipeline.start_flows(habits, false);
-    // Each site has an object in one of the contexts: habits are told of sites and objects.
+    measured.pipeline.start_flows(patterns, false);
+    // Each site has an object in one of the contexts: patterns are told of sites and objects.
     for segment in 0..3 {
         let first = measured.cell(segment * ITEMS, 0, true);
         (first..first + ITEMS).for_each(|cell| measured.pipeline.set_object(cell, segment + 1));
@@ -230,19 +230,19 @@ fn measured(ops: &[Op]) -> (BTreeMap<Key, Total>, (u64, u128)) {
 #[derive(Debug, PartialEq)]
 struct Everything {
     flows: Vec<(Key, Total, Between<RingSite>)>,
-    habits: Vec<Habit>,
+    patterns: Vec<Pattern>,
 }
 
-fn everything(ops: &[Op], habits: bool, threaded: bool) -> Everything {
-    let (followed, _) = followed(ops, habits, threaded);
+fn everything(ops: &[Op], patterns: bool, threaded: bool) -> Everything {
+    let (followed, _) = followed(ops, patterns, threaded);
     let flow = |Flow { writer, toucher, reader, found, between, .. }: Flow| {
         ((writer, toucher, reader), total_of(&found), between)
     };
     let mut flows: Vec<_> = followed.flows.into_iter().map(flow).collect();
     flows.sort();
-    let mut uses: Vec<_> = followed.uses.into_iter().map(|used| (used.site, used.habit)).collect();
+    let mut uses: Vec<_> = followed.uses.into_iter().map(|used| (used.site, used.pattern)).collect();
     uses.sort_unstable_by_key(|used| used.0);
-    Everything { flows, habits: uses.into_iter().map(|used| used.1).collect() }
+    Everything { flows, patterns: uses.into_iter().map(|used| used.1).collect() }
 }
 
 proptest! {
@@ -266,12 +266,12 @@ proptest! {
     fn runs_together_are_what_they_are_one_by_one(
         ops in prop::collection::vec(
             prop_oneof![1 => any_op(), 3 => any_run(20, &[1, 1, 1, 0, -1, 2, 7, 16, 512], 900)], 1..12),
-        habits in any::<bool>(),
+        patterns in any::<bool>(),
     ) {
         let one_by_one: Vec<Op> = ops.iter().flat_map(singly).collect();
-        let expected = everything(&one_by_one, habits, false);
-        prop_assert_eq!(&everything(&ops, habits, false), &expected);
-        prop_assert_eq!(&everything(&ops, habits, true), &expected);
+        let expected = everything(&one_by_one, patterns, false);
+        prop_assert_eq!(&everything(&ops, patterns, false), &expected);
+        prop_assert_eq!(&everything(&ops, patterns, true), &expected);
     }
 }
 

@@ -1,4 +1,4 @@
-//! Regular runs by lines: what happens between two iterations in which some stream comes to another line is left out.
+//! Affine runs by lines: what happens between two iterations in which some stream comes to another line is left out.
 //!
 //! Takes streams whose accesses lie within a line each; the iterations in between touch the lines of the one before them, so that only their order
 //! counts, which is that of the last iteration. Streams that are always in one line are one *group*. Refuses runs with more lines than are in front.
@@ -50,7 +50,7 @@ impl Group {
 }
 
 impl Lines {
-    /// Follows a regular run by groups; false, and nothing done, if that cannot be.
+    /// Follows an affine run by groups; false, and nothing done, if that cannot be.
     #[inline(always)]
     pub(super) fn follow_groups(&mut self, streams: &[Stream], cells: &[u32], iterations: u64) -> bool {
         let mut groups = std::mem::take(&mut self.groups);

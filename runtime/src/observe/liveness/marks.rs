@@ -42,7 +42,7 @@ impl Fate {
     }
 }
 
-/// Iterations of a regular run in which each stream's bytes fare alike. Streams are bits, the first lowest.
+/// Iterations of an affine run in which each stream's bytes fare alike. Streams are bits, the first lowest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Segment {
     pub iterations: u64,

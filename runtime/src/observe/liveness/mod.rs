@@ -2,7 +2,7 @@
 //!
 //! Takes operations ([`crate::oplog`]) backwards, gives marks: where bytes die. In memory is one bit per byte of the program.
 
+mod affine;
 pub mod bits;
 pub mod marks;
-mod regular;
 pub mod sweep;

@@ -5,9 +5,9 @@
 //! sweep holds one bit per byte, set where the next event is a read ([`Bits`]).
 
 use super::{
+    affine::Run,
     bits::{Bits, low_ones},
     marks::{Fate, Marks, Segment},
-    regular::Run,
 };
 use crate::{
     engine::{Access, Kind, Stream, clamped},
@@ -17,14 +17,14 @@ use crate::{
 /// Most streams of a run.
 pub const MOST_STREAMS: usize = 64;
 
-/// Most iterations of a regular run that are looked up together, and fewest that are worth it.
+/// Most iterations of an affine run that are looked up together, and fewest that are worth it.
 const LONGEST: u64 = 1024;
 const LEAST_SEGMENT: u64 = 8;
 
 /// The state of a sweep.
 pub struct Sweep {
     bits: Bits,
-    /// Regular runs by rows of words, where that is possible.
+    /// Affine runs by rows of words, where that is possible.
     in_rows: bool,
     /// Room to work in.
     masks: Vec<u64>,

@@ -34,7 +34,7 @@ const NEVER: u32 = u32::MAX;
 
 /// What one site did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Habit {
+pub struct Pattern {
     pub reads: u64,
     /// The step, in bytes, that most of its reads make from the one before, and how many seem to make it.
     pub stride: i64,
@@ -49,7 +49,7 @@ pub struct Habit {
     pub last_read: u64,
 }
 
-impl Habit {
+impl Pattern {
     pub fn merge(&mut self, other: &Self) {
         if other.strided > self.strided {
             self.stride = other.stride;
@@ -75,13 +75,13 @@ pub(super) struct Steps {
 impl Steps {
     /// Some reads in a row make one step.
     #[inline]
-    pub(super) fn vote(&mut self, habit: &mut Habit, step: i64, times: u64) {
-        if habit.stride == step {
-            habit.strided += times;
+    pub(super) fn vote(&mut self, pattern: &mut Pattern, step: i64, times: u64) {
+        if pattern.stride == step {
+            pattern.strided += times;
             self.votes += times;
         } else if self.votes < times {
             let votes = times - self.votes;
-            (habit.stride, habit.strided, self.votes) = (step, votes, votes);
+            (pattern.stride, pattern.strided, self.votes) = (step, votes, votes);
         } else {
             self.votes -= times;
         }
@@ -128,8 +128,8 @@ impl Page {
 }
 
 #[derive(Default)]
-pub struct Habits {
-    pub(super) sites: Vec<(Habit, Steps)>,
+pub struct Patterns {
+    pub(super) sites: Vec<(Pattern, Steps)>,
     /// Stack of lines.
     pub(super) lines: Engine,
     pub(super) pages: Pages<Page>,
@@ -170,13 +170,13 @@ pub(super) fn place(line: u64) -> u64 {
 /// What was found.
 pub struct Found {
     /// By site.
-    pub habits: Vec<Habit>,
+    pub patterns: Vec<Pattern>,
     /// By flow, as far as there were samples; a static access is the first of its sites.
     pub between: Vec<Between<u32>>,
 }
 
 /// Who accesses.
-impl Habits {
+impl Patterns {
     /// The next sites are those of a segment's items.
     pub fn add_sites(&mut self, segment: u32, items: u32) {
         let next = self.access_of.len() as u32;
@@ -191,8 +191,8 @@ impl Habits {
 }
 
 /// Following accesses.
-impl Habits {
-    pub(super) fn site(&mut self, site: u32) -> &mut (Habit, Steps) {
+impl Patterns {
+    pub(super) fn site(&mut self, site: u32) -> &mut (Pattern, Steps) {
         let at = site as usize;
         if self.sites.len() <= at {
             self.sites.resize(at + 1, Default::default());
@@ -202,12 +202,12 @@ impl Habits {
 
     /// A site reads. Call after `sample`.
     pub fn read(&mut self, address: u64, len: u64, site: u32) {
-        let (habit, steps) = self.site(site);
-        if habit.reads > 0 {
-            steps.vote(habit, address.wrapping_sub(steps.last) as i64, 1);
+        let (pattern, steps) = self.site(site);
+        if pattern.reads > 0 {
+            steps.vote(pattern, address.wrapping_sub(steps.last) as i64, 1);
         }
         steps.last = address;
-        habit.reads += 1;
+        pattern.reads += 1;
         self.touch(address, len, site);
     }
 
@@ -251,9 +251,9 @@ impl Habits {
 
     fn end_visit(&mut self, visit: Visit) {
         if visit.site != NO_SITE {
-            let habit = &mut self.site(visit.site).0;
-            habit.used += u64::from(visit.used.count_ones());
-            habit.renewed += u64::from(visit.before != 0 && visit.used & !visit.before != 0);
+            let pattern = &mut self.site(visit.site).0;
+            pattern.used += u64::from(visit.used.count_ones());
+            pattern.renewed += u64::from(visit.before != 0 && visit.used & !visit.before != 0);
         }
     }
 
@@ -362,7 +362,7 @@ impl Habits {
         for page in std::mem::take(&mut self.pages).drain() {
             page.visits.into_iter().for_each(|visit| self.end_visit(visit));
         }
-        Found { habits: self.sites.into_iter().map(|(habit, _)| habit).collect(), between: self.between }
+        Found { patterns: self.sites.into_iter().map(|(pattern, _)| pattern).collect(), between: self.between }
     }
 }
 
@@ -373,80 +373,80 @@ mod tests {
     const A: u32 = 1;
     const B: u32 = 2;
 
-    fn of_two_sites() -> Habits {
-        let mut habits = Habits::default();
-        habits.add_sites(5, 3);
-        habits
+    fn of_two_sites() -> Patterns {
+        let mut patterns = Patterns::default();
+        patterns.add_sites(5, 3);
+        patterns
     }
 
     #[test]
     fn a_column_walk_uses_a_part_of_each_line_and_another_each_time() {
-        let mut habits = of_two_sites();
+        let mut patterns = of_two_sites();
         for column in 0..8u64 {
             for row in 0..1024u64 {
-                habits.read((1 << 20) + row * 4096 + column * 8, 8, A);
+                patterns.read((1 << 20) + row * 4096 + column * 8, 8, A);
             }
         }
-        let habit = habits.finish().habits[A as usize];
-        assert_eq!((habit.stride, habit.lines, habit.used), (4096, 8192, 65_536));
-        assert_eq!(habit.renewed, 7 * 1024);
-        assert!(habit.strided > 8100);
+        let pattern = patterns.finish().patterns[A as usize];
+        assert_eq!((pattern.stride, pattern.lines, pattern.used), (4096, 8192, 65_536));
+        assert_eq!(pattern.renewed, 7 * 1024);
+        assert!(pattern.strided > 8100);
     }
 
     #[test]
     fn a_column_walk_is_one_too_if_two_loops_take_turns_and_in_every_pass() {
-        let mut habits = of_two_sites();
+        let mut patterns = of_two_sites();
         for column in (0..3).flat_map(|_| 0..8u64) {
             for site in [A, B] {
                 for row in 0..1024u64 {
-                    habits.read((1 << 20) + row * 4096 + column * 8, 8, site);
+                    patterns.read((1 << 20) + row * 4096 + column * 8, 8, site);
                 }
             }
         }
-        let found = habits.finish().habits;
+        let found = patterns.finish().patterns;
         for site in [A, B] {
-            let habit = found[site as usize];
-            assert_eq!((habit.lines, habit.renewed), (24 * 1024, 23 * 1024), "{site}");
+            let pattern = found[site as usize];
+            assert_eq!((pattern.lines, pattern.renewed), (24 * 1024, 23 * 1024), "{site}");
         }
     }
 
     #[test]
     fn two_fields_of_two_loops_are_the_same_part_each_time() {
-        let mut habits = of_two_sites();
+        let mut patterns = of_two_sites();
         for _ in 0..3 {
             for site in [A, B] {
                 for element in 0..1024u64 {
-                    habits.read((1 << 20) + element * 64 + 16 * u64::from(site), 4, site);
+                    patterns.read((1 << 20) + element * 64 + 16 * u64::from(site), 4, site);
                 }
             }
         }
-        let found = habits.finish().habits;
+        let found = patterns.finish().patterns;
         assert_eq!([A, B].map(|site| found[site as usize].renewed), [0, 0]);
     }
 
     #[test]
     fn one_field_of_many_is_the_same_part_of_each_line() {
-        let mut habits = of_two_sites();
+        let mut patterns = of_two_sites();
         for _ in 0..3 {
             for element in 0..1024u64 {
-                habits.read((1 << 20) + element * 64 + 16, 4, A);
+                patterns.read((1 << 20) + element * 64 + 16, 4, A);
             }
         }
-        let habit = habits.finish().habits[A as usize];
-        assert_eq!((habit.stride, habit.lines, habit.used, habit.renewed), (64, 3072, 4 * 3072, 0));
+        let pattern = patterns.finish().patterns[A as usize];
+        assert_eq!((pattern.stride, pattern.lines, pattern.used, pattern.renewed), (64, 3072, 4 * 3072, 0));
     }
 
     #[test]
     fn what_runs_between_two_touches_is_sampled() {
-        let mut habits = of_two_sites();
-        habits.add_site_like(B);
-        habits.write(4096, 8, A);
+        let mut patterns = of_two_sites();
+        patterns.add_site_like(B);
+        patterns.write(4096, 8, A);
         for i in 0..4000u64 {
             // Two sites of one static access.
-            habits.read((1 << 20) + i * 8, 8, if i % 3 == 0 { B } else { 3 });
+            patterns.read((1 << 20) + i * 8, 8, if i % 3 == 0 { B } else { 3 });
         }
-        habits.sample(4096, 7);
-        let found = habits.finish();
+        patterns.sample(4096, 7);
+        let found = patterns.finish();
         assert_eq!(found.between[7], Between { all: 32_008, largest: vec![(A, 8), (B, 32_000)] });
         assert_eq!(found.between[..7], vec![Between::default(); 7]);
     }

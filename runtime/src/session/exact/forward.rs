@@ -22,7 +22,7 @@ use crate::{
     oplog::{Ops, Special, What},
 };
 
-/// Iterations of a regular run that are worth telling the engine about as one.
+/// Iterations of an affine run that are worth telling the engine about as one.
 const LEAST_RUN: u64 = 8;
 
 #[derive(Default)]

@@ -1,4 +1,4 @@
-//! Regular runs in the backward sweep, many iterations at a time.
+//! Affine runs in the backward sweep, many iterations at a time.
 //!
 //! Takes the streams of a run and the bits as they are after it; gives the fates of iterations, the last first, and brings the bits back
 //! to where they were before these. What the run itself does next to a word is known from the streams alone (`engine::dependence`); the other

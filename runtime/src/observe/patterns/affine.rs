@@ -1,10 +1,10 @@
-//! Habits of sites in the iterations of a regular run, told together.
+//! Patterns of sites in the iterations of an affine run, told together.
 //!
 //! Takes streams that access aligned words, each for a site of its own if it reads; counts what single accesses would, but no samples.
 //! A stream stays in a line for some iterations. Lines in which a stream stays are on top of the stack of lines, whatever their order, and are put on it
 //! when the last stream leaves: from then on their order matters.
 
-use super::sites::{EPOCH, Habits, LINE, LINE_BYTES, PAGE_LINES, PAGE_WORDS, WORD, place};
+use super::sites::{EPOCH, LINE, LINE_BYTES, PAGE_LINES, PAGE_WORDS, Patterns, WORD, place};
 use crate::{
     engine::{
         Kind, Stream,
@@ -50,20 +50,20 @@ impl Stay {
     }
 }
 
-impl Habits {
+impl Patterns {
     /// Counts iterations `first .. first + count`, which follow those done before.
     pub fn go_on(&mut self, lanes: &[Lane], plan: &Plan, first: u64, count: u64) {
         for lane in lanes.iter().filter(|lane| lane.stream.kind == Kind::Load) {
             let words = lane.words(first, count);
-            let (habit, steps) = self.site(lane.site);
-            if habit.reads > 0 {
-                steps.vote(habit, words.address.wrapping_sub(steps.last) as i64, 1);
+            let (pattern, steps) = self.site(lane.site);
+            if pattern.reads > 0 {
+                steps.vote(pattern, words.address.wrapping_sub(steps.last) as i64, 1);
             }
             if count > 1 {
-                steps.vote(habit, words.stride, count - 1);
+                steps.vote(pattern, words.stride, count - 1);
             }
             steps.last = words.after(count - 1).address;
-            habit.reads += count;
+            pattern.reads += count;
         }
         self.stay_in_lines(lanes, first, first + count);
         self.note_words(lanes, plan, first, count);
@@ -187,18 +187,18 @@ fn mask(offset: u64, stride: i64, len: u64, count: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::observe::patterns::Habit;
+    use crate::observe::patterns::Pattern;
 
     /// Passes over the streams, each of `iterations`, in blocks or access by access.
-    fn passes(lanes: &[Lane], iterations: u64, in_blocks: bool) -> Vec<Habit> {
-        let mut habits = Habits::default();
-        habits.add_sites(0, lanes.len() as u32);
+    fn passes(lanes: &[Lane], iterations: u64, in_blocks: bool) -> Vec<Pattern> {
+        let mut patterns = Patterns::default();
+        patterns.add_sites(0, lanes.len() as u32);
         let streams: Vec<Stream> = lanes.iter().map(|lane| lane.stream).collect();
         let plan = Plan::new(&streams, iterations).expect("regular");
         assert_eq!(plan.warm_up, 0, "no stream touches another's words");
         for _ in 0..4 {
             if in_blocks {
-                habits.go_on(lanes, &plan, 0, iterations);
+                patterns.go_on(lanes, &plan, 0, iterations);
                 continue;
             }
             for (iteration, lane) in
@@ -206,12 +206,12 @@ mod tests {
             {
                 let Words { address, len, .. } = lane.words(iteration, 1);
                 match lane.stream.kind {
-                    Kind::Load => habits.read(address, len, lane.site),
-                    _ => habits.write(address, len, lane.site),
+                    Kind::Load => patterns.read(address, len, lane.site),
+                    _ => patterns.write(address, len, lane.site),
                 }
             }
         }
-        habits.finish().habits
+        patterns.finish().patterns
     }
 
     /// With ever more iterations, lines are just in fast memory, then just out of it, when a stream comes to them again.
@@ -227,7 +227,7 @@ mod tests {
         for iterations in 280..360 {
             let expected = passes(&column, iterations, false);
             assert_eq!(passes(&column, iterations, true), expected, "{iterations} iterations");
-            fetched.insert(expected.iter().map(|habit| habit.lines).sum::<u64>() / iterations);
+            fetched.insert(expected.iter().map(|pattern| pattern.lines).sum::<u64>() / iterations);
         }
         assert!(fetched.len() > 3, "{fetched:?}");
     }

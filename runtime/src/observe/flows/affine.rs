@@ -1,9 +1,9 @@
-//! Flows of regular runs, in blocks of iterations.
+//! Flows of affine runs, in blocks of iterations.
 //!
 //! Takes the streams of a run and its number of iterations; gives what single accesses would, as stretches of reads of one flow per stream, to which
 //! the engine's rows of depths are then added. Where a word was touched a few iterations ago, the streams tell its state ([`Plan`]); the states of all
 //! others are looked up before the block, row by row. Iterations of runs without a plan, and those in which bytes of a word are in different states or
-//! habits take a sample, are followed access by access.
+//! patterns take a sample, are followed access by access.
 
 use super::{
     bytes::{Flows, Step},
@@ -25,7 +25,7 @@ const LONGEST: u64 = 2048;
 const SINGLY: u64 = 16;
 
 impl Flows {
-    /// Follows a regular run of a batch; gives the number of iterations that were followed in blocks.
+    /// Follows an affine run of a batch; gives the number of iterations that were followed in blocks.
     pub fn follow_run(&mut self, streams: &[Stream], cells: &[u32], iterations: u64, parts: &mut Parts) -> u64 {
         let mut run = std::mem::take(&mut self.run);
         run.readings.resize_with(streams.len(), Readings::default);
@@ -97,16 +97,16 @@ impl Flows {
             for seen in part(&run.seen[number], 0, count) {
                 if run.counted[number] {
                     run.readings[number].add(seen.flow, stream.len.into(), seen.count);
-                    if let Some(habits) = &mut self.habits {
-                        habits.pass(seen.flow, seen.count);
+                    if let Some(patterns) = &mut self.patterns {
+                        patterns.pass(seen.flow, seen.count);
                     }
                 } else if stream.kind == Kind::Store {
                     self.end_state(seen.state, seen.count * u64::from(stream.len));
                 }
             }
         }
-        if let Some(habits) = &mut self.habits {
-            habits.go_on(&run.lanes, plan, first, count);
+        if let Some(patterns) = &mut self.patterns {
+            patterns.go_on(&run.lanes, plan, first, count);
         }
         self.leave(run, plan, first, count);
         Ok(count)
@@ -171,14 +171,14 @@ impl Flows {
 
     /// How many of the iterations come before the next sample of a flow, at least.
     fn until_sample(&self, run: &mut Run, most: u64) -> u64 {
-        let Some(habits) = &self.habits else { return most };
+        let Some(patterns) = &self.patterns else { return most };
         run.reads.resize(self.keys.len(), 0);
         let mut until = most;
         for (seen, _) in run.seen.iter().zip(&run.counted).filter(|(_, counted)| **counted) {
             let mut at = 0;
             for &Seen { flow, count, .. } in seen {
                 let reads = &mut run.reads[flow as usize];
-                let room = habits.until_sample(flow).saturating_sub(*reads);
+                let room = patterns.until_sample(flow).saturating_sub(*reads);
                 if count > room {
                     until = until.min(at + room);
                 }
@@ -233,16 +233,16 @@ mod tests {
         let sum = [stream(4096, 8, Kind::Load), stream(512, 0, Kind::Load), stream(512, 0, Kind::Store)];
         let columns = [stream(4096, 8, Kind::Load), stream(1 << 20, 4096, Kind::Load)];
         for streams in [&stencil[..], &sum, &columns] {
-            for habits in [false, true] {
+            for patterns in [false, true] {
                 let mut flows = Flows::default();
-                if habits {
-                    flows.start_habits();
+                if patterns {
+                    flows.start_patterns();
                 }
                 flows.add_cells(0, 0, streams.len());
                 let cells: Vec<u32> = (0..streams.len() as u32).collect();
                 let in_blocks: u64 =
                     (0..10).map(|_| flows.follow_run(streams, &cells, 1000, &mut Parts::default())).sum();
-                assert!(in_blocks > 9700, "{in_blocks} of 10000, habits: {habits}: {streams:?}");
+                assert!(in_blocks > 9700, "{in_blocks} of 10000, patterns: {patterns}: {streams:?}");
             }
         }
     }
