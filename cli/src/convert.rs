@@ -33,7 +33,8 @@ use crate::profile::model::{
 use crate::report::analysis::is_library_file;
 use crate::shared::source_file;
 
-/// Builds the profile of a finished run, with the traffic of lines of some sizes and of levels of caches if that was measured.
+/// Builds the profile of a finished run, with the traffic of lines of some sizes and of levels of caches if that was
+/// measured.
 #[must_use]
 pub fn to_profile(measurement: &Measurement, meta: Meta, line_sizes: &[u32], levels: &[Geometry]) -> Profile {
     let mut builder = Builder::new(measurement);

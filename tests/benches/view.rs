@@ -202,6 +202,7 @@ fn profile(directory: &Path, dice: &mut Dice) -> Profile {
         lines: None,
         caches: None,
         line_details: dmdprof::profile::model::LineDetails::default(),
+        other_lines: Vec::new(),
     }
 }
 

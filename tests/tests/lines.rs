@@ -161,7 +161,8 @@ fn several_sizes_at_once() {
         let rows = document["sheets"][0]["rows"].as_array().expect("rows").clone();
         rows.iter().find(|row| row["object"] == "a").expect("the matrix")["fetched_32kib"].as_u64().expect("a number")
     };
-    // A column of 1,024 elements is in as many lines of either size; `main` fills three arrays in order before and reads an element after.
+    // A column of 1,024 elements is in as many lines of either size; `main` fills three arrays in order before and
+    // reads an element after.
     let (filled, walked) = (8 * N, |line: u64| line * N * PASSES);
     assert_eq!([64, 128].map(|line| objects(&line.to_string()) - walked(line)), [filled + 64, filled + 128]);
     let refused = dmdprof().args(["report", "--line-size", "32"]).arg(&both.profile).output().expect("it runs");

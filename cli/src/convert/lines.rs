@@ -43,7 +43,8 @@ pub fn lines<'c>(
     (sums.iter().filter_map(cell).collect(), streams.collect())
 }
 
-/// The lines of one of the sizes that a site moved of an object; nothing if that was not measured, or nothing was moved.
+/// The lines of one of the sizes that a site moved of an object; nothing if that was not measured, or nothing was
+/// moved.
 pub fn of_object(number: usize, object: ObjectId, site: SiteId, found: &CellCounters) -> Option<ObjectLines> {
     Some(ObjectLines { object, site, moved: moves(&found.lines.as_ref()?[number])? })
 }

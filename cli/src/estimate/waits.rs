@@ -1,8 +1,9 @@
 //! `roofline`: how long loads may wait for memory, with what prefetchers hide and without.
 //!
-//! Takes estimates in which all lines arrive before they are needed; gives two upper bounds. In the first each load that brings a line from memory
-//! waits for the whole latency, one after the other, unless the line comes in order. In the second all of them wait. Nothing is said without lines, without streams
-//! (profiles of older formats) and without a latency of the machine.
+//! Takes estimates in which all lines arrive before they are needed; gives two upper bounds. In the first each load
+//! that brings a line from memory waits for the whole latency, one after the other, unless the line comes in order. In
+//! the second all of them wait. Nothing is said without lines, without streams (profiles of older formats) and without
+//! a latency of the machine.
 
 use super::line::Line;
 use super::view::{View, is_guess};

@@ -67,9 +67,9 @@ pub struct AnalysisArgs {
     pub line_size: Vec<u32>,
 
     /// Also simulate caches of sets and ways: SIZE,WAYS,LINE of the first level, then of those behind it, each with `,plru` if a tree of bits
-    /// chooses the line that leaves (else the one used longest ago does); or a machine whose file states ways, as zen2-7452-core, or
-    /// zen2-7452-core,plru. Each level holds what those before it hold. Keeps the stack of lines too, to show what such memories without sets
-    /// would fetch
+    /// chooses the line that leaves (else the one used longest ago does); or a machine whose file states ways, as
+    /// zen2-7452-core, or zen2-7452-core,plru. Each level holds what those before it hold. Keeps the stack of lines
+    /// too, to show what such memories without sets would fetch
     #[arg(long, value_name = "LEVELS|MACHINE", value_parser = hierarchy::parse, conflicts_with = "line")]
     pub cache: Option<Hierarchy>,
 

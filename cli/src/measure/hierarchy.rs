@@ -1,4 +1,5 @@
-//! Caches as the command line names them: `SIZE,WAYS,LINE[,POLICY]`, the next level after a comma, or those of a machine.
+//! Caches as the command line names them: `SIZE,WAYS,LINE[,POLICY]`, the next level after a comma, or those of a
+//! machine.
 //!
 //! Takes text, gives levels that can be one behind the other. Refuses, with what to write instead, what is no such
 //! list and levels that no cache has, and machines that do not state enough of their first level.

@@ -329,7 +329,8 @@ pub fn flows() -> Profile {
     b.finish(|_| {})
 }
 
-/// The profile of `small`, as if each cell had loaded a line for each byte, half of them in order, and written an eighth of them.
+/// The profile of `small`, as if each cell had loaded a line for each byte, half of them in order, and written an
+/// eighth of them.
 pub fn with_lines() -> Profile {
     let mut profile = small();
     let line = |cell: &Cell| LineCell {

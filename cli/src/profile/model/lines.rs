@@ -48,8 +48,8 @@ pub struct StreamCell {
     pub streams: LineStreams,
 }
 
-/// Of the loads of [`LineMoves`], those in streams of neighbours and in streams of another constant step, by depth in lines and for the first time.
-/// The rule: `runtime/src/observe/lines/streams.rs`.
+/// Of the loads of [`LineMoves`], those in streams of neighbours and in streams of another constant step, by depth in
+/// lines and for the first time. The rule: `runtime/src/observe/lines/streams.rs`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LineStreams {
     pub in_order: Histogram,

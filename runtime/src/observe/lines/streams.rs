@@ -1,8 +1,9 @@
 //! Which lines come in order, so that a processor can see them coming.
 //!
-//! Takes the lines that come in front, in order of time, by the places of their entries; tells whether each is in a *stream*: its page's lines come at a
-//! constant step, it is the third of them or a later one, and it came soon after the one before. That is what hardware prefetchers are documented to do: they
-//! need a few misses to start, follow one stream per page of 4 KiB and about 32 of them, and stop where a page ends (Intel 64 and IA-32 Architectures
+//! Takes the lines that come in front, in order of time, by the places of their entries; tells whether each is in a
+//! *stream*: its page's lines come at a constant step, it is the third of them or a later one, and it came soon after
+//! the one before. That is what hardware prefetchers are documented to do: they need a few misses to start, follow one
+//! stream per page of 4 KiB and about 32 of them, and stop where a page ends (Intel 64 and IA-32 Architectures
 //! Optimization Reference Manual, "Hardware Prefetch").
 
 use super::table::{LINES, Place};

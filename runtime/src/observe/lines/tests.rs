@@ -270,7 +270,8 @@ fn a_column_walk_fetches_a_line_for_each_element() {
     assert_eq!(walk(8 * N as i64, 8), N * N);
 }
 
-/// Lines in order are seen coming, but for the first two of each page; lines a page apart never are; lines at a step within a page are.
+/// Lines in order are seen coming, but for the first two of each page; lines a page apart never are; lines at a step
+/// within a page are.
 #[test]
 fn walks_are_streams_where_they_stay_in_a_page() {
     const N: u64 = 1 << 16;
