@@ -135,6 +135,40 @@ fn objects_and_loops() {
     assert_eq!((share("a"), share("b")), (Some(Some(1.0)), Some(None)));
 }
 
+/// Each size has a stack of its own, and what it moves is what it moves alone.
+#[test]
+fn several_sizes_at_once() {
+    let defines = ["KERNEL=COLUMN_WALK".to_string()];
+    let directory = scratch();
+    let both = measure_in(directory.path(), "kernels.c", &defines, &["--line-size", "64,128", "--objects"]);
+    let said = |options: &[&str]| {
+        let mut command = dmdprof();
+        succeed(command.arg("report").args(["--format", "json", "--no-inline"]).args(options).arg(&both.profile)).stdout
+    };
+    let moved = |report: &[u8]| serde_json::from_slice::<Value>(report).expect("JSON")["totals"]["moved"].clone();
+    let (first, second) = (moved(&said(&[])), moved(&said(&["--line-size", "128"])));
+    assert_eq!(first, moved(&said(&["--line-size", "64"])));
+    assert_ne!(first, second);
+    for (size, expected) in [("64", first), ("128", second)] {
+        let alone = measure("kernels.c", &defines, &["--line-size", size]);
+        assert_eq!(alone.report.0["totals"]["moved"], expected, "{size}");
+    }
+    let objects = |size: &str| {
+        let output = succeed(
+            dmdprof().args(["report", "--objects", "--format", "json", "--line-size", size]).arg(&both.profile),
+        );
+        let document: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        let rows = document["sheets"][0]["rows"].as_array().expect("rows").clone();
+        rows.iter().find(|row| row["object"] == "a").expect("the matrix")["fetched_32kib"].as_u64().expect("a number")
+    };
+    // A column of 1,024 elements is in as many lines of either size; `main` fills three arrays in order before and reads an element after.
+    let (filled, walked) = (8 * N, |line: u64| line * N * PASSES);
+    assert_eq!([64, 128].map(|line| objects(&line.to_string()) - walked(line)), [filled + 64, filled + 128]);
+    let refused = dmdprof().args(["report", "--line-size", "32"]).arg(&both.profile).output().expect("it runs");
+    let message = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(message.contains("lines of 32 B were not measured, but of 64,128"), "{message}");
+}
+
 /// HayStack's numbers for 1024 x 1024 floats are these forms: compulsory misses, and capacity misses at 32 KiB and 512 KiB.
 fn gemm(n: u64) -> (u64, u64) {
     (3 * n * n / 16, (n - 1) * n * n / 16)

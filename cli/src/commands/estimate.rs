@@ -23,6 +23,10 @@ pub struct ProfileArgs {
     #[arg(value_name = "PROFILE", default_value = DEFAULT_FILE)]
     pub profile: PathBuf,
 
+    /// Go by lines of N bytes, if several sizes were measured [default: the first that was]
+    #[arg(long, value_name = "N")]
+    pub line_size: Option<u32>,
+
     /// Only this function or region, by name or pattern; may be repeated
     #[arg(short, long, value_name = "NAME")]
     pub function: Vec<String>,
@@ -38,9 +42,11 @@ pub struct ProfileArgs {
 
 impl ProfileArgs {
     /// # Errors
-    /// When the profile cannot be read.
+    /// When the profile cannot be read, or does not have the lines that were chosen.
     pub fn read(&self) -> anyhow::Result<Profile> {
-        Ok(profile::read(&self.profile)?)
+        let mut profile = profile::read(&self.profile)?;
+        self.line_size.map_or(Ok(()), |size| profile.choose_lines(size)).map_err(anyhow::Error::msg)?;
+        Ok(profile)
     }
 
     #[must_use]

@@ -26,6 +26,10 @@ Examples:
 #[derive(Args, Clone, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct ReportCommand {
+    /// Show lines of N bytes, if several sizes were measured [default: the first that was]
+    #[arg(long, value_name = "N")]
+    pub line_size: Option<u32>,
+
     /// The profile to show
     #[arg(value_name = "PROFILE", default_value = DEFAULT_FILE)]
     pub profile: PathBuf,
@@ -42,7 +46,8 @@ pub struct ReportCommand {
 /// # Errors
 /// A profile that cannot be read, objects that were not measured, and those of writing.
 pub fn command(args: &ReportCommand) -> anyhow::Result<()> {
-    let profile = profile::read(&args.profile)?;
+    let mut profile = profile::read(&args.profile)?;
+    args.line_size.map_or(Ok(()), |size| profile.choose_lines(size)).map_err(anyhow::Error::msg)?;
     let terminal = if args.to.output.is_some() { Terminal::default() } else { Terminal::stdout() };
     let options = args.report.options(terminal);
     args.to.write(objects::writer(&profile, &options)?)

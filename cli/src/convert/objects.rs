@@ -64,7 +64,7 @@ impl<'a> Builder<'a> {
     }
 
     /// The objects; none if they were not measured.
-    pub(super) fn objects(&mut self, sites: &Sites, contexts: &Contexts) -> Named<'a> {
+    pub(super) fn objects(&mut self, sites: &Sites, contexts: &Contexts, sizes: usize) -> Named<'a> {
         let Some(measured): Option<&'a MergedObjects> = self.measurement.objects.as_ref() else {
             return Named::default();
         };
@@ -94,7 +94,10 @@ impl<'a> Builder<'a> {
                 patterns.entry((object, sites.ids[site])).or_default().merge(pattern);
             }
         }
-        let lines = uses.iter().filter_map(|((object, site), found)| lines::of_object(*object, *site, found)).collect();
+        let of_size = |number: usize| {
+            uses.iter().filter_map(|((object, site), found)| lines::of_object(number, *object, *site, found)).collect()
+        };
+        let lines = (0..sizes).map(of_size).collect();
         let list = found.into_iter().map(|(identity, (life, parts))| self.object(&identity, life, parts)).collect();
         let objects = DataObjects {
             list,
@@ -205,8 +208,8 @@ impl<'a> Builder<'a> {
 #[derive(Default)]
 pub(super) struct Named<'a> {
     pub objects: DataObjects,
-    /// What lines were moved, if that was measured.
-    pub lines: Vec<ObjectLines>,
+    /// What lines were moved, by size of lines.
+    pub lines: Vec<Vec<ObjectLines>>,
     ids: BTreeMap<Identity<'a>, ObjectId>,
 }
 

@@ -18,6 +18,7 @@ pub mod subject;
 mod tests;
 pub mod times;
 pub mod view;
+mod waits;
 
 use crate::machine::Machine;
 use crate::profile::model::{Meta, Unit};

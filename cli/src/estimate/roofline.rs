@@ -12,7 +12,8 @@ use super::fidelity::{self, Calibration};
 use super::line::Line;
 use super::subject::{Kind, Subject, Subjects, Work};
 use super::times::Times;
-use super::view::{Choice, View, ViewLink, float_type, link_name};
+use super::view::{Choice, View, ViewLink, float_type, is_guess, link_name};
+use super::waits;
 use crate::machine::{Figure, Machine, MissingField, WritePolicy};
 use crate::plot::Chart;
 use crate::profile::Profile;
@@ -137,6 +138,7 @@ pub fn document(
         charts.push(charts::roofline(view, lines, work_header(work)));
         let fitted = fitted(lines, options);
         document.sheets.push(main_sheet(view, lines, &fitted, work, options));
+        document.sheets.extend(waits::sheet(profile, view, lines, options.rows()));
         document.sheets.extend(dispatch_sheet(view, lines, options)?);
         document.sheets.push(energy_sheet(view, lines, options)?);
         let without_time = lines.len() - pairs.len();
@@ -159,15 +161,6 @@ pub fn bound_name(view: &View, bound: Bound) -> String {
     match bound {
         Bound::Compute => "compute".into(),
         Bound::Link(link) => link_name(view, link),
-    }
-}
-
-/// Whether what binds rests on a guess.
-#[must_use]
-pub fn is_guess(view: &View, bound: Bound) -> bool {
-    match bound {
-        Bound::Compute => view.compute_guess,
-        Bound::Link(link) => view.links[link].guess,
     }
 }
 

@@ -277,8 +277,21 @@ impl Reader<'_> {
             let span = section.value("line").map_or(section.span.clone(), Spanned::span);
             self.problem(span, &section.field("line"), "is no power of two; write it as in \"64 B\"");
         }
+        let ways = section.count("ways");
+        if let (Some(ways), Some(line), Some(capacity)) = (&ways, &line, &capacity)
+            && capacity.value % (ways.value * line.value) != 0.0
+        {
+            let message = format!(
+                "{} ways of lines of {} do not divide {}",
+                ways.value,
+                quantity::rounded(line.value, Kind::Bytes),
+                quantity::rounded(capacity.value, Kind::Bytes)
+            );
+            let span = section.value("ways").map_or(section.span.clone(), Spanned::span);
+            self.problem(span, &section.field("ways"), message);
+        }
         let write = section.write_policy();
-        Some(Level { name: name?, capacity: capacity?, bandwidth, energy, per_core, line, write })
+        Some(Level { name: name?, capacity: capacity?, bandwidth, energy, per_core, line, ways, write })
     }
 
     /// How a level goes with those nearer to the cores.

@@ -143,6 +143,8 @@ pub struct Level {
     pub per_core: bool,
     /// Bytes that it fetches and writes back at a time; `None`: not stated.
     pub line: Option<Figure>,
+    /// Lines of a set; `None`: not stated.
+    pub ways: Option<Figure>,
     /// `None`: not stated, and taken as [`WritePolicy::Back`].
     pub write: Option<WritePolicy>,
 }

@@ -253,6 +253,7 @@ pub fn to_json(machine: &Machine) -> Value {
             "bandwidth": json_figure(level.bandwidth.as_ref()),
             "energy": json_figure(level.energy.as_ref()),
             "line": json_figure(level.line.as_ref()),
+            "ways": json_figure(level.ways.as_ref()),
             "write": level.write.map(WritePolicy::word),
         })
     });
@@ -334,7 +335,7 @@ mod tests {
     #[test]
     fn narrow_terminals_wrap_sources_only() {
         let text = shown_as_text("zen1-7451", Look { width: 100, color: false });
-        assert!(text.lines().filter(|l| l.starts_with("  level.")).count() == 12, "{text}");
+        assert!(text.lines().filter(|l| l.starts_with("  level.")).count() == 14, "{text}");
         insta::assert_snapshot!(text);
     }
 

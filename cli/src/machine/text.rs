@@ -28,6 +28,7 @@ pub fn to_toml(machine: &Machine) -> String {
             out.line("per_core = true");
         }
         out.figure("line", level.line.as_ref(), Kind::Bytes);
+        out.figure("ways", level.ways.as_ref(), Kind::Number);
         if let Some(write) = level.write {
             out.line(&format!("write = {}", write.word().to_toml_value()));
         }
@@ -124,6 +125,7 @@ pub fn figures(machine: &Machine) -> Vec<(String, &Figure, Kind)> {
         all.push((name("bandwidth"), level.bandwidth.as_ref(), Kind::BytesPerSecond));
         all.push((name("energy"), level.energy.as_ref(), Kind::JoulesPerByte));
         all.push((name("line"), level.line.as_ref(), Kind::Bytes));
+        all.push((name("ways"), level.ways.as_ref(), Kind::Number));
     }
     for (table, fields) in tables(machine) {
         all.extend(fields.into_iter().map(|(key, figure, kind)| (format!("{table}.{key}"), figure, kind)));

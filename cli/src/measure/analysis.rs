@@ -3,6 +3,7 @@
 //! Takes a measurement, writes the profile, prints the report. Refuses combinations of options that mean nothing.
 
 use std::{
+    collections::BTreeSet,
     io::{IsTerminal, Write},
     path::{Path, PathBuf},
     sync::Arc,
@@ -61,14 +62,15 @@ pub struct AnalysisArgs {
     pub line: Option<u32>,
 
     /// Also keep a stack of lines of N bytes beside that of bytes: what memories of such lines fetch and write back, at every capacity
-    /// (64 is what most processors have)
-    #[arg(long, value_name = "N", value_parser = parse_line, conflicts_with = "line")]
-    pub line_size: Option<u32>,
+    /// (64 is what most processors have); up to four sizes, as in 64,128, of which reports show the first
+    #[arg(long, value_name = "N,...", value_parser = parse_line, value_delimiter = ',', conflicts_with = "line")]
+    pub line_size: Vec<u32>,
 
     /// Also simulate caches of sets and ways: SIZE,WAYS,LINE of the first level, then of those behind it, each with `,plru` if a tree of bits
-    /// chooses the line that leaves (else the one used longest ago does). Each level holds what those before it hold. Keeps the stack of lines
-    /// too, to show what such memories without sets would fetch
-    #[arg(long, value_name = "LEVELS", value_parser = hierarchy::parse, conflicts_with = "line")]
+    /// chooses the line that leaves (else the one used longest ago does); or a machine whose file states ways, as zen2-7452-core, or
+    /// zen2-7452-core,plru. Each level holds what those before it hold. Keeps the stack of lines too, to show what such memories without sets
+    /// would fetch
+    #[arg(long, value_name = "LEVELS|MACHINE", value_parser = hierarchy::parse, conflicts_with = "line")]
     pub cache: Option<Hierarchy>,
 
     /// Count only while a function matching GLOB is on the stack, or a region of that name is open
@@ -176,6 +178,9 @@ fn depth_hash(measurement: &Measurement) -> Option<u64> {
     hashes.reduce(|all, one| Some(all?.wrapping_add(one?))).flatten()
 }
 
+/// Sizes of lines that are measured at once, at most.
+const MOST_LINE_SIZES: usize = 4;
+
 /// The size of a line.
 ///
 /// # Errors
@@ -203,13 +208,16 @@ impl AnalysisArgs {
     /// Options that contradict each other, a bad pattern, or no place for the temporary file.
     pub fn options(&self) -> anyhow::Result<Options> {
         self.check();
+        if let Some(note) = self.cache.as_ref().and_then(|cache| cache.note.as_ref()) {
+            eprintln!("dmdprof: note: {note}");
+        }
         survive_file_limit()?;
         let roi = self.roi.as_deref().map(Roi::new).transpose().context("--roi: not a valid pattern")?;
         let sequence = self.sequence.as_deref().map(Roi::new).transpose().context("--sequence: not a valid pattern")?;
         Ok(Options {
             hints: self.liveness() != LivenessArg::None,
             line: self.line,
-            line_size: self.line_size(),
+            line_sizes: self.line_sizes(),
             caches: self.levels().to_vec(),
             roi: roi.map(|roi| roi as Arc<dyn RegionOfInterest>),
             workers: self.workers.map_or_else(crate::shared::processors, usize::from),
@@ -229,12 +237,15 @@ impl AnalysisArgs {
     }
 
     /// The lines that a stack is kept of: those asked for, else those of the caches.
-    fn line_size(&self) -> Option<u32> {
-        self.line_size.or(self.cache.as_ref().map(Hierarchy::line))
+    fn line_sizes(&self) -> Vec<u32> {
+        match &self.cache {
+            Some(cache) if self.line_size.is_empty() => vec![cache.line()],
+            _ => self.line_size.clone(),
+        }
     }
 
     fn levels(&self) -> &[Geometry] {
-        self.cache.as_ref().map_or(&[], |cache| &cache.0)
+        self.cache.as_ref().map_or(&[], |cache| &cache.levels)
     }
 
     fn liveness(&self) -> LivenessArg {
@@ -257,10 +268,19 @@ impl AnalysisArgs {
                      bytes die one by one",
                 );
             }
-            if let (Some(size), Some(cache)) = (self.line_size, &self.cache)
-                && size != cache.line()
+            if let (Some(size), Some(cache)) = (self.line_size.first(), &self.cache)
+                && *size != cache.line()
             {
-                refuse("--line-size and the lines of --cache must be of one size; leave --line-size out");
+                refuse(
+                    "the lines of --cache must be the first of --line-size; put them first, or leave --line-size out",
+                );
+            }
+            let sizes: BTreeSet<u32> = self.line_size.iter().copied().collect();
+            if sizes.len() < self.line_size.len() {
+                refuse("--line-size names a size twice");
+            }
+            if sizes.len() > MOST_LINE_SIZES {
+                refuse("--line-size takes at most four sizes, as each has a stack of its own");
             }
             if self.flows && self.line.is_some() {
                 refuse("--flows cannot be combined with --line: the bytes of a line come from different accesses");
@@ -290,7 +310,7 @@ impl AnalysisArgs {
         if self.line.is_some() {
             refuse("--line is about the memory model; values have no addresses");
         }
-        if self.line_size.is_some() {
+        if !self.line_size.is_empty() {
             refuse("--line-size is about the memory model; values have no addresses");
         }
         if self.cache.is_some() {
@@ -390,7 +410,7 @@ impl AnalysisArgs {
             let reason = format!("the search for dead bytes failed ({error}); these are the numbers with hints");
             meta.incomplete.get_or_insert(reason);
         }
-        let mut profile = convert::to_profile(&measurement, meta, self.line_size(), self.levels());
+        let mut profile = convert::to_profile(&measurement, meta, &self.line_sizes(), self.levels());
         if self.stats {
             eprintln!(
                 "dmdprof: accesses={} seconds={:.3} engine_peak_bytes={engine_peak} footprint_bytes={} sweep_bytes={} \

@@ -30,10 +30,10 @@ const OLDEST: u32 = 8;
 /// `Profile::lines`, format 10 before `Profile::caches`, format 11 before `Profile::line_details`.
 const fn later_than(version: u32) -> usize {
     match version {
-        8 => 9,
-        9 => 3,
-        10 => 2,
-        11 => 1,
+        8 => 11,
+        9 => 5,
+        10 => 4,
+        11 => 3,
         _ => 0,
     }
 }

@@ -11,7 +11,8 @@ mod lines;
 pub use histogram::Histogram;
 pub use ids::{BlockId, ContextId, FieldId, FunctionId, LoopId, ObjectId, PositionId, SiteId, StringId};
 pub use lines::{
-    CacheCell, CacheLevel, CacheMoves, CacheTraffic, LineCell, LineDetails, LineMoves, LineTraffic, ObjectLines,
+    CacheCell, CacheLevel, CacheMoves, CacheTraffic, LineCell, LineDetails, LineMoves, LineStreams, LineTraffic,
+    ObjectLines, OtherLines, StreamCell,
 };
 
 use serde::{Deserialize, Serialize};
@@ -66,9 +67,35 @@ pub struct Profile {
     pub caches: Option<CacheTraffic>,
     /// What else is known of `lines`. Empty in formats before 12.
     pub line_details: LineDetails,
+    /// Of lines of further sizes, each size once. Empty in formats before 12.
+    pub other_lines: Vec<OtherLines>,
 }
 
 impl Profile {
+    /// Puts lines of a size in the place of those that are shown. Caches go by the lines that they have.
+    ///
+    /// # Errors
+    /// Which sizes were measured, if that is none of them.
+    pub fn choose_lines(&mut self, size: u32) -> Result<(), String> {
+        let Some(lines) = &mut self.lines else {
+            return Err(format!("lines were not measured; that is done by: dmdprof run --line-size {size}"));
+        };
+        if lines.size == size {
+            return Ok(());
+        }
+        let Some(chosen) = self.other_lines.iter_mut().find(|other| other.traffic.size == size) else {
+            let measured = std::iter::once(lines.size).chain(self.other_lines.iter().map(|other| other.traffic.size));
+            let measured = measured.map(|size| size.to_string()).collect::<Vec<_>>().join(",");
+            return Err(format!(
+                "lines of {size} B were not measured, but of {measured}; measure them with: dmdprof run --line-size {measured},{size}"
+            ));
+        };
+        std::mem::swap(lines, &mut chosen.traffic);
+        std::mem::swap(&mut self.line_details, &mut chosen.details);
+        self.caches = None;
+        Ok(())
+    }
+
     /// The linkage name of a function, as in the object file.
     #[must_use]
     pub fn symbol(&self, function: FunctionId) -> &str {

@@ -69,6 +69,7 @@ impl Builder {
             lines: None,
             caches: None,
             line_details: LineDetails::default(),
+            other_lines: Vec::new(),
         };
         Builder { profile, cold: BTreeMap::new() }
     }
@@ -328,7 +329,7 @@ pub fn flows() -> Profile {
     b.finish(|_| {})
 }
 
-/// The profile of `small`, as if each cell had loaded a line for each byte and written an eighth of them.
+/// The profile of `small`, as if each cell had loaded a line for each byte, half of them in order, and written an eighth of them.
 pub fn with_lines() -> Profile {
     let mut profile = small();
     let line = |cell: &Cell| LineCell {
@@ -344,6 +345,17 @@ pub fn with_lines() -> Profile {
         },
     };
     profile.lines = Some(LineTraffic { size: 64, cells: profile.cells.iter().map(line).collect() });
+    let streams = |cell: &Cell| StreamCell {
+        context: cell.context,
+        site: cell.site,
+        streams: LineStreams {
+            in_order: Histogram(cell.histogram.0.iter().map(|(bucket, n)| (*bucket, n.div_ceil(2))).collect()),
+            at_step: Histogram::default(),
+            first_in_order: cell.cold / 3,
+            first_at_step: cell.cold / 5,
+        },
+    };
+    profile.line_details.streams = Some(profile.cells.iter().filter(|cell| cell.read > 0).map(streams).collect());
     profile
 }
 

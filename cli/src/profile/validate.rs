@@ -4,7 +4,10 @@
 //! A profile that passes can be walked and summed without a bounds check, an endless loop or an overflow: every sum of
 //! `u64` counts over distinct cells is at most a `u64` of [`Profile::totals`].
 
-use std::fmt::Display;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Display,
+};
 
 use dmdprof_runtime::{
     histogram::BUCKETS,
@@ -13,8 +16,8 @@ use dmdprof_runtime::{
 };
 
 use super::model::{
-    CacheCell, DataObjects, Flow, FunctionId, Histogram, LineCell, LineDetails, LineMoves, Liveness, LoopId,
-    MAX_SEQUENCE, ObjectLines, PositionId, Profile, SiteId, StringId, Unit,
+    CacheCell, DataObjects, Flow, FunctionId, Histogram, LineCell, LineDetails, LineMoves, LineStreams, LineTraffic,
+    Liveness, LoopId, MAX_SEQUENCE, ObjectLines, PositionId, Profile, SiteId, StreamCell, StringId, Unit,
 };
 
 /// What contradicts what.
@@ -100,9 +103,19 @@ const LARGEST_LINE: u32 = 1 << 20;
 
 fn lines(profile: &Profile) -> Check {
     let Some(lines) = &profile.lines else {
-        let nothing = profile.line_details == LineDetails::default();
+        let nothing = profile.line_details == LineDetails::default() && profile.other_lines.is_empty();
         return ensure(nothing, || "there are details of lines that were not measured".into());
     };
+    lines_of_size(profile, lines, &profile.line_details)?;
+    let mut sizes = BTreeSet::from([lines.size]);
+    for other in &profile.other_lines {
+        ensure(sizes.insert(other.traffic.size), || format!("lines of {} bytes come twice", other.traffic.size))?;
+        lines_of_size(profile, &other.traffic, &other.details)?;
+    }
+    Ok(())
+}
+
+fn lines_of_size(profile: &Profile, lines: &LineTraffic, details: &LineDetails) -> Check {
     ensure(lines.size.is_power_of_two() && lines.size <= LARGEST_LINE, || format!("lines of {} bytes", lines.size))?;
     let key = |cell: &LineCell| (cell.context, cell.site);
     ensure(lines.cells.is_sorted_by(|a, b| key(a) < key(b)), || "the cells of lines are out of order".into())?;
@@ -121,7 +134,34 @@ fn lines(profile: &Profile) -> Check {
     ensure(fetched.max(written) <= u128::from(u64::MAX >> 21), || {
         format!("{fetched} lines fetched, {written} written back")
     })?;
-    lines_of_objects(profile, &profile.line_details.objects, of_sites)
+    details.streams.iter().try_for_each(|streams| streams_of_cells(&lines.cells, streams))?;
+    lines_of_objects(profile, &details.objects, of_sites)
+}
+
+/// What came in streams was loaded, depth by depth.
+fn streams_of_cells(cells: &[LineCell], streams: &[StreamCell]) -> Check {
+    let key = |cell: &StreamCell| (cell.context, cell.site);
+    ensure(streams.is_sorted_by(|a, b| key(a) < key(b)), || "the streams of cells are out of order".into())?;
+    for (i, cell) in streams.iter().enumerate() {
+        let known = cells.binary_search_by_key(&key(cell), |cell| (cell.context, cell.site)).ok();
+        let Some(known) = known.map(|at| &cells[at].moved) else {
+            return Err(Invalid(format!("streams {i} are of no cell that moved lines")));
+        };
+        let LineStreams { in_order, at_step, first_in_order, first_at_step } = &cell.streams;
+        histogram_total(in_order, || format!("streams {i} in order"))?;
+        histogram_total(at_step, || format!("streams {i} at a step"))?;
+        let loads: BTreeMap<u16, u64> = known.loads.0.iter().copied().collect();
+        let mut streamed: BTreeMap<u16, u128> = BTreeMap::new();
+        for (bucket, lines) in in_order.0.iter().chain(&at_step.0) {
+            *streamed.entry(*bucket).or_default() += u128::from(*lines);
+        }
+        let is_part = |(bucket, lines): (&u16, &u128)| *lines <= u128::from(loads.get(bucket).copied().unwrap_or(0));
+        let first = u128::from(*first_in_order) + u128::from(*first_at_step);
+        ensure(streamed.iter().all(is_part) && first <= u128::from(known.first_loads), || {
+            format!("streams {i} are more than the cell loaded")
+        })?;
+    }
+    Ok(())
 }
 
 /// Brought in by loads and by stores, and written back.
@@ -479,7 +519,7 @@ fn block_counts(profile: &Profile) -> Check {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::profile::model::{CacheTraffic, ContextId, LineTraffic, Sequence};
+    use crate::profile::model::{CacheTraffic, ContextId, OtherLines, Sequence};
     use crate::profile::sample;
 
     fn refused(change: impl FnOnce(&mut Profile)) -> String {
@@ -487,6 +527,25 @@ mod tests {
         validate(&profile).unwrap();
         change(&mut profile);
         validate(&profile).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn lines_of_another_size_take_the_place_of_the_first() {
+        let mut profile = sample::with_caches();
+        let traffic = LineTraffic { size: 128, cells: Vec::new() };
+        profile.other_lines = vec![OtherLines { traffic: traffic.clone(), details: LineDetails::default() }];
+        validate(&profile).unwrap();
+        let before = profile.clone();
+        assert_eq!(profile.choose_lines(64), Ok(()));
+        assert_eq!(profile, before, "they are the first already");
+        assert!(profile.choose_lines(32).unwrap_err().contains("but of 64,128"));
+        assert_eq!(profile.choose_lines(128), Ok(()));
+        assert_eq!((profile.lines.as_ref(), profile.line_details.streams.as_ref()), (Some(&traffic), None));
+        assert_eq!(profile.caches, None, "the caches had lines of 64 bytes");
+        validate(&profile).unwrap();
+        assert_eq!(profile.choose_lines(64), Ok(()));
+        assert_eq!((profile.lines, profile.line_details), (before.lines, before.line_details));
+        assert!(sample::small().choose_lines(64).unwrap_err().contains("dmdprof run --line-size 64"));
     }
 
     #[test]
@@ -501,6 +560,12 @@ mod tests {
             refused(|p| {
                 *p = sample::with_lines();
                 p.lines.iter_mut().for_each(change);
+            })
+        };
+        let streams = |change: fn(&mut Vec<StreamCell>)| {
+            refused(|p| {
+                *p = sample::with_lines();
+                p.line_details.streams.iter_mut().for_each(change);
             })
         };
         let caches = |change: fn(&mut CacheTraffic)| {
@@ -558,6 +623,22 @@ mod tests {
             lines(|l| l.cells[0].site = SiteId(999)),
             lines(|l| l.cells[0].moved.first_loads = u64::MAX),
             lines(|l| l.size = 1 << 21),
+            refused(|p| {
+                *p = sample::with_lines();
+                let (traffic, details) = (p.lines.clone().unwrap(), p.line_details.clone());
+                p.other_lines = vec![OtherLines { traffic, details }];
+            }),
+            refused(|p| {
+                *p = sample::with_lines();
+                let traffic = LineTraffic { size: 128, ..p.lines.clone().unwrap() };
+                let mut details = p.line_details.clone();
+                details.streams.iter_mut().for_each(|streams| streams.swap(0, 1));
+                p.other_lines = vec![OtherLines { traffic, details }];
+            }),
+            streams(|s| s.swap(0, 1)),
+            streams(|s| s[0].site = SiteId(999)),
+            streams(|s| s[0].streams.first_at_step = 1 << 40),
+            streams(|s| s[1].streams.at_step = Histogram(vec![(0, 1 << 40)])),
             caches(|c| c.levels.clear()),
             caches(|c| c.levels[1].line = 32),
             caches(|c| c.levels[0].ways = 0),

@@ -7,7 +7,7 @@ use dmdprof_runtime::observe::lines::FRONT;
 
 use super::depths::Depths;
 use crate::profile::Profile;
-use crate::profile::model::{Cell, LineMoves};
+use crate::profile::model::{Cell, LineMoves, LineStreams};
 
 /// Lines of the smallest memory that is told from others.
 pub const SMALLEST: u64 = FRONT as u64;
@@ -24,6 +24,10 @@ pub struct LineSums {
     first_loads: u64,
     first_stores: u64,
     last: u64,
+    in_order: Depths,
+    at_step: Depths,
+    first_in_order: u64,
+    first_at_step: u64,
 }
 
 impl LineSums {
@@ -36,6 +40,14 @@ impl LineSums {
         self.last += moved.last_write_backs;
     }
 
+    /// Adds the part that came in streams.
+    pub fn add_streams(&mut self, streams: &LineStreams) {
+        self.in_order.add(&streams.in_order);
+        self.at_step.add(&streams.at_step);
+        self.first_in_order += streams.first_in_order;
+        self.first_at_step += streams.first_at_step;
+    }
+
     pub fn merge(&mut self, other: &Self) {
         self.loads.merge(&other.loads);
         self.stores.merge(&other.stores);
@@ -43,12 +55,29 @@ impl LineSums {
         self.first_loads += other.first_loads;
         self.first_stores += other.first_stores;
         self.last += other.last;
+        self.in_order.merge(&other.in_order);
+        self.at_step.merge(&other.at_step);
+        self.first_in_order += other.first_in_order;
+        self.first_at_step += other.first_at_step;
     }
 
     /// Lines that loads bring into an empty memory of so many lines.
     #[must_use]
     pub fn loaded(&self, capacity: u64) -> u64 {
         self.loads.beyond(capacity.max(SMALLEST)) + self.first_loads
+    }
+
+    /// Of `loaded`, lines in streams of neighbours, and in streams of another constant step.
+    #[must_use]
+    pub fn streamed(&self, capacity: u64) -> [u64; 2] {
+        let beyond = |depths: &Depths| depths.beyond(capacity.max(SMALLEST));
+        [beyond(&self.in_order) + self.first_in_order, beyond(&self.at_step) + self.first_at_step]
+    }
+
+    /// Of `fetched`, lines that nothing had touched before.
+    #[must_use]
+    pub fn first(&self) -> u64 {
+        self.first_loads + self.first_stores
     }
 
     /// Lines that loads and stores bring in.
@@ -78,7 +107,7 @@ impl LineSums {
 }
 
 /// Bytes that a memory of lines moves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Moved {
     /// Bytes.
     pub capacity: u64,
@@ -86,6 +115,11 @@ pub struct Moved {
     pub written_back: u64,
     /// Of what was fetched, what loads brought in.
     pub loaded: u64,
+    /// Of what was fetched, what nothing had touched before.
+    pub first: u64,
+    /// Of what loads brought in, what came in streams of neighbours, and in streams of another constant step.
+    pub in_order: u64,
+    pub at_step: u64,
 }
 
 impl Moved {
@@ -94,11 +128,15 @@ impl Moved {
     pub fn of(sums: &LineSums, size: u32, capacity: u64) -> Self {
         let size = u64::from(size);
         let lines = capacity / size;
+        let [in_order, at_step] = sums.streamed(lines);
         Self {
             capacity,
             fetched: sums.fetched(lines) * size,
             written_back: sums.written_back(lines) * size,
             loaded: sums.loaded(lines) * size,
+            first: sums.first() * size,
+            in_order: in_order * size,
+            at_step: at_step * size,
         }
     }
 
@@ -126,6 +164,14 @@ pub fn of_cell<'p>(profile: &'p Profile, cell: &Cell) -> Option<&'p LineMoves> {
     let cells = &profile.lines.as_ref()?.cells;
     let at = cells.binary_search_by_key(&(cell.context, cell.site), |lines| (lines.context, lines.site)).ok()?;
     Some(&cells[at].moved)
+}
+
+/// What a cell brought in streams, if that was measured and there was any.
+#[must_use]
+pub fn streams_of_cell<'p>(profile: &'p Profile, cell: &Cell) -> Option<&'p LineStreams> {
+    let cells = profile.line_details.streams.as_ref()?;
+    let at = cells.binary_search_by_key(&(cell.context, cell.site), |of| (of.context, of.site)).ok()?;
+    Some(&cells[at].streams)
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@
 use super::{
     caches::{self, ByLevel},
     depths::DepthCounts,
-    lines::LineCounts,
+    lines::{self, BySize},
 };
 use crate::{
     histogram::{bounds, bucket_of},
@@ -40,8 +40,8 @@ pub struct CellCounters {
     pub depths: DepthCounts,
     /// With exact liveness; `cost` and `depths` are then those without dead bytes.
     pub dead: Option<Box<Dead>>,
-    /// With a stack of lines.
-    pub lines: Option<Box<LineCounts>>,
+    /// With stacks of lines.
+    pub lines: Option<BySize>,
     /// With caches of sets and ways.
     pub caches: Option<ByLevel>,
 }
@@ -166,8 +166,8 @@ impl CellCounters {
         self.span += other.span;
         self.cost += other.cost;
         self.depths.merge(&other.depths);
-        if let Some(lines) = &other.lines {
-            self.lines.get_or_insert_default().merge(lines);
+        if let Some(moved) = &other.lines {
+            lines::merge(&mut self.lines, moved);
         }
         if let Some(moved) = &other.caches {
             caches::merge(&mut self.caches, moved);

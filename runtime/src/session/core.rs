@@ -114,9 +114,7 @@ impl Core {
         if options.flows {
             core.engine.start_flows(options.objects, options.flow_contexts);
         }
-        if let Some(bytes) = options.line_size {
-            core.engine.start_lines(bytes);
-        }
+        options.line_sizes.iter().for_each(|bytes| core.engine.start_lines(*bytes));
         if !options.caches.is_empty() {
             core.engine.start_caches(&options.caches);
         }
@@ -276,9 +274,14 @@ impl Core {
     }
 
     /// What lines and caches moved goes to its cells.
-    pub(super) fn file_lines(&mut self, lines: Vec<Option<Box<LineCounts>>>, caches: Vec<Option<ByLevel>>) {
-        for (cell, lines) in self.cells.iter_mut().zip(lines) {
-            cell.lines = lines;
+    pub(super) fn file_lines(&mut self, lines: Vec<Vec<Option<Box<LineCounts>>>>, caches: Vec<Option<ByLevel>>) {
+        let sizes = lines.len();
+        for (number, of_size) in lines.into_iter().enumerate() {
+            for (cell, counts) in self.cells.iter_mut().zip(of_size) {
+                let Some(counts) = counts else { continue };
+                let all = cell.lines.get_or_insert_with(|| vec![LineCounts::default(); sizes].into());
+                all[number] = *counts;
+            }
         }
         for (cell, caches) in self.cells.iter_mut().zip(caches) {
             cell.caches = caches;

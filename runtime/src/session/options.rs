@@ -14,8 +14,8 @@ pub struct Options {
     pub hints: bool,
     /// Stack of lines of this many bytes (a power of two) instead of bytes.
     pub line: Option<u32>,
-    /// Beside the stack of bytes, one of lines of this many bytes (a power of two), for what a memory of lines fetches and writes back. Needs bytes.
-    pub line_size: Option<u32>,
+    /// Beside the stack of bytes, one of lines of each of these sizes in bytes (powers of two), for what memories of lines fetch and write back. Needs bytes.
+    pub line_sizes: Vec<u32>,
     /// Caches of sets and ways, the first nearest to the processor, that see the same accesses; none if there are none. Needs bytes.
     pub caches: Vec<Geometry>,
     pub roi: Option<Arc<dyn RegionOfInterest>>,

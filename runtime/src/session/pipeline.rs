@@ -79,7 +79,7 @@ pub struct Pipeline {
     /// Where bytes come from and go to.
     flows: Option<Box<Flows>>,
     /// What memories of lines would move.
-    lines: Option<Box<Lines>>,
+    lines: Vec<Lines>,
     /// What caches of sets and ways would move.
     caches: Option<Box<Caches>>,
     hash: Option<Box<DepthHash>>,
@@ -114,7 +114,7 @@ impl Pipeline {
             spare: Vec::new(),
             log: None,
             flows: None,
-            lines: None,
+            lines: Vec::new(),
             caches: None,
             hash: None,
             window: None,
@@ -292,9 +292,9 @@ impl Pipeline {
         self.log.take().map(|log| *log)
     }
 
-    /// Keeps a stack of lines of `bytes` bytes, from now on (nothing was queued yet).
+    /// Keeps another stack of lines, of `bytes` bytes, from now on (nothing was queued yet).
     pub fn start_lines(&mut self, bytes: u32) {
-        self.lines = Some(Box::new(Lines::new(bytes)));
+        self.lines.push(Lines::new(bytes));
     }
 
     /// Keeps caches of such levels, from now on (nothing was queued yet).
@@ -310,12 +310,12 @@ impl Pipeline {
     /// Whether something needs to know of stores that the engine need not know of.
     #[inline(always)]
     fn needs_marks(&self) -> bool {
-        self.lines.is_some() || self.caches.is_some()
+        !self.lines.is_empty() || self.caches.is_some()
     }
 
-    /// What lines moved, by cell; call after `flush`.
-    pub fn take_lines(&mut self) -> Vec<Option<Box<LineCounts>>> {
-        self.lines.take().map_or_else(Vec::new, |lines| lines.finish())
+    /// What lines moved, by size and cell; call after `flush`.
+    pub fn take_lines(&mut self) -> Vec<Vec<Option<Box<LineCounts>>>> {
+        std::mem::take(&mut self.lines).into_iter().map(Lines::finish).collect()
     }
 
     /// Follows where bytes come from and go to, from now on (nothing was queued yet), with `patterns` how sites use data, and with `contexts` in which calling contexts.
@@ -365,9 +365,9 @@ impl Pipeline {
         if let Some(log) = &mut self.log {
             self.open.queue.log(log);
         }
-        if let Some(lines) = &mut self.lines {
+        for lines in &mut self.lines {
             lines.set_known(files.cells.len());
-            self.open.queue.follow(&mut **lines);
+            self.open.queue.follow(lines);
         }
         if let Some(caches) = &mut self.caches {
             caches.set_known(files.cells.len());
@@ -457,7 +457,7 @@ impl Pipeline {
             Place::Here(ranked) => ranked.engine().heap_bytes(),
             Place::There { engine_bytes, .. } => *engine_bytes,
         };
-        let lines = self.lines.as_ref().map_or(0, |lines| lines.heap_bytes());
+        let lines = self.lines.iter().map(Lines::heap_bytes).sum::<u64>();
         let caches = self.caches.as_ref().map_or(0, |caches| caches.heap_bytes());
         engine + lines + caches + self.flows.as_ref().map_or(0, |flows| flows.heap_bytes())
     }

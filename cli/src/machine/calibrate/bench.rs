@@ -286,7 +286,7 @@ mod tests {
     use super::*;
 
     fn system() -> System {
-        let cache = |level, bytes, sharers, per_core| Cache { level, bytes, line: 64, sharers, per_core };
+        let cache = |level, bytes, sharers, per_core| Cache { level, bytes, line: 64, ways: None, sharers, per_core };
         System {
             model: "test".into(),
             processors: 8,

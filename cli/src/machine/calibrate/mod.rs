@@ -102,6 +102,7 @@ impl Calibration {
                 energy: None,
                 per_core: self.system.caches[i].per_core,
                 line: Some(self.told(self.system.caches[i].line as f64)),
+                ways: self.system.caches[i].ways.map(|ways| self.told(f64::from(ways))),
                 // So are the caches of x86-64 for all memory that programs get.
                 write: Some(WritePolicy::Back),
             })

@@ -121,6 +121,8 @@ fn mistakes_have_line_field_and_advice() {
         ("name = \"L2\"\n", ""),
         ("per_core = true", "per_core = 1"),
         ("line = \"128 B\"", "line = \"96 B\""),
+        ("line = \"128 B\"", "line = \"128 B\"\nways = 7"),
+        ("line = \"128 B\"", "line = \"128 B\"\nways = 1.5"),
         ("write = \"through\"", "write = \"around\""),
         ("latency = \"80 ns\"", "latency = \"-80 ns\""),
         ("latency = \"80 ns\"", "latncy = \"80 ns\""),

@@ -86,7 +86,7 @@ fn the_documentation_names_the_version() {
     assert!(documented.contains(&format!("| version | format version, now {FORMAT_VERSION} |")));
 }
 
-const PINNED: [u32; 4] = [2_599_930_458, 4_285_553_020, 3_046_537_454, 3_259_612_834];
+const PINNED: [u32; 4] = [2_050_758_264, 3_504_615_973, 144_083_536, 4_272_629_422];
 
 #[test]
 fn messages_say_expected_found_and_what_to_do() {

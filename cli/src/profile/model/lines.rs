@@ -29,6 +29,33 @@ pub struct LineCell {
 pub struct LineDetails {
     /// What sites moved of objects, in all contexts; sorted by (object, site). Those of a site add up to its cells. Empty unless objects were measured too.
     pub objects: Vec<ObjectLines>,
+    /// Of cells that brought lines in streams; sorted by (context, site). `None` if that was not measured.
+    pub streams: Option<Vec<StreamCell>>,
+}
+
+/// Lines of another size.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OtherLines {
+    pub traffic: LineTraffic,
+    pub details: LineDetails,
+}
+
+/// Loads of one cell that brought lines in streams.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StreamCell {
+    pub context: ContextId,
+    pub site: SiteId,
+    pub streams: LineStreams,
+}
+
+/// Of the loads of [`LineMoves`], those in streams of neighbours and in streams of another constant step, by depth in lines and for the first time.
+/// The rule: `runtime/src/observe/lines/streams.rs`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LineStreams {
+    pub in_order: Histogram,
+    pub at_step: Histogram,
+    pub first_in_order: u64,
+    pub first_at_step: u64,
 }
 
 /// Lines that one site moved of one object.

@@ -6,6 +6,7 @@
 use super::{
     front::{PLACES, Visit},
     ledger::{Filed, Ledger},
+    streams::{Coming, Streams},
     table::{Place, Table},
     timeline::Timeline,
 };
@@ -42,6 +43,7 @@ pub struct Entering {
 pub struct Back {
     table: Table,
     timeline: Timeline,
+    streams: Streams,
     waiting: Box<[Entering; TOGETHER]>,
     waiting_now: usize,
     places: Vec<Place>,
@@ -49,20 +51,21 @@ pub struct Back {
     in_front: [Option<Place>; PLACES],
 }
 
-impl Default for Back {
-    fn default() -> Self {
+impl Back {
+    /// Of lines of `1 << shift` bytes.
+    #[must_use]
+    pub fn new(shift: u32) -> Self {
         Self {
             table: Table::default(),
             timeline: Timeline::new(LEAST_ROOM, 0),
+            streams: Streams::new(shift),
             waiting: Box::new([Entering::default(); TOGETHER]),
             waiting_now: 0,
             places: Vec::with_capacity(TOGETHER),
             in_front: [None; PLACES],
         }
     }
-}
 
-impl Back {
     /// A line goes in front; true if it is time for [`Back::work`].
     #[inline(always)]
     pub fn queue(&mut self, entering: Entering) -> bool {
@@ -101,6 +104,13 @@ impl Back {
     #[inline(always)]
     fn enter(&mut self, entering: Entering, place: Place, ledger: &mut Ledger) {
         let Entering { cell, is_store, left, .. } = entering;
+        // What waits for a line is a load.
+        let coming = self.streams.come(place);
+        let streamed = match coming {
+            Coming::InOrder if !is_store => Some(Filed::InOrder),
+            Coming::AtStep if !is_store => Some(Filed::AtStep),
+            _ => None,
+        };
         let entry = self.table.at(place);
         if entry.position > 0 {
             let above = self.timeline.take(entry.position - 1, cell);
@@ -108,8 +118,10 @@ impl Back {
             entry.position = 0;
             entry.deepest = entry.deepest.max(bucket + 1);
             ledger.add(cell, if is_store { Filed::Store } else { Filed::Load }, bucket);
+            streamed.into_iter().for_each(|streamed| ledger.add(cell, streamed, bucket));
         } else {
-            ledger.first(cell, is_store);
+            ledger.first(cell, if is_store { Filed::Store } else { Filed::Load });
+            streamed.into_iter().for_each(|streamed| ledger.first(cell, streamed));
         }
         if let Some(gone) = self.in_front[usize::from(entering.place)].replace(place) {
             self.leave(gone, left, ledger);
@@ -166,6 +178,6 @@ impl Back {
 
     #[must_use]
     pub fn heap_bytes(&self) -> u64 {
-        self.table.heap_bytes() + self.timeline.heap_bytes()
+        self.table.heap_bytes() + self.timeline.heap_bytes() + self.streams.heap_bytes()
     }
 }

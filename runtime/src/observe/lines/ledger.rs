@@ -8,6 +8,13 @@ pub enum Filed {
     Load,
     Store,
     WriteBack,
+    /// Of loads, those that come in a stream of neighbours, and at another constant step.
+    InOrder,
+    AtStep,
+}
+
+impl Filed {
+    const ALL: [Self; 5] = [Self::Load, Self::Store, Self::WriteBack, Self::InOrder, Self::AtStep];
 }
 
 /// Lines of one bucket that are not filed yet: a site mostly finds its lines at the same few depths.
@@ -19,7 +26,7 @@ struct Pending {
 
 #[derive(Default)]
 struct Account {
-    pending: [Pending; 3],
+    pending: [Pending; Filed::ALL.len()],
     counts: LineCounts,
 }
 
@@ -30,6 +37,8 @@ impl Account {
                 Filed::Load => &mut self.counts.loads,
                 Filed::Store => &mut self.counts.stores,
                 Filed::WriteBack => &mut self.counts.write_backs,
+                Filed::InOrder => &mut self.counts.in_order,
+                Filed::AtStep => &mut self.counts.at_step,
             };
             counts.add(pending.bucket, pending.lines);
         }
@@ -74,24 +83,28 @@ impl Ledger {
         }
     }
 
-    /// A line that nothing had touched before.
-    pub fn first(&mut self, cell: u32, is_store: bool) {
+    /// A line that has no depth: nothing had touched it before, or nothing wrote it again.
+    pub fn first(&mut self, cell: u32, what: Filed) {
         if let Some(Account { counts, .. }) = self.account(cell) {
-            *(if is_store { &mut counts.first_stores } else { &mut counts.first_loads }) += 1;
+            *(match what {
+                Filed::Load => &mut counts.first_loads,
+                Filed::Store => &mut counts.first_stores,
+                Filed::WriteBack => &mut counts.last_write_backs,
+                Filed::InOrder => &mut counts.first_in_order,
+                Filed::AtStep => &mut counts.first_at_step,
+            }) += 1;
         }
     }
 
     /// A line that is dirty at the end.
     pub fn dirty(&mut self, cell: u32) {
-        if let Some(Account { counts, .. }) = self.account(cell) {
-            counts.last_write_backs += 1;
-        }
+        self.first(cell, Filed::WriteBack);
     }
 
     /// The counts by cell.
     pub fn finish(self) -> Vec<Option<Box<LineCounts>>> {
         let finish = |mut account: Box<Account>| {
-            for what in [Filed::Load, Filed::Store, Filed::WriteBack] {
+            for what in Filed::ALL {
                 let pending = account.pending[what as usize];
                 account.file(what, pending);
             }

@@ -1,6 +1,7 @@
 //! What a memory of lines would fetch and write back, at every capacity at once.
 //!
 //! `stack` is the LRU stack of lines: `front` has the last lines, `back` all others (`table`, `timeline`), and the `ledger` counts.
+//! `streams` tells which lines come in order.
 //! `runs` does affine runs by lines, in `groups` of streams that are always in one line.
 
 mod back;
@@ -9,10 +10,12 @@ mod groups;
 mod ledger;
 mod runs;
 mod stack;
+mod streams;
 mod table;
 #[cfg(test)]
 mod tests;
 mod timeline;
 
-pub use front::FRONT;
+pub use front::{FRONT, PLACES};
 pub use stack::Lines;
+pub use streams::SOON;

@@ -59,7 +59,7 @@ impl Lines {
             shift: bytes.trailing_zeros(),
             isa: Isa::detect(),
             front: Front::default(),
-            back: Back::default(),
+            back: Back::new(bytes.trailing_zeros()),
             ledger: Ledger::default(),
             groups: Groups::default(),
         }

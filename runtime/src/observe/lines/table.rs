@@ -6,7 +6,7 @@
 use crate::pages::Pages;
 
 /// Lines whose entries lie together.
-const LINES: u64 = 128;
+pub const LINES: u64 = 128;
 /// Such pages in one directory.
 const PAGES: usize = 1 << 13;
 /// Pages that were looked up last.
@@ -25,9 +25,9 @@ pub struct Entry {
     pub deepest: u16,
 }
 
-/// Where the entry of a line is.
+/// Where the entry of a line is. Those of [`LINES`] neighbours, the first a multiple of that, follow each other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Place(u32);
+pub struct Place(pub u32);
 
 pub struct Table {
     /// Numbers of pages, plus one.

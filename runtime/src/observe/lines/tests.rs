@@ -20,33 +20,42 @@ struct Traffic {
     write_backs: u64,
 }
 
+/// Cells that the tests count for.
+const CELLS: usize = 4;
+
 /// A memory of `capacity` lines.
 struct Memory {
     capacity: usize,
-    /// Numbers of lines, and whether they are dirty.
-    lines: Vec<(u64, bool)>,
-    traffic: Traffic,
+    /// Numbers of lines, and who has written to them last since they came.
+    lines: Vec<(u64, Option<usize>)>,
+    /// By cell.
+    traffic: [Traffic; CELLS],
 }
 
 impl Memory {
-    fn access(&mut self, line: u64, is_store: bool) {
+    fn access(&mut self, line: u64, is_store: bool, cell: usize) {
         let at = self.lines.iter().position(|(number, _)| *number == line);
-        let dirty = match at {
+        let before = match at {
             Some(at) => self.lines.remove(at).1,
             None => {
-                *(if is_store { &mut self.traffic.stores } else { &mut self.traffic.loads }) += 1;
-                false
+                let traffic = &mut self.traffic[cell];
+                *(if is_store { &mut traffic.stores } else { &mut traffic.loads }) += 1;
+                None
             }
         };
-        self.lines.insert(0, (line, dirty || is_store));
-        if self.lines.len() > self.capacity {
-            self.traffic.write_backs += u64::from(self.lines.pop().is_some_and(|(_, dirty)| dirty));
+        self.lines.insert(0, (line, if is_store { Some(cell) } else { before }));
+        if self.lines.len() > self.capacity
+            && let Some((_, Some(writer))) = self.lines.pop()
+        {
+            self.traffic[writer].write_backs += 1;
         }
     }
 
-    fn finish(self) -> Traffic {
-        let dirty = self.lines.iter().filter(|(_, dirty)| *dirty).count() as u64;
-        Traffic { write_backs: self.traffic.write_backs + dirty, ..self.traffic }
+    fn finish(mut self) -> [Traffic; CELLS] {
+        for (_, writer) in self.lines {
+            writer.into_iter().for_each(|writer| self.traffic[writer].write_backs += 1);
+        }
+        self.traffic
     }
 }
 
@@ -54,22 +63,73 @@ fn above(counts: &DepthCounts, capacity: u64) -> u64 {
     counts.iter().filter(|(bucket, _)| bounds(*bucket).0 > capacity).map(|(_, lines)| lines).sum()
 }
 
-fn told(all: &[Option<Box<LineCounts>>], capacity: u64) -> Traffic {
-    let mut traffic = Traffic::default();
-    for counts in all.iter().flatten() {
-        traffic.loads += above(&counts.loads, capacity) + counts.first_loads;
-        traffic.stores += above(&counts.stores, capacity) + counts.first_stores;
-        traffic.write_backs += above(&counts.write_backs, capacity) + counts.last_write_backs;
+fn told(counts: &LineCounts, capacity: u64) -> Traffic {
+    Traffic {
+        loads: above(&counts.loads, capacity) + counts.first_loads,
+        stores: above(&counts.stores, capacity) + counts.first_stores,
+        write_backs: above(&counts.write_backs, capacity) + counts.last_write_backs,
     }
-    traffic
+}
+
+fn told_in_all(all: &[Option<Box<LineCounts>>], capacity: u64) -> Traffic {
+    let mut sum = LineCounts::default();
+    all.iter().flatten().for_each(|counts| sum.merge(counts));
+    told(&sum, capacity)
+}
+
+/// A load that brought a line in a stream.
+struct Streamed {
+    cell: usize,
+    at_step: bool,
+    /// Lines above it; `None` if nothing had touched it.
+    depth: Option<usize>,
+}
+
+/// All of them, by the lines that came before.
+fn streams(accesses: &[(u64, bool, usize)], page_lines: i64) -> Vec<Streamed> {
+    let mut order: Vec<u64> = Vec::new();
+    let mut came: Vec<i64> = Vec::new();
+    let mut found = Vec::new();
+    for &(line, is_store, cell) in accesses {
+        let depth = order.iter().position(|other| *other == line);
+        depth.into_iter().for_each(|at| _ = order.remove(at));
+        order.insert(0, line);
+        if depth.is_some_and(|depth| depth < PLACES) {
+            continue;
+        }
+        let line = line as i64;
+        // The line of the page that came last before some moment, if that is not long ago.
+        let before = |moment: usize| {
+            let first = moment.saturating_sub(SOON as usize);
+            let is_near = |other: &i64| other.div_euclid(page_lines) == line.div_euclid(page_lines);
+            let at = first + came[first..moment].iter().rposition(is_near)?;
+            Some((at, came[at]))
+        };
+        if let Some((at, last)) = before(came.len())
+            && let Some((_, last_but_one)) = before(at)
+        {
+            let step = line - last;
+            let is_stream = step != 0 && step == last - last_but_one && !is_store;
+            if is_stream {
+                found.push(Streamed { cell, at_step: step.abs() > 1, depth });
+            }
+        }
+        came.push(line);
+    }
+    found
+}
+
+fn streams_told(counts: &LineCounts, capacity: u64) -> [u64; 2] {
+    [above(&counts.in_order, capacity) + counts.first_in_order, above(&counts.at_step, capacity) + counts.first_at_step]
 }
 
 /// Everything that a cell counted.
-fn all_of(counts: Option<&LineCounts>) -> (Vec<Vec<(u16, u64)>>, [u64; 3]) {
+fn all_of(counts: Option<&LineCounts>) -> (Vec<Vec<(u16, u64)>>, [u64; 5]) {
     let all = |counts: &LineCounts| {
-        let depths =
-            [&counts.loads, &counts.stores, &counts.write_backs].map(|depths| depths.iter().collect::<Vec<_>>());
-        (depths.to_vec(), [counts.first_loads, counts.first_stores, counts.last_write_backs])
+        let depths = [&counts.loads, &counts.stores, &counts.write_backs, &counts.in_order, &counts.at_step];
+        let LineCounts { first_loads, first_stores, last_write_backs, first_in_order, first_at_step, .. } = *counts;
+        let single = [first_loads, first_stores, last_write_backs, first_in_order, first_at_step];
+        (depths.map(|depths| depths.iter().collect::<Vec<_>>()).to_vec(), single)
     };
     all(counts.unwrap_or(&LineCounts::default()))
 }
@@ -141,14 +201,32 @@ proptest! {
         for (cell, (counts, singly)) in counts.iter().zip(singly.finish()).enumerate() {
             prop_assert_eq!(all_of(counts.as_deref()), all_of(singly.as_deref()), "cell {}", cell);
         }
-        for capacity in [FRONT as u64, 9, 12, 16, 31, 32, 64, 128, 1024] {
-            let mut memory = Memory { capacity: capacity as usize, lines: Vec::new(), traffic: Traffic::default() };
-            for access in plain.iter().filter(|access| access.kind != Kind::Remove) {
-                for line in access.addr >> shift..=(access.addr + u64::from(access.len) - 1) >> shift {
-                    memory.access(line, access.kind == Kind::Store);
-                }
+        let touches: Vec<(u64, bool, usize)> = plain
+            .iter()
+            .zip(&plain_cells)
+            .filter(|(access, _)| access.kind != Kind::Remove)
+            .flat_map(|(access, cell)| {
+                let lines = access.addr >> shift..=(access.addr + u64::from(access.len) - 1) >> shift;
+                lines.map(|line| (line, access.kind == Kind::Store, *cell as usize))
+            })
+            .collect();
+        let streamed = streams(&touches, (4096i64 >> shift).min(128));
+        for capacity in [PLACES, 32, 1024] {
+            let mut expected = [[0; 2]; CELLS];
+            for one in streamed.iter().filter(|one| one.depth.is_none_or(|depth| depth >= capacity)) {
+                expected[one.cell][usize::from(one.at_step)] += 1;
             }
-            prop_assert_eq!(told(&counts, capacity), memory.finish(), "{} lines", capacity);
+            let told = |counts: &Option<Box<LineCounts>>| counts.as_deref().map_or([0; 2], |c| streams_told(c, capacity as u64));
+            let found: Vec<_> = counts.iter().map(told).collect();
+            prop_assert_eq!(&found[..], &expected[..found.len()], "streams into {} lines", capacity);
+        }
+        for capacity in [FRONT as u64, 9, 12, 16, 31, 32, 64, 128, 1024] {
+            let traffic = [Traffic::default(); CELLS];
+            let mut memory = Memory { capacity: capacity as usize, lines: Vec::new(), traffic };
+            touches.iter().for_each(|&(line, is_store, cell)| memory.access(line, is_store, cell));
+            let mut found = counts.iter().map(|counts| counts.as_deref().map_or(Traffic::default(), |c| told(c, capacity)));
+            let found = [(); CELLS].map(|()| found.next().unwrap_or_default());
+            prop_assert_eq!(found, memory.finish(), "{} lines", capacity);
         }
     }
 }
@@ -171,7 +249,7 @@ fn stream_kernels_move_what_they_are_known_to() {
         for _ in 0..4 {
             lines.run(&streams, &cells, N);
         }
-        let traffic = told(&lines.finish(), 512);
+        let traffic = told_in_all(&lines.finish(), 512);
         assert_eq!((traffic.loads + traffic.stores + traffic.write_backs) * 64, expected * N * 4);
     }
 }
@@ -186,10 +264,48 @@ fn a_column_walk_fetches_a_line_for_each_element() {
         for start in 0..N {
             lines.run(&[stream((1 << 20) + start * next, stride, Kind::Load)], &[0], N);
         }
-        told(&lines.finish(), 512).loads
+        told_in_all(&lines.finish(), 512).loads
     };
     assert_eq!(walk(8, 8 * N), N * N / 8);
     assert_eq!(walk(8 * N as i64, 8), N * N);
+}
+
+/// Lines in order are seen coming, but for the first two of each page; lines a page apart never are; lines at a step within a page are.
+#[test]
+fn walks_are_streams_where_they_stay_in_a_page() {
+    const N: u64 = 1 << 16;
+    let walk = |stride: i64, count: u64| {
+        let mut lines = Lines::new(64);
+        lines.set_known(1);
+        lines.run(&[stream(1 << 30, stride, Kind::Load)], &[0], count);
+        let counts = lines.finish();
+        let counts = counts[0].as_ref().expect("a cell");
+        [counts.first_loads, counts.first_in_order, counts.first_at_step]
+    };
+    let pages = N * 8 / 4096;
+    assert_eq!(walk(8, N), [pages * 64, pages * 62, 0]);
+    assert_eq!(walk(-8, N)[1], pages * 62);
+    assert_eq!(walk(512, 8 * pages), [8 * pages, 0, 6 * pages]);
+    assert_eq!(walk(4096, N), [N, 0, 0]);
+    assert_eq!(walk(2048 + 64, N)[2], 0);
+}
+
+/// As many walks at once as there may be lines between two of a stream are streams; one more, and none is.
+#[test]
+fn streams_that_take_turns_are_followed_up_to_a_number() {
+    let walks = |number: u64| {
+        let mut lines = Lines::new(64);
+        lines.set_known(1);
+        for line in 0..64 {
+            for walk in 0..number {
+                lines
+                    .accesses(&[Access { addr: (1 << 30) + (walk << 20) + line * 64, len: 8, kind: Kind::Load }], &[0]);
+            }
+        }
+        lines.finish()[0].as_ref().expect("a cell").first_in_order
+    };
+    assert_eq!(walks(SOON), SOON * 62);
+    assert_eq!(walks(SOON + 1), 0);
 }
 
 /// What is not counted moves lines all the same.
