@@ -6,7 +6,7 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use dmdprof_runtime::engine::AllocationFailure;
 
 use crate::{
-    commands, driver, help, report,
+    commands, driver, help,
     shared::{printable, signals},
     toolbox,
 };
@@ -46,7 +46,7 @@ enum Command {
     Run(commands::run::RunArgs),
     Record(commands::record::RecordArgs),
     Replay(commands::replay::ReplayArgs),
-    Report(report::CommandArgs),
+    Report(commands::report::ReportCommand),
     Annotate(commands::annotate::AnnotateArgs),
     Why(commands::why::WhyArgs),
     Waste(commands::waste::WasteArgs),
@@ -192,6 +192,43 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         Cli::command().debug_assert();
+    }
+
+    /// Formats, widths and files: alike wherever tables are printed, and two commands whose `-o` is what they make.
+    #[test]
+    fn commands_that_print_tables_have_the_same_options() {
+        let mut root = Cli::command();
+        root.build();
+        let paths = [
+            "report",
+            "annotate",
+            "why",
+            "waste",
+            "diff",
+            "roofline",
+            "curve",
+            "balance",
+            "fuse",
+            "motion",
+            "place",
+            "rank",
+            "time",
+            "run",
+            "replay",
+            "machine list",
+            "plan scaling",
+            "plan queue",
+        ];
+        for path in paths {
+            let command = path.split(' ').fold(&root, |command, name| {
+                command.find_subcommand(name).unwrap_or_else(|| panic!("no command {path}"))
+            });
+            for option in ["format", "width", "full-names", "output"] {
+                let argument = command.get_arguments().find(|argument| argument.get_long() == Some(option));
+                let argument = argument.unwrap_or_else(|| panic!("{path} has no --{option}"));
+                assert_eq!(argument.get_short(), (option == "output").then_some('o'), "{path} --{option}");
+            }
+        }
     }
 
     #[test]

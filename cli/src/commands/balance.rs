@@ -2,7 +2,8 @@
 
 use clap::Args;
 
-use super::estimate::{LookArgs, MachineArgs, ProfileArgs, WorkArgs};
+use super::estimate::{MachineArgs, ProfileArgs, WorkArgs};
+use super::print::LookArgs;
 use crate::estimate::balance::{self, MatmulTag, Options};
 use crate::machine::find::{Places, all};
 

@@ -1,11 +1,11 @@
 //! `dmdprof diff`: what changed between two runs.
 
-use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::bail;
 use clap::{Args, ValueEnum};
 
+use super::print::{ToArgs, WidthArgs};
 use crate::gate::compare::Comparison;
 use crate::gate::key::{PathMap, PrefixRule};
 use crate::gate::made::Difference;
@@ -44,9 +44,11 @@ pub struct DiffArgs {
     #[arg(long, value_name = "OLD=NEW")]
     pub path_prefix_map: Vec<PrefixRule>,
 
-    /// Never shorten names, however wide the table gets
-    #[arg(long)]
-    pub full_names: bool,
+    #[command(flatten)]
+    pub width: WidthArgs,
+
+    #[command(flatten)]
+    pub to: ToArgs,
 
     /// Also write both runs as a page for the browser (see `dmdprof view`)
     #[arg(long, value_name = "FILE")]
@@ -97,27 +99,23 @@ pub fn command(args: &DiffArgs) -> anyhow::Result<()> {
         write_page(path, [&before, &after], diff, Against { comparison: &comparison, paths: &paths })?;
     }
     let few = matches!(args.format, Format::Table | Format::Md).then_some(TABLE_TOP);
-    let terminal = Terminal::stdout();
+    let terminal = if args.to.output.is_some() { Terminal::default() } else { Terminal::stdout() };
+    let width = args.width.width.or(terminal.width).unwrap_or(FILE_WIDTH);
     let diff = Diff {
         names: [before, after].map(|p| p.display().to_string()),
         comparison: &comparison,
         differences: &differences,
         sort: args.sort,
         top: args.top.map(|n| n as usize).or(few),
-        width: (!args.full_names).then(|| usize::from(terminal.width.unwrap_or(FILE_WIDTH))),
+        width: (!args.width.full_names).then_some(usize::from(width)),
         color: terminal.color,
     };
-    let mut out = BufWriter::new(io::stdout().lock());
-    let written = match args.format {
+    args.to.write(|mut out| match args.format {
         Format::Table => diff.table(&mut out),
         Format::Json => diff.json(&mut out),
         Format::Csv => diff.csv(&mut out),
         Format::Md => diff.markdown(&mut out),
-    };
-    match written.and_then(|()| out.flush()) {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        result => Ok(result?),
-    }
+    })
 }
 
 /// What differs besides the numbers, and the numbers.

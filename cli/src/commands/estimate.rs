@@ -1,4 +1,4 @@
-//! What the commands that estimate have in common: which profile, which of its functions, which machines, how to print.
+//! What the commands that estimate have in common: which profile, which of its functions, which machines, charts.
 
 use std::path::{Path, PathBuf};
 
@@ -13,11 +13,8 @@ use crate::machine::{Machine, OpType};
 use crate::plot::Chart;
 use crate::profile::{self, DEFAULT_FILE, Profile};
 use crate::shared::output_file;
-use crate::sheet::{Document, Format, Look};
+use crate::sheet::{Document, Look};
 use crate::{report::Grouping, shared::terminal::FILE_WIDTH};
-
-/// Rows of tables for people, if nobody says how many.
-const TABLE_TOP: usize = 20;
 
 /// Which profile and which of its functions.
 #[derive(Args, Debug)]
@@ -100,18 +97,6 @@ pub struct WorkArgs {
     pub work: Option<Work>,
 }
 
-/// How to print.
-#[derive(Args, Debug)]
-pub struct PrintArgs {
-    /// How to print it
-    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
-    pub format: Format,
-
-    /// Never shorten names, however wide the table gets
-    #[arg(long)]
-    pub full_names: bool,
-}
-
 /// Charts beside the tables.
 #[derive(Args, Debug)]
 pub struct PlotArgs {
@@ -164,44 +149,6 @@ pub fn with_name(path: &Path, name: &str) -> PathBuf {
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
     let extension = path.extension().map_or_else(String::new, |e| format!(".{}", e.to_string_lossy()));
     path.with_file_name(format!("{stem}-{name}{extension}"))
-}
-
-/// How to print, and how much.
-#[derive(Args, Debug)]
-pub struct LookArgs {
-    #[command(flatten)]
-    pub print: PrintArgs,
-
-    /// Show at most so many functions [default: 20 in tables, all elsewhere]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    pub top: Option<u32>,
-}
-
-impl LookArgs {
-    /// Rows to show.
-    #[must_use]
-    pub fn top(&self) -> Option<usize> {
-        self.top.map(|n| n as usize).or((self.print.format == Format::Table).then_some(TABLE_TOP))
-    }
-
-    /// # Errors
-    /// Those of standard output.
-    pub fn print(&self, document: &Document) -> anyhow::Result<()> {
-        self.print.print(document)
-    }
-}
-
-impl PrintArgs {
-    #[must_use]
-    pub fn look(&self) -> Look {
-        Look::stdout(self.format, self.full_names)
-    }
-
-    /// # Errors
-    /// Those of standard output.
-    pub fn print(&self, document: &Document) -> anyhow::Result<()> {
-        Ok(document.print(self.look())?)
-    }
 }
 
 impl MachineArgs {

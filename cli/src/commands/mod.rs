@@ -20,6 +20,7 @@ pub mod manual;
 pub mod motion;
 pub mod place;
 pub mod plan;
+pub mod print;
 pub mod rank;
 pub mod record;
 pub mod replay;

@@ -16,7 +16,7 @@ use dmdprof_runtime::{
 };
 
 use super::{
-    estimate::LookArgs,
+    print::{FormArgs, TopArgs},
     replay::{Recorded, analyse, is_trace, outcome},
 };
 use crate::{
@@ -77,7 +77,10 @@ pub struct MotionArgs {
     pub html: Option<PathBuf>,
 
     #[command(flatten)]
-    pub look: LookArgs,
+    pub form: FormArgs,
+
+    #[command(flatten)]
+    pub top: TopArgs,
 
     #[command(flatten)]
     pub source: SourceArgs,
@@ -127,17 +130,17 @@ pub fn command(args: &MotionArgs) -> anyhow::Result<i32> {
     levels.sort_unstable();
     levels.dedup();
     // Whoever names loops wants all of them, and programs that read want everything.
-    let brief = args.loops.is_empty() && args.look.print.format == Format::Table;
+    let brief = args.loops.is_empty() && args.form.format == Format::Table;
     let options = sheet::Options {
         policy: args.policy,
         levels: (!args.loops.is_empty()).then_some(levels),
-        top: args.look.top().or(brief.then_some(MOST_LOOPS)),
+        top: args.top.rows(args.form.format).or(brief.then_some(MOST_LOOPS)),
         threshold: if brief { LEAST_SHARE } else { 0.0 },
         elements: args.elements,
     };
     let mut found = document(&motion, &options);
     found.notes.extend(removed);
-    args.look.print(&found)?;
+    found.print(args.form.look())?;
     if let Some(path) = &args.html {
         let whole = document(&motion, &whole(args.policy));
         let names = [String::new(), motion.command.join(" ")];

@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use clap::Args;
 
-use super::estimate::{MachineArgs, PrintArgs, WorkArgs};
+use super::estimate::{MachineArgs, WorkArgs};
+use super::print::PrintArgs;
 use crate::driver::source::{BuiltSource, SourceOptions, build_source, language_of};
 use crate::estimate::times::Times;
 use crate::gate::runner::{self, Inputs, Job, Left};

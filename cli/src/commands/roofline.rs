@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::estimate::{LookArgs, MachineArgs, PlotArgs, ProfileArgs, WorkArgs};
+use super::estimate::{MachineArgs, PlotArgs, ProfileArgs, WorkArgs};
+use super::print::LookArgs;
 use crate::estimate::fidelity::Calibration;
 use crate::estimate::roofline::{self, Options};
 use crate::estimate::times::Times;

@@ -5,6 +5,8 @@
 //! unit, source or confidence, numbers out of range, and levels that do not grow outwards. Schema: `docs/machines.md`.
 
 use std::cell::RefCell;
+mod number;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::ops::Range;
@@ -13,6 +15,7 @@ use std::path::Path;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use self::number::{Allowed, bare_number, first_example, in_range};
 use super::model::{Confidence, Figure, Growth, Level, Machine, Memory, OpType, Origin, WritePolicy};
 pub use super::names::{NAME_RULE, is_name, nearest};
 pub use super::problem::{Problem, Problems};
@@ -69,15 +72,6 @@ pub fn from_text(path: &Path, text: &str, origin: Origin) -> Result<Parsed, Prob
 }
 
 type Value<'a> = Spanned<DeValue<'a>>;
-
-/// Which values a number may have.
-#[derive(Clone, Copy)]
-enum Allowed {
-    Positive,
-    NotNegative,
-    /// More than 0, at most 1.
-    Share,
-}
 
 /// Reads one file and notes problems instead of stopping at the first.
 struct Reader<'d> {
@@ -363,15 +357,6 @@ impl Reader<'_> {
     }
 }
 
-/// A number that is not a text.
-fn bare_number(value: &DeValue<'_>) -> Option<f64> {
-    match value {
-        DeValue::Integer(n) if n.radix() == 10 => n.as_str().parse().ok(),
-        DeValue::Float(n) => n.as_str().parse().ok(),
-        _ => None,
-    }
-}
-
 /// What numbers are from that do not say so themselves.
 #[derive(Clone, Debug, Default)]
 struct Provenance {
@@ -592,19 +577,6 @@ impl<'r, 'd, 't> Section<'r, 'd, 't> {
             self.reader.problem(key.span(), &field, message);
         }
     }
-}
-
-fn in_range(number: f64, range: Allowed) -> Result<(), String> {
-    let (good, wanted) = match range {
-        Allowed::Positive => (number > 0.0, "more than 0"),
-        Allowed::NotNegative => (number >= 0.0, "0 or more"),
-        Allowed::Share => (number > 0.0 && number <= 1.0, "more than 0 and at most 1"),
-    };
-    if good && number.is_finite() { Ok(()) } else { Err(format!("must be {wanted}")) }
-}
-
-fn first_example(kind: Kind) -> &'static str {
-    kind.example().split(" or ").next().unwrap_or_default()
 }
 
 #[cfg(test)]

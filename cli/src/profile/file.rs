@@ -244,6 +244,18 @@ fn describe(bytes: &[u8]) -> String {
 }
 
 /// Reads and checks a profile.
+///
+/// ```
+/// let directory = tempfile::tempdir()?;
+/// let path = directory.path().join("app.data");
+/// std::fs::write(&path, "functions: 3")?;
+/// let error = dmdprof::profile::read(&path).unwrap_err();
+/// assert!(error.to_string().contains("app.data"), "{error}");
+/// # Ok::<(), std::io::Error>(())
+/// ```
+///
+/// # Errors
+/// A file that cannot be read, is no profile, is damaged or of a newer format; each says what to do.
 pub fn read(path: &Path) -> Result<Profile, ReadError> {
     let bytes = fs::read(path).map_err(|error| {
         let old = old_path(path);

@@ -17,6 +17,30 @@ enum Width {
 }
 
 /// One LRU stack of bytes.
+///
+/// ```
+/// use dmdprof_runtime::engine::{DepthSink, Engine};
+///
+/// #[derive(Default)]
+/// struct Depths(Vec<u64>);
+///
+/// impl DepthSink for Depths {
+///     fn warm(&mut self, above: u64, len: u64) {
+///         self.0.extend(above + 1..=above + len);
+///     }
+///
+///     fn cold(&mut self, _above: u64, _len: u64) {}
+/// }
+///
+/// let (mut engine, mut depths) = (Engine::new(), Depths::default());
+/// engine.load(0x1000, 4, &mut depths);
+/// engine.load(0x2000, 8, &mut depths);
+/// assert!(depths.0.is_empty(), "first touches have no depth");
+/// // Eight bytes lie above the four.
+/// engine.load(0x1000, 4, &mut depths);
+/// depths.0.sort_unstable();
+/// assert_eq!(depths.0, [9, 10, 11, 12]);
+/// ```
 pub struct Engine {
     width: Width,
     /// What was found for callers that want it in a sink of their own.

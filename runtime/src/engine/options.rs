@@ -23,7 +23,7 @@ pub struct EngineOptions {
     pub full_pages: usize,
     /// Do affine runs in blocks of iterations; otherwise access by access.
     pub affine: bool,
-    /// Report what a stream's loads in a affine run find in the order of its iterations, and of the bytes of an access; there are fewer
+    /// Report what a stream's loads in an affine run find in the order of its iterations, and of the bytes of an access; there are fewer
     /// blocks then.
     pub in_order: bool,
 }

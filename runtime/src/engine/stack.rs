@@ -67,7 +67,7 @@ pub struct Stack<C> {
     runs: Vec<Run>,
     pub(super) scratch: Option<Box<Scratch>>,
     masks: Vec<u64>,
-    /// Accesses done in blocks of a affine run.
+    /// Accesses done in blocks of an affine run.
     pub(super) in_blocks: u64,
 }
 

@@ -1,4 +1,4 @@
-//! How the streams of a affine run relate: which word another access of the run had shortly before.
+//! How the streams of an affine run relate: which word another access of the run had shortly before.
 //!
 //! Takes streams and a number of iterations; gives a [`Plan`], or nothing for a run with accesses of other sizes than words have,
 //! whose words overlap in part, or whose streams cross: such runs are done access by access.
