@@ -5,7 +5,11 @@ use std::{ffi::OsString, io::Write, panic, path::PathBuf, process::ExitCode};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use dmdprof_runtime::engine::AllocationFailure;
 
-use crate::{commands, driver, help, printable, report, signals, toolbox};
+use crate::{
+    commands, driver, help,
+    shared::{printable, signals},
+    toolbox,
+};
 
 /// Deterministic data-movement profiler for compiled programs
 ///
@@ -42,7 +46,7 @@ enum Command {
     Run(commands::run::RunArgs),
     Record(commands::record::RecordArgs),
     Replay(commands::replay::ReplayArgs),
-    Report(report::CommandArgs),
+    Report(commands::report::ReportCommand),
     Annotate(commands::annotate::AnnotateArgs),
     Why(commands::why::WhyArgs),
     Waste(commands::waste::WasteArgs),
@@ -141,7 +145,7 @@ fn dispatch(command: Command) -> anyhow::Result<i32> {
         Command::Run(args) => commands::run::command(&args),
         Command::Record(args) => commands::record::command(&args),
         Command::Replay(args) => commands::replay::command(&args).map(|()| 0),
-        Command::Report(args) => report::command(&args).map(|()| 0),
+        Command::Report(args) => commands::report::command(&args).map(|()| 0),
         Command::Annotate(args) => commands::annotate::command(&args).map(|()| 0),
         Command::Why(args) => commands::why::command(&args).map(|()| 0),
         Command::Waste(args) => commands::waste::command(&args).map(|()| 0),
@@ -188,6 +192,43 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         Cli::command().debug_assert();
+    }
+
+    /// Formats, widths and files: alike wherever tables are printed, and two commands whose `-o` is what they make.
+    #[test]
+    fn commands_that_print_tables_have_the_same_options() {
+        let mut root = Cli::command();
+        root.build();
+        let paths = [
+            "report",
+            "annotate",
+            "why",
+            "waste",
+            "diff",
+            "roofline",
+            "curve",
+            "balance",
+            "fuse",
+            "motion",
+            "place",
+            "rank",
+            "time",
+            "run",
+            "replay",
+            "machine list",
+            "plan scaling",
+            "plan queue",
+        ];
+        for path in paths {
+            let command = path.split(' ').fold(&root, |command, name| {
+                command.find_subcommand(name).unwrap_or_else(|| panic!("no command {path}"))
+            });
+            for option in ["format", "width", "full-names", "output"] {
+                let argument = command.get_arguments().find(|argument| argument.get_long() == Some(option));
+                let argument = argument.unwrap_or_else(|| panic!("{path} has no --{option}"));
+                assert_eq!(argument.get_short(), (option == "output").then_some('o'), "{path} --{option}");
+            }
+        }
     }
 
     #[test]

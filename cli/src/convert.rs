@@ -5,6 +5,7 @@ mod coverage;
 mod known;
 mod lines;
 mod objects;
+mod read;
 pub mod window;
 
 use std::{
@@ -14,34 +15,34 @@ use std::{
 };
 
 use dmdprof_runtime::{
-    abi::{FLOAT_TYPES, Item, ItemKind, NONE, OP_CLASSES},
-    counts::depths::DepthCounts,
+    abi::{FLOAT_TYPES, Item, ItemKind, OP_CLASSES},
     decode::sequences::Calls,
-    session::{
-        FunctionKey as RunFunction, Measurement, MergedBlock, SiteKey as RunSite, ThreadTotals, caches::Geometry,
-    },
+    observe::caches::Geometry,
+    session::{FunctionKey as RunFunction, Measurement, MergedBlock, SiteKey as RunSite, ThreadTotals},
     sites::SiteTable,
     steps::{StepKind, ValueOp},
     values::RegionTotals,
 };
 
+use self::read::{histogram, item_of, text};
 use crate::profile::model::{
     AccessKind, Block, BlockCount, BlockId, CacheCell, CacheTraffic, Cell, Context, ContextId, Dead, Function,
-    FunctionId, Histogram, InputUse, LineCell, LineTraffic, Meta, Position, PositionId, Profile, Region, Sequence,
-    Site, SiteId, SourceFile, StringId, Totals,
+    FunctionId, Histogram, InputUse, LineCell, LineDetails, LineTraffic, Meta, OtherLines, Position, PositionId,
+    Profile, Region, Sequence, Site, SiteId, SourceFile, StreamCell, StringId, Totals,
 };
 use crate::report::analysis::is_library_file;
-use crate::source_file;
+use crate::shared::source_file;
 
-/// Builds the profile of a finished run, with the traffic of lines of a size and of levels of caches if that was measured.
+/// Builds the profile of a finished run, with the traffic of lines of some sizes and of levels of caches if that was
+/// measured.
 #[must_use]
-pub fn to_profile(measurement: &Measurement, meta: Meta, line_size: Option<u32>, levels: &[Geometry]) -> Profile {
+pub fn to_profile(measurement: &Measurement, meta: Meta, line_sizes: &[u32], levels: &[Geometry]) -> Profile {
     let mut builder = Builder::new(measurement);
     builder.positions();
     let contexts = builder.contexts();
-    let sites = builder.sites(&contexts);
+    let sites = builder.sites(&contexts, line_sizes.len());
     let blocks = builder.blocks(&contexts);
-    let named = builder.objects(&sites, &contexts);
+    let named = builder.objects(&sites, &contexts, line_sizes.len());
     let flows = measurement.flows.as_ref().map(|measured| builder.flows(measured, &named, &sites, &contexts));
     let mut objects = measurement.objects.is_some().then_some(named.objects);
     objects.iter_mut().for_each(|objects| builder.add_known(objects, &sites));
@@ -49,6 +50,13 @@ pub fn to_profile(measurement: &Measurement, meta: Meta, line_size: Option<u32>,
     let totals = sum(&measurement.threads);
     let (thread_starts, threads) = builder.threads();
     let flops_by_type = builder.flops_by_type();
+    let mut of_objects = named.lines.into_iter();
+    let mut of_sizes = line_sizes.iter().zip(sites.lines).map(|(size, (cells, streams))| {
+        let details = LineDetails { objects: of_objects.next().unwrap_or_default(), streams: Some(streams) };
+        (LineTraffic { size: *size, cells }, details)
+    });
+    let (lines, line_details) =
+        of_sizes.next().map_or_else(Default::default, |(lines, details)| (Some(lines), details));
     Profile {
         meta,
         coverage: coverage::coverage(measurement),
@@ -71,7 +79,9 @@ pub fn to_profile(measurement: &Measurement, meta: Meta, line_size: Option<u32>,
         thread_starts,
         flops_by_type,
         input_uses: measurement.regions.values().map(input_use).collect(),
-        lines: line_size.map(|size| LineTraffic { size, cells: sites.lines }),
+        lines,
+        line_details,
+        other_lines: of_sizes.map(|(traffic, details)| OtherLines { traffic, details }).collect(),
         caches: (!levels.is_empty())
             .then(|| CacheTraffic { levels: levels.iter().map(lines::level).collect(), cells: sites.caches }),
         cold_histogram: histogram(&measurement.cold),
@@ -108,10 +118,6 @@ fn region(totals: &RegionTotals) -> Region {
 
 fn input_use(totals: &RegionTotals) -> InputUse {
     InputUse { unread_inputs: totals.unread_inputs, unread_bytes: totals.unread_bytes, early_reads: totals.early_reads }
-}
-
-fn histogram(counts: &DepthCounts) -> Histogram {
-    Histogram(counts.iter().collect())
 }
 
 fn one_thread(thread: &ThreadTotals) -> Totals {
@@ -176,14 +182,6 @@ impl<'a> Strings<'a> {
             StringId(self.list.len() as u32 - 1)
         })
     }
-}
-
-fn text(table: &SiteTable, index: u32) -> Option<&str> {
-    if index == NONE { None } else { table.strings.get(index as usize).map(String::as_str) }
-}
-
-fn item_of(table: &SiteTable, segment: u32, item: u32) -> &Item {
-    &table.items[table.segments[segment as usize].items.start as usize + item as usize]
 }
 
 fn linked_key(table: &SiteTable, function: u32) -> FunctionKey<'_> {
@@ -362,7 +360,7 @@ impl<'a> Builder<'a> {
     }
 
     /// Sites that did something, by (function, position, kind, size, place in the object), and their cells.
-    fn sites(&self, contexts: &Contexts) -> Sites {
+    fn sites(&self, contexts: &Contexts, sizes: usize) -> Sites {
         let mut found: BTreeMap<SiteKey, Site> = BTreeMap::new();
         let mut cells = Vec::new();
         for block in &self.measurement.blocks {
@@ -394,7 +392,9 @@ impl<'a> Builder<'a> {
         }
         let ids: BTreeMap<_, SiteId> = found.keys().enumerate().map(|(i, k)| (*k, SiteId(i as u32))).collect();
         let caches = lines::caches(cells.iter().map(|(context, key, _, cell)| (*context, ids[key], *cell)));
-        let lines = lines::lines(cells.iter().map(|(context, key, _, cell)| (*context, ids[key], *cell)));
+        let of_size =
+            |number| lines::lines(number, cells.iter().map(|(context, key, _, cell)| (*context, ids[key], *cell)));
+        let lines = (0..sizes).map(of_size).collect();
         let mut cells: Vec<Cell> = cells
             .into_iter()
             .map(|(context, key, executions, cell)| Cell {
@@ -534,7 +534,8 @@ struct Sites {
     list: Vec<Site>,
     ids: HashMap<RunSite, SiteId>,
     cells: Vec<Cell>,
-    lines: Vec<LineCell>,
+    /// By size of lines: what was moved, and what of it came in streams.
+    lines: Vec<(Vec<LineCell>, Vec<StreamCell>)>,
     caches: Vec<CacheCell>,
 }
 

@@ -11,10 +11,13 @@ use crate::export::{self, Target};
 use crate::gate::{baseline, config};
 use crate::machine::{Origin, file as machine_file};
 use crate::motion;
-use crate::printable;
 use crate::profile::{self, Profile};
 use crate::report::analysis::Generics;
-use crate::report::{self, Format, Grouping, Inlined, ReportOptions, names};
+use crate::shared::printable;
+use crate::{
+    report::{self, Format, Grouping, Inlined, ReportOptions},
+    shared::names,
+};
 
 const PATH: &str = "fuzz.data";
 

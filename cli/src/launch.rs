@@ -17,7 +17,7 @@ use rustix::process::{Pid, WaitOptions, WaitStatus};
 
 use crate::{
     profile::model::Outcome,
-    signals::{self, Kind, Watched},
+    shared::signals::{self, Kind, Watched},
 };
 
 /// Leaves address randomisation on if it is set: `dmdprof check --twice` looks for what depends on addresses.

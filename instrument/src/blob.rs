@@ -3,7 +3,7 @@
 use dmdprof_abi::{ABI_VERSION, BLOB_MAGIC, BlobHeader, Item, LoopCall, NONE, Note, Part, SegmentHeader, Skip, Text};
 use zerocopy::{Immutable, IntoBytes};
 
-use crate::plan::{FunctionPlan, ItemNote, Segment};
+use crate::function_plan::{FunctionPlan, ItemNote, Segment};
 
 /// A function's blob, and where in it each segment's header lies.
 pub struct Blob {

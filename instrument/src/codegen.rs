@@ -9,7 +9,7 @@ use inkwell::{
     targets::{CodeModel, FileType, InitializationConfig, RelocMode, Target, TargetMachine},
 };
 
-use crate::{Error, llvm::ir::ModuleHandle};
+use crate::{error::Error, llvm::ir::ModuleHandle};
 
 /// A machine for the module's own triple, with the position independence its flags ask for. CPU and features are
 /// attributes of each function.

@@ -10,12 +10,12 @@ use std::collections::HashMap;
 use dmdprof_abi::symbol;
 
 use crate::{
-    Append,
     address::gep_parts,
     affine::{Counter, SelfLoop, Step},
     calls::Operand,
+    function_plan::{Anchor, CallHook, FunctionPlan, PlannedLoop, Segment, Word},
     llvm::ir::{Block, Builder, Edge, Layout, ModuleHandle, Opcode, Type, Value},
-    plan::{Anchor, CallHook, FunctionPlan, PlannedLoop, Segment, Word},
+    request::Append,
 };
 
 /// Declarations and helpers that the hooks of one module share.

@@ -9,8 +9,8 @@ pub enum Error {
     #[error(
         "no usable libLLVM was found.\n  {0}\nFor C and C++, install clang from the system's packages (apt install clang), which brings one. For Rust, install a toolchain with \
          rustup, whose own is used. Or set DMDPROF_LLVM to a libLLVM of version {oldest} to {newest} or its directory",
-        oldest = crate::llvm::OLDEST,
-        newest = crate::llvm::NEWEST
+        oldest = crate::llvm::find::OLDEST,
+        newest = crate::llvm::find::NEWEST
     )]
     NoLlvm(String),
     /// The input cannot be read.
@@ -23,12 +23,13 @@ pub enum Error {
     },
     /// The input is not what the LLVM in use reads.
     #[error(
-        "{path} is not bitcode that LLVM {major} can read: {message}\nIf a newer clang wrote it, use a clang of version {major} or older (set DMDPROF_CLANG)",
-        major = crate::llvm::major()
+        "{path} is not bitcode that LLVM {major} can read: {message}\nIf a newer clang wrote it, use a clang of version {major} or older (set DMDPROF_CLANG)"
     )]
     Parse {
         /// The file.
         path: PathBuf,
+        /// Major version of the LLVM in use.
+        major: u32,
         /// Why.
         message: String,
     },

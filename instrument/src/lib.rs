@@ -21,9 +21,11 @@ mod emit;
 mod error;
 mod fields;
 mod frames;
+mod function_plan;
 pub mod llvm;
 mod loops;
 mod plan;
+mod request;
 mod segment;
 mod skip;
 mod slots;
@@ -43,74 +45,16 @@ use inkwell::{
 };
 
 pub use error::Error;
+pub use request::{Append, Model, Request, Summary};
 pub use skip::SkipReason;
 
+use crate::function_plan::FunctionPlan;
 use classify::{Classifier, Effect};
 use emit::Emitter;
 use frames::DebugInfo;
 use llvm::diagnostics::Diagnostics;
 use llvm::ir::{Linkage, ModuleHandle, Nodes, Opcode, Value, split_edges};
-use plan::{FunctionPlan, LoopForm};
-
-/// What the hooks are for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Model {
-    /// Accesses of optimised code.
-    #[default]
-    Memory,
-    /// Values of code as the front end wrote it; scalar variables are put into registers first, and nothing else is
-    /// changed.
-    Values,
-    /// Accesses of optimised code, and where iterations of its loops begin.
-    Loops,
-}
-
-/// How code appends a record. What is recorded is the same.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Append {
-    /// Where the record is due: fastest when the program runs.
-    #[default]
-    InPlace,
-    /// By a call of a few instructions: a program half as large, and half the time to generate its code.
-    ByCall,
-}
-
-/// What to instrument and how to generate code for it.
-#[derive(Clone, Debug)]
-pub struct Request<'a> {
-    /// Bitcode or textual IR.
-    pub input: &'a Path,
-    /// Where the object goes.
-    pub object: &'a Path,
-    /// What the hooks are for.
-    pub model: Model,
-    /// One record for all iterations of a loop whose addresses advance by constants (memory model only); else one per
-    /// iteration. What is measured is the same.
-    pub loop_records: bool,
-    /// How records are appended.
-    pub append: Append,
-    /// Code generation effort, 0 to 3.
-    pub opt_level: u8,
-    /// Each function in a section of its own (`-ffunction-sections`).
-    pub function_sections: bool,
-    /// The compiler's options that change code, to be noted in the object; with none, the optimisation level is.
-    pub flags: &'a str,
-    /// Directory that receives `NAME.before.ll` and `NAME.after.ll`.
-    pub dump_ir: Option<&'a Path>,
-}
-
-/// What was done, for messages and tests.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Summary {
-    /// Functions with hooks.
-    pub functions: usize,
-    /// Functions without, each for a reason that its descriptors name.
-    pub skipped_functions: usize,
-    /// Records that their code may append, and call sites.
-    pub segments: usize,
-    /// Accesses that these describe; steps in the values model.
-    pub accesses: usize,
-}
+use plan::LoopForm;
 
 /// Instruments one translation unit.
 ///
@@ -204,9 +148,14 @@ fn parse<'c>(context: &'c Context, path: &Path) -> Result<Module<'c>, Error> {
     let bytes = std::fs::read(path).map_err(|source| Error::Read { path: path.to_path_buf(), source })?;
     let buffer = MemoryBuffer::create_from_memory_range_copy(&bytes, &path.to_string_lossy());
     let module = context.create_module_from_ir(buffer);
-    let mut module = module.map_err(|e| Error::Parse { path: path.to_path_buf(), message: e.to_string() })?;
+    let mut module =
+        module.map_err(|e| Error::Parse { path: path.to_path_buf(), major: llvm::major(), message: e.to_string() })?;
     // What is planned relies on a module that is as it must be: blocks that end, phis with an entry per edge.
-    module.verify().map_err(|e| Error::Parse { path: path.to_path_buf(), message: e.to_string() })?;
+    module.verify().map_err(|e| Error::Parse {
+        path: path.to_path_buf(),
+        major: llvm::major(),
+        message: e.to_string(),
+    })?;
     llvm::debug_record::keep_as_calls(&mut module);
     llvm::lifetimes::mark_slots(&mut module);
     codegen::drop_forgotten_features(context, &module);

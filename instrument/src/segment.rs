@@ -12,8 +12,8 @@ use crate::{
     affine::{Counter, SelfLoop, Step},
     calls::{Model, When},
     frames::DebugInfo,
+    function_plan::{Anchor, CallHook, FunctionPlan, ItemNote, PlannedItem, PlannedLoop, Segment, Word},
     llvm::ir::{Layout, Value},
-    plan::{Anchor, CallHook, FunctionPlan, ItemNote, PlannedItem, PlannedLoop, Segment, Word},
 };
 
 /// The segment being filled.

@@ -94,29 +94,28 @@ fn as_recorded(engine: &mut Engine, trace: &Trace) -> Checksum {
     sum
 }
 
-fn with(isa: Isa) -> Engine {
-    Engine::with_options(EngineOptions { isa: Some(isa), ..EngineOptions::default() })
+fn portable() -> Engine {
+    Engine::with_options(EngineOptions { isa: Some(Isa::Portable), ..EngineOptions::default() })
 }
 
 /// A name and a way to process a trace.
 type Contender = (&'static str, fn(&Trace) -> Checksum);
 
 /// The yardsticks come first: Olken, then the Fenwick trees.
-const CONTENDERS: [Contender; 8] = [
+const CONTENDERS: [Contender; 7] = [
     ("Olken", |trace| words::<Olken>(&trace.accesses)),
     ("Fenwick, hash map", |trace| words::<Fenwick<Hashed>>(&trace.accesses)),
     ("Fenwick, pages", |trace| words::<Fenwick<Paged>>(&trace.accesses)),
-    ("portable", |trace| plain(&mut with(Isa::Portable), &trace.accesses)),
-    ("AVX2", |trace| plain(&mut with(Isa::Avx2), &trace.accesses)),
+    ("portable", |trace| plain(&mut portable(), &trace.accesses)),
     ("engine", |trace| plain(&mut Engine::new(), &trace.accesses)),
     ("engine, batches", |trace| batched(&mut Engine::new(), &trace.accesses)),
     ("engine, as recorded", |trace| as_recorded(&mut Engine::new(), trace)),
 ];
 const OLKEN: usize = 0;
 const FENWICKS: [usize; 2] = [1, 2];
-const ENGINE: usize = 5;
-const BATCHED: usize = 6;
-const RECORDED: usize = 7;
+const ENGINE: usize = 4;
+const BATCHED: usize = 5;
+const RECORDED: usize = 6;
 
 fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);

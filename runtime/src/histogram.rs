@@ -13,13 +13,13 @@ pub const BUCKETS: usize = (SUB + (64 - SUB_BITS as u64) * SUB) as usize;
 /// Bucket of a depth (`depth >= 1`).
 #[inline]
 #[must_use]
-pub fn bucket_of(depth: u64) -> u16 {
+pub const fn bucket_of(depth: u64) -> u16 {
     let v = depth - 1;
     if v < SUB {
         return v as u16;
     }
     let octave = 63 - v.leading_zeros() - SUB_BITS;
-    (SUB + u64::from(octave) * SUB + ((v >> octave) - SUB)) as u16
+    (SUB + octave as u64 * SUB + ((v >> octave) - SUB)) as u16
 }
 
 /// Smallest and largest depth of a bucket.

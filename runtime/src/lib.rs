@@ -7,13 +7,13 @@
 pub mod counts;
 pub mod decode;
 pub mod engine;
-mod exact;
 mod hash;
 pub mod histogram;
 pub mod hooks_object;
 mod map;
 pub mod motion;
 pub mod objects;
+pub mod observe;
 pub mod oplog;
 mod pages;
 mod pieces;

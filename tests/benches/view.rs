@@ -201,6 +201,8 @@ fn profile(directory: &Path, dice: &mut Dice) -> Profile {
         input_uses: Vec::new(),
         lines: None,
         caches: None,
+        line_details: dmdprof::profile::model::LineDetails::default(),
+        other_lines: Vec::new(),
     }
 }
 

@@ -15,6 +15,7 @@
 #define COLUMN_WALK 8
 #define STRUCTURES 9
 #define RECORDS 10
+#define TWO_LOOPS 11
 
 #ifndef SIZE
 #define SIZE 48
@@ -65,6 +66,12 @@ __attribute__((noinline)) double kernel(double s) {
     for (size_t i = 0; i < COUNT; i++)
         for (size_t field = 0; field < 8; field++)
             s += ((volatile double *)(bytes + OFFSET + i * 128))[field];
+#elif KERNEL == TWO_LOOPS
+    for (size_t i = 0; i < SIDE; i++)
+        for (size_t j = 0; j < SIDE; j++)
+            b[j * SIDE + i] = a[i * SIDE + j];
+    for (size_t i = 0; i < N; i++)
+        c[i] += s;
 #endif
     return s;
 }

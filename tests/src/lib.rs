@@ -2,6 +2,7 @@
 //!
 //! - [`browser`]: a page in a real browser;
 //! - [`cachegrind`]: what Cachegrind's output files say;
+//! - [`energy`]: what the processor says of its energy;
 //! - [`pairs`]: kernels in variants, for comparisons with the clock;
 //! - [`tool`]: where `dmdprof`, the compilers and valgrind are; a missing one is a failure that says what to install;
 //! - [`programs`]: what is profiled: recipes, compiled once per compiler and flags into a shared cache;
@@ -13,6 +14,7 @@
 
 pub mod browser;
 pub mod cachegrind;
+pub mod energy;
 pub mod farm;
 pub mod gate;
 pub mod pairs;

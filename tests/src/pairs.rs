@@ -1,4 +1,4 @@
-//! The kernels of `tests/pairs`: one source each, whose first line names its variants.
+//! The kernels of `tests/pairs` and of `tests/polybench`: one source each, whose first line names its variants.
 //!
 //! Each variant is that source with `VARIANT_name` defined (C) or with the constant `VARIANT` (Rust). Refuses, by a panic, sources that
 //! name no variants.
@@ -19,10 +19,21 @@ pub struct Kernel {
     pub variants: Vec<String>,
 }
 
-/// All of them, in the order of their names.
+/// All of `tests/pairs`, in the order of their names.
 #[must_use]
 pub fn kernels() -> Vec<Kernel> {
-    let directory = in_tests("pairs");
+    kernels_in("pairs")
+}
+
+/// The 30 kernels of `PolyBench`, written anew in three variants each, in the order of their names. With `SMALL` defined
+/// they are small.
+#[must_use]
+pub fn polybench() -> Vec<Kernel> {
+    kernels_in("polybench")
+}
+
+fn kernels_in(folder: &str) -> Vec<Kernel> {
+    let directory = in_tests(folder);
     let entries = fs::read_dir(&directory).unwrap_or_else(|e| panic!("{}: {e}", directory.display()));
     let mut sources: Vec<PathBuf> = entries.map(|entry| entry.expect("an entry").path()).collect();
     sources.sort();

@@ -359,4 +359,4 @@ pub fn case(name: &str) -> Program {
 }
 
 /// The fast ways of the analysis that `--without` leaves out.
-pub const WAYS: [&str; 8] = ["blocks", "runs", "moves", "skips", "batches", "avx512", "vectors", "narrow"];
+pub const WAYS: [&str; 7] = ["blocks", "runs", "moves", "skips", "batches", "vectors", "narrow"];

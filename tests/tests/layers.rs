@@ -1,7 +1,8 @@
 //! The inside: files import each other in one direction, and are short enough to be read.
 //!
 //! Takes the sources of the crates, gives the imports between their files (`use` and paths, but not those within macro calls or
-//! code that is only for tests). Refuses a ring of imports, and files longer than [`LONGEST`] lines that are no tables.
+//! code that is only for tests). Refuses a ring of imports between files or between rooms, and files longer than [`LONGEST`] lines that
+//! are no tables.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -16,7 +17,9 @@ use syn::{
 };
 
 /// Crates in which no file may import a file that imports it, directly or through others.
-const WITHOUT_CYCLES: [&str; 3] = ["abi", "models", "runtime"];
+const WITHOUT_CYCLES: [&str; 5] = ["abi", "cli", "instrument", "models", "runtime"];
+/// Crates whose rooms, the files and folders directly below `src`, could each be a crate.
+const OF_ROOMS: [&str; 2] = ["cli", "runtime"];
 /// Lines of a file.
 const LONGEST: usize = 600;
 
@@ -194,6 +197,49 @@ fn files_import_each_other_in_one_direction() {
         found.extend(rings(&imports).into_iter().map(|ring| format!("{name}: {}", ring.join(", "))));
     }
     assert!(found.is_empty(), "files that import each other; move what they share below them:\n{}", found.join("\n"));
+}
+
+/// Who imports whom, by room. The root of a crate names all of them and is none.
+fn by_room(imports: &BTreeMap<Module, BTreeSet<Module>>) -> BTreeMap<Module, BTreeSet<Module>> {
+    let room = |module: &Module| module.first().map(|first| vec![first.clone()]);
+    let mut rooms: BTreeMap<Module, BTreeSet<Module>> = BTreeMap::new();
+    for (module, imported) in imports {
+        let Some(here) = room(module) else { continue };
+        let others = imported.iter().filter_map(room).filter(|other| *other != here);
+        rooms.entry(here.clone()).or_default().extend(others);
+    }
+    rooms
+}
+
+#[test]
+fn rooms_import_each_other_in_one_direction() {
+    let mut found = Vec::new();
+    for name in OF_ROOMS {
+        let rooms = by_room(&imports(&root().join(name).join("src")));
+        assert!(rooms.values().any(|imported| !imported.is_empty()), "{name}: no import was found");
+        found.extend(rings(&rooms).into_iter().map(|ring| format!("{name}: {}", ring.join(", "))));
+    }
+    assert!(found.is_empty(), "rooms that import each other; move what they share below them:\n{}", found.join("\n"));
+}
+
+#[test]
+fn a_ring_of_rooms_is_found() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).expect("room for a file");
+    for room in ["a", "b"] {
+        fs::create_dir(folder.path().join(room)).expect("room for a folder");
+        write(&format!("{room}/mod.rs"), "pub mod one; pub mod two;");
+    }
+    write("lib.rs", "mod a; mod b;");
+    write("a/one.rs", "use crate::b::one;");
+    write("b/one.rs", "");
+    write("b/two.rs", "use crate::a::two;");
+    write("a/two.rs", "");
+    let imports = imports(folder.path());
+    assert_eq!(rings(&imports), Vec::<Vec<String>>::new());
+    let mut ring = rings(&by_room(&imports));
+    ring.iter_mut().for_each(|ring| ring.sort());
+    assert_eq!(ring, [["a", "b"]]);
 }
 
 #[test]

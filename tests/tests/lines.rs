@@ -1,8 +1,12 @@
 //! Kernels whose traffic in lines is known from first principles, measured beside bytes and compared to the last byte.
 
+use std::fs;
+use std::path::Path;
+
 use dmdprof_tests::profiled::{Profiled, Run};
 use dmdprof_tests::programs::{Compiler, Program};
-use dmdprof_tests::tool::{describe, in_tests, scratch};
+use dmdprof_tests::tool::{describe, dmdprof, in_tests, scratch, succeed};
+use serde_json::Value;
 
 const LINE: u64 = 64;
 /// Memories: one that no array fits into, and one that holds a few columns of a matrix but no array.
@@ -14,9 +18,13 @@ const COUNT: u64 = 4096;
 const PASSES: u64 = 3;
 
 fn measure(source: &str, defines: &[String], options: &[&str]) -> Profiled {
+    measure_in(scratch().path(), source, defines, options)
+}
+
+/// As `measure`; the profile stays as long as the directory.
+fn measure_in(directory: &Path, source: &str, defines: &[String], options: &[&str]) -> Profiled {
     let program = Program::of(in_tests("lines").join(source)).defines(defines.iter().cloned());
-    let directory = scratch();
-    let run = Run::new(program.build(&Compiler::dmdprof()), directory.path()).options(options.iter().copied());
+    let run = Run::new(program.build(&Compiler::dmdprof()), directory).options(options.iter().copied());
     let profiled = run.go();
     assert!(profiled.output.status.success(), "{source} {defines:?}: {}", describe(&profiled.output));
     profiled.report.assert_consistent();
@@ -85,6 +93,81 @@ fn padded_structures() {
 fn false_alignment() {
     check(&["KERNEL=RECORDS"], &[[COUNT * LINE, 0]]);
     check(&["KERNEL=RECORDS", "OFFSET=32"], &[[2 * COUNT * LINE, 0]]);
+}
+
+/// The transpose of `a` to `b` is one loop, the update of `c` another; each object and each loop has its own traffic.
+#[test]
+fn objects_and_loops() {
+    let directory = scratch();
+    let defines = ["KERNEL=TWO_LOOPS".to_string()];
+    let profiled = measure_in(directory.path(), "kernels.c", &defines, &["--line-size", "64", "--objects"]);
+    let said = succeed(dmdprof().args(["report", "--objects", "--format", "json"]).arg(&profiled.profile));
+    let document: Value = serde_json::from_slice(&said.stdout).expect("JSON");
+    let rows = |sheet: &str| {
+        let sheets = document["sheets"].as_array().expect("sheets");
+        let sheet = sheets.iter().find(|s| s["name"] == sheet).unwrap_or_else(|| panic!("no sheet {sheet}"));
+        let of_kernel = |row: &&Value| row["function"] == "kernel";
+        sheet["rows"].as_array().expect("rows").iter().filter(of_kernel).cloned().collect::<Vec<_>>()
+    };
+    let moved = |row: &Value| {
+        let each = |field: &str| row[field].as_u64().unwrap_or_else(|| panic!("no {field} in {row}")) / PASSES;
+        ["fetched_32kib", "written_back_32kib", "fetched_1mib", "written_back_1mib"].map(each)
+    };
+    let of = |sheet: &str, field: &str, name: &str| {
+        let rows = rows(sheet);
+        let mut found = rows.iter().filter(|row| row[field].as_str().is_some_and(|text| text.ends_with(name)));
+        let one = found.next().unwrap_or_else(|| panic!("no {name} in {rows:?}"));
+        assert!(found.next().is_none(), "several {name} in {rows:?}");
+        moved(one)
+    };
+    let array = 8 * N;
+    assert_eq!(of("uses", "object", "a"), [array, 0, array, 0]);
+    assert_eq!(of("uses", "object", "b"), [LINE * N, LINE * N, array, array]);
+    assert_eq!(of("uses", "object", "c"), [array; 4]);
+    let source = fs::read_to_string(in_tests("lines").join("kernels.c")).expect("readable");
+    let line_of = |text: &str| 1 + source.lines().position(|line| line.contains(text)).expect("it is there");
+    let (transpose, update) = (line_of("KERNEL == TWO_LOOPS") + 2, line_of("c[i] += s") - 1);
+    assert_eq!(of("loops", "loop", &format!("kernels.c:{transpose}")), [array + LINE * N, LINE * N, 2 * array, array]);
+    assert_eq!(of("loops", "loop", &format!("kernels.c:{update}")), [array; 4]);
+    // Of what the transpose loads each byte is used; its stores read nothing.
+    let uses = rows("uses");
+    let share = |name: &str| uses.iter().find(|row| row["object"] == name).map(|row| row["line_use_32kib"].as_f64());
+    assert_eq!((share("a"), share("b")), (Some(Some(1.0)), Some(None)));
+}
+
+/// Each size has a stack of its own, and what it moves is what it moves alone.
+#[test]
+fn several_sizes_at_once() {
+    let defines = ["KERNEL=COLUMN_WALK".to_string()];
+    let directory = scratch();
+    let both = measure_in(directory.path(), "kernels.c", &defines, &["--line-size", "64,128", "--objects"]);
+    let said = |options: &[&str]| {
+        let mut command = dmdprof();
+        succeed(command.arg("report").args(["--format", "json", "--no-inline"]).args(options).arg(&both.profile)).stdout
+    };
+    let moved = |report: &[u8]| serde_json::from_slice::<Value>(report).expect("JSON")["totals"]["moved"].clone();
+    let (first, second) = (moved(&said(&[])), moved(&said(&["--line-size", "128"])));
+    assert_eq!(first, moved(&said(&["--line-size", "64"])));
+    assert_ne!(first, second);
+    for (size, expected) in [("64", first), ("128", second)] {
+        let alone = measure("kernels.c", &defines, &["--line-size", size]);
+        assert_eq!(alone.report.0["totals"]["moved"], expected, "{size}");
+    }
+    let objects = |size: &str| {
+        let output = succeed(
+            dmdprof().args(["report", "--objects", "--format", "json", "--line-size", size]).arg(&both.profile),
+        );
+        let document: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        let rows = document["sheets"][0]["rows"].as_array().expect("rows").clone();
+        rows.iter().find(|row| row["object"] == "a").expect("the matrix")["fetched_32kib"].as_u64().expect("a number")
+    };
+    // A column of 1,024 elements is in as many lines of either size; `main` fills three arrays in order before and
+    // reads an element after.
+    let (filled, walked) = (8 * N, |line: u64| line * N * PASSES);
+    assert_eq!([64, 128].map(|line| objects(&line.to_string()) - walked(line)), [filled + 64, filled + 128]);
+    let refused = dmdprof().args(["report", "--line-size", "32"]).arg(&both.profile).output().expect("it runs");
+    let message = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(message.contains("lines of 32 B were not measured, but of 64,128"), "{message}");
 }
 
 /// HayStack's numbers for 1024 x 1024 floats are these forms: compulsory misses, and capacity misses at 32 KiB and 512 KiB.

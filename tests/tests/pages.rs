@@ -1,21 +1,26 @@
-//! The pages for readers: every link leads somewhere, every page is in the site's contents, and the commands of the README, the tutorial and
-//! the pages that call themselves runnable do what the pages say.
+//! The pages for readers: every link leads somewhere, every page is in the site's contents, and every command of ours runs.
 //!
-//! A command is a line of an indented block that begins with `$ `. All commands of a page run in one shell, in a directory that has the
-//! repository's `examples/` and nothing else, with dmdprof in PATH. Each must end with 0. What the page prints below is compared where it has an
-//! exact number: a line with `ByteDMD N` (N with commas, or a plain integer) and a line `exit code N`.
+//! A command is a line of an indented block that begins with `$ `, or with `dmdprof` or `make` (what a page lists). In the
+//! latter case two spaces end it: a description follows. All commands of a page run in one directory, with dmdprof in
+//! PATH. There are `examples/`, and for lists what `tests/pages` makes: `kernel.c`, `./app` and so on. Each must end with 0.
+//! What the page prints below is compared where it has an exact number: a line with `ByteDMD N` (N with commas, or a
+//! plain integer) and a line `exit code N`.
 
 use std::{
     collections::BTreeSet,
     fs,
     path::{Path, PathBuf},
-    process::{Command, Stdio},
+    process::{Command, Output, Stdio},
+    sync::OnceLock,
 };
 
 use dmdprof_tests::tool::{dmdprof_path, repository, require, scratch};
 
-/// Pages whose commands run.
-const RUNNABLE: [&str; 4] = ["README.md", "docs/tutorial.md", "docs/ci.md", "docs/agents.md"];
+/// What its page says it is not for a machine that does other work.
+const ALONE: &str = "dmdprof machine calibrate";
+
+/// Pages whose commands fetch other projects first; `docs/cases` has what is ours of them.
+const FETCHES: [&str; 1] = ["docs/case-studies.md"];
 
 fn pages() -> Vec<PathBuf> {
     let root = repository();
@@ -88,17 +93,34 @@ fn the_readme_is_one_screen() {
     assert!(lines <= 150, "{lines} lines");
 }
 
-/// Commands, each with the lines of the page that come below it in its block and in the indented blocks up to the next command.
-fn commands(text: &str) -> Vec<(String, Vec<String>)> {
-    let mut found: Vec<(String, Vec<String>)> = Vec::new();
+/// One command of a page, and the lines that come below it up to the next one.
+struct Shown {
+    command: String,
+    output: Vec<String>,
+}
+
+/// The commands of a page in their order.
+fn commands(text: &str) -> Vec<Shown> {
+    let mut found: Vec<Shown> = Vec::new();
     for line in text.lines().filter_map(|line| line.strip_prefix("    ")) {
-        match (line.strip_prefix("$ "), found.last_mut()) {
-            (Some(command), _) => found.push((command.to_owned(), Vec::new())),
-            (None, Some((_, output))) => output.push(line.trim().to_owned()),
+        match (command_of(line), found.last_mut()) {
+            (Some(command), _) => found.push(Shown { command: command.to_owned(), output: Vec::new() }),
+            (None, Some(shown)) => shown.output.push(line.trim().to_owned()),
             (None, None) => {}
         }
     }
     found
+}
+
+/// The command that a line of a block shows, if it shows one of ours.
+fn command_of(line: &str) -> Option<&str> {
+    if let Some(typed) = line.strip_prefix("$ ") {
+        return Some(typed);
+    }
+    let listed = line.split("  ").next()?;
+    // `dmdprof report [FILE]` is a form, not a command.
+    let is_ours = ["dmdprof ", "cargo dmdprof ", "make CC="].iter().any(|start| listed.starts_with(start));
+    (is_ours && !listed.contains('[') && listed != ALONE).then_some(listed)
 }
 
 /// Lines that must come out as they stand: those with an exact cost or exit code.
@@ -112,65 +134,140 @@ fn exact(output: &[String]) -> impl Iterator<Item = &String> {
     output.iter().filter(move |line| is_exact(line))
 }
 
-fn run_page(page: &str) {
-    for program in ["jq", "patch"] {
-        let _found = require(program.as_ref(), &format!("install {program} (Debian: apt-get install {program})"));
-    }
-    let scratch = scratch();
-    let here = scratch.path();
-    let copied = Command::new("cp").arg("-r").arg(repository().join("examples")).arg(here).status();
-    assert!(copied.is_ok_and(|status| status.success()), "the examples are copied");
-    fs::create_dir(here.join("bin")).expect("a new directory");
-    std::os::unix::fs::symlink(dmdprof_path(), here.join("bin/dmdprof")).expect("a new link");
-    let path = format!("{}:{}", here.join("bin").display(), std::env::var("PATH").unwrap_or_default());
+/// A directory in which commands of pages run.
+struct Place(tempfile::TempDir);
 
-    let commands = commands(&read(&repository().join(page)));
-    assert!(!commands.is_empty(), "{page} has commands");
-    for (command, printed) in commands {
-        let out = Command::new("bash")
-            .args(["-uc", &command])
+impl Place {
+    /// With `examples/` and dmdprof, as a reader of the README has it.
+    fn plain() -> Place {
+        for program in ["jq", "patch"] {
+            let _found = require(program.as_ref(), &format!("install {program} (Debian: apt-get install {program})"));
+        }
+        let place = Place(scratch());
+        place.copy("examples", "examples");
+        let programs = place.0.path().join("bin");
+        fs::create_dir(&programs).expect("a new directory");
+        std::os::unix::fs::symlink(dmdprof_path(), programs.join("dmdprof")).expect("a new link");
+        let of_cargo = dmdprof_path().with_file_name("cargo-dmdprof");
+        std::os::unix::fs::symlink(of_cargo, programs.join("cargo-dmdprof")).expect("a new link");
+        place
+    }
+
+    /// With what the pages' lists of commands name, too.
+    fn with_everything() -> Place {
+        static MADE: OnceLock<Place> = OnceLock::new();
+        let made = MADE.get_or_init(|| {
+            let place = Place::plain();
+            place.copy("tests/pages/.", ".");
+            for part in ["runtime/markers", "tests/kernels", "tests/variants"] {
+                place.copy(part, part);
+            }
+            let manifest = place.0.path().join("runtime/markers/Cargo.toml");
+            let text = fs::read_to_string(&manifest).expect("a manifest");
+            fs::write(manifest, without_workspace(&text)).expect("a manifest");
+            let done = place.run("./set-up");
+            assert!(done.status.success(), "set-up: {}", said(&done));
+            place
+        });
+        let place = Place(scratch());
+        copy(&made.0.path().join("."), place.0.path());
+        place
+    }
+
+    fn copy(&self, from: &str, to: &str) {
+        let to = self.0.path().join(to);
+        fs::create_dir_all(to.parent().expect("a place in the directory")).expect("a directory");
+        copy(&repository().join(from), &to);
+    }
+
+    fn run(&self, command: &str) -> Output {
+        let here = self.0.path();
+        let path = format!("{}:{}", here.join("bin").display(), std::env::var("PATH").unwrap_or_default());
+        let mut shell = Command::new("bash");
+        if command.starts_with("dmdprof cache ") {
+            // What it cleans is not what other tests use.
+            shell.env("DMDPROF_CACHE_DIR", here.join("cache"));
+        }
+        shell
+            .args(["-uc", command])
             .current_dir(here)
-            .env("PATH", &path)
+            .env("PATH", path)
             .env("NO_COLOR", "1")
+            .env("BROWSER", "true")
+            .env("XDG_CONFIG_HOME", here.join("config"))
+            .env_remove("CARGO_TARGET_DIR")
             .stdin(Stdio::null())
             .output()
-            .expect("bash is there");
-        let said = format!("{}{}", String::from_utf8_lossy(&out.stdout), String::from_utf8_lossy(&out.stderr));
-        assert!(out.status.success(), "{page}: `{command}` ended with {}:\n{said}", out.status);
-        for line in exact(&printed) {
-            assert!(said.lines().any(|own| own.trim() == line), "{page}: `{command}` does not print {line:?}:\n{said}");
-        }
+            .expect("bash is there")
     }
 }
 
-#[test]
-fn commands_of_the_readme_run() {
-    run_page(RUNNABLE[0]);
+fn copy(from: &Path, to: &Path) {
+    let copied = Command::new("cp").arg("-a").arg(from).arg(to).status();
+    assert!(copied.is_ok_and(|status| status.success()), "{} is copied", from.display());
 }
 
-#[test]
-fn commands_of_the_tutorial_run() {
-    run_page(RUNNABLE[1]);
+/// The manifest of one package of ours as it is outside of the workspace.
+fn without_workspace(manifest: &str) -> String {
+    let own = manifest.lines().filter(|line| !line.contains(".workspace = true"));
+    own.map(|line| if line == "[package]" { "[package]\nversion = \"0.1.0\"\nedition = \"2024\"" } else { line })
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
-#[test]
-fn commands_of_the_ci_page_run() {
-    run_page(RUNNABLE[2]);
+fn said(out: &Output) -> String {
+    format!("{}{}", String::from_utf8_lossy(&out.stdout), String::from_utf8_lossy(&out.stderr))
 }
 
-#[test]
-fn commands_of_the_page_for_optimisers_run() {
-    run_page(RUNNABLE[3]);
+fn run_page(page: &str, place: &Place) {
+    let commands = commands(&read(&repository().join(page)));
+    assert!(!commands.is_empty(), "{page} has commands");
+    let mut failures = Vec::new();
+    for Shown { command, output } in commands {
+        let out = place.run(&command);
+        let said = said(&out);
+        if !out.status.success() {
+            failures.push(format!("{page}: `{command}` ended with {}:\n{said}", out.status));
+        }
+        for line in exact(&output).filter(|line| !said.lines().any(|own| own.trim() == *line)) {
+            failures.push(format!("{page}: `{command}` does not print {line:?}:\n{said}"));
+        }
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+/// Tests of pages, each of which begins with what it names; and their list.
+macro_rules! pages {
+    ($($test:ident: $page:literal in $place:ident;)*) => {
+        const RUN: &[&str] = &[$($page),*];
+        $(#[test] fn $test() { run_page($page, &Place::$place()); })*
+    };
+}
+
+pages! {
+    commands_of_the_readme_run: "README.md" in with_everything;
+    commands_of_the_tutorial_run: "docs/tutorial.md" in plain;
+    commands_of_the_ci_page_run: "docs/ci.md" in plain;
+    commands_of_the_page_for_optimisers_run: "docs/agents.md" in plain;
+    commands_of_tasks_run: "docs/tasks.md" in with_everything;
+    commands_of_worked_examples_run: "docs/worked.md" in with_everything;
+    commands_of_compiling_run: "docs/compiling.md" in with_everything;
+    commands_of_the_gate_run: "docs/gate.md" in with_everything;
+    commands_of_machines_run: "docs/machines.md" in with_everything;
+    commands_of_motion_run: "docs/motion.md" in with_everything;
+    commands_of_plans_run: "docs/plan.md" in with_everything;
+    commands_of_rank_run: "docs/rank.md" in with_everything;
+    commands_of_rust_run: "docs/rust.md" in with_everything;
+    commands_of_the_page_run: "docs/view.md" in with_everything;
+    commands_of_depths_run: "docs/why-depths.md" in with_everything;
 }
 
 #[test]
 fn no_page_has_commands_that_nothing_runs() {
-    // Pages that show long runs and what came out, of programs that other tests run.
-    let shown = ["docs/worked.md", "docs/plan.md", "docs/rank.md"];
     for page in pages() {
         let name = page.strip_prefix(repository()).expect("a page of ours").to_str().expect("UTF-8").to_owned();
         let first = commands(&read(&page)).into_iter().next();
-        let is_known = RUNNABLE.contains(&name.as_str()) || shown.contains(&name.as_str());
-        assert!(is_known || first.is_none(), "{name}: nothing runs `{}`", first.unwrap_or_default().0);
+        let is_known = RUN.contains(&name.as_str()) || FETCHES.contains(&name.as_str());
+        assert!(is_known || first.is_none(), "{name}: nothing runs `{}`", first.map(|s| s.command).unwrap_or_default());
     }
 }

@@ -6,7 +6,7 @@ use sha2::{Digest, Sha256};
 
 use crate::{
     profile::Profile,
-    source_file::{self, lines},
+    shared::source_file::{self, lines},
 };
 
 /// What became of a source file.

@@ -2,9 +2,11 @@ use std::fs;
 
 use super::*;
 use crate::profile::{
+    Profile,
     model::{AccessKind, SourceFile, StringId},
     sample::Builder,
 };
+use crate::report::Inlined;
 use sha2::{Digest, Sha256};
 
 const SOURCE: &str = "one\ntwo\n\tthree\nfour\nfive\nsix\n";

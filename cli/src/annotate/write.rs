@@ -5,11 +5,15 @@ use std::{
     path::Path,
 };
 
-use super::{Annotated, Annotation, Options, State};
+use super::{
+    annotation::{Annotated, Annotation, Options},
+    sources::State,
+};
 use crate::{
-    estimate, printable,
+    estimate,
     profile::Profile,
-    report::{Row, human},
+    report::Row,
+    shared::{human, printable},
     sheet::{Column, Document, Sheet, Value},
 };
 

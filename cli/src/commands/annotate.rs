@@ -1,17 +1,15 @@
 //! `dmdprof annotate`: source files with their costs.
 
-use std::{
-    io::{self, BufWriter, Write},
-    path::PathBuf,
-};
+use std::path::PathBuf;
 
 use clap::Args;
 
+use super::print::{FormArgs, ToArgs};
 use crate::{
     annotate::{self, Finder, Options},
     profile::{self, DEFAULT_FILE},
-    report::Terminal,
     report::{Inlined, parse_percent},
+    shared::terminal::Terminal,
     sheet::{Format, Look},
 };
 
@@ -50,9 +48,11 @@ pub struct AnnotateArgs {
     #[arg(long)]
     pub library: bool,
 
-    /// How to print it
-    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
-    pub format: Format,
+    #[command(flatten)]
+    pub form: FormArgs,
+
+    #[command(flatten)]
+    pub to: ToArgs,
 }
 
 const EXAMPLES: &str = "\
@@ -68,20 +68,21 @@ Examples:
 /// A profile that cannot be read, or a file that it does not name.
 pub fn command(args: &AnnotateArgs) -> anyhow::Result<()> {
     let profile = profile::read(&args.profile)?;
+    // Files and pipes get whole lines, unless somebody says otherwise.
+    let terminal = Terminal::stdout().width.filter(|_| args.to.output.is_none());
+    let width = args.form.width.width.or(terminal).map(usize::from);
     let options = Options {
         file: args.file.clone(),
         context: (!args.all).then_some(args.context),
         threshold: args.threshold,
         inlined: if args.library { Inlined::All } else { Inlined::Own },
-        width: Terminal::stdout().width.map(usize::from),
+        width: if args.form.width.full_names { None } else { width },
     };
     let annotation = annotate::annotate(&profile, &Finder { directories: args.source_dir.clone() }, &options)?;
-    if args.format != Format::Table {
-        return Ok(annotate::document(&profile, &annotation).print(Look::stdout(args.format, true))?);
+    if args.form.format == Format::Table {
+        return args.to.write(|mut out| annotate::write(&profile, &annotation, &options, &mut out));
     }
-    let mut out = BufWriter::new(io::stdout().lock());
-    match annotate::write(&profile, &annotation, &options, &mut out).and_then(|()| out.flush()) {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        result => Ok(result?),
-    }
+    let look = args.to.look(&args.form);
+    let document = annotate::document(&profile, &annotation);
+    args.to.write(|mut out| document.write(Look { width: None, ..look }, &mut out))
 }

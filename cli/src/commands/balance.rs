@@ -2,9 +2,10 @@
 
 use clap::Args;
 
-use super::estimate::{LookArgs, MachineArgs, ProfileArgs, WorkArgs, find};
+use super::estimate::{MachineArgs, ProfileArgs, WorkArgs};
+use super::print::LookArgs;
 use crate::estimate::balance::{self, MatmulTag, Options};
-use crate::machine::find::Places;
+use crate::machine::find::{Places, all};
 
 /// Compare work, traffic and longest chain with a machine's rates
 ///
@@ -51,7 +52,7 @@ pub fn command(args: &BalanceArgs) -> anyhow::Result<()> {
     let subjects = args.profile.subjects(&profile, false)?;
     let growth = match &args.growth {
         None => None,
-        Some(name) => find(&Places::from_env(), std::slice::from_ref(name))?.pop(),
+        Some(name) => all(&Places::from_env(), std::slice::from_ref(name))?.pop(),
     };
     if let Some(machine) = growth.as_ref().filter(|m| m.growth.is_none()) {
         anyhow::bail!("machine {} states no growth rates", machine.name);

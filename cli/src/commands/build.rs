@@ -9,7 +9,7 @@ use std::{
 use anyhow::Context;
 use clap::Args;
 
-use super::ModelArg;
+use crate::measure::values::ModelArg;
 use crate::{
     driver::{
         Model,

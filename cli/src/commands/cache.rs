@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::{
     driver::object_cache::{Cache, Contents},
-    report::human,
+    shared::human,
 };
 
 /// Show or empty the cache of instrumented objects

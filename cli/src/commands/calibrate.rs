@@ -90,7 +90,7 @@ mod native {
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
         }
-        crate::output_file::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
+        crate::shared::output_file::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
         writeln!(out, "\n{}: machine {name}", path.display())?;
         Ok(0)
     }

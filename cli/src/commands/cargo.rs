@@ -16,15 +16,13 @@ use dmdprof_instrument::llvm;
 
 use super::cargo_runner::{self, Left};
 use crate::{
-    analysis::AnalysisArgs,
-    commands::ModelArg,
     driver::{
         cargo::{Cargo, Words, refuse_to_ask_ourselves},
         execute,
         object_cache::Cache,
     },
-    follow::DeterministicArgs,
-    signals,
+    measure::{analysis::AnalysisArgs, follow::DeterministicArgs, values::ModelArg},
+    shared::signals,
 };
 
 /// Profile what Cargo runs (run, test, bench), or only build it

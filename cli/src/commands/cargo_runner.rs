@@ -18,7 +18,7 @@ use dmdprof_runtime::sites::SiteTable;
 use serde::{Deserialize, Serialize};
 
 use super::run::{self, Ran, RunArgs};
-use crate::{analysis::NoRegion, report::names};
+use crate::{measure::analysis::NoRegion, shared::names};
 
 /// Command name.
 pub const NAME: &str = "cargo-runner";

@@ -11,7 +11,6 @@ use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
 
 use super::estimate::with_name;
-use super::view;
 use crate::gate::check::{self, Case, Ending, Mode, Origin, Plan};
 use crate::gate::config::{self, Config};
 use crate::gate::key::{PathMap, PrefixRule};
@@ -21,12 +20,12 @@ use crate::gate::output::check::Results;
 use crate::gate::output::machine;
 use crate::gate::runner::Job;
 use crate::gate::{CONFIG_FILE, source};
-use crate::output_file;
-use crate::printable;
-use crate::report::{FILE_WIDTH, Terminal};
-use crate::signals;
-use crate::view::Content;
+use crate::shared::output_file;
+use crate::shared::printable;
+use crate::shared::signals;
+use crate::shared::terminal::{FILE_WIDTH, Terminal};
 use crate::view::baseline::Against;
+use crate::view::{Content, page_file};
 
 /// Compare runs with baselines, and fail if they move more data
 ///
@@ -168,7 +167,7 @@ pub fn command(args: &CheckArgs) -> anyhow::Result<i32> {
             return Ok(USAGE);
         }
     };
-    args.html.as_deref().map_or(Ok(()), view::check_output)?;
+    args.html.as_deref().map_or(Ok(()), page_file::check_output)?;
     let checked = check::all(&cases, &plan);
     let terminal = Terminal::stdout();
     let width = Some(usize::from(terminal.width.unwrap_or(FILE_WIDTH)));
@@ -197,7 +196,7 @@ fn prepare(args: &CheckArgs) -> anyhow::Result<(Vec<Case>, Plan, PathBuf)> {
     let rules: Vec<PrefixRule> = config.path_prefix_map.iter().chain(&args.path_prefix_map).cloned().collect();
     let paths = PathMap::new(Some(&root), &rules);
     let plan = Plan { mode, twice: args.twice, paths, jobs: args.jobs.into(), keep: args.html.is_some() };
-    let workers = crate::processors().div_ceil(plan.jobs);
+    let workers = crate::shared::processors().div_ceil(plan.jobs);
     let workers: [OsString; 2] = ["--workers".into(), workers.to_string().into()];
     let cases = if args.command.is_empty() && args.profile.is_none() {
         cases_of(args, &config, &home, &baselines, &later, &workers)?
@@ -375,7 +374,7 @@ fn write_pages(results: &Results<'_>, path: &Path, paths: &PathMap) -> anyhow::R
         let diff = super::diff::json_of(names.clone(), &compared.comparison, &[])?;
         let baseline = Some(Against { comparison: &compared.comparison, paths });
         let content = Content { profile: Some(profile), names, diff: Some(diff), baseline, ..Content::default() };
-        view::write_page(&path, &content, &view::PageArgs::default().options(Some("compare"))?)?;
+        page_file::write_page(&path, &content, &page_file::PageArgs::default().options(Some("compare"))?)?;
     }
     Ok(())
 }

@@ -2,7 +2,8 @@
 
 use clap::Args;
 
-use super::estimate::{LookArgs, MachineArgs, PlotArgs, ProfileArgs};
+use super::estimate::{MachineArgs, PlotArgs, ProfileArgs};
+use super::print::LookArgs;
 use crate::estimate::curve;
 
 /// Show the traffic at every capacity: the miss ratio curve

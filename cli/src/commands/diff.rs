@@ -1,12 +1,11 @@
 //! `dmdprof diff`: what changed between two runs.
 
-use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::bail;
 use clap::{Args, ValueEnum};
 
-use super::view;
+use super::print::{ToArgs, WidthArgs};
 use crate::gate::compare::Comparison;
 use crate::gate::key::{PathMap, PrefixRule};
 use crate::gate::made::Difference;
@@ -14,9 +13,9 @@ use crate::gate::metric::Metric;
 use crate::gate::output::diff::Diff;
 use crate::gate::source;
 use crate::profile::{self, DEFAULT_FILE};
-use crate::report::{FILE_WIDTH, Terminal};
-use crate::view::Content;
+use crate::shared::terminal::{FILE_WIDTH, Terminal};
 use crate::view::baseline::Against;
+use crate::view::{Content, page_file};
 
 /// Compare two profiles, and say why costs changed
 ///
@@ -45,9 +44,11 @@ pub struct DiffArgs {
     #[arg(long, value_name = "OLD=NEW")]
     pub path_prefix_map: Vec<PrefixRule>,
 
-    /// Never shorten names, however wide the table gets
-    #[arg(long)]
-    pub full_names: bool,
+    #[command(flatten)]
+    pub width: WidthArgs,
+
+    #[command(flatten)]
+    pub to: ToArgs,
 
     /// Also write both runs as a page for the browser (see `dmdprof view`)
     #[arg(long, value_name = "FILE")]
@@ -87,7 +88,7 @@ const TABLE_TOP: usize = 30;
 /// # Errors
 /// When a file cannot be read, or the numbers have different meanings.
 pub fn command(args: &DiffArgs) -> anyhow::Result<()> {
-    args.html.as_deref().map_or(Ok(()), view::check_output)?;
+    args.html.as_deref().map_or(Ok(()), page_file::check_output)?;
     let [before, after] = given(&args.profiles);
     let paths = source::path_map(&args.path_prefix_map)?;
     let (differences, mut comparison) = compared(&before, &after, &paths)?;
@@ -98,27 +99,23 @@ pub fn command(args: &DiffArgs) -> anyhow::Result<()> {
         write_page(path, [&before, &after], diff, Against { comparison: &comparison, paths: &paths })?;
     }
     let few = matches!(args.format, Format::Table | Format::Md).then_some(TABLE_TOP);
-    let terminal = Terminal::stdout();
+    let terminal = if args.to.output.is_some() { Terminal::default() } else { Terminal::stdout() };
+    let width = args.width.width.or(terminal.width).unwrap_or(FILE_WIDTH);
     let diff = Diff {
         names: [before, after].map(|p| p.display().to_string()),
         comparison: &comparison,
         differences: &differences,
         sort: args.sort,
         top: args.top.map(|n| n as usize).or(few),
-        width: (!args.full_names).then(|| usize::from(terminal.width.unwrap_or(FILE_WIDTH))),
+        width: (!args.width.full_names).then_some(usize::from(width)),
         color: terminal.color,
     };
-    let mut out = BufWriter::new(io::stdout().lock());
-    let written = match args.format {
+    args.to.write(|mut out| match args.format {
         Format::Table => diff.table(&mut out),
         Format::Json => diff.json(&mut out),
         Format::Csv => diff.csv(&mut out),
         Format::Md => diff.markdown(&mut out),
-    };
-    match written.and_then(|()| out.flush()) {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        result => Ok(result?),
-    }
+    })
 }
 
 /// What differs besides the numbers, and the numbers.
@@ -199,7 +196,7 @@ fn write_page(path: &Path, [before, after]: [&Path; 2], diff: String, against: A
         diff: Some(diff),
         ..Content::default()
     };
-    view::write_page(path, &content, &view::PageArgs::default().options(Some("compare"))?)
+    page_file::write_page(path, &content, &page_file::PageArgs::default().options(Some("compare"))?)
 }
 
 fn given(profiles: &[PathBuf]) -> [PathBuf; 2] {

@@ -1,4 +1,4 @@
-//! What the commands that estimate have in common: which profile, which of its functions, which machines, how to print.
+//! What the commands that estimate have in common: which profile, which of its functions, which machines, charts.
 
 use std::path::{Path, PathBuf};
 
@@ -7,19 +7,14 @@ use clap::Args;
 
 use crate::estimate::subject::{Subjects, Work};
 use crate::estimate::view::Choice;
-use crate::machine::find::Places;
-use crate::machine::quantity::{self, Kind};
+use crate::machine::find::{self, LOCAL, Places};
+use crate::machine::quantity::parse_size;
 use crate::machine::{Machine, OpType};
-use crate::output_file;
 use crate::plot::Chart;
 use crate::profile::{self, DEFAULT_FILE, Profile};
-use crate::report::{FILE_WIDTH, Grouping};
-use crate::sheet::{Document, Format, Look};
-
-/// The machine that `dmdprof machine calibrate` describes, if nobody names one.
-pub const LOCAL: &str = "local";
-/// Rows of tables for people, if nobody says how many.
-const TABLE_TOP: usize = 20;
+use crate::shared::output_file;
+use crate::sheet::{Document, Look};
+use crate::{report::Grouping, shared::terminal::FILE_WIDTH};
 
 /// Which profile and which of its functions.
 #[derive(Args, Debug)]
@@ -27,6 +22,10 @@ pub struct ProfileArgs {
     /// The profile to estimate from
     #[arg(value_name = "PROFILE", default_value = DEFAULT_FILE)]
     pub profile: PathBuf,
+
+    /// Go by lines of N bytes, if several sizes were measured [default: the first that was]
+    #[arg(long, value_name = "N")]
+    pub line_size: Option<u32>,
 
     /// Only this function or region, by name or pattern; may be repeated
     #[arg(short, long, value_name = "NAME")]
@@ -43,9 +42,11 @@ pub struct ProfileArgs {
 
 impl ProfileArgs {
     /// # Errors
-    /// When the profile cannot be read.
+    /// When the profile cannot be read, or does not have the lines that were chosen.
     pub fn read(&self) -> anyhow::Result<Profile> {
-        Ok(profile::read(&self.profile)?)
+        let mut profile = profile::read(&self.profile)?;
+        self.line_size.map_or(Ok(()), |size| profile.choose_lines(size)).map_err(anyhow::Error::msg)?;
+        Ok(profile)
     }
 
     #[must_use]
@@ -94,18 +95,6 @@ pub struct WorkArgs {
     /// Which operations are the work [default: flops; in the values model ops]
     #[arg(long, value_enum, value_name = "OPS")]
     pub work: Option<Work>,
-}
-
-/// How to print.
-#[derive(Args, Debug)]
-pub struct PrintArgs {
-    /// How to print it
-    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
-    pub format: Format,
-
-    /// Never shorten names, however wide the table gets
-    #[arg(long)]
-    pub full_names: bool,
 }
 
 /// Charts beside the tables.
@@ -162,44 +151,6 @@ pub fn with_name(path: &Path, name: &str) -> PathBuf {
     path.with_file_name(format!("{stem}-{name}{extension}"))
 }
 
-/// How to print, and how much.
-#[derive(Args, Debug)]
-pub struct LookArgs {
-    #[command(flatten)]
-    pub print: PrintArgs,
-
-    /// Show at most so many functions [default: 20 in tables, all elsewhere]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    pub top: Option<u32>,
-}
-
-impl LookArgs {
-    /// Rows to show.
-    #[must_use]
-    pub fn top(&self) -> Option<usize> {
-        self.top.map(|n| n as usize).or((self.print.format == Format::Table).then_some(TABLE_TOP))
-    }
-
-    /// # Errors
-    /// Those of standard output.
-    pub fn print(&self, document: &Document) -> anyhow::Result<()> {
-        self.print.print(document)
-    }
-}
-
-impl PrintArgs {
-    #[must_use]
-    pub fn look(&self) -> Look {
-        Look::stdout(self.format, self.full_names)
-    }
-
-    /// # Errors
-    /// Those of standard output.
-    pub fn print(&self, document: &Document) -> anyhow::Result<()> {
-        Ok(document.print(self.look())?)
-    }
-}
-
 impl MachineArgs {
     /// The machines that were named, or the calibrated one; warnings go to standard error.
     ///
@@ -223,9 +174,9 @@ impl MachineArgs {
     pub fn named_or_local(&self) -> anyhow::Result<Vec<Machine>> {
         let places = Places::from_env();
         if self.machine.is_empty() && places.names().iter().any(|name| name == LOCAL) {
-            return find(&places, &[LOCAL.to_owned()]);
+            return find::all(&places, &[LOCAL.to_owned()]);
         }
-        find(&places, &self.machine)
+        find::all(&places, &self.machine)
     }
 
     /// As [`MachineArgs::machines`], but none if none is named.
@@ -233,30 +184,13 @@ impl MachineArgs {
     /// # Errors
     /// When one does not exist or its file is wrong.
     pub fn named(&self) -> anyhow::Result<Vec<Machine>> {
-        find(&Places::from_env(), &self.machine)
+        find::all(&Places::from_env(), &self.machine)
     }
 
     #[must_use]
     pub fn choice(&self) -> Choice {
         Choice { kind: self.kind, capacity: self.assume_capacity, efficiency: self.efficiency, ..Choice::default() }
     }
-}
-
-/// # Errors
-/// When a machine does not exist or its file is wrong.
-pub fn find(places: &Places, names: &[String]) -> anyhow::Result<Vec<Machine>> {
-    let mut machines: Vec<Machine> = Vec::new();
-    for name in names {
-        let found = places.find(name)?;
-        for note in &found.notes {
-            eprintln!("dmdprof: note: {note}");
-        }
-        if machines.iter().any(|m| m.name == found.machine.name) {
-            bail!("machine {} is named twice", found.machine.name);
-        }
-        machines.push(found.machine);
-    }
-    Ok(machines)
 }
 
 fn parse_type(text: &str) -> Result<OpType, String> {
@@ -271,14 +205,6 @@ fn parse_efficiency(text: &str) -> Result<f64, String> {
     }
 }
 
-/// Accepts `32 KiB` and `32KiB`.
-pub fn parse_size(text: &str) -> Result<u64, String> {
-    let unit = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
-    let (number, unit) = text.split_at(unit);
-    let bytes = quantity::parse(&format!("{} {unit}", number.trim()), Kind::Bytes).map_err(|e| e.to_string())?;
-    if bytes >= 1.0 { Ok(bytes as u64) } else { Err("must be at least 1 B".into()) }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -290,9 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_shares_and_types() {
-        assert_eq!((parse_size("24 MiB"), parse_size("1kB")), (Ok(24 << 20), Ok(1000)));
-        assert!(parse_size("24").is_err() && parse_size("0 B").is_err());
+    fn shares_and_types() {
         assert_eq!((parse_efficiency("0.5"), parse_efficiency("1.5").is_err()), (Ok(0.5), true));
         assert!(parse_type("fp65").unwrap_err().contains("fp64, fp32"));
     }

@@ -9,9 +9,9 @@ use clap::Args;
 use crate::export::{self, DEFAULT_METRICS, Options, Target};
 use crate::gate::metric::Metric;
 use crate::gate::source;
-use crate::output_file;
 use crate::profile::{self, DEFAULT_FILE};
 use crate::report::Inlined;
+use crate::shared::output_file;
 
 /// Write the profile in the format of another viewer
 ///

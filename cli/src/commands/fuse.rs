@@ -2,7 +2,8 @@
 
 use clap::Args;
 
-use super::estimate::{LookArgs, MachineArgs, ProfileArgs, WorkArgs};
+use super::estimate::{MachineArgs, ProfileArgs, WorkArgs};
+use super::print::LookArgs;
 use crate::estimate::fuse::{self, Options};
 
 /// Rank pairs of functions by bytes that pass between them

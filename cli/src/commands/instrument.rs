@@ -10,8 +10,8 @@ use std::process::{self, Command};
 use anyhow::{Context, bail};
 use clap::Args;
 
-use super::ModelArg;
-use crate::signals::{self, Kind};
+use crate::measure::values::ModelArg;
+use crate::shared::signals::{self, Kind};
 
 /// Instrument a bitcode or IR file
 ///

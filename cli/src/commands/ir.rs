@@ -18,11 +18,11 @@ use dmdprof_runtime::{
     },
 };
 
-use super::{ModelArg, values, view};
 use crate::convert;
-use crate::follow::{Followed, SourceArgs, command_text, follow};
-use crate::printable;
-use crate::view::Content;
+use crate::measure::follow::{Followed, SourceArgs, command_text, follow};
+use crate::measure::values::{self, ModelArg};
+use crate::shared::printable;
+use crate::view::{Content, page_file};
 
 /// List every event of a kernel on the reference machine
 ///
@@ -67,12 +67,12 @@ Examples:
 /// # Errors
 /// When the program cannot be built or followed, or its declarations are wrong.
 pub fn command(args: &IrArgs) -> anyhow::Result<i32> {
-    args.html.as_deref().map_or(Ok(()), view::check_output)?;
+    args.html.as_deref().map_or(Ok(()), page_file::check_output)?;
     // The listing must not get between the lines of the program's output.
     let mut collected = tempfile::tempfile().context("cannot create a temporary file for the listing")?;
     let mut output = match &args.output {
         Some(path) => Some(
-            crate::output_file::create(path)
+            crate::shared::output_file::create(path)
                 .with_context(|| format!("cannot write the listing to {}", path.display()))?,
         ),
         None => None,
@@ -120,7 +120,7 @@ pub fn command(args: &IrArgs) -> anyhow::Result<i32> {
             .context("cannot read the listing back")?;
         let names = [String::new(), command_text(&args.command).join(" ")];
         let content = Content { listing: Some(text), names, ..Content::default() };
-        view::write_page(path, &content, &view::PageArgs::default().options(Some("walk"))?)?;
+        page_file::write_page(path, &content, &page_file::PageArgs::default().options(Some("walk"))?)?;
     }
     Ok(ending.exit_code())
 }

@@ -6,9 +6,10 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 
 use super::calibrate;
+use super::print::PrintArgs;
 use crate::machine::report::{self, Look};
 use crate::machine::{Places, file, text};
-use crate::report::{FILE_WIDTH, Terminal};
+use crate::shared::terminal::{FILE_WIDTH, Terminal};
 
 /// Machines to estimate for: list, show, check and measure them
 ///
@@ -32,12 +33,29 @@ Examples:
 
 #[derive(Subcommand, Debug)]
 pub enum MachineCommand {
-    /// List all machines, shipped and yours
-    List,
+    List(ListArgs),
     Show(ShowArgs),
     Check(CheckArgs),
     Calibrate(calibrate::CalibrateArgs),
 }
+
+/// List all machines, shipped and yours
+#[derive(Args, Debug)]
+#[command(after_help = LIST_EXAMPLES)]
+pub struct ListArgs {
+    #[command(flatten)]
+    pub print: PrintArgs,
+
+    /// Show at most so many machines
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub top: Option<u32>,
+}
+
+const LIST_EXAMPLES: &str = "\
+Examples:
+  dmdprof machine list
+  dmdprof machine list --format csv -o machines.csv
+  dmdprof machine list --format json | jq '.sheets[0].rows[].machine'";
 
 /// Show every number of a machine with its source, and its ridge points
 #[derive(Args, Debug)]
@@ -96,7 +114,7 @@ pub fn command(args: &MachineArgs) -> anyhow::Result<i32> {
     let places = Places::from_env();
     let mut out = BufWriter::new(io::stdout().lock());
     let done = match &args.command {
-        MachineCommand::List => list(&places, &mut out),
+        MachineCommand::List(args) => list(&places, args),
         MachineCommand::Show(args) => show(&places, args, &mut out),
         MachineCommand::Check(args) => check(args, &mut out),
         MachineCommand::Calibrate(args) => calibrate::command(&places, args, look(), &mut out),
@@ -117,9 +135,10 @@ fn look() -> Look {
     Look { width: terminal.width.unwrap_or(FILE_WIDTH), color: terminal.color }
 }
 
-fn list(places: &Places, out: &mut dyn Write) -> anyhow::Result<i32> {
+fn list(places: &Places, args: &ListArgs) -> anyhow::Result<i32> {
     let listing = places.all();
-    report::list(listing.machines.iter().map(|found| &found.machine), look(), out)?;
+    let machines = listing.machines.iter().map(|found| &found.machine);
+    args.print.print(&report::list(machines, args.top.map(|n| n as usize)))?;
     for problems in &listing.broken {
         eprintln!("dmdprof: not listed:\n{problems}");
     }

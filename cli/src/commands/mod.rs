@@ -20,13 +20,14 @@ pub mod manual;
 pub mod motion;
 pub mod place;
 pub mod plan;
+pub mod print;
 pub mod rank;
 pub mod record;
 pub mod replay;
+pub mod report;
 pub mod roofline;
 pub mod run;
 pub mod time;
-pub mod values;
 pub mod view;
 pub mod waste;
 pub mod why;
@@ -34,34 +35,13 @@ pub mod why;
 use std::ffi::OsString;
 
 use anyhow::bail;
-use clap::ValueEnum;
-use dmdprof_instrument::Model;
-
-/// `--model`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum ModelArg {
-    /// Bytes of memory, by address, as optimised code accesses them: for real programs
-    #[default]
-    Memory,
-    /// Inputs and results of instructions, as the source has them: the reference ByteDMD machine, for kernels
-    Values,
-}
-
-impl From<ModelArg> for Model {
-    fn from(arg: ModelArg) -> Self {
-        match arg {
-            ModelArg::Memory => Self::Memory,
-            ModelArg::Values => Self::Values,
-        }
-    }
-}
 
 /// Programs that are told apart by what was typed.
 ///
 /// # Errors
 /// One that is named twice.
 fn variant_names(programs: &[OsString]) -> anyhow::Result<Vec<String>> {
-    let names = crate::follow::command_text(programs);
+    let names = crate::measure::follow::command_text(programs);
     for (index, name) in names.iter().enumerate() {
         if names[..index].contains(name) {
             bail!("{name} is named twice");

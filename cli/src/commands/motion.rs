@@ -16,14 +16,17 @@ use dmdprof_runtime::{
 };
 
 use super::{
-    estimate::{LookArgs, parse_size},
+    print::{FormArgs, TopArgs},
     replay::{Recorded, analyse, is_trace, outcome},
-    view,
 };
 use crate::{
-    analysis::survive_file_limit,
     driver::source::{Language, SourceOptions, build_source, language_of},
-    follow::{Followed, SourceArgs, command_text, follow},
+    machine::quantity::parse_size,
+    measure::values,
+    measure::{
+        analysis::survive_file_limit,
+        follow::{Followed, SourceArgs, command_text, follow},
+    },
     motion::{
         convert,
         counts::Policy,
@@ -33,11 +36,11 @@ use crate::{
         select::select,
         sheet::{self, document},
     },
-    printable,
     profile::{check_writable, model::Outcome},
+    shared::printable,
     sheet::{Document, Format},
     toolbox,
-    view::Content,
+    view::{Content, page_file},
 };
 
 /// Show what each loop brings in again, and the buffer that ends it
@@ -74,7 +77,10 @@ pub struct MotionArgs {
     pub html: Option<PathBuf>,
 
     #[command(flatten)]
-    pub look: LookArgs,
+    pub form: FormArgs,
+
+    #[command(flatten)]
+    pub top: TopArgs,
 
     #[command(flatten)]
     pub source: SourceArgs,
@@ -107,7 +113,7 @@ const MOST_ELEMENT_BYTES: u64 = 1 << 22;
 /// When the program cannot be built or followed or has no marked loops, when the file cannot be read or written, or when no loop
 /// is of a name.
 pub fn command(args: &MotionArgs) -> anyhow::Result<i32> {
-    args.html.as_deref().map_or(Ok(()), view::check_output)?;
+    args.html.as_deref().map_or(Ok(()), page_file::check_output)?;
     let (motion, code, removed) = match &args.command[..] {
         [] => (file::read(Path::new(file::DEFAULT_FILE))?, 0, None),
         [only] if file::is_motion(Path::new(only)) => (file::read(Path::new(only))?, 0, None),
@@ -124,22 +130,22 @@ pub fn command(args: &MotionArgs) -> anyhow::Result<i32> {
     levels.sort_unstable();
     levels.dedup();
     // Whoever names loops wants all of them, and programs that read want everything.
-    let brief = args.loops.is_empty() && args.look.print.format == Format::Table;
+    let brief = args.loops.is_empty() && args.form.format == Format::Table;
     let options = sheet::Options {
         policy: args.policy,
         levels: (!args.loops.is_empty()).then_some(levels),
-        top: args.look.top().or(brief.then_some(MOST_LOOPS)),
+        top: args.top.rows(args.form.format).or(brief.then_some(MOST_LOOPS)),
         threshold: if brief { LEAST_SHARE } else { 0.0 },
         elements: args.elements,
     };
     let mut found = document(&motion, &options);
     found.notes.extend(removed);
-    args.look.print(&found)?;
+    found.print(args.form.look())?;
     if let Some(path) = &args.html {
         let whole = document(&motion, &whole(args.policy));
         let names = [String::new(), motion.command.join(" ")];
         let content = Content { motion: Some(whole), names, ..Content::default() };
-        view::write_page(path, &content, &view::PageArgs::default().options(Some("motion"))?)?;
+        page_file::write_page(path, &content, &page_file::PageArgs::default().options(Some("motion"))?)?;
     }
     Ok(code)
 }
@@ -210,7 +216,7 @@ fn prepare(args: &MotionArgs) -> anyhow::Result<Options> {
     survive_file_limit()?;
     check_writable(&args.output).with_context(|| format!("cannot write {}", args.output.display()))?;
     Ok(Options {
-        workers: crate::processors(),
+        workers: crate::shared::processors(),
         analyse: true,
         motion: Some(MotionOptions { memory: args.memory, elements: args.elements.then_some(MOST_ELEMENT_BYTES) }),
         ..Options::default()
@@ -228,26 +234,9 @@ fn found(
         printable::say(format_args!("warning: {problem}"));
     }
     if !measurement.tables.iter().any(|(_, table)| table.has_loops()) {
-        bail!(no_loops_message(Path::new(command.first().map_or("the program", String::as_str))));
+        bail!(values::no_loops_message(Path::new(command.first().map_or("the program", String::as_str))));
     }
     let motion = convert::to_motion(measurement, command, outcome);
     file::write(&args.output, &motion)?;
     Ok(motion)
-}
-
-/// Why a program has nothing to show here.
-#[must_use]
-pub fn no_loops_message(program: &Path) -> String {
-    let name = program.file_name().unwrap_or_default().to_string_lossy();
-    let what = if language_of(program).is_some() {
-        format!("nothing of {name} was compiled with marked loops")
-    } else {
-        format!("{name} was compiled without marks at its loops")
-    };
-    format!(
-        "{what}.\nTwo ways to mark them:\n  \
-         dmdprof motion FILE.c|.cpp|.rs                    build one source file and run it\n  \
-         dmdprof cc --dmdprof-loops -O2 -g FILES -o PROGRAM    also in CFLAGS of a whole project\n\
-         A run of a program with marks can also be recorded (dmdprof record) and analysed later (dmdprof motion TRACE)."
-    )
 }

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::estimate::{LookArgs, MachineArgs, WorkArgs};
+use super::estimate::{MachineArgs, WorkArgs};
+use super::print::LookArgs;
 use crate::estimate::place::{self, Allow, Options};
 use crate::profile::{self, DEFAULT_FILE};
 

@@ -3,14 +3,14 @@
 //! The questions' arguments are made from their descriptions ([`crate::plan::input`]), so that a subcommand and a scenario file ask for the same.
 
 use std::collections::BTreeMap;
-use std::io::{self, Write};
 use std::path::PathBuf;
 use std::rc::Rc;
 
 use anyhow::{Context, bail};
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, value_parser};
 
-use super::estimate::{MachineArgs, PlotArgs, PrintArgs};
+use super::estimate::{MachineArgs, PlotArgs};
+use super::print::PrintArgs;
 use crate::estimate::subject::Work;
 use crate::plan::input::Input;
 use crate::plan::known::Library;
@@ -141,8 +141,9 @@ pub fn command(args: &PlanArgs) -> anyhow::Result<()> {
     let (asks, matches) = asked(&args.0)?;
     let print = PrintArgs::from_arg_matches(matches)?;
     let plot = PlotArgs::from_arg_matches(matches)?;
-    let show = showed(matches, print.format);
+    let show = showed(matches, print.form.format);
     let mut whole: Option<Document> = None;
+    let mut answers = Vec::new();
     let many = asks.len() > 1;
     for mut ask in asks {
         ask.tornado |= matches.get_flag("tornado");
@@ -151,12 +152,9 @@ pub fn command(args: &PlanArgs) -> anyhow::Result<()> {
         if plot.plot || plot.svg.is_some() {
             draw(&ask, &found, &show, &plot, &print, many, &mut document)?;
         }
-        if print.format == Format::Table {
+        if print.form.format == Format::Table {
             // One after the other, each with its own notes.
-            if whole.replace(Document::default()).is_some() && !blank_line()? {
-                return Ok(());
-            }
-            print.print(&document)?;
+            answers.push(document);
             continue;
         }
         whole = Some(match whole {
@@ -169,18 +167,8 @@ pub fn command(args: &PlanArgs) -> anyhow::Result<()> {
             }
         });
     }
-    match whole {
-        Some(document) if print.format != Format::Table => print.print(&document),
-        _ => Ok(()),
-    }
-}
-
-/// Between two answers; `false` if the reader has seen enough.
-fn blank_line() -> io::Result<bool> {
-    match writeln!(io::stdout()) {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
-        result => result.map(|()| true),
-    }
+    answers.extend(whole);
+    print.print_all(&answers)
 }
 
 /// Sheets of several questions are told apart by the question.

@@ -10,18 +10,20 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use clap::Args;
 
-use super::ModelArg;
-use super::estimate::{MachineArgs, PrintArgs, WorkArgs};
-use crate::analysis::{LivenessArg, parse_line};
+use super::estimate::{MachineArgs, WorkArgs};
+use super::print::PrintArgs;
 use crate::driver::source::{BuiltSource, SourceOptions, build_source, language_of};
 use crate::estimate::times::Times;
 use crate::gate::runner::{self, Inputs, Job, Left};
+use crate::measure::analysis::{LivenessArg, parse_line};
+use crate::measure::values::ModelArg;
 use crate::rank::cache::{Cache, Question};
 use crate::rank::elements::Elements;
 use crate::rank::same::Comparison;
 use crate::rank::sheet::{self, Options};
 use crate::rank::{Evidence, Variant};
 use crate::report::parse_percent;
+use crate::shared::hash;
 use crate::{launch, toolbox};
 
 /// Rank variants of a kernel: the same result, moving least
@@ -160,7 +162,7 @@ impl<'a> Results<'a> {
         Ok(Results {
             args,
             cache: if args.no_cache { None } else { Cache::of_user() },
-            tool: runner::hash(&own)?,
+            tool: hash::of_file(&own)?,
             directory: std::env::current_dir().context("the current directory is not there")?,
             asked: 0,
             found: 0,
@@ -206,10 +208,10 @@ impl<'a> Results<'a> {
         Ok(Question {
             tool: self.tool.clone(),
             options: job.options.clone(),
-            program: runner::hash(&target.program)?,
+            program: hash::of_file(&target.program)?,
             name: target.program.file_name().unwrap_or_default().to_os_string(),
             arguments: self.args.arguments.clone(),
-            stdin: job.stdin.as_deref().map(runner::hash).transpose()?,
+            stdin: job.stdin.as_deref().map(hash::of_file).transpose()?,
             files: inputs.hashes().map(|(path, hash)| (path.to_path_buf(), hash.to_owned())).collect(),
             directory: self.directory.clone(),
         })

@@ -5,13 +5,14 @@ use std::{ffi::OsString, io::IsTerminal, path::PathBuf, time::Instant};
 use clap::Args;
 use dmdprof_runtime::{abi::channel_mode, session::Options};
 
-use super::ModelArg;
+use crate::measure::values::ModelArg;
 use crate::{
-    analysis::survive_file_limit,
-    follow::{Followed, SourceArgs, follow},
-    printable,
-    report::human,
-    trace_file::TraceFile,
+    measure::{
+        analysis::survive_file_limit,
+        follow::{Followed, SourceArgs, follow},
+        trace_file::TraceFile,
+    },
+    shared::{human, printable},
 };
 
 /// Where `record` writes and `replay` reads unless told otherwise.
@@ -61,7 +62,7 @@ pub fn command(args: &RecordArgs) -> anyhow::Result<i32> {
     survive_file_limit()?;
     let trace = TraceFile::create(&args.output, &args.command)?;
     let options =
-        Options { hints: true, workers: crate::processors(), trace: Some(trace.sink()), ..Options::default() };
+        Options { hints: true, workers: crate::shared::processors(), trace: Some(trace.sink()), ..Options::default() };
     let started = Instant::now();
     match follow(&args.command, &args.source, channel_mode::ANALYSE, &options, args.model.into())? {
         Ok(Followed { ending, measurement, .. }) => {

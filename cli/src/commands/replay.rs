@@ -16,7 +16,7 @@ use dmdprof_runtime::{
 
 use super::record::DEFAULT_TRACE;
 use crate::{
-    analysis::{AnalysisArgs, Origin},
+    measure::analysis::{AnalysisArgs, Origin},
     profile::model::Outcome,
 };
 

@@ -4,12 +4,15 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::estimate::{LookArgs, MachineArgs, PlotArgs, ProfileArgs, WorkArgs};
-use super::view::{self, PageArgs};
+use super::estimate::{MachineArgs, PlotArgs, ProfileArgs, WorkArgs};
+use super::print::LookArgs;
 use crate::estimate::fidelity::Calibration;
 use crate::estimate::roofline::{self, Options};
 use crate::estimate::times::Times;
-use crate::view::Content;
+use crate::view::{
+    Content,
+    page_file::{self, PageArgs},
+};
 
 /// Estimate times on machines, and say what binds each function
 ///
@@ -72,7 +75,7 @@ Examples:
 /// # Errors
 /// Whatever cannot be read, found or estimated.
 pub fn command(args: &RooflineArgs) -> anyhow::Result<()> {
-    args.html.as_deref().map_or(Ok(()), view::check_output)?;
+    args.html.as_deref().map_or(Ok(()), page_file::check_output)?;
     let profile = args.profile.read()?;
     let machines = args.machine.machines()?;
     let subjects = args.profile.subjects(&profile, args.inclusive)?;
@@ -94,5 +97,5 @@ pub fn command(args: &RooflineArgs) -> anyhow::Result<()> {
     let names = [String::new(), args.profile.profile.display().to_string()];
     let content = Content { profile: Some(&profile), names, ..Content::default() };
     let page = PageArgs { machine: args.machine.machine.first().cloned(), ..PageArgs::default() };
-    view::write_page(path, &content, &page.options(Some("roofline"))?)
+    page_file::write_page(path, &content, &page.options(Some("roofline"))?)
 }

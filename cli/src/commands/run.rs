@@ -9,11 +9,13 @@ use clap::Args;
 use dmdprof_runtime::abi::channel_mode;
 
 use crate::{
-    analysis::{AnalysisArgs, Origin},
-    follow::{Followed, SourceArgs, command_text, follow},
-    printable,
+    measure::{
+        analysis::{AnalysisArgs, Origin},
+        follow::{Followed, SourceArgs, command_text, follow},
+        trace_file::TraceFile,
+    },
     profile::model::Random,
-    trace_file::TraceFile,
+    shared::printable,
 };
 
 /// Profile a program, or a source file that it builds first
@@ -54,6 +56,7 @@ Examples:
   dmdprof run --roi 'solve*' ./app input    count only below functions named solve...
   dmdprof run --line 64 ./app               64-byte lines, to compare with a cache
   dmdprof run --cache 32KiB,8,64 ./app      a cache of 8 ways, and what it loses by conflicts
+  dmdprof run --cache zen2-7452-core ./app  the caches of a machine whose file states ways
   dmdprof run --liveness exact ./app        without bytes that nobody reads again, and what those cost
   dmdprof run -q -o new.data ./app && dmdprof report new.data --lines";
 

@@ -8,10 +8,10 @@ use clap::Args;
 use dmdprof_instrument::Model;
 use dmdprof_runtime::sites::SiteTable;
 
-use super::estimate::PrintArgs;
+use super::print::FormArgs;
 use crate::driver::source::{BuiltSource, SourceOptions, build_plain, language_of};
 use crate::estimate::times;
-use crate::follow::command_text;
+use crate::measure::follow::command_text;
 use crate::timing::{sheet, stopwatch};
 use crate::{launch, profile, toolbox};
 
@@ -40,7 +40,7 @@ pub struct TimeArgs {
     pub opt: Option<String>,
 
     #[command(flatten)]
-    pub print: PrintArgs,
+    pub form: FormArgs,
 
     /// The programs, or source files (.c .cc .cpp .cxx .rs .ll .bc)
     #[arg(required = true, value_name = "PROGRAM")]
@@ -84,9 +84,10 @@ pub fn command(args: &TimeArgs) -> anyhow::Result<()> {
     }
     if let Some(path) = &args.output {
         let text = times::to_csv(&sheet::times(&measured), &sheet::comments(&measured, &command))?;
-        crate::output_file::write(path, text).with_context(|| format!("cannot write times to {}", path.display()))?;
+        crate::shared::output_file::write(path, text)
+            .with_context(|| format!("cannot write times to {}", path.display()))?;
     }
-    args.print.print(&sheet::document(&measured, &command))
+    Ok(sheet::document(&measured, &command).print(args.form.look())?)
 }
 
 /// Programs and arguments as typed.

@@ -1,6 +1,5 @@
 //! `dmdprof view`: a profile as one page for the browser.
 
-use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -8,12 +7,9 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail};
 use clap::Args;
 
-use super::estimate::LOCAL;
-use crate::machine::Machine;
-use crate::machine::find::Places;
-use crate::output_file;
 use crate::profile::{self, DEFAULT_FILE};
-use crate::view::{self, Content, Options, Sources};
+use crate::view::Content;
+use crate::view::page_file::{PageArgs, check_output, write_page};
 
 /// Write the profile as one page for the browser
 ///
@@ -50,22 +46,6 @@ pub struct ViewArgs {
     pub page: PageArgs,
 }
 
-/// What goes into a page.
-#[derive(Args, Clone, Debug, Default)]
-pub struct PageArgs {
-    /// What of the sources goes into the page
-    #[arg(long, value_enum, value_name = "WHAT", default_value_t)]
-    pub sources: Sources,
-
-    /// Also look for sources below DIR; may be repeated
-    #[arg(long, value_name = "DIR")]
-    pub source_dir: Vec<PathBuf>,
-
-    /// The machine that is chosen when the page opens; all machines of `dmdprof machine list` are in it
-    #[arg(short, long, value_name = "NAME")]
-    pub machine: Option<String>,
-}
-
 const EXAMPLES: &str = "\
 Examples:
   dmdprof view --open                          the last run
@@ -98,69 +78,6 @@ pub fn command(args: &ViewArgs) -> anyhow::Result<()> {
     };
     write_page(&args.output, &content, &args.page.options(None)?)?;
     if args.open { open(&args.output) } else { Ok(()) }
-}
-
-impl PageArgs {
-    /// What `view` needs to know; `panel` is the one that is open first.
-    ///
-    /// # Errors
-    /// A machine that does not exist.
-    pub fn options(&self, panel: Option<&'static str>) -> anyhow::Result<Options> {
-        let places = Places::from_env();
-        let listing = places.all();
-        let mut machines: Vec<Machine> = listing.machines.into_iter().map(|found| found.machine).collect();
-        let has = |machines: &[Machine], name: &str| machines.iter().any(|machine| machine.name == name);
-        let machine = match &self.machine {
-            Some(wanted) => {
-                let found = places.find(wanted)?.machine;
-                let name = found.name.clone();
-                if !has(&machines, &name) {
-                    machines.push(found);
-                }
-                name
-            }
-            None if has(&machines, LOCAL) => LOCAL.into(),
-            None => DEFAULT_MACHINE.into(),
-        };
-        Ok(Options {
-            sources: self.sources,
-            directories: self.source_dir.clone(),
-            machines,
-            machine: Some(machine),
-            panel,
-        })
-    }
-}
-
-/// A processor with three levels of caches, all of them measured.
-const DEFAULT_MACHINE: &str = "skx-6148-core";
-
-/// Whether a page could be written there: better to hear it before a run.
-///
-/// # Errors
-/// Why not.
-pub fn check_output(path: &Path) -> anyhow::Result<()> {
-    if path.is_dir() {
-        bail!(
-            "cannot write the page to {}: it is a directory; name a file in it, as in {}",
-            path.display(),
-            path.join("dmdprof.html").display()
-        );
-    }
-    output_file::check(path).with_context(|| format!("cannot write the page to {}", path.display()))
-}
-
-/// Writes a page and says so.
-///
-/// # Errors
-/// Those of writing.
-pub fn write_page(path: &Path, content: &Content, options: &Options) -> anyhow::Result<()> {
-    check_output(path)?;
-    let failed = || format!("cannot write the page to {}", path.display());
-    let mut out = BufWriter::new(output_file::create(path).with_context(failed)?);
-    view::write(content, options, &mut out).and_then(|()| out.flush()).with_context(failed)?;
-    eprintln!("dmdprof: wrote {}", path.display());
-    Ok(())
 }
 
 /// Events that a page can walk; beyond them it would be hours.

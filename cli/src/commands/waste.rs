@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::estimate::LookArgs;
+use super::print::LookArgs;
 use crate::{
     objects::waste::{self, Options},
     profile::{self, DEFAULT_FILE},

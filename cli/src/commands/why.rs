@@ -4,7 +4,7 @@ use std::{borrow::Cow, path::PathBuf};
 
 use clap::Args;
 
-use super::estimate::PrintArgs;
+use super::print::PrintArgs;
 use crate::{
     profile::{self, DEFAULT_FILE},
     sheet::Format,
@@ -57,13 +57,13 @@ Examples:
 pub fn command(args: &WhyArgs) -> anyhow::Result<()> {
     let profile = profile::read(&args.profile)?;
     // What is said in sentences is not escaped later.
-    let profile = match args.print.format {
+    let profile = match args.print.form.format {
         Format::Json => Cow::Borrowed(&profile),
         Format::Table | Format::Csv => profile::for_people(&profile),
     };
-    let top = args.top.map(|n| n as usize).or((args.print.format == Format::Table).then_some(TABLE_TOP));
+    let top = args.top.map(|n| n as usize).or((args.print.form.format == Format::Table).then_some(TABLE_TOP));
     // For programs paths are as they were recorded.
-    let here = std::env::current_dir().ok().filter(|_| args.print.format == Format::Table);
+    let here = std::env::current_dir().ok().filter(|_| args.print.form.format == Format::Table);
     let home = here.map(|here| here.to_string_lossy().into_owned());
     let options = Options { subject: args.subject.clone(), top, contexts: args.contexts, home };
     args.print.print(&why::document(&profile, &options)?)

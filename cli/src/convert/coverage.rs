@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use dmdprof_instrument::calls::touches_no_memory;
 use dmdprof_runtime::session::Measurement;
 
-use super::text;
+use super::read::text;
 use crate::profile::model::{Coverage, ModuleCoverage};
 
 pub fn coverage(measurement: &Measurement) -> Coverage {

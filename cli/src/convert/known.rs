@@ -18,7 +18,7 @@ impl<'a> Builder<'a> {
         let objects = self.measurement.objects.iter();
         objects
             .flat_map(|objects| {
-                objects.uses.keys().map(|(_, site)| *site).chain(objects.habits.keys().map(|(_, site)| *site))
+                objects.uses.keys().map(|(_, site)| *site).chain(objects.patterns.keys().map(|(_, site)| *site))
             })
             .collect()
     }

@@ -8,23 +8,50 @@ use dmdprof_runtime::{
         cell::CellCounters,
         lines::LineCounts,
     },
-    session::caches::{Geometry, Policy},
+    observe::caches::{Geometry, Policy},
 };
 
-use super::histogram;
-use crate::profile::model::{CacheCell, CacheLevel, CacheMoves, ContextId, LineCell, SiteId};
+use super::read::histogram;
+use crate::profile::model::{
+    CacheCell, CacheLevel, CacheMoves, ContextId, LineCell, LineMoves, LineStreams, ObjectId, ObjectLines, SiteId,
+    StreamCell,
+};
 
-/// The traffic of lines by context and site, where there was any.
-pub fn lines<'c>(cells: impl Iterator<Item = (ContextId, SiteId, &'c CellCounters)>) -> Vec<LineCell> {
+/// The traffic of the lines of one of the sizes that were measured, and what of it came in streams.
+pub fn lines<'c>(
+    number: usize,
+    cells: impl Iterator<Item = (ContextId, SiteId, &'c CellCounters)>,
+) -> (Vec<LineCell>, Vec<StreamCell>) {
     let mut sums: BTreeMap<(ContextId, SiteId), LineCounts> = BTreeMap::new();
     for (context, site, cell) in cells {
         if let Some(lines) = &cell.lines {
-            sums.entry((context, site)).or_default().merge(lines);
+            sums.entry((context, site)).or_default().merge(&lines[number]);
         }
     }
-    let cell = |((context, site), counts): ((ContextId, SiteId), LineCounts)| LineCell {
-        context,
-        site,
+    let cell = |((context, site), counts): (&(ContextId, SiteId), &LineCounts)| {
+        Some(LineCell { context: *context, site: *site, moved: moves(counts)? })
+    };
+    let streams = sums.iter().filter_map(|((context, site), counts)| {
+        let streams = LineStreams {
+            in_order: histogram(&counts.in_order),
+            at_step: histogram(&counts.at_step),
+            first_in_order: counts.first_in_order,
+            first_at_step: counts.first_at_step,
+        };
+        (streams != LineStreams::default()).then_some(StreamCell { context: *context, site: *site, streams })
+    });
+    (sums.iter().filter_map(cell).collect(), streams.collect())
+}
+
+/// The lines of one of the sizes that a site moved of an object; nothing if that was not measured, or nothing was
+/// moved.
+pub fn of_object(number: usize, object: ObjectId, site: SiteId, found: &CellCounters) -> Option<ObjectLines> {
+    Some(ObjectLines { object, site, moved: moves(&found.lines.as_ref()?[number])? })
+}
+
+/// Nothing if nothing was moved.
+fn moves(counts: &LineCounts) -> Option<LineMoves> {
+    let moves = LineMoves {
         loads: histogram(&counts.loads),
         stores: histogram(&counts.stores),
         write_backs: histogram(&counts.write_backs),
@@ -32,7 +59,7 @@ pub fn lines<'c>(cells: impl Iterator<Item = (ContextId, SiteId, &'c CellCounter
         first_stores: counts.first_stores,
         last_write_backs: counts.last_write_backs,
     };
-    sums.into_iter().map(cell).collect()
+    (moves != LineMoves::default()).then_some(moves)
 }
 
 pub fn level(geometry: &Geometry) -> CacheLevel {

@@ -9,12 +9,14 @@ use dmdprof_runtime::{
     abi::NONE,
     counts::cell::CellCounters,
     objects::Life,
-    session::{FlowKey, MergedFlow, MergedObjects, ObjectKey, habits::Habit},
+    observe::patterns::Pattern,
+    session::{FlowKey, MergedFlow, MergedObjects, ObjectKey},
 };
 
-use super::{Builder, Contexts, RunSite, Sites, histogram, text};
+use super::{Builder, Contexts, RunSite, Sites, histogram, lines, text};
 use crate::profile::model::{
-    ContextId, DataObject, DataObjects, Flow, MAX_BETWEEN, ObjectHabit, ObjectId, ObjectKind, ObjectUse, SiteId,
+    ContextId, DataObject, DataObjects, Flow, MAX_BETWEEN, ObjectId, ObjectKind, ObjectLines, ObjectPattern, ObjectUse,
+    SiteId,
 };
 
 /// What an object is, in the order of the profile.
@@ -52,16 +54,17 @@ impl<'a> Builder<'a> {
     /// Call sites of the allocations of objects, and sites that use them.
     pub(super) fn object_sites(&self) -> impl Iterator<Item = RunSite> {
         let keys = self.measurement.objects.iter().flat_map(|objects| objects.lives.keys());
-        let habits = self.measurement.objects.iter().flat_map(|objects| objects.habits.keys().map(|(_, site)| *site));
+        let patterns =
+            self.measurement.objects.iter().flat_map(|objects| objects.patterns.keys().map(|(_, site)| *site));
         let allocations = keys.filter_map(|key| match key {
             ObjectKey::Block { site, .. } | ObjectKey::Mapping { site, .. } => site.map(|(table, s)| (table, s, 0)),
             _ => None,
         });
-        allocations.chain(habits)
+        allocations.chain(patterns)
     }
 
     /// The objects; none if they were not measured.
-    pub(super) fn objects(&mut self, sites: &Sites, contexts: &Contexts) -> Named<'a> {
+    pub(super) fn objects(&mut self, sites: &Sites, contexts: &Contexts, sizes: usize) -> Named<'a> {
         let Some(measured): Option<&'a MergedObjects> = self.measurement.objects.as_ref() else {
             return Named::default();
         };
@@ -84,21 +87,25 @@ impl<'a> Builder<'a> {
             let object = id(key).expect("what was used has a life");
             uses.entry((object, sites.ids[site])).or_default().merge(&mut counters.clone());
         }
-        let mut habits: BTreeMap<(ObjectId, SiteId), Habit> = BTreeMap::new();
-        for ((key, site), habit) in &measured.habits {
+        let mut patterns: BTreeMap<(ObjectId, SiteId), Pattern> = BTreeMap::new();
+        for ((key, site), pattern) in &measured.patterns {
             // Outside a region of interest nothing was counted.
             if let Some(object) = id(key) {
-                habits.entry((object, sites.ids[site])).or_default().merge(habit);
+                patterns.entry((object, sites.ids[site])).or_default().merge(pattern);
             }
         }
+        let of_size = |number: usize| {
+            uses.iter().filter_map(|((object, site), found)| lines::of_object(number, *object, *site, found)).collect()
+        };
+        let lines = (0..sizes).map(of_size).collect();
         let list = found.into_iter().map(|(identity, (life, parts))| self.object(&identity, life, parts)).collect();
         let objects = DataObjects {
             list,
             uses: uses.into_iter().map(object_use).collect(),
-            habits: habits.into_iter().map(object_habit).collect(),
+            patterns: patterns.into_iter().map(object_pattern).collect(),
             ..DataObjects::default()
         };
-        Named { objects, ids }
+        Named { objects, lines, ids }
     }
 
     pub(super) fn flows(
@@ -201,6 +208,8 @@ impl<'a> Builder<'a> {
 #[derive(Default)]
 pub(super) struct Named<'a> {
     pub objects: DataObjects,
+    /// What lines were moved, by size of lines.
+    pub lines: Vec<Vec<ObjectLines>>,
     ids: BTreeMap<Identity<'a>, ObjectId>,
 }
 
@@ -216,7 +225,7 @@ fn object_use(((object, site), found): ((ObjectId, SiteId), CellCounters)) -> Ob
     }
 }
 
-fn object_habit(((object, site), habit): ((ObjectId, SiteId), Habit)) -> ObjectHabit {
-    let Habit { reads, stride, strided, lines, used, renewed, unread, last_read } = habit;
-    ObjectHabit { object, site, reads, stride, strided, lines, used, renewed, unread, last_read }
+fn object_pattern(((object, site), pattern): ((ObjectId, SiteId), Pattern)) -> ObjectPattern {
+    let Pattern { reads, stride, strided, lines, used, renewed, unread, last_read } = pattern;
+    ObjectPattern { object, site, reads, stride, strided, lines, used, renewed, unread, last_read }
 }

@@ -7,17 +7,15 @@
 use std::fmt::Write;
 
 use dmdprof_runtime::{
+    observe::window::{Event, What},
     pricing::run_cost,
-    session::{
-        Measurement, ObjectKey, SiteKey,
-        window::{Event, What},
-    },
+    session::{Measurement, ObjectKey, SiteKey},
 };
 
 use super::{item_of, place, text};
 use crate::objects::groups;
-use crate::printable;
 use crate::profile::model::ObjectKind;
+use crate::shared::printable;
 
 /// `from`: where it begins, in words. `None` without a window.
 #[must_use]

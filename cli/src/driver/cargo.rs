@@ -19,7 +19,7 @@ use anyhow::{Context, bail};
 use super::{
     Face, clang,
     own_target::{self, OwnTarget},
-    rust_link, rustc_wrap,
+    rust_link, rustc_wrap, wrap_environment,
 };
 
 /// The names under which dmdprof is the C and C++ compiler of build scripts.
@@ -126,10 +126,10 @@ impl Cargo {
             Self { toolchain: words.toolchain.clone(), target, target_dir, environment: Vec::new(), _own: own };
         cargo.environment = cargo.set_up(no_std, llvm)?;
         if values {
-            cargo.environment.push((rustc_wrap::MODEL_ENVIRONMENT.into(), "values".into()));
+            cargo.environment.push((wrap_environment::MODEL_ENVIRONMENT.into(), "values".into()));
         }
         if rustc.llvm_major.is_some_and(rustc_wrap::leaves_out_machine_code) {
-            cargo.environment.push((rustc_wrap::BITCODE_ONLY_ENVIRONMENT.into(), "1".into()));
+            cargo.environment.push((wrap_environment::BITCODE_ONLY_ENVIRONMENT.into(), "1".into()));
         }
         Ok(cargo)
     }
@@ -151,13 +151,13 @@ impl Cargo {
             ("CARGO_INCREMENTAL".into(), "0".into()),
             // The directory of intermediate files, if the user has set one, holds other builds.
             ("CARGO_BUILD_BUILD_DIR".into(), self.target_dir.clone().into()),
-            (rustc_wrap::TARGET_ENVIRONMENT.into(), self.target.clone()),
-            (rustc_wrap::TOOL_ENVIRONMENT.into(), tool.into()),
-            (rustc_wrap::STAMP_ENVIRONMENT.into(), stamp.into()),
+            (wrap_environment::TARGET_ENVIRONMENT.into(), self.target.clone()),
+            (wrap_environment::TOOL_ENVIRONMENT.into(), tool.into()),
+            (wrap_environment::STAMP_ENVIRONMENT.into(), stamp.into()),
             ("DMDPROF_LLVM".into(), llvm.into()),
         ];
         if no_std {
-            all.push((rustc_wrap::NO_STD_ENVIRONMENT.into(), "1".into()));
+            all.push((wrap_environment::NO_STD_ENVIRONMENT.into(), "1".into()));
         }
         // Without a clang the C inside crates is compiled as usual, and named in reports.
         if clang::find(Face::C, dmdprof_instrument::llvm::major).is_ok() {
@@ -191,17 +191,17 @@ fn compiler_variables(target: &OsStr) -> [OsString; 2] {
 /// Variables that are there for Cargo and no business of the programs that it runs.
 #[must_use]
 pub fn own_variables() -> Vec<OsString> {
-    let Some(target) = env::var_os(rustc_wrap::TARGET_ENVIRONMENT) else { return Vec::new() };
+    let Some(target) = env::var_os(wrap_environment::TARGET_ENVIRONMENT) else { return Vec::new() };
     let mut names: Vec<OsString> =
         ["RUSTC_WRAPPER", "CARGO_INCREMENTAL", "CARGO_BUILD_BUILD_DIR"].map(OsString::from).into();
     names.extend(
         [
-            rustc_wrap::TARGET_ENVIRONMENT,
-            rustc_wrap::TOOL_ENVIRONMENT,
-            rustc_wrap::STAMP_ENVIRONMENT,
-            rustc_wrap::NO_STD_ENVIRONMENT,
-            rustc_wrap::MODEL_ENVIRONMENT,
-            rustc_wrap::BITCODE_ONLY_ENVIRONMENT,
+            wrap_environment::TARGET_ENVIRONMENT,
+            wrap_environment::TOOL_ENVIRONMENT,
+            wrap_environment::STAMP_ENVIRONMENT,
+            wrap_environment::NO_STD_ENVIRONMENT,
+            wrap_environment::MODEL_ENVIRONMENT,
+            wrap_environment::BITCODE_ONLY_ENVIRONMENT,
         ]
         .map(OsString::from),
     );
@@ -213,7 +213,7 @@ pub fn own_variables() -> Vec<OsString> {
 /// build scripts and procedural macros, which carry no hooks.
 #[must_use]
 pub fn compiles_for_target() -> bool {
-    let (Some(out), Some(target)) = (env::var_os("OUT_DIR"), env::var_os(rustc_wrap::TARGET_ENVIRONMENT)) else {
+    let (Some(out), Some(target)) = (env::var_os("OUT_DIR"), env::var_os(wrap_environment::TARGET_ENVIRONMENT)) else {
         return true;
     };
     Path::new(&out).iter().any(|part| part == target)

@@ -16,7 +16,7 @@ use std::{
 
 use anyhow::{Context, bail};
 
-use crate::signals::{self, Kind};
+use crate::shared::signals::{self, Kind};
 
 use super::{
     Append, Face, InstrumentRequest, Model, Toolbox,

@@ -32,6 +32,7 @@ pub mod source;
 pub mod static_library;
 mod values_support;
 mod version_script;
+pub mod wrap_environment;
 
 /// One bitcode file to turn into one object.
 #[derive(Clone, Copy, Debug)]

@@ -21,7 +21,7 @@ use std::{
 use anyhow::{Context, bail};
 use sha2::{Digest, Sha256};
 
-use crate::gate::runner::hexadecimal;
+use crate::shared::hash::hexadecimal;
 
 /// Bumped when entries or keys get another form.
 const FORM: &str = "dmdprof object 1";

@@ -26,10 +26,10 @@ use super::{
     plan::LinkKind,
     response,
     rlib::{self, Kind, Member, Purpose},
-    rustc_wrap,
     scratch::Scratch,
+    wrap_environment,
 };
-use crate::{gate::runner, report::human};
+use crate::shared::{hash, human};
 
 /// Set to the code generator's level (`0` to `3`) in the environment of rustc; its presence makes `dmdprof` a linker.
 pub const ENVIRONMENT: &str = "DMDPROF_RUST_LINK";
@@ -116,7 +116,7 @@ impl Settings {
 /// # Errors
 /// When it cannot be found or read.
 pub fn tool_hash() -> anyhow::Result<String> {
-    runner::hash(&env::current_exe().context("cannot find the path of dmdprof itself")?)
+    hash::of_file(&env::current_exe().context("cannot find the path of dmdprof itself")?)
 }
 
 /// Was this process started by rustc, in place of the linker? To be asked before the command line is parsed.
@@ -128,7 +128,7 @@ pub fn requested() -> bool {
 /// The model that the hooks of this link are for.
 #[must_use]
 pub fn requested_model() -> Model {
-    match env::var(MODEL_ENVIRONMENT).or_else(|_| env::var(rustc_wrap::MODEL_ENVIRONMENT)).as_deref() {
+    match env::var(MODEL_ENVIRONMENT).or_else(|_| env::var(wrap_environment::MODEL_ENVIRONMENT)).as_deref() {
         Ok("values") => Model::Values,
         Ok("loops") => Model::Loops,
         _ => Model::Memory,
@@ -340,7 +340,7 @@ impl<'t> Link<'t> {
                 objects.lock().map_err(|_| anyhow!("another thread failed"))?[index] = object;
             }
         };
-        let threads = crate::processors().min(jobs.len());
+        let threads = crate::shared::processors().min(jobs.len());
         std::thread::scope(|scope| {
             let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
             workers.into_iter().try_for_each(|worker| worker.join().unwrap_or_else(|p| std::panic::resume_unwind(p)))

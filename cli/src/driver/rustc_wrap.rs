@@ -16,23 +16,14 @@ use std::{
 
 use anyhow::{Context, bail};
 
+use super::wrap_environment::{
+    BITCODE_ONLY_ENVIRONMENT, MODEL_ENVIRONMENT, NO_STD_ENVIRONMENT, STAMP_ENVIRONMENT, TARGET_ENVIRONMENT,
+    TOOL_ENVIRONMENT,
+};
 use super::{Model, Toolbox, execute, own_generics, plan, rust_link, static_library};
 
 /// The name under which dmdprof is this wrapper.
 pub const NAME: &str = "dmdprof-rustc";
-
-/// The target that carries hooks; nothing else is touched.
-pub const TARGET_ENVIRONMENT: &str = "DMDPROF_CARGO_TARGET";
-/// Present: the standard library stays without hooks.
-pub const NO_STD_ENVIRONMENT: &str = "DMDPROF_CARGO_NO_STD";
-/// `values`: hooks of that model, in code as it is written.
-pub const MODEL_ENVIRONMENT: &str = "DMDPROF_CARGO_MODEL";
-/// SHA-256 of dmdprof.
-pub const TOOL_ENVIRONMENT: &str = "DMDPROF_CARGO_TOOL";
-/// Changes when programs must be linked anew. Cargo is told that they depend on it.
-pub const STAMP_ENVIRONMENT: &str = "DMDPROF_CARGO_STAMP";
-/// Present: rustc can be told to leave out the machine code of programs ([`leaves_out_machine_code`]).
-pub const BITCODE_ONLY_ENVIRONMENT: &str = "DMDPROF_CARGO_BITCODE_ONLY";
 
 /// rustc has no option to leave out machine code and yet link. This one ends LLVM's code generator before its first pass, so
 /// that a program's objects are text of no use; their bitcode, from before the code generator, stays as it is.

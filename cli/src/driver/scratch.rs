@@ -19,7 +19,7 @@ use signal_hook::{
 };
 use tempfile::TempDir;
 
-use crate::signals;
+use crate::shared::signals;
 
 static DOOMED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 /// Ends the watching thread; `None` while there is none.

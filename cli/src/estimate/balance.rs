@@ -16,8 +16,8 @@ use super::subject::{Subject, Subjects, Work, short};
 use super::view::Choice;
 use crate::machine::{Figure, Machine};
 use crate::profile::Profile;
-use crate::report::human;
-use crate::report::lines::disagreement;
+use crate::report::disagreement::disagreement;
+use crate::shared::human;
 use crate::sheet::{Cell, Column, Document, Sheet, Value};
 
 /// `FUNCTION=N`, `FUNCTION=M,N,K`, each with `:BYTES` per element: each call multiplies an M x K by a K x N matrix.

@@ -1,10 +1,9 @@
-//! Charts of estimates: the roofline of a machine, and curves of traffic.
+//! The roofline of a machine as a chart.
 
-use super::curve::{self, Mark};
-use super::roofline::{Line, link_name};
-use super::subject::{Kind, Subject, short};
-use super::view::View;
-use crate::plot::{self, Axis, Chart, Dot, LineKind, Unit};
+use super::line::Line;
+use super::subject::{Kind, short};
+use super::view::{View, link_name};
+use crate::plot::{self, Axis, Chart, Dot, Unit};
 
 /// Functions in a roofline: more would hide each other.
 const MOST: usize = 12;
@@ -37,40 +36,6 @@ pub fn roofline(view: &View, lines: &[Line], unit: &str) -> Chart {
         dots,
         marks: Vec::new(),
         groups,
-    };
-    chart.fit_axes();
-    chart
-}
-
-/// Traffic over capacity, one curve per subject, with the capacities of machines marked.
-#[must_use]
-pub fn traffic(subjects: &[&Subject], marks: &[Mark], unit: u64) -> Chart {
-    let line = |subject: &&Subject| plot::Line {
-        name: short(&subject.name).to_owned(),
-        points: curve::steps(subject, marks, unit)
-            .into_iter()
-            .filter(|(capacity, _)| *capacity > 0)
-            .map(|(capacity, traffic)| (capacity as f64, traffic as f64))
-            .collect(),
-        kind: LineKind::Curve,
-    };
-    let moved = |subject: &&Subject| plot::Line {
-        name: format!("{}, lines moved", short(&subject.name)),
-        points: curve::moved_steps(subject, marks, unit)
-            .into_iter()
-            .map(|(z, moved)| (z as f64, moved as f64))
-            .collect(),
-        kind: LineKind::Curve,
-    };
-    let with_lines = subjects.iter().filter(|subject| subject.has_lines());
-    let mut chart = Chart {
-        title: "Traffic: bytes read from deeper than a capacity".into(),
-        x: Axis { label: "capacity Z".into(), unit: Unit::BinaryBytes, min: 1.0, max: 2.0 },
-        y: Axis { label: "traffic Q(Z)".into(), unit: Unit::Bytes, min: 1.0, max: 10.0 },
-        lines: subjects.iter().map(line).chain(with_lines.map(moved)).collect(),
-        dots: Vec::new(),
-        marks: marks.iter().map(|m| plot::Mark { x: m.capacity as f64, label: m.text.clone() }).collect(),
-        groups: Vec::new(),
     };
     chart.fit_axes();
     chart

@@ -3,15 +3,14 @@
 
 use dmdprof_models::bytedmd;
 
-use super::charts;
-use super::subject::{Subject, Subjects};
+use super::subject::{Subject, Subjects, short};
 use crate::machine::Machine;
-use crate::plot::Chart;
+use crate::plot::{self, Axis, Chart, LineKind};
 use crate::profile::Profile;
 use crate::profile::model::Unit;
 use crate::report::depths::Depths;
-use crate::report::human;
-use crate::report::lines::disagreement;
+use crate::report::disagreement::disagreement;
+use crate::shared::human;
 use crate::sheet::{Cell, Column, Document, Sheet, Value};
 
 /// Bytes.
@@ -115,7 +114,7 @@ pub fn document(profile: &Profile, subjects: &Subjects, only_named: bool, machin
         )
     }));
     document.notes.extend(disagreement(profile));
-    (document, charts::traffic(&chosen, &marks, unit))
+    (document, chart(&chosen, &marks, unit))
 }
 
 /// What a command is about: the named ones, or the program.
@@ -185,6 +184,36 @@ fn identity(subject: &Subject) -> String {
 /// Q(Z) with all of a bucket that Z is inside of.
 fn not_nearer(depths: &Depths, capacity: u64) -> u64 {
     depths.buckets().rev().take_while(|(_, high, _)| *high > capacity).map(|(.., reads)| reads).sum()
+}
+
+/// Traffic over capacity, one curve per subject, with the capacities of machines marked.
+fn chart(subjects: &[&Subject], marks: &[Mark], unit: u64) -> Chart {
+    let line = |subject: &&Subject| plot::Line {
+        name: short(&subject.name).to_owned(),
+        points: steps(subject, marks, unit)
+            .into_iter()
+            .filter(|(capacity, _)| *capacity > 0)
+            .map(|(capacity, traffic)| (capacity as f64, traffic as f64))
+            .collect(),
+        kind: LineKind::Curve,
+    };
+    let moved = |subject: &&Subject| plot::Line {
+        name: format!("{}, lines moved", short(&subject.name)),
+        points: moved_steps(subject, marks, unit).into_iter().map(|(z, moved)| (z as f64, moved as f64)).collect(),
+        kind: LineKind::Curve,
+    };
+    let with_lines = subjects.iter().filter(|subject| subject.has_lines());
+    let mut chart = Chart {
+        title: "Traffic: bytes read from deeper than a capacity".into(),
+        x: Axis { label: "capacity Z".into(), unit: plot::Unit::BinaryBytes, min: 1.0, max: 2.0 },
+        y: Axis { label: "traffic Q(Z)".into(), unit: plot::Unit::Bytes, min: 1.0, max: 10.0 },
+        lines: subjects.iter().map(line).chain(with_lines.map(moved)).collect(),
+        dots: Vec::new(),
+        marks: marks.iter().map(|m| plot::Mark { x: m.capacity as f64, label: m.text.clone() }).collect(),
+        groups: Vec::new(),
+    };
+    chart.fit_axes();
+    chart
 }
 
 #[cfg(test)]

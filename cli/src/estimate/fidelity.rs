@@ -6,7 +6,7 @@
 use dmdprof_models::fidelity::{BAND, Fidelity, Pair, Verdict, compare};
 use dmdprof_models::{isotonic, leaves};
 
-use crate::report::human;
+use crate::shared::human;
 use crate::sheet::{Column, Sheet, Value};
 
 /// How estimates are corrected.

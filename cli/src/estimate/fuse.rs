@@ -16,8 +16,8 @@ use crate::machine::Machine;
 use crate::profile::Profile;
 use crate::profile::model::{Flow, SiteId};
 use crate::report::depths::{Depths, QuantileReader};
-use crate::report::lines::{Moved, disagreement};
 use crate::report::{Analysis, Grouping};
+use crate::report::{disagreement::disagreement, lines::Moved};
 use crate::sheet::{Cell, Column, Document, Sheet, Value};
 
 /// What to show.

@@ -10,6 +10,7 @@ pub mod curve;
 pub mod fidelity;
 pub mod fuse;
 pub mod guesses;
+mod line;
 pub mod place;
 pub mod roofline;
 pub mod subject;
@@ -17,10 +18,11 @@ pub mod subject;
 mod tests;
 pub mod times;
 pub mod view;
+mod waits;
 
 use crate::machine::Machine;
 use crate::profile::model::{Meta, Unit};
-use crate::report::{self, human};
+use crate::{report, shared::human};
 
 /// What the numbers of a profile mean, as pairs for [`Document::source`](crate::sheet::Document).
 #[must_use]

@@ -17,8 +17,11 @@ use crate::machine::Machine;
 use crate::profile::Profile;
 use crate::profile::model::{ContextId, FunctionId, Sequence};
 use crate::report::depths::Depths;
-use crate::report::lines::{LineSums, Moved, disagreement};
-use crate::report::{human, names};
+use crate::report::{
+    disagreement::disagreement,
+    lines::{LineSums, Moved},
+};
+use crate::shared::{human, names};
 use crate::sheet::{Cell, Column, Document, Sheet, Value};
 
 /// `FUNCTION=MACHINE[,MACHINE...]`: where a function may run.
@@ -167,7 +170,7 @@ fn callees(profile: &Profile, sequence: &Sequence, work: Option<Work>) -> BTreeM
     }
     for cell in profile.lines.iter().flat_map(|lines| &lines.cells) {
         if let Some(function) = owner[cell.context.index()] {
-            lines.entry(function).or_default().add(cell);
+            lines.entry(function).or_default().add(&cell.moved);
         }
     }
     for count in &profile.block_counts {

@@ -4,21 +4,23 @@
 //! Formulas: `dmdprof_models::roofline`, `stages`, `energy`.
 
 use anyhow::Context;
-use dmdprof_models::roofline::{Bound, Estimate, estimate};
+use dmdprof_models::roofline::{Bound, estimate};
 use dmdprof_models::{energy, fidelity::Pair, stages};
 
 use super::charts;
 use super::fidelity::{self, Calibration};
+use super::line::Line;
 use super::subject::{Kind, Subject, Subjects, Work};
 use super::times::Times;
-use super::view::{Choice, View, ViewLink, float_type};
+use super::view::{Choice, View, ViewLink, float_type, is_guess, link_name};
+use super::waits;
 use crate::machine::{Figure, Machine, MissingField, WritePolicy};
 use crate::plot::Chart;
 use crate::profile::Profile;
 use crate::profile::model::Unit;
 use crate::report::analysis::OP_NAMES;
-use crate::report::human;
-use crate::report::lines::disagreement;
+use crate::report::disagreement::disagreement;
+use crate::shared::human;
 use crate::sheet::{Cell, Column, Document, Sheet, Value};
 
 /// What to show.
@@ -42,18 +44,6 @@ impl Options {
     fn rows(&self) -> Option<usize> {
         self.top.map(|functions| functions + 1)
     }
-}
-
-/// A subject with its estimate.
-#[derive(Clone, Debug)]
-pub struct Line<'s> {
-    pub subject: &'s Subject,
-    pub work: f64,
-    /// Q(Z) of each link.
-    pub traffic: Vec<f64>,
-    pub estimate: Estimate,
-    /// Part of the time of everything: of all functions together, for inclusive numbers and regions of the program.
-    pub share: f64,
 }
 
 /// Which operations are the work of a profile.
@@ -148,6 +138,7 @@ pub fn document(
         charts.push(charts::roofline(view, lines, work_header(work)));
         let fitted = fitted(lines, options);
         document.sheets.push(main_sheet(view, lines, &fitted, work, options));
+        document.sheets.extend(waits::sheet(profile, view, lines, options.rows()));
         document.sheets.extend(dispatch_sheet(view, lines, options)?);
         document.sheets.push(energy_sheet(view, lines, options)?);
         let without_time = lines.len() - pairs.len();
@@ -164,28 +155,12 @@ pub fn document(
     Ok((document, charts))
 }
 
-/// `L2->L1`: the link that fills L1.
-#[must_use]
-pub fn link_name(view: &View, link: usize) -> String {
-    let outer = view.links.get(link + 1).map_or("mem", |l| l.level.as_str());
-    format!("{outer}->{}", view.links[link].level)
-}
-
 /// `compute`, or the link's name.
 #[must_use]
 pub fn bound_name(view: &View, bound: Bound) -> String {
     match bound {
         Bound::Compute => "compute".into(),
         Bound::Link(link) => link_name(view, link),
-    }
-}
-
-/// Whether what binds rests on a guess.
-#[must_use]
-pub fn is_guess(view: &View, bound: Bound) -> bool {
-    match bound {
-        Bound::Compute => view.compute_guess,
-        Bound::Link(link) => view.links[link].guess,
     }
 }
 

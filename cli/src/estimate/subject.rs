@@ -10,7 +10,10 @@ use crate::profile::Profile;
 use crate::profile::model::{Region, SiteId, Unit};
 use crate::report::depths::Depths;
 use crate::report::lines::Moved;
-use crate::report::{Analysis, Grouping, Row, Sums, names};
+use crate::{
+    report::{Analysis, Grouping, Row, Sums},
+    shared::names,
+};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {

@@ -4,7 +4,7 @@
 //! machine that lacks what is needed, naming the field.
 
 use anyhow::bail;
-use dmdprof_models::roofline::{Link, Roof};
+use dmdprof_models::roofline::{Bound, Link, Roof};
 
 use super::guesses::Guesses;
 use crate::machine::{Level, Machine, OpType, WritePolicy};
@@ -209,4 +209,19 @@ impl<'m> View<'m> {
     pub fn last(&self) -> &ViewLink {
         self.links.last().expect("never empty")
     }
+}
+/// Whether what binds rests on a guess.
+#[must_use]
+pub fn is_guess(view: &View, bound: Bound) -> bool {
+    match bound {
+        Bound::Compute => view.compute_guess,
+        Bound::Link(link) => view.links[link].guess,
+    }
+}
+
+/// `L2->L1`: the link that fills L1.
+#[must_use]
+pub fn link_name(view: &View, link: usize) -> String {
+    let outer = view.links.get(link + 1).map_or("mem", |l| l.level.as_str());
+    format!("{outer}->{}", view.links[link].level)
 }

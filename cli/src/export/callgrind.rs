@@ -8,9 +8,9 @@
 use std::collections::{BTreeMap, HashSet};
 use std::io::{self, Write};
 
+use super::columns::{Columns, title};
 use super::stacks::{Edge, FunctionIndex, Stacks};
-use super::{Columns, title};
-use crate::printable;
+use crate::shared::printable;
 
 /// A line in a file; the file is `???` where it is not known, as in Callgrind's own output.
 type Place<'s> = (&'s str, u32);

@@ -10,8 +10,8 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
+use super::columns::{Scale, uri};
 use super::stacks::{Frame, Stacks};
-use super::{Scale, uri};
 
 /// The largest number up to which JavaScript knows each integer.
 const LARGEST: u128 = 1 << 53;

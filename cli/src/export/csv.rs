@@ -5,7 +5,7 @@
 use std::io::{self, Write};
 
 use super::stacks::Stacks;
-use crate::printable::csv_cell;
+use crate::shared::printable::csv_cell;
 
 pub fn write(stacks: &Stacks, out: &mut impl Write) -> io::Result<()> {
     // The crate's own conversion hides which error it was.

@@ -14,8 +14,8 @@ use fxprof_processed_profile::{
 };
 use serde_json::Value;
 
+use super::columns::{Columns, title};
 use super::stacks::{Stack, Stacks};
-use super::{Columns, title};
 
 pub fn write(stacks: &Stacks, out: &mut impl Write) -> io::Result<()> {
     let columns = Columns::of(stacks);

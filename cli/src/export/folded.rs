@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use super::stacks::Stacks;
-use crate::printable;
+use crate::shared::printable;
 
 pub fn write(stacks: &Stacks, out: &mut impl Write) -> io::Result<()> {
     let names: Vec<String> = stacks.functions.iter().map(|function| frame(&function.name)).collect();

@@ -10,8 +10,8 @@ use std::io::{self, Write};
 use flate2::{Compression, GzBuilder};
 use prost::Message;
 
+use super::columns::{Columns, title};
 use super::stacks::{Frame, FunctionIndex, Stacks};
-use super::{Columns, title};
 
 #[derive(Clone, PartialEq, Message)]
 pub struct Profile {

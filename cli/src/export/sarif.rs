@@ -10,9 +10,10 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
+use super::columns::{title, uri};
 use super::stacks::Stacks;
-use super::{Options, title, uri};
-use crate::report::human;
+use super::target::Options;
+use crate::shared::human;
 
 const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
 const RULE: &str = "data-movement";

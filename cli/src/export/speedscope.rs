@@ -8,8 +8,8 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
+use super::columns::title;
 use super::stacks::{Frame, Stacks};
-use super::title;
 
 const SCHEMA: &str = "https://www.speedscope.app/file-format-schema.json";
 

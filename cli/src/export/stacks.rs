@@ -16,7 +16,10 @@ use crate::profile::Profile;
 use crate::profile::model::{Block, Cell, ContextId, FunctionId, PositionId, Site, StringId, Unit};
 use crate::report::analysis::is_library_file;
 use crate::report::depths::Depths;
-use crate::report::{Inlined, Sums, names};
+use crate::{
+    report::{Inlined, Sums},
+    shared::names,
+};
 
 /// Index into [`Stacks::functions`].
 pub type FunctionIndex = usize;

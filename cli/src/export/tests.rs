@@ -6,10 +6,14 @@ use proptest::prelude::*;
 use prost::Message;
 use serde_json::Value;
 
-use super::*;
+use super::{
+    columns::{LARGEST, Scale},
+    *,
+};
 use crate::profile::model::AccessKind;
 use crate::profile::sample::{Builder, any_profile};
 use crate::profile::validate::validate;
+use crate::{gate::metric::Metric, report::Inlined};
 
 fn options(target: Target, metrics: &[Metric]) -> Options {
     Options { target, metrics: metrics.to_vec(), inlined: Inlined::All, top: 50, root: None }

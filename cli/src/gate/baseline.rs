@@ -16,7 +16,7 @@ use toml_writer::{ToTomlKey, ToTomlValue};
 use super::key::Key;
 use super::made::Made;
 use super::summary::{ALWAYS, Function, Lines, Numbers, Summary};
-use super::text::{Document, Fields, RESTORE, TextError};
+use crate::shared::toml_text::{Document, Fields, RESTORE, TextError};
 
 /// Bumped when a reader of before would misunderstand the text. Texts of version 1 have no lines.
 pub const VERSION: u128 = 2;

@@ -12,7 +12,7 @@ use toml::de::DeValue;
 use super::key::PrefixRule;
 use super::limits::{ByMetric, Limit, Limits, Pattern, Rule};
 use super::metric::Metric;
-use super::text::{Document, Fields, TextError, in_order};
+use crate::shared::toml_text::{Document, Fields, TextError, in_order};
 
 const ADVICE: &str = "see docs/gate.md, or `dmdprof check --help` for an example";
 /// Where baselines are, unless told otherwise.

@@ -16,7 +16,6 @@ pub mod output;
 pub mod runner;
 pub mod source;
 pub mod summary;
-pub(crate) mod text;
 pub mod twice;
 pub mod verdict;
 pub mod why;

@@ -7,20 +7,18 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs::{self, File};
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::SystemTime;
 
 use anyhow::{Context, anyhow, bail};
-use sha2::{Digest, Sha256};
 
 use super::key::PathMap;
 use crate::launch::RANDOMISE_VARIABLE;
-use crate::outputs;
 use crate::profile::model::Outcome;
 use crate::profile::{self, DEFAULT_FILE, Profile};
-use crate::signals::{self, Kind};
+use crate::shared::signals::{self, Kind};
+use crate::shared::{hash, outputs};
 
 /// What is measured must not depend on language, time zone or number of processors.
 pub const FIXED: [(&str, &str); 4] =
@@ -179,7 +177,7 @@ impl Inputs {
         let mut paths: Vec<PathBuf> = listed.chain(arguments).collect();
         paths.sort();
         paths.dedup();
-        let input = |path: PathBuf| Ok(Input { sha256: hash(&path)?, stamp: stamp(&path), path });
+        let input = |path: PathBuf| Ok(Input { sha256: hash::of_file(&path)?, stamp: stamp(&path), path });
         Ok(Inputs(paths.into_iter().map(input).collect::<anyhow::Result<_>>()?))
     }
 
@@ -200,28 +198,4 @@ impl Inputs {
         let unchanged = self.0.into_iter().filter(|input| input.stamp == stamp(&input.path));
         unchanged.map(|input| (paths.apply(&input.path.to_string_lossy()), input.sha256)).collect()
     }
-}
-
-/// SHA-256 of a file, in hexadecimal digits.
-///
-/// # Errors
-/// When it cannot be read.
-pub fn hash(path: &Path) -> anyhow::Result<String> {
-    let mut file = open(path)?;
-    let mut hasher = Sha256::new();
-    let mut buffer = vec![0; 1 << 16];
-    loop {
-        let read = file.read(&mut buffer).with_context(|| format!("cannot read {}", path.display()))?;
-        if read == 0 {
-            break;
-        }
-        hasher.update(&buffer[..read]);
-    }
-    Ok(hexadecimal(&hasher.finalize()))
-}
-
-/// Two digits per byte.
-#[must_use]
-pub fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

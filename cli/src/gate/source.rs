@@ -4,10 +4,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
+use super::baseline;
 use super::key::{PathMap, PrefixRule};
 use super::summary::Summary;
-use super::{baseline, text};
 use crate::profile;
+use crate::shared::toml_text;
 
 /// Reads either kind of file.
 ///
@@ -26,7 +27,7 @@ pub fn read(path: &Path, paths: &PathMap) -> anyhow::Result<Summary> {
 pub fn read_baseline(path: &Path) -> anyhow::Result<Summary> {
     let text = std::fs::read(path).with_context(|| format!("cannot read baseline {}", path.display()))?;
     let Ok(text) = String::from_utf8(text) else {
-        anyhow::bail!("{}: not a text, so no baseline\n  {}", path.display(), text::RESTORE);
+        anyhow::bail!("{}: not a text, so no baseline\n  {}", path.display(), toml_text::RESTORE);
     };
     Ok(baseline::from_text(path, &text)?)
 }

@@ -12,7 +12,7 @@ use crate::profile::model::{AccessKind, FunctionId, PositionId, SiteId};
 use crate::report::analysis::{Analysis, Grouping, Row, Sums};
 use crate::report::depths::Depths;
 use crate::report::lines::LineSums;
-use crate::report::names;
+use crate::shared::names;
 
 /// Numbers that add.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

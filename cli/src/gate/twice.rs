@@ -10,7 +10,7 @@ use crate::profile::Profile;
 use crate::profile::file::to_bytes;
 use crate::profile::model::{PositionId, SiteId, StringId};
 use crate::report::analysis::is_library_file;
-use crate::report::names;
+use crate::shared::names;
 
 /// Three runs of one program.
 pub struct Runs<'p> {

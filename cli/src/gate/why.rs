@@ -10,7 +10,7 @@ use super::limits::USUAL_LIMIT;
 use super::metric::Metric;
 use super::output::words;
 use super::summary::Numbers;
-use crate::report::human;
+use crate::shared::human;
 
 /// Changes of a factor below this are only rounding of the factor itself.
 const NOTICEABLE: f64 = 1e-12;

@@ -5,6 +5,8 @@
 //! unit, source or confidence, numbers out of range, and levels that do not grow outwards. Schema: `docs/machines.md`.
 
 use std::cell::RefCell;
+mod number;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::ops::Range;
@@ -13,11 +15,12 @@ use std::path::Path;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use self::number::{Allowed, bare_number, first_example, in_range};
 use super::model::{Confidence, Figure, Growth, Level, Machine, Memory, OpType, Origin, WritePolicy};
 pub use super::names::{NAME_RULE, is_name, nearest};
 pub use super::problem::{Problem, Problems};
 use super::quantity::{self, Kind};
-use crate::gate::text::{Document, in_order};
+use crate::shared::toml_text::{Document, in_order};
 
 /// Bumped when a reader of before would misunderstand a file.
 pub const SCHEMA: u32 = 1;
@@ -69,15 +72,6 @@ pub fn from_text(path: &Path, text: &str, origin: Origin) -> Result<Parsed, Prob
 }
 
 type Value<'a> = Spanned<DeValue<'a>>;
-
-/// Which values a number may have.
-#[derive(Clone, Copy)]
-enum Allowed {
-    Positive,
-    NotNegative,
-    /// More than 0, at most 1.
-    Share,
-}
 
 /// Reads one file and notes problems instead of stopping at the first.
 struct Reader<'d> {
@@ -277,8 +271,21 @@ impl Reader<'_> {
             let span = section.value("line").map_or(section.span.clone(), Spanned::span);
             self.problem(span, &section.field("line"), "is no power of two; write it as in \"64 B\"");
         }
+        let ways = section.count("ways");
+        if let (Some(ways), Some(line), Some(capacity)) = (&ways, &line, &capacity)
+            && capacity.value % (ways.value * line.value) != 0.0
+        {
+            let message = format!(
+                "{} ways of lines of {} do not divide {}",
+                ways.value,
+                quantity::rounded(line.value, Kind::Bytes),
+                quantity::rounded(capacity.value, Kind::Bytes)
+            );
+            let span = section.value("ways").map_or(section.span.clone(), Spanned::span);
+            self.problem(span, &section.field("ways"), message);
+        }
         let write = section.write_policy();
-        Some(Level { name: name?, capacity: capacity?, bandwidth, energy, per_core, line, write })
+        Some(Level { name: name?, capacity: capacity?, bandwidth, energy, per_core, line, ways, write })
     }
 
     /// How a level goes with those nearer to the cores.
@@ -347,15 +354,6 @@ impl Reader<'_> {
             );
         }
         year.map(|year| Growth { year, ..growth })
-    }
-}
-
-/// A number that is not a text.
-fn bare_number(value: &DeValue<'_>) -> Option<f64> {
-    match value {
-        DeValue::Integer(n) if n.radix() == 10 => n.as_str().parse().ok(),
-        DeValue::Float(n) => n.as_str().parse().ok(),
-        _ => None,
     }
 }
 
@@ -581,19 +579,5 @@ impl<'r, 'd, 't> Section<'r, 'd, 't> {
     }
 }
 
-fn in_range(number: f64, range: Allowed) -> Result<(), String> {
-    let (good, wanted) = match range {
-        Allowed::Positive => (number > 0.0, "more than 0"),
-        Allowed::NotNegative => (number >= 0.0, "0 or more"),
-        Allowed::Share => (number > 0.0 && number <= 1.0, "more than 0 and at most 1"),
-    };
-    if good && number.is_finite() { Ok(()) } else { Err(format!("must be {wanted}")) }
-}
-
-fn first_example(kind: Kind) -> &'static str {
-    kind.example().split(" or ").next().unwrap_or_default()
-}
-
 #[cfg(test)]
-#[path = "file_tests.rs"]
 mod tests;

@@ -6,9 +6,14 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use anyhow::bail;
+
 use super::file::{self, Parsed, Problem, Problems};
 use super::model::Machine;
 use super::zoo;
+
+/// The machine that `dmdprof machine calibrate` describes, if nobody names one.
+pub const LOCAL: &str = "local";
 
 /// A machine, and what the user should know about where it is from.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,7 +31,7 @@ pub enum FindError {
         did_you_mean(nearest)
     )]
     Unknown { name: String, nearest: Vec<String> },
-    #[error("{0}")]
+    #[error(transparent)]
     Bad(#[from] Problems),
 }
 
@@ -129,6 +134,25 @@ fn nearest(name: &str, names: Vec<String>) -> Vec<String> {
     scored.retain(|(score, _)| *score >= 0.8);
     scored.sort_by(|a, b| b.0.total_cmp(&a.0));
     scored.into_iter().take(3).map(|(_, name)| name).collect()
+}
+
+/// The machines of these names; what is to be said of them goes to standard error.
+///
+/// # Errors
+/// When a machine does not exist or its file is wrong.
+pub fn all(places: &Places, names: &[String]) -> anyhow::Result<Vec<Machine>> {
+    let mut machines: Vec<Machine> = Vec::new();
+    for name in names {
+        let found = places.find(name)?;
+        for note in &found.notes {
+            eprintln!("dmdprof: note: {note}");
+        }
+        if machines.iter().any(|m| m.name == found.machine.name) {
+            bail!("machine {} is named twice", found.machine.name);
+        }
+        machines.push(found.machine);
+    }
+    Ok(machines)
 }
 
 #[cfg(test)]

@@ -7,10 +7,6 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 
-use sha2::{Digest, Sha256};
-
-use super::text;
-
 /// How a number came about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Confidence {
@@ -147,6 +143,8 @@ pub struct Level {
     pub per_core: bool,
     /// Bytes that it fetches and writes back at a time; `None`: not stated.
     pub line: Option<Figure>,
+    /// Lines of a set; `None`: not stated.
+    pub ways: Option<Figure>,
     /// `None`: not stated, and taken as [`WritePolicy::Back`].
     pub write: Option<WritePolicy>,
 }
@@ -295,12 +293,6 @@ impl Machine {
     #[must_use]
     pub fn ridge(&self, kind: OpType) -> Option<f64> {
         Some(self.peak.get(&kind)?.value / self.memory.bandwidth.as_ref()?.value)
-    }
-
-    /// SHA-256 of all that the file says, whatever its layout, and wherever it lies.
-    #[must_use]
-    pub fn content_hash(&self) -> [u8; 32] {
-        Sha256::digest(text::to_toml(self)).into()
     }
 
     fn missing(&self, field: &str, model: &str) -> MissingField {

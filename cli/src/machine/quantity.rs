@@ -249,6 +249,17 @@ fn moved(mantissa: &str, places: i32) -> String {
     if fraction.is_empty() { format!("{sign}{whole}") } else { format!("{sign}{whole}.{fraction}") }
 }
 
+/// A size of at least a byte; accepts `32 KiB` and `32KiB`.
+///
+/// # Errors
+/// What to write instead.
+pub fn parse_size(text: &str) -> Result<u64, String> {
+    let unit = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(unit);
+    let bytes = parse(&format!("{} {unit}", number.trim()), Kind::Bytes).map_err(|e| e.to_string())?;
+    if bytes >= 1.0 { Ok(bytes as u64) } else { Err("must be at least 1 B".into()) }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -331,5 +342,11 @@ mod tests {
             let value = mantissa * 10f64.powi(exponent);
             prop_assert_eq!(parse(&exact(value, KINDS[kind]), KINDS[kind]), Ok(value));
         }
+    }
+
+    #[test]
+    fn sizes() {
+        assert_eq!((parse_size("24 MiB"), parse_size("1kB")), (Ok(24 << 20), Ok(1000)));
+        assert!(parse_size("24").is_err() && parse_size("0 B").is_err());
     }
 }

@@ -13,7 +13,7 @@ use super::file::SCHEMA;
 use super::model::{Figure, Level, Machine, OpType, Origin, WritePolicy};
 use super::quantity::{self, Kind};
 use super::text;
-use crate::report::no_room;
+use crate::sheet::{self, Document, Sheet};
 
 /// What tables are written to.
 #[derive(Clone, Copy, Debug)]
@@ -65,10 +65,6 @@ pub fn columns(header: &[Column], rows: &[Vec<String>], look: Look, out: &mut dy
     Ok(())
 }
 
-fn shown(figure: Option<&Figure>, kind: Kind) -> String {
-    figure.map_or_else(|| "-".into(), |figure| quantity::rounded(figure.value, kind))
-}
-
 /// `12 of 21`: how many numbers are measured, fitted or the vendor's.
 fn known(machine: &Machine) -> String {
     let figures = text::figures(machine);
@@ -76,87 +72,52 @@ fn known(machine: &Machine) -> String {
     format!("{known} of {}", figures.len())
 }
 
-/// One line per machine; the user's own are marked.
-///
-/// # Errors
-/// When `out` refuses.
-pub fn list<'m>(machines: impl Iterator<Item = &'m Machine>, look: Look, out: &mut dyn Write) -> io::Result<()> {
-    let mut header = vec![
-        Column::Text("machine"),
-        Column::Number("peak"),
-        Column::Text("type"),
-        Column::Number("memory"),
-        Column::Text("levels"),
-        Column::Number("floor"),
-        Column::Number("known"),
-        Column::Text("title"),
+/// One row per machine, at most `top`; the user's own are marked.
+#[must_use]
+pub fn list<'m>(machines: impl Iterator<Item = &'m Machine>, top: Option<usize>) -> Document {
+    let machines: Vec<&Machine> = machines.collect();
+    let columns = vec![
+        sheet::Column::new("machine", ["", "machine"], 0),
+        sheet::Column::new("peak", ["", "peak"], 0),
+        sheet::Column::new("type", ["", "type"], 2),
+        sheet::Column::new("memory", ["", "memory"], 1),
+        sheet::Column::new("levels", ["", "levels"], 4),
+        sheet::Column::new("floor", ["", "floor"], 5),
+        sheet::Column::new("known", ["", "known"], 3),
+        sheet::Column::new("title", ["", "title"], 0),
     ];
-    let mut any_own = false;
-    let mut rows = Vec::new();
-    for machine in machines {
-        let own = machine.origin != Origin::Shipped;
-        any_own |= own;
-        rows.push(list_row(machine, own));
+    let mut sheet = Sheet::new("machines", "", columns);
+    for machine in sheet.first(&machines, top) {
+        sheet.row(list_row(machine));
     }
-    let hidden = fit_list(&mut header, &mut rows, usize::from(look.width));
-    columns(&header, &rows, look, out)?;
-    if !hidden.is_empty() {
-        writeln!(out, "  {}", no_room(&hidden, "machine show NAME", Some(usize::from(look.width) - 2)))?;
+    sheet.remarks.push("known: measured, fitted or the vendor's; see `dmdprof machine show NAME`".into());
+    if machines.iter().any(|machine| is_own(machine)) {
+        sheet.remarks.push("* your own file".into());
     }
-    writeln!(out, "\n  known: measured, fitted or the vendor's; see `dmdprof machine show NAME`")?;
-    if any_own {
-        writeln!(out, "  * your own file")?;
-    }
-    Ok(())
+    Document { kind: "machines", sheets: vec![sheet], ..Document::default() }
 }
 
-/// Characters that a title keeps before columns go for it.
-const LEAST_TITLE: usize = 24;
-/// The columns of the list that go when the terminal is too narrow, the least important first.
-const GO: [&str; 5] = ["floor", "levels", "known", "type", "memory"];
+fn is_own(machine: &Machine) -> bool {
+    machine.origin != Origin::Shipped
+}
 
-/// Leaves out columns until titles have room, then cuts the titles. Gives the names of the columns left out.
-fn fit_list(header: &mut Vec<Column>, rows: &mut [Vec<String>], width: usize) -> Vec<String> {
-    let title = |column: &Column| match column {
-        Column::Number(title) | Column::Text(title) => *title,
+fn list_row(machine: &Machine) -> [sheet::Value; 8] {
+    let figure = |figure: Option<&Figure>, kind| {
+        sheet::Value::or_empty(figure, |figure| {
+            sheet::Value::Shown(figure.value, quantity::rounded(figure.value, kind))
+        })
     };
-    let length = |text: &str| text.chars().count();
-    let mut hidden = Vec::new();
-    let mut go = GO.iter();
-    loop {
-        let last = header.len() - 1;
-        let widest =
-            |i: usize| rows.iter().map(|row| length(&row[i])).max().unwrap_or(0).max(length(title(&header[i])));
-        let room = width.saturating_sub(4 + (0..last).map(|i| widest(i) + 2).sum::<usize>());
-        match go.next() {
-            Some(name) if room < LEAST_TITLE => {
-                let Some(at) = header.iter().position(|column| title(column) == *name) else { continue };
-                header.remove(at);
-                rows.iter_mut().for_each(|row| drop(row.remove(at)));
-                hidden.push((*name).to_owned());
-            }
-            _ => {
-                for row in rows.iter_mut().filter(|row| length(&row[last]) > room.max(8)) {
-                    row[last] = row[last].chars().take(room.max(8) - 1).collect::<String>() + "…";
-                }
-                return hidden;
-            }
-        }
-    }
-}
-
-fn list_row(machine: &Machine, own: bool) -> Vec<String> {
     let level = |l: &Level| format!("{} {}", l.name, quantity::rounded(l.capacity.value, Kind::Bytes));
     let levels = machine.levels.iter().map(level).collect::<Vec<_>>().join(", ");
-    vec![
-        format!("{}{}", machine.name, if own { " *" } else { "" }),
-        shown(machine.peak.get(&machine.default_type), Kind::OpsPerSecond),
-        machine.default_type.to_string(),
-        shown(machine.memory.bandwidth.as_ref(), Kind::BytesPerSecond),
-        if levels.is_empty() { "-".into() } else { levels },
-        shown(machine.floor.as_ref(), Kind::Seconds),
-        known(machine),
-        machine.title.clone(),
+    [
+        sheet::Value::Text(format!("{}{}", machine.name, if is_own(machine) { " *" } else { "" })),
+        figure(machine.peak.get(&machine.default_type), Kind::OpsPerSecond),
+        sheet::Value::Text(machine.default_type.to_string()),
+        figure(machine.memory.bandwidth.as_ref(), Kind::BytesPerSecond),
+        if levels.is_empty() { sheet::Value::Empty } else { sheet::Value::Text(levels) },
+        figure(machine.floor.as_ref(), Kind::Seconds),
+        sheet::Value::Text(known(machine)),
+        sheet::Value::Name(machine.title.clone()),
     ]
 }
 
@@ -266,7 +227,7 @@ fn show_ridges(machine: &Machine, look: Look, heading: &str, out: &mut dyn Write
     if machine.efficiency.is_some() {
         header.push(Column::Number("with efficiency"));
     }
-    let number = crate::report::human::ratio;
+    let number = crate::shared::human::ratio;
     let row = |r: &Ridge| {
         let mut row = vec![r.kind.to_owned(), r.link.clone(), number(r.ops_per_byte)];
         row.extend(r.with_efficiency.map(number));
@@ -292,6 +253,7 @@ pub fn to_json(machine: &Machine) -> Value {
             "bandwidth": json_figure(level.bandwidth.as_ref()),
             "energy": json_figure(level.energy.as_ref()),
             "line": json_figure(level.line.as_ref()),
+            "ways": json_figure(level.ways.as_ref()),
             "write": level.write.map(WritePolicy::word),
         })
     });
@@ -351,9 +313,18 @@ mod tests {
     fn all_machines_in_a_list() {
         let mut machines: Vec<Machine> = zoo::names().filter_map(zoo::machine).collect();
         machines[0].origin = Origin::File("own.toml".into());
-        let mut out = Vec::new();
-        list(machines.iter(), LOOK, &mut out).expect("memory");
-        insta::assert_snapshot!(String::from_utf8(out).expect("text"));
+        let text = |format, width, top| {
+            let mut out = Vec::new();
+            let look = sheet::Look { format, width: Some(width), color: false };
+            list(machines.iter(), top).write(look, &mut out).expect("memory");
+            String::from_utf8(out).expect("text")
+        };
+        insta::assert_snapshot!(text(sheet::Format::Table, 160, None));
+        let narrow = text(sheet::Format::Table, 60, Some(2));
+        assert!(narrow.lines().all(|line| line.chars().count() <= 60) && narrow.contains("see --top"), "{narrow}");
+        let rows = text(sheet::Format::Csv, 160, None).lines().count();
+        assert_eq!(rows, machines.len() + 1);
+        assert_eq!(sheet::schema::errors(&list(machines.iter(), None)), Vec::<String>::new());
     }
 
     #[test]
@@ -364,7 +335,7 @@ mod tests {
     #[test]
     fn narrow_terminals_wrap_sources_only() {
         let text = shown_as_text("zen1-7451", Look { width: 100, color: false });
-        assert!(text.lines().filter(|l| l.starts_with("  level.")).count() == 12, "{text}");
+        assert!(text.lines().filter(|l| l.starts_with("  level.")).count() == 14, "{text}");
         insta::assert_snapshot!(text);
     }
 

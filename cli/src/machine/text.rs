@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use sha2::{Digest, Sha256};
 use toml_writer::ToTomlValue;
 
 use super::file::SCHEMA;
@@ -27,6 +28,7 @@ pub fn to_toml(machine: &Machine) -> String {
             out.line("per_core = true");
         }
         out.figure("line", level.line.as_ref(), Kind::Bytes);
+        out.figure("ways", level.ways.as_ref(), Kind::Number);
         if let Some(write) = level.write {
             out.line(&format!("write = {}", write.word().to_toml_value()));
         }
@@ -41,6 +43,14 @@ pub fn to_toml(machine: &Machine) -> String {
         out.growth(growth);
     }
     out.text
+}
+
+impl Machine {
+    /// SHA-256 of all that the file says, whatever its layout, and wherever it lies.
+    #[must_use]
+    pub fn content_hash(&self) -> [u8; 32] {
+        Sha256::digest(to_toml(self)).into()
+    }
 }
 
 /// A field's name, what the machine states, and its unit.
@@ -115,6 +125,7 @@ pub fn figures(machine: &Machine) -> Vec<(String, &Figure, Kind)> {
         all.push((name("bandwidth"), level.bandwidth.as_ref(), Kind::BytesPerSecond));
         all.push((name("energy"), level.energy.as_ref(), Kind::JoulesPerByte));
         all.push((name("line"), level.line.as_ref(), Kind::Bytes));
+        all.push((name("ways"), level.ways.as_ref(), Kind::Number));
     }
     for (table, fields) in tables(machine) {
         all.extend(fields.into_iter().map(|(key, figure, kind)| (format!("{table}.{key}"), figure, kind)));

@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     profile::model::Outcome,
-    report::names::{self, demangle},
+    shared::names::{self, demangle},
 };
 
 /// The motion that a measurement holds.

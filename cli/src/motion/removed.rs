@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use dmdprof_runtime::{abi::NONE, sites::SiteTable};
 
 use super::convert::is_library;
-use crate::report::names::demangle;
+use crate::shared::names::demangle;
 
 /// Names in a list.
 const MOST: usize = 12;

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     profile::model::Outcome,
-    report::human,
+    shared::human,
     sheet::{Cell, Column, Document, Sheet, Value},
 };
 

@@ -4,7 +4,7 @@
 
 use std::{collections::HashMap, path::Path};
 
-use crate::source_file;
+use crate::shared::source_file;
 
 /// Source files, read once each.
 #[derive(Default)]

@@ -7,14 +7,14 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::{
     groups::{Groups, word},
-    report::{Sums, columns, numbers, select},
+    numbers::{Numbers, Sums},
 };
 use crate::{
     profile::{
         Profile,
         model::{DataObjects, FieldId, SiteId},
     },
-    report::{ReportOptions, names::demangle},
+    shared::names::demangle,
     sheet::{Sheet, Value},
 };
 
@@ -25,23 +25,17 @@ pub fn of_sites(objects: &DataObjects) -> HashMap<SiteId, FieldId> {
 }
 
 /// The table.
-pub(super) fn sheet(
-    profile: &Profile,
-    objects: &DataObjects,
-    groups: &Groups,
-    total: &Sums,
-    options: &ReportOptions,
-) -> Sheet {
+pub(super) fn sheet(profile: &Profile, objects: &DataObjects, groups: &Groups, numbers: &Numbers) -> Sheet {
     let field_of = of_sites(objects);
     let mut rows: BTreeMap<(usize, Option<FieldId>), Sums> = BTreeMap::new();
     for used in &objects.uses {
         let key = (groups.of_object(used.object), field_of.get(&used.site).copied());
-        rows.entry(key).or_default().add(used);
+        numbers.add(rows.entry(key).or_default(), used);
     }
     let mut sheet = Sheet::new(
         "fields",
         "Fields",
-        columns(&[
+        numbers.columns(&[
             ("offset", ["", "offset"], 3),
             ("size", ["", "size"], 4),
             ("field", ["", "field"], 0),
@@ -52,7 +46,7 @@ pub(super) fn sheet(
         ]),
     );
     let text = |id: crate::profile::model::StringId| profile.strings[id.index()].clone();
-    let (shown, folded) = select(rows, total, options);
+    let (shown, folded) = numbers.select(rows);
     for ((group, field), sums) in shown {
         let group = &groups.list[group];
         let field = field.map(|field| &objects.fields[field.index()]);
@@ -70,16 +64,16 @@ pub(super) fn sheet(
             Value::Text(word(group.kind).into()),
             Value::Name(group.name.clone()),
         ];
-        sheet.row(numbers(&sums, total).into_iter().chain(rest));
+        sheet.row(numbers.row(&sums).into_iter().chain(rest));
     }
     let sum = |name: String| {
         let empty = || Value::Empty;
         [empty(), empty(), Value::Text(name), empty(), empty(), empty(), empty()]
     };
     if let Some((count, sums)) = folded {
-        sheet.row(numbers(&sums, total).into_iter().chain(sum(format!("({count} more)"))));
+        sheet.row(numbers.row(&sums).into_iter().chain(sum(format!("({count} more)"))));
     }
-    sheet.row(numbers(total, total).into_iter().chain(sum("total".into())));
+    sheet.row(numbers.row(&numbers.total).into_iter().chain(sum("total".into())));
     sheet.total = true;
     sheet
 }

@@ -9,9 +9,9 @@ use crate::profile::{
     Profile,
     model::{ContextId, DataObject, FunctionId, ObjectId, ObjectKind, PositionId, StringId},
 };
-use crate::report::{
-    analysis::is_library_file,
-    names::{self, demangle},
+use crate::{
+    report::analysis::is_library_file,
+    shared::names::{self, demangle},
 };
 
 /// A function with so many callers below which blocks are allocated is a wrapper of the allocator.

@@ -1,14 +1,17 @@
 //! Data objects: which data the bytes belong to that a program reads, as people would call them.
 //!
 //! [`groups`] gives objects names and puts those together that a person would not tell apart; [`report`] makes the tables of `report
-//! --objects`, [`fields`] the one of `--fields`.
+//! --objects`, [`loops`] one of them, [`fields`] the one of `--fields`.
 
 pub mod fields;
 pub mod groups;
+pub mod loops;
+mod numbers;
 mod parts;
+mod print;
 mod report;
 #[cfg(test)]
 mod tests;
 pub mod waste;
 
-pub use report::document;
+pub use print::{print, writer};

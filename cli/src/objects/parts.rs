@@ -4,7 +4,7 @@
 
 use super::{
     groups::{Groups, word},
-    report::{Selected, Sums},
+    numbers::{Selected, Sums},
 };
 use crate::sheet::{Column, Sheet, Value};
 

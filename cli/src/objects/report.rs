@@ -1,4 +1,4 @@
-//! `report --objects`: what each data object costs, and which function reads it.
+//! `report --objects`: what each data object costs and which lines of it are moved, by which function and in which loop.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -7,63 +7,23 @@ use anyhow::bail;
 use super::{
     fields,
     groups::{Groups, word},
+    loops,
+    numbers::{Numbers, Selected, Sums},
     parts,
 };
 use crate::{
     estimate,
-    profile::{
-        Profile,
-        model::{ObjectKind, ObjectUse},
-    },
-    report::{
-        Analysis, Grouping, ReportOptions, Sort,
-        depths::{Depths, QuantileReader},
-        names,
-    },
-    sheet::{Column, Document, Sheet, Value},
+    profile::{Profile, model::ObjectKind},
+    report::{Analysis, Grouping, ReportOptions, depths::QuantileReader},
+    shared::names,
+    sheet::{Document, Sheet, Value},
 };
 
 /// What to do about a profile without objects.
 pub const NOT_MEASURED: &str =
     "the profile does not say which data was accessed; that is measured by: dmdprof run --objects";
 
-/// Numbers of some uses.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Sums {
-    read: u64,
-    written: u64,
-    cold: u64,
-    cost: u128,
-    depths: Depths,
-}
-
-impl Sums {
-    pub(super) fn add(&mut self, used: &ObjectUse) {
-        self.read += used.read;
-        self.written += used.written;
-        self.cold += used.cold;
-        self.cost += used.cost;
-        self.depths.add(&used.histogram);
-    }
-
-    fn merge(&mut self, other: &Sums) {
-        self.read += other.read;
-        self.written += other.written;
-        self.cold += other.cold;
-        self.cost += other.cost;
-        self.depths.merge(&other.depths);
-    }
-
-    fn weight(&self, sort: Sort) -> u128 {
-        match sort {
-            Sort::Read => self.read.into(),
-            Sort::Written => self.written.into(),
-            _ => self.cost,
-        }
-    }
-}
-
-/// The tables: objects; functions and objects.
+/// The tables: objects; functions and objects; loops.
 ///
 /// # Errors
 /// A profile without objects.
@@ -75,14 +35,13 @@ pub fn document(profile: &Profile, options: &ReportOptions) -> anyhow::Result<Do
     for (row, sites) in rows.iter().map(|row| &row.sites).enumerate() {
         row_of.extend(sites.iter().map(|site| (*site, row)));
     }
+    let numbers = Numbers::of(profile, &objects.uses, options);
     let mut by_object: BTreeMap<usize, Sums> = BTreeMap::new();
     let mut by_pair: BTreeMap<(usize, usize), Sums> = BTreeMap::new();
-    let mut total = Sums::default();
     for used in &objects.uses {
         let group = groups.of_object(used.object);
-        by_object.entry(group).or_default().add(used);
-        by_pair.entry((row_of[&used.site], group)).or_default().add(used);
-        total.add(used);
+        numbers.add(by_object.entry(group).or_default(), used);
+        numbers.add(by_pair.entry((row_of[&used.site], group)).or_default(), used);
     }
     let mut document = Document {
         kind: "objects",
@@ -90,19 +49,20 @@ pub fn document(profile: &Profile, options: &ReportOptions) -> anyhow::Result<Do
         heading: estimate::heading(profile),
         ..Document::default()
     };
-    let selected = select(by_object, &total, options);
+    let selected = numbers.select(by_object);
     let offsets = parts::sheet(&selected, &groups);
-    document.sheets.push(objects_sheet(profile, selected, &total, &groups));
+    document.sheets.push(objects_sheet(profile, selected, &numbers, &groups));
     let code = |row: usize| match options.grouping {
         Grouping::Lines(_) => place(rows[row].file.as_deref(), rows[row].line).unwrap_or_default(),
         _ => rows[row].name().to_owned(),
     };
-    document.sheets.push(pairs_sheet(by_pair, &total, &groups, code, options));
+    document.sheets.push(pairs_sheet(by_pair, &numbers, &groups, code));
+    document.sheets.extend(loops::sheet(profile, objects, &numbers));
     if options.fields {
-        document.sheets.push(fields::sheet(profile, objects, &groups, &total, options));
+        document.sheets.push(fields::sheet(profile, objects, &groups, &numbers));
         document.sheets.extend(offsets);
     }
-    document.notes = notes(&groups);
+    document.notes = notes(&groups, numbers.has_lines());
     Ok(document)
 }
 
@@ -110,53 +70,11 @@ fn place(file: Option<&str>, line: u32) -> Option<String> {
     file.map(|file| names::place(file, line))
 }
 
-/// Rows with their keys, and the number of those that are not shown, with their sum.
-pub(super) type Selected<K> = (Vec<(K, Sums)>, Option<(usize, Sums)>);
-
-/// Largest first; those that are not shown as one sum with their number.
-pub(super) fn select<K: Ord + Copy>(all: BTreeMap<K, Sums>, total: &Sums, options: &ReportOptions) -> Selected<K> {
-    let mut rows: Vec<(K, Sums)> = all.into_iter().collect();
-    rows.sort_by(|a, b| (b.1.weight(options.sort), b.1.cost, a.0).cmp(&(a.1.weight(options.sort), a.1.cost, b.0)));
-    let least = options.threshold * total.weight(options.sort) as f64;
-    let large = rows.iter().take_while(|(_, sums)| sums.weight(options.sort) as f64 >= least).count();
-    let folded = rows.split_off(large.min(options.top.unwrap_or(usize::MAX)));
-    let mut sum = Sums::default();
-    folded.iter().for_each(|(_, sums)| sum.merge(sums));
-    let count = folded.len();
-    (rows, (count > 0).then_some((count, sum)))
-}
-
-const NUMBERS: [(&str, [&str; 2], u8); 6] = [
-    ("share", ["", "share"], 0),
-    ("cost", ["", "ByteDMD"], 0),
-    ("cost_per_byte", ["cost", "/byte"], 2),
-    ("read", ["", "read"], 0),
-    ("written", ["", "written"], 1),
-    ("cold", ["first", "touch"], 5),
-];
-
-pub(super) fn columns(rest: &[(&str, [&str; 2], u8)]) -> Vec<Column> {
-    NUMBERS.iter().chain(rest).map(|(key, header, goes)| Column::new(*key, *header, *goes)).collect()
-}
-
-pub(super) fn numbers(sums: &Sums, total: &Sums) -> Vec<Value> {
-    let share = (total.cost > 0).then(|| sums.cost as f64 / total.cost as f64);
-    let mean = (sums.read > 0).then(|| sums.cost as f64 / sums.read as f64);
-    vec![
-        Value::or_empty(share, Value::Share),
-        Value::Count(sums.cost),
-        Value::or_empty(mean, Value::Ratio),
-        Value::Bytes(sums.read.into()),
-        Value::Bytes(sums.written.into()),
-        Value::Bytes(sums.cold.into()),
-    ]
-}
-
-fn objects_sheet(profile: &Profile, (shown, folded): Selected<usize>, total: &Sums, groups: &Groups) -> Sheet {
+fn objects_sheet(profile: &Profile, (shown, folded): Selected<usize>, numbers: &Numbers, groups: &Groups) -> Sheet {
     let mut sheet = Sheet::new(
         "objects",
         "Data objects",
-        columns(&[
+        numbers.columns(&[
             ("depth_p50", ["depth", "p50"], 4),
             ("depth_p90", ["depth", "p90"], 3),
             ("times", ["", "times"], 2),
@@ -172,7 +90,7 @@ fn objects_sheet(profile: &Profile, (shown, folded): Selected<usize>, total: &Su
         let read = (sums.read > 0).then_some(depths);
         let quantile = |depth: Option<u64>| Value::or_empty(depth, |d| Value::Bytes(d.into()));
         let depths = [quantile(read.map(|d| d.p50)), quantile(read.map(|d| d.p90))];
-        numbers(sums, total).into_iter().chain(depths).chain(rest).collect::<Vec<_>>()
+        numbers.row(sums).into_iter().chain(depths).chain(rest).collect::<Vec<_>>()
     };
     for (group, sums) in shown {
         let group = &groups.list[group];
@@ -190,42 +108,48 @@ fn objects_sheet(profile: &Profile, (shown, folded): Selected<usize>, total: &Su
     if let Some((count, sums)) = folded {
         sheet.row(row(&sums, sum(format!("({count} more)"))));
     }
-    sheet.row(row(total, sum("total".into())));
+    sheet.row(row(&numbers.total, sum("total".into())));
     sheet.total = true;
     sheet
 }
 
 fn pairs_sheet(
     all: BTreeMap<(usize, usize), Sums>,
-    total: &Sums,
+    numbers: &Numbers,
     groups: &Groups,
     code: impl Fn(usize) -> String,
-    options: &ReportOptions,
 ) -> Sheet {
-    let (key, title) = match options.grouping {
+    let (key, title) = match numbers.options.grouping {
         Grouping::Lines(_) => ("line", "Lines and objects"),
         _ => ("function", "Functions and objects"),
     };
     let rest = [(key, ["", key], 0), ("kind", ["", "kind"], 0), ("object", ["", "object"], 0)];
-    let mut sheet = Sheet::new("uses", title, columns(&rest));
-    let (shown, folded) = select(all, total, options);
+    let mut sheet = Sheet::new("uses", title, numbers.columns(&rest));
+    let (shown, folded) = numbers.select(all);
     for ((row, group), sums) in shown {
         let group = &groups.list[group];
         let kind = Value::Text(word(group.kind).into());
         let rest = [Value::Name(code(row)), kind, Value::Name(group.name.clone())];
-        sheet.row(numbers(&sums, total).into_iter().chain(rest));
+        sheet.row(numbers.row(&sums).into_iter().chain(rest));
     }
     let sum = |name: String| [Value::Text(name), Value::Empty, Value::Empty];
     if let Some((count, sums)) = folded {
-        sheet.row(numbers(&sums, total).into_iter().chain(sum(format!("({count} more)"))));
+        sheet.row(numbers.row(&sums).into_iter().chain(sum(format!("({count} more)"))));
     }
-    sheet.row(numbers(total, total).into_iter().chain(sum("total".into())));
+    sheet.row(numbers.row(&numbers.total).into_iter().chain(sum("total".into())));
     sheet.total = true;
     sheet
 }
 
-fn notes(groups: &Groups) -> Vec<String> {
+fn notes(groups: &Groups, lines: bool) -> Vec<String> {
     let mut notes = Vec::new();
+    if lines {
+        notes.push(
+            "fetched, written back: bytes of lines, by memories of that size. line use: read from beyond it, of what loads fetch, where that is more \
+             than fits. A line that several objects share is of the one that was accessed."
+                .into(),
+        );
+    }
     if groups.list.iter().any(|group| group.kind == ObjectKind::Unknown) {
         notes.push(
             "(not known): memory of code without hooks and of the system, thread-local variables, and blocks that another thread or the \

@@ -1,15 +1,20 @@
 //! On a program in which three functions allocate through a wrapper, and one reads a variable.
 
+use dmdprof_runtime::histogram::bucket_of;
+
 use super::{groups::Groups, waste};
 use crate::{
     profile::{
         Profile,
-        model::{AccessKind, DataObject, DataObjects, ObjectHabit, ObjectId, ObjectKind, ObjectUse},
+        model::{
+            AccessKind, DataObject, DataObjects, Histogram, LineCell, LineMoves, LineTraffic, ObjectId, ObjectKind,
+            ObjectLines, ObjectPattern, ObjectUse,
+        },
         sample::Builder,
         validate::validate,
     },
     report::ReportOptions,
-    sheet::schema,
+    sheet::{Value, schema},
 };
 
 fn object(kind: ObjectKind) -> DataObject {
@@ -38,7 +43,7 @@ fn profile() -> Profile {
     let outer = b.context(Builder::ROOT, main, 1);
     let mut list = Vec::new();
     let mut uses = Vec::new();
-    let mut habits = Vec::new();
+    let mut patterns = Vec::new();
     for (number, name) in ["red", "green", "blue"].into_iter().enumerate() {
         let f = b.function(name, Some("a.c"), 10 * (number as u32 + 1));
         let position = b.position(f, 10 * (number as u32 + 1) + 1, None);
@@ -48,7 +53,7 @@ fn profile() -> Profile {
         b.cell(context, site, &[(100 << number, 800)], &[], 0);
         list.push(DataObject { site: Some(malloc), context: Some(inner), ..object(ObjectKind::Heap) });
         uses.push((ObjectId(number as u32), site));
-        habits.push(ObjectHabit {
+        patterns.push(ObjectPattern {
             object: ObjectId(number as u32),
             site,
             reads: 100,
@@ -68,7 +73,7 @@ fn profile() -> Profile {
             let (read, written, cold, cost) = (cell.read, cell.written, cell.cold, cell.cost);
             ObjectUse { object: *object, site: *site, read, written, cold, cost, histogram: cell.histogram.clone() }
         });
-        p.objects = Some(DataObjects { list, uses: uses.collect(), habits, ..DataObjects::default() });
+        p.objects = Some(DataObjects { list, uses: uses.collect(), patterns, ..DataObjects::default() });
     })
 }
 
@@ -84,14 +89,70 @@ fn a_wrapper_of_the_allocator_names_nothing() {
 #[test]
 fn documents_follow_the_schema_and_add_up() {
     let profile = profile();
-    let document = super::document(&profile, &ReportOptions::default()).unwrap();
+    let document = super::report::document(&profile, &ReportOptions::default()).unwrap();
     assert_eq!(schema::errors(&document), Vec::<String>::new());
     assert_eq!(document.sheets[0].rows.len(), 4);
     let waste = waste::document(&profile, waste::Options::default()).unwrap();
     assert_eq!(schema::errors(&waste), Vec::<String>::new());
     let without = Profile { objects: None, ..profile };
-    let error = super::document(&without, &ReportOptions::default()).unwrap_err().to_string();
+    let error = super::report::document(&without, &ReportOptions::default()).unwrap_err().to_string();
     assert!(error.contains("dmdprof run --objects"), "{error}");
+}
+
+/// Each object is read by one site, whose lines are then the object's.
+fn with_lines() -> Profile {
+    let mut profile = profile();
+    let moved = |lines: u64| LineMoves {
+        loads: Histogram(vec![(bucket_of(600), lines)]),
+        write_backs: Histogram(vec![(bucket_of(20_000), lines / 2)]),
+        first_loads: 1,
+        ..LineMoves::default()
+    };
+    let uses = profile.objects.iter().flat_map(|objects| &objects.uses);
+    let objects: Vec<ObjectLines> = (1..)
+        .zip(uses)
+        .map(|(number, used)| ObjectLines { object: used.object, site: used.site, moved: moved(1000 * number) })
+        .collect();
+    let of_site = |site| objects.iter().find(|lines| lines.site == site).map(|lines| lines.moved.clone());
+    let cells = profile
+        .cells
+        .iter()
+        .filter_map(|cell| Some(LineCell { context: cell.context, site: cell.site, moved: of_site(cell.site)? }));
+    profile.lines = Some(LineTraffic { size: 64, cells: cells.collect() });
+    profile.line_details.objects = objects;
+    profile
+}
+
+#[test]
+fn lines_of_objects_are_shown_at_two_capacities() {
+    let profile = with_lines();
+    validate(&profile).unwrap();
+    let document = super::report::document(&profile, &ReportOptions::default()).unwrap();
+    assert_eq!(schema::errors(&document), Vec::<String>::new());
+    let sheet = &document.sheets[0];
+    let column = |key: &str| sheet.columns.iter().position(|column| column.key == key).unwrap();
+    let of = |row: usize, key: &str| sheet.rows[row][column(key)].value.clone();
+    let bytes = |lines: u128| Value::Bytes(lines * 64);
+    // The last object costs most: 3,000 lines are loaded into 512 of them, and 1,500 are written back from 16,384.
+    assert_eq!((of(0, "fetched_32kib"), of(0, "written_back_32kib")), (bytes(3001), bytes(1500)));
+    assert_eq!((of(0, "fetched_1mib"), of(0, "written_back_1mib")), (bytes(1), bytes(1500)));
+    assert_eq!((of(0, "line_use_32kib"), of(0, "line_use_1mib")), (Value::Share(0.0), Value::Empty));
+    assert_eq!((of(3, "fetched_32kib"), of(3, "written_back_32kib")), (bytes(6003), bytes(3000)));
+}
+
+#[test]
+fn lines_of_objects_that_contradict_the_cells_are_refused() {
+    let refused = |change: &dyn Fn(&mut Vec<ObjectLines>)| {
+        let mut profile = with_lines();
+        change(&mut profile.line_details.objects);
+        validate(&profile).unwrap_err().to_string()
+    };
+    assert!(refused(&|lines| lines[0].moved.first_loads += 1).contains("more than cells moved"));
+    assert!(refused(&|lines| lines[0].moved.first_loads -= 1).contains("less than cells moved"));
+    assert!(refused(&|lines| lines.swap(0, 1)).contains("out of order"));
+    assert!(refused(&|lines| lines[2].object = ObjectId(9)).contains("the object of lines 2 is 9"));
+    let without = Profile { lines: None, ..with_lines() };
+    assert!(validate(&without).unwrap_err().to_string().contains("lines that were not measured"));
 }
 
 #[test]
@@ -105,5 +166,5 @@ fn objects_that_contradict_the_cells_are_refused() {
     assert!(refused(&|o| o.uses[0].cost -= 1).contains("is less than its cells did"));
     assert!(refused(&|o| o.uses.swap(0, 1)).contains("out of order"));
     assert!(refused(&|o| o.uses[0].object = ObjectId(9)).contains("the object of use 0 is 9"));
-    assert!(refused(&|o| o.habits[1].used = 1 << 40).contains("used more of lines"));
+    assert!(refused(&|o| o.patterns[1].used = 1 << 40).contains("used more of lines"));
 }

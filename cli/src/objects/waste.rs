@@ -10,7 +10,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::bail;
-use dmdprof_runtime::session::habits::LINE;
+use dmdprof_runtime::observe::patterns::LINE;
 
 use super::groups::{Groups, word};
 use crate::{
@@ -19,7 +19,8 @@ use crate::{
         Profile,
         model::{AccessKind, DataObjects, SiteId},
     },
-    report::{Analysis, Grouping, Inlined, lines::disagreement, names},
+    report::{Analysis, Grouping, Inlined, disagreement::disagreement},
+    shared::names,
     sheet::{Column, Document, Sheet, Value},
 };
 
@@ -64,7 +65,7 @@ impl Waste {
 /// # Errors
 /// A profile that does not tell.
 pub fn document(profile: &Profile, options: Options) -> anyhow::Result<Document> {
-    let objects = profile.objects.as_ref().filter(|objects| !objects.habits.is_empty());
+    let objects = profile.objects.as_ref().filter(|objects| !objects.patterns.is_empty());
     let Some(objects) = objects else {
         bail!("the profile does not say what became of the bytes; that is measured by: dmdprof run --flows --objects");
     };
@@ -131,12 +132,12 @@ fn by_use(objects: &DataObjects) -> BTreeMap<(crate::profile::model::ObjectId, S
         waste.read += used.read;
         waste.written += used.written;
     }
-    for habit in &objects.habits {
-        let waste = by_use.entry((habit.object, habit.site)).or_default();
-        waste.unread += habit.unread;
-        waste.last_read += habit.last_read;
-        waste.lines += habit.lines;
-        waste.used += habit.used;
+    for pattern in &objects.patterns {
+        let waste = by_use.entry((pattern.object, pattern.site)).or_default();
+        waste.unread += pattern.unread;
+        waste.last_read += pattern.last_read;
+        waste.lines += pattern.lines;
+        waste.used += pattern.used;
     }
     by_use
 }

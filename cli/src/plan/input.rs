@@ -10,7 +10,7 @@ use anyhow::bail;
 
 use super::known::Known;
 use super::unit::{Allowed, Unit};
-use super::value::Number;
+use super::value::{Number, Origin};
 
 /// What is taken if nobody states an input.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -71,14 +71,6 @@ impl Input {
             }
         })
     }
-}
-
-/// Where a number is from, for the table of inputs.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Origin {
-    /// `given`, `assumed`, `measured`, `machine`.
-    pub kind: &'static str,
-    pub why: String,
 }
 
 /// The inputs of one point.

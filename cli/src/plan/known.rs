@@ -8,12 +8,12 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use super::input::Origin;
 use super::unit::Unit;
-use super::value::Number;
+use super::value::{Number, Origin};
 use crate::estimate::guesses::Guesses;
-use crate::estimate::roofline::{self, is_guess, work_of};
+use crate::estimate::roofline::{self, work_of};
 use crate::estimate::subject::{Subject, Subjects, Work, did_you_mean, short};
+use crate::estimate::view::is_guess;
 use crate::estimate::view::{Choice, View};
 use crate::machine::{Figure, Machine};
 use crate::objects::groups::Groups;

@@ -11,12 +11,12 @@ use std::rc::Rc;
 use anyhow::bail;
 
 use super::bill;
-use super::input::{Default, Input, Inputs, Origin};
+use super::input::{Default, Input, Inputs};
 use super::known::{Known, Library, Loaded, is_size_name};
 use super::question::Question;
 use super::sweep;
 use super::unit::Unit;
-use super::value::{Answer, Number};
+use super::value::{Answer, Number, Origin};
 use crate::estimate::subject::Work;
 use crate::estimate::view::Choice;
 use crate::machine::Machine;

@@ -19,9 +19,9 @@ use super::questions;
 use super::run::Ask;
 use crate::estimate::subject::Work;
 use crate::estimate::view::Choice;
-use crate::gate::text::{Document, TextError, in_order};
 use crate::machine::find::Places;
 use crate::machine::{Machine, OpType};
+use crate::shared::toml_text::{Document, TextError, in_order};
 
 /// Version of the format.
 const SCHEMA: u128 = 1;
@@ -229,7 +229,7 @@ fn ask(question: &'static Question, texts: &Texts, library: &Rc<Library>, places
         .iter()
         .filter_map(|spec| Some((spec.key, texts.get(spec.key)?.to_owned())))
         .collect::<BTreeMap<_, _>>();
-    let machines: Vec<Machine> = crate::commands::estimate::find(places, &texts.list("machine"))?;
+    let machines: Vec<Machine> = crate::machine::find::all(places, &texts.list("machine"))?;
     let tornado = match texts.get("tornado") {
         None | Some("no") => false,
         Some("yes") => true,
@@ -260,7 +260,7 @@ fn choice(texts: &Texts) -> anyhow::Result<Choice> {
         Ok(_) => Err(bad("efficiency", "must be above 0 and at most 1".into())),
         Err(why) => Err(bad("efficiency", why)),
     };
-    let capacity = |text: &str| crate::commands::estimate::parse_size(text).map_err(|why| bad("assume-capacity", why));
+    let capacity = |text: &str| crate::machine::quantity::parse_size(text).map_err(|why| bad("assume-capacity", why));
     Ok(Choice {
         kind: texts.get("type").map(kind).transpose()?,
         capacity: texts.get("assume-capacity").map(capacity).transpose()?,

@@ -253,7 +253,7 @@ impl Unit {
         match self {
             Unit::Word(words) => words.get(value as usize).copied().unwrap_or("?").into(),
             Unit::Share => format!("{} %", digits(value * 100.0)),
-            Unit::Count => crate::report::human::grouped(value as u128),
+            Unit::Count => crate::shared::human::grouped(value as u128),
             Unit::Number => digits(value),
             Unit::Year => format!("{value:.1}"),
             Unit::Seconds if value.abs() >= 300.0 => {

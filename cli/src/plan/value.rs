@@ -147,3 +147,10 @@ impl Answer {
         self.figures.iter().find(|figure| figure.key == key).map(|figure| figure.number)
     }
 }
+/// Where a number is from, for the table of inputs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Origin {
+    /// `given`, `assumed`, `measured`, `machine`.
+    pub kind: &'static str,
+    pub why: String,
+}

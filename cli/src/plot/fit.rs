@@ -2,7 +2,7 @@
 //!
 //! Takes the data of a [`Chart`], sets its axes to the enclosing powers. Data without a logarithm does not count.
 
-use super::{Axis, Chart, Line, LineKind, Unit};
+use super::chart::{Axis, Chart, Line, LineKind, Unit};
 
 /// Factor by which a dot reaches to each side, so that none is drawn across the frame.
 const ROOM: f64 = 1.25;

@@ -2,9 +2,9 @@
 //!
 //! Takes an [`Axis`] with any bounds, gives positions from 0 (low end) to 1 (high end), and ticks with labels.
 
+use super::chart::{Axis, Unit};
 use super::text::printable;
-use super::{Axis, Unit};
-use crate::report::human;
+use crate::shared::human;
 
 /// Ranges below this many decades have no distinct labels; they are widened.
 const NARROWEST: f64 = 0.01;

@@ -5,10 +5,10 @@
 
 use std::collections::BTreeSet;
 
+use super::chart::{Chart, Dot, Line, LineKind, Mark};
 use super::scale::Scale;
 use super::text::printable;
 use super::trace::{Piece, Point, trace};
-use super::{Chart, Dot, Line, LineKind, Mark};
 
 /// Rounding of a logarithm may move a dot on a bound of its axis out by this much.
 const ROUNDING: f64 = 1e-9;
@@ -152,7 +152,7 @@ fn key_of(dot: &Dot) -> (char, &str) {
 
 /// The letter of a dot; what cannot be seen or printed becomes a bullet.
 pub(super) fn marker(dot: &Dot) -> char {
-    if dot.marker.is_whitespace() || crate::printable::controls(dot.marker) { '•' } else { dot.marker }
+    if dot.marker.is_whitespace() || crate::shared::printable::controls(dot.marker) { '•' } else { dot.marker }
 }
 
 /// The group that gives a line its colour: that with the longest name that the line's name is or begins with.

@@ -6,39 +6,24 @@
 mod dots;
 mod labels;
 mod panel;
+mod pen;
 
 use svg::Document;
 use svg::node::element::path::Data;
-use svg::node::element::{Element, Group, Line as Stroke, Path, Rectangle, Text, Title};
-use svg::node::{Node, Value};
+use svg::node::element::{Group, Path, Rectangle, Title};
 
 use self::labels::Labels;
 use self::panel::Panel;
+use self::pen::{
+    EDGE, FONT, FONT_SIZE, Frame, GRAY, HEIGHT, INK, LEFT, LINE, SMALL, TITLE_SIZE, WIDTH, dashes, group_name, length,
+    letters, line_color, px, rim, stroke, text, with,
+};
+use super::chart::{Chart, Dot, LineKind};
 use super::scale::caption;
 use super::scene::{Scene, Seen, marker};
 use super::stagger::{self, Span};
 use super::text::{printable, wrap};
-use super::trace::Point;
-use super::{Chart, Dot, LineKind};
-use crate::report::names;
-
-/// Okabe and Ito, "Color universal design", 2008, without its yellow and black; then two darker ones.
-const COLORS: [&str; 8] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#882255", "#555555"];
-const INK: &str = "#222222";
-const GRAY: &str = "#666666";
-const ROOF: &str = "#444444";
-const DASHES: [&str; 4] = ["none", "7 3", "2 3", "9 3 2 3"];
-const FONT: &str = "Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif";
-const FONT_SIZE: f64 = 12.0;
-const SMALL: f64 = 11.0;
-const TITLE_SIZE: f64 = 16.0;
-
-const LEFT: f64 = 84.0;
-const WIDTH: f64 = 660.0;
-const HEIGHT: f64 = 450.0;
-const EDGE: f64 = 20.0;
-/// From one line of small text to the next.
-const LINE: f64 = 15.0;
+use crate::shared::names;
 
 pub(super) fn draw(chart: &Chart) -> String {
     let scene = Scene::new(chart);
@@ -74,71 +59,6 @@ pub(super) fn draw(chart: &Chart) -> String {
         .add(panel.draw(LEFT + WIDTH + EDGE, frame.top))
         .add(small_lines(&remarks, EDGE, below));
     format!("{document}\n")
-}
-
-/// The area inside the axes, in units of the file (y downwards).
-#[derive(Clone, Copy)]
-struct Frame {
-    top: f64,
-}
-
-impl Frame {
-    fn bottom(&self) -> f64 {
-        self.top + HEIGHT
-    }
-
-    fn right(&self) -> f64 {
-        LEFT + WIDTH
-    }
-
-    fn at(&self, (x, y): Point) -> Point {
-        (LEFT + x * WIDTH, self.bottom() - y * HEIGHT)
-    }
-}
-
-/// Length of a text, estimated: wide letters of a wide font.
-fn length(text: &str, size: f64) -> f64 {
-    const LETTER: f64 = 0.6;
-    text.chars().map(|c| if c.is_ascii() { LETTER } else { 2.0 * LETTER }).sum::<f64>() * size
-}
-
-/// How many letters fit.
-fn letters(width: f64, size: f64) -> usize {
-    (width / length("n", size)) as usize
-}
-
-/// A coordinate, to a tenth.
-fn px(value: f64) -> String {
-    let tenths = (value * 10.0).round() / 10.0;
-    // Minus zero is zero.
-    format!("{}", tenths + 0.0)
-}
-
-fn color(index: usize) -> &'static str {
-    COLORS[index % COLORS.len()]
-}
-
-/// As a plain element, since one of the type [`Text`] would be written with line breaks around the content.
-fn text(content: impl Into<String>, (x, y): Point, anchor: &str) -> Element {
-    Text::new(content).set("x", px(x)).set("y", px(y)).set("text-anchor", anchor).into()
-}
-
-fn with(mut element: Element, name: &str, value: impl Into<Value>) -> Element {
-    element.assign(name, value);
-    element
-}
-
-fn stroke(from: Point, to: Point) -> Stroke {
-    Stroke::new().set("x1", px(from.0)).set("y1", px(from.1)).set("x2", px(to.0)).set("y2", px(to.1))
-}
-
-/// For texts that may cross a line: a rim of the colour of the paper keeps them readable.
-fn rim() -> Group {
-    Group::new()
-        .set("paint-order", "stroke")
-        .set("stroke", "#ffffff")
-        .set("stroke-width", 3)
-        .set("stroke-linejoin", "round")
 }
 
 fn small_lines(lines: &[String], x: f64, y: f64) -> Group {
@@ -249,15 +169,6 @@ fn lines(scene: &Scene, frame: Frame) -> Group {
     group
 }
 
-fn line_color(seen: &Seen) -> &'static str {
-    seen.color.map_or(ROOF, color)
-}
-
-/// Curves differ in their dashes too, for those who see or print no colours.
-fn dashes(curve: usize) -> &'static str {
-    DASHES[curve % DASHES.len()]
-}
-
 fn outline(seen: &Seen, frame: Frame) -> Data {
     let mut data = Data::new();
     for piece in &seen.pieces {
@@ -273,11 +184,6 @@ fn outline(seen: &Seen, frame: Frame) -> Data {
         data = points[1..].iter().fold(data, |data, &point| data.line_to(point));
     }
     data
-}
-
-/// ` (L1)`; nothing for a group without a name.
-fn group_name(chart: &Chart, group: usize) -> String {
-    chart.groups.get(group).map_or(String::new(), |name| format!(" ({})", printable(name)))
 }
 
 fn remarks(chart: &Chart, scene: &Scene, width: f64) -> Vec<String> {

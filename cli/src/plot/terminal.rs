@@ -6,14 +6,14 @@
 use std::collections::BTreeMap;
 
 use super::canvas::{Canvas, Style, styled};
+use super::chart::{Chart, Line};
 use super::label::{Rect, Space};
 use super::scale::caption;
 use super::scene::{Placed, Scene, Seen, marker};
 use super::stagger::{self, Span};
 use super::text::{printable, wrap};
 use super::trace::Point;
-use super::{Chart, Line};
-use crate::report::{human, names};
+use crate::shared::{human, names};
 
 const NARROWEST: usize = 40;
 const WIDEST: usize = 200;

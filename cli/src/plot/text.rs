@@ -1,9 +1,9 @@
 //! Text that can stand in a terminal and in XML, and lines of it.
 //!
-//! Takes names as they come, gives them as [`crate::printable`] has them.
+//! Takes names as they come, gives them as [`crate::shared::printable`] has them.
 
 pub(super) fn printable(text: &str) -> String {
-    crate::printable::name(text).into_owned()
+    crate::shared::printable::name(text).into_owned()
 }
 
 /// Lines of at most `width` characters, broken between words and within those that alone are too long.

@@ -2,8 +2,8 @@
 //!
 //! Takes a [`Line`] and the scales, gives polylines in the unit square (y upwards). Points without a place interrupt the line.
 
+use super::chart::{Line, LineKind};
 use super::scale::Scale;
-use super::{Line, LineKind};
 
 pub(super) type Point = (f64, f64);
 pub(super) type Piece = Vec<Point>;

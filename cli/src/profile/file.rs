@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use super::model::Profile;
 use super::validate::{Invalid, validate};
-use crate::output_file;
+use crate::shared::output_file;
 
 /// Where `run` writes and every other command reads unless told otherwise.
 pub const DEFAULT_FILE: &str = "dmdprof.data";
@@ -22,17 +22,18 @@ pub const DEFAULT_FILE: &str = "dmdprof.data";
 pub const MAGIC: [u8; 8] = *b"\x89DMDP\r\n\n";
 
 /// Bumped whenever the meaning of the bytes after the version changes, [`Profile`]'s fields included.
-pub const FORMAT_VERSION: u32 = 11;
+pub const FORMAT_VERSION: u32 = 12;
 
 /// The oldest format that is read. What it lacks is as if it had not been measured.
 const OLDEST: u32 = 8;
 /// Bytes of an empty profile after what older formats have: nothing but zeros. Format 8 ends before `Profile::thread_starts`, format 9 before
-/// `Profile::lines`, format 10 before `Profile::caches`.
+/// `Profile::lines`, format 10 before `Profile::caches`, format 11 before `Profile::line_details`.
 const fn later_than(version: u32) -> usize {
     match version {
-        8 => 8,
-        9 => 2,
-        10 => 1,
+        8 => 11,
+        9 => 5,
+        10 => 4,
+        11 => 3,
         _ => 0,
     }
 }
@@ -243,6 +244,18 @@ fn describe(bytes: &[u8]) -> String {
 }
 
 /// Reads and checks a profile.
+///
+/// ```
+/// let directory = tempfile::tempdir()?;
+/// let path = directory.path().join("app.data");
+/// std::fs::write(&path, "functions: 3")?;
+/// let error = dmdprof::profile::read(&path).unwrap_err();
+/// assert!(error.to_string().contains("app.data"), "{error}");
+/// # Ok::<(), std::io::Error>(())
+/// ```
+///
+/// # Errors
+/// A file that cannot be read, is no profile, is damaged or of a newer format; each says what to do.
 pub fn read(path: &Path) -> Result<Profile, ReadError> {
     let bytes = fs::read(path).map_err(|error| {
         let old = old_path(path);
@@ -383,5 +396,4 @@ fn new_file_in(directory: &Path) -> io::Result<tempfile::NamedTempFile> {
 }
 
 #[cfg(test)]
-#[path = "file_tests.rs"]
 mod tests;

@@ -4,35 +4,18 @@
 //! the program's total. Functions here are *linked symbols*; the source function of a site is the function of its innermost
 //! [`Position`], reached through the chain of `inlined_at`.
 
+mod histogram;
+mod ids;
 mod lines;
 
-pub use lines::{CacheCell, CacheLevel, CacheMoves, CacheTraffic, LineCell, LineTraffic};
+pub use histogram::Histogram;
+pub use ids::{BlockId, ContextId, FieldId, FunctionId, LoopId, ObjectId, PositionId, SiteId, StringId};
+pub use lines::{
+    CacheCell, CacheLevel, CacheMoves, CacheTraffic, LineCell, LineDetails, LineMoves, LineStreams, LineTraffic,
+    ObjectLines, OtherLines, StreamCell,
+};
 
 use serde::{Deserialize, Serialize};
-
-macro_rules! handle {
-    ($(#[$meta:meta])* $name:ident) => {
-        $(#[$meta])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-        pub struct $name(pub u32);
-        impl $name {
-            #[must_use]
-            pub fn index(self) -> usize {
-                self.0 as usize
-            }
-        }
-    };
-}
-
-handle!(/** Index into [`Profile::strings`]. */ StringId);
-handle!(/** Index into [`Profile::functions`]. */ FunctionId);
-handle!(/** Index into [`Profile::positions`]. */ PositionId);
-handle!(/** Index into [`Profile::sites`]. */ SiteId);
-handle!(/** Index into [`Profile::blocks`]. */ BlockId);
-handle!(/** Index into [`Profile::contexts`]. */ ContextId);
-handle!(/** Index into [`DataObjects::list`]. */ ObjectId);
-handle!(/** Index into [`DataObjects::fields`]. */ FieldId);
-handle!(/** Index into [`DataObjects::loops`]. */ LoopId);
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Profile {
@@ -82,9 +65,37 @@ pub struct Profile {
     pub lines: Option<LineTraffic>,
     /// What caches of sets and ways fetch and write back; `None` if that was not measured, and in formats before 11.
     pub caches: Option<CacheTraffic>,
+    /// What else is known of `lines`. Empty in formats before 12.
+    pub line_details: LineDetails,
+    /// Of lines of further sizes, each size once. Empty in formats before 12.
+    pub other_lines: Vec<OtherLines>,
 }
 
 impl Profile {
+    /// Puts lines of a size in the place of those that are shown. Caches go by the lines that they have.
+    ///
+    /// # Errors
+    /// Which sizes were measured, if that is none of them.
+    pub fn choose_lines(&mut self, size: u32) -> Result<(), String> {
+        let Some(lines) = &mut self.lines else {
+            return Err(format!("lines were not measured; that is done by: dmdprof run --line-size {size}"));
+        };
+        if lines.size == size {
+            return Ok(());
+        }
+        let Some(chosen) = self.other_lines.iter_mut().find(|other| other.traffic.size == size) else {
+            let measured = std::iter::once(lines.size).chain(self.other_lines.iter().map(|other| other.traffic.size));
+            let measured = measured.map(|size| size.to_string()).collect::<Vec<_>>().join(",");
+            return Err(format!(
+                "lines of {size} B were not measured, but of {measured}; measure them with: dmdprof run --line-size {measured},{size}"
+            ));
+        };
+        std::mem::swap(lines, &mut chosen.traffic);
+        std::mem::swap(&mut self.line_details, &mut chosen.details);
+        self.caches = None;
+        Ok(())
+    }
+
     /// The linkage name of a function, as in the object file.
     #[must_use]
     pub fn symbol(&self, function: FunctionId) -> &str {
@@ -339,7 +350,7 @@ pub struct DataObjects {
     /// Sorted by (object, site).
     pub uses: Vec<ObjectUse>,
     /// How sites used objects; empty unless flows were measured too. Sorted by (object, site).
-    pub habits: Vec<ObjectHabit>,
+    pub patterns: Vec<ObjectPattern>,
     /// Fields that sites access, sorted by names.
     pub fields: Vec<Field>,
     /// Loops around sites and calls, parents first.
@@ -392,9 +403,9 @@ pub struct SiteNote {
     pub same: Option<LoopId>,
 }
 
-/// How one site used one object. Fast memory and its lines: [`dmdprof_runtime::session::habits`].
+/// How one site used one object. Fast memory and its lines: [`dmdprof_runtime::observe::patterns`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ObjectHabit {
+pub struct ObjectPattern {
     pub object: ObjectId,
     pub site: SiteId,
     pub reads: u64,
@@ -531,10 +542,6 @@ pub struct BlockCount {
     pub block: BlockId,
     pub executions: u64,
 }
-
-/// Bytes read by depth: (bucket, bytes), sorted by bucket, no zeros. Buckets: [`dmdprof_runtime::histogram`].
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Histogram(pub Vec<(u16, u64)>);
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SourceFile {

@@ -5,8 +5,8 @@
 
 use std::borrow::Cow;
 
-use super::Profile;
-use crate::printable;
+use super::model::Profile;
+use crate::shared::printable;
 
 #[must_use]
 pub fn for_people(profile: &Profile) -> Cow<'_, Profile> {

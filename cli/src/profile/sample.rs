@@ -68,6 +68,8 @@ impl Builder {
             input_uses: Vec::new(),
             lines: None,
             caches: None,
+            line_details: LineDetails::default(),
+            other_lines: Vec::new(),
         };
         Builder { profile, cold: BTreeMap::new() }
     }
@@ -327,20 +329,34 @@ pub fn flows() -> Profile {
     b.finish(|_| {})
 }
 
-/// The profile of `small`, as if each cell had loaded a line for each byte and written an eighth of them.
+/// The profile of `small`, as if each cell had loaded a line for each byte, half of them in order, and written an
+/// eighth of them.
 pub fn with_lines() -> Profile {
     let mut profile = small();
     let line = |cell: &Cell| LineCell {
         context: cell.context,
         site: cell.site,
-        loads: cell.histogram.clone(),
-        stores: Histogram::default(),
-        write_backs: Histogram(cell.histogram.0.iter().map(|(bucket, n)| (*bucket, n.div_ceil(8))).collect()),
-        first_loads: cell.cold,
-        first_stores: 1,
-        last_write_backs: 2,
+        moved: LineMoves {
+            loads: cell.histogram.clone(),
+            stores: Histogram::default(),
+            write_backs: Histogram(cell.histogram.0.iter().map(|(bucket, n)| (*bucket, n.div_ceil(8))).collect()),
+            first_loads: cell.cold,
+            first_stores: 1,
+            last_write_backs: 2,
+        },
     };
     profile.lines = Some(LineTraffic { size: 64, cells: profile.cells.iter().map(line).collect() });
+    let streams = |cell: &Cell| StreamCell {
+        context: cell.context,
+        site: cell.site,
+        streams: LineStreams {
+            in_order: Histogram(cell.histogram.0.iter().map(|(bucket, n)| (*bucket, n.div_ceil(2))).collect()),
+            at_step: Histogram::default(),
+            first_in_order: cell.cold / 3,
+            first_at_step: cell.cold / 5,
+        },
+    };
+    profile.line_details.streams = Some(profile.cells.iter().filter(|cell| cell.read > 0).map(streams).collect());
     profile
 }
 

@@ -4,17 +4,20 @@
 //! A profile that passes can be walked and summed without a bounds check, an endless loop or an overflow: every sum of
 //! `u64` counts over distinct cells is at most a `u64` of [`Profile::totals`].
 
-use std::fmt::Display;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Display,
+};
 
 use dmdprof_runtime::{
     histogram::BUCKETS,
     objects::PARTS,
-    session::{caches::MOST_LEVELS, habits::LINE},
+    observe::{caches::MOST_LEVELS, patterns::LINE},
 };
 
 use super::model::{
-    CacheCell, DataObjects, Flow, FunctionId, Histogram, LineCell, Liveness, LoopId, MAX_SEQUENCE, PositionId, Profile,
-    SiteId, StringId, Unit,
+    CacheCell, DataObjects, Flow, FunctionId, Histogram, LineCell, LineDetails, LineMoves, LineStreams, LineTraffic,
+    Liveness, LoopId, MAX_SEQUENCE, ObjectLines, PositionId, Profile, SiteId, StreamCell, StringId, Unit,
 };
 
 /// What contradicts what.
@@ -99,23 +102,94 @@ pub fn validate(profile: &Profile) -> Result<(), Invalid> {
 const LARGEST_LINE: u32 = 1 << 20;
 
 fn lines(profile: &Profile) -> Check {
-    let Some(lines) = &profile.lines else { return Ok(()) };
+    let Some(lines) = &profile.lines else {
+        let nothing = profile.line_details == LineDetails::default() && profile.other_lines.is_empty();
+        return ensure(nothing, || "there are details of lines that were not measured".into());
+    };
+    lines_of_size(profile, lines, &profile.line_details)?;
+    let mut sizes = BTreeSet::from([lines.size]);
+    for other in &profile.other_lines {
+        ensure(sizes.insert(other.traffic.size), || format!("lines of {} bytes come twice", other.traffic.size))?;
+        lines_of_size(profile, &other.traffic, &other.details)?;
+    }
+    Ok(())
+}
+
+fn lines_of_size(profile: &Profile, lines: &LineTraffic, details: &LineDetails) -> Check {
     ensure(lines.size.is_power_of_two() && lines.size <= LARGEST_LINE, || format!("lines of {} bytes", lines.size))?;
     let key = |cell: &LineCell| (cell.context, cell.site);
     ensure(lines.cells.is_sorted_by(|a, b| key(a) < key(b)), || "the cells of lines are out of order".into())?;
     let (mut fetched, mut written) = (0u128, 0u128);
+    // Of each site, what its cells moved.
+    let mut of_sites = vec![[0; 3]; profile.sites.len()];
     for (i, cell) in lines.cells.iter().enumerate() {
         let known = profile.cells.binary_search_by_key(&key(cell), |cell| (cell.context, cell.site));
         ensure(known.is_ok(), || format!("cell {i} of lines is no cell of the profile"))?;
-        let name = |what: &str| format!("the {what} of cell {i} of lines");
-        let loads = histogram_total(&cell.loads, || name("loads"))? + u128::from(cell.first_loads);
-        fetched += loads + histogram_total(&cell.stores, || name("stores"))? + u128::from(cell.first_stores);
-        written += histogram_total(&cell.write_backs, || name("write-backs"))? + u128::from(cell.last_write_backs);
+        let moved = moved_lines(&cell.moved, || format!("cell {i} of lines"))?;
+        fetched += moved[0] + moved[1];
+        written += moved[2];
+        of_sites[cell.site.index()].iter_mut().zip(moved).for_each(|(sum, lines)| *sum += lines);
     }
     // So that sums in bytes fit wherever they are made.
     ensure(fetched.max(written) <= u128::from(u64::MAX >> 21), || {
         format!("{fetched} lines fetched, {written} written back")
-    })
+    })?;
+    details.streams.iter().try_for_each(|streams| streams_of_cells(&lines.cells, streams))?;
+    lines_of_objects(profile, &details.objects, of_sites)
+}
+
+/// What came in streams was loaded, depth by depth.
+fn streams_of_cells(cells: &[LineCell], streams: &[StreamCell]) -> Check {
+    let key = |cell: &StreamCell| (cell.context, cell.site);
+    ensure(streams.is_sorted_by(|a, b| key(a) < key(b)), || "the streams of cells are out of order".into())?;
+    for (i, cell) in streams.iter().enumerate() {
+        let known = cells.binary_search_by_key(&key(cell), |cell| (cell.context, cell.site)).ok();
+        let Some(known) = known.map(|at| &cells[at].moved) else {
+            return Err(Invalid(format!("streams {i} are of no cell that moved lines")));
+        };
+        let LineStreams { in_order, at_step, first_in_order, first_at_step } = &cell.streams;
+        histogram_total(in_order, || format!("streams {i} in order"))?;
+        histogram_total(at_step, || format!("streams {i} at a step"))?;
+        let loads: BTreeMap<u16, u64> = known.loads.0.iter().copied().collect();
+        let mut streamed: BTreeMap<u16, u128> = BTreeMap::new();
+        for (bucket, lines) in in_order.0.iter().chain(&at_step.0) {
+            *streamed.entry(*bucket).or_default() += u128::from(*lines);
+        }
+        let is_part = |(bucket, lines): (&u16, &u128)| *lines <= u128::from(loads.get(bucket).copied().unwrap_or(0));
+        let first = u128::from(*first_in_order) + u128::from(*first_at_step);
+        ensure(streamed.iter().all(is_part) && first <= u128::from(known.first_loads), || {
+            format!("streams {i} are more than the cell loaded")
+        })?;
+    }
+    Ok(())
+}
+
+/// Brought in by loads and by stores, and written back.
+fn moved_lines(moved: &LineMoves, of: impl Fn() -> String) -> Result<[u128; 3], Invalid> {
+    let name = |what: &str| format!("the {what} of {}", of());
+    let loads = histogram_total(&moved.loads, || name("loads"))? + u128::from(moved.first_loads);
+    let stores = histogram_total(&moved.stores, || name("stores"))? + u128::from(moved.first_stores);
+    let written = histogram_total(&moved.write_backs, || name("write-backs"))? + u128::from(moved.last_write_backs);
+    Ok([loads, stores, written])
+}
+
+/// Objects tell all lines of each site, or nothing is known of objects and lines.
+fn lines_of_objects(profile: &Profile, objects: &[ObjectLines], mut left: Vec<[u128; 3]>) -> Check {
+    let known = profile.objects.as_ref().map_or(0, |objects| objects.list.len());
+    let key = |lines: &ObjectLines| (lines.object, lines.site);
+    ensure(objects.is_sorted_by(|a, b| key(a) < key(b)), || "the lines of objects are out of order".into())?;
+    for (i, lines) in objects.iter().enumerate() {
+        in_range(lines.object.index(), known, || format!("the object of lines {i}"), "objects")?;
+        in_range(lines.site.index(), profile.sites.len(), || format!("the site of lines {i}"), "sites")?;
+        let moved = moved_lines(&lines.moved, || format!("lines {i} of objects"))?;
+        for (rest, lines) in left[lines.site.index()].iter_mut().zip(moved) {
+            *rest = rest
+                .checked_sub(lines)
+                .ok_or_else(|| Invalid(format!("lines {i} of objects are more than cells moved")))?;
+        }
+    }
+    let is_whole = objects.is_empty() || left.iter().all(|rest| *rest == [0; 3]);
+    ensure(is_whole, || "the lines of objects are less than cells moved".into())
 }
 
 /// Lines that add up over cells and levels, at most, so that sums in bytes fit wherever they are made.
@@ -360,13 +434,13 @@ fn data_objects(profile: &Profile, objects: &DataObjects) -> Check {
         *site = less(*site)
             .ok_or_else(|| Invalid(format!("what site {} did to objects is more than its cells did", used.site.0)))?;
     }
-    for (i, habit) in objects.habits.iter().enumerate() {
-        in_range(habit.object.index(), objects.list.len(), || format!("the object of habit {i}"), "objects")?;
-        in_range(habit.site.index(), profile.sites.len(), || format!("the site of habit {i}"), "sites")?;
-        let before = i.checked_sub(1).map(|j| (objects.habits[j].object, objects.habits[j].site));
-        ensure(before < Some((habit.object, habit.site)), || format!("habit {i} is out of order"))?;
-        let used = habit.lines.checked_mul(LINE).is_some_and(|bytes| habit.used <= bytes);
-        ensure(used && habit.renewed <= habit.lines, || format!("habit {i} used more of lines than there was"))?;
+    for (i, pattern) in objects.patterns.iter().enumerate() {
+        in_range(pattern.object.index(), objects.list.len(), || format!("the object of pattern {i}"), "objects")?;
+        in_range(pattern.site.index(), profile.sites.len(), || format!("the site of pattern {i}"), "sites")?;
+        let before = i.checked_sub(1).map(|j| (objects.patterns[j].object, objects.patterns[j].site));
+        ensure(before < Some((pattern.object, pattern.site)), || format!("pattern {i} is out of order"))?;
+        let used = pattern.lines.checked_mul(LINE).is_some_and(|bytes| pattern.used <= bytes);
+        ensure(used && pattern.renewed <= pattern.lines, || format!("pattern {i} used more of lines than there was"))?;
     }
     match left.iter().position(|rest| *rest != (0, 0, 0, 0)) {
         None => Ok(()),
@@ -443,95 +517,4 @@ fn block_counts(profile: &Profile) -> Check {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::profile::model::{CacheTraffic, ContextId, LineTraffic, Sequence};
-    use crate::profile::sample;
-
-    fn refused(change: impl FnOnce(&mut Profile)) -> String {
-        let mut profile = sample::small();
-        validate(&profile).unwrap();
-        change(&mut profile);
-        validate(&profile).unwrap_err().to_string()
-    }
-
-    #[test]
-    fn contradictions_are_named() {
-        let dead = |change: fn(&mut crate::profile::model::Dead)| {
-            refused(|p| {
-                *p = sample::exact();
-                p.cells[1].dead.iter_mut().for_each(change);
-            })
-        };
-        let lines = |change: fn(&mut LineTraffic)| {
-            refused(|p| {
-                *p = sample::with_lines();
-                p.lines.iter_mut().for_each(change);
-            })
-        };
-        let caches = |change: fn(&mut CacheTraffic)| {
-            refused(|p| {
-                *p = sample::with_caches();
-                p.caches.iter_mut().for_each(change);
-            })
-        };
-        let flows = |change: fn(&mut Vec<Flow>)| {
-            refused(|p| {
-                *p = sample::flows();
-                p.flows.iter_mut().for_each(change);
-            })
-        };
-        let sequence = |change: fn(&mut Sequence)| {
-            refused(|p| {
-                *p = sample::flows();
-                change(&mut p.sequences[0]);
-            })
-        };
-        let messages = [
-            refused(|p| p.functions[1].symbol = StringId(999)),
-            refused(|p| p.positions[0].inlined_at = Some(PositionId(0))),
-            refused(|p| p.contexts[1].parent = Some(ContextId(1))),
-            refused(|p| p.cells[0].site = SiteId(999)),
-            refused(|p| p.cells.swap(0, 1)),
-            refused(|p| p.cells[1].histogram.0[0].1 += 1),
-            refused(|p| p.cells[1].histogram.0[0].0 = u16::MAX),
-            refused(|p| p.totals.cost += 1),
-            refused(|p| p.cold_histogram.0.clear()),
-            refused(|p| p.cells = sample::exact().cells),
-            dead(|dead| dead.hints_cost = 0),
-            dead(|dead| dead.unread = u64::MAX),
-            flows(|f| f[0].reader = SiteId(999)),
-            flows(|f| f[2].toucher = None),
-            flows(|f| f.swap(0, 1)),
-            flows(|f| f[0].bytes += 1),
-            flows(|f| f[0].cost -= 1),
-            flows(|f| f[0].cost += 1),
-            flows(Vec::clear),
-            refused(|p| {
-                *p = sample::exact();
-                p.flows = sample::flows().flows;
-            }),
-            sequence(|s| s.function = FunctionId(999)),
-            sequence(|s| s.calls[1].0 = FunctionId(999)),
-            sequence(|s| s.calls[1].1 = 0),
-            sequence(|s| s.calls[1].0 = s.calls[0].0),
-            refused(|p| {
-                *p = sample::flows();
-                p.sequences.swap(0, 1);
-            }),
-            lines(|l| l.size = 48),
-            lines(|l| l.cells.swap(0, 1)),
-            lines(|l| l.cells[0].site = SiteId(999)),
-            lines(|l| l.cells[0].first_loads = u64::MAX),
-            lines(|l| l.size = 1 << 21),
-            caches(|c| c.levels.clear()),
-            caches(|c| c.levels[1].line = 32),
-            caches(|c| c.levels[0].ways = 0),
-            caches(|c| c.cells.swap(0, 1)),
-            caches(|c| c.cells[0].site = SiteId(999)),
-            caches(|c| c.cells[0].moved.truncate(1)),
-            caches(|c| c.cells[0].moved[1].loads = u64::MAX),
-        ];
-        insta::assert_snapshot!(messages.join("\n"));
-    }
-}
+mod tests;

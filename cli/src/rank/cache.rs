@@ -18,8 +18,9 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::Evidence;
-use crate::gate::runner::{self, hexadecimal};
+use crate::gate::runner;
 use crate::profile::file::{from_bytes, to_bytes};
+use crate::shared::hash::hexadecimal;
 
 /// Bumped when entries or questions get another form.
 const FORM: &str = "dmdprof rank 1";

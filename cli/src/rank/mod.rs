@@ -5,6 +5,7 @@
 //! `dmdprof_models::variants`. Only `cache` reads and writes files.
 
 pub mod cache;
+mod difference;
 pub mod elements;
 pub mod same;
 pub mod sheet;

@@ -5,6 +5,7 @@
 //! their bytes are the result, else what it prints.
 
 use super::Evidence;
+use super::difference::Difference;
 use super::elements::Elements;
 use super::text;
 
@@ -15,33 +16,6 @@ pub struct Comparison {
     pub tolerance: f64,
     /// What declared outputs consist of.
     pub elements: Elements,
-}
-
-/// How far a result is from the baseline's.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Difference {
-    /// Largest absolute difference, in the unit of the output.
-    pub size: f64,
-    /// Why it is infinite.
-    pub why: Option<String>,
-}
-
-impl Difference {
-    #[must_use]
-    pub fn none() -> Self {
-        Self::of(0.0)
-    }
-
-    #[must_use]
-    pub fn of(size: f64) -> Self {
-        Difference { size, why: None }
-    }
-
-    /// An infinite one.
-    #[must_use]
-    pub fn because(why: String) -> Self {
-        Difference { size: f64::INFINITY, why: Some(why) }
-    }
 }
 
 #[must_use]

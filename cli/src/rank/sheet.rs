@@ -5,19 +5,21 @@ use dmdprof_models::fidelity::{BAND, Pair, compare};
 use dmdprof_models::variants::Rule;
 
 use super::Variant;
-use super::same::{self, Comparison, Difference};
+use super::difference::Difference;
+use super::same::{self, Comparison};
 use super::standing::{Criterion, number, word};
 use super::usual;
-use crate::estimate::roofline::{self, bound_name, is_guess, line, work_of};
+use crate::estimate::roofline::{self, bound_name, line, work_of};
 use crate::estimate::subject::{Subject, Subjects, Work};
 use crate::estimate::times::Times;
+use crate::estimate::view::is_guess;
 use crate::estimate::view::{Choice, View};
 use crate::estimate::{fidelity, source, usable};
 use crate::machine::Machine;
 use crate::profile::Profile;
 use crate::report::lines::SHOWN;
-use crate::report::{Grouping, human};
 use crate::sheet::{Cell, Column, Document, Sheet, Value};
+use crate::{report::Grouping, shared::human};
 
 /// What to compare, and how.
 #[derive(Clone, Debug)]

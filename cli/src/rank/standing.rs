@@ -6,8 +6,8 @@
 use anyhow::bail;
 use dmdprof_models::variants::{self, Ranking, Rule, Run, Standing};
 
-use super::same::Difference;
-use crate::report::human;
+use super::difference::Difference;
+use crate::shared::human;
 
 /// What variants are ranked by.
 #[derive(Clone, Debug, PartialEq)]

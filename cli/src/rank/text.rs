@@ -6,8 +6,8 @@
 
 use std::iter::Peekable;
 
+use super::difference::Difference;
 use super::elements::{between, between_integers};
-use super::same::Difference;
 
 /// How far `found` is from `expected`; no tolerance means byte for byte.
 #[must_use]

@@ -39,7 +39,7 @@ mod tests {
     use super::*;
     use crate::estimate::subject::Subjects;
     use crate::profile::Profile;
-    use crate::profile::model::{AccessKind, Histogram, LineCell, LineTraffic};
+    use crate::profile::model::{AccessKind, Histogram, LineCell, LineMoves, LineTraffic};
     use crate::profile::sample::Builder;
     use crate::report::Grouping;
 
@@ -58,7 +58,8 @@ mod tests {
         let (loads, stores) = (Histogram(Vec::new()), Histogram(Vec::new()));
         let write_backs = Histogram(Vec::new());
         let (first_stores, last_write_backs) = (0, 1);
-        let cell = LineCell { context, site, loads, stores, write_backs, first_loads, first_stores, last_write_backs };
+        let moved = LineMoves { loads, stores, write_backs, first_loads, first_stores, last_write_backs };
+        let cell = LineCell { context, site, moved };
         measured.lines = Some(LineTraffic { size: 64, cells: vec![cell] });
         let program = program(&measured);
         let issued = program.sums.accesses as f64 / 2.0 + program.sums.all_ops() as f64 / 4.0;

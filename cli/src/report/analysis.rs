@@ -15,8 +15,10 @@ use std::collections::HashMap;
 use super::caches::{self, CacheSums};
 use super::depths::{Depths, QuantileReader, Quantiles};
 use super::lines::{self, LineSums};
-use super::names;
-use crate::profile::model::{CacheCell, Cell, FunctionId, LineCell, PositionId, Profile, SiteId, StringId};
+use crate::profile::model::{
+    CacheCell, Cell, FunctionId, LineMoves, LineStreams, PositionId, Profile, SiteId, StringId,
+};
+use crate::shared::names;
 
 /// What makes a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,19 +103,25 @@ pub struct Sums {
 /// What a cell did to lines and caches.
 #[derive(Clone, Copy)]
 struct CellMoved<'p> {
-    lines: Option<&'p LineCell>,
+    lines: Option<&'p LineMoves>,
+    streams: Option<&'p LineStreams>,
     caches: Option<&'p CacheCell>,
 }
 
 impl<'p> CellMoved<'p> {
     fn of(profile: &'p Profile, cell: &Cell) -> Self {
-        Self { lines: lines::of_cell(profile, cell), caches: caches::of_cell(profile, cell) }
+        Self {
+            lines: lines::of_cell(profile, cell),
+            streams: lines::streams_of_cell(profile, cell),
+            caches: caches::of_cell(profile, cell),
+        }
     }
 }
 
 impl Sums {
     fn add_cell(&mut self, cell: &Cell, moved: CellMoved) {
         moved.lines.into_iter().for_each(|lines| self.lines.add(lines));
+        moved.streams.into_iter().for_each(|streams| self.lines.add_streams(streams));
         moved.caches.into_iter().for_each(|caches| self.caches.add(caches));
         self.hints_cost += cell.dead.map_or(cell.cost, |dead| dead.hints_cost);
         self.unread += cell.dead.map_or(0, |dead| dead.unread);
@@ -543,5 +551,4 @@ fn insert_sorted(list: &mut Vec<String>, item: &str) {
 }
 
 #[cfg(test)]
-#[path = "analysis_tests.rs"]
 mod tests;

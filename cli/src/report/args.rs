@@ -1,13 +1,10 @@
 //! What the person can ask of a report: raw arguments ([`ReportArgs`], shared by `run` and `report`) and the validated
 //! configuration they become ([`ReportOptions`]).
 
-use std::io::IsTerminal;
-use std::path::PathBuf;
-
 use clap::{Args, ValueEnum};
 
 use super::analysis::{Generics, Grouping, Inlined};
-use crate::profile::DEFAULT_FILE;
+use crate::shared::terminal::{FILE_WIDTH, Terminal};
 
 /// Which number orders the rows. Largest first, except names.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -121,29 +118,6 @@ pub struct ReportArgs {
     pub width: Option<u16>,
 }
 
-/// Examples of `dmdprof report`, for the end of its help.
-pub const EXAMPLES: &str = "\
-Examples:
-  dmdprof report                                  the functions that move data most expensively
-  dmdprof report --inclusive --top 20             the 20 most expensive call trees
-  dmdprof report --lines --sort depth old.data    source lines that reach furthest, of another profile
-  dmdprof report --objects                        which data the bytes belong to
-  dmdprof report --objects --fields               and which fields of structures are read
-  dmdprof report --hist --threshold 5%            depth histograms of the heaviest functions
-  dmdprof report --format json | jq '.functions[0]'";
-
-/// Print the report of a profile
-#[derive(Args, Clone, Debug)]
-#[command(after_help = EXAMPLES)]
-pub struct CommandArgs {
-    /// The profile to show
-    #[arg(value_name = "PROFILE", default_value = DEFAULT_FILE)]
-    pub profile: PathBuf,
-
-    #[command(flatten)]
-    pub report: ReportArgs,
-}
-
 /// Accepts `0.5%` and `0.5`, both half a percent; gives the share, 0.005.
 ///
 /// # Errors
@@ -152,27 +126,6 @@ pub fn parse_percent(text: &str) -> Result<f64, String> {
     match text.trim().trim_end_matches('%').trim_end().parse::<f64>() {
         Ok(percent) if (0.0..=100.0).contains(&percent) => Ok(percent / 100.0),
         _ => Err("expected a percentage between 0% and 100%, as in 0.5%".into()),
-    }
-}
-
-/// What the output is written to.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Terminal {
-    /// `None` if it is not a terminal.
-    pub width: Option<u16>,
-    pub color: bool,
-}
-
-impl Terminal {
-    /// Standard output. `NO_COLOR` (not empty) and `TERM=dumb` switch colours off.
-    #[must_use]
-    pub fn stdout() -> Terminal {
-        if !std::io::stdout().is_terminal() {
-            return Terminal::default();
-        }
-        let no_color = std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
-        let dumb = std::env::var_os("TERM").is_some_and(|v| v == "dumb");
-        Terminal { width: comfy_table::Table::new().width(), color: !no_color && !dumb }
     }
 }
 
@@ -199,8 +152,6 @@ pub struct ReportOptions {
 
 /// Share of the cost below which tables fold rows.
 pub const TABLE_THRESHOLD: f64 = 0.001;
-/// Width of tables in files and pipes.
-pub const FILE_WIDTH: u16 = 160;
 
 impl Default for ReportOptions {
     fn default() -> Self {
@@ -252,12 +203,12 @@ mod tests {
     #[derive(Parser)]
     struct Cli {
         #[command(flatten)]
-        report: CommandArgs,
+        report: ReportArgs,
     }
 
     fn options(args: &[&str]) -> Result<ReportOptions, String> {
         let cli = Cli::try_parse_from([&["report"], args].concat()).map_err(|e| e.to_string())?;
-        Ok(cli.report.report.options(Terminal::default()))
+        Ok(cli.report.options(Terminal::default()))
     }
 
     #[test]
@@ -269,12 +220,5 @@ mod tests {
         assert_eq!(options(&["--full-names", "--width", "80"]).unwrap().width, None);
         assert!(options(&["--threshold", "101"]).unwrap_err().contains("between 0% and 100%"));
         assert!(options(&["--lines", "--inclusive"]).unwrap_err().contains("cannot be used with"));
-    }
-
-    #[test]
-    fn help() {
-        use clap::CommandFactory;
-        Cli::command().debug_assert();
-        insta::assert_snapshot!(Cli::command().name("dmdprof report").term_width(110).render_help());
     }
 }

@@ -4,10 +4,9 @@
 //! What a level fetches more than the ideal memory is because lines share its sets; it may also fetch less, as the
 //! one used longest ago is not always the best to give up.
 
-use dmdprof_runtime::session::caches::MOST_LEVELS;
+use dmdprof_runtime::observe::caches::MOST_LEVELS;
 
-use super::analysis::Sums;
-use super::lines::Moved;
+use super::lines::{LineSums, Moved};
 use crate::profile::Profile;
 use crate::profile::model::{CacheCell, CacheLevel, CacheMoves, Cell};
 
@@ -54,17 +53,17 @@ pub struct LevelMoved {
 impl LevelMoved {
     /// Of all levels, by sums over cells.
     #[must_use]
-    pub fn all(profile: &Profile, sums: &Sums) -> Vec<Self> {
+    pub fn all(profile: &Profile, sums: &CacheSums, lines: &LineSums) -> Vec<Self> {
         let levels = profile.caches.as_ref().map_or(&[][..], |caches| &caches.levels);
         let moved = |(number, level): (usize, &CacheLevel)| {
-            let moves = sums.caches.0.get(number).copied().unwrap_or_default();
+            let moves = sums.0.get(number).copied().unwrap_or_default();
             let size = u64::from(level.line);
             Self {
                 level: *level,
                 fetched: (moves.loads + moves.stores) * size,
                 loaded: moves.loads * size,
                 written_back: moves.write_backs * size,
-                ideal: Moved::of(&sums.lines, level.line, level.bytes),
+                ideal: Moved::of(lines, level.line, level.bytes),
             }
         };
         levels.iter().enumerate().map(moved).collect()

@@ -6,8 +6,8 @@ use super::analysis::{Analysis, Grouping, Row, Sums};
 use super::depths::{QuantileReader, Quantiles};
 use super::select::Selection;
 use super::threads;
-use crate::printable::csv_cell;
 use crate::profile::model::Totals;
+use crate::shared::printable::csv_cell;
 
 const COLUMNS: [&str; 29] = [
     "kind",

@@ -3,8 +3,8 @@
 use dmdprof_runtime::histogram::bounds;
 use serde::Serialize;
 
-use super::names::demangle;
 use crate::profile::model::{AccessKind, ContextId, Flow, FunctionId, Profile, Sequence, SiteId};
+use crate::shared::names::demangle;
 
 #[derive(Serialize)]
 pub struct JsonFlow<'a> {

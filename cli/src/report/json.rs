@@ -142,10 +142,10 @@ impl JsonLevel {
             fetched: moved.fetched,
             written_back: moved.written_back,
             loaded: moved.loaded,
-            ideal: JsonMoved::new(moved.ideal, moved.level.line),
+            ideal: JsonMoved::new(profile, moved.ideal, moved.level.line),
             conflicts: moved.conflicts(),
         };
-        (1..).zip(LevelMoved::all(profile, sums)).map(one).collect()
+        (1..).zip(LevelMoved::all(profile, &sums.caches, &sums.lines)).map(one).collect()
     }
 }
 
@@ -158,16 +158,23 @@ struct JsonMoved {
     written_back: u64,
     /// Of what was fetched, by loads.
     loaded: u64,
+    /// Of what was fetched, for the first time.
+    first_touch: u64,
+    /// Of what was loaded, in streams; `None` if that was not measured.
+    in_order: Option<u64>,
+    at_step: Option<u64>,
 }
 
 impl JsonMoved {
-    fn new(moved: Moved, line_bytes: u32) -> Self {
-        let Moved { capacity: capacity_bytes, fetched, written_back, loaded } = moved;
-        JsonMoved { capacity_bytes, line_bytes, fetched, written_back, loaded }
+    fn new(profile: &Profile, moved: Moved, line_bytes: u32) -> Self {
+        let Moved { capacity: capacity_bytes, fetched, written_back, loaded, first: first_touch, .. } = moved;
+        let streams = profile.line_details.streams.is_some();
+        let [in_order, at_step] = [moved.in_order, moved.at_step].map(|bytes| streams.then_some(bytes));
+        JsonMoved { capacity_bytes, line_bytes, fetched, written_back, loaded, first_touch, in_order, at_step }
     }
 
-    fn all(sums: &Sums, size: u32) -> Vec<Self> {
-        SHOWN.map(|capacity| Self::new(Moved::of(&sums.lines, size, capacity), size)).into()
+    fn all(profile: &Profile, sums: &Sums, size: u32) -> Vec<Self> {
+        SHOWN.map(|capacity| Self::new(profile, Moved::of(&sums.lines, size, capacity), size)).into()
     }
 }
 
@@ -227,7 +234,7 @@ impl Numbers {
             ops: Ops(sums.ops),
             dead: of.exact.then(|| JsonDead::new(sums)),
             span: of.values.then_some(sums.span),
-            moved: of.line.map(|size| JsonMoved::all(sums, size)),
+            moved: of.line.map(|size| JsonMoved::all(of.profile, sums, size)),
             caches: JsonLevel::all(of.profile, sums),
         }
     }

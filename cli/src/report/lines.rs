@@ -3,11 +3,11 @@
 //! Takes the cells of [`LineTraffic`](crate::profile::model::LineTraffic); gives lines, as histograms do: exact at capacities of
 //! `s * 2^k` lines with `32 <= s < 64`, else up to 1/32. Capacities below [`SMALLEST`] lines are taken for that many.
 
-use dmdprof_runtime::session::lines::FRONT;
+use dmdprof_runtime::observe::lines::FRONT;
 
-use super::{depths::Depths, human};
+use super::depths::Depths;
 use crate::profile::Profile;
-use crate::profile::model::{Cell, LineCell, Unit};
+use crate::profile::model::{Cell, LineMoves, LineStreams};
 
 /// Lines of the smallest memory that is told from others.
 pub const SMALLEST: u64 = FRONT as u64;
@@ -24,16 +24,28 @@ pub struct LineSums {
     first_loads: u64,
     first_stores: u64,
     last: u64,
+    in_order: Depths,
+    at_step: Depths,
+    first_in_order: u64,
+    first_at_step: u64,
 }
 
 impl LineSums {
-    pub fn add(&mut self, cell: &LineCell) {
-        self.loads.add(&cell.loads);
-        self.stores.add(&cell.stores);
-        self.write_backs.add(&cell.write_backs);
-        self.first_loads += cell.first_loads;
-        self.first_stores += cell.first_stores;
-        self.last += cell.last_write_backs;
+    pub fn add(&mut self, moved: &LineMoves) {
+        self.loads.add(&moved.loads);
+        self.stores.add(&moved.stores);
+        self.write_backs.add(&moved.write_backs);
+        self.first_loads += moved.first_loads;
+        self.first_stores += moved.first_stores;
+        self.last += moved.last_write_backs;
+    }
+
+    /// Adds the part that came in streams.
+    pub fn add_streams(&mut self, streams: &LineStreams) {
+        self.in_order.add(&streams.in_order);
+        self.at_step.add(&streams.at_step);
+        self.first_in_order += streams.first_in_order;
+        self.first_at_step += streams.first_at_step;
     }
 
     pub fn merge(&mut self, other: &Self) {
@@ -43,12 +55,29 @@ impl LineSums {
         self.first_loads += other.first_loads;
         self.first_stores += other.first_stores;
         self.last += other.last;
+        self.in_order.merge(&other.in_order);
+        self.at_step.merge(&other.at_step);
+        self.first_in_order += other.first_in_order;
+        self.first_at_step += other.first_at_step;
     }
 
     /// Lines that loads bring into an empty memory of so many lines.
     #[must_use]
     pub fn loaded(&self, capacity: u64) -> u64 {
         self.loads.beyond(capacity.max(SMALLEST)) + self.first_loads
+    }
+
+    /// Of `loaded`, lines in streams of neighbours, and in streams of another constant step.
+    #[must_use]
+    pub fn streamed(&self, capacity: u64) -> [u64; 2] {
+        let beyond = |depths: &Depths| depths.beyond(capacity.max(SMALLEST));
+        [beyond(&self.in_order) + self.first_in_order, beyond(&self.at_step) + self.first_at_step]
+    }
+
+    /// Of `fetched`, lines that nothing had touched before.
+    #[must_use]
+    pub fn first(&self) -> u64 {
+        self.first_loads + self.first_stores
     }
 
     /// Lines that loads and stores bring in.
@@ -78,7 +107,7 @@ impl LineSums {
 }
 
 /// Bytes that a memory of lines moves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Moved {
     /// Bytes.
     pub capacity: u64,
@@ -86,6 +115,11 @@ pub struct Moved {
     pub written_back: u64,
     /// Of what was fetched, what loads brought in.
     pub loaded: u64,
+    /// Of what was fetched, what nothing had touched before.
+    pub first: u64,
+    /// Of what loads brought in, what came in streams of neighbours, and in streams of another constant step.
+    pub in_order: u64,
+    pub at_step: u64,
 }
 
 impl Moved {
@@ -94,12 +128,22 @@ impl Moved {
     pub fn of(sums: &LineSums, size: u32, capacity: u64) -> Self {
         let size = u64::from(size);
         let lines = capacity / size;
+        let [in_order, at_step] = sums.streamed(lines);
         Self {
             capacity,
             fetched: sums.fetched(lines) * size,
             written_back: sums.written_back(lines) * size,
             loaded: sums.loaded(lines) * size,
+            first: sums.first() * size,
+            in_order: in_order * size,
+            at_step: at_step * size,
         }
+    }
+
+    /// Of what loads fetch, the part that is read, given what is read from beyond the memory; nothing if no more than fits is fetched.
+    #[must_use]
+    pub fn used(&self, read_beyond: u64) -> Option<f64> {
+        (self.loaded > self.capacity).then(|| read_beyond.min(self.loaded) as f64 / self.loaded as f64)
     }
 
     #[must_use]
@@ -114,79 +158,31 @@ pub fn is_wasteful(moved: &Moved, read_beyond: u64) -> bool {
     read_beyond > moved.capacity && moved.loaded >= read_beyond.saturating_mul(2)
 }
 
-/// Of the bytes of lines that loads fetch, the part that is read; below it, lines and bytes disagree about the program.
-const DISAGREE: f64 = 0.5;
-
-/// In one sentence, where a profile's lines and bytes disagree; or which option measures lines, if that was not done
-/// and could be.
-#[must_use]
-pub fn disagreement(profile: &Profile) -> Option<String> {
-    let of_bytes = profile.meta.values.is_none() && profile.meta.unit == Unit::Byte;
-    let Some(lines) = &profile.lines else {
-        return of_bytes.then(|| {
-            format!(
-                "These numbers are of bytes; lines and write-backs, which machines move, are measured by: dmdprof run{} --line-size 64.",
-                options(profile)
-            )
-        });
-    };
-    let total = super::Analysis::new(profile, super::Grouping::Functions).total;
-    let wasted = SHOWN.into_iter().find_map(|capacity| {
-        let moved = Moved::of(&total.lines, lines.size, capacity);
-        let read = total.depths.beyond(capacity);
-        let part = read as f64 / moved.loaded.max(1) as f64;
-        (moved.loaded > capacity && part < DISAGREE).then_some((moved, part))
-    });
-    wasted.map(|(moved, part)| {
-        format!(
-            "Lines and bytes disagree: of the {} in lines that loads bring into a memory of {}, {} is read; go by lines. What would help: {}.",
-            human::bytes(moved.loaded.into()),
-            human::bytes(moved.capacity.into()),
-            human::share(part),
-            cure_command(profile)
-        )
-    })
-}
-
-/// The command that names cures for a profile's waste.
-#[must_use]
-pub fn cure_command(profile: &Profile) -> &'static str {
-    match (&profile.flows, &profile.objects) {
-        (Some(_), Some(_)) => "dmdprof why",
-        _ => "dmdprof run --flows --objects, then dmdprof why",
-    }
-}
-
-/// What else was measured, as options of `dmdprof run`.
-fn options(profile: &Profile) -> String {
-    let flows = profile.flows.as_ref().map(|_| " --flows".to_owned());
-    let objects = profile.objects.as_ref().map(|_| " --objects".to_owned());
-    let sequences = profile.sequences.iter().map(|sequence| {
-        let symbol = &profile.strings[profile.functions[sequence.function.index()].symbol.index()];
-        format!(" --sequence {}", super::names::demangle(symbol))
-    });
-    flows.into_iter().chain(objects).chain(sequences).collect()
-}
-
 /// What a cell did to lines, if that was measured and it did anything.
 #[must_use]
-pub fn of_cell<'p>(profile: &'p Profile, cell: &Cell) -> Option<&'p LineCell> {
+pub fn of_cell<'p>(profile: &'p Profile, cell: &Cell) -> Option<&'p LineMoves> {
     let cells = &profile.lines.as_ref()?.cells;
     let at = cells.binary_search_by_key(&(cell.context, cell.site), |lines| (lines.context, lines.site)).ok()?;
-    Some(&cells[at])
+    Some(&cells[at].moved)
+}
+
+/// What a cell brought in streams, if that was measured and there was any.
+#[must_use]
+pub fn streams_of_cell<'p>(profile: &'p Profile, cell: &Cell) -> Option<&'p LineStreams> {
+    let cells = profile.line_details.streams.as_ref()?;
+    let at = cells.binary_search_by_key(&(cell.context, cell.site), |of| (of.context, of.site)).ok()?;
+    Some(&cells[at].streams)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::profile::model::{ContextId, Histogram, SiteId};
+    use crate::profile::model::Histogram;
 
     #[test]
     fn lines_are_counted_beyond_a_capacity_and_first_touches_always() {
         let histogram = |depth: u64, lines: u64| Histogram(vec![(dmdprof_runtime::histogram::bucket_of(depth), lines)]);
-        let cell = LineCell {
-            context: ContextId(0),
-            site: SiteId(0),
+        let cell = LineMoves {
             loads: histogram(513, 10),
             stores: histogram(100, 5),
             write_backs: histogram(600, 4),

@@ -8,14 +8,14 @@ mod args;
 pub mod caches;
 mod csv;
 pub mod depths;
+pub mod disagreement;
 mod flows;
-pub mod human;
 mod json;
 pub mod lines;
-pub mod names;
 pub mod program;
 mod regions;
 mod select;
+mod style;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -23,17 +23,15 @@ mod threads;
 
 use std::{
     borrow::Cow,
-    io::{self, BufWriter, Write},
+    io::{self, Write},
 };
 
 pub use analysis::{Analysis, Grouping, Inlined, Row, Sums};
-pub use args::{CommandArgs, EXAMPLES, FILE_WIDTH, Format, ReportArgs, ReportOptions, Sort, Terminal, parse_percent};
+pub use args::{Format, ReportArgs, ReportOptions, Sort, parse_percent};
 pub use flows::functions as context_functions;
 pub use json::{liveness, thread_mode};
-pub use table::{bare_table, no_room};
 
 use crate::profile::{self, Profile};
-use crate::{objects, sheet};
 
 /// Writes the report. The profile must be one that [`profile::validate`] accepts, as every profile from a file is.
 pub fn render(profile: &Profile, options: &ReportOptions, out: &mut impl Write) -> io::Result<()> {
@@ -49,32 +47,4 @@ pub fn render(profile: &Profile, options: &ReportOptions, out: &mut impl Write) 
         Format::Json => json::write(&analysis, &selection, options, out),
         Format::Csv => csv::write(&analysis, &selection, options.by_thread, out),
     }
-}
-
-/// [`render`] to standard output. A reader that has seen enough (`| head`) is no error.
-///
-/// # Errors
-/// Those of standard output, and what the profile does not tell.
-pub fn print(profile: &Profile, options: &ReportOptions) -> anyhow::Result<()> {
-    if options.objects {
-        let format = match options.format {
-            Format::Table => sheet::Format::Table,
-            Format::Json => sheet::Format::Json,
-            Format::Csv => sheet::Format::Csv,
-        };
-        let look = sheet::Look { format, width: options.width, color: options.color };
-        return Ok(objects::document(profile, options)?.print(look)?);
-    }
-    let mut out = BufWriter::new(io::stdout().lock());
-    match render(profile, options, &mut out).and_then(|()| out.flush()) {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        result => Ok(result?),
-    }
-}
-
-/// `dmdprof report`.
-pub fn command(args: &CommandArgs) -> anyhow::Result<()> {
-    let profile = profile::read(&args.profile)?;
-    print(&profile, &args.report.options(Terminal::stdout()))?;
-    Ok(())
 }

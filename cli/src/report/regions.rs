@@ -7,9 +7,9 @@ use dmdprof_runtime::histogram::bounds;
 use serde::Serialize;
 
 use super::analysis::OP_NAMES;
-use super::human;
-use super::table::{Style, left, plain_table, print, right};
+use super::style::{Style, left, plain_table, print, right};
 use crate::profile::model::{Histogram, InputUse, Profile, Region, ValuesMeta};
+use crate::shared::human;
 
 /// A region in the JSON report.
 #[derive(Serialize)]

@@ -6,63 +6,23 @@ mod moved;
 
 use std::io::{self, Write};
 
-use comfy_table::{Attribute, Cell, CellAlignment, ContentArrangement, Table, presets};
+use comfy_table::{Attribute, Cell};
 
 use super::analysis::{Analysis, Calls, Grouping, Row, Sums};
 use super::args::ReportOptions;
 use super::caches::{self, LevelMoved};
 use super::depths::{QuantileReader, Quantiles};
 use super::lines::{self, Moved};
+use super::regions;
 use super::select::{Folded, Selection};
+use super::style::{GAP, Style, left, plain_table, print, right};
 use super::threads;
-use super::{human, names, regions};
 use crate::profile::model::{Outcome, Unit};
+use crate::shared::{human, names, terminal::no_room};
 
 /// Characters that a name or a place keeps even if columns have to go for it: useful columns, then those that are nice to have.
 const NAME_MIN: [usize; 2] = [28, 48];
 const PLACE_MIN: [usize; 2] = [18, 24];
-const GAP: usize = 2;
-
-pub(super) struct Style {
-    unit: Unit,
-    color: bool,
-}
-
-impl Style {
-    /// Bytes, or lines as plain counts.
-    fn size(&self, n: u64) -> String {
-        match self.unit {
-            Unit::Byte => human::bytes(u128::from(n)),
-            Unit::Line(_) => human::count(u128::from(n)),
-        }
-    }
-
-    fn cost_name(&self) -> &'static str {
-        match self.unit {
-            Unit::Byte => "ByteDMD",
-            Unit::Line(_) => "line cost (not ByteDMD)",
-        }
-    }
-
-    fn per(&self) -> &'static str {
-        match self.unit {
-            Unit::Byte => "byte",
-            Unit::Line(_) => "line",
-        }
-    }
-
-    fn paint(&self, code: &str, text: &str) -> String {
-        if self.color { format!("\x1b[{code}m{text}\x1b[0m") } else { text.into() }
-    }
-
-    pub(super) fn heading(&self, text: &str) -> String {
-        self.paint("1", text)
-    }
-
-    fn alarm(&self, text: &str) -> String {
-        self.paint("1;31", text)
-    }
-}
 
 pub fn write(
     analysis: &Analysis,
@@ -166,7 +126,11 @@ fn header(analysis: &Analysis, style: &Style, out: &mut impl Write) -> io::Resul
     if let Some(lines) = &profile.lines {
         moved::moved(profile, sums, lines.size, style, out)?;
     }
-    if profile.caches.is_some() { moved::by_level(&LevelMoved::all(profile, sums), style, out) } else { Ok(()) }
+    if profile.caches.is_some() {
+        moved::by_level(&LevelMoved::all(profile, &sums.caches, &sums.lines), style, out)
+    } else {
+        Ok(())
+    }
 }
 
 /// A row per thread.
@@ -299,7 +263,7 @@ fn number_columns(lines: &[Line], analysis: &Analysis, options: &ReportOptions, 
     }
     let levels = analysis.profile.caches.as_ref().map_or(0, |caches| caches.levels.len());
     for (level, name) in caches::NAMES.into_iter().enumerate().take(levels) {
-        let moved = |s: &Sums| LevelMoved::all(analysis.profile, s)[level];
+        let moved = |s: &Sums| LevelMoved::all(analysis.profile, &s.caches, &s.lines)[level];
         let goes = level as u32;
         columns.push(plain([name, "fetched"], goes, own(&|s| style.size(moved(s).fetched))));
         let share = |moved: LevelMoved| human::percent(moved.conflicts().into(), moved.fetched.into());
@@ -375,21 +339,6 @@ fn rows(
         writeln!(out, "{}", no_room(&hidden, "--width, --format csv", options.width))?;
     }
     Ok(())
-}
-
-/// Which columns were left out, in one line: as many names as fit.
-#[must_use]
-pub fn no_room(hidden: &[String], instead: &str, width: Option<usize>) -> String {
-    let line = |shown: usize| {
-        let names = hidden[..shown].join(", ");
-        match hidden.len() - shown {
-            0 => format!("(no room for {names}; see {instead})"),
-            more if shown == 0 => format!("(no room for {more} columns; see {instead})"),
-            more => format!("(no room for {names} and {more} more; see {instead})"),
-        }
-    };
-    let fits = |shown: &usize| line(*shown).chars().count() <= width.unwrap_or(usize::MAX);
-    (0..=hidden.len()).rev().find(fits).map_or_else(|| line(0), line)
 }
 
 fn fold_label(folded: &Folded, options: &ReportOptions) -> String {
@@ -497,38 +446,4 @@ fn fit(width: usize, columns: &mut Vec<Column>, key: &mut Texts, detail: &mut Te
             }
         }
     }
-}
-
-pub(super) fn plain_table(style: &Style) -> Table {
-    bare_table(style.color)
-}
-
-/// No lines, no wrapping, styles only with `color`.
-#[must_use]
-pub fn bare_table(color: bool) -> Table {
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled).force_no_tty();
-    if color {
-        table.enforce_styling();
-    }
-    table
-}
-
-pub(super) fn left(s: &str) -> Cell {
-    Cell::new(s)
-}
-
-pub(super) fn right(s: &str) -> Cell {
-    Cell::new(s).set_alignment(CellAlignment::Right)
-}
-
-pub(super) fn print(table: &Table, indent: &str, out: &mut impl Write) -> io::Result<()> {
-    let mut table = table.clone();
-    for column in table.column_iter_mut() {
-        column.set_padding((0, GAP as u16));
-    }
-    for line in table.lines() {
-        writeln!(out, "{indent}{}", line.trim_end())?;
-    }
-    Ok(())
 }

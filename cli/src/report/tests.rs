@@ -7,6 +7,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::profile::model::{AccessKind, ContextId, FunctionId, Outcome, Totals, Unit};
 use crate::profile::sample::{self, Builder};
+use crate::shared::terminal::Terminal;
 
 fn text(profile: &Profile, options: &ReportOptions) -> String {
     let mut out = Vec::new();

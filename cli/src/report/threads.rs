@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use crate::profile::Profile;
 use crate::profile::model::Totals;
-use crate::report::names;
+use crate::shared::names;
 
 /// Name of the function that each thread began with, and what the thread did.
 pub fn of(profile: &Profile) -> impl Iterator<Item = (Option<String>, &Totals)> {

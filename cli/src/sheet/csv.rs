@@ -5,8 +5,8 @@ use std::{
     io::{self, Write},
 };
 
-use super::{Cell, Document, Value};
-use crate::printable::csv_cell;
+use super::document::{Cell, Document, Value};
+use crate::shared::printable::csv_cell;
 
 pub fn write(document: &Document, out: &mut impl Write) -> io::Result<()> {
     records(document, out).map_err(|error| match error.into_kind() {

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 
-use super::{Cell, Document, Sheet, Value};
+use super::document::{Cell, Document, Sheet, Value};
 
 /// Version of the JSON documents.
 const VERSION: u32 = 1;

@@ -4,10 +4,10 @@ use std::io::{self, Write};
 
 use comfy_table::{Attribute, Cell as TableCell, CellAlignment};
 
-use super::{Cell, Column, Document, Look, Sheet, Value};
-use crate::{
-    printable,
-    report::{bare_table, human, names, no_room},
+use super::document::{Cell, Column, Document, Look, Sheet, Value};
+use crate::shared::{
+    human, names, printable,
+    terminal::{bare_table, no_room},
 };
 
 const GAP: usize = 2;

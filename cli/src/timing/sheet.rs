@@ -2,7 +2,7 @@
 
 use super::stopwatch::Laps;
 use crate::estimate::times::Time;
-use crate::report::human;
+use crate::shared::human;
 use crate::sheet::{Column, Document, Sheet, Value};
 
 /// Above this part of the median, the spread makes a time doubtful.

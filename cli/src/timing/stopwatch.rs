@@ -15,7 +15,7 @@ use std::time::Instant;
 use anyhow::{Context, bail};
 use dmdprof_models::fidelity::median;
 
-use crate::signals::{self, Kind};
+use crate::shared::signals::{self, Kind};
 
 /// A program to measure.
 #[derive(Clone, Debug)]

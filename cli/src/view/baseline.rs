@@ -10,9 +10,9 @@ use serde::Serialize;
 use crate::gate::compare::{Comparison, Fate};
 use crate::gate::key::{Key, PathMap};
 use crate::gate::summary::Function;
-use crate::printable;
 use crate::profile::Profile;
 use crate::profile::model::FunctionId;
+use crate::shared::printable;
 
 /// A comparison of a profile with a baseline, and how names of files become those of the baseline.
 #[derive(Clone, Copy)]

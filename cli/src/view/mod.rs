@@ -10,6 +10,7 @@ mod html;
 mod machines;
 mod objects;
 mod pack;
+pub mod page_file;
 mod sources;
 mod text;
 mod tree;

@@ -12,8 +12,8 @@ use crate::objects::groups::{Groups, word};
 use crate::profile::Profile;
 use crate::profile::model::{DataObjects, FieldId, ObjectUse};
 use crate::report::depths::Depths;
-use crate::report::names::demangle;
 use crate::report::{Analysis, Grouping};
+use crate::shared::names::demangle;
 
 #[derive(Serialize)]
 pub struct Described {
@@ -159,6 +159,6 @@ fn uses(profile: &Profile, objects: &DataObjects, groups: &Groups) -> Vec<Use> {
     for used in &objects.uses {
         sums.entry((groups.of_object(used.object), row_of[used.site.index()])).or_default().add(used);
     }
-    let name = |row: usize| rows.get(row).map_or(crate::report::names::UNKNOWN, |row| row.name()).to_owned();
+    let name = |row: usize| rows.get(row).map_or(crate::shared::names::UNKNOWN, |row| row.name()).to_owned();
     sums.iter().map(|((group, row), sums)| Use { group: *group, function: name(*row), numbers: sums.into() }).collect()
 }

@@ -13,8 +13,8 @@ use serde::Serialize;
 
 use super::tree;
 use crate::annotate::{Finder, State};
-use crate::printable;
 use crate::profile::Profile;
+use crate::shared::printable;
 
 /// What of the sources goes into the page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum, Serialize)]

@@ -12,11 +12,11 @@ use serde::Serialize;
 use super::pack::Pack;
 use crate::profile::Profile;
 use crate::profile::model::{
-    Cell, ContextId, FunctionId, Histogram, LineCell, Liveness, Outcome, PositionId, StringId, Unit,
+    Cell, ContextId, FunctionId, Histogram, LineMoves, Liveness, Outcome, PositionId, StringId, Unit,
 };
 use crate::report::analysis::is_library_file;
 use crate::report::lines::{self, SMALLEST};
-use crate::report::{Sums, names};
+use crate::{report::Sums, shared::names};
 
 /// A profile without its columns.
 #[derive(Serialize)]
@@ -468,8 +468,8 @@ impl Numbers {
         self.depths.iter().map(|(bucket, count)| of(*bucket) * i128::from(*count)).sum()
     }
 
-    fn add_lines(&mut self, lines: &LineCell) {
-        let LineCell { loads, stores, write_backs, first_loads, first_stores, last_write_backs, .. } = lines;
+    fn add_lines(&mut self, lines: &LineMoves) {
+        let LineMoves { loads, stores, write_backs, first_loads, first_stores, last_write_backs } = lines;
         [loads, stores, write_backs].into_iter().for_each(|histogram| add(&mut self.moved, histogram));
         self.always += [first_loads, first_stores, last_write_backs].into_iter().map(|n| u128::from(*n)).sum::<u128>();
     }

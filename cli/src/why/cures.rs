@@ -16,29 +16,22 @@
 //! Of a loop order that is wrong and blocks that are missing only the order is named: put right, a naive matrix product is 2.5 times as fast
 //! as in blocks, and what is then left to do, the counts of the new program say.
 
-use dmdprof_runtime::session::habits::FAST;
+use dmdprof_runtime::observe::patterns::FAST;
 
 use super::{
-    Places, layout, order,
+    cure::{Cure, DEEP},
+    layout, order,
     pairs::{Pair, Touch, alike, middle},
+    places::Places,
     words::Words,
 };
-use crate::{profile::model::LoopId, report::human};
+use crate::{profile::model::LoopId, shared::human};
 
 /// Bytes of the widest vectors; more at a time are copies and fills, not elements.
 const WIDEST: u32 = 64;
-/// Part of the pair's bytes that must lie beyond fast memory for a cure that brings touches together.
-pub const DEEP: f64 = 0.25;
+
 /// Times that a reader goes over its object before blocks of it are worth their loops.
 const PASSES: f64 = 3.0;
-
-#[derive(Clone, Debug, PartialEq)]
-pub struct Cure {
-    pub name: &'static str,
-    /// The counts that speak for it.
-    pub because: String,
-    pub promise: f64,
-}
 
 /// Cures of a pair. `dead` is the part of what lies between that is never read again, and the line that leaves most of it.
 pub fn of(words: &Words, pair: &Pair, dead: Option<(f64, usize)>) -> Vec<Cure> {

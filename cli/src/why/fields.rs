@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Places, pairs::Pair};
+use super::{pairs::Pair, places::Places};
 use crate::profile::model::{Field, FieldId, StringId};
 
 /// Names in a list.

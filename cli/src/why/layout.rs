@@ -5,17 +5,18 @@
 
 use std::collections::BTreeMap;
 
-use dmdprof_runtime::session::habits::LINE;
+use dmdprof_runtime::observe::patterns::LINE;
 
 use super::{
-    cures::{Cure, DEEP},
+    cure::{Cure, DEEP},
     fields,
     pairs::{Pair, Touch},
     words::Words,
 };
 use crate::{
     profile::model::{Field, FieldId},
-    report::{human, lines::SHOWN},
+    report::lines::SHOWN,
+    shared::human,
 };
 
 /// Half of the lines and less is a waste.
@@ -93,11 +94,12 @@ fn align(words: &Words, pair: &Pair) -> Option<(Cure, f64)> {
     let group = pair.key.object?;
     let mut reads: BTreeMap<FieldId, u64> = BTreeMap::new();
     let mut lines = 0;
-    for habit in &places.objects.habits {
-        let own = places.function(habit.site) == pair.key.function && places.groups.of_object(habit.object) == group;
-        if own && habit.reads > 0 {
-            *reads.entry(*places.field_of.get(&habit.site)?).or_default() += habit.reads;
-            lines += habit.lines;
+    for pattern in &places.objects.patterns {
+        let own =
+            places.function(pattern.site) == pair.key.function && places.groups.of_object(pattern.object) == group;
+        if own && pattern.reads > 0 {
+            *reads.entry(*places.field_of.get(&pattern.site)?).or_default() += pattern.reads;
+            lines += pattern.lines;
         }
     }
     let field = |id: &FieldId| -> &Field { &places.objects.fields[id.index()] };
@@ -140,8 +142,8 @@ fn stream(words: &Words, pair: &Pair) -> Option<Cure> {
     let fetched: u64 = own
         .map(|cell| {
             let mut depths = crate::report::depths::Depths::default();
-            depths.add(&cell.stores);
-            (depths.beyond(FAR / size) + cell.first_stores) * size
+            depths.add(&cell.moved.stores);
+            (depths.beyond(FAR / size) + cell.moved.first_stores) * size
         })
         .sum();
     let written: u64 =

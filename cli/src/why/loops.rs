@@ -16,11 +16,11 @@
 use std::collections::{BTreeMap, HashMap};
 
 use crate::{
+    objects::loops::place,
     profile::{
         Profile,
-        model::{ContextId, DataObjects, Flow, FunctionId, LoopId, PositionId, SiteId, SiteNote},
+        model::{ContextId, DataObjects, Flow, FunctionId, LoopId, SiteId, SiteNote},
     },
-    report::analysis::is_library_file,
 };
 
 pub struct Loops<'p> {
@@ -60,12 +60,7 @@ impl<'p> Loops<'p> {
 
     /// `FILE:LINE` of where a loop begins; of one in library code that was inlined, where that was called from.
     pub fn place(&self, at: LoopId) -> Option<String> {
-        let position = |id: PositionId| &self.profile.positions[id.index()];
-        let file = |id: &PositionId| position(*id).file.map(|file| self.profile.strings[file.index()].as_str());
-        let chain = || std::iter::successors(self.objects.loops[at.index()].position, |id| position(*id).inlined_at);
-        let own = chain().find(|id| file(id).is_some_and(|file| !is_library_file(file))).or_else(|| chain().next())?;
-        let line = position(own).line;
-        file(&own).filter(|_| line > 0).map(|file| format!("{file}:{line}"))
+        place(self.profile, self.objects, at)
     }
 
     /// The linked function that a loop is in.

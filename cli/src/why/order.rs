@@ -4,7 +4,7 @@
 //! second reads at less depth was written in a later round: a sum, a counter, an array from back to front. Values that stay
 //! in registers are not seen.
 
-use super::{Places, pairs::alike};
+use super::{pairs::alike, places::Places};
 use crate::{
     profile::model::{Flow, LoopId},
     report::depths::Depths,

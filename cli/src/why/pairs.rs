@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use dmdprof_runtime::session::habits::{FAST, LINE};
+use dmdprof_runtime::observe::patterns::{FAST, LINE};
 
-use super::Places;
+use super::places::Places;
 use crate::{
-    profile::model::{AccessKind, ContextId, Flow, LoopId, ObjectHabit, PositionId, SiteId},
+    profile::model::{AccessKind, ContextId, Flow, LoopId, ObjectPattern, PositionId, SiteId},
     report::depths::Depths,
 };
 
@@ -46,12 +46,12 @@ pub struct LineUse {
 }
 
 impl LineUse {
-    pub fn add(&mut self, habit: &ObjectHabit) {
-        self.reads += habit.reads;
-        self.strided += habit.strided;
-        self.lines += habit.lines;
-        self.used += habit.used;
-        self.renewed += habit.renewed;
+    pub fn add(&mut self, pattern: &ObjectPattern) {
+        self.reads += pattern.reads;
+        self.strided += pattern.strided;
+        self.lines += pattern.lines;
+        self.used += pattern.used;
+        self.renewed += pattern.renewed;
     }
 
     /// Part of the lines fetched that was used; `None` if none was fetched.
@@ -247,14 +247,14 @@ fn sums(places: &Places) -> Sums {
     }
     let mut steps: BTreeMap<(usize, usize), Steps> = BTreeMap::new();
     let mut steps_around: BTreeMap<(usize, usize), Steps> = BTreeMap::new();
-    for habit in &places.objects.habits {
-        let key = (places.line(habit.site), places.groups.of_object(habit.object));
-        let around = (places.function(habit.site), key.1);
-        sums.lines.entry(key).or_default().add(habit);
-        sums.around.entry(around).or_default().add(habit);
-        let site = &places.profile.sites[habit.site.index()];
+    for pattern in &places.objects.patterns {
+        let key = (places.line(pattern.site), places.groups.of_object(pattern.object));
+        let around = (places.function(pattern.site), key.1);
+        sums.lines.entry(key).or_default().add(pattern);
+        sums.around.entry(around).or_default().add(pattern);
+        let site = &places.profile.sites[pattern.site.index()];
         for steps in [steps.entry(key).or_default(), steps_around.entry(around).or_default()] {
-            steps.add(habit, site.position, site.size);
+            steps.add(pattern, site.position, site.size);
         }
     }
     for (all, steps) in [(&mut sums.lines, steps), (&mut sums.around, steps_around)] {
@@ -277,13 +277,13 @@ struct Step {
 }
 
 impl Steps {
-    fn add(&mut self, habit: &ObjectHabit, position: Option<PositionId>, size: u32) {
-        if habit.strided * 2 < habit.reads || habit.strided == 0 {
+    fn add(&mut self, pattern: &ObjectPattern, position: Option<PositionId>, size: u32) {
+        if pattern.strided * 2 < pattern.reads || pattern.strided == 0 {
             return;
         }
-        let step = self.0.entry((position, habit.stride)).or_default();
-        step.strided += habit.strided;
-        step.sites.insert(habit.site);
+        let step = self.0.entry((position, pattern.stride)).or_default();
+        step.strided += pattern.strided;
+        step.sites.insert(pattern.site);
         step.size = step.size.max(size);
     }
 

@@ -3,14 +3,16 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::{
-    Options, Places, cures,
+    cure, cures,
     pairs::{self, Pair, Touch},
+    places::{Options, Places},
     words::Words,
 };
 use crate::{
     estimate,
-    profile::{Profile, model::ObjectHabit},
-    report::{depths::QuantileReader, human, lines::disagreement},
+    profile::{Profile, model::ObjectPattern},
+    report::{depths::QuantileReader, disagreement::disagreement},
+    shared::human,
     sheet::{Column, Document, Sheet, Value},
 };
 
@@ -116,7 +118,7 @@ fn between(pair: &Pair, most: usize, name: impl Fn(usize) -> String) -> String {
     lines.into_iter().take(most).map(text).collect::<Vec<_>>().join(", ")
 }
 
-fn sentences(words: &Words, number: u128, pair: &Pair, cures: &[cures::Cure]) -> String {
+fn sentences(words: &Words, number: u128, pair: &Pair, cures: &[cure::Cure]) -> String {
     let places = words.places;
     let object = pair.key.object.map_or(String::new(), |object| format!(" of {}", places.title(object)));
     let place = places.show(&places.lines[pair.key.line]);
@@ -184,7 +186,7 @@ impl Idle {
         for used in &places.objects.uses {
             add(used.site, used.object, (0, used.read + used.written));
         }
-        for ObjectHabit { object, site, unread, last_read, .. } in &places.objects.habits {
+        for ObjectPattern { object, site, unread, last_read, .. } in &places.objects.patterns {
             add(*site, *object, (unread + last_read, 0));
         }
         Self { lines }

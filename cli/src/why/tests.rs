@@ -1,4 +1,4 @@
-use super::*;
+use super::places::is_line;
 
 #[test]
 fn lines_are_named_by_their_ends_or_numbers() {

@@ -1,13 +1,7 @@
 //! Places as the sentences of a pair name them: paths relative to where the user is, and the reader's file only once.
 
-use super::{Places, pairs::Pair};
-use crate::{
-    profile::model::LoopId,
-    report::names::{demangle, shorten_path},
-};
-
-/// Characters of a path that is not below the user's directory.
-const PATH: usize = 40;
+use super::{pairs::Pair, places::Places};
+use crate::{profile::model::LoopId, shared::names::demangle};
 
 /// Names of places in the sentences about one pair.
 pub struct Words<'p> {
@@ -58,15 +52,5 @@ impl<'p> Words<'p> {
             }
             _ => shown,
         }
-    }
-}
-
-/// Below `home` relative to it, else the path's end.
-pub fn relative(place: &str, home: Option<&str>) -> String {
-    let below = home.and_then(|home| place.strip_prefix(home)?.strip_prefix('/'));
-    match (below, home) {
-        (Some(below), _) => below.to_owned(),
-        (None, Some(_)) if place.starts_with('/') => shorten_path(place, PATH),
-        _ => place.to_owned(),
     }
 }

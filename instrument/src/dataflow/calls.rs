@@ -14,8 +14,8 @@ use super::{
 use crate::{
     address::{Shape, decompose},
     calls::touches_no_memory,
+    function_plan::{ItemNote, PlannedItem, Word},
     llvm::ir::{Linkage, Opcode, TypeKind, Value},
-    plan::{ItemNote, PlannedItem, Word},
 };
 
 /// Arguments of a call that are looked at for pointers.

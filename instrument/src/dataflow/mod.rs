@@ -23,8 +23,9 @@ use dmdprof_abi::{
 use crate::{
     classify::Classifier,
     frames::DebugInfo,
+    function_plan::{FunctionPlan, ItemNote, PlannedItem, Word},
     llvm::ir::{Block, Opcode, Type, Value},
-    plan::{FunctionPlan, ItemNote, PlannedItem, Word, follows_must_tail, is_landable},
+    plan::{follows_must_tail, is_landable},
     segment::SegmentBuilder,
     skip::SkipReason,
 };

@@ -6,7 +6,7 @@ use super::{
     Fields, Planner,
     registers::{slot_of_path, slots},
 };
-use crate::{llvm::ir::Value, plan::Word};
+use crate::{function_plan::Word, llvm::ir::Value};
 
 impl<'m> Planner<'_, 'm> {
     pub(super) fn bitcast(&mut self, i: Value<'m>, frame: u32) {

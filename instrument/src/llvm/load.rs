@@ -15,7 +15,7 @@ use super::{
     find::{NEWEST, OLDEST, candidates},
     older,
 };
-use crate::Error;
+use crate::error::Error;
 
 include!(concat!(env!("OUT_DIR"), "/trampolines.rs"));
 

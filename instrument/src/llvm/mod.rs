@@ -5,7 +5,7 @@
 
 pub(crate) mod debug_record;
 pub(crate) mod diagnostics;
-mod find;
+pub(crate) mod find;
 pub(crate) mod ir;
 mod kinds;
 pub(crate) mod lifetimes;

@@ -1,28 +1,22 @@
 //! Counters of one (context, site) pair: bytes read by depth, and their price.
 //!
-//! A site usually finds the same few depths again and again, so a counter remembers the last ones and how often they
-//! came; only what it forgets is priced and filed in the histogram.
+//! The first reads are priced and filed one by one in a short list. A cell that goes on gets a row of entries, to which
+//! reads are added without a branch; [`Many`](super::many::Many) prices them.
 
 use super::{
     caches::{self, ByLevel},
     depths::DepthCounts,
-    lines::LineCounts,
+    lines::{self, BySize},
+    many::Priced,
+    row::{MOST, Row},
 };
 use crate::{
     histogram::{bounds, bucket_of},
     pricing::{root, run_cost},
 };
 
-/// A run of depths that a site has found a number of times and that is not yet filed.
-#[derive(Clone, Copy, Debug, Default)]
-struct Pending {
-    /// `above << 8 | len`, for `len` in 1..=255; 0 = nothing.
-    key: u64,
-    times: u64,
-}
-
-/// Runs that a counter remembers: enough for the few depths that most sites alternate between, and one cache line.
-const REMEMBERED: usize = 4;
+/// Short reads that a cell files before it gets a row, which takes 4 KiB.
+const FEW: u32 = 256;
 
 /// Reads of a row that are worth pricing together.
 const LEAST_ALIKE: u64 = 4;
@@ -30,7 +24,9 @@ const LEAST_ALIKE: u64 = 4;
 /// What one site did in one context.
 #[derive(Clone, Debug, Default)]
 pub struct CellCounters {
-    pending: [Pending; REMEMBERED],
+    /// Short reads since the last time that `depths` held them all.
+    short: u32,
+    row: Option<Row>,
     pub executions: u64,
     pub written: u64,
     pub cold: u64,
@@ -40,8 +36,8 @@ pub struct CellCounters {
     pub depths: DepthCounts,
     /// With exact liveness; `cost` and `depths` are then those without dead bytes.
     pub dead: Option<Box<Dead>>,
-    /// With a stack of lines.
-    pub lines: Option<Box<LineCounts>>,
+    /// With stacks of lines.
+    pub lines: Option<BySize>,
     /// With caches of sets and ways.
     pub caches: Option<ByLevel>,
 }
@@ -71,16 +67,33 @@ impl CellCounters {
     }
 
     /// Counts a number of reads of `len` bytes right below `above` live ones.
-    #[inline]
     pub fn read_times(&mut self, above: u64, len: u64, times: u64) {
-        let key = above << 8 | len;
-        // Neighbouring depths go to different places.
-        let slot = &mut self.pending[((above >> 2 ^ above >> 12) % REMEMBERED as u64) as usize];
-        // Longer runs would run into the key's other field; they are rare.
-        if slot.key == key && len <= 255 {
-            slot.times += times;
-        } else {
-            self.read_another(above, len, times);
+        // Neither factor exceeds 64 bits for runs that a site can find.
+        let cost = run_cost(above, len);
+        self.cost += match u64::try_from(cost) {
+            Ok(cost) => u128::from(cost) * u128::from(times),
+            Err(_) => cost * u128::from(times),
+        };
+        self.depths.add_run(above, len, times);
+    }
+
+    /// Counts a short read.
+    #[inline(always)]
+    pub fn read_priced(&mut self, read: Priced) {
+        self.cost += u128::from(read.price);
+        self.short += 1;
+        match &mut self.row {
+            Some(row) if self.short < MOST => row.add(read.add),
+            _ => self.read_seldom(read),
+        }
+    }
+
+    #[inline(never)]
+    fn read_seldom(&mut self, read: Priced) {
+        self.depths.add_run(read.above, read.bytes, 1);
+        if self.short > FEW {
+            self.row.get_or_insert_default().drain(&mut self.depths);
+            self.short = 0;
         }
     }
 
@@ -101,40 +114,12 @@ impl CellCounters {
         }
     }
 
-    #[inline(never)]
-    fn read_another(&mut self, above: u64, len: u64, times: u64) {
-        if len > 255 || above >> 56 != 0 {
-            self.file(above, len, times);
-            return;
-        }
-        let slot = ((above >> 2 ^ above >> 12) % REMEMBERED as u64) as usize;
-        let new = Pending { key: above << 8 | len, times };
-        let old = std::mem::replace(&mut self.pending[slot], new);
-        self.file_pending(old);
-    }
-
-    fn file_pending(&mut self, run: Pending) {
-        if run.times > 0 {
-            self.file(run.key >> 8, run.key & 0xff, run.times);
-        }
-    }
-
-    /// Adds a run of depths that was found a number of times.
-    fn file(&mut self, above: u64, len: u64, times: u64) {
-        // Neither factor exceeds 64 bits for runs that a site can find.
-        let cost = run_cost(above, len);
-        self.cost += match u64::try_from(cost) {
-            Ok(cost) => u128::from(cost) * u128::from(times),
-            Err(_) => cost * u128::from(times),
-        };
-        self.depths.add_run(above, len, times);
-    }
-
-    /// Files what is pending; call before reading `cost` or `depths`.
+    /// Files everything; call before reading `depths`.
     pub fn flush(&mut self) {
-        for run in std::mem::take(&mut self.pending) {
-            self.file_pending(run);
+        if let Some(mut row) = self.row.take() {
+            row.drain(&mut self.depths);
         }
+        self.short = 0;
     }
 
     /// Puts the results without dead bytes in the place of those with them. Both must be flushed.
@@ -166,8 +151,8 @@ impl CellCounters {
         self.span += other.span;
         self.cost += other.cost;
         self.depths.merge(&other.depths);
-        if let Some(lines) = &other.lines {
-            self.lines.get_or_insert_default().merge(lines);
+        if let Some(moved) = &other.lines {
+            lines::merge(&mut self.lines, moved);
         }
         if let Some(moved) = &other.caches {
             caches::merge(&mut self.caches, moved);
@@ -208,21 +193,30 @@ fn alike(above: u64, step: i64, len: u64, most: u64) -> Option<Alike> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::counts::many::Many;
 
     #[test]
-    fn remembered_runs_price_exactly_like_the_formula() {
-        let mut cell = CellCounters::default();
-        let mut expected = 0u128;
+    fn short_reads_are_counted_alike_in_lists_and_rows() {
+        let (mut cell, mut expected) = (CellCounters::default(), CellCounters::default());
+        let mut many = Many::default();
         let mut seed = 7u64;
-        for _ in 0..200_000 {
+        for step in 0..200_000 {
             seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            let above = (seed >> 33) % (1 << (1 + (seed >> 20) % 24));
-            let len = 1 + (seed >> 7) % 300;
-            cell.read(above, len);
-            expected += run_cost(above, len);
+            let (above, len) = ((seed >> 33) % (1 << (1 + (seed >> 20) % 30)), 1 + (seed >> 7) % 8);
+            expected.read(above, len);
+            if !many.push(0, above, len) {
+                many.each(|_, read| cell.read_priced(read));
+            }
+            // As if there had been as many reads as fit, twice.
+            if step % 70_000 == 69_999 {
+                cell.short = MOST - 300;
+            }
         }
+        many.each(|_, read| cell.read_priced(read));
+        assert!(cell.row.is_some() && cell.short < 100_000);
         cell.flush();
-        assert_eq!(cell.cost, expected);
+        assert_eq!(cell.cost, expected.cost);
+        assert!(cell.depths.iter().eq(expected.depths.iter()));
     }
 
     #[test]

@@ -14,6 +14,23 @@ pub struct LineCounts {
     pub first_stores: u64,
     /// Lines that were dirty when the program ended. A memory of whatever size writes each of them back once.
     pub last_write_backs: u64,
+    /// Of `loads`, those in streams of neighbours, and at another constant step: [`streams`](crate::observe::lines).
+    pub in_order: DepthCounts,
+    pub at_step: DepthCounts,
+    /// Of `first_loads`.
+    pub first_in_order: u64,
+    pub first_at_step: u64,
+}
+
+/// The counts of a cell, by size of lines.
+pub type BySize = Box<[LineCounts]>;
+
+/// Adds the counts of another cell with the same sizes.
+pub fn merge(counts: &mut Option<BySize>, other: &BySize) {
+    match counts {
+        Some(counts) => counts.iter_mut().zip(other).for_each(|(counts, other)| counts.merge(other)),
+        None => *counts = Some(other.clone()),
+    }
 }
 
 impl LineCounts {
@@ -24,5 +41,9 @@ impl LineCounts {
         self.first_loads += other.first_loads;
         self.first_stores += other.first_stores;
         self.last_write_backs += other.last_write_backs;
+        self.in_order.merge(&other.in_order);
+        self.at_step.merge(&other.at_step);
+        self.first_in_order += other.first_in_order;
+        self.first_at_step += other.first_at_step;
     }
 }

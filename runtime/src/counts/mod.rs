@@ -5,4 +5,7 @@
 pub mod caches;
 pub mod cell;
 pub mod depths;
+pub mod keys;
 pub mod lines;
+pub mod many;
+pub mod row;

@@ -1,6 +1,6 @@
 //! Executions of segments by calling context, and the numbers of their cells.
 
-use super::context::Node;
+use super::{context::Node, locator::Module};
 
 /// Number of no cell: the access is replayed but not counted.
 pub const UNCOUNTED: u32 = u32::MAX;
@@ -15,4 +15,53 @@ pub struct BlockCounters {
     pub(crate) first_cell: u32,
     /// Executions of which only the moves were looked at; see `session::moves`.
     pub(crate) moved: u64,
+}
+
+/// The blocks of contexts. A context is of one function, so those of its segments lie side by side.
+#[derive(Default)]
+pub(crate) struct BlockNumbers {
+    /// By segment: its function, and its number among that function's.
+    place: Vec<(u32, u32)>,
+    /// By function: how many segments it has.
+    segments: Vec<u32>,
+    /// By context, once something ran in it: by number in the function, the block's number plus one, or 0.
+    of_context: Vec<Box<[u32]>>,
+}
+
+impl BlockNumbers {
+    /// Takes note of a module.
+    pub fn add(&mut self, module: &Module) {
+        let table = &module.placed.table;
+        self.segments.resize(module.first_function as usize + table.functions.len(), 0);
+        for segment in &table.segments {
+            let function = module.first_function + segment.function;
+            let segments = &mut self.segments[function as usize];
+            self.place.push((function, *segments));
+            *segments += 1;
+        }
+    }
+
+    /// The block of a segment in a context of its function; if there is none, that becomes `next`.
+    #[inline(always)]
+    pub fn find(&mut self, node: Node, segment: u32, next: u32) -> u32 {
+        let (function, number) = self.place[segment as usize];
+        match self.of_context.get(node as usize).and_then(|blocks| blocks.get(number as usize)) {
+            Some(block) if *block > 0 => block - 1,
+            _ => self.make(node, function, number, next),
+        }
+    }
+
+    #[cold]
+    fn make(&mut self, node: Node, function: u32, number: u32, next: u32) -> u32 {
+        let node = node as usize;
+        if self.of_context.len() <= node {
+            self.of_context.resize_with(node + 1, Box::default);
+        }
+        let blocks = &mut self.of_context[node];
+        if blocks.is_empty() {
+            *blocks = vec![0; self.segments[function as usize] as usize].into();
+        }
+        blocks[number as usize] = next + 1;
+        next
+    }
 }

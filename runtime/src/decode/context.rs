@@ -36,6 +36,8 @@ struct Activation {
 pub struct Contexts {
     pub nodes: Vec<ContextNode>,
     children: HashMap<(Node, u32), Node, FastHash>,
+    /// By function: the context it was last entered from, and the one that this gave.
+    entered: Vec<(Node, Node)>,
     running: Vec<Activation>,
     /// Running activations that are regions of interest.
     pub roi_depth: u64,
@@ -46,6 +48,7 @@ impl Default for Contexts {
         Self {
             nodes: vec![ContextNode { parent: 0, function: u32::MAX, calls: 0 }],
             children: HashMap::default(),
+            entered: Vec::new(),
             running: Vec::new(),
             roi_depth: 0,
         }
@@ -82,7 +85,11 @@ impl Contexts {
 
     /// A function starts.
     pub fn enter(&mut self, function: u32, cookie: u64, in_roi: bool) -> Node {
-        let node = self.child(self.current(), function);
+        let parent = self.current();
+        let node = match self.entered.get(function as usize) {
+            Some(&(from, node)) if from == parent => node,
+            _ => self.enter_from(parent, function),
+        };
         self.roi_depth += u64::from(in_roi);
         self.running.push(Activation { node, function, in_roi, cookie });
         node
@@ -124,6 +131,20 @@ impl Contexts {
         for ended in self.running.drain(depth..) {
             self.roi_depth -= u64::from(ended.in_roi);
         }
+    }
+
+    #[inline(never)]
+    fn enter_from(&mut self, parent: Node, function: u32) -> Node {
+        let node = self.child(parent, function);
+        // The context of an outer activation depends on what is running.
+        if self.nodes[node as usize].parent == parent {
+            let at = function as usize;
+            if self.entered.len() <= at {
+                self.entered.resize(at + 1, (Node::MAX, 0));
+            }
+            self.entered[at] = (parent, node);
+        }
+        node
     }
 
     fn child(&mut self, parent: Node, function: u32) -> Node {

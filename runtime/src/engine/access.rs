@@ -20,7 +20,7 @@ pub struct Access {
     pub kind: Kind,
 }
 
-/// One access of each iteration of a affine run.
+/// One access of each iteration of an affine run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stream {
     pub addr: u64,

@@ -5,11 +5,9 @@
 //! | 0 | never touched |
 //! | 1 | touched, all dead |
 //! | p >= 64 | all live, at the consecutive positions p, p+1, p+2, p+3 |
-//! | two top bits set | the first byte alone was touched: the rest is its value (1, p) |
-//! | top bit set, next clear | anything else: the rest is the number of a pooled entry with one such value (0, 1, p) per byte |
+//! | top bit set | anything else: the rest is the number of a pooled entry with one such value (0, 1, p) per byte |
 //!
-//! 32 bits hold positions below 2^31, those of lone bytes below 2^30 (others are pooled). Programs with more live bytes than that allows are moved
-//! to 64-bit cells. Lone bytes are the flags and types of structures, with padding behind them.
+//! 32 bits hold positions below 2^31. Programs with more live bytes than that allows are moved to 64-bit cells.
 
 use super::reserve::Zeros;
 
@@ -26,8 +24,6 @@ pub const BYTES: u64 = 4;
 pub trait Cell: Zeros + Default + PartialEq {
     /// Set when the rest of the value is the number of a pooled entry. Positions are below it.
     const POOLED: u64;
-    /// Both top bits, set when the rest of the value is that of the first byte and the others were never touched.
-    const LONE: u64;
     /// Keeps the low bits: callers pass what fits.
     fn pack(value: u64) -> Self;
     /// The value as a number.
@@ -36,7 +32,6 @@ pub trait Cell: Zeros + Default + PartialEq {
 
 impl Cell for u32 {
     const POOLED: u64 = 1 << 31;
-    const LONE: u64 = 3 << 30;
     #[inline(always)]
     fn pack(value: u64) -> Self {
         value as u32
@@ -49,7 +44,6 @@ impl Cell for u32 {
 
 impl Cell for u64 {
     const POOLED: u64 = 1 << 63;
-    const LONE: u64 = 3 << 62;
     #[inline(always)]
     fn pack(value: u64) -> Self {
         value
@@ -69,13 +63,7 @@ pub fn is_position<C: Cell>(value: u64) -> bool {
 /// Number of the pooled entry, if the value is one.
 #[inline(always)]
 pub fn pooled<C: Cell>(value: u64) -> Option<usize> {
-    (value.wrapping_sub(C::POOLED) < C::LONE - C::POOLED).then_some((value & !C::POOLED) as usize)
-}
-
-/// Value of the first byte, if it alone was touched.
-#[inline(always)]
-pub fn lone<C: Cell>(value: u64) -> Option<u64> {
-    value.checked_sub(C::LONE)
+    (value & C::POOLED != 0).then_some((value & !C::POOLED) as usize)
 }
 
 /// The single value that says the same as these four, if there is one.

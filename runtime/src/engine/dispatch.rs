@@ -14,7 +14,7 @@ use super::{
 };
 
 macro_rules! per_isa {
-    ($($(#[$doc:meta])* fn $name:ident $([$flag:ident])?, $v1:ident, $v3:ident, $v4:ident =
+    ($($(#[$doc:meta])* fn $name:ident $([$flag:ident])?, $v1:ident, $v3:ident =
         |$stack:ident $(, $arg:ident: $type:ty)*| -> $out:ty { $body:expr })*
     ) => {$(
         #[inline(never)]
@@ -25,20 +25,12 @@ macro_rules! per_isa {
         #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
         fn $v3<C: Cell $(, const $flag: bool)?>($stack: &mut Stack<C> $(, $arg: $type)*) -> $out { $body }
 
-        #[cfg(target_arch = "x86_64")]
-        #[inline(never)]
-        #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt,avx512f,avx512bw,avx512dq,avx512vl")]
-        fn $v4<C: Cell $(, const $flag: bool)?>($stack: &mut Stack<C> $(, $arg: $type)*) -> $out { $body }
-
         impl<C: Cell> Stack<C> {
             $(#[$doc])*
             #[inline(always)]
             pub fn $name<$(const $flag: bool)?>(&mut self $(, $arg: $type)*) -> $out {
                 match self.isa.0 {
                     // SAFETY: the processor has an instruction set that is `Present`, with all its features.
-                    #[cfg(target_arch = "x86_64")]
-                    Isa::Avx512 => unsafe { $v4::<C $(, $flag)?>(self $(, $arg)*) },
-                    // SAFETY: as above.
                     #[cfg(target_arch = "x86_64")]
                     Isa::Avx2 => unsafe { $v3::<C $(, $flag)?>(self $(, $arg)*) },
                     _ => $v1::<C $(, $flag)?>(self $(, $arg)*),
@@ -50,28 +42,28 @@ macro_rules! per_isa {
 
 per_isa! {
     /// See [`Stack::short_access_here`].
-    fn short_access [LOAD], short_access_v1, short_access_v3, short_access_v4 =
+    fn short_access [LOAD], short_access_v1, short_access_v3 =
         |stack, addr: u64, len: u64, out: &mut Reports| -> Short { stack.short_access_here::<LOAD>(addr, len, out) }
 
     /// See [`Stack::access_here`].
-    fn access [LOAD], access_v1, access_v3, access_v4 =
+    fn access [LOAD], access_v1, access_v3 =
         |stack, addr: u64, len: u64, out: &mut Reports| -> Result<(), Full> {
             stack.access_here::<LOAD>(addr, len, out)
         }
 
     /// See [`Stack::batch_here`].
-    fn batch, batch_v1, batch_v3, batch_v4 =
+    fn batch, batch_v1, batch_v3 =
         |stack, accesses: &[Access], labels: &[u32], out: &mut Reports| -> usize {
             stack.batch_here(accesses, labels, out)
         }
 
     /// See [`Stack::affine_here`].
-    fn affine, affine_v1, affine_v3, affine_v4 =
+    fn affine, affine_v1, affine_v3 =
         |stack, streams: &[Stream], labels: &[u32], iterations: u64, done: u64, out: &mut Reports| -> u64 {
             stack.affine_here(streams, labels, iterations, done, out)
         }
 
     /// See [`Stack::renumber_here`].
-    fn renumber, renumber_v1, renumber_v3, renumber_v4 =
+    fn renumber, renumber_v1, renumber_v3 =
         |stack, gap: u64, len: u64| -> Result<(), Full> { stack.renumber_here(gap, len) }
 }

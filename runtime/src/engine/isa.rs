@@ -7,8 +7,6 @@ pub enum Isa {
     Portable,
     /// x86-64-v3: AVX2, BMI, POPCNT.
     Avx2,
-    /// x86-64-v4: AVX-512 F, BW, DQ, VL.
-    Avx512,
 }
 
 impl Isa {
@@ -22,14 +20,8 @@ impl Isa {
                 && is_x86_feature_detected!("bmi2")
                 && is_x86_feature_detected!("lzcnt")
                 && is_x86_feature_detected!("popcnt");
-            let v4 = is_x86_feature_detected!("avx512f")
-                && is_x86_feature_detected!("avx512bw")
-                && is_x86_feature_detected!("avx512dq")
-                && is_x86_feature_detected!("avx512vl");
-            match (v3, v4) {
-                (true, true) => return Isa::Avx512,
-                (true, false) => return Isa::Avx2,
-                _ => {}
+            if v3 {
+                return Isa::Avx2;
             }
         }
         Isa::Portable
@@ -43,11 +35,6 @@ pub struct Present(pub(super) Isa);
 impl Present {
     /// The wanted one; the best there is if it is missing, or none is wanted.
     pub fn new(wanted: Option<Isa>) -> Self {
-        let best = Isa::detect();
-        Present(match wanted {
-            Some(Isa::Portable) => Isa::Portable,
-            Some(Isa::Avx2) if best == Isa::Avx512 => Isa::Avx2,
-            _ => best,
-        })
+        Present(if wanted == Some(Isa::Portable) { Isa::Portable } else { Isa::detect() })
     }
 }

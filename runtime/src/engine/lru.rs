@@ -6,7 +6,6 @@
 use super::{
     access::{Access, Stream, clamped},
     options::EngineOptions,
-    pace::Pace,
     report::Reports,
     sink::{BatchSink, DepthSink},
     stack::{Short, Stack},
@@ -18,9 +17,32 @@ enum Width {
 }
 
 /// One LRU stack of bytes.
+///
+/// ```
+/// use dmdprof_runtime::engine::{DepthSink, Engine};
+///
+/// #[derive(Default)]
+/// struct Depths(Vec<u64>);
+///
+/// impl DepthSink for Depths {
+///     fn warm(&mut self, above: u64, len: u64) {
+///         self.0.extend(above + 1..=above + len);
+///     }
+///
+///     fn cold(&mut self, _above: u64, _len: u64) {}
+/// }
+///
+/// let (mut engine, mut depths) = (Engine::new(), Depths::default());
+/// engine.load(0x1000, 4, &mut depths);
+/// engine.load(0x2000, 8, &mut depths);
+/// assert!(depths.0.is_empty(), "first touches have no depth");
+/// // Eight bytes lie above the four.
+/// engine.load(0x1000, 4, &mut depths);
+/// depths.0.sort_unstable();
+/// assert_eq!(depths.0, [9, 10, 11, 12]);
+/// ```
 pub struct Engine {
     width: Width,
-    pace: Pace,
     /// What was found for callers that want it in a sink of their own.
     found: Reports,
     labels: Vec<u32>,
@@ -53,7 +75,7 @@ impl Engine {
     #[must_use]
     pub fn with_options(options: EngineOptions) -> Engine {
         let width = if options.wide { Width::Wide(Stack::new(options)) } else { Width::Narrow(Stack::new(options)) };
-        Engine { width, pace: Pace::new(options.ahead), found: Reports::default(), labels: Vec::new() }
+        Engine { width, found: Reports::default(), labels: Vec::new() }
     }
 
     /// Prices the bytes against the stack as it is, then puts them on the top as one block in address order.
@@ -67,7 +89,7 @@ impl Engine {
         self.found.drain(&mut OfOne(sink));
     }
 
-    /// Does the accesses in order, as single calls would, but faster: the memory they need is fetched ahead where that pays. The sink is told
+    /// Does the accesses in order, as single calls would, but faster: the memory they need is fetched ahead. The sink is told
     /// of each load by its number.
     pub fn batch<S: BatchSink>(&mut self, accesses: &[Access], sink: &mut S) {
         let (mut labels, mut found) = (std::mem::take(&mut self.labels), std::mem::take(&mut self.found));
@@ -82,18 +104,10 @@ impl Engine {
     pub fn batch_to(&mut self, accesses: &[Access], labels: &[u32], out: &mut Reports) {
         let mut done = 0;
         while done < accesses.len() {
-            let (ahead, len, began) = self.pace.next(accesses.len() - done);
-            let end = done + len;
-            on_stack!(&mut self.width, stack => stack.ahead = ahead);
-            loop {
-                let (accesses, labels) = (&accesses[done..end], &labels[done..end]);
-                done += on_stack!(&mut self.width, stack => stack.batch(accesses, labels, out));
-                if done == end {
-                    break;
-                }
+            done += on_stack!(&mut self.width, stack => stack.batch(&accesses[done..], &labels[done..], out));
+            if done < accesses.len() {
                 self.widen();
             }
-            began.into_iter().for_each(|began| self.pace.done(began));
         }
     }
 

@@ -18,7 +18,6 @@ mod isa;
 mod lru;
 mod marks;
 mod options;
-mod pace;
 mod report;
 mod reserve;
 mod sequences;

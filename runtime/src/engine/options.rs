@@ -19,17 +19,13 @@ pub struct EngineOptions {
     pub wide: bool,
     /// Positions the 32-bit cells may use (at most 2^31).
     pub narrow_limit: u64,
-    /// Positions that cells may use for a first byte that alone was touched, where they hold so many.
-    pub lone_limit: u64,
     /// Pages (of 16 KiB) that have a table of their own from the first touch on; others once more than a few cells of them were touched.
     pub full_pages: usize,
     /// Do affine runs in blocks of iterations; otherwise access by access.
-    pub regular: bool,
-    /// Report what a stream's loads in a affine run find in the order of its iterations, and of the bytes of an access; there are fewer
+    pub affine: bool,
+    /// Report what a stream's loads in an affine run find in the order of its iterations, and of the bytes of an access; there are fewer
     /// blocks then.
     pub in_order: bool,
-    /// Fetch memory ahead in batches, or do not; otherwise whichever is faster.
-    pub ahead: Option<bool>,
 }
 
 impl Default for EngineOptions {
@@ -42,11 +38,9 @@ impl Default for EngineOptions {
             per_cell: 1,
             wide: false,
             narrow_limit: 1 << 31,
-            lone_limit: u64::MAX,
             full_pages: 1 << 12,
-            regular: true,
+            affine: true,
             in_order: false,
-            ahead: None,
         }
     }
 }
@@ -54,9 +48,5 @@ impl Default for EngineOptions {
 impl EngineOptions {
     pub(super) fn narrow_limit_for<C: Cell>(&self) -> u64 {
         if C::POOLED == u32::POOLED { self.narrow_limit } else { u64::MAX }
-    }
-
-    pub(super) fn lone_limit_for<C: Cell>(&self) -> u64 {
-        self.lone_limit.min(C::LONE - C::POOLED)
     }
 }

@@ -85,13 +85,17 @@ impl Reports {
         let mut entries = self.list.iter();
         while let Some(&Entry { above, label, len }) = entries.next() {
             let len = u64::from(len);
-            if above & (COLD | ROW) == 0 {
-                take(label, Found::Warm { above, len });
+            let found = if above & (COLD | ROW) == 0 {
+                Found::Warm { above, len }
             } else if above & COLD != 0 {
-                take(label, Found::Cold { above: above & !COLD, len });
+                Found::Cold { above: above & !COLD, len }
             } else if let Some(row) = entries.next() {
-                take(label, Found::Row { above: above & !ROW, step: row.above as i64, len, times: u64::from(row.len) });
-            }
+                Found::Row { above: above & !ROW, step: row.above as i64, len, times: u64::from(row.len) }
+            } else {
+                return;
+            };
+            // The only call, so that it is inlined.
+            take(label, found);
         }
     }
 

@@ -9,7 +9,7 @@ pub trait DepthSink {
     fn cold(&mut self, above: u64, len: u64);
 }
 
-/// A sink that is told which access of a batch, or which stream of a affine run, the reports that follow are about.
+/// A sink that is told which access of a batch, or which stream of an affine run, the reports that follow are about.
 pub trait BatchSink: DepthSink {
     /// The load or the stream of loads with this number is next. A stream may be next any number of times.
     fn begin(&mut self, number: usize);

@@ -4,7 +4,7 @@
 //! too narrow for the positions it needs; the caller then widens them and asks again.
 
 use super::affine::scratch::Scratch;
-use super::cell::{BYTES, Cell, DEAD, FIRST, NEVER, is_position, lone};
+use super::cell::{BYTES, Cell, DEAD, FIRST, NEVER, is_position};
 use super::isa::Present;
 use super::shadow::{NewPositions, Run, Shadow, page_room};
 use super::timeline::{Rank, Ranks, Timeline};
@@ -67,16 +67,14 @@ pub struct Stack<C> {
     runs: Vec<Run>,
     pub(super) scratch: Option<Box<Scratch>>,
     masks: Vec<u64>,
-    /// Accesses done in blocks of a affine run.
+    /// Accesses done in blocks of an affine run.
     pub(super) in_blocks: u64,
-    /// Fetch memory ahead in batches.
-    pub(super) ahead: bool,
 }
 
 impl<C: Cell> Stack<C> {
     pub fn new(options: EngineOptions) -> Self {
         Stack {
-            shadow: Shadow::new(options.lone_limit_for::<C>(), options.full_pages),
+            shadow: Shadow::new(options.full_pages),
             time: Timeline::new(FIRST + options.min_positions + 192),
             peak: 0,
             footprint: 0,
@@ -87,13 +85,12 @@ impl<C: Cell> Stack<C> {
             scratch: None,
             masks: Vec::new(),
             in_blocks: 0,
-            ahead: options.ahead.unwrap_or(true),
         }
     }
 
     pub fn converted<D: Cell>(self) -> Stack<D> {
         Stack {
-            shadow: self.shadow.converted(self.options.lone_limit_for::<D>()),
+            shadow: self.shadow.converted(),
             time: self.time,
             peak: self.peak,
             footprint: self.footprint,
@@ -104,7 +101,6 @@ impl<C: Cell> Stack<C> {
             scratch: self.scratch,
             masks: self.masks,
             in_blocks: self.in_blocks,
-            ahead: self.ahead,
         }
     }
 
@@ -201,19 +197,15 @@ impl<C: Cell> Stack<C> {
 
     /// Accesses in order; gives the number of those done, which is all unless the cells are too narrow for the next one.
     ///
-    /// To fetch ahead, it takes a window of accesses at a time: first all cells are found, then all places on the timeline, then the work is
+    /// It takes a window of accesses at a time: first all cells are found, then all positions on the timeline, then the work is
     /// done. What one access waits for, the others fetch meanwhile.
     #[inline(always)]
     pub fn batch_here(&mut self, accesses: &[Access], labels: &[u32], out: &mut Reports) -> usize {
-        let ahead = self.ahead;
         let mut cells = [0; WINDOW];
         let mut start = 0;
         for (window, labels) in accesses.chunks(WINDOW).zip(labels.chunks(WINDOW)) {
-            if ahead {
-                self.fetch(window, &mut cells);
-            }
+            self.fetch(window, &mut cells);
             for (at, ((&cell, access), &label)) in cells.iter().zip(window).zip(labels).enumerate() {
-                let cell = if ahead { cell } else { self.shadow.find(access.addr) };
                 if self.one_of_batch(cell, access, label, out).is_err() {
                     return start + at;
                 }
@@ -232,7 +224,7 @@ impl<C: Cell> Stack<C> {
         }
         for &cell in &cells[..window.len()] {
             let value = self.shadow.cell(cell);
-            self.time.prefetch(lone::<C>(value).unwrap_or(value));
+            self.time.prefetch(value);
             self.shadow.prefetch_bytes(value);
         }
     }
@@ -309,7 +301,7 @@ impl<C: Cell> Stack<C> {
         true
     }
 
-    /// Takes bytes from their places; gives the number of bytes above them.
+    /// Takes bytes from their positions; gives the number of bytes above them.
     #[inline(always)]
     fn take(&mut self, first: u64, len: u64) -> u64 {
         let last = first + len - 1;
@@ -508,7 +500,7 @@ impl<C: Cell> Stack<C> {
         self.shadow.kill(addr, len);
     }
 
-    /// The bytes change their addresses and keep their places. What was at the target before dies, and so does the source.
+    /// The bytes change their addresses and keep their positions. What was at the target before dies, and so does the source.
     pub fn relocate(&mut self, from: u64, to: u64, len: u64) {
         if from == to {
             return;

@@ -76,16 +76,14 @@ pub fn set_ups() -> Vec<EngineOptions> {
     let cramped = EngineOptions { min_positions: 0, growth: 1, spare: 0, per_cell: 0, ..usual };
     vec![
         usual,
-        EngineOptions { isa: Some(Isa::Avx2), ..usual },
         EngineOptions { isa: Some(Isa::Portable), ..usual },
         EngineOptions { wide: true, ..usual },
         cramped,
         EngineOptions { isa: Some(Isa::Portable), wide: true, ..cramped },
         EngineOptions { min_positions: 3000, growth: 2, spare: 0, per_cell: 0, ..usual },
-        EngineOptions { regular: false, ..usual },
-        EngineOptions { ahead: Some(false), full_pages: 0, ..cramped },
-        EngineOptions { ahead: Some(true), ..cramped },
-        EngineOptions { lone_limit: 200, full_pages: 1, ..cramped },
+        EngineOptions { affine: false, ..usual },
+        EngineOptions { full_pages: 0, ..cramped },
+        EngineOptions { full_pages: 1, ..cramped },
         // Runs out of 32-bit positions on the way.
         EngineOptions { narrow_limit: 600, full_pages: 0, ..cramped },
     ]

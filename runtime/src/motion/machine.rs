@@ -4,13 +4,13 @@
 //! stack of bytes here and no depth.
 
 use super::{
+    affine::{Lane, Steady, pages},
     arrays::Arrays,
     elements::Elements,
     loops::{ModuleLoops, NO_LOOP, SourceLoop},
     movement::Movement,
     nest::{LevelNumber, NO_LEVEL},
     options::MotionOptions,
-    regular::{Lane, Steady, pages},
     result::{MotionResult, RingMotion},
 };
 use crate::{

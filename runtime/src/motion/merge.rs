@@ -10,7 +10,7 @@ use super::{
     result::{LevelResult, LoopKey, RingMotion},
     rows::RowResult,
 };
-use crate::{decode::context::Node, session::keys::ObjectKey};
+use crate::{counts::keys::ObjectKey, decode::context::Node};
 
 #[derive(Clone, Debug)]
 pub struct MergedArray {

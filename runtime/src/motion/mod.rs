@@ -13,9 +13,10 @@
 //! Previous and next are in the order of execution. With the policy `wrap` the tile before the first of an invocation is the last of the
 //! invocation before; with `reset` there is none. Definitions after Emer and Sze, "Calculating data motion".
 //!
-//! [`loops`] finds the loops in the descriptors, [`nest`] follows which are running, [`movement`] counts, with [`stamps`] for memory, and [`regular`] many iterations at a time;
+//! [`loops`] finds the loops in the descriptors, [`nest`] follows which are running, [`movement`] counts, with [`stamps`] for memory, and [`affine`] many iterations at a time;
 //! [`machine`] replays records into it.
 
+pub mod affine;
 pub mod arrays;
 pub mod elements;
 pub mod loops;
@@ -26,7 +27,6 @@ pub mod nest;
 pub mod options;
 #[cfg(test)]
 mod oracle;
-pub mod regular;
 pub mod result;
 pub mod rows;
 pub mod stamps;

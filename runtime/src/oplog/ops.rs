@@ -27,7 +27,7 @@ const SLOTS: usize = 4096;
 /// Something that is not a single access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
-    /// A regular run of the next so many streams.
+    /// An affine run of the next so many streams.
     Run {
         streams: usize,
         iterations: u64,

@@ -11,6 +11,9 @@ use std::{
     sync::atomic::{AtomicU64, Ordering},
 };
 
+/// A fast one: a block is read back twice, and then gone.
+const LEVEL: i32 = 1;
+
 #[derive(Debug)]
 pub struct Spool {
     file: File,
@@ -42,7 +45,7 @@ impl Spool {
     /// # Errors
     /// When the block cannot be written, for instance because the disk is full.
     pub fn append(&self, block: &[u8]) -> io::Result<Place> {
-        let stored = lz4_flex::block::compress(block);
+        let stored = zstd::bulk::compress(block, LEVEL)?;
         let offset = self.end.fetch_add(stored.len() as u64, Ordering::Relaxed);
         self.file.write_all_at(&stored, offset)?;
         let len = u32::try_from(block.len()).map_err(io::Error::other)?;
@@ -57,7 +60,7 @@ impl Spool {
         if crc32fast::hash(&stored) != place.checksum {
             return Err(damaged());
         }
-        lz4_flex::block::decompress(&stored, place.len as usize).map_err(io::Error::other)
+        zstd::bulk::decompress(&stored, place.len as usize)
     }
 
     /// Bytes written so far.

@@ -6,17 +6,16 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use super::{
-    core::{Core, Dense, NO_BLOCK, files},
+    core::{Core, Dense, files},
     moves::Moves,
     options::Options,
     quick::Quick,
     result::MemoryResult,
-    rows::{self, Rhythm, Row},
+    rows::{self, PeriodDetector, Row},
 };
 use crate::{
     counts::cell::CellCounters,
     decode::{
-        context::Node,
         event::{Event, EventRecord},
         locator::{CallSite, Located, Locator, Module, ModuleSource},
         records,
@@ -45,10 +44,8 @@ pub struct Analyzer {
 pub(super) struct Tables {
     roi: Option<Arc<dyn RegionOfInterest>>,
     may_repeat: bool,
-    /// By segment: the context it last ran in, and its block there.
-    last_block: Vec<(Node, u32)>,
-    /// By segment: when its records come, as rows of them can be a regular run.
-    pub(super) rhythms: Vec<Rhythm>,
+    /// By segment: when its records come, as rows of them can be an affine run.
+    pub(super) detectors: Vec<PeriodDetector>,
     /// By segment, if there are moves.
     pub(super) quick: Vec<Quick>,
     pub(super) moves: Option<Moves>,
@@ -64,13 +61,12 @@ impl Tables {
             Some(roi) => self.is_roi.extend(names.map(|n| roi.matches_symbol(n))),
             None => self.is_roi.resize(self.is_roi.len() + table.functions.len(), false),
         }
-        self.last_block.resize(self.last_block.len() + table.segments.len(), (0, NO_BLOCK));
         let repeats = |segment| self.may_repeat && rows::repeats(segment, table);
-        self.rhythms.extend(table.segments.iter().map(|segment| Rhythm::new(repeats(segment))));
+        self.detectors.extend(table.segments.iter().map(|segment| PeriodDetector::new(repeats(segment))));
         if let Some(moves) = &mut self.moves {
             moves.add(table);
             for (segment, number) in table.segments.iter().zip(module.first_segment..) {
-                let repeats = self.rhythms[number as usize].repeats();
+                let repeats = self.detectors[number as usize].repeats();
                 self.quick.push(Quick::new(segment, number, module.first_function, moves, repeats));
             }
         }
@@ -96,8 +92,7 @@ impl Analyzer {
         let tables = Tables {
             roi,
             may_repeat: core.may_run,
-            last_block: Vec::new(),
-            rhythms: Vec::new(),
+            detectors: Vec::new(),
             quick: Vec::new(),
             moves: may_move.then(|| Moves::new(core.skips)),
             is_roi: Vec::new(),
@@ -139,7 +134,7 @@ impl Analyzer {
             objects.objects.slots_start(module, segment, &rest[..len]);
         }
         let place = Dense { segment: dense, function, roi };
-        if self.tables.rhythms[dense as usize].repeats()
+        if self.tables.detectors[dense as usize].repeats()
             && start >= self.singly_until
             && let Some(words) = self.run(at, dense, rest, len)
         {
@@ -147,18 +142,17 @@ impl Analyzer {
         }
         let module = &self.locator.modules[at];
         let segment = module.segment(number);
-        let last = &mut self.tables.last_block[dense as usize];
         let moves = self.tables.moves.as_ref().and_then(|moves| moves.of(dense));
-        self.core.segment(segment, module.items(segment), moves, &rest[..len], place, last);
+        self.core.segment(segment, module.items(segment), moves, &rest[..len], place);
         Some(len)
     }
 
     /// Replays the run that begins with a record of a segment, and returns its length; `None` if there is none.
     fn run(&mut self, module: usize, segment: u32, rest: &[u64], len: usize) -> Option<usize> {
         let (start, module) = (self.place(rest), &self.locator.modules[module]);
-        let len = self.tables.rhythms[segment as usize].beat(start, rest, len)?;
-        let Some(iterations) = self.row.iterations(rest, len, module, &self.tables.rhythms) else {
-            self.tables.rhythms[segment as usize].refuse(len);
+        let len = self.tables.detectors[segment as usize].period(start, rest, len)?;
+        let Some(iterations) = self.row.iterations(rest, len, module, &self.tables.detectors) else {
+            self.tables.detectors[segment as usize].refuse(len);
             return None;
         };
         if iterations < LEAST_RUN {
@@ -168,8 +162,8 @@ impl Analyzer {
             }
             return None;
         }
-        self.tables.rhythms[segment as usize].ran(len);
-        self.core.run(module, &self.row.turns, rest, len, iterations, &mut self.tables.last_block);
+        self.tables.detectors[segment as usize].ran(len);
+        self.core.run(module, &self.row.turns, rest, len, iterations);
         Some(len * iterations)
     }
 

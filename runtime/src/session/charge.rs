@@ -10,7 +10,6 @@ use crate::{
     abi::{COPY_BLOCK, Item, ItemKind, SegmentKind, segment_flag},
     decode::{
         block::UNCOUNTED,
-        context::Node,
         effects::{Effects, effects},
     },
     engine::{Access, Kind},
@@ -25,13 +24,12 @@ impl Core {
         moves: Option<&[Move]>,
         record: &[u64],
         dense: Dense,
-        last: &mut (Node, u32),
     ) {
         self.enter(segment.flags, record, dense);
         let is_loop = segment.kind == SegmentKind::Loop as u8;
         let iterations = if is_loop { record[1] } else { 1 };
         if self.counting() {
-            let block = self.block(dense.segment, items.len(), last);
+            let block = self.block(dense.segment, items.len());
             let block = &mut self.blocks[block as usize];
             block.executions += iterations;
             let first = block.first_cell as usize;

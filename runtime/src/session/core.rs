@@ -2,29 +2,28 @@
 //!
 //! Takes segments, events and modules as the decoder finds them; `charge`, `loops` and `library` say what each of them does to it.
 
-use std::collections::HashMap;
-
 use super::{
+    exact,
     moves::{Moves, Skips},
-    objects::{ObjectCells, Part},
     options::Options,
     pipeline::Pipeline,
-    window::Recorder,
 };
 use crate::{
     abi::{ItemKind, segment_flag},
     counts::{caches::ByLevel, cell::CellCounters, depths::DepthCounts, lines::LineCounts},
     decode::{
-        block::{BlockCounters, UNCOUNTED},
+        block::{BlockCounters, BlockNumbers, UNCOUNTED},
         context::{Contexts, Node},
         locator::{Locator, Module},
         ring::RingTotals,
         sequences::Sequences,
     },
     engine::Stream,
-    exact,
-    hash::FastHash,
     objects::ObjectNumber,
+    observe::{
+        objects::{ObjectCells, Part},
+        window::Recorder,
+    },
     oplog::OpLog,
 };
 
@@ -32,13 +31,13 @@ use crate::{
 pub(super) struct Core {
     pub(super) engine: Pipeline,
     pub(super) line_shift: Option<u32>,
-    /// Regular runs are done by the engine as such.
+    /// Affine runs are done by the engine as such.
     pub(super) may_run: bool,
     /// Accesses of which nobody but the counters needs to know.
     pub(super) skips: Skips,
     pub(super) contexts: Contexts,
     pub(super) blocks: Vec<BlockCounters>,
-    pub(super) block_of: HashMap<(Node, u32), u32, FastHash>,
+    numbers: BlockNumbers,
     pub(super) cells: Vec<CellCounters>,
     pub(super) cold: DepthCounts,
     pub(super) totals: RingTotals,
@@ -50,19 +49,17 @@ pub(super) struct Core {
     pub(super) objects: Option<Box<ObjectCells>>,
     /// What stands in the place of the cell of a record's first item while nothing is counted.
     pub(super) hidden: u32,
-    /// The regular run at hand.
+    /// The affine run at hand.
     pub(super) streams: Vec<Stream>,
     pub(super) stream_cells: Vec<u32>,
     /// A window of accesses is to be recorded when the region of interest begins.
     pub(super) window_waits: bool,
 }
 
-pub(super) const NO_BLOCK: u32 = u32::MAX;
-
 /// Where the engine files results: two fields of [`Core`], apart from the engine itself.
 macro_rules! files {
     ($core:expr) => {
-        &mut $crate::session::files::Files { cells: &mut $core.cells, cold: &mut $core.cold }
+        &mut $crate::observe::files::Files { cells: &mut $core.cells, cold: &mut $core.cold }
     };
 }
 pub(super) use files;
@@ -90,7 +87,7 @@ impl Core {
             skips: Skips { loads: may_skip, stores: may_skip },
             contexts: Contexts::default(),
             blocks: Vec::new(),
-            block_of: HashMap::default(),
+            numbers: BlockNumbers::default(),
             cells: Vec::new(),
             cold: DepthCounts::default(),
             totals: RingTotals::default(),
@@ -112,9 +109,7 @@ impl Core {
         if options.flows {
             core.engine.start_flows(options.objects, options.flow_contexts);
         }
-        if let Some(bytes) = options.line_size {
-            core.engine.start_lines(bytes);
-        }
+        options.line_sizes.iter().for_each(|bytes| core.engine.start_lines(*bytes));
         if !options.caches.is_empty() {
             core.engine.start_caches(&options.caches);
         }
@@ -129,6 +124,7 @@ impl Core {
 
     /// Takes note of a module.
     pub(super) fn add(&mut self, module: &Module) {
+        self.numbers.add(module);
         if let Some(sequences) = &mut self.sequences {
             sequences.add_module(module);
         }
@@ -215,34 +211,25 @@ impl Core {
 
     /// Block of a segment in the current context, made with its cells on first use.
     #[inline]
-    pub(super) fn block(&mut self, segment: u32, items: usize, last: &mut (Node, u32)) -> u32 {
+    pub(super) fn block(&mut self, segment: u32, items: usize) -> u32 {
         let node = self.contexts.current();
-        if last.0 == node && last.1 != NO_BLOCK {
-            return last.1;
+        let next = self.blocks.len() as u32;
+        let block = self.numbers.find(node, segment, next);
+        if block == next {
+            self.add_block(node, segment, items);
         }
-        let block = self.find_block(node, segment, items);
-        *last = (node, block);
         block
     }
 
-    pub(super) fn find_block(&mut self, node: Node, segment: u32, items: usize) -> u32 {
-        let next = self.blocks.len() as u32;
-        let block = *self.block_of.entry((node, segment)).or_insert(next);
-        if block == next {
-            self.blocks.push(BlockCounters {
-                node,
-                segment,
-                executions: 0,
-                first_cell: self.cells.len() as u32,
-                moved: 0,
-            });
-            self.cells.resize_with(self.cells.len() + items, CellCounters::default);
-            self.engine.add_cells(segment, node, items);
-            if let Some(objects) = &mut self.objects {
-                objects.add_cells(self.cells.len());
-            }
+    #[cold]
+    fn add_block(&mut self, node: Node, segment: u32, items: usize) {
+        let first_cell = self.cells.len() as u32;
+        self.blocks.push(BlockCounters { node, segment, executions: 0, first_cell, moved: 0 });
+        self.cells.resize_with(self.cells.len() + items, CellCounters::default);
+        self.engine.add_cells(segment, node, items);
+        if let Some(objects) = &mut self.objects {
+            objects.add_cells(self.cells.len());
         }
-        block
     }
 
     /// What stands for the item in the place of a cell while nothing is counted.
@@ -274,9 +261,14 @@ impl Core {
     }
 
     /// What lines and caches moved goes to its cells.
-    pub(super) fn file_lines(&mut self, lines: Vec<Option<Box<LineCounts>>>, caches: Vec<Option<ByLevel>>) {
-        for (cell, lines) in self.cells.iter_mut().zip(lines) {
-            cell.lines = lines;
+    pub(super) fn file_lines(&mut self, lines: Vec<Vec<Option<Box<LineCounts>>>>, caches: Vec<Option<ByLevel>>) {
+        let sizes = lines.len();
+        for (number, of_size) in lines.into_iter().enumerate() {
+            for (cell, counts) in self.cells.iter_mut().zip(of_size) {
+                let Some(counts) = counts else { continue };
+                let all = cell.lines.get_or_insert_with(|| vec![LineCounts::default(); sizes].into());
+                all[number] = *counts;
+            }
         }
         for (cell, caches) in self.cells.iter_mut().zip(caches) {
             cell.caches = caches;

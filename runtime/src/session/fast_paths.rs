@@ -12,9 +12,9 @@ pub struct FastPaths {
     pub isa: Option<Isa>,
     /// Cells of 32 bits while positions fit.
     pub narrow: bool,
-    /// Blocks of iterations of regular runs.
+    /// Blocks of iterations of affine runs.
     pub blocks: bool,
-    /// Rows of records that advance by constants, and records of loops, as regular runs.
+    /// Rows of records that advance by constants, and records of loops, as affine runs.
     pub runs: bool,
     /// Many accesses at a time through the engine.
     pub batches: bool,
@@ -44,9 +44,7 @@ impl Default for FastPaths {
 impl FastPaths {
     #[must_use]
     pub fn engine(&self) -> EngineOptions {
-        // Without batches there is nothing to fetch ahead.
-        let ahead = (!self.batches).then_some(false);
-        EngineOptions { isa: self.isa, wide: !self.narrow, regular: self.blocks, ahead, ..EngineOptions::default() }
+        EngineOptions { isa: self.isa, wide: !self.narrow, affine: self.blocks, ..EngineOptions::default() }
     }
 }
 

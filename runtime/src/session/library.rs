@@ -99,7 +99,7 @@ impl Core {
             self.hidden = self.engine.hidden(place.segment, self.contexts.current(), 1);
             return None;
         }
-        let block = self.find_block(self.contexts.current(), place.segment, 1);
+        let block = self.block(place.segment, 1);
         let cell = self.blocks[block as usize].first_cell as usize;
         self.cells[cell].executions += 1;
         Some(cell)

@@ -9,21 +9,13 @@ use super::{
 };
 use crate::{
     abi::{Item, ItemKind},
-    decode::{context::Node, locator::Module, records},
+    decode::{locator::Module, records},
     engine::{Kind, Stream},
 };
 
 impl Core {
     /// Iterations of `len` words, of which some records are the turns, whose words advance by constants.
-    pub(super) fn run(
-        &mut self,
-        module: &Module,
-        turns: &[Turn],
-        rest: &[u64],
-        len: usize,
-        iterations: usize,
-        last: &mut [(Node, u32)],
-    ) {
+    pub(super) fn run(&mut self, module: &Module, turns: &[Turn], rest: &[u64], len: usize, iterations: usize) {
         let table = &module.placed.table;
         let Some(function) = turns.first().map(|turn| table.segments[turn.segment as usize].function) else { return };
         if self.contexts.function() != module.first_function + function {
@@ -36,7 +28,7 @@ impl Core {
             let (segment, items) = (module.first_segment + turn.segment, &table.items[turn.items.clone()]);
             let mut first_cell = 0;
             if counting {
-                let block = self.block(segment, items.len(), &mut last[segment as usize]);
+                let block = self.block(segment, items.len());
                 self.blocks[block as usize].executions += iterations as u64;
                 first_cell = self.blocks[block as usize].first_cell;
             } else {
@@ -49,7 +41,7 @@ impl Core {
         }
         if counting {
             if !self.streams_have_objects(iterations as u64) {
-                return self.run_singly(module, turns, &rest[..len * iterations], len, last);
+                return self.run_singly(module, turns, &rest[..len * iterations], len);
             }
             self.totals.accesses += (self.streams.len() * iterations) as u64;
             self.count_written(iterations as u64);
@@ -60,12 +52,12 @@ impl Core {
     }
 
     /// The same access by access, where some go from one object to another.
-    fn run_singly(&mut self, module: &Module, turns: &[Turn], words: &[u64], len: usize, last: &mut [(Node, u32)]) {
+    fn run_singly(&mut self, module: &Module, turns: &[Turn], words: &[u64], len: usize) {
         for iteration in words.chunks(len) {
             for turn in turns {
                 let (segment, items) =
                     (module.first_segment + turn.segment, &module.placed.table.items[turn.items.clone()]);
-                let block = self.block(segment, items.len(), &mut last[segment as usize]);
+                let block = self.block(segment, items.len());
                 let first_cell = self.blocks[block as usize].first_cell as usize;
                 self.items::<true>(items, &iteration[turn.words.clone()], first_cell);
             }

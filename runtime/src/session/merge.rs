@@ -7,16 +7,13 @@ use std::{
     sync::Arc,
 };
 
-use super::{
-    flows::Followed,
-    habits::{Habit, between::Between},
-    keys::{FlowKey, FunctionKey, ObjectKey, SiteKey, moved_contexts},
-    objects::RingObjects,
-    result::{MemoryResult, RingResult},
-    window::{Recorder, Window},
-};
+use super::result::{MemoryResult, RingResult};
 use crate::{
-    counts::{cell::CellCounters, depths::DepthCounts},
+    counts::{
+        cell::CellCounters,
+        depths::DepthCounts,
+        keys::{FlowKey, FunctionKey, ObjectKey, SiteKey, moved_contexts},
+    },
     decode::{
         block::BlockCounters,
         context::Node,
@@ -25,6 +22,12 @@ use crate::{
     },
     motion::{merge::MergedMotion, result::MotionResult},
     objects::{Life, Object, ObjectNumber, PARTS, Parts},
+    observe::{
+        flows::Followed,
+        objects::RingObjects,
+        patterns::{Pattern, between::Between},
+        window::{Recorder, Window},
+    },
     ring::Loss,
     sites::SiteTable,
     values::{RegionTotals, ValuesResult},
@@ -96,7 +99,7 @@ pub struct MergedObjects {
     pub parts: BTreeMap<ObjectKey, Parts>,
     pub uses: BTreeMap<(ObjectKey, SiteKey), CellCounters>,
     /// How sites used objects; empty unless flows were measured too.
-    pub habits: BTreeMap<(ObjectKey, SiteKey), Habit>,
+    pub patterns: BTreeMap<(ObjectKey, SiteKey), Pattern>,
 }
 
 impl MergedObjects {
@@ -314,8 +317,8 @@ impl Merger {
             for ((key, site), mut found) in objects.uses {
                 all.uses.entry((key.moved(&nodes), site)).or_default().merge(&mut found);
             }
-            for ((key, site), habit) in objects.habits {
-                all.habits.entry((key.moved(&nodes), site)).or_default().merge(&habit);
+            for ((key, site), pattern) in objects.patterns {
+                all.patterns.entry((key.moved(&nodes), site)).or_default().merge(&pattern);
             }
         }
         if let Some(motion) = other.measurement.motion.take() {
@@ -340,14 +343,14 @@ impl Merger {
             let key = FlowKey { writer, toucher, reader: site(flow.reader), contexts, object };
             all.entry(key).or_default().merge(MergedFlow { found: flow.found, between: flow.between.named(site) });
         }
-        let habits = followed
+        let patterns = followed
             .uses
             .into_iter()
-            .filter_map(|used| Some(((object(used.object)?, ring.site(used.site)), used.habit)));
-        let habits: Vec<_> = habits.collect();
-        if !habits.is_empty() {
+            .filter_map(|used| Some(((object(used.object)?, ring.site(used.site)), used.pattern)));
+        let patterns: Vec<_> = patterns.collect();
+        if !patterns.is_empty() {
             let objects = self.measurement.objects.get_or_insert_default();
-            habits.into_iter().for_each(|(key, habit)| objects.habits.entry(key).or_default().merge(&habit));
+            patterns.into_iter().for_each(|(key, pattern)| objects.patterns.entry(key).or_default().merge(&pattern));
         }
     }
 

@@ -3,25 +3,18 @@
 //! `serve` and `replay` give the words of rings to a `replayer`. Of the memory model that is `analyzer`: it decides what is done
 //! at once (`plain` and `quick` for records of plain segments, `rows` for affine runs), and `core` counts: `charge` access by
 //! access, `loops` all iterations together, `library` what calls do. `pipeline` gives accesses to the engine and to those who
-//! follow beside it: `lines`, `flows` with `habits`. `merge` adds up rings, by `keys`.
+//! follow beside it (`crate::observe`). `exact` goes over a ring a second time. `merge` adds up rings.
 
 pub mod analyzer;
-pub mod caches;
 mod charge;
 mod core;
+mod exact;
 pub mod fast_paths;
-pub(crate) mod files;
-pub mod flows;
-mod follower;
-pub mod habits;
-pub mod keys;
 mod library;
-pub mod lines;
 mod loops;
 pub mod merge;
 mod modules;
 mod moves;
-pub(crate) mod objects;
 pub mod options;
 pub(crate) mod pipeline;
 mod plain;
@@ -34,9 +27,8 @@ mod replayer;
 mod result;
 mod rows;
 mod serve;
-pub mod window;
 
-pub use keys::{FlowKey, FunctionKey, ObjectKey, SiteKey};
+pub use crate::counts::keys::{FlowKey, FunctionKey, ObjectKey, SiteKey};
 pub use merge::{Measurement, MergedBlock, MergedContext, MergedFlow, MergedObjects, ThreadTotals};
 pub use options::Options;
 pub use progress::Progress;

@@ -2,10 +2,10 @@
 
 use std::{path::PathBuf, sync::Arc};
 
-use super::{caches::Geometry, fast_paths::FastPaths};
+use super::fast_paths::FastPaths;
 use crate::{
-    decode::roi::RegionOfInterest, motion::options::MotionOptions, oplog::Spool, trace::TraceWriter,
-    values::options::ValueOptions,
+    decode::roi::RegionOfInterest, motion::options::MotionOptions, observe::caches::Geometry, oplog::Spool,
+    trace::TraceWriter, values::options::ValueOptions,
 };
 
 #[derive(Clone, Default)]
@@ -14,8 +14,9 @@ pub struct Options {
     pub hints: bool,
     /// Stack of lines of this many bytes (a power of two) instead of bytes.
     pub line: Option<u32>,
-    /// Beside the stack of bytes, one of lines of this many bytes (a power of two), for what a memory of lines fetches and writes back. Needs bytes.
-    pub line_size: Option<u32>,
+    /// Beside the stack of bytes, one of lines of each of these sizes in bytes (powers of two), for what memories of
+    /// lines fetch and write back. Needs bytes.
+    pub line_sizes: Vec<u32>,
     /// Caches of sets and ways, the first nearest to the processor, that see the same accesses; none if there are none. Needs bytes.
     pub caches: Vec<Geometry>,
     pub roi: Option<Arc<dyn RegionOfInterest>>,

@@ -9,21 +9,23 @@ use std::thread::JoinHandle;
 use crossbeam::channel::{Receiver, Sender, bounded};
 
 use super::{
-    caches::{Caches, Geometry},
     fast_paths::{DepthHash, FastPaths},
-    files::Files,
-    flows::{Flows, Parts},
-    lines::Lines,
     moves::Move,
     queue::{Mark, Queue, Run},
     ranked::Ranked,
-    window::Recorder,
 };
 use crate::{
-    counts::{caches::ByLevel, lines::LineCounts},
+    counts::{caches::ByLevel, lines::LineCounts, many::Many},
     decode::{block::UNCOUNTED, context::Node},
     engine::{Access, Reports, Stream, dependence},
     objects::ObjectNumber,
+    observe::{
+        caches::{Caches, Geometry},
+        files::Files,
+        flows::{Flows, Parts},
+        lines::Lines,
+        window::Recorder,
+    },
     oplog::OpLog,
 };
 
@@ -77,10 +79,12 @@ pub struct Pipeline {
     /// Where bytes come from and go to.
     flows: Option<Box<Flows>>,
     /// What memories of lines would move.
-    lines: Option<Box<Lines>>,
+    lines: Vec<Lines>,
     /// What caches of sets and ways would move.
     caches: Option<Box<Caches>>,
     hash: Option<Box<DepthHash>>,
+    /// Reads that are being filed.
+    many: Box<Many>,
     /// Single accesses, to look at.
     window: Option<Box<Recorder>>,
 }
@@ -112,9 +116,10 @@ impl Pipeline {
             spare: Vec::new(),
             log: None,
             flows: None,
-            lines: None,
+            lines: Vec::new(),
             caches: None,
             hash: None,
+            many: Box::default(),
             window: None,
         }
     }
@@ -217,7 +222,7 @@ impl Pipeline {
         }
     }
 
-    /// Queues a regular run; may do what `push` may. Where streams that advance differently meet (`a[j]` passes `a[k]`), the run is cut, as what
+    /// Queues an affine run; may do what `push` may. Where streams that advance differently meet (`a[j]` passes `a[k]`), the run is cut, as what
     /// follows runs in blocks needs them apart.
     pub fn push_run(&mut self, streams: &[Stream], cells: &[u32], iterations: u64, files: &mut Files<'_>) {
         if self.window.as_ref().is_some_and(|window| window.is_open()) {
@@ -290,9 +295,9 @@ impl Pipeline {
         self.log.take().map(|log| *log)
     }
 
-    /// Keeps a stack of lines of `bytes` bytes, from now on (nothing was queued yet).
+    /// Keeps another stack of lines, of `bytes` bytes, from now on (nothing was queued yet).
     pub fn start_lines(&mut self, bytes: u32) {
-        self.lines = Some(Box::new(Lines::new(bytes)));
+        self.lines.push(Lines::new(bytes));
     }
 
     /// Keeps caches of such levels, from now on (nothing was queued yet).
@@ -308,16 +313,16 @@ impl Pipeline {
     /// Whether something needs to know of stores that the engine need not know of.
     #[inline(always)]
     fn needs_marks(&self) -> bool {
-        self.lines.is_some() || self.caches.is_some()
+        !self.lines.is_empty() || self.caches.is_some()
     }
 
-    /// What lines moved, by cell; call after `flush`.
-    pub fn take_lines(&mut self) -> Vec<Option<Box<LineCounts>>> {
-        self.lines.take().map_or_else(Vec::new, |lines| lines.finish())
+    /// What lines moved, by size and cell; call after `flush`.
+    pub fn take_lines(&mut self) -> Vec<Vec<Option<Box<LineCounts>>>> {
+        std::mem::take(&mut self.lines).into_iter().map(Lines::finish).collect()
     }
 
-    /// Follows where bytes come from and go to, from now on (nothing was queued yet), with `habits` how sites use data, and with `contexts` in which calling contexts.
-    pub fn start_flows(&mut self, habits: bool, contexts: bool) {
+    /// Follows where bytes come from and go to, from now on (nothing was queued yet), with `patterns` how sites use data, and with `contexts` in which calling contexts.
+    pub fn start_flows(&mut self, patterns: bool, contexts: bool) {
         // Whose the reads of a run are is told in their order.
         if let Place::Here(ranked) = &mut self.place {
             ranked.engine_mut().keep_order();
@@ -326,8 +331,8 @@ impl Pipeline {
         if contexts {
             flows.start_contexts();
         }
-        if habits {
-            flows.start_habits();
+        if patterns {
+            flows.start_patterns();
         }
     }
 
@@ -363,9 +368,9 @@ impl Pipeline {
         if let Some(log) = &mut self.log {
             self.open.queue.log(log);
         }
-        if let Some(lines) = &mut self.lines {
+        for lines in &mut self.lines {
             lines.set_known(files.cells.len());
-            self.open.queue.follow(&mut **lines);
+            self.open.queue.follow(lines);
         }
         if let Some(caches) = &mut self.caches {
             caches.set_known(files.cells.len());
@@ -388,7 +393,7 @@ impl Pipeline {
                     _ => ranked.replay(queue, found),
                 }
                 self.open.queue.clear();
-                self.open.file(&mut self.hash, &mut self.flows, files);
+                self.open.file(&mut self.hash, &mut self.flows, &mut self.many, files);
             }
             Place::There { work, done, in_flight, engine_bytes, .. } => {
                 if *in_flight >= IN_FLIGHT
@@ -397,7 +402,7 @@ impl Pipeline {
                     *in_flight -= 1;
                     *engine_bytes = finished.engine_bytes;
                     let mut batch = finished.batch;
-                    batch.file(&mut self.hash, &mut self.flows, files);
+                    batch.file(&mut self.hash, &mut self.flows, &mut self.many, files);
                     self.spare.push(batch);
                 }
                 let batch = std::mem::replace(&mut self.open, self.spare.pop().unwrap_or_default());
@@ -455,7 +460,7 @@ impl Pipeline {
             Place::Here(ranked) => ranked.engine().heap_bytes(),
             Place::There { engine_bytes, .. } => *engine_bytes,
         };
-        let lines = self.lines.as_ref().map_or(0, |lines| lines.heap_bytes());
+        let lines = self.lines.iter().map(Lines::heap_bytes).sum::<u64>();
         let caches = self.caches.as_ref().map_or(0, |caches| caches.heap_bytes());
         engine + lines + caches + self.flows.as_ref().map_or(0, |flows| flows.heap_bytes())
     }
@@ -468,7 +473,7 @@ impl Pipeline {
             Place::There { work, done, thread, .. } => {
                 drop(work);
                 for mut finished in done {
-                    finished.batch.file(&mut self.hash, &mut self.flows, files);
+                    finished.batch.file(&mut self.hash, &mut self.flows, &mut self.many, files);
                 }
                 thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
             }
@@ -493,14 +498,20 @@ impl Batch {
     }
 
     /// Files what was found, and hashes it if that was asked for.
-    fn file(&mut self, hash: &mut Option<Box<DepthHash>>, flows: &mut Option<Box<Flows>>, files: &mut Files<'_>) {
+    fn file(
+        &mut self,
+        hash: &mut Option<Box<DepthHash>>,
+        flows: &mut Option<Box<Flows>>,
+        many: &mut Many,
+        files: &mut Files<'_>,
+    ) {
         let Self { found, parts, .. } = self;
         match flows {
             None => {
                 if let Some(hash) = hash {
                     found.each(|cell, found| hash.found(cell, found));
                 }
-                files.file(found);
+                files.file(found, many);
             }
             Some(flows) => found.each(|label, found| {
                 let cell = parts.cell(label);

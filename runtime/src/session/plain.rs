@@ -1,17 +1,12 @@
 //! The short way through records of plain segments: those that have nothing but moves.
 //!
 //! Takes the words of a chunk, does records from its start as long as they are of that kind, and tells how many words these had;
-//! any other record, and rows of records that may be a regular run, are left to the analyzer. What is to be known of a segment
+//! any other record, and rows of records that may be an affine run, are left to the analyzer. What is to be known of a segment
 //! lies together, so that a record costs few looks at memory. Needs that everything counts, and that nobody wants to know of
 //! objects or calls.
 
-use super::{
-    analyzer::Analyzer,
-    core::{Core, Dense, NO_BLOCK},
-    files::Files,
-    quick::Quick,
-};
-use crate::abi::segment_flag;
+use super::{analyzer::Analyzer, core::Dense};
+use crate::{abi::segment_flag, observe::files::Files};
 
 impl Analyzer {
     /// Does records from the start of `words`, the first of which is at a place in the ring; how many words they had.
@@ -20,7 +15,7 @@ impl Analyzer {
         let (Some(moves), table) = (&self.tables.moves, &module.placed.table) else { return 0 };
         let core = &mut self.core;
         let quick = &mut self.tables.quick[module.first_segment as usize..];
-        let rhythms = &mut self.tables.rhythms[module.first_segment as usize..];
+        let detectors = &mut self.tables.detectors[module.first_segment as usize..];
         let singly = self.singly_until.saturating_sub(place) as usize;
         let mut at = 0;
         while let Some(head) = words.get(at) {
@@ -33,17 +28,19 @@ impl Analyzer {
             if quick.quiet > 0 {
                 quick.quiet -= 1;
             } else if quick.repeats && at >= singly {
-                let rhythm = &mut rhythms[number as usize];
-                if rhythm.beat(place + at as u64, &words[at..], end - at).is_some() {
+                let detector = &mut detectors[number as usize];
+                if detector.period(place + at as u64, &words[at..], end - at).is_some() {
                     break;
                 }
-                quick.quiet = rhythm.missed();
+                quick.quiet = detector.missed();
             }
             let record = &words[at..end];
-            if quick.flags != 0 || quick.node != core.contexts.current() {
-                core.arrive(quick, record, module.first_segment + number);
+            let segment = module.first_segment + number;
+            if quick.flags != 0 || quick.function != core.contexts.function() {
+                core.enter(quick.flags, record, Dense { segment, function: quick.function, roi: false });
             }
-            let block = &mut core.blocks[quick.block as usize];
+            let block = core.block(segment, usize::from(quick.items));
+            let block = &mut core.blocks[block as usize];
             block.executions += 1;
             block.moved += 1;
             core.totals.accesses += u64::from(quick.items);
@@ -56,16 +53,5 @@ impl Analyzer {
             at = end;
         }
         at
-    }
-}
-
-impl Core {
-    /// Control is where a record is: brings the context and the segment's block up to date.
-    fn arrive(&mut self, quick: &mut Quick, record: &[u64], segment: u32) {
-        self.enter(quick.flags, record, Dense { segment, function: quick.function, roi: false });
-        let node = self.contexts.current();
-        if quick.node != node || quick.block == NO_BLOCK {
-            (quick.node, quick.block) = (node, self.find_block(node, segment, usize::from(quick.items)));
-        }
     }
 }

@@ -1,8 +1,8 @@
 //! What the engine is to do, in order, on its way to it and to those who follow beside it.
 
-use super::follower::Follower;
 use crate::{
     engine::{Access, Kind, Stream},
+    observe::follower::Follower,
     oplog::OpLog,
 };
 
@@ -28,7 +28,7 @@ pub struct Mark {
     pub cell: u32,
 }
 
-/// A regular run between two accesses of a queue.
+/// An affine run between two accesses of a queue.
 pub struct Run {
     /// Accesses of the queue before it.
     pub after: usize,
@@ -37,7 +37,7 @@ pub struct Run {
 }
 
 impl Queue {
-    /// Has everything done in order: rows of accesses by `singles`, regular runs by `run`.
+    /// Has everything done in order: rows of accesses by `singles`, affine runs by `run`.
     pub fn each<S>(
         &self,
         state: &mut S,

@@ -1,14 +1,11 @@
 //! What is to be known of a segment to replay a record of it, in one place of memory.
 
-use super::{core::NO_BLOCK, moves::Moves};
-use crate::{decode::context::Node, sites::Segment};
+use super::moves::Moves;
+use crate::sites::Segment;
 
 /// What is to be known of a segment, together.
 #[derive(Clone, Copy)]
 pub struct Quick {
-    /// The context it last ran in, and its block there.
-    pub node: Node,
-    pub block: u32,
     pub moves: u32,
     pub function: u32,
     pub words: u16,
@@ -16,7 +13,7 @@ pub struct Quick {
     pub items: u16,
     pub flags: u8,
     pub is_plain: bool,
-    /// Its records can be part of a regular run.
+    /// Its records can be part of an affine run.
     pub repeats: bool,
     /// Records that are not looked at for that.
     pub quiet: u16,
@@ -30,8 +27,6 @@ impl Quick {
             .filter(|moves| segment.words > 0 && is_small(segment.items.len()) && is_small(moves.len()));
         let moves = range.clone().unwrap_or_default();
         Quick {
-            node: Node::MAX,
-            block: NO_BLOCK,
             moves: moves.start,
             function: first_function + segment.function,
             words: segment.words,

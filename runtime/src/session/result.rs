@@ -2,12 +2,12 @@
 
 use std::{collections::BTreeMap, io};
 
-use super::{flows::Followed, objects::RingObjects, window::Recorder};
 use crate::{
     counts::{cell::CellCounters, depths::DepthCounts},
     decode::{block::BlockCounters, ring::DecodedRing, sequences::Calls},
     motion::result::MotionResult,
     objects::ObjectNumber,
+    observe::{flows::Followed, objects::RingObjects, window::Recorder},
     values::ValuesResult,
 };
 

@@ -21,7 +21,7 @@ const LONGEST: u32 = 512;
 /// Words of iterations that are compared before anything else is.
 const SEEMING: usize = 4;
 /// Records of a segment without a run until only some are looked at: after so many that are not, the next few.
-const PATIENCE: u16 = 1024;
+const BACK_OFF_AFTER: u16 = 1024;
 const QUIET: u16 = 2048;
 const RETRIES: u16 = 64;
 /// No number of words after which a record comes again.
@@ -29,7 +29,7 @@ const UNKNOWN: u32 = u32::MAX;
 
 /// When the records of a segment come. Places are counted in words of the ring; that they wrap around is no harm.
 #[derive(Clone, Copy)]
-pub struct Rhythm {
+pub struct PeriodDetector {
     repeats: bool,
     last: u32,
     /// Words between the last two records.
@@ -42,7 +42,7 @@ pub struct Rhythm {
     misses: u16,
 }
 
-impl Rhythm {
+impl PeriodDetector {
     /// Of a segment, by whether its records can be part of a run.
     pub fn new(repeats: bool) -> Self {
         Self { repeats, last: 0, apart: UNKNOWN, period: UNKNOWN, refused: UNKNOWN, misses: 0 }
@@ -68,10 +68,10 @@ impl Rhythm {
     #[inline(always)]
     pub fn missed(&mut self) -> u16 {
         self.misses += 1;
-        if self.misses < PATIENCE {
+        if self.misses < BACK_OFF_AFTER {
             return 0;
         }
-        self.misses = PATIENCE - RETRIES;
+        self.misses = BACK_OFF_AFTER - RETRIES;
         self.refused = UNKNOWN;
         QUIET
     }
@@ -79,7 +79,7 @@ impl Rhythm {
     /// The next record, of `len` words, is at a place and the first of `rest`; gives the length in words of an iteration that begins with it
     /// and seems to come again and again.
     #[inline(always)]
-    pub fn beat(&mut self, place: u64, rest: &[u64], len: usize) -> Option<usize> {
+    pub fn period(&mut self, place: u64, rest: &[u64], len: usize) -> Option<usize> {
         let place = place as u32;
         if place != self.last {
             self.apart = place.wrapping_sub(self.last);
@@ -119,12 +119,18 @@ pub struct Row {
 
 impl Row {
     /// The number of iterations of `len` words from the start of `rest` on that are alike; nothing if they cannot be in a run.
-    pub fn iterations(&mut self, rest: &[u64], len: usize, module: &Module, rhythms: &[Rhythm]) -> Option<usize> {
-        self.find(rest, len, module, rhythms).then(|| records::alike(rest, len))
+    pub fn iterations(
+        &mut self,
+        rest: &[u64],
+        len: usize,
+        module: &Module,
+        detectors: &[PeriodDetector],
+    ) -> Option<usize> {
+        self.find(rest, len, module, detectors).then(|| records::alike(rest, len))
     }
 
     /// Takes the words of an iteration apart; false if not all of it can be in a run.
-    fn find(&mut self, rest: &[u64], len: usize, module: &Module, rhythms: &[Rhythm]) -> bool {
+    fn find(&mut self, rest: &[u64], len: usize, module: &Module, detectors: &[PeriodDetector]) -> bool {
         let table = &module.placed.table;
         self.turns.clear();
         let (mut at, mut accesses, mut function) = (0, 0, None);
@@ -134,7 +140,7 @@ impl Row {
             let segment = &table.segments[number as usize];
             let end = at + usize::from(segment.words);
             accesses += segment.items.len();
-            let is_known = rhythms[(module.first_segment + number) as usize].repeats && rest[len + at] == head;
+            let is_known = detectors[(module.first_segment + number) as usize].repeats && rest[len + at] == head;
             if !is_known
                 || end > len
                 || accesses > MOST_STREAMS

@@ -91,7 +91,7 @@ pub struct End {
 /// Why a trace cannot be read. The messages name no file.
 #[derive(Debug, thiserror::Error)]
 pub enum TraceError {
-    #[error("{0}")]
+    #[error(transparent)]
     Io(#[from] io::Error),
     #[error("not a dmdprof trace: it starts with other bytes; make one with `dmdprof record`")]
     NotATrace,

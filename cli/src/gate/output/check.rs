@@ -10,8 +10,8 @@ use crate::gate::key::Key;
 use crate::gate::metric::Metric;
 use crate::gate::summary::Summary;
 use crate::gate::verdict::{Finding, Status};
-use crate::printable;
-use crate::report::human;
+use crate::shared::human;
+use crate::shared::printable;
 
 /// All results, and how they are judged.
 pub struct Results<'a> {

@@ -11,8 +11,8 @@ use crate::gate::made::Difference;
 use crate::gate::metric::Metric;
 use crate::gate::summary::{Function, Numbers};
 use crate::gate::why::{self, Cause};
-use crate::printable;
-use crate::report::human;
+use crate::shared::human;
+use crate::shared::printable;
 
 /// Version of the JSON.
 pub const VERSION: u32 = 1;

@@ -4,9 +4,9 @@ use std::io::{self, Write};
 
 use comfy_table::{Attribute, Cell, CellAlignment};
 
-use crate::{
-    printable,
-    report::{bare_table, names, no_room},
+use crate::shared::{
+    names, printable,
+    terminal::{bare_table, no_room},
 };
 
 const GAP: u16 = 2;

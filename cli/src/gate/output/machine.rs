@@ -13,7 +13,7 @@ use crate::gate::compare::{Fate, difference};
 use crate::gate::summary::Summary;
 use crate::gate::verdict::{Finding, Status, Verdict};
 use crate::gate::why::Cause;
-use crate::printable;
+use crate::shared::printable;
 
 /// Version of the JSON.
 pub const VERSION: u32 = 1;

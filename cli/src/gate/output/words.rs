@@ -3,7 +3,7 @@
 use crate::gate::compare::{Change, Fate, difference};
 use crate::gate::key::Key;
 use crate::gate::metric::Metric;
-use crate::report::human;
+use crate::shared::human;
 
 /// A number of a metric.
 #[must_use]

@@ -12,8 +12,25 @@ use anyhow::bail;
 use super::kernels::{self, Isa, LINE, Line, Precision};
 use super::samples::Samples;
 use super::system::{Cache, System};
-use super::{OpType, Plan};
-use crate::machine::quantity::Kind;
+use crate::machine::{Threads, model::OpType, quantity::Kind};
+
+/// How to measure.
+#[derive(Clone, Copy, Debug)]
+pub struct Plan {
+    pub budget: Duration,
+    pub rounds: u32,
+    pub threads: Threads,
+    /// Bytes that all buffers together may take.
+    pub memory: u64,
+}
+
+impl Plan {
+    /// Nine rounds and at most two GiB.
+    #[must_use]
+    pub fn new(budget: Duration, threads: Threads) -> Self {
+        Plan { budget, rounds: 9, threads, memory: 2 << 30 }
+    }
+}
 
 /// What is measured.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -269,7 +286,7 @@ mod tests {
     use super::*;
 
     fn system() -> System {
-        let cache = |level, bytes, sharers, per_core| Cache { level, bytes, line: 64, sharers, per_core };
+        let cache = |level, bytes, sharers, per_core| Cache { level, bytes, line: 64, ways: None, sharers, per_core };
         System {
             model: "test".into(),
             processors: 8,

@@ -10,10 +10,10 @@ mod samples;
 mod system;
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use anyhow::Context;
 
+pub use self::bench::Plan;
 use self::bench::{Results, Task};
 use self::samples::Samples;
 use self::system::System;
@@ -23,24 +23,6 @@ use super::quantity::{self, Kind};
 
 /// Spread above which a number is not trusted.
 pub const SPREAD_LIMIT: f64 = 0.1;
-
-/// How to measure.
-#[derive(Clone, Copy, Debug)]
-pub struct Plan {
-    pub budget: Duration,
-    pub rounds: u32,
-    pub threads: Threads,
-    /// Bytes that all buffers together may take.
-    pub memory: u64,
-}
-
-impl Plan {
-    /// Nine rounds and at most two GiB.
-    #[must_use]
-    pub fn new(budget: Duration, threads: Threads) -> Self {
-        Plan { budget, rounds: 9, threads, memory: 2 << 30 }
-    }
-}
 
 /// One number with its spread.
 #[derive(Clone, Debug)]
@@ -120,6 +102,7 @@ impl Calibration {
                 energy: None,
                 per_core: self.system.caches[i].per_core,
                 line: Some(self.told(self.system.caches[i].line as f64)),
+                ways: self.system.caches[i].ways.map(|ways| self.told(f64::from(ways))),
                 // So are the caches of x86-64 for all memory that programs get.
                 write: Some(WritePolicy::Back),
             })
@@ -291,6 +274,8 @@ fn four_digits(value: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
     use crate::machine::{from_text, text};
 

@@ -17,6 +17,8 @@ pub struct Cache {
     pub bytes: u64,
     /// Bytes that move together.
     pub line: u64,
+    /// Lines of a set, if the system says.
+    pub ways: Option<u32>,
     /// Processors that share it, at least 1.
     pub sharers: usize,
     /// Whether all of these are threads of one core.
@@ -42,7 +44,7 @@ impl System {
     /// # Errors
     /// When it does not list its caches or its memory.
     pub fn read(root: &Path) -> anyhow::Result<System> {
-        let processors = crate::processors();
+        let processors = crate::shared::processors();
         let cpu = root.join("sys/devices/system/cpu/cpu0");
         let siblings =
             text(&cpu.join("topology/thread_siblings_list")).map_or_else(|| [0].into(), |t| processor_list(&t));
@@ -91,6 +93,7 @@ fn cache(index: &Path, siblings: &BTreeSet<usize>) -> Option<Cache> {
     Some(Cache {
         level: field("level")?.parse().ok()?,
         bytes: size(&field("size")?).filter(|bytes| *bytes > 0)?,
+        ways: field("ways_of_associativity").and_then(|ways| ways.parse().ok()).filter(|ways| *ways > 0),
         line: field("coherency_line_size").and_then(|line| line.parse().ok()).unwrap_or(64),
         sharers: sharers.len().max(1),
         per_core: sharers.is_subset(siblings),
@@ -152,9 +155,11 @@ mod tests {
         cache_files(root, 1, ["1", "Instruction", "32K", "0,8"]);
         cache_files(root, 2, ["2", "Unified", "2048K", "0,8"]);
         cache_files(root, 3, ["3", "Unified", "32M", "0-3,8-11"]);
+        write(root, "sys/devices/system/cpu/cpu0/cache/index2/ways_of_associativity", "16\n");
         let system = System::read(root).unwrap();
-        let cache = |level, bytes, sharers, per_core| Cache { level, bytes, line: 64, sharers, per_core };
-        let expected = [cache(1, 48 << 10, 2, true), cache(2, 2 << 20, 2, true), cache(3, 32 << 20, 8, false)];
+        let cache = |level, bytes, sharers, per_core| Cache { level, bytes, line: 64, ways: None, sharers, per_core };
+        let second = Cache { ways: Some(16), ..cache(2, 2 << 20, 2, true) };
+        let expected = [cache(1, 48 << 10, 2, true), second, cache(3, 32 << 20, 8, false)];
         assert_eq!(system.caches, expected);
         assert_eq!(
             (system.model.as_str(), system.memory, system.available),

@@ -234,7 +234,7 @@ const TABLE: &[(&str, Rows)] = &[
         "tpu-v6e",
         &[
             ("peak.bf16", 918e12),
-            ("memory.bandwidth", 1600e9),
+            ("memory.bandwidth", 1638e9),
             ("memory.capacity", 32.0 * GI),
             ("dispatch.floor", 40e-6),
             ("efficiency", 0.5),
@@ -412,7 +412,7 @@ fn ridge_points() {
         ("tpu-v4", 229.17),
         ("tpu-v5e", 240.54),
         ("tpu-v5p", 166.30),
-        ("tpu-v6e", 573.75),
+        ("tpu-v6e", 560.44),
         ("ref-cpu", 20.0),
         ("skx-6148", 13.037),
         ("zen2-7452", 8.387),

@@ -9,7 +9,7 @@ use super::super::question::Question;
 use super::super::shared;
 use super::super::unit::{Allowed, Unit};
 use super::super::value::{Answer, Name, Number};
-use crate::report::names;
+use crate::shared::names;
 use crate::sheet::{Column, Sheet, Value};
 
 const SCHEDULES: &[&str] = &["plain", "interleaved", "zero-bubble"];

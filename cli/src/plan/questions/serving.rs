@@ -13,7 +13,7 @@ use super::super::question::Question;
 use super::super::shared;
 use super::super::unit::{Allowed, Unit};
 use super::super::value::{Answer, Name, Number};
-use crate::report::human;
+use crate::shared::human;
 use crate::sheet::{Column, Sheet, Value};
 
 const MLS: &str = "mlsysim math.qmd";

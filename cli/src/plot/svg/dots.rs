@@ -6,13 +6,13 @@
 
 use svg::node::element::{Circle, Group, Path, Title};
 
-use super::super::Chart;
+use super::super::chart::Chart;
 use super::super::scale::value;
 use super::super::scene::{Placed, Scene};
 use super::super::text::printable;
 use super::super::trace::Point;
-use super::{Frame, LEFT, color, group_name, px, stroke};
-use crate::report::human;
+use super::pen::{Frame, LEFT, color, group_name, px, stroke};
+use crate::shared::human;
 
 /// Radius of a dot with a share of 1; the area goes with the share.
 const LARGEST: f64 = 22.0;

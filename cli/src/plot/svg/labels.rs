@@ -5,14 +5,14 @@
 
 use svg::node::element::{Element, Group};
 
-use super::super::LineKind;
+use super::super::chart::LineKind;
 use super::super::label::{Rect, Space};
 use super::super::scene::{Scene, Seen};
 use super::super::text::printable;
 use super::super::trace::Point;
 use super::dots::Shape;
-use super::{FONT_SIZE, Frame, GRAY, LEFT, SMALL, length, line_color, px, rim, stroke, text, with};
-use crate::report::names;
+use super::pen::{FONT_SIZE, Frame, GRAY, LEFT, SMALL, length, line_color, px, rim, stroke, text, with};
+use crate::shared::names;
 
 /// From a line to the middle of the name along it.
 const OFF_LINE: f64 = 10.0;

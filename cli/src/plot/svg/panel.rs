@@ -4,11 +4,13 @@
 
 use svg::node::element::{Circle, Group, Title};
 
+use super::super::chart::{Chart, LineKind};
 use super::super::scene::{Scene, Seen};
 use super::super::text::printable;
-use super::super::{Chart, LineKind};
-use super::{EDGE, FONT_SIZE, GRAY, LINE, SMALL, color, dashes, length, letters, line_color, px, stroke, text, with};
-use crate::report::{human, names};
+use super::pen::{
+    EDGE, FONT_SIZE, GRAY, LINE, SMALL, color, dashes, length, letters, line_color, px, stroke, text, with,
+};
+use crate::shared::{human, names};
 
 const WIDEST: f64 = 250.0;
 /// Between sections.

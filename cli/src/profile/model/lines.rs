@@ -2,9 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{ContextId, Histogram, SiteId};
+use super::{
+    histogram::Histogram,
+    ids::{ContextId, ObjectId, SiteId},
+};
 
-/// What memories of lines of one size fetch and write back, at every capacity. The model: [`dmdprof_runtime::session::lines`].
+/// What memories of lines of one size fetch and write back, at every capacity. The model: [`dmdprof_runtime::observe::lines`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LineTraffic {
     /// Bytes of a line, a power of two.
@@ -13,14 +16,62 @@ pub struct LineTraffic {
     pub cells: Vec<LineCell>,
 }
 
-/// Lines moved by one cell. Histograms are in lines, by depth in lines; depths up to [`dmdprof_runtime::session::lines::FRONT`] are left out.
+/// Lines moved by one cell.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LineCell {
     pub context: ContextId,
     pub site: SiteId,
+    pub moved: LineMoves,
+}
+
+/// What was measured beside [`LineTraffic`].
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LineDetails {
+    /// What sites moved of objects, in all contexts; sorted by (object, site). Those of a site add up to its cells. Empty unless objects were measured too.
+    pub objects: Vec<ObjectLines>,
+    /// Of cells that brought lines in streams; sorted by (context, site). `None` if that was not measured.
+    pub streams: Option<Vec<StreamCell>>,
+}
+
+/// Lines of another size.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OtherLines {
+    pub traffic: LineTraffic,
+    pub details: LineDetails,
+}
+
+/// Loads of one cell that brought lines in streams.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StreamCell {
+    pub context: ContextId,
+    pub site: SiteId,
+    pub streams: LineStreams,
+}
+
+/// Of the loads of [`LineMoves`], those in streams of neighbours and in streams of another constant step, by depth in
+/// lines and for the first time. The rule: `runtime/src/observe/lines/streams.rs`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LineStreams {
+    pub in_order: Histogram,
+    pub at_step: Histogram,
+    pub first_in_order: u64,
+    pub first_at_step: u64,
+}
+
+/// Lines that one site moved of one object.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ObjectLines {
+    pub object: ObjectId,
+    pub site: SiteId,
+    pub moved: LineMoves,
+}
+
+/// Lines that were moved. Histograms are in lines, by depth in lines; depths up to [`dmdprof_runtime::observe::lines::FRONT`] are left out.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LineMoves {
     pub loads: Histogram,
     pub stores: Histogram,
-    /// Lines that the cell wrote, by the greatest depth at which they were found before somebody wrote them again.
+    /// Lines that were written here, by the greatest depth at which they were found before somebody wrote them again.
     pub write_backs: Histogram,
     /// Fetched for the first time.
     pub first_loads: u64,
@@ -29,7 +80,7 @@ pub struct LineCell {
     pub last_write_backs: u64,
 }
 
-/// What a hierarchy of caches moves. The model: [`dmdprof_runtime::session::caches`].
+/// What a hierarchy of caches moves. The model: [`dmdprof_runtime::observe::caches`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CacheTraffic {
     /// The first nearest to the processor; at least one.

@@ -2,10 +2,13 @@
 
 use std::io::{self, Write};
 
-use super::Style;
 use crate::profile::model::{Coverage, Random, Unit};
 use crate::report::analysis::Analysis;
-use crate::report::{human, json, names, regions};
+use crate::report::style::Style;
+use crate::{
+    report::{json, regions},
+    shared::{human, names},
+};
 
 /// Names of a list that are shown.
 const UNSEEN_SHOWN: usize = 5;

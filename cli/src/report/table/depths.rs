@@ -2,11 +2,11 @@
 
 use std::io::{self, Write};
 
-use super::{Style, left, plain_table, print, right};
 use crate::profile::model::Unit;
 use crate::report::analysis::Analysis;
 use crate::report::depths::Depths;
-use crate::report::{human, program};
+use crate::report::style::{Style, left, plain_table, print, right};
+use crate::{report::program, shared::human};
 
 /// Characters of the longest bar.
 const BAR: usize = 30;

@@ -4,12 +4,13 @@ use std::io::{self, Write};
 
 use comfy_table::Attribute;
 
-use super::{Style, left, plain_table, print, right};
 use crate::profile::Profile;
 use crate::report::analysis::Sums;
 use crate::report::caches::{self, LevelMoved};
-use crate::report::human;
+use crate::report::disagreement;
 use crate::report::lines::{self, Moved};
+use crate::report::style::{Style, left, plain_table, print, right};
+use crate::shared::human;
 
 /// What caches of sets and ways move, and how much of it is because lines share sets.
 pub fn by_level(levels: &[LevelMoved], style: &Style, out: &mut impl Write) -> io::Result<()> {
@@ -49,17 +50,27 @@ pub fn by_level(levels: &[LevelMoved], style: &Style, out: &mut impl Write) -> i
 /// What memories of lines move, and whether they fetch much more than is read.
 pub fn moved(profile: &Profile, sums: &Sums, size: u32, style: &Style, out: &mut impl Write) -> io::Result<()> {
     let mut table = plain_table(style);
-    let header = ["memory", "fetched", "written back", "read beyond"].map(right);
+    let streams = profile.line_details.streams.is_some();
+    let last = ["in order", "at a step"].into_iter().filter(|_| streams);
+    let header = ["memory", "fetched", "first touch", "written back", "read beyond"].into_iter().chain(last).map(right);
     table.set_header(header.map(|cell| cell.add_attribute(Attribute::Bold)));
     let bytes = |n: u64| human::bytes(n.into());
     let all = lines::SHOWN.map(|capacity| Moved::of(&sums.lines, size, capacity));
     for moved in all {
         let read = sums.depths.beyond(moved.capacity);
-        let cells = [moved.capacity, moved.fetched, moved.written_back, read].map(bytes);
-        table.add_row(cells.iter().map(|text| right(text)).collect::<Vec<_>>());
+        let cells = [moved.capacity, moved.fetched, moved.first, moved.written_back, read].map(bytes);
+        let loaded = |part: u64| human::percent(part.into(), moved.loaded.into());
+        let last = [moved.in_order, moved.at_step].map(loaded).into_iter().filter(|_| streams);
+        table.add_row(cells.into_iter().chain(last).map(|text| right(&text)).collect::<Vec<_>>());
     }
     writeln!(out, "\n  in lines of {size} B, by memories that begin empty and end clean:")?;
     print(&table, "  ", out)?;
+    if streams {
+        writeln!(
+            out,
+            "  in order, at a step: of what loads fetch, lines that follow others of a page at a constant distance; prefetchers see them coming"
+        )?;
+    }
     let wasteful = all.iter().find(|moved| lines::is_wasteful(moved, sums.depths.beyond(moved.capacity)));
     let Some(moved) = wasteful else { return Ok(()) };
     let ratio = moved.loaded as f64 / sums.depths.beyond(moved.capacity) as f64;
@@ -68,6 +79,6 @@ pub fn moved(profile: &Profile, sums: &Sums, size: u32, style: &Style, out: &mut
         "  A memory of {} loads {} times the bytes that are read from beyond it: neighbours in a line are not used while it is there. What would help: {}.",
         bytes(moved.capacity),
         human::ratio(ratio),
-        lines::cure_command(profile)
+        disagreement::cure_command(profile)
     )
 }

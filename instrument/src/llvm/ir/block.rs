@@ -2,7 +2,9 @@
 
 use inkwell::{llvm_sys::core::*, module::Module};
 
-use super::{Block, Builder, ModuleHandle, Opcode, Value};
+use super::builder::Builder;
+use super::handle::{Block, ModuleHandle, Value};
+use crate::llvm::kinds::Opcode;
 
 impl<'m> Block<'m> {
     #[must_use]

@@ -7,7 +7,8 @@ use std::ffi::c_char;
 
 use inkwell::llvm_sys::{LLVMAtomicOrdering, LLVMCallConv, LLVMIntPredicate, core::*, prelude::*};
 
-use super::{Block, Metadata, ModuleHandle, Opcode, Type, TypeKind, Value};
+use super::handle::{Block, Metadata, ModuleHandle, Type, Value};
+use crate::llvm::kinds::{Opcode, TypeKind};
 
 /// Calling convention whose callee preserves nearly all registers.
 pub(super) const PRESERVE_MOST: u32 = LLVMCallConv::LLVMPreserveMostCallConv as u32;

@@ -2,7 +2,8 @@
 
 use inkwell::llvm_sys::{LLVMAttributeFunctionIndex, core::*, prelude::*};
 
-use super::{AttributeKind, Block, Opcode, Type, Value, text};
+use super::handle::{AttributeKind, Block, Type, Value, text};
+use crate::llvm::kinds::Opcode;
 use crate::llvm::{kinds::TailCall, raw};
 
 impl<'m> Value<'m> {

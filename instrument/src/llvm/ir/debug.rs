@@ -4,7 +4,7 @@ use std::{ffi::c_char, marker::PhantomData};
 
 use inkwell::llvm_sys::{core::*, debuginfo::*, prelude::*};
 
-use super::{Metadata, ModuleHandle, Value, text};
+use super::handle::{Metadata, ModuleHandle, Value, text};
 use crate::llvm::{kinds::MetadataKind, older, raw};
 
 impl<'m> Value<'m> {

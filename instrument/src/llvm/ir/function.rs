@@ -10,7 +10,8 @@ use inkwell::llvm_sys::{
     prelude::*,
 };
 
-use super::{AttributeKind, Block, Linkage, Metadata, Type, Value, c_name, text};
+use super::handle::{AttributeKind, Block, Metadata, Type, Value, c_name, text};
+use crate::llvm::kinds::Linkage;
 use crate::llvm::raw;
 
 impl<'m> Value<'m> {

@@ -1,34 +1,11 @@
 //! A module: what is in it, and what is added to it.
 
-use std::marker::PhantomData;
+use inkwell::llvm_sys::{LLVMAttributeFunctionIndex, LLVMLinkage, LLVMThreadLocalMode, core::*, prelude::*};
 
-use inkwell::{
-    llvm_sys::{LLVMAttributeFunctionIndex, LLVMLinkage, LLVMThreadLocalMode, core::*, prelude::*},
-    module::Module,
-};
-
-use super::{AttributeKind, Block, Builder, Metadata, Type, Value, c_name};
-
-/// A module and its context.
-#[derive(Clone, Copy)]
-pub struct ModuleHandle<'m>(LLVMModuleRef, LLVMContextRef, PhantomData<&'m ()>);
+use super::builder::Builder;
+use super::handle::{AttributeKind, Block, Metadata, ModuleHandle, Type, Value, c_name};
 
 impl<'m> ModuleHandle<'m> {
-    #[must_use]
-    pub fn of(module: &'m Module<'_>) -> Self {
-        let raw = module.as_mut_ptr();
-        // SAFETY: a module that lives as long as it is borrowed.
-        Self(raw, unsafe { LLVMGetModuleContext(raw) }, PhantomData)
-    }
-
-    pub(super) fn raw(self) -> LLVMModuleRef {
-        self.0
-    }
-
-    pub(super) fn context(self) -> LLVMContextRef {
-        self.1
-    }
-
     #[must_use]
     pub fn functions(self) -> Vec<Value<'m>> {
         // SAFETY: the borrowed module; null ends the list.

@@ -4,7 +4,8 @@ use std::marker::PhantomData;
 
 use inkwell::llvm_sys::{core::*, prelude::*, target::*};
 
-use super::{ModuleHandle, Type, TypeKind};
+use super::handle::{ModuleHandle, Type};
+use crate::llvm::kinds::TypeKind;
 use crate::llvm::raw;
 
 impl<'m> Type<'m> {

@@ -2,7 +2,8 @@
 
 use inkwell::llvm_sys::{core::*, debuginfo::LLVMInstructionGetDebugLoc, prelude::*};
 
-use super::{AtomicOperation, Block, IntPredicate, Metadata, Opcode, RealPredicate, Type, Value, text};
+use super::handle::{Block, Metadata, Type, Value, text};
+use crate::llvm::kinds::{AtomicOperation, IntPredicate, Opcode, RealPredicate};
 use crate::llvm::{kinds::MetadataKind, raw};
 
 impl<'m> Value<'m> {

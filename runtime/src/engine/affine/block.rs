@@ -40,7 +40,7 @@ impl Block {
         self.far >> stream & 1 == 1
     }
 
-    /// From the lowest place of a far stream's words, of `len` bytes, to the end of the highest.
+    /// From the lowest position of a far stream's words, of `len` bytes, to the end of the highest.
     pub fn ends(&self, stream: usize, len: u64) -> (u64, u64) {
         self.ends_of(stream, len, self.size)
     }

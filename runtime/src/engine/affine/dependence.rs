@@ -1,4 +1,4 @@
-//! How the streams of a affine run relate: which word another access of the run had shortly before.
+//! How the streams of an affine run relate: which word another access of the run had shortly before.
 //!
 //! Takes streams and a number of iterations; gives a [`Plan`], or nothing for a run with accesses of other sizes than words have,
 //! whose words overlap in part, or whose streams cross: such runs are done access by access.
@@ -33,7 +33,7 @@ struct Word {
     len: u8,
     /// Streams of one access have the same number: they have their words at the same time.
     access: u8,
-    /// Where an iteration puts the word, counted from the place of the iteration's first.
+    /// Where an iteration puts the word, counted from the position of the iteration's first.
     slot: u16,
     carried: Option<Carried>,
     /// Iterations since another stream's access let the word die that this stream's store brings back, if few.
@@ -72,7 +72,7 @@ impl Plan {
         (self.len(stream) / BYTES) as usize
     }
 
-    /// Where an iteration puts a stream's word, counted from the place of the iteration's first.
+    /// Where an iteration puts a stream's word, counted from the position of the iteration's first.
     pub fn slot(&self, stream: usize) -> u64 {
         self.words[stream].slot.into()
     }

@@ -36,7 +36,7 @@ impl<C: Cell> Stack<C> {
         let Scratch { normalised, back_off, plans, room } = &mut *scratch;
         let all = streams.len() as u64 * iterations;
         let shape = BackOff::shape(streams);
-        let may_try = self.options.regular && done == 0 && back_off.try_again(shape);
+        let may_try = self.options.affine && done == 0 && back_off.try_again(shape);
         if may_try && normalised.start(streams, labels) {
             let before = self.in_blocks;
             let mut left = iterations * normalised.factor as u64;

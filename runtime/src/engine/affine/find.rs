@@ -62,8 +62,8 @@ impl<C: Cell> Stack<C> {
                 continue;
             };
             for word in 0..usize::from(carried.distance).min(block.size) {
-                let Some(place) = self.shadow.word(row.at(word), width) else { return false };
-                floor = floor.min(place);
+                let Some(position) = self.shadow.word(row.at(word), width) else { return false };
+                floor = floor.min(position);
             }
         }
         (0..streams.len()).filter(|&n| block.is_far(n)).all(|n| block.ends(n, plan.len(n)).1 <= floor)
@@ -91,9 +91,9 @@ impl<C: Cell> Stack<C> {
     #[inline(always)]
     fn change(&mut self, addr: u64, stride: i64, width: usize) -> Option<Change> {
         let mut positions = [None; 12];
-        for (place, number) in positions.iter_mut().zip(0..) {
+        for (position, number) in positions.iter_mut().zip(0..) {
             let cell = self.shadow.find(addr.wrapping_add_signed(stride.wrapping_mul(number)));
-            *place = self.shadow.word(cell, width);
+            *position = self.shadow.word(cell, width);
         }
         let step = |from: usize, to: usize| Some(positions[to]?.wrapping_sub(positions[from]?));
         let is_even = |times: &usize| {

@@ -1,4 +1,4 @@
-//! The streams of a affine run as blocks take them: normalised up, unrolled, or with wide accesses in pieces.
+//! The streams of an affine run as blocks take them: normalised up, unrolled, or with wide accesses in pieces.
 //!
 //! Takes streams, each with the label of its loads; gives the accesses of an iteration, and the words that they consist of. Loops are often
 //! unrolled: streams that are a group of streams several times over, each time one step further, are taken for that group with as many more

@@ -130,7 +130,7 @@ fn compare(steps: &[Step]) -> (u64, u64) {
         if let Some(at) = (0..expected.len()).find(|&at| expected[at] != got[at]) {
             panic!("{options:?}: outcome {at}\nexpected {:?}\ngot {:?}\n{steps:?}", expected[at], got[at]);
         }
-        assert!(options.regular || engine.in_blocks() == 0);
+        assert!(options.affine || engine.in_blocks() == 0);
         in_blocks.get_or_insert(engine.in_blocks());
     }
     let all = steps.iter().map(|step| match step {
@@ -490,8 +490,8 @@ fn arrays_that_loops_went_over_are_freed() {
 fn blocks_change_nothing_in_long_programs() {
     let stream = |addr, stride, kind| Stream { addr, stride, len: 8, kind };
     for options in set_ups() {
-        let run = |regular| {
-            let mut engine = Engine::with_options(crate::engine::EngineOptions { regular, ..options });
+        let run = |affine| {
+            let mut engine = Engine::with_options(crate::engine::EngineOptions { affine, ..options });
             let mut sums = Sums::default();
             let n = if options.growth > 1 { 160i64 } else { 20 };
             let (u, v) = (1u64 << 32, (1u64 << 32) + 8 * (n * n) as u64 + 64);

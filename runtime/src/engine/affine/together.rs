@@ -2,7 +2,7 @@
 //!
 //! Takes the streams of a run, their dependences and the first iteration; reports all depths, then moves the words to the top. A
 //! block needs words that are on the stack already, at positions that are arithmetic per stream (they are if the previous pass was
-//! as regular). Refuses blocks in which streams cross; the caller does them access by access.
+//! as affine). Refuses blocks in which streams cross; the caller does them access by access.
 //!
 //! The stack is left as it is until all depths are known. The bytes above a word that was used before the block are those above it
 //! at the start, one word more for each access of the block, one less for each word that an access has taken away from above it.
@@ -270,8 +270,8 @@ impl<C: Cell> Stack<C> {
         for (number, _) in streams.iter().enumerate().filter(|(_, stream)| stream.kind != Kind::Last) {
             let (width, from) = (plan.width(number), plan.kept_from(number, size));
             kept.push((from, skew + plan.slot(number), plan.len(number)));
-            let place = start + plan.slot(number) + step * from as u64;
-            self.shadow.set_spaced(block.rows[number], from, width, size - from, place, step);
+            let position = start + plan.slot(number) + step * from as u64;
+            self.shadow.set_spaced(block.rows[number], from, width, size - from, position, step);
         }
         kept.sort_unstable();
         for alike in kept.chunk_by(|a, b| a.0 == b.0) {

@@ -10,7 +10,7 @@
 //! `gather` and `assign`, which know the lists.
 
 use crate::engine::{
-    cell::{BYTES, Cell, DEAD, FIRST, NEVER, joined, lone, pooled},
+    cell::{BYTES, Cell, DEAD, FIRST, joined, pooled},
     few::Few,
     hint::prefetch,
     marks::Marks,
@@ -46,13 +46,11 @@ pub struct Shadow<C> {
     /// Per-byte values of cells whose bytes do not belong together, and the unused ones among them (all zero).
     pub(super) pool: Vec<[C; 4]>,
     pub(super) unused: Vec<u32>,
-    /// Positions from here on do not fit into a cell for the first byte alone.
-    pub(super) lone_limit: u64,
 }
 
 impl<C: Cell> Shadow<C> {
-    /// Positions of lone bytes that cells are to hold are below `lone_limit`.
-    pub fn new(lone_limit: u64, full_pages: usize) -> Self {
+    /// Nothing was touched.
+    pub fn new(full_pages: usize) -> Self {
         let (mut present, mut few) = (Marks::default(), Few::new());
         present.grow(REGION_PAGES);
         few.grow(REGION_PAGES);
@@ -65,20 +63,14 @@ impl<C: Cell> Shadow<C> {
             recent: [(NO_REGION, 0); RECENT],
             pool: Vec::new(),
             unused: Vec::new(),
-            lone_limit,
         }
     }
 
-    /// The same contents in cells of another width; `lone_limit` as for `new`.
-    pub fn converted<D: Cell>(self, lone_limit: u64) -> Shadow<D> {
+    /// The same contents in cells of another width.
+    pub fn converted<D: Cell>(self) -> Shadow<D> {
         let convert = |cell: C| {
             let value = cell.get();
-            let (from, to) = match value {
-                _ if value >= C::LONE => (C::LONE, D::LONE),
-                _ if value >= C::POOLED => (C::POOLED, D::POOLED),
-                _ => (0, 0),
-            };
-            D::pack(value - from + to)
+            D::pack(pooled::<C>(value).map_or(value, |entry| entry as u64 | D::POOLED))
         };
         let mut cells = Reserve::new(self.cells.len());
         for pages in self.present.runs() {
@@ -94,7 +86,6 @@ impl<C: Cell> Shadow<C> {
             recent: self.recent,
             pool: self.pool.into_iter().map(|bytes| bytes.map(convert)).collect(),
             unused: self.unused,
-            lone_limit,
         }
     }
 
@@ -150,13 +141,6 @@ impl<C: Cell> Shadow<C> {
         if value & C::POOLED == 0 {
             return Some(if value < FIRST { value } else { value + skip });
         }
-        if let Some(first) = lone::<C>(value) {
-            return match (skip, len) {
-                (0, 1) => Some(first),
-                (0, _) => None,
-                _ => Some(NEVER),
-            };
-        }
         // Byte by byte, as they were written: a wide load of what was just stored narrowly cannot be forwarded.
         let bytes = &self.pool[(value & !C::POOLED) as usize];
         let first = bytes[skip as usize].get();
@@ -164,32 +148,20 @@ impl<C: Cell> Shadow<C> {
         (1..len).all(|byte| bytes[(skip + byte) as usize].get() == first + byte * step).then_some(first)
     }
 
-    /// Gives `len` bytes of a cell from `skip` on the places `position ..`, which are above all others.
+    /// Gives `len` bytes of a cell from `skip` on the positions `position ..`, which are above all others.
     #[inline(always)]
     pub fn put(&mut self, cell: usize, skip: u64, len: u64, position: u64) {
         let value = self.cells[cell].get();
-        let is_lone = value == NEVER || value >= C::LONE;
-        if is_lone && skip == 0 && len == 1 && position < self.lone_limit {
-            self.cells[cell] = C::pack(C::LONE | position);
-            return;
-        }
-        if value & C::POOLED == 0 {
+        let Some(entry) = pooled::<C>(value) else {
             if len < BYTES {
                 let step = u64::from(value >= FIRST);
                 let is_put = |byte: u64| byte.wrapping_sub(skip) < len;
-                let place = |byte: u64| if is_put(byte) { position + byte - skip } else { value + byte * step };
-                self.change_to(cell, [0, 1, 2, 3].map(|byte| C::pack(place(byte))));
+                let at = |byte: u64| if is_put(byte) { position + byte - skip } else { value + byte * step };
+                self.change_to(cell, [0, 1, 2, 3].map(|byte| C::pack(at(byte))));
             } else {
                 self.cells[cell] = C::pack(position);
             }
             return;
-        }
-        let Some(entry) = pooled::<C>(value) else {
-            let mut bytes = self.bytes(cell);
-            for (byte, at) in bytes[skip as usize..(skip + len) as usize].iter_mut().zip(position..) {
-                *byte = C::pack(at);
-            }
-            return self.set_bytes(cell, bytes);
         };
         let bytes = &mut self.pool[entry];
         for byte in 0..len {
@@ -312,8 +284,6 @@ impl<C: Cell> Shadow<C> {
         let value = self.cells[cell].get();
         if let Some(entry) = pooled::<C>(value) {
             self.pool[entry]
-        } else if let Some(first) = lone::<C>(value) {
-            [first, NEVER, NEVER, NEVER].map(C::pack)
         } else {
             let step = u64::from(value >= FIRST);
             [value, value + step, value + 2 * step, value + 3 * step].map(C::pack)
@@ -338,19 +308,15 @@ impl<C: Cell> Shadow<C> {
     /// Gives the bytes of a cell any values.
     #[inline(always)]
     fn set_bytes(&mut self, cell: usize, bytes: [C; 4]) {
-        let first = bytes[0].get();
         if let Some(one) = joined(bytes) {
             self.release(cell);
             self.cells[cell] = one;
-        } else if bytes[1..] == [C::default(); 3] && first < self.lone_limit {
-            self.release(cell);
-            self.cells[cell] = C::pack(C::LONE | first);
         } else {
             self.change_to(cell, bytes);
         }
     }
 
-    /// Gives the bytes of a cell values that do not belong together, and are not those of a lone byte either.
+    /// Gives the bytes of a cell values that do not belong together.
     #[inline(always)]
     pub(super) fn change_to(&mut self, cell: usize, bytes: [C; 4]) {
         let entry = pooled::<C>(self.cells[cell].get()).unwrap_or_else(|| {
@@ -364,10 +330,7 @@ impl<C: Cell> Shadow<C> {
     #[cold]
     fn new_entry(&mut self) -> u32 {
         let len = self.pool.len();
-        assert!(
-            (len as u64) < C::LONE - C::POOLED,
-            "a billion words are used by their bytes: more than dmdprof can follow"
-        );
+        assert!((len as u64) < C::POOLED, "two billion words are used by their bytes: more than dmdprof can follow");
         if len == self.pool.capacity() {
             // By an eighth: large arrays are remapped, not copied, and memory stays close to what is used.
             self.pool.reserve_exact((len / 8).max(256).next_multiple_of(64));

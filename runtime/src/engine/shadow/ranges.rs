@@ -7,12 +7,11 @@ use super::{
     words::PIECE,
 };
 use crate::engine::{
-    cell::{BYTES, Cell, DEAD, FIRST, NEVER, is_position, lone},
-    few::Few,
+    cell::{BYTES, Cell, DEAD, FIRST, NEVER, is_position},
     marks::Marks,
 };
 
-/// Most words renumbered at a time, and fewest for which their places are worth being told together.
+/// Most words renumbered at a time, and fewest for which their positions are worth being told together.
 const ROW: usize = 256;
 const LEAST_ROW: usize = 64;
 
@@ -35,8 +34,8 @@ struct Span {
 pub trait NewPositions {
     /// Must keep consecutive live positions consecutive.
     fn of(&self, position: u64) -> u64;
-    /// Where `count` live words of `len` bytes go, `step` apart, as the first place and the step between them; nothing if they do not go to
-    /// such places or that is not easily told.
+    /// Where `count` live words of `len` bytes go, `step` apart, as the first position and the step between them; nothing if they do not go to
+    /// such positions or that is not easily told.
     fn of_words(&self, first: u64, step: i64, count: usize, len: u64) -> Option<(u64, i64)>;
 }
 
@@ -235,8 +234,6 @@ impl<C: Cell> Shadow<C> {
     /// Replaces every position, in cells and entries alike.
     #[inline(always)]
     pub fn renumber(&mut self, to: &impl NewPositions) {
-        // Lone bytes that a gap below them has moved beyond the limit.
-        let mut outgrown = Vec::new();
         let runs: Vec<_> = self.present.runs().collect();
         for pages in runs {
             let (mut cell, end) = (pages.start * PAGE_CELLS, pages.end * PAGE_CELLS);
@@ -246,7 +243,7 @@ impl<C: Cell> Shadow<C> {
                 let words = row.map_or(words.min(PIECE), |(words, ..)| words);
                 match row.and_then(|(words, first, step)| to.of_words(first, step, words, 2 * BYTES)) {
                     Some((first, step)) => self.set_arithmetic(cell, 2, words, first, step as u64),
-                    None => self.renumber_words(cell, words, to, &mut outgrown),
+                    None => self.renumber_words(cell, words, to),
                 }
                 cell += 2 * words;
             }
@@ -256,46 +253,17 @@ impl<C: Cell> Shadow<C> {
                 *byte = C::pack(to.of(byte.get()));
             }
         }
-        for (cell, new) in outgrown {
-            self.cells[cell] = C::pack(NEVER);
-            self.change_to(cell, [new, NEVER, NEVER, NEVER].map(C::pack));
-        }
-        self.renumber_few(to);
-    }
-
-    /// Replaces the positions in the lists; those in pooled entries were replaced.
-    #[inline(always)]
-    fn renumber_few(&mut self, to: &impl NewPositions) {
-        let mut few = std::mem::replace(&mut self.few, Few::new());
-        for cell in few.values_mut() {
-            let value = cell.get();
-            if is_position::<C>(value) {
-                *cell = C::pack(to.of(value));
-            } else if let Some(first) = lone::<C>(value).filter(|&first| first >= FIRST) {
-                let new = to.of(first);
-                *cell = if new < self.lone_limit {
-                    C::pack(C::LONE | new)
-                } else {
-                    self.change_to(0, [new, NEVER, NEVER, NEVER].map(C::pack));
-                    std::mem::take(&mut self.cells[0])
-                };
+        for cell in self.few.values_mut() {
+            if is_position::<C>(cell.get()) {
+                *cell = C::pack(to.of(cell.get()));
             }
         }
-        self.few = few;
     }
 
-    /// Replaces the positions in some cells; `outgrown` takes those of lone bytes that must be pooled now.
+    /// Replaces the positions in some cells.
     #[inline(always)]
-    fn renumber_words(&mut self, cell: usize, words: usize, to: &impl NewPositions, outgrown: &mut Vec<(usize, u64)>) {
-        let limit = self.lone_limit;
-        let mut of_lone = |cell: usize, first: u64| {
-            let new = if first >= FIRST { to.of(first) } else { first };
-            if new >= limit {
-                outgrown.push((cell, new));
-            }
-            C::pack(C::LONE | new)
-        };
-        for (pair, cell) in self.cells[cell..cell + 2 * words].chunks_exact_mut(2).zip((cell..).step_by(2)) {
+    fn renumber_words(&mut self, cell: usize, words: usize, to: &impl NewPositions) {
+        for pair in self.cells[cell..cell + 2 * words].chunks_exact_mut(2) {
             let (a, b) = (pair[0].get(), pair[1].get());
             if is_position::<C>(a) {
                 let new = to.of(a);
@@ -304,13 +272,9 @@ impl<C: Cell> Shadow<C> {
                     pair[1] = C::pack(new + BYTES);
                     continue;
                 }
-            } else if let Some(first) = lone::<C>(a) {
-                pair[0] = of_lone(cell, first);
             }
             if is_position::<C>(b) {
                 pair[1] = C::pack(to.of(b));
-            } else if let Some(first) = lone::<C>(b) {
-                pair[1] = of_lone(cell + 1, first);
             }
         }
     }

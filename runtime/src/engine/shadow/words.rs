@@ -73,13 +73,13 @@ impl<C: Cell> Shadow<C> {
         set_word(&mut self.cells[cell..cell + (len / BYTES) as usize], position);
     }
 
-    /// How many of `count` words of `width` cells, side by side, are on the stack at arithmetic places; with the first place and
+    /// How many of `count` words of `width` cells, side by side, are on the stack at arithmetic positions; with the first position and
     /// the step between them. Nothing if the first two are not whole words on the stack.
     #[inline(always)]
     pub fn arithmetic(&self, cell: usize, width: usize, count: usize) -> Option<(usize, u64, i64)> {
         let (mut good, first, step) = self.arithmetic_groups(cell, width, count)?;
-        let place = |at: usize| first.wrapping_add_signed(step.wrapping_mul(at as i64));
-        let is_good = |at: &usize| self.word(cell + at * width, width) == Some(place(*at));
+        let position = |at: usize| first.wrapping_add_signed(step.wrapping_mul(at as i64));
+        let is_good = |at: &usize| self.word(cell + at * width, width) == Some(position(*at));
         good += (good..count.min(good + GROUP / width)).take_while(is_good).count();
         Some((good, first, step))
     }
@@ -173,26 +173,26 @@ impl<C: Cell> Shadow<C> {
         never * BYTES
     }
 
-    /// Place of a word, if all of it is on the stack and together.
+    /// Position of a word, if all of it is on the stack and together.
     #[inline(always)]
     pub fn word(&self, cell: usize, width: usize) -> Option<u64> {
         let first = self.cells[cell].get();
         (is_position::<C>(first) && is_word_at(&self.cells[cell..cell + width], first)).then_some(first)
     }
 
-    /// How many of `count` words of `width` cells are at `place` and so on, if these are positions.
+    /// How many of `count` words of `width` cells are at `position` and so on, if these are positions.
     #[inline(always)]
-    fn words_at(&self, row: Spaced, width: usize, count: usize, mut place: u64, step: i64) -> usize {
+    fn words_at(&self, row: Spaced, width: usize, count: usize, mut position: u64, step: i64) -> usize {
         assert!(self.has_row(row, width, count), "a row of cells that there are");
         let ahead = row.pitch * AHEAD;
         with_width!(width, WIDTH => {
             let (mut words, mut cell) = (0, row.cell);
             // SAFETY: all words of the row are cells that there are, and these are the first `count` of them.
-            while words < count && is_word_at(unsafe { self.cells.get_unchecked(cell..cell + WIDTH) }, place) {
+            while words < count && is_word_at(unsafe { self.cells.get_unchecked(cell..cell + WIDTH) }, position) {
                 if let Some(next) = self.cells.get(cell.wrapping_add_signed(ahead)) {
                     prefetch(next);
                 }
-                place = place.wrapping_add_signed(step);
+                position = position.wrapping_add_signed(step);
                 cell = cell.wrapping_add_signed(row.pitch);
                 words += 1;
             }
@@ -210,50 +210,51 @@ impl<C: Cell> Shadow<C> {
         end.is_some_and(|end| end <= self.cells.len())
     }
 
-    /// Puts words of `width` cells, side by side, at `place` and so on. `step` may be negative.
+    /// Puts words of `width` cells, side by side, at `position` and so on. `step` may be negative.
     #[inline(always)]
-    pub fn set_arithmetic(&mut self, cell: usize, width: usize, count: usize, mut place: u64, step: u64) {
+    pub fn set_arithmetic(&mut self, cell: usize, width: usize, count: usize, mut position: u64, step: u64) {
         let cells = &mut self.cells[cell..cell + width * count];
         with_width!(width, WIDTH => for word in cells.chunks_exact_mut(WIDTH) {
-            set_word(word, place);
-            place = place.wrapping_add(step);
+            set_word(word, position);
+            position = position.wrapping_add(step);
         });
     }
 
     /// As `set_arithmetic` for the words of a row from one on.
     #[inline(always)]
-    pub fn set_spaced(&mut self, row: Spaced, from: usize, width: usize, count: usize, mut place: u64, step: u64) {
+    pub fn set_spaced(&mut self, row: Spaced, from: usize, width: usize, count: usize, mut position: u64, step: u64) {
         debug_assert!(
             (from..from + count).all(|word| self.is_present(row.at(word))),
             "words are written to pages that are present"
         );
         if row.pitch == width as isize {
-            return self.set_arithmetic(row.at(from), width, count, place, step);
+            return self.set_arithmetic(row.at(from), width, count, position, step);
         }
         let mut cell = row.at(from);
         assert!(self.has_row(Spaced { cell, ..row }, width, count), "a row of cells that there are");
         with_width!(width, WIDTH => for _ in 0..count {
             // SAFETY: all words of the row are cells that there are, and these are `count` of them.
-            set_word(unsafe { self.cells.get_unchecked_mut(cell..cell + WIDTH) }, place);
-            place = place.wrapping_add(step);
+            set_word(unsafe { self.cells.get_unchecked_mut(cell..cell + WIDTH) }, position);
+            position = position.wrapping_add(step);
             cell = cell.wrapping_add_signed(row.pitch);
         });
     }
 }
 
-/// Whether `count` places `step` apart are positions, the first of which is one. Beyond them, other kinds of values may look like the next place.
+/// Whether `count` values `step` apart are positions, the first of which is one. Beyond them, other kinds of values may
+/// look like the next position.
 #[inline(always)]
 fn are_positions<C: Cell>(first: u64, step: i64, count: usize) -> bool {
     is_position::<C>(first.wrapping_add_signed(step.wrapping_mul(count as i64 - 1)))
 }
 
-/// How many groups of cells have words of `WIDTH` cells at `place` and so on. Cells are compared as they are, so that of places beyond the last
+/// How many groups of cells have words of `WIDTH` cells at `position` and so on. Cells are compared as they are, so that of positions beyond the last
 /// position this tells nothing (`are_positions`).
 #[inline(always)]
-fn groups_at<C: Cell, const WIDTH: usize>(cells: &[C], place: u64, step: u64) -> usize {
+fn groups_at<C: Cell, const WIDTH: usize>(cells: &[C], position: u64, step: u64) -> usize {
     let mut expected = [C::default(); GROUP];
     for (cell, at) in expected.iter_mut().zip(0..) {
-        let word = place.wrapping_add(step.wrapping_mul(at / WIDTH as u64));
+        let word = position.wrapping_add(step.wrapping_mul(at / WIDTH as u64));
         *cell = C::pack(word.wrapping_add(BYTES * (at % WIDTH as u64)));
     }
     let further = step.wrapping_mul((GROUP / WIDTH) as u64);
@@ -269,20 +270,20 @@ fn groups_at<C: Cell, const WIDTH: usize>(cells: &[C], place: u64, step: u64) ->
     groups
 }
 
-/// Puts a word at a place.
+/// Puts a word at a position.
 #[inline(always)]
-fn set_word<C: Cell>(word: &mut [C], place: u64) {
+fn set_word<C: Cell>(word: &mut [C], position: u64) {
     for (cell, at) in word.iter_mut().zip(0..) {
-        *cell = C::pack(place + at * BYTES);
+        *cell = C::pack(position + at * BYTES);
     }
 }
 
-/// Whether the cells of a word are at `place` and so on, if these are positions.
+/// Whether the cells of a word are at `position` and so on, if these are positions.
 #[inline(always)]
-fn is_word_at<C: Cell>(cells: &[C], place: u64) -> bool {
+fn is_word_at<C: Cell>(cells: &[C], position: u64) -> bool {
     match cells {
-        [cell] => *cell == C::pack(place),
-        [first, second] => *first == C::pack(place) && *second == C::pack(place.wrapping_add(BYTES)),
-        _ => cells.iter().zip(0..).all(|(cell, at)| *cell == C::pack(place.wrapping_add(at * BYTES))),
+        [cell] => *cell == C::pack(position),
+        [first, second] => *first == C::pack(position) && *second == C::pack(position.wrapping_add(BYTES)),
+        _ => cells.iter().zip(0..).all(|(cell, at)| *cell == C::pack(position.wrapping_add(at * BYTES))),
     }
 }

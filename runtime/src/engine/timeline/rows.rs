@@ -174,13 +174,13 @@ impl Timeline {
             return None;
         }
         let begin = (low..even).rev().find(|&at| differ_within(at) != 0).map_or(0, |at| {
-            let place = at * LEAF as u64 + u64::from(differ_within(at).ilog2());
-            (place - start) / step + 1
+            let position = at * LEAF as u64 + u64::from(differ_within(at).ilog2());
+            (position - start) / step + 1
         });
         // What lies between two blocks ends less than two steps behind the start of the step in which the first of them is.
         let until = (late..=high).find(|&at| differ_within(at) != 0).map_or(count as u64, |at| {
-            let place = at * LEAF as u64 + u64::from(differ_within(at).trailing_zeros());
-            (place - start) / step
+            let position = at * LEAF as u64 + u64::from(differ_within(at).trailing_zeros());
+            (position - start) / step
         });
         if begin > FEW || until < begin + FEW {
             return None;
@@ -297,13 +297,13 @@ fn changes(ranks: &impl Rank, mut position: u64, step: u64, steps: u64, change: 
     true
 }
 
-/// Leaves after which blocks `step` apart lie in the same places again.
+/// Leaves after which blocks `step` apart lie in the same positions again.
 #[inline(always)]
 fn period(step: u64) -> u64 {
     step >> step.trailing_zeros().min(LEAF.trailing_zeros())
 }
 
-/// Makes masks of leaves with rows of `count` blocks of ones, `step` apart. For each row, places from the start of the first leaf to its first block,
+/// Makes masks of leaves with rows of `count` blocks of ones, `step` apart. For each row, positions from the start of the first leaf to its first block,
 /// and ones per block; the first blocks lie within one step, the lowest in the first leaf.
 #[inline(always)]
 pub fn strided(rows: impl Iterator<Item = (u64, u64)> + Clone, step: u64, count: usize, masks: &mut Vec<u64>) {

@@ -1,0 +1,74 @@
+//! `dmdprof report`: the report of a profile again.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::print::ToArgs;
+use crate::{
+    objects,
+    profile::{self, DEFAULT_FILE},
+    report::ReportArgs,
+    shared::terminal::Terminal,
+};
+
+const EXAMPLES: &str = "\
+Examples:
+  dmdprof report                                  the functions that move data most expensively
+  dmdprof report --inclusive --top 20             the 20 most expensive call trees
+  dmdprof report --lines --sort depth old.data    source lines that reach furthest, of another profile
+  dmdprof report --objects                        which data the bytes belong to
+  dmdprof report --objects --fields               and which fields of structures are read
+  dmdprof report --hist --threshold 5%            depth histograms of the heaviest functions
+  dmdprof report --format json | jq '.functions[0]'";
+
+/// Print the report of a profile
+#[derive(Args, Clone, Debug)]
+#[command(after_help = EXAMPLES)]
+pub struct ReportCommand {
+    /// Show lines of N bytes, if several sizes were measured [default: the first that was]
+    #[arg(long, value_name = "N")]
+    pub line_size: Option<u32>,
+
+    /// The profile to show
+    #[arg(value_name = "PROFILE", default_value = DEFAULT_FILE)]
+    pub profile: PathBuf,
+
+    #[command(flatten)]
+    pub report: ReportArgs,
+
+    #[command(flatten)]
+    pub to: ToArgs,
+}
+
+/// Prints the report.
+///
+/// # Errors
+/// A profile that cannot be read, objects that were not measured, and those of writing.
+pub fn command(args: &ReportCommand) -> anyhow::Result<()> {
+    let mut profile = profile::read(&args.profile)?;
+    args.line_size.map_or(Ok(()), |size| profile.choose_lines(size)).map_err(anyhow::Error::msg)?;
+    let terminal = if args.to.output.is_some() { Terminal::default() } else { Terminal::stdout() };
+    let options = args.report.options(terminal);
+    args.to.write(objects::writer(&profile, &options)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Cli {
+        #[command(flatten)]
+        report: ReportCommand,
+    }
+
+    #[test]
+    fn help() {
+        use clap::CommandFactory;
+        Cli::command().debug_assert();
+        insta::assert_snapshot!(Cli::command().name("dmdprof report").term_width(110).render_help());
+    }
+}

@@ -1,0 +1,265 @@
+//! Starts a program and follows it to its end, for `run` and `record`.
+//!
+//! Takes a command line, gives what was measured. Builds the program first if it is a source file. Refuses programs without
+//! hooks, with the ways to put some in.
+
+use std::{
+    collections::BTreeMap,
+    ffi::OsString,
+    path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use anyhow::{Context, bail};
+use clap::Args;
+use dmdprof_instrument::Model;
+use dmdprof_runtime::{
+    ring::{Channel, Loss},
+    session::{self, Measurement, Options, Progress},
+    sites::SiteTable,
+};
+
+use super::{progress::Display, values::check_model};
+use crate::{
+    driver::{
+        scratch::stop_watching,
+        source::{BuiltSource, SourceOptions, build_source, language_of},
+    },
+    launch::{self, Ending, StartError},
+    shared::output_file,
+    toolbox,
+};
+
+/// How to build a program that is a source file, and how to start it.
+#[derive(Args, Clone, Debug, Default)]
+pub struct SourceArgs {
+    #[command(flatten)]
+    pub deterministic: DeterministicArgs,
+
+    /// With a source file: optimisation level [default: 2 for C and C++, 3 for Rust]
+    #[arg(short = 'O', long = "opt", value_name = "LEVEL")]
+    pub opt: Option<String>,
+
+    /// With a Rust source file: leave the standard library's own objects without hooks
+    #[arg(long)]
+    pub no_std: bool,
+
+    /// With a source file: write the IR before and after instrumentation into this directory
+    #[arg(long, value_name = "DIR")]
+    pub dump_ir: Option<PathBuf>,
+}
+
+/// What the system tells programs that differs from run to run.
+#[derive(Args, Clone, Copy, Debug, Default)]
+pub struct DeterministicArgs {
+    /// Give the program fixed numbers when it asks the system for random ones (getrandom), such as the hash seeds of Rust's
+    /// HashMap: the same in every run and every thread
+    #[arg(long, env = "DMDPROF_DETERMINISTIC", value_parser = clap::builder::FalseyValueParser::new())]
+    pub deterministic: bool,
+}
+
+/// A program that has ended.
+pub struct Followed {
+    pub ending: Ending,
+    pub measurement: Measurement,
+    /// Most memory that the engines held.
+    pub engine_peak: u64,
+    /// Declared outputs that were to be saved and could not be.
+    pub outputs_lost: u32,
+    /// Requests for random numbers from the system.
+    pub random_requests: u32,
+    /// What is missing in the measurement.
+    pub missing: Option<String>,
+}
+
+/// Builds if need be, starts, and follows.
+///
+/// # Errors
+/// When the program cannot be built or followed, or has no hooks; problems of starting it are the inner error.
+pub fn follow(
+    command: &[OsString],
+    source: &SourceArgs,
+    mode: u32,
+    options: &Options,
+    model: Model,
+) -> anyhow::Result<Result<Followed, StartError>> {
+    let target = match prepare(&command[0], source, model)? {
+        Ok(target) => target,
+        Err(error) => return Ok(Err(error)),
+    };
+    let mut channel =
+        Channel::create(mode).context("cannot create the shared memory through which the program talks to dmdprof")?;
+    if source.deterministic.deterministic {
+        channel.fix_random();
+    }
+    if let Some(path) = &options.outputs {
+        let file = output_file::create(path).with_context(|| format!("cannot save outputs in {}", path.display()))?;
+        channel.save_outputs(file);
+    }
+    // Without it, only processes that the environment leads to the channel are measured.
+    let broker = channel.broker();
+    let (ending, measurement, engine_peak) = match follow_target(&target, &command[1..], &channel, options)? {
+        Ok(done) => done,
+        Err(error) => return Ok(Err(error)),
+    };
+    if channel.rings_claimed() == 0 {
+        bail!(NoHooks(no_hooks_message(&target.program)));
+    }
+    let outputs_lost = channel.finish_outputs().context("cannot end the file of saved outputs")?;
+    let random_requests = channel.random_requests();
+    let unmeasured = broker.map(|broker| broker.missing()).unwrap_or_default();
+    let missing = missing(&channel.losses(), &unmeasured);
+    Ok(Ok(Followed { ending, measurement, engine_peak, outputs_lost, random_requests, missing }))
+}
+
+/// The executable to start.
+struct Target {
+    program: PathBuf,
+    /// Keeps a built program's directory until the run is over.
+    _built: Option<BuiltSource>,
+    /// The program itself has no hooks; libraries that it loads may.
+    preload: bool,
+}
+
+fn prepare(first: &OsString, source: &SourceArgs, model: Model) -> anyhow::Result<Result<Target, StartError>> {
+    let path = Path::new(first);
+    if language_of(path).is_some() && path.is_file() {
+        if model == Model::Values && source.opt.is_some() {
+            bail!("-O is about the memory model; in the values model instructions are priced as the source has them");
+        }
+        let options = SourceOptions { opt: source.opt.clone(), no_std: source.no_std, ..SourceOptions::default() };
+        let built = build_source(path, &options, &toolbox::toolbox(source.dump_ir.as_deref(), model));
+        // While the program runs, an interruption means something else than the end of everything.
+        stop_watching();
+        let built = built?;
+        let program = built.program.clone();
+        return Ok(Ok(Target { program, _built: Some(built), preload: false }));
+    }
+    let program = match launch::find_program(first) {
+        Ok(program) => program,
+        Err(error) => return Ok(Err(error)),
+    };
+    let table = SiteTable::read(&program).unwrap_or_default();
+    let has_hooks = !table.functions.is_empty();
+    if has_hooks {
+        check_model(&program, &table, model)?;
+    }
+    Ok(Ok(Target { program, _built: None, preload: !has_hooks }))
+}
+
+/// Starts the program and follows it to its end; gives what was measured and the most memory that the engines held.
+fn follow_target(
+    target: &Target,
+    arguments: &[OsString],
+    channel: &Channel,
+    options: &Options,
+) -> anyhow::Result<Result<(Ending, Measurement, u64), StartError>> {
+    // Ctrl-C reaches the program too; dmdprof stays to report what was measured until then.
+    let interrupted = Arc::new(AtomicBool::new(false));
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGQUIT] {
+        signal_hook::flag::register(signal, interrupted.clone())?;
+    }
+    let (name, value) = channel.env();
+    let mut environment = vec![(OsString::from(name), OsString::from(value))];
+    let preload = if target.preload { Some(toolbox::preload_library()?) } else { None };
+    if let Some(library) = &preload {
+        let mut list = library.as_os_str().to_owned();
+        if let Some(others) = std::env::var_os("LD_PRELOAD").filter(|o| !o.is_empty()) {
+            list.push(":");
+            list.push(others);
+        }
+        environment.push(("LD_PRELOAD".into(), list));
+    }
+    let progress = Progress::default();
+    let followed = std::thread::scope(|scope| {
+        // Before the program starts, which would run for nothing without it.
+        let spawned = std::thread::Builder::new().spawn_scoped(scope, || session::serve(channel, options, &progress));
+        let measured = spawned.context(
+            "cannot start the analysis: the system gives dmdprof no thread. Raise the limit on processes (`ulimit -u`, or that of the \
+             container)",
+        )?;
+        let join = || {
+            progress.end(channel);
+            measured.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        };
+        let running = match launch::start(&target.program, arguments, &environment) {
+            Ok(running) => running,
+            Err(error) => {
+                drop(join());
+                return Ok(Err(error));
+            }
+        };
+        let display = Display::start(scope, &progress);
+        let ending = running.wait(|| display.program_ended(), || interrupted.load(Ordering::Relaxed));
+        let measured = join();
+        display.finish();
+        let ending = ending.context("lost track of the program")?;
+        anyhow::Ok(Ok((ending, measured)))
+    })?;
+    let peak = progress.engine_peak.load(Ordering::Relaxed);
+    Ok(followed.map(|(ending, measurement)| (ending, measurement, peak)))
+}
+
+/// Says what the measurement does not have; `None` = it is complete.
+fn missing(losses: &[Loss], unmeasured: &BTreeMap<String, u64>) -> Option<String> {
+    let mut parts: Vec<String> = losses.iter().map(|loss| format!("{} ({} times)", loss.what, loss.times)).collect();
+    if !unmeasured.is_empty() {
+        let names: Vec<String> = unmeasured.iter().map(|(name, times)| format!("{name} ({times} times)")).collect();
+        parts.push(format!(
+            "programs with more rights than their user are not measured, because they must not trust whoever started them: {}",
+            names.join(", ")
+        ));
+    }
+    (!parts.is_empty()).then(|| parts.join("; "))
+}
+
+/// What was run, as text.
+pub fn command_text(command: &[OsString]) -> Vec<String> {
+    command.iter().map(|a| a.to_string_lossy().into_owned()).collect()
+}
+
+/// The program has no hooks.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct NoHooks(String);
+
+fn no_hooks_message(program: &Path) -> String {
+    let name = program.file_name().unwrap_or_default().to_string_lossy();
+    let what = match kind_of(program) {
+        Kind::Script => format!("{name} is a script; nothing that it started has hooks"),
+        Kind::Builder => format!("{name} builds programs; profile the program that it builds"),
+        Kind::Program => format!("{name} has no hooks, and neither has any library that it loaded"),
+    };
+    format!(
+        "{what}, so there is nothing to profile.\nFour ways to put hooks into a program:\n  \
+         dmdprof run FILE.c|.cpp|.rs            build one source file and run it\n  \
+         dmdprof cc -O2 -g FILES -o PROGRAM     in place of clang (dmdprof c++ for C++)\n  \
+         CC='dmdprof cc' CXX='dmdprof c++'      in place of the compiler in make, ./configure and CMake\n  \
+         dmdprof cargo run|test|bench|build     in place of cargo: whole Rust programs"
+    )
+}
+
+enum Kind {
+    Script,
+    Builder,
+    Program,
+}
+
+fn kind_of(program: &Path) -> Kind {
+    let starts_with_interpreter = {
+        let mut head = [0; 2];
+        use std::io::Read;
+        std::fs::File::open(program).and_then(|mut f| f.read_exact(&mut head)).is_ok() && head == *b"#!"
+    };
+    let name = program.file_name().unwrap_or_default().to_string_lossy();
+    if matches!(name.as_ref(), "cargo" | "make" | "gmake" | "ninja" | "cmake" | "rustc" | "gcc" | "clang" | "cc") {
+        Kind::Builder
+    } else if starts_with_interpreter {
+        Kind::Script
+    } else {
+        Kind::Program
+    }
+}

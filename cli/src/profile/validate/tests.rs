@@ -1,0 +1,133 @@
+//! What contradicts itself is refused, and what does not is taken.
+
+use super::*;
+use crate::profile::model::{CacheTraffic, ContextId, OtherLines, Sequence};
+use crate::profile::sample;
+
+fn refused(change: impl FnOnce(&mut Profile)) -> String {
+    let mut profile = sample::small();
+    validate(&profile).unwrap();
+    change(&mut profile);
+    validate(&profile).unwrap_err().to_string()
+}
+
+#[test]
+fn lines_of_another_size_take_the_place_of_the_first() {
+    let mut profile = sample::with_caches();
+    let traffic = LineTraffic { size: 128, cells: Vec::new() };
+    profile.other_lines = vec![OtherLines { traffic: traffic.clone(), details: LineDetails::default() }];
+    validate(&profile).unwrap();
+    let before = profile.clone();
+    assert_eq!(profile.choose_lines(64), Ok(()));
+    assert_eq!(profile, before, "they are the first already");
+    assert!(profile.choose_lines(32).unwrap_err().contains("but of 64,128"));
+    assert_eq!(profile.choose_lines(128), Ok(()));
+    assert_eq!((profile.lines.as_ref(), profile.line_details.streams.as_ref()), (Some(&traffic), None));
+    assert_eq!(profile.caches, None, "the caches had lines of 64 bytes");
+    validate(&profile).unwrap();
+    assert_eq!(profile.choose_lines(64), Ok(()));
+    assert_eq!((profile.lines, profile.line_details), (before.lines, before.line_details));
+    assert!(sample::small().choose_lines(64).unwrap_err().contains("dmdprof run --line-size 64"));
+}
+
+#[test]
+fn contradictions_are_named() {
+    let dead = |change: fn(&mut crate::profile::model::Dead)| {
+        refused(|p| {
+            *p = sample::exact();
+            p.cells[1].dead.iter_mut().for_each(change);
+        })
+    };
+    let lines = |change: fn(&mut LineTraffic)| {
+        refused(|p| {
+            *p = sample::with_lines();
+            p.lines.iter_mut().for_each(change);
+        })
+    };
+    let streams = |change: fn(&mut Vec<StreamCell>)| {
+        refused(|p| {
+            *p = sample::with_lines();
+            p.line_details.streams.iter_mut().for_each(change);
+        })
+    };
+    let caches = |change: fn(&mut CacheTraffic)| {
+        refused(|p| {
+            *p = sample::with_caches();
+            p.caches.iter_mut().for_each(change);
+        })
+    };
+    let flows = |change: fn(&mut Vec<Flow>)| {
+        refused(|p| {
+            *p = sample::flows();
+            p.flows.iter_mut().for_each(change);
+        })
+    };
+    let sequence = |change: fn(&mut Sequence)| {
+        refused(|p| {
+            *p = sample::flows();
+            change(&mut p.sequences[0]);
+        })
+    };
+    let messages = [
+        refused(|p| p.functions[1].symbol = StringId(999)),
+        refused(|p| p.positions[0].inlined_at = Some(PositionId(0))),
+        refused(|p| p.contexts[1].parent = Some(ContextId(1))),
+        refused(|p| p.cells[0].site = SiteId(999)),
+        refused(|p| p.cells.swap(0, 1)),
+        refused(|p| p.cells[1].histogram.0[0].1 += 1),
+        refused(|p| p.cells[1].histogram.0[0].0 = u16::MAX),
+        refused(|p| p.totals.cost += 1),
+        refused(|p| p.cold_histogram.0.clear()),
+        refused(|p| p.cells = sample::exact().cells),
+        dead(|dead| dead.hints_cost = 0),
+        dead(|dead| dead.unread = u64::MAX),
+        flows(|f| f[0].reader = SiteId(999)),
+        flows(|f| f[2].toucher = None),
+        flows(|f| f.swap(0, 1)),
+        flows(|f| f[0].bytes += 1),
+        flows(|f| f[0].cost -= 1),
+        flows(|f| f[0].cost += 1),
+        flows(Vec::clear),
+        refused(|p| {
+            *p = sample::exact();
+            p.flows = sample::flows().flows;
+        }),
+        sequence(|s| s.function = FunctionId(999)),
+        sequence(|s| s.calls[1].0 = FunctionId(999)),
+        sequence(|s| s.calls[1].1 = 0),
+        sequence(|s| s.calls[1].0 = s.calls[0].0),
+        refused(|p| {
+            *p = sample::flows();
+            p.sequences.swap(0, 1);
+        }),
+        lines(|l| l.size = 48),
+        lines(|l| l.cells.swap(0, 1)),
+        lines(|l| l.cells[0].site = SiteId(999)),
+        lines(|l| l.cells[0].moved.first_loads = u64::MAX),
+        lines(|l| l.size = 1 << 21),
+        refused(|p| {
+            *p = sample::with_lines();
+            let (traffic, details) = (p.lines.clone().unwrap(), p.line_details.clone());
+            p.other_lines = vec![OtherLines { traffic, details }];
+        }),
+        refused(|p| {
+            *p = sample::with_lines();
+            let traffic = LineTraffic { size: 128, ..p.lines.clone().unwrap() };
+            let mut details = p.line_details.clone();
+            details.streams.iter_mut().for_each(|streams| streams.swap(0, 1));
+            p.other_lines = vec![OtherLines { traffic, details }];
+        }),
+        streams(|s| s.swap(0, 1)),
+        streams(|s| s[0].site = SiteId(999)),
+        streams(|s| s[0].streams.first_at_step = 1 << 40),
+        streams(|s| s[1].streams.at_step = Histogram(vec![(0, 1 << 40)])),
+        caches(|c| c.levels.clear()),
+        caches(|c| c.levels[1].line = 32),
+        caches(|c| c.levels[0].ways = 0),
+        caches(|c| c.cells.swap(0, 1)),
+        caches(|c| c.cells[0].site = SiteId(999)),
+        caches(|c| c.cells[0].moved.truncate(1)),
+        caches(|c| c.cells[0].moved[1].loads = u64::MAX),
+    ];
+    insta::assert_snapshot!(messages.join("\n"));
+}

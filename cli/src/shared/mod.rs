@@ -1,0 +1,20 @@
+//! What all rooms may use: text fit to be printed, numbers for people, files, hashes, signals, TOML with places.
+//!
+//! Knows nothing of profiles, commands or programs under profile.
+
+pub mod hash;
+pub mod human;
+pub mod names;
+pub mod output_file;
+pub mod outputs;
+pub mod printable;
+pub mod signals;
+pub mod source_file;
+pub mod terminal;
+pub mod toml_text;
+
+/// Processors that this process may use.
+#[must_use]
+pub fn processors() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}

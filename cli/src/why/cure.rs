@@ -1,0 +1,12 @@
+//! One thing that would help, and what it is worth.
+
+/// Part of the pair's bytes that must lie beyond fast memory for a cure that brings touches together.
+pub const DEEP: f64 = 0.25;
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cure {
+    pub name: &'static str,
+    /// The counts that speak for it.
+    pub because: String,
+    pub promise: f64,
+}

@@ -1,0 +1,234 @@
+//! Where the sites and objects of a profile belong: lines, loops, functions, variables.
+
+use std::collections::HashMap;
+
+use anyhow::bail;
+
+use super::loops::Loops;
+
+use crate::{
+    estimate::subject::{did_you_mean, short},
+    motion::sources::Sources,
+    objects::{
+        fields::of_sites,
+        groups::{Group, Groups},
+    },
+    profile::{
+        Profile,
+        model::{ContextId, DataObjects, FieldId, Flow, FunctionId, LoopId, ObjectKind, SiteId},
+    },
+    report::{Analysis, Grouping, Inlined},
+    shared::names::{demangle, shorten_path},
+};
+
+/// Characters of a path that is not below the user's directory.
+const PATH: usize = 40;
+
+/// What to show.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// A function, a line or an object; all if none.
+    pub subject: Option<String>,
+    pub top: Option<usize>,
+    /// Heap blocks of different calling contexts are different objects.
+    pub contexts: bool,
+    /// Paths are shown relative to this directory; as they are if none.
+    pub home: Option<String>,
+}
+
+/// Where sites and objects of a profile belong, by number.
+pub struct Places<'p> {
+    pub(super) profile: &'p Profile,
+    pub(super) flows: &'p [Flow],
+    pub(super) objects: &'p DataObjects,
+    pub(super) groups: Groups,
+    pub(super) loops: Loops<'p>,
+    pub(super) field_of: HashMap<SiteId, FieldId>,
+    /// `FILE:LINE`; of code that belongs to no line, of the loop or function that it is in; else the function's name.
+    pub(super) lines: Vec<String>,
+    pub(super) functions: Vec<String>,
+    pub(super) line_of: Vec<usize>,
+    pub(super) function_of: Vec<usize>,
+    pub(super) home: Option<&'p str>,
+    /// By group of objects: the variable that its allocation goes to, as far as the source tells; only for people.
+    pub(super) variables: Vec<Option<String>>,
+}
+
+impl<'p> Places<'p> {
+    pub(super) fn new(profile: &'p Profile, options: &'p Options) -> anyhow::Result<Self> {
+        let (Some(flows), Some(objects)) = (&profile.flows, &profile.objects) else {
+            bail!(
+                "the profile does not say who touched which bytes last; that is measured by: dmdprof run --flows --objects"
+            );
+        };
+        let loops = Loops::of(profile, objects);
+        let (lines, line_of) = lines(profile, &loops);
+        let (functions, function_of) = rows(profile, Grouping::Functions);
+        let groups = Groups::of(profile, options.contexts);
+        let field_of = of_sites(objects);
+        let home = options.home.as_deref();
+        let mut sources = Sources::default();
+        let variables =
+            groups.list.iter().map(|group| variable(&mut sources, group).filter(|_| home.is_some())).collect();
+        Ok(Self {
+            profile,
+            flows,
+            objects,
+            groups,
+            loops,
+            field_of,
+            lines,
+            functions,
+            line_of,
+            function_of,
+            home,
+            variables,
+        })
+    }
+
+    /// `left (heap main at a.c:12)`, or without the variable if it is not known.
+    pub(super) fn title(&self, group: usize) -> String {
+        let title = self.groups.list[group].title();
+        match &self.variables[group] {
+            Some(variable) => format!("{variable} ({title})"),
+            None => title,
+        }
+    }
+
+    /// A place as people read it.
+    pub(super) fn show(&self, place: &str) -> String {
+        relative(place, self.home)
+    }
+
+    pub(super) fn line(&self, site: SiteId) -> usize {
+        self.line_of[site.index()]
+    }
+
+    pub(super) fn function(&self, site: SiteId) -> usize {
+        self.function_of[site.index()]
+    }
+
+    /// `FILE:LINE` of a loop, or the function that it is in.
+    pub(super) fn loop_name(&self, at: LoopId) -> String {
+        let place = self.loops.place(at).map(|place| self.show(&place));
+        place.unwrap_or_else(|| format!("a loop of {}", demangle(self.profile.symbol(self.loops.function(at)))))
+    }
+
+    /// `main > solve > step`.
+    pub(super) fn context_name(&self, context: ContextId) -> String {
+        crate::report::context_functions(self.profile, context).join(" > ")
+    }
+
+    pub(super) fn object(&self, flow: &Flow) -> Option<usize> {
+        flow.object.map(|object| self.groups.of_object(object))
+    }
+
+    /// The flows that somebody asked about.
+    pub(super) fn chosen(&self, subject: Option<&str>) -> anyhow::Result<Vec<&'p Flow>> {
+        let Some(wanted) = subject else { return Ok(self.flows.iter().collect()) };
+        let at_line = |flow: &Flow| is_line(&self.lines[self.line(flow.reader)], wanted);
+        let is_function = |flow: &Flow| {
+            let name = &self.functions[self.function(flow.reader)];
+            name == wanted || short(name) == wanted
+        };
+        let is_object = |flow: &Flow| {
+            let group = self.object(flow).map(|group| &self.groups.list[group]);
+            group.is_some_and(|group| {
+                group.name == wanted
+                    || group.name.split(" of ").next() == Some(wanted)
+                    || group.name.split(" < ").next() == Some(wanted)
+                    || group.place.as_deref().is_some_and(|place| self::is_line(place, wanted))
+            })
+        };
+        let of = |is: &dyn Fn(&Flow) -> bool| self.flows.iter().filter(|flow| is(flow)).collect::<Vec<&Flow>>();
+        let found = [of(&at_line), of(&is_function), of(&is_object)].into_iter().find(|found| !found.is_empty());
+        found.ok_or_else(|| {
+            let readers = self.flows.iter().map(|flow| flow.reader);
+            let names = readers.flat_map(|site| [&self.functions[self.function(site)], &self.lines[self.line(site)]]);
+            let objects = self.groups.list.iter().map(|group| &group.name);
+            let near = did_you_mean(wanted, names.chain(objects).map(String::as_str));
+            anyhow::anyhow!("nothing that reads is called {wanted}{near}")
+        })
+    }
+}
+
+/// The variable that the blocks of a group go to.
+fn variable(sources: &mut Sources, group: &Group) -> Option<String> {
+    let place = group.place.as_ref().filter(|_| group.kind == ObjectKind::Heap)?;
+    let (file, line) = place.rsplit_once(':')?;
+    // Of several allocations on a line the place has the column too.
+    let (file, line) = match file.rsplit_once(':') {
+        Some((path, number)) if number.parse::<u32>().is_ok() => (path, number),
+        _ => (file, line),
+    };
+    sources.assigned(file, line.parse().ok()?, group.column)
+}
+
+/// Names of all rows, and the row of each site.
+fn rows(profile: &Profile, grouping: Grouping) -> (Vec<String>, Vec<usize>) {
+    let analysis = Analysis::new(profile, grouping);
+    let by_line = matches!(grouping, Grouping::Lines(_));
+    let name = |row: &crate::report::Row| match &row.file {
+        Some(file) if by_line && row.line > 0 => format!("{file}:{}", row.line),
+        _ => row.name().to_owned(),
+    };
+    let names: Vec<String> = analysis.rows.iter().map(name).collect();
+    let mut of = vec![names.len(); profile.sites.len()];
+    for (number, row) in analysis.rows.iter().enumerate() {
+        row.sites.iter().for_each(|site| of[site.index()] = number);
+    }
+    let names = names.into_iter().chain([crate::shared::names::UNKNOWN.to_owned()]).collect();
+    (names, of)
+}
+
+/// Names of all lines, and the line of each site. Code that compilers put together from several lines has none of its own:
+/// it counts for the line of the innermost loop around it, else for that of its function.
+fn lines(profile: &Profile, loops: &Loops) -> (Vec<String>, Vec<usize>) {
+    let (mut names, mut of) = rows(profile, Grouping::Lines(Inlined::Own));
+    let mut known: HashMap<String, usize> =
+        names.iter().enumerate().map(|(number, name)| (name.clone(), number)).collect();
+    for (number, site) in profile.sites.iter().enumerate() {
+        let line = site.position.map(|position| profile.positions[position.index()].line);
+        if line != Some(0) {
+            continue;
+        }
+        let around = loops.around(SiteId(number as u32)).first().and_then(|at| loops.place(*at));
+        if let Some(place) = around.or_else(|| declared(profile, site.function)) {
+            of[number] = *known.entry(place).or_insert_with_key(|place| {
+                names.push(place.clone());
+                names.len() - 1
+            });
+        }
+    }
+    (names, of)
+}
+
+/// `FILE:LINE` of a function.
+fn declared(profile: &Profile, function: FunctionId) -> Option<String> {
+    let function = &profile.functions[function.index()];
+    let file = profile.strings[function.file?.index()].as_str();
+    (function.line > 0).then(|| format!("{file}:{}", function.line))
+}
+
+/// Whether `FILE:LINE` is meant by itself, its end, or the line's number alone. What has no line goes by its function's name, which means
+/// the whole function.
+pub(super) fn is_line(place: &str, wanted: &str) -> bool {
+    let has_number = |(_, line): (&str, &str)| !line.is_empty() && line.bytes().all(|c| c.is_ascii_digit());
+    if !place.rsplit_once(':').is_some_and(has_number) {
+        return false;
+    }
+    if wanted.bytes().all(|c| c.is_ascii_digit()) {
+        return place.rsplit_once(':').is_some_and(|(_, line)| line == wanted);
+    }
+    place == wanted || (wanted.contains(':') && place.strip_suffix(wanted).is_some_and(|rest| rest.ends_with('/')))
+}
+
+/// Below `home` relative to it, else the path's end.
+pub fn relative(place: &str, home: Option<&str>) -> String {
+    let below = home.and_then(|home| place.strip_prefix(home)?.strip_prefix('/'));
+    match (below, home) {
+        (Some(below), _) => below.to_owned(),
+        (None, Some(_)) if place.starts_with('/') => shorten_path(place, PATH),
+        _ => place.to_owned(),
+    }
+}

@@ -1,0 +1,73 @@
+//! What results are added up by: functions, sites, flows and objects in the numbers of the measurement.
+
+use crate::decode::context::Node;
+
+/// A function: (table, number in the table).
+pub type FunctionKey = (u32, u32);
+/// A static access: (table, number of its segment in the table, item of the segment).
+pub type SiteKey = (u32, u32, u32);
+
+/// From where to where bytes went.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct FlowKey {
+    /// Wrote the bytes last; `None`: nothing did.
+    pub writer: Option<SiteKey>,
+    /// Read or wrote the bytes last; `None`: nothing did.
+    pub toucher: Option<SiteKey>,
+    pub reader: SiteKey,
+    /// Calling contexts of the toucher and of the reader, if they were measured.
+    pub contexts: Option<(Option<Node>, Node)>,
+    /// What the bytes are part of; `None` if objects were not measured.
+    pub object: Option<ObjectKey>,
+}
+
+impl FlowKey {
+    pub(crate) fn moved(self, nodes: &[Node]) -> Self {
+        let contexts = moved_contexts(self.contexts, nodes);
+        Self { object: self.object.map(|object| object.moved(nodes)), contexts, ..self }
+    }
+}
+
+pub(crate) type FlowContexts = Option<(Option<Node>, Node)>;
+
+pub(crate) fn moved_contexts(contexts: FlowContexts, nodes: &[Node]) -> FlowContexts {
+    contexts.map(|(toucher, reader)| (toucher.map(|node| nodes[node as usize]), nodes[reader as usize]))
+}
+
+/// A data object, in the numbers of the measurement.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ObjectKey {
+    /// Memory of which no object is known.
+    Unknown,
+    /// Blocks by calling context (0: any) and call site (table, segment) of the allocation.
+    Block {
+        context: Node,
+        site: Option<(u32, u32)>,
+    },
+    Mapping {
+        context: Node,
+        site: Option<(u32, u32)>,
+        file: Option<String>,
+    },
+    /// Table and number in its `data`.
+    Datum {
+        table: u32,
+        datum: u32,
+    },
+    /// Table and number in its `slots`.
+    Slot {
+        table: u32,
+        slot: u32,
+    },
+}
+
+impl ObjectKey {
+    /// The same in other numbers of contexts.
+    pub(crate) fn moved(self, nodes: &[Node]) -> Self {
+        match self {
+            Self::Block { context, site } => Self::Block { context: nodes[context as usize], site },
+            Self::Mapping { context, site, file } => Self::Mapping { context: nodes[context as usize], site, file },
+            other => other,
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! Caches of sets and ways, one behind the other, as hardware has them.
+//!
+//! Takes the accesses of a ring in program order, with the cells that they belong to, and the geometry of each level;
+//! gives, for each cell and level, the lines that its loads and its stores brought in and those of its lines that
+//! were written back. A store brings its line in. Each level holds what the levels before it hold: a line that leaves
+//! it leaves them too. What is dirty at the end of the program is written back then. A level sees only what the one
+//! before it misses.
+
+use super::{geometry::Geometry, level::Level};
+use crate::{
+    counts::caches::{ByLevel, CacheCounts},
+    engine::{Access, Kind, Stream},
+    observe::follower::Follower,
+};
+
+/// The caches of one ring.
+pub struct Caches {
+    shift: u32,
+    levels: Vec<Level>,
+    /// By cell, and by level in that.
+    counts: Vec<Option<ByLevel>>,
+}
+
+impl Caches {
+    /// Levels that [`check`](super::check) lets pass, the first nearest to the processor.
+    #[must_use]
+    pub fn new(levels: &[Geometry]) -> Self {
+        let shift = levels.first().map_or(0, |level| level.line.trailing_zeros());
+        Self { shift, levels: levels.iter().map(Level::new).collect(), counts: Vec::new() }
+    }
+
+    /// There are so many cells now; what follows for others is not counted.
+    pub fn set_known(&mut self, cells: usize) {
+        if cells > self.counts.len() {
+            self.counts.resize_with(cells, || None);
+        }
+    }
+
+    fn counts(&mut self, cell: u32, level: usize) -> Option<&mut CacheCounts> {
+        let levels = self.levels.len();
+        let counts = self.counts.get_mut(cell as usize)?;
+        counts.get_or_insert_with(|| vec![CacheCounts::default(); levels].into()).get_mut(level)
+    }
+
+    #[inline]
+    fn access(&mut self, access: Access, cell: u32) {
+        let Access { addr, len, kind } = access;
+        if kind == Kind::Remove || len == 0 {
+            return;
+        }
+        let is_store = matches!(kind, Kind::Store | Kind::Fresh);
+        let last = addr.saturating_add(u64::from(len) - 1) >> self.shift;
+        for line in addr >> self.shift..=last {
+            self.line(line, is_store, cell);
+        }
+    }
+
+    #[inline]
+    fn line(&mut self, line: u64, is_store: bool, cell: u32) {
+        if !self.levels.first_mut().is_some_and(|first| first.touch(line)) {
+            self.bring(line, is_store, cell);
+        }
+        if is_store && let Some(first) = self.levels.first_mut() {
+            // Whose it is stays unknown for ever if it is not known now.
+            let writer = if (cell as usize) < self.counts.len() { cell } else { u32::MAX - 1 };
+            first.write(line, writer);
+        }
+    }
+
+    /// Brings a line in that the first level does not have.
+    fn bring(&mut self, line: u64, is_store: bool, cell: u32) {
+        let missing = (1..self.levels.len()).find(|&level| self.levels[level].touch(line)).unwrap_or(self.levels.len());
+        for level in (0..missing).rev() {
+            if let Some(counts) = self.counts(cell, level) {
+                *(if is_store { &mut counts.stores } else { &mut counts.loads }) += 1;
+            }
+            if let Some((gone, writer)) = self.levels[level].insert(line) {
+                self.leave(level, gone, writer);
+            }
+        }
+    }
+
+    /// A line has left a level, with who wrote it last there: it leaves those before it, and is written to the one
+    /// behind it.
+    fn leave(&mut self, level: usize, line: u64, writer: Option<u32>) {
+        let mut last = writer;
+        for before in (0..level).rev() {
+            if let Some(writer) = self.levels[before].remove(line).flatten() {
+                self.written_back(before, writer);
+                last = Some(writer);
+            }
+        }
+        if let Some(writer) = last {
+            self.written_back(level, writer);
+            if let Some(behind) = self.levels.get_mut(level + 1) {
+                behind.write(line, writer);
+            }
+        }
+    }
+
+    fn written_back(&mut self, level: usize, writer: u32) {
+        if let Some(counts) = self.counts(writer, level) {
+            counts.write_backs += 1;
+        }
+    }
+
+    #[must_use]
+    pub fn heap_bytes(&self) -> u64 {
+        self.levels.iter().map(Level::heap_bytes).sum()
+    }
+
+    /// The counts by cell, and by level in that.
+    #[must_use]
+    pub fn finish(mut self) -> Vec<Option<ByLevel>> {
+        for level in 0..self.levels.len() {
+            for (line, writer) in self.levels[level].dirty() {
+                self.written_back(level, writer);
+                if let Some(behind) = self.levels.get_mut(level + 1) {
+                    behind.write(line, writer);
+                }
+            }
+        }
+        self.counts
+    }
+}
+
+impl Follower for Caches {
+    fn accesses(&mut self, accesses: &[Access], cells: &[u32]) {
+        for (access, &cell) in accesses.iter().zip(cells) {
+            self.access(*access, cell);
+        }
+    }
+
+    fn run(&mut self, streams: &[Stream], cells: &[u32], iterations: u64) {
+        for iteration in 0..iterations {
+            for (stream, &cell) in streams.iter().zip(cells) {
+                self.access(Access { addr: stream.at(iteration), len: stream.len, kind: stream.kind }, cell);
+            }
+        }
+    }
+}

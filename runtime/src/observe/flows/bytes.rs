@@ -1,0 +1,410 @@
+//! Flows: of every byte read, which access wrote it last, and which touched it last.
+//!
+//! Takes the accesses of one ring in program order, then what the engine found for the loads among them; gives bytes, cost and
+//! depths per (writer, toucher, reader). The *state* of a byte is (site that wrote it last, site that read or wrote it last); a write by S makes it (S, S),
+//! a read by R in state (W, T) is one byte of the flow (W, T, R) and makes it (W, R). A byte has a state while it is on the stack: what was neither
+//! written nor read in this life of the byte has none, and neither does a declared input before its first read. Other threads'
+//! accesses are not seen.
+//!
+//! Memory: 4 bytes per touched byte, in pages of 16 KiB for 4096 addresses, and a counter per flow. An access to bytes of one state, as most are,
+//! costs one look at the shadow and one at what its site did last.
+
+use std::collections::HashMap;
+
+use super::{
+    parts::{Parts, Piece},
+    run::Run,
+};
+use crate::{
+    counts::cell::CellCounters,
+    decode::{block::UNCOUNTED, context::Node, ring::RingSite},
+    engine::{Access, Found, Kind, clamped},
+    hash::FastHash,
+    objects::ObjectNumber,
+    observe::patterns::{Pattern, Patterns, between::Between},
+    shadow::{Label, Shadow, UNTOUCHED},
+};
+
+/// With this bit, not the number of a cell but of a site whose access is not counted.
+const HIDDEN: u32 = 1 << 31;
+
+/// Any calling context.
+const ANY: Node = Node::MAX;
+
+/// A static access, numbered as it is first seen. If contexts are followed, in one calling context.
+pub(super) type SiteNumber = u32;
+const NO_SITE: SiteNumber = u32::MAX;
+/// Of a toucher: that it wrote, and nobody has read.
+const UNREAD: SiteNumber = 1 << 31;
+
+/// What went from one access to another.
+pub struct Flow {
+    pub writer: Option<RingSite>,
+    pub toucher: Option<RingSite>,
+    pub reader: RingSite,
+    /// Calling contexts of the toucher and of the reader, if they are followed.
+    pub contexts: Option<(Option<Node>, Node)>,
+    /// What the bytes are part of, for the reader; `None` if objects are not followed.
+    pub object: Option<ObjectNumber>,
+    pub found: CellCounters,
+    /// Bytes touched since the byte's last touch, for some of the reads: in all, and by the static accesses that touched most.
+    pub between: Between<RingSite>,
+}
+
+/// How a site used an object.
+pub struct Use {
+    pub site: RingSite,
+    pub object: ObjectNumber,
+    pub pattern: Pattern,
+}
+
+/// Everything that was followed.
+pub struct Followed {
+    pub flows: Vec<Flow>,
+    pub uses: Vec<Use>,
+}
+
+/// A read of one site of bytes in one state: where it is counted, and the state that it leaves.
+#[derive(Clone, Copy)]
+pub(super) struct Step {
+    pub(super) state: Label,
+    pub(super) next: Label,
+    pub(super) flow: u32,
+}
+
+/// What is kept per site.
+#[derive(Clone, Copy)]
+pub(super) struct Site {
+    pub(super) place: RingSite,
+    /// [`ANY`] unless contexts are followed.
+    pub(super) node: Node,
+    pub(super) object: Option<ObjectNumber>,
+    /// The state that it leaves when it writes, if it has written.
+    pub(super) written: Label,
+    /// Its last read.
+    pub(super) last: Option<Step>,
+}
+
+pub struct Flows {
+    pub(super) states: Shadow,
+    /// By state: writer and toucher. The first has none. The toucher of bytes that nobody has read since they were written is the writer, marked
+    /// [`UNREAD`].
+    pub(super) pairs: Vec<(SiteNumber, SiteNumber)>,
+    pub(super) state_of: HashMap<(SiteNumber, SiteNumber), Label, FastHash>,
+    pub(super) steps: HashMap<(Label, SiteNumber), Step, FastHash>,
+    pub(super) sites: Vec<Site>,
+    /// By segment and calling context: its first site.
+    pub(super) first_site: HashMap<(u32, Node), SiteNumber, FastHash>,
+    pub(super) by_context: bool,
+    pub(super) site_of_cell: Vec<SiteNumber>,
+    /// Sites by static access and object.
+    pub(super) parts: HashMap<(SiteNumber, ObjectNumber), SiteNumber, FastHash>,
+    pub(super) patterns: Option<Box<Patterns>>,
+    /// By flow: state of the bytes, and reader.
+    pub(super) keys: Vec<(Label, SiteNumber)>,
+    pub(super) found: Vec<CellCounters>,
+    pub(super) run: Run,
+}
+
+impl Default for Flows {
+    fn default() -> Self {
+        Self {
+            states: Shadow::default(),
+            pairs: vec![(NO_SITE, NO_SITE)],
+            state_of: HashMap::default(),
+            steps: HashMap::default(),
+            sites: Vec::new(),
+            first_site: HashMap::default(),
+            by_context: false,
+            site_of_cell: Vec::new(),
+            parts: HashMap::default(),
+            patterns: None,
+            keys: Vec::new(),
+            found: Vec::new(),
+            run: Run::default(),
+        }
+    }
+}
+
+/// Who accesses.
+impl Flows {
+    /// The next cells are those of a segment's items.
+    pub fn add_cells(&mut self, segment: u32, node: Node, items: usize) {
+        let first = self.first_site(segment, node, items);
+        self.site_of_cell.extend(first..first + items as u32);
+    }
+
+    /// The next cell is for one object of the site of another cell.
+    pub fn add_part(&mut self, of: u32, object: ObjectNumber) {
+        // The other cell may be for an object too; both are of one static access.
+        let Site { place: (segment, item), node, .. } = self.sites[self.site_of_cell[of as usize] as usize];
+        let site = self.part(self.first_site[&(segment, node)] + item, object);
+        self.site_of_cell.push(site);
+    }
+
+    /// A cell is for one object only.
+    pub fn set_object(&mut self, cell: u32, object: ObjectNumber) {
+        self.site_of_cell[cell as usize] = self.part(self.site_of_cell[cell as usize], object);
+    }
+
+    fn part(&mut self, site: SiteNumber, object: ObjectNumber) -> SiteNumber {
+        let (sites, patterns) = (&mut self.sites, &mut self.patterns);
+        *self.parts.entry((site, object)).or_insert_with(|| {
+            let Site { place, node, .. } = sites[site as usize];
+            patterns.iter_mut().for_each(|patterns| patterns.add_site_like(site));
+            sites.push(Site { place, node, object: Some(object), written: UNTOUCHED, last: None });
+            sites.len() as SiteNumber - 1
+        })
+    }
+
+    /// What stands in the place of the cell of a segment's first item while nothing is counted; the other items' follow.
+    pub fn hidden(&mut self, segment: u32, node: Node, items: usize) -> u32 {
+        HIDDEN | self.first_site(segment, node, items)
+    }
+
+    fn first_site(&mut self, segment: u32, node: Node, items: usize) -> SiteNumber {
+        let node = if self.by_context { node } else { ANY };
+        let (sites, patterns) = (&mut self.sites, &mut self.patterns);
+        *self.first_site.entry((segment, node)).or_insert_with(|| {
+            let first = sites.len() as SiteNumber;
+            patterns.iter_mut().for_each(|patterns| patterns.add_sites(segment, items as u32));
+            let site = |item| Site { place: (segment, item), node, object: None, written: UNTOUCHED, last: None };
+            sites.extend((0..items as u32).map(site));
+            first
+        })
+    }
+
+    /// Site of an access, and whether it is counted. Library calls without a descriptor have no site.
+    #[inline]
+    pub(super) fn site(&self, cell: u32) -> (Option<SiteNumber>, bool) {
+        match cell {
+            UNCOUNTED => (None, false),
+            _ if cell & HIDDEN != 0 => (Some(cell & !HIDDEN), false),
+            _ => (Some(self.site_of_cell[cell as usize]), true),
+        }
+    }
+}
+
+/// What happens to states.
+impl Flows {
+    /// Tells sites apart by calling context.
+    pub fn start_contexts(&mut self) {
+        self.by_context = true;
+    }
+
+    /// Also follows how sites use data. There are no sites yet.
+    pub fn start_patterns(&mut self) {
+        self.patterns = Some(Box::default());
+    }
+
+    /// Follows accesses of a batch.
+    pub fn follow(&mut self, accesses: &[Access], cells: &[u32], parts: &mut Parts) {
+        for (access, &cell) in accesses.iter().zip(cells) {
+            parts.next_access();
+            self.access(access, cell, &mut parts.pieces);
+        }
+    }
+
+    #[inline]
+    pub(super) fn access(&mut self, access: &Access, cell: u32, pieces: &mut Vec<Piece>) {
+        let len = clamped(access.addr, u64::from(access.len));
+        if len == 0 {
+            return;
+        }
+        match access.kind {
+            Kind::Load | Kind::Last => self.read(access.addr, len, cell, pieces),
+            Kind::Store | Kind::Fresh => self.write(access.addr, len, cell),
+            Kind::Remove => self.forget(access.addr, len),
+        }
+    }
+
+    /// The bytes' lives end, or start again as inputs.
+    pub fn forget(&mut self, address: u64, len: u64) {
+        let len = clamped(address, len);
+        if self.patterns.is_some() {
+            self.end_states(address, len);
+            self.patterns.as_mut().into_iter().for_each(|patterns| patterns.forget(address, len));
+        }
+        self.states.forget(address, len);
+    }
+
+    /// The states of bytes end: who wrote them for nothing, who read them last.
+    fn end_states(&mut self, address: u64, len: u64) {
+        let (Some(patterns), pairs) = (&mut self.patterns, &self.pairs) else { return };
+        self.states.each_run(address, len, |state, bytes| end(patterns, pairs[state as usize], bytes));
+    }
+
+    /// The state of some bytes ends.
+    pub(super) fn end_state(&mut self, state: Label, bytes: u64) {
+        if let Some(patterns) = &mut self.patterns {
+            end(patterns, self.pairs[state as usize], bytes);
+        }
+    }
+
+    /// The bytes keep their states at another address.
+    pub fn relocate(&mut self, from: u64, to: u64, len: u64) {
+        if from != to {
+            self.states.relocate(from, to, clamped(from, len).min(clamped(to, len)));
+        }
+    }
+
+    #[inline]
+    fn read(&mut self, address: u64, len: u64, cell: u32, pieces: &mut Vec<Piece>) {
+        let (Some(site), counted) = self.site(cell) else { return };
+        let state = self.states.uniform(address, len);
+        if self.patterns.is_some() {
+            // A read of bytes with several states is looked at as one of the first byte's.
+            let first = state.unwrap_or_else(|| self.states.label(address));
+            self.note_read(address, len, first, site, counted);
+        }
+        match state {
+            Some(state) => {
+                let piece = self.read_one_state(address, len, state, site);
+                pieces.extend(counted.then_some(piece));
+            }
+            None => {
+                let states = self.states.read(address, len);
+                let mut at = address;
+                for run in states.chunk_by(|a, b| a == b) {
+                    let len = run.len() as u64;
+                    let piece = self.read_one_state(at, len, run[0], site);
+                    pieces.extend(counted.then_some(piece));
+                    at = at.wrapping_add(len);
+                }
+            }
+        }
+    }
+
+    #[inline(never)]
+    fn note_read(&mut self, address: u64, len: u64, state: Label, site: SiteNumber, counted: bool) {
+        let flow = counted.then(|| self.step(state, site).flow);
+        let Some(patterns) = &mut self.patterns else { return };
+        flow.into_iter().for_each(|flow| patterns.sample(address, flow));
+        patterns.read(address, len, site);
+    }
+
+    #[inline]
+    fn read_one_state(&mut self, address: u64, len: u64, state: Label, site: SiteNumber) -> Piece {
+        let step = self.step(state, site);
+        if step.next != state {
+            self.states.fill(address, len, step.next);
+        }
+        Piece { flow: step.flow, bytes: len as u32 }
+    }
+
+    fn write(&mut self, address: u64, len: u64, cell: u32) {
+        let (Some(site), _) = self.site(cell) else { return self.forget(address, len) };
+        if self.patterns.is_some() {
+            self.end_states(address, len);
+            self.patterns.as_mut().into_iter().for_each(|patterns| patterns.write(address, len, site));
+        }
+        let written = self.written(site);
+        self.states.fill(address, len, written);
+    }
+
+    /// The state that a site leaves when it writes.
+    #[inline]
+    pub(super) fn written(&mut self, site: SiteNumber) -> Label {
+        if self.sites[site as usize].written == UNTOUCHED {
+            self.sites[site as usize].written = self.state(site, site | UNREAD);
+        }
+        self.sites[site as usize].written
+    }
+
+    /// Number of a state.
+    fn state(&mut self, writer: SiteNumber, toucher: SiteNumber) -> Label {
+        let next = self.pairs.len() as Label;
+        let state = *self.state_of.entry((writer, toucher)).or_insert(next);
+        if state == next {
+            self.pairs.push((writer, toucher));
+        }
+        state
+    }
+
+    #[inline]
+    pub(super) fn step(&mut self, state: Label, reader: SiteNumber) -> Step {
+        match self.sites[reader as usize].last {
+            Some(step) if step.state == state => step,
+            _ => self.another_step(state, reader),
+        }
+    }
+
+    #[inline(never)]
+    fn another_step(&mut self, state: Label, reader: SiteNumber) -> Step {
+        let step = match self.steps.get(&(state, reader)) {
+            Some(&known) => known,
+            None => {
+                let next = self.state(self.pairs[state as usize].0, reader);
+                let step = Step { state, next, flow: self.keys.len() as u32 };
+                self.keys.push((state, reader));
+                self.found.push(CellCounters::default());
+                self.steps.insert((state, reader), step);
+                step
+            }
+        };
+        self.sites[reader as usize].last = Some(step);
+        step
+    }
+}
+
+/// What the engine found.
+impl Flows {
+    /// A report about an access or a stream of a batch.
+    #[inline]
+    pub fn found(&mut self, parts: &mut Parts, label: u32, found: Found) {
+        parts.found(&mut self.found, label, found);
+    }
+
+    /// Everything that was counted, in no particular order. A flow may come in two parts.
+    pub fn finish(mut self) -> Followed {
+        let mut uses = Vec::new();
+        let mut between = Vec::new();
+        if self.patterns.is_some() {
+            for (address, len) in self.states.touched() {
+                self.end_states(address, len);
+            }
+        }
+        if let Some(patterns) = self.patterns.take() {
+            let found = patterns.finish();
+            between = found.between;
+            let used = self.sites.iter().zip(found.patterns);
+            uses.extend(
+                used.filter_map(|(site, pattern)| Some(Use { site: site.place, object: site.object?, pattern })),
+            );
+        }
+        let Self { keys, found, pairs, sites, .. } = self;
+        let place = |site: SiteNumber| sites.get((site & !UNREAD) as usize).map(|site| site.place);
+        let access = |site: SiteNumber| sites[site as usize].place;
+        let node = |site: SiteNumber| sites.get((site & !UNREAD) as usize).map(|site| site.node);
+        let flow = |(number, ((state, reader), mut found)): (usize, ((Label, SiteNumber), CellCounters))| {
+            found.flush();
+            let (writer, toucher) = pairs[state as usize];
+            found.depths.iter().next()?;
+            Some(Flow {
+                writer: place(writer),
+                toucher: place(toucher),
+                reader: place(reader)?,
+                contexts: if self.by_context { Some((node(toucher), node(reader)?)) } else { None },
+                object: sites[reader as usize].object,
+                found,
+                between: between.get_mut(number).map(std::mem::take).unwrap_or_default().named(access),
+            })
+        };
+        Followed { flows: keys.into_iter().zip(found).enumerate().filter_map(flow).collect(), uses }
+    }
+
+    /// Memory held for the states of bytes, in bytes.
+    #[must_use]
+    pub fn heap_bytes(&self) -> u64 {
+        self.states.heap_bytes()
+    }
+}
+
+/// The state of some bytes, given as writer and toucher, ends.
+fn end(patterns: &mut Patterns, (writer, toucher): (SiteNumber, SiteNumber), bytes: u64) {
+    if toucher & UNREAD == 0 {
+        patterns.read_last(toucher, bytes);
+    } else if writer != NO_SITE {
+        patterns.never_read(writer, bytes);
+    }
+}

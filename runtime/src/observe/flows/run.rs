@@ -1,0 +1,30 @@
+//! The affine run that flows are followed through; kept to save allocations.
+
+use super::parts::{Piece, Readings};
+use crate::{observe::patterns::Lane, shadow::Label};
+
+/// Accesses of a stream to words in one state, one after the other.
+#[derive(Clone, Copy)]
+pub struct Seen {
+    pub state: Label,
+    /// The state that they leave.
+    pub next: Label,
+    /// Of loads.
+    pub flow: u32,
+    pub count: u64,
+}
+
+/// The run at hand; kept to save allocations.
+#[derive(Default)]
+pub struct Run {
+    pub lanes: Vec<Lane>,
+    pub counted: Vec<bool>,
+    /// The part of `Parts` that is about the streams, while they are followed.
+    pub readings: Vec<Readings>,
+    pub pieces: Vec<Piece>,
+    pub seen: Vec<Vec<Seen>>,
+    pub labels: Vec<(Label, u64)>,
+    /// By flow: reads in the block at hand; and the flows of which there are.
+    pub reads: Vec<u64>,
+    pub flows: Vec<u32>,
+}

@@ -1,0 +1,222 @@
+//! The lines behind those in front: which were used when, and which are dirty.
+//!
+//! Takes lines that go in front, each with the one that leaves its place there; files, for who touched it, the depth at which the first was found, and
+//! for who wrote it last, that it would have been written back. Nothing in front depends on it, so that many are done together and memory is fetched ahead.
+
+use super::{
+    front::{FRONT, Front, PLACES, Visit},
+    ledger::{Filed, Ledger},
+    streams::{Coming, Streams},
+    table::{Place, Table},
+    timeline::Timeline,
+};
+use crate::{
+    engine::{AllocationFailure, hint::prefetch},
+    histogram::bucket_of,
+};
+
+/// Lines that are done together.
+const TOGETHER: usize = 1024;
+/// How far ahead entries and positions are fetched.
+const FAR: usize = 12;
+const NEAR: usize = 5;
+/// Positions that there are at least; few where tests want them to run out.
+const LEAST_ROOM: u32 = if cfg!(test) { 511 } else { (1 << 16) - 1 };
+/// Positions over lines.
+const GROWTH: u32 = 4;
+/// Most lines.
+const MOST: u32 = 1 << 29;
+
+/// A line that goes in front.
+#[derive(Clone, Copy, Default)]
+pub struct Entering {
+    pub line: u64,
+    /// Who touched it.
+    pub cell: u32,
+    pub is_store: bool,
+    /// Its place in front.
+    pub place: u8,
+    /// What happened to the line that was there.
+    pub left: Visit,
+}
+
+pub struct Back {
+    pub(super) table: Table,
+    pub(super) timeline: Timeline,
+    streams: Streams,
+    waiting: Box<[Entering; TOGETHER]>,
+    waiting_now: usize,
+    places: Vec<Place>,
+    /// Of each place in front, where the entry of its line is.
+    in_front: [Option<Place>; PLACES],
+    /// Lines in front.
+    lines_in_front: usize,
+}
+
+impl Back {
+    /// Of lines of `1 << shift` bytes.
+    #[must_use]
+    pub fn new(shift: u32) -> Self {
+        Self {
+            table: Table::default(),
+            timeline: Timeline::new(LEAST_ROOM, 0),
+            streams: Streams::new(shift),
+            waiting: Box::new([Entering::default(); TOGETHER]),
+            waiting_now: 0,
+            places: Vec::with_capacity(TOGETHER),
+            in_front: [None; PLACES],
+            lines_in_front: 0,
+        }
+    }
+
+    /// A line goes in front; true if it is time for [`Back::work`].
+    #[inline(always)]
+    pub fn queue(&mut self, entering: Entering) -> bool {
+        self.waiting[self.waiting_now % TOGETHER] = entering;
+        self.waiting_now += 1;
+        self.waiting_now == TOGETHER
+    }
+
+    /// Does what waits.
+    #[inline(always)]
+    pub fn work(&mut self, ledger: &mut Ledger) {
+        let waiting = std::mem::take(&mut self.waiting_now);
+        if self.table.is_small() {
+            for now in 0..waiting {
+                let place = self.table.place(self.waiting[now].line);
+                self.enter(self.waiting[now], place, ledger);
+            }
+            return;
+        }
+        self.places.clear();
+        for ahead in 0..waiting + FAR {
+            if ahead < waiting {
+                let place = self.table.place(self.waiting[ahead].line);
+                self.places.push(place);
+                prefetch(self.table.at(place));
+            }
+            if let Some(&place) = ahead.checked_sub(FAR - NEAR).and_then(|near| self.places.get(near)) {
+                self.timeline.prefetch(self.table.at(place).position);
+            }
+            if let Some(now) = ahead.checked_sub(FAR) {
+                self.enter(self.waiting[now], self.places[now], ledger);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn enter(&mut self, entering: Entering, place: Place, ledger: &mut Ledger) {
+        let Entering { cell, is_store, left, .. } = entering;
+        self.come(place, self.lines_in_front, cell as usize, cell, is_store, ledger);
+        match self.in_front[usize::from(entering.place)].replace(place) {
+            Some(gone) => self.leave(gone, left, ledger),
+            None => self.lines_in_front += 1,
+        }
+    }
+
+    /// A line that is not in front is touched, where so many are. Questions of one kind are mostly about neighbours.
+    #[inline(always)]
+    pub(super) fn come(
+        &mut self,
+        place: Place,
+        front: usize,
+        kind: usize,
+        cell: u32,
+        is_store: bool,
+        ledger: &mut Ledger,
+    ) {
+        let what = Filed::of(is_store);
+        let entry = self.table.at(place);
+        if entry.position == 0 {
+            ledger.first(cell, what);
+            self.streamed(place, is_store).into_iter().for_each(|streamed| ledger.first(cell, streamed));
+            return;
+        }
+        let above = self.timeline.take(entry.position - 1, kind);
+        entry.position = 0;
+        let depth = front as u64 + u64::from(above) + 1;
+        if depth > FRONT as u64 {
+            let bucket = bucket_of(depth);
+            entry.deepest = entry.deepest.max(bucket + 1);
+            ledger.add(cell, what, bucket, 1);
+            if depth > PLACES as u64 {
+                let streamed = self.streamed(place, is_store);
+                streamed.into_iter().for_each(|streamed| ledger.add(cell, streamed, bucket, 1));
+            }
+        }
+    }
+
+    /// A line comes that is not among the last [`PLACES`]; whether it comes in a stream. What waits for a line is a load.
+    #[inline(always)]
+    pub(super) fn streamed(&mut self, place: Place, is_store: bool) -> Option<Filed> {
+        match self.streams.come(place) {
+            Coming::InOrder if !is_store => Some(Filed::InOrder),
+            Coming::AtStep if !is_store => Some(Filed::AtStep),
+            _ => None,
+        }
+    }
+
+    /// A line leaves the front.
+    #[inline(always)]
+    pub(super) fn leave(&mut self, place: Place, visit: Visit, ledger: &mut Ledger) {
+        self.make_room(1);
+        let position = self.timeline.push();
+        let entry = self.table.at(place);
+        entry.position = position + 1;
+        entry.leave(visit, ledger);
+    }
+
+    /// All lines leave the front but those in some places; gives where the entries of these are.
+    pub(super) fn clear_front(&mut self, front: &Front, stay: u16, ledger: &mut Ledger) -> [Option<Place>; PLACES] {
+        self.work(ledger);
+        for place in front.last_to_first().filter(|place| stay >> place & 1 == 0) {
+            if let Some(gone) = self.in_front[place].take() {
+                self.leave(gone, front.visit(place), ledger);
+            }
+        }
+        self.lines_in_front = 0;
+        std::mem::take(&mut self.in_front)
+    }
+
+    /// The line of an entry is in front, at a place where none was.
+    pub(super) fn put_in_front(&mut self, entry: Place, place: usize) {
+        self.in_front[place] = Some(entry);
+        self.lines_in_front += 1;
+    }
+
+    /// Sees to it that there is room for so many positions.
+    #[inline(always)]
+    pub(super) fn make_room(&mut self, positions: u32) {
+        if !self.timeline.has_room(positions) {
+            self.renumber(positions);
+        }
+    }
+
+    /// Gives all lines positions without gaps, and makes room.
+    #[cold]
+    fn renumber(&mut self, positions: u32) {
+        let (ranks, taken) = (self.timeline.ranks(), self.timeline.taken());
+        if taken >= MOST {
+            std::panic::panic_any(AllocationFailure(format!(
+                "the program touches more than {MOST} lines, which is more than are followed; use larger lines (--line-size), or leave --line-size out"
+            )));
+        }
+        for entry in self.table.entries().filter(|entry| entry.position > 0) {
+            entry.position = self.timeline.rank(&ranks, entry.position - 1) + 1;
+        }
+        self.timeline = Timeline::new((taken * GROWTH).max(LEAST_ROOM).max(taken + positions), taken);
+    }
+
+    /// The program has ended: with what happened to the lines in front, what is dirty is written back.
+    pub fn finish(&mut self, front: &Front, ledger: &mut Ledger) {
+        self.clear_front(front, 0, ledger);
+        for entry in self.table.entries().filter(|entry| entry.writer > 0) {
+            ledger.dirty(entry.writer - 1);
+        }
+    }
+
+    #[must_use]
+    pub fn heap_bytes(&self) -> u64 {
+        self.table.heap_bytes() + self.timeline.heap_bytes() + self.streams.heap_bytes()
+    }
+}

@@ -1,0 +1,122 @@
+//! Who brought lines in and wrote them, and from which depths.
+
+use crate::counts::lines::LineCounts;
+
+/// What is filed by depth.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Filed {
+    Load,
+    Store,
+    WriteBack,
+    /// Of loads, those that come in a stream of neighbours, and at another constant step.
+    InOrder,
+    AtStep,
+}
+
+impl Filed {
+    const ALL: [Self; 5] = [Self::Load, Self::Store, Self::WriteBack, Self::InOrder, Self::AtStep];
+}
+
+impl Filed {
+    #[inline(always)]
+    pub fn of(is_store: bool) -> Self {
+        if is_store { Self::Store } else { Self::Load }
+    }
+}
+
+/// Lines of one bucket that are not filed yet: a site mostly finds its lines at the same few depths.
+#[derive(Clone, Copy, Default)]
+struct Pending {
+    bucket: u16,
+    lines: u64,
+}
+
+#[derive(Default)]
+struct Account {
+    pending: [Pending; Filed::ALL.len()],
+    counts: LineCounts,
+}
+
+impl Account {
+    fn file(&mut self, what: Filed, pending: Pending) {
+        if pending.lines > 0 {
+            let counts = match what {
+                Filed::Load => &mut self.counts.loads,
+                Filed::Store => &mut self.counts.stores,
+                Filed::WriteBack => &mut self.counts.write_backs,
+                Filed::InOrder => &mut self.counts.in_order,
+                Filed::AtStep => &mut self.counts.at_step,
+            };
+            counts.add(pending.bucket, pending.lines);
+        }
+    }
+}
+
+/// Accounts by cell.
+#[derive(Default)]
+pub struct Ledger {
+    accounts: Vec<Option<Box<Account>>>,
+}
+
+impl Ledger {
+    /// There are so many cells; others have no account.
+    #[inline]
+    pub fn set_known(&mut self, cells: usize) {
+        if cells > self.accounts.len() {
+            self.accounts.resize_with(cells, || None);
+        }
+    }
+
+    /// What stands for a cell, which is out of range for ever if there is no such cell now.
+    #[inline(always)]
+    pub fn known(&self, cell: u32) -> u32 {
+        if (cell as usize) < self.accounts.len() { cell } else { u32::MAX - 1 }
+    }
+
+    #[inline(always)]
+    fn account(&mut self, cell: u32) -> Option<&mut Account> {
+        Some(self.accounts.get_mut(cell as usize)?.get_or_insert_default())
+    }
+
+    #[inline(always)]
+    pub fn add(&mut self, cell: u32, what: Filed, bucket: u16, lines: u64) {
+        let Some(account) = self.account(cell) else { return };
+        let pending = &mut account.pending[what as usize];
+        if pending.bucket == bucket {
+            pending.lines += lines;
+        } else {
+            let old = std::mem::replace(pending, Pending { bucket, lines });
+            account.file(what, old);
+        }
+    }
+
+    /// A line that has no depth: nothing had touched it before, or nothing wrote it again.
+    pub fn first(&mut self, cell: u32, what: Filed) {
+        if let Some(Account { counts, .. }) = self.account(cell) {
+            *(match what {
+                Filed::Load => &mut counts.first_loads,
+                Filed::Store => &mut counts.first_stores,
+                Filed::WriteBack => &mut counts.last_write_backs,
+                Filed::InOrder => &mut counts.first_in_order,
+                Filed::AtStep => &mut counts.first_at_step,
+            }) += 1;
+        }
+    }
+
+    /// A line that is dirty at the end.
+    pub fn dirty(&mut self, cell: u32) {
+        self.first(cell, Filed::WriteBack);
+    }
+
+    /// The counts by cell.
+    pub fn finish(self) -> Vec<Option<Box<LineCounts>>> {
+        let finish = |mut account: Box<Account>| {
+            for what in Filed::ALL {
+                let pending = account.pending[what as usize];
+                account.file(what, pending);
+            }
+            Box::new(account.counts)
+        };
+        self.accounts.into_iter().map(|account| account.map(finish)).collect()
+    }
+}

@@ -1,0 +1,24 @@
+//! What a memory of lines would fetch and write back, at every capacity at once.
+//!
+//! `stack` is the LRU stack of lines: `front` has the last lines, `back` all others (`table`, `timeline`), and the `ledger` counts.
+//! `streams` tells which lines come in order.
+//! `runs` does affine runs by lines, in `groups` of streams that are always in one line; `long_runs` does what is regular in
+//! periods, by `chains` of groups.
+
+mod back;
+mod chains;
+mod front;
+mod groups;
+mod ledger;
+mod long_runs;
+mod runs;
+mod stack;
+mod streams;
+mod table;
+#[cfg(test)]
+mod tests;
+mod timeline;
+
+pub use front::{FRONT, PLACES};
+pub use stack::Lines;
+pub use streams::SOON;

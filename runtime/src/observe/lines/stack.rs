@@ -1,0 +1,197 @@
+//! What a memory of lines would fetch and write back, at every capacity at once.
+//!
+//! Takes the accesses of a ring in program order, with the cells that they belong to; gives, for each cell, the depths at which its loads and its
+//! stores found their lines in one LRU stack of lines (a store brings its line in, as a load does), and of the lines that it wrote the
+//! greatest depth at which they were found before they were written again. A memory of `Z` lines fetches what lies deeper than `Z`, and writes a
+//! line back if that greatest depth is more than `Z` (Thompson and Smith, "Efficient (Stack) Algorithms for Analysis of Write-Back and
+//! Sector Memories", 1989). What is still dirty at the end of the program is written back then.
+//!
+//! Lines have no liveness: hardware does not know that a block was freed. Depths up to [`FRONT`] are not told apart.
+
+use super::{
+    back::{Back, Entering},
+    front::{FRONT, Front},
+    groups::Groups,
+    ledger::{Filed, Ledger},
+    long_runs::LongRun,
+};
+use crate::{
+    counts::lines::LineCounts,
+    engine::{Access, Isa, Kind, Stream},
+    histogram::bucket_of,
+    observe::follower::Follower,
+};
+
+/// The lines of one ring.
+pub struct Lines {
+    pub(super) shift: u32,
+    pub(super) isa: Isa,
+    pub(super) front: Front,
+    pub(super) back: Back,
+    pub(super) ledger: Ledger,
+    pub(super) groups: Groups,
+    pub(super) long_run: LongRun,
+}
+
+impl Follower for Lines {
+    fn accesses(&mut self, accesses: &[Access], cells: &[u32]) {
+        match self.isa {
+            // SAFETY: `Isa::detect` has found these instructions.
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx2 => unsafe { self.accesses_avx2(accesses, cells) },
+            _ => self.accesses_here(accesses, cells),
+        }
+    }
+
+    fn run(&mut self, streams: &[Stream], cells: &[u32], iterations: u64) {
+        match self.isa {
+            // SAFETY: as above.
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx2 => unsafe { self.run_avx2(streams, cells, iterations) },
+            _ => self.run_here(streams, cells, iterations),
+        }
+    }
+}
+
+impl Lines {
+    /// Lines of `bytes` bytes, a power of two.
+    #[must_use]
+    pub fn new(bytes: u32) -> Self {
+        Self {
+            shift: bytes.trailing_zeros(),
+            isa: Isa::detect(),
+            front: Front::default(),
+            back: Back::new(bytes.trailing_zeros()),
+            ledger: Ledger::default(),
+            groups: Groups::default(),
+            long_run: LongRun::default(),
+        }
+    }
+
+    /// There are so many cells now; what follows for others is not counted.
+    pub fn set_known(&mut self, cells: usize) {
+        self.ledger.set_known(cells);
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+    fn accesses_avx2(&mut self, accesses: &[Access], cells: &[u32]) {
+        self.accesses_here(accesses, cells);
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+    fn run_avx2(&mut self, streams: &[Stream], cells: &[u32], iterations: u64) {
+        self.run_here(streams, cells, iterations);
+    }
+
+    #[inline(always)]
+    fn accesses_here(&mut self, accesses: &[Access], cells: &[u32]) {
+        for (access, &cell) in accesses.iter().zip(cells) {
+            self.access(access.addr, access.len, access.kind, cell);
+        }
+    }
+
+    #[inline(always)]
+    fn run_here(&mut self, streams: &[Stream], cells: &[u32], iterations: u64) {
+        if self.follow_groups(streams, cells, iterations) {
+            return;
+        }
+        for iteration in 0..iterations {
+            for (stream, &cell) in streams.iter().zip(cells) {
+                self.access(stream.at(iteration), stream.len, stream.kind, cell);
+            }
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn access(&mut self, address: u64, len: u32, kind: Kind, cell: u32) {
+        if kind == Kind::Remove || len == 0 {
+            return;
+        }
+        let is_store = matches!(kind, Kind::Store | Kind::Fresh);
+        let last = address.saturating_add(u64::from(len) - 1) >> self.shift;
+        let mut line = address >> self.shift;
+        self.touch(line, is_store, cell);
+        while line < last {
+            line += 1;
+            self.touch(line, is_store, cell);
+        }
+    }
+
+    #[inline(always)]
+    fn touch(&mut self, line: u64, is_store: bool, cell: u32) {
+        let place = self.come(line, is_store, cell);
+        if is_store {
+            self.write(place, self.ledger.known(cell) + 1);
+        }
+    }
+
+    /// A line comes first; gives its place.
+    #[inline(always)]
+    pub(super) fn come(&mut self, line: u64, is_store: bool, cell: u32) -> usize {
+        let Some(place) = self.front.find(line) else { return self.enter(line, is_store, cell) };
+        let before = self.front.raise(place);
+        if before >= FRONT {
+            self.sank(place, before as u64 + 1, is_store, cell);
+        }
+        place
+    }
+
+    /// A line was in front, but at a depth that counts.
+    #[inline(never)]
+    fn sank(&mut self, place: usize, depth: u64, is_store: bool, cell: u32) {
+        let bucket = bucket_of(depth);
+        self.front.sank(place, bucket);
+        self.ledger.add(cell, Filed::of(is_store), bucket, 1);
+    }
+
+    /// A line comes in front, and another one leaves.
+    #[inline(always)]
+    pub(super) fn enter(&mut self, line: u64, is_store: bool, cell: u32) -> usize {
+        let (place, left) = self.front.enter(line);
+        let cell = self.ledger.known(cell);
+        if self.back.queue(Entering { line, cell, is_store, place: place as u8, left }) {
+            self.work();
+        }
+        place
+    }
+
+    #[inline(never)]
+    fn work(&mut self) {
+        match self.isa {
+            Isa::Portable => self.back.work(&mut self.ledger),
+            // SAFETY: `Isa::detect` has found these instructions.
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx2 => unsafe { self.work_avx2() },
+            #[cfg(not(target_arch = "x86_64"))]
+            Isa::Avx2 => self.back.work(&mut self.ledger),
+        }
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+    fn work_avx2(&mut self) {
+        self.back.work(&mut self.ledger);
+    }
+
+    /// The line at a place, which was touched just now, is written (by a cell's number plus one).
+    #[inline(always)]
+    pub(super) fn write(&mut self, place: usize, writer: u32) {
+        if let Some((cell, bucket)) = self.front.write(place, writer) {
+            self.ledger.add(cell, Filed::WriteBack, bucket, 1);
+        }
+    }
+
+    #[must_use]
+    pub fn heap_bytes(&self) -> u64 {
+        self.back.heap_bytes()
+    }
+
+    /// The counts by cell.
+    #[must_use]
+    pub fn finish(mut self) -> Vec<Option<Box<LineCounts>>> {
+        self.back.finish(&self.front, &mut self.ledger);
+        self.ledger.finish()
+    }
+}

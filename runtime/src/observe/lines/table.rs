@@ -1,0 +1,109 @@
+//! What is known of each line that was ever touched, by its number.
+//!
+//! Takes line numbers; gives places of entries, which stay. Entries lie together by pages of neighbours, and pages in the order in which they were
+//! touched first; those that were looked up last are found without the directory.
+
+use super::{
+    front::Visit,
+    ledger::{Filed, Ledger},
+};
+use crate::pages::Pages;
+
+/// Lines whose entries lie together.
+pub const LINES: u64 = 128;
+/// Such pages in one directory.
+const PAGES: usize = 1 << 13;
+/// Pages that were looked up last.
+const RECENT: usize = 256;
+/// Pages whose entries are all in the nearest cache.
+const FEW: usize = if cfg!(test) { 2 } else { 16 };
+
+/// A line that is not in front.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Entry {
+    /// When it left the front, plus one; 0 if it never did, or is there.
+    pub position: u32,
+    /// Who wrote it last, plus one; 0 if nobody did.
+    pub writer: u32,
+    /// Bucket of the greatest depth since it was written, plus one.
+    pub deepest: u16,
+}
+
+impl Entry {
+    /// The line leaves the front, or whatever it was in, after a visit there.
+    #[inline(always)]
+    pub fn leave(&mut self, visit: Visit, ledger: &mut Ledger) {
+        if visit.writer == 0 {
+            self.deepest = self.deepest.max(visit.deepest);
+            return;
+        }
+        let deepest = self.deepest.max(visit.before);
+        if self.writer > 0 && deepest > 0 {
+            ledger.add(self.writer - 1, Filed::WriteBack, deepest - 1, 1);
+        }
+        (self.writer, self.deepest) = (visit.writer, visit.deepest);
+    }
+}
+
+/// Where the entry of a line is. Those of [`LINES`] neighbours, the first a multiple of that, follow each other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Place(pub u32);
+
+pub struct Table {
+    /// Numbers of pages, plus one.
+    directories: Pages<[u32; PAGES]>,
+    entries: Vec<Entry>,
+    /// By the last bits of a page's number among all: that number, and its own.
+    recent: Box<[(u64, u32); RECENT]>,
+}
+
+impl Default for Table {
+    fn default() -> Self {
+        Self { directories: Pages::default(), entries: Vec::new(), recent: Box::new([(u64::MAX, 0); RECENT]) }
+    }
+}
+
+impl Table {
+    /// Where the entry of a line is; made if there is none.
+    #[inline(always)]
+    pub fn place(&mut self, line: u64) -> Place {
+        let page = line / LINES;
+        let recent = self.recent[page as usize % RECENT];
+        let number = if recent.0 == page { recent.1 } else { self.look_up(page) };
+        Place(number * LINES as u32 + (line % LINES) as u32)
+    }
+
+    #[inline(never)]
+    fn look_up(&mut self, page: u64) -> u32 {
+        let directory = self.directories.made(page / PAGES as u64, || Box::new([0; PAGES]));
+        let number = &mut directory[page as usize % PAGES];
+        if *number == 0 {
+            self.entries.resize(self.entries.len() + LINES as usize, Entry::default());
+            *number = (self.entries.len() as u64 / LINES) as u32;
+        }
+        self.recent[page as usize % RECENT] = (page, *number - 1);
+        *number - 1
+    }
+
+    #[inline(always)]
+    pub fn at(&mut self, place: Place) -> &mut Entry {
+        &mut self.entries[place.0 as usize]
+    }
+
+    /// Whether everything is in the caches.
+    #[inline(always)]
+    #[must_use]
+    pub fn is_small(&self) -> bool {
+        self.entries.len() < FEW * LINES as usize
+    }
+
+    pub fn entries(&mut self) -> impl Iterator<Item = &mut Entry> {
+        self.entries.iter_mut()
+    }
+
+    #[must_use]
+    pub fn heap_bytes(&self) -> u64 {
+        let directories = self.directories.len() * size_of::<[u32; PAGES]>();
+        (directories + self.entries.len() * size_of::<Entry>()) as u64
+    }
+}

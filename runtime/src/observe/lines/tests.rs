@@ -1,0 +1,387 @@
+//! Against a list of lines, the last one first, for one capacity at a time.
+
+use std::collections::HashSet;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::histogram::bounds;
+use crate::{
+    counts::{depths::DepthCounts, lines::LineCounts},
+    engine::{Access, Kind, Stream},
+    observe::follower::Follower,
+};
+
+/// Fetches by loads and by stores, and lines written back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Traffic {
+    loads: u64,
+    stores: u64,
+    write_backs: u64,
+}
+
+/// Cells that the tests count for.
+const CELLS: usize = 4;
+
+/// A memory of `capacity` lines.
+struct Memory {
+    capacity: usize,
+    /// Numbers of lines, and who has written to them last since they came.
+    lines: Vec<(u64, Option<usize>)>,
+    /// By cell.
+    traffic: [Traffic; CELLS],
+}
+
+impl Memory {
+    fn access(&mut self, line: u64, is_store: bool, cell: usize) {
+        let at = self.lines.iter().position(|(number, _)| *number == line);
+        let before = match at {
+            Some(at) => self.lines.remove(at).1,
+            None => {
+                let traffic = &mut self.traffic[cell];
+                *(if is_store { &mut traffic.stores } else { &mut traffic.loads }) += 1;
+                None
+            }
+        };
+        self.lines.insert(0, (line, if is_store { Some(cell) } else { before }));
+        if self.lines.len() > self.capacity
+            && let Some((_, Some(writer))) = self.lines.pop()
+        {
+            self.traffic[writer].write_backs += 1;
+        }
+    }
+
+    fn finish(mut self) -> [Traffic; CELLS] {
+        for (_, writer) in self.lines {
+            writer.into_iter().for_each(|writer| self.traffic[writer].write_backs += 1);
+        }
+        self.traffic
+    }
+}
+
+fn above(counts: &DepthCounts, capacity: u64) -> u64 {
+    counts.iter().filter(|(bucket, _)| bounds(*bucket).0 > capacity).map(|(_, lines)| lines).sum()
+}
+
+fn told(counts: &LineCounts, capacity: u64) -> Traffic {
+    Traffic {
+        loads: above(&counts.loads, capacity) + counts.first_loads,
+        stores: above(&counts.stores, capacity) + counts.first_stores,
+        write_backs: above(&counts.write_backs, capacity) + counts.last_write_backs,
+    }
+}
+
+fn told_in_all(all: &[Option<Box<LineCounts>>], capacity: u64) -> Traffic {
+    let mut sum = LineCounts::default();
+    all.iter().flatten().for_each(|counts| sum.merge(counts));
+    told(&sum, capacity)
+}
+
+/// A load that brought a line in a stream.
+struct Streamed {
+    cell: usize,
+    at_step: bool,
+    /// Lines above it; `None` if nothing had touched it.
+    depth: Option<usize>,
+}
+
+/// All of them, by the lines that came before.
+fn streams(accesses: &[(u64, bool, usize)], page_lines: i64) -> Vec<Streamed> {
+    let mut order: Vec<u64> = Vec::new();
+    let mut came: Vec<i64> = Vec::new();
+    let mut found = Vec::new();
+    for &(line, is_store, cell) in accesses {
+        let depth = order.iter().position(|other| *other == line);
+        depth.into_iter().for_each(|at| _ = order.remove(at));
+        order.insert(0, line);
+        if depth.is_some_and(|depth| depth < PLACES) {
+            continue;
+        }
+        let line = line as i64;
+        // The line of the page that came last before some moment, if that is not long ago.
+        let before = |moment: usize| {
+            let first = moment.saturating_sub(SOON as usize);
+            let is_near = |other: &i64| other.div_euclid(page_lines) == line.div_euclid(page_lines);
+            let at = first + came[first..moment].iter().rposition(is_near)?;
+            Some((at, came[at]))
+        };
+        if let Some((at, last)) = before(came.len())
+            && let Some((_, last_but_one)) = before(at)
+        {
+            let step = line - last;
+            let is_stream = step != 0 && step == last - last_but_one && !is_store;
+            if is_stream {
+                found.push(Streamed { cell, at_step: step.abs() > 1, depth });
+            }
+        }
+        came.push(line);
+    }
+    found
+}
+
+fn streams_told(counts: &LineCounts, capacity: u64) -> [u64; 2] {
+    [above(&counts.in_order, capacity) + counts.first_in_order, above(&counts.at_step, capacity) + counts.first_at_step]
+}
+
+/// Everything that a cell counted.
+fn all_of(counts: Option<&LineCounts>) -> (Vec<Vec<(u16, u64)>>, [u64; 5]) {
+    let all = |counts: &LineCounts| {
+        let depths = [&counts.loads, &counts.stores, &counts.write_backs, &counts.in_order, &counts.at_step];
+        let LineCounts { first_loads, first_stores, last_write_backs, first_in_order, first_at_step, .. } = *counts;
+        let single = [first_loads, first_stores, last_write_backs, first_in_order, first_at_step];
+        (depths.map(|depths| depths.iter().collect::<Vec<_>>()).to_vec(), single)
+    };
+    all(counts.unwrap_or(&LineCounts::default()))
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    One(Access),
+    Run(Vec<Stream>, u64),
+}
+
+fn kind() -> impl Strategy<Value = Kind> {
+    prop_oneof![Just(Kind::Load), Just(Kind::Load), Just(Kind::Store), Just(Kind::Remove)]
+}
+
+/// A stream of aligned words: neighbours of others, as in stencils, in rows and in columns.
+fn word() -> impl Strategy<Value = Stream> {
+    let near = || prop_oneof![4 => Just(0u64), 2 => 0u64..4, 1 => 0u64..40];
+    let place = (prop::sample::select(vec![0u64, 1024, 4096, 16_384]), near());
+    let step = prop_oneof![4 => Just(1i64), 1 => Just(0), 1 => Just(-1), 2 => 2i64..5, 2 => prop::sample::select(vec![8i64, 16, 37, 75, -8, 200])];
+    (place, step, 0u32..6, kind()).prop_map(|((base, near), step, len, kind)| {
+        let len = 1 << len;
+        let addr = (1 << 20) + base + near * u64::from(len);
+        Stream { addr, stride: step * i64::from(len), len, kind }
+    })
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let address = || prop_oneof![4096u64..6000, 4096u64..40_000];
+    let one = (address(), prop_oneof![1u32..17, 1u32..300], kind());
+    let one = one.prop_map(|(addr, len, kind)| Step::One(Access { addr, len, kind }));
+    let stream = (address(), -80i64..80, 1u32..40, kind());
+    let stream = stream.prop_map(|(addr, stride, len, kind)| Stream { addr: addr + 8000, stride, len, kind });
+    let run = (proptest::collection::vec(stream, 1..12), 1u64..90).prop_map(|(streams, n)| Step::Run(streams, n));
+    let words = (proptest::collection::vec(word(), 1..12), 1u64..400).prop_map(|(streams, n)| Step::Run(streams, n));
+    let walk = (proptest::collection::vec(word(), 1..4), 1u64..400).prop_map(|(streams, n)| Step::Run(streams, n));
+    prop_oneof![8 => one, 1 => run, 1 => words, 1 => walk]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+
+    #[test]
+    fn fetches_and_write_backs_are_those_of_a_list(steps in proptest::collection::vec(step(), 1..120), shift in 4u32..8) {
+        let mut lines = Lines::new(1 << shift);
+        lines.set_known(4);
+        let (mut plain, mut plain_cells) = (Vec::new(), Vec::new());
+        for (number, step) in steps.iter().enumerate() {
+            match step {
+                Step::One(access) => {
+                    lines.accesses(&[*access], &[number as u32 % 4]);
+                    plain.push(*access);
+                    plain_cells.push(number as u32 % 4);
+                }
+                Step::Run(streams, iterations) => {
+                    let cells: Vec<u32> = (0..streams.len() as u32).map(|cell| cell % 4).collect();
+                    lines.run(streams, &cells, *iterations);
+                    for iteration in 0..*iterations {
+                        let access = |s: &Stream| Access { addr: s.at(iteration), len: s.len, kind: s.kind };
+                        plain.extend(streams.iter().map(access));
+                        plain_cells.extend(&cells);
+                    }
+                }
+            }
+        }
+        let counts = lines.finish();
+        let mut singly = Lines::new(1 << shift);
+        singly.set_known(4);
+        singly.accesses(&plain, &plain_cells);
+        for (cell, (counts, singly)) in counts.iter().zip(singly.finish()).enumerate() {
+            prop_assert_eq!(all_of(counts.as_deref()), all_of(singly.as_deref()), "cell {}", cell);
+        }
+        let touches: Vec<(u64, bool, usize)> = plain
+            .iter()
+            .zip(&plain_cells)
+            .filter(|(access, _)| access.kind != Kind::Remove)
+            .flat_map(|(access, cell)| {
+                let lines = access.addr >> shift..=(access.addr + u64::from(access.len) - 1) >> shift;
+                lines.map(|line| (line, access.kind == Kind::Store, *cell as usize))
+            })
+            .collect();
+        let streamed = streams(&touches, (4096i64 >> shift).min(128));
+        for capacity in [PLACES, 32, 1024] {
+            let mut expected = [[0; 2]; CELLS];
+            for one in streamed.iter().filter(|one| one.depth.is_none_or(|depth| depth >= capacity)) {
+                expected[one.cell][usize::from(one.at_step)] += 1;
+            }
+            let told = |counts: &Option<Box<LineCounts>>| counts.as_deref().map_or([0; 2], |c| streams_told(c, capacity as u64));
+            let found: Vec<_> = counts.iter().map(told).collect();
+            prop_assert_eq!(&found[..], &expected[..found.len()], "streams into {} lines", capacity);
+        }
+        for capacity in [FRONT as u64, 9, 12, 16, 31, 32, 64, 128, 1024] {
+            let traffic = [Traffic::default(); CELLS];
+            let mut memory = Memory { capacity: capacity as usize, lines: Vec::new(), traffic };
+            touches.iter().for_each(|&(line, is_store, cell)| memory.access(line, is_store, cell));
+            let mut found = counts.iter().map(|counts| counts.as_deref().map_or(Traffic::default(), |c| told(c, capacity)));
+            let found = [(); CELLS].map(|()| found.next().unwrap_or_default());
+            prop_assert_eq!(found, memory.finish(), "{} lines", capacity);
+        }
+    }
+}
+
+fn stream(addr: u64, stride: i64, kind: Kind) -> Stream {
+    Stream { addr, stride, len: 8, kind }
+}
+
+/// Copy and triad of doubles: 24 and 32 bytes per iteration, with the line that a store brings in.
+#[test]
+fn stream_kernels_move_what_they_are_known_to() {
+    const N: u64 = 1 << 16;
+    let arrays = [1u64 << 20, 1 << 24, 1 << 28];
+    for (reads, expected) in [(1, 24), (2, 32)] {
+        let mut lines = Lines::new(64);
+        lines.set_known(3);
+        let loads = arrays[..reads].iter().map(|&array| stream(array, 8, Kind::Load));
+        let streams: Vec<Stream> = loads.chain([stream(arrays[2], 8, Kind::Store)]).collect();
+        let cells: Vec<u32> = (0..streams.len() as u32).collect();
+        for _ in 0..4 {
+            lines.run(&streams, &cells, N);
+        }
+        let traffic = told_in_all(&lines.finish(), 512);
+        assert_eq!((traffic.loads + traffic.stores + traffic.write_backs) * 64, expected * N * 4);
+    }
+}
+
+/// A column walk of a matrix fetches a line for each element, a row walk one for eight.
+#[test]
+fn a_column_walk_fetches_a_line_for_each_element() {
+    const N: u64 = 1024;
+    let walk = |stride: i64, next: u64| {
+        let mut lines = Lines::new(64);
+        lines.set_known(1);
+        for start in 0..N {
+            lines.run(&[stream((1 << 20) + start * next, stride, Kind::Load)], &[0], N);
+        }
+        told_in_all(&lines.finish(), 512).loads
+    };
+    assert_eq!(walk(8, 8 * N), N * N / 8);
+    assert_eq!(walk(8 * N as i64, 8), N * N);
+}
+
+/// Lines in order are seen coming, but for the first two of each page; lines a page apart never are; lines at a step
+/// within a page are.
+#[test]
+fn walks_are_streams_where_they_stay_in_a_page() {
+    const N: u64 = 1 << 16;
+    let walk = |stride: i64, count: u64| {
+        let mut lines = Lines::new(64);
+        lines.set_known(1);
+        lines.run(&[stream(1 << 30, stride, Kind::Load)], &[0], count);
+        let counts = lines.finish();
+        let counts = counts[0].as_ref().expect("a cell");
+        [counts.first_loads, counts.first_in_order, counts.first_at_step]
+    };
+    let pages = N * 8 / 4096;
+    assert_eq!(walk(8, N), [pages * 64, pages * 62, 0]);
+    assert_eq!(walk(-8, N)[1], pages * 62);
+    assert_eq!(walk(512, 8 * pages), [8 * pages, 0, 6 * pages]);
+    assert_eq!(walk(4096, N), [N, 0, 0]);
+    assert_eq!(walk(2048 + 64, N)[2], 0);
+}
+
+/// As many walks at once as there may be lines between two of a stream are streams; one more, and none is.
+#[test]
+fn streams_that_take_turns_are_followed_up_to_a_number() {
+    let walks = |number: u64| {
+        let mut lines = Lines::new(64);
+        lines.set_known(1);
+        for line in 0..64 {
+            for walk in 0..number {
+                lines
+                    .accesses(&[Access { addr: (1 << 30) + (walk << 20) + line * 64, len: 8, kind: Kind::Load }], &[0]);
+            }
+        }
+        lines.finish()[0].as_ref().expect("a cell").first_in_order
+    };
+    assert_eq!(walks(SOON), SOON * 62);
+    assert_eq!(walks(SOON + 1), 0);
+}
+
+/// What is not counted moves lines all the same.
+#[test]
+fn cells_that_are_not_counted_are_seen() {
+    let mut lines = Lines::new(64);
+    lines.set_known(1);
+    let far: HashSet<u64> = (0..100).map(|line| line * 64).collect();
+    let load = |addr| Access { addr, len: 1, kind: Kind::Load };
+    lines.accesses(&[load(1 << 20)], &[0]);
+    for &addr in &far {
+        lines.accesses(&[load(addr)], &[u32::MAX]);
+    }
+    lines.accesses(&[load(1 << 20)], &[0]);
+    let counts = lines.finish();
+    let counted = counts[0].as_ref().expect("a cell");
+    assert_eq!(counts.len(), 1);
+    assert_eq!((counted.first_loads, above(&counted.loads, 99)), (1, 1));
+}
+
+/// Loops that are followed in periods: each is accepted, and nests of them give what single accesses give.
+#[test]
+fn nests_of_regular_loops_are_followed_in_periods() {
+    const N: i64 = 150;
+    let (a, b, c) = (1u64 << 20, (1u64 << 24) + 16, (1u64 << 28) + 40);
+    let load = |addr: u64, stride: i64| stream(addr, stride, Kind::Load);
+    let store = |addr: u64, stride: i64| stream(addr, stride, Kind::Store);
+    let row = 8 * N as u64;
+    let product = |i: u64, j: u64| vec![load(a + i * row, 8), load(b + 8 * j, 8 * N)];
+    let unrolled = |i: u64, j: u64| {
+        let column = |k: u64| load(b + 8 * j + k * row, 16 * N);
+        (0..2).flat_map(|k| [load(a + i * row + 8 * k, 16), column(k)]).collect::<Vec<_>>()
+    };
+    let stencil = |i: u64, _| {
+        let at = a + 8 + i * row;
+        vec![
+            load(at, 8),
+            load(at + row, 8),
+            load(at - 8, 8),
+            load(at + 8, 8),
+            load(at + 2 * row, 8),
+            store(c + i * row, 8),
+        ]
+    };
+    let in_place = |i: u64, j: u64| {
+        let at = a + 16 + (i * 8 + j) * 8;
+        vec![load(at, 8), load(at - 8, 8), load(b + i * row, 8), store(at - 16, 8), store(c + j * row, -8 * N)]
+    };
+    type Loop<'a> = &'a dyn Fn(u64, u64) -> Vec<Stream>;
+    let loops: [(&str, Loop<'_>, u64); 4] = [
+        ("product", &product, 150),
+        ("unrolled", &unrolled, 75),
+        ("stencil", &stencil, 148),
+        ("in place", &in_place, 140),
+    ];
+    for (name, streams, iterations) in loops {
+        let (mut lines, mut singly) = (Lines::new(64), Lines::new(64));
+        lines.set_known(8);
+        singly.set_known(8);
+        for (i, j) in (0..6).flat_map(|i| (0..20).map(move |j| (i, j))) {
+            let streams = streams(i, j);
+            let cells: Vec<u32> = (0..streams.len() as u32).collect();
+            let mut groups = super::groups::Groups::default();
+            let mut fresh = Lines::new(64);
+            assert!(groups.find(&streams, &cells, 6, |cell| cell));
+            fresh.whole_iteration(&mut groups.all, &streams, &cells, 0);
+            assert!(fresh.follow_long_run(&mut groups, 1, iterations) > iterations - 20, "{name} {i} {j}");
+            lines.run(&streams, &cells, iterations);
+            for iteration in 0..iterations {
+                let access = |s: &Stream| Access { addr: s.at(iteration), len: s.len, kind: s.kind };
+                singly.accesses(&streams.iter().map(access).collect::<Vec<_>>(), &cells);
+            }
+        }
+        for (cell, (counts, singly)) in lines.finish().iter().zip(singly.finish()).enumerate() {
+            assert_eq!(all_of(counts.as_deref()), all_of(singly.as_deref()), "{name}, cell {cell}");
+        }
+    }
+}

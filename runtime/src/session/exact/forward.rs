@@ -1,0 +1,258 @@
+//! The forward pass: the usual engine, told where bytes die.
+//!
+//! Takes blocks of operations with their marks, in order. A load prices all its bytes; then those that die leave the stack
+//! instead of moving to the top. A store puts only those bytes on the stack that will be read. So whatever is on the stack is
+//! read again, and a death that the program declares finds nothing.
+
+use super::super::{pipeline::Pipeline, ranked::Ranked};
+use crate::{
+    counts::{
+        cell::{CellCounters, Left},
+        depths::DepthCounts,
+    },
+    decode::block::UNCOUNTED,
+    engine::{Access, Kind, Stream, clamped},
+    observe::{
+        files::Files,
+        liveness::{
+            bits::{add_runs, low_ones},
+            marks::{Fate, Marks, Segment},
+        },
+    },
+    oplog::{Ops, Special, What},
+};
+
+/// Iterations of an affine run that are worth telling the engine about as one.
+const LEAST_RUN: u64 = 8;
+
+#[derive(Default)]
+pub struct Forward {
+    engine: Pipeline,
+    pub cells: Vec<CellCounters>,
+    pub left: Vec<Left>,
+    pub cold: DepthCounts,
+    /// The run at hand.
+    streams: Vec<Stream>,
+    stream_cells: Vec<u32>,
+    /// The ranges of the access at hand.
+    ranges: Vec<(u64, u64)>,
+}
+
+/// Where the engine files results: two fields of [`Forward`], apart from the engine itself.
+macro_rules! files {
+    ($forward:expr) => {
+        &mut Files { cells: &mut $forward.cells, cold: &mut $forward.cold }
+    };
+}
+
+/// What is left to use of a block's marks.
+struct Rest<'a> {
+    masks: &'a [u64],
+    segments: &'a [Segment],
+    range_counts: &'a [u64],
+    ranges: &'a [(u64, u64)],
+}
+
+/// The first `count` of a list, which then are gone from it; fewer if there are not so many.
+fn split<'a, T>(list: &mut &'a [T], count: usize) -> &'a [T] {
+    let (first, rest) = list.split_at(count.min(list.len()));
+    *list = rest;
+    first
+}
+
+impl Forward {
+    /// `threaded`: the engine gets a thread of its own.
+    #[must_use]
+    pub fn new(cells: usize, threaded: bool) -> Self {
+        let mut forward =
+            Self { cells: vec![CellCounters::default(); cells], left: vec![Left::default(); cells], ..Self::default() };
+        if threaded {
+            forward.engine.start_thread(files!(forward));
+        }
+        forward
+    }
+
+    /// Ends the pass; gives what is left on the stack.
+    pub fn finish(&mut self) -> Ranked {
+        let (stack, ..) = std::mem::take(&mut self.engine).finish(files!(self));
+        self.cells.iter_mut().for_each(CellCounters::flush);
+        stack
+    }
+
+    /// Does a block.
+    pub fn block(&mut self, ops: &Ops, marks: &Marks) {
+        let mut rest = Rest {
+            masks: &marks.masks,
+            segments: &marks.segments,
+            range_counts: &marks.range_counts,
+            ranges: &marks.ranges,
+        };
+        let (mut start, mut streams_start) = (0, 0);
+        for &Special { after, what } in &ops.specials {
+            self.accesses(ops, marks, start..after, &mut rest);
+            start = after;
+            match what {
+                What::Run { streams, iterations } => {
+                    let these = streams_start..streams_start + streams;
+                    streams_start = these.end;
+                    self.run(&ops.streams[these.clone()], &ops.stream_cells[these], iterations, &mut rest);
+                }
+                What::Relocate { from, to, len } => self.engine.relocate(from, to, len, files!(self)),
+                What::Input { .. } => {
+                    // Each goes below what is there, so the lowest is last.
+                    for &(start, len) in rest.needed().iter().rev() {
+                        self.engine.input(start, len, files!(self));
+                    }
+                }
+                What::Output { addr, len } => self.output(addr, len, rest.needed()),
+            }
+        }
+        self.accesses(ops, marks, start..ops.accesses.len(), &mut rest);
+    }
+
+    fn accesses(&mut self, ops: &Ops, marks: &Marks, range: std::ops::Range<usize>, rest: &mut Rest<'_>) {
+        let accesses = ops.accesses[range.clone()].iter().zip(&ops.cells[range.clone()]);
+        for ((&access, &cell), &fate) in accesses.zip(&marks.fates[range]) {
+            self.access(access, cell, Fate::of(fate), rest);
+        }
+    }
+
+    #[inline]
+    fn access(&mut self, access: Access, cell: u32, fate: Fate, rest: &mut Rest<'_>) {
+        match (access.kind, fate) {
+            (Kind::Remove, _) => {}
+            (_, Fate::Kept) => self.push(access, cell),
+            (Kind::Load | Kind::Last, Fate::Dead) => {
+                self.count_last_read(cell, u64::from(access.len));
+                self.push(Access { kind: Kind::Last, ..access }, cell);
+            }
+            (Kind::Store | Kind::Fresh, Fate::Dead) => self.count_unread(cell, u64::from(access.len)),
+            (_, Fate::Mixed) => self.mixed(access, cell, rest),
+        }
+    }
+
+    #[inline]
+    fn push(&mut self, access: Access, cell: u32) {
+        self.engine.push(access, cell, files!(self));
+    }
+
+    #[inline]
+    fn count_last_read(&mut self, cell: u32, bytes: u64) {
+        if let Some(left) = self.left.get_mut(cell as usize) {
+            left.last_read += bytes;
+        }
+    }
+
+    #[inline]
+    fn count_unread(&mut self, cell: u32, bytes: u64) {
+        if let Some(left) = self.left.get_mut(cell as usize) {
+            left.unread += bytes;
+        }
+    }
+
+    #[cold]
+    fn mixed(&mut self, access: Access, cell: u32, rest: &mut Rest<'_>) {
+        let len = clamped(access.addr, u64::from(access.len));
+        let masks = split(&mut rest.masks, len.div_ceil(64) as usize);
+        let is_load = matches!(access.kind, Kind::Load | Kind::Last);
+        let (mut ranges, mut dead) = (std::mem::take(&mut self.ranges), 0);
+        ranges.clear();
+        for (start, live) in (0..len).step_by(64).zip(masks) {
+            let all = low_ones((len - start).min(64));
+            dead += u64::from((!live & all).count_ones());
+            // Of a load what dies, of a store what lives.
+            add_runs(access.addr + start, if is_load { !live & all } else { live & all }, &mut ranges);
+        }
+        if is_load {
+            self.count_last_read(cell, dead);
+            self.push(access, cell);
+        } else {
+            self.count_unread(cell, dead);
+        }
+        let kind = if is_load { Kind::Remove } else { access.kind };
+        for &(addr, len) in &ranges {
+            self.push(Access { addr, len: len as u32, kind }, UNCOUNTED);
+        }
+        self.ranges = ranges;
+    }
+
+    fn run(&mut self, streams: &[Stream], cells: &[u32], iterations: u64, rest: &mut Rest<'_>) {
+        let mut done = 0;
+        while done < iterations {
+            let Some((&segment, others)) = rest.segments.split_first() else { return };
+            rest.segments = others;
+            if segment.mixed == 0 && segment.iterations >= LEAST_RUN {
+                self.alike(streams, cells, done, segment);
+            } else {
+                self.singly(streams, cells, done, segment, rest);
+            }
+            done += segment.iterations.max(1);
+        }
+    }
+
+    /// Iterations in which each stream's bytes fare alike.
+    fn alike(&mut self, streams: &[Stream], cells: &[u32], done: u64, segment: Segment) {
+        self.streams.clear();
+        self.stream_cells.clear();
+        for (number, (stream, &cell)) in streams.iter().zip(cells).enumerate() {
+            let is_load = stream.kind == Kind::Load;
+            let is_dead = segment.dead >> number & 1 == 1;
+            let bytes = u64::from(stream.len) * segment.iterations;
+            let kind = match (is_load, is_dead) {
+                (true, false) => Kind::Load,
+                (true, true) => {
+                    self.count_last_read(cell, bytes);
+                    Kind::Last
+                }
+                (false, false) => Kind::Fresh,
+                (false, true) => {
+                    self.count_unread(cell, bytes);
+                    continue;
+                }
+            };
+            let addr = stream.at(done);
+            self.streams.push(Stream { addr, kind, ..*stream });
+            self.stream_cells.push(cell);
+        }
+        if !self.streams.is_empty() {
+            self.engine.push_run(&self.streams, &self.stream_cells, segment.iterations, files!(self));
+        }
+    }
+
+    fn singly(&mut self, streams: &[Stream], cells: &[u32], done: u64, segment: Segment, rest: &mut Rest<'_>) {
+        for iteration in done..done + segment.iterations {
+            for (number, (stream, &cell)) in streams.iter().zip(cells).enumerate() {
+                let addr = stream.at(iteration);
+                let fate = match (segment.dead >> number & 1, segment.mixed >> number & 1) {
+                    (_, 1) => Fate::Mixed,
+                    (1, _) => Fate::Dead,
+                    _ => Fate::Kept,
+                };
+                self.access(Access { addr, len: stream.len, kind: stream.kind }, cell, fate, rest);
+            }
+        }
+    }
+
+    /// What was needed up to here only, leaves.
+    fn output(&mut self, addr: u64, len: u64, kept: &[(u64, u64)]) {
+        let end = addr + clamped(addr, len);
+        let mut at = addr;
+        for (start, len) in kept.iter().copied().chain([(end, 0)]) {
+            let mut left = start - at;
+            while left > 0 {
+                let part = left.min(1 << 31);
+                self.push(Access { addr: start - left, len: part as u32, kind: Kind::Remove }, UNCOUNTED);
+                left -= part;
+            }
+            at = start + len;
+        }
+    }
+}
+
+impl<'a> Rest<'a> {
+    /// The ranges that are needed of the next declared input or output.
+    fn needed(&mut self) -> &'a [(u64, u64)] {
+        let count = split(&mut self.range_counts, 1).first().copied().unwrap_or(0);
+        split(&mut self.ranges, count as usize)
+    }
+}
