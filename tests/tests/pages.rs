@@ -93,6 +93,19 @@ fn the_readme_is_one_screen() {
     assert!(lines <= 150, "{lines} lines");
 }
 
+#[test]
+fn prose_fits_the_columns() {
+    // Pictures, links alone, tables and blocks cannot be broken.
+    let is_prose = |line: &&str| !["|", "    ", "![", "["].iter().any(|start| line.starts_with(start));
+    let mut wide = Vec::new();
+    for page in pages() {
+        let text = read(&page);
+        let found = text.lines().enumerate().filter(|(_, line)| is_prose(line) && line.chars().count() > 120);
+        wide.extend(found.map(|(at, line)| format!("{}:{}: {line}", page.display(), at + 1)));
+    }
+    assert!(wide.is_empty(), "more than 120 columns:\n{}", wide.join("\n"));
+}
+
 /// One command of a page, and the lines that come below it up to the next one.
 struct Shown {
     command: String,
@@ -159,7 +172,7 @@ impl Place {
         let made = MADE.get_or_init(|| {
             let place = Place::plain();
             place.copy("tests/pages/.", ".");
-            for part in ["runtime/markers", "tests/kernels", "tests/variants"] {
+            for part in ["runtime/markers", "tests/kernels", "tests/variants", "tests/programs/bench"] {
                 place.copy(part, part);
             }
             let manifest = place.0.path().join("runtime/markers/Cargo.toml");
