@@ -6,12 +6,14 @@
 //!
 //! `lru` is the engine with its two widths of cells. `stack` is what one access does to the two structures below:
 //! `shadow` knows the last position of every address, `timeline` counts the live positions above one. `affine` does whole
-//! loops at once. `dispatch` compiles all of it once per instruction set.
+//! loops at once. `slice` does a part of a run on a stack of its own, and then what that asked of the stack before it.
+//! `ends` has what leaves or moves. `dispatch` compiles all of it once per instruction set.
 
 mod access;
 mod affine;
 mod cell;
 mod dispatch;
+mod ends;
 mod few;
 pub(crate) mod hint;
 mod isa;
@@ -23,6 +25,7 @@ mod reserve;
 mod sequences;
 mod shadow;
 mod sink;
+mod slice;
 mod stack;
 pub(crate) mod timeline;
 
@@ -30,6 +33,8 @@ pub(crate) mod timeline;
 mod few_tests;
 #[cfg(test)]
 pub(crate) mod oracle;
+#[cfg(test)]
+mod slice_tests;
 #[cfg(test)]
 mod tests;
 
@@ -42,3 +47,4 @@ pub use options::EngineOptions;
 pub use report::{Found, Reports};
 pub use reserve::AllocationFailure;
 pub use sink::{BatchSink, DepthSink};
+pub use slice::{Ask, Between, Frontier, Piece};

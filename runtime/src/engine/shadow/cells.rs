@@ -46,6 +46,8 @@ pub struct Shadow<C> {
     /// Per-byte values of cells whose bytes do not belong together, and the unused ones among them (all zero).
     pub(super) pool: Vec<[C; 4]>,
     pub(super) unused: Vec<u32>,
+    /// Pages that were emptied and kept.
+    pub(super) drained: usize,
 }
 
 impl<C: Cell> Shadow<C> {
@@ -63,6 +65,7 @@ impl<C: Cell> Shadow<C> {
             recent: [(NO_REGION, 0); RECENT],
             pool: Vec::new(),
             unused: Vec::new(),
+            drained: 0,
         }
     }
 
@@ -86,6 +89,7 @@ impl<C: Cell> Shadow<C> {
             recent: self.recent,
             pool: self.pool.into_iter().map(|bytes| bytes.map(convert)).collect(),
             unused: self.unused,
+            drained: self.drained,
         }
     }
 
