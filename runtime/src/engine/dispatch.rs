@@ -8,9 +8,9 @@
 use super::{
     access::{Access, Stream},
     cell::Cell,
+    frontier::{Ask, Piece},
     isa::Isa,
     report::Reports,
-    slice::{Ask, Piece},
     stack::{Full, Short, Stack},
 };
 

@@ -78,7 +78,9 @@ impl<C: Cell> Few<C> {
     pub fn drain(&mut self) -> impl Iterator<Item = (usize, usize, C)> {
         self.marks.clear_all();
         let pages = self.pages.drain();
-        pages.flat_map(|(page, entries)| entries.into_iter().map(move |(at, cell)| (page as usize, usize::from(at), cell)))
+        pages.flat_map(|(page, entries)| {
+            entries.into_iter().map(move |(at, cell)| (page as usize, usize::from(at), cell))
+        })
     }
 
     /// All cells.

@@ -5,9 +5,9 @@
 
 use super::{
     access::{Access, Stream, clamped},
+    frontier::{Ask, Frontier},
     options::EngineOptions,
     report::Reports,
-    slice::{Ask, Frontier},
     sink::{BatchSink, DepthSink},
     stack::{Short, Stack},
 };
@@ -192,9 +192,9 @@ impl Engine {
         on_stack!(&mut self.width, stack => stack.slice = Some(Box::default()));
     }
 
-    /// Ends a part, and begins the next one.
-    pub fn end_slice(&mut self) -> Frontier {
-        on_stack!(&mut self.width, stack => stack.end_slice())
+    /// Ends a part, and begins the next one, which fills `empty`.
+    pub fn end_slice(&mut self, empty: Frontier) -> Frontier {
+        on_stack!(&mut self.width, stack => stack.end_slice(empty))
     }
 
     /// Goes on as if it had done the part itself. What loads found below the part is handed out from time to time.

@@ -6,7 +6,7 @@
 //!
 //! `lru` is the engine with its two widths of cells. `stack` is what one access does to the two structures below:
 //! `shadow` knows the last position of every address, `timeline` counts the live positions above one. `affine` does whole
-//! loops at once. `slice` does a part of a run on a stack of its own, and then what that asked of the stack before it.
+//! loops at once. `slice` does a part of a run on a stack of its own, and then what that asked of the stack before it (`frontier`).
 //! `ends` has what leaves or moves. `dispatch` compiles all of it once per instruction set.
 
 mod access;
@@ -15,6 +15,7 @@ mod cell;
 mod dispatch;
 mod ends;
 mod few;
+mod frontier;
 pub(crate) mod hint;
 mod isa;
 mod lru;
@@ -41,10 +42,10 @@ mod tests;
 pub(crate) use access::clamped;
 pub use access::{Access, Kind, Stream};
 pub(crate) use affine::dependence;
+pub use frontier::{Ask, Between, Frontier, Piece};
 pub use isa::Isa;
 pub use lru::Engine;
 pub use options::EngineOptions;
 pub use report::{Found, Reports};
 pub use reserve::AllocationFailure;
 pub use sink::{BatchSink, DepthSink};
-pub use slice::{Ask, Between, Frontier, Piece};

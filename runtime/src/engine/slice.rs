@@ -9,107 +9,13 @@
 
 use super::{
     access::Kind,
-    cell::{BYTES, Cell, DEAD, FIRST, NEVER, is_position},
+    cell::{BYTES, Cell, DEAD, FIRST, NEVER},
+    frontier::{Ask, Between, Frontier, Piece},
     report::Reports,
-    shadow::{Run, page_room},
+    shadow::{Live, Run, page_room},
     stack::{Full, Stack, WINDOW},
     timeline::Rank,
 };
-
-/// Bytes that a part of a run touched or removed, and did not know.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ask {
-    pub addr: u64,
-    /// Bytes of the part that were on its stack before this access.
-    pub above: u64,
-    pub len: u32,
-    /// Of a load.
-    pub label: u32,
-    /// A load, a store or a removal.
-    pub kind: Kind,
-    /// It is of the same access as the one before.
-    pub joined: bool,
-}
-
-/// What else happened, between what was asked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Between {
-    Relocate {
-        from: u64,
-        to: u64,
-        len: u64,
-    },
-    /// Bytes of the part go away from here, as if they had never been touched.
-    Left {
-        addr: u64,
-        len: u64,
-    },
-    /// Bytes of the part have come here.
-    Arrived {
-        addr: u64,
-        len: u64,
-    },
-    /// Bytes that are not on the part's stack enter below everything.
-    Input {
-        addr: u64,
-        len: u64,
-        above: u64,
-    },
-}
-
-/// Bytes at the end of a part, from one address on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Piece {
-    pub addr: u64,
-    pub len: u64,
-}
-
-/// All that the stack before a part of a run needs to know of it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Frontier {
-    pub asks: Vec<Ask>,
-    /// With the number of asks before it.
-    pub between: Vec<(usize, Between)>,
-    /// What is on the part's stack in the end, from the bottom up.
-    pub left: Vec<Piece>,
-}
-
-impl Frontier {
-    #[inline(always)]
-    pub(super) fn ask<const LOAD: bool>(&mut self, addr: u64, len: u64, above: u64, label: u32) {
-        self.ask_part::<LOAD>(addr, len, above, label, false);
-    }
-
-    /// Asks for a part of an access, of which others were asked for before if it is `joined`.
-    #[inline(always)]
-    pub(super) fn ask_part<const LOAD: bool>(
-        &mut self,
-        mut addr: u64,
-        mut len: u64,
-        above: u64,
-        label: u32,
-        mut joined: bool,
-    ) {
-        let kind = if LOAD { Kind::Load } else { Kind::Store };
-        while len > 0 {
-            let part = len.min(u64::from(u32::MAX));
-            self.asks.push(Ask { addr, above, len: part as u32, label, kind, joined });
-            (addr, len, joined) = (addr.wrapping_add(part), len - part, true);
-        }
-    }
-
-    fn remove(&mut self, mut addr: u64, mut len: u64) {
-        while len > 0 {
-            let part = len.min(u64::from(u32::MAX));
-            self.asks.push(Ask { addr, above: 0, len: part as u32, label: 0, kind: Kind::Remove, joined: false });
-            (addr, len) = (addr.wrapping_add(part), len - part);
-        }
-    }
-
-    fn note(&mut self, what: Between) {
-        self.between.push((self.asks.len(), what));
-    }
-}
 
 /// A part's side.
 impl<C: Cell> Stack<C> {
@@ -187,15 +93,40 @@ impl<C: Cell> Stack<C> {
     }
 
     /// Ends a part: gives what it asked and what is on its stack, and forgets everything. The next one begins.
-    pub fn end_slice(&mut self) -> Frontier {
-        let mut runs = Vec::new();
-        self.shadow.drain(&mut runs);
-        runs.sort_unstable();
+    pub fn end_slice(&mut self, empty: Frontier) -> Frontier {
+        let mut frontier = self.slice.replace(Box::new(empty)).map_or_else(Frontier::default, |slice| *slice);
+        let [mut live, mut room] = std::mem::take(&mut self.drained);
+        self.shadow.drain(&mut live);
+        by_position(&mut live, &mut room);
+        frontier.left.extend(live.iter().map(|&Live { addr, len, .. }| Piece { addr, len }));
+        live.clear();
+        self.drained = [live, room];
         self.time.reset(FIRST + self.options.min_positions + 192, 0, 0);
-        let mut frontier = self.slice.replace(Box::default()).map_or_else(Frontier::default, |slice| *slice);
-        frontier.left.extend(runs.into_iter().map(|(_, addr, len)| Piece { addr, len }));
         frontier
     }
+}
+
+/// Sorts by position, digit by digit; `room` has nothing in it before and afterwards.
+fn by_position(live: &mut Vec<Live>, room: &mut Vec<Live>) {
+    const DIGIT: u32 = 11;
+    let most = live.iter().fold(0, |most, run| most | run.position);
+    room.resize(live.len(), Live::default());
+    for shift in (0..u64::BITS - most.leading_zeros()).step_by(DIGIT as usize) {
+        let digit = |run: &Live| (run.position >> shift) as usize % (1 << DIGIT);
+        let mut ends = [0usize; 1 << DIGIT];
+        live.iter().for_each(|run| ends[digit(run)] += 1);
+        let mut sum = 0;
+        for end in &mut ends {
+            (*end, sum) = (sum, sum + *end);
+        }
+        for run in live.iter() {
+            let end = &mut ends[digit(run)];
+            room[*end] = *run;
+            *end += 1;
+        }
+        std::mem::swap(live, room);
+    }
+    room.clear();
 }
 
 /// The side of the stack before a part.
@@ -213,7 +144,9 @@ impl<C: Cell> Stack<C> {
                 let first = start + at;
                 // Accesses of several parts may go on behind the window.
                 let group = 1 + asks[first + 1..].iter().take_while(|ask| ask.joined).count();
-                if group > 1 || !self.settle_word(cells[at], &asks[first], out) {
+                if asks[first].kind == Kind::Remove {
+                    self.remove_known(asks[first].addr, asks[first].len.into());
+                } else if group > 1 || !self.settle_run(cells[at], &asks[first], out) {
                     self.settle_group(&asks[first..first + group], out);
                 }
                 at += group;
@@ -222,82 +155,71 @@ impl<C: Cell> Stack<C> {
         }
     }
 
-    /// Words that were last used together, and words that are dead.
+    /// Up to 64 bytes that were last used together, or that are dead: parts of a cell, and whole cells.
     #[inline(always)]
-    fn settle_word(&mut self, cell: usize, ask: &Ask, out: &mut Reports) -> bool {
-        let len = u64::from(ask.len);
-        if ask.kind == Kind::Remove || !ask.addr.is_multiple_of(BYTES) {
+    fn settle_run(&mut self, cell: usize, ask: &Ask, out: &mut Reports) -> bool {
+        let (len, skip) = (u64::from(ask.len), ask.addr % BYTES);
+        let in_cell = skip + len <= BYTES;
+        let whole_cells = skip == 0 && len.is_multiple_of(BYTES) && len <= page_room(ask.addr) && len <= 64;
+        if !(in_cell || whole_cells) || !self.shadow.is_present(cell) {
             return false;
         }
-        let first = match len {
-            8 if page_room(ask.addr) >= 8 => {
-                let (first, second) = self.shadow.pair(cell);
-                let step = if first >= FIRST { BYTES } else { 0 };
-                if second != first + step {
-                    return false;
-                }
-                first
-            }
-            4 => self.shadow.cell(cell),
-            _ => return false,
-        };
-        let (is_live, is_load) = (is_position::<C>(first), ask.kind == Kind::Load);
-        if is_live && first % 64 + len <= 64 {
-            let above = ask.above + self.time.lift(first, len);
-            if is_load {
-                out.begin(ask.label);
+        let found = if in_cell { self.shadow.part(cell, skip, len) } else { self.shadow.row(cell, len) };
+        let Some(first) = found else { return false };
+        if ask.kind == Kind::Load {
+            out.begin(ask.label);
+        }
+        if first >= FIRST {
+            let above = ask.above + self.take(first, len);
+            if ask.kind == Kind::Load {
                 out.warm(above, len);
             }
-            self.shadow.set_row_dead(cell, len);
-        } else if first == DEAD {
-            if is_load {
-                out.begin(ask.label);
+        } else {
+            if ask.kind == Kind::Load {
                 out.cold(ask.above + self.live(), len);
             }
-        } else {
-            return false;
+            self.footprint += if first == NEVER { len } else { 0 };
+        }
+        if !in_cell {
+            self.shadow.set_row_dead(cell, len);
+        } else if first != DEAD {
+            self.shadow.end_part(cell, skip, len, |_| DEAD);
         }
         self.note(ask.above + len + self.live(), 0);
         true
     }
 
     /// Any access, which may be asked for in parts.
-    #[inline(never)]
+    #[inline(always)]
     fn settle_group(&mut self, group: &[Ask], out: &mut Reports) {
-        if group[0].kind == Kind::Remove {
-            return self.remove_known(group[0].addr, u64::from(group[0].len));
-        }
-        let (above, is_load) = (group[0].above, group[0].kind == Kind::Load);
+        let Ask { above, label, kind, .. } = group[0];
         let mut runs = std::mem::take(&mut self.runs);
         let (mut cold, mut all) = (0, 0);
-        out.begin(group[0].label);
-        for ask in group {
-            let first = runs.len();
-            // Runs of two parts must stay two.
-            let mut own = Vec::new();
-            self.shadow.gather(ask.addr, ask.len.into(), &mut own);
-            runs.append(&mut own);
-            for run in &runs[first..] {
-                let is_live = run.value >= FIRST;
-                if is_load && is_live {
+        out.begin(label);
+        // All depths before anything leaves.
+        for ask in group.iter().filter(|_| kind == Kind::Load) {
+            self.shadow.gather(ask.addr, ask.len.into(), &mut runs);
+            for run in runs.drain(..) {
+                if run.value >= FIRST {
                     out.warm(above + self.live() - self.time.rank(run.value + run.len - 1), run.len);
-                } else if is_load {
+                } else {
                     out.cold(above + self.live() + cold, run.len);
+                    cold += run.len;
                 }
-                cold += if is_live { 0 } else { run.len };
-                all += run.len;
             }
         }
-        for run in runs.drain(..) {
-            if run.value >= FIRST {
-                self.time.clear(run.value, run.len);
+        for ask in group {
+            self.shadow.gather(ask.addr, ask.len.into(), &mut runs);
+            for run in runs.drain(..) {
+                if run.value >= FIRST {
+                    self.time.clear(run.value, run.len);
+                }
+                self.footprint += if run.value == NEVER { run.len } else { 0 };
             }
+            self.shadow.bury(ask.addr, ask.len.into());
+            all += u64::from(ask.len);
         }
         self.runs = runs;
-        for ask in group {
-            let untouched = self.shadow.bury(ask.addr, ask.len.into());
-            self.note(0, untouched);
-        }
         self.note(above + all + self.live(), 0);
     }
 
@@ -306,7 +228,7 @@ impl<C: Cell> Stack<C> {
         match what {
             Between::Relocate { from, to, len } => self.relocate_known(from, to, len),
             Between::Left { addr, len } => self.forget_dead(addr, len),
-            Between::Arrived { addr, len } => _ = self.shadow.bury(addr, len),
+            Between::Arrived { addr, len } => self.shadow.bury(addr, len),
             Between::Input { addr, len, above } => {
                 self.insert_bottom(addr, len)?;
                 self.note(above + self.live(), 0);

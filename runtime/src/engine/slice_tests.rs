@@ -98,7 +98,7 @@ fn in_parts(steps: &[Step], cuts: &[usize], part: EngineOptions, whole: EngineOp
         }
         label += labels(step);
         if cuts.contains(&number) || number + 1 == steps.len() {
-            let frontier = part.end_slice();
+            let frontier = part.end_slice(Default::default());
             whole.settle(&frontier, &mut reports, |reports| file(reports, &mut found));
             file(&mut reports, &mut found);
         }
@@ -120,9 +120,8 @@ fn assert_parts_agree(steps: &[Step], cuts: &[usize]) {
 /// A run over some of the words that `ops` uses.
 fn runs(base: u64) -> impl Strategy<Value = Step> {
     let kind = prop::sample::select(vec![Kind::Load, Kind::Load, Kind::Store]);
-    let stream = (0u64..40, prop::sample::select(vec![8i64, 8, 16, -8, 0]), kind).prop_map(move |(at, stride, kind)| {
-        Stream { addr: base / 8 * 8 + 160 + 8 * at, stride, len: 8, kind }
-    });
+    let stream = (0u64..40, prop::sample::select(vec![8i64, 8, 16, -8, 0]), kind)
+        .prop_map(move |(at, stride, kind)| Stream { addr: base / 8 * 8 + 160 + 8 * at, stride, len: 8, kind });
     (prop::collection::vec(stream, 1..4), 1u64..20).prop_map(|(streams, iterations)| Step::Run(streams, iterations))
 }
 

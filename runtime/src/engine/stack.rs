@@ -6,13 +6,13 @@
 use super::affine::scratch::Scratch;
 use super::cell::{BYTES, Cell, DEAD, FIRST, NEVER, is_position};
 use super::isa::Present;
-use super::shadow::{NewPositions, Run, Shadow, page_room};
+use super::shadow::{Live, NewPositions, Run, Shadow, page_room};
 use super::timeline::{Rank, Ranks, Timeline};
 use super::{
     access::{Access, Kind, clamped},
+    frontier::Frontier,
     options::EngineOptions,
     report::Reports,
-    slice::Frontier,
 };
 
 /// Accesses of a batch whose memory is fetched together.
@@ -66,6 +66,8 @@ pub struct Stack<C> {
     pub(super) in_blocks: u64,
     /// What a part of a run asks of the stack before it; nothing if the stack is a whole run's.
     pub(super) slice: Option<Box<Frontier>>,
+    /// Kept from part to part, to save allocations.
+    pub(super) drained: [Vec<Live>; 2],
 }
 
 impl<C: Cell> Stack<C> {
@@ -83,6 +85,7 @@ impl<C: Cell> Stack<C> {
             masks: Vec::new(),
             in_blocks: 0,
             slice: None,
+            drained: Default::default(),
         }
     }
 
@@ -100,6 +103,7 @@ impl<C: Cell> Stack<C> {
             masks: self.masks,
             in_blocks: self.in_blocks,
             slice: self.slice,
+            drained: self.drained,
         }
     }
 
@@ -303,7 +307,7 @@ impl<C: Cell> Stack<C> {
 
     /// Takes bytes from their positions; gives the number of bytes above them.
     #[inline(always)]
-    fn take(&mut self, first: u64, len: u64) -> u64 {
+    pub(super) fn take(&mut self, first: u64, len: u64) -> u64 {
         let last = first + len - 1;
         if first / 64 == last / 64 {
             return self.time.lift(first, len);

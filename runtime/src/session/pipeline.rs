@@ -17,7 +17,7 @@ use super::{
 use crate::{
     counts::{caches::ByLevel, lines::LineCounts, many::Many},
     decode::{block::UNCOUNTED, context::Node},
-    engine::{Access, Reports, Stream, dependence},
+    engine::{Access, Frontier, Reports, Stream, dependence},
     objects::ObjectNumber,
     observe::{
         caches::{Caches, Geometry},
@@ -283,6 +283,49 @@ impl Pipeline {
             }
             left -= piece;
         }
+    }
+
+    /// From now on, does parts of a run (nothing was queued yet).
+    pub fn start_slices(&mut self) {
+        if let Place::Here(ranked) = &mut self.place {
+            ranked.engine_mut().start_slice();
+        }
+    }
+
+    /// Ends a part of a run; the next one begins, and fills `empty`.
+    pub fn end_slice(&mut self, empty: Frontier, files: &mut Files<'_>) -> Frontier {
+        self.flush(files);
+        match &mut self.place {
+            Place::Here(ranked) => ranked.engine_mut().end_slice(empty),
+            Place::There { .. } => unreachable!("parts of a run are done on one thread each"),
+        }
+    }
+
+    /// The engine, for somebody else to go on with; it stays away until it is given back.
+    pub fn lend(&mut self, files: &mut Files<'_>) -> Ranked {
+        self.flush(files);
+        match &mut self.place {
+            Place::Here(ranked) => std::mem::take(ranked),
+            Place::There { .. } => unreachable!("an engine on a thread of its own is not lent"),
+        }
+    }
+
+    pub fn give_back(&mut self, ranked: Ranked) {
+        self.place = Place::Here(ranked);
+    }
+
+    /// Accesses of affine runs that the engine, which is here, did in blocks.
+    #[must_use]
+    pub fn in_blocks(&self) -> u64 {
+        match &self.place {
+            Place::Here(ranked) => ranked.engine().in_blocks(),
+            Place::There { .. } => 0,
+        }
+    }
+
+    /// The hash of depths, if it is computed.
+    pub fn hash_mut(&mut self) -> &mut Option<Box<DepthHash>> {
+        &mut self.hash
     }
 
     /// Writes down what the engine is asked to do from now on.
@@ -551,50 +594,4 @@ fn serve(mut ranked: Ranked, work: &Receiver<Work>, done: &Sender<Done>) -> Rank
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{
-        counts::{cell::CellCounters, depths::DepthCounts},
-        engine::Kind,
-    };
-
-    fn run(threaded_after: Option<usize>) -> (Vec<(u128, u64)>, u64) {
-        let mut pipeline = Pipeline::default();
-        let mut cells = vec![CellCounters::default(); 7];
-        let mut cold = DepthCounts::default();
-        let mut seed = 1u64;
-        for step in 0..200_000usize {
-            let mut files = Files { cells: &mut cells, cold: &mut cold };
-            if threaded_after == Some(step) {
-                pipeline.start_thread(&mut files);
-            }
-            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            let address = 4096 + (seed >> 40) % 9000;
-            let kind = [Kind::Load, Kind::Load, Kind::Store, Kind::Remove][(seed >> 20) as usize % 4];
-            if step % 50 == 3 {
-                let stream = |addr: u64, kind| Stream { addr: 40_000 + addr * 8, stride: 8, len: 8, kind };
-                let streams = [stream(0, Kind::Load), stream(1, Kind::Load), stream(900, Kind::Store)];
-                pipeline.push_run(&streams, &[1, 3, UNCOUNTED], 20 + seed % 100, &mut files);
-            }
-            let access = Access { addr: address, len: 1 + (seed >> 8) as u32 % 16, kind };
-            pipeline.push(access, (seed >> 30) as u32 % 7, &mut files);
-            if step % 5000 == 77 {
-                pipeline.relocate(4096, 10_000, 500, &mut files);
-            }
-            if step % 7000 == 99 {
-                pipeline.input(20_000, 64, &mut files);
-            }
-        }
-        let (engine, ..) = pipeline.finish(&mut Files { cells: &mut cells, cold: &mut cold });
-        cells.iter_mut().for_each(CellCounters::flush);
-        (cells.iter().map(|c| (c.cost, c.cold)).collect(), engine.engine().peak_live())
-    }
-
-    #[test]
-    fn a_thread_of_its_own_changes_no_number() {
-        let here = run(None);
-        assert!(here.0.iter().all(|c| c.0 > 0));
-        assert_eq!(here, run(Some(0)));
-        assert_eq!(here, run(Some(123_456)));
-    }
-}
+mod tests;

@@ -16,8 +16,8 @@ pub struct Progress {
     /// Memory held by the engines of live rings, and the most it has been.
     pub engine_bytes: CachePadded<AtomicU64>,
     pub engine_peak: CachePadded<AtomicU64>,
-    /// Rings whose engine runs on a thread of its own.
-    pub(super) engine_threads: AtomicUsize,
+    /// Rings for which several threads work.
+    pub(super) spread_rings: AtomicUsize,
     pub(super) ended: AtomicBool,
 }
 

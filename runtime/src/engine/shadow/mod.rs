@@ -9,5 +9,6 @@ mod ranges;
 mod words;
 
 pub use cells::{Shadow, page_room};
+pub use parts::Live;
 pub use ranges::{NewPositions, Run};
 pub use words::Spaced;
