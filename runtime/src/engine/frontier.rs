@@ -9,9 +9,11 @@ use super::access::Kind;
 /// Bytes that a part of a run touched or removed, and did not know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ask {
+    /// First byte.
     pub addr: u64,
     /// Bytes of the part that were on its stack before this access.
     pub above: u64,
+    /// Bytes.
     pub len: u32,
     /// Of a load.
     pub label: u32,
@@ -24,25 +26,36 @@ pub struct Ask {
 /// What else happened, between what was asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Between {
+    /// Bytes move, those of the stack before the part too.
     Relocate {
+        /// First byte of the old place.
         from: u64,
+        /// First byte of the new place.
         to: u64,
+        /// Bytes.
         len: u64,
     },
     /// Bytes of the part go away from here, as if they had never been touched.
     Left {
+        /// First byte.
         addr: u64,
+        /// Bytes.
         len: u64,
     },
     /// Bytes of the part have come here.
     Arrived {
+        /// First byte.
         addr: u64,
+        /// Bytes.
         len: u64,
     },
     /// Bytes that are not on the part's stack enter below everything.
     Input {
+        /// First byte.
         addr: u64,
+        /// Bytes.
         len: u64,
+        /// Bytes of the part that are on its stack.
         above: u64,
     },
 }
@@ -50,13 +63,16 @@ pub enum Between {
 /// Bytes at the end of a part, from one address on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Piece {
+    /// First byte.
     pub addr: u64,
+    /// Bytes.
     pub len: u64,
 }
 
 /// All that the stack before a part of a run needs to know of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Frontier {
+    /// What the part did not know, in order.
     pub asks: Vec<Ask>,
     /// With the number of asks before it.
     pub between: Vec<(usize, Between)>,

@@ -20,10 +20,13 @@ use super::{
 };
 use crate::{decode::context::ContextNode, trace::End};
 
+/// Why parts cannot be put together.
 #[derive(Debug, thiserror::Error)]
 pub enum JoinError {
+    /// The program or a library is not what was recorded.
     #[error(transparent)]
     Program(#[from] ReplayError),
+    /// A slice is not what it should be.
     #[error(transparent)]
     Slice(#[from] SummaryError),
 }
@@ -50,6 +53,7 @@ struct JoinedRing {
 }
 
 impl Joined {
+    /// There are no parts yet.
     #[must_use]
     pub fn new(options: &Options) -> Self {
         Self {

@@ -27,6 +27,7 @@ const LEVEL: i32 = 3;
 pub struct Name {
     /// From 1.
     pub part: u32,
+    /// How many there are.
     pub parts: u32,
     /// Checksum of the trace's first bytes, and its length.
     pub trace: (u32, u64),
@@ -163,12 +164,19 @@ impl Counts {
 /// Why a file of a slice cannot be used. The messages name no file.
 #[derive(Debug, thiserror::Error)]
 pub enum SummaryError {
+    /// The file cannot be read.
     #[error(transparent)]
     Io(#[from] io::Error),
+    /// It is something else.
     #[error("not a slice of a trace: it starts with other bytes; make one with `dmdprof slice`")]
     NotASlice,
+    /// Another version of the format.
     #[error("made by another dmdprof: expected format {VERSION}, found {found}; make the slice again")]
-    Version { found: u32 },
+    Version {
+        /// The file's.
+        found: u32,
+    },
+    /// Bytes that do not make sense.
     #[error("damaged: {0}; copy the file again, or make the slice again")]
     Damaged(&'static str),
 }
