@@ -15,11 +15,14 @@ pub type Node = u32;
 /// so that memory stays bounded on any program; costs per function are not affected.
 const MAX_CONTEXTS: usize = 1 << 18;
 
+/// A function, and how control came to it.
 #[derive(Clone, Copy, Debug)]
 pub struct ContextNode {
+    /// The calling context of the caller.
     pub parent: Node,
     /// Dense function number of the thread; `u32::MAX` for the root.
     pub function: u32,
+    /// How often it was entered while counting.
     pub calls: u64,
 }
 
@@ -33,7 +36,9 @@ struct Activation {
     cookie: u64,
 }
 
+/// The calling contexts of one ring, and the stack of those that are active.
 pub struct Contexts {
+    /// All contexts; number 0 is the root.
     pub nodes: Vec<ContextNode>,
     children: HashMap<(Node, u32), Node, FastHash>,
     /// By function: the context it was last entered from, and the one that this gave.

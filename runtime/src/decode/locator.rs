@@ -16,6 +16,7 @@ use crate::{
 pub struct Placed {
     /// Run-time address of the descriptors.
     pub low: u64,
+    /// The descriptors.
     pub table: Arc<SiteTable>,
     /// Number of the table in the session.
     pub id: u32,
@@ -29,9 +30,11 @@ pub trait ModuleSource {
 
 /// A module as one ring numbers it.
 pub struct Module {
+    /// Its descriptors, and where they lie.
     pub placed: Placed,
     /// Added to the table's segment and function numbers to make them unique in the ring.
     pub first_segment: u32,
+    /// The ring's number of its first function.
     pub first_function: u32,
 }
 
@@ -65,12 +68,16 @@ pub struct Located {
 /// Where an event was called, as the ring numbers it.
 #[derive(Clone, Copy, Debug)]
 pub struct CallSite {
+    /// Number of the segment.
     pub segment: u32,
+    /// Number of the function.
     pub function: u32,
 }
 
+/// Finds the segment of a record by the address of its descriptor.
 #[derive(Default)]
 pub struct Locator {
+    /// The modules of the ring, in the order of their numbers.
     pub modules: Vec<Module>,
     last: usize,
     segments: u32,

@@ -27,6 +27,7 @@ use crate::{
 /// Iterations of an affine run, at least.
 const LEAST_RUN: usize = 12;
 
+/// The memory analysis of one ring.
 pub struct Analyzer {
     pub(super) locator: Locator,
     pub(super) tables: Tables,
@@ -87,6 +88,7 @@ pub(super) fn added<'a>(tables: &'a mut Tables, core: &'a mut Core) -> impl FnMu
 }
 
 impl Analyzer {
+    /// Nothing was replayed.
     #[must_use]
     pub fn new(options: Options) -> Self {
         let (roi, ways) = (options.roi.clone(), options.ways);
@@ -259,6 +261,7 @@ impl Analyzer {
         self.core.engine.start_thread(files!(self.core));
     }
 
+    /// Whether the engine has a thread of its own.
     #[must_use]
     pub fn is_threaded(&self) -> bool {
         self.core.engine.is_threaded()
@@ -282,6 +285,7 @@ impl Analyzer {
         self.core.engine.engine_bytes() + self.core.objects.as_ref().map_or(0, |objects| objects.heap_bytes())
     }
 
+    /// Accesses so far.
     #[must_use]
     pub fn accesses(&self) -> u64 {
         self.core.totals.accesses

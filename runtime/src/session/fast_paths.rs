@@ -42,6 +42,7 @@ impl Default for FastPaths {
 }
 
 impl FastPaths {
+    /// Those that are the engine's.
     #[must_use]
     pub fn engine(&self) -> EngineOptions {
         EngineOptions { isa: self.isa, wide: !self.narrow, affine: self.blocks, ..EngineOptions::default() }

@@ -8,6 +8,7 @@ use crate::{
     trace::TraceWriter, values::options::ValueOptions,
 };
 
+/// What the memory analysis is asked for.
 #[derive(Clone, Default)]
 pub struct Options {
     /// Bytes leave the stack when the program says so.
@@ -19,6 +20,7 @@ pub struct Options {
     pub line_sizes: Vec<u32>,
     /// Caches of sets and ways, the first nearest to the processor, that see the same accesses; none if there are none. Needs bytes.
     pub caches: Vec<Geometry>,
+    /// What is counted; none: everything.
     pub roi: Option<Arc<dyn RegionOfInterest>>,
     /// Rings are served by this many threads.
     pub workers: usize,

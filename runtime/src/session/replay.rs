@@ -29,6 +29,7 @@ const AHEAD: usize = 16;
 
 /// What a trace gave.
 pub struct Replayed {
+    /// What was measured.
     pub measurement: Measurement,
     /// How the program ended; `None` if the trace was cut off.
     pub end: Option<End>,
@@ -63,18 +64,30 @@ impl Replayed {
     }
 }
 
+/// Why a trace cannot be replayed.
 #[derive(Debug, thiserror::Error)]
 pub enum ReplayError {
+    /// The trace cannot be read.
     #[error(transparent)]
     Trace(#[from] TraceError),
+    /// A program or library is not the one that was recorded.
     #[error(
         "the trace is of another build of {path}: the descriptors in that file are not those that were recorded; put the recorded build back, or record again"
     )]
-    AnotherBuild { path: String },
+    AnotherBuild {
+        /// Its file.
+        path: String,
+    },
+    /// A program or library cannot be read.
     #[error(
         "{path}, which was recorded, cannot be read now ({reason}); replaying needs the recorded programs and libraries in their places"
     )]
-    Missing { path: String, reason: String },
+    Missing {
+        /// Its file.
+        path: String,
+        /// What the system says.
+        reason: String,
+    },
 }
 
 struct Ring {

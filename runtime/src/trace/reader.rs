@@ -22,14 +22,19 @@ use super::{
 /// Something that a trace says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Block {
+    /// A module was loaded.
     Module(TraceModule),
+    /// A ring of that number began.
     Ring(u32, Ring),
     /// What a ring carried, a chunk at a time.
     Words(u32, Vec<u64>),
+    /// A ring ended.
     RingEnd(u32),
+    /// The run ended.
     End(End),
 }
 
+/// Reads a trace, a block at a time.
 pub struct TraceReader<R> {
     source: R,
     /// Bytes read.
@@ -100,6 +105,7 @@ impl<R: Read> TraceReader<R> {
         Ok(reader)
     }
 
+    /// What was run.
     #[must_use]
     pub fn start(&self) -> &Start {
         &self.start

@@ -20,10 +20,13 @@ use super::{
 };
 use crate::{decode::context::ContextNode, trace::End};
 
+/// Why a part cannot be put behind those before it.
 #[derive(Debug, thiserror::Error)]
 pub enum JoinError {
+    /// The recorded programs are not there any more, or others.
     #[error(transparent)]
     Program(#[from] ReplayError),
+    /// The part itself is not as it should be.
     #[error(transparent)]
     Slice(#[from] SummaryError),
 }
@@ -50,6 +53,7 @@ struct JoinedRing {
 }
 
 impl Joined {
+    /// Nothing yet, of an analysis with these options.
     #[must_use]
     pub fn new(options: &Options) -> Self {
         Self {
