@@ -186,8 +186,8 @@ macro_rules! examples {
 
         #[test]
         fn every_example_is_checked() {
-            // The costs of bytedmd.c are those of another machine; the test `goldens` checks them. The tests `plan` and `pages` go through the folders.
-            let checked = [$($c, $rust,)* "bytedmd.c", "plan", "tutorial", "optimiser"];
+            // The costs of bytedmd.c are those of another machine; the test `goldens` checks them. The tests `plan`, `pages` and `cluster` go through the folders.
+            let checked = [$($c, $rust,)* "bytedmd.c", "plan", "tutorial", "optimiser", "cluster"];
             for entry in std::fs::read_dir(repository().join("examples")).expect("examples/") {
                 let name = entry.expect("an entry").file_name().into_string().expect("a plain name");
                 assert!(checked.contains(&name.as_str()), "no test runs examples/{name}");

@@ -118,7 +118,9 @@ fn identity(trace: &Path) -> std::io::Result<(u64, u32)> {
 /// Writes a file that is there as a whole or not at all.
 fn write(path: &Path, content: impl FnOnce(&mut BufWriter<&mut File>) -> std::io::Result<()>) -> std::io::Result<()> {
     let directory = path.parent().filter(|directory| !directory.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut file = tempfile::NamedTempFile::new_in(directory)?;
+    // As other files, and not as secret ones.
+    let permissions = std::os::unix::fs::PermissionsExt::from_mode(0o666);
+    let mut file = tempfile::Builder::new().permissions(permissions).tempfile_in(directory)?;
     let mut to = BufWriter::new(file.as_file_mut());
     content(&mut to)?;
     to.flush()?;

@@ -188,17 +188,17 @@ impl Engine {
 
     /// From now on this is a part of a run: what it does not know of the stack before it, it asks for instead of taking it to be
     /// cold. Nothing was done yet.
-    pub fn start_slice(&mut self) {
+    pub(crate) fn start_slice(&mut self) {
         on_stack!(&mut self.width, stack => stack.slice = Some(Box::default()));
     }
 
     /// Ends a part, and begins the next one, which fills `empty`.
-    pub fn end_slice(&mut self, empty: Frontier) -> Frontier {
+    pub(crate) fn end_slice(&mut self, empty: Frontier) -> Frontier {
         on_stack!(&mut self.width, stack => stack.end_slice(empty))
     }
 
     /// Goes on as if it had done the part itself. What loads found below the part is handed out from time to time.
-    pub fn settle(&mut self, part: &Frontier, out: &mut Reports, mut file: impl FnMut(&mut Reports)) {
+    pub(crate) fn settle(&mut self, part: &Frontier, out: &mut Reports, mut file: impl FnMut(&mut Reports)) {
         let mut done = 0;
         let ends = part.between.iter().map(|&(until, what)| (until, Some(what)));
         for (until, what) in ends.chain([(part.asks.len(), None)]) {

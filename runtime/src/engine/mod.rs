@@ -42,7 +42,7 @@ mod tests;
 pub(crate) use access::clamped;
 pub use access::{Access, Kind, Stream};
 pub(crate) use affine::dependence;
-pub use frontier::{Ask, Between, Frontier, Piece};
+pub(crate) use frontier::Frontier;
 pub use isa::Isa;
 pub use lru::Engine;
 pub use options::EngineOptions;

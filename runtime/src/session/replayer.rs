@@ -14,7 +14,7 @@ use super::{
 use crate::{decode::locator::ModuleSource, engine::AllocationFailure, motion::MotionMachine, values::Machine};
 
 /// Workers from which on slices are faster than an engine on a thread of its own, as cutting and adding up cost something.
-const WORTH_SLICES: usize = 3;
+const WORTH_SLICES: usize = 4;
 /// Accesses after which a ring has shown that it is not a short thread's.
 const WORTH_A_THREAD: u64 = 1 << 20;
 

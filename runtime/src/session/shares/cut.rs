@@ -91,6 +91,10 @@ pub fn slice<R: Read>(
             Err(error) => return Err(error.into()),
         }
     }
+    if summary.cut_at.is_some() {
+        // Their threads were there, even if nothing of them is in this part.
+        rings.values_mut().for_each(|ring| ring.open(options));
+    }
     summary.rings = rings.into_iter().filter_map(|(number, ring)| ring.finish(number)).collect();
     Ok(summary)
 }

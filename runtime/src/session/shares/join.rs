@@ -20,13 +20,13 @@ use super::{
 };
 use crate::{decode::context::ContextNode, trace::End};
 
-/// Why parts cannot be put together.
+/// Why a part cannot be put behind those before it.
 #[derive(Debug, thiserror::Error)]
 pub enum JoinError {
-    /// The program or a library is not what was recorded.
+    /// The recorded programs are not there any more, or others.
     #[error(transparent)]
     Program(#[from] ReplayError),
-    /// A slice is not what it should be.
+    /// The part itself is not as it should be.
     #[error(transparent)]
     Slice(#[from] SummaryError),
 }
@@ -53,7 +53,7 @@ struct JoinedRing {
 }
 
 impl Joined {
-    /// There are no parts yet.
+    /// Nothing yet, of an analysis with these options.
     #[must_use]
     pub fn new(options: &Options) -> Self {
         Self {

@@ -27,7 +27,7 @@ const LEVEL: i32 = 3;
 pub struct Name {
     /// From 1.
     pub part: u32,
-    /// How many there are.
+    /// Of how many.
     pub parts: u32,
     /// Checksum of the trace's first bytes, and its length.
     pub trace: (u32, u64),
@@ -164,19 +164,19 @@ impl Counts {
 /// Why a file of a slice cannot be used. The messages name no file.
 #[derive(Debug, thiserror::Error)]
 pub enum SummaryError {
-    /// The file cannot be read.
+    /// What the system refused.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// It is something else.
+    /// It begins as something else.
     #[error("not a slice of a trace: it starts with other bytes; make one with `dmdprof slice`")]
     NotASlice,
-    /// Another version of the format.
+    /// Of another version of the format.
     #[error("made by another dmdprof: expected format {VERSION}, found {found}; make the slice again")]
     Version {
-        /// The file's.
+        /// Its version.
         found: u32,
     },
-    /// Bytes that do not make sense.
+    /// Something in it is not as it was written.
     #[error("damaged: {0}; copy the file again, or make the slice again")]
     Damaged(&'static str),
 }
@@ -185,14 +185,14 @@ pub enum SummaryError {
 ///
 /// # Errors
 /// What the system refuses.
-pub fn write(to: &mut impl Write, name: &Name, summary: &Summary) -> io::Result<()> {
+pub fn write(to: &mut dyn Write, name: &Name, summary: &Summary) -> io::Result<()> {
     to.write_all(&MAGIC)?;
     to.write_all(&VERSION.to_le_bytes())?;
     write_block(to, name)?;
     write_block(to, summary)
 }
 
-fn write_block(to: &mut impl Write, what: &impl Serialize) -> io::Result<()> {
+fn write_block(to: &mut dyn Write, what: &impl Serialize) -> io::Result<()> {
     let bytes = postcard::to_stdvec(what).map_err(io::Error::other)?;
     let packed = zstd::bulk::compress(&bytes, LEVEL)?;
     to.write_all(&(packed.len() as u64).to_le_bytes())?;
@@ -205,7 +205,7 @@ fn write_block(to: &mut impl Write, what: &impl Serialize) -> io::Result<()> {
 ///
 /// # Errors
 /// [`SummaryError`].
-pub fn read_name(from: &mut impl Read) -> Result<Name, SummaryError> {
+pub fn read_name(from: &mut dyn Read) -> Result<Name, SummaryError> {
     let mut head = [0; 12];
     from.read_exact(&mut head).map_err(|_| SummaryError::NotASlice)?;
     if head[..8] != MAGIC {
@@ -222,7 +222,7 @@ pub fn read_name(from: &mut impl Read) -> Result<Name, SummaryError> {
 ///
 /// # Errors
 /// [`SummaryError`].
-pub fn read_summary(from: &mut impl Read) -> Result<Summary, SummaryError> {
+pub fn read_summary(from: &mut dyn Read) -> Result<Summary, SummaryError> {
     let summary = read_block(from)?;
     match from.read(&mut [0])? {
         0 => Ok(summary),
@@ -230,7 +230,7 @@ pub fn read_summary(from: &mut impl Read) -> Result<Summary, SummaryError> {
     }
 }
 
-fn read_block<T: DeserializeOwned>(from: &mut impl Read) -> Result<T, SummaryError> {
+fn read_block<T: DeserializeOwned>(from: &mut dyn Read) -> Result<T, SummaryError> {
     let cut = |_| SummaryError::Damaged("it ends too early");
     let mut head = [0; 20];
     from.read_exact(&mut head).map_err(cut)?;

@@ -10,6 +10,9 @@ use crossbeam::channel::{Sender, bounded};
 /// A job; it reports its failures itself and does not panic.
 pub type Job = Box<dyn FnOnce() + Send>;
 
+/// Threads at most: each has a stack of its own, and what comes before slices and after them is done by one.
+const MOST: usize = 8;
+
 pub struct Pool {
     workers: usize,
     started: OnceLock<Started>,
@@ -23,7 +26,7 @@ struct Started {
 impl Pool {
     #[must_use]
     pub fn new(workers: usize) -> Self {
-        Self { workers: workers.max(1), started: OnceLock::new() }
+        Self { workers: workers.clamp(1, MOST), started: OnceLock::new() }
     }
 
     /// Threads that there are at most.

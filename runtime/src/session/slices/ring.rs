@@ -26,8 +26,8 @@ use crate::{decode::locator::ModuleSource, engine::Frontier};
 
 /// Accesses of a slice, about, if nothing else is said.
 const SLICE: u64 = 4 << 20;
-/// Words of a slice, at most: 32 MiB.
-const MOST_WORDS: usize = 4 << 20;
+/// Words of a slice, at most: 16 MiB.
+const MOST_WORDS: usize = 2 << 20;
 
 /// See the top of this file.
 pub struct SlicedRing {
@@ -94,7 +94,7 @@ impl SlicedRing {
         let state = State { whole: Some(Box::new(whole)), ..State::default() };
         let shared = Shared {
             options: options.clone(),
-            most: pool.workers() as u64 + 2,
+            most: pool.workers() as u64 + 1,
             state: Mutex::new(state),
             changed: Condvar::new(),
         };
