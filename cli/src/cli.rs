@@ -219,7 +219,6 @@ mod tests {
             "time",
             "run",
             "replay",
-            "slice",
             "merge",
             "machine list",
             "plan scaling",
