@@ -271,6 +271,7 @@ pages! {
     commands_of_plans_run: "docs/plan.md" in with_everything;
     commands_of_rank_run: "docs/rank.md" in with_everything;
     commands_of_rust_run: "docs/rust.md" in with_everything;
+    commands_of_sampling_run: "docs/sampling.md" in with_everything;
     commands_of_the_page_run: "docs/view.md" in with_everything;
     commands_of_depths_run: "docs/why-depths.md" in with_everything;
 }

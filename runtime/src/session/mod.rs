@@ -17,6 +17,8 @@ mod modules;
 mod moves;
 pub mod options;
 pub(crate) mod pipeline;
+#[cfg(test)]
+mod pipeline_tests;
 mod plain;
 pub mod progress;
 mod queue;

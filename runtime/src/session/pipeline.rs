@@ -15,7 +15,7 @@ use super::{
     ranked::Ranked,
 };
 use crate::{
-    counts::{caches::ByLevel, lines::LineCounts, many::Many},
+    counts::{caches::ByLevel, lines::LineCounts, many::Many, sampled::SampleCounts},
     decode::{block::UNCOUNTED, context::Node},
     engine::{Access, Reports, Stream, dependence},
     objects::ObjectNumber,
@@ -24,6 +24,7 @@ use crate::{
         files::Files,
         flows::{Flows, Parts},
         lines::Lines,
+        sample::{Design, Sampler},
         window::Recorder,
     },
     oplog::OpLog,
@@ -64,7 +65,15 @@ struct Done {
 
 enum Place {
     Here(Ranked),
-    There { work: Sender<Work>, done: Receiver<Done>, thread: JoinHandle<Ranked>, in_flight: usize, engine_bytes: u64 },
+    /// No engine: costs are estimated from a sample.
+    Sampled(Box<Sampler>),
+    There {
+        work: Sender<Work>,
+        done: Receiver<Done>,
+        thread: JoinHandle<Ranked>,
+        in_flight: usize,
+        engine_bytes: u64,
+    },
 }
 
 /// The engine behind a queue of accesses.
@@ -128,6 +137,28 @@ impl Pipeline {
     pub fn hash_top(&mut self, cell: u32, len: u64, times: u64) {
         if let Some(hash) = &mut self.hash {
             hash.reads(cell, 0, len, times);
+        }
+    }
+
+    /// Draws a sample in the place of the engine, from now on (nothing was queued yet).
+    pub fn start_sample(&mut self, design: Design) {
+        self.place = Place::Sampled(Box::new(Sampler::new(design)));
+    }
+
+    /// Whether a sample is drawn in the place of the engine.
+    #[must_use]
+    pub fn is_sampled(&self) -> bool {
+        matches!(self.place, Place::Sampled(_))
+    }
+
+    /// What the sample has, by cell; nothing if there is none. Call after `flush`.
+    pub fn take_sample(&mut self) -> Vec<Option<Box<SampleCounts>>> {
+        if !self.is_sampled() {
+            return Vec::new();
+        }
+        match std::mem::replace(&mut self.place, Place::Here(Ranked::new(&FastPaths::default()))) {
+            Place::Sampled(sampler) => sampler.finish(),
+            Place::Here(_) | Place::There { .. } => Vec::new(),
         }
     }
 
@@ -395,6 +426,11 @@ impl Pipeline {
                 self.open.queue.clear();
                 self.open.file(&mut self.hash, &mut self.flows, &mut self.many, files);
             }
+            Place::Sampled(sampler) => {
+                sampler.set_known(files.cells.len());
+                self.open.queue.follow(&mut **sampler);
+                self.open.queue.clear();
+            }
             Place::There { work, done, in_flight, engine_bytes, .. } => {
                 if *in_flight >= IN_FLIGHT
                     && let Ok(finished) = done.recv()
@@ -425,6 +461,7 @@ impl Pipeline {
         }
         match &mut self.place {
             Place::Here(ranked) => ranked.engine_mut().relocate(from, to, len),
+            Place::Sampled(sampler) => sampler.relocate(from, to, len),
             Place::There { work, .. } => send(work, Work::Relocate { from, to, len }),
         }
     }
@@ -439,6 +476,7 @@ impl Pipeline {
         }
         match &mut self.place {
             Place::Here(ranked) => ranked.engine_mut().insert_bottom(address, len),
+            Place::Sampled(sampler) => sampler.input(address, len),
             Place::There { work, .. } => send(work, Work::Input { address, len }),
         }
     }
@@ -458,6 +496,7 @@ impl Pipeline {
     pub fn engine_bytes(&self) -> u64 {
         let engine = match &self.place {
             Place::Here(ranked) => ranked.engine().heap_bytes(),
+            Place::Sampled(sampler) => sampler.heap_bytes(),
             Place::There { engine_bytes, .. } => *engine_bytes,
         };
         let lines = self.lines.iter().map(Lines::heap_bytes).sum::<u64>();
@@ -470,6 +509,8 @@ impl Pipeline {
         self.flush(files);
         let ranked = match self.place {
             Place::Here(ranked) => ranked,
+            // An engine that has done nothing.
+            Place::Sampled(_) => Ranked::new(&FastPaths::default()),
             Place::There { work, done, thread, .. } => {
                 drop(work);
                 for mut finished in done {
@@ -548,53 +589,4 @@ fn serve(mut ranked: Ranked, work: &Receiver<Work>, done: &Sender<Done>) -> Rank
         }
     }
     ranked
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{
-        counts::{cell::CellCounters, depths::DepthCounts},
-        engine::Kind,
-    };
-
-    fn run(threaded_after: Option<usize>) -> (Vec<(u128, u64)>, u64) {
-        let mut pipeline = Pipeline::default();
-        let mut cells = vec![CellCounters::default(); 7];
-        let mut cold = DepthCounts::default();
-        let mut seed = 1u64;
-        for step in 0..200_000usize {
-            let mut files = Files { cells: &mut cells, cold: &mut cold };
-            if threaded_after == Some(step) {
-                pipeline.start_thread(&mut files);
-            }
-            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            let address = 4096 + (seed >> 40) % 9000;
-            let kind = [Kind::Load, Kind::Load, Kind::Store, Kind::Remove][(seed >> 20) as usize % 4];
-            if step % 50 == 3 {
-                let stream = |addr: u64, kind| Stream { addr: 40_000 + addr * 8, stride: 8, len: 8, kind };
-                let streams = [stream(0, Kind::Load), stream(1, Kind::Load), stream(900, Kind::Store)];
-                pipeline.push_run(&streams, &[1, 3, UNCOUNTED], 20 + seed % 100, &mut files);
-            }
-            let access = Access { addr: address, len: 1 + (seed >> 8) as u32 % 16, kind };
-            pipeline.push(access, (seed >> 30) as u32 % 7, &mut files);
-            if step % 5000 == 77 {
-                pipeline.relocate(4096, 10_000, 500, &mut files);
-            }
-            if step % 7000 == 99 {
-                pipeline.input(20_000, 64, &mut files);
-            }
-        }
-        let (engine, ..) = pipeline.finish(&mut Files { cells: &mut cells, cold: &mut cold });
-        cells.iter_mut().for_each(CellCounters::flush);
-        (cells.iter().map(|c| (c.cost, c.cold)).collect(), engine.engine().peak_live())
-    }
-
-    #[test]
-    fn a_thread_of_its_own_changes_no_number() {
-        let here = run(None);
-        assert!(here.0.iter().all(|c| c.0 > 0));
-        assert_eq!(here, run(Some(0)));
-        assert_eq!(here, run(Some(123_456)));
-    }
 }

@@ -105,6 +105,7 @@ impl Replayer {
     /// Whether its engine could use a thread of its own.
     #[must_use]
     pub fn may_use_thread(&self) -> bool {
-        matches!(self, Self::Memory(analyzer) if !analyzer.is_threaded() && !analyzer.has_window())
+        matches!(self, Self::Memory(analyzer)
+            if !analyzer.is_threaded() && !analyzer.has_window() && !analyzer.is_sampled())
     }
 }
