@@ -48,6 +48,10 @@ pub struct Contexts {
     pub roi_depth: u64,
 }
 
+/// The functions that run, for a replay that goes on somewhere else with the same contexts.
+#[derive(Clone, Default)]
+pub struct Running(Vec<Activation>);
+
 impl Default for Contexts {
     fn default() -> Self {
         Self {
@@ -73,6 +77,26 @@ impl Contexts {
     #[must_use]
     pub fn function(&self) -> u32 {
         self.running.last().map_or(u32::MAX, |a| a.function)
+    }
+
+    /// What runs now.
+    #[must_use]
+    pub fn running(&self) -> Running {
+        Running(self.running.clone())
+    }
+
+    /// Goes on with what runs elsewhere. All contexts of that must be known.
+    pub fn go_on(&mut self, running: &Running) {
+        self.running.clone_from(&running.0);
+        self.roi_depth = self.running.iter().map(|activation| u64::from(activation.in_roi)).sum();
+    }
+
+    /// Learns the contexts that another tree has beyond those that this one had from it; none has calls by that.
+    pub fn learn(&mut self, nodes: &[ContextNode]) {
+        for node in nodes.iter().skip(self.nodes.len()) {
+            self.children.insert((node.parent, node.function), self.nodes.len() as Node);
+            self.nodes.push(ContextNode { calls: 0, ..*node });
+        }
     }
 
     /// The function below the current one, or `u32::MAX`.

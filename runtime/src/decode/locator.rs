@@ -131,6 +131,22 @@ impl Locator {
         is_good.then_some(Located { module, segment, words })
     }
 
+    /// Number of the module in which the last descriptor was.
+    #[must_use]
+    pub fn place(&self) -> usize {
+        self.last
+    }
+
+    /// Knows the first modules of another locator, and goes on where that was.
+    pub fn go_on(&mut self, modules: &[Placed], place: usize, mut added: impl FnMut(&Module)) {
+        for placed in &modules[self.modules.len().min(modules.len())..] {
+            if self.add(placed.clone()) {
+                self.modules.last().into_iter().for_each(&mut added);
+            }
+        }
+        self.last = place;
+    }
+
     /// The module in which the last descriptor was.
     #[must_use]
     pub fn last(&self) -> Option<&Module> {

@@ -1,7 +1,9 @@
 //! What the engine is asked to do: single accesses, and affine runs of them.
 
+use serde::{Deserialize, Serialize};
+
 /// What an access of a batch does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Kind {
     /// Reads bytes, and asks for their depths.
     Load,

@@ -65,6 +65,12 @@ impl Reports {
         self.label = label;
     }
 
+    /// What is reported now belongs to this one.
+    #[inline(always)]
+    pub(super) fn label(&self) -> u32 {
+        self.label
+    }
+
     #[inline(always)]
     pub(super) fn warm(&mut self, above: u64, len: u64) {
         if len > LONGEST {

@@ -80,6 +80,15 @@ impl DepthHash {
         self.sums[at] = self.sums[at].wrapping_add(sum.wrapping_mul(times));
     }
 
+    /// Adds what another hash has of cells, of which `cell` tells the numbers here.
+    pub fn absorb(&mut self, other: &Self, cell: impl Fn(u32) -> u32) {
+        for (number, sum) in (0..).zip(&other.sums).filter(|(_, sum)| **sum != 0) {
+            let at = cell(number) as usize;
+            self.sums.resize(self.sums.len().max(at + 1), 0);
+            self.sums[at] = self.sums[at].wrapping_add(*sum);
+        }
+    }
+
     /// The hash of all cells, where `name` names the site of each, whatever its number.
     #[must_use]
     pub fn finish(&self, name: impl Fn(u32) -> u64) -> u64 {

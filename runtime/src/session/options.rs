@@ -28,6 +28,8 @@ pub struct Options {
     pub roi: Option<Arc<dyn RegionOfInterest>>,
     /// Rings are served by this many threads.
     pub workers: usize,
+    /// Accesses of a slice of a ring, if not the usual number; rings are cut from their first access on then.
+    pub slice: Option<u64>,
     /// The values model, for programs that were instrumented for it, instead of the memory model.
     pub values: Option<ValueOptions>,
     /// Measure the motion of data through loops instead, of a program whose loops are marked.
@@ -55,4 +57,24 @@ pub struct Options {
     pub analyse: bool,
     /// Which fast ways to take; of meaning for speed only.
     pub ways: FastPaths,
+}
+
+impl Options {
+    /// What of it needs all accesses of a ring in order, so that the ring cannot be cut into slices.
+    #[must_use]
+    pub fn in_one_piece(&self) -> Option<&'static str> {
+        let reasons = [
+            (self.sample.is_some(), "--sample"),
+            (self.flows, "--flows"),
+            (self.objects, "--objects"),
+            (!self.caches.is_empty(), "--cache"),
+            (!self.line_sizes.is_empty(), "--line-size"),
+            (self.window.is_some(), "--window"),
+            (self.sequence.is_some(), "--sequence"),
+            (self.exact.is_some(), "--liveness exact"),
+            (self.values.is_some(), "--model values"),
+            (self.motion.is_some(), "motion"),
+        ];
+        reasons.into_iter().find(|(is_so, _)| *is_so).map(|(_, name)| name)
+    }
 }

@@ -4,25 +4,30 @@
 //! side by side. Order is kept: batches go through one queue, results come back through another, and results are filed in the order of their
 //! batches, so that not one number depends on where the engine runs.
 
+mod batch;
+#[cfg(test)]
+mod tests;
+
 use std::thread::JoinHandle;
 
 use crossbeam::channel::{Receiver, Sender, bounded};
 
+use self::batch::Batch;
 use super::{
     fast_paths::{DepthHash, FastPaths},
     moves::Move,
-    queue::{Mark, Queue, Run},
+    queue::{Mark, Run},
     ranked::Ranked,
 };
 use crate::{
     counts::{caches::ByLevel, lines::LineCounts, many::Many, sampled::SampleCounts},
     decode::{block::UNCOUNTED, context::Node},
-    engine::{Access, Reports, Stream, dependence},
+    engine::{Access, Frontier, Stream, dependence},
     objects::ObjectNumber,
     observe::{
         caches::{Caches, Geometry},
         files::Files,
-        flows::{Flows, Parts},
+        flows::Flows,
         lines::Lines,
         sample::{Design, Sampler},
         window::Recorder,
@@ -41,15 +46,6 @@ const IN_FLIGHT: usize = 8;
 const LEAST_PIECE: u64 = 12;
 /// Accesses of a run that take the engine about as long as a single one.
 const RUN_WEIGHT: usize = 8;
-
-/// A queue on its way to the engine, or the results on their way back.
-#[derive(Default)]
-struct Batch {
-    queue: Queue,
-    found: Reports,
-    /// If flows are followed, whose the reports are; their labels are numbers of accesses and streams then.
-    parts: Box<Parts>,
-}
 
 enum Work {
     Batch(Batch),
@@ -316,6 +312,49 @@ impl Pipeline {
         }
     }
 
+    /// From now on, does parts of a run (nothing was queued yet).
+    pub fn start_slices(&mut self) {
+        if let Place::Here(ranked) = &mut self.place {
+            ranked.engine_mut().start_slice();
+        }
+    }
+
+    /// Ends a part of a run; the next one begins, and fills `empty`.
+    pub fn end_slice(&mut self, empty: Frontier, files: &mut Files<'_>) -> Frontier {
+        self.flush(files);
+        match &mut self.place {
+            Place::Here(ranked) => ranked.engine_mut().end_slice(empty),
+            Place::Sampled(_) | Place::There { .. } => unreachable!("parts of a run are done on one thread each"),
+        }
+    }
+
+    /// The engine, for somebody else to go on with; it stays away until it is given back.
+    pub fn lend(&mut self, files: &mut Files<'_>) -> Ranked {
+        self.flush(files);
+        match &mut self.place {
+            Place::Here(ranked) => std::mem::take(ranked),
+            Place::Sampled(_) | Place::There { .. } => unreachable!("only an engine on this thread is lent"),
+        }
+    }
+
+    pub fn give_back(&mut self, ranked: Ranked) {
+        self.place = Place::Here(ranked);
+    }
+
+    /// Accesses of affine runs that the engine, which is here, did in blocks.
+    #[must_use]
+    pub fn in_blocks(&self) -> u64 {
+        match &self.place {
+            Place::Here(ranked) => ranked.engine().in_blocks(),
+            Place::Sampled(_) | Place::There { .. } => 0,
+        }
+    }
+
+    /// The hash of depths, if it is computed.
+    pub fn hash_mut(&mut self) -> &mut Option<Box<DepthHash>> {
+        &mut self.hash
+    }
+
     /// Writes down what the engine is asked to do from now on.
     pub fn start_log(&mut self, log: OpLog) {
         self.log = Some(Box::new(log));
@@ -520,52 +559,6 @@ impl Pipeline {
             }
         };
         (ranked, self.hash, self.flows)
-    }
-}
-
-impl Batch {
-    /// Follows everything in the queue.
-    fn follow(&mut self, flows: &mut Flows) {
-        let Self { queue, parts, .. } = self;
-        parts.clear();
-        queue.each(
-            &mut (flows, &mut **parts),
-            |(flows, parts), accesses, cells| flows.follow(accesses, cells, parts),
-            |(flows, parts), streams, cells, iterations| {
-                flows.follow_run(streams, cells, iterations, parts);
-            },
-        );
-        parts.complete(&mut queue.cells, &mut queue.stream_cells);
-    }
-
-    /// Files what was found, and hashes it if that was asked for.
-    fn file(
-        &mut self,
-        hash: &mut Option<Box<DepthHash>>,
-        flows: &mut Option<Box<Flows>>,
-        many: &mut Many,
-        files: &mut Files<'_>,
-    ) {
-        let Self { found, parts, .. } = self;
-        match flows {
-            None => {
-                if let Some(hash) = hash {
-                    found.each(|cell, found| hash.found(cell, found));
-                }
-                files.file(found, many);
-            }
-            Some(flows) => found.each(|label, found| {
-                let cell = parts.cell(label);
-                if let Some(hash) = hash
-                    && files.has(cell)
-                {
-                    hash.found(cell, found);
-                }
-                files.found(cell, found);
-                flows.found(parts, label, found);
-            }),
-        }
-        found.clear();
     }
 }
 

@@ -17,8 +17,8 @@ pub struct Progress {
     pub engine_bytes: CachePadded<AtomicU64>,
     /// Most bytes that the engines held.
     pub engine_peak: CachePadded<AtomicU64>,
-    /// Rings whose engine runs on a thread of its own.
-    pub(super) engine_threads: AtomicUsize,
+    /// Rings for which several threads work.
+    pub(super) spread_rings: AtomicUsize,
     pub(super) ended: AtomicBool,
 }
 

@@ -111,6 +111,12 @@ impl<R: Read> TraceReader<R> {
         &self.start
     }
 
+    /// Where in the file the block begins that is next, or whose next chunk is.
+    #[must_use]
+    pub fn place(&self) -> u64 {
+        self.words.as_ref().map_or(self.at, |words| words.at)
+    }
+
     /// The next block, or the next chunk of a block of words; `None` after the last.
     ///
     /// # Errors

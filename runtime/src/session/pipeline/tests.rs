@@ -1,11 +1,9 @@
-//! Where the engine runs changes no number.
+//! The engine on this thread and on one of its own.
 
-use super::pipeline::Pipeline;
+use super::*;
 use crate::{
     counts::{cell::CellCounters, depths::DepthCounts},
-    decode::block::UNCOUNTED,
-    engine::{Access, Kind, Stream},
-    observe::files::Files,
+    engine::Kind,
 };
 
 fn run(threaded_after: Option<usize>) -> (Vec<(u128, u64)>, u64) {
