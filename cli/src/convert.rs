@@ -6,6 +6,7 @@ mod known;
 mod lines;
 mod objects;
 mod read;
+mod sampled;
 pub mod window;
 
 use std::{
@@ -15,34 +16,54 @@ use std::{
 };
 
 use dmdprof_runtime::{
-    abi::{FLOAT_TYPES, Item, ItemKind, OP_CLASSES},
+    abi::{FLOAT_TYPES, OP_CLASSES},
+    counts::sampled::SampleCounts,
     decode::sequences::Calls,
     observe::caches::Geometry,
     session::{FunctionKey as RunFunction, Measurement, MergedBlock, SiteKey as RunSite, ThreadTotals},
     sites::SiteTable,
-    steps::{StepKind, ValueOp},
+    steps::ValueOp,
     values::RegionTotals,
 };
 
-use self::read::{histogram, item_of, text};
+use self::read::{access_kind, histogram, item_of, text};
 use crate::profile::model::{
     AccessKind, Block, BlockCount, BlockId, CacheCell, CacheTraffic, Cell, Context, ContextId, Dead, Function,
-    FunctionId, Histogram, InputUse, LineCell, LineDetails, LineTraffic, Meta, OtherLines, Position, PositionId,
-    Profile, Region, Sequence, Site, SiteId, SourceFile, StreamCell, StringId, Totals,
+    FunctionId, Histogram, InputUse, LineCell, LineDetails, LineTraffic, Meta, ObjectId, OtherLines, Position,
+    PositionId, Profile, Region, Sequence, Site, SiteId, SourceFile, StreamCell, StringId, Totals,
 };
 use crate::report::analysis::is_library_file;
 use crate::shared::source_file;
+
+/// What a sample has, by site, and by object and site if objects were measured.
+pub struct SampleCells {
+    pub sites: BTreeMap<SiteId, SampleCounts>,
+    pub objects: BTreeMap<(ObjectId, SiteId), SampleCounts>,
+}
 
 /// Builds the profile of a finished run, with the traffic of lines of some sizes and of levels of caches if that was
 /// measured.
 #[must_use]
 pub fn to_profile(measurement: &Measurement, meta: Meta, line_sizes: &[u32], levels: &[Geometry]) -> Profile {
+    with_sample(measurement, meta, line_sizes, levels).0
+}
+
+/// The same, with what a sample has, if one was drawn: costs and bytes read of the profile are then of the reads only that
+/// need none.
+#[must_use]
+pub fn with_sample(
+    measurement: &Measurement,
+    meta: Meta,
+    line_sizes: &[u32],
+    levels: &[Geometry],
+) -> (Profile, SampleCells) {
     let mut builder = Builder::new(measurement);
     builder.positions();
     let contexts = builder.contexts();
     let sites = builder.sites(&contexts, line_sizes.len());
     let blocks = builder.blocks(&contexts);
     let named = builder.objects(&sites, &contexts, line_sizes.len());
+    let sample = SampleCells { sites: builder.sampled(&sites), objects: named.sampled.clone() };
     let flows = measurement.flows.as_ref().map(|measured| builder.flows(measured, &named, &sites, &contexts));
     let mut objects = measurement.objects.is_some().then_some(named.objects);
     objects.iter_mut().for_each(|objects| builder.add_known(objects, &sites));
@@ -57,7 +78,7 @@ pub fn to_profile(measurement: &Measurement, meta: Meta, line_sizes: &[u32], lev
     });
     let (lines, line_details) =
         of_sizes.next().map_or_else(Default::default, |(lines, details)| (Some(lines), details));
-    Profile {
+    let profile = Profile {
         meta,
         coverage: coverage::coverage(measurement),
         totals,
@@ -86,7 +107,8 @@ pub fn to_profile(measurement: &Measurement, meta: Meta, line_sizes: &[u32], lev
             .then(|| CacheTraffic { levels: levels.iter().map(lines::level).collect(), cells: sites.caches }),
         cold_histogram: histogram(&measurement.cold),
         compilers: coverage::compilers(measurement),
-    }
+    };
+    (profile, sample)
 }
 
 /// Adds the hashes of source files that can be read now. They may be on any file system, so the profile should be safe before this begins.
@@ -567,28 +589,4 @@ fn absorb(a: &mut Cell, b: &mut Cell) -> bool {
     }
     a.histogram = Histogram(all.into_iter().collect());
     true
-}
-
-/// How a report names an item; `None` for effects that are not accesses.
-fn access_kind(item: &Item, segment_kind: u8) -> Option<AccessKind> {
-    if segment_kind == dmdprof_runtime::abi::SegmentKind::CallSite as u8 {
-        return Some(AccessKind::Call);
-    }
-    if let Some(step) = StepKind::of(item.kind) {
-        return match step {
-            StepKind::Op | StepKind::Fma | StepKind::Convert => Some(AccessKind::Instruction),
-            StepKind::Escape => Some(AccessKind::Escape),
-            _ => None,
-        };
-    }
-    match ItemKind::of(item.kind)? {
-        ItemKind::Load | ItemKind::MaskedLoad | ItemKind::Gather | ItemKind::ExpandLoad => Some(AccessKind::Load),
-        ItemKind::Store | ItemKind::MaskedStore | ItemKind::Scatter | ItemKind::CompressStore => {
-            Some(AccessKind::Store)
-        }
-        ItemKind::Update => Some(AccessKind::Update),
-        ItemKind::Copy => Some(AccessKind::Copy),
-        ItemKind::Fill => Some(AccessKind::Fill),
-        ItemKind::Kill | ItemKind::Loop => None,
-    }
 }

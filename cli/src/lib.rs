@@ -21,6 +21,7 @@ pub mod plot;
 pub mod profile;
 mod rank;
 pub mod report;
+mod sample;
 mod shared;
 mod sheet;
 mod timing;

@@ -272,6 +272,7 @@ pages! {
     commands_of_rank_run: "docs/rank.md" in with_everything;
     commands_of_rust_run: "docs/rust.md" in with_everything;
     commands_of_scale_run: "docs/scale.md" in with_everything;
+    commands_of_sampling_run: "docs/sampling.md" in with_everything;
     commands_of_the_page_run: "docs/view.md" in with_everything;
     commands_of_depths_run: "docs/why-depths.md" in with_everything;
 }

@@ -7,7 +7,7 @@ use std::{cmp::Reverse, collections::BTreeMap, path::Path};
 
 use dmdprof_runtime::{
     abi::NONE,
-    counts::cell::CellCounters,
+    counts::{cell::CellCounters, sampled::SampleCounts},
     objects::Life,
     observe::patterns::Pattern,
     session::{FlowKey, MergedFlow, MergedObjects, ObjectKey},
@@ -98,6 +98,9 @@ impl<'a> Builder<'a> {
             uses.iter().filter_map(|((object, site), found)| lines::of_object(number, *object, *site, found)).collect()
         };
         let lines = (0..sizes).map(of_size).collect();
+        let in_sample =
+            |(key, found): (&(ObjectId, SiteId), &CellCounters)| Some((*key, (**found.sampled.as_ref()?).clone()));
+        let sampled = uses.iter().filter_map(in_sample).collect();
         let list = found.into_iter().map(|(identity, (life, parts))| self.object(&identity, life, parts)).collect();
         let objects = DataObjects {
             list,
@@ -105,7 +108,7 @@ impl<'a> Builder<'a> {
             patterns: patterns.into_iter().map(object_pattern).collect(),
             ..DataObjects::default()
         };
-        Named { objects, lines, ids }
+        Named { objects, lines, sampled, ids }
     }
 
     pub(super) fn flows(
@@ -210,6 +213,8 @@ pub(super) struct Named<'a> {
     pub objects: DataObjects,
     /// What lines were moved, by size of lines.
     pub lines: Vec<Vec<ObjectLines>>,
+    /// What a sample has of them.
+    pub sampled: BTreeMap<(ObjectId, SiteId), SampleCounts>,
     ids: BTreeMap<Identity<'a>, ObjectId>,
 }
 

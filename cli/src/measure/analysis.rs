@@ -238,6 +238,7 @@ impl AnalysisArgs {
             exact: if self.liveness() == LivenessArg::Exact { Some(self.spool()?) } else { None },
             flows: self.flows,
             flow_contexts: self.flow_contexts,
+            sample: None,
             objects: self.report.objects,
             sequence: sequence.map(|chosen| chosen as Arc<dyn RegionOfInterest>),
             window: self.window,
@@ -357,6 +358,21 @@ impl AnalysisArgs {
         }
     }
 
+    /// Refuses what a sample cannot tell.
+    pub fn check_sample(&self) {
+        let refuse = |what: &str| {
+            clap::Error::raw(clap::error::ErrorKind::ArgumentConflict, format!("{what}\n")).exit();
+        };
+        if self.model != ModelArg::Memory {
+            refuse("--sample is about the memory model; values have no addresses");
+        }
+        if self.liveness() == LivenessArg::Exact {
+            refuse(
+                "--sample cannot be combined with --liveness exact: which bytes are dead is known only of whole runs",
+            );
+        }
+    }
+
     /// Whether the profile could be written now: better to hear it before an hour's run.
     ///
     /// # Errors
@@ -399,6 +415,31 @@ impl AnalysisArgs {
         }
     }
 
+    /// What the numbers of a measurement are about, if it has what was asked for. Says what could not be read.
+    ///
+    /// # Errors
+    /// A region of interest that never ran, a program of another model.
+    pub fn checked(&self, measurement: &Measurement, origin: Origin) -> anyhow::Result<Meta> {
+        for problem in &measurement.unreadable {
+            printable::say(format_args!("warning: {problem}"));
+        }
+        check_measurement(measurement, self.model)?;
+        if let Some(pattern) = self.roi.as_deref().filter(|_| !measurement.threads.iter().any(|t| t.ring.roi_seen)) {
+            bail!(NoRegion(no_roi_message(pattern, measurement)));
+        }
+        if let Some(pattern) = self.sequence.as_deref().filter(|_| measurement.sequences.is_empty()) {
+            bail!(no_sequence_message(pattern, measurement));
+        }
+        let mut meta = self.meta(origin);
+        if let Some(why) = &measurement.cut_short {
+            // In the place of how the program ended, which says less.
+            meta.incomplete = Some(format!(
+                "the analysis was cut short ({why}); the numbers are those up to there, without peak live and footprint"
+            ));
+        }
+        Ok(meta)
+    }
+
     /// Writes the profile and prints the report.
     ///
     /// # Errors
@@ -411,25 +452,9 @@ impl AnalysisArgs {
         started: Instant,
         engine_peak: u64,
     ) -> anyhow::Result<()> {
-        for problem in &measurement.unreadable {
-            printable::say(format_args!("warning: {problem}"));
-        }
-        check_measurement(&measurement, self.model)?;
-        if let Some(pattern) = self.roi.as_deref().filter(|_| !measurement.threads.iter().any(|t| t.ring.roi_seen)) {
-            bail!(NoRegion(no_roi_message(pattern, &measurement)));
-        }
-        if let Some(pattern) = self.sequence.as_deref().filter(|_| measurement.sequences.is_empty()) {
-            bail!(no_sequence_message(pattern, &measurement));
-        }
-        let mut meta = self.meta(origin);
+        let mut meta = self.checked(&measurement, origin)?;
         let failed = measurement.exact_error.take();
         let cut_short = measurement.cut_short.take();
-        if let Some(why) = &cut_short {
-            // In the place of how the program ended, which says less.
-            meta.incomplete = Some(format!(
-                "the analysis was cut short ({why}); the numbers are those up to there, without peak live and footprint"
-            ));
-        }
         if let Some(error) = &failed {
             if !measurement.blocks.iter().flat_map(|b| &b.cells).any(|cell| cell.dead.is_some()) {
                 meta.liveness = Liveness::Hints;

@@ -14,4 +14,4 @@ mod report;
 mod tests;
 pub mod waste;
 
-pub use print::{print, writer};
+pub use print::{look, print, writer};

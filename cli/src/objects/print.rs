@@ -20,14 +20,20 @@ pub fn writer<'p>(profile: &'p Profile, options: &'p ReportOptions) -> anyhow::R
     if !options.objects {
         return Ok(Box::new(|mut out| report::render(profile, options, &mut out)));
     }
+    let look = look(options);
+    let document = document(profile, options)?;
+    Ok(Box::new(move |mut out| document.write(look, &mut out)))
+}
+
+/// How the tables of a report look.
+#[must_use]
+pub fn look(options: &ReportOptions) -> sheet::Look {
     let format = match options.format {
         Format::Table => sheet::Format::Table,
         Format::Json => sheet::Format::Json,
         Format::Csv => sheet::Format::Csv,
     };
-    let look = sheet::Look { format, width: options.width, color: options.color };
-    let document = document(profile, options)?;
-    Ok(Box::new(move |mut out| document.write(look, &mut out)))
+    sheet::Look { format, width: options.width, color: options.color }
 }
 
 /// The report on standard output. A reader that has seen enough (`| head`) is no error.

@@ -9,6 +9,7 @@ use super::{
     lines::{self, BySize},
     many::Priced,
     row::{MOST, Row},
+    sampled::SampleCounts,
 };
 use crate::{
     histogram::{bounds, bucket_of},
@@ -45,6 +46,8 @@ pub struct CellCounters {
     pub lines: Option<BySize>,
     /// With caches of sets and ways.
     pub caches: Option<ByLevel>,
+    /// With a sample; `cost` and `depths` are then of the reads only that need none.
+    pub sampled: Option<Box<SampleCounts>>,
 }
 
 /// Bytes that a cell left behind although nobody read them again.
@@ -163,6 +166,9 @@ impl CellCounters {
         }
         if let Some(moved) = &other.caches {
             caches::merge(&mut self.caches, moved);
+        }
+        if let Some(sampled) = &other.sampled {
+            self.sampled.get_or_insert_default().merge(sampled);
         }
     }
 }

@@ -9,3 +9,4 @@ pub mod keys;
 pub mod lines;
 pub mod many;
 pub mod row;
+pub mod sampled;

@@ -133,7 +133,8 @@ impl ObjectCells {
         for (cell, &(whole, object)) in self.part_of.iter().enumerate() {
             let counters = &mut cells[cell];
             counters.flush();
-            if counters.written == 0 && counters.depths.iter().next().is_none() {
+            let is_unread = counters.depths.iter().next().is_none() && counters.sampled.is_none();
+            if counters.written == 0 && is_unread {
                 continue;
             }
             let object = if object == NO_OBJECT { NOTHING } else { object };

@@ -207,6 +207,7 @@ impl Analyzer {
         pipeline.flush(files!(self.core));
         let log = pipeline.take_log();
         self.core.file_lines(pipeline.take_lines(), pipeline.take_caches());
+        self.core.file_sample(pipeline.take_sample());
         let window = pipeline.take_window();
         let (stack, hash, flows) = pipeline.finish(files!(self.core));
         let followed = flows.map(|flows| flows.finish());
@@ -265,6 +266,12 @@ impl Analyzer {
     #[must_use]
     pub fn is_threaded(&self) -> bool {
         self.core.engine.is_threaded()
+    }
+
+    /// Whether costs are estimated from a sample.
+    #[must_use]
+    pub fn is_sampled(&self) -> bool {
+        self.core.engine.is_sampled()
     }
 
     /// Whether single accesses are, or may be, asked for.

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     abi::{ItemKind, segment_flag},
-    counts::{caches::ByLevel, cell::CellCounters, depths::DepthCounts, lines::LineCounts},
+    counts::{caches::ByLevel, cell::CellCounters, depths::DepthCounts, lines::LineCounts, sampled::SampleCounts},
     decode::{
         block::{BlockCounters, BlockNumbers, UNCOUNTED},
         context::{Contexts, Node},
@@ -105,6 +105,9 @@ impl Core {
         if let Some(limit) = options.window {
             core.engine.set_window(Recorder::new(limit));
             core.window_waits = true;
+        }
+        if let Some(design) = options.sample {
+            core.engine.start_sample(design);
         }
         if options.flows {
             core.engine.start_flows(options.objects, options.flow_contexts);
@@ -286,6 +289,13 @@ impl Core {
         }
         for (cell, caches) in self.cells.iter_mut().zip(caches) {
             cell.caches = caches;
+        }
+    }
+
+    /// What a sample has seen goes to its cells.
+    pub(super) fn file_sample(&mut self, sample: Vec<Option<Box<SampleCounts>>>) {
+        for (cell, counts) in self.cells.iter_mut().zip(sample) {
+            cell.sampled = counts;
         }
     }
 

@@ -4,8 +4,12 @@ use std::{path::PathBuf, sync::Arc};
 
 use super::fast_paths::FastPaths;
 use crate::{
-    decode::roi::RegionOfInterest, motion::options::MotionOptions, observe::caches::Geometry, oplog::Spool,
-    trace::TraceWriter, values::options::ValueOptions,
+    decode::roi::RegionOfInterest,
+    motion::options::MotionOptions,
+    observe::{caches::Geometry, sample::Design},
+    oplog::Spool,
+    trace::TraceWriter,
+    values::options::ValueOptions,
 };
 
 /// What the memory analysis is asked for.
@@ -36,6 +40,9 @@ pub struct Options {
     pub flows: bool,
     /// Of flows, also the calling contexts of both ends.
     pub flow_contexts: bool,
+    /// Estimate costs from a sample, in the place of exact ones. Of the memory model, by bytes, without exact
+    /// liveness, flows, lines, caches and windows.
+    pub sample: Option<Design>,
     /// Charge each access to the data object that it goes to.
     pub objects: bool,
     /// Write down the calls that these functions make.
@@ -57,6 +64,7 @@ impl Options {
     #[must_use]
     pub fn in_one_piece(&self) -> Option<&'static str> {
         let reasons = [
+            (self.sample.is_some(), "--sample"),
             (self.flows, "--flows"),
             (self.objects, "--objects"),
             (!self.caches.is_empty(), "--cache"),

@@ -4,26 +4,32 @@
 //! side by side. Order is kept: batches go through one queue, results come back through another, and results are filed in the order of their
 //! batches, so that not one number depends on where the engine runs.
 
+mod batch;
+#[cfg(test)]
+mod tests;
+
 use std::thread::JoinHandle;
 
 use crossbeam::channel::{Receiver, Sender, bounded};
 
+use self::batch::Batch;
 use super::{
     fast_paths::{DepthHash, FastPaths},
     moves::Move,
-    queue::{Mark, Queue, Run},
+    queue::{Mark, Run},
     ranked::Ranked,
 };
 use crate::{
-    counts::{caches::ByLevel, lines::LineCounts, many::Many},
+    counts::{caches::ByLevel, lines::LineCounts, many::Many, sampled::SampleCounts},
     decode::{block::UNCOUNTED, context::Node},
-    engine::{Access, Frontier, Reports, Stream, dependence},
+    engine::{Access, Frontier, Stream, dependence},
     objects::ObjectNumber,
     observe::{
         caches::{Caches, Geometry},
         files::Files,
-        flows::{Flows, Parts},
+        flows::Flows,
         lines::Lines,
+        sample::{Design, Sampler},
         window::Recorder,
     },
     oplog::OpLog,
@@ -41,15 +47,6 @@ const LEAST_PIECE: u64 = 12;
 /// Accesses of a run that take the engine about as long as a single one.
 const RUN_WEIGHT: usize = 8;
 
-/// A queue on its way to the engine, or the results on their way back.
-#[derive(Default)]
-struct Batch {
-    queue: Queue,
-    found: Reports,
-    /// If flows are followed, whose the reports are; their labels are numbers of accesses and streams then.
-    parts: Box<Parts>,
-}
-
 enum Work {
     Batch(Batch),
     Relocate { from: u64, to: u64, len: u64 },
@@ -64,7 +61,15 @@ struct Done {
 
 enum Place {
     Here(Ranked),
-    There { work: Sender<Work>, done: Receiver<Done>, thread: JoinHandle<Ranked>, in_flight: usize, engine_bytes: u64 },
+    /// No engine: costs are estimated from a sample.
+    Sampled(Box<Sampler>),
+    There {
+        work: Sender<Work>,
+        done: Receiver<Done>,
+        thread: JoinHandle<Ranked>,
+        in_flight: usize,
+        engine_bytes: u64,
+    },
 }
 
 /// The engine behind a queue of accesses.
@@ -128,6 +133,28 @@ impl Pipeline {
     pub fn hash_top(&mut self, cell: u32, len: u64, times: u64) {
         if let Some(hash) = &mut self.hash {
             hash.reads(cell, 0, len, times);
+        }
+    }
+
+    /// Draws a sample in the place of the engine, from now on (nothing was queued yet).
+    pub fn start_sample(&mut self, design: Design) {
+        self.place = Place::Sampled(Box::new(Sampler::new(design)));
+    }
+
+    /// Whether a sample is drawn in the place of the engine.
+    #[must_use]
+    pub fn is_sampled(&self) -> bool {
+        matches!(self.place, Place::Sampled(_))
+    }
+
+    /// What the sample has, by cell; nothing if there is none. Call after `flush`.
+    pub fn take_sample(&mut self) -> Vec<Option<Box<SampleCounts>>> {
+        if !self.is_sampled() {
+            return Vec::new();
+        }
+        match std::mem::replace(&mut self.place, Place::Here(Ranked::new(&FastPaths::default()))) {
+            Place::Sampled(sampler) => sampler.finish(),
+            Place::Here(_) | Place::There { .. } => Vec::new(),
         }
     }
 
@@ -297,7 +324,7 @@ impl Pipeline {
         self.flush(files);
         match &mut self.place {
             Place::Here(ranked) => ranked.engine_mut().end_slice(empty),
-            Place::There { .. } => unreachable!("parts of a run are done on one thread each"),
+            Place::Sampled(_) | Place::There { .. } => unreachable!("parts of a run are done on one thread each"),
         }
     }
 
@@ -306,7 +333,7 @@ impl Pipeline {
         self.flush(files);
         match &mut self.place {
             Place::Here(ranked) => std::mem::take(ranked),
-            Place::There { .. } => unreachable!("an engine on a thread of its own is not lent"),
+            Place::Sampled(_) | Place::There { .. } => unreachable!("only an engine on this thread is lent"),
         }
     }
 
@@ -319,7 +346,7 @@ impl Pipeline {
     pub fn in_blocks(&self) -> u64 {
         match &self.place {
             Place::Here(ranked) => ranked.engine().in_blocks(),
-            Place::There { .. } => 0,
+            Place::Sampled(_) | Place::There { .. } => 0,
         }
     }
 
@@ -438,6 +465,11 @@ impl Pipeline {
                 self.open.queue.clear();
                 self.open.file(&mut self.hash, &mut self.flows, &mut self.many, files);
             }
+            Place::Sampled(sampler) => {
+                sampler.set_known(files.cells.len());
+                self.open.queue.follow(&mut **sampler);
+                self.open.queue.clear();
+            }
             Place::There { work, done, in_flight, engine_bytes, .. } => {
                 if *in_flight >= IN_FLIGHT
                     && let Ok(finished) = done.recv()
@@ -468,6 +500,7 @@ impl Pipeline {
         }
         match &mut self.place {
             Place::Here(ranked) => ranked.engine_mut().relocate(from, to, len),
+            Place::Sampled(sampler) => sampler.relocate(from, to, len),
             Place::There { work, .. } => send(work, Work::Relocate { from, to, len }),
         }
     }
@@ -482,6 +515,7 @@ impl Pipeline {
         }
         match &mut self.place {
             Place::Here(ranked) => ranked.engine_mut().insert_bottom(address, len),
+            Place::Sampled(sampler) => sampler.input(address, len),
             Place::There { work, .. } => send(work, Work::Input { address, len }),
         }
     }
@@ -501,6 +535,7 @@ impl Pipeline {
     pub fn engine_bytes(&self) -> u64 {
         let engine = match &self.place {
             Place::Here(ranked) => ranked.engine().heap_bytes(),
+            Place::Sampled(sampler) => sampler.heap_bytes(),
             Place::There { engine_bytes, .. } => *engine_bytes,
         };
         let lines = self.lines.iter().map(Lines::heap_bytes).sum::<u64>();
@@ -513,6 +548,8 @@ impl Pipeline {
         self.flush(files);
         let ranked = match self.place {
             Place::Here(ranked) => ranked,
+            // An engine that has done nothing.
+            Place::Sampled(_) => Ranked::new(&FastPaths::default()),
             Place::There { work, done, thread, .. } => {
                 drop(work);
                 for mut finished in done {
@@ -522,52 +559,6 @@ impl Pipeline {
             }
         };
         (ranked, self.hash, self.flows)
-    }
-}
-
-impl Batch {
-    /// Follows everything in the queue.
-    fn follow(&mut self, flows: &mut Flows) {
-        let Self { queue, parts, .. } = self;
-        parts.clear();
-        queue.each(
-            &mut (flows, &mut **parts),
-            |(flows, parts), accesses, cells| flows.follow(accesses, cells, parts),
-            |(flows, parts), streams, cells, iterations| {
-                flows.follow_run(streams, cells, iterations, parts);
-            },
-        );
-        parts.complete(&mut queue.cells, &mut queue.stream_cells);
-    }
-
-    /// Files what was found, and hashes it if that was asked for.
-    fn file(
-        &mut self,
-        hash: &mut Option<Box<DepthHash>>,
-        flows: &mut Option<Box<Flows>>,
-        many: &mut Many,
-        files: &mut Files<'_>,
-    ) {
-        let Self { found, parts, .. } = self;
-        match flows {
-            None => {
-                if let Some(hash) = hash {
-                    found.each(|cell, found| hash.found(cell, found));
-                }
-                files.file(found, many);
-            }
-            Some(flows) => found.each(|label, found| {
-                let cell = parts.cell(label);
-                if let Some(hash) = hash
-                    && files.has(cell)
-                {
-                    hash.found(cell, found);
-                }
-                files.found(cell, found);
-                flows.found(parts, label, found);
-            }),
-        }
-        found.clear();
     }
 }
 
@@ -592,6 +583,3 @@ fn serve(mut ranked: Ranked, work: &Receiver<Work>, done: &Sender<Done>) -> Rank
     }
     ranked
 }
-
-#[cfg(test)]
-mod tests;

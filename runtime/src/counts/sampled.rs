@@ -1,0 +1,179 @@
+//! What one site read, estimated from a sample, and by how much that may be off.
+//!
+//! Takes costs with their weights and the random group that each was seen by; gives the sum and the spread of groups.
+//! Amounts are integers of 1/256, so that the order in which they are added up does not matter.
+
+/// Random groups that a sample is made of.
+pub const GROUPS: usize = 16;
+/// Groups that must have seen something, so that an estimate is told.
+const LEAST_GROUPS: u32 = 12;
+/// A class with a smaller part of cost and bytes may have been seen by fewer: one that few groups saw spreads all the
+/// more.
+const MINOR: f64 = 0.25;
+/// Student's t for 15 degrees of freedom: 95 % lie between its negative and it.
+const T_95: f64 = 2.131;
+/// Parts of one unit of cost.
+const PARTS: f64 = 256.0;
+
+/// How long ago the bytes were touched, by which the sample is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Class {
+    /// Seen by bursts.
+    Short,
+    /// Seen by sets of lines in turn.
+    Middle,
+    /// Seen by a set of lines for the whole run, as first touches are.
+    Long,
+}
+
+/// Of one class.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct ClassCounts {
+    cost: i128,
+    bytes: i128,
+    /// What each group adds to the cost: by what it saw, and by what it says about the depth of what others saw.
+    groups: [i128; GROUPS],
+    seen: u16,
+}
+
+/// What one site read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SampleCounts {
+    /// Bytes read, exact.
+    pub read: u64,
+    classes: [ClassCounts; 3],
+}
+
+/// An estimated cost.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Estimate {
+    /// The cost.
+    pub cost: f64,
+    /// What 19 of 20 runs with other seeds are off by, at most; nothing if too few groups saw something.
+    pub within: Option<f64>,
+}
+
+/// One read, as the sample has it.
+#[derive(Clone, Copy, Debug)]
+pub struct Seen {
+    /// How long ago.
+    pub class: Class,
+    /// The group that saw it.
+    pub group: usize,
+    /// Its cost times its weight.
+    pub cost: f64,
+    /// Its bytes times its weight.
+    pub bytes: f64,
+}
+
+fn parts(amount: f64) -> i128 {
+    (amount * PARTS).round() as i128
+}
+
+impl SampleCounts {
+    /// Adds a read that was seen.
+    pub fn add(&mut self, seen: Seen) {
+        let class = &mut self.classes[seen.class as usize];
+        let cost = parts(seen.cost);
+        class.cost += cost;
+        class.bytes += parts(seen.bytes);
+        class.groups[seen.group] += cost;
+        class.seen |= 1 << seen.group;
+    }
+
+    /// Notes what a group says about the depth of a read: so much of the cost hangs on it.
+    pub fn lean(&mut self, class: Class, group: usize, cost: f64) {
+        self.classes[class as usize].groups[group] += parts(cost);
+    }
+
+    /// Adds what another site read.
+    pub fn merge(&mut self, other: &Self) {
+        self.read += other.read;
+        for (class, more) in self.classes.iter_mut().zip(&other.classes) {
+            class.cost += more.cost;
+            class.bytes += more.bytes;
+            class.groups.iter_mut().zip(more.groups).for_each(|(sum, more)| *sum += more);
+            class.seen |= more.seen;
+        }
+    }
+
+    /// The estimate of the bytes read, which are known exactly: for tests of the sample.
+    #[must_use]
+    pub fn bytes(&self) -> f64 {
+        self.classes.iter().map(|class| class.bytes as f64).sum::<f64>() / PARTS
+    }
+
+    /// The cost; `exact` is that of reads that need no sample.
+    #[must_use]
+    pub fn estimate(&self, exact: u128) -> Estimate {
+        let cost = exact as f64 + self.classes.iter().map(|class| class.cost as f64).sum::<f64>() / PARTS;
+        if self.read == 0 {
+            return Estimate { cost, within: Some(0.0) };
+        }
+        let seen = self.classes.iter().fold(0, |all, class| all | class.seen);
+        let enough = seen.count_ones() >= LEAST_GROUPS && self.classes.iter().all(|class| self.is_enough(class, cost));
+        let variance: f64 = self.classes.iter().map(variance).sum();
+        Estimate { cost, within: enough.then(|| T_95 * variance.sqrt()) }
+    }
+
+    /// Whether many groups saw a class, or it matters little: by its cost, and by what is left to it of the bytes read,
+    /// which it may not have seen.
+    fn is_enough(&self, class: &ClassCounts, cost: f64) -> bool {
+        let left = 1.0 - (self.bytes() - class.bytes as f64 / PARTS) / self.read as f64;
+        let is_minor = (class.cost as f64 / PARTS) < MINOR * cost && left < MINOR;
+        class.seen.count_ones() >= LEAST_GROUPS || is_minor
+    }
+}
+
+/// Of the sum of a class, from how its groups differ.
+fn variance(class: &ClassCounts) -> f64 {
+    let groups = class.groups.map(|group| group as f64 / PARTS);
+    let mean = groups.iter().sum::<f64>() / GROUPS as f64;
+    groups.iter().map(|group| (group - mean).powi(2)).sum::<f64>() * GROUPS as f64 / (GROUPS - 1) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seen(group: usize, cost: f64) -> Seen {
+        Seen { class: Class::Short, group, cost, bytes: 8.0 }
+    }
+
+    #[test]
+    fn groups_that_agree_leave_no_doubt_and_few_groups_no_estimate() {
+        let mut counts = SampleCounts { read: 16 * 8, ..SampleCounts::default() };
+        (0..GROUPS).for_each(|group| counts.add(seen(group, 10.0)));
+        assert_eq!(counts.estimate(5), Estimate { cost: 165.0, within: Some(0.0) });
+        let mut few = SampleCounts { read: 88, ..SampleCounts::default() };
+        (0..11).for_each(|group| few.add(seen(group, 10.0)));
+        assert_eq!(few.estimate(0), Estimate { cost: 110.0, within: None });
+        few.add(seen(11, 10.0));
+        assert!(few.estimate(0).within.is_some_and(|within| within > 0.0));
+        // Of half of the bytes nothing was seen: another class may have them.
+        few.read = 2 * 96;
+        assert_eq!(few.estimate(0).within, None);
+        few.read = 100;
+        assert!(few.estimate(0).within.is_some());
+        // Most of the cost was seen by one group only.
+        few.add(Seen { class: Class::Long, group: 3, cost: 900.0, bytes: 8.0 });
+        assert_eq!(few.estimate(0).within, None);
+    }
+
+    #[test]
+    fn a_site_without_reads_costs_what_is_exact_and_one_that_was_not_seen_is_not_known() {
+        let none = SampleCounts::default();
+        assert_eq!(none.estimate(7), Estimate { cost: 7.0, within: Some(0.0) });
+        let unseen = SampleCounts { read: 8, ..none };
+        assert_eq!(unseen.estimate(7), Estimate { cost: 7.0, within: None });
+    }
+
+    #[test]
+    fn order_does_not_matter() {
+        let (mut a, mut b) = (SampleCounts::default(), SampleCounts::default());
+        let costs: Vec<f64> = (1..100).map(|n| f64::from(n).sqrt() * 1e9).collect();
+        costs.iter().for_each(|cost| a.add(seen(3, *cost)));
+        costs.iter().rev().for_each(|cost| b.add(seen(3, *cost)));
+        assert_eq!(a, b);
+    }
+}

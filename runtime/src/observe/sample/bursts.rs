@@ -1,0 +1,114 @@
+//! Everything for a short time, now and then: what is read again soon.
+//!
+//! One burst begins in each period, at a random moment of it. A burst knows what was touched since it began, so its
+//! second half sees every read of what was touched within half its length, at its exact depth. Two bursts may overlap;
+//! then reads count for both.
+
+use std::collections::VecDeque;
+
+use super::{
+    design::{Design, Draws},
+    ledger::Ledger,
+    stack::{Piece, Stack},
+};
+use crate::{
+    counts::sampled::{Class, GROUPS, Seen},
+    pricing::run_cost,
+};
+
+/// A running burst.
+struct Burst {
+    /// The first ones may have begun before the run.
+    start: i64,
+    group: usize,
+}
+
+pub struct Bursts {
+    stack: Stack,
+    running: VecDeque<Burst>,
+    draws: Draws,
+    design: Design,
+    /// The next burst, and its number.
+    next: i64,
+    number: i64,
+    weight: f64,
+}
+
+impl Bursts {
+    pub fn new(design: Design) -> Self {
+        let weight = design.period() as f64 / (design.burst - design.short()) as f64;
+        let mut bursts = Bursts {
+            stack: Stack::new(1),
+            running: VecDeque::new(),
+            draws: design.draws(1),
+            design,
+            next: 0,
+            number: -2,
+            weight,
+        };
+        bursts.draw();
+        bursts
+    }
+
+    fn draw(&mut self) {
+        self.number += 1;
+        let period = self.design.period();
+        self.next = self.number * period as i64 + self.draws.below(period) as i64;
+    }
+
+    /// Whether everything is looked at.
+    pub fn are_running(&self) -> bool {
+        !self.running.is_empty()
+    }
+
+    /// Brings bursts to a time, and gives the next time at which something changes.
+    pub fn tick(&mut self, now: u64) -> u64 {
+        let (now, length) = (now as i64, self.design.burst as i64);
+        while self.running.front().is_some_and(|burst| burst.start + length <= now) {
+            self.running.pop_front();
+        }
+        if self.running.is_empty() {
+            self.stack.clear();
+        }
+        while self.next <= now {
+            if self.next + length > now {
+                self.running
+                    .push_back(Burst { start: self.next, group: self.number.rem_euclid(GROUPS as i64) as usize });
+            }
+            self.draw();
+        }
+        let end = self.running.front().map_or(i64::MAX, |burst| burst.start + length);
+        self.next.min(end) as u64
+    }
+
+    /// A piece is read.
+    pub fn read(&mut self, piece: Piece, now: u64, cell: u32, ledger: &mut Ledger) {
+        let short = self.design.short();
+        let ready = |burst: &&Burst| now as i64 - burst.start >= short as i64;
+        if self.running.front().filter(ready).is_none() {
+            return;
+        }
+        self.stack.parts(piece, |part| {
+            let Some(slot) = part.slot.filter(|slot| now - self.stack.time(*slot) <= short) else { return };
+            let mut above = [0];
+            self.stack.above(slot, &mut above);
+            let cost = run_cost(above[0] + u64::from(part.beside), part.len.into()) as f64 * self.weight;
+            for burst in self.running.iter().filter(ready) {
+                let bytes = f64::from(part.len) * self.weight;
+                ledger.add(cell, Seen { class: Class::Short, group: burst.group, cost, bytes });
+            }
+        });
+    }
+
+    pub fn touch(&mut self, piece: Piece, now: u64) {
+        self.stack.touch(piece, 0, now);
+    }
+
+    pub fn stack(&mut self) -> &mut Stack {
+        &mut self.stack
+    }
+
+    pub fn heap_bytes(&self) -> u64 {
+        self.stack.heap_bytes()
+    }
+}

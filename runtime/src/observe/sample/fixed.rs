@@ -1,0 +1,80 @@
+//! One set of lines for the whole run: what is read again after long, and for the first time.
+
+use super::{
+    above::Above,
+    design::{BUCKETS, Design},
+    ledger::Ledger,
+    stack::{Piece, Stack},
+};
+use crate::counts::sampled::{Class, GROUPS, Seen};
+
+/// The lane of a bucket that was not drawn.
+const NONE: u16 = u16::MAX;
+
+pub struct Fixed {
+    stack: Stack,
+    /// By bucket.
+    lane_of: Box<[u16; BUCKETS]>,
+    buckets: usize,
+    middle: u64,
+    sums: Vec<u64>,
+}
+
+impl Fixed {
+    pub fn new(design: Design) -> Self {
+        let buckets = design.fixed_buckets();
+        let mut lane_of = Box::new([NONE; BUCKETS]);
+        let drawn = design.draws(3).buckets(buckets, |_| true);
+        drawn.into_iter().enumerate().for_each(|(lane, bucket)| lane_of[bucket] = lane as u16);
+        Fixed { stack: Stack::new(buckets), lane_of, buckets, middle: design.middle(), sums: vec![0; buckets] }
+    }
+
+    /// Whether the lines of a bucket are looked at.
+    pub fn has(&self, bucket: usize) -> bool {
+        self.lane_of[bucket] != NONE
+    }
+
+    /// A piece of a line in a bucket of the set is read.
+    pub fn read(&mut self, piece: Piece, bucket: usize, now: u64, cell: u32, ledger: &mut Ledger) {
+        let own = usize::from(self.lane_of[bucket]);
+        let weight = BUCKETS as f64 / self.buckets as f64;
+        let scale = (BUCKETS - 1) as f64 / (self.buckets - 1) as f64;
+        let Self { stack, sums, middle, .. } = self;
+        stack.parts(piece, |part| {
+            match part.slot {
+                Some(slot) if now - stack.time(slot) <= *middle => return,
+                Some(slot) => stack.above(slot, sums),
+                // For the first time: from below everything.
+                None => sums.copy_from_slice(&stack.total),
+            }
+            let mut above = Above::known(sums[own] + u64::from(part.beside));
+            let others = || sums.iter().enumerate().filter(|(lane, _)| *lane != own);
+            others().for_each(|(_, bytes)| above.bucket(*bytes));
+            let price = above.price(part.len, scale, stack.mean_line());
+            let (group, bytes) = (own % GROUPS, f64::from(part.len) * weight);
+            ledger.add(cell, Seen { class: Class::Long, group, cost: price.cost * weight, bytes });
+            let mut by_group = [0; GROUPS];
+            others().for_each(|(lane, bytes)| by_group[lane % GROUPS] += bytes);
+            for (group, bytes) in by_group.into_iter().enumerate() {
+                ledger.lean(cell, Class::Long, group, weight * price.slope * scale * bytes as f64);
+            }
+        });
+    }
+
+    pub fn touch(&mut self, piece: Piece, bucket: usize, now: u64) {
+        self.stack.touch(piece, self.lane_of[bucket], now);
+    }
+
+    pub fn stack(&mut self) -> &mut Stack {
+        &mut self.stack
+    }
+
+    pub fn relocate(&mut self, from: u64, to: u64, len: u64, bucket: impl Fn(u64) -> usize) {
+        let Self { stack, lane_of, .. } = self;
+        stack.relocate(from, to, len, false, |line| lane_of[bucket(line)] != NONE);
+    }
+
+    pub fn heap_bytes(&self) -> u64 {
+        self.stack.heap_bytes()
+    }
+}

@@ -1,0 +1,212 @@
+//! The filter, and who is told of what passes.
+//!
+//! Takes every access with its cell, in order; gives what each cell read, estimated.
+
+use super::{
+    bursts::Bursts,
+    design::{BUCKETS, Design, bucket},
+    fixed::Fixed,
+    ledger::Ledger,
+    stack::{LINE, Piece, pieces},
+    turns::Turns,
+};
+use crate::{
+    counts::sampled::SampleCounts,
+    engine::{Access, Kind, Stream},
+    observe::follower::Follower,
+};
+
+/// Marks of a bucket.
+const FIXED: u8 = 1;
+const TURN: u8 = 2;
+
+/// Lines beyond which a range that ends is looked for in the stacks, not line by line.
+const LONG: u64 = 4096;
+
+/// Draws a sample of what a thread does.
+pub struct Sampler {
+    /// Loads and stores so far.
+    now: u64,
+    /// When bursts or sets change.
+    next: u64,
+    bursts: Bursts,
+    turns: Turns,
+    fixed: Fixed,
+    marks: Box<[u8; BUCKETS]>,
+    ledger: Ledger,
+}
+
+impl Sampler {
+    /// Nothing has happened yet.
+    #[must_use]
+    pub fn new(design: Design) -> Self {
+        let mut sampler = Sampler {
+            now: 0,
+            next: 0,
+            bursts: Bursts::new(design),
+            turns: Turns::new(design),
+            fixed: Fixed::new(design),
+            marks: Box::new([0; BUCKETS]),
+            ledger: Ledger::default(),
+        };
+        sampler.tick();
+        sampler
+    }
+
+    /// There are so many cells; those with higher numbers do not count.
+    pub fn set_known(&mut self, cells: usize) {
+        self.ledger.set_known(cells);
+    }
+
+    #[cold]
+    fn tick(&mut self) {
+        self.next = self.bursts.tick(self.now).min(self.turns.tick(self.now));
+        for (bucket, mark) in self.marks.iter_mut().enumerate() {
+            let fixed = if self.fixed.has(bucket) { FIXED } else { 0 };
+            let turn = if self.turns.has(bucket) { TURN } else { 0 };
+            *mark = fixed | turn;
+        }
+    }
+
+    #[inline(always)]
+    fn access(&mut self, access: Access, cell: u32) {
+        let Access { addr, len, kind } = access;
+        let is_read = match kind {
+            Kind::Load | Kind::Last => true,
+            Kind::Store | Kind::Fresh => false,
+            Kind::Remove => return self.remove(addr, len.into()),
+        };
+        if len == 0 {
+            return;
+        }
+        if self.now >= self.next {
+            self.tick();
+        }
+        if is_read {
+            self.ledger.read(cell, len.into());
+        }
+        let (first, last) = (addr / LINE, addr.saturating_add(u64::from(len) - 1) / LINE);
+        let marks = if first == last {
+            self.marks[bucket(first)]
+        } else {
+            (first..=last).fold(0, |all, line| all | self.marks[bucket(line)])
+        };
+        if marks != 0 || self.bursts.are_running() {
+            self.look(addr, len.into(), is_read, cell);
+        }
+        self.now += 1;
+    }
+
+    /// An access of which something passes. Everything is priced before anything moves.
+    #[inline(never)]
+    fn look(&mut self, address: u64, len: u64, is_read: bool, cell: u32) {
+        let Self { now, bursts, turns, fixed, marks, ledger, .. } = self;
+        let bursting = bursts.are_running();
+        let passing = || pieces(address, len).map(|piece| (piece, bucket(piece.line))).map(with_mark(marks));
+        if is_read {
+            for (piece, bucket, mark) in passing() {
+                if bursting {
+                    bursts.read(piece, *now, cell, ledger);
+                }
+                if mark & TURN != 0 {
+                    turns.read(piece, bucket, *now, cell, ledger);
+                }
+                if mark & FIXED != 0 {
+                    fixed.read(piece, bucket, *now, cell, ledger);
+                }
+            }
+        }
+        for (piece, bucket, mark) in passing() {
+            if bursting {
+                bursts.touch(piece, *now);
+            }
+            if mark & TURN != 0 {
+                turns.touch(piece, bucket, *now);
+            }
+            if mark & FIXED != 0 {
+                fixed.touch(piece, bucket, *now);
+            }
+        }
+    }
+
+    /// Bytes leave.
+    fn remove(&mut self, address: u64, len: u64) {
+        if len == 0 {
+            return;
+        }
+        let bursting = self.bursts.are_running();
+        if len / LINE > LONG {
+            self.turns.forget_range(address, len);
+            self.fixed.stack().forget_range(address, len);
+            if bursting {
+                self.bursts.stack().forget_range(address, len);
+            }
+            return;
+        }
+        for piece in pieces(address, len) {
+            let bucket = bucket(piece.line);
+            let mark = self.marks[bucket];
+            if bursting {
+                self.bursts.stack().forget(piece);
+            }
+            if mark & TURN != 0 {
+                self.turns.stack(bucket).forget(piece);
+            }
+            if mark & FIXED != 0 {
+                self.fixed.stack().forget(piece);
+            }
+        }
+    }
+
+    /// Bytes move with their places on the stack.
+    pub fn relocate(&mut self, from: u64, to: u64, len: u64) {
+        if len == 0 || from == to {
+            return;
+        }
+        self.turns.relocate(from, to, len, bucket);
+        self.fixed.relocate(from, to, len, bucket);
+        if self.bursts.are_running() {
+            self.bursts.stack().relocate(from, to, len, true, |_| true);
+        }
+    }
+
+    /// Declared input: bytes that are read for the first time, whatever lay there.
+    pub fn input(&mut self, address: u64, len: u64) {
+        self.remove(address, len);
+    }
+
+    /// What was seen, by cell.
+    #[must_use]
+    pub fn finish(self) -> Vec<Option<Box<SampleCounts>>> {
+        self.ledger.finish()
+    }
+
+    /// Memory held, in bytes.
+    #[must_use]
+    pub fn heap_bytes(&self) -> u64 {
+        let stacks = self.bursts.heap_bytes() + self.turns.heap_bytes() + self.fixed.heap_bytes();
+        stacks + self.ledger.heap_bytes()
+    }
+}
+
+/// A piece and its bucket with the bucket's marks.
+fn with_mark(marks: &[u8; BUCKETS]) -> impl Fn((Piece, usize)) -> (Piece, usize, u8) + '_ {
+    |(piece, bucket)| (piece, bucket, marks[bucket])
+}
+
+impl Follower for Sampler {
+    fn accesses(&mut self, accesses: &[Access], cells: &[u32]) {
+        for (access, cell) in accesses.iter().zip(cells) {
+            self.access(*access, *cell);
+        }
+    }
+
+    fn run(&mut self, streams: &[Stream], cells: &[u32], iterations: u64) {
+        for iteration in 0..iterations {
+            for (stream, cell) in streams.iter().zip(cells) {
+                let access = Access { addr: stream.at(iteration), len: stream.len, kind: stream.kind };
+                self.access(access, *cell);
+            }
+        }
+    }
+}

@@ -1,0 +1,278 @@
+//! A stack of the bytes of some lines, each with the time of its last touch.
+//!
+//! Each touch of a line has a *slot*; slots are in the order of time. A line's entry says in which slot each of its bytes
+//! is. How many bytes are in later slots is counted by *lanes*, one per bucket of lines, in a Fenwick tree over blocks
+//! of slots. Slots are renumbered when they run out.
+
+use std::collections::HashMap;
+
+use crate::hash::FastHash;
+
+/// Bytes of a line.
+pub const LINE: u64 = 64;
+/// Slots of a block, which are looked at one by one.
+const BLOCK: usize = 64;
+/// Slots to begin with.
+const FIRST: usize = 1 << 12;
+
+/// Of each byte of a line, its slot plus one; 0 if it is not on the stack.
+type Entry = [u32; LINE as usize];
+
+/// Bytes of one line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Piece {
+    pub line: u64,
+    pub from: usize,
+    pub to: usize,
+}
+
+/// The pieces of a range of addresses, by line.
+pub fn pieces(address: u64, len: u64) -> impl Iterator<Item = Piece> {
+    let last = address.saturating_add(len - 1);
+    (address / LINE..=last / LINE).map(move |line| Piece {
+        line,
+        from: address.saturating_sub(line * LINE) as usize,
+        to: (last - line * LINE).min(LINE - 1) as usize + 1,
+    })
+}
+
+/// Neighbouring bytes that were touched together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Part {
+    pub len: u32,
+    /// Where they are; nowhere if the stack does not have them.
+    pub slot: Option<u32>,
+    /// Bytes of their slot that are above them.
+    pub beside: u32,
+}
+
+pub struct Stack {
+    lanes: usize,
+    entries: HashMap<u64, u32, FastHash>,
+    list: Vec<Entry>,
+    /// By slot: when, how many bytes are there, and in which lane.
+    times: Vec<u64>,
+    live: Vec<u32>,
+    lane: Vec<u16>,
+    /// Most slots.
+    capacity: usize,
+    /// Sums of blocks by lanes, node after node.
+    tree: Vec<u32>,
+    /// Bytes by lane.
+    pub total: Vec<u64>,
+}
+
+impl Stack {
+    pub fn new(lanes: usize) -> Self {
+        Stack {
+            lanes,
+            entries: HashMap::default(),
+            list: Vec::new(),
+            times: Vec::new(),
+            live: Vec::new(),
+            lane: Vec::new(),
+            capacity: FIRST,
+            tree: vec![0; (FIRST / BLOCK + 1) * lanes],
+            total: vec![0; lanes],
+        }
+    }
+
+    /// Forgets everything.
+    pub fn clear(&mut self) {
+        *self = Stack::new(self.lanes);
+    }
+
+    /// The mean of the bytes of lines that have any, about; all of a line if there are none.
+    pub fn mean_line(&self) -> f64 {
+        let bytes: u64 = self.total.iter().sum();
+        if bytes == 0 { LINE as f64 } else { (bytes as f64 / self.entries.len() as f64).min(LINE as f64) }
+    }
+
+    /// When the bytes of a slot were touched.
+    pub fn time(&self, slot: u32) -> u64 {
+        self.times[slot as usize]
+    }
+
+    /// The parts of a piece.
+    pub fn parts(&self, piece: Piece, mut tell: impl FnMut(Part)) {
+        let Piece { line, from, to } = piece;
+        let Some(&entry) = self.entries.get(&line) else {
+            return tell(Part { len: (to - from) as u32, slot: None, beside: 0 });
+        };
+        let entry = &self.list[entry as usize];
+        let mut at = from;
+        while at < to {
+            let slot = entry[at];
+            let end = at + entry[at..to].iter().take_while(|other| **other == slot).count();
+            let beside = entry[end..].iter().filter(|other| **other == slot).count() as u32;
+            tell(Part { len: (end - at) as u32, slot: slot.checked_sub(1), beside: if slot > 0 { beside } else { 0 } });
+            at = end;
+        }
+    }
+
+    /// Bytes above those of a slot, by lane.
+    pub fn above(&self, slot: u32, sums: &mut [u64]) {
+        self.above_end(slot as usize + 1, sums);
+    }
+
+    /// Bytes that were touched after a time, by lane.
+    pub fn since(&self, time: u64, sums: &mut [u64]) {
+        self.above_end(self.times.partition_point(|slot| *slot <= time), sums);
+    }
+
+    /// Bytes in slots from `end` on, by lane.
+    fn above_end(&self, end: usize, sums: &mut [u64]) {
+        let block = end / BLOCK;
+        sums.copy_from_slice(&self.total);
+        let mut node = block;
+        while node > 0 {
+            let counts = &self.tree[node * self.lanes..(node + 1) * self.lanes];
+            sums.iter_mut().zip(counts).for_each(|(sum, count)| *sum -= u64::from(*count));
+            node &= node - 1;
+        }
+        for slot in block * BLOCK..end {
+            sums[usize::from(self.lane[slot])] -= u64::from(self.live[slot]);
+        }
+    }
+
+    fn change(&mut self, slot: usize, by: i32) {
+        let lane = usize::from(self.lane[slot]);
+        self.live[slot] = self.live[slot].wrapping_add_signed(by);
+        self.total[lane] = self.total[lane].wrapping_add_signed(by.into());
+        let mut node = slot / BLOCK + 1;
+        while node <= self.capacity / BLOCK {
+            let count = &mut self.tree[node * self.lanes + lane];
+            *count = count.wrapping_add_signed(by);
+            node += node & node.wrapping_neg();
+        }
+    }
+
+    /// Puts the bytes of a piece on top.
+    pub fn touch(&mut self, piece: Piece, lane: u16, now: u64) {
+        if self.times.len() == self.capacity {
+            self.renumber();
+        }
+        let entry = self.entry(piece.line);
+        self.take(entry, piece);
+        let slot = self.times.len();
+        self.times.push(now);
+        self.live.push(0);
+        self.lane.push(lane);
+        self.list[entry][piece.from..piece.to].fill(slot as u32 + 1);
+        self.change(slot, (piece.to - piece.from) as i32);
+    }
+
+    /// The bytes of a piece leave.
+    pub fn forget(&mut self, piece: Piece) {
+        if let Some(&entry) = self.entries.get(&piece.line) {
+            self.take(entry as usize, piece);
+        }
+    }
+
+    /// The bytes of a range leave, found by going through all lines.
+    pub fn forget_range(&mut self, address: u64, len: u64) {
+        let last = address.saturating_add(len - 1);
+        let lines = address / LINE..=last / LINE;
+        let found: Vec<u64> = self.entries.keys().copied().filter(|line| lines.contains(line)).collect();
+        for line in found {
+            let (from, to) = (address.max(line * LINE), last.min(line * LINE + (LINE - 1)));
+            self.forget(Piece { line, from: (from % LINE) as usize, to: (to % LINE) as usize + 1 });
+        }
+    }
+
+    fn entry(&mut self, line: u64) -> usize {
+        let next = self.list.len() as u32;
+        let entry = *self.entries.entry(line).or_insert(next);
+        if entry == next {
+            self.list.push([0; LINE as usize]);
+        }
+        entry as usize
+    }
+
+    fn take(&mut self, entry: usize, piece: Piece) {
+        let mut at = piece.from;
+        while at < piece.to {
+            let slot = self.list[entry][at];
+            let end = at + self.list[entry][at..piece.to].iter().take_while(|other| **other == slot).count();
+            if slot > 0 {
+                self.change(slot as usize - 1, -((end - at) as i32));
+                self.list[entry][at..end].fill(0);
+            }
+            at = end;
+        }
+    }
+
+    /// Bytes move with their places on the stack. Of the new lines those that `is_in` names are on this stack; where it
+    /// does not have the old line of the same place, it takes the nearest one that it has, or none if `exactly`.
+    pub fn relocate(&mut self, from: u64, to: u64, len: u64, exactly: bool, is_in: impl Fn(u64) -> bool) {
+        let mut old: Vec<(u64, Entry)> = Vec::new();
+        let first = from / LINE;
+        for piece in pieces(from, len) {
+            if let Some(&entry) = self.entries.get(&piece.line) {
+                let mut taken = [0; LINE as usize];
+                taken[piece.from..piece.to].copy_from_slice(&self.list[entry as usize][piece.from..piece.to]);
+                old.push((piece.line - first, taken));
+                self.take(entry as usize, piece);
+            }
+        }
+        for piece in pieces(to, len) {
+            self.forget(piece);
+            let at = piece.line - to / LINE;
+            let after = old.partition_point(|(place, _)| *place < at).min(old.len().saturating_sub(1));
+            let near = [after.saturating_sub(1), after].map(|near| old.get(near));
+            let nearest = near.into_iter().flatten().min_by_key(|(place, _)| place.abs_diff(at));
+            let Some((place, taken)) = nearest.filter(|_| is_in(piece.line)) else { continue };
+            if exactly && *place != at {
+                continue;
+            }
+            let taken = *taken;
+            let entry = self.entry(piece.line);
+            let bytes = taken.iter().enumerate().take(piece.to).skip(piece.from);
+            for (byte, slot) in bytes.filter(|(_, slot)| **slot > 0) {
+                self.list[entry][byte] = *slot;
+                self.change(*slot as usize - 1, 1);
+            }
+        }
+    }
+
+    /// Leaves out slots without bytes; makes room for more if most have some.
+    fn renumber(&mut self) {
+        let mut numbers = vec![0u32; self.times.len() + 1];
+        let mut kept = 0;
+        for slot in 0..self.times.len() {
+            if self.live[slot] > 0 {
+                self.times[kept] = self.times[slot];
+                self.live[kept] = self.live[slot];
+                self.lane[kept] = self.lane[slot];
+                kept += 1;
+                numbers[slot + 1] = kept as u32;
+            }
+        }
+        self.times.truncate(kept);
+        self.live.truncate(kept);
+        self.lane.truncate(kept);
+        self.list.iter_mut().flatten().for_each(|slot| *slot = numbers[*slot as usize]);
+        if kept > self.capacity / 2 {
+            self.capacity *= 2;
+        }
+        let blocks = self.capacity / BLOCK;
+        self.tree = vec![0; (blocks + 1) * self.lanes];
+        for slot in 0..kept {
+            self.tree[(slot / BLOCK + 1) * self.lanes + usize::from(self.lane[slot])] += self.live[slot];
+        }
+        for node in 1..=blocks {
+            let above = node + (node & node.wrapping_neg());
+            if above <= blocks {
+                for lane in 0..self.lanes {
+                    self.tree[above * self.lanes + lane] += self.tree[node * self.lanes + lane];
+                }
+            }
+        }
+    }
+
+    /// Memory held, in bytes.
+    pub fn heap_bytes(&self) -> u64 {
+        let slots = self.times.capacity() * 8 + self.live.capacity() * 4 + self.lane.capacity() * 2;
+        (self.list.capacity() * size_of::<Entry>() + self.entries.capacity() * 16 + slots + self.tree.len() * 4) as u64
+    }
+}

@@ -1,0 +1,254 @@
+//! Estimates against exact costs, over many seeds: their mean, and how often their intervals are right. Stacks of some
+//! lines against the engine.
+//!
+//! `DMDPROF_SAMPLE_SEEDS=20000` tries so many seeds instead of a few.
+
+use super::{
+    Design, Sampler,
+    above::Above,
+    design::Draws,
+    stack::{LINE, Stack, pieces},
+};
+use crate::{
+    counts::sampled::{Estimate, SampleCounts},
+    engine::{Access, Engine, Found, Kind, Reports, Stream},
+    observe::follower::Follower,
+    pricing::run_cost,
+};
+
+/// Cells of the traces here.
+const CELLS: usize = 5;
+
+/// Accesses with their cells.
+type Trace = Vec<(Access, u32)>;
+
+fn exact(trace: &Trace) -> [f64; CELLS] {
+    let mut engine = Engine::default();
+    let mut costs = [0.0; CELLS];
+    for (access, cell) in trace {
+        costs[*cell as usize] += cost_of(&mut engine, *access);
+    }
+    costs
+}
+
+fn cost_of(engine: &mut Engine, access: Access) -> f64 {
+    let mut found = Reports::default();
+    engine.batch_to(&[access], &[0], &mut found);
+    let mut cost = 0;
+    found.each(|_, found| match found {
+        Found::Warm { above, len } | Found::Cold { above, len } => cost += run_cost(above, len),
+        Found::Row { .. } => unreachable!("a batch of one"),
+    });
+    cost as f64
+}
+
+/// A program in phases: a hot table, rows of a matrix, a hash table, a list that grows and ends, words that cross lines.
+fn trace(len: usize) -> Trace {
+    let mut draws = Draws::new(17);
+    let mut trace = Trace::new();
+    let mut at = |cell: u32, addr: u64, len: u32, kind: Kind| trace.push((Access { addr, len, kind }, cell));
+    let mut steps = 0;
+    while steps < len {
+        let (phase, long) = (draws.below(5), 200 + draws.below(1500));
+        for step in 0..long {
+            let word = draws.below(1 << 11) * 8;
+            match phase {
+                0 => at(0, 0x1000 + word % 512, 8, Kind::Load),
+                1 => at(1, 0x10_0000 + (steps as u64 + step) * 8 % 40_000, 8, Kind::Load),
+                2 => at(2, 0x20_0000 + draws.below(1 << 12) * 16, 16, Kind::Load),
+                3 => at(3, 0x30_0000 + step * 8, 8, if step.is_multiple_of(3) { Kind::Store } else { Kind::Load }),
+                _ => at(4, 0x40_0000 + word * 5 % 30_000 + 61, 6, Kind::Load),
+            }
+            if phase != 0 && step.is_multiple_of(4) {
+                at(0, 0x1000 + word % 512, 8, if word.is_multiple_of(64) { Kind::Store } else { Kind::Load });
+            }
+        }
+        if phase == 3 {
+            at(3, 0x30_0000, long as u32 * 8, Kind::Remove);
+        }
+        steps += long as usize;
+    }
+    trace
+}
+
+fn sampled(trace: &Trace, design: Design) -> Vec<SampleCounts> {
+    let mut sampler = Sampler::new(design);
+    sampler.set_known(CELLS);
+    let (accesses, cells): (Vec<Access>, Vec<u32>) = trace.iter().copied().unzip();
+    sampler.accesses(&accesses, &cells);
+    sampler.finish().into_iter().map(|counts| counts.map_or_else(SampleCounts::default, |counts| *counts)).collect()
+}
+
+/// Times that are as short as the traces here.
+fn design(seed: u64) -> Design {
+    Design { burst: 512, epoch: 1 << 13, ..Design::new(16, seed) }
+}
+
+/// By how many standard errors the mean of values is off.
+fn off_by(values: &[f64], truth: f64) -> f64 {
+    let n = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / n;
+    let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (n - 1.0);
+    (mean - truth) / (variance / n).sqrt()
+}
+
+#[test]
+fn the_mean_of_many_samples_is_exact_and_intervals_are_right() {
+    let seeds = std::env::var("DMDPROF_SAMPLE_SEEDS").map_or(300, |seeds| seeds.parse().expect("a number of seeds"));
+    let trace = trace(30_000);
+    let mut costs = exact(&trace).to_vec();
+    costs.push(costs.iter().sum());
+    let runs: Vec<Vec<SampleCounts>> = (0..seeds)
+        .map(|seed| {
+            let mut run = sampled(&trace, design(seed));
+            let mut total = SampleCounts::default();
+            run.iter().for_each(|counts| total.merge(counts));
+            run.push(total);
+            run
+        })
+        .collect();
+    let (mut told, mut right) = (0, 0);
+    for (cell, cost) in costs.iter().enumerate() {
+        let read = runs[0][cell].read as f64;
+        let bytes: Vec<f64> = runs.iter().map(|run| run[cell].bytes()).collect();
+        let estimates: Vec<Estimate> = runs.iter().map(|run| run[cell].estimate(0)).collect();
+        let values: Vec<f64> = estimates.iter().map(|estimate| estimate.cost).collect();
+        // The whole within two standard errors, and each of its twelve parts within three.
+        let most = if cell == CELLS { 2.0 } else { 3.0 };
+        let (of_bytes, of_cost) = (off_by(&bytes, read), off_by(&values, *cost));
+        assert!(of_bytes.abs() < most && of_cost.abs() < most, "cell {cell}: {of_bytes}, {of_cost} standard errors");
+        for Estimate { cost: estimate, within } in estimates {
+            told += usize::from(within.is_some());
+            right += usize::from(within.is_some_and(|within| (estimate - cost).abs() <= within));
+        }
+    }
+    assert!(told > seeds as usize * 2, "most have an interval: {told}");
+    let part = right as f64 / told as f64;
+    assert!((0.93..0.985).contains(&part), "{right} of {told} intervals are right");
+}
+
+#[test]
+fn the_root_of_a_depth_that_is_estimated_has_no_bias() {
+    // Each of so many lines is drawn with one chance in 16.
+    let chance = 1.0 / 16.0;
+    for lines in [8u32, 16, 24, 32, 64, 128, 512] {
+        let mut expected = 0.0;
+        let mut likely = (1.0f64 - chance).powi(lines as i32);
+        for drawn in 0..=lines {
+            let mut above = Above::known(0);
+            (0..drawn).for_each(|_| above.bucket(LINE));
+            (drawn..256).for_each(|_| above.bucket(0));
+            expected += likely * above.price(1, 16.0, LINE as f64).cost;
+            likely *= chance / (1.0 - chance) * f64::from(lines - drawn) / f64::from(drawn + 1);
+        }
+        let exact = f64::from(lines * LINE as u32).sqrt() + 0.5;
+        let most = if lines < 16 { 0.07 } else { 0.01 };
+        assert!((expected / exact - 1.0).abs() < most, "{lines} lines: {expected}, exact {exact}");
+    }
+}
+
+#[test]
+fn a_stack_of_all_lines_is_the_engine() {
+    let (mut stack, mut engine) = (Stack::new(1), Engine::default());
+    let mut draws = Draws::new(5);
+    for now in 0..30_000u64 {
+        let (addr, len) = (4000 + draws.below(6000), 1 + draws.below(16));
+        match draws.below(8) {
+            0 => {
+                let len = 1 + draws.below(300);
+                engine.batch_to(&[Access { addr, len: len as u32, kind: Kind::Remove }], &[0], &mut Reports::default());
+                if now.is_multiple_of(2) {
+                    stack.forget_range(addr, len);
+                } else {
+                    pieces(addr, len).for_each(|piece| stack.forget(piece));
+                }
+            }
+            1 => {
+                // Bytes that move by whole lines.
+                let (to, len) = (320 * LINE + addr % LINE + draws.below(3) * LINE, 64 + draws.below(500));
+                engine.relocate(addr, to, len);
+                stack.relocate(addr, to, len, true, |_| true);
+                engine.relocate(to, addr, len);
+                stack.relocate(to, addr, len, true, |_| true);
+            }
+            kind => {
+                let kind = if kind < 4 { Kind::Store } else { Kind::Load };
+                let exact = cost_of(&mut engine, Access { addr, len: len as u32, kind });
+                let (mut cost, mut cold) = (0, 0);
+                for piece in pieces(addr, len).filter(|_| kind == Kind::Load) {
+                    stack.parts(piece, |part| {
+                        let mut above = [stack.total[0] + cold];
+                        match part.slot {
+                            Some(slot) => stack.above(slot, &mut above),
+                            None => cold += u64::from(part.len),
+                        }
+                        cost += run_cost(above[0] + u64::from(part.beside), part.len.into());
+                    });
+                }
+                assert_eq!(cost as f64, exact, "{addr} + {len} at {now}");
+                pieces(addr, len).for_each(|piece| stack.touch(piece, 0, now));
+            }
+        }
+    }
+}
+
+#[test]
+fn bytes_since_a_time_are_those_above_the_slot_of_that_time() {
+    let mut stack = Stack::new(3);
+    let mut draws = Draws::new(9);
+    for now in 0..20_000u64 {
+        let addr = draws.below(1 << 14);
+        pieces(addr, 8).for_each(|piece| stack.touch(piece, (piece.line % 3) as u16, now));
+        let (mut above, mut since, mut checked) = ([0; 3], [0; 3], 0);
+        let place = pieces(draws.below(1 << 14), 1).next().expect("a byte is in a line");
+        stack.parts(place, |part| {
+            let Some(slot) = part.slot else { return };
+            stack.above(slot, &mut above);
+            stack.since(stack.time(slot), &mut since);
+            checked += 1;
+        });
+        // Of a touch across two lines, the second line's part is later at the same time.
+        let apart: u64 = above.iter().zip(&since).map(|(above, since)| above - since).sum();
+        assert!(checked == 0 || apart < 8, "{above:?} {since:?}");
+    }
+}
+
+#[test]
+fn the_same_seed_draws_the_same_and_runs_are_their_accesses() {
+    let trace = trace(20_000);
+    let one = sampled(&trace, design(1));
+    assert_eq!(one, sampled(&trace, design(1)));
+    assert_ne!(one, sampled(&trace, design(2)));
+    let streams = [
+        Stream { addr: 4096, stride: 24, len: 8, kind: Kind::Load },
+        Stream { addr: 90_000, stride: 0, len: 4, kind: Kind::Store },
+    ];
+    let (mut as_run, mut singly) = (Sampler::new(design(3)), Sampler::new(design(3)));
+    for sampler in [&mut as_run, &mut singly] {
+        sampler.set_known(CELLS);
+    }
+    for _ in 0..20 {
+        as_run.run(&streams, &[1, 2], 3000);
+        for iteration in 0..3000 {
+            let access = |stream: &Stream| Access { addr: stream.at(iteration), len: stream.len, kind: stream.kind };
+            singly.accesses(&streams.each_ref().map(access), &[1, 2]);
+        }
+    }
+    assert_eq!(as_run.finish(), singly.finish());
+}
+
+#[test]
+fn cells_that_do_not_count_and_ranges_at_the_end_of_memory_do_no_harm() {
+    let mut sampler = Sampler::new(design(1));
+    sampler.set_known(1);
+    let access = |addr, len, kind| Access { addr, len, kind };
+    for addr in [0, 63, u64::MAX - 3, u64::MAX] {
+        for kind in [Kind::Load, Kind::Store, Kind::Remove] {
+            sampler.accesses(&[access(addr, 8, kind), access(addr, 0, kind)], &[u32::MAX, 7]);
+        }
+        sampler.relocate(addr, 100, 3);
+    }
+    sampler.accesses(&[access(0, u32::MAX, Kind::Remove)], &[0]);
+    sampler.input(u64::MAX - 10, 100);
+    assert_eq!(sampler.finish(), vec![None]);
+}

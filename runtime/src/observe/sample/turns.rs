@@ -1,0 +1,178 @@
+//! Sets of lines, drawn anew in turn: what is read again after a while.
+//!
+//! No bucket is in two sets at once. A set that is old enough has seen the last touch of everything in its lines that
+//! is read again within the time that is left to sets; at each moment half of the sets are that old. Drawing them one
+//! after the other lets many lines take part, so that no few hot ones decide.
+
+use super::{
+    above::Above,
+    design::{BUCKETS, Design, Draws, SETS},
+    ledger::Ledger,
+    stack::{Part, Piece, Stack},
+};
+use crate::counts::sampled::{Class, GROUPS, Seen};
+
+/// A bucket of no set.
+const NONE: u8 = u8::MAX;
+
+struct Set {
+    stack: Stack,
+    start: u64,
+    group: usize,
+}
+
+impl Set {
+    /// Whether it would have seen the last touch of everything that is left to sets.
+    fn is_old_enough(&self, now: u64, middle: u64) -> bool {
+        self.start == 0 || now - self.start > middle
+    }
+}
+
+pub struct Turns {
+    sets: Vec<Set>,
+    /// By bucket: its set, and its lane there.
+    set_of: Box<[u8; BUCKETS]>,
+    lane_of: Box<[u16; BUCKETS]>,
+    draws: Draws,
+    buckets: usize,
+    design: Design,
+    /// When the next set is drawn, and the number of the draw.
+    next: u64,
+    number: usize,
+    sums: Vec<u64>,
+}
+
+impl Turns {
+    pub fn new(design: Design) -> Self {
+        let buckets = design.turn_buckets();
+        let set = |_| Set { stack: Stack::new(buckets), start: 0, group: 0 };
+        let mut turns = Turns {
+            sets: (0..SETS).map(set).collect(),
+            set_of: Box::new([NONE; BUCKETS]),
+            lane_of: Box::new([0; BUCKETS]),
+            draws: design.draws(2),
+            buckets,
+            design,
+            next: design.epoch / SETS as u64,
+            number: 0,
+            sums: vec![0; buckets],
+        };
+        (0..SETS).for_each(|_| turns.draw(0));
+        turns
+    }
+
+    fn draw(&mut self, now: u64) {
+        let number = self.number % SETS;
+        self.set_of.iter_mut().filter(|set| usize::from(**set) == number).for_each(|set| *set = NONE);
+        let drawn = self.draws.buckets(self.buckets, |bucket| self.set_of[bucket] == NONE);
+        for (lane, bucket) in drawn.into_iter().enumerate() {
+            self.set_of[bucket] = number as u8;
+            self.lane_of[bucket] = lane as u16;
+        }
+        let set = &mut self.sets[number];
+        set.stack.clear();
+        set.start = now;
+        set.group = self.number % GROUPS;
+        self.number += 1;
+    }
+
+    /// Whether the lines of a bucket are looked at.
+    pub fn has(&self, bucket: usize) -> bool {
+        self.set_of[bucket] != NONE
+    }
+
+    /// Brings sets to a time, and gives the next time at which one changes.
+    pub fn tick(&mut self, now: u64) -> u64 {
+        while self.next <= now {
+            self.draw(self.next);
+            self.next += self.design.epoch / SETS as u64;
+        }
+        self.next
+    }
+
+    /// A piece of a line in a bucket of a set is read.
+    pub fn read(&mut self, piece: Piece, bucket: usize, now: u64, cell: u32, ledger: &mut Ledger) {
+        let own = usize::from(self.set_of[bucket]);
+        let (short, middle) = (self.design.short(), self.design.middle());
+        if !self.sets[own].is_old_enough(now, middle) {
+            return;
+        }
+        let old = self.sets.iter().filter(|set| set.is_old_enough(now, middle)).count();
+        let weight = BUCKETS as f64 / (self.buckets * old) as f64;
+        let lane = usize::from(self.lane_of[bucket]);
+        let Self { sets, sums, buckets, .. } = self;
+        let stack = &sets[own].stack;
+        stack.parts(piece, |part| {
+            let Some(slot) = part.slot else { return };
+            let ago = now - stack.time(slot);
+            if ago > short && ago <= middle {
+                part_read(sets, sums, *buckets, (own, lane), (part, slot), weight, (cell, ledger));
+            }
+        });
+    }
+
+    pub fn touch(&mut self, piece: Piece, bucket: usize, now: u64) {
+        let set = &mut self.sets[usize::from(self.set_of[bucket])];
+        set.stack.touch(piece, self.lane_of[bucket], now);
+    }
+
+    /// The stack that lines of a bucket are on.
+    pub fn stack(&mut self, bucket: usize) -> &mut Stack {
+        &mut self.sets[usize::from(self.set_of[bucket])].stack
+    }
+
+    pub fn forget_range(&mut self, address: u64, len: u64) {
+        self.sets.iter_mut().for_each(|set| set.stack.forget_range(address, len));
+    }
+
+    pub fn relocate(&mut self, from: u64, to: u64, len: u64, bucket: impl Fn(u64) -> usize) {
+        for (number, set) in self.sets.iter_mut().enumerate() {
+            let is_in = |line| usize::from(self.set_of[bucket(line)]) == number;
+            set.stack.relocate(from, to, len, false, is_in);
+        }
+    }
+
+    pub fn heap_bytes(&self) -> u64 {
+        self.sets.iter().map(|set| set.stack.heap_bytes()).sum()
+    }
+}
+
+/// A part of a piece in a lane of a set is read, and all sets that saw its last touch tell what is above.
+fn part_read(
+    sets: &[Set],
+    sums: &mut [u64],
+    buckets: usize,
+    (own, lane): (usize, usize),
+    (part, slot): (Part, u32),
+    weight: f64,
+    (cell, ledger): (u32, &mut Ledger),
+) {
+    let time = sets[own].stack.time(slot);
+    sets[own].stack.above(slot, sums);
+    let mut above = Above::known(sums[lane] + u64::from(part.beside));
+    let mut by_set = [0; SETS];
+    let others = sums.iter().enumerate().filter(|(other, _)| *other != lane);
+    others.for_each(|(_, bytes)| {
+        above.bucket(*bytes);
+        by_set[own] += bytes;
+    });
+    let (mut seeing, mut mean_line) = (1, sets[own].stack.mean_line());
+    for (number, set) in sets.iter().enumerate() {
+        if number != own && set.start <= time {
+            set.stack.since(time, sums);
+            sums.iter().for_each(|bytes| above.bucket(*bytes));
+            by_set[number] = sums.iter().sum();
+            seeing += 1;
+            mean_line += set.stack.mean_line();
+        }
+    }
+    // All other buckets, by those of them that were drawn.
+    let scale = (BUCKETS - 1) as f64 / (buckets * seeing - 1) as f64;
+    mean_line /= seeing as f64;
+    let price = above.price(part.len, scale, mean_line);
+    let (group, bytes) = (sets[own].group, f64::from(part.len) * weight);
+    ledger.add(cell, Seen { class: Class::Middle, group, cost: price.cost * weight, bytes });
+    for (set, bytes) in sets.iter().zip(by_set).filter(|(_, bytes)| *bytes > 0) {
+        ledger.lean(cell, Class::Middle, set.group, weight * price.slope * scale * bytes as f64);
+    }
+}

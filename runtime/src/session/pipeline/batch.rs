@@ -1,0 +1,68 @@
+//! A queue on its way to the engine, or the results on their way back.
+//!
+//! Tells who follows flows of what is in it, and files what was found with its cells.
+
+use super::super::{fast_paths::DepthHash, queue::Queue};
+use crate::{
+    counts::many::Many,
+    engine::Reports,
+    observe::{
+        files::Files,
+        flows::{Flows, Parts},
+    },
+};
+
+/// A queue on its way to the engine, or the results on their way back.
+#[derive(Default)]
+pub(super) struct Batch {
+    pub(super) queue: Queue,
+    pub(super) found: Reports,
+    /// If flows are followed, whose the reports are; their labels are numbers of accesses and streams then.
+    pub(super) parts: Box<Parts>,
+}
+
+impl Batch {
+    /// Follows everything in the queue.
+    pub(super) fn follow(&mut self, flows: &mut Flows) {
+        let Self { queue, parts, .. } = self;
+        parts.clear();
+        queue.each(
+            &mut (flows, &mut **parts),
+            |(flows, parts), accesses, cells| flows.follow(accesses, cells, parts),
+            |(flows, parts), streams, cells, iterations| {
+                flows.follow_run(streams, cells, iterations, parts);
+            },
+        );
+        parts.complete(&mut queue.cells, &mut queue.stream_cells);
+    }
+
+    /// Files what was found, and hashes it if that was asked for.
+    pub(super) fn file(
+        &mut self,
+        hash: &mut Option<Box<DepthHash>>,
+        flows: &mut Option<Box<Flows>>,
+        many: &mut Many,
+        files: &mut Files<'_>,
+    ) {
+        let Self { found, parts, .. } = self;
+        match flows {
+            None => {
+                if let Some(hash) = hash {
+                    found.each(|cell, found| hash.found(cell, found));
+                }
+                files.file(found, many);
+            }
+            Some(flows) => found.each(|label, found| {
+                let cell = parts.cell(label);
+                if let Some(hash) = hash
+                    && files.has(cell)
+                {
+                    hash.found(cell, found);
+                }
+                files.found(cell, found);
+                flows.found(parts, label, found);
+            }),
+        }
+        found.clear();
+    }
+}

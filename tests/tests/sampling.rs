@@ -1,0 +1,172 @@
+//! Estimates from samples of recorded programs, against exact analyses of the same recordings.
+//!
+//! `DMDPROF_SAMPLE_SEEDS=100` tries so many seeds instead of a few.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use dmdprof_tests::profiled::Report;
+use dmdprof_tests::programs::{Compiler, Program, bench, case};
+use dmdprof_tests::tool::{describe, dmdprof, in_tests, output, scratch, succeed};
+use serde_json::Value;
+
+/// Seeds of a program's samples.
+fn seeds() -> u64 {
+    std::env::var("DMDPROF_SAMPLE_SEEDS").map_or(10, |seeds| seeds.parse().expect("a number of seeds"))
+}
+
+fn built(program: &Program) -> PathBuf {
+    program.build(&Compiler::dmdprof())
+}
+
+fn truth(name: &str) -> PathBuf {
+    let mut program = Program::of(in_tests("truth").join(name));
+    program.name = format!("truth-{}", program.name);
+    built(&program)
+}
+
+/// A Rust program, built below a directory.
+fn in_rust(name: &str, directory: &Path) -> PathBuf {
+    let program = directory.join(name);
+    let source = in_tests("truth").join(format!("{name}.rs"));
+    succeed(dmdprof().arg("build").arg(source).arg("-o").arg(&program));
+    program
+}
+
+/// Records a program, and gives its exact report.
+fn recorded(program: &Path, arguments: &[&str], directory: &Path) -> Report {
+    succeed(dmdprof().arg("record").arg(program).args(arguments).current_dir(directory));
+    succeed(dmdprof().args(["replay", "--quiet"]).current_dir(directory));
+    Report::read(&directory.join("dmdprof.data"))
+}
+
+fn replay(directory: &Path, options: &[&str]) -> Command {
+    let mut command = dmdprof();
+    command.arg("replay").args(options).current_dir(directory);
+    command
+}
+
+/// The tables of a sample.
+fn sample(directory: &Path, options: &[&str]) -> Value {
+    let output = output(replay(directory, options).args(["--format", "json"]));
+    assert!(output.status.success(), "{}", describe(&output));
+    serde_json::from_slice(&output.stdout).expect("JSON")
+}
+
+fn rows(document: &Value, sheet: usize) -> &[Value] {
+    document["sheets"][sheet]["rows"].as_array().expect("rows")
+}
+
+fn errors(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn estimates_of_programs_have_the_exact_mean_and_honest_intervals() {
+    for (name, arguments, rate) in
+        [("hash", vec!["1000000"], "--sample=1/8"), ("stencil", vec!["300", "12"], "--sample=1/8")]
+    {
+        let directory = scratch();
+        let exact = recorded(&built(&bench(name)), &arguments, directory.path());
+        let cost = exact.total("cost") as f64;
+        let (mut off, mut right) = (Vec::new(), 0);
+        for seed in 1..=seeds() {
+            let document = sample(directory.path(), &[rate, "--seed", &seed.to_string()]);
+            let total = rows(&document, 0).last().expect("a total");
+            assert_eq!(total["read"], exact.total("read"), "{name}: bytes read are exact");
+            assert_eq!(total["written"], exact.total("written"), "{name}: bytes written are exact");
+            let estimate = total["bytedmd"].as_f64().expect("enough samples");
+            let within = total["within"].as_f64().expect("an interval");
+            assert!(within < 0.2, "{name}: {total}");
+            off.push(estimate / cost - 1.0);
+            right += u64::from((estimate - cost).abs() <= estimate * within);
+        }
+        let n = off.len() as f64;
+        let mean = off.iter().sum::<f64>() / n;
+        let error = (off.iter().map(|one| (one - mean).powi(2)).sum::<f64>() / (n - 1.0) / n).sqrt();
+        assert!(mean.abs() <= 3.0 * error, "{name}: off by {mean} on average, standard error {error}: {off:?}");
+        assert!(right * 10 >= seeds() * 8, "{name}: {right} of {} intervals are right: {off:?}", seeds());
+    }
+}
+
+#[test]
+fn what_is_not_estimated_is_exact_for_every_function_line_and_object() {
+    let rust = scratch();
+    let programs = [
+        truth("growth.c"),
+        truth("strings.c"),
+        built(&case("objects")),
+        built(&case("private_threads")),
+        in_rust("cyclic", rust.path()),
+    ];
+    for program in programs {
+        let directory = scratch();
+        let exact = recorded(&program, &[], directory.path());
+        let document = sample(directory.path(), &["--sample=1/2", "--objects", "--no-inline"]);
+        for row in exact.functions().iter().filter(|row| row["exclusive"]["read"] != 0) {
+            // Functions of one name, as main of several files, are told apart by their places only.
+            let name = &row["name"];
+            let sum = |rows: &[Value], key: &str, of: &dyn Fn(&Value) -> u64| -> u64 {
+                rows.iter().filter(|row| row[key] == *name).map(of).sum()
+            };
+            let expected = sum(exact.functions(), "name", &|row| row["exclusive"]["read"].as_u64().unwrap_or(0));
+            let told = sum(rows(&document, 0), "function", &|row| row["read"].as_u64().expect("bytes"));
+            assert_eq!(told, expected, "{}: {name}", program.display());
+        }
+        let by_object = rows(&document, 1);
+        let (total, objects) = by_object.split_last().expect("a total");
+        let sum: u64 = objects.iter().map(|row| row["read"].as_u64().expect("bytes")).sum();
+        assert_eq!(total["read"], sum, "{}: objects", program.display());
+        assert_eq!(sum, exact.total("read"), "{}: objects", program.display());
+        let document = sample(directory.path(), &["--sample=1/2", "--lines"]);
+        assert_eq!(rows(&document, 0).last().expect("a total")["read"], sum, "{}: lines", program.display());
+    }
+}
+
+#[test]
+fn a_seed_gives_one_sample_and_leaves_the_profile_alone() {
+    let directory = scratch();
+    let exact = recorded(&built(&bench("hash")), &["1000000"], directory.path());
+    let print = |options: &[&str]| {
+        let output = output(&mut replay(directory.path(), options));
+        assert!(output.status.success() && output.stderr.is_empty(), "{}", describe(&output));
+        String::from_utf8(output.stdout).expect("UTF-8")
+    };
+    let one = print(&["--sample=1/8", "--seed", "7"]);
+    assert_eq!(one, print(&["--sample=1/8", "--seed", "7", "--workers", "1"]));
+    assert_ne!(one, print(&["--sample=1/8", "--seed", "8"]));
+    assert!(one.contains("in 19 of 20 samples, estimated from 1 in 8, seed 7"), "{one}");
+    // Of a run that is too short there are no numbers, and what to do instead.
+    let stencil = built(&bench("stencil"));
+    succeed(dmdprof().arg("record").arg(stencil).args(["20", "2"]).current_dir(directory.path()));
+    let short = print(&["--sample"]);
+    assert!(short.contains("ByteDMD: too few samples, estimated from 1 in 64, seed 1"), "{short}");
+    assert!(short.contains("leave --sample out"), "{short}");
+    assert_eq!(Report::read(&directory.path().join("dmdprof.data")).total("cost"), exact.total("cost"));
+    assert!(!directory.path().join("dmdprof.data.old").exists(), "no profile was written");
+}
+
+#[test]
+fn what_a_sample_cannot_tell_is_refused() {
+    let directory = scratch();
+    recorded(&truth("cyclic.c"), &[], directory.path());
+    let refused = |options: &[&str], said: &str| {
+        let output = output(&mut replay(directory.path(), options));
+        assert_eq!(output.status.code(), Some(2), "{options:?}: {}", describe(&output));
+        assert!(errors(&output).contains(said), "{options:?}: {}", errors(&output));
+    };
+    for rate in ["0", "1/0", "1.5", "2", "1/1000", "-1", ""] {
+        refused(&[&format!("--sample={rate}")], "1/2 to 1/256");
+    }
+    refused(&["--sample=1/1"], "leave --sample out");
+    refused(&["--seed", "3"], "--sample");
+    refused(&["--sample", "--seed", "x"], "--seed");
+    for other in ["--flows", "--quiet", "--inclusive", "--hist", "--by-thread"] {
+        refused(&["--sample", other], "cannot be used with");
+    }
+    for (other, value) in [("--output", "x.data"), ("--line", "64"), ("--line-size", "64"), ("--window", "9")] {
+        refused(&["--sample", other, value], "cannot be used with");
+    }
+    refused(&["--sample", "--liveness", "exact"], "known only of whole runs");
+    refused(&["--sample", "--model", "values"], "memory model");
+}
