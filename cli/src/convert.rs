@@ -6,6 +6,7 @@ mod known;
 mod lines;
 mod objects;
 mod read;
+mod sharing;
 pub mod window;
 
 use std::{
@@ -85,6 +86,7 @@ pub fn to_profile(measurement: &Measurement, meta: Meta, line_sizes: &[u32], lev
         caches: (!levels.is_empty())
             .then(|| CacheTraffic { levels: levels.iter().map(lines::level).collect(), cells: sites.caches }),
         cold_histogram: histogram(&measurement.cold),
+        sharing: measurement.shared.as_ref().map(sharing::sharing),
         compilers: coverage::compilers(measurement),
     }
 }

@@ -24,13 +24,14 @@ use dmdprof_runtime::{
 use super::{
     hierarchy::{self, Hierarchy},
     roi::Roi,
+    threads::ThreadsArgs,
     values::{ModelArg, ValuesArgs, check_measurement},
 };
 use crate::{
     convert, objects,
     profile::{
         self, Profile,
-        model::{Liveness, Meta, Outcome, Random, ThreadMode, Unit},
+        model::{Liveness, Meta, Outcome, Random, Unit},
     },
     report::ReportArgs,
     shared::{names, output_file, printable, terminal::Terminal},
@@ -115,6 +116,9 @@ pub struct AnalysisArgs {
     /// Threads that do the analysis [default: the number of processors]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub workers: Option<u16>,
+
+    #[command(flatten)]
+    pub threads: ThreadsArgs,
 
     #[command(flatten)]
     pub report: ReportArgs,
@@ -213,6 +217,7 @@ impl AnalysisArgs {
             line_sizes: self.line_sizes(),
             caches: self.levels().to_vec(),
             roi: roi.map(|roi| roi as Arc<dyn RegionOfInterest>),
+            together: self.threads.together(|| self.spool())?,
             workers: self.workers.map_or_else(crate::shared::processors, usize::from),
             exact: if self.liveness() == LivenessArg::Exact { Some(self.spool()?) } else { None },
             flows: self.flows,
@@ -251,6 +256,20 @@ impl AnalysisArgs {
             clap::Error::raw(clap::error::ErrorKind::ArgumentConflict, format!("{what}\n")).exit();
         };
         let exact = self.liveness() == LivenessArg::Exact;
+        if self.threads.are_together() {
+            let alone = [
+                (self.model == ModelArg::Values, "--model values", "values are followed in one thread"),
+                (exact, "--liveness exact", "which bytes are dead is found by going back over one thread"),
+                (self.flows, "--flows", "flows are followed in one thread"),
+                (self.window.is_some(), "--window", "it lists the accesses of one thread"),
+                (self.cache.is_some(), "--cache", "a hierarchy is simulated for one thread"),
+            ];
+            if let Some((_, option, why)) = alone.iter().find(|(is_given, ..)| *is_given) {
+                refuse(&format!(
+                    "{option} cannot be combined with threads that share a stack: {why}; use --threads private"
+                ));
+            }
+        }
         if self.model == ModelArg::Memory {
             if self.values.is_given() {
                 refuse("--bytes-per-element and --fma are about values; add --model values");
@@ -354,7 +373,7 @@ impl AnalysisArgs {
                 LivenessArg::Hints => Liveness::Hints,
                 LivenessArg::Exact => Liveness::Exact,
             },
-            thread_mode: ThreadMode::Private,
+            thread_mode: self.threads.mode(),
             unit: self.line.map_or(Unit::Byte, Unit::Line),
             command: origin.command,
             roi: self.roi.clone(),
@@ -381,6 +400,7 @@ impl AnalysisArgs {
             printable::say(format_args!("warning: {problem}"));
         }
         check_measurement(&measurement, self.model)?;
+        self.threads.check(&measurement)?;
         if let Some(pattern) = self.roi.as_deref().filter(|_| !measurement.threads.iter().any(|t| t.ring.roi_seen)) {
             bail!(NoRegion(no_roi_message(pattern, &measurement)));
         }

@@ -188,6 +188,7 @@ impl Analyzer {
             Event::RegionEnd { name } if is_roi(&name) => core.region(false),
             Event::RegionBegin { .. } | Event::RegionEnd { .. } => {}
             Event::Restart => core.contexts.restart(),
+            Event::Synchronise(event) => core.engine.synchronise(event, files!(core)),
         }
         Some(words)
     }
@@ -227,13 +228,13 @@ impl Analyzer {
         self.counted()
     }
 
-    fn count_unmoved(&mut self) {
+    pub(super) fn count_unmoved(&mut self) {
         if let Some(moves) = &self.tables.moves {
             self.core.count_unmoved(moves, &self.locator);
         }
     }
 
-    fn counted(self) -> MemoryResult {
+    pub(super) fn counted(self) -> MemoryResult {
         let Core { contexts, blocks, mut cells, cold, totals, sequences, objects, .. } = self.core;
         let objects = objects.map(|objects| objects.finish(&blocks, &mut cells));
         MemoryResult {
@@ -247,6 +248,15 @@ impl Analyzer {
             window: None,
             exact_error: None,
         }
+    }
+
+    /// Name of the outermost function that was called first.
+    pub(super) fn first_function(&self) -> Option<String> {
+        let node = self.core.contexts.nodes.get(1)?;
+        let module = self.locator.modules.iter().rfind(|m| m.first_function <= node.function)?;
+        let table = &module.placed.table;
+        let function = table.functions.get((node.function - module.first_function) as usize)?;
+        table.strings.get(function.name as usize).cloned()
     }
 
     /// Gives the engine a thread of its own.

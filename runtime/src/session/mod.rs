@@ -3,13 +3,15 @@
 //! `serve` and `replay` give the words of rings to a `replayer`. Of the memory model that is `analyzer`: it decides what is done
 //! at once (`plain` and `quick` for records of plain segments, `rows` for affine runs), and `core` counts: `charge` access by
 //! access, `loops` all iterations together, `library` what calls do. `pipeline` gives accesses to the engine and to those who
-//! follow beside it (`crate::observe`). `exact` goes over a ring a second time. `merge` adds up rings.
+//! follow beside it (`crate::observe`). `together` has one engine for several rings. `exact` goes over a ring a second time. `merge` adds up rings.
 
 pub mod analyzer;
 mod charge;
 mod core;
 mod exact;
 pub mod fast_paths;
+mod items;
+mod kept;
 mod library;
 mod loops;
 pub mod merge;
@@ -27,6 +29,8 @@ mod replayer;
 mod result;
 mod rows;
 mod serve;
+pub mod shared;
+mod together;
 
 pub use crate::counts::keys::{FlowKey, FunctionKey, ObjectKey, SiteKey};
 pub use merge::{Measurement, MergedBlock, MergedContext, MergedFlow, MergedObjects, ThreadTotals};

@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, sync::Arc};
 
-use super::fast_paths::FastPaths;
+use super::{fast_paths::FastPaths, shared::Together};
 use crate::{
     decode::roi::RegionOfInterest, motion::options::MotionOptions, observe::caches::Geometry, oplog::Spool,
     trace::TraceWriter, values::options::ValueOptions,
@@ -22,6 +22,8 @@ pub struct Options {
     pub roi: Option<Arc<dyn RegionOfInterest>>,
     /// Rings are served by this many threads.
     pub workers: usize,
+    /// Threads share stacks; else each has one of its own. Needs the memory model, and no flows, windows, caches or exact liveness.
+    pub together: Option<Arc<Together>>,
     /// The values model, for programs that were instrumented for it, instead of the memory model.
     pub values: Option<ValueOptions>,
     /// Measure the motion of data through loops instead, of a program whose loops are marked.

@@ -10,13 +10,14 @@ use crossbeam::channel::{Receiver, Sender, bounded};
 
 use super::{
     fast_paths::{DepthHash, FastPaths},
+    items::{Item, Items},
     moves::Move,
     queue::{Mark, Queue, Run},
     ranked::Ranked,
 };
 use crate::{
     counts::{caches::ByLevel, lines::LineCounts, many::Many},
-    decode::{block::UNCOUNTED, context::Node},
+    decode::{block::UNCOUNTED, context::Node, event::Synchronised},
     engine::{Access, Reports, Stream, dependence},
     objects::ObjectNumber,
     observe::{
@@ -64,7 +65,15 @@ struct Done {
 
 enum Place {
     Here(Ranked),
-    There { work: Sender<Work>, done: Receiver<Done>, thread: JoinHandle<Ranked>, in_flight: usize, engine_bytes: u64 },
+    There {
+        work: Sender<Work>,
+        done: Receiver<Done>,
+        thread: JoinHandle<Ranked>,
+        in_flight: usize,
+        engine_bytes: u64,
+    },
+    /// Whoever takes the items has an engine for several rings.
+    Kept(Items),
 }
 
 /// The engine behind a queue of accesses.
@@ -100,6 +109,25 @@ impl Pipeline {
     pub fn new(ways: &FastPaths) -> Self {
         let hash = ways.hash.then(Box::default);
         Self { hash, ..Self::of(Ranked::new(ways)) }
+    }
+
+    /// Keeps what an engine would be asked to do.
+    #[must_use]
+    pub fn keeping() -> Self {
+        Self { place: Place::Kept(Items::default()), limit: BATCH_THERE, ..Self::of(Ranked::default()) }
+    }
+
+    /// What was kept; call after `flush`.
+    pub fn kept(&mut self) -> Option<&mut Items> {
+        if let Place::Kept(items) = &mut self.place { Some(items) } else { None }
+    }
+
+    /// Threads wait for each other: of no meaning for one ring alone.
+    pub fn synchronise(&mut self, event: Synchronised, files: &mut Files<'_>) {
+        if matches!(self.place, Place::Kept(_)) {
+            self.flush(files);
+            self.kept().into_iter().for_each(|items| items.push(Item::Synchronise(event)));
+        }
     }
 
     /// What is here, which is not used here any more.
@@ -260,7 +288,7 @@ impl Pipeline {
     }
 
     /// Queues a run as it is.
-    fn push_piece(&mut self, streams: &[Stream], cells: &[u32], iterations: u64, files: &mut Files<'_>) {
+    pub fn push_piece(&mut self, streams: &[Stream], cells: &[u32], iterations: u64, files: &mut Files<'_>) {
         if self.open.queue.size >= self.limit {
             self.flush(files);
         }
@@ -409,6 +437,11 @@ impl Pipeline {
                 *in_flight += 1;
                 send(work, Work::Batch(batch));
             }
+            Place::Kept(items) => {
+                if self.open.queue.size > 0 {
+                    items.push(Item::Queue(std::mem::take(&mut self.open.queue)));
+                }
+            }
         }
     }
 
@@ -426,6 +459,7 @@ impl Pipeline {
         match &mut self.place {
             Place::Here(ranked) => ranked.engine_mut().relocate(from, to, len),
             Place::There { work, .. } => send(work, Work::Relocate { from, to, len }),
+            Place::Kept(items) => items.push(Item::Relocate { from, to, len }),
         }
     }
 
@@ -440,6 +474,7 @@ impl Pipeline {
         match &mut self.place {
             Place::Here(ranked) => ranked.engine_mut().insert_bottom(address, len),
             Place::There { work, .. } => send(work, Work::Input { address, len }),
+            Place::Kept(items) => items.push(Item::Input { address, len }),
         }
     }
 
@@ -459,6 +494,7 @@ impl Pipeline {
         let engine = match &self.place {
             Place::Here(ranked) => ranked.engine().heap_bytes(),
             Place::There { engine_bytes, .. } => *engine_bytes,
+            Place::Kept(items) => items.heap_bytes(),
         };
         let lines = self.lines.iter().map(Lines::heap_bytes).sum::<u64>();
         let caches = self.caches.as_ref().map_or(0, |caches| caches.heap_bytes());
@@ -470,6 +506,7 @@ impl Pipeline {
         self.flush(files);
         let ranked = match self.place {
             Place::Here(ranked) => ranked,
+            Place::Kept(_) => Ranked::default(),
             Place::There { work, done, thread, .. } => {
                 drop(work);
                 for mut finished in done {
@@ -551,50 +588,4 @@ fn serve(mut ranked: Ranked, work: &Receiver<Work>, done: &Sender<Done>) -> Rank
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{
-        counts::{cell::CellCounters, depths::DepthCounts},
-        engine::Kind,
-    };
-
-    fn run(threaded_after: Option<usize>) -> (Vec<(u128, u64)>, u64) {
-        let mut pipeline = Pipeline::default();
-        let mut cells = vec![CellCounters::default(); 7];
-        let mut cold = DepthCounts::default();
-        let mut seed = 1u64;
-        for step in 0..200_000usize {
-            let mut files = Files { cells: &mut cells, cold: &mut cold };
-            if threaded_after == Some(step) {
-                pipeline.start_thread(&mut files);
-            }
-            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            let address = 4096 + (seed >> 40) % 9000;
-            let kind = [Kind::Load, Kind::Load, Kind::Store, Kind::Remove][(seed >> 20) as usize % 4];
-            if step % 50 == 3 {
-                let stream = |addr: u64, kind| Stream { addr: 40_000 + addr * 8, stride: 8, len: 8, kind };
-                let streams = [stream(0, Kind::Load), stream(1, Kind::Load), stream(900, Kind::Store)];
-                pipeline.push_run(&streams, &[1, 3, UNCOUNTED], 20 + seed % 100, &mut files);
-            }
-            let access = Access { addr: address, len: 1 + (seed >> 8) as u32 % 16, kind };
-            pipeline.push(access, (seed >> 30) as u32 % 7, &mut files);
-            if step % 5000 == 77 {
-                pipeline.relocate(4096, 10_000, 500, &mut files);
-            }
-            if step % 7000 == 99 {
-                pipeline.input(20_000, 64, &mut files);
-            }
-        }
-        let (engine, ..) = pipeline.finish(&mut Files { cells: &mut cells, cold: &mut cold });
-        cells.iter_mut().for_each(CellCounters::flush);
-        (cells.iter().map(|c| (c.cost, c.cold)).collect(), engine.engine().peak_live())
-    }
-
-    #[test]
-    fn a_thread_of_its_own_changes_no_number() {
-        let here = run(None);
-        assert!(here.0.iter().all(|c| c.0 > 0));
-        assert_eq!(here, run(Some(0)));
-        assert_eq!(here, run(Some(123_456)));
-    }
-}
+mod tests;

@@ -17,6 +17,7 @@ use super::{
     modules::{ModuleTable, Source},
     options::Options,
     replayer::{Replayer, WORTH_A_THREAD},
+    together,
 };
 use crate::{
     sites,
@@ -183,6 +184,7 @@ impl<'a> Replay<'a> {
         let mut open: Vec<u32> = self.rings.keys().copied().collect();
         open.sort_unstable();
         open.into_iter().for_each(|number| self.ring_end(number));
+        together::analyse(&mut self.merger, self.options, &self.table);
         let mut measurement = self.merger.measurement;
         if measurement.cut_short.is_some() {
             // Those of only some reads would not add up.

@@ -2,7 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-use super::{analyzer::Analyzer, options::Options, result::RingResult};
+use super::{analyzer::Analyzer, kept::Part, options::Options, result::RingResult};
 use crate::{decode::locator::ModuleSource, engine::AllocationFailure, motion::MotionMachine, values::Machine};
 
 /// Accesses after which a ring has shown that it is not a short thread's.
@@ -18,6 +18,8 @@ pub enum Replayer {
     Memory(Box<Analyzer>),
     Values(Box<Machine>),
     Motion(Box<MotionMachine>),
+    /// Keeps the words until those of all threads are there.
+    Keeps(Box<Part>),
 }
 
 impl Replayer {
@@ -25,6 +27,9 @@ impl Replayer {
     pub fn new(options: &Options) -> Self {
         if let Some(motion) = &options.motion {
             return Self::Motion(Box::new(MotionMachine::new(motion)));
+        }
+        if let Some(together) = &options.together {
+            return Self::Keeps(Box::new(Part::new(together.spool.clone())));
         }
         match &options.values {
             None => Self::Memory(Box::new(Analyzer::new(options.clone()))),
@@ -38,6 +43,7 @@ impl Replayer {
             Self::Memory(analyzer) => analyzer.replay(words, source),
             Self::Values(machine) => machine.replay(words, source),
             Self::Motion(machine) => machine.replay(words, source),
+            Self::Keeps(part) => part.replay(words, source),
         }
     }
 
@@ -64,6 +70,7 @@ impl Replayer {
             Self::Memory(analyzer) => RingResult::Memory(Box::new(analyzer.finish())),
             Self::Values(machine) => RingResult::Values(Box::new(machine.finish())),
             Self::Motion(machine) => RingResult::Motion(Box::new(machine.finish())),
+            Self::Keeps(part) => RingResult::Kept(part),
         }
     }
 
@@ -73,6 +80,7 @@ impl Replayer {
             Self::Memory(analyzer) => analyzer.accesses(),
             Self::Values(machine) => machine.accesses(),
             Self::Motion(machine) => machine.accesses(),
+            Self::Keeps(part) => part.words,
         }
     }
 
@@ -81,7 +89,7 @@ impl Replayer {
     pub fn engine_bytes(&self) -> u64 {
         match self {
             Self::Memory(analyzer) => analyzer.engine_bytes(),
-            Self::Values(_) => 0,
+            Self::Values(_) | Self::Keeps(_) => 0,
             Self::Motion(machine) => machine.heap_bytes(),
         }
     }
@@ -98,7 +106,7 @@ impl Replayer {
     pub fn is_threaded(&self) -> bool {
         match self {
             Self::Memory(analyzer) => analyzer.is_threaded(),
-            Self::Values(_) | Self::Motion(_) => false,
+            Self::Values(_) | Self::Motion(_) | Self::Keeps(_) => false,
         }
     }
 

@@ -14,6 +14,7 @@ use super::{
     options::Options,
     progress::Progress,
     replayer::{CutShort, Replayer, WORTH_A_THREAD},
+    together,
 };
 use crate::{
     abi::CHUNK_BYTES,
@@ -76,6 +77,7 @@ pub fn serve(channel: &Channel, options: &Options, progress: &Progress) -> Measu
     for merger in mergers {
         all.absorb(merger);
     }
+    together::analyse(&mut all, options, &modules);
     let mut measurement = all.measurement;
     if measurement.cut_short.is_some() {
         // Those of only some reads would not add up.
