@@ -51,6 +51,7 @@ pub fn to_profile(measurement: &Measurement, meta: Meta, line_sizes: &[u32], lev
     let totals = sum(&measurement.threads);
     let (thread_starts, threads) = builder.threads();
     let flops_by_type = builder.flops_by_type();
+    let sharing = builder.sharing();
     let mut of_objects = named.lines.into_iter();
     let mut of_sizes = line_sizes.iter().zip(sites.lines).map(|(size, (cells, streams))| {
         let details = LineDetails { objects: of_objects.next().unwrap_or_default(), streams: Some(streams) };
@@ -86,7 +87,7 @@ pub fn to_profile(measurement: &Measurement, meta: Meta, line_sizes: &[u32], lev
         caches: (!levels.is_empty())
             .then(|| CacheTraffic { levels: levels.iter().map(lines::level).collect(), cells: sites.caches }),
         cold_histogram: histogram(&measurement.cold),
-        sharing: measurement.shared.as_ref().map(sharing::sharing),
+        sharing,
         compilers: coverage::compilers(measurement),
     }
 }

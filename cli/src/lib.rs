@@ -22,6 +22,7 @@ pub mod profile;
 mod rank;
 pub mod report;
 mod shared;
+mod sharing;
 mod sheet;
 mod timing;
 mod toolbox;

@@ -271,6 +271,7 @@ pages! {
     commands_of_plans_run: "docs/plan.md" in with_everything;
     commands_of_rank_run: "docs/rank.md" in with_everything;
     commands_of_rust_run: "docs/rust.md" in with_everything;
+    commands_of_threads_run: "docs/threads.md" in with_everything;
     commands_of_the_page_run: "docs/view.md" in with_everything;
     commands_of_depths_run: "docs/why-depths.md" in with_everything;
 }

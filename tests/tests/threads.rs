@@ -164,3 +164,60 @@ fn many_threads_forks_and_threads_that_never_end() {
     assert_eq!(run.output.stdout, b"child 6\n1\n");
     assert_eq!(run.report.0["coverage"]["processes"], 2);
 }
+
+const SHARING: [&str; 5] = ["--threads", "shared", "--sharing", "--turn", "1"];
+
+/// Of all lines that several threads write: the object, changes of hands, those for nothing, copies taken and fetched.
+fn lines(report: &Report) -> Vec<(String, [u64; 4])> {
+    let lines = report.0["sharing"]["met"]["lines"].as_array().expect("lines").iter();
+    let count = |line: &serde_json::Value, name: &str| line[name].as_u64().expect("a count");
+    let counts = |line| ["changes", "false_changes", "invalidations", "transfers"].map(|name| count(line, name));
+    lines.map(|line| (line["object"].as_str().expect("a name").to_owned(), counts(line))).collect()
+}
+
+#[test]
+fn counters_in_one_line_change_hands_with_each_store() {
+    let program = built("counters");
+    // Four threads, 1024 stores each, in turns of one access: each but the first takes the line from another.
+    let (shared, _) = profiled(&program, &SHARING, &["shared"]);
+    let [(object, [changes, false_changes, ..])] = &lines(&shared.report)[..] else { panic!("one line") };
+    assert_eq!((&object[..], *changes, *false_changes), ("shared", 4095, 4095));
+    let directory = scratch();
+    let path = directory.path().join("shared.data");
+    let run = Run::new(&program, directory.path()).options(SHARING).args(["shared"]).profile(path.clone()).go();
+    assert!(run.output.status.success());
+    let table = succeed(dmdprof().args(["report", "--sharing"]).arg(&path));
+    assert!(String::from_utf8_lossy(&table.stdout).contains("pad: "), "{}", describe(&table));
+    let (padded, _) = profiled(&program, &SHARING, &["padded"]);
+    assert_eq!(lines(&padded.report), []);
+    // One word under a lock goes from hand to hand, and a byte with it: no cure. The first thread reads it when nobody
+    // has it; `main` reads it at the end.
+    let (one, _) = profiled(&program, &SHARING, &["one"]);
+    assert_eq!(lines(&one.report), [("one".to_owned(), [4095, 0, 4095, 4096])]);
+}
+
+#[test]
+fn what_goes_through_a_ring_is_what_was_put_in() {
+    let (run, expected) = profiled(&built("ring"), &SHARING, &[]);
+    let met = &run.report.0["sharing"]["met"];
+    let moved = met["moved"].as_array().expect("what went from thread to thread").iter();
+    let through = moved.filter(|moved| moved["object"] == "ring").map(|moved| {
+        assert_eq!((moved["writer"].as_u64(), moved["reader"].as_u64()), (Some(0), Some(1)));
+        moved["bytes"].as_u64().expect("bytes")
+    });
+    assert_eq!(through.sum::<u64>(), 1024 * 8);
+    assert_eq!(met["threads"], serde_json::json!(["main", "consume"]));
+    assert_same("another run", &expected, &profiled(&built("ring"), &SHARING, &[]).1);
+}
+
+#[test]
+fn sharing_needs_an_order_and_a_profile_that_has_it() {
+    let program = built("ring");
+    let (output, said) = refused(&["--sharing"], &program, &[]);
+    assert!(output.status.code() == Some(2) && said.contains("--threads shared"), "{said}");
+    let directory = scratch();
+    let path = directory.path().join("plain.data");
+    assert!(Run::new(&program, directory.path()).profile(path.clone()).go().output.status.success());
+    let output = dmdprof_tests::tool::output(dmdprof().args(["report", "--sharing"]).arg(path));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("--threads shared --sharing"), "{}", describe(&output));
+}

@@ -217,7 +217,7 @@ impl AnalysisArgs {
             line_sizes: self.line_sizes(),
             caches: self.levels().to_vec(),
             roi: roi.map(|roi| roi as Arc<dyn RegionOfInterest>),
-            together: self.threads.together(|| self.spool())?,
+            together: self.threads.together(self.report.sharing, || self.spool())?,
             workers: self.workers.map_or_else(crate::shared::processors, usize::from),
             exact: if self.liveness() == LivenessArg::Exact { Some(self.spool()?) } else { None },
             flows: self.flows,
@@ -269,6 +269,9 @@ impl AnalysisArgs {
                     "{option} cannot be combined with threads that share a stack: {why}; use --threads private"
                 ));
             }
+        }
+        if self.report.sharing && !self.threads.are_together() {
+            refuse("--sharing needs an order of threads; add --threads shared");
         }
         if self.model == ModelArg::Memory {
             if self.values.is_given() {

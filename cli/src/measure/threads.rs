@@ -9,6 +9,7 @@ use anyhow::{Context, bail};
 use clap::Args;
 use dmdprof_runtime::{
     decode::roi::RegionOfInterest,
+    observe::sharing::MOST_LINE,
     oplog::Spool,
     session::{
         Measurement,
@@ -34,6 +35,19 @@ pub struct ThreadsArgs {
     /// With threads that share a stack: accesses that a thread does before the next one's turn comes
     #[arg(long, value_name = "N", default_value_t = TURN, value_parser = clap::value_parser!(u64).range(1..=1 << 30))]
     pub turn: u64,
+
+    /// With --sharing: bytes of a line, a power of two from 16 to 128
+    #[arg(long, value_name = "N", default_value_t = 64, value_parser = parse_line)]
+    pub sharing_line: u32,
+}
+
+/// # Errors
+/// What a line must be.
+fn parse_line(text: &str) -> Result<u32, String> {
+    match text.parse::<u32>() {
+        Ok(n) if n.is_power_of_two() && (16..=MOST_LINE).contains(&n) => Ok(n),
+        _ => Err(format!("must be a power of two from 16 to {MOST_LINE}")),
+    }
 }
 
 /// A value of `--threads`.
@@ -115,6 +129,7 @@ impl ThreadsArgs {
     /// A bad pattern, or no place for the file.
     pub fn together(
         &self,
+        sharing: bool,
         spool: impl FnOnce() -> anyhow::Result<Arc<Spool>>,
     ) -> anyhow::Result<Option<Arc<Together>>> {
         let clusters = match &self.threads {
@@ -135,7 +150,12 @@ impl ThreadsArgs {
                 groups.iter().map(group).collect::<anyhow::Result<Vec<_>>>()?
             }
         };
-        Ok(Some(Arc::new(Together { clusters, turn: self.turn, spool: spool()? })))
+        Ok(Some(Arc::new(Together {
+            clusters,
+            turn: self.turn,
+            sharing: sharing.then_some(self.sharing_line),
+            spool: spool()?,
+        })))
     }
 
     /// What the profile says of it.

@@ -16,7 +16,7 @@ pub use lines::{
     ObjectLines, OtherLines, StreamCell,
 };
 
-pub use sharing::{Sharing, UndefinedOrder};
+pub use sharing::{Met, Moved, SharedLines, Sharing, UndefinedOrder};
 
 use serde::{Deserialize, Serialize};
 

@@ -13,4 +13,5 @@ pub mod lines;
 pub(crate) mod liveness;
 pub(crate) mod objects;
 pub mod patterns;
+pub mod sharing;
 pub mod window;

@@ -179,7 +179,7 @@ impl Analyzer {
             Event::Copy { to, from, len } => core.event_copy(place, to, from, len),
             Event::Alloc { address, len } => core.allocated(place, address, len),
             Event::Mapped { address, len, file } => core.mapped(place, address, len, &file),
-            Event::Free { address, len } => core.end(address, len),
+            Event::Free { address, len } => core.freed(address, len),
             Event::FreeUnknown => core.totals.unknown_frees += 1,
             Event::Relocate { from, from_len, to, to_len } => core.relocate(place, from, from_len, to, to_len),
             Event::Input { address, len } => core.input(address, len),
@@ -248,15 +248,6 @@ impl Analyzer {
             window: None,
             exact_error: None,
         }
-    }
-
-    /// Name of the outermost function that was called first.
-    pub(super) fn first_function(&self) -> Option<String> {
-        let node = self.core.contexts.nodes.get(1)?;
-        let module = self.locator.modules.iter().rfind(|m| m.first_function <= node.function)?;
-        let table = &module.placed.table;
-        let function = table.functions.get((node.function - module.first_function) as usize)?;
-        table.strings.get(function.name as usize).cloned()
     }
 
     /// Gives the engine a thread of its own.

@@ -85,7 +85,10 @@ impl Core {
             && !options.flows
             && options.window.is_none();
         let mut core = Core {
-            engine: if options.together.is_some() { Pipeline::keeping() } else { Pipeline::new(&ways) },
+            engine: match &options.together {
+                Some(together) => Pipeline::keeping(together.sharing.is_some()),
+                None => Pipeline::new(&ways),
+            },
             line_shift: options.line.map(u32::trailing_zeros),
             // Lines of a run are not at constant distances.
             may_run: by_bytes && ways.runs,

@@ -17,6 +17,29 @@ pub enum Item {
     Relocate { from: u64, to: u64, len: u64 },
     Input { address: u64, len: u64 },
     Synchronise(Synchronised),
+    Life(Life),
+}
+
+/// Lives of blocks, for those who want to know whose memory it is.
+#[derive(Clone, Copy, Debug)]
+pub enum Life {
+    /// At a call site of the ring.
+    Begins {
+        address: u64,
+        len: u64,
+        segment: u32,
+    },
+    Ends {
+        address: u64,
+        len: u64,
+    },
+    Moves {
+        from: u64,
+        from_len: u64,
+        to: u64,
+        to_len: u64,
+        segment: u32,
+    },
 }
 
 /// What is at the front.
@@ -31,6 +54,7 @@ pub trait Worker {
     fn run(&mut self, streams: &[Stream], cells: &[u32], iterations: u64);
     fn relocate(&mut self, from: u64, to: u64, len: u64);
     fn input(&mut self, address: u64, len: u64);
+    fn life(&mut self, life: Life);
 }
 
 /// How far the first queue was done.
@@ -48,9 +72,17 @@ struct Done {
 pub struct Items {
     list: VecDeque<Item>,
     done: Done,
+    /// Lives of blocks are kept too.
+    pub wants_lives: bool,
 }
 
 impl Items {
+    /// None yet; with `wants_lives`, lives of blocks are kept too.
+    #[must_use]
+    pub fn new(wants_lives: bool) -> Self {
+        Self { wants_lives, ..Self::default() }
+    }
+
     pub fn push(&mut self, item: Item) {
         self.list.push_back(item);
     }
@@ -93,6 +125,11 @@ impl Items {
             Some(Item::Queue(queue)) => queue,
             Some(Item::Relocate { from, to, len }) => {
                 worker.relocate(*from, *to, *len);
+                self.pop();
+                return 0;
+            }
+            Some(Item::Life(life)) => {
+                worker.life(*life);
                 self.pop();
                 return 0;
             }

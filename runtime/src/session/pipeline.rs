@@ -10,7 +10,7 @@ use crossbeam::channel::{Receiver, Sender, bounded};
 
 use super::{
     fast_paths::{DepthHash, FastPaths},
-    items::{Item, Items},
+    items::{Item, Items, Life},
     moves::Move,
     queue::{Mark, Queue, Run},
     ranked::Ranked,
@@ -113,13 +113,22 @@ impl Pipeline {
 
     /// Keeps what an engine would be asked to do.
     #[must_use]
-    pub fn keeping() -> Self {
-        Self { place: Place::Kept(Items::default()), limit: BATCH_THERE, ..Self::of(Ranked::default()) }
+    pub fn keeping(wants_lives: bool) -> Self {
+        let items = Items::new(wants_lives);
+        Self { place: Place::Kept(items), limit: BATCH_THERE, ..Self::of(Ranked::default()) }
     }
 
     /// What was kept; call after `flush`.
     pub fn kept(&mut self) -> Option<&mut Items> {
         if let Place::Kept(items) = &mut self.place { Some(items) } else { None }
+    }
+
+    /// A block begins, ends or moves: of no meaning for the engine.
+    pub fn life(&mut self, life: Life, files: &mut Files<'_>) {
+        if matches!(&self.place, Place::Kept(items) if items.wants_lives) {
+            self.flush(files);
+            self.kept().into_iter().for_each(|items| items.push(Item::Life(life)));
+        }
     }
 
     /// Threads wait for each other: of no meaning for one ring alone.

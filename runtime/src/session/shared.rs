@@ -1,8 +1,17 @@
 //! Which threads share a stack, and what an analysis of threads together finds beside the counts.
 
-use std::{collections::BTreeSet, ops::RangeInclusive, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ops::RangeInclusive,
+    sync::Arc,
+};
 
-use crate::{decode::roi::RegionOfInterest, oplog::Spool};
+use crate::{
+    counts::keys::{FunctionKey, SiteKey},
+    decode::roi::RegionOfInterest,
+    observe::sharing::Line,
+    oplog::Spool,
+};
 
 /// Threads of a process that can share stacks, at most.
 pub const MOST_THREADS: usize = 4096;
@@ -19,6 +28,8 @@ pub struct Together {
     pub clusters: Vec<Vec<Member>>,
     /// Accesses that a thread does before the next one's turn comes.
     pub turn: u64,
+    /// Also measure what threads do to each other, by lines of so many bytes.
+    pub sharing: Option<u32>,
     /// Where words are kept until the end of the run.
     pub spool: Arc<Spool>,
 }
@@ -51,6 +62,61 @@ pub struct Shared {
     pub named: BTreeSet<usize>,
     /// Memory of the engines.
     pub engine_bytes: u64,
+    /// What threads did to each other, if that was measured.
+    pub met: Option<Met>,
+}
+
+/// A site of a thread; none if nothing was counted there.
+pub type ThreadSite = (u32, Option<SiteKey>);
+
+/// What threads did to each other through memory.
+#[derive(Debug, Default)]
+pub struct Met {
+    /// Bytes of a line.
+    pub line: u32,
+    /// What each thread began with, by number.
+    pub threads: Vec<Option<FunctionKey>>,
+    /// Bytes read, by who wrote them last, reader and object.
+    pub moved: BTreeMap<(ThreadSite, ThreadSite, SharedObject), u64>,
+    /// Lines that several threads wrote, in no order.
+    pub lines: Vec<SharedLine>,
+}
+
+/// Data that threads share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum SharedObject {
+    /// Stacks, and memory of code without hooks.
+    Unknown,
+    /// Table and number in its `data`.
+    Datum { table: u32, datum: u32 },
+    /// By the call site (table, segment) of the allocation.
+    Block { site: Option<(u32, u32)> },
+}
+
+/// A line that several threads wrote.
+#[derive(Debug)]
+pub struct SharedLine {
+    pub object: SharedObject,
+    /// Which bytes each site wrote.
+    pub writers: Vec<(ThreadSite, u128)>,
+    pub line: Line,
+}
+
+impl Met {
+    /// Adds another process, whose threads come behind.
+    fn add(&mut self, other: Self) {
+        let first = self.threads.len() as u32;
+        let later = |(thread, site): ThreadSite| (first + thread, site);
+        self.line = other.line;
+        self.threads.extend(other.threads);
+        for ((writer, reader, object), bytes) in other.moved {
+            *self.moved.entry((later(writer), later(reader), object)).or_default() += bytes;
+        }
+        self.lines.extend(other.lines.into_iter().map(|mut line| {
+            line.writers.iter_mut().for_each(|(at, _)| *at = later(*at));
+            line
+        }));
+    }
 }
 
 /// Why threads cannot be analysed together.
@@ -82,6 +148,9 @@ impl Shared {
         self.undefined.unmet += unmet;
         self.unseen_starts += other.unseen_starts;
         self.named.extend(other.named);
+        if let Some(met) = other.met {
+            self.met.get_or_insert_default().add(met);
+        }
         self.engine_bytes = self.engine_bytes.max(other.engine_bytes);
     }
 }

@@ -6,8 +6,12 @@ use crate::{
     counts::{cell::CellCounters, depths::DepthCounts},
     decode::{block::UNCOUNTED, ring::RingTotals},
     engine::{Access, Stream},
-    observe::files::Files,
-    session::{fast_paths::FastPaths, items::Worker, pipeline::Pipeline},
+    observe::{files::Files, sharing::Sharing},
+    session::{
+        fast_paths::FastPaths,
+        items::{Life, Worker},
+        pipeline::Pipeline,
+    },
 };
 
 /// No cell of the cluster yet.
@@ -51,8 +55,13 @@ impl Cluster {
     }
 
     /// A ring's accesses come in here, with the ring's cells as far as they have cells of the cluster.
-    pub fn worker<'a>(&'a mut self, ring: u32, known: &'a mut Vec<u32>) -> RingWorker<'a> {
-        RingWorker { cluster: self, ring, known }
+    pub fn worker<'a>(
+        &'a mut self,
+        ring: u32,
+        known: &'a mut Vec<u32>,
+        sharing: Option<&'a mut Sharing>,
+    ) -> RingWorker<'a> {
+        RingWorker { cluster: self, ring, known, sharing }
     }
 
     /// Memory of the engine.
@@ -94,6 +103,7 @@ pub struct RingWorker<'a> {
     cluster: &'a mut Cluster,
     ring: u32,
     known: &'a mut Vec<u32>,
+    sharing: Option<&'a mut Sharing>,
 }
 
 impl RingWorker<'_> {
@@ -124,11 +134,22 @@ impl RingWorker<'_> {
 impl Worker for RingWorker<'_> {
     #[inline]
     fn access(&mut self, access: Access, cell: u32) {
+        if let Some(sharing) = &mut self.sharing {
+            sharing.access(access, self.ring, cell);
+        }
         let cell = self.cell(cell);
         self.cluster.engine.push(access, cell, files!(self.cluster));
     }
 
     fn run(&mut self, streams: &[Stream], cells: &[u32], iterations: u64) {
+        if let Some(sharing) = &mut self.sharing {
+            for iteration in 0..iterations {
+                for (stream, &cell) in streams.iter().zip(cells) {
+                    let access = Access { addr: stream.at(iteration), len: stream.len, kind: stream.kind };
+                    sharing.access(access, self.ring, cell);
+                }
+            }
+        }
         let mut named = std::mem::take(&mut self.cluster.stream_cells);
         named.clear();
         named.extend(cells.iter().map(|cell| self.cell(*cell)));
@@ -137,10 +158,24 @@ impl Worker for RingWorker<'_> {
     }
 
     fn relocate(&mut self, from: u64, to: u64, len: u64) {
+        if let Some(sharing) = &mut self.sharing {
+            sharing.relocate(from, to, len);
+        }
         self.cluster.engine.relocate(from, to, len, files!(self.cluster));
     }
 
     fn input(&mut self, address: u64, len: u64) {
         self.cluster.engine.input(address, len, files!(self.cluster));
+    }
+
+    fn life(&mut self, life: Life) {
+        let Some(sharing) = &mut self.sharing else { return };
+        match life {
+            Life::Begins { address, len, segment } => sharing.begins(address, len, self.ring, segment),
+            Life::Ends { address, len } => sharing.objects.ended(address, len),
+            Life::Moves { from, from_len, to, to_len, segment } => {
+                sharing.moves(from, from_len, to, to_len, self.ring, segment)
+            }
+        }
     }
 }

@@ -6,6 +6,7 @@
 //! is undefined in it: `docs/threads.md`.
 
 mod cluster;
+mod names;
 mod order;
 mod process;
 #[cfg(test)]

@@ -4,7 +4,7 @@
 //! clusters that name no thread.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, HashMap, HashSet},
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
 };
 
@@ -12,6 +12,8 @@ use super::{cluster::Cluster, order::Order};
 use crate::{
     abi::synchronise::Synchronise,
     engine::AllocationFailure,
+    objects::{Object, ObjectNumber},
+    observe::sharing::{Place, Sharing},
     session::{
         analyzer::Analyzer,
         core::files,
@@ -20,7 +22,7 @@ use crate::{
         modules::{ModuleTable, Source},
         options::Options,
         result::MemoryResult,
-        shared::{MOST_THREADS, Member, Shared, ThreadError, ThreadNumber, Together},
+        shared::{MOST_THREADS, Member, Met, Shared, SharedLine, SharedObject, ThreadError, ThreadNumber, Together},
     },
 };
 
@@ -32,6 +34,8 @@ struct Ring {
     cells: Vec<u32>,
     /// Numbers of its thread and of its stack, once it has begun.
     thread: Option<(ThreadNumber, usize)>,
+    /// So many of its modules were looked at.
+    met: usize,
 }
 
 /// A process being analysed.
@@ -48,6 +52,9 @@ pub struct Process<'a> {
     clusters: Vec<Cluster>,
     /// Stacks by number of the cluster in the options; of threads that none of these names.
     stacks: BTreeMap<Option<usize>, usize>,
+    sharing: Option<Sharing>,
+    /// Modules whose variables `sharing` knows: number of the table, and where it is.
+    met: HashSet<(u32, u64)>,
     pub shared: Shared,
 }
 
@@ -73,7 +80,8 @@ impl<'a> Process<'a> {
         if let Some(others) = first.get_mut(1..) {
             others.sort_by_key(|ring| parts[*ring].start);
         }
-        let ring = |part| Ring { part, analyzer: Analyzer::new(options.clone()), cells: Vec::new(), thread: None };
+        let ring =
+            |part| Ring { part, analyzer: Analyzer::new(options.clone()), cells: Vec::new(), thread: None, met: 0 };
         let mut process = Self {
             together,
             options,
@@ -84,6 +92,8 @@ impl<'a> Process<'a> {
             order: Order::new(together.turn),
             clusters: Vec::new(),
             stacks: BTreeMap::new(),
+            sharing: together.sharing.map(Sharing::new),
+            met: HashSet::new(),
             shared: Shared::default(),
         };
         // A team orders its members.
@@ -134,8 +144,10 @@ impl<'a> Process<'a> {
             match front {
                 Front::Work => {
                     let stack = self.stack(number);
+                    self.meet_modules(number);
                     let ring = &mut self.rings[number];
-                    let mut worker = self.clusters[stack].worker(number as u32, &mut ring.cells);
+                    let sharing = self.sharing.as_mut();
+                    let mut worker = self.clusters[stack].worker(number as u32, &mut ring.cells, sharing);
                     let Some(items) = ring.analyzer.core.engine.kept() else { return };
                     let done = items.work(room, &mut worker);
                     self.order.advance(thread, done);
@@ -151,6 +163,19 @@ impl<'a> Process<'a> {
                 }
             }
         }
+    }
+
+    /// Tells `sharing` of the variables of modules.
+    fn meet_modules(&mut self, number: usize) {
+        let ring = &mut self.rings[number];
+        let Some(sharing) = &mut self.sharing else { return };
+        let modules = ring.analyzer.modules();
+        for module in &modules[ring.met..] {
+            if self.met.insert((module.placed.id, module.placed.low)) {
+                sharing.objects.add_module(module);
+            }
+        }
+        ring.met = modules.len();
     }
 
     fn begin(&mut self, by: Option<ThreadNumber>, handle: Option<u64>, ring: Option<usize>) {
@@ -169,7 +194,7 @@ impl<'a> Process<'a> {
             Some((thread, _)) => thread,
             None => 0,
         };
-        let name = ring.analyzer.first_function();
+        let name = ring.analyzer.first_name();
         let is_named = |member: &Member| member.names(thread, name.as_deref());
         let cluster = self.together.clusters.iter().position(|members| members.iter().any(is_named));
         self.shared.named.extend(cluster);
@@ -191,7 +216,7 @@ impl<'a> Process<'a> {
         for ring in rings.iter_mut() {
             ring.analyzer.count_unmoved();
         }
-        for cluster in self.clusters {
+        for cluster in std::mem::take(&mut self.clusters) {
             peak_bytes += cluster.heap_bytes();
             of_stack.push(cluster.finish(|ring, cell, found| {
                 if let Some(cell) = rings[ring as usize].analyzer.core.cells.get_mut(cell as usize) {
@@ -200,6 +225,9 @@ impl<'a> Process<'a> {
             }));
         }
         self.shared.engine_bytes = peak_bytes;
+        if let Some(sharing) = self.sharing.take() {
+            self.shared.met = Some(self.named(sharing));
+        }
         let mut order: Vec<usize> = (0..self.rings.len()).collect();
         order.sort_by_key(|ring| self.rings[*ring].thread);
         let mut results: Vec<Option<Ring>> = self.rings.into_iter().map(Some).collect();
@@ -222,6 +250,34 @@ impl<'a> Process<'a> {
             result
         });
         (results.collect(), self.shared)
+    }
+
+    /// What threads did to each other, in the numbers of the measurement.
+    fn named(&self, sharing: Sharing) -> Met {
+        let (found, objects, origins) = sharing.finish();
+        let thread = |ring: u32| self.rings[ring as usize].thread.map_or(0, |(thread, _)| thread);
+        let place = |(ring, cell): Place| (thread(ring), self.rings[ring as usize].analyzer.site_key(cell));
+        let object = |number: ObjectNumber| match objects.object(number) {
+            Object::Datum { table, datum } => SharedObject::Datum { table, datum },
+            Object::Block { context, .. } => {
+                let (ring, segment) = origins[context as usize];
+                let analyzer = &self.rings[ring as usize].analyzer;
+                SharedObject::Block { site: (segment != u32::MAX).then(|| analyzer.segment_key(segment)).flatten() }
+            }
+            _ => SharedObject::Unknown,
+        };
+        let mut met = Met { line: self.together.sharing.unwrap_or_default(), ..Met::default() };
+        let threads = self.ring_of.iter();
+        met.threads = threads.map(|ring| self.rings[(*ring)?].analyzer.first_function()).collect();
+        for (writer, reader, of, bytes) in found.moved {
+            *met.moved.entry((place(writer), place(reader), object(of))).or_default() += bytes;
+        }
+        met.lines.extend(found.lines.into_iter().map(|found| SharedLine {
+            object: object(found.object),
+            writers: found.writers.into_iter().map(|(at, mask)| (place(at), mask)).collect(),
+            line: found.line,
+        }));
+        met
     }
 
     /// What the temporary file refused.
