@@ -124,7 +124,7 @@ pub mod segment_flag {
 }
 
 /// One access (or other effect) of a segment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]
 #[repr(C)]
 pub struct Item {
     /// [`ItemKind`].

@@ -1,6 +1,6 @@
 //! Writes the descriptors of one function as bytes, in the layout of [`dmdprof_abi`].
 
-use dmdprof_abi::{ABI_VERSION, BLOB_MAGIC, BlobHeader, Item, LoopCall, NONE, Note, Part, SegmentHeader, Skip, Text};
+use dmdprof_abi::{ABI_VERSION, BLOB_MAGIC, BlobHeader, LoopCall, NONE, Note, Part, SegmentHeader, Skip, Text};
 use zerocopy::{Immutable, IntoBytes};
 
 use crate::function_plan::{FunctionPlan, ItemNote, Segment};
@@ -103,18 +103,7 @@ impl Writer {
         };
         self.0.extend(header.as_bytes());
         for item in &segment.items {
-            let item = Item {
-                kind: item.kind,
-                flags: item.flags,
-                word: item.word,
-                word2: item.word2,
-                lanes: item.lanes,
-                size: item.size,
-                frame: item.frame,
-                offset: item.offset,
-                stride: item.stride,
-            };
-            self.0.extend(item.as_bytes());
+            self.0.extend(item.item.as_bytes());
         }
         self.0.extend(segment.ops.as_bytes());
         Some(u64::from(offset))

@@ -2,17 +2,14 @@
 
 use std::path::PathBuf;
 
+use crate::llvm::NoLlvm;
+
 /// Why there is no object.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// There is no library, with the places that were looked at.
-    #[error(
-        "no usable libLLVM was found.\n  {0}\nFor C and C++, install clang from the system's packages (apt install clang), which brings one. For Rust, install a toolchain with \
-         rustup, whose own is used. Or set DMDPROF_LLVM to a libLLVM of version {oldest} to {newest} or its directory",
-        oldest = crate::llvm::find::OLDEST,
-        newest = crate::llvm::find::NEWEST
-    )]
-    NoLlvm(String),
+    /// There is no library.
+    #[error(transparent)]
+    NoLlvm(#[from] NoLlvm),
     /// The input cannot be read.
     #[error("cannot read {path}: {source}")]
     Read {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use dmdprof_abi::{self as abi, Call, NONE, OpCount, SegmentKind, Slot};
+use dmdprof_abi::{self as abi, Call, Item, NONE, OpCount, SegmentKind, Slot};
 
 use crate::{
     affine::{Counter, SelfLoop, Step},
@@ -32,19 +32,18 @@ pub enum Word<'m> {
     Step(u16),
 }
 
+/// An item of a descriptor, and what is said of it elsewhere.
 #[derive(Clone, Debug)]
 pub struct PlannedItem {
-    /// An `ItemKind`, or a `StepKind` in a plan for the values model.
-    pub kind: u8,
-    pub flags: u8,
-    pub word: u16,
-    pub word2: u16,
-    pub lanes: u16,
-    pub size: u32,
-    pub frame: u32,
-    pub offset: i64,
-    pub stride: i64,
+    /// Its kind is a `StepKind` in a plan for the values model.
+    pub item: Item,
     pub note: ItemNote,
+}
+
+impl From<Item> for PlannedItem {
+    fn from(item: Item) -> Self {
+        Self { item, note: ItemNote::default() }
+    }
 }
 
 /// What is known of an access without running it: index of its field, and number of the innermost loop in whose

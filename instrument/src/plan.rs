@@ -4,8 +4,8 @@
 //! known, and describes its accesses in program order.
 
 use dmdprof_abi::{
-    self as abi, FLOAT_TYPES, ItemKind, MAX_RECORD_WORDS, MAX_SEGMENT_ITEMS, NONE, OP_CLASSES, OpClass, OpCount, Slot,
-    item_flag, segment_flag,
+    self as abi, FLOAT_TYPES, Item, ItemKind, MAX_RECORD_WORDS, MAX_SEGMENT_ITEMS, NONE, OP_CLASSES, OpClass, OpCount,
+    Slot, item_flag, segment_flag,
 };
 
 use crate::{
@@ -162,7 +162,7 @@ impl<'m> Planner<'_, 'm> {
             self.count_operations(instruction, frame);
             if let Some(slot) = self.starts(instruction) {
                 // Lives start before all accesses of their segment; what ends in it may have had the same place.
-                if self.out.open.items.iter().any(|item| item.kind == ItemKind::Kill as u8) {
+                if self.out.open.items.iter().any(|planned| planned.item.kind == ItemKind::Kill as u8) {
                     self.out.close(instruction, 0, NONE);
                 }
                 self.make_room(0, instruction);
@@ -260,17 +260,12 @@ impl<'m> Planner<'_, 'm> {
         self.out.open.announced = self.loops.is_exit(block);
         let Some(number) = self.loops.around(block) else { return };
         let abi::Loop { parent, frame } = self.out.plan.loops[number as usize];
-        self.out.loop_mark = Some(PlannedItem {
+        self.out.loop_mark = Some(Item {
             kind: ItemKind::Loop as u8,
-            flags: 0,
-            word: 0,
-            word2: 0,
-            lanes: 0,
             size: number,
             frame,
             offset: if parent == NONE { -1 } else { parent.into() },
-            stride: 0,
-            note: ItemNote::default(),
+            ..Item::default()
         });
         self.out.open.iteration = self.loops.is_header(number, block);
     }
@@ -365,16 +360,8 @@ impl<'m> Planner<'_, 'm> {
         };
         let offset = offset.wrapping_add(access.offset);
         self.out.open.items.push(PlannedItem {
-            kind: access.kind as u8,
-            flags,
-            word,
-            word2,
-            lanes,
-            size,
-            frame,
-            offset,
-            stride: 0,
             note,
+            item: Item { kind: access.kind as u8, flags, word, word2, lanes, size, frame, offset, ..Item::default() },
         });
     }
 
@@ -413,7 +400,7 @@ impl<'m> Planner<'_, 'm> {
     /// each.
     fn looped(&mut self, looped: SelfLoop<'m>) -> bool {
         let open = &self.out.open;
-        let is_plain = |item: &PlannedItem| {
+        let is_plain = |PlannedItem { item, .. }: &PlannedItem| {
             let kinds = [ItemKind::Load, ItemKind::Store, ItemKind::Update];
             kinds.iter().any(|kind| item.kind == *kind as u8) && item.flags & item_flag::DYNAMIC == 0 && item.word2 == 0
         };

@@ -5,14 +5,14 @@
 
 use std::collections::HashMap;
 
-use dmdprof_abi::{Call, ItemKind, NONE, OpCount, SegmentKind, Slot, item_flag, loop_flag, marker, segment_flag};
+use dmdprof_abi::{Call, Item, ItemKind, NONE, OpCount, SegmentKind, Slot, item_flag, loop_flag, marker, segment_flag};
 
 use crate::{
     address::{Shape, decompose},
     affine::{Counter, SelfLoop, Step},
     calls::{Model, When},
     frames::DebugInfo,
-    function_plan::{Anchor, CallHook, FunctionPlan, ItemNote, PlannedItem, PlannedLoop, Segment, Word},
+    function_plan::{Anchor, CallHook, FunctionPlan, PlannedItem, PlannedLoop, Segment, Word},
     llvm::ir::{Layout, Value},
 };
 
@@ -36,6 +36,11 @@ pub struct OpenSegment<'m> {
 }
 
 impl<'m> OpenSegment<'m> {
+    /// Adds an item of which nothing else is known.
+    pub fn push(&mut self, item: Item) {
+        self.items.push(item.into());
+    }
+
     fn says_nothing(&self) -> bool {
         let no_effects = self.items.is_empty() && self.ops.is_empty() && self.slots.is_empty();
         no_effects && self.flags == 0 && !self.iteration && !self.announced
@@ -48,7 +53,7 @@ pub struct SegmentBuilder<'m> {
     pub plan: FunctionPlan<'m>,
     pub open: OpenSegment<'m>,
     /// Names the loop of the block at hand, where loops are marked: the first item of each of its segments.
-    pub loop_mark: Option<PlannedItem>,
+    pub loop_mark: Option<Item>,
     /// Number of the innermost loop around the block at hand.
     pub around: Option<u32>,
 }
@@ -115,18 +120,7 @@ impl<'m> SegmentBuilder<'m> {
 
     /// Names a call site and plans the hook of its model.
     pub fn call_hook(&mut self, call: Value<'m>, model: Model, frame: u32) {
-        let site = PlannedItem {
-            kind: ItemKind::Load as u8,
-            flags: item_flag::DYNAMIC,
-            word: 0,
-            word2: 0,
-            lanes: 0,
-            size: 0,
-            frame,
-            offset: 0,
-            stride: 0,
-            note: ItemNote::default(),
-        };
+        let site = Item { kind: ItemKind::Load as u8, flags: item_flag::DYNAMIC, frame, ..Item::default() };
         // Whether a program declares regions and inputs must be known before it comes to them.
         let callee = match model.call {
             Call::RegionBegin => self.plan.strings.intern(marker::BEGIN),
@@ -137,7 +131,7 @@ impl<'m> SegmentBuilder<'m> {
             kind: SegmentKind::CallSite,
             flags: 0,
             words: Vec::new(),
-            items: vec![site],
+            items: vec![site.into()],
             ops: Vec::new(),
             callee,
             frame,
@@ -165,7 +159,7 @@ impl<'m> SegmentBuilder<'m> {
         }
         if let Some(mark) = &self.loop_mark {
             let flags = if open.iteration { loop_flag::ITERATION } else { 0 };
-            open.items.insert(0, PlannedItem { flags, ..mark.clone() });
+            open.items.insert(0, Item { flags, ..*mark }.into());
         }
         if open.flags & (segment_flag::COOKIE | segment_flag::LANDING) != 0 {
             open.words.push(Word::Cookie);
@@ -197,7 +191,7 @@ impl<'m> SegmentBuilder<'m> {
             other => other,
         }));
         let mut variable: Vec<Step> = Vec::new();
-        let items = open.items.into_iter().map(|item| {
+        let items = open.items.into_iter().map(|PlannedItem { item, note }| {
             let step = &steps[usize::from(item.word) - 1];
             let Some(stride) = step.as_constant() else {
                 let known = variable.iter().position(|s| s == step).unwrap_or_else(|| {
@@ -205,9 +199,10 @@ impl<'m> SegmentBuilder<'m> {
                     variable.len() - 1
                 });
                 let word2 = (words.len() + 1 + known) as u16;
-                return PlannedItem { word: item.word + 1, word2, flags: item.flags | item_flag::STRIDE_WORD, ..item };
+                let flags = item.flags | item_flag::STRIDE_WORD;
+                return PlannedItem { item: Item { word: item.word + 1, word2, flags, ..item }, note };
             };
-            PlannedItem { word: item.word + 1, stride, ..item }
+            PlannedItem { item: Item { word: item.word + 1, stride, ..item }, note }
         });
         let items: Vec<PlannedItem> = items.collect();
         words.extend((0..variable.len() as u16).map(Word::Step));

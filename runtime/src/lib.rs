@@ -4,6 +4,8 @@
 //! Data flow: `Record` (ring) -> `Site` (descriptors) -> `Depth` (engine) -> totals per calling context and site.
 //! Nothing in here knows how a profile is stored or shown.
 
+#![deny(missing_docs)]
+
 pub mod counts;
 pub mod decode;
 pub mod engine;

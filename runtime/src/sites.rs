@@ -19,23 +19,51 @@ pub use crate::abi::{Field, LoopCall, Slot};
 use crate::steps::{self, StepKind};
 pub use data::Datum;
 
+/// Why descriptors cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum SiteError {
+    /// The file cannot be read.
     #[error("cannot read {path}: {source}")]
-    Read { path: PathBuf, source: std::io::Error },
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// The file is something else.
     #[error("{path} is not an ELF file: {message}")]
-    NotElf { path: PathBuf, message: String },
+    NotElf {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        message: String,
+    },
+    /// The file is of another version.
     #[error("{path} was instrumented by another version of dmdprof (descriptor version {found}, this is {expected}); rebuild it with this version", expected = abi::ABI_VERSION)]
-    Version { path: PathBuf, found: u16 },
+    Version {
+        /// The file.
+        path: PathBuf,
+        /// Its version of descriptors.
+        found: u16,
+    },
+    /// Descriptors that the instrumentation does not write.
     #[error("{path} has damaged descriptors at offset {offset}")]
-    Damaged { path: PathBuf, offset: usize },
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// Where in its section.
+        offset: usize,
+    },
 }
 
 /// One segment, ready to be replayed.
 #[derive(Debug, Default)]
 pub struct Segment {
+    /// A number of [`abi::SegmentKind`].
     pub kind: u8,
+    /// Bits of [`abi::segment_flag`].
     pub flags: u8,
+    /// Words of its record.
     pub words: u16,
     /// Index into [`SiteTable::functions`].
     pub function: u32,
@@ -47,6 +75,7 @@ pub struct Segment {
     pub slots: std::ops::Range<u32>,
     /// Index into [`SiteTable::strings`], or [`NONE`].
     pub callee: u32,
+    /// Index into [`SiteTable::frames`], or [`NONE`].
     pub frame: u32,
     /// The innermost loop that it is in: index into [`SiteTable::loops`], or [`NONE`].
     pub around: u32,
@@ -63,11 +92,16 @@ pub struct Loop {
     pub frame: u32,
 }
 
+/// A function, as it is linked.
 #[derive(Debug)]
 pub struct Function {
+    /// Index into [`SiteTable::strings`].
     pub name: u32,
+    /// Index into [`SiteTable::strings`].
     pub file: u32,
+    /// Its first line; 0: not known.
     pub line: u32,
+    /// Its accesses have no records.
     pub skipped: bool,
     /// Accesses with hooks.
     pub accesses: u64,
@@ -84,14 +118,21 @@ pub struct Function {
 pub struct SiteTable {
     /// Link-time address of the section and its size.
     pub section_address: u64,
+    /// Bytes of the section.
     pub section_len: u64,
     /// Segment number by offset / 8 in the section, [`NONE`] elsewhere.
     index: Vec<u32>,
+    /// Segments, in the order of their addresses.
     pub segments: Vec<Segment>,
+    /// Items of all segments.
     pub items: Vec<Item>,
+    /// Operations of all segments.
     pub ops: Vec<OpCount>,
+    /// Functions.
     pub functions: Vec<Function>,
+    /// Source positions; an inlined one names the one that it was inlined to.
     pub frames: Vec<Frame>,
+    /// Names of functions, files, objects and types.
     pub strings: Vec<String>,
     /// (reason string, count).
     pub skips: Vec<(u32, u64)>,
@@ -101,6 +142,7 @@ pub struct SiteTable {
     pub loops: Vec<Loop>,
     /// Direct calls of functions with loops: (index of the caller, call).
     pub calls: Vec<(u32, LoopCall)>,
+    /// Fields that accesses name.
     pub fields: Vec<Field>,
     /// What is known of accesses: (segment, item) to indices of the field and of the loop in which the address stays the same, or [`NONE`].
     pub notes: HashMap<(u32, u32), (u32, u32)>,

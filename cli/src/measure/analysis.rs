@@ -114,8 +114,14 @@ pub struct AnalysisArgs {
     pub without: Vec<WayArg>,
 
     /// Threads that do the analysis [default: the number of processors]
+    ///
+    /// A long thread of the program is cut into slices, which they analyse side by side; no number depends on that.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub workers: Option<u16>,
+
+    /// Cut each thread of the program into slices of about N accesses, from its first one on, to try that out
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), hide = true)]
+    pub slice: Option<u64>,
 
     #[command(flatten)]
     pub threads: ThreadsArgs,
@@ -198,7 +204,21 @@ pub struct Origin {
     pub random: Random,
 }
 
+/// The options of an analysis alone.
+#[derive(clap::Parser)]
+struct Alone {
+    #[command(flatten)]
+    analysis: AnalysisArgs,
+}
+
 impl AnalysisArgs {
+    /// What these options mean; they were checked before they were written down.
+    #[must_use]
+    pub fn of(options: &[String]) -> Self {
+        let words = std::iter::once("dmdprof").chain(options.iter().map(String::as_str));
+        <Alone as clap::Parser>::parse_from(words).analysis
+    }
+
     /// What the session needs to know.
     ///
     /// # Errors
@@ -211,7 +231,7 @@ impl AnalysisArgs {
         survive_file_limit()?;
         let roi = self.roi.as_deref().map(Roi::new).transpose().context("--roi: not a valid pattern")?;
         let sequence = self.sequence.as_deref().map(Roi::new).transpose().context("--sequence: not a valid pattern")?;
-        Ok(Options {
+        let options = Options {
             hints: self.liveness() != LivenessArg::None,
             line: self.line,
             line_sizes: self.line_sizes(),
@@ -219,6 +239,7 @@ impl AnalysisArgs {
             roi: roi.map(|roi| roi as Arc<dyn RegionOfInterest>),
             together: self.threads.together(self.report.sharing, || self.spool())?,
             workers: self.workers.map_or_else(crate::shared::processors, usize::from),
+            slice: self.slice,
             exact: if self.liveness() == LivenessArg::Exact { Some(self.spool()?) } else { None },
             flows: self.flows,
             flow_contexts: self.flow_contexts,
@@ -231,7 +252,20 @@ impl AnalysisArgs {
             ways: fast_paths(&self.without),
             values: (self.model == ModelArg::Values).then(|| self.values.options()),
             motion: None,
-        })
+        };
+        self.tell_of_one_piece(&options);
+        Ok(options)
+    }
+
+    /// Says why more workers than one change little, where somebody asked for them.
+    fn tell_of_one_piece(&self, options: &Options) {
+        let asked = self.workers.is_some_and(|workers| workers > 1) || self.slice.is_some();
+        if let Some(option) = options.in_one_piece().filter(|_| asked) {
+            eprintln!(
+                "dmdprof: note: {option} needs all accesses of a thread in order: that is analysed in one piece, on two \
+                 processors at most"
+            );
+        }
     }
 
     /// The lines that a stack is kept of: those asked for, else those of the caches.

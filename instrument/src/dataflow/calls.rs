@@ -3,7 +3,7 @@
 //! Takes a call, gives the steps for it, or ends the segment by it.
 
 use dmdprof_abi::{
-    Call, ItemKind, NONE, item_flag, segment_flag,
+    Call, Item, ItemKind, NONE, item_flag, segment_flag,
     steps::{Registers, StepKind, ValueOp},
 };
 
@@ -14,7 +14,7 @@ use super::{
 use crate::{
     address::{Shape, decompose},
     calls::touches_no_memory,
-    function_plan::{ItemNote, PlannedItem, Word},
+    function_plan::Word,
     llvm::ir::{Linkage, Opcode, TypeKind, Value},
 };
 
@@ -62,18 +62,7 @@ impl<'m> Planner<'_, 'm> {
             None => (0, self.out.word(Word::Value(length)), item_flag::DYNAMIC),
         };
         let kind = ItemKind::Copy as u8;
-        self.out.open.items.push(PlannedItem {
-            kind,
-            flags,
-            word,
-            word2,
-            lanes,
-            size,
-            frame,
-            offset,
-            stride: 0,
-            note: ItemNote::default(),
-        });
+        self.out.open.push(Item { kind, flags, word, word2, lanes, size, frame, offset, ..Item::default() });
     }
 
     fn fill(&mut self, i: Value<'m>, frame: u32) {
@@ -85,18 +74,7 @@ impl<'m> Planner<'_, 'm> {
             None => (0, self.out.word(Word::Value(length)), item_flag::DYNAMIC),
         };
         let kind = ItemKind::Fill as u8;
-        self.out.open.items.push(PlannedItem {
-            kind,
-            flags,
-            word,
-            word2,
-            lanes: 0,
-            size,
-            frame,
-            offset,
-            stride: 0,
-            note: ItemNote::default(),
-        });
+        self.out.open.push(Item { kind, flags, word, word2, size, frame, offset, ..Item::default() });
     }
 
     /// A call whose code may follow values itself: hands over the arguments' identities and takes the results'.

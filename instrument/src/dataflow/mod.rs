@@ -16,14 +16,14 @@ mod registers;
 use std::collections::HashMap;
 
 use dmdprof_abi::{
-    MAX_RECORD_WORDS, NONE, segment_flag,
+    Item, MAX_RECORD_WORDS, NONE, segment_flag,
     steps::{Registers, StepKind},
 };
 
 use crate::{
     classify::Classifier,
     frames::DebugInfo,
-    function_plan::{FunctionPlan, ItemNote, PlannedItem, Word},
+    function_plan::{FunctionPlan, Word},
     llvm::ir::{Block, Opcode, Type, Value},
     plan::{follows_must_tail, is_landable},
     segment::SegmentBuilder,
@@ -154,18 +154,7 @@ impl<'m> Planner<'_, 'm> {
     fn push(&mut self, kind: StepKind, registers: Registers, fields: Fields, frame: u32) {
         let (offset, stride) = registers.packed();
         let Fields { flags, word, word2, lanes, size } = fields;
-        self.out.open.items.push(PlannedItem {
-            kind: kind as u8,
-            flags,
-            word,
-            word2,
-            lanes,
-            size,
-            frame,
-            offset,
-            stride,
-            note: ItemNote::default(),
-        });
+        self.out.open.push(Item { kind: kind as u8, flags, word, word2, lanes, size, frame, offset, stride });
     }
 
     /// A step with an address and one register.
@@ -179,17 +168,15 @@ impl<'m> Planner<'_, 'm> {
         frame: u32,
     ) {
         let (word, base) = self.out.address(address);
-        self.out.open.items.push(PlannedItem {
+        self.out.open.push(Item {
             kind: kind as u8,
-            flags: 0,
             word,
-            word2: 0,
             lanes: fields.lanes,
             size: fields.size,
             frame,
             offset: base.wrapping_add(offset as i64),
             stride: i64::from(register),
-            note: ItemNote::default(),
+            ..Item::default()
         });
     }
 

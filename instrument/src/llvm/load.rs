@@ -15,7 +15,6 @@ use super::{
     find::{NEWEST, OLDEST, candidates},
     older,
 };
-use crate::error::Error;
 
 include!(concat!(env!("OUT_DIR"), "/trampolines.rs"));
 
@@ -35,14 +34,23 @@ pub struct LoadedLlvm {
     pub version: String,
 }
 
-static LOADED: OnceLock<Result<LoadedLlvm, String>> = OnceLock::new();
+/// No library can be used, with the places that were looked at.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error(
+    "no usable libLLVM was found.\n  {0}\nFor C and C++, install clang from the system's packages (apt install clang), \
+     which brings one. For Rust, install a toolchain with rustup, whose own is used. Or set DMDPROF_LLVM to a libLLVM \
+     of version {OLDEST} to {NEWEST} or its directory"
+)]
+pub struct NoLlvm(String);
+
+static LOADED: OnceLock<Result<LoadedLlvm, NoLlvm>> = OnceLock::new();
 
 /// Opens libLLVM on the first call; later calls return the same answer. Must come before any other use of LLVM.
 ///
 /// # Errors
-/// [`Error::NoLlvm`] with what was tried.
-pub fn load() -> Result<LoadedLlvm, Error> {
-    LOADED.get_or_init(open_first).clone().map_err(Error::NoLlvm)
+/// With what was tried.
+pub fn load() -> Result<LoadedLlvm, NoLlvm> {
+    LOADED.get_or_init(|| open_first().map_err(NoLlvm)).clone()
 }
 
 /// Major version of the LLVM in use, or of the one that would be, without opening it; that of the newest if there is

@@ -15,4 +15,4 @@ mod older;
 mod raw;
 
 pub use find::{NEWEST, OLDEST};
-pub use load::{LoadedLlvm, load, major};
+pub use load::{LoadedLlvm, NoLlvm, load, major};

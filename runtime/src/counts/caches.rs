@@ -7,10 +7,12 @@ pub struct CacheCounts {
     pub loads: u64,
     /// Brought in by stores.
     pub stores: u64,
+    /// Lines that left the level after they had been written.
     pub write_backs: u64,
 }
 
 impl CacheCounts {
+    /// Adds the counts of `other`.
     pub fn merge(&mut self, other: &Self) {
         self.loads += other.loads;
         self.stores += other.stores;

@@ -27,12 +27,17 @@ pub struct CellCounters {
     /// Short reads since the last time that `depths` held them all.
     short: u32,
     row: Option<Row>,
+    /// Executions.
     pub executions: u64,
+    /// Bytes written.
     pub written: u64,
+    /// Bytes read that were not on the stack.
     pub cold: u64,
     /// Executions on one longest chain of dependent instructions (values model).
     pub span: u64,
+    /// Sum of ceil(sqrt(depth)) over the bytes that it read.
     pub cost: u128,
+    /// Bytes read, by depth.
     pub depths: DepthCounts,
     /// With exact liveness; `cost` and `depths` are then those without dead bytes.
     pub dead: Option<Box<Dead>>,
@@ -56,6 +61,7 @@ pub struct Left {
 pub struct Dead {
     /// The cost with dead bytes on the stack until the program gives them up.
     pub hints_cost: u128,
+    /// What the site left behind.
     pub left: Left,
 }
 
@@ -136,6 +142,7 @@ impl CellCounters {
         self.dead.as_ref().map_or(self.cost, |dead| dead.hints_cost)
     }
 
+    /// Adds the counts of `other`, whose pending reads are added up first.
     pub fn merge(&mut self, other: &mut Self) {
         self.flush();
         other.flush();

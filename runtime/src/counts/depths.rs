@@ -51,6 +51,7 @@ impl Few {
 }
 
 impl DepthCounts {
+    /// Adds bytes to a bucket.
     #[inline]
     pub fn add(&mut self, bucket: u16, bytes: u64) {
         if self.dense.is_empty() {
@@ -95,6 +96,7 @@ impl DepthCounts {
         few.chain(dense).filter(|(_, n)| *n > 0)
     }
 
+    /// Adds the counts of `other`.
     pub fn merge(&mut self, other: &Self) {
         for (bucket, bytes) in other.iter() {
             self.add(bucket, bytes);

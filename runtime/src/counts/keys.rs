@@ -14,6 +14,7 @@ pub struct FlowKey {
     pub writer: Option<SiteKey>,
     /// Read or wrote the bytes last; `None`: nothing did.
     pub toucher: Option<SiteKey>,
+    /// Who read.
     pub reader: SiteKey,
     /// Calling contexts of the toucher and of the reader, if they were measured.
     pub contexts: Option<(Option<Node>, Node)>,
@@ -41,22 +42,32 @@ pub enum ObjectKey {
     Unknown,
     /// Blocks by calling context (0: any) and call site (table, segment) of the allocation.
     Block {
+        /// Calling context of the allocation; 0: any.
         context: Node,
+        /// Table and segment of the call of the allocator.
         site: Option<(u32, u32)>,
     },
+    /// A mapping that the program asked the kernel for.
     Mapping {
+        /// Calling context of the call; 0: any.
         context: Node,
+        /// Table and segment of the call.
         site: Option<(u32, u32)>,
+        /// Name of the mapped file.
         file: Option<String>,
     },
     /// Table and number in its `data`.
     Datum {
+        /// Number of the table.
         table: u32,
+        /// Number in the table's `data`.
         datum: u32,
     },
     /// Table and number in its `slots`.
     Slot {
+        /// Number of the table.
         table: u32,
+        /// Number in the table's `slots`.
         slot: u32,
     },
 }

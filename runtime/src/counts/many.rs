@@ -26,9 +26,13 @@ pub struct Many {
 /// A read with its price, and what is added to two entries of a row.
 #[derive(Clone, Copy)]
 pub struct Priced {
+    /// Bytes above the first byte of the read.
     pub above: u64,
+    /// Bytes that were read.
     pub bytes: u64,
+    /// Sum of ceil(sqrt(depth)) over them.
     pub price: u64,
+    /// Entries of the row, and what is added to each.
     pub add: [(usize, u32); 2],
 }
 

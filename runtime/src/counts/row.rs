@@ -26,6 +26,7 @@ pub fn far_entry(bucket: i32) -> i32 {
     bucket + (BEHIND_NEAR as i32 - FIRST_FAR as i32)
 }
 
+/// Counts of one site for depths that come often; fixed entries, so that adding has no branch.
 #[derive(Clone, Debug)]
 pub struct Row(Box<[u32; ENTRIES]>);
 
@@ -37,6 +38,7 @@ impl Default for Row {
 }
 
 impl Row {
+    /// Adds to two entries.
     #[inline(always)]
     pub fn add(&mut self, what: [(usize, u32); 2]) {
         for (entry, add) in what {

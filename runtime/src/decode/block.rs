@@ -8,9 +8,11 @@ pub const UNCOUNTED: u32 = u32::MAX;
 /// Executions of one segment in one context, and where its cells start.
 #[derive(Clone, Copy, Debug)]
 pub struct BlockCounters {
+    /// The calling context.
     pub node: Node,
     /// Analyzer-wide segment number.
     pub segment: u32,
+    /// How often the segment was executed while counting.
     pub executions: u64,
     pub(crate) first_cell: u32,
     /// Executions of which only the moves were looked at; see `session::moves`.

@@ -15,11 +15,14 @@ pub type Node = u32;
 /// so that memory stays bounded on any program; costs per function are not affected.
 const MAX_CONTEXTS: usize = 1 << 18;
 
+/// A function, and how control came to it.
 #[derive(Clone, Copy, Debug)]
 pub struct ContextNode {
+    /// The calling context of the caller.
     pub parent: Node,
     /// Dense function number of the thread; `u32::MAX` for the root.
     pub function: u32,
+    /// How often it was entered while counting.
     pub calls: u64,
 }
 
@@ -33,7 +36,9 @@ struct Activation {
     cookie: u64,
 }
 
+/// The calling contexts of one ring, and the stack of those that are active.
 pub struct Contexts {
+    /// All contexts; number 0 is the root.
     pub nodes: Vec<ContextNode>,
     children: HashMap<(Node, u32), Node, FastHash>,
     /// By function: the context it was last entered from, and the one that this gave.
@@ -42,6 +47,10 @@ pub struct Contexts {
     /// Running activations that are regions of interest.
     pub roi_depth: u64,
 }
+
+/// The functions that run, for a replay that goes on somewhere else with the same contexts.
+#[derive(Clone, Default)]
+pub struct Running(Vec<Activation>);
 
 impl Default for Contexts {
     fn default() -> Self {
@@ -68,6 +77,26 @@ impl Contexts {
     #[must_use]
     pub fn function(&self) -> u32 {
         self.running.last().map_or(u32::MAX, |a| a.function)
+    }
+
+    /// What runs now.
+    #[must_use]
+    pub fn running(&self) -> Running {
+        Running(self.running.clone())
+    }
+
+    /// Goes on with what runs elsewhere. All contexts of that must be known.
+    pub fn go_on(&mut self, running: &Running) {
+        self.running.clone_from(&running.0);
+        self.roi_depth = self.running.iter().map(|activation| u64::from(activation.in_roi)).sum();
+    }
+
+    /// Learns the contexts that another tree has beyond those that this one had from it; none has calls by that.
+    pub fn learn(&mut self, nodes: &[ContextNode]) {
+        for node in nodes.iter().skip(self.nodes.len()) {
+            self.children.insert((node.parent, node.function), self.nodes.len() as Node);
+            self.nodes.push(ContextNode { calls: 0, ..*node });
+        }
     }
 
     /// The function below the current one, or `u32::MAX`.

@@ -7,11 +7,15 @@ use crate::abi::{Item, ItemKind, item_flag};
 
 /// Who wants to know what items do. Addresses and lengths are in bytes.
 pub trait Effects {
+    /// Bytes are read.
     fn load(&mut self, address: u64, len: u64);
+    /// Bytes are written.
     fn store(&mut self, address: u64, len: u64);
     /// An atomic read-modify-write: a load, then a store, of the same bytes.
     fn update(&mut self, address: u64, len: u64);
+    /// Bytes are read at `from` and written at `to`; the ranges may overlap.
     fn copy(&mut self, to: u64, from: u64, len: u64);
+    /// Bytes are written without being read.
     fn fill(&mut self, address: u64, len: u64);
     /// The bytes end.
     fn kill(&mut self, address: u64, len: u64);

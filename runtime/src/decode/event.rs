@@ -8,56 +8,87 @@ use crate::abi::{EventKind, synchronise::Synchronise};
 /// What happened. Addresses and lengths are in bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
+    /// Library code read bytes.
     Read {
+        /// First byte.
         address: u64,
+        /// Bytes.
         len: u64,
     },
+    /// Library code wrote bytes.
     Write {
+        /// First byte.
         address: u64,
+        /// Bytes.
         len: u64,
     },
+    /// Library code copied bytes.
     Copy {
+        /// First byte written.
         to: u64,
+        /// First byte read.
         from: u64,
+        /// Bytes.
         len: u64,
     },
     /// A block starts its life.
     Alloc {
+        /// First byte.
         address: u64,
+        /// Bytes.
         len: u64,
     },
     /// The block that has just started is a mapping of a file; of none if the name is empty.
     Mapped {
+        /// First byte.
         address: u64,
+        /// Bytes.
         len: u64,
+        /// Name of the file.
         file: String,
     },
+    /// A block ends its life.
     Free {
+        /// First byte.
         address: u64,
+        /// Bytes.
         len: u64,
     },
     /// A block of unknown size was freed.
     FreeUnknown,
+    /// A block is elsewhere from now on, with its contents.
     Relocate {
+        /// First byte of the old block.
         from: u64,
+        /// Bytes of the old block.
         from_len: u64,
+        /// First byte of the new block.
         to: u64,
+        /// Bytes of the new block.
         to_len: u64,
     },
     /// A declared input.
     Input {
+        /// First byte.
         address: u64,
+        /// Bytes.
         len: u64,
     },
     /// A declared output.
     Output {
+        /// First byte.
         address: u64,
+        /// Bytes.
         len: u64,
     },
+    /// A declared region begins.
     RegionBegin {
+        /// Name of the region.
         name: String,
     },
+    /// A declared region ends.
     RegionEnd {
+        /// Name of the region.
         name: String,
     },
     /// No function of this ring runs any more.
@@ -69,9 +100,13 @@ pub enum Event {
 /// How a thread waits for others, or lets them go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Synchronised {
+    /// What it did.
     pub what: Synchronise,
+    /// A thread's handle, or an address.
     pub object: u64,
+    /// What goes with it.
     pub value: u64,
+    /// Another value, or 0.
     pub other: u64,
 }
 
@@ -82,6 +117,7 @@ pub struct EventRecord {
     pub site: u64,
     /// Words of the record.
     pub words: usize,
+    /// What happened.
     pub event: Event,
 }
 

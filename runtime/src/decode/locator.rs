@@ -16,6 +16,7 @@ use crate::{
 pub struct Placed {
     /// Run-time address of the descriptors.
     pub low: u64,
+    /// The descriptors.
     pub table: Arc<SiteTable>,
     /// Number of the table in the session.
     pub id: u32,
@@ -34,9 +35,11 @@ pub trait ModuleSource {
 
 /// A module as one ring numbers it.
 pub struct Module {
+    /// Its descriptors, and where they lie.
     pub placed: Placed,
     /// Added to the table's segment and function numbers to make them unique in the ring.
     pub first_segment: u32,
+    /// The ring's number of its first function.
     pub first_function: u32,
 }
 
@@ -70,12 +73,16 @@ pub struct Located {
 /// Where an event was called, as the ring numbers it.
 #[derive(Clone, Copy, Debug)]
 pub struct CallSite {
+    /// Number of the segment.
     pub segment: u32,
+    /// Number of the function.
     pub function: u32,
 }
 
+/// Finds the segment of a record by the address of its descriptor.
 #[derive(Default)]
 pub struct Locator {
+    /// The modules of the ring, in the order of their numbers.
     pub modules: Vec<Module>,
     last: usize,
     segments: u32,
@@ -127,6 +134,22 @@ impl Locator {
         let is_whole = words > 0 && words <= rest.len();
         let is_good = is_whole && !is_endless(found.kind, self.modules[module].items(found), rest);
         is_good.then_some(Located { module, segment, words })
+    }
+
+    /// Number of the module in which the last descriptor was.
+    #[must_use]
+    pub fn place(&self) -> usize {
+        self.last
+    }
+
+    /// Knows the first modules of another locator, and goes on where that was.
+    pub fn go_on(&mut self, modules: &[Placed], place: usize, mut added: impl FnMut(&Module)) {
+        for placed in &modules[self.modules.len().min(modules.len())..] {
+            if self.add(placed.clone()) {
+                self.modules.last().into_iter().for_each(&mut added);
+            }
+        }
+        self.last = place;
     }
 
     /// The module in which the last descriptor was.

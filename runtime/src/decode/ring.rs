@@ -8,13 +8,17 @@ pub type RingSite = (u32, u32);
 /// Totals of one ring.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RingTotals {
+    /// Accesses.
     pub accesses: u64,
+    /// Frees of blocks that no record announced.
     pub unknown_frees: u64,
     /// Chunks' rests that could not be decoded, in words.
     pub lost_words: u64,
     /// Segments that match the region of interest were seen.
     pub roi_seen: bool,
+    /// Most bytes that lived at one time.
     pub peak_live: u64,
+    /// Distinct bytes that were touched.
     pub footprint: u64,
     /// Any record at all was replayed.
     pub active: bool,
@@ -37,7 +41,9 @@ impl RingTotals {
 /// The program's side of a replayed ring, in the ring's own numbering.
 pub struct DecodedRing {
     pub(crate) modules: Vec<Module>,
+    /// Its calling contexts.
     pub contexts: Contexts,
+    /// Its totals.
     pub totals: RingTotals,
 }
 

@@ -13,6 +13,7 @@ pub const MAX_CALLS: usize = 1 << 20;
 /// Calls in order: callee, and how often in a row.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Calls<F> {
+    /// Callee, and how often it was called in a row.
     pub calls: Vec<(F, u64)>,
     /// Calls after the last entry.
     pub omitted: u64,
@@ -46,6 +47,7 @@ pub struct Sequences {
 }
 
 impl Sequences {
+    /// Nothing was called; functions that are `chosen` are followed.
     #[must_use]
     pub fn new(chosen: Arc<dyn RegionOfInterest>) -> Self {
         Self { chosen, is_chosen: Vec::new(), of: BTreeMap::new() }

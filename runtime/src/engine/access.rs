@@ -1,10 +1,15 @@
 //! What the engine is asked to do: single accesses, and affine runs of them.
 
+use serde::{Deserialize, Serialize};
+
 /// What an access of a batch does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Kind {
+    /// Reads bytes, and asks for their depths.
     Load,
+    /// Writes bytes; they go to the top.
     Store,
+    /// Takes bytes away: they are dead.
     Remove,
     /// A load whose bytes then leave the stack.
     Last,
@@ -15,18 +20,24 @@ pub enum Kind {
 /// One access of a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Access {
+    /// First byte.
     pub addr: u64,
+    /// Bytes.
     pub len: u32,
+    /// What it does.
     pub kind: Kind,
 }
 
 /// One access of each iteration of an affine run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stream {
+    /// First byte in the first iteration.
     pub addr: u64,
     /// Added to the address from one iteration to the next.
     pub stride: i64,
+    /// Bytes in each iteration.
     pub len: u32,
+    /// What it does.
     pub kind: Kind,
 }
 

@@ -8,6 +8,7 @@
 use super::{
     access::{Access, Stream},
     cell::Cell,
+    frontier::{Ask, Piece},
     isa::Isa,
     report::Reports,
     stack::{Full, Short, Stack},
@@ -62,6 +63,14 @@ per_isa! {
         |stack, streams: &[Stream], labels: &[u32], iterations: u64, done: u64, out: &mut Reports| -> u64 {
             stack.affine_here(streams, labels, iterations, done, out)
         }
+
+    /// See [`Stack::settle_here`].
+    fn settle, settle_v1, settle_v3 =
+        |stack, asks: &[Ask], out: &mut Reports| -> () { stack.settle_here(asks, out) }
+
+    /// See [`Stack::take_over_here`].
+    fn take_over, take_over_v1, take_over_v3 =
+        |stack, left: &[Piece]| -> usize { stack.take_over_here(left) }
 
     /// See [`Stack::renumber_here`].
     fn renumber, renumber_v1, renumber_v3 =

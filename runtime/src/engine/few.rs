@@ -74,6 +74,15 @@ impl<C: Cell> Few<C> {
         entries.into_iter().map(|(at, value)| (usize::from(at), value)).collect()
     }
 
+    /// All cells, as page, place in it and value; they are not here any more.
+    pub fn drain(&mut self) -> impl Iterator<Item = (usize, usize, C)> {
+        self.marks.clear_all();
+        let pages = self.pages.drain();
+        pages.flat_map(|(page, entries)| {
+            entries.into_iter().map(move |(at, cell)| (page as usize, usize::from(at), cell))
+        })
+    }
+
     /// All cells.
     pub fn values_mut(&mut self) -> impl Iterator<Item = &mut C> {
         self.pages.values_mut().flatten().map(|entry| &mut entry.1)

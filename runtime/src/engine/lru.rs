@@ -5,6 +5,7 @@
 
 use super::{
     access::{Access, Stream, clamped},
+    frontier::{Ask, Frontier},
     options::EngineOptions,
     report::Reports,
     sink::{BatchSink, DepthSink},
@@ -185,6 +186,43 @@ impl Engine {
         }
     }
 
+    /// From now on this is a part of a run: what it does not know of the stack before it, it asks for instead of taking it to be
+    /// cold. Nothing was done yet.
+    pub fn start_slice(&mut self) {
+        on_stack!(&mut self.width, stack => stack.slice = Some(Box::default()));
+    }
+
+    /// Ends a part, and begins the next one, which fills `empty`.
+    pub fn end_slice(&mut self, empty: Frontier) -> Frontier {
+        on_stack!(&mut self.width, stack => stack.end_slice(empty))
+    }
+
+    /// Goes on as if it had done the part itself. What loads found below the part is handed out from time to time.
+    pub fn settle(&mut self, part: &Frontier, out: &mut Reports, mut file: impl FnMut(&mut Reports)) {
+        let mut done = 0;
+        let ends = part.between.iter().map(|&(until, what)| (until, Some(what)));
+        for (until, what) in ends.chain([(part.asks.len(), None)]) {
+            for asks in settled_at_a_time(&part.asks[done..until]) {
+                on_stack!(&mut self.width, stack => stack.settle(asks, out));
+                file(out);
+            }
+            done = until;
+            while let Some(what) = what
+                && on_stack!(&mut self.width, stack => stack.settle_between(what)).is_err()
+            {
+                self.widen();
+            }
+        }
+        let mut done = 0;
+        loop {
+            done += on_stack!(&mut self.width, stack => stack.take_over(&part.left[done..]));
+            if done == part.left.len() {
+                return;
+            }
+            self.widen();
+        }
+    }
+
     /// Bytes on the stack.
     #[must_use]
     pub fn live(&self) -> u64 {
@@ -218,6 +256,17 @@ impl Engine {
             Width::Wide(_) => unreachable!("64-bit cells hold every position there can be"),
         };
     }
+}
+
+/// Pieces of what is asked that do not cut an access in two.
+fn settled_at_a_time(mut asks: &[Ask]) -> impl Iterator<Item = &[Ask]> {
+    const MANY: usize = 4096;
+    std::iter::from_fn(move || {
+        let joined = asks.get(MANY..).map_or(0, |rest| rest.iter().take_while(|ask| ask.joined).count());
+        let (piece, rest) = asks.split_at(asks.len().min(MANY + joined));
+        asks = rest;
+        (!piece.is_empty()).then_some(piece)
+    })
 }
 
 /// A sink that need not be told what a report is about.

@@ -28,6 +28,12 @@ impl Marks {
         self.count -= 1;
     }
 
+    /// The opposite, for all.
+    pub fn clear_all(&mut self) {
+        self.words.fill(0);
+        self.count = 0;
+    }
+
     #[inline(always)]
     pub fn get(&self, number: usize) -> bool {
         self.words[number / 64] >> (number % 64) & 1 == 1

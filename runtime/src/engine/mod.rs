@@ -6,13 +6,16 @@
 //!
 //! `lru` is the engine with its two widths of cells. `stack` is what one access does to the two structures below:
 //! `shadow` knows the last position of every address, `timeline` counts the live positions above one. `affine` does whole
-//! loops at once. `dispatch` compiles all of it once per instruction set.
+//! loops at once. `slice` does a part of a run on a stack of its own, and then what that asked of the stack before it (`frontier`).
+//! `ends` has what leaves or moves. `dispatch` compiles all of it once per instruction set.
 
 mod access;
 mod affine;
 mod cell;
 mod dispatch;
+mod ends;
 mod few;
+mod frontier;
 pub(crate) mod hint;
 mod isa;
 mod lru;
@@ -23,6 +26,7 @@ mod reserve;
 mod sequences;
 mod shadow;
 mod sink;
+mod slice;
 mod stack;
 pub(crate) mod timeline;
 
@@ -31,11 +35,14 @@ mod few_tests;
 #[cfg(test)]
 pub(crate) mod oracle;
 #[cfg(test)]
+mod slice_tests;
+#[cfg(test)]
 mod tests;
 
 pub(crate) use access::clamped;
 pub use access::{Access, Kind, Stream};
 pub(crate) use affine::dependence;
+pub use frontier::{Ask, Between, Frontier, Piece};
 pub use isa::Isa;
 pub use lru::Engine;
 pub use options::EngineOptions;

@@ -22,11 +22,30 @@ const ROW: u64 = 1 << 62;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found {
     /// Bytes that were on the stack.
-    Warm { above: u64, len: u64 },
+    Warm {
+        /// Bytes above the first one.
+        above: u64,
+        /// Bytes.
+        len: u64,
+    },
     /// First touch or dead; see [`super::DepthSink::cold`].
-    Cold { above: u64, len: u64 },
+    Cold {
+        /// Bytes on the stack.
+        above: u64,
+        /// Bytes.
+        len: u64,
+    },
     /// A number of runs of bytes that were on the stack, each `step` deeper than the one before.
-    Row { above: u64, step: i64, len: u64, times: u64 },
+    Row {
+        /// Bytes above the first byte of the first run.
+        above: u64,
+        /// How much deeper each run is than the one before.
+        step: i64,
+        /// Bytes of each run.
+        len: u64,
+        /// Runs.
+        times: u64,
+    },
 }
 
 /// The list.
@@ -44,6 +63,12 @@ impl Reports {
     #[inline(always)]
     pub(super) fn begin(&mut self, label: u32) {
         self.label = label;
+    }
+
+    /// What is reported now belongs to this one.
+    #[inline(always)]
+    pub(super) fn label(&self) -> u32 {
+        self.label
     }
 
     #[inline(always)]
@@ -121,6 +146,7 @@ impl Reports {
         self.clear();
     }
 
+    /// Nothing has been reported.
     pub fn clear(&mut self) {
         self.list.clear();
     }

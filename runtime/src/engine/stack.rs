@@ -6,22 +6,17 @@
 use super::affine::scratch::Scratch;
 use super::cell::{BYTES, Cell, DEAD, FIRST, NEVER, is_position};
 use super::isa::Present;
-use super::shadow::{NewPositions, Run, Shadow, page_room};
+use super::shadow::{Live, NewPositions, Run, Shadow, page_room};
 use super::timeline::{Rank, Ranks, Timeline};
 use super::{
     access::{Access, Kind, clamped},
+    frontier::Frontier,
     options::EngineOptions,
     report::Reports,
 };
 
-/// Bytes of an array that are worth removing as a row of words.
-const LEAST_ROW: u64 = 256;
-/// And as many as are removed at a time.
-const LONGEST_ROW: u64 = 1 << 14;
-/// Bytes moved at a time.
-const PIECE: u64 = 1 << 16;
 /// Accesses of a batch whose memory is fetched together.
-const WINDOW: usize = 64;
+pub(super) const WINDOW: usize = 64;
 
 /// The cells cannot hold the positions that are needed.
 #[derive(Debug)]
@@ -57,18 +52,22 @@ impl NewPositions for Packed<'_> {
 pub struct Stack<C> {
     pub(super) shadow: Shadow<C>,
     pub(super) time: Timeline,
-    peak: u64,
-    footprint: u64,
+    pub(super) peak: u64,
+    pub(super) footprint: u64,
     /// Free positions below everything, for declared inputs.
-    gap: u64,
+    pub(super) gap: u64,
     pub(super) options: EngineOptions,
     pub(super) isa: Present,
     /// What the access at hand found; kept to save allocations.
-    runs: Vec<Run>,
+    pub(super) runs: Vec<Run>,
     pub(super) scratch: Option<Box<Scratch>>,
-    masks: Vec<u64>,
+    pub(super) masks: Vec<u64>,
     /// Accesses done in blocks of an affine run.
     pub(super) in_blocks: u64,
+    /// What a part of a run asks of the stack before it; nothing if the stack is a whole run's.
+    pub(super) slice: Option<Box<Frontier>>,
+    /// Kept from part to part, to save allocations.
+    pub(super) drained: [Vec<Live>; 2],
 }
 
 impl<C: Cell> Stack<C> {
@@ -85,6 +84,8 @@ impl<C: Cell> Stack<C> {
             scratch: None,
             masks: Vec::new(),
             in_blocks: 0,
+            slice: None,
+            drained: Default::default(),
         }
     }
 
@@ -101,6 +102,8 @@ impl<C: Cell> Stack<C> {
             scratch: self.scratch,
             masks: self.masks,
             in_blocks: self.in_blocks,
+            slice: self.slice,
+            drained: self.drained,
         }
     }
 
@@ -153,7 +156,7 @@ impl<C: Cell> Stack<C> {
             }
             if first | second <= DEAD && self.shadow.is_present(cell) {
                 let fresh = BYTES * (2 - first - second);
-                let position = self.enter::<LOAD>(8, fresh, out);
+                let position = self.enter::<LOAD>(addr, 8, fresh, out);
                 self.shadow.set_pair(cell, position);
                 return Short::Done;
             }
@@ -165,7 +168,7 @@ impl<C: Cell> Stack<C> {
                 return Short::Done;
             }
             if first <= DEAD && self.shadow.is_present(cell) {
-                let position = self.enter::<LOAD>(4, BYTES * (1 - first), out);
+                let position = self.enter::<LOAD>(addr, 4, BYTES * (1 - first), out);
                 self.shadow.set_cell(cell, position);
                 return Short::Done;
             }
@@ -187,7 +190,7 @@ impl<C: Cell> Stack<C> {
         let position = match self.shadow.part(cell, skip, len) {
             Some(first) if first >= FIRST && first % 64 + len <= 64 => self.renew::<LOAD>(first, len, out),
             Some(first @ (NEVER | DEAD)) if self.shadow.is_present(cell) => {
-                self.enter::<LOAD>(len, len * (1 - first), out)
+                self.enter::<LOAD>(addr, len, len * (1 - first), out)
             }
             _ => return Short::NotEnough,
         };
@@ -204,7 +207,7 @@ impl<C: Cell> Stack<C> {
         let mut cells = [0; WINDOW];
         let mut start = 0;
         for (window, labels) in accesses.chunks(WINDOW).zip(labels.chunks(WINDOW)) {
-            self.fetch(window, &mut cells);
+            self.fetch(window.iter().map(|access| access.addr), &mut cells);
             for (at, ((&cell, access), &label)) in cells.iter().zip(window).zip(labels).enumerate() {
                 if self.one_of_batch(cell, access, label, out).is_err() {
                     return start + at;
@@ -215,14 +218,15 @@ impl<C: Cell> Stack<C> {
         accesses.len()
     }
 
-    /// Finds the cells of accesses, and asks the processor to fetch what doing them needs.
+    /// Finds the cells of addresses, and asks the processor to fetch what doing them needs.
     #[inline(always)]
-    fn fetch(&mut self, window: &[Access], cells: &mut [usize; WINDOW]) {
-        for (cell, access) in cells.iter_mut().zip(window) {
-            *cell = self.shadow.find(access.addr);
+    pub(super) fn fetch(&mut self, window: impl ExactSizeIterator<Item = u64>, cells: &mut [usize; WINDOW]) {
+        let count = window.len();
+        for (cell, addr) in cells.iter_mut().zip(window) {
+            *cell = self.shadow.find(addr);
             self.shadow.prefetch(*cell);
         }
-        for &cell in &cells[..window.len()] {
+        for &cell in &cells[..count] {
             let value = self.shadow.cell(cell);
             self.time.prefetch(value);
             self.shadow.prefetch_bytes(value);
@@ -303,7 +307,7 @@ impl<C: Cell> Stack<C> {
 
     /// Takes bytes from their positions; gives the number of bytes above them.
     #[inline(always)]
-    fn take(&mut self, first: u64, len: u64) -> u64 {
+    pub(super) fn take(&mut self, first: u64, len: u64) -> u64 {
         let last = first + len - 1;
         if first / 64 == last / 64 {
             return self.time.lift(first, len);
@@ -325,8 +329,10 @@ impl<C: Cell> Stack<C> {
 
     /// Puts bytes on the top that were not on the stack; the open leaf must have room.
     #[inline(always)]
-    fn enter<const LOAD: bool>(&mut self, len: u64, fresh: u64, out: &mut Reports) -> u64 {
-        if LOAD {
+    fn enter<const LOAD: bool>(&mut self, addr: u64, len: u64, fresh: u64, out: &mut Reports) -> u64 {
+        if let Some(slice) = &mut self.slice {
+            slice.ask::<LOAD>(addr, len, self.time.ones(), out.label());
+        } else if LOAD {
             out.cold(self.live(), len);
         }
         self.footprint += fresh;
@@ -362,7 +368,9 @@ impl<C: Cell> Stack<C> {
         let found = if in_cell { self.shadow.part(cell, skip, len) } else { self.shadow.row(cell, len) };
         let Some(first) = found else { return false };
         if first < FIRST {
-            if LOAD {
+            if let Some(slice) = &mut self.slice {
+                slice.ask::<LOAD>(addr, len, self.time.ones(), out.label());
+            } else if LOAD {
                 out.cold(self.live(), len);
             }
             if first == NEVER {
@@ -389,14 +397,16 @@ impl<C: Cell> Stack<C> {
     fn any_access<const LOAD: bool>(&mut self, addr: u64, len: u64, out: &mut Reports) {
         let mut runs = std::mem::take(&mut self.runs);
         self.shadow.gather(addr, len, &mut runs);
-        let mut cold = 0;
+        let (mut at, mut cold) = (addr, 0);
         for run in &runs {
             if run.value >= FIRST {
                 if LOAD {
                     out.warm(self.live() - self.time.rank(run.value + run.len - 1), run.len);
                 }
             } else {
-                if LOAD {
+                if let Some(slice) = &mut self.slice {
+                    slice.ask_part::<LOAD>(at, run.len, self.time.ones(), out.label(), cold > 0);
+                } else if LOAD {
                     out.cold(self.live() + cold, run.len);
                 }
                 cold += run.len;
@@ -404,6 +414,7 @@ impl<C: Cell> Stack<C> {
                     self.footprint += run.len;
                 }
             }
+            at = at.wrapping_add(run.len);
         }
         for run in runs.drain(..) {
             if run.value >= FIRST {
@@ -416,123 +427,12 @@ impl<C: Cell> Stack<C> {
         self.shadow.assign(addr, len, position);
     }
 
-    /// The bytes leave the stack.
-    pub fn remove(&mut self, addr: u64, len: u64) {
-        if (1..=page_room(addr)).contains(&len) {
-            let cell = self.shadow.find(addr);
-            if self.shadow.is_present(cell) {
-                self.remove_present(addr, len);
-            } else if self.shadow.is_few(cell) {
-                self.remove_any(addr, len);
-            }
-            return;
-        }
-        self.each_present(addr, len, Self::remove_present);
-        self.each_few(addr, len, Self::remove_any);
-    }
-
-    /// Does something with the parts of a range that are in pages that are present.
-    fn each_present(&mut self, addr: u64, len: u64, mut act: impl FnMut(&mut Self, u64, u64)) {
-        let (mut at, mut left) = (addr, len);
-        while left > 0 {
-            let Some((found, part)) = self.shadow.next_present(at, left) else { return };
-            act(self, found, part);
-            left -= found - at + part;
-            at = found.wrapping_add(part);
-        }
-    }
-
-    /// The same for pages of which little was touched, one at a time.
-    fn each_few(&mut self, addr: u64, len: u64, mut act: impl FnMut(&mut Self, u64, u64)) {
-        let (mut at, mut left) = (addr, len);
-        while left > 0 {
-            let Some((found, part)) = self.shadow.next_few(at, left) else { return };
-            let part = part.min(page_room(found));
-            act(self, found, part);
-            left -= found - at + part;
-            at = found.wrapping_add(part);
-        }
-    }
-
-    #[inline(always)]
-    fn remove_present(&mut self, mut addr: u64, mut len: u64) {
-        // What is between two rows is mostly short.
-        let mut part = LEAST_ROW;
-        while len > 0 {
-            let done = self.remove_row(addr, len);
-            part = if done.is_some() { LEAST_ROW } else { (2 * part).min(LONGEST_ROW) };
-            let done = done.unwrap_or_else(|| {
-                self.remove_any(addr, part.min(len));
-                part.min(len)
-            });
-            addr = addr.wrapping_add(done);
-            len -= done;
-        }
-    }
-
-    /// Removes the words of an array that was used in order, as far as it was; gives their bytes, if that is worth it.
-    #[inline(always)]
-    fn remove_row(&mut self, addr: u64, len: u64) -> Option<u64> {
-        if len < LEAST_ROW || !addr.is_multiple_of(BYTES) {
-            return None;
-        }
-        let cell = self.shadow.find(addr);
-        let (words, first, step) = self.shadow.arithmetic(cell, 2, (len.min(LONGEST_ROW) / 8) as usize)?;
-        let bytes = 8 * words as u64;
-        if bytes < LEAST_ROW {
-            return None;
-        }
-        self.time.clear_many(first, step, words, 8, &mut self.masks);
-        self.shadow.set_row_dead(cell, bytes);
-        Some(bytes)
-    }
-
-    #[inline(always)]
-    fn remove_any(&mut self, addr: u64, len: u64) {
-        let mut runs = std::mem::take(&mut self.runs);
-        self.shadow.gather(addr, len, &mut runs);
-        for run in runs.drain(..) {
-            if run.value >= FIRST {
-                self.time.clear(run.value, run.len);
-            }
-        }
-        self.runs = runs;
-        self.shadow.kill(addr, len);
-    }
-
-    /// The bytes change their addresses and keep their positions. What was at the target before dies, and so does the source.
-    pub fn relocate(&mut self, from: u64, to: u64, len: u64) {
-        if from == to {
-            return;
-        }
-        // In pieces, and in an order in which none of them ends where another still is.
-        let pieces = len.div_ceil(PIECE);
-        for piece in 0..pieces {
-            let start = PIECE * if to < from { piece } else { pieces - 1 - piece };
-            let len = PIECE.min(len - start);
-            self.relocate_piece(from.wrapping_add(start), to.wrapping_add(start), len);
-        }
-    }
-
-    fn relocate_piece(&mut self, from: u64, to: u64, len: u64) {
-        let mut moved = std::mem::take(&mut self.runs);
-        self.shadow.gather(from, len, &mut moved);
-        self.each_present(from, len, |stack, addr, len| stack.shadow.forget(addr, len));
-        self.each_few(from, len, |stack, addr, len| stack.shadow.forget(addr, len));
-        // With the source gone, what is left alive in the target is what dies there.
-        self.remove(to, len);
-        let mut at = to;
-        for run in moved.drain(..) {
-            if run.value >= FIRST {
-                self.shadow.assign(at, run.len, run.value);
-            }
-            at = at.wrapping_add(run.len);
-        }
-        self.runs = moved;
-    }
-
     /// Bytes that are not live enter below everything, the highest address nearest to the top.
     pub fn insert_bottom(&mut self, addr: u64, len: u64) -> Result<(), Full> {
+        if self.slice.is_some() {
+            self.insert_below_slice(addr, len);
+            return Ok(());
+        }
         let mut found = Vec::new();
         self.shadow.gather(addr, len, &mut found);
         let new: u64 = found.iter().filter(|run| run.value < FIRST).map(|run| run.len).sum();
@@ -563,7 +463,7 @@ impl<C: Cell> Stack<C> {
 
     /// Renumbers if `len` more bytes do not fit on the timeline.
     #[inline(always)]
-    fn make_room(&mut self, len: u64) -> Result<(), Full> {
+    pub(super) fn make_room(&mut self, len: u64) -> Result<(), Full> {
         if self.time.has_room(len) { Ok(()) } else { self.renumber(0, len) }
     }
 

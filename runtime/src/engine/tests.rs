@@ -158,7 +158,7 @@ pub fn assert_batches_agree(ops: &[Op]) {
 }
 
 /// Random operations on a few hundred bytes around `base`.
-fn ops(base: u64) -> impl Strategy<Value = Vec<Op>> {
+pub fn ops(base: u64) -> impl Strategy<Value = Vec<Op>> {
     let addr = move || (0u64..500).prop_map(move |at| base + at);
     let aligned = move || (0u64..64).prop_map(move |at| base / 8 * 8 + at * 8);
     let size =

@@ -14,6 +14,7 @@ use crate::engine::{Stream, dependence::Plan};
 /// One access of each iteration.
 #[derive(Clone, Copy, Debug)]
 pub struct Lane {
+    /// Its address and step.
     pub stream: Stream,
     /// The only array that it accesses.
     pub array: u32,
@@ -25,7 +26,9 @@ pub struct Lane {
 
 /// Iterations that are alike but for their addresses.
 pub struct Steady<'a> {
+    /// Accesses of one iteration, in their order.
     pub lanes: &'a [Lane],
+    /// Which of them follow which.
     pub plan: &'a Plan,
 }
 

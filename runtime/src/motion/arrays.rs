@@ -16,8 +16,10 @@ use crate::{
 /// Sizes of elements are counted up to `1 << (SIZES - 1)` bytes.
 pub const SIZES: usize = 8;
 
+/// Which array an address belongs to, and the arrays' elements.
 #[derive(Default)]
 pub struct Arrays {
+    /// What lies where.
     pub objects: Objects,
     /// Which variable of the stack lay somewhere last.
     slots: AddressMap,
@@ -36,6 +38,7 @@ impl Arrays {
         Self { starts: with_places.then(BTreeMap::new), ..Self::default() }
     }
 
+    /// The array that an address belongs to.
     #[inline]
     pub fn at(&mut self, address: u64) -> ObjectNumber {
         self.objects.at(address)
@@ -60,6 +63,7 @@ impl Arrays {
         if sizes[most] == 0 { 1 } else { 1 << most }
     }
 
+    /// The data of a module is where its descriptors say.
     pub fn add_module(&mut self, module: &Module) {
         self.objects.add_module(module);
         if self.starts.is_some() {
@@ -71,16 +75,19 @@ impl Arrays {
         }
     }
 
+    /// A block starts its life.
     pub fn allocated(&mut self, address: u64, len: u64, origin: Origin) {
         self.objects.allocated(address, len, origin);
         self.start(address);
     }
 
+    /// The block that has just started is a mapping of a file.
     pub fn mapped(&mut self, address: u64, len: u64, file: &str, origin: Origin) {
         self.objects.mapped(address, len, file, origin);
         self.start(address);
     }
 
+    /// A block ends its life.
     pub fn ended(&mut self, address: u64, len: u64) {
         self.objects.ended(address, len);
         if let Some(starts) = &mut self.starts {
@@ -88,6 +95,7 @@ impl Arrays {
         }
     }
 
+    /// A block is elsewhere from now on.
     pub fn relocated(&mut self, from: u64, from_len: u64, to: u64, to_len: u64, origin: Origin) {
         self.objects.relocated(from, from_len, to, to_len, origin);
         if let Some(starts) = &mut self.starts

@@ -14,11 +14,13 @@ pub type PlaceRange = (u32, u64, u64);
 /// What one tile touched.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TileSet {
+    /// The loop in its nest, whose tile it is.
     pub level: LevelNumber,
     /// Iterations of the running loops, outermost first.
     pub timestamp: Vec<u64>,
     /// It is the first of an invocation.
     pub first: bool,
+    /// By array: what was touched.
     pub arrays: Vec<(u32, Vec<PlaceRange>)>,
 }
 
@@ -30,6 +32,7 @@ struct Open {
     touched: BTreeMap<u32, BTreeSet<Place>>,
 }
 
+/// What tiles touch, byte by byte, up to a limit.
 pub struct Elements {
     open: Vec<Open>,
     tiles: Vec<TileSet>,
@@ -38,6 +41,7 @@ pub struct Elements {
 }
 
 impl Elements {
+    /// Nothing was touched; `limit` bytes can be written down.
     #[must_use]
     pub fn new(limit: u64) -> Self {
         Self { open: Vec::new(), tiles: Vec::new(), left: limit }
@@ -58,6 +62,7 @@ impl Elements {
         self.open[number as usize] = Open { timestamp, first: level.first, touched: BTreeMap::new() };
     }
 
+    /// The tiles at hand touch bytes of an array.
     pub fn touch(&mut self, nest: &Nest, array: u32, (block, offset): Place, len: u64) {
         if self.is_cut() {
             return;

@@ -36,8 +36,10 @@ pub struct SegmentLoop {
     pub iteration: bool,
 }
 
+/// The loops of one module.
 #[derive(Debug, Default)]
 pub struct ModuleLoops {
+    /// Its loops, in the order of the descriptors.
     pub loops: Vec<SourceLoop>,
     /// One per segment of the table.
     pub segments: Vec<SegmentLoop>,
@@ -47,6 +49,7 @@ pub struct ModuleLoops {
 type Mark = (u32, u32);
 
 impl ModuleLoops {
+    /// The loops that a table describes.
     #[must_use]
     pub fn of(table: &SiteTable) -> Self {
         // Outer loops have lower numbers, so that parents come first.

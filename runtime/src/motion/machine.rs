@@ -28,6 +28,7 @@ use crate::{
     sites::{Segment, SiteTable},
 };
 
+/// Replays the records of one ring, and counts what each tile of each loop brings in.
 pub struct MotionMachine {
     locator: Locator,
     tables: Tables,
@@ -147,6 +148,7 @@ const PATIENCE: usize = 8;
 const NO_ROW_YET: LastRow = LastRow { level: NO_LEVEL, array: 0, row: 0 };
 
 impl MotionMachine {
+    /// Nothing was replayed.
     #[must_use]
     pub fn new(options: &MotionOptions) -> Self {
         let core = Core {
@@ -208,6 +210,7 @@ impl MotionMachine {
         Some(words)
     }
 
+    /// Accesses so far.
     #[must_use]
     pub fn accesses(&self) -> u64 {
         self.core.totals.accesses

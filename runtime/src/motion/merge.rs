@@ -12,23 +12,31 @@ use super::{
 };
 use crate::{counts::keys::ObjectKey, decode::context::Node};
 
+/// An array of the whole run.
 #[derive(Clone, Debug)]
 pub struct MergedArray {
+    /// What it is.
     pub key: ObjectKey,
+    /// Bytes of an element; 0: not known.
     pub element: u64,
+    /// One in `1 << sampling` pages was followed.
     pub sampling: u8,
 }
 
+/// Data motion of the whole run, all rings added up.
 #[derive(Debug, Default)]
 pub struct MergedMotion {
     /// Parents come first.
     pub levels: Vec<LevelResult>,
+    /// Its arrays, in the order of their keys.
     pub arrays: Vec<MergedArray>,
     /// By level and array.
     pub rows: BTreeMap<(u32, u32), RowResult>,
     /// By thread.
     pub tiles: Vec<Vec<TileSet>>,
+    /// Some tiles are not listed, as there are too many.
     pub tiles_cut: bool,
+    /// Some loops in their nests are not listed, as there are too many.
     pub levels_cut: bool,
     level_of: HashMap<(Option<u32>, LoopKey), u32>,
     array_of: BTreeMap<ObjectKey, u32>,

@@ -15,6 +15,7 @@ use crate::hash::FastHash;
 
 /// Number of a row.
 pub type RowNumber = u32;
+/// No row.
 pub const NO_ROW: RowNumber = u32::MAX;
 const NO_PAGE: PageNumber = u32::MAX;
 
@@ -33,16 +34,21 @@ pub struct Row {
     block: BlockNumber,
 }
 
+/// What each tile of each level brings in, by array.
 pub struct Movement {
+    /// The running loops.
     pub nest: Nest,
+    /// Counts by level and array.
     pub rows: Vec<Row>,
     row_of: HashMap<(LevelNumber, u32), RowNumber, FastHash>,
+    /// Which tile touched each granule last.
     pub stamps: Stamps,
     /// Levels whose tiles have begun last.
     begun: Vec<LevelNumber>,
 }
 
 impl Movement {
+    /// Nothing was touched; stamps take up to `budget` bytes.
     #[must_use]
     pub fn new(budget: u64) -> Self {
         Self {
@@ -170,6 +176,7 @@ impl Movement {
         self.stamps.forget(address, len);
     }
 
+    /// Bytes are elsewhere from now on, in an array of that number.
     pub fn relocate(&mut self, from: u64, to: u64, len: u64, array: u32) {
         self.stamps.relocate(from, to, len, array);
         if self.stamps.is_over_budget() {

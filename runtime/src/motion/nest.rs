@@ -14,6 +14,7 @@ use crate::hash::FastHash;
 
 /// Number of a level.
 pub type LevelNumber = u32;
+/// No level.
 pub const NO_LEVEL: LevelNumber = u32::MAX;
 
 /// The first tile's number. 0 marks what no tile touched; the number before the first tile's belongs to nothing.
@@ -27,6 +28,7 @@ const MANY_LEVELS: usize = 1 << 16;
 /// A loop in its nest.
 #[derive(Debug)]
 pub struct Level {
+    /// The level around it, or [`NO_LEVEL`].
     pub parent: LevelNumber,
     /// Number of the loop in the ring.
     pub number: u32,
@@ -34,7 +36,9 @@ pub struct Level {
     pub tile: u32,
     /// That tile is the first of an invocation.
     pub first: bool,
+    /// Iterations that accessed something.
     pub tiles: u64,
+    /// How often the loop was begun.
     pub invocations: u64,
     /// Iteration of the invocation, from 0, those without accesses included.
     pub iteration: u64,
@@ -44,6 +48,7 @@ pub struct Level {
     entered: bool,
     /// Bytes that the tile at hand has touched, and the most that one has.
     pub bytes: u64,
+    /// Most bytes that one tile touched.
     pub capacity: u64,
 }
 
@@ -56,6 +61,7 @@ struct Running {
     level: LevelNumber,
 }
 
+/// The chain of running loops, across calls.
 #[derive(Default)]
 pub struct Nest {
     /// By loop: the loop around it in its function.
@@ -63,6 +69,7 @@ pub struct Nest {
     /// By loop: whether a level of it runs.
     runs: Vec<bool>,
     running: Vec<Running>,
+    /// Every level that was met.
     pub levels: Vec<Level>,
     children: HashMap<(LevelNumber, u32), LevelNumber, FastHash>,
     /// Innermost running level.
@@ -78,6 +85,7 @@ pub struct Nest {
 }
 
 impl Nest {
+    /// No loop is running.
     #[must_use]
     pub fn new() -> Self {
         Self { innermost: NO_LEVEL, at: (0, NO_LOOP), first_tile: FIRST_TILE, ..Self::default() }
@@ -89,6 +97,7 @@ impl Nest {
         self.runs.resize(self.parents.len(), false);
     }
 
+    /// The innermost running loop.
     #[inline]
     #[must_use]
     pub fn innermost(&self) -> LevelNumber {

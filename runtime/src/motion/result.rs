@@ -16,7 +16,9 @@ pub type LoopKey = (u32, u32);
 /// A loop in its nest; parents come first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LevelResult {
+    /// The level around it.
     pub parent: Option<u32>,
+    /// Which loop it is.
     pub key: LoopKey,
     /// Index into the table's functions.
     pub function: u32,
@@ -24,7 +26,9 @@ pub struct LevelResult {
     pub frame: Option<u32>,
     /// Loops of the machine code that it is.
     pub parts: u32,
+    /// Iterations that accessed something.
     pub tiles: u64,
+    /// How often the loop was begun.
     pub invocations: u64,
     /// Most bytes that one tile touched.
     pub capacity: u64,
@@ -33,6 +37,7 @@ pub struct LevelResult {
 /// An array of one ring.
 #[derive(Clone, Debug)]
 pub struct ArrayResult {
+    /// Which object it is.
     pub object: Object,
     /// Bytes of an element.
     pub element: u64,
@@ -40,10 +45,14 @@ pub struct ArrayResult {
     pub sampling: u8,
 }
 
+/// Data motion of one ring.
 #[derive(Debug, Default)]
 pub struct RingMotion {
+    /// Its loops; parents come first.
     pub levels: Vec<LevelResult>,
+    /// Counts by level and array.
     pub rows: Vec<RowResult>,
+    /// Its arrays.
     pub arrays: Vec<ArrayResult>,
     /// Paths of mapped files.
     pub files: Vec<String>,
@@ -102,6 +111,8 @@ impl RingMotion {
 
 /// What a ring's replay gave.
 pub struct MotionResult {
+    /// The program's side of the ring.
     pub ring: DecodedRing,
+    /// What moved.
     pub motion: RingMotion,
 }

@@ -3,9 +3,13 @@
 /// An array at a level, all in bytes but the accesses. Loops inside are included.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RowResult {
+    /// Number of the level.
     pub level: u32,
+    /// Number of the array.
     pub array: u32,
+    /// Accesses.
     pub accesses: u64,
+    /// Bytes that they accessed.
     pub accessed: u64,
     /// In a tile and not in the one before: brought in under the policy `wrap`. As many bytes are drained.
     pub fills: u64,

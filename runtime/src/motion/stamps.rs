@@ -43,14 +43,17 @@ struct Page {
 /// A piece of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Piece {
+    /// The page of all its bytes.
     pub page: PageNumber,
     /// Granules from `first` up to and without `end`.
     pub first: u32,
+    /// The granule behind its last one.
     pub end: u32,
     /// What a granule counts, in bytes.
     pub unit: u64,
 }
 
+/// By level and granule of memory: the tile that touched it last.
 pub struct Stamps {
     index: HashMap<u64, PageNumber, FastHash>,
     recent: Box<[(u64, PageNumber); RECENT]>,
@@ -91,6 +94,7 @@ impl Stamps {
         }
     }
 
+    /// Memory that the stamps hold, in bytes.
     #[must_use]
     pub fn heap_bytes(&self) -> u64 {
         self.bytes
@@ -197,6 +201,7 @@ impl Stamps {
         self.bytes += bytes;
     }
 
+    /// The stamps of a block.
     #[inline]
     pub fn stamps(&mut self, block: BlockNumber) -> &mut [u32] {
         &mut self.blocks[block as usize]

@@ -36,6 +36,7 @@ struct Vast {
     overlaid: bool,
 }
 
+/// The address space, as ranges of object numbers.
 pub struct AddressMap {
     /// By page: the number of all its bytes, or the place of its table. Where it has nothing, `vast` decides.
     directory: HashMap<u64, u32, FastHash>,

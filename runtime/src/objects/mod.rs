@@ -35,26 +35,36 @@ const MANY: usize = 1 << 16;
 /// An object, in the numbers of its ring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Object {
+    /// Memory that no record announced.
     Unknown,
     /// Context and call site (analyzer-wide segment number) of the allocation. Context 0 (the root): any.
     Block {
+        /// Calling context of the allocation; 0: any.
         context: Node,
+        /// Segment of the call of the allocator.
         segment: u32,
     },
     /// A file by its number ([`Objects::file`]), or memory of the kernel's.
     Mapping {
+        /// Calling context of the call; 0: any.
         context: Node,
+        /// Segment of the call.
         segment: u32,
+        /// Number of the mapped file.
         file: Option<u32>,
     },
     /// Table and number in [`crate::sites::SiteTable::data`].
     Datum {
+        /// Number of the table.
         table: u32,
+        /// Number in the table's data.
         datum: u32,
     },
     /// Analyzer-wide number of the linked function, and number in the table's [`crate::sites::SiteTable::slots`].
     Slot {
+        /// Number of the linked function.
         function: u32,
+        /// Number in the table's slots.
         slot: u32,
     },
 }
@@ -62,7 +72,9 @@ pub enum Object {
 /// The call of an allocation: calling context and analyzer-wide number of the call site's segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Origin {
+    /// The calling context.
     pub context: Node,
+    /// Number of the call site's segment.
     pub segment: u32,
 }
 
@@ -75,6 +87,7 @@ pub struct Life {
     pub bytes: u64,
     /// Bytes at once: now, and the most.
     pub live: u64,
+    /// Most bytes that lived at one time.
     pub peak: u64,
 }
 
@@ -143,6 +156,7 @@ impl Objects {
         self.whole(low, travelled + u64::from(stream.len))
     }
 
+    /// What an object is.
     #[must_use]
     pub fn object(&self, number: ObjectNumber) -> Object {
         self.list[number as usize]

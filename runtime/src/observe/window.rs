@@ -20,13 +20,16 @@ const MOST_OTHERS: u64 = 4;
 pub enum What {
     /// The depths of its bytes in the order of addresses, as (bytes above, bytes).
     Read {
+        /// As (bytes above, bytes).
         depths: Vec<(u64, u64)>,
     },
+    /// Bytes are written.
     Write,
     /// The bytes leave the stack.
     Dies,
     /// The bytes are elsewhere from now on.
     Moves {
+        /// The first byte of the new place.
         to: u64,
     },
 }
@@ -34,8 +37,11 @@ pub enum What {
 /// One event; `S` names the code, `O` the data.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Event<S, O> {
+    /// What happened.
     pub what: What,
+    /// First byte.
     pub addr: u64,
+    /// Bytes.
     pub len: u64,
     /// `None`: nobody counts it, as outside a region of interest.
     pub site: Option<S>,
@@ -50,6 +56,7 @@ pub struct Window {
     pub accesses: u64,
     /// It ended before the run did.
     pub cut: bool,
+    /// The events, in their order.
     pub events: Vec<Event<SiteKey, ObjectKey>>,
 }
 
@@ -60,6 +67,7 @@ pub struct Recorder {
     opened: bool,
     accesses: u64,
     cut: bool,
+    /// The events so far, in their order.
     pub events: Vec<Event<u32, u32>>,
 }
 
@@ -70,6 +78,7 @@ impl Recorder {
         Self { limit: limit.min(MOST), opened: false, accesses: 0, cut: false, events: Vec::new() }
     }
 
+    /// The window begins.
     pub fn open(&mut self) {
         self.opened = true;
     }
@@ -111,6 +120,7 @@ impl Recorder {
         self.add(what, access.addr, access.len.into(), (is_access && counts).then_some(cell));
     }
 
+    /// Bytes are elsewhere from now on.
     pub fn moves(&mut self, from: u64, to: u64, len: u64) {
         if self.is_open() {
             self.add(What::Moves { to }, from, len, None);

@@ -14,6 +14,7 @@ use std::{
 /// A fast one: a block is read back twice, and then gone.
 const LEVEL: i32 = 1;
 
+/// Blocks of operations, in memory and then in a temporary file.
 #[derive(Debug)]
 pub struct Spool {
     file: File,
@@ -69,6 +70,7 @@ impl Spool {
         self.end.load(Ordering::Relaxed)
     }
 
+    /// Whether nothing was written.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0

@@ -2,6 +2,7 @@
 //!
 //! Takes and gives 64-bit integers; reading past the end or an overlong integer gives `None`.
 
+/// Appends a number, seven bits to a byte, the low ones first.
 #[inline]
 pub fn put(out: &mut Vec<u8>, value: u64) {
     put_with(value, |byte| out.push(byte));
@@ -46,6 +47,7 @@ pub fn zigzag(value: u64) -> u64 {
     value << 1 ^ (value as i64 >> 63) as u64
 }
 
+/// What zigzag made of a signed number, back.
 #[inline]
 #[must_use]
 pub fn unzigzag(value: u64) -> u64 {

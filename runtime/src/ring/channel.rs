@@ -50,6 +50,7 @@ pub struct Module {
     pub bias: u64,
     /// Mapped range.
     pub low: u64,
+    /// Behind its last address.
     pub high: u64,
     /// As the process sees it.
     pub path: PathBuf,
@@ -59,6 +60,7 @@ pub struct Module {
 /// it was, whatever happens to it afterwards.
 #[derive(Debug)]
 pub struct Announced<'a> {
+    /// The module.
     pub module: Module,
     /// The system's number of the process.
     pub pid: u32,
@@ -114,7 +116,9 @@ impl Drop for Announced<'_> {
 /// Something of which there are no records, or not all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Loss {
+    /// What has no records.
     pub what: &'static str,
+    /// How often that happened.
     pub times: u32,
 }
 

@@ -58,16 +58,19 @@ impl RingReader {
         unsafe { &*self.map.as_ptr().cast::<RingHeader>() }
     }
 
+    /// Number of the ring in the channel.
     #[must_use]
     pub fn index(&self) -> u32 {
         self.index
     }
 
+    /// The process that writes it, as the system numbers it.
     #[must_use]
     pub fn pid(&self) -> u32 {
         self.header().pid
     }
 
+    /// The thread that writes it, as the system numbers it.
     #[must_use]
     pub fn tid(&self) -> u32 {
         self.header().tid

@@ -27,6 +27,7 @@ use crate::{
 /// Iterations of an affine run, at least.
 const LEAST_RUN: usize = 12;
 
+/// The memory analysis of one ring.
 pub struct Analyzer {
     pub(super) locator: Locator,
     pub(super) tables: Tables,
@@ -50,10 +51,15 @@ pub(super) struct Tables {
     pub(super) quick: Vec<Quick>,
     pub(super) moves: Option<Moves>,
     /// By function: whether the region of interest matches it.
-    is_roi: Vec<bool>,
+    pub(super) is_roi: Vec<bool>,
 }
 
 impl Tables {
+    /// Whether a declared region is of interest.
+    pub(super) fn is_region(&self, name: &str) -> bool {
+        self.roi.as_ref().is_some_and(|roi| roi.matches_region(name))
+    }
+
     fn add(&mut self, module: &Module) {
         let table = &module.placed.table;
         let names = table.functions.iter().map(|f| table.strings.get(f.name as usize).map_or("", String::as_str));
@@ -74,7 +80,7 @@ impl Tables {
 }
 
 /// Takes note of modules that a ring has not met.
-fn added<'a>(tables: &'a mut Tables, core: &'a mut Core) -> impl FnMut(&Module) + 'a {
+pub(super) fn added<'a>(tables: &'a mut Tables, core: &'a mut Core) -> impl FnMut(&Module) + 'a {
     |module| {
         tables.add(module);
         core.add(module);
@@ -82,6 +88,7 @@ fn added<'a>(tables: &'a mut Tables, core: &'a mut Core) -> impl FnMut(&Module) 
 }
 
 impl Analyzer {
+    /// Nothing was replayed.
     #[must_use]
     pub fn new(options: Options) -> Self {
         let (roi, ways) = (options.roi.clone(), options.ways);
@@ -171,7 +178,7 @@ impl Analyzer {
         let EventRecord { site, words, event } = EventRecord::of(rest)?;
         let site = self.locator.call_site(site, source, added(&mut self.tables, &mut self.core))?;
         let place = site.map(|CallSite { segment, function }| Dense { segment, function, roi: false });
-        let is_roi = |name: &str| self.tables.roi.as_ref().is_some_and(|roi| roi.matches_region(name));
+        let is_roi = |name: &str| self.tables.is_region(name);
         let core = &mut self.core;
         match event {
             Event::Read { address, len } => core.event_read(place, address, len),
@@ -210,7 +217,7 @@ impl Analyzer {
         self.core.cells.iter_mut().for_each(CellCounters::flush);
         self.core.totals.peak_live = stack.engine().peak_live();
         self.core.totals.footprint = stack.engine().footprint();
-        self.core.totals.in_blocks = stack.engine().in_blocks();
+        self.core.totals.in_blocks += stack.engine().in_blocks();
         let exact_error = log.and_then(|log| self.core.exact(log).err());
         MemoryResult { followed, exact_error, window, ..self.counted() }
     }
@@ -255,6 +262,7 @@ impl Analyzer {
         self.core.engine.start_thread(files!(self.core));
     }
 
+    /// Whether the engine has a thread of its own.
     #[must_use]
     pub fn is_threaded(&self) -> bool {
         self.core.engine.is_threaded()
@@ -266,12 +274,19 @@ impl Analyzer {
         self.core.engine.has_window()
     }
 
+    /// Whether most accesses are those of loops that the engine does in blocks.
+    #[must_use]
+    pub fn is_regular(&self) -> bool {
+        self.core.engine.in_blocks() * 2 > self.core.totals.accesses
+    }
+
     /// Memory that the engine of this ring holds, in bytes.
     #[must_use]
     pub fn engine_bytes(&self) -> u64 {
         self.core.engine.engine_bytes() + self.core.objects.as_ref().map_or(0, |objects| objects.heap_bytes())
     }
 
+    /// Accesses so far.
     #[must_use]
     pub fn accesses(&self) -> u64 {
         self.core.totals.accesses

@@ -150,10 +150,7 @@ impl Core {
     /// Brings the context to where a record with these flags is.
     #[inline]
     pub(super) fn enter(&mut self, flags: u8, record: &[u64], dense: Dense) {
-        let cookie = || record[record.len() - 1];
-        if flags & segment_flag::ENTER != 0 {
-            let cookie = if flags & segment_flag::COOKIE != 0 { cookie() } else { 0 };
-            let node = self.contexts.enter(dense.function, cookie, dense.roi);
+        if let Some(node) = self.follow(flags, record, dense) {
             self.totals.roi_seen |= dense.roi;
             if dense.roi {
                 self.open_window();
@@ -164,11 +161,23 @@ impl Core {
             if self.sequences.is_some() {
                 self.note_call(dense.function);
             }
-        } else if flags & segment_flag::LANDING != 0 {
+        }
+    }
+
+    /// The same, and counts nothing; gives the new context if a function starts.
+    #[inline]
+    pub(super) fn follow(&mut self, flags: u8, record: &[u64], dense: Dense) -> Option<Node> {
+        let cookie = || record[record.len() - 1];
+        if flags & segment_flag::ENTER != 0 {
+            let cookie = if flags & segment_flag::COOKIE != 0 { cookie() } else { 0 };
+            return Some(self.contexts.enter(dense.function, cookie, dense.roi));
+        }
+        if flags & segment_flag::LANDING != 0 {
             self.contexts.land(dense.function, cookie());
         } else if self.contexts.function() != dense.function {
             self.contexts.resume(dense.function);
         }
+        None
     }
 
     /// Begins the window of accesses, if one is wanted and has not begun.
@@ -221,7 +230,12 @@ impl Core {
     /// Block of a segment in the current context, made with its cells on first use.
     #[inline]
     pub(super) fn block(&mut self, segment: u32, items: usize) -> u32 {
-        let node = self.contexts.current();
+        self.block_of(self.contexts.current(), segment, items)
+    }
+
+    /// The same in any context of the segment's function.
+    #[inline]
+    pub(super) fn block_of(&mut self, node: Node, segment: u32, items: usize) -> u32 {
         let next = self.blocks.len() as u32;
         let block = self.numbers.find(node, segment, next);
         if block == next {

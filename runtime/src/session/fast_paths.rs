@@ -42,6 +42,7 @@ impl Default for FastPaths {
 }
 
 impl FastPaths {
+    /// Those that are the engine's.
     #[must_use]
     pub fn engine(&self) -> EngineOptions {
         EngineOptions { isa: self.isa, wide: !self.narrow, affine: self.blocks, ..EngineOptions::default() }
@@ -77,6 +78,15 @@ impl DepthHash {
         }
         let sum = (above + 1..=above + len).fold(0, |sum: u64, depth| sum.wrapping_add(mixed(depth)));
         self.sums[at] = self.sums[at].wrapping_add(sum.wrapping_mul(times));
+    }
+
+    /// Adds what another hash has of cells, of which `cell` tells the numbers here.
+    pub fn absorb(&mut self, other: &Self, cell: impl Fn(u32) -> u32) {
+        for (number, sum) in (0..).zip(&other.sums).filter(|(_, sum)| **sum != 0) {
+            let at = cell(number) as usize;
+            self.sums.resize(self.sums.len().max(at + 1), 0);
+            self.sums[at] = self.sums[at].wrapping_add(*sum);
+        }
     }
 
     /// The hash of all cells, where `name` names the site of each, whatever its number.

@@ -40,11 +40,14 @@ use crate::{
 /// What was found of a flow.
 #[derive(Clone, Debug, Default)]
 pub struct MergedFlow {
+    /// What the reads found.
     pub found: CellCounters,
+    /// What was touched between two reads.
     pub between: Between<SiteKey>,
 }
 
 impl MergedFlow {
+    /// Adds the counts of `other`.
     pub fn merge(&mut self, mut other: Self) {
         self.found.merge(&mut other.found);
         self.between.merge(other.between);
@@ -101,6 +104,7 @@ pub struct MergedObjects {
     pub lives: BTreeMap<ObjectKey, Life>,
     /// Bytes read of each part of large blocks; not of all objects.
     pub parts: BTreeMap<ObjectKey, Parts>,
+    /// What each site did to each object.
     pub uses: BTreeMap<(ObjectKey, SiteKey), CellCounters>,
     /// How sites used objects; empty unless flows were measured too.
     pub patterns: BTreeMap<(ObjectKey, SiteKey), Pattern>,
@@ -120,20 +124,27 @@ impl MergedObjects {
     }
 }
 
+/// A calling context of the whole run.
 #[derive(Clone, Debug)]
 pub struct MergedContext {
+    /// The context of the caller.
     pub parent: Node,
     /// `None` for the root, which is number 0.
     pub function: Option<FunctionKey>,
+    /// How often it was entered while counting.
     pub calls: u64,
 }
 
+/// A segment in a calling context.
 #[derive(Debug)]
 pub struct MergedBlock {
+    /// The calling context.
     pub context: Node,
+    /// Number of the table.
     pub table: u32,
     /// Number in the table.
     pub segment: u32,
+    /// How often it was executed while counting.
     pub executions: u64,
     /// One per item of the segment.
     pub cells: Vec<CellCounters>,
@@ -142,10 +153,15 @@ pub struct MergedBlock {
 /// Totals of one thread, signal context or forked process.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ThreadTotals {
+    /// Its counts.
     pub ring: RingTotals,
+    /// Bytes that it read.
     pub read: u64,
+    /// Bytes that it wrote.
     pub written: u64,
+    /// Bytes read that were not on the stack.
     pub cold: u64,
+    /// Sum of ceil(sqrt(depth)) over the bytes that it read.
     pub cost: u128,
     /// With dead bytes on the stack until the program gives them up; the same as `cost` unless liveness is exact.
     pub hints_cost: u128,
@@ -156,13 +172,19 @@ pub struct ThreadTotals {
 /// Everything that was measured.
 #[derive(Debug, Default)]
 pub struct Measurement {
+    /// Path and descriptors of every module.
     pub tables: Vec<(PathBuf, Arc<SiteTable>)>,
+    /// Calling contexts; parents come first.
     pub contexts: Vec<MergedContext>,
+    /// Segments in their contexts.
     pub blocks: Vec<MergedBlock>,
+    /// Bytes read first, by the bytes above them.
     pub cold: DepthCounts,
+    /// The threads, in the order of their rings.
     pub threads: Vec<ThreadTotals>,
     /// How much could not be recorded, and what.
     pub refused: u64,
+    /// What has no records.
     pub losses: Vec<Loss>,
     /// Processes that wrote records, by their numbers in the run.
     pub processes: BTreeSet<u32>,
@@ -199,6 +221,7 @@ pub struct Measurement {
 pub struct Merger {
     children: HashMap<(Node, FunctionKey), Node>,
     block_of: HashMap<(Node, u32, u32), usize>,
+    /// What was added so far.
     pub measurement: Measurement,
     /// Rings that are analysed together, once all have ended.
     pub(super) kept: Vec<Part>,

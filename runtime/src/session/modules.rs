@@ -95,6 +95,12 @@ impl ModuleTable {
         inner.tables[table as usize].1.segments[segment as usize].items.len()
     }
 
+    /// A table at an address, if there is that table.
+    pub fn placed(&self, id: u32, low: u64) -> Option<Placed> {
+        let table = self.lock().tables.get(id as usize)?.1.clone();
+        Some(Placed { low, table, id })
+    }
+
     /// All tables, those of modules included that no record named, so that coverage counts them.
     pub fn into_parts(self) -> (Vec<(PathBuf, Arc<SiteTable>)>, Vec<String>) {
         let inner = self.inner.into_inner().unwrap_or_else(PoisonError::into_inner);

@@ -8,6 +8,7 @@ use crate::{
     trace::TraceWriter, values::options::ValueOptions,
 };
 
+/// What the memory analysis is asked for.
 #[derive(Clone, Default)]
 pub struct Options {
     /// Bytes leave the stack when the program says so.
@@ -19,11 +20,14 @@ pub struct Options {
     pub line_sizes: Vec<u32>,
     /// Caches of sets and ways, the first nearest to the processor, that see the same accesses; none if there are none. Needs bytes.
     pub caches: Vec<Geometry>,
+    /// What is counted; none: everything.
     pub roi: Option<Arc<dyn RegionOfInterest>>,
     /// Rings are served by this many threads.
     pub workers: usize,
     /// Threads share stacks; else each has one of its own. Needs the memory model, and no flows, windows, caches or exact liveness.
     pub together: Option<Arc<Together>>,
+    /// Accesses of a slice of a ring, if not the usual number; rings are cut from their first access on then.
+    pub slice: Option<u64>,
     /// The values model, for programs that were instrumented for it, instead of the memory model.
     pub values: Option<ValueOptions>,
     /// Measure the motion of data through loops instead, of a program whose loops are marked.
@@ -48,4 +52,24 @@ pub struct Options {
     pub analyse: bool,
     /// Which fast ways to take; of meaning for speed only.
     pub ways: FastPaths,
+}
+
+impl Options {
+    /// What of it needs all accesses of a ring in order, so that the ring cannot be cut into slices.
+    #[must_use]
+    pub fn in_one_piece(&self) -> Option<&'static str> {
+        let reasons = [
+            (self.flows, "--flows"),
+            (self.objects, "--objects"),
+            (!self.caches.is_empty(), "--cache"),
+            (!self.line_sizes.is_empty(), "--line-size"),
+            (self.window.is_some(), "--window"),
+            (self.sequence.is_some(), "--sequence"),
+            (self.exact.is_some(), "--liveness exact"),
+            (self.values.is_some(), "--model values"),
+            (self.motion.is_some(), "motion"),
+            (self.together.is_some(), "--threads"),
+        ];
+        reasons.into_iter().find(|(is_so, _)| *is_so).map(|(_, name)| name)
+    }
 }

@@ -4,20 +4,25 @@
 //! side by side. Order is kept: batches go through one queue, results come back through another, and results are filed in the order of their
 //! batches, so that not one number depends on where the engine runs.
 
+mod kept;
+mod lent;
+#[cfg(test)]
+mod tests;
+
 use std::thread::JoinHandle;
 
 use crossbeam::channel::{Receiver, Sender, bounded};
 
 use super::{
     fast_paths::{DepthHash, FastPaths},
-    items::{Item, Items, Life},
+    items::{Item, Items},
     moves::Move,
     queue::{Mark, Queue, Run},
     ranked::Ranked,
 };
 use crate::{
     counts::{caches::ByLevel, lines::LineCounts, many::Many},
-    decode::{block::UNCOUNTED, context::Node, event::Synchronised},
+    decode::{block::UNCOUNTED, context::Node},
     engine::{Access, Reports, Stream, dependence},
     objects::ObjectNumber,
     observe::{
@@ -109,34 +114,6 @@ impl Pipeline {
     pub fn new(ways: &FastPaths) -> Self {
         let hash = ways.hash.then(Box::default);
         Self { hash, ..Self::of(Ranked::new(ways)) }
-    }
-
-    /// Keeps what an engine would be asked to do.
-    #[must_use]
-    pub fn keeping(wants_lives: bool) -> Self {
-        let items = Items::new(wants_lives);
-        Self { place: Place::Kept(items), limit: BATCH_THERE, ..Self::of(Ranked::default()) }
-    }
-
-    /// What was kept; call after `flush`.
-    pub fn kept(&mut self) -> Option<&mut Items> {
-        if let Place::Kept(items) = &mut self.place { Some(items) } else { None }
-    }
-
-    /// A block begins, ends or moves: of no meaning for the engine.
-    pub fn life(&mut self, life: Life, files: &mut Files<'_>) {
-        if matches!(&self.place, Place::Kept(items) if items.wants_lives) {
-            self.flush(files);
-            self.kept().into_iter().for_each(|items| items.push(Item::Life(life)));
-        }
-    }
-
-    /// Threads wait for each other: of no meaning for one ring alone.
-    pub fn synchronise(&mut self, event: Synchronised, files: &mut Files<'_>) {
-        if matches!(self.place, Place::Kept(_)) {
-            self.flush(files);
-            self.kept().into_iter().for_each(|items| items.push(Item::Synchronise(event)));
-        }
     }
 
     /// What is here, which is not used here any more.
@@ -320,6 +297,11 @@ impl Pipeline {
             }
             left -= piece;
         }
+    }
+
+    /// The hash of depths, if it is computed.
+    pub fn hash_mut(&mut self) -> &mut Option<Box<DepthHash>> {
+        &mut self.hash
     }
 
     /// Writes down what the engine is asked to do from now on.
@@ -595,6 +577,3 @@ fn serve(mut ranked: Ranked, work: &Receiver<Work>, done: &Sender<Done>) -> Rank
     }
     ranked
 }
-
-#[cfg(test)]
-mod tests;

@@ -15,13 +15,15 @@ pub struct Progress {
     pub backlog: CachePadded<AtomicU64>,
     /// Memory held by the engines of live rings, and the most it has been.
     pub engine_bytes: CachePadded<AtomicU64>,
+    /// Most bytes that the engines held.
     pub engine_peak: CachePadded<AtomicU64>,
-    /// Rings whose engine runs on a thread of its own.
-    pub(super) engine_threads: AtomicUsize,
+    /// Rings for which several threads work.
+    pub(super) spread_rings: AtomicUsize,
     pub(super) ended: AtomicBool,
 }
 
 impl Progress {
+    /// Whether the run has ended.
     #[must_use]
     pub fn has_ended(&self) -> bool {
         self.ended.load(Ordering::Acquire)

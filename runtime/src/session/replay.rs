@@ -7,7 +7,7 @@
 use std::{
     collections::HashMap,
     io::Read,
-    sync::{Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError},
 };
 
 use crossbeam::channel::bounded;
@@ -16,7 +16,8 @@ use super::{
     merge::{Measurement, Merger},
     modules::{ModuleTable, Source},
     options::Options,
-    replayer::{Replayer, WORTH_A_THREAD},
+    replayer::{CutShort, Replayer},
+    slices::Pool,
     together,
 };
 use crate::{
@@ -29,6 +30,7 @@ const AHEAD: usize = 16;
 
 /// What a trace gave.
 pub struct Replayed {
+    /// What was measured.
     pub measurement: Measurement,
     /// How the program ended; `None` if the trace was cut off.
     pub end: Option<End>,
@@ -38,18 +40,55 @@ pub struct Replayed {
     pub engine_peak: u64,
 }
 
+impl Replayed {
+    /// What all rings of a trace gave.
+    pub(super) fn new(
+        merger: Merger,
+        table: ModuleTable,
+        end: Option<End>,
+        cut_at: Option<u64>,
+        engine_peak: u64,
+    ) -> Self {
+        let mut measurement = merger.measurement;
+        if measurement.cut_short.is_some() {
+            // Those of only some reads would not add up.
+            measurement.flows = None;
+        }
+        if let Some(end) = &end {
+            measurement.refused = end.refused;
+            measurement.unreadable.extend(end.unreadable.iter().cloned());
+        }
+        let (tables, mut unreadable) = table.into_parts();
+        measurement.tables = tables;
+        measurement.unreadable.append(&mut unreadable);
+        Self { measurement, end, cut_at, engine_peak }
+    }
+}
+
+/// Why a trace cannot be replayed.
 #[derive(Debug, thiserror::Error)]
 pub enum ReplayError {
+    /// The trace cannot be read.
     #[error(transparent)]
     Trace(#[from] TraceError),
+    /// A program or library is not the one that was recorded.
     #[error(
         "the trace is of another build of {path}: the descriptors in that file are not those that were recorded; put the recorded build back, or record again"
     )]
-    AnotherBuild { path: String },
+    AnotherBuild {
+        /// Its file.
+        path: String,
+    },
+    /// A program or library cannot be read.
     #[error(
         "{path}, which was recorded, cannot be read now ({reason}); replaying needs the recorded programs and libraries in their places"
     )]
-    Missing { path: String, reason: String },
+    Missing {
+        /// Its file.
+        path: String,
+        /// What the system says.
+        reason: String,
+    },
 }
 
 struct Ring {
@@ -109,8 +148,9 @@ struct Replay<'a> {
     merger: Merger,
     end: Option<End>,
     cut_at: Option<u64>,
-    /// Engines that have a thread of their own.
-    threads: usize,
+    pool: Arc<Pool>,
+    /// Rings for which several threads work.
+    spread: usize,
     engine_bytes: u64,
     engine_peak: u64,
 }
@@ -124,7 +164,8 @@ impl<'a> Replay<'a> {
             merger: Merger::default(),
             end: None,
             cut_at: None,
-            threads: 0,
+            pool: Arc::new(Pool::new(options.workers)),
+            spread: 0,
             engine_bytes: 0,
             engine_peak: 0,
         }
@@ -138,7 +179,8 @@ impl<'a> Replay<'a> {
                 self.table.register(&module, &module.path);
             }
             Block::Ring(number, ring) => {
-                let analyzer = Some(Replayer::new(self.options));
+                let analyzer = Some(Replayer::new(self.options, &self.pool));
+                self.spread += usize::from(analyzer.as_ref().is_some_and(Replayer::is_spread));
                 let processes = std::iter::once(ring.process).chain(ring.ancestors).collect();
                 self.rings.insert(number, Ring { analyzer, processes, used: false, bytes: 0 });
             }
@@ -154,27 +196,36 @@ impl<'a> Replay<'a> {
         ring.used |= !words.is_empty();
         let mut source = Source { processes: &ring.processes, table: &self.table };
         if let Err(cut_short) = Replayer::attempt(&mut ring.analyzer, |analyzer| analyzer.replay(words, &mut source)) {
-            self.merger.measurement.cut_short = Some(cut_short.why);
-            self.merger.add(cut_short.result, |table, segment| self.table.items(table, segment));
+            self.cut_short(*cut_short);
+            return;
+        }
+        if ring.analyzer.as_ref().is_some_and(Replayer::wants_threads)
+            && Replayer::spread(&mut ring.analyzer, self.options, &self.pool, self.spread)
+        {
+            self.spread += 1;
         }
         let Some(analyzer) = &mut ring.analyzer else { return };
-        let spare = self.options.workers / 2;
-        if analyzer.may_use_thread() && analyzer.accesses() >= WORTH_A_THREAD && self.threads < spare {
-            analyzer.start_thread();
-            self.threads += 1;
-        }
         let bytes = analyzer.engine_bytes();
         self.engine_bytes = self.engine_bytes.wrapping_add(bytes).wrapping_sub(ring.bytes);
         ring.bytes = bytes;
         self.engine_peak = self.engine_peak.max(self.engine_bytes);
     }
 
+    /// Keeps what there was when the system refused something.
+    fn cut_short(&mut self, cut_short: CutShort) {
+        self.merger.measurement.cut_short.get_or_insert(cut_short.why);
+        self.merger.add(cut_short.result, |table, segment| self.table.items(table, segment));
+    }
+
     fn ring_end(&mut self, number: u32) {
-        let Some(ring) = self.rings.remove(&number) else { return };
+        let Some(mut ring) = self.rings.remove(&number) else { return };
+        self.spread -= usize::from(ring.analyzer.as_ref().is_some_and(Replayer::is_spread));
+        if let Err(cut_short) = Replayer::attempt(&mut ring.analyzer, Replayer::settle) {
+            self.cut_short(*cut_short);
+        }
         self.engine_bytes -= ring.bytes;
         self.merger.measurement.processes.insert(ring.processes[0]);
         if let Some(analyzer) = ring.analyzer.filter(|_| ring.used) {
-            self.threads -= usize::from(analyzer.is_threaded());
             self.merger.add(analyzer.finish(), |table, segment| self.table.items(table, segment));
         }
     }
@@ -185,24 +236,12 @@ impl<'a> Replay<'a> {
         open.sort_unstable();
         open.into_iter().for_each(|number| self.ring_end(number));
         together::analyse(&mut self.merger, self.options, &self.table);
-        let mut measurement = self.merger.measurement;
-        if measurement.cut_short.is_some() {
-            // Those of only some reads would not add up.
-            measurement.flows = None;
-        }
-        if let Some(end) = &self.end {
-            measurement.refused = end.refused;
-            measurement.unreadable.extend(end.unreadable.iter().cloned());
-        }
-        let (tables, mut unreadable) = self.table.into_parts();
-        measurement.tables = tables;
-        measurement.unreadable.append(&mut unreadable);
-        Replayed { measurement, end: self.end, cut_at: self.cut_at, engine_peak: self.engine_peak }
+        Replayed::new(self.merger, self.table, self.end, self.cut_at, self.engine_peak)
     }
 }
 
 /// Whether a file is still what was recorded.
-fn check(module: &TraceModule) -> Result<(), ReplayError> {
+pub(super) fn check(module: &TraceModule) -> Result<(), ReplayError> {
     let path = module.module().path;
     let name = || path.display().to_string();
     match (module.identity, sites::identity(&path)) {

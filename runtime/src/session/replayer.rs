@@ -1,12 +1,23 @@
 //! What replays a ring's records: one of the two models, or the motion of data through loops.
 
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
+    sync::Arc,
+};
 
-use super::{analyzer::Analyzer, kept::Part, options::Options, result::RingResult};
+use super::{
+    analyzer::Analyzer,
+    kept::Part,
+    options::Options,
+    result::RingResult,
+    slices::{Pool, SlicedRing},
+};
 use crate::{decode::locator::ModuleSource, engine::AllocationFailure, motion::MotionMachine, values::Machine};
 
+/// Workers from which on slices are faster than an engine on a thread of its own, as cutting and adding up cost something.
+const WORTH_SLICES: usize = 3;
 /// Accesses after which a ring has shown that it is not a short thread's.
-pub const WORTH_A_THREAD: u64 = 1 << 20;
+const WORTH_A_THREAD: u64 = 1 << 20;
 
 /// What a replay had counted when the system refused it something, and what that was.
 pub struct CutShort {
@@ -16,6 +27,7 @@ pub struct CutShort {
 
 pub enum Replayer {
     Memory(Box<Analyzer>),
+    Sliced(Box<SlicedRing>),
     Values(Box<Machine>),
     Motion(Box<MotionMachine>),
     /// Keeps the words until those of all threads are there.
@@ -24,7 +36,7 @@ pub enum Replayer {
 
 impl Replayer {
     #[must_use]
-    pub fn new(options: &Options) -> Self {
+    pub fn new(options: &Options, pool: &Arc<Pool>) -> Self {
         if let Some(motion) = &options.motion {
             return Self::Motion(Box::new(MotionMachine::new(motion)));
         }
@@ -32,7 +44,13 @@ impl Replayer {
             return Self::Keeps(Box::new(Part::new(together.spool.clone())));
         }
         match &options.values {
-            None => Self::Memory(Box::new(Analyzer::new(options.clone()))),
+            None => {
+                let analyzer = Box::new(Analyzer::new(options.clone()));
+                if options.slice.is_some() && options.in_one_piece().is_none() {
+                    return Self::Sliced(Box::new(SlicedRing::new(analyzer, pool, options)));
+                }
+                Self::Memory(analyzer)
+            }
             Some(values) => Self::Values(Box::new(Machine::new(values.clone(), options.sequence.clone()))),
         }
     }
@@ -41,6 +59,7 @@ impl Replayer {
     pub fn replay(&mut self, words: &[u64], source: &mut impl ModuleSource) {
         match self {
             Self::Memory(analyzer) => analyzer.replay(words, source),
+            Self::Sliced(ring) => ring.replay(words, source),
             Self::Values(machine) => machine.replay(words, source),
             Self::Motion(machine) => machine.replay(words, source),
             Self::Keeps(part) => part.replay(words, source),
@@ -59,14 +78,26 @@ impl Replayer {
             (Ok(refused), Some(Self::Memory(analyzer))) => {
                 Err(Box::new(CutShort { result: RingResult::Memory(Box::new(analyzer.salvage())), why: refused.0 }))
             }
+            (Ok(refused), Some(Self::Sliced(ring))) => {
+                let analyzer = ring.finish();
+                Err(Box::new(CutShort { result: RingResult::Memory(Box::new(analyzer.salvage())), why: refused.0 }))
+            }
             (Ok(refused), _) => resume_unwind(refused),
             (Err(mistake), _) => resume_unwind(mistake),
+        }
+    }
+
+    /// Waits for what other threads do; call before `finish`.
+    pub fn settle(&mut self) {
+        if let Self::Sliced(ring) = self {
+            ring.settle();
         }
     }
 
     #[must_use]
     pub fn finish(self) -> RingResult {
         match self {
+            Self::Sliced(ring) => RingResult::Memory(Box::new(ring.finish().finish())),
             Self::Memory(analyzer) => RingResult::Memory(Box::new(analyzer.finish())),
             Self::Values(machine) => RingResult::Values(Box::new(machine.finish())),
             Self::Motion(machine) => RingResult::Motion(Box::new(machine.finish())),
@@ -78,6 +109,7 @@ impl Replayer {
     pub fn accesses(&self) -> u64 {
         match self {
             Self::Memory(analyzer) => analyzer.accesses(),
+            Self::Sliced(ring) => ring.accesses(),
             Self::Values(machine) => machine.accesses(),
             Self::Motion(machine) => machine.accesses(),
             Self::Keeps(part) => part.words,
@@ -89,30 +121,44 @@ impl Replayer {
     pub fn engine_bytes(&self) -> u64 {
         match self {
             Self::Memory(analyzer) => analyzer.engine_bytes(),
+            Self::Sliced(ring) => ring.engine_bytes(),
             Self::Values(_) | Self::Keeps(_) => 0,
             Self::Motion(machine) => machine.heap_bytes(),
         }
     }
 
-    /// Gives the engine a thread of its own, if that helps.
-    pub fn start_thread(&mut self) {
-        if let Self::Memory(analyzer) = self {
-            analyzer.start_thread();
-        }
+    /// Whether it would go on with more than this thread, if there are some.
+    #[must_use]
+    pub fn wants_threads(&self) -> bool {
+        let Self::Memory(analyzer) = self else { return false };
+        !analyzer.is_threaded() && !analyzer.has_window() && analyzer.accesses() >= WORTH_A_THREAD
     }
 
-    /// Whether the engine has a thread of its own.
+    /// A long ring goes on in slices, or with its engine on a thread of its own, unless as many rings as is good do so already.
+    /// Loops that the engine does in blocks are faster in one piece. False if it stays on this thread.
+    pub fn spread(slot: &mut Option<Self>, options: &Options, pool: &Arc<Pool>, others: usize) -> bool {
+        let Some(Self::Memory(analyzer)) = slot else { return false };
+        let workers = options.workers;
+        if workers >= WORTH_SLICES && others < workers && options.in_one_piece().is_none() && !analyzer.is_regular() {
+            if let Some(Self::Memory(analyzer)) = slot.take() {
+                *slot = Some(Self::Sliced(Box::new(SlicedRing::new(analyzer, pool, options))));
+            }
+            return true;
+        }
+        if others >= workers / 2 {
+            return false;
+        }
+        analyzer.start_thread();
+        true
+    }
+
+    /// Whether more than this thread work for it.
     #[must_use]
-    pub fn is_threaded(&self) -> bool {
+    pub fn is_spread(&self) -> bool {
         match self {
             Self::Memory(analyzer) => analyzer.is_threaded(),
+            Self::Sliced(_) => true,
             Self::Values(_) | Self::Motion(_) | Self::Keeps(_) => false,
         }
-    }
-
-    /// Whether its engine could use a thread of its own.
-    #[must_use]
-    pub fn may_use_thread(&self) -> bool {
-        matches!(self, Self::Memory(analyzer) if !analyzer.is_threaded() && !analyzer.has_window())
     }
 }

@@ -4,7 +4,10 @@
 //! so workers share nothing but the table of modules; the sum does not depend on which worker served which ring, or when.
 
 use std::{
-    sync::atomic::{AtomicBool, Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     time::{Duration, Instant},
 };
 
@@ -13,7 +16,8 @@ use super::{
     modules::{ModuleTable, Source},
     options::Options,
     progress::Progress,
-    replayer::{CutShort, Replayer, WORTH_A_THREAD},
+    replayer::{CutShort, Replayer},
+    slices::Pool,
     together,
 };
 use crate::{
@@ -42,9 +46,10 @@ pub fn serve(channel: &Channel, options: &Options, progress: &Progress) -> Measu
     let served = AtomicBool::new(false);
     // Without a thread for it, a worker reads what processes load.
     let alone = AtomicBool::new(false);
+    let pool = Arc::new(Pool::new(workers));
     let work = |number, workers| {
         let _abandon = AbandonOnPanic(channel);
-        Worker { channel, options, progress, modules: &modules, alone: &alone, number, workers }.run()
+        Worker { channel, options, progress, modules: &modules, pool: &pool, alone: &alone, number, workers }.run()
     };
     let mergers: Vec<Merger> = crossbeam::scope(|scope| {
         let _ended = EndsReading(&served);
@@ -129,6 +134,7 @@ struct Worker<'a> {
     options: &'a Options,
     progress: &'a Progress,
     modules: &'a ModuleTable,
+    pool: &'a Arc<Pool>,
     /// Nobody else reads what processes load.
     alone: &'a AtomicBool,
     number: usize,
@@ -208,8 +214,12 @@ impl Worker<'_> {
 
     fn serve_ring(&self, reader: RingReader) -> Served {
         let processes = std::iter::once(reader.process()).chain(reader.ancestors()).collect();
+        let analyzer = self.options.analyse.then(|| Replayer::new(self.options, self.pool));
+        if analyzer.as_ref().is_some_and(Replayer::is_spread) {
+            self.progress.spread_rings.fetch_add(1, Ordering::Relaxed);
+        }
         Served {
-            analyzer: self.options.analyse.then(|| Replayer::new(self.options)),
+            analyzer,
             recorder: self.options.trace.as_ref().map(|trace| trace.add_ring(&reader)),
             reader,
             cut_short: None,
@@ -237,23 +247,19 @@ impl Worker<'_> {
         if busy {
             ring.used = true;
             self.report(ring);
-            self.consider_thread(ring);
+            self.consider_threads(ring);
         }
         busy
     }
 
-    /// A long-running ring's engine gets a thread of its own while there are processors to spare.
-    fn consider_thread(&self, ring: &mut Served) {
-        let Some(analyzer) = &mut ring.analyzer else { return };
-        if !analyzer.may_use_thread() || analyzer.accesses() < WORTH_A_THREAD {
+    /// A long-running ring gets more threads while there are processors to spare.
+    fn consider_threads(&self, ring: &mut Served) {
+        if !ring.analyzer.as_ref().is_some_and(Replayer::wants_threads) {
             return;
         }
-        let spare = self.workers / 2;
-        let taken = self.progress.engine_threads.fetch_add(1, Ordering::Relaxed);
-        if taken < spare {
-            analyzer.start_thread();
-        } else {
-            self.progress.engine_threads.fetch_sub(1, Ordering::Relaxed);
+        let others = self.progress.spread_rings.fetch_add(1, Ordering::Relaxed);
+        if !Replayer::spread(&mut ring.analyzer, self.options, self.pool, others) {
+            self.progress.spread_rings.fetch_sub(1, Ordering::Relaxed);
         }
     }
 
@@ -273,13 +279,15 @@ impl Worker<'_> {
 
     /// Takes what is left in the ring of a thread that has ended.
     fn finish(&self, mut ring: Served, merger: &mut Merger) {
-        let threaded = ring.analyzer.as_ref().is_some_and(Replayer::is_threaded);
         while self.turn(&mut ring) {}
+        let is_spread = ring.analyzer.as_ref().is_some_and(Replayer::is_spread);
         let mut source = Source { processes: &ring.processes, table: self.modules };
         let rest = ring.reader.remainder();
         ring.used |= !rest.is_empty();
         let taken = take(&mut ring.analyzer, &mut ring.recorder, rest, &mut source);
         ring.cut_short = ring.cut_short.take().or(taken.err());
+        let settled = Replayer::attempt(&mut ring.analyzer, Replayer::settle);
+        ring.cut_short = ring.cut_short.take().or(settled.err());
         if let Some(recorder) = ring.recorder.take() {
             recorder.finish();
         }
@@ -289,8 +297,8 @@ impl Worker<'_> {
             // Only memory is lost, and only until the run ends.
             merger.measurement.notes.push(error.to_string());
         }
-        if threaded {
-            self.progress.engine_threads.fetch_sub(1, Ordering::Relaxed);
+        if is_spread {
+            self.progress.spread_rings.fetch_sub(1, Ordering::Relaxed);
         }
         merger.measurement.processes.insert(ring.processes[0]);
         let result = match ring.cut_short {

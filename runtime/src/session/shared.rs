@@ -55,6 +55,7 @@ impl Member {
 /// What the analysis of threads together found beside the counts.
 #[derive(Debug, Default)]
 pub struct Shared {
+    /// What of the order is not the model's.
     pub undefined: Undefined,
     /// Threads whose making was not seen.
     pub unseen_starts: u64,
@@ -87,18 +88,28 @@ pub struct Met {
 pub enum SharedObject {
     /// Stacks, and memory of code without hooks.
     Unknown,
-    /// Table and number in its `data`.
-    Datum { table: u32, datum: u32 },
-    /// By the call site (table, segment) of the allocation.
-    Block { site: Option<(u32, u32)> },
+    /// A variable.
+    Datum {
+        /// Number of its table.
+        table: u32,
+        /// Number in the table's `data`.
+        datum: u32,
+    },
+    /// A heap block.
+    Block {
+        /// Table and segment of the call that allocated it.
+        site: Option<(u32, u32)>,
+    },
 }
 
 /// A line that several threads wrote.
 #[derive(Debug)]
 pub struct SharedLine {
+    /// What it is a part of.
     pub object: SharedObject,
     /// Which bytes each site wrote.
     pub writers: Vec<(ThreadSite, u128)>,
+    /// How often it changed hands.
     pub line: Line,
 }
 
@@ -122,10 +133,14 @@ impl Met {
 /// Why threads cannot be analysed together.
 #[derive(Debug, thiserror::Error)]
 pub enum ThreadError {
+    /// More than can share.
     #[error(
         "the process has {threads} threads, and stacks are shared by at most {MOST_THREADS}; measure it with --threads private"
     )]
-    Many { threads: usize },
+    Many {
+        /// That it has.
+        threads: usize,
+    },
 }
 
 /// What of the order of a run is not the model's.

@@ -12,9 +12,11 @@ use crate::abi;
 pub struct Datum {
     /// At link time.
     pub address: u64,
+    /// Its bytes.
     pub size: u64,
     /// Linked symbol, or name of the section.
     pub name: String,
+    /// It is all of a section that no symbol covers.
     pub is_section: bool,
 }
 

@@ -37,6 +37,7 @@ pub mod kind {
 /// What was run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Start {
+    /// Version of the tool that recorded it.
     pub tool_version: String,
     /// The program and its arguments, as given.
     pub command: Vec<String>,
@@ -47,8 +48,11 @@ pub struct Start {
 pub struct TraceModule {
     /// The process's number in the run.
     pub process: u32,
+    /// What was added to the addresses in the file.
     pub bias: u64,
+    /// Its first address.
     pub low: u64,
+    /// Behind its last address.
     pub high: u64,
     /// The path's bytes, which need not be text.
     pub path: Vec<u8>,
@@ -70,8 +74,11 @@ impl TraceModule {
 pub struct Ring {
     /// The process's number in the run.
     pub process: u32,
+    /// The thread, as the system numbers it.
     pub tid: u32,
+    /// Kind of ring, as a number of the channel.
     pub kind: u32,
+    /// Number of the ring that it was forked or started from.
     pub parent: Option<u32>,
     /// Ancestors whose modules the process has too, nearest first.
     pub ancestors: Vec<u32>,
@@ -80,7 +87,9 @@ pub struct Ring {
 /// How it ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct End {
+    /// Exit code, if it ended by itself.
     pub code: Option<i32>,
+    /// Signal, if one ended it.
     pub signal: Option<i32>,
     /// Rings and modules that found no room in the channel.
     pub refused: u64,
@@ -91,15 +100,30 @@ pub struct End {
 /// Why a trace cannot be read. The messages name no file.
 #[derive(Debug, thiserror::Error)]
 pub enum TraceError {
+    /// The file cannot be read.
     #[error(transparent)]
     Io(#[from] io::Error),
+    /// It is something else.
     #[error("not a dmdprof trace: it starts with other bytes; make one with `dmdprof record`")]
     NotATrace,
+    /// Another version of the format.
     #[error("made by another dmdprof: expected trace format {VERSION}, found {found}; record the program again")]
-    Version { found: u32 },
+    Version {
+        /// The trace's.
+        found: u32,
+    },
+    /// Bytes that no recorder writes.
     #[error("damaged at byte {at}: {what}; copy the file again, or record the program again")]
-    Damaged { at: u64, what: &'static str },
+    Damaged {
+        /// Offset in the file.
+        at: u64,
+        /// What is wrong.
+        what: &'static str,
+    },
     /// Everything before `at` is good.
     #[error("cut off at byte {at}")]
-    Cut { at: u64 },
+    Cut {
+        /// Offset in the file.
+        at: u64,
+    },
 }

@@ -22,14 +22,19 @@ use super::{
 /// Something that a trace says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Block {
+    /// A module was loaded.
     Module(TraceModule),
+    /// A ring of that number began.
     Ring(u32, Ring),
     /// What a ring carried, a chunk at a time.
     Words(u32, Vec<u64>),
+    /// A ring ended.
     RingEnd(u32),
+    /// The run ended.
     End(End),
 }
 
+/// Reads a trace, a block at a time.
 pub struct TraceReader<R> {
     source: R,
     /// Bytes read.
@@ -100,9 +105,16 @@ impl<R: Read> TraceReader<R> {
         Ok(reader)
     }
 
+    /// What was run.
     #[must_use]
     pub fn start(&self) -> &Start {
         &self.start
+    }
+
+    /// Where in the file the block begins that is next, or whose next chunk is.
+    #[must_use]
+    pub fn place(&self) -> u64 {
+        self.words.as_ref().map_or(self.at, |words| words.at)
     }
 
     /// The next block, or the next chunk of a block of words; `None` after the last.

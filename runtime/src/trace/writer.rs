@@ -33,6 +33,7 @@ const COMPRESSION_LEVEL: i32 = 1;
 /// Blocks that wait for being written, at most.
 const WAITING: usize = 16;
 
+/// Writes a trace; compression has threads of its own.
 pub struct TraceWriter {
     /// Until it is finished.
     thread: Mutex<Option<Thread>>,

@@ -30,6 +30,7 @@ struct Out {
 }
 
 impl Listing {
+    /// Writes to `to`; with `stack` also what lies on the stack of values.
     #[must_use]
     pub fn new(to: Box<dyn Write + Send>, stack: bool, place: Option<Box<PlaceOf>>) -> Self {
         Self { out: Mutex::new(Out { to, failed: None }), stack, place }
@@ -71,6 +72,7 @@ pub struct Lister<'a, S> {
 }
 
 impl<'a, S> Lister<'a, S> {
+    /// Lists the reads of a region, on their way to `inner`.
     pub fn start(listing: &'a Listing, region: &str, places: Vec<String>, inner: &'a mut S) -> Self {
         listing.line(&format!("region {region}"));
         Self { listing, inner, places, cell: None, names: HashMap::new(), cost: 0, reads: 0 }

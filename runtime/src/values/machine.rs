@@ -22,6 +22,7 @@ use crate::{
     },
 };
 
+/// Replays steps: a register file per activation, a label per byte of memory.
 pub struct Machine {
     locator: Locator,
     tables: Tables,
@@ -29,6 +30,7 @@ pub struct Machine {
 }
 
 impl Machine {
+    /// Nothing was replayed.
     #[must_use]
     pub fn new(options: ValueOptions, sequence: Option<Arc<dyn RegionOfInterest>>) -> Self {
         let core = Core::new(options, sequence);
@@ -78,6 +80,7 @@ impl Machine {
         Some(words)
     }
 
+    /// Accesses so far.
     #[must_use]
     pub fn accesses(&self) -> u64 {
         self.core.totals.accesses + self.core.recorder.instructions + self.core.recorder.escapes

@@ -14,10 +14,12 @@ pub enum FmaRule {
     One,
 }
 
+/// What the values model is asked for.
 #[derive(Clone, Default)]
 pub struct ValueOptions {
     /// Every value has this many bytes; else each has the size of its type, and width conversions are instructions.
     pub element: Option<u8>,
+    /// How many operations a fused multiply-add is.
     pub fma: FmaRule,
     /// Where to list every event.
     pub listing: Option<Arc<Listing>>,

@@ -9,17 +9,23 @@ use crate::{
 /// Sums over all executions of the regions of one name.
 #[derive(Clone, Debug, Default)]
 pub struct RegionTotals {
+    /// The name that the program declared.
     pub name: String,
+    /// How often it was executed.
     pub times: u64,
     /// Values read, by instructions and escapes.
     pub reads: u64,
+    /// Bytes that its reads read.
     pub bytes_read: u64,
     /// Reads that produce nothing: branch conditions, indices, addresses.
     pub escapes: u64,
     /// Instructions with at least one tracked operand.
     pub instructions: u64,
+    /// Operations by class.
     pub ops: [u64; OP_CLASSES],
+    /// Sum of ceil(sqrt(depth)) over the bytes read.
     pub cost: u128,
+    /// Bytes read, by depth.
     pub depths: DepthCounts,
     /// Longest chain of dependent instructions; summed, as executions follow each other.
     pub span: u64,
@@ -35,12 +41,14 @@ pub struct RegionTotals {
     pub unfinished: u64,
     /// Declared inputs of which nothing was used, and their bytes.
     pub unread_inputs: u64,
+    /// Bytes of declared inputs of which nothing was used.
     pub unread_bytes: u64,
     /// Operands and escapes that are constants only because they were loaded from an input before the region began.
     pub early_reads: u64,
 }
 
 impl RegionTotals {
+    /// Adds the counts of `other`.
     pub fn merge(&mut self, other: &Self) {
         self.times += other.times;
         self.reads += other.reads;

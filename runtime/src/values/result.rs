@@ -10,9 +10,12 @@ use crate::{
 
 /// Counters per calling context and instruction, and totals per region, in the ring's numbering.
 pub struct ValuesResult {
+    /// The program's side of the ring.
     pub ring: DecodedRing,
+    /// Counters by context and instruction.
     pub blocks: Vec<BlockCounters>,
     pub(crate) cells: Vec<CellCounters>,
+    /// Totals by region.
     pub regions: Vec<RegionTotals>,
     /// Calls with tracked values of code that does not follow them, by name.
     pub unfollowed: BTreeMap<String, u64>,

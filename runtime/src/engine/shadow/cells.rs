@@ -46,6 +46,8 @@ pub struct Shadow<C> {
     /// Per-byte values of cells whose bytes do not belong together, and the unused ones among them (all zero).
     pub(super) pool: Vec<[C; 4]>,
     pub(super) unused: Vec<u32>,
+    /// Pages that were present in an earlier part, and have memory.
+    pub(super) kept: Marks,
 }
 
 impl<C: Cell> Shadow<C> {
@@ -63,6 +65,7 @@ impl<C: Cell> Shadow<C> {
             recent: [(NO_REGION, 0); RECENT],
             pool: Vec::new(),
             unused: Vec::new(),
+            kept: Marks::default(),
         }
     }
 
@@ -86,6 +89,7 @@ impl<C: Cell> Shadow<C> {
             recent: self.recent,
             pool: self.pool.into_iter().map(|bytes| bytes.map(convert)).collect(),
             unused: self.unused,
+            kept: self.kept,
         }
     }
 
@@ -297,7 +301,7 @@ impl<C: Cell> Shadow<C> {
     }
 
     #[inline(always)]
-    pub(super) fn end_part(&mut self, cell: usize, skip: u64, len: u64, after: impl Fn(u64) -> u64) {
+    pub fn end_part(&mut self, cell: usize, skip: u64, len: u64, after: impl Fn(u64) -> u64) {
         let mut bytes = self.bytes(cell);
         for byte in &mut bytes[skip as usize..(skip + len) as usize] {
             *byte = C::pack(after(byte.get()));

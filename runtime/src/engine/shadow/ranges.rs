@@ -209,9 +209,9 @@ impl<C: Cell> Shadow<C> {
     }
 
     #[inline(always)]
-    pub(super) fn end(&mut self, addr: u64, len: u64, after: impl Fn(u64) -> u64) {
+    pub fn end(&mut self, addr: u64, len: u64, after: impl Fn(u64) -> u64) {
         let mut cell = self.find(addr);
-        let is_few = self.is_few(cell);
+        let is_few = !self.is_present(cell);
         let (mut skip, mut left) = (addr % BYTES, len);
         while left > 0 {
             let part = left.min(BYTES - skip);

@@ -12,10 +12,13 @@ pub enum Policy {
 /// One level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Geometry {
+    /// Its size in bytes.
     pub bytes: u64,
+    /// Ways of each set.
     pub ways: u32,
     /// Bytes of a line.
     pub line: u32,
+    /// Which line leaves a full set.
     pub policy: Policy,
 }
 

@@ -104,6 +104,7 @@ impl Caches {
         }
     }
 
+    /// Memory that the levels hold, in bytes.
     #[must_use]
     pub fn heap_bytes(&self) -> u64 {
         self.levels.iter().map(Level::heap_bytes).sum()

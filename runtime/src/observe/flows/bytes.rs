@@ -39,13 +39,17 @@ const UNREAD: SiteNumber = 1 << 31;
 
 /// What went from one access to another.
 pub struct Flow {
+    /// Who wrote last; none: nobody did.
     pub writer: Option<RingSite>,
+    /// Who touched last.
     pub toucher: Option<RingSite>,
+    /// Who reads.
     pub reader: RingSite,
     /// Calling contexts of the toucher and of the reader, if they are followed.
     pub contexts: Option<(Option<Node>, Node)>,
     /// What the bytes are part of, for the reader; `None` if objects are not followed.
     pub object: Option<ObjectNumber>,
+    /// What the reads found.
     pub found: CellCounters,
     /// Bytes touched since the byte's last touch, for some of the reads: in all, and by the static accesses that touched most.
     pub between: Between<RingSite>,
@@ -53,14 +57,19 @@ pub struct Flow {
 
 /// How a site used an object.
 pub struct Use {
+    /// The site.
     pub site: RingSite,
+    /// The object.
     pub object: ObjectNumber,
+    /// In which order, and how much of its lines.
     pub pattern: Pattern,
 }
 
 /// Everything that was followed.
 pub struct Followed {
+    /// Every flow.
     pub flows: Vec<Flow>,
+    /// Every use of an object by a site.
     pub uses: Vec<Use>,
 }
 
@@ -85,6 +94,7 @@ pub(super) struct Site {
     pub(super) last: Option<Step>,
 }
 
+/// Who wrote and who touched each byte last, and what came of it.
 pub struct Flows {
     pub(super) states: Shadow,
     /// By state: writer and toucher. The first has none. The toucher of bytes that nobody has read since they were written is the writer, marked

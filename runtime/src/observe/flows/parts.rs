@@ -49,13 +49,16 @@ pub struct Parts {
     cells: Vec<u32>,
     /// By access: its first piece. One more at the end.
     first: Vec<u32>,
+    /// Pieces of accesses, each of one flow, in the order of accesses.
     pub pieces: Vec<Piece>,
+    /// Reads of streams of affine runs, in blocks.
     pub readings: Vec<Readings>,
     cursor: Cursor,
 }
 
 /// What is known before reports come.
 impl Parts {
+    /// Nothing waits.
     pub fn clear(&mut self) {
         self.cells.clear();
         self.first.clear();

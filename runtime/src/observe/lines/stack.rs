@@ -183,6 +183,7 @@ impl Lines {
         }
     }
 
+    /// Memory that the stack of lines holds, in bytes.
     #[must_use]
     pub fn heap_bytes(&self) -> u64 {
         self.back.heap_bytes()

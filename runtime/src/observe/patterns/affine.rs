@@ -20,7 +20,9 @@ const AHEAD: i64 = 8;
 /// One access of each iteration, and its site.
 #[derive(Clone, Copy, Debug)]
 pub struct Lane {
+    /// Its address and step.
     pub stream: Stream,
+    /// Its site.
     pub site: u32,
 }
 

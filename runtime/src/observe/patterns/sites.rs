@@ -20,6 +20,7 @@ use crate::{
 
 /// Fast memory whose lines are watched, in bytes.
 pub const FAST: u64 = 32 << 10;
+/// Bytes of a line, for how much of it is used.
 pub const LINE: u64 = 64;
 /// Bytes that stand for a line on the stack of lines: so many cost the engine least.
 pub(super) const LINE_BYTES: u64 = 4;
@@ -35,21 +36,27 @@ const NEVER: u32 = u32::MAX;
 /// What one site did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pattern {
+    /// Reads.
     pub reads: u64,
     /// The step, in bytes, that most of its reads make from the one before, and how many seem to make it.
     pub stride: i64,
+    /// Reads that seem to make that step.
     pub strided: u64,
     /// Lines that it fetched, bytes of them that were used before they were fetched again, and fetches that used other bytes than the fetch
     /// of the same line by this site before.
     pub lines: u64,
+    /// Bytes of them that were used before they were fetched again.
     pub used: u64,
+    /// Fetches that used other bytes than the fetch of the same line before.
     pub renewed: u64,
     /// Bytes that it wrote and nobody read, and that it was the last to read before they were overwritten or ended.
     pub unread: u64,
+    /// Bytes that it was the last to read before they were overwritten or ended.
     pub last_read: u64,
 }
 
 impl Pattern {
+    /// Adds the counts of `other`.
     pub fn merge(&mut self, other: &Self) {
         if other.strided > self.strided {
             self.stride = other.stride;
@@ -127,6 +134,7 @@ impl Page {
     }
 }
 
+/// Steps, lines and last reads of every site.
 #[derive(Default)]
 pub struct Patterns {
     pub(super) sites: Vec<(Pattern, Steps)>,

@@ -36,6 +36,7 @@ pub struct Sharing {
     owners: Owners,
     /// Bytes read, by writer, reader and object.
     moved: HashMap<(u32, u32, ObjectNumber), u64, FastHash>,
+    /// Whose memory it is.
     pub objects: Objects,
     /// The ring and the call site of each heap object.
     pub origins: Vec<(u32, u32)>,
@@ -58,8 +59,11 @@ pub struct Found {
 
 /// A line that several threads wrote.
 pub struct FoundLine {
+    /// Of the first byte that somebody wrote.
     pub object: ObjectNumber,
+    /// How often it changed hands.
     pub line: Line,
+    /// The bytes that each site wrote.
     pub writers: Vec<(Place, u128)>,
 }
 

@@ -1,4 +1,4 @@
-//! The engine on a thread of its own, against the engine on this one.
+//! The engine on this thread and on one of its own.
 
 use super::*;
 use crate::{

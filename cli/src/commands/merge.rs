@@ -1,0 +1,125 @@
+//! `dmdprof merge`: makes a profile of the parts of a trace.
+//!
+//! Takes the files of `dmdprof slice`, in any order; writes the profile and the report that `dmdprof replay` would have. Refuses
+//! files of different traces or analyses, parts that are missing or there twice, and damaged files.
+
+use std::{
+    fs::File,
+    io::BufReader,
+    path::{Path, PathBuf},
+    time::Instant,
+};
+
+use anyhow::{Context, bail};
+use clap::Args;
+use dmdprof_runtime::session::{
+    Replayed,
+    shares::{Joined, Name, read_name, read_summary},
+};
+
+use super::replay::outcome;
+use crate::{
+    measure::analysis::{AnalysisArgs, Origin},
+    profile::model::Random,
+};
+
+/// Make a profile of the parts of a trace
+///
+/// Puts all parts of a trace together, as `dmdprof slice` made them: writes the profile and the report that `dmdprof replay` of the
+/// trace would have. The recorded program must be where it was: source positions are in it.
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub struct MergeArgs {
+    /// All parts, in any order
+    #[arg(value_name = "SLICE", required = true)]
+    pub slices: Vec<PathBuf>,
+
+    /// Profile file to write; an existing one is kept as FILE.old
+    #[arg(short, long, value_name = "FILE", default_value = "dmdprof.data")]
+    pub output: PathBuf,
+
+    /// Write the profile but print no report
+    #[arg(short, long)]
+    pub quiet: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  dmdprof merge *.slice                     all parts that are here
+  dmdprof merge -q *.slice -o app.data      profile only";
+
+type Slice = (Name, PathBuf, BufReader<File>);
+
+/// Runs the command.
+///
+/// # Errors
+/// When a file cannot be read, is damaged or does not fit the others, when a part is missing, or as `dmdprof replay`.
+pub fn command(args: &MergeArgs) -> anyhow::Result<()> {
+    let started = Instant::now();
+    let mut slices = args.slices.iter().map(|path| open(path)).collect::<anyhow::Result<Vec<_>>>()?;
+    slices.sort_by_key(|(name, ..)| name.part);
+    check(&slices)?;
+    let name = slices[0].0.clone();
+    let mut analysis = AnalysisArgs::of(&name.analysis);
+    (analysis.output, analysis.quiet) = (args.output.clone(), args.quiet);
+    let options = analysis.options()?;
+    analysis.check_output()?;
+    let mut joined = Joined::new(&options);
+    for (_, path, mut file) in slices {
+        let summary = read_summary(&mut file).with_context(|| path.display().to_string())?;
+        joined.add(summary).with_context(|| path.display().to_string())?;
+    }
+    let Replayed { measurement, end, cut_at, engine_peak } = joined.finish();
+    let incomplete = cut_at.map(|at| {
+        eprintln!("dmdprof: warning: the trace was cut off at byte {at}; what follows is the run up to there");
+        "the trace was cut off; the numbers are those up to there".to_string()
+    });
+    let origin =
+        Origin { command: name.command, outcome: outcome(end.as_ref()), incomplete, random: Random::default() };
+    analysis.finish(measurement, origin, started, engine_peak)
+}
+
+/// Whose part a file is, and the rest of it.
+fn open(path: &Path) -> anyhow::Result<Slice> {
+    let file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
+    let mut file = BufReader::with_capacity(1 << 18, file);
+    let name = read_name(&mut file).with_context(|| path.display().to_string())?;
+    Ok((name, path.to_owned(), file))
+}
+
+/// Refuses what is not all parts of one trace, once each. They are in order.
+fn check(slices: &[Slice]) -> anyhow::Result<()> {
+    let (first, path, _) = &slices[0];
+    for (name, other, _) in slices {
+        let (path, other) = (path.display(), other.display());
+        if (name.trace, &name.command) != (first.trace, &first.command) {
+            bail!("{path} and {other} are slices of different traces; merge the slices of one trace");
+        }
+        if name.parts != first.parts {
+            bail!(
+                "{path} is one of {} slices, and {other} one of {}; make all with one number",
+                first.parts,
+                name.parts
+            );
+        }
+        if name.analysis != first.analysis {
+            let options = |name: &Name| name.analysis.join(" ");
+            bail!("{path} was analysed with {}, and {other} with {}; make all alike", options(first), options(name));
+        }
+    }
+    if let Some(two) = slices.windows(2).find(|two| two[0].0.part == two[1].0.part) {
+        bail!("{} and {} are the same slice; name one of them", two[0].1.display(), two[1].1.display());
+    }
+    let is_missing = |part: &u32| slices.binary_search_by_key(part, |(name, ..)| name.part).is_err();
+    let missing: Vec<String> =
+        (1..=first.parts).filter(is_missing).map(|part| format!("{part}/{}", first.parts)).collect();
+    let named = missing.iter().take(8).cloned().collect::<Vec<_>>().join(", ");
+    match missing.len() {
+        0 => Ok(()),
+        1 => bail!("slice {named} is missing; make it with `dmdprof slice TRACE --part {named} -o FILE`"),
+        count => bail!(
+            "{count} slices are missing ({named}{}); make them with `dmdprof slice`",
+            if count > 8 { ", ..." } else { "" }
+        ),
+    }
+}

@@ -1,0 +1,142 @@
+//! Bytes that leave the stack or change their addresses.
+//!
+//! Takes ranges of any length; visits only pages in which something was touched. Refuses nothing.
+
+use super::{
+    cell::{BYTES, Cell, FIRST},
+    shadow::page_room,
+    stack::Stack,
+};
+
+/// Bytes of an array that are worth removing as a row of words.
+const LEAST_ROW: u64 = 256;
+/// And as many as are removed at a time.
+const LONGEST_ROW: u64 = 1 << 14;
+/// Bytes moved at a time.
+const PIECE: u64 = 1 << 16;
+
+impl<C: Cell> Stack<C> {
+    /// The bytes leave the stack.
+    pub fn remove(&mut self, addr: u64, len: u64) {
+        if self.slice.is_some() { self.remove_from_slice(addr, len) } else { self.remove_known(addr, len) }
+    }
+
+    /// The bytes leave the stack, as far as they are on it.
+    pub(super) fn remove_known(&mut self, addr: u64, len: u64) {
+        if (1..=page_room(addr)).contains(&len) {
+            let cell = self.shadow.find(addr);
+            if self.shadow.is_present(cell) {
+                self.remove_present(addr, len);
+            } else if self.shadow.is_few(cell) {
+                self.remove_any(addr, len);
+            }
+            return;
+        }
+        self.each_present(addr, len, Self::remove_present);
+        self.each_few(addr, len, Self::remove_any);
+    }
+
+    /// Does something with the parts of a range that are in pages that are present.
+    pub(super) fn each_present(&mut self, addr: u64, len: u64, mut act: impl FnMut(&mut Self, u64, u64)) {
+        let (mut at, mut left) = (addr, len);
+        while left > 0 {
+            let Some((found, part)) = self.shadow.next_present(at, left) else { return };
+            act(self, found, part);
+            left -= found - at + part;
+            at = found.wrapping_add(part);
+        }
+    }
+
+    /// The same for pages of which little was touched, one at a time.
+    pub(super) fn each_few(&mut self, addr: u64, len: u64, mut act: impl FnMut(&mut Self, u64, u64)) {
+        let (mut at, mut left) = (addr, len);
+        while left > 0 {
+            let Some((found, part)) = self.shadow.next_few(at, left) else { return };
+            let part = part.min(page_room(found));
+            act(self, found, part);
+            left -= found - at + part;
+            at = found.wrapping_add(part);
+        }
+    }
+
+    #[inline(always)]
+    fn remove_present(&mut self, mut addr: u64, mut len: u64) {
+        // What is between two rows is mostly short.
+        let mut part = LEAST_ROW;
+        while len > 0 {
+            let done = self.remove_row(addr, len);
+            part = if done.is_some() { LEAST_ROW } else { (2 * part).min(LONGEST_ROW) };
+            let done = done.unwrap_or_else(|| {
+                self.remove_any(addr, part.min(len));
+                part.min(len)
+            });
+            addr = addr.wrapping_add(done);
+            len -= done;
+        }
+    }
+
+    /// Removes the words of an array that was used in order, as far as it was; gives their bytes, if that is worth it.
+    #[inline(always)]
+    fn remove_row(&mut self, addr: u64, len: u64) -> Option<u64> {
+        if len < LEAST_ROW || !addr.is_multiple_of(BYTES) {
+            return None;
+        }
+        let cell = self.shadow.find(addr);
+        let (words, first, step) = self.shadow.arithmetic(cell, 2, (len.min(LONGEST_ROW) / 8) as usize)?;
+        let bytes = 8 * words as u64;
+        if bytes < LEAST_ROW {
+            return None;
+        }
+        self.time.clear_many(first, step, words, 8, &mut self.masks);
+        self.shadow.set_row_dead(cell, bytes);
+        Some(bytes)
+    }
+
+    #[inline(always)]
+    fn remove_any(&mut self, addr: u64, len: u64) {
+        let mut runs = std::mem::take(&mut self.runs);
+        self.shadow.gather(addr, len, &mut runs);
+        for run in runs.drain(..) {
+            if run.value >= FIRST {
+                self.time.clear(run.value, run.len);
+            }
+        }
+        self.runs = runs;
+        self.shadow.kill(addr, len);
+    }
+
+    /// The bytes change their addresses and keep their positions. What was at the target before dies, and so does the source.
+    pub fn relocate(&mut self, from: u64, to: u64, len: u64) {
+        if from == to || len == 0 {
+            return;
+        }
+        if self.slice.is_some() { self.relocate_in_slice(from, to, len) } else { self.relocate_known(from, to, len) }
+    }
+
+    pub(super) fn relocate_known(&mut self, from: u64, to: u64, len: u64) {
+        // In pieces, and in an order in which none of them ends where another still is.
+        let pieces = len.div_ceil(PIECE);
+        for piece in 0..pieces {
+            let start = PIECE * if to < from { piece } else { pieces - 1 - piece };
+            let len = PIECE.min(len - start);
+            self.relocate_piece(from.wrapping_add(start), to.wrapping_add(start), len);
+        }
+    }
+
+    fn relocate_piece(&mut self, from: u64, to: u64, len: u64) {
+        let mut moved = std::mem::take(&mut self.runs);
+        self.shadow.gather(from, len, &mut moved);
+        self.each_present(from, len, |stack, addr, len| stack.shadow.forget(addr, len));
+        self.each_few(from, len, |stack, addr, len| stack.shadow.forget(addr, len));
+        // With the source gone, what is left alive in the target is what dies there.
+        self.remove_known(to, len);
+        let mut at = to;
+        for run in moved.drain(..) {
+            if run.value >= FIRST {
+                self.shadow.assign(at, run.len, run.value);
+            }
+            at = at.wrapping_add(run.len);
+        }
+        self.runs = moved;
+    }
+}

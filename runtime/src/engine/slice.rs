@@ -1,0 +1,261 @@
+//! A part of a run on a stack of its own, and what it needs of the stack before it.
+//!
+//! A stack that begins in the middle of a run knows exactly what lies above the bytes that were touched since. Whatever it does
+//! not know, it asks for: first touches, and ends of bytes that it has not seen, in their order and with the number of bytes
+//! that lay on it then ([`Frontier`]). The stack before it answers by and by (`settle`): bytes that are asked for lie below
+//! all of the part's, and are the part's from then on. In the end the part's bytes go on top, in their order.
+//!
+//! Takes and gives frontiers. Refuses, before it changes anything, positions that the cells are too narrow for.
+
+use super::{
+    access::Kind,
+    cell::{BYTES, Cell, DEAD, FIRST, NEVER},
+    frontier::{Ask, Between, Frontier, Piece},
+    report::Reports,
+    shadow::{Live, Run, page_room},
+    stack::{Full, Stack, WINDOW},
+    timeline::Rank,
+};
+
+/// A part's side.
+impl<C: Cell> Stack<C> {
+    /// The bytes leave the stack, this one or that before it. Those that are marked as dead here are not on that before it.
+    #[inline(never)]
+    pub(super) fn remove_from_slice(&mut self, addr: u64, len: u64) {
+        if len == 0 {
+            return;
+        }
+        let cell = self.shadow.find(addr);
+        if len > page_room(addr) || !self.shadow.is_present(cell) {
+            self.tell(|slice| slice.remove(addr, len));
+            return self.remove_known(addr, len);
+        }
+        let mut runs = std::mem::take(&mut self.runs);
+        self.shadow.gather(addr, len, &mut runs);
+        let mut at = addr;
+        for run in runs.drain(..) {
+            if run.value >= FIRST {
+                self.time.clear(run.value, run.len);
+            } else if run.value == NEVER {
+                self.tell(|slice| slice.remove(at, run.len));
+            }
+            at += run.len;
+        }
+        self.runs = runs;
+        self.shadow.end(addr, len, |_| DEAD);
+    }
+
+    fn tell(&mut self, what: impl FnOnce(&mut Frontier)) {
+        if let Some(slice) = &mut self.slice {
+            what(slice);
+        }
+    }
+
+    /// Bytes move, those of the stack before this one too.
+    pub(super) fn relocate_in_slice(&mut self, from: u64, to: u64, len: u64) {
+        let mut runs = Vec::new();
+        self.shadow.gather(from, len, &mut runs);
+        let tell_live = |stack: &mut Self, mut at: u64, what: fn(u64, u64) -> Between| {
+            for &Run { value, len } in &runs {
+                if value >= FIRST {
+                    stack.tell(|slice| slice.note(what(at, len)));
+                }
+                at = at.wrapping_add(len);
+            }
+        };
+        tell_live(self, from, |addr, len| Between::Left { addr, len });
+        self.tell(|slice| slice.note(Between::Relocate { from, to, len }));
+        tell_live(self, to, |addr, len| Between::Arrived { addr, len });
+        self.relocate_known(from, to, len);
+        self.forget_dead(to, len);
+    }
+
+    /// Bytes enter below everything, unless they are on one of the stacks.
+    pub(super) fn insert_below_slice(&mut self, addr: u64, len: u64) {
+        let mut runs = Vec::new();
+        self.shadow.gather(addr, len, &mut runs);
+        let (above, mut end) = (self.live(), addr.wrapping_add(len));
+        // Each goes below what is there, so the lowest is last.
+        for run in runs.iter().rev() {
+            end = end.wrapping_sub(run.len);
+            if run.value < FIRST {
+                self.tell(|slice| slice.note(Between::Input { addr: end, len: run.len, above }));
+            }
+        }
+        self.forget_dead(addr, len);
+    }
+
+    /// The stack before may have something there again.
+    fn forget_dead(&mut self, addr: u64, len: u64) {
+        let after = |value| if value == DEAD { NEVER } else { value };
+        self.each_present(addr, len, |stack, addr, len| stack.shadow.end(addr, len, after));
+        self.each_few(addr, len, |stack, addr, len| stack.shadow.end(addr, len, after));
+    }
+
+    /// Ends a part: gives what it asked and what is on its stack, and forgets everything. The next one begins.
+    pub fn end_slice(&mut self, empty: Frontier) -> Frontier {
+        let mut frontier = self.slice.replace(Box::new(empty)).map_or_else(Frontier::default, |slice| *slice);
+        let [mut live, mut room] = std::mem::take(&mut self.drained);
+        self.shadow.drain(&mut live);
+        by_position(&mut live, &mut room);
+        frontier.left.extend(live.iter().map(|&Live { addr, len, .. }| Piece { addr, len }));
+        live.clear();
+        self.drained = [live, room];
+        self.time.reset(FIRST + self.options.min_positions + 192, 0, 0);
+        frontier
+    }
+}
+
+/// Sorts by position, digit by digit; `room` has nothing in it before and afterwards.
+fn by_position(live: &mut Vec<Live>, room: &mut Vec<Live>) {
+    const DIGIT: u32 = 11;
+    let most = live.iter().fold(0, |most, run| most | run.position);
+    room.resize(live.len(), Live::default());
+    for shift in (0..u64::BITS - most.leading_zeros()).step_by(DIGIT as usize) {
+        let digit = |run: &Live| (run.position >> shift) as usize % (1 << DIGIT);
+        let mut ends = [0usize; 1 << DIGIT];
+        live.iter().for_each(|run| ends[digit(run)] += 1);
+        let mut sum = 0;
+        for end in &mut ends {
+            (*end, sum) = (sum, sum + *end);
+        }
+        for run in live.iter() {
+            let end = &mut ends[digit(run)];
+            room[*end] = *run;
+            *end += 1;
+        }
+        std::mem::swap(live, room);
+    }
+    room.clear();
+}
+
+/// The side of the stack before a part.
+impl<C: Cell> Stack<C> {
+    /// Answers what a part asked, in order.
+    #[inline(always)]
+    pub fn settle_here(&mut self, asks: &[Ask], out: &mut Reports) {
+        let mut cells = [0; WINDOW];
+        let mut start = 0;
+        while start < asks.len() {
+            let window = &asks[start..asks.len().min(start + WINDOW)];
+            self.fetch(window.iter().map(|ask| ask.addr), &mut cells);
+            let mut at = 0;
+            while at < window.len() {
+                let first = start + at;
+                // Accesses of several parts may go on behind the window.
+                let group = 1 + asks[first + 1..].iter().take_while(|ask| ask.joined).count();
+                if asks[first].kind == Kind::Remove {
+                    self.remove_known(asks[first].addr, asks[first].len.into());
+                } else if group > 1 || !self.settle_run(cells[at], &asks[first], out) {
+                    self.settle_group(&asks[first..first + group], out);
+                }
+                at += group;
+            }
+            start += at;
+        }
+    }
+
+    /// Up to 64 bytes that were last used together, or that are dead: parts of a cell, and whole cells.
+    #[inline(always)]
+    fn settle_run(&mut self, cell: usize, ask: &Ask, out: &mut Reports) -> bool {
+        let (len, skip) = (u64::from(ask.len), ask.addr % BYTES);
+        let in_cell = skip + len <= BYTES;
+        let whole_cells = skip == 0 && len.is_multiple_of(BYTES) && len <= page_room(ask.addr) && len <= 64;
+        if !(in_cell || whole_cells) || !self.shadow.is_present(cell) {
+            return false;
+        }
+        let found = if in_cell { self.shadow.part(cell, skip, len) } else { self.shadow.row(cell, len) };
+        let Some(first) = found else { return false };
+        if ask.kind == Kind::Load {
+            out.begin(ask.label);
+        }
+        if first >= FIRST {
+            let above = ask.above + self.take(first, len);
+            if ask.kind == Kind::Load {
+                out.warm(above, len);
+            }
+        } else {
+            if ask.kind == Kind::Load {
+                out.cold(ask.above + self.live(), len);
+            }
+            self.footprint += if first == NEVER { len } else { 0 };
+        }
+        if !in_cell {
+            self.shadow.set_row_dead(cell, len);
+        } else if first != DEAD {
+            self.shadow.end_part(cell, skip, len, |_| DEAD);
+        }
+        self.note(ask.above + len + self.live(), 0);
+        true
+    }
+
+    /// Any access, which may be asked for in parts.
+    #[inline(always)]
+    fn settle_group(&mut self, group: &[Ask], out: &mut Reports) {
+        let Ask { above, label, kind, .. } = group[0];
+        let mut runs = std::mem::take(&mut self.runs);
+        let (mut cold, mut all) = (0, 0);
+        out.begin(label);
+        // All depths before anything leaves.
+        for ask in group.iter().filter(|_| kind == Kind::Load) {
+            self.shadow.gather(ask.addr, ask.len.into(), &mut runs);
+            for run in runs.drain(..) {
+                if run.value >= FIRST {
+                    out.warm(above + self.live() - self.time.rank(run.value + run.len - 1), run.len);
+                } else {
+                    out.cold(above + self.live() + cold, run.len);
+                    cold += run.len;
+                }
+            }
+        }
+        for ask in group {
+            self.shadow.gather(ask.addr, ask.len.into(), &mut runs);
+            for run in runs.drain(..) {
+                if run.value >= FIRST {
+                    self.time.clear(run.value, run.len);
+                }
+                self.footprint += if run.value == NEVER { run.len } else { 0 };
+            }
+            self.shadow.bury(ask.addr, ask.len.into());
+            all += u64::from(ask.len);
+        }
+        self.runs = runs;
+        self.note(above + all + self.live(), 0);
+    }
+
+    /// Does what happened between what a part asked.
+    pub fn settle_between(&mut self, what: Between) -> Result<(), Full> {
+        match what {
+            Between::Relocate { from, to, len } => self.relocate_known(from, to, len),
+            Between::Left { addr, len } => self.forget_dead(addr, len),
+            Between::Arrived { addr, len } => self.shadow.bury(addr, len),
+            Between::Input { addr, len, above } => {
+                self.insert_bottom(addr, len)?;
+                self.note(above + self.live(), 0);
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts on the top what a part left; gives the number of pieces done, which is all unless the cells are too narrow.
+    #[inline(always)]
+    pub fn take_over_here(&mut self, left: &[Piece]) -> usize {
+        let mut cells = [0; WINDOW];
+        for (number, window) in left.chunks(WINDOW).enumerate() {
+            self.fetch(window.iter().map(|piece| piece.addr), &mut cells);
+            for (at, (&Piece { addr, len }, &cell)) in window.iter().zip(&cells).enumerate() {
+                if self.make_room(len).is_err() {
+                    return number * WINDOW + at;
+                }
+                let position = self.time.append(len);
+                let is_word = len == 8 && addr.is_multiple_of(BYTES) && page_room(addr) >= 8;
+                if is_word && self.shadow.is_present(cell) && self.shadow.pair(cell) == (DEAD, DEAD) {
+                    self.shadow.set_pair(cell, position);
+                } else {
+                    self.shadow.assign(addr, len, position);
+                }
+            }
+        }
+        left.len()
+    }
+}

@@ -1,0 +1,196 @@
+//! Runs that are cut into parts at random places against the list of `oracle.rs`, which does the whole run.
+
+use proptest::prelude::*;
+
+use super::{
+    Access, DepthSink, Engine, EngineOptions, Found, Kind, Reports, Stream,
+    oracle::{self, Collect, Oracle},
+    tests::{Op, ops, set_ups},
+};
+
+#[derive(Clone, Debug)]
+enum Step {
+    One(Op),
+    Run(Vec<Stream>, u64),
+}
+
+/// What each label's loads found, in order of depth.
+type ByLabel = Vec<Vec<oracle::Found>>;
+
+/// Labels of a step, of which the first is given: one, or one per stream.
+fn labels(step: &Step) -> u32 {
+    match step {
+        Step::One(_) => 1,
+        Step::Run(streams, _) => streams.len() as u32,
+    }
+}
+
+fn by_list(steps: &[Step]) -> (ByLabel, [u64; 3]) {
+    let mut list = Oracle::default();
+    let mut found = ByLabel::new();
+    for step in steps {
+        match step {
+            Step::One(op) => {
+                let mut own = Vec::new();
+                match *op {
+                    Op::Load(addr, len) => own = list.load(addr, len),
+                    Op::Store(addr, len) => list.store(addr, len),
+                    Op::Remove(addr, len) => list.remove(addr, len),
+                    Op::Relocate(from, to, len) => list.relocate(from, to, len),
+                    Op::InsertBottom(addr, len) => list.insert_bottom(addr, len),
+                }
+                found.push(own);
+            }
+            Step::Run(streams, iterations) => {
+                let first = found.len();
+                found.resize(first + streams.len(), Vec::new());
+                for iteration in 0..*iterations {
+                    for (number, stream) in streams.iter().enumerate() {
+                        let (addr, len) = (stream.at(iteration), u64::from(stream.len));
+                        match stream.kind {
+                            Kind::Load => found[first + number].extend(list.load(addr, len)),
+                            _ => list.store(addr, len),
+                        }
+                    }
+                }
+            }
+        }
+    }
+    found.iter_mut().for_each(|found| found.sort_unstable());
+    (found, [list.live(), list.peak_live(), list.footprint()])
+}
+
+fn file(reports: &mut Reports, found: &mut ByLabel) {
+    reports.each(|label, report| {
+        let mut sink = Collect::default();
+        match report {
+            Found::Warm { above, len } => sink.warm(above, len),
+            Found::Cold { above, len } => sink.cold(above, len),
+            Found::Row { above, step, len, times } => {
+                (0..times as i64).for_each(|number| sink.warm(above.wrapping_add_signed(step * number), len));
+            }
+        }
+        found[label as usize].append(&mut sink.0);
+    });
+    reports.clear();
+}
+
+fn in_parts(steps: &[Step], cuts: &[usize], part: EngineOptions, whole: EngineOptions) -> (ByLabel, [u64; 3]) {
+    let (mut part, mut whole) = (Engine::with_options(part), Engine::with_options(whole));
+    part.start_slice();
+    let mut reports = Reports::default();
+    let mut found = vec![Vec::new(); steps.iter().map(labels).sum::<u32>() as usize];
+    let mut label = 0;
+    for (number, step) in steps.iter().enumerate() {
+        let access = |addr, len: u64, kind| [Access { addr, len: len as u32, kind }];
+        match step {
+            Step::One(op) => match *op {
+                Op::Load(addr, len) => part.batch_to(&access(addr, len, Kind::Load), &[label], &mut reports),
+                Op::Store(addr, len) => part.batch_to(&access(addr, len, Kind::Store), &[label], &mut reports),
+                Op::Remove(addr, len) => part.batch_to(&access(addr, len, Kind::Remove), &[label], &mut reports),
+                Op::Relocate(from, to, len) => part.relocate(from, to, len),
+                Op::InsertBottom(addr, len) => part.insert_bottom(addr, len),
+            },
+            Step::Run(streams, iterations) => {
+                let labels: Vec<u32> = (label..).take(streams.len()).collect();
+                part.affine_to(streams, &labels, *iterations, &mut reports);
+            }
+        }
+        label += labels(step);
+        if cuts.contains(&number) || number + 1 == steps.len() {
+            let frontier = part.end_slice(Default::default());
+            whole.settle(&frontier, &mut reports, |reports| file(reports, &mut found));
+            file(&mut reports, &mut found);
+        }
+    }
+    found.iter_mut().for_each(|found| found.sort_unstable());
+    (found, [whole.live(), whole.peak_live(), whole.footprint()])
+}
+
+fn assert_parts_agree(steps: &[Step], cuts: &[usize]) {
+    let expected = by_list(steps);
+    for options in set_ups() {
+        for (part, whole) in [(options, EngineOptions::default()), (EngineOptions::default(), options)] {
+            let got = in_parts(steps, cuts, part, whole);
+            assert_eq!(got, expected, "{part:?} {whole:?} {cuts:?}\n{steps:?}");
+        }
+    }
+}
+
+/// A run over some of the words that `ops` uses.
+fn runs(base: u64) -> impl Strategy<Value = Step> {
+    let kind = prop::sample::select(vec![Kind::Load, Kind::Load, Kind::Store]);
+    let stream = (0u64..40, prop::sample::select(vec![8i64, 8, 16, -8, 0]), kind)
+        .prop_map(move |(at, stride, kind)| Stream { addr: base / 8 * 8 + 160 + 8 * at, stride, len: 8, kind });
+    (prop::collection::vec(stream, 1..4), 1u64..20).prop_map(|(streams, iterations)| Step::Run(streams, iterations))
+}
+
+fn steps(base: u64) -> impl Strategy<Value = Vec<Step>> {
+    (ops(base), prop::collection::vec((any::<prop::sample::Index>(), runs(base)), 0..6)).prop_map(|(ops, runs)| {
+        let mut steps: Vec<Step> = ops.into_iter().map(Step::One).collect();
+        for (at, run) in runs {
+            let at = at.index(steps.len());
+            // As loops come again and again.
+            steps.insert(at, run.clone());
+            steps.insert(at, run);
+        }
+        steps
+    })
+}
+
+fn cuts() -> impl Strategy<Value = Vec<usize>> {
+    prop_oneof![
+        4 => prop::collection::vec(0usize..150, 0..8),
+        1 => (1usize..4).prop_map(|every| (0..160).step_by(every).collect()),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 96, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn parts_agree_with_the_list(steps in steps(1 << 20), cuts in cuts()) {
+        assert_parts_agree(&steps, &cuts);
+    }
+
+    #[test]
+    fn parts_agree_across_a_page_border(steps in steps((1 << 14) * 5 - 251), cuts in cuts()) {
+        assert_parts_agree(&steps, &cuts);
+    }
+
+    #[test]
+    fn parts_agree_across_a_region_border(steps in steps((1 << 26) * 3 - 250), cuts in cuts()) {
+        assert_parts_agree(&steps, &cuts);
+    }
+}
+
+#[test]
+fn an_access_that_is_asked_for_in_parts_is_one_access() {
+    let one = |op| Step::One(op);
+    // The middle of the second load is known to its part, both ends are not and lie apart.
+    let steps = [
+        one(Op::Load(1000, 3)),
+        one(Op::Load(2000, 64)),
+        one(Op::Load(1005, 3)),
+        one(Op::Load(1003, 2)),
+        one(Op::Load(1000, 12)),
+    ];
+    assert_parts_agree(&steps, &[2]);
+}
+
+#[test]
+fn blocks_of_moved_bytes_count_once() {
+    let one = |op| Step::One(op);
+    let steps = [
+        one(Op::Store(1000, 40)),
+        one(Op::Load(1016, 8)),
+        one(Op::Relocate(1000, 3000, 40)),
+        one(Op::Remove(3016, 8)),
+        one(Op::Load(3000, 40)),
+        one(Op::Load(1000, 8)),
+    ];
+    for cut in 0..steps.len() {
+        assert_parts_agree(&steps, &[cut]);
+        assert_parts_agree(&steps, &[0, cut]);
+    }
+}

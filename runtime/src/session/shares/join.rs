@@ -1,0 +1,149 @@
+//! Puts the parts of a trace together.
+//!
+//! Takes [`Summary`]s in the order of the trace; gives what a replay of the whole trace would have. Refuses summaries that do not
+//! fit the one before, and programs that are not there any more or were built again.
+
+use std::collections::BTreeMap;
+
+use super::{
+    super::{
+        analyzer::Analyzer,
+        core::files,
+        merge::Merger,
+        modules::ModuleTable,
+        options::Options,
+        replay::{ReplayError, Replayed, check},
+        result::RingResult,
+        slices::whole::{Below, Whole},
+    },
+    summary::{RingPart, Summary, SummaryError},
+};
+use crate::{decode::context::ContextNode, trace::End};
+
+/// Why parts cannot be put together.
+#[derive(Debug, thiserror::Error)]
+pub enum JoinError {
+    /// The program or a library is not what was recorded.
+    #[error(transparent)]
+    Program(#[from] ReplayError),
+    /// A slice is not what it should be.
+    #[error(transparent)]
+    Slice(#[from] SummaryError),
+}
+
+const NO_FIT: SummaryError = SummaryError::Damaged("it does not fit the slice before it");
+
+/// A trace of which some parts are there.
+pub struct Joined {
+    options: Options,
+    table: ModuleTable,
+    modules: usize,
+    rings: BTreeMap<u32, JoinedRing>,
+    merger: Merger,
+    end: Option<End>,
+    cut_at: Option<u64>,
+    engine_peak: u64,
+}
+
+struct JoinedRing {
+    analyzer: Box<Analyzer>,
+    whole: Box<Whole>,
+    process: u32,
+    used: bool,
+}
+
+impl Joined {
+    /// There are no parts yet.
+    #[must_use]
+    pub fn new(options: &Options) -> Self {
+        Self {
+            options: options.clone(),
+            table: ModuleTable::default(),
+            modules: 0,
+            rings: BTreeMap::new(),
+            merger: Merger::default(),
+            end: None,
+            cut_at: None,
+            engine_peak: 0,
+        }
+    }
+
+    /// Goes on behind the next part.
+    ///
+    /// # Errors
+    /// [`JoinError`].
+    pub fn add(&mut self, summary: Summary) -> Result<(), JoinError> {
+        for module in summary.modules.iter().skip(self.modules) {
+            check(module)?;
+            let named = module.module();
+            self.table.register(&named, &named.path);
+        }
+        self.modules = self.modules.max(summary.modules.len());
+        for ring in summary.rings {
+            let (number, is_ended) = (ring.number, ring.is_ended);
+            self.ring(ring)?;
+            if is_ended {
+                self.ring_end(number);
+            }
+        }
+        let held: u64 = self.rings.values().map(|ring| ring.whole.ranked.engine().heap_bytes()).sum();
+        self.engine_peak = self.engine_peak.max(held);
+        self.end = self.end.take().or(summary.end);
+        self.cut_at = self.cut_at.or(summary.cut_at);
+        Ok(())
+    }
+
+    fn ring(&mut self, part: RingPart) -> Result<(), JoinError> {
+        let options = &self.options;
+        let ring = self.rings.entry(part.number).or_insert_with(|| {
+            let mut analyzer = Box::new(Analyzer::new(options.clone()));
+            let whole = Box::new(Whole::new(analyzer.core.engine.lend(files!(analyzer.core)), false));
+            JoinedRing { analyzer, whole, process: part.ring.process, used: false }
+        });
+        let placed: Option<Vec<_>> = part.placed.iter().map(|&(id, low)| self.table.placed(id, low)).collect();
+        ring.analyzer.go_on(&placed.ok_or(NO_FIT)?, 0);
+        let mut contexts = ring.analyzer.core.contexts.nodes.clone();
+        if contexts.len() != part.contexts_before as usize {
+            return Err(NO_FIT.into());
+        }
+        contexts.extend(part.contexts.iter().map(|&(parent, function)| ContextNode { parent, function, calls: 0 }));
+        let functions: u32 = ring.analyzer.locator.modules.iter().map(|m| m.placed.table.functions.len() as u32).sum();
+        let segments: u32 = ring.analyzer.locator.modules.iter().map(|m| m.placed.table.segments.len() as u32).sum();
+        let is_known = |(number, node): (usize, &ContextNode)| {
+            number == 0 || (node.parent as usize) < number && node.function < functions
+        };
+        let asks = &part.frontier.asks;
+        let in_order = part.frontier.between.is_sorted_by_key(|between| between.0)
+            && part.frontier.between.last().is_none_or(|between| between.0 <= asks.len());
+        if !contexts.iter().enumerate().all(is_known) || !part.counts.is_sound(contexts.len(), segments) || !in_order {
+            return Err(NO_FIT.into());
+        }
+        ring.analyzer.core.contexts.learn(&contexts);
+        ring.whole.settle(&part.frontier, 0, part.counts.cells());
+        let Below { cells, .. } = std::mem::take(&mut ring.whole.found[0]);
+        ring.analyzer.core.totals.active |= part.counts.active;
+        ring.analyzer.absorb(part.counts.counted(), cells, None);
+        ring.used |= part.used;
+        Ok(())
+    }
+
+    fn ring_end(&mut self, number: u32) {
+        let Some(JoinedRing { mut analyzer, whole, process, used }) = self.rings.remove(&number) else { return };
+        self.merger.measurement.processes.insert(process);
+        analyzer.core.cold.merge(&whole.cold);
+        analyzer.core.engine.give_back(whole.ranked);
+        if used {
+            let result = RingResult::Memory(Box::new(analyzer.finish()));
+            self.merger.add(result, |table, segment| self.table.items(table, segment));
+        }
+    }
+
+    /// All parts are there.
+    #[must_use]
+    pub fn finish(mut self) -> Replayed {
+        // Of a trace that was cut off, most are still open.
+        let open: Vec<u32> = self.rings.keys().copied().collect();
+        open.into_iter().for_each(|number| self.ring_end(number));
+        Replayed::new(self.merger, self.table, self.end, self.cut_at, self.engine_peak)
+    }
+}

@@ -1,0 +1,98 @@
+//! Replays slices of a ring, one after the other, on a stack of its own; counters go on from slice to slice.
+//!
+//! Takes the words of a slice and what runs when it begins; gives what it asks of the stack before it, with cells of this part as
+//! labels. Refuses nothing; what cannot be decoded was found out before.
+
+use super::super::{analyzer::Analyzer, core::files, options::Options};
+use crate::{
+    decode::{
+        context::{ContextNode, Running},
+        locator::{ModuleSource, Placed},
+    },
+    engine::Frontier,
+};
+
+/// What a replay in the middle of a ring starts with.
+#[derive(Clone, Default)]
+pub struct Start {
+    pub running: Running,
+    pub open_regions: u64,
+    /// Modules that are known, and the one that the last record named.
+    pub modules: usize,
+    pub place: usize,
+}
+
+impl Start {
+    pub fn of(analyzer: &Analyzer) -> Self {
+        Self {
+            running: analyzer.core.contexts.running(),
+            open_regions: analyzer.core.open_regions,
+            modules: analyzer.locator.modules.len(),
+            place: analyzer.locator.place(),
+        }
+    }
+}
+
+/// What grows while a ring is gone over, and is common to all its parts.
+#[derive(Clone, Default)]
+pub struct Known {
+    pub contexts: Vec<ContextNode>,
+    pub modules: Vec<Placed>,
+}
+
+impl Known {
+    /// Learns what an analyzer knows more.
+    pub fn learn(&mut self, analyzer: &Analyzer) {
+        self.contexts.extend(&analyzer.core.contexts.nodes[self.contexts.len()..]);
+        self.modules.extend(analyzer.locator.modules[self.modules.len()..].iter().map(|module| module.placed.clone()));
+    }
+}
+
+/// Replays slices.
+pub struct Part {
+    /// Among the parts of its ring.
+    pub number: usize,
+    /// Its last slice.
+    pub last: Option<u64>,
+    pub analyzer: Analyzer,
+}
+
+/// All modules are known already.
+struct NoMore;
+
+impl ModuleSource for NoMore {
+    fn modules(&mut self) -> Vec<Placed> {
+        Vec::new()
+    }
+}
+
+impl Part {
+    pub fn new(number: usize, options: &Options) -> Self {
+        let mut analyzer = Analyzer::new(options.clone());
+        analyzer.core.engine.start_slices();
+        Self { number, last: None, analyzer }
+    }
+
+    /// Learns what is new. Contexts may be those of later slices too: they have the same numbers.
+    pub fn prepare(&mut self, start: &Start, known: &Known) {
+        self.analyzer.go_on(&known.modules[..start.modules], start.place);
+        let core = &mut self.analyzer.core;
+        core.contexts.learn(&known.contexts);
+        core.contexts.go_on(&start.running);
+        core.open_regions = start.open_regions;
+    }
+
+    /// Replays words of the slice at hand, all of whose contexts are known.
+    pub fn go_on(&mut self, words: &[u64]) {
+        self.analyzer.replay(words, &mut NoMore);
+    }
+
+    /// Ends the slice at hand. `empty` has room for what the next one asks.
+    pub fn end(&mut self, empty: Frontier) -> Frontier {
+        self.analyzer.core.engine.end_slice(empty, files!(self.analyzer.core))
+    }
+
+    pub fn cells(&self) -> usize {
+        self.analyzer.core.cells.len()
+    }
+}

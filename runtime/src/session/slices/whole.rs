@@ -1,0 +1,55 @@
+//! The stack of all slices that were settled, and what slices found on it.
+//!
+//! Takes frontiers of slices in the order of the run; gives, by part and cell, what was found below them.
+
+use super::super::{fast_paths::DepthHash, ranked::Ranked};
+use crate::{
+    counts::{cell::CellCounters, depths::DepthCounts, many::Many},
+    engine::{Frontier, Reports},
+    observe::files::Files,
+};
+
+pub struct Whole {
+    pub ranked: Ranked,
+    /// By number of the part.
+    pub found: Vec<Below>,
+    /// Depths of first touches.
+    pub cold: DepthCounts,
+    has_hash: bool,
+    reports: Reports,
+    many: Many,
+}
+
+/// What one part's slices found below them, by cell of the part.
+#[derive(Default)]
+pub struct Below {
+    pub cells: Vec<CellCounters>,
+    pub hash: Option<DepthHash>,
+}
+
+impl Whole {
+    pub fn new(ranked: Ranked, has_hash: bool) -> Self {
+        let (reports, many) = (Reports::default(), Many::default());
+        Self { ranked, found: Vec::new(), cold: DepthCounts::default(), has_hash, reports, many }
+    }
+
+    /// Goes on behind a slice of a part that has so many cells by now.
+    pub fn settle(&mut self, frontier: &Frontier, part: usize, cells: usize) {
+        if self.found.len() <= part {
+            self.found.resize_with(part + 1, Below::default);
+        }
+        let below = &mut self.found[part];
+        below.cells.resize_with(cells, CellCounters::default);
+        if self.has_hash {
+            below.hash.get_or_insert_default();
+        }
+        let (cold, many) = (&mut self.cold, &mut self.many);
+        self.ranked.engine_mut().settle(frontier, &mut self.reports, |reports| {
+            if let Some(hash) = &mut below.hash {
+                reports.each(|cell, found| hash.found(cell, found));
+            }
+            Files { cells: &mut below.cells, cold }.file(reports, many);
+            reports.clear();
+        });
+    }
+}

@@ -1,0 +1,226 @@
+//! Runs that are analysed in slices: the same profile, byte for byte, wherever they are cut and whoever analyses the slices.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use dmdprof_tests::profiled::{Report, Run};
+use dmdprof_tests::programs::{Compiler, Program, case, cpp};
+use dmdprof_tests::tool::{assert_same, describe, dmdprof, dmdprof_path, in_tests, in_time, scratch, succeed};
+
+fn built(program: &Program) -> PathBuf {
+    program.build(&Compiler::dmdprof())
+}
+
+fn truth(name: &str) -> PathBuf {
+    let mut program = Program::of(in_tests("truth").join(name));
+    program.name = format!("truth-{}", program.name);
+    built(&program)
+}
+
+fn record(program: &Path, directory: &Path) {
+    succeed(dmdprof().arg("record").arg(program).current_dir(directory));
+}
+
+fn replay(directory: &Path, options: &[&str]) -> Output {
+    dmdprof().args(["replay", "--quiet"]).args(options).current_dir(directory).output().expect("dmdprof starts")
+}
+
+/// The profile, and the hash of depths.
+fn replayed(directory: &Path, options: &[&str]) -> (Vec<u8>, String) {
+    let output = replay(directory, &[options, &["--without", "nothing", "--stats"]].concat());
+    assert!(output.status.success(), "{}", describe(&output));
+    let said = String::from_utf8_lossy(&output.stderr);
+    let hash = said.split_whitespace().find_map(|word| word.strip_prefix("depths=")).expect("a hash").to_owned();
+    (std::fs::read(directory.join("dmdprof.data")).expect("a profile"), hash)
+}
+
+fn assert_slices_agree(program: &Path, options: &[&str], slices: &[&str], workers: &[&str]) {
+    let directory = scratch();
+    record(program, directory.path());
+    let (expected, hash) = replayed(directory.path(), &[options, &["--workers", "1"]].concat());
+    for slice in slices {
+        for workers in workers {
+            let (profile, other) =
+                replayed(directory.path(), &[options, &["--slice", slice, "--workers", workers]].concat());
+            let what = format!("{} {options:?} in slices of {slice} by {workers}", program.display());
+            assert_same(&what, &expected, &profile);
+            assert_eq!(hash, other, "{what}");
+        }
+    }
+}
+
+const SLICES: [&str; 3] = ["1000", "65536", "4000000"];
+const WORKERS: [&str; 5] = ["1", "2", "3", "8", "16"];
+
+#[test]
+fn numbers_do_not_depend_on_slices_or_workers() {
+    for program in [truth("strings.c"), built(&case("layout"))] {
+        assert_slices_agree(&program, &[], &SLICES, &WORKERS);
+    }
+}
+
+#[test]
+fn frees_moves_and_declared_inputs_are_cut_anywhere() {
+    for program in [truth("growth.c"), truth("reborn.c"), truth("copy.c"), built(&case("outputs")), truth("slots.c")] {
+        assert_slices_agree(&program, &[], &["1", "300"], &["3"]);
+    }
+}
+
+#[test]
+fn loops_threads_forks_and_exceptions_are_cut_anywhere() {
+    for program in
+        [built(&case("loops")), built(&cpp("threads")), built(&case("private_threads")), built(&case("stages"))]
+    {
+        assert_slices_agree(&program, &[], &["5000"], &["3"]);
+    }
+}
+
+#[test]
+fn other_stacks_and_regions_of_interest_are_cut_too() {
+    let program = built(&case("layout"));
+    assert_slices_agree(&program, &["--liveness", "none"], &["1000"], &["2"]);
+    assert_slices_agree(&program, &["--line", "64"], &["1000"], &["2"]);
+    assert_slices_agree(&program, &["--roi", "m*"], &["300"], &["2"]);
+    assert_slices_agree(&truth("strings.c"), &["--roi", "*e*"], &["300"], &["3"]);
+}
+
+#[test]
+fn a_running_program_is_cut_as_a_recorded_one() {
+    let directory = scratch();
+    let program = built(&case("layout"));
+    let whole = Run::new(&program, directory.path()).options(["--workers", "1"]).go();
+    let expected = std::fs::read(&whole.profile).expect("a profile");
+    for (slice, workers) in [("1000", "1"), ("1000", "3"), ("65536", "2")] {
+        let run = Run::new(&program, directory.path()).options(["--slice", slice, "--workers", workers]);
+        let sliced = std::fs::read(&run.go().profile).expect("a profile");
+        assert_same(&format!("slices of {slice} by {workers}"), &expected, &sliced);
+    }
+}
+
+#[test]
+fn what_needs_all_accesses_in_order_is_not_cut_and_says_so() {
+    let directory = scratch();
+    record(&truth("strings.c"), directory.path());
+    for options in [vec!["--flows"], vec!["--line-size", "64"], vec!["--liveness", "exact"], vec!["--objects"]] {
+        let run = |more: &[&str]| {
+            let output = replay(directory.path(), &[&options[..], more].concat());
+            assert!(output.status.success(), "{}", describe(&output));
+            let said = String::from_utf8_lossy(&output.stderr).into_owned();
+            (std::fs::read(directory.path().join("dmdprof.data")).expect("a profile"), said)
+        };
+        let (expected, quiet) = run(&["--workers", "1"]);
+        let (profile, said) = run(&["--workers", "2", "--slice", "1000"]);
+        assert_same(&format!("{options:?}"), &expected, &profile);
+        assert!(!quiet.contains("in one piece"), "{quiet}");
+        assert!(said.contains(&options.join(" ").replace(" 64", "")) && said.contains("in one piece"), "{said}");
+    }
+}
+
+#[test]
+fn a_trace_that_was_cut_off_is_analysed_in_slices_up_to_there() {
+    let directory = scratch();
+    record(&truth("widths.c"), directory.path());
+    let trace = directory.path().join("dmdprof.trace");
+    let whole = std::fs::read(&trace).expect("a trace");
+    std::fs::write(&trace, &whole[..whole.len() - 20]).expect("a shorter trace");
+    let (expected, _) = replayed(directory.path(), &["--workers", "1"]);
+    let (sliced, _) = replayed(directory.path(), &["--workers", "3", "--slice", "100"]);
+    assert_same("what there was", &expected, &sliced);
+}
+
+#[test]
+fn a_worker_without_memory_leaves_an_incomplete_profile() {
+    let directory = scratch();
+    record(&built(&case("scattered")), directory.path());
+    let mut limited = Command::new("bash");
+    limited.args(["-c", "ulimit -v \"$0\" && exec \"$@\"", "2000000"]).arg(dmdprof_path());
+    limited.args(["replay", "--quiet", "--workers", "2", "--slice", "1000"]).current_dir(directory.path());
+    let output = in_time(&mut limited);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("cannot reserve") && said.contains("ulimit -v"), "{}", describe(&output));
+    assert!(!said.contains("panicked"), "{}", describe(&output));
+    let report = Report::read(&directory.path().join("dmdprof.data"));
+    assert!(!report.complete());
+    assert!(report.0["incomplete"].as_str().expect("a reason").contains("cut short"), "{}", describe(&output));
+}
+
+/// The parts of the trace in a directory, in files named by their numbers.
+fn sliced(directory: &Path, parts: u32, options: &[&str]) -> Vec<PathBuf> {
+    let part = |number: u32| {
+        let path = directory.join(format!("{number}.slice"));
+        let mut command = dmdprof();
+        command.args(["slice", "dmdprof.trace", "--part", &format!("{number}/{parts}"), "-o"]).arg(&path);
+        succeed(command.args(options).current_dir(directory));
+        path
+    };
+    (1..=parts).map(part).collect()
+}
+
+fn merge(directory: &Path, slices: &[PathBuf]) -> Output {
+    dmdprof().args(["merge", "--quiet"]).args(slices).current_dir(directory).output().expect("dmdprof starts")
+}
+
+#[test]
+fn merged_slices_are_a_replay() {
+    for (program, options) in [
+        (truth("strings.c"), vec![]),
+        (truth("growth.c"), vec![]),
+        (built(&case("layout")), vec!["--roi", "m*"]),
+        (built(&cpp("threads")), vec![]),
+        (built(&case("private_threads")), vec!["--liveness", "none"]),
+        (built(&case("outputs")), vec!["--line", "64"]),
+    ] {
+        let directory = scratch();
+        record(&program, directory.path());
+        let output = replay(directory.path(), &options);
+        assert!(output.status.success(), "{}", describe(&output));
+        let expected = std::fs::read(directory.path().join("dmdprof.data")).expect("a profile");
+        for parts in [1, 3, 7] {
+            let mut slices = sliced(directory.path(), parts, &options);
+            slices.reverse();
+            let output = merge(directory.path(), &slices);
+            assert!(output.status.success(), "{}", describe(&output));
+            let merged = std::fs::read(directory.path().join("dmdprof.data")).expect("a profile");
+            assert_same(&format!("{} {options:?} of {parts} slices", program.display()), &expected, &merged);
+        }
+    }
+}
+
+#[test]
+fn slices_that_are_missing_damaged_or_of_something_else_are_refused() {
+    let directory = scratch();
+    let here = directory.path();
+    record(&truth("strings.c"), here);
+    let slices = sliced(here, 3, &[]);
+    let refused = |slices: &[PathBuf], part: &str| {
+        let output = merge(here, slices);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{}", describe(&output));
+        assert!(said.contains(part), "{part}: {}", describe(&output));
+        assert!(!here.join("dmdprof.data").exists(), "what is refused leaves no profile");
+    };
+    refused(&[slices[0].clone(), slices[2].clone()], "slice 2/3 is missing");
+    refused(&slices[1..2], "2 slices are missing (1/3, 3/3)");
+    refused(&[&slices[..], &slices[..1]].concat(), "are the same slice");
+    refused(&[here.join("dmdprof.trace")], "not a slice of a trace");
+
+    let whole = std::fs::read(&slices[1]).expect("a slice");
+    for at in [9, 14, 40, whole.len() / 2, whole.len() - 1] {
+        let mut damaged = whole.clone();
+        damaged[at] ^= 16;
+        std::fs::write(&slices[1], damaged).expect("a damaged slice");
+        refused(&slices, &slices[1].display().to_string());
+    }
+    std::fs::write(&slices[1], &whole[..whole.len() - 3]).expect("a shorter slice");
+    refused(&slices, "it ends too early");
+    std::fs::write(&slices[1], [&whole[..], b"more"].concat()).expect("a longer slice");
+    refused(&slices, "something after the end");
+
+    let other = scratch();
+    record(&truth("copy.c"), other.path());
+    let others = sliced(other.path(), 3, &[]);
+    refused(&[slices[0].clone(), others[1].clone(), slices[2].clone()], "slices of different traces");
+    let unlike = sliced(here, 3, &["--liveness", "none"]);
+    std::fs::write(&unlike[1], whole).expect("the slice again");
+    refused(&unlike, "make all alike");
+}
