@@ -143,10 +143,11 @@ impl<'m> Value<'m> {
     /// Whether an access acquires, and whether it releases.
     #[must_use]
     pub fn ordering(self) -> (bool, bool) {
-        // SAFETY: each is asked of instructions that have it.
         let number = match self.opcode() {
             _ if !self.is_atomic() => return (false, false),
+            // SAFETY: they have an ordering.
             Opcode::Load | Opcode::Store | Opcode::AtomicRMW => unsafe { raw::LLVMGetOrdering(self.raw()) },
+            // SAFETY: a `cmpxchg`.
             Opcode::AtomicCmpXchg => unsafe { raw::LLVMGetCmpXchgSuccessOrdering(self.raw()) },
             _ => return (false, false),
         };

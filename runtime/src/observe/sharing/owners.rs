@@ -29,7 +29,7 @@ pub struct Line {
 struct Holders {
     low: u64,
     /// Those from 64 on.
-    more: Option<Box<BTreeSet<u32>>>,
+    more: Option<BTreeSet<u32>>,
 }
 
 impl Holders {
@@ -84,7 +84,7 @@ impl Owners {
     /// The lines of a range: number, and mask of the bytes.
     fn parts(&self, address: u64, len: u32) -> impl Iterator<Item = (u64, u128)> + use<> {
         let (shift, end) = (self.shift, address.saturating_add(u64::from(len)));
-        let lines = if len == 0 { 1..1 } else { address >> shift..(end - 1 >> shift) + 1 };
+        let lines = if len == 0 { 1..1 } else { address >> shift..((end - 1) >> shift) + 1 };
         lines.map(move |line| {
             let start = line << shift;
             let from = address.saturating_sub(start) as u32;
