@@ -93,5 +93,42 @@ numbered! {
         RegionEnd = 62,
         /// `dmdprof_output(ptr, len)`.
         Output = 63,
+
+        /// after: status, address of the new thread's handle.
+        ThreadCreated = 70,
+        /// before: handle of the thread that is waited for.
+        ThreadJoined = 71,
+        /// before: address of that handle.
+        ThreadJoinedAt = 72,
+        /// after: status (0 = got it), lock.
+        Lock = 73,
+        /// after: status, lock: others may have it too.
+        LockShared = 74,
+        /// before: lock.
+        Unlock = 75,
+        /// after: condition, mutex.
+        ConditionWait = 76,
+        /// after: condition, address of the mutex's address.
+        ConditionWaitAt = 77,
+        /// before: an address by which others are let go on.
+        Release = 78,
+        /// after: an address by which others may have let this thread go on.
+        Acquire = 79,
+        /// after: an address where whoever comes first does what all wait for (`pthread_once`).
+        Once = 80,
+        /// after: status, barrier, threads.
+        BarrierSize = 81,
+        /// before: barrier.
+        Barrier = 82,
+        /// after: status, semaphore, units.
+        SemaphoreUnits = 83,
+        /// before: semaphore.
+        SemaphorePost = 84,
+        /// after: status, semaphore.
+        SemaphoreTake = 85,
+        /// before: a place in the program at which the threads of an OpenMP team wait for each other.
+        TeamBarrier = 86,
+        /// after: result (1 = got the lock), lock of an OpenMP reduction.
+        LockIfOne = 87,
     }
 }

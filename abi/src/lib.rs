@@ -10,6 +10,7 @@
 //! | [`record`] | events, and what bounds a record |
 //! | [`descriptor`], [`steps`] | what a segment's record stands for, in the models of memory and of values |
 //! | [`call`] | what the instrumentation tells the hooks about library calls |
+//! | [`synchronise`] | how threads wait for each other |
 //! | [`channel`], [`protocol`] | the shared memory; how the two ends of a ring wait for each other |
 //!
 //! Structures are read and written as they lie in memory; the size of each is asserted beside it. Enums come and go as
@@ -63,6 +64,7 @@ pub mod protocol;
 pub mod record;
 #[cfg(feature = "descriptors")]
 pub mod steps;
+pub mod synchronise;
 
 pub use call::Call;
 pub use channel::*;

@@ -40,5 +40,7 @@ numbered! {
         /// A signal handler starts on a ring whose last one was left by `longjmp`: no function of this ring runs any
         /// more.
         Restart = 0xdd,
+        /// `what, object, value, other`: threads wait for each other; see [`crate::synchronise`].
+        Synchronise = 0xde,
     }
 }

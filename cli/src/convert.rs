@@ -7,6 +7,7 @@ mod lines;
 mod objects;
 mod read;
 mod sampled;
+mod sharing;
 pub mod window;
 
 use std::{
@@ -71,6 +72,7 @@ pub fn with_sample(
     let totals = sum(&measurement.threads);
     let (thread_starts, threads) = builder.threads();
     let flops_by_type = builder.flops_by_type();
+    let sharing = builder.sharing();
     let mut of_objects = named.lines.into_iter();
     let mut of_sizes = line_sizes.iter().zip(sites.lines).map(|(size, (cells, streams))| {
         let details = LineDetails { objects: of_objects.next().unwrap_or_default(), streams: Some(streams) };
@@ -106,6 +108,7 @@ pub fn with_sample(
         caches: (!levels.is_empty())
             .then(|| CacheTraffic { levels: levels.iter().map(lines::level).collect(), cells: sites.caches }),
         cold_histogram: histogram(&measurement.cold),
+        sharing,
         compilers: coverage::compilers(measurement),
     };
     (profile, sample)

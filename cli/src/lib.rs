@@ -23,6 +23,7 @@ mod rank;
 pub mod report;
 mod sample;
 mod shared;
+mod sharing;
 mod sheet;
 mod timing;
 mod toolbox;

@@ -9,6 +9,7 @@ use crate::{
     calls::{self, Model, When},
     llvm::ir::{AttributeKind, Layout, ModuleHandle, Opcode, Type, TypeKind, Value},
     skip::SkipReason,
+    synchronise,
 };
 
 /// Bytes of an access: known now, or a value of the program.
@@ -326,7 +327,10 @@ pub fn blocks<'m>(kind: ItemKind, address: Value<'m>, size: u64) -> Vec<Access<'
 /// Whether the hook of this call needs the call's result.
 #[must_use]
 pub fn needs_hook_after(effect: &CallEffect<'_>) -> bool {
-    effect.returns_twice || effect.model.is_some_and(|m| m.when == When::After)
+    let waits = |name: &String| synchronise::models_of(name).iter().any(|m| m.when == When::After);
+    effect.returns_twice
+        || effect.model.is_some_and(|m| m.when == When::After)
+        || effect.external.as_ref().is_some_and(waits)
 }
 
 /// Class and number of the operations an instruction performs; vectors count once per lane.

@@ -29,6 +29,7 @@ mod request;
 mod segment;
 mod skip;
 mod slots;
+pub mod synchronise;
 mod types;
 
 use std::path::{Path, PathBuf};
@@ -216,6 +217,7 @@ fn instrument_module(module: &mut Module<'_>, request: &Request<'_>) -> Summary 
         Model::Loops => function_flag::LOOPS,
     };
     let resolvers = handle.ifunc_resolvers();
+    let team_parts = synchronise::team_parts(handle);
 
     for function in handle.functions().into_iter().filter(|f| has_own_body(*f)) {
         if request.function_sections && !function.has_section() && !function.has_comdat() {
@@ -223,12 +225,12 @@ fn instrument_module(module: &mut Module<'_>, request: &Request<'_>) -> Summary 
         }
         let refused = refuse_function(function, &classifier, &resolvers);
         let planned = refused.is_none().then(|| {
+            let is_team_part = team_parts.contains(&function);
+            let mut of_memory = |form| plan::plan_function(function, &classifier, &mut debug, form, is_team_part);
             let mut plan = match model {
-                Model::Memory if request.loop_records => {
-                    plan::plan_function(function, &classifier, &mut debug, LoopForm::OneRecord)
-                }
-                Model::Memory => plan::plan_function(function, &classifier, &mut debug, LoopForm::PerIteration),
-                Model::Loops => plan::plan_function(function, &classifier, &mut debug, LoopForm::Marked),
+                Model::Memory if request.loop_records => of_memory(LoopForm::OneRecord),
+                Model::Memory => of_memory(LoopForm::PerIteration),
+                Model::Loops => plan::plan_function(function, &classifier, &mut debug, LoopForm::Marked, false),
                 Model::Values => dataflow::plan_function(function, &classifier, &mut debug),
             };
             let blob = blob::encode(&mut plan, flags)?;

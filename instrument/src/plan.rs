@@ -14,11 +14,12 @@ use crate::{
     fields::Fields,
     frames::DebugInfo,
     function_plan::{FunctionPlan, ItemNote, PlannedItem, Word},
-    llvm::ir::{Block, Metadata, Opcode, Value},
+    llvm::ir::{Block, Metadata, Opcode, TypeKind, Value},
     loops::{Loop, Loops},
     segment::SegmentBuilder,
     skip::SkipReason,
     slots::{StackVariables, is_marked},
+    synchronise::{self, Ordered},
 };
 
 /// What hooks tell of loops.
@@ -38,6 +39,7 @@ pub fn plan_function<'m>(
     classifier: &Classifier<'m>,
     debug: &mut DebugInfo<'m>,
     form: LoopForm,
+    is_team_part: bool,
 ) -> FunctionPlan<'m> {
     let symbol = function.name();
     let mut plan = FunctionPlan::named(function, debug);
@@ -49,8 +51,20 @@ pub fn plan_function<'m>(
     let own = function.subprogram();
     let loops = if form == LoopForm::Marked || own.is_some() { Loops::of(function) } else { Loops::default() };
     let fields = Fields::of(function, debug);
-    let mut planner =
-        Planner { classifier, debug, symbol: &symbol, own, out, landable, exit_kills, variables, form, loops, fields };
+    let mut planner = Planner {
+        classifier,
+        debug,
+        symbol: &symbol,
+        own,
+        out,
+        landable,
+        exit_kills,
+        variables,
+        form,
+        loops,
+        fields,
+        is_team_part,
+    };
     planner.place_loops();
     for (index, block) in blocks.into_iter().enumerate() {
         planner.block(function, block, index == 0);
@@ -122,6 +136,8 @@ struct Planner<'a, 'm> {
     /// None without debug information, unless they are to be marked.
     loops: Loops<'m>,
     fields: Fields<'m>,
+    /// The function is what the threads of an OpenMP team run.
+    is_team_part: bool,
 }
 
 impl<'m> Planner<'_, 'm> {
@@ -134,6 +150,10 @@ impl<'m> Planner<'_, 'm> {
             self.byval_stores(function);
         }
         let instructions = block.instructions();
+        if let Some(&first) = instructions.first().filter(|_| is_entry && self.is_team_part) {
+            self.out.close(first, 0, NONE);
+            self.out.call_hook(first, synchronise::PART_BEGINS, NONE);
+        }
         for (position, &instruction) in instructions.iter().enumerate() {
             if instruction.opcode() == Opcode::LandingPad {
                 self.out.open.flags |= segment_flag::LANDING;
@@ -154,11 +174,23 @@ impl<'m> Planner<'_, 'm> {
                 Effect::Nothing => {}
                 Effect::Skip(reason) => *self.out.plan.skips.entry(reason).or_default() += 1,
                 Effect::Accesses(accesses) => {
+                    let ordered = self.ordered(instruction);
+                    if let Some(after) = ordered.after {
+                        // What was released comes before the access itself, too.
+                        self.out.close(instruction, 0, NONE);
+                        self.out.call_hook(instruction, after, frame);
+                    }
                     for mut access in accesses {
                         if self.form == LoopForm::Marked {
                             access.lanes = access.lanes.max(lanes(instruction));
                         }
                         self.access(&access, frame, instruction);
+                    }
+                    if let Some(before) = ordered.before {
+                        if ordered.after.is_none() {
+                            self.out.close(instruction, 0, NONE);
+                        }
+                        self.out.call_hook(instruction, before, frame);
                     }
                 }
                 Effect::Call(effect) => self.call(instruction, &effect, frame),
@@ -170,6 +202,11 @@ impl<'m> Planner<'_, 'm> {
                 }
             }
         }
+    }
+
+    /// How an access orders threads. Marked loops are those of one thread.
+    fn ordered(&self, instruction: Value<'m>) -> Ordered {
+        if self.form == LoopForm::Marked { Ordered::default() } else { synchronise::ordered(instruction) }
     }
 
     /// The variable whose life starts here: where its slot is made, or at a marker.
@@ -347,6 +384,12 @@ impl<'m> Planner<'_, 'm> {
         if let Some(model) = effect.model {
             self.out.call_hook(call, model, frame);
         }
+        if let Some(name) = effect.external.as_ref().filter(|_| self.form != LoopForm::Marked && !call.is_must_tail()) {
+            let has_result = call.ty().kind() != TypeKind::Void;
+            for model in synchronise::models_of_call(call, name, has_result) {
+                self.out.call_hook(call, model, frame);
+            }
+        }
         if effect.returns_twice {
             self.out.plan.landings.push(call);
             self.out.open.flags |= segment_flag::LANDING;
@@ -401,6 +444,9 @@ impl<'m> Planner<'_, 'm> {
                     self.access(&kill, NONE, terminator);
                 }
                 self.out.close(terminator, segment_flag::EXIT, NONE);
+                if self.is_team_part {
+                    self.out.call_hook(terminator, synchronise::PART_ENDS, NONE);
+                }
             }
             _ => self.out.close(terminator, 0, NONE),
         }

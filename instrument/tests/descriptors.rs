@@ -201,9 +201,9 @@ fn masked_gathered_and_packed_accesses() {
 fn atomics_are_a_load_then_a_store() {
     insta::assert_snapshot!(describe(
         "define void @f(ptr %p) {
-           %a = atomicrmw add ptr %p, i32 1 seq_cst
-           %b = cmpxchg ptr %p, i32 0, i32 1 seq_cst seq_cst
-           %c = load atomic i32, ptr %p acquire, align 4
+           %a = atomicrmw add ptr %p, i32 1 monotonic
+           %b = cmpxchg ptr %p, i32 0, i32 1 monotonic monotonic
+           %c = load atomic i32, ptr %p monotonic, align 4
            store volatile i32 %c, ptr %p
            ret void
          }"
@@ -214,6 +214,35 @@ fn atomics_are_a_load_then_a_store() {
       load 4 at word 1+0, atomic
       store 4 at word 1+0, volatile
       ops: 1 int
+    ");
+}
+
+/// What is released comes before it, what acquires it after: the access of the first is in the record before the hook,
+/// that of the second in the record after it.
+#[test]
+fn atomics_that_order_threads_have_hooks() {
+    insta::assert_snapshot!(describe(
+        "define void @f(ptr %p) {
+           store atomic i32 1, ptr %p release, align 4
+           %c = load atomic i32, ptr %p acquire, align 4
+           %b = cmpxchg ptr %p, i32 0, i32 1 seq_cst seq_cst
+           ret void
+         }"
+    ), @r"
+    f: block, 2 words, enter
+      store 4 at word 1+0, atomic
+    f: call site, 1 words
+      load dynamic at word 0+0
+    f: call site, 1 words
+      load dynamic at word 0+0
+    f: block, 2 words
+      load 4 at word 1+0, atomic
+    f: call site, 1 words
+      load dynamic at word 0+0
+    f: call site, 1 words
+      load dynamic at word 0+0
+    f: block, 2 words, exit
+      update 4 at word 1+0, atomic
     ");
 }
 
@@ -502,7 +531,7 @@ fn a_loop_counts_its_iterations_even_without_a_counter() {
          entry:
            br label %wait
          wait:
-           %v = load atomic i32, ptr %p acquire, align 4
+           %v = load atomic i32, ptr %p monotonic, align 4
            %still = icmp eq i32 %v, 0
            br i1 %still, label %wait, label %out
          out:

@@ -4,7 +4,7 @@
 
 use crate::abi::{Call, EventKind, PAGE};
 use crate::text::{Compare, compared, length};
-use crate::{blocks, channel, outputs, ring, sys};
+use crate::{blocks, channel, outputs, ring, synchronise, sys};
 
 const ADDRESS: u64 = (1 << 48) - 1;
 /// Longest region name.
@@ -317,6 +317,25 @@ fn meaning(site: Site, call: u64, a: u64, b: u64, c: u64, d: u64) {
         }
         Call::RegionBegin => site.region(EventKind::RegionBegin, a),
         Call::RegionEnd => site.region(EventKind::RegionEnd, a),
+
+        Call::ThreadCreated
+        | Call::ThreadJoined
+        | Call::ThreadJoinedAt
+        | Call::Lock
+        | Call::LockShared
+        | Call::Unlock
+        | Call::ConditionWait
+        | Call::ConditionWaitAt
+        | Call::Release
+        | Call::Acquire
+        | Call::Once
+        | Call::BarrierSize
+        | Call::Barrier
+        | Call::SemaphoreUnits
+        | Call::SemaphorePost
+        | Call::SemaphoreTake
+        | Call::TeamBarrier
+        | Call::LockIfOne => synchronise::meaning(site.0, call, a, b, c),
     }
 }
 

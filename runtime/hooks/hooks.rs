@@ -14,6 +14,7 @@
 //! | `ring` | the current ring, room for records |
 //! | `module`, `unload` | where the descriptors lie; modules that go |
 //! | `calls`, `text`, `blocks` | library calls by their meaning; strings; sizes of live heap blocks |
+//! | `synchronise` | how threads wait for each other |
 //! | `random` | random numbers from the system, fixed on request |
 //! | `outputs` | the bytes of declared outputs, on request |
 //! | `signal` | rings of their own for signal handlers |
@@ -68,6 +69,7 @@ mod random;
 mod ring;
 mod sandbox;
 mod signal;
+mod synchronise;
 mod sys;
 mod text;
 mod unload;

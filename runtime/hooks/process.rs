@@ -13,7 +13,7 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicPtr, AtomicU32};
 
 use crate::abi::{ChannelHeader, MAX_RINGS, PAGE, RING_STRIDE, loss, ring_kind};
-use crate::{channel, ring, sys};
+use crate::{channel, ring, synchronise, sys};
 
 const NO_RING: u32 = u32::MAX;
 
@@ -87,6 +87,7 @@ pub fn enter_child(unseen: bool) {
         FORK_PARENT.store(unsafe { ring::private(old).index }, Relaxed);
     }
     GENERATION.fetch_add(1, Relaxed);
+    synchronise::enter_child();
     FORK_PENDING.store(1, Relaxed);
     if REGISTERED.swap(0, Relaxed) != 0 {
         let mut number = NUMBER.load(Relaxed);

@@ -21,7 +21,7 @@ use crate::abi::{
     CHUNK_BYTES, ChannelHeader, MAX_RECORD_WORDS, MAX_RINGS, RING_CHUNKS, RingHeader, channel_mode, loss, ring_kind,
     ring_state,
 };
-use crate::{channel, process, sys};
+use crate::{channel, process, synchronise, sys};
 
 const fn empty() -> RingHeader {
     RingHeader {
@@ -234,6 +234,9 @@ pub fn claim(channel: &ChannelHeader, kind: u32, parent: u32) -> Option<*mut Rin
                 alternate_low: 0,
                 alternate_high: 0,
             };
+            if kind != ring_kind::SIGNAL {
+                synchronise::start(ring);
+            }
             // Release: whoever sees the state sees the header.
             (*ring).state.store(ring_state::ACTIVE, Release);
         }

@@ -203,6 +203,7 @@ fn profile(directory: &Path, dice: &mut Dice) -> Profile {
         caches: None,
         line_details: dmdprof::profile::model::LineDetails::default(),
         other_lines: Vec::new(),
+        sharing: None,
     }
 }
 

@@ -273,6 +273,7 @@ pages! {
     commands_of_rust_run: "docs/rust.md" in with_everything;
     commands_of_scale_run: "docs/scale.md" in with_everything;
     commands_of_sampling_run: "docs/sampling.md" in with_everything;
+    commands_of_threads_run: "docs/threads.md" in with_everything;
     commands_of_the_page_run: "docs/view.md" in with_everything;
     commands_of_depths_run: "docs/why-depths.md" in with_everything;
 }

@@ -35,7 +35,7 @@ pub fn source(meta: &Meta) -> Vec<(&'static str, String)> {
         ("command", meta.command.join(" ")),
         ("model", format!("{} {}", meta.model, meta.model_version)),
         ("liveness", report::liveness(meta.liveness).into()),
-        ("threads", report::thread_mode(meta.thread_mode).into()),
+        ("threads", meta.thread_mode.to_string()),
         ("unit", unit),
     ]
 }

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use crate::profile::Profile;
-use crate::profile::model::{Liveness, Meta, Outcome, ThreadMode, Unit};
+use crate::profile::model::{Liveness, Meta, Outcome, Unit};
 
 use super::key::PathMap;
 
@@ -112,10 +112,7 @@ impl Made {
                 Liveness::Exact => "exact",
             }
             .into(),
-            threads: match meta.thread_mode {
-                ThreadMode::Private => "private",
-            }
-            .into(),
+            threads: meta.thread_mode.to_string(),
             unit: match meta.unit {
                 Unit::Byte => "bytes".into(),
                 Unit::Line(size) => format!("lines of {size} bytes"),

@@ -24,13 +24,14 @@ use dmdprof_runtime::{
 use super::{
     hierarchy::{self, Hierarchy},
     roi::Roi,
+    threads::ThreadsArgs,
     values::{ModelArg, ValuesArgs, check_measurement},
 };
 use crate::{
     convert, objects,
     profile::{
         self, Profile,
-        model::{Liveness, Meta, Outcome, Random, ThreadMode, Unit},
+        model::{Liveness, Meta, Outcome, Random, Unit},
     },
     report::ReportArgs,
     shared::{names, output_file, printable, terminal::Terminal},
@@ -121,6 +122,9 @@ pub struct AnalysisArgs {
     /// Cut each thread of the program into slices of about N accesses, from its first one on, to try that out
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), hide = true)]
     pub slice: Option<u64>,
+
+    #[command(flatten)]
+    pub threads: ThreadsArgs,
 
     #[command(flatten)]
     pub report: ReportArgs,
@@ -233,6 +237,7 @@ impl AnalysisArgs {
             line_sizes: self.line_sizes(),
             caches: self.levels().to_vec(),
             roi: roi.map(|roi| roi as Arc<dyn RegionOfInterest>),
+            together: self.threads.together(self.report.sharing, || self.spool())?,
             workers: self.workers.map_or_else(crate::shared::processors, usize::from),
             slice: self.slice,
             exact: if self.liveness() == LivenessArg::Exact { Some(self.spool()?) } else { None },
@@ -286,6 +291,23 @@ impl AnalysisArgs {
             clap::Error::raw(clap::error::ErrorKind::ArgumentConflict, format!("{what}\n")).exit();
         };
         let exact = self.liveness() == LivenessArg::Exact;
+        if self.threads.are_together() {
+            let alone = [
+                (self.model == ModelArg::Values, "--model values", "values are followed in one thread"),
+                (exact, "--liveness exact", "which bytes are dead is found by going back over one thread"),
+                (self.flows, "--flows", "flows are followed in one thread"),
+                (self.window.is_some(), "--window", "it lists the accesses of one thread"),
+                (self.cache.is_some(), "--cache", "a hierarchy is simulated for one thread"),
+            ];
+            if let Some((_, option, why)) = alone.iter().find(|(is_given, ..)| *is_given) {
+                refuse(&format!(
+                    "{option} cannot be combined with threads that share a stack: {why}; use --threads private"
+                ));
+            }
+        }
+        if self.report.sharing && !self.threads.are_together() {
+            refuse("--sharing needs an order of threads; add --threads shared");
+        }
         if self.model == ModelArg::Memory {
             if self.values.is_given() {
                 refuse("--bytes-per-element and --fma are about values; add --model values");
@@ -366,6 +388,9 @@ impl AnalysisArgs {
         if self.model != ModelArg::Memory {
             refuse("--sample is about the memory model; values have no addresses");
         }
+        if self.threads.are_together() {
+            refuse("--sample keeps each thread to itself; leave --threads out");
+        }
         if self.liveness() == LivenessArg::Exact {
             refuse(
                 "--sample cannot be combined with --liveness exact: which bytes are dead is known only of whole runs",
@@ -404,7 +429,7 @@ impl AnalysisArgs {
                 LivenessArg::Hints => Liveness::Hints,
                 LivenessArg::Exact => Liveness::Exact,
             },
-            thread_mode: ThreadMode::Private,
+            thread_mode: self.threads.mode(),
             unit: self.line.map_or(Unit::Byte, Unit::Line),
             command: origin.command,
             roi: self.roi.clone(),
@@ -424,6 +449,7 @@ impl AnalysisArgs {
             printable::say(format_args!("warning: {problem}"));
         }
         check_measurement(measurement, self.model)?;
+        self.threads.check(measurement)?;
         if let Some(pattern) = self.roi.as_deref().filter(|_| !measurement.threads.iter().any(|t| t.ring.roi_seen)) {
             bail!(NoRegion(no_roi_message(pattern, measurement)));
         }

@@ -6,7 +6,7 @@ use super::report::document;
 use crate::{
     profile::Profile,
     report::{self, Format, ReportOptions},
-    sheet,
+    sharing, sheet,
 };
 
 /// Writes a report.
@@ -17,11 +17,11 @@ pub type Writer<'p> = Box<dyn FnOnce(&mut dyn Write) -> io::Result<()> + 'p>;
 /// # Errors
 /// What the profile does not tell.
 pub fn writer<'p>(profile: &'p Profile, options: &'p ReportOptions) -> anyhow::Result<Writer<'p>> {
-    if !options.objects {
+    if !options.objects && !options.sharing {
         return Ok(Box::new(|mut out| report::render(profile, options, &mut out)));
     }
     let look = look(options);
-    let document = document(profile, options)?;
+    let document = if options.sharing { sharing::document(profile, options)? } else { document(profile, options)? };
     Ok(Box::new(move |mut out| document.write(look, &mut out)))
 }
 

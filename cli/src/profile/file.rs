@@ -22,18 +22,19 @@ pub const DEFAULT_FILE: &str = "dmdprof.data";
 pub const MAGIC: [u8; 8] = *b"\x89DMDP\r\n\n";
 
 /// Bumped whenever the meaning of the bytes after the version changes, [`Profile`]'s fields included.
-pub const FORMAT_VERSION: u32 = 12;
+pub const FORMAT_VERSION: u32 = 13;
 
 /// The oldest format that is read. What it lacks is as if it had not been measured.
 const OLDEST: u32 = 8;
 /// Bytes of an empty profile after what older formats have: nothing but zeros. Format 8 ends before `Profile::thread_starts`, format 9 before
-/// `Profile::lines`, format 10 before `Profile::caches`, format 11 before `Profile::line_details`.
+/// `Profile::lines`, format 10 before `Profile::caches`, format 11 before `Profile::line_details`, format 12 before `Profile::sharing`.
 const fn later_than(version: u32) -> usize {
     match version {
-        8 => 11,
-        9 => 5,
-        10 => 4,
-        11 => 3,
+        8 => 12,
+        9 => 6,
+        10 => 5,
+        11 => 4,
+        12 => 1,
         _ => 0,
     }
 }

@@ -7,6 +7,7 @@
 mod histogram;
 mod ids;
 mod lines;
+mod sharing;
 
 pub use histogram::Histogram;
 pub use ids::{BlockId, ContextId, FieldId, FunctionId, LoopId, ObjectId, PositionId, SiteId, StringId};
@@ -14,6 +15,8 @@ pub use lines::{
     CacheCell, CacheLevel, CacheMoves, CacheTraffic, LineCell, LineDetails, LineMoves, LineStreams, LineTraffic,
     ObjectLines, OtherLines, StreamCell,
 };
+
+pub use sharing::{Met, Moved, SharedLines, Sharing, UndefinedOrder};
 
 use serde::{Deserialize, Serialize};
 
@@ -69,6 +72,8 @@ pub struct Profile {
     pub line_details: LineDetails,
     /// Of lines of further sizes, each size once. Empty in formats before 12.
     pub other_lines: Vec<OtherLines>,
+    /// How threads that share a stack met; `None` if each has its own, and in formats before 13.
+    pub sharing: Option<Sharing>,
 }
 
 impl Profile {
@@ -156,10 +161,24 @@ pub enum Liveness {
     Exact,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ThreadMode {
     /// One stack per thread, summed.
     Private,
+    /// One per process; threads take turns of so many accesses.
+    Shared { turn: u64 },
+    /// One per group of threads, as they were given.
+    Clusters { members: String, turn: u64 },
+}
+
+impl std::fmt::Display for ThreadMode {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Private => f.write_str("private"),
+            Self::Shared { turn } => write!(f, "shared, turns of {turn}"),
+            Self::Clusters { members, turn } => write!(f, "clusters {members}, turns of {turn}"),
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

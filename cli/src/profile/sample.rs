@@ -70,6 +70,7 @@ impl Builder {
             caches: None,
             line_details: LineDetails::default(),
             other_lines: Vec::new(),
+            sharing: None,
         };
         Builder { profile, cold: BTreeMap::new() }
     }

@@ -86,6 +86,7 @@ pub fn validate(profile: &Profile) -> Result<(), Invalid> {
     cells(profile)?;
     block_counts(profile)?;
     regions(profile)?;
+    shared(profile)?;
     if let Some(flows) = &profile.flows {
         all_flows(profile, flows)?;
     }
@@ -96,6 +97,18 @@ pub fn validate(profile: &Profile) -> Result<(), Invalid> {
     lines(profile)?;
     caches(profile)?;
     sequences(profile)
+}
+
+/// Threads that met have numbers, and lines change hands for nothing only if they do.
+fn shared(profile: &Profile) -> Result<(), Invalid> {
+    let Some(met) = profile.sharing.as_ref().and_then(|sharing| sharing.met.as_ref()) else { return Ok(()) };
+    let known = |thread: u32| (thread as usize) < met.threads.len();
+    ensure(met.moved.iter().all(|moved| known(moved.writer) && known(moved.reader)), || {
+        format!("a thread that met others is none of {}", met.threads.len())
+    })?;
+    ensure(met.lines.iter().all(|line| line.false_changes <= line.changes && line.lines > 0), || {
+        "lines change hands for nothing more often than at all".into()
+    })
 }
 
 /// Most bytes of a line.

@@ -97,6 +97,15 @@ pub struct ReportArgs {
     #[arg(long, conflicts_with = "no_inline")]
     pub library: bool,
 
+    /// Show which threads write what others read, and lines that change hands between threads; with `run` or `replay`
+    /// and --threads shared or clusters, measures it. Takes 4 bytes of memory per byte that the program writes
+    #[arg(long, conflicts_with_all = ["inclusive", "hist", "objects", "lines"])]
+    pub sharing: bool,
+
+    /// With --sharing: threads that began with the same function are one row
+    #[arg(long, requires = "sharing")]
+    pub group_threads: bool,
+
     /// Show a row per thread too
     #[arg(long)]
     pub by_thread: bool,
@@ -143,6 +152,8 @@ pub struct ReportOptions {
     pub contexts: bool,
     pub fields: bool,
     pub by_thread: bool,
+    pub sharing: bool,
+    pub group_threads: bool,
     pub hist: bool,
     pub format: Format,
     /// Columns that the table may take; `None`: as many as it needs.
@@ -186,6 +197,8 @@ impl ReportArgs {
             contexts: self.contexts,
             fields: self.fields,
             by_thread: self.by_thread,
+            sharing: self.sharing,
+            group_threads: self.group_threads,
             hist: self.hist,
             format: self.format,
             width: (!self.full_names).then_some(usize::from(width)),

@@ -15,7 +15,7 @@ use super::regions::{self, JsonRegion};
 use super::select::Selection;
 use super::threads;
 use crate::profile::Profile;
-use crate::profile::model::{Liveness, Outcome, ThreadMode, Totals, Unit};
+use crate::profile::model::{Liveness, Outcome, Sharing, Totals, Unit};
 
 /// Bumped when a field changes its meaning or goes; new fields may come without.
 pub const VERSION: u32 = 1;
@@ -26,7 +26,7 @@ struct Report<'a> {
     tool: Tool<'a>,
     model: Model<'a>,
     liveness: &'static str,
-    thread_mode: &'static str,
+    thread_mode: String,
     unit: JsonUnit,
     command: &'a [String],
     roi: Option<&'a str>,
@@ -52,6 +52,9 @@ struct Report<'a> {
     lines: Option<Vec<JsonRow<'a>>>,
     folded: Option<JsonFolded>,
     threads: Vec<JsonThread>,
+    /// If threads share stacks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sharing: Option<&'a Sharing>,
     coverage: JsonCoverage<'a>,
 }
 
@@ -392,7 +395,7 @@ pub fn write(
             fma: meta.values.as_ref().map(|v| if v.fma_is_one { "one" } else { "expand" }),
         },
         liveness: liveness(meta.liveness),
-        thread_mode: thread_mode(meta.thread_mode),
+        thread_mode: meta.thread_mode.to_string(),
         unit: match meta.unit {
             Unit::Byte => JsonUnit::Byte,
             Unit::Line(bytes) => JsonUnit::Line { bytes },
@@ -440,6 +443,7 @@ pub fn write(
             ),
         }),
         threads: threads::of(profile).map(|(name, totals)| json_thread(name, totals)).collect(),
+        sharing: profile.sharing.as_ref(),
         coverage: JsonCoverage {
             modules: coverage
                 .modules
@@ -470,13 +474,6 @@ pub fn liveness(liveness: Liveness) -> &'static str {
         Liveness::None => "none",
         Liveness::Hints => "hints",
         Liveness::Exact => "exact",
-    }
-}
-
-#[must_use]
-pub fn thread_mode(mode: ThreadMode) -> &'static str {
-    match mode {
-        ThreadMode::Private => "private",
     }
 }
 

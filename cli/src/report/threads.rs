@@ -6,8 +6,8 @@
 use std::collections::BTreeMap;
 
 use crate::profile::Profile;
-use crate::profile::model::Totals;
-use crate::shared::names;
+use crate::profile::model::{Totals, UndefinedOrder};
+use crate::shared::{human, names};
 
 /// Name of the function that each thread began with, and what the thread did.
 pub fn of(profile: &Profile) -> impl Iterator<Item = (Option<String>, &Totals)> {
@@ -32,8 +32,33 @@ pub fn named(profile: &Profile) -> Vec<(String, &Totals)> {
 /// What a report of several threads has to say before its numbers.
 pub fn warning(profile: &Profile) -> Option<String> {
     let (threads, processes) = (profile.coverage.threads, profile.coverage.processes);
-    let line =
-        "each thread has a stack of its own: what others write is a first touch once, then not seen; see --by-thread";
     // Processes share nothing by themselves.
-    (threads > processes).then(|| format!("{threads} threads; {line}"))
+    if threads <= processes {
+        return None;
+    }
+    let Some(sharing) = &profile.sharing else {
+        let line = "each thread has a stack of its own: what others write is a first touch once, then not seen; see \
+                    --by-thread";
+        return Some(format!("{threads} threads; {line}"));
+    };
+    let parts = undefined(&sharing.undefined);
+    let order = if parts.is_empty() {
+        "their order is the model's alone".to_owned()
+    } else {
+        format!("another run may have another order: {}", parts.join("; "))
+    };
+    Some(format!("{threads} threads take turns on shared stacks; {order}"))
+}
+
+/// What of the order of threads another run may have otherwise.
+fn undefined(order: &UndefinedOrder) -> Vec<String> {
+    let counted = |n: u64, what: &str| (n > 0).then(|| format!("{} {what}", human::grouped(u128::from(n))));
+    [
+        counted(order.by_run, "acquires came after what other threads released, as in this run"),
+        counted(order.unmet, "waits could not be followed"),
+        counted(order.unseen_starts, "threads were made where there are no hooks, and begin at time 0"),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }

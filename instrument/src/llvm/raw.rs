@@ -14,6 +14,7 @@ unsafe extern "C" {
     pub fn LLVMGetFCmpPredicate(instruction: LLVMValueRef) -> c_uint;
     pub fn LLVMGetAtomicRMWBinOp(instruction: LLVMValueRef) -> c_uint;
     pub fn LLVMGetOrdering(instruction: LLVMValueRef) -> c_uint;
+    pub fn LLVMGetCmpXchgSuccessOrdering(instruction: LLVMValueRef) -> c_uint;
     pub fn LLVMGetTailCallKind(call: LLVMValueRef) -> c_uint;
     pub fn LLVMGetLinkage(global: LLVMValueRef) -> c_uint;
     pub fn LLVMGetTypeKind(ty: LLVMTypeRef) -> c_uint;

@@ -3,7 +3,7 @@
 //! Takes the words of a chunk that begin with an event, gives an [`Event`] with its operands. Refuses unknown kinds and records that
 //! are cut off. Whoever handles events matches all of them, so that a new kind cannot be forgotten.
 
-use crate::abi::EventKind;
+use crate::abi::{EventKind, synchronise::Synchronise};
 
 /// What happened. Addresses and lengths are in bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -93,6 +93,21 @@ pub enum Event {
     },
     /// No function of this ring runs any more.
     Restart,
+    /// Threads wait for each other.
+    Synchronise(Synchronised),
+}
+
+/// How a thread waits for others, or lets them go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Synchronised {
+    /// What it did.
+    pub what: Synchronise,
+    /// A thread's handle, or an address.
+    pub object: u64,
+    /// What goes with it.
+    pub value: u64,
+    /// Another value, or 0.
+    pub other: u64,
 }
 
 /// An event, and where it is from.
@@ -138,6 +153,12 @@ impl Event {
             EventKind::RegionBegin => Self::RegionBegin { name: name(words, 1)? },
             EventKind::RegionEnd => Self::RegionEnd { name: name(words, 1)? },
             EventKind::Restart => Self::Restart,
+            EventKind::Synchronise => Self::Synchronise(Synchronised {
+                what: Synchronise::of(operand(1)?)?,
+                object: operand(2)?,
+                value: operand(3)?,
+                other: operand(4)?,
+            }),
         })
     }
 }

@@ -26,6 +26,11 @@ pub struct Placed {
 pub trait ModuleSource {
     /// Modules of this ring's process, as far as known by now.
     fn modules(&mut self) -> Vec<Placed>;
+
+    /// The ring's process, then those that it was forked from.
+    fn processes(&self) -> &[u32] {
+        &[]
+    }
 }
 
 /// A module as one ring numbers it.

@@ -270,8 +270,12 @@ impl Core {
                 self.contexts.restart();
                 self.movement.nest.leave(self.contexts.depth());
             }
-            // Loops move the same bytes whatever the program declares.
-            Event::Input { .. } | Event::Output { .. } | Event::RegionBegin { .. } | Event::RegionEnd { .. } => {}
+            // Loops move the same bytes whatever the program declares, and whoever waits.
+            Event::Input { .. }
+            | Event::Output { .. }
+            | Event::RegionBegin { .. }
+            | Event::RegionEnd { .. }
+            | Event::Synchronise(_) => {}
         }
     }
 

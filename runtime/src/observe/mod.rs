@@ -14,4 +14,5 @@ pub(crate) mod liveness;
 pub(crate) mod objects;
 pub mod patterns;
 pub mod sample;
+pub mod sharing;
 pub mod window;

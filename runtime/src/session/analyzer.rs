@@ -186,7 +186,7 @@ impl Analyzer {
             Event::Copy { to, from, len } => core.event_copy(place, to, from, len),
             Event::Alloc { address, len } => core.allocated(place, address, len),
             Event::Mapped { address, len, file } => core.mapped(place, address, len, &file),
-            Event::Free { address, len } => core.end(address, len),
+            Event::Free { address, len } => core.freed(address, len),
             Event::FreeUnknown => core.totals.unknown_frees += 1,
             Event::Relocate { from, from_len, to, to_len } => core.relocate(place, from, from_len, to, to_len),
             Event::Input { address, len } => core.input(address, len),
@@ -195,6 +195,7 @@ impl Analyzer {
             Event::RegionEnd { name } if is_roi(&name) => core.region(false),
             Event::RegionBegin { .. } | Event::RegionEnd { .. } => {}
             Event::Restart => core.contexts.restart(),
+            Event::Synchronise(event) => core.engine.synchronise(event, files!(core)),
         }
         Some(words)
     }
@@ -241,7 +242,7 @@ impl Analyzer {
         }
     }
 
-    fn counted(self) -> MemoryResult {
+    pub(super) fn counted(self) -> MemoryResult {
         let Core { contexts, blocks, mut cells, cold, totals, sequences, objects, .. } = self.core;
         let objects = objects.map(|objects| objects.finish(&blocks, &mut cells));
         MemoryResult {

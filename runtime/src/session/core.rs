@@ -78,9 +78,17 @@ impl Core {
         let ways = options.ways;
         let by_bytes = options.line.is_none();
         // Flows and windows are about these accesses too.
-        let may_skip = by_bytes && ways.skips && options.exact.is_none() && !options.flows && options.window.is_none();
+        let may_skip = by_bytes
+            && ways.skips
+            && options.together.is_none()
+            && options.exact.is_none()
+            && !options.flows
+            && options.window.is_none();
         let mut core = Core {
-            engine: Pipeline::new(&ways),
+            engine: match &options.together {
+                Some(together) => Pipeline::keeping(together.sharing.is_some()),
+                None => Pipeline::new(&ways),
+            },
             line_shift: options.line.map(u32::trailing_zeros),
             // Lines of a run are not at constant distances.
             may_run: by_bytes && ways.runs,
@@ -112,7 +120,8 @@ impl Core {
         if options.flows {
             core.engine.start_flows(options.objects, options.flow_contexts);
         }
-        options.line_sizes.iter().for_each(|bytes| core.engine.start_lines(*bytes));
+        let line_sizes = if options.together.is_some() { Vec::new() } else { options.line_sizes };
+        line_sizes.iter().for_each(|bytes| core.engine.start_lines(*bytes));
         if !options.caches.is_empty() {
             core.engine.start_caches(&options.caches);
         }

@@ -2,7 +2,10 @@
 //!
 //! Takes the operands of events, with the call site where there is one.
 
-use super::core::{Core, Dense, files};
+use super::{
+    core::{Core, Dense, files},
+    items::Life,
+};
 use crate::{abi::COPY_BLOCK, decode::block::UNCOUNTED, engine::Kind, objects::Origin};
 
 impl Core {
@@ -17,6 +20,8 @@ impl Core {
 
     pub(super) fn allocated(&mut self, place: Option<Dense>, address: u64, len: u64) {
         self.end(address, len);
+        let life = Life::Begins { address, len, segment: segment_of(place) };
+        self.engine.life(life, files!(self));
         if self.objects.is_some() {
             let origin = self.origin(place);
             self.objects.as_mut().into_iter().for_each(|o| o.objects.allocated(address, len, origin));
@@ -28,6 +33,12 @@ impl Core {
             let origin = self.origin(place);
             self.objects.as_mut().into_iter().for_each(|o| o.objects.mapped(address, len, file, origin));
         }
+    }
+
+    /// A block was freed.
+    pub(super) fn freed(&mut self, address: u64, len: u64) {
+        self.end(address, len);
+        self.engine.life(Life::Ends { address, len }, files!(self));
     }
 
     /// What lies there ends.
@@ -50,6 +61,8 @@ impl Core {
             let origin = self.origin(place);
             self.objects.as_mut().into_iter().for_each(|o| o.objects.relocated(from, from_len, to, to_len, origin));
         }
+        let life = Life::Moves { from, from_len, to, to_len, segment: segment_of(place) };
+        self.engine.life(life, files!(self));
         // Lines cannot travel: neighbours share them.
         if self.line_shift.is_some() {
             return;
@@ -129,4 +142,9 @@ impl Core {
             None => self.copy::<false>(to, from, len, 0),
         }
     }
+}
+
+/// The segment of a call site; the largest number if there is none.
+fn segment_of(place: Option<Dense>) -> u32 {
+    place.map_or(u32::MAX, |place| place.segment)
 }

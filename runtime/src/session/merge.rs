@@ -7,7 +7,11 @@ use std::{
     sync::Arc,
 };
 
-use super::result::{MemoryResult, RingResult};
+use super::{
+    kept::Part,
+    result::{MemoryResult, RingResult},
+    shared::Shared,
+};
 use crate::{
     counts::{
         cell::CellCounters,
@@ -204,6 +208,8 @@ pub struct Measurement {
     pub problems: Vec<String>,
     /// What loops moved, if that was measured.
     pub motion: Option<MergedMotion>,
+    /// What threads that share stacks did to each other, if they do.
+    pub shared: Option<Shared>,
     /// Why some numbers have dead bytes in them although they were to have none.
     pub exact_error: Option<io::Error>,
     /// What the system refused to the analysis, which ended there.
@@ -217,6 +223,8 @@ pub struct Merger {
     block_of: HashMap<(Node, u32, u32), usize>,
     /// What was added so far.
     pub measurement: Measurement,
+    /// Rings that are analysed together, once all have ended.
+    pub(super) kept: Vec<Part>,
 }
 
 impl Merger {
@@ -227,6 +235,7 @@ impl Merger {
             RingResult::Memory(result) => self.add_memory(*result, items_of),
             RingResult::Values(result) => self.add_values_of(*result, items_of),
             RingResult::Motion(result) => self.add_motion(*result),
+            RingResult::Kept(part) => self.kept.push(*part),
         }
     }
 
@@ -300,6 +309,7 @@ impl Merger {
 
     /// Adds what another worker has merged.
     pub fn absorb(&mut self, mut other: Self) {
+        self.kept.append(&mut other.kept);
         self.measurement.unreadable.append(&mut other.measurement.unreadable);
         self.measurement.notes.append(&mut other.measurement.notes);
         self.measurement.processes.append(&mut other.measurement.processes);

@@ -3,8 +3,8 @@
 //! `serve` and `replay` give the words of rings to a `replayer`. Of the memory model that is `analyzer`: it decides what is done
 //! at once (`plain` and `quick` for records of plain segments, `rows` for affine runs), and `core` counts: `charge` access by
 //! access, `loops` all iterations together, `library` what calls do. `pipeline` gives accesses to the engine and to those who
-//! follow beside it (`crate::observe`). `exact` goes over a ring a second time. `slices` replays one
-//! ring on many processors, with `scan` and `absorb`; `shares` parts of a
+//! follow beside it (`crate::observe`). `together` has one engine for several rings. `exact` goes over a ring a
+//! second time. `slices` replays one ring on many processors, with `scan` and `absorb`; `shares` parts of a
 //! trace on many machines. `merge` adds up rings.
 
 mod absorb;
@@ -13,6 +13,8 @@ mod charge;
 mod core;
 mod exact;
 pub mod fast_paths;
+mod items;
+mod kept;
 mod library;
 mod loops;
 pub mod merge;
@@ -31,8 +33,10 @@ mod result;
 mod rows;
 mod scan;
 mod serve;
+pub mod shared;
 pub mod shares;
 mod slices;
+mod together;
 
 pub use crate::counts::keys::{FlowKey, FunctionKey, ObjectKey, SiteKey};
 pub use merge::{Measurement, MergedBlock, MergedContext, MergedFlow, MergedObjects, ThreadTotals};

@@ -126,4 +126,8 @@ impl ModuleSource for Source<'_> {
         // Ancestors first, as they loaded theirs before.
         self.processes.iter().rev().flat_map(of_process).map(place).collect()
     }
+
+    fn processes(&self) -> &[u32] {
+        self.processes
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, sync::Arc};
 
-use super::fast_paths::FastPaths;
+use super::{fast_paths::FastPaths, shared::Together};
 use crate::{
     decode::roi::RegionOfInterest,
     motion::options::MotionOptions,
@@ -28,6 +28,8 @@ pub struct Options {
     pub roi: Option<Arc<dyn RegionOfInterest>>,
     /// Rings are served by this many threads.
     pub workers: usize,
+    /// Threads share stacks; else each has one of its own. Needs the memory model, and no flows, windows, caches or exact liveness.
+    pub together: Option<Arc<Together>>,
     /// Accesses of a slice of a ring, if not the usual number; rings are cut from their first access on then.
     pub slice: Option<u64>,
     /// The values model, for programs that were instrumented for it, instead of the memory model.
@@ -74,6 +76,7 @@ impl Options {
             (self.exact.is_some(), "--liveness exact"),
             (self.values.is_some(), "--model values"),
             (self.motion.is_some(), "motion"),
+            (self.together.is_some(), "--threads"),
         ];
         reasons.into_iter().find(|(is_so, _)| *is_so).map(|(_, name)| name)
     }

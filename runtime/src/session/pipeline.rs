@@ -5,6 +5,8 @@
 //! batches, so that not one number depends on where the engine runs.
 
 mod batch;
+mod kept;
+mod lent;
 #[cfg(test)]
 mod tests;
 
@@ -15,6 +17,7 @@ use crossbeam::channel::{Receiver, Sender, bounded};
 use self::batch::Batch;
 use super::{
     fast_paths::{DepthHash, FastPaths},
+    items::{Item, Items},
     moves::Move,
     queue::{Mark, Run},
     ranked::Ranked,
@@ -22,7 +25,7 @@ use super::{
 use crate::{
     counts::{caches::ByLevel, lines::LineCounts, many::Many, sampled::SampleCounts},
     decode::{block::UNCOUNTED, context::Node},
-    engine::{Access, Frontier, Stream, dependence},
+    engine::{Access, Stream, dependence},
     objects::ObjectNumber,
     observe::{
         caches::{Caches, Geometry},
@@ -70,6 +73,8 @@ enum Place {
         in_flight: usize,
         engine_bytes: u64,
     },
+    /// Whoever takes the items has an engine for several rings.
+    Kept(Items),
 }
 
 /// The engine behind a queue of accesses.
@@ -154,7 +159,7 @@ impl Pipeline {
         }
         match std::mem::replace(&mut self.place, Place::Here(Ranked::new(&FastPaths::default()))) {
             Place::Sampled(sampler) => sampler.finish(),
-            Place::Here(_) | Place::There { .. } => Vec::new(),
+            Place::Here(_) | Place::There { .. } | Place::Kept(_) => Vec::new(),
         }
     }
 
@@ -287,7 +292,7 @@ impl Pipeline {
     }
 
     /// Queues a run as it is.
-    fn push_piece(&mut self, streams: &[Stream], cells: &[u32], iterations: u64, files: &mut Files<'_>) {
+    pub fn push_piece(&mut self, streams: &[Stream], cells: &[u32], iterations: u64, files: &mut Files<'_>) {
         if self.open.queue.size >= self.limit {
             self.flush(files);
         }
@@ -309,44 +314,6 @@ impl Pipeline {
                 stream.addr = stream.at(piece);
             }
             left -= piece;
-        }
-    }
-
-    /// From now on, does parts of a run (nothing was queued yet).
-    pub fn start_slices(&mut self) {
-        if let Place::Here(ranked) = &mut self.place {
-            ranked.engine_mut().start_slice();
-        }
-    }
-
-    /// Ends a part of a run; the next one begins, and fills `empty`.
-    pub fn end_slice(&mut self, empty: Frontier, files: &mut Files<'_>) -> Frontier {
-        self.flush(files);
-        match &mut self.place {
-            Place::Here(ranked) => ranked.engine_mut().end_slice(empty),
-            Place::Sampled(_) | Place::There { .. } => unreachable!("parts of a run are done on one thread each"),
-        }
-    }
-
-    /// The engine, for somebody else to go on with; it stays away until it is given back.
-    pub fn lend(&mut self, files: &mut Files<'_>) -> Ranked {
-        self.flush(files);
-        match &mut self.place {
-            Place::Here(ranked) => std::mem::take(ranked),
-            Place::Sampled(_) | Place::There { .. } => unreachable!("only an engine on this thread is lent"),
-        }
-    }
-
-    pub fn give_back(&mut self, ranked: Ranked) {
-        self.place = Place::Here(ranked);
-    }
-
-    /// Accesses of affine runs that the engine, which is here, did in blocks.
-    #[must_use]
-    pub fn in_blocks(&self) -> u64 {
-        match &self.place {
-            Place::Here(ranked) => ranked.engine().in_blocks(),
-            Place::Sampled(_) | Place::There { .. } => 0,
         }
     }
 
@@ -484,6 +451,11 @@ impl Pipeline {
                 *in_flight += 1;
                 send(work, Work::Batch(batch));
             }
+            Place::Kept(items) => {
+                if self.open.queue.size > 0 {
+                    items.push(Item::Queue(std::mem::take(&mut self.open.queue)));
+                }
+            }
         }
     }
 
@@ -502,6 +474,7 @@ impl Pipeline {
             Place::Here(ranked) => ranked.engine_mut().relocate(from, to, len),
             Place::Sampled(sampler) => sampler.relocate(from, to, len),
             Place::There { work, .. } => send(work, Work::Relocate { from, to, len }),
+            Place::Kept(items) => items.push(Item::Relocate { from, to, len }),
         }
     }
 
@@ -517,6 +490,7 @@ impl Pipeline {
             Place::Here(ranked) => ranked.engine_mut().insert_bottom(address, len),
             Place::Sampled(sampler) => sampler.input(address, len),
             Place::There { work, .. } => send(work, Work::Input { address, len }),
+            Place::Kept(items) => items.push(Item::Input { address, len }),
         }
     }
 
@@ -537,6 +511,7 @@ impl Pipeline {
             Place::Here(ranked) => ranked.engine().heap_bytes(),
             Place::Sampled(sampler) => sampler.heap_bytes(),
             Place::There { engine_bytes, .. } => *engine_bytes,
+            Place::Kept(items) => items.heap_bytes(),
         };
         let lines = self.lines.iter().map(Lines::heap_bytes).sum::<u64>();
         let caches = self.caches.as_ref().map_or(0, |caches| caches.heap_bytes());
@@ -550,6 +525,7 @@ impl Pipeline {
             Place::Here(ranked) => ranked,
             // An engine that has done nothing.
             Place::Sampled(_) => Ranked::new(&FastPaths::default()),
+            Place::Kept(_) => Ranked::default(),
             Place::There { work, done, thread, .. } => {
                 drop(work);
                 for mut finished in done {

@@ -18,6 +18,7 @@ use super::{
     options::Options,
     replayer::{CutShort, Replayer},
     slices::Pool,
+    together,
 };
 use crate::{
     sites,
@@ -234,6 +235,7 @@ impl<'a> Replay<'a> {
         let mut open: Vec<u32> = self.rings.keys().copied().collect();
         open.sort_unstable();
         open.into_iter().for_each(|number| self.ring_end(number));
+        together::analyse(&mut self.merger, self.options, &self.table);
         Replayed::new(self.merger, self.table, self.end, self.cut_at, self.engine_peak)
     }
 }

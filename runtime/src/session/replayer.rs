@@ -7,6 +7,7 @@ use std::{
 
 use super::{
     analyzer::Analyzer,
+    kept::Part,
     options::Options,
     result::RingResult,
     slices::{Pool, SlicedRing},
@@ -29,6 +30,8 @@ pub enum Replayer {
     Sliced(Box<SlicedRing>),
     Values(Box<Machine>),
     Motion(Box<MotionMachine>),
+    /// Keeps the words until those of all threads are there.
+    Keeps(Box<Part>),
 }
 
 impl Replayer {
@@ -36,6 +39,9 @@ impl Replayer {
     pub fn new(options: &Options, pool: &Arc<Pool>) -> Self {
         if let Some(motion) = &options.motion {
             return Self::Motion(Box::new(MotionMachine::new(motion)));
+        }
+        if let Some(together) = &options.together {
+            return Self::Keeps(Box::new(Part::new(together.spool.clone())));
         }
         match &options.values {
             None => {
@@ -56,6 +62,7 @@ impl Replayer {
             Self::Sliced(ring) => ring.replay(words, source),
             Self::Values(machine) => machine.replay(words, source),
             Self::Motion(machine) => machine.replay(words, source),
+            Self::Keeps(part) => part.replay(words, source),
         }
     }
 
@@ -94,6 +101,7 @@ impl Replayer {
             Self::Memory(analyzer) => RingResult::Memory(Box::new(analyzer.finish())),
             Self::Values(machine) => RingResult::Values(Box::new(machine.finish())),
             Self::Motion(machine) => RingResult::Motion(Box::new(machine.finish())),
+            Self::Keeps(part) => RingResult::Kept(part),
         }
     }
 
@@ -104,6 +112,7 @@ impl Replayer {
             Self::Sliced(ring) => ring.accesses(),
             Self::Values(machine) => machine.accesses(),
             Self::Motion(machine) => machine.accesses(),
+            Self::Keeps(part) => part.words,
         }
     }
 
@@ -113,7 +122,7 @@ impl Replayer {
         match self {
             Self::Memory(analyzer) => analyzer.engine_bytes(),
             Self::Sliced(ring) => ring.engine_bytes(),
-            Self::Values(_) => 0,
+            Self::Values(_) | Self::Keeps(_) => 0,
             Self::Motion(machine) => machine.heap_bytes(),
         }
     }
@@ -150,7 +159,7 @@ impl Replayer {
         match self {
             Self::Memory(analyzer) => analyzer.is_threaded(),
             Self::Sliced(_) => true,
-            Self::Values(_) | Self::Motion(_) => false,
+            Self::Values(_) | Self::Motion(_) | Self::Keeps(_) => false,
         }
     }
 }

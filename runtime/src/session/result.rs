@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, io};
 
+use super::kept::Part;
 use crate::{
     counts::{cell::CellCounters, depths::DepthCounts},
     decode::{block::BlockCounters, ring::DecodedRing, sequences::Calls},
@@ -35,4 +36,6 @@ pub enum RingResult {
     Memory(Box<MemoryResult>),
     Values(Box<ValuesResult>),
     Motion(Box<MotionResult>),
+    /// Not analysed yet: that begins when all rings of the process have ended.
+    Kept(Box<Part>),
 }

@@ -126,7 +126,8 @@ impl Analyzer {
             | Event::FreeUnknown
             | Event::Relocate { .. }
             | Event::Input { .. }
-            | Event::Output { .. } => {}
+            | Event::Output { .. }
+            | Event::Synchronise(_) => {}
         }
         Ok((words, 1))
     }

@@ -18,6 +18,7 @@ use super::{
     progress::Progress,
     replayer::{CutShort, Replayer},
     slices::Pool,
+    together,
 };
 use crate::{
     abi::CHUNK_BYTES,
@@ -81,6 +82,7 @@ pub fn serve(channel: &Channel, options: &Options, progress: &Progress) -> Measu
     for merger in mergers {
         all.absorb(merger);
     }
+    together::analyse(&mut all, options, &modules);
     let mut measurement = all.measurement;
     if measurement.cut_short.is_some() {
         // Those of only some reads would not add up.

@@ -24,6 +24,8 @@ impl Core {
                 self.contexts.restart();
                 self.align_frames(0);
             }
+            // Each thread is followed by itself.
+            Event::Synchronise(_) => {}
             Event::Read { .. }
             | Event::Write { .. }
             | Event::Copy { .. }
@@ -84,6 +86,7 @@ fn bytes_walked(event: &Event) -> u64 {
         | Event::Input { .. }
         | Event::RegionBegin { .. }
         | Event::RegionEnd { .. }
-        | Event::Restart => 0,
+        | Event::Restart
+        | Event::Synchronise(_) => 0,
     }
 }

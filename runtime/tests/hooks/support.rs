@@ -6,7 +6,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use dmdprof_runtime::abi::{EventKind, channel_mode, ring_kind};
+use dmdprof_runtime::abi::{EventKind, channel_mode, ring_kind, synchronise::Synchronise};
 use dmdprof_runtime::hooks_object::{HOOKS_OBJECT, HOOKS_SHARED};
 use dmdprof_runtime::ring::{Channel, Module, RingReader};
 
@@ -61,6 +61,17 @@ pub struct Ring {
     pub process: u32,
     pub ancestors: Vec<u32>,
     pub words: Vec<u64>,
+}
+
+impl Ring {
+    /// Takes the event away that a thread's ring starts with.
+    fn drop_start(&mut self) {
+        if self.kind == ring_kind::SIGNAL || self.words.is_empty() {
+            return;
+        }
+        let start: Vec<u64> = self.words.drain(..5).collect();
+        assert_eq!(start[..2], [(EventKind::Synchronise as u64) << 56 | 5 << 48, Synchronise::Start as u64]);
+    }
 }
 
 #[derive(Debug)]
@@ -165,6 +176,7 @@ impl Run {
                 && all
                 && readers.iter().all(Option::is_none)
             {
+                rings.iter_mut().for_each(Ring::drop_start);
                 return Outcome {
                     status,
                     output: output.join().unwrap(),

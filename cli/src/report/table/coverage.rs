@@ -58,7 +58,7 @@ pub fn coverage(analysis: &Analysis, style: &Style, out: &mut impl Write) -> io:
         meta.model_version,
         meta.values.as_ref().map_or_else(String::new, regions::sizes),
         json::liveness(meta.liveness),
-        json::thread_mode(meta.thread_mode),
+        meta.thread_mode,
     )
 }
 

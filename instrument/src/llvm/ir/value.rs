@@ -140,6 +140,21 @@ impl<'m> Value<'m> {
         self.is_instruction() && unsafe { LLVMIsAtomic(self.raw()) != 0 }
     }
 
+    /// Whether an access acquires, and whether it releases.
+    #[must_use]
+    pub fn ordering(self) -> (bool, bool) {
+        let number = match self.opcode() {
+            _ if !self.is_atomic() => return (false, false),
+            // SAFETY: they have an ordering.
+            Opcode::Load | Opcode::Store | Opcode::AtomicRMW => unsafe { raw::LLVMGetOrdering(self.raw()) },
+            // SAFETY: a `cmpxchg`.
+            Opcode::AtomicCmpXchg => unsafe { raw::LLVMGetCmpXchgSuccessOrdering(self.raw()) },
+            _ => return (false, false),
+        };
+        // Numbers of LLVM's enum: acquire, release, both, sequentially consistent.
+        (matches!(number, 4 | 6 | 7), matches!(number, 5..=7))
+    }
+
     /// Type of what an `alloca` makes room for.
     #[must_use]
     pub fn allocated_type(self) -> Type<'m> {

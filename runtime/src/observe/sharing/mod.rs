@@ -1,0 +1,167 @@
+//! Who talks to whom through memory: bytes that one thread reads and another wrote last, and lines that change hands.
+//!
+//! Takes the accesses of all threads of a process in the order of the model. `bytes` remembers who wrote each byte last,
+//! `owners` who has each line, as an invalidation protocol would have it.
+
+mod bytes;
+mod owners;
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashMap;
+
+pub use owners::Line;
+
+use crate::{
+    decode::block::UNCOUNTED,
+    engine::{Access, Kind},
+    hash::FastHash,
+    objects::{ObjectNumber, Objects, Origin},
+};
+use bytes::Writers;
+use owners::Owners;
+
+/// Largest line, in bytes.
+pub const MOST_LINE: u32 = 128;
+
+/// A site of a thread: numbers of the thread's ring and of its cell; [`UNCOUNTED`] while nothing is counted.
+pub type Place = (u32, u32);
+
+/// What is known of a process's memory.
+pub struct Sharing {
+    places: Vec<Place>,
+    /// By ring and cell: its place plus one; 0 if it has none. The last of a ring is for what is not counted.
+    known: HashMap<u32, Known>,
+    writers: Writers,
+    owners: Owners,
+    /// Bytes read, by writer, reader and object.
+    moved: HashMap<(u32, u32, ObjectNumber), u64, FastHash>,
+    /// Whose memory it is.
+    pub objects: Objects,
+    /// The ring and the call site of each heap object.
+    pub origins: Vec<(u32, u32)>,
+    origin_of: HashMap<(u32, u32), u32>,
+}
+
+#[derive(Default)]
+struct Known {
+    cells: Vec<u32>,
+    uncounted: u32,
+}
+
+/// What was found.
+pub struct Found {
+    /// (Writer, reader, object, bytes).
+    pub moved: Vec<(Place, Place, ObjectNumber, u64)>,
+    /// Lines that several threads wrote, with what each site of a thread wrote of them.
+    pub lines: Vec<FoundLine>,
+}
+
+/// A line that several threads wrote.
+pub struct FoundLine {
+    /// Of the first byte that somebody wrote.
+    pub object: ObjectNumber,
+    /// How often it changed hands.
+    pub line: Line,
+    /// The bytes that each site wrote.
+    pub writers: Vec<(Place, u128)>,
+}
+
+impl Sharing {
+    /// Nothing is known; lines have so many bytes, a power of two.
+    #[must_use]
+    pub fn new(line: u32) -> Self {
+        Self {
+            places: Vec::new(),
+            known: HashMap::new(),
+            writers: Writers::default(),
+            owners: Owners::new(line),
+            moved: HashMap::default(),
+            objects: Objects::default(),
+            origins: Vec::new(),
+            origin_of: HashMap::new(),
+        }
+    }
+
+    /// An access of a ring.
+    pub fn access(&mut self, access: Access, ring: u32, cell: u32) {
+        let place = self.place(ring, cell);
+        match access.kind {
+            Kind::Load | Kind::Last => {
+                let Self { writers, places, moved, objects, .. } = self;
+                writers.each(access.addr, access.len, |address, writer, bytes| {
+                    if cell != UNCOUNTED && places[writer as usize].0 != ring {
+                        *moved.entry((writer, place, objects.at(address))).or_default() += bytes;
+                    }
+                });
+                self.owners.load(access.addr, access.len, ring);
+            }
+            Kind::Store | Kind::Fresh => {
+                self.writers.set(access.addr, access.len, place);
+                self.owners.store(access.addr, access.len, ring, place);
+            }
+            // What is handed out again has not been written by who had it before. Caches keep the line.
+            Kind::Remove => self.writers.forget(access.addr, access.len),
+        }
+    }
+
+    /// A block begins, at a call site of a ring.
+    pub fn begins(&mut self, address: u64, len: u64, ring: u32, segment: u32) {
+        let origin = self.origin(ring, segment);
+        self.objects.allocated(address, len, origin);
+    }
+
+    /// A block moves or changes its size; one that was not known begins.
+    pub fn moves(&mut self, from: u64, from_len: u64, to: u64, to_len: u64, ring: u32, segment: u32) {
+        let origin = self.origin(ring, segment);
+        self.objects.relocated(from, from_len, to, to_len, origin);
+    }
+
+    /// The number of a call site stands where objects of one ring have their context.
+    fn origin(&mut self, ring: u32, segment: u32) -> Origin {
+        let next = self.origins.len() as u32;
+        let context = *self.origin_of.entry((ring, segment)).or_insert(next);
+        if context == next {
+            self.origins.push((ring, segment));
+        }
+        Origin { context, segment: 0 }
+    }
+
+    /// Bytes move.
+    pub fn relocate(&mut self, from: u64, to: u64, len: u64) {
+        self.writers.relocate(from, to, len);
+    }
+
+    fn place(&mut self, ring: u32, cell: u32) -> u32 {
+        let known = self.known.entry(ring).or_default();
+        let slot = if cell == UNCOUNTED {
+            &mut known.uncounted
+        } else {
+            if known.cells.len() <= cell as usize {
+                known.cells.resize(cell as usize + 1, 0);
+            }
+            &mut known.cells[cell as usize]
+        };
+        if *slot == 0 {
+            self.places.push((ring, cell));
+            *slot = self.places.len() as u32;
+        }
+        *slot - 1
+    }
+
+    /// Ends it.
+    #[must_use]
+    pub fn finish(self) -> (Found, Objects, Vec<(u32, u32)>) {
+        let Self { places, moved, mut objects, owners, origins, .. } = self;
+        let at = |place: u32| places[place as usize];
+        let moved = moved.into_iter().map(|((from, to, object), bytes)| (at(from), at(to), object, bytes)).collect();
+        let lines = owners.finish().map(|(address, line, writers)| {
+            let writers: Vec<(Place, u128)> = writers.into_iter().map(|(place, mask)| (at(place), mask)).collect();
+            // The object of the first byte that somebody wrote.
+            let first = writers.iter().map(|(_, mask)| mask.trailing_zeros()).min().unwrap_or(0);
+            FoundLine { object: objects.at(address + u64::from(first)), line, writers }
+        });
+        let found = Found { moved, lines: lines.collect() };
+        (found, objects, origins)
+    }
+}

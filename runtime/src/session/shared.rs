@@ -1,0 +1,171 @@
+//! Which threads share a stack, and what an analysis of threads together finds beside the counts.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ops::RangeInclusive,
+    sync::Arc,
+};
+
+use crate::{
+    counts::keys::{FunctionKey, SiteKey},
+    decode::roi::RegionOfInterest,
+    observe::sharing::Line,
+    oplog::Spool,
+};
+
+/// Threads of a process that can share stacks, at most.
+pub const MOST_THREADS: usize = 4096;
+
+/// Number of a thread in its process, in the order in which the model makes them.
+pub type ThreadNumber = u32;
+
+/// Accesses of a turn.
+pub const TURN: u64 = 64;
+
+/// Which threads share a stack, and how they take turns.
+pub struct Together {
+    /// Groups of threads that share one. Those that none names share one more.
+    pub clusters: Vec<Vec<Member>>,
+    /// Accesses that a thread does before the next one's turn comes.
+    pub turn: u64,
+    /// Also measure what threads do to each other, by lines of so many bytes.
+    pub sharing: Option<u32>,
+    /// Where words are kept until the end of the run.
+    pub spool: Arc<Spool>,
+}
+
+/// Threads of a cluster.
+pub enum Member {
+    /// By number, in the order in which they are made; the first is 0.
+    Numbers(RangeInclusive<u32>),
+    /// By the function that they begin with.
+    Named(Arc<dyn RegionOfInterest>),
+}
+
+impl Member {
+    /// Whether a thread is one of these, by its number and the function that it began with.
+    pub(super) fn names(&self, thread: u32, function: Option<&str>) -> bool {
+        match self {
+            Self::Numbers(numbers) => numbers.contains(&thread),
+            Self::Named(pattern) => function.is_some_and(|name| pattern.matches_symbol(name)),
+        }
+    }
+}
+
+/// What the analysis of threads together found beside the counts.
+#[derive(Debug, Default)]
+pub struct Shared {
+    /// What of the order is not the model's.
+    pub undefined: Undefined,
+    /// Threads whose making was not seen.
+    pub unseen_starts: u64,
+    /// Clusters that had threads, by number in the options.
+    pub named: BTreeSet<usize>,
+    /// Memory of the engines.
+    pub engine_bytes: u64,
+    /// What threads did to each other, if that was measured.
+    pub met: Option<Met>,
+}
+
+/// A site of a thread; none if nothing was counted there.
+pub type ThreadSite = (u32, Option<SiteKey>);
+
+/// What threads did to each other through memory.
+#[derive(Debug, Default)]
+pub struct Met {
+    /// Bytes of a line.
+    pub line: u32,
+    /// What each thread began with, by number.
+    pub threads: Vec<Option<FunctionKey>>,
+    /// Bytes read, by who wrote them last, reader and object.
+    pub moved: BTreeMap<(ThreadSite, ThreadSite, SharedObject), u64>,
+    /// Lines that several threads wrote, in no order.
+    pub lines: Vec<SharedLine>,
+}
+
+/// Data that threads share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum SharedObject {
+    /// Stacks, and memory of code without hooks.
+    Unknown,
+    /// A variable.
+    Datum {
+        /// Number of its table.
+        table: u32,
+        /// Number in the table's `data`.
+        datum: u32,
+    },
+    /// A heap block.
+    Block {
+        /// Table and segment of the call that allocated it.
+        site: Option<(u32, u32)>,
+    },
+}
+
+/// A line that several threads wrote.
+#[derive(Debug)]
+pub struct SharedLine {
+    /// What it is a part of.
+    pub object: SharedObject,
+    /// Which bytes each site wrote.
+    pub writers: Vec<(ThreadSite, u128)>,
+    /// How often it changed hands.
+    pub line: Line,
+}
+
+impl Met {
+    /// Adds another process, whose threads come behind.
+    fn add(&mut self, other: Self) {
+        let first = self.threads.len() as u32;
+        let later = |(thread, site): ThreadSite| (first + thread, site);
+        self.line = other.line;
+        self.threads.extend(other.threads);
+        for ((writer, reader, object), bytes) in other.moved {
+            *self.moved.entry((later(writer), later(reader), object)).or_default() += bytes;
+        }
+        self.lines.extend(other.lines.into_iter().map(|mut line| {
+            line.writers.iter_mut().for_each(|(at, _)| *at = later(*at));
+            line
+        }));
+    }
+}
+
+/// Why threads cannot be analysed together.
+#[derive(Debug, thiserror::Error)]
+pub enum ThreadError {
+    /// More than can share.
+    #[error(
+        "the process has {threads} threads, and stacks are shared by at most {MOST_THREADS}; measure it with --threads private"
+    )]
+    Many {
+        /// That it has.
+        threads: usize,
+    },
+}
+
+/// What of the order of a run is not the model's.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Undefined {
+    /// Locks that the model gave to a thread while others waited for them or had just had them.
+    pub contended: u64,
+    /// Acquires of what other threads had released, in the order that the run had.
+    pub by_run: u64,
+    /// Waits that the model could not satisfy.
+    pub unmet: u64,
+}
+
+impl Shared {
+    /// Adds another process.
+    pub(super) fn add(&mut self, other: Self) {
+        let Undefined { contended, by_run, unmet } = other.undefined;
+        self.undefined.contended += contended;
+        self.undefined.by_run += by_run;
+        self.undefined.unmet += unmet;
+        self.unseen_starts += other.unseen_starts;
+        self.named.extend(other.named);
+        if let Some(met) = other.met {
+            self.met.get_or_insert_default().add(met);
+        }
+        self.engine_bytes = self.engine_bytes.max(other.engine_bytes);
+    }
+}

@@ -1,0 +1,181 @@
+//! Threads that share a stack: one engine, and the counters of all their accesses.
+//!
+//! Takes accesses with the cells of their rings, in the order of the model; gives the rings what was found for them.
+
+use crate::{
+    counts::{cell::CellCounters, depths::DepthCounts},
+    decode::{block::UNCOUNTED, ring::RingTotals},
+    engine::{Access, Stream},
+    observe::{files::Files, sharing::Sharing},
+    session::{
+        fast_paths::FastPaths,
+        items::{Life, Worker},
+        pipeline::Pipeline,
+    },
+};
+
+/// No cell of the cluster yet.
+const NONE: u32 = u32::MAX;
+
+/// One stack.
+pub struct Cluster {
+    engine: Pipeline,
+    cells: Vec<CellCounters>,
+    cold: DepthCounts,
+    /// By cell: the ring and its cell that it is for.
+    owners: Vec<(u32, u32)>,
+    line_sizes: usize,
+    stream_cells: Vec<u32>,
+}
+
+macro_rules! files {
+    ($cluster:expr) => {
+        &mut Files { cells: &mut $cluster.cells, cold: &mut $cluster.cold }
+    };
+}
+
+impl Cluster {
+    /// An empty stack, and one of lines of each of these sizes.
+    #[must_use]
+    pub fn new(ways: &FastPaths, line_sizes: &[u32], with_thread: bool) -> Self {
+        let mut engine = Pipeline::new(ways);
+        line_sizes.iter().for_each(|bytes| engine.start_lines(*bytes));
+        let mut cluster = Self {
+            engine,
+            cells: Vec::new(),
+            cold: DepthCounts::default(),
+            owners: Vec::new(),
+            line_sizes: line_sizes.len(),
+            stream_cells: Vec::new(),
+        };
+        if with_thread {
+            cluster.engine.start_thread(files!(cluster));
+        }
+        cluster
+    }
+
+    /// A ring's accesses come in here, with the ring's cells as far as they have cells of the cluster.
+    pub fn worker<'a>(
+        &'a mut self,
+        ring: u32,
+        known: &'a mut Vec<u32>,
+        sharing: Option<&'a mut Sharing>,
+    ) -> RingWorker<'a> {
+        RingWorker { cluster: self, ring, known, sharing }
+    }
+
+    /// Memory of the engine.
+    #[must_use]
+    pub fn heap_bytes(&self) -> u64 {
+        self.engine.engine_bytes()
+    }
+
+    /// Ends it: hands what was found for each ring's cell to `file`, and gives the totals of the stack, and its first touches.
+    #[must_use]
+    pub fn finish(mut self, mut file: impl FnMut(u32, u32, &mut CellCounters)) -> (RingTotals, DepthCounts) {
+        self.engine.flush(files!(self));
+        let mut lines = self.engine.take_lines();
+        let (ranked, ..) = self.engine.finish(files!(self));
+        for (number, (cell, (ring, of_ring))) in self.cells.iter_mut().zip(self.owners).enumerate() {
+            cell.flush();
+            let moved: Vec<_> =
+                lines.iter_mut().map(|of_size| of_size.get_mut(number).and_then(Option::take)).collect();
+            if moved.iter().any(Option::is_some) {
+                cell.lines =
+                    Some(moved.into_iter().map(|counts| counts.map_or_else(Default::default, |c| *c)).collect());
+            }
+            debug_assert!(cell.lines.as_ref().is_none_or(|lines| lines.len() == self.line_sizes));
+            file(ring, of_ring, cell);
+        }
+        let engine = ranked.engine();
+        let totals = RingTotals {
+            peak_live: engine.peak_live(),
+            footprint: engine.footprint(),
+            in_blocks: engine.in_blocks(),
+            ..RingTotals::default()
+        };
+        (totals, self.cold)
+    }
+}
+
+/// Accesses of one ring.
+pub struct RingWorker<'a> {
+    cluster: &'a mut Cluster,
+    ring: u32,
+    known: &'a mut Vec<u32>,
+    sharing: Option<&'a mut Sharing>,
+}
+
+impl RingWorker<'_> {
+    #[inline]
+    fn cell(&mut self, cell: u32) -> u32 {
+        match self.known.get(cell as usize) {
+            Some(&known) if known != NONE => known,
+            _ => self.new_cell(cell),
+        }
+    }
+
+    #[cold]
+    fn new_cell(&mut self, cell: u32) -> u32 {
+        if cell == UNCOUNTED {
+            return UNCOUNTED;
+        }
+        if self.known.len() <= cell as usize {
+            self.known.resize(cell as usize + 1, NONE);
+        }
+        let new = self.cluster.cells.len() as u32;
+        self.known[cell as usize] = new;
+        self.cluster.cells.push(CellCounters::default());
+        self.cluster.owners.push((self.ring, cell));
+        new
+    }
+}
+
+impl Worker for RingWorker<'_> {
+    #[inline]
+    fn access(&mut self, access: Access, cell: u32) {
+        if let Some(sharing) = &mut self.sharing {
+            sharing.access(access, self.ring, cell);
+        }
+        let cell = self.cell(cell);
+        self.cluster.engine.push(access, cell, files!(self.cluster));
+    }
+
+    fn run(&mut self, streams: &[Stream], cells: &[u32], iterations: u64) {
+        if let Some(sharing) = &mut self.sharing {
+            for iteration in 0..iterations {
+                for (stream, &cell) in streams.iter().zip(cells) {
+                    let access = Access { addr: stream.at(iteration), len: stream.len, kind: stream.kind };
+                    sharing.access(access, self.ring, cell);
+                }
+            }
+        }
+        let mut named = std::mem::take(&mut self.cluster.stream_cells);
+        named.clear();
+        named.extend(cells.iter().map(|cell| self.cell(*cell)));
+        self.cluster.engine.push_piece(streams, &named, iterations, files!(self.cluster));
+        self.cluster.stream_cells = named;
+    }
+
+    fn relocate(&mut self, from: u64, to: u64, len: u64) {
+        if let Some(sharing) = &mut self.sharing {
+            sharing.relocate(from, to, len);
+        }
+        self.cluster.engine.relocate(from, to, len, files!(self.cluster));
+    }
+
+    fn input(&mut self, address: u64, len: u64) {
+        self.cluster.engine.input(address, len, files!(self.cluster));
+    }
+
+    fn life(&mut self, life: Life) {
+        let Some(sharing) = &mut self.sharing else { return };
+        match life {
+            Life::Begins { address, len, segment } => sharing.begins(address, len, self.ring, segment),
+            Life::Ends { address, len } => sharing.objects.ended(address, len),
+            Life::Moves { from, from_len, to, to_len, segment } => {
+                sharing.moves(from, from_len, to, to_len, self.ring, segment)
+            }
+        }
+    }
+}

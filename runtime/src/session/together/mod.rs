@@ -1,0 +1,72 @@
+//! Threads together: one LRU stack for all threads of a process, or for some.
+//!
+//! Takes what the rings of a run carried, once all have ended; gives what an analysis of each ring gives. `kept.rs` has the
+//! words of a ring, `items.rs` what they decode to, `order` says whose turn it is (with `tickets`), `cluster` has the engine,
+//! `process` brings them together. Signal handlers keep stacks of their own, as they come at any time. The model, and what
+//! is undefined in it: `docs/threads.md`.
+
+mod cluster;
+mod names;
+mod order;
+mod process;
+#[cfg(test)]
+mod tests;
+mod tickets;
+
+use std::collections::BTreeMap;
+
+use super::{
+    analyzer::Analyzer,
+    kept::Part,
+    merge::Merger,
+    modules::{ModuleTable, Source},
+    options::Options,
+    result::RingResult,
+    shared::Shared,
+};
+use process::Process;
+
+/// Analyses the rings that were kept, and adds them up.
+pub(super) fn analyse(all: &mut Merger, options: &Options, modules: &ModuleTable) {
+    let Some(together) = &options.together else { return };
+    let mut processes: BTreeMap<Option<u32>, Vec<Part>> = BTreeMap::new();
+    for part in std::mem::take(&mut all.kept) {
+        if part.start.is_some() {
+            processes.entry(part.processes.first().copied()).or_default().push(part);
+        } else {
+            alone(part, all, options, modules);
+        }
+    }
+    let mut shared = Shared::default();
+    for parts in processes.into_values() {
+        let mut process = match Process::new(together, options, modules, parts) {
+            Ok(process) => process,
+            Err(error) => {
+                all.measurement.cut_short.get_or_insert(error.to_string());
+                continue;
+            }
+        };
+        if let Err(refused) = process.attempt() {
+            all.measurement.cut_short.get_or_insert(refused);
+        }
+        if let Some(error) = process.error() {
+            let why = format!("the temporary file of --threads failed: {error}");
+            all.measurement.cut_short.get_or_insert(why);
+        }
+        let (results, of_process) = process.finish();
+        shared.add(of_process);
+        for result in results {
+            all.add(RingResult::Memory(Box::new(result)), |table, segment| modules.items(table, segment));
+        }
+    }
+    all.measurement.shared = Some(shared);
+}
+
+/// Analyses a ring that shares nothing.
+fn alone(mut part: Part, all: &mut Merger, options: &Options, modules: &ModuleTable) {
+    let mut analyzer = Analyzer::new(Options { together: None, ..options.clone() });
+    while let Some(words) = part.next_words() {
+        analyzer.replay(&words, &mut Source { processes: &part.processes, table: modules });
+    }
+    all.add(RingResult::Memory(Box::new(analyzer.finish())), |table, segment| modules.items(table, segment));
+}

@@ -1,0 +1,223 @@
+//! Threads that share a stack: numbers that are known beforehand, the same profile each time, and what is refused.
+
+use std::path::{Path, PathBuf};
+use std::process::Output;
+
+use dmdprof_tests::profiled::{Profiled, Report, Run};
+use dmdprof_tests::programs::{Compiler, case, cpp};
+use dmdprof_tests::tool::{assert_same, describe, dmdprof, output, scratch, succeed};
+
+const SHARED: [&str; 2] = ["--threads", "shared"];
+
+fn built(name: &str) -> PathBuf {
+    case(name).build(&Compiler::dmdprof())
+}
+
+fn profiled(program: &Path, options: &[&str], args: &[&str]) -> (Profiled, Vec<u8>) {
+    let directory = scratch();
+    let run = Run::new(program, directory.path()).options(options).args(args).go();
+    assert!(run.output.status.success(), "{}", describe(&run.output));
+    let bytes = std::fs::read(&run.profile).expect("a profile");
+    assert_eq!(run.report.lost_events(), 0);
+    run.report.assert_consistent();
+    (run, bytes)
+}
+
+fn undefined(report: &Report) -> [u64; 4] {
+    ["contended", "by_run", "unmet", "unseen_starts"].map(|name| {
+        report.0["sharing"]["undefined"][name].as_u64().unwrap_or_else(|| panic!("{name} is not in the report"))
+    })
+}
+
+#[test]
+fn static_work_gives_the_same_profile_each_time_whatever_the_scheduler_does() {
+    let program = built("turns");
+    for mode in [&SHARED[..], &["--threads", "clusters:2"], &["--threads", "shared", "--turn", "1"]] {
+        let (run, expected) = profiled(&program, mode, &[]);
+        assert_eq!(run.output.stdout, b"301981696\n");
+        let [_, by_run, unmet, unseen] = undefined(&run.report);
+        assert_eq!([by_run, unmet, unseen], [0, 0, 0]);
+        for workers in ["1", "3"] {
+            let again = profiled(&program, &[mode, &["--workers", workers]].concat(), &[]).1;
+            assert_same(&format!("{mode:?}, {workers} workers"), &expected, &again);
+        }
+    }
+}
+
+#[test]
+fn what_is_shared_is_on_one_stack() {
+    let program = built("turns");
+    let (private, _) = profiled(&program, &[], &[]);
+    let (shared, _) = profiled(&program, &SHARED, &[]);
+    let rows = 4 * 4096 * 8;
+    // Each thread touches its own rows and those that it reads; together they touch all of them once.
+    let of = |run: &Profiled, field| run.report.total(field);
+    assert!((2 * rows..2 * rows + 4096).contains(&of(&private, "footprint")));
+    assert!((rows..rows + 4096).contains(&of(&shared, "footprint")));
+    assert_eq!(of(&private, "read"), of(&shared, "read"));
+    assert_eq!(of(&private, "accesses"), of(&shared, "accesses"));
+    // Initial values of the rows are first touches once; what another thread wrote is none.
+    let cold = |run: &Profiled| run.report.0["totals"]["cold"].as_u64().expect("a number");
+    assert!((rows..rows + 256).contains(&cold(&shared)), "{}", cold(&shared));
+    assert!((2 * rows..2 * rows + 256).contains(&cold(&private)), "{}", cold(&private));
+}
+
+#[test]
+fn what_a_producer_wrote_is_no_first_touch_of_the_consumer() {
+    let program = built("ring");
+    let cold = |run: &Profiled, function: &str| {
+        let mut rows = run.report.0["functions"].as_array().expect("rows").iter();
+        let row = rows.find(|row| row["symbols"][0] == function).expect("the function ran");
+        row["exclusive"]["cold"].as_u64().expect("a number")
+    };
+    let (private, _) = profiled(&program, &[], &[]);
+    assert_eq!(cold(&private, "consume"), 64 * 8, "each slot of the ring once");
+    let (shared, expected) = profiled(&program, &SHARED, &[]);
+    assert_eq!(cold(&shared, "consume"), 0);
+    assert_same("another run", &expected, &profiled(&program, &SHARED, &[]).1);
+}
+
+#[test]
+fn a_recorded_run_is_the_same() {
+    let program = built("turns");
+    let directory = scratch();
+    let trace = directory.path().join("turns.trace");
+    succeed(dmdprof().arg("record").arg("-o").arg(&trace).arg(&program));
+    let replayed = directory.path().join("replayed.data");
+    succeed(dmdprof().args(["replay", "-q", "-o"]).arg(&replayed).args(SHARED).arg(&trace));
+    assert_same("replay", &profiled(&program, &SHARED, &[]).1, &std::fs::read(replayed).expect("a profile"));
+}
+
+#[test]
+fn one_thread_costs_what_it_costs_alone() {
+    let program = case("layout");
+    let built = program.build(&Compiler::dmdprof());
+    let of = |options: &[&str]| {
+        let Report(mut report) = profiled(&built, options, &[]).0.report;
+        let report = report.as_object_mut().expect("an object");
+        ["sharing", "thread_mode"].iter().for_each(|key| _ = report.remove(*key));
+        report.clone()
+    };
+    assert_eq!(of(&[]), of(&SHARED));
+}
+
+#[test]
+fn a_program_with_everything_that_threads_wait_by() {
+    let program = cpp("threads").args(["3000"]);
+    let native = output(&mut std::process::Command::new(program.build(&Compiler::native())).args(["3000"]));
+    let (run, _) = profiled(&program.build(&Compiler::dmdprof()), &SHARED, &["3000"]);
+    assert_eq!(run.output.stdout, native.stdout);
+    let [contended, _, unmet, unseen] = undefined(&run.report);
+    assert!(contended > 0);
+    assert_eq!([unmet, unseen], [0, 0]);
+}
+
+fn refused(options: &[&str], program: &Path, args: &[&str]) -> (Output, String) {
+    let directory = scratch();
+    let output = Run::new(program, directory.path()).options(options).args(args).command().output().expect("started");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!said.contains("panicked"), "{said}");
+    (output, said)
+}
+
+#[test]
+fn threads_that_cannot_share_are_refused() {
+    let program = built("turns");
+    for option in [&["--flows"][..], &["--liveness", "exact"], &["--window", "10"], &["--cache", "32KiB,8,64"]] {
+        let (output, said) = refused(&[&SHARED, option].concat(), &program, &[]);
+        assert_eq!(output.status.code(), Some(2));
+        assert!(said.contains(option[0]) && said.contains("--threads private"), "{said}");
+    }
+    let (output, said) = refused(&["--threads", "clusters:main,nobody*"], &program, &[]);
+    assert!(!output.status.success() && said.contains("cluster nobody* names no thread"), "{said}");
+    let (_, said) = refused(&["--threads", "clusters:7,0"], &program, &[]);
+    assert!(said.contains("cluster 7 names no thread of the run, which had 5"), "{said}");
+}
+
+#[test]
+fn profiles_of_different_modes_are_not_compared() {
+    let program = built("turns");
+    let directory = scratch();
+    let of = |name: &str, options: &[&str]| {
+        let path = directory.path().join(name);
+        assert!(
+            Run::new(&program, directory.path()).options(options).profile(path.clone()).go().output.status.success()
+        );
+        path
+    };
+    let (before, after) = (of("private.data", &[]), of("shared.data", &SHARED));
+    let output = output(dmdprof().arg("diff").arg(before).arg(after));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success() && said.contains("threads") && said.contains("private"), "{}", describe(&output));
+}
+
+#[test]
+fn many_threads_forks_and_threads_that_never_end() {
+    let program = built("many_threads");
+    let (run, _) = profiled(&program, &SHARED, &["many", "300"]);
+    assert_eq!(run.output.stdout, b"44850\n");
+    let (output, said) = refused(&SHARED, &program, &["many", "4100"]);
+    assert!(!output.status.success() && said.contains("4101 threads") && said.contains("4096"), "{said}");
+    let (run, _) = profiled(&program, &SHARED, &["endless"]);
+    assert_eq!(run.output.stdout, b"1\n");
+    let (run, _) = profiled(&program, &SHARED, &["forked"]);
+    assert_eq!(run.output.stdout, b"child 6\n1\n");
+    assert_eq!(run.report.0["coverage"]["processes"], 2);
+}
+
+const SHARING: [&str; 5] = ["--threads", "shared", "--sharing", "--turn", "1"];
+
+/// Of all lines that several threads write: the object, changes of hands, those for nothing, copies taken and fetched.
+fn lines(report: &Report) -> Vec<(String, [u64; 4])> {
+    let lines = report.0["sharing"]["met"]["lines"].as_array().expect("lines").iter();
+    let count = |line: &serde_json::Value, name: &str| line[name].as_u64().expect("a count");
+    let counts = |line| ["changes", "false_changes", "invalidations", "transfers"].map(|name| count(line, name));
+    lines.map(|line| (line["object"].as_str().expect("a name").to_owned(), counts(line))).collect()
+}
+
+#[test]
+fn counters_in_one_line_change_hands_with_each_store() {
+    let program = built("counters");
+    // Four threads, 1024 stores each, in turns of one access: each but the first takes the line from another.
+    let (shared, _) = profiled(&program, &SHARING, &["shared"]);
+    let [(object, [changes, false_changes, ..])] = &lines(&shared.report)[..] else { panic!("one line") };
+    assert_eq!((&object[..], *changes, *false_changes), ("shared", 4095, 4095));
+    let directory = scratch();
+    let path = directory.path().join("shared.data");
+    let run = Run::new(&program, directory.path()).options(SHARING).args(["shared"]).profile(path.clone()).go();
+    assert!(run.output.status.success());
+    let table = succeed(dmdprof().args(["report", "--sharing"]).arg(&path));
+    assert!(String::from_utf8_lossy(&table.stdout).contains("pad: "), "{}", describe(&table));
+    let (padded, _) = profiled(&program, &SHARING, &["padded"]);
+    assert_eq!(lines(&padded.report), []);
+    // One word under a lock goes from hand to hand, and a byte with it: no cure. The first thread reads it when nobody
+    // has it; `main` reads it at the end.
+    let (one, _) = profiled(&program, &SHARING, &["one"]);
+    assert_eq!(lines(&one.report), [("one".to_owned(), [4095, 0, 4095, 4096])]);
+}
+
+#[test]
+fn what_goes_through_a_ring_is_what_was_put_in() {
+    let (run, expected) = profiled(&built("ring"), &SHARING, &[]);
+    let met = &run.report.0["sharing"]["met"];
+    let moved = met["moved"].as_array().expect("what went from thread to thread").iter();
+    let through = moved.filter(|moved| moved["object"] == "ring").map(|moved| {
+        assert_eq!((moved["writer"].as_u64(), moved["reader"].as_u64()), (Some(0), Some(1)));
+        moved["bytes"].as_u64().expect("bytes")
+    });
+    assert_eq!(through.sum::<u64>(), 1024 * 8);
+    assert_eq!(met["threads"], serde_json::json!(["main", "consume"]));
+    assert_same("another run", &expected, &profiled(&built("ring"), &SHARING, &[]).1);
+}
+
+#[test]
+fn sharing_needs_an_order_and_a_profile_that_has_it() {
+    let program = built("ring");
+    let (output, said) = refused(&["--sharing"], &program, &[]);
+    assert!(output.status.code() == Some(2) && said.contains("--threads shared"), "{said}");
+    let directory = scratch();
+    let path = directory.path().join("plain.data");
+    assert!(Run::new(&program, directory.path()).profile(path.clone()).go().output.status.success());
+    let output = dmdprof_tests::tool::output(dmdprof().args(["report", "--sharing"]).arg(path));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("--threads shared --sharing"), "{}", describe(&output));
+}
