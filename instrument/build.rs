@@ -1,5 +1,5 @@
-//! Turns `src/llvm/symbols.txt` into one assembly trampoline per LLVM-C function, so that libLLVM can be chosen when the
-//! program runs instead of when it is linked.
+//! Turns `src/llvm/symbols.txt` into one assembly trampoline per LLVM-C function, so that libLLVM can be chosen when
+//! the program runs instead of when it is linked.
 
 use std::{env, fs, path::Path};
 

@@ -1,9 +1,9 @@
 //! How threads wait for each other, as events say it ([`EventKind::Synchronise`](crate::EventKind::Synchronise)).
 //!
-//! Three kinds of objects: threads by their handles (`pthread_t`), locks and the like by their addresses, and *tickets*.
-//! Each address has a counter of tickets in the process ([`ticket_counter`]). A release takes the next ticket, right
-//! before it takes effect; an acquire notes how many were taken, right after it took effect. So whoever acquires what
-//! somebody released has a number at least as large.
+//! Three kinds of objects: threads by their handles (`pthread_t`), locks and the like by their addresses, and
+//! *tickets*. Each address has a counter of tickets in the process ([`ticket_counter`]). A release takes the next
+//! ticket, right before it takes effect; an acquire notes how many were taken, right after it took effect. So whoever
+//! acquires what somebody released has a number at least as large.
 
 numbered! {
     /// What a thread did. Operands of the event: this, an object, a value, another value.

@@ -13,8 +13,9 @@ use crate::{
 
 /// Deterministic data-movement profiler for compiled programs
 ///
-/// Measures for every byte read how deep it lies in an LRU stack of bytes, prices it (ByteDMD: the sum of ceil(sqrt(depth))),
-/// and reports per function. The numbers depend on the program and its input, not on the machine, the clock or the heap.
+/// Measures for every byte read how deep it lies in an LRU stack of bytes, prices it (ByteDMD: the sum of
+/// ceil(sqrt(depth))), and reports per function. The numbers depend on the program and its input, not on the machine,
+/// the clock or the heap.
 #[derive(Parser, Debug)]
 #[command(name = "dmdprof", version, after_help = EXAMPLES, arg_required_else_help = true)]
 pub(crate) struct Cli {
@@ -98,8 +99,8 @@ struct Rest {
 /// Runs the process's command line.
 #[must_use]
 pub fn main() -> ExitCode {
-    // Compilers and linkers are called with any argument whatever, `--version` and `--help` included, so these bypass the
-    // parser.
+    // Compilers and linkers are called with any argument whatever, `--version` and `--help` included, so these bypass
+    // the parser.
     let mut words = std::env::args_os();
     let called = words.next().map(PathBuf::from).unwrap_or_default();
     let words: Vec<OsString> = words.collect();

@@ -1,5 +1,5 @@
-//! Turns a measurement into a profile: names instead of numbers, and an order that depends on nothing but the content, so
-//! that two equal runs give equal bytes.
+//! Turns a measurement into a profile: names instead of numbers, and an order that depends on nothing but the content,
+//! so that two equal runs give equal bytes.
 
 mod coverage;
 mod known;
@@ -49,8 +49,8 @@ pub fn to_profile(measurement: &Measurement, meta: Meta, line_sizes: &[u32], lev
     with_sample(measurement, meta, line_sizes, levels).0
 }
 
-/// The same, with what a sample has, if one was drawn: costs and bytes read of the profile are then of the reads only that
-/// need none.
+/// The same, with what a sample has, if one was drawn: costs and bytes read of the profile are then of the reads only
+/// that need none.
 #[must_use]
 pub fn with_sample(
     measurement: &Measurement,
@@ -114,7 +114,8 @@ pub fn with_sample(
     (profile, sample)
 }
 
-/// Adds the hashes of source files that can be read now. They may be on any file system, so the profile should be safe before this begins.
+/// Adds the hashes of source files that can be read now. They may be on any file system, so the profile should be safe
+/// before this begins.
 pub fn hash_sources(profile: &mut Profile) {
     for source in &mut profile.sources {
         source.sha256 = source_file::sha256(Path::new(&profile.strings[source.path.index()])).ok();
@@ -183,7 +184,8 @@ type BlockKey = (FunctionId, u32, u32, u32);
 
 struct Builder<'a> {
     measurement: &'a Measurement,
-    /// Sites that flows and objects name; some did nothing that was counted: with a region of interest, or because they allocate.
+    /// Sites that flows and objects name; some did nothing that was counted: with a region of interest, or because they
+    /// allocate.
     named_sites: BTreeSet<RunSite>,
     strings: Strings<'a>,
     functions: Vec<Function>,
@@ -350,7 +352,8 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Contexts in depth-first order with children by function; contexts that turn out to have the same functions are one.
+    /// Contexts in depth-first order with children by function; contexts that turn out to have the same functions are
+    /// one.
     fn contexts(&self) -> Contexts {
         let mut children: Vec<BTreeMap<FunctionId, Vec<u32>>> =
             vec![BTreeMap::new(); self.measurement.contexts.len().max(1)];

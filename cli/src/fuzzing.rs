@@ -1,7 +1,9 @@
-//! What a fuzzer feeds with files: for each format of the command line the code that reads it, and what is done with the result.
+//! What a fuzzer feeds with files: for each format of the command line the code that reads it, and what is done with
+//! the result.
 //!
-//! Each function takes any bytes, and must come back: an error of the format is fine, a panic is a defect. Those that decode also use
-//! what they got as the commands do, and check that what is printed for people has no control characters.
+//! Each function takes any bytes, and must come back: an error of the format is fine, a panic is a defect. Those that
+//! decode also use what they got as the commands do, and check that what is printed for people has no control
+//! characters.
 
 use std::io;
 use std::path::Path;

@@ -1,7 +1,8 @@
 //! `dmdprof --help`: the commands in groups, in the order in which a newcomer meets them.
 //!
-//! Takes the parser's command, gives it with another template. The names and their descriptions are the parser's own; what is stated here is
-//! only which group a command is in. A command without a group would be missing from the help, and a test fails then.
+//! Takes the parser's command, gives it with another template. The names and their descriptions are the parser's own;
+//! what is stated here is only which group a command is in. A command without a group would be missing from the help,
+//! and a test fails then.
 
 use std::fmt::Write;
 

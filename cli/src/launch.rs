@@ -133,8 +133,8 @@ pub fn start(
     arguments: &[OsString],
     environment: &[(OsString, OsString)],
 ) -> Result<Running, StartError> {
-    // Orphaned descendants become our children, so that waiting for all children waits for everything the program started.
-    // Where that is not allowed, only direct children are waited for.
+    // Orphaned descendants become our children, so that waiting for all children waits for everything the program
+    // started. Where that is not allowed, only direct children are waited for.
     let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
     let mut command = Command::new(program);
     command.args(arguments).envs(environment.iter().map(|(k, v)| (k, v)));
@@ -167,8 +167,9 @@ pub fn start(
 }
 
 impl Running {
-    /// Waits for the program and every process that it started; SIGTERM and SIGHUP are passed on to it. `main_ended` is called when the program itself is gone and
-    /// others may still run; `give_up` is asked whenever waiting is interrupted.
+    /// Waits for the program and every process that it started; SIGTERM and SIGHUP are passed on to it. `main_ended` is
+    /// called when the program itself is gone and others may still run; `give_up` is asked whenever waiting is
+    /// interrupted.
     ///
     /// # Errors
     /// What the system says when waiting fails.

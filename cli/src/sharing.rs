@@ -1,7 +1,7 @@
 //! `report --sharing`: which threads write what others read, and lines that change hands between threads.
 //!
-//! Takes a profile, gives tables. Refuses profiles of runs without `--sharing`. A cure is named only where most changes of
-//! hands moved no byte, and there were many.
+//! Takes a profile, gives tables. Refuses profiles of runs without `--sharing`. A cure is named only where most changes
+//! of hands moved no byte, and there were many.
 
 use std::collections::BTreeMap;
 

@@ -99,8 +99,8 @@ pub fn rust_link(arguments: &[OsString]) -> i32 {
     driver::rust_link::link(arguments, &toolbox(None, driver::rust_link::requested_model()))
 }
 
-/// Writes the hooks as a shared library, for programs without hooks that load libraries with hooks. Every user may load it, because the
-/// program may start processes of others.
+/// Writes the hooks as a shared library, for programs without hooks that load libraries with hooks. Every user may load
+/// it, because the program may start processes of others.
 ///
 /// # Errors
 /// When there is no temporary directory from which code may be loaded, or it cannot be written.

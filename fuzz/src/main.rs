@@ -1,7 +1,8 @@
 //! Feeds damaged input to everything that dmdprof reads, and says what panicked, crashed, hung or ran out of memory.
 //!
-//! Takes seeds from a corpus, changes them, and runs a target on each in a process of its own. Inputs are numbered: the same seed and
-//! number give the same input on every machine. It knows nothing of coverage; the corpus is what gets it deep into the formats.
+//! Takes seeds from a corpus, changes them, and runs a target on each in a process of its own. Inputs are numbered: the
+//! same seed and number give the same input on every machine. It knows nothing of coverage; the corpus is what gets it
+//! deep into the formats.
 
 mod corpus;
 mod mutate;

@@ -1,6 +1,7 @@
 //! Inputs from seeds: each is one of them with a few changes.
 //!
-//! Takes seeds and a number, gives an input; equal numbers give equal inputs, so that a defect is found again by its number.
+//! Takes seeds and a number, gives an input; equal numbers give equal inputs, so that a defect is found again by its
+//! number.
 
 /// Random numbers (SplitMix64).
 pub struct Random(u64);

@@ -20,8 +20,8 @@ use dmdprof_runtime::values::{Machine, ValueOptions};
 pub struct Target {
     pub name: &'static str,
     pub run: fn(&[u8]),
-    /// Words of a ring can say that terabytes were copied. Their analysis takes as long as it would for a program that did that, and is
-    /// given up early; elsewhere that is a defect.
+    /// Words of a ring can say that terabytes were copied. Their analysis takes as long as it would for a program that
+    /// did that, and is given up early; elsewhere that is a defect.
     pub may_be_slow: bool,
 }
 
@@ -64,8 +64,8 @@ fn descriptors(bytes: &[u8]) {
 
 /// Where the descriptors of the ring's program lie.
 pub const LOW: u64 = 0x5555_5560_0000;
-/// A ring's input: bytes of descriptors as a little-endian number, the descriptors, the words. Words that name a descriptor are
-/// relative to this, so that seeds from different programs fit.
+/// A ring's input: bytes of descriptors as a little-endian number, the descriptors, the words. Words that name a
+/// descriptor are relative to this, so that seeds from different programs fit.
 pub const RING_HEADER: usize = 4;
 
 struct OneModule(Arc<SiteTable>);

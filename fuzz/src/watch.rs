@@ -1,6 +1,7 @@
 //! Runs a worker, and another one after each input that kills or stops it.
 //!
-//! Takes a target and how long; gives how many inputs were run and what was found. An input that takes longer than a while counts as a hang.
+//! Takes a target and how long; gives how many inputs were run and what was found. An input that takes longer than a
+//! while counts as a hang.
 
 use std::fs::{self, File};
 use std::os::unix::process::ExitStatusExt;

@@ -1,6 +1,7 @@
 //! The process that runs a target on one input after the other, and may be killed by any of them.
 //!
-//! Takes a target, a corpus and numbers; writes the number at hand where the parent sees it, so that the parent knows what killed it.
+//! Takes a target, a corpus and numbers; writes the number at hand where the parent sees it, so that the parent knows
+//! what killed it.
 
 use std::fs::OpenOptions;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};

@@ -1,7 +1,7 @@
 //! What orders threads: calls that synchronise, and atomics with acquire and release.
 //!
-//! Takes a symbol name or an instruction, gives the hooks that it needs. Unlike the calls of [`crate::calls`], these stay
-//! calls into code without hooks: what they read and write is not priced.
+//! Takes a symbol name or an instruction, gives the hooks that it needs. Unlike the calls of [`crate::calls`], these
+//! stay calls into code without hooks: what they read and write is not priced.
 
 use dmdprof_abi::{Call, synchronise::team};
 

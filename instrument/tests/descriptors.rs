@@ -1,6 +1,7 @@
 //! What the instrumentation says about each kind of instruction, read back from the object it wrote.
 //!
-//! Each test is a few lines of IR and the text form of the descriptors they must give: one line per segment, one per item.
+//! Each test is a few lines of IR and the text form of the descriptors they must give: one line per segment, one per
+//! item.
 
 use std::fmt::Write;
 

@@ -6,8 +6,8 @@ use dmdprof_runtime::{
     sites::SiteTable,
 };
 
-/// `struct body { double at[3]; struct { int id, kind; } tag; struct body *next; };` in a loop over an array of them, inside a loop that goes
-/// around it, and one that walks a list.
+/// `struct body { double at[3]; struct { int id, kind; } tag; struct body *next; };` in a loop over an array of them,
+/// inside a loop that goes around it, and one that walks a list.
 const BODY: &str = r#"
 target triple = "x86_64-unknown-linux-gnu"
 @all = global [8 x { [3 x double], { i32, i32 }, ptr }] zeroinitializer, !dbg !60
@@ -95,7 +95,8 @@ fn table() -> SiteTable {
     SiteTable::read(&object).expect("the object has readable descriptors")
 }
 
-/// Of each load and store: `TYPE.FIELD offset+size`, the loop around it and the one in which its address stays the same.
+/// Of each load and store: `TYPE.FIELD offset+size`, the loop around it and the one in which its address stays the
+/// same.
 fn accesses(table: &SiteTable) -> Vec<(String, Option<u32>, Option<u32>)> {
     let is = |index: u32| (index != NONE).then_some(index);
     let mut found = Vec::new();

@@ -9,7 +9,8 @@ use dmdprof_runtime::{
 
 const HEADER: &str = "target triple = \"x86_64-unknown-linux-gnu\"\n";
 
-/// `for (i = 0; i < n; i++) { for (j = 0; j < n; j++) a[j] = 0; called(); }`, loops that test at the end, with the places that clang notes.
+/// `for (i = 0; i < n; i++) { for (j = 0; j < n; j++) a[j] = 0; called(); }`, loops that test at the end, with the
+/// places that clang notes.
 const NEST: &str = r#"
 declare void @called()
 define void @f(ptr %a, i64 %n) !dbg !5 {

@@ -1,4 +1,5 @@
-//! What the instrumentation for the values model says about each kind of instruction: one line per segment, one per step.
+//! What the instrumentation for the values model says about each kind of instruction: one line per segment, one per
+//! step.
 
 use std::fmt::Write;
 

@@ -1,13 +1,15 @@
 //! Balance: whether a machine's memory keeps up with its arithmetic on a given program, and what stands in the way.
 //!
-//! Takes a machine's cores, peak, latency and bandwidth and a program's work, span and traffic; gives both times, the four
-//! factors of the balance condition, the largest obstacle, and the numbers of cores at which span and memory begin to bind.
-//! Refuses rates that are not positive, counts that are negative, and a span above the work. Without work there is no answer.
+//! Takes a machine's cores, peak, latency and bandwidth and a program's work, span and traffic; gives both times, the
+//! four factors of the balance condition, the largest obstacle, and the numbers of cores at which span and memory begin
+//! to bind. Refuses rates that are not positive, counts that are negative, and a span above the work. Without work
+//! there is no answer.
 //!
-//! Source: Czechowski, Battaglino, McClanahan, Chandramowlishwaran, Vuduc, "Balance principles for algorithm-architecture
-//! co-design", HotPar 2011; equation numbers are the paper's. The paper counts memory in words; here it is bytes, except in
-//! [`matmul_intensity`] and [`sorting_intensity`], which are theorems about words. (The paper itself compares a machine
-//! balance in op/byte with a right-hand side in words; compare [`Balance::machine`] times the word size with those two.)
+//! Source: Czechowski, Battaglino, McClanahan, Chandramowlishwaran, Vuduc, "Balance principles for
+//! algorithm-architecture co-design", HotPar 2011; equation numbers are the paper's. The paper counts memory in words;
+//! here it is bytes, except in [`matmul_intensity`] and [`sorting_intensity`], which are theorems about words. (The
+//! paper itself compares a machine balance in op/byte with a right-hand side in words; compare [`Balance::machine`]
+//! times the word size with those two.)
 //!
 //! | symbol | meaning | unit |
 //! |---|---|---|
@@ -18,17 +20,18 @@
 //!
 //! * (1) `T_comp = (D + W/p) / C0`
 //! * (2) `T_mem = alpha D + Q / beta`
-//! * (3) balanced if and only if `(p C0 / beta) (1 + alpha beta D / Q) <= (W / Q) (1 + p D / W)`, which is `T_mem <= T_comp`
+//! * (3) balanced if and only if `(p C0 / beta) (1 + alpha beta D / Q) <= (W / Q) (1 + p D / W)`, which is
+//!   `T_mem <= T_comp`
 //! * (4) Kung's condition: `p C0 / beta <= W / Q`
 //! * (5) matrix multiplication: `p C0 / beta <= sqrt(Z / p)`, per word
 //! * (6) sorting, FFT: `p C0 / beta <= log2(Z / p)`, per word
 //!
-//! The largest obstacle is the term whose removal shortens the larger of both times most. That is always the larger term of
-//! the larger time, so this is how it is found; `T_comp` counts as the larger of equal times, and the first of equal terms in
-//! the order of [`Obstacle`] is named.
+//! The largest obstacle is the term whose removal shortens the larger of both times most. That is always the larger
+//! term of the larger time, so this is how it is found; `T_comp` counts as the larger of equal times, and the first of
+//! equal terms in the order of [`Obstacle`] is named.
 //!
-//! Edge cases: without traffic the intensity and, unless alpha is 0, the Little factor are infinite, and both sides of (3) with
-//! them; `balanced` is therefore decided by the times. Span 0 or work 0 is "no work".
+//! Edge cases: without traffic the intensity and, unless alpha is 0, the Little factor are infinite, and both sides of
+//! (3) with them; `balanced` is therefore decided by the times. Span 0 or work 0 is "no work".
 
 use crate::error::{InputError, at_least, at_most, not_negative, positive};
 
@@ -46,8 +49,8 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// Little's law: bytes that must be in flight to use the bandwidth in spite of the latency, `alpha beta`. Divide by the
-    /// bytes of a transfer for the number of transfers.
+    /// Little's law: bytes that must be in flight to use the bandwidth in spite of the latency, `alpha beta`. Divide by
+    /// the bytes of a transfer for the number of transfers.
     #[must_use]
     pub fn bytes_in_flight(&self) -> f64 {
         self.latency * self.bandwidth
@@ -68,7 +71,8 @@ pub struct Demand {
 /// The term of a time that stands most in the way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Obstacle {
-    /// `W / (p C0)`: the machine computes as fast as it can. Machine balance is below the intensity, the other factors small.
+    /// `W / (p C0)`: the machine computes as fast as it can. Machine balance is below the intensity, the other factors
+    /// small.
     Peak,
     /// `D / C0`: the Amdahl factor; too little parallelism for so many cores.
     Span,
@@ -105,9 +109,9 @@ pub struct Balance {
     pub obstacle: Obstacle,
     /// `W / D`: with more cores than this, the span takes longer than each core's share of the work.
     pub cores_until_span: f64,
-    /// Cores of the same rate at which `T_comp` has fallen to `T_mem`, traffic being the same: `W / (C0 T_mem - D)`. Below 1
-    /// if one core is enough to wait for memory; `None` if memory binds with no number of cores, because the span alone takes
-    /// as long.
+    /// Cores of the same rate at which `T_comp` has fallen to `T_mem`, traffic being the same: `W / (C0 T_mem - D)`.
+    /// Below 1 if one core is enough to wait for memory; `None` if memory binds with no number of cores, because the
+    /// span alone takes as long.
     pub cores_until_memory: Option<f64>,
 }
 

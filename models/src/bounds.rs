@@ -1,7 +1,7 @@
 //! Lower bounds: bytes that any matrix multiplication must move, and how far a measured one is from them.
 //!
-//! Takes the shape of a product and the size of a fast memory, gives three published bounds; with a measured traffic Q(Z),
-//! how many times the optimum it is. Refuses sizes of 0.
+//! Takes the shape of a product and the size of a fast memory, gives three published bounds; with a measured traffic
+//! Q(Z), how many times the optimum it is. Refuses sizes of 0.
 //!
 //! Sources: Irony, Toledo, Tiskin, "Communication lower bounds for distributed-memory matrix multiplication", 2004;
 //! Czechowski et al., "Balance principles for algorithm-architecture co-design", 2011, as printed there; Smith, Lowery,
@@ -15,11 +15,11 @@
 //! | [`MatmulBounds::czechowski`] | `W / (sqrt2 sqrt Z)` |
 //! | [`MatmulBounds::tight`] | `2 m n k / sqrt Z`, the leading term, which algorithms reach |
 //!
-//! The second source names the first for its constant, which is 4 times larger than the first one's own; it still lies below the
-//! tight one, so it is a bound. Results are bytes: words times the size of an element.
+//! The second source names the first for its constant, which is 4 times larger than the first one's own; it still lies
+//! below the tight one, so it is a bound. Results are bytes: words times the size of an element.
 //!
-//! Edge cases: a negative bound says nothing and is given as 0. The tight bound is a leading term: where one of the matrices has
-//! fewer elements than the fast memory has words, it may exceed what is needed, and `fits` says so.
+//! Edge cases: a negative bound says nothing and is given as 0. The tight bound is a leading term: where one of the
+//! matrices has fewer elements than the fast memory has words, it may exceed what is needed, and `fits` says so.
 
 use crate::error::{InputError, not_negative, positive};
 

@@ -1,12 +1,13 @@
 //! ByteDMD out of a traffic curve.
 //!
-//! Takes the traffic curve Q(Z) of a run and its greatest depth, gives the run's cost. This is the identity that joins the cost
-//! to every other model: a byte at depth d costs `ceil(sqrt(d))`, which is the number of k >= 0 with `k^2 < d`, so
+//! Takes the traffic curve Q(Z) of a run and its greatest depth, gives the run's cost. This is the identity that joins
+//! the cost to every other model: a byte at depth d costs `ceil(sqrt(d))`, which is the number of k >= 0 with
+//! `k^2 < d`, so
 //!
 //! `ByteDMD = sum over k >= 0 of Q(k^2)`
 //!
-//! is the traffic over all boundaries of a nest of fast memories of 0, 1, 4, 9, ... bytes. The curve must be exact at all squares
-//! for the sum to be exact.
+//! is the traffic over all boundaries of a nest of fast memories of 0, 1, 4, 9, ... bytes. The curve must be exact at
+//! all squares for the sum to be exact.
 //!
 //! Source: the ByteDMD cost model (cybertronai/ByteDMD); the identity follows from it.
 //!
@@ -15,8 +16,8 @@
 //! | Q(Z) | bytes read at a depth greater than Z | B |
 //! | V | greatest depth of a read, or any number that is not less | B |
 
-/// Sum of `traffic(k^2)` over the k with `k^2 < deepest`; `traffic(Z)` gives Q(Z) in bytes. Beyond the greatest depth there is no
-/// traffic, so `deepest` only ends the sum. Saturates at `u128::MAX`.
+/// Sum of `traffic(k^2)` over the k with `k^2 < deepest`; `traffic(Z)` gives Q(Z) in bytes. Beyond the greatest depth
+/// there is no traffic, so `deepest` only ends the sum. Saturates at `u128::MAX`.
 ///
 /// ```
 /// // Four bytes are read once each, at depths 1 to 4: ceil(sqrt(d)) is 1, 2, 2, 2.

@@ -1,10 +1,10 @@
 //! Collectives: time to exchange bytes among devices that are joined by equal links.
 //!
-//! Takes a message, a number of devices and their link, gives the time of one operation. Refuses links without bandwidth, no
-//! devices, and a message or latency that is negative.
+//! Takes a message, a number of devices and their link, gives the time of one operation. Refuses links without
+//! bandwidth, no devices, and a message or latency that is negative.
 //!
-//! Source: mlsysim (Machine Learning Systems book), `math.qmd` and the package's formulas; the ring and its two halves as in
-//! Patarasuk, Yuan, "Bandwidth optimal all-reduce algorithms for clusters of workstations", 2009.
+//! Source: mlsysim (Machine Learning Systems book), `math.qmd` and the package's formulas; the ring and its two halves
+//! as in Patarasuk, Yuan, "Bandwidth optimal all-reduce algorithms for clusters of workstations", 2009.
 //!
 //! | symbol | meaning | unit |
 //! |---|---|---|
@@ -22,8 +22,8 @@
 //! | [`hierarchical_all_reduce`] | reduce-scatter and all-gather inside a node, between them a ring across nodes on M / (devices of a node) |
 //! | [`hierarchical_full_all_reduce`] | as the source had it first: the ring inside a node twice, and the whole M across nodes |
 //!
-//! The source's tree has `log2 N` without rounding; a tree has whole rounds, so it is rounded up here, which is the same for
-//! powers of two. The source corrected its hierarchical form later.
+//! The source's tree has `log2 N` without rounding; a tree has whole rounds, so it is rounded up here, which is the
+//! same for powers of two. The source corrected its hierarchical form later.
 //!
 //! Edge cases: one device exchanges nothing and takes no time. Overhead of software is in L or nowhere.
 
@@ -56,7 +56,8 @@ fn checked(message: f64, devices: u64, link: &Link) -> Result<f64, InputError> {
 ///
 /// # Errors
 ///
-/// If there are no devices, the bandwidth is not positive, or the message or the latency is negative; as for all of these.
+/// If there are no devices, the bandwidth is not positive, or the message or the latency is negative; as for all of
+/// these.
 pub fn ring_all_reduce(message: f64, devices: u64, link: &Link) -> Result<f64, InputError> {
     Ok(2.0 * all_gather(message, devices, link)?)
 }

@@ -1,12 +1,12 @@
 //! Energy: what arithmetic and movement between levels cost, as shares rather than as truths.
 //!
-//! Takes prices per operation and per byte and the counts of a program, gives joules by part. The absolute joules depend on
-//! prices that differ by factors between sources; what holds is the share of movement, the share from beyond a level, and the
-//! ratio of two runs. Refuses negative prices and counts, and traffic that grows with the capacity.
+//! Takes prices per operation and per byte and the counts of a program, gives joules by part. The absolute joules
+//! depend on prices that differ by factors between sources; what holds is the share of movement, the share from beyond
+//! a level, and the ratio of two runs. Refuses negative prices and counts, and traffic that grows with the capacity.
 //!
-//! Sources: prices per level as in MIT 6.5930 (Emer, Sze); two levels with constant power: Choi, Bedard, Fowler, Vuduc, "A
-//! roofline model of energy", IPDPS 2013; prices at 45 nm: Horowitz, "Computing's energy problem", ISSCC 2014, as collected by
-//! mlsysim.
+//! Sources: prices per level as in MIT 6.5930 (Emer, Sze); two levels with constant power: Choi, Bedard, Fowler, Vuduc,
+//! "A roofline model of energy", IPDPS 2013; prices at 45 nm: Horowitz, "Computing's energy problem", ISSCC 2014, as
+//! collected by mlsysim.
 //!
 //! | symbol | meaning | unit |
 //! |---|---|---|
@@ -75,8 +75,8 @@ fn share(part: f64, whole: f64) -> Option<f64> {
     (whole > 0.0).then(|| part / whole)
 }
 
-/// Energy of `work` operations that read `bytes` bytes (Q(0)), of which `traffic` lists how many come from deeper than each
-/// level (Q(Z_i)).
+/// Energy of `work` operations that read `bytes` bytes (Q(0)), of which `traffic` lists how many come from deeper than
+/// each level (Q(Z_i)).
 ///
 /// # Errors
 ///
@@ -150,8 +150,9 @@ pub struct BalancePoints {
     pub energy: f64,
     /// `B_e` with the constant power counted to the operations, `e_mem / (e_op + pi_0 tau_op)`.
     pub effective: f64,
-    /// Whether the fastest way is also the most economical, so that it pays to finish and halt: `effective <= time`. This is so
-    /// exactly if the intensity of half the best energy efficiency (the source's effective balance) does not exceed `time`.
+    /// Whether the fastest way is also the most economical, so that it pays to finish and halt: `effective <= time`.
+    /// This is so exactly if the intensity of half the best energy efficiency (the source's effective balance) does not
+    /// exceed `time`.
     pub race_to_halt: bool,
 }
 
@@ -192,8 +193,8 @@ impl TwoLevels {
     }
 }
 
-/// Prices at 45 nm, joules. Good for shares and ratios; sources differ by factors (a register access is given as 0.01 pJ and
-/// as 0.1 pJ in one and the same collection).
+/// Prices at 45 nm, joules. Good for shares and ratios; sources differ by factors (a register access is given as 0.01
+/// pJ and as 0.1 pJ in one and the same collection).
 pub mod at_45nm {
     /// Multiply-add of 32-bit floats.
     pub const FP32_MULTIPLY_ADD: f64 = 3.7e-12;

@@ -1,7 +1,7 @@
 //! What a model refuses, and the checks that refuse it.
 //!
-//! Takes a quantity's name and value, gives the value back if the model can use it, else an [`InputError`] that names the
-//! quantity and the value found.
+//! Takes a quantity's name and value, gives the value back if the model can use it, else an [`InputError`] that names
+//! the quantity and the value found.
 
 use std::fmt::Display;
 

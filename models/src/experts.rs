@@ -1,10 +1,11 @@
-//! Expert parallelism: how devices are shared out, what tokens cost to send to their experts, and how unevenly they arrive.
+//! Expert parallelism: how devices are shared out, what tokens cost to send to their experts, and how unevenly they
+//! arrive.
 //!
-//! Takes numbers of devices, tokens and experts, gives the data-parallel degree, bytes and time of the exchange, and the load of
-//! the fullest expert. Refuses devices that do not suffice and imbalances below 1.
+//! Takes numbers of devices, tokens and experts, gives the data-parallel degree, bytes and time of the exchange, and
+//! the load of the fullest expert. Refuses devices that do not suffice and imbalances below 1.
 //!
-//! Sources: mlsysim (Machine Learning Systems book), `math.qmd` (degree, all-to-all); the fullest of many bins: Raab, Steger,
-//! "Balls into bins", 1998.
+//! Sources: mlsysim (Machine Learning Systems book), `math.qmd` (degree, all-to-all); the fullest of many bins: Raab,
+//! Steger, "Balls into bins", 1998.
 //!
 //! | symbol | meaning | unit |
 //! |---|---|---|
@@ -14,7 +15,8 @@
 //!
 //! * data-parallel degree `total / (TP PP EP)`, whole; below 1 is an error
 //! * each device sends `t k h` bytes, there and back: two all-to-alls per layer
-//! * imbalance: load of the fullest expert over the mean; random routing of n = t k tokens: about `1 + sqrt(2 ln E (1 - 1/E) / (n / E))`
+//! * imbalance: load of the fullest expert over the mean; random routing of n = t k tokens: about
+//!   `1 + sqrt(2 ln E (1 - 1/E) / (n / E))`
 //!
 //! Edge cases: one expert has no imbalance; the estimate for random routing holds for means well above ln E.
 
@@ -63,7 +65,8 @@ impl Tokens {
     }
 }
 
-/// Seconds of sending tokens to their experts and the results back, in `layers` layers; the fullest expert sets the pace.
+/// Seconds of sending tokens to their experts and the results back, in `layers` layers; the fullest expert sets the
+/// pace.
 ///
 /// # Errors
 ///

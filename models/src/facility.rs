@@ -1,7 +1,7 @@
 //! Facility: energy, carbon, water and money of running devices for a time.
 //!
-//! Takes power, time, the overheads of a data centre and prices, gives energy with and without overhead, emissions, water, and the
-//! parts of the cost of ownership. Refuses negative figures, a PUE below 1, and a life of no time.
+//! Takes power, time, the overheads of a data centre and prices, gives energy with and without overhead, emissions,
+//! water, and the parts of the cost of ownership. Refuses negative figures, a PUE below 1, and a life of no time.
 //!
 //! Source: mlsysim (Machine Learning Systems book), `math.qmd`.
 //!
@@ -14,8 +14,9 @@
 //! * embodied carbon and price count by the part of the life that is used: `price x time / life`
 //! * cost `price x time / life + facility energy x rate + price x maintenance x time / year + others`
 //!
-//! The package has applied PUE in different places in different revisions (not at all, once, twice), does not spread the price over
-//! the life, and has maintenance, which the document lacks; networking and labour are in the document only.
+//! The package has applied PUE in different places in different revisions (not at all, once, twice), does not spread
+//! the price over the life, and has maintenance, which the document lacks; networking and labour are in the document
+//! only.
 
 use crate::error::{InputError, at_least, not_negative, positive};
 
@@ -78,7 +79,8 @@ impl Use {
     }
 }
 
-/// What belongs to `time` seconds of something that costs `whole` once and lasts `life` seconds: money, or embodied carbon.
+/// What belongs to `time` seconds of something that costs `whole` once and lasts `life` seconds: money, or embodied
+/// carbon.
 ///
 /// # Errors
 ///

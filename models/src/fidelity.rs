@@ -1,12 +1,12 @@
 //! Fidelity of a model: how far its estimates are from measured times, and whether at least their order is right.
 //!
-//! Takes pairs of an estimate and a measured value in one unit, gives relative errors, their median, the share within a band,
-//! Kendall's tau-b and a verdict in one word. Refuses an empty list, measured values that are not positive and estimates that
-//! are negative.
+//! Takes pairs of an estimate and a measured value in one unit, gives relative errors, their median, the share within a
+//! band, Kendall's tau-b and a verdict in one word. Refuses an empty list, measured values that are not positive and
+//! estimates that are negative.
 //!
-//! Source: Apple Neural Engine book, chapter 18 (fidelity of the cost model); tau-b of Kendall, "The treatment of ties in
-//! ranking problems", 1945, counted in O(n log n) as in Knight, 1966. The book's own corpus: 68 shapes, median error 31 %,
-//! 11 of 68 within 17 %.
+//! Source: Apple Neural Engine book, chapter 18 (fidelity of the cost model); tau-b of Kendall, "The treatment of ties
+//! in ranking problems", 1945, counted in O(n log n) as in Knight, 1966. The book's own corpus: 68 shapes, median error
+//! 31 %, 11 of 68 within 17 %.
 //!
 //! | symbol | meaning | unit |
 //! |---|---|---|
@@ -17,8 +17,8 @@
 //!
 //! `tau-b = (C - D) / sqrt((n0 - n1)(n0 - n2))`.
 //!
-//! Edge cases: the median of an even number is the mean of the middle two; tau-b is not defined for fewer than two pairs or
-//! where all estimates or all measured values are equal.
+//! Edge cases: the median of an even number is the mean of the middle two; tau-b is not defined for fewer than two
+//! pairs or where all estimates or all measured values are equal.
 
 use crate::error::{InputError, not_empty, not_negative, positive};
 
@@ -56,7 +56,8 @@ pub struct Order {
 pub enum Verdict {
     /// As they are: the median absolute error is at most [`USABLE_ERROR`].
     Usable,
-    /// To order candidates only: the errors are larger, but tau-b is at least [`HIGH_TAU`] over [`RANKING_PAIRS`] pairs or more.
+    /// To order candidates only: the errors are larger, but tau-b is at least [`HIGH_TAU`] over [`RANKING_PAIRS`] pairs
+    /// or more.
     RankingOnly,
     /// For nothing.
     NotUsable,

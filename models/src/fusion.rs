@@ -1,7 +1,8 @@
 //! Fusion: what it saves to run a chain of regions as one, without writing and reading back what only the chain uses.
 //!
-//! Takes the regions of a chain and a machine's sustained rates and floor, gives the time of the regions one by one, of the
-//! fused chain, and the speedup. Refuses rates that are not positive, negative counts, and more bytes removed than are moved.
+//! Takes the regions of a chain and a machine's sustained rates and floor, gives the time of the regions one by one, of
+//! the fused chain, and the speedup. Refuses rates that are not positive, negative counts, and more bytes removed than
+//! are moved.
 //!
 //! Source: Apple Neural Engine book, chapter 18 (graph cost).
 //!
@@ -14,8 +15,8 @@
 //! * `unfused = sum_i (max(F_i / f, B_i / B) + t0)`
 //! * `fused = max(sum F_i / f, (sum B_i - 2 sum m_i) / B) + t0`
 //!
-//! Every internal byte is removed twice, where it is written and where it is read. If several regions of the chain read it,
-//! fusion saves more than this says.
+//! Every internal byte is removed twice, where it is written and where it is read. If several regions of the chain read
+//! it, fusion saves more than this says.
 
 use crate::error::{InputError, at_most, not_empty, not_negative, positive, same_count};
 
@@ -62,8 +63,8 @@ impl Fusion {
 ///
 /// # Errors
 ///
-/// If the chain is empty, a rate is not positive, a count or the floor is negative, a region's internal bytes are more than its
-/// bytes, or twice the internal bytes are more than all bytes.
+/// If the chain is empty, a rate is not positive, a count or the floor is negative, a region's internal bytes are more
+/// than its bytes, or twice the internal bytes are more than all bytes.
 pub fn estimate(device: &Device, chain: &[Region]) -> Result<Fusion, InputError> {
     positive("rate", device.rate)?;
     positive("bandwidth", device.bandwidth)?;
@@ -90,8 +91,8 @@ pub struct Tiered {
     pub internal: Vec<f64>,
 }
 
-/// [`estimate`] with the slowest link in place of the only one: `max(F / f, B_0 / BW_0, B_1 / BW_1, ...)`. Our extension; with one
-/// link it is the same.
+/// [`estimate`] with the slowest link in place of the only one: `max(F / f, B_0 / BW_0, B_1 / BW_1, ...)`. Our
+/// extension; with one link it is the same.
 ///
 /// # Errors
 ///
@@ -155,7 +156,8 @@ mod tests {
             plain.iter().map(|r| Tiered { work: r.work, bytes: vec![r.bytes], internal: vec![r.internal] }).collect();
         let published = estimate(&H13, &plain).unwrap();
         assert_eq!(hierarchical(H13.rate, &[H13.bandwidth], H13.floor, &one).unwrap(), published);
-        // A second link with twice the bytes and four times the bandwidth never binds; with the bandwidth of the first it does.
+        // A second link with twice the bytes and four times the bandwidth never binds; with the bandwidth of the first
+        // it does.
         let two = |inner: f64| hierarchical(H13.rate, &[inner, H13.bandwidth], H13.floor, &tiered(2.0)).unwrap();
         assert_eq!(two(4.0 * H13.bandwidth), published);
         close_to(two(H13.bandwidth).unfused - 3.0 * H13.floor, 2.0 * (published.unfused - 3.0 * H13.floor), FORMULA);

@@ -1,7 +1,7 @@
 //! Iron law: arithmetic or transfer, whichever is longer, plus a fixed tax.
 //!
-//! Takes a machine's rates and a program's work and bytes, gives the times, the bound, the intensity and both ridge points.
-//! Refuses rates that are not positive, an efficiency above 1, and counts that are negative.
+//! Takes a machine's rates and a program's work and bytes, gives the times, the bound, the intensity and both ridge
+//! points. Refuses rates that are not positive, an efficiency above 1, and counts that are negative.
 //!
 //! Source: mlsysim (Machine Learning Systems book), `math.qmd`.
 //!
@@ -13,10 +13,12 @@
 //!
 //! `T = max(W / (P eta), bytes / BW) + tax`.
 //!
-//! The source states the ridge as `P / BW`, but its formula changes sides at `eta P / BW`. The bound follows the formula; both
-//! points are given, because a program between them is called memory-bound by the one and compute-bound by the other.
+//! The source states the ridge as `P / BW`, but its formula changes sides at `eta P / BW`. The bound follows the
+//! formula; both points are given, because a program between them is called memory-bound by the one and compute-bound
+//! by the other.
 //!
-//! Edge cases: equal times are compute-bound; without bytes the intensity is infinite, without bytes and work not defined.
+//! Edge cases: equal times are compute-bound; without bytes the intensity is infinite, without bytes and work not
+//! defined.
 
 use crate::error::{InputError, efficiency, not_negative, positive};
 use crate::roofline::intensity;

@@ -1,14 +1,14 @@
 //! Isotonic calibration: the rising curve that is nearest to the measured points.
 //!
-//! Takes points (x, y), for instance estimate and measured time, gives a curve that never falls. Refuses points that are not
-//! finite; without points there is no curve.
+//! Takes points (x, y), for instance estimate and measured time, gives a curve that never falls. Refuses points that
+//! are not finite; without points there is no curve.
 //!
-//! Source: pool adjacent violators, Ayer et al., 1955: from left to right, blocks whose mean is not below that of the block on
-//! their right are pooled. This minimises the sum of squared errors among all curves that never fall. Points of equal x are one
-//! block from the start, since a curve has one value there.
+//! Source: pool adjacent violators, Ayer et al., 1955: from left to right, blocks whose mean is not below that of the
+//! block on their right are pooled. This minimises the sum of squared errors among all curves that never fall. Points
+//! of equal x are one block from the start, since a curve has one value there.
 //!
-//! Between fitted points the curve is linear, outside of them it is constant: an estimate beyond what was measured is not
-//! extrapolated.
+//! Between fitted points the curve is linear, outside of them it is constant: an estimate beyond what was measured is
+//! not extrapolated.
 //!
 //! Units: x and y may have any, each its own.
 

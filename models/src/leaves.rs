@@ -1,16 +1,17 @@
 //! Learned leaves: a regression tree that maps a model's time to the measured one, step by step.
 //!
-//! Takes points (x, y), for instance estimate and measured time of one class of functions, gives a tree with constant leaves.
-//! Refuses points that are not finite and leaves of no points. Without points there is no tree: use the estimate as it is.
+//! Takes points (x, y), for instance estimate and measured time of one class of functions, gives a tree with constant
+//! leaves. Refuses points that are not finite and leaves of no points. Without points there is no tree: use the
+//! estimate as it is.
 //!
 //! Source: Apple Neural Engine book, chapter 18 (regression trees per class of operation); the rule is CART of Breiman,
 //! Friedman, Olshen, Stone, 1984, grown best leaf first.
 //!
-//! Rule: points are sorted by x; a threshold lies midway between adjacent distinct x; a leaf's value is the mean of its y.
-//! Again and again, the leaf and threshold that reduce the sum of squared errors most are split, until there are `max_splits`
-//! of them, no split leaves `min_leaf` points on both sides, or none reduces the error. Of equal reductions the leftmost leaf is
-//! taken, in it the smallest threshold. The reduction of a split into n_l and n_r points with means m_l and m_r is
-//! `n_l n_r / (n_l + n_r) (m_l - m_r)^2`.
+//! Rule: points are sorted by x; a threshold lies midway between adjacent distinct x; a leaf's value is the mean of its
+//! y. Again and again, the leaf and threshold that reduce the sum of squared errors most are split, until there are
+//! `max_splits` of them, no split leaves `min_leaf` points on both sides, or none reduces the error. Of equal
+//! reductions the leftmost leaf is taken, in it the smallest threshold. The reduction of a split into n_l and n_r
+//! points with means m_l and m_r is `n_l n_r / (n_l + n_r) (m_l - m_r)^2`.
 //!
 //! Units: x and y may have any, each its own.
 

@@ -1,10 +1,10 @@
 //! Performance models: what measured counts mean on a machine.
 //!
-//! Takes counts of one profile (work, span, bytes, traffic Q(Z)) and figures of a machine, gives times, bounds, energies and
-//! rankings. Every model is a module of pure functions: no files, no clock, no machine of its own. All quantities are in SI
-//! units (seconds, bytes, operations per second, bytes per second, joules, watts) unless a name says otherwise; one fused
-//! multiply-add is two operations. A figure that cannot be right (a bandwidth of 0, a negative time, a NaN) is refused with an
-//! [`InputError`] that names it.
+//! Takes counts of one profile (work, span, bytes, traffic Q(Z)) and figures of a machine, gives times, bounds,
+//! energies and rankings. Every model is a module of pure functions: no files, no clock, no machine of its own. All
+//! quantities are in SI units (seconds, bytes, operations per second, bytes per second, joules, watts) unless a name
+//! says otherwise; one fused multiply-add is two operations. A figure that cannot be right (a bandwidth of 0, a
+//! negative time, a NaN) is refused with an [`InputError`] that names it.
 
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]

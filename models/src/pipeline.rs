@@ -1,11 +1,12 @@
 //! Pipelines: devices that each hold some stages of a program and pass micro-batches along.
 //!
-//! Takes the number of devices, micro-batches and chunks, or times of stages, gives the share of time that devices wait, the time
-//! lost, the least number of micro-batches for a wanted share, and how to cut a sequence of calls into stages. Refuses counts of 0,
-//! negative times, and more stages than there are calls.
+//! Takes the number of devices, micro-batches and chunks, or times of stages, gives the share of time that devices
+//! wait, the time lost, the least number of micro-batches for a wanted share, and how to cut a sequence of calls into
+//! stages. Refuses counts of 0, negative times, and more stages than there are calls.
 //!
-//! Sources: mlsysim (Machine Learning Systems book), `math.qmd`; interleaving: Narayanan et al., "Efficient large-scale language
-//! model training on GPU clusters", 2021; zero bubble: Qi, Wan, Huang, Lin, "Zero bubble pipeline parallelism", 2023 (ZB-H1).
+//! Sources: mlsysim (Machine Learning Systems book), `math.qmd`; interleaving: Narayanan et al., "Efficient large-scale
+//! language model training on GPU clusters", 2021; zero bubble: Qi, Wan, Huang, Lin, "Zero bubble pipeline
+//! parallelism", 2023 (ZB-H1).
 //!
 //! | symbol | meaning | unit |
 //! |---|---|---|
@@ -14,15 +15,17 @@
 //! | k | part of the plain bubble that the schedule leaves | 1 |
 //!
 //! * lost time `T k (P-1) / (V M)`; `k` = 1 for plain and interleaved schedules, for zero bubble
-//!   `(T_F + T_B - T_W) / (T_F + T_B + T_W)`, forward, backward for inputs and for weights, which is 1/3 if they are equal
+//!   `(T_F + T_B - T_W) / (T_F + T_B + T_W)`, forward, backward for inputs and for weights, which is 1/3 if they are
+//!   equal
 //! * bubble, the share of the whole time: `f = k (P-1) / (V M + k (P-1))`
 //! * `f <= x` needs `V M >= k (P-1) (1-x) / x`
 //! * stages of different times t_i: `sum t_i + (M-1) max t_i` for M micro-batches, each through all stages
 //!
-//! The source's package multiplies the busy time by f, which is the share of the whole, not of the busy time; [`compatible_loss`]
-//! is that figure.
+//! The source's package multiplies the busy time by f, which is the share of the whole, not of the busy time;
+//! [`compatible_loss`] is that figure.
 //!
-//! Edge cases: one device has no bubble. The interleaved form holds for M that are multiples of P; with others it is a lower bound.
+//! Edge cases: one device has no bubble. The interleaved form holds for M that are multiples of P; with others it is a
+//! lower bound.
 
 use crate::error::{InputError, at_most, count, finite, not_empty, not_negative, positive};
 
@@ -33,8 +36,8 @@ pub enum Schedule {
     Plain,
     /// V chunks per device.
     Interleaved(u64),
-    /// Work on weights fills the gaps; seconds of a micro-batch forward, backward for inputs, backward for weights, or any
-    /// multiple of them.
+    /// Work on weights fills the gaps; seconds of a micro-batch forward, backward for inputs, backward for weights, or
+    /// any multiple of them.
     ZeroBubble {
         /// Forward.
         forward: f64,
@@ -134,8 +137,8 @@ pub fn unequal(stages: &[f64], batches: u64) -> Result<f64, InputError> {
     Ok(stages.iter().sum::<f64>() + (count("micro-batches", batches)? - 1.0) * slowest)
 }
 
-/// Cuts a sequence of times into `stages` stretches so that the longest is as short as possible; gives where each begins. Of
-/// equally good cuts that with the latest beginnings.
+/// Cuts a sequence of times into `stages` stretches so that the longest is as short as possible; gives where each
+/// begins. Of equally good cuts that with the latest beginnings.
 ///
 /// # Errors
 ///
@@ -205,8 +208,8 @@ mod tests {
         close_to(loss(&Schedule::Plain, 4, 16, 3463.9).unwrap(), 649.48125, FORMULA);
     }
 
-    /// Slot by slot: device p takes the next of its units of work as soon as what it needs is done. Forward only; chunk v of a
-    /// device needs chunk v of the device before, the first device's chunk v the last one's chunk v-1.
+    /// Slot by slot: device p takes the next of its units of work as soon as what it needs is done. Forward only; chunk
+    /// v of a device needs chunk v of the device before, the first device's chunk v the last one's chunk v-1.
     fn slots(devices: usize, batches: usize, chunks: usize) -> usize {
         // Groups of P micro-batches go through all chunks of a device before the next group.
         let mut order = Vec::new();
@@ -278,8 +281,8 @@ mod tests {
         order
     }
 
-    /// Each unit takes a slot and starts when what it needs is done. Gives the most slots that a device waits between its first
-    /// and its last unit: a step begins on each device where the one before ended.
+    /// Each unit takes a slot and starts when what it needs is done. Gives the most slots that a device waits between
+    /// its first and its last unit: a step begins on each device where the one before ended.
     fn zero_bubble_waits(devices: usize, batches: usize) -> usize {
         let orders: Vec<_> = (0..devices).map(|p| zero_bubble_order(p, devices, batches)).collect();
         let mut done = std::collections::HashSet::new();

@@ -1,11 +1,12 @@
-//! Placement: on which backend each operation of a chain should run, when changing the backend costs a launch and a transfer.
+//! Placement: on which backend each operation of a chain should run, when changing the backend costs a launch and a
+//! transfer.
 //!
 //! Takes operations in the order they run and backends in the order of preference, gives the cheapest assignment, its
-//! stretches, and the price of putting everything on one backend. Refuses rates that are not positive, negative costs and
-//! counts, more than 64 backends, and an operation that no backend may run.
+//! stretches, and the price of putting everything on one backend. Refuses rates that are not positive, negative costs
+//! and counts, more than 64 backends, and an operation that no backend may run.
 //!
-//! Source: Apple Neural Engine book, chapter 18 (placement). Its launch and transfer costs have no stated unit; here all times
-//! are seconds.
+//! Source: Apple Neural Engine book, chapter 18 (placement). Its launch and transfer costs have no stated unit; here
+//! all times are seconds.
 //!
 //! | symbol | meaning | unit |
 //! |---|---|---|
@@ -13,12 +14,12 @@
 //! | P_b, BW_b | peak and bandwidth of backend b | op/s, B/s |
 //! | L_b, X_b | launch of a stretch on b, transfer into b from another backend | s |
 //!
-//! `cost = sum_i max(F_i / P_b(i), B_i / BW_b(i)) + sum over stretches L_b + sum over stretches after the first X_b`, a stretch
-//! being a maximal run of operations on one backend. The transfer costs X_b however many bytes there are.
+//! `cost = sum_i max(F_i / P_b(i), B_i / BW_b(i)) + sum over stretches L_b + sum over stretches after the first X_b`, a
+//! stretch being a maximal run of operations on one backend. The transfer costs X_b however many bytes there are.
 //!
-//! The minimum is found back to front: the cost from operation i on, given its backend, needs only that of i + 1. Going back
-//! makes the ties easy: of assignments with equal cost (as computed in doubles), the one that has the earlier backend at the
-//! first operation where they differ is given. The tables have one byte per operation and backend.
+//! The minimum is found back to front: the cost from operation i on, given its backend, needs only that of i + 1. Going
+//! back makes the ties easy: of assignments with equal cost (as computed in doubles), the one that has the earlier
+//! backend at the first operation where they differ is given. The tables have one byte per operation and backend.
 //!
 //! Edge cases: no operations cost nothing; the first stretch is launched but has no transfer.
 
@@ -122,8 +123,8 @@ impl Placement {
 ///
 /// # Errors
 ///
-/// If there are no backends or more than [`BACKENDS`], a rate is not positive, a cost or count is negative, or an operation is
-/// allowed on none of the backends.
+/// If there are no backends or more than [`BACKENDS`], a rate is not positive, a cost or count is negative, or an
+/// operation is allowed on none of the backends.
 pub fn place(backends: &[Backend], operations: &[Operation]) -> Result<Placement, InputError> {
     check(backends, operations)?;
     let (onward, next) = costs_onward(backends, operations);
@@ -163,8 +164,8 @@ fn time(b: usize, backend: &Backend, operation: &Operation) -> f64 {
     }
 }
 
-/// For each backend, the cost of the whole chain if it starts there (launch excepted); and, operation by operation, the backend
-/// that the next one takes from there.
+/// For each backend, the cost of the whole chain if it starts there (launch excepted); and, operation by operation, the
+/// backend that the next one takes from there.
 fn costs_onward(backends: &[Backend], operations: &[Operation]) -> (Vec<f64>, Vec<u8>) {
     let width = backends.len();
     let mut onward = vec![0.0; width];

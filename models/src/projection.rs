@@ -1,9 +1,11 @@
 //! Projection: machines that grow, and the time at which a program outgrows them.
 //!
-//! Takes figures that double in fixed times, gives their values in later years and the time at which one curve overtakes another,
-//! such as machine balance the intensity of a program. Refuses starting values and doubling times that are not positive.
+//! Takes figures that double in fixed times, gives their values in later years and the time at which one curve
+//! overtakes another, such as machine balance the intensity of a program. Refuses starting values and doubling times
+//! that are not positive.
 //!
-//! Source: Czechowski et al., "Balance principles for algorithm-architecture co-design", 2011, section on trends (table 1).
+//! Source: Czechowski et al., "Balance principles for algorithm-architecture co-design", 2011, section on trends (table
+//! 1).
 //!
 //! | symbol | meaning | unit |
 //! |---|---|---|
@@ -12,8 +14,9 @@
 //!
 //! `v(t) = v0 2^(t/T)` for what doubles, `v0 2^(-t/T)` for what halves, t in years from the start.
 //!
-//! The source solves `p C0 / beta = sqrt(Z / p)` with the left side in op/byte and the right one in words, and finds 2020; with
-//! words on both sides it is 2011.8. [`shelf_life`] has bytes on both sides and takes the traffic from a measured curve.
+//! The source solves `p C0 / beta = sqrt(Z / p)` with the left side in op/byte and the right one in words, and finds
+//! 2020; with words on both sides it is 2011.8. [`shelf_life`] has bytes on both sides and takes the traffic from a
+//! measured curve.
 
 use crate::error::{InputError, not_negative, positive};
 
@@ -147,10 +150,12 @@ impl Trend {
     }
 }
 
-/// First time in years, from 0 to `horizon`, at which `excess` (left side minus right side) is above 0; `None` if there is none.
+/// First time in years, from 0 to `horizon`, at which `excess` (left side minus right side) is above 0; `None` if there
+/// is none.
 ///
-/// The horizon is searched in 1024 equal steps, and the first step at whose end `excess` is above 0 is bisected. A stay above 0
-/// that is shorter than a step can be missed; jumps of `excess` are found as well as smooth crossings. NaN counts as not above 0.
+/// The horizon is searched in 1024 equal steps, and the first step at whose end `excess` is above 0 is bisected. A stay
+/// above 0 that is shorter than a step can be missed; jumps of `excess` are found as well as smooth crossings. NaN
+/// counts as not above 0.
 ///
 /// # Errors
 ///
@@ -177,10 +182,10 @@ fn bisect(mut below: f64, mut above: f64, excess: impl Fn(f64) -> f64) -> f64 {
     }
 }
 
-/// Years from now until a program becomes memory-bound on a machine that follows `trend`: the first time at which machine balance
-/// `peak / bandwidth` exceeds the program's intensity `work / Q(Z)`, Z being the fast memory of that time. 0 if it is memory-bound
-/// already, `None` if it stays compute-bound up to `horizon`. `traffic(Z)` gives Q(Z) in bytes of the program as it is; without
-/// traffic it is never memory-bound.
+/// Years from now until a program becomes memory-bound on a machine that follows `trend`: the first time at which
+/// machine balance `peak / bandwidth` exceeds the program's intensity `work / Q(Z)`, Z being the fast memory of that
+/// time. 0 if it is memory-bound already, `None` if it stays compute-bound up to `horizon`. `traffic(Z)` gives Q(Z) in
+/// bytes of the program as it is; without traffic it is never memory-bound.
 ///
 /// # Errors
 ///

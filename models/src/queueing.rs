@@ -1,11 +1,11 @@
 //! Queues: how long requests wait when they arrive at random.
 //!
-//! Takes the rate of arrivals, the time of a service and the number of servers, gives load, mean times, tail percentiles, and the
-//! least number of servers for a service level. Refuses rates and times that are not positive, a load of 1 or more, and a level that
-//! no number of servers reaches.
+//! Takes the rate of arrivals, the time of a service and the number of servers, gives load, mean times, tail
+//! percentiles, and the least number of servers for a service level. Refuses rates and times that are not positive, a
+//! load of 1 or more, and a level that no number of servers reaches.
 //!
-//! Sources: Erlang 1917 (M/M/c); Pollaczek 1930, Khinchin 1932 (mean of M/D/1); Franx, "A simple solution for the M/D/c waiting time
-//! distribution", 2001, with one server (percentiles of M/D/1).
+//! Sources: Erlang 1917 (M/M/c); Pollaczek 1930, Khinchin 1932 (mean of M/D/1); Franx, "A simple solution for the M/D/c
+//! waiting time distribution", 2001, with one server (percentiles of M/D/1).
 //!
 //! | symbol | meaning | unit |
 //! |---|---|---|
@@ -64,8 +64,8 @@ impl Queue {
     ///
     /// # Errors
     ///
-    /// If a rate or a time is not positive, there is no server, fixed services have several servers, or the load is 1 or more;
-    /// as for all of these.
+    /// If a rate or a time is not positive, there is no server, fixed services have several servers, or the load is 1
+    /// or more; as for all of these.
     pub fn means(&self) -> Result<Means, InputError> {
         let (a, c) = self.check()?;
         let load = a / c;
@@ -156,9 +156,8 @@ fn random_longer(a: f64, c: f64, waits: f64, t: f64) -> f64 {
 /// Arrivals within a service beyond which the probability is 0 in doubles, at any load below 1.
 const ARRIVALS: usize = 200;
 
-/// Probability that M/D/1 waits at most `x` services: with k-1 <= x < k,
-/// `e^(-y) sum_j Q_(k-1-j) y^j / j!`, `y = rho (k - x)`, Q the distribution of the number that waits, up to k-1 or further. All terms
-/// are positive.
+/// Probability that M/D/1 waits at most `x` services: with k-1 <= x < k, `e^(-y) sum_j Q_(k-1-j) y^j / j!`,
+/// `y = rho (k - x)`, Q the distribution of the number that waits, up to k-1 or further. All terms are positive.
 fn fixed_waits_at_most(load: f64, x: f64, waiting: &[f64]) -> f64 {
     if x < 0.0 {
         return 0.0;
@@ -175,7 +174,8 @@ fn fixed_waits_at_most(load: f64, x: f64, waiting: &[f64]) -> f64 {
 }
 
 /// Probabilities that at most 0, 1, ..., `most` requests wait in M/D/1, by level crossing:
-/// `a_0 pi_(j+1) = pi_0 A_(j+1) + sum_(i=1..j) pi_i A_(j-i+2)`, A_n being the probability of n or more arrivals in a service.
+/// `a_0 pi_(j+1) = pi_0 A_(j+1) + sum_(i=1..j) pi_i A_(j-i+2)`, A_n being the probability of n or more arrivals in a
+/// service.
 fn waiting_at_most(load: f64, most: usize) -> Vec<f64> {
     let mut term = (-load).exp();
     let none = term;

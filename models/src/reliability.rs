@@ -1,11 +1,13 @@
 //! Reliability: how often many devices fail, how often to save the state, and what is left of the time.
 //!
-//! Takes mean times between failures, the time to save and to restart, gives the time between failures of a cluster, the best
-//! interval between checkpoints (Young, Daly), the probability of a failure, first-order waste, and goodput. Refuses times that
-//! are not positive and no devices. A mean time between failures may be infinite: then there are no checkpoints.
+//! Takes mean times between failures, the time to save and to restart, gives the time between failures of a cluster,
+//! the best interval between checkpoints (Young, Daly), the probability of a failure, first-order waste, and goodput.
+//! Refuses times that are not positive and no devices. A mean time between failures may be infinite: then there are no
+//! checkpoints.
 //!
-//! Sources: mlsysim (Machine Learning Systems book), `math.qmd`; Young, "A first order approximation to the optimum checkpoint
-//! interval", 1974; Daly, "A higher order estimate of the optimum checkpoint interval for restart dumps", 2006.
+//! Sources: mlsysim (Machine Learning Systems book), `math.qmd`; Young, "A first order approximation to the optimum
+//! checkpoint interval", 1974; Daly, "A higher order estimate of the optimum checkpoint interval for restart dumps",
+//! 2006.
 //!
 //! | symbol | meaning | unit |
 //! |---|---|---|
@@ -17,7 +19,8 @@
 //! * Young `tau = sqrt(2 delta M)`; Daly, for `delta < 2 M`, else M:
 //!   `sqrt(2 delta M) (1 + sqrt(delta / (2 M)) / 3 + delta / (2 M) / 9) - delta`
 //! * failure within T: `1 - exp(-T / M)`; first-order waste `delta / tau + tau / (2 M)`
-//! * goodput `tau / (M e^(R/M) (e^((tau + delta) / M) - 1))`: useful share of the time, failures during saving and restarting included
+//! * goodput `tau / (M e^(R/M) (e^((tau + delta) / M) - 1))`: useful share of the time, failures during saving and
+//!   restarting included
 //!
 //! A comment in the source's package adds delta in Daly's form; Daly subtracts it.
 
@@ -83,8 +86,8 @@ pub fn failure(time: f64, mtbf: f64) -> Result<f64, InputError> {
     Ok(-(-not_negative("time", time)? / lasting("mean time between failures", mtbf)?).exp_m1())
 }
 
-/// First-order share of the time that goes to checkpoints and to work that is done again. Above 1 it only says that it is no
-/// longer a small correction.
+/// First-order share of the time that goes to checkpoints and to work that is done again. Above 1 it only says that it
+/// is no longer a small correction.
 ///
 /// # Errors
 ///

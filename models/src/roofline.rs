@@ -1,11 +1,11 @@
 //! Hierarchical roofline: the slowest of the arithmetic and of the links between levels of memory sets the time.
 //!
-//! Takes a machine's peak and links, a program's work and its traffic on every link, gives the time of each, the one that
-//! binds, and how far the traffic on a binding link must fall until another one binds. Refuses rates that are not positive,
-//! an efficiency above 1, capacities that do not grow, and counts that are negative.
+//! Takes a machine's peak and links, a program's work and its traffic on every link, gives the time of each, the one
+//! that binds, and how far the traffic on a binding link must fall until another one binds. Refuses rates that are not
+//! positive, an efficiency above 1, capacities that do not grow, and counts that are negative.
 //!
-//! Sources: Williams, Waterman, Patterson, "Roofline", 2009, with one roof per level of memory; traffic as in Czechowski et
-//! al., "Balance principles for algorithm-architecture co-design", 2011.
+//! Sources: Williams, Waterman, Patterson, "Roofline", 2009, with one roof per level of memory; traffic as in
+//! Czechowski et al., "Balance principles for algorithm-architecture co-design", 2011.
 //!
 //! | symbol | meaning | unit |
 //! |---|---|---|
@@ -18,9 +18,10 @@
 //!
 //! `T = max(W / (eta R), Q(Z_0) / BW_0, ..., Q(Z_m-1) / BW_m-1) + t0`, intensity `I_i = W / Q(Z_i)` op/B.
 //!
-//! Edge cases: equal times bind in the order compute, link 0, link 1, ...; without traffic the intensity is infinite, without
-//! traffic and work it is not defined. A machine without links has the arithmetic only. Q(Z) of the profiler is that of a
-//! fully associative memory that knows which bytes are dead, so the estimate is a lower bound of what a cache achieves.
+//! Edge cases: equal times bind in the order compute, link 0, link 1, ...; without traffic the intensity is infinite,
+//! without traffic and work it is not defined. A machine without links has the arithmetic only. Q(Z) of the profiler is
+//! that of a fully associative memory that knows which bytes are dead, so the estimate is a lower bound of what a cache
+//! achieves.
 
 use crate::error::{InputError, efficiency, not_negative, positive, same_count};
 
@@ -104,8 +105,8 @@ impl Roof<'_> {
 ///
 /// # Errors
 ///
-/// If a rate of the roof is not positive, its efficiency is above 1, its capacities do not grow, `traffic` has not one entry
-/// per link, or a count or the floor is negative.
+/// If a rate of the roof is not positive, its efficiency is above 1, its capacities do not grow, `traffic` has not one
+/// entry per link, or a count or the floor is negative.
 pub fn estimate(roof: &Roof, work: f64, traffic: &[f64], floor: f64) -> Result<Estimate, InputError> {
     check(roof)?;
     same_count("traffic per link", roof.links.len(), traffic.len())?;

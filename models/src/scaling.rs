@@ -1,9 +1,10 @@
 //! Scaling: how long a program takes on many devices, and how many of them are worth having.
 //!
-//! Takes the time on one device, what of it cannot be shared out, and the time of the communication at a number of devices; gives
-//! time, speedup and efficiency. Refuses no devices, negative times, and shares that are none.
+//! Takes the time on one device, what of it cannot be shared out, and the time of the communication at a number of
+//! devices; gives time, speedup and efficiency. Refuses no devices, negative times, and shares that are none.
 //!
-//! Sources: mlsysim (Machine Learning Systems book), `math.qmd` (efficiency); Amdahl 1967 (strong scaling); Gustafson 1988 (weak).
+//! Sources: mlsysim (Machine Learning Systems book), `math.qmd` (efficiency); Amdahl 1967 (strong scaling); Gustafson
+//! 1988 (weak).
 //!
 //! | symbol | meaning | unit |
 //! |---|---|---|
@@ -17,8 +18,8 @@
 //! * time = computing + exposed; speedup: strong `T1 / time`, weak `N T1 / time`; efficiency = speedup / N
 //! * the source's efficiency: `T / (T + T_dp + T_tp + T_bubble + T_a2a)`, effective devices = efficiency x N
 //!
-//! Edge cases: one device takes T1 and no communication is asked for; without communication and s weak scaling is perfect, and so
-//! is strong scaling.
+//! Edge cases: one device takes T1 and no communication is asked for; without communication and s weak scaling is
+//! perfect, and so is strong scaling.
 
 use crate::error::{InputError, at_most, count, not_empty, not_negative, positive};
 

@@ -1,8 +1,8 @@
 //! Serving: requests that are read in one phase and answered step by step in another, with a state that grows.
 //!
-//! Takes the work and bytes of the phases (by formula or measured), the state, memory and rates; gives times to the first and
-//! each further token, the state, the batch that memory allows, and throughput. Refuses rates that are not positive, negative
-//! counts, and a memory that holds not one request.
+//! Takes the work and bytes of the phases (by formula or measured), the state, memory and rates; gives times to the
+//! first and each further token, the state, the batch that memory allows, and throughput. Refuses rates that are not
+//! positive, negative counts, and a memory that holds not one request.
 //!
 //! Source: mlsysim (Machine Learning Systems book), `math.qmd`.
 //!
@@ -14,12 +14,13 @@
 //!
 //! * time to the first token `2 parameters tokens batch / (P eta) + tax`
 //! * time per further token `(w + state) / BW`
-//! * state `2 tokens batch hidden layers bytes`: keys and values; hidden = heads x size of a head, of the heads that are not shared
+//! * state `2 tokens batch hidden layers bytes`: keys and values; hidden = heads x size of a head, of the heads that
+//!   are not shared
 //! * batch limit `floor((memory - w) / state of one request)`
 //! * measured instead: state per token is the slope of peak live bytes over the length ([`growth`])
 //!
-//! A later revision of the package adds `4 tokens^2 hidden layers` operations of attention and 10 us per layer; the document's
-//! formula has neither. The document prints 540 GB for a state of 343.6 GB.
+//! A later revision of the package adds `4 tokens^2 hidden layers` operations of attention and 10 us per layer; the
+//! document's formula has neither. The document prints 540 GB for a state of 343.6 GB.
 
 use crate::error::{InputError, at_least, efficiency, not_negative, positive, same_count};
 

@@ -1,11 +1,11 @@
 //! Three-stage latency of one dispatch: arithmetic or transfer, whichever is longer, then the floor of a dispatch.
 //!
-//! Takes a device's sustained rates and dispatch costs, and what one dispatch does; gives the times, what binds, and how many
-//! calls must share a dispatch before the work is worth its floor. Refuses rates that are not positive and counts or times that
-//! are negative.
+//! Takes a device's sustained rates and dispatch costs, and what one dispatch does; gives the times, what binds, and
+//! how many calls must share a dispatch before the work is worth its floor. Refuses rates that are not positive and
+//! counts or times that are negative.
 //!
-//! Source: Apple Neural Engine book, chapter 18 (cost model). The book's cycle form omits the output channels and its listing
-//! divides cycles by op/s; this is the form in operations, which reproduces its table of convolutions.
+//! Source: Apple Neural Engine book, chapter 18 (cost model). The book's cycle form omits the output channels and its
+//! listing divides cycles by op/s; this is the form in operations, which reproduces its table of convolutions.
 //!
 //! | symbol | meaning | unit |
 //! |---|---|---|
@@ -15,10 +15,11 @@
 //!
 //! `t_c = W (1 - z) / f`, `t_m = bytes / B`, `t = max(t_c, t_m) + t0 + inputs * t_setup`.
 //!
-//! The bound is "dispatch" if `max(t_c, t_m) < t0`. The source says only that such a latency is near t0; the threshold is a
-//! choice, and agrees with its remark that work below the floor gains nothing from a faster device.
+//! The bound is "dispatch" if `max(t_c, t_m) < t0`. The source says only that such a latency is near t0; the threshold
+//! is a choice, and agrees with its remark that work below the floor gains nothing from a faster device.
 //!
-//! Edge cases: without bytes or without work that term is 0; without both the time is the floor and no batch is large enough.
+//! Edge cases: without bytes or without work that term is 0; without both the time is the floor and no batch is large
+//! enough.
 
 use crate::error::{InputError, at_most, not_negative, positive};
 
@@ -141,8 +142,8 @@ pub struct Size {
 /// The device that `device` of size `from` would be at size `to`: the rate grows with units, clock and efficiency, the
 /// bandwidth with units, the floor with 1/clock; the setup stays.
 ///
-/// Source: the same chapter. Against the chapter's own fits the rule is 37 % low (bandwidth), 27 % high (floor) and 102 % high
-/// (rate), so a scaled device is an estimate and must be shown as one.
+/// Source: the same chapter. Against the chapter's own fits the rule is 37 % low (bandwidth), 27 % high (floor) and 102
+/// % high (rate), so a scaled device is an estimate and must be shown as one.
 ///
 /// # Errors
 ///
@@ -189,7 +190,8 @@ mod tests {
 
     #[test]
     fn published_convolutions() {
-        // Work, bytes, op/B, then microseconds: coarse, t_c, t_m, total with a floor of 220 and of 230, total on the successor.
+        // Work, bytes, op/B, then microseconds: coarse, t_c, t_m, total with a floor of 220 and of 230, total on the
+        // successor.
         let golden = [
             (924844032, 1982464, 466.51, [1156.06, 284.57, 220.27, 504.57, 514.57, 213.92]),
             (536870912, 2621440, 204.80, [671.09, 165.19, 291.27, 511.27, 521.27, 170.32]),

@@ -1,14 +1,14 @@
 //! Variant ranking: which of several programs that claim the same result to keep.
 //!
-//! Takes runs, the baseline first, each with its cost and how far its output is from the baseline's, gives who may win and who
-//! does. Equal inputs give equal winners. Refuses costs that are not positive and differences that are negative or NaN; an
-//! infinite difference is a result like any other.
+//! Takes runs, the baseline first, each with its cost and how far its output is from the baseline's, gives who may win
+//! and who does. Equal inputs give equal winners. Refuses costs that are not positive and differences that are negative
+//! or NaN; an infinite difference is a result like any other.
 //!
 //! Source: Apple Neural Engine book, chapter 18 (autotuner), which asks for "a speedup margin"; its size is our choice.
 //!
-//! Rule: a run is eligible if its difference is at most the tolerance. One whose difference is not 0 must in addition cost at
-//! most `(1 - margin)` times the cheapest run without difference, which the baseline is one of. The cheapest eligible run wins;
-//! of equal costs the earlier one, so that the baseline stays unless something is better.
+//! Rule: a run is eligible if its difference is at most the tolerance. One whose difference is not 0 must in addition
+//! cost at most `(1 - margin)` times the cheapest run without difference, which the baseline is one of. The cheapest
+//! eligible run wins; of equal costs the earlier one, so that the baseline stays unless something is better.
 //!
 //! Units: costs in any, the same for all (seconds, cost units); differences in the unit of the output.
 
@@ -70,8 +70,8 @@ impl Ranking {
 ///
 /// # Errors
 ///
-/// If there are no runs, the baseline has a difference, a cost is not positive, a difference is negative or NaN, the tolerance
-/// is negative, or the margin is outside 0 to 1.
+/// If there are no runs, the baseline has a difference, a cost is not positive, a difference is negative or NaN, the
+/// tolerance is negative, or the margin is outside 0 to 1.
 pub fn rank(runs: &[Run], rule: Rule) -> Result<Ranking, InputError> {
     check(runs, rule)?;
     let exact = runs.iter().filter(|run| run.difference == 0.0);

@@ -1,10 +1,12 @@
-//! Time per access and memory per touched byte of the depth engine, next to an Olken tree and Fenwick trees, in one run.
+//! Time per access and memory per touched byte of the depth engine, next to an Olken tree and Fenwick trees, in one
+//! run.
 //!
 //!     cargo bench -p dmdprof-runtime --bench engine [-- --quick]
 //!
-//! Traces are taken in turn, and within a trace the implementations, several rounds each; the table gives medians. Machines
-//! differ and are shared, so the ratios are what counts. Every implementation must find the same depths, or the run stops. *As recorded*
-//! is how a profiled program's accesses come to the engine: loops as runs of accesses that advance evenly, anything else in batches.
+//! Traces are taken in turn, and within a trace the implementations, several rounds each; the table gives medians.
+//! Machines differ and are shared, so the ratios are what counts. Every implementation must find the same depths, or
+//! the run stops. *As recorded* is how a profiled program's accesses come to the engine: loops as runs of accesses that
+//! advance evenly, anything else in batches.
 
 mod workloads;
 mod yardsticks;

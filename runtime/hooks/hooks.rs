@@ -24,9 +24,9 @@
 //!
 //! - A child made by the bare `fork` or `clone` system call (not through the C library) writes into its parent's ring
 //!   until its first full chunk; this is then counted as lost.
-//! - A task that shares its thread-local storage with another (`clone` with `CLONE_VM`, without `CLONE_SETTLS`) shares its ring. Made
-//!   through the C library, it ends the thread's records, which is counted; made by the bare system call, records of both may be
-//!   torn until they meet in a full chunk.
+//! - A task that shares its thread-local storage with another (`clone` with `CLONE_VM`, without `CLONE_SETTLS`) shares
+//!   its ring. Made through the C library, it ends the thread's records, which is counted; made by the bare system
+//!   call, records of both may be torn until they meet in a full chunk.
 //! - A handler that the program's code installed without the hooks' replacements (from code without hooks) and that
 //!   itself has hooks may tear the record that it interrupted.
 //! - A child forked by a handler that interrupted a record repeats the store of that record's end.

@@ -1,8 +1,9 @@
 //! Depth buckets: exact at every capacity that matters, a few hundred numbers for depths up to 2^64.
 //!
-//! Depth `d >= 1` is filed under `v = d - 1`. Values below 32 have a bucket each; above, every power of two is cut into 32
-//! equal parts. A bucket therefore never spans a capacity `Z` of the form `s * 2^k` with `32 <= s < 64` (every power of two,
-//! 48 KiB, 20 MiB, ...), so traffic `Q(Z)` = bytes at depth > Z is exact for those, and a quantile is off by at most 1/32.
+//! Depth `d >= 1` is filed under `v = d - 1`. Values below 32 have a bucket each; above, every power of two is cut into
+//! 32 equal parts. A bucket therefore never spans a capacity `Z` of the form `s * 2^k` with `32 <= s < 64` (every power
+//! of two, 48 KiB, 20 MiB, ...), so traffic `Q(Z)` = bytes at depth > Z is exact for those, and a quantile is off by at
+//! most 1/32.
 
 /// Values per power of two, and number of unit buckets.
 pub const SUB: u64 = 32;

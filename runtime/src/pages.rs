@@ -1,6 +1,7 @@
 //! Pages of what is known of the program's memory, found by number.
 //!
-//! Takes numbers and what a page is; a page is made once and stays until all are given back. Those that were looked up last are found without hashing.
+//! Takes numbers and what a page is; a page is made once and stays until all are given back. Those that were looked up
+//! last are found without hashing.
 
 use std::{collections::HashMap, ops::Range};
 
@@ -59,8 +60,8 @@ impl<P> Pages<P> {
         self.index.iter().map(|(&number, &at)| (number, &*self.pages[at as usize]))
     }
 
-    /// The parts of pages of `unit` elements that are in a range of elements, in no particular order. Of a range that is larger than all pages, only those
-    /// that there are are looked at.
+    /// The parts of pages of `unit` elements that are in a range of elements, in no particular order. Of a range that
+    /// is larger than all pages, only those that there are are looked at.
     pub fn each_part(&mut self, first: u64, count: u64, unit: u64, mut take: impl FnMut(&mut P, Range<usize>)) {
         if count / unit <= self.pages.len() as u64 {
             for (number, from, part) in pieces(first, count, unit) {

@@ -1,7 +1,7 @@
 //! Prices of reads: ceil(sqrt(depth)) per byte, exact in integers.
 //!
-//! Source: the ByteDMD cost model (reading the byte at depth `d` of an LRU stack costs `ceil(sqrt(d))`). The sum over depths
-//! `1..=N` has the closed form `S(N) = M (6N - 2M^2 + 3M - 1) / 6` with `M = ceil(sqrt(N))`.
+//! Source: the ByteDMD cost model (reading the byte at depth `d` of an LRU stack costs `ceil(sqrt(d))`). The sum over
+//! depths `1..=N` has the closed form `S(N) = M (6N - 2M^2 + 3M - 1) / 6` with `M = ceil(sqrt(N))`.
 
 /// Version of the cost model, stored with every result.
 pub const MODEL_VERSION: u32 = 1;

@@ -1,7 +1,8 @@
 //! A label for each byte of the program's memory.
 //!
-//! Takes addresses and labels; gives, for a range, one label if all its bytes have it. A byte that nothing has touched since
-//! the last [`Shadow::reset`] has the label [`UNTOUCHED`]. Holds 16 KiB per page of 4096 addresses with another label.
+//! Takes addresses and labels; gives, for a range, one label if all its bytes have it. A byte that nothing has touched
+//! since the last [`Shadow::reset`] has the label [`UNTOUCHED`]. Holds 16 KiB per page of 4096 addresses with another
+//! label.
 
 use crate::{engine::hint::prefetch, pages::Pages};
 
@@ -129,8 +130,8 @@ impl Shadow {
         (0..len).map(|i| self.label(address.wrapping_add(i))).collect()
     }
 
-    /// Labels of words of `len` bytes, a power of two up to 64, which divides address and stride: (label, words that have it one after the other).
-    /// False if the bytes of a word have different labels.
+    /// Labels of words of `len` bytes, a power of two up to 64, which divides address and stride: (label, words that
+    /// have it one after the other). False if the bytes of a word have different labels.
     pub fn words(&mut self, words: &Words, labels: &mut Vec<(Label, u64)>) -> bool {
         let len = words.len;
         let is_wide = words.stride.unsigned_abs() > WIDE_STRIDE;

@@ -1,8 +1,9 @@
-//! Descriptors as the analysis uses them: which function, source position and operations a record's first word stands for.
+//! Descriptors as the analysis uses them: which function, source position and operations a record's first word stands
+//! for.
 //!
 //! Takes an ELF file with a [`SECTION`](abi::SECTION), gives a [`SiteTable`]; refuses files that are not ELF, blobs of
-//! another version and blobs whose offsets leave their bounds. Strings and frames keep the indices of their blob; a table
-//! makes them global by concatenation.
+//! another version and blobs whose offsets leave their bounds. Strings and frames keep the indices of their blob; a
+//! table makes them global by concatenation.
 
 mod data;
 
@@ -144,7 +145,8 @@ pub struct SiteTable {
     pub calls: Vec<(u32, LoopCall)>,
     /// Fields that accesses name.
     pub fields: Vec<Field>,
-    /// What is known of accesses: (segment, item) to indices of the field and of the loop in which the address stays the same, or [`NONE`].
+    /// What is known of accesses: (segment, item) to indices of the field and of the loop in which the address stays
+    /// the same, or [`NONE`].
     pub notes: HashMap<(u32, u32), (u32, u32)>,
     /// Sections with data, then variables by symbol.
     pub data: Vec<Datum>,
@@ -417,8 +419,8 @@ impl SiteTable {
     }
 }
 
-/// Flag of an item, made while reading: the access before it was to the very same bytes, so they are on the top of the stack. A
-/// load finds them there, and nothing moves.
+/// Flag of an item, made while reading: the access before it was to the very same bytes, so they are on the top of the
+/// stack. A load finds them there, and nothing moves.
 pub const ON_TOP: u8 = 1 << 7;
 
 /// Whether an access is to the bytes of the one right before it.
@@ -480,8 +482,8 @@ fn checked(item: Item, words: u16) -> Option<Item> {
     (last < words.max(1)).then_some(item)
 }
 
-/// What tells one build of a program from another: a SHA-256 of its descriptors and of where they are linked to. It does not
-/// change with `strip`, as records do not.
+/// What tells one build of a program from another: a SHA-256 of its descriptors and of where they are linked to. It
+/// does not change with `strip`, as records do not.
 ///
 /// # Errors
 /// As [`SiteTable::read`].

@@ -1,5 +1,5 @@
-//! The hooks inside real programs: C programs with a hand-written fast path write numbered records, and every record must
-//! arrive, in order, exactly once, whatever the program does.
+//! The hooks inside real programs: C programs with a hand-written fast path write numbered records, and every record
+//! must arrive, in order, exactly once, whatever the program does.
 
 #[path = "hooks/support.rs"]
 mod support;

@@ -1,8 +1,9 @@
-//! The ring's hand-over protocol through every interleaving that the memory model allows (up to a bound on preemptions).
+//! The ring's hand-over protocol through every interleaving that the memory model allows (up to a bound on
+//! preemptions).
 //!
 //! The code under test is the one that the hooks and the reader run; `loom` provides the atomics, and a futex is a lock
-//! and a condition variable, as in the kernel: the comparison and going to sleep are one step. A lost wake-up shows as a
-//! deadlock, since nothing here times out.
+//! and a condition variable, as in the kernel: the comparison and going to sleep are one step. A lost wake-up shows as
+//! a deadlock, since nothing here times out.
 
 use dmdprof_runtime::ring::protocol::{self, System, Woken, Word};
 use loom::cell::UnsafeCell;

@@ -1,8 +1,8 @@
 //! The page of a large profile: 5,000 functions, 100,000 calling contexts, 200,000 lines.
 //!
-//! `cargo bench -p dmdprof-tests --bench view [-- --keep DIR]` makes such a profile (always the same) with its source files, writes its page, opens
-//! it in Chromium and prints size, seconds to write it (the best of three), milliseconds to the first picture, and pictures a second while
-//! the handle is dragged in each panel.
+//! `cargo bench -p dmdprof-tests --bench view [-- --keep DIR]` makes such a profile (always the same) with its source
+//! files, writes its page, opens it in Chromium and prints size, seconds to write it (the best of three), milliseconds
+//! to the first picture, and pictures a second while the handle is dragged in each panel.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -207,7 +207,8 @@ fn profile(directory: &Path, dice: &mut Dice) -> Profile {
     }
 }
 
-/// A tree of calls in which each function is called by few others, and a cell for every line, most in one context of its function.
+/// A tree of calls in which each function is called by few others, and a cell for every line, most in one context of
+/// its function.
 fn contexts_and_cells(dice: &mut Dice, sites: &[Site]) -> (Vec<Context>, Vec<Cell>) {
     let mut contexts = vec![Context { parent: None, function: None, calls: 0 }];
     let mut of_function: Vec<Vec<u32>> = vec![Vec::new(); FUNCTIONS as usize];

@@ -1,14 +1,15 @@
 //! Whole runs side by side: native, hooks only, full, and Cachegrind with its cache simulation.
 //!
-//! `cargo bench -p dmdprof-tests --bench whole_runs [-- --rounds N] [PROGRAM...]` prints one table. The four ways of a program
-//! take turns within each round, so that a machine whose speed drifts harms all of them alike; shown are medians of wall
-//! time and their ratios. With `--exact` the table compares `--liveness exact` with `hints` instead, by wall time and by CPU time (of
-//! all threads and of the program), and shows what a trace takes. With `--motion` it compares `dmdprof motion` with a plain run, with
-//! `--objects` `run --objects`, `run --flows`, and both. With `--depths` it compares a hash over the depths of all bytes read, with
-//! every fast way of the analysis and without each of them; that takes many minutes. With `--record` it compares recording with hooks alone; with `--threads` the engine on a thread of its own with one thread for
-//! everything. With `--values` it times the values model on matrix
-//! products. With `--polybench DIR` the programs are the kernels of a PolyBench/C directory, with any of these.
-//! The same sources, flags and inputs are used throughout; the clang is the one that `dmdprof cc` uses.
+//! `cargo bench -p dmdprof-tests --bench whole_runs [-- --rounds N] [PROGRAM...]` prints one table. The four ways of a
+//! program take turns within each round, so that a machine whose speed drifts harms all of them alike; shown are
+//! medians of wall time and their ratios. With `--exact` the table compares `--liveness exact` with `hints` instead, by
+//! wall time and by CPU time (of all threads and of the program), and shows what a trace takes. With `--motion` it
+//! compares `dmdprof motion` with a plain run, with `--objects` `run --objects`, `run --flows`, and both. With
+//! `--depths` it compares a hash over the depths of all bytes read, with every fast way of the analysis and without
+//! each of them; that takes many minutes. With `--record` it compares recording with hooks alone; with `--threads` the
+//! engine on a thread of its own with one thread for everything. With `--values` it times the values model on matrix
+//! products. With `--polybench DIR` the programs are the kernels of a PolyBench/C directory, with any of these. The
+//! same sources, flags and inputs are used throughout; the clang is the one that `dmdprof cc` uses.
 
 use std::{
     path::{Path, PathBuf},

@@ -1,7 +1,8 @@
 //! A real browser, driven: Debian's Chromium without a window, by its DevTools protocol over a pair of pipes.
 //!
-//! Takes a page's path, gives what it shows: values of expressions, pictures; clicks, drags and keys go in as from a person. Whatever a page says on its
-//! console and whatever it asks the network for is kept, so that a test can want neither. Fails by name when there is no Chromium.
+//! Takes a page's path, gives what it shows: values of expressions, pictures; clicks, drags and keys go in as from a
+//! person. Whatever a page says on its console and whatever it asks the network for is kept, so that a test can want
+//! neither. Fails by name when there is no Chromium.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};

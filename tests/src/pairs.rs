@@ -1,7 +1,7 @@
 //! The kernels of `tests/pairs` and of `tests/polybench`: one source each, whose first line names its variants.
 //!
-//! Each variant is that source with `VARIANT_name` defined (C) or with the constant `VARIANT` (Rust). Refuses, by a panic, sources that
-//! name no variants.
+//! Each variant is that source with `VARIANT_name` defined (C) or with the constant `VARIANT` (Rust). Refuses, by a
+//! panic, sources that name no variants.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -25,8 +25,8 @@ pub fn kernels() -> Vec<Kernel> {
     kernels_in("pairs")
 }
 
-/// The 30 kernels of `PolyBench`, written anew in three variants each, in the order of their names. With `SMALL` defined
-/// they are small.
+/// The 30 kernels of `PolyBench`, written anew in three variants each, in the order of their names. With `SMALL`
+/// defined they are small.
 #[must_use]
 pub fn polybench() -> Vec<Kernel> {
     kernels_in("polybench")

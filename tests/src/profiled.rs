@@ -151,8 +151,8 @@ impl Report {
         number(row.unwrap_or_else(|| panic!("no capacity of {bytes} bytes in the report")), "/misses")
     }
 
-    /// Bytes of lines that loads, and that all accesses, bring into a memory of `bytes` bytes (needs `--line-size`); `None` if the report does
-    /// not list it.
+    /// Bytes of lines that loads, and that all accesses, bring into a memory of `bytes` bytes (needs `--line-size`);
+    /// `None` if the report does not list it.
     #[must_use]
     pub fn moved(&self, bytes: u64) -> Option<[u64; 2]> {
         let all = self.0.pointer("/totals/moved").and_then(Value::as_array).expect("a list of memories");
@@ -182,8 +182,8 @@ impl Report {
 pub struct Function<'a>(&'a Value);
 
 impl Function<'_> {
-    /// Bytes of lines that it fetches into a memory of `bytes` bytes, and that are written back because of it (needs `--line-size`); `None` if
-    /// the report does not list that memory.
+    /// Bytes of lines that it fetches into a memory of `bytes` bytes, and that are written back because of it (needs
+    /// `--line-size`); `None` if the report does not list that memory.
     #[must_use]
     pub fn moved(&self, bytes: u64) -> Option<[u64; 2]> {
         let all = self.0.pointer("/exclusive/moved").and_then(Value::as_array).expect("a list of memories");
@@ -191,8 +191,8 @@ impl Function<'_> {
         Some(["/fetched", "/written_back"].map(|field| number(one, field)))
     }
 
-    /// Bytes of lines that it fetches into a level of caches, from 1 on, that are written back because of it, and that are fetched because of
-    /// conflicts (needs `--cache`).
+    /// Bytes of lines that it fetches into a level of caches, from 1 on, that are written back because of it, and that
+    /// are fetched because of conflicts (needs `--cache`).
     #[must_use]
     pub fn cached(&self, level: usize) -> [u64; 3] {
         ["fetched", "written_back", "conflicts"]

@@ -1,8 +1,8 @@
 //! The programs that are profiled: how to get their sources, how to build them, how to run them.
 //!
 //! A [`Program`] is a recipe; [`Program::build`] compiles it with a [`Compiler`] into the shared cache, one object per
-//! source, and gives the executable. The cache key covers the compiler (its path, size and time), all flags, and size and
-//! time of every source, so that a second test run compiles nothing and a rebuilt `dmdprof` compiles again.
+//! source, and gives the executable. The cache key covers the compiler (its path, size and time), all flags, and size
+//! and time of every source, so that a second test run compiles nothing and a rebuilt `dmdprof` compiles again.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;

@@ -1,11 +1,11 @@
 //! What the truth programs must cost, from first principles.
 //!
 //! Takes nothing but the definition of the model: one LRU stack of bytes by address; reading a byte with `a` live bytes
-//! above it is a read at depth `a + 1` and costs `ceil(sqrt(depth))`; the bytes of an access are priced against the stack
-//! before it and then lie on top in address order; a store is free; a byte that nobody wrote enters at the bottom.
-//! [`ByteStack`] is that definition, word for word and as slow as it sounds; [`Truth::all`] replays each program of
-//! `tests/truth` on it. Where a closed form exists, it is here too, is compared with the replay at small sizes, and
-//! supplies the numbers for sizes that the replay could not do.
+//! above it is a read at depth `a + 1` and costs `ceil(sqrt(depth))`; the bytes of an access are priced against the
+//! stack before it and then lie on top in address order; a store is free; a byte that nobody wrote enters at the
+//! bottom. [`ByteStack`] is that definition, word for word and as slow as it sounds; [`Truth::all`] replays each
+//! program of `tests/truth` on it. Where a closed form exists, it is here too, is compared with the replay at small
+//! sizes, and supplies the numbers for sizes that the replay could not do.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -330,7 +330,8 @@ pub fn copy(liveness: Liveness, n: u64) -> Tally {
 
 /// For `n = 64 b`: block `k` is copied from depths `n - 64 + 64 k + 1 ..= n + 64 k`; together `S(2n - 64) - S(n - 64)`.
 /// Then the stack is, from the bottom, source block, copied block, source block, ...: the 8 words of copied block `k`
-/// have above them 56 bytes of their own block and words read, `128 (b - 1 - k)` of later blocks and `64 k` read before.
+/// have above them 56 bytes of their own block and words read, `128 (b - 1 - k)` of later blocks and `64 k` read
+/// before.
 #[must_use]
 pub fn copy_closed(n: u64) -> Tally {
     assert_eq!(n % COPY_BLOCK, 0);
@@ -436,7 +437,8 @@ pub fn reborn_closed(liveness: Liveness, m: u64, rounds: u64, fresh: bool) -> Ta
     tally
 }
 
-/// `rounds * (S(8m) + S(8))`: the words of a block are read once, the lowest of ever fewer, and the hot word is then alone.
+/// `rounds * (S(8m) + S(8))`: the words of a block are read once, the lowest of ever fewer, and the hot word is then
+/// alone.
 #[must_use]
 pub fn exact_reborn(m: u64, rounds: u64) -> Tally {
     let mut tally = Tally { written: 8 * m * rounds, ..Tally::default() };
@@ -500,9 +502,9 @@ pub fn growth(first: u64, growths: u64) -> Tally {
     tally
 }
 
-/// After a growth to `2s` words the `s` old ones are found below `2s` words (the word in the way is among them), the `s`
-/// new ones below `2s - 1`. After the shrink the hot word lies below the `growths` words in the way and one more, the last
-/// word below the hot word.
+/// After a growth to `2s` words the `s` old ones are found below `2s` words (the word in the way is among them), the
+/// `s` new ones below `2s - 1`. After the shrink the hot word lies below the `growths` words in the way and one more,
+/// the last word below the hot word.
 #[must_use]
 pub fn growth_closed(first: u64, growths: u64) -> Tally {
     let last = first << growths;
@@ -582,7 +584,8 @@ pub fn strings(liveness: Liveness, length: u64, matched: u64) -> Tally {
     tally
 }
 
-/// `S(64) - S(63 - length)` for strlen; then those bytes lie on top in address order: `S(length + 1) - S(length - matched)`.
+/// `S(64) - S(63 - length)` for strlen; then those bytes lie on top in address order:
+/// `S(length + 1) - S(length - matched)`.
 #[must_use]
 pub fn strings_closed(length: u64, matched: u64) -> Tally {
     let mut tally = Tally::default();

@@ -1,5 +1,6 @@
-//! The GitHub action's scripts (`action/`), with a stand-in for the service: its files are made here, and its HTTP interface answers on the
-//! loopback address. Not tried: the steps of `action.yml` that are other actions (cache, upload).
+//! The GitHub action's scripts (`action/`), with a stand-in for the service: its files are made here, and its HTTP
+//! interface answers on the loopback address. Not tried: the steps of `action.yml` that are other actions (cache,
+//! upload).
 
 use std::{
     collections::HashMap,

@@ -275,8 +275,8 @@ fn full_disk() {
     assert!(fs::read(directory.path().join("dmdprof.data")).expect("the old profile") == before);
 }
 
-/// Writing that fails in the middle: no file may grow beyond 64 bytes once the program runs. The profile of the run before
-/// stays as it is, and nothing half written stays beside it.
+/// Writing that fails in the middle: no file may grow beyond 64 bytes once the program runs. The profile of the run
+/// before stays as it is, and nothing half written stays beside it.
 #[test]
 fn writing_that_fails_midway() {
     let prlimit = require("prlimit".as_ref(), "install util-linux");
@@ -352,10 +352,10 @@ fn a_clang_that_is_too_new_or_none() {
     assert_not_built(directory.path(), "DMDPROF_CLANG", &nowhere, &["nowhere", "no such program", "set it to"]);
 }
 
-/// Sets the epoch in a bitcode file's identification block to 1: what LLVM will do when it breaks with its past. The file
-/// is a magic number and blocks; the first block is the identification, whose body (its length in words is in bytes 8..12)
-/// ends with the record `epoch`: 5 bits of abbreviation number, 5, and 6 bits of value, 0. The rest is zeros, so the last
-/// bit set is the upper one of the 5, and the value begins 3 bits after it.
+/// Sets the epoch in a bitcode file's identification block to 1: what LLVM will do when it breaks with its past. The
+/// file is a magic number and blocks; the first block is the identification, whose body (its length in words is in
+/// bytes 8..12) ends with the record `epoch`: 5 bits of abbreviation number, 5, and 6 bits of value, 0. The rest is
+/// zeros, so the last bit set is the upper one of the 5, and the value begins 3 bits after it.
 fn with_another_epoch(bitcode: &[u8]) -> Vec<u8> {
     assert!(bitcode.starts_with(b"BC\xc0\xde"), "not bitcode");
     let words = u32::from_le_bytes(bitcode[8..12].try_into().expect("4 bytes")) as usize;
@@ -425,7 +425,8 @@ fn broken_pipe_is_success() {
     assert!(output.status.success() && output.stderr.is_empty(), "{}", describe(&output));
 }
 
-/// Where there are too few addresses for the analysis, it says so and leaves what it has, and the program goes on to its end instead of waiting for somebody to read its records.
+/// Where there are too few addresses for the analysis, it says so and leaves what it has, and the program goes on to
+/// its end instead of waiting for somebody to read its records.
 #[test]
 fn too_few_addresses_end_the_analysis_but_not_the_program() {
     let program = case("scattered").build(&Compiler::dmdprof());

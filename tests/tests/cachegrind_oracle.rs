@@ -1,7 +1,7 @@
-//! The outside oracle: misses of a fully associative LRU cache of 64-byte lines, from `dmdprof --line 64` (reads), from `dmdprof
-//! --line-size 64` (reads and writes) and from Cachegrind simulating such a cache over the native program; and of a cache with few ways, from `dmdprof
-//! --cache` and from Cachegrind. They see the same accesses except for register spills and
-//! the C library's own, which an empty program shows and the workloads drown.
+//! The outside oracle: misses of a fully associative LRU cache of 64-byte lines, from `dmdprof --line 64` (reads), from
+//! `dmdprof --line-size 64` (reads and writes) and from Cachegrind simulating such a cache over the native program; and
+//! of a cache with few ways, from `dmdprof --cache` and from Cachegrind. They see the same accesses except for register
+//! spills and the C library's own, which an empty program shows and the workloads drown.
 
 use std::path::Path;
 use std::process::Command;
@@ -38,7 +38,8 @@ fn alone(name: &str, args: &[&str], capacity: u64, ways: u64) -> [u64; 3] {
     [0, 1, 2].map(|event| all[event] - start[event])
 }
 
-/// The part of Cachegrind's references that have no hooks: spilled registers, calls and returns, the C library. An update is two accesses with hooks.
+/// The part of Cachegrind's references that have no hooks: spilled registers, calls and returns, the C library. An
+/// update is two accesses with hooks.
 fn show_unseen(name: &str, seen: u64, references: u64) {
     let unseen = references.saturating_sub(seen);
     println!(

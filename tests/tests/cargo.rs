@@ -1,5 +1,5 @@
-//! Whole Rust programs through `dmdprof cargo`: the same output as from `cargo`, the same profile each time, and hooks in
-//! everything that rustc made. All share one target directory and one cache, so that each crate is compiled once.
+//! Whole Rust programs through `dmdprof cargo`: the same output as from `cargo`, the same profile each time, and hooks
+//! in everything that rustc made. All share one target directory and one cache, so that each crate is compiled once.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,8 +12,8 @@ use dmdprof_tests::tool::{
     assert_same, describe, dmdprof, dmdprof_path, in_tests, output, scratch, succeed, target_dir,
 };
 
-/// Cargo takes the lock of a target directory, so tests would wait for each other anyway; this way their time is their own.
-/// Tests with a target directory of their own need no turn.
+/// Cargo takes the lock of a target directory, so tests would wait for each other anyway; this way their time is their
+/// own. Tests with a target directory of their own need no turn.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 fn projects() -> PathBuf {
@@ -194,7 +194,8 @@ fn fifty_tests_and_a_bench() {
     let text = String::from_utf8_lossy(&found.stdout).into_owned();
     assert!(found.status.success() && text.contains("50 passed"), "{}", describe(&found));
     assert!(has(&names(&first), "fifty::sorted"));
-    // The harness, which is not counted, prints times and hands out tests as threads end: other bytes for other addresses.
+    // The harness, which is not counted, prints times and hands out tests as threads end: other bytes for other
+    // addresses.
     let counted = |profile: &[u8]| {
         let Report(mut report) = report(profile);
         let report = report.as_object_mut().expect("an object");

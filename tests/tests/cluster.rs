@@ -1,4 +1,5 @@
-//! A trace that is analysed on several machines as `examples/cluster` does it: workers that are killed, and slices that are damaged.
+//! A trace that is analysed on several machines as `examples/cluster` does it: workers that are killed, and slices that
+//! are damaged.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output};

@@ -151,7 +151,8 @@ fn no_fast_way_changes_a_depth() {
     }
 }
 
-/// Loops with overlapping vectors, several sizes, structures and branches are done in blocks of iterations, and no analysis can tell.
+/// Loops with overlapping vectors, several sizes, structures and branches are done in blocks of iterations, and no
+/// analysis can tell.
 #[test]
 fn regular_loops_are_what_their_accesses_are() {
     let directory = scratch();

@@ -1,4 +1,5 @@
-//! Estimates for machines, from compiled programs: `roofline`, `curve`, `balance`, `fuse`, `place`, and what they refuse.
+//! Estimates for machines, from compiled programs: `roofline`, `curve`, `balance`, `fuse`, `place`, and what they
+//! refuse.
 //!
 //! The rooflines of the reference kernels are in `goldens.rs`, which has the kernels.
 
@@ -81,8 +82,8 @@ fn pairs_are_what_the_stages_pass_on() {
     let shared: Vec<_> =
         rows(&document, "shared").iter().map(|p| (text(p, "first"), text(p, "second"), p["bytes"].as_u64())).collect();
     assert_eq!(shared, [("total", "norm", Some(3 * ARRAY))]);
-    // Bytes on the slowest link (2 GB/s), each array three times: scale reads a and writes b, total reads b. As one, b is still
-    // written, because norm reads it later.
+    // Bytes on the slowest link (2 GB/s), each array three times: scale reads a and writes b, total reads b. As one, b
+    // is still written, because norm reads it later.
     let saving = |p: &Value| p["toy3.saving"].as_f64().unwrap();
     let first = saving(&rows(&document, "pairs")[0]);
     assert!((first / (3.0 * ARRAY as f64 / 2e9) - 1.0).abs() < 1e-9, "{first}");

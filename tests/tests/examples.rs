@@ -1,8 +1,9 @@
-//! Every example does what its header says: the output of the native program, and exactly the costs in its `cost` lines.
+//! Every example does what its header says: the output of the native program, and exactly the costs in its `cost`
+//! lines.
 //!
-//! A header has one such line per kernel, `cost FUNCTION BYTEDMD formula DISTANCE %`: the exclusive ByteDMD that `dmdprof
-//! run FILE` reports for the function at the default size, and how far the header's formula is from it, which is computed
-//! here from the formula. `DMDPROF_CLANG=clang-19 cargo test --test examples` checks another clang.
+//! A header has one such line per kernel, `cost FUNCTION BYTEDMD formula DISTANCE %`: the exclusive ByteDMD that
+//! `dmdprof run FILE` reports for the function at the default size, and how far the header's formula is from it, which
+//! is computed here from the formula. `DMDPROF_CLANG=clang-19 cargo test --test examples` checks another clang.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -186,7 +187,8 @@ macro_rules! examples {
 
         #[test]
         fn every_example_is_checked() {
-            // The costs of bytedmd.c are those of another machine; the test `goldens` checks them. The tests `plan`, `pages` and `cluster` go through the folders.
+            // The costs of bytedmd.c are those of another machine; the test `goldens` checks them. The tests `plan`,
+            // `pages` and `cluster` go through the folders.
             let checked = [$($c, $rust,)* "bytedmd.c", "plan", "tutorial", "optimiser", "cluster"];
             for entry in std::fs::read_dir(repository().join("examples")).expect("examples/") {
                 let name = entry.expect("an entry").file_name().into_string().expect("a plain name");

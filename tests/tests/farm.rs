@@ -1,5 +1,5 @@
-//! A small part of the farm (`docs/farm.md`): programs from Debian's sources, built by their own build systems without and
-//! with hooks. Nothing that the farm's list does not explain may differ. Needs apt, dpkg-dev and the archives.
+//! A small part of the farm (`docs/farm.md`): programs from Debian's sources, built by their own build systems without
+//! and with hooks. Nothing that the farm's list does not explain may differ. Needs apt, dpkg-dev and the archives.
 
 use dmdprof_tests::farm::{Manifest, examine};
 use dmdprof_tests::tool::cache_dir;

@@ -1,5 +1,5 @@
-//! From which access to which bytes go, what functions call in order, and the bytes of declared outputs: on programs whose answers
-//! follow from their sources.
+//! From which access to which bytes go, what functions call in order, and the bytes of declared outputs: on programs
+//! whose answers follow from their sources.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

@@ -481,7 +481,8 @@ fn the_certificate() {
         ("by_seed.rs", ["executions", "seed of a hash", "RandomState", "fix the seed"]),
     ] {
         let mut said = twice(3, &of(file));
-        // Threads may by chance share their work alike in two runs, so that something else differs, or only the run at random addresses.
+        // Threads may by chance share their work alike in two runs, so that something else differs, or only the run at
+        // random addresses.
         let chances = if file == "by_thread.cpp" { 10 } else { 0 };
         for _ in 0..chances {
             if words.iter().all(|word| said.contains(word)) {

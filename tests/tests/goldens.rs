@@ -196,7 +196,8 @@ impl<'a> Region<'a> {
         self.0[field].as_u64().ok_or_else(|| format!("the region has no number `{field}`"))
     }
 
-    /// Bytes read at depths greater than `capacity`: Q(capacity). An error when a bucket of the histogram spans the capacity.
+    /// Bytes read at depths greater than `capacity`: Q(capacity). An error when a bucket of the histogram spans the
+    /// capacity.
     fn deeper_than(self, capacity: u64) -> Result<u64, String> {
         let rows = self.0["histogram"].as_array().ok_or("the region has no `histogram`")?;
         let mut deeper = 0;
@@ -428,8 +429,9 @@ fn in_both(cases: Vec<Case>) -> Vec<(Case, Language)> {
     cases.into_iter().flat_map(|case| Language::ALL.map(|language| (case.clone(), language))).collect()
 }
 
-/// Rooflines of compiled kernels on the toy machine (`dmdprof machine show toy3`): family, parameters, work, traffic beyond its
-/// three levels, seconds, what binds, picojoules. Computed from the definitions by a script; elements of 8 bytes.
+/// Rooflines of compiled kernels on the toy machine (`dmdprof machine show toy3`): family, parameters, work, traffic
+/// beyond its three levels, seconds, what binds, picojoules. Computed from the definitions by a script; elements of 8
+/// bytes.
 type Roofline = (&'static str, &'static str, u64, [u64; 3], f64, &'static str, f64);
 const ROOFLINES: [Roofline; 9] = [
     ("matmul_ijk", "n=16", 7936, [65488, 34560, 33016], 1.6508e-05, "mem->level2", 5335292.8),
@@ -499,8 +501,8 @@ fn rooflines_of_compiled_kernels() {
     check_all(&jobs, |(golden, language)| check_roofline(golden, *language));
 }
 
-/// Traffic of two products of 16 x 16 matrices at 64 elements of fast memory, as multiples of the least that any order needs
-/// (2 n^3 / sqrt(64) elements): 4320 / 1024 and 2247 / 1024.
+/// Traffic of two products of 16 x 16 matrices at 64 elements of fast memory, as multiples of the least that any order
+/// needs (2 n^3 / sqrt(64) elements): 4320 / 1024 and 2247 / 1024.
 #[test]
 fn products_beside_their_lower_bound() {
     let jobs = [("matmul_ijk", "n=16", 4320.0 / 1024.0), ("matmul_tiled", "n=16 t=4", 2247.0 / 1024.0)];

@@ -1,4 +1,5 @@
-//! Names, paths and files that mean harm: nothing hangs, nothing is overwritten, nothing obeys what a program calls its functions.
+//! Names, paths and files that mean harm: nothing hangs, nothing is overwritten, nothing obeys what a program calls its
+//! functions.
 
 use std::fs;
 use std::os::unix::fs::symlink;

@@ -1,8 +1,8 @@
 //! The inside: files import each other in one direction, and are short enough to be read.
 //!
-//! Takes the sources of the crates, gives the imports between their files (`use` and paths, but not those within macro calls or
-//! code that is only for tests). Refuses a ring of imports between files or between rooms, and files longer than [`LONGEST`] lines that
-//! are no tables.
+//! Takes the sources of the crates, gives the imports between their files (`use` and paths, but not those within macro
+//! calls or code that is only for tests). Refuses a ring of imports between files or between rooms, and files longer
+//! than [`LONGEST`] lines that are no tables.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -270,4 +270,28 @@ fn files_are_short_enough_to_be_read() {
         })
         .collect();
     assert!(too_long.is_empty(), "files of more than {LONGEST} lines:\n{}", too_long.join("\n"));
+}
+
+/// Columns of a comment.
+const WIDEST: usize = 120;
+
+#[test]
+fn comments_fit_the_columns() {
+    let is_wide = |line: &str| {
+        let words = line.trim_start();
+        // Tables and drawings keep their lines.
+        let is_prose = words.starts_with("//") && !words.contains(" | ") && !words.contains("//!     ");
+        is_prose && line.chars().count() > WIDEST
+    };
+    let crates = ["abi/src", "cli/src", "instrument/src", "models/src", "runtime/src", "runtime/hooks", "tests/src"];
+    let wide: Vec<String> = crates
+        .iter()
+        .flat_map(|name| sources(&root().join(name)))
+        .filter_map(|file| {
+            let text = fs::read_to_string(&file).expect("a source is text");
+            let line = text.lines().position(is_wide)?;
+            Some(format!("{}:{}", file.strip_prefix(root()).expect("below it").display(), line + 1))
+        })
+        .collect();
+    assert!(wide.is_empty(), "comments of more than {WIDEST} columns:\n{}", wide.join("\n"));
 }

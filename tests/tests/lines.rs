@@ -31,7 +31,8 @@ fn measure_in(directory: &Path, source: &str, defines: &[String], options: &[&st
     profiled
 }
 
-/// Compares what one pass of a kernel fetches and writes back, in bytes, in the small memory and, if that is told too, in the large one.
+/// Compares what one pass of a kernel fetches and writes back, in bytes, in the small memory and, if that is told too,
+/// in the large one.
 fn check(defines: &[&str], expected: &[[u64; 2]]) {
     let defines: Vec<String> = defines.iter().map(|define| (*define).to_string()).collect();
     let profiled = measure("kernels.c", &defines, &["--line-size", "64"]);
@@ -51,7 +52,8 @@ fn stream() {
     }
 }
 
-/// A column of a matrix has more lines than the small memory: each store of the transpose fetches and writes back a line.
+/// A column of a matrix has more lines than the small memory: each store of the transpose fetches and writes back a
+/// line.
 #[test]
 fn transposes() {
     let once = [2 * 8 * N, 8 * N];
@@ -65,7 +67,8 @@ fn walks() {
     check(&["KERNEL=COLUMN_WALK"], &[[LINE * N, 0], [8 * N, 0]]);
 }
 
-/// Rows are 8 KiB apart: a column lies in one set of the first level and in eight sets of 16 lines of the second, which its 1,024 lines overflow.
+/// Rows are 8 KiB apart: a column lies in one set of the first level and in eight sets of 16 lines of the second, which
+/// its 1,024 lines overflow.
 #[test]
 fn a_column_walk_conflicts() {
     let defines = ["KERNEL=COLUMN_WALK".to_string()];
@@ -170,7 +173,8 @@ fn several_sizes_at_once() {
     assert!(message.contains("lines of 32 B were not measured, but of 64,128"), "{message}");
 }
 
-/// HayStack's numbers for 1024 x 1024 floats are these forms: compulsory misses, and capacity misses at 32 KiB and 512 KiB.
+/// HayStack's numbers for 1024 x 1024 floats are these forms: compulsory misses, and capacity misses at 32 KiB and 512
+/// KiB.
 fn gemm(n: u64) -> (u64, u64) {
     (3 * n * n / 16, (n - 1) * n * n / 16)
 }

@@ -1,7 +1,8 @@
-//! The distribution's libLLVMs: the same program gives the same numbers with each of them as with the newest that is there.
+//! The distribution's libLLVMs: the same program gives the same numbers with each of them as with the newest that is
+//! there.
 //!
-//! `apt install clang` brings a libLLVM of clang's version, and nothing more is needed for C and C++. Every libLLVM of this machine that
-//! reads clang's bitcode is tried, however many there are; that of clang must be among them.
+//! `apt install clang` brings a libLLVM of clang's version, and nothing more is needed for C and C++. Every libLLVM of
+//! this machine that reads clang's bitcode is tried, however many there are; that of clang must be among them.
 
 use std::{
     path::{Path, PathBuf},

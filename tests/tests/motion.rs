@@ -487,8 +487,8 @@ fn what_cannot_be_done_is_said() {
     assert!(say(&mut motion(directory.path(), [])).contains("not a file that `dmdprof motion` wrote"));
 }
 
-/// A loop that is unrolled and an array that nobody reads are named; without optimisation, and of a program that has both,
-/// nothing is.
+/// A loop that is unrolled and an array that nobody reads are named; without optimisation, and of a program that has
+/// both, nothing is.
 #[test]
 fn what_the_optimiser_took_away_is_named() {
     const SOURCE: &str = "\

@@ -1,5 +1,5 @@
-//! Data objects: which data the bytes belong to, on programs whose answers follow from their sources and on real ones; why reads are
-//! expensive, on kernels with a known flaw; sources with costs.
+//! Data objects: which data the bytes belong to, on programs whose answers follow from their sources and on real ones;
+//! why reads are expensive, on kernels with a known flaw; sources with costs.
 
 use std::collections::BTreeMap;
 use std::fs;

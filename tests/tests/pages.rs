@@ -1,10 +1,11 @@
-//! The pages for readers: every link leads somewhere, every page is in the site's contents, and every command of ours runs.
+//! The pages for readers: every link leads somewhere, every page is in the site's contents, and every command of ours
+//! runs.
 //!
-//! A command is a line of an indented block that begins with `$ `, or with `dmdprof` or `make` (what a page lists). In the
-//! latter case two spaces end it: a description follows. All commands of a page run in one directory, with dmdprof in
-//! PATH. There are `examples/`, and for lists what `tests/pages` makes: `kernel.c`, `./app` and so on. Each must end with 0.
-//! What the page prints below is compared where it has an exact number: a line with `ByteDMD N` (N with commas, or a
-//! plain integer) and a line `exit code N`.
+//! A command is a line of an indented block that begins with `$ `, or with `dmdprof` or `make` (what a page lists). In
+//! the latter case two spaces end it: a description follows. All commands of a page run in one directory, with dmdprof
+//! in PATH. There are `examples/`, and for lists what `tests/pages` makes: `kernel.c`, `./app` and so on. Each must end
+//! with 0. What the page prints below is compared where it has an exact number: a line with `ByteDMD N` (N with commas,
+//! or a plain integer) and a line `exit code N`.
 
 use std::{
     collections::BTreeSet,

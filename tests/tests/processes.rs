@@ -1,5 +1,5 @@
-//! Processes come and go, libraries come and go, programs lock themselves in: the program does what it does without hooks, and
-//! everything is measured, or the report names what is not.
+//! Processes come and go, libraries come and go, programs lock themselves in: the program does what it does without
+//! hooks, and everything is measured, or the report names what is not.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, chown};
@@ -33,7 +33,8 @@ fn plain(cpp: bool) -> Command {
     Command::new(clang(cpp))
 }
 
-/// Runs a program under the profiler, which must say nothing on its standard error; what the program wrote, and the report.
+/// Runs a program under the profiler, which must say nothing on its standard error; what the program wrote, and the
+/// report.
 fn run(directory: &Path, words: &[&str]) -> (Output, String) {
     let output = in_time(dmdprof().args(["run", "-q", "-o", "x.data"]).args(words).current_dir(directory));
     assert!(output.stderr.is_empty(), "{}", describe(&output));

@@ -1,4 +1,5 @@
-//! Runs that are analysed in slices: the same profile, byte for byte, wherever they are cut and whoever analyses the slices.
+//! Runs that are analysed in slices: the same profile, byte for byte, wherever they are cut and whoever analyses the
+//! slices.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

@@ -1,5 +1,5 @@
-//! The values model on what languages do with values: moving them is free, whatever moves them, and what looks at them is
-//! counted. Also what it says when a program or a command line is wrong.
+//! The values model on what languages do with values: moving them is free, whatever moves them, and what looks at them
+//! is counted. Also what it says when a program or a command line is wrong.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -105,7 +105,8 @@ fn collections_that_grow_keep_the_values_in_them() {
     let costs = costs(&report);
     assert_eq!(costs.len(), 24);
     for (name, found) in &costs {
-        // Nine products of the inputs, 1 + .. + ceil(sqrt(9)) each time the first of nine, then the sum; the same for 40 bytes.
+        // Nine products of the inputs, 1 + .. + ceil(sqrt(9)) each time the first of nine, then the sum; the same for
+        // 40 bytes.
         let like = if name.starts_with("String") { "String, to_owned" } else { "with_capacity" };
         assert_eq!(found, &costs[like], "{name}");
     }
@@ -201,8 +202,8 @@ fn without_declared_inputs_the_first_use_decides_and_the_report_says_so() {
     let report = self::report(&profile);
     let regions = regions(&report);
     let region = regions["whole run"];
-    // Cold operands lie one and two below the bottom: 1 + 2, then 2 + 2 below the sum. Sums read 1, then 2 + 1; the product
-    // with a constant 1, the comparison 1.
+    // Cold operands lie one and two below the bottom: 1 + 2, then 2 + 2 below the sum. Sums read 1, then 2 + 1; the
+    // product with a constant 1, the comparison 1.
     assert_eq!(number(region, "cost"), (1 + 2) + 1 + 2 * ((2 + 2) + (2 + 1)) + 1 + 1, "{region}");
     assert_eq!(region["inputs"], "first use");
 }

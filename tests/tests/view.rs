@@ -1,4 +1,5 @@
-//! The page of `dmdprof view` in a real browser: it shows what the reports say, follows what a person does, obeys no name, and asks for nothing.
+//! The page of `dmdprof view` in a real browser: it shows what the reports say, follows what a person does, obeys no
+//! name, and asks for nothing.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -386,7 +387,8 @@ fn text_at(place: &str) -> String {
     text.lines().nth(line.parse::<usize>().expect("a number") - 1).expect("a line").to_owned()
 }
 
-/// Every access of a run, on a stack that the page computes: its depths are the engine's, and they add up to the report's costs.
+/// Every access of a run, on a stack that the page computes: its depths are the engine's, and they add up to the
+/// report's costs.
 #[test]
 fn a_window_of_a_run_is_walked_with_the_depths_of_the_engine() {
     let directory = scratch();

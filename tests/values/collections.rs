@@ -1,5 +1,5 @@
-//! Collections that grow, shrink and move: the values in them are the same as in a vector that never does. Every region doubles nine
-//! values, puts them into a collection and sums what it finds there.
+//! Collections that grow, shrink and move: the values in them are the same as in a vector that never does. Every region
+//! doubles nine values, puts them into a collection and sums what it finds there.
 use std::collections::*;
 
 use dmdprof_markers::{begin, end, input, output};

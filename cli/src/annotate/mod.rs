@@ -1,7 +1,8 @@
 //! `dmdprof annotate`: source files with what each line costs beside it.
 //!
-//! Takes a profile and the source files that it names, wherever they are now; gives the lines that cost something, with lines around them.
-//! Files that are not there, and files that are not what was compiled, are named; the numbers of the former are told all the same.
+//! Takes a profile and the source files that it names, wherever they are now; gives the lines that cost something, with
+//! lines around them. Files that are not there, and files that are not what was compiled, are named; the numbers of the
+//! former are told all the same.
 
 mod annotation;
 mod sources;

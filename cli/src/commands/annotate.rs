@@ -15,8 +15,8 @@ use crate::{
 
 /// Show source files with what each line costs
 ///
-/// Works on any machine that has the sources: each is taken where the compiler saw it, or below --source-dir or the current directory. A file
-/// that changed since the profile was made is marked, one that is not there is listed.
+/// Works on any machine that has the sources: each is taken where the compiler saw it, or below --source-dir or the
+/// current directory. A file that changed since the profile was made is marked, one that is not there is listed.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct AnnotateArgs {

@@ -9,9 +9,9 @@ use crate::machine::find::{Places, all};
 
 /// Compare work, traffic and longest chain with a machine's rates
 ///
-/// Compare a program's work, traffic and longest chain with a machine's rates, latency and cores.
-/// Four factors side by side, the largest obstacle, the number of cores from which the longest chain or memory binds, and, with
-/// growth rates, when the program becomes memory-bound. The longest chain is known from profiles of `--model values`.
+/// Compare a program's work, traffic and longest chain with a machine's rates, latency and cores. Four factors side by
+/// side, the largest obstacle, the number of cores from which the longest chain or memory binds, and, with growth
+/// rates, when the program becomes memory-bound. The longest chain is known from profiles of `--model values`.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct BalanceArgs {
@@ -24,7 +24,8 @@ pub struct BalanceArgs {
     #[command(flatten)]
     pub work: WorkArgs,
 
-    /// FUNCTION=N or FUNCTION=M,N,K, and :BYTES per element: compare with the least traffic of a matrix product; may be repeated
+    /// FUNCTION=N or FUNCTION=M,N,K, and :BYTES per element: compare with the least traffic of a matrix product; may be
+    /// repeated
     #[arg(long, value_name = "TAG")]
     pub matmul: Vec<MatmulTag>,
 

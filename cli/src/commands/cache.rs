@@ -13,8 +13,9 @@ use crate::{
 
 /// Show or empty the cache of instrumented objects
 ///
-/// Objects of Rust crates and of the standard library are kept by the content of everything that they are made from, so that a
-/// build makes only what has changed. DMDPROF_CACHE_DIR names another directory, DMDPROF_CACHE_SIZE another limit (500M, 4G).
+/// Objects of Rust crates and of the standard library are kept by the content of everything that they are made from, so
+/// that a build makes only what has changed. DMDPROF_CACHE_DIR names another directory, DMDPROF_CACHE_SIZE another
+/// limit (500M, 4G).
 #[derive(Args, Debug)]
 pub struct CacheArgs {
     #[command(subcommand)]

@@ -1,5 +1,5 @@
-//! `dmdprof machine calibrate`: measures this machine ([`crate::machine::calibrate`]), prints what came out, and writes its file unless
-//! the numbers do not repeat.
+//! `dmdprof machine calibrate`: measures this machine ([`crate::machine::calibrate`]), prints what came out, and writes
+//! its file unless the numbers do not repeat.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -12,9 +12,9 @@ use crate::machine::{Places, Threads};
 
 /// Measure this machine and write its file
 ///
-/// Measures peak rates of scalar, SSE, AVX2 and AVX-512 code, read bandwidths of each cache and of memory, and memory latency: in
-/// rounds, medians with their spread. Other programs disturb; nothing is written if a number does not repeat within 10 %. Exit
-/// code: 0 written, 1 not. Only on x86-64.
+/// Measures peak rates of scalar, SSE, AVX2 and AVX-512 code, read bandwidths of each cache and of memory, and memory
+/// latency: in rounds, medians with their spread. Other programs disturb; nothing is written if a number does not
+/// repeat within 10 %. Exit code: 0 written, 1 not. Only on x86-64.
 #[derive(Args, Debug)]
 #[command(after_help = CALIBRATE_EXAMPLES)]
 pub struct CalibrateArgs {

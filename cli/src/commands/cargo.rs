@@ -1,7 +1,7 @@
 //! `dmdprof cargo`: a Cargo command with hooks in all that it builds, and a profile of what it runs.
 //!
-//! Cargo builds, chooses and starts programs as always; the programs are started through [`super::cargo_runner`]. Refuses
-//! Cargo commands that neither build nor run, and options of ours among Cargo's.
+//! Cargo builds, chooses and starts programs as always; the programs are started through [`super::cargo_runner`].
+//! Refuses Cargo commands that neither build nor run, and options of ours among Cargo's.
 
 use std::{
     ffi::OsString,
@@ -27,8 +27,9 @@ use crate::{
 
 /// Profile what Cargo runs (run, test, bench), or only build it
 ///
-/// Builds as Cargo does, into a directory of its own (target/dmdprof), with hooks in the crate, its dependencies, the standard
-/// library and the C that crates compile. Options for dmdprof come before Cargo's command, everything after it is Cargo's.
+/// Builds as Cargo does, into a directory of its own (target/dmdprof), with hooks in the crate, its dependencies, the
+/// standard library and the C that crates compile. Options for dmdprof come before Cargo's command, everything after it
+/// is Cargo's.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct CargoArgs {

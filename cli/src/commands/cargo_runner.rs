@@ -1,8 +1,8 @@
 //! What Cargo starts in place of a program: the program under profile.
 //!
 //! `dmdprof cargo` gives it to Cargo as the target's runner, with the options of the person's command line, and reads
-//! afterwards what it has [`Left`]. A program without hooks (a documentation test) runs as usual. Where several programs run,
-//! each has a profile with its name in it, and a region of interest need not be in all of them.
+//! afterwards what it has [`Left`]. A program without hooks (a documentation test) runs as usual. Where several
+//! programs run, each has a profile with its name in it, and a region of interest need not be in all of them.
 
 use std::{
     ffi::OsString,
@@ -120,8 +120,8 @@ pub fn command(mut args: RunnerArgs) -> anyhow::Result<i32> {
     Ok(code)
 }
 
-/// Criterion and divan repeat a bench until the clock says enough, which no two runs do equally often; in their test mode they
-/// run each once.
+/// Criterion and divan repeat a bench until the clock says enough, which no two runs do equally often; in their test
+/// mode they run each once.
 fn run_once(command: &mut Vec<OsString>, table: &SiteTable) {
     // Other modes, and the option itself.
     const MODES: [&str; 5] = ["--test", "--list", "--profile-time", "--help", "--version"];

@@ -1,5 +1,5 @@
-//! `dmdprof check`: the gate. Raw arguments become cases and a plan; `gate::check` does the work; results go wherever they were
-//! asked for.
+//! `dmdprof check`: the gate. Raw arguments become cases and a plan; `gate::check` does the work; results go wherever
+//! they were asked for.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -29,8 +29,9 @@ use crate::view::{Content, page_file};
 
 /// Compare runs with baselines, and fail if they move more data
 ///
-/// Runs every [[case]] of dmdprof.toml, or the command after `--`. Numbers are exact, so by default not a unit of ByteDMD may
-/// change: not in the program, and not in any function. Exit code: 0 fine, 1 could not run or compare, 2 usage, 3 worse.
+/// Runs every [[case]] of dmdprof.toml, or the command after `--`. Numbers are exact, so by default not a unit of
+/// ByteDMD may change: not in the program, and not in any function. Exit code: 0 fine, 1 could not run or compare, 2
+/// usage, 3 worse.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct CheckArgs {
@@ -102,7 +103,8 @@ pub struct CheckArgs {
     #[arg(long, value_name = "FILE", help_heading = "CI output")]
     pub bencher_json: Option<PathBuf>,
 
-    /// Also write a page for the browser that compares the run with its baseline (see `dmdprof view`); of several cases: FILE-CASE.html
+    /// Also write a page for the browser that compares the run with its baseline (see `dmdprof view`); of several
+    /// cases: FILE-CASE.html
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
 
@@ -303,8 +305,8 @@ fn cases_of(
     }
 }
 
-/// Where a case's options end: those of every run, its own, and the measuring of lines, unless its own decide that or are
-/// about a model that has none.
+/// Where a case's options end: those of every run, its own, and the measuring of lines, unless its own decide that or
+/// are about a model that has none.
 fn run_options(workers: &[OsString], own: impl Iterator<Item = OsString>) -> Vec<OsString> {
     let mut options: Vec<OsString> = workers.iter().cloned().chain(own).collect();
     let mut words = options.iter().map(|option| option.to_string_lossy()).peekable();

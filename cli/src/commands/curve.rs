@@ -8,8 +8,8 @@ use crate::estimate::curve;
 
 /// Show the traffic at every capacity: the miss ratio curve
 ///
-/// Of the program, or of each function that is named. Below each table: whether ByteDMD is the sum of Q(k^2) over all k, as it
-/// must be.
+/// Of the program, or of each function that is named. Below each table: whether ByteDMD is the sum of Q(k^2) over all
+/// k, as it must be.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct CurveArgs {

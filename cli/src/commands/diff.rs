@@ -19,8 +19,9 @@ use crate::view::{Content, page_file};
 
 /// Compare two profiles, and say why costs changed
 ///
-/// Without arguments: the previous profile, dmdprof.data.old, with dmdprof.data. With one, B: B.old with B. Baselines of
-/// `dmdprof check` (.toml) can be compared too. The exit code does not depend on what is found; `dmdprof check` is the gate.
+/// Without arguments: the previous profile, dmdprof.data.old, with dmdprof.data. With one, B: B.old with B. Baselines
+/// of `dmdprof check` (.toml) can be compared too. The exit code does not depend on what is found; `dmdprof check` is
+/// the gate.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct DiffArgs {

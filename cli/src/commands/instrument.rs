@@ -1,6 +1,7 @@
 //! `dmdprof instrument`: one bitcode file in, one instrumented object out.
 //!
-//! LLVM reads the file in a process of its own: it takes bitcode for what it says that it is, and damaged files can bring it down.
+//! LLVM reads the file in a process of its own: it takes bitcode for what it says that it is, and damaged files can
+//! bring it down.
 
 use std::env;
 use std::os::unix::process::ExitStatusExt;
@@ -28,7 +29,8 @@ pub struct InstrumentArgs {
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
 
-    /// The model that the hooks are for; for `values` the bitcode must not be optimised (clang -O1 -Xclang -disable-llvm-passes)
+    /// The model that the hooks are for; for `values` the bitcode must not be optimised (clang -O1 -Xclang
+    /// -disable-llvm-passes)
     #[arg(long, value_enum, default_value_t = ModelArg::Memory, value_name = "MODEL")]
     pub model: ModelArg,
 

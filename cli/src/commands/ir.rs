@@ -26,9 +26,9 @@ use crate::view::{Content, page_file};
 
 /// List every event of a kernel on the reference machine
 ///
-/// List every event of a kernel on the reference machine: pushes, reads with depth and cost, instructions.
-/// Values are v1, v2, ... in the order in which they come onto the stack; a read's depth counts bytes from the top. The listing comes after
-/// the program's own output. It has a line per event, so that it is for small kernels only.
+/// List every event of a kernel on the reference machine: pushes, reads with depth and cost, instructions. Values are
+/// v1, v2, ... in the order in which they come onto the stack; a read's depth counts bytes from the top. The listing
+/// comes after the program's own output. It has a line per event, so that it is for small kernels only.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct IrArgs {

@@ -13,9 +13,9 @@ use crate::shared::terminal::{FILE_WIDTH, Terminal};
 
 /// Machines to estimate for: list, show, check and measure them
 ///
-/// A machine is a text file with peak rates, caches, bandwidths, floors and energies, each number with its source and how far to
-/// trust it. dmdprof ships some; yours are in ~/.config/dmdprof/machines and go before shipped ones of the same name. Fields:
-/// docs/machines.md.
+/// A machine is a text file with peak rates, caches, bandwidths, floors and energies, each number with its source and
+/// how far to trust it. dmdprof ships some; yours are in ~/.config/dmdprof/machines and go before shipped ones of the
+/// same name. Fields: docs/machines.md.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES, arg_required_else_help = true)]
 pub struct MachineArgs {
@@ -92,7 +92,8 @@ pub enum Format {
 
 /// Check machine files
 ///
-/// Prints what is wrong, with file, line and field. Exit code: 0 all files are right (there may be warnings), 1 one is not.
+/// Prints what is wrong, with file, line and field. Exit code: 0 all files are right (there may be warnings), 1 one is
+/// not.
 #[derive(Args, Debug)]
 #[command(after_help = CHECK_EXAMPLES)]
 pub struct CheckArgs {

@@ -1,7 +1,7 @@
 //! `dmdprof manual`: the help of every command as files, for those who make packages and for the documentation's site.
 //!
-//! Takes a directory, writes a manual page per command (`dmdprof-run.1`) or one Markdown file per command; refuses a directory that
-//! cannot be written. Hidden, because users have `--help`.
+//! Takes a directory, writes a manual page per command (`dmdprof-run.1`) or one Markdown file per command; refuses a
+//! directory that cannot be written. Hidden, because users have `--help`.
 
 use std::{
     fs,

@@ -1,7 +1,7 @@
 //! `dmdprof merge`: makes a profile of the parts of a trace.
 //!
-//! Takes the files of `dmdprof slice`, in any order; writes the profile and the report that `dmdprof replay` would have. Refuses
-//! files of different traces or analyses, parts that are missing or there twice, and damaged files.
+//! Takes the files of `dmdprof slice`, in any order; writes the profile and the report that `dmdprof replay` would
+//! have. Refuses files of different traces or analyses, parts that are missing or there twice, and damaged files.
 
 use std::{
     fs::File,
@@ -25,8 +25,8 @@ use crate::{
 
 /// Make a profile of the parts of a trace
 ///
-/// Puts all parts of a trace together, as `dmdprof slice` made them: writes the profile and the report that `dmdprof replay` of the
-/// trace would have. The recorded program must be where it was: source positions are in it.
+/// Puts all parts of a trace together, as `dmdprof slice` made them: writes the profile and the report that
+/// `dmdprof replay` of the trace would have. The recorded program must be where it was: source positions are in it.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct MergeArgs {

@@ -1,7 +1,7 @@
 //! `dmdprof motion`: what the iterations of loops bring in, array by array, and the buffers that would help.
 //!
-//! Builds a source file with marked loops, or takes a program that was compiled with them; or prints again what an earlier run
-//! wrote.
+//! Builds a source file with marked loops, or takes a program that was compiled with them; or prints again what an
+//! earlier run wrote.
 
 use std::{ffi::OsString, path::Path, path::PathBuf};
 
@@ -45,14 +45,16 @@ use crate::{
 
 /// Show what each loop brings in again, and the buffer that ends it
 ///
-/// Show what the iterations of each loop bring in and bring in again, and which buffers would end that.
-/// Runs a program whose loops are marked: a source file, which is built for it, or a program compiled with `dmdprof cc --dmdprof-loops`; or
-/// analyses a recorded run of one. The result is kept in dmdprof.motion; without a program, that file is printed again. What is measured are the loops of the optimised
-/// code, called by their places in the source.
+/// Show what the iterations of each loop bring in and bring in again, and which buffers would end that. Runs a program
+/// whose loops are marked: a source file, which is built for it, or a program compiled with
+/// `dmdprof cc --dmdprof-loops`; or analyses a recorded run of one. The result is kept in dmdprof.motion; without a
+/// program, that file is printed again. What is measured are the loops of the optimised code, called by their places in
+/// the source.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct MotionArgs {
-    /// Only this loop: its number (#3), variable (j), line (12), place (kernel.c:12) or function; may be given several times
+    /// Only this loop: its number (#3), variable (j), line (12), place (kernel.c:12) or function; may be given several
+    /// times
     #[arg(short = 'l', long = "loop", value_name = "LOOP")]
     pub loops: Vec<String>,
 
@@ -68,7 +70,8 @@ pub struct MotionArgs {
     #[arg(short, long, value_name = "FILE", default_value = file::DEFAULT_FILE)]
     pub output: PathBuf,
 
-    /// Memory that the analysis of a thread may take for what iterations touched; beyond it, pages of the largest arrays are sampled
+    /// Memory that the analysis of a thread may take for what iterations touched; beyond it, pages of the largest
+    /// arrays are sampled
     #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = parse_size)]
     pub memory: u64,
 
@@ -85,8 +88,8 @@ pub struct MotionArgs {
     #[command(flatten)]
     pub source: SourceArgs,
 
-    /// The program and its arguments, or a source file (.c .cc .cpp .cxx .rs .ll .bc) and the program's arguments, or a file that
-    /// this command or `dmdprof record` wrote [default: dmdprof.motion]
+    /// The program and its arguments, or a source file (.c .cc .cpp .cxx .rs .ll .bc) and the program's arguments, or a
+    /// file that this command or `dmdprof record` wrote [default: dmdprof.motion]
     #[arg(trailing_var_arg = true, value_name = "PROGRAM")]
     pub command: Vec<OsString>,
 }
@@ -110,8 +113,8 @@ const MOST_ELEMENT_BYTES: u64 = 1 << 22;
 /// Runs the command and returns the exit code: the program's own, if one was run.
 ///
 /// # Errors
-/// When the program cannot be built or followed or has no marked loops, when the file cannot be read or written, or when no loop
-/// is of a name.
+/// When the program cannot be built or followed or has no marked loops, when the file cannot be read or written, or
+/// when no loop is of a name.
 pub fn command(args: &MotionArgs) -> anyhow::Result<i32> {
     args.html.as_deref().map_or(Ok(()), page_file::check_output)?;
     let (motion, code, removed) = match &args.command[..] {

@@ -11,8 +11,8 @@ use crate::profile::{self, DEFAULT_FILE};
 
 /// Place a function's calls on the machines where they take least
 ///
-/// Needs a profile made with `dmdprof run --sequence FUNCTION`, and machines that state what launching and moving data in cost
-/// ([placement] in their files).
+/// Needs a profile made with `dmdprof run --sequence FUNCTION`, and machines that state what launching and moving data
+/// in cost ([placement] in their files).
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct PlaceArgs {

@@ -1,6 +1,7 @@
 //! `dmdprof plan`: scenario files, and one question on a line.
 //!
-//! The questions' arguments are made from their descriptions ([`crate::plan::input`]), so that a subcommand and a scenario file ask for the same.
+//! The questions' arguments are made from their descriptions ([`crate::plan::input`]), so that a subcommand and a
+//! scenario file ask for the same.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -75,7 +76,8 @@ impl Args for PlanArgs {
     }
 }
 
-/// How to print, and what besides the figures. Shared options bring a description of their own, so the command's has to be given afterwards.
+/// How to print, and what besides the figures. Shared options bring a description of their own, so the command's has to
+/// be given afterwards.
 fn showing(command: Command) -> Command {
     let flag = |name: &'static str, help: &'static str| Arg::new(name).long(name).action(ArgAction::SetTrue).help(help);
     let command = PlotArgs::augment_args(PrintArgs::augment_args(command));

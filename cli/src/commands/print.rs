@@ -1,4 +1,5 @@
-//! How commands print: the format, the width, how many rows, and where to. The same options for every command with a table.
+//! How commands print: the format, the width, how many rows, and where to. The same options for every command with a
+//! table.
 
 use std::{
     io::{self, BufWriter, Write},
@@ -93,7 +94,8 @@ impl TopArgs {
 }
 
 impl ToArgs {
-    /// Has `write` write to standard output or the file. A reader of standard output that has seen enough (`| head`) is no error.
+    /// Has `write` write to standard output or the file. A reader of standard output that has seen enough (`| head`) is
+    /// no error.
     ///
     /// # Errors
     /// Those of writing.

@@ -1,7 +1,7 @@
 //! `dmdprof rank`: which of several variants to keep.
 //!
-//! Takes programs or source files, runs each under `dmdprof run` or finds what an earlier run left, prints the ranking. Refuses what
-//! does not run to its end, and options that contradict each other.
+//! Takes programs or source files, runs each under `dmdprof run` or finds what an earlier run left, prints the ranking.
+//! Refuses what does not run to its end, and options that contradict each other.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -28,10 +28,10 @@ use crate::{launch, toolbox};
 
 /// Rank variants of a kernel: the same result, moving least
 ///
-/// Runs each variant under `dmdprof run`, compares its result with the baseline's (exit code; declared outputs, else standard output),
-/// and ranks those that do the same by the bytes of lines that a usual hierarchy of caches moves, by ByteDMD and by the
-/// estimated time on machines. Results are kept in
-/// $XDG_CACHE_HOME/dmdprof/rank by the content of program, arguments and inputs, so that an unchanged variant does not run again.
+/// Runs each variant under `dmdprof run`, compares its result with the baseline's (exit code; declared outputs, else
+/// standard output), and ranks those that do the same by the bytes of lines that a usual hierarchy of caches moves, by
+/// ByteDMD and by the estimated time on machines. Results are kept in $XDG_CACHE_HOME/dmdprof/rank by the content of
+/// program, arguments and inputs, so that an unchanged variant does not run again.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct RankArgs {
@@ -73,7 +73,8 @@ pub struct RankArgs {
     #[arg(long, value_enum, default_value_t, value_name = "TYPE")]
     pub elements: Elements,
 
-    /// Measured times to compare estimates with: CSV with the columns name,seconds, names as typed here (see `dmdprof time`)
+    /// Measured times to compare estimates with: CSV with the columns name,seconds, names as typed here (see
+    /// `dmdprof time`)
     #[arg(long, value_name = "FILE")]
     pub times: Option<PathBuf>,
 

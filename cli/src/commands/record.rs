@@ -21,8 +21,8 @@ pub const DEFAULT_TRACE: &str = "dmdprof.trace";
 /// Write down what a program does, to analyse it later
 ///
 /// The program keeps its standard input, output and error, its directory and its environment. Everything after its name
-/// belongs to it. The exit code is the program's own, as with `dmdprof run`; 1 if the trace could not be written. A trace that
-/// was cut off (by a full disk, or with dmdprof itself) can be replayed up to there.
+/// belongs to it. The exit code is the program's own, as with `dmdprof run`; 1 if the trace could not be written. A
+/// trace that was cut off (by a full disk, or with dmdprof itself) can be replayed up to there.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct RecordArgs {
@@ -41,7 +41,8 @@ pub struct RecordArgs {
     #[command(flatten)]
     pub source: SourceArgs,
 
-    /// The program and its arguments. A source file must be built first (dmdprof build): the trace is of no use without its program
+    /// The program and its arguments. A source file must be built first (dmdprof build): the trace is of no use without
+    /// its program
     #[arg(trailing_var_arg = true, required = true, value_name = "PROGRAM")]
     pub command: Vec<OsString>,
 }

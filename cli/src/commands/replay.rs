@@ -17,7 +17,10 @@ use dmdprof_runtime::{
 use super::{print::ToArgs, record::DEFAULT_TRACE};
 use crate::{
     convert,
-    measure::analysis::{AnalysisArgs, Origin},
+    measure::{
+        analysis::{AnalysisArgs, LivenessArg, Origin},
+        values::ModelArg,
+    },
     objects::look,
     profile::model::Outcome,
     sample::{self, args::SampleArgs},
@@ -26,9 +29,9 @@ use crate::{
 
 /// Analyse a trace of `dmdprof record`: profile and report
 ///
-/// Analyse a trace of `dmdprof record`: writes the profile and the report that `dmdprof run` would have.
-/// The recorded program and its libraries must be where they were, unchanged: source positions are in them. A trace that was
-/// cut off is analysed up to there, with a warning, and the profile says that it is incomplete.
+/// Analyse a trace of `dmdprof record`: writes the profile and the report that `dmdprof run` would have. The recorded
+/// program and its libraries must be where they were, unchanged: source positions are in them. A trace that was cut off
+/// is analysed up to there, with a warning, and the profile says that it is incomplete.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct ReplayArgs {
@@ -59,9 +62,8 @@ pub fn command(args: &ReplayArgs) -> anyhow::Result<()> {
     let mut options = args.analysis.options()?;
     options.sample = args.sample.design();
     if options.sample.is_some() {
-        args.analysis.check_sample();
-    }
-    if options.sample.is_none() {
+        check_sample(&args.analysis);
+    } else {
         args.analysis.check_output()?;
     }
     let started = Instant::now();
@@ -87,6 +89,22 @@ pub fn command(args: &ReplayArgs) -> anyhow::Result<()> {
             let document = sample::document(&profile, &cells, design, &options);
             ToArgs::default().write(|mut out| document.write(look(&options), &mut out))
         }
+    }
+}
+
+/// Refuses what a sample cannot tell.
+fn check_sample(analysis: &AnalysisArgs) {
+    let refuse = |what: &str| {
+        clap::Error::raw(clap::error::ErrorKind::ArgumentConflict, format!("{what}\n")).exit();
+    };
+    if analysis.model != ModelArg::Memory {
+        refuse("--sample is about the memory model; values have no addresses");
+    }
+    if analysis.threads.are_together() {
+        refuse("--sample keeps each thread to itself; leave --threads out");
+    }
+    if analysis.liveness() == LivenessArg::Exact {
+        refuse("--sample cannot be combined with --liveness exact: which bytes are dead is known only of whole runs");
     }
 }
 

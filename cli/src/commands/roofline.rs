@@ -16,9 +16,9 @@ use crate::view::{
 
 /// Estimate times on machines, and say what binds each function
 ///
-/// For each function and the whole program: work by class, traffic on the link into each level of memory, the time of each, the
-/// longest of them, and the traffic below which something else binds. Machines with a dispatch floor also get the latency of a
-/// call and the least batch; machines with energies the shares of energy.
+/// For each function and the whole program: work by class, traffic on the link into each level of memory, the time of
+/// each, the longest of them, and the traffic below which something else binds. Machines with a dispatch floor also get
+/// the latency of a call and the least batch; machines with energies the shares of energy.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct RooflineArgs {

@@ -1,7 +1,7 @@
 //! `dmdprof run`: profiles a program and reports.
 //!
-//! Builds the program first if it is a source file, starts it, lets the engine follow it, writes the profile, prints the
-//! report, and ends with the program's own exit code.
+//! Builds the program first if it is a source file, starts it, lets the engine follow it, writes the profile, prints
+//! the report, and ends with the program's own exit code.
 
 use std::{ffi::OsString, path::PathBuf, time::Instant};
 
@@ -21,8 +21,8 @@ use crate::{
 /// Profile a program, or a source file that it builds first
 ///
 /// The program keeps its standard input, output and error, its directory and its environment. Everything after its name
-/// belongs to it. The exit code is the program's own (128 + N if signal N ended it; 127 if it is not found, 126 if it cannot
-/// be executed).
+/// belongs to it. The exit code is the program's own (128 + N if signal N ended it; 127 if it is not found, 126 if it
+/// cannot be executed).
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct RunArgs {
@@ -37,7 +37,8 @@ pub struct RunArgs {
     #[arg(long)]
     pub discard: bool,
 
-    /// Save what the program declares with dmdprof_output in FILE: for each call the number of bytes as 8 bytes, low first, then the bytes
+    /// Save what the program declares with dmdprof_output in FILE: for each call the number of bytes as 8 bytes, low
+    /// first, then the bytes
     #[arg(long, value_name = "FILE")]
     pub save_outputs: Option<PathBuf>,
 

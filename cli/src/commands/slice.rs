@@ -1,7 +1,7 @@
 //! `dmdprof slice`: analyses a part of a trace on its own, for `dmdprof merge`.
 //!
-//! Takes a trace and which part of how many; writes a file. A part is what lies in its share of the trace's bytes, so that parts
-//! need not know of each other. Refuses traces that cannot be replayed, and files that cannot be written.
+//! Takes a trace and which part of how many; writes a file. A part is what lies in its share of the trace's bytes, so
+//! that parts need not know of each other. Refuses traces that cannot be replayed, and files that cannot be written.
 
 use std::{
     fs::File,
@@ -21,9 +21,9 @@ use crate::measure::analysis::AnalysisArgs;
 
 /// Analyse a part of a trace on its own, on any machine
 ///
-/// Analyses part K of N of a trace of `dmdprof record` on its own, on any machine that has the trace and the recorded program.
-/// `dmdprof merge` makes a profile of all parts: the same, byte for byte, as `dmdprof replay` of the trace. What comes before the part
-/// is read and gone over, at a fraction of the time of an analysis.
+/// Analyses part K of N of a trace of `dmdprof record` on its own, on any machine that has the trace and the recorded
+/// program. `dmdprof merge` makes a profile of all parts: the same, byte for byte, as `dmdprof replay` of the trace.
+/// What comes before the part is read and gone over, at a fraction of the time of an analysis.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct SliceArgs {

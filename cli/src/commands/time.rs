@@ -17,9 +17,9 @@ use crate::{launch, profile, toolbox};
 
 /// Measure how long programs take, without hooks
 ///
-/// Runs each program several times, several in turn, after one turn that does not count. Standard output is thrown away and
-/// standard input empty. A source file is built without hooks, by the same compiler and at the same level as `dmdprof run` builds
-/// it.
+/// Runs each program several times, several in turn, after one turn that does not count. Standard output is thrown away
+/// and standard input empty. A source file is built without hooks, by the same compiler and at the same level as
+/// `dmdprof run` builds it.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct TimeArgs {

@@ -13,8 +13,9 @@ use crate::view::page_file::{PageArgs, check_output, write_page};
 
 /// Write the profile as one page for the browser
 ///
-/// Traffic curve, flame graph, functions, source, and whatever else was measured. The page is one file that needs no server and no network. It holds the profile's numbers and, unless --sources says otherwise, the text of the
-/// sources: whoever gets it can read them.
+/// Traffic curve, flame graph, functions, source, and whatever else was measured. The page is one file that needs no
+/// server and no network. It holds the profile's numbers and, unless --sources says otherwise, the text of the sources:
+/// whoever gets it can read them.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct ViewArgs {

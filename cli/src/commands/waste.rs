@@ -12,8 +12,9 @@ use crate::{
 
 /// Show bytes moved for nothing: never read, or fetched and not used
 ///
-/// Show bytes that were moved for nothing: written and never read, fetched and not used, copied from where nobody reads again.
-/// Needs a profile made with `dmdprof run --flows --objects`. Lines are 64 bytes, and fetched into a fast memory of 32 KiB.
+/// Show bytes that were moved for nothing: written and never read, fetched and not used, copied from where nobody reads
+/// again. Needs a profile made with `dmdprof run --flows --objects`. Lines are 64 bytes, and fetched into a fast memory
+/// of 32 KiB.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct WasteArgs {

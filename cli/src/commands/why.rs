@@ -13,10 +13,11 @@ use crate::{
 
 /// Say who touched expensive bytes last, and what would help
 ///
-/// Say who touched expensive bytes last, what lay between, and what would help.
-/// Needs a profile made with `dmdprof run --flows --objects`. For the reads that cost most: the line that touched the same bytes last, the line that
-/// reads them now, which lines touched other bytes in the meantime, and the cures that the counts support (interchange, pack, align, stream stores,
-/// drop the copy, tile, fuse, free earlier, shrink the type), the most promising first. Stream stores need `--line-size 64` too.
+/// Say who touched expensive bytes last, what lay between, and what would help. Needs a profile made with
+/// `dmdprof run --flows --objects`. For the reads that cost most: the line that touched the same bytes last, the line
+/// that reads them now, which lines touched other bytes in the meantime, and the cures that the counts support
+/// (interchange, pack, align, stream stores, drop the copy, tile, fuse, free earlier, shrink the type), the most
+/// promising first. Stream stores need `--line-size 64` too.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct WhyArgs {

@@ -1,6 +1,7 @@
 //! What descriptors know of the sites that used data: fields, and loops around sites and calls.
 //!
-//! Only of measurements of data objects. Loops are in the order of their functions, outer ones before those inside them.
+//! Only of measurements of data objects. Loops are in the order of their functions, outer ones before those inside
+//! them.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,7 +1,8 @@
-//! Data objects of a measurement as the profile has them: named, and in an order that depends on nothing but the content.
+//! Data objects of a measurement as the profile has them: named, and in an order that depends on nothing but the
+//! content.
 //!
-//! What cannot be told apart by name is one object: a variable of a function that was inlined into several, and the call site of an
-//! allocation that several modules contain.
+//! What cannot be told apart by name is one object: a variable of a function that was inlined into several, and the
+//! call site of an allocation that several modules contain.
 
 use std::{cmp::Reverse, collections::BTreeMap, path::Path};
 

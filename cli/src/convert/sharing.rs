@@ -1,4 +1,5 @@
-//! How threads that share a stack met: names in the place of numbers, and an order that depends on nothing but the content.
+//! How threads that share a stack met: names in the place of numbers, and an order that depends on nothing but the
+//! content.
 
 use std::collections::{BTreeMap, BTreeSet};
 

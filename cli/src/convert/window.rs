@@ -1,7 +1,9 @@
-//! A window of accesses as a text, in the manner of `dmdprof ir`: for people, and for the walk on the stack of the page.
+//! A window of accesses as a text, in the manner of `dmdprof ir`: for people, and for the walk on the stack of the
+//! page.
 //!
-//! Takes a measurement with a window, gives a line per event: `read ADDRESS:BYTES depth 1-8 cost 16 of DATA at FILE:LINE`, `write`, `dies`, and
-//! `moves FROM TO:BYTES`; addresses are hexadecimal. The depths of a read are in the order of its addresses; of a row of bytes, the first is the
+//! Takes a measurement with a window, gives a line per event:
+//! `read ADDRESS:BYTES depth 1-8 cost 16 of DATA at FILE:LINE`, `write`, `dies`, and `moves FROM TO:BYTES`; addresses
+//! are hexadecimal. The depths of a read are in the order of its addresses; of a row of bytes, the first is the
 //! deepest. What is outside the region of interest is `not counted`.
 
 use std::fmt::Write;

@@ -1,8 +1,8 @@
 //! A clang command line, cut into inputs and options.
 //!
-//! Takes words (response files already expanded), gives [`Argument`]s in the user's order; refuses nothing, because what
-//! clang would refuse is clang's to report. The one thing that must be right here is which options take the next word
-//! as their argument: otherwise `-include x.c` would look like a source.
+//! Takes words (response files already expanded), gives [`Argument`]s in the user's order; refuses nothing, because
+//! what clang would refuse is clang's to report. The one thing that must be right here is which options take the next
+//! word as their argument: otherwise `-include x.c` would look like a source.
 
 use std::{
     collections::HashSet,

@@ -1,9 +1,9 @@
 //! Runs Cargo so that the programs it builds carry hooks.
 //!
-//! Takes the words of a Cargo command, gives a [`Cargo`] whose commands build into a target directory of their own, through
-//! [`rustc_wrap`] as rustc and dmdprof as C compiler. The project stays as it is. An explicit `--target` keeps build scripts
-//! and procedural macros apart from what carries hooks. Refuses toolchains whose bitcode cannot be read and targets other
-//! than x86-64 Linux.
+//! Takes the words of a Cargo command, gives a [`Cargo`] whose commands build into a target directory of their own,
+//! through [`rustc_wrap`] as rustc and dmdprof as C compiler. The project stays as it is. An explicit `--target` keeps
+//! build scripts and procedural macros apart from what carries hooks. Refuses toolchains whose bitcode cannot be read
+//! and targets other than x86-64 Linux.
 
 use std::{
     env,
@@ -100,7 +100,8 @@ impl Cargo {
     /// Asks Cargo and rustc about the project, and puts the tools into place. `llvm` is the library in use.
     ///
     /// # Errors
-    /// When Cargo or rustc is missing or does not fit, the project cannot be read, or the target directory cannot be written.
+    /// When Cargo or rustc is missing or does not fit, the project cannot be read, or the target directory cannot be
+    /// written.
     pub fn new(words: &Words, no_std: bool, values: bool, llvm: &Path, llvm_major: u32) -> anyhow::Result<Self> {
         let rustc = Rustc::ask(words.toolchain.as_deref())?;
         if let Some(newer) = rustc.llvm_major.filter(|&major| major > llvm_major) {
@@ -209,8 +210,8 @@ pub fn own_variables() -> Vec<OsString> {
     names
 }
 
-/// Whether a build script's compiler is called for the target: what build scripts of build dependencies make is linked into
-/// build scripts and procedural macros, which carry no hooks.
+/// Whether a build script's compiler is called for the target: what build scripts of build dependencies make is linked
+/// into build scripts and procedural macros, which carry no hooks.
 #[must_use]
 pub fn compiles_for_target() -> bool {
     let (Some(out), Some(target)) = (env::var_os("OUT_DIR"), env::var_os(wrap_environment::TARGET_ENVIRONMENT)) else {

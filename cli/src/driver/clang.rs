@@ -1,8 +1,8 @@
 //! Finds the clang to work with.
 //!
-//! `$DMDPROF_CLANG`, then `clang` in `PATH`, then `clang-NN`, newest first. A clang newer than the LLVM that instruments
-//! writes bitcode which that LLVM cannot read: it is passed over, and an error if it was asked for by name or nothing
-//! else is there.
+//! `$DMDPROF_CLANG`, then `clang` in `PATH`, then `clang-NN`, newest first. A clang newer than the LLVM that
+//! instruments writes bitcode which that LLVM cannot read: it is passed over, and an error if it was asked for by name
+//! or nothing else is there.
 
 use std::{
     env,

@@ -1,7 +1,8 @@
 //! `dmdprof doctor`: what this machine has, what is missing and what to do about it.
 //!
-//! Takes the answer about LLVM from the instrumentation and looks for the rest itself; gives a table or JSON and an exit
-//! code: 0 when the main job can run (instrument, link, run), 1 otherwise. A missing optional part is a note, no failure.
+//! Takes the answer about LLVM from the instrumentation and looks for the rest itself; gives a table or JSON and an
+//! exit code: 0 when the main job can run (instrument, link, run), 1 otherwise. A missing optional part is a note, no
+//! failure.
 
 use std::{
     env,
@@ -158,7 +159,8 @@ fn rustc() -> Check {
     }
 }
 
-/// What whole Rust programs need: Cargo, a rustc whose bitcode can be read, and a standard library that carries its bitcode.
+/// What whole Rust programs need: Cargo, a rustc whose bitcode can be read, and a standard library that carries its
+/// bitcode.
 fn rust_programs(llvm_major: u32) -> Vec<Check> {
     let cargo = match first_line(Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into())).arg("-V")) {
         Some(version) => Check::ok("cargo", version),

@@ -1,9 +1,9 @@
 //! Does what [`plan`] decided.
 //!
 //! Takes a plan, runs clang and the instrumenter, leaves objects and programs; gives the exit code. Clang's messages go
-//! out unchanged, ours begin with `dmdprof: `, and a good run says nothing. A unit is compiled to bitcode *under the name
-//! of its object*, so that every file whose name or content clang derives from it (`-MD`, `--coverage`, `-ftime-trace`)
-//! comes out as without us; the bitcode is moved away at once and the object takes its place.
+//! out unchanged, ours begin with `dmdprof: `, and a good run says nothing. A unit is compiled to bitcode *under the
+//! name of its object*, so that every file whose name or content clang derives from it (`-MD`, `--coverage`,
+//! `-ftime-trace`) comes out as without us; the bitcode is moved away at once and the object takes its place.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -87,8 +87,8 @@ fn model_of(args: &[OsString], default: Model) -> anyhow::Result<(Model, Vec<OsS
     }
 }
 
-/// From version 17 on clang tracks assignments to variables, in a way that LLVM's C interface does not let read; this has it say where
-/// variables are as before. No code depends on it.
+/// From version 17 on clang tracks assignments to variables, in a way that LLVM's C interface does not let read; this
+/// has it say where variables are as before. No code depends on it.
 fn plain_variables(major: u32) -> Vec<OsString> {
     let words: &[&str] = if major >= 17 { &["-Xclang", "-fexperimental-assignment-tracking=disabled"] } else { &[] };
     words.iter().map(OsString::from).collect()
@@ -183,7 +183,8 @@ impl<'a> Run<'a> {
             dump_ir: self.tools.dump_ir,
         };
         if let Err(error) = self.tools.instrumenter.instrument(&request) {
-            // Inline assembly is read by the code generator only: an error in it is the user's, and clang words it best.
+            // Inline assembly is read by the code generator only: an error in it is the user's, and clang words it
+            // best.
             if !unit.reads_stdin {
                 let discarded: [OsString; 2] = ["-o".into(), self.scratch.file("discarded.o").into()];
                 let code = self.clang(words(&[&["-w".into()], &discarded]))?;

@@ -1,8 +1,8 @@
 //! The compiler driver: makes programs with hooks out of sources, in place of clang, clang++ and rustc's linker.
 //!
-//! Takes a compiler's command line (`dmdprof cc`, `dmdprof c++`), a source file (`dmdprof run file.c`) or rustc's call of
-//! its linker; gives ordinary native objects and programs. Everything that compiles nothing to machine code is clang's
-//! own business and goes to clang untouched. Data goes one way:
+//! Takes a compiler's command line (`dmdprof cc`, `dmdprof c++`), a source file (`dmdprof run file.c`) or rustc's call
+//! of its linker; gives ordinary native objects and programs. Everything that compiles nothing to machine code is
+//! clang's own business and goes to clang untouched. Data goes one way:
 //!
 //! ```text
 //! words -> response::expand -> arguments::parse -> plan::plan -> execute
@@ -72,8 +72,8 @@ pub struct Toolbox<'a> {
     pub model: Model,
     /// The object file with the hooks that every linked program receives.
     pub hooks_object: &'a [u8],
-    /// Major version of the LLVM behind `instrumenter`: the newest clang whose bitcode it reads. Asked for only where it matters,
-    /// because finding LLVM takes a process.
+    /// Major version of the LLVM behind `instrumenter`: the newest clang whose bitcode it reads. Asked for only where
+    /// it matters, because finding LLVM takes a process.
     pub llvm_major: fn() -> u32,
     /// `--dump-ir DIR`.
     pub dump_ir: Option<&'a Path>,

@@ -1,13 +1,13 @@
 //! Instrumented objects, kept by the content of everything that they are made from.
 //!
-//! Takes a [`Key`], gives the path of the object that was made from the same; makes it if there is none. Entries are files
-//! named by the key, written whole or not at all. Safe under concurrent builds: whoever uses entries holds the directory's
-//! lock in shared mode, so that nobody removes them meanwhile, and one object is made by one process while the others wait
-//! for it. Bounded: the objects that were not used for longest go when there are too many bytes.
+//! Takes a [`Key`], gives the path of the object that was made from the same; makes it if there is none. Entries are
+//! files named by the key, written whole or not at all. Safe under concurrent builds: whoever uses entries holds the
+//! directory's lock in shared mode, so that nobody removes them meanwhile, and one object is made by one process while
+//! the others wait for it. Bounded: the objects that were not used for longest go when there are too many bytes.
 //!
 //! The directory is `$DMDPROF_CACHE_DIR`, else `dmdprof` in `$XDG_CACHE_HOME` or `~/.cache`; its size is
-//! `$DMDPROF_CACHE_SIZE` (`500M`, `4G`), else 4 GiB. A directory that cannot be written is no error: objects then are made
-//! anew each time, in a temporary place.
+//! `$DMDPROF_CACHE_SIZE` (`500M`, `4G`), else 4 GiB. A directory that cannot be written is no error: objects then are
+//! made anew each time, in a temporary place.
 
 use std::{
     env,

@@ -1,8 +1,9 @@
 //! Has rustc compile a crate's own instances of the standard library's generic code, for the values model.
 //!
 //! Unoptimised crates share instances with the standard library: a vector's growth, a hash table's rehashing. Those are
-//! machine code without hooks, so that values which they move would lose their identities. The option is not stable; a stable
-//! rustc takes it with `RUSTC_BOOTSTRAP`. Takes the command of a compilation, gives it the option, or says what is missing.
+//! machine code without hooks, so that values which they move would lose their identities. The option is not stable; a
+//! stable rustc takes it with `RUSTC_BOOTSTRAP`. Takes the command of a compilation, gives it the option, or says what
+//! is missing.
 
 use std::process::{Command, Stdio};
 

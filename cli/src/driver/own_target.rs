@@ -1,9 +1,9 @@
 //! The target directory that `dmdprof cargo` has to itself, and which dmdprof filled it.
 //!
-//! Takes the directory, gives an [`OwnTarget`], which is held as long as builds go on in it. What build scripts compiled there
-//! are objects with hooks, which Cargo does not make again when dmdprof changes, and which do not link if the names of the
-//! hooks have changed. So the directory carries a stamp, and what another dmdprof left is removed, with a note. Refuses to
-//! remove what dmdprof did not make.
+//! Takes the directory, gives an [`OwnTarget`], which is held as long as builds go on in it. What build scripts
+//! compiled there are objects with hooks, which Cargo does not make again when dmdprof changes, and which do not link
+//! if the names of the hooks have changed. So the directory carries a stamp, and what another dmdprof left is removed,
+//! with a note. Refuses to remove what dmdprof did not make.
 
 use std::{
     fs::{self, File, TryLockError},

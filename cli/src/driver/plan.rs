@@ -79,8 +79,9 @@ pub struct Codegen {
 pub struct Link {
     pub words: Vec<LinkWord>,
     pub kind: LinkKind,
-    /// `-Bsymbolic`: a library whose references bind to its own definitions. Not among the words: it also sets a flag that
-    /// makes the dynamic loader look into the library first. A `--dynamic-list` of the hooks says the same of all others.
+    /// `-Bsymbolic`: a library whose references bind to its own definitions. Not among the words: it also sets a flag
+    /// that makes the dynamic loader look into the library first. A `--dynamic-list` of the hooks says the same of all
+    /// others.
     pub symbolic: bool,
 }
 

@@ -1,7 +1,8 @@
-//! Rust libraries: archives of the objects of one crate, each with its bitcode, and of the C objects that the crate brings.
+//! Rust libraries: archives of the objects of one crate, each with its bitcode, and of the C objects that the crate
+//! brings.
 //!
-//! Takes an archive, gives its [`Member`]s and what each is to us; from members some of which were replaced by files, makes
-//! an archive for the linker. Refuses what is no archive.
+//! Takes an archive, gives its [`Member`]s and what each is to us; from members some of which were replaced by files,
+//! makes an archive for the linker. Refuses what is no archive.
 
 use std::{
     fs::{self, File},
@@ -72,16 +73,16 @@ pub fn kind_of<'a>(name: &str, content: &'a [u8]) -> Kind<'a> {
     }
 }
 
-/// The IR in what LLVM writes when its code generator is stopped: a YAML document whose first part is the module, as a block of
-/// indented lines.
+/// The IR in what LLVM writes when its code generator is stopped: a YAML document whose first part is the module, as a
+/// block of indented lines.
 fn text_of(content: &[u8]) -> Option<String> {
     let block = std::str::from_utf8(content.strip_prefix(b"--- |\n")?).ok()?;
     let lines = block.lines().take_while(|line| *line != "...");
     Some(lines.map(|line| format!("{}\n", line.strip_prefix("  ").unwrap_or(line))).collect())
 }
 
-/// Objects of codegen units are named `<crate>.<crate>.<hash>-cgu.<n>.rcgu.o`. The only other object that rustc makes is the
-/// shim between `alloc` and the allocator, which touches no memory.
+/// Objects of codegen units are named `<crate>.<crate>.<hash>-cgu.<n>.rcgu.o`. The only other object that rustc makes
+/// is the shim between `alloc` and the allocator, which touches no memory.
 pub(super) fn is_codegen_unit(name: &str) -> bool {
     name.contains("-cgu.") && name.ends_with(".rcgu.o")
 }

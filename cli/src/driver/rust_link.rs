@@ -1,10 +1,11 @@
 //! Stands in for the linker that rustc calls.
 //!
-//! Takes rustc's linker command line, gives the link's exit code: every object that rustc made is replaced by one made from
-//! its bitcode, those of libraries (the standard library among them) too, and the hooks are added. rustc leaves an object's
-//! bitcode in one of two places: in the section `.llvmbc` (libraries compiled with `-C embed-bitcode=yes`), or beside it
-//! (`--emit=llvm-bc`), as programs never embed theirs. Refuses a crate whose objects have no bitcode, and a link in which
-//! nothing gets hooks; objects of ready-made libraries without bitcode are named in the program, for reports.
+//! Takes rustc's linker command line, gives the link's exit code: every object that rustc made is replaced by one made
+//! from its bitcode, those of libraries (the standard library among them) too, and the hooks are added. rustc leaves an
+//! object's bitcode in one of two places: in the section `.llvmbc` (libraries compiled with `-C embed-bitcode=yes`), or
+//! beside it (`--emit=llvm-bc`), as programs never embed theirs. Refuses a crate whose objects have no bitcode, and a
+//! link in which nothing gets hooks; objects of ready-made libraries without bitcode are named in the program, for
+//! reports.
 //!
 //! rustc starts it as `dmdprof` with [`ENVIRONMENT`] set, not as a script: temporary directories may forbid programs.
 
@@ -291,8 +292,9 @@ impl<'t> Link<'t> {
             }
             Word::Library { path, content } => {
                 let standard = is_standard(path);
-                // The standard library is optimised code, which the values model cannot price. But a crate shares functions with `alloc`
-                // that move its values: `RawVec<u8>::grow_one` is never inlined, and never compiled again.
+                // The standard library is optimised code, which the values model cannot price. But a crate shares
+                // functions with `alloc` that move its values: `RawVec<u8>::grow_one` is never inlined, and never
+                // compiled again.
                 let priced = self.tools.model != Model::Values || file_name(path).starts_with("liballoc-");
                 if standard && (self.settings.no_std || !priced) {
                     without_hooks.push(file_name(path).to_owned());

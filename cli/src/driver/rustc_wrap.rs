@@ -1,8 +1,8 @@
 //! Stands between Cargo and rustc (`RUSTC_WRAPPER`).
 //!
-//! Takes rustc's command line, gives rustc's exit code: crates for the target leave their bitcode and line numbers, and call
-//! dmdprof as their linker; everything else (build scripts, procedural macros, checks, questions) is rustc's alone and is
-//! untouched. Cargo calls it under the name [`NAME`], a link to dmdprof in its own target directory.
+//! Takes rustc's command line, gives rustc's exit code: crates for the target leave their bitcode and line numbers, and
+//! call dmdprof as their linker; everything else (build scripts, procedural macros, checks, questions) is rustc's alone
+//! and is untouched. Cargo calls it under the name [`NAME`], a link to dmdprof in its own target directory.
 
 use std::{
     env,
@@ -25,12 +25,12 @@ use super::{Model, Toolbox, execute, own_generics, plan, rust_link, static_libra
 /// The name under which dmdprof is this wrapper.
 pub const NAME: &str = "dmdprof-rustc";
 
-/// rustc has no option to leave out machine code and yet link. This one ends LLVM's code generator before its first pass, so
-/// that a program's objects are text of no use; their bitcode, from before the code generator, stays as it is.
+/// rustc has no option to leave out machine code and yet link. This one ends LLVM's code generator before its first
+/// pass, so that a program's objects are text of no use; their bitcode, from before the code generator, stays as it is.
 const NO_MACHINE_CODE: &str = "-Cllvm-args=-stop-before=pre-isel-intrinsic-lowering";
 
-/// Whether leaving out machine code was tried with a rustc's LLVM; names of passes are no interface. Without it everything works the same,
-/// and longer.
+/// Whether leaving out machine code was tried with a rustc's LLVM; names of passes are no interface. Without it
+/// everything works the same, and longer.
 #[must_use]
 pub fn leaves_out_machine_code(llvm_major: u32) -> bool {
     (20..=22).contains(&llvm_major)
@@ -146,7 +146,8 @@ struct Crate {
     notes: Vec<&'static str>,
 }
 
-/// For the values model no optimiser merges, moves or drops an instruction, and checks are not part of what is measured.
+/// For the values model no optimiser merges, moves or drops an instruction, and checks are not part of what is
+/// measured.
 const AS_WRITTEN: [(&str, &str); 5] = [
     ("opt-level", "0"),
     ("overflow-checks", "off"),

@@ -1,9 +1,9 @@
 //! A temporary directory that is gone when the command is, also when the command is interrupted.
 //!
 //! Interrupting a build sends the signal to the compiler as well as to us, so clean-up by destructor is not enough: the
-//! first [`Scratch`] starts a thread that waits for SIGINT, SIGTERM and SIGHUP, removes what is registered and then lets the
-//! signal do what it does by default. A command that goes on to something else with its own view of signals ends that with
-//! [`stop_watching`].
+//! first [`Scratch`] starts a thread that waits for SIGINT, SIGTERM and SIGHUP, removes what is registered and then
+//! lets the signal do what it does by default. A command that goes on to something else with its own view of signals
+//! ends that with [`stop_watching`].
 
 use std::{
     collections::BTreeSet,
@@ -37,8 +37,8 @@ fn doomed() -> MutexGuard<'static, BTreeSet<PathBuf>> {
 pub const NO_PROGRAMS: &str = "programs may not run from any directory for temporary files (they are mounted noexec); set TMPDIR to one \
                                where they may";
 
-/// A directory for temporary files from which programs may run: `$TMPDIR` or `/tmp`, and where that is mounted noexec, another
-/// one. `None` = there is none.
+/// A directory for temporary files from which programs may run: `$TMPDIR` or `/tmp`, and where that is mounted noexec,
+/// another one. `None` = there is none.
 #[must_use]
 pub fn directory_for_programs() -> Option<PathBuf> {
     let others = ["/var/tmp", "/dev/shm", "."].map(PathBuf::from);

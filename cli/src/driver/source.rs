@@ -1,8 +1,8 @@
 //! Builds a program from one source file: with hooks for `dmdprof run FILE`, without for `dmdprof time FILE`.
 //!
-//! With hooks, C, C++ and LLVM IR go through the same path as `dmdprof cc`, Rust through rustc with [`rust_link`] as its
-//! linker; without, the same compiler gets the same words alone, and markers do nothing. The program lives in a temporary
-//! directory that goes away with the [`BuiltSource`]. The compiler's messages are left as they are.
+//! With hooks, C, C++ and LLVM IR go through the same path as `dmdprof cc`, Rust through rustc with [`rust_link`] as
+//! its linker; without, the same compiler gets the same words alone, and markers do nothing. The program lives in a
+//! temporary directory that goes away with the [`BuiltSource`]. The compiler's messages are left as they are.
 
 use std::{
     env,
@@ -22,10 +22,12 @@ use super::{
     scratch::Scratch,
 };
 
-/// The crate that a Rust source may use for regions and inputs, carried along so that `run file.rs` needs no Cargo project.
+/// The crate that a Rust source may use for regions and inputs, carried along so that `run file.rs` needs no Cargo
+/// project.
 const MARKERS: &str = include_str!("dmdprof_markers.rs");
 
-/// Markers that do nothing, for IR that was made for a build with hooks and calls them. Weak: the header's own come first.
+/// Markers that do nothing, for IR that was made for a build with hooks and calls them. Weak: the header's own come
+/// first.
 const INERT_MARKERS: &str = "\
     .weak dmdprof_begin, dmdprof_end, dmdprof_input, dmdprof_output
 dmdprof_begin:

@@ -1,9 +1,9 @@
 //! Puts hooks into a static library that rustc has made for programs in other languages.
 //!
-//! Takes the archive, in which are the objects of the crate and of all libraries that it uses, the standard library among them;
-//! leaves it with instrumented objects in their place, and with the hooks, for linkers that do not know dmdprof. There is no
-//! link in which this could happen. The crate's own bitcode is beside the archive, that of libraries in their objects. Refuses
-//! a crate whose objects have no bitcode.
+//! Takes the archive, in which are the objects of the crate and of all libraries that it uses, the standard library
+//! among them; leaves it with instrumented objects in their place, and with the hooks, for linkers that do not know
+//! dmdprof. There is no link in which this could happen. The crate's own bitcode is beside the archive, that of
+//! libraries in their objects. Refuses a crate whose objects have no bitcode.
 
 use std::{
     fs,
@@ -87,8 +87,8 @@ enum Origin {
 }
 
 impl Origin {
-    /// Members keep the name of their library: `std-<hash>.std.<hash>-cgu.0.rcgu.o` is of `libstd-<hash>.rlib`, and libraries
-    /// that Cargo built are beside the archive.
+    /// Members keep the name of their library: `std-<hash>.std.<hash>-cgu.0.rcgu.o` is of `libstd-<hash>.rlib`, and
+    /// libraries that Cargo built are beside the archive.
     fn of(archive: &Path, member: &str) -> Self {
         let own = archive.file_stem().unwrap_or_default().to_string_lossy();
         let library = member.split('.').next().unwrap_or_default();

@@ -1,8 +1,9 @@
-//! What a build for the values model adds to C and C++ programs, so that values can be followed through their libraries.
+//! What a build for the values model adds to C and C++ programs, so that values can be followed through their
+//! libraries.
 //!
-//! Two things: a header that has each unit make its own instances of `std::string`, whose code in libstdc++ has no hooks, and a
-//! library with hooks of the C library's functions that call back or copy. The header is left out where a file of dependencies is
-//! asked for, as that would name it after it has gone.
+//! Two things: a header that has each unit make its own instances of `std::string`, whose code in libstdc++ has no
+//! hooks, and a library with hooks of the C library's functions that call back or copy. The header is left out where a
+//! file of dependencies is asked for, as that would name it after it has gone.
 
 use std::{ffi::OsString, fs, path::PathBuf};
 
@@ -32,8 +33,8 @@ const LIBRARY: &str = include_str!("values_library.c");
 /// # Errors
 /// When the header cannot be written.
 pub fn words(unit: &Unit, scratch: &Scratch) -> anyhow::Result<Vec<OsString>> {
-    // For the values model: instructions as they are written, in the order in which they are written. Constructors that are other
-    // names of others would start under a name that their callers do not know.
+    // For the values model: instructions as they are written, in the order in which they are written. Constructors that
+    // are other names of others would start under a name that their callers do not know.
     let mut words: Vec<OsString> = AS_WRITTEN.map(OsString::from).into();
     if is_cpp(unit) && !asks_for_dependencies(unit) {
         let prelude = scratch.file("dmdprof-strings.h");

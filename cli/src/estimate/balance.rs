@@ -1,7 +1,8 @@
 //! `dmdprof balance`: whether a machine's rates, latency and cores suit a program's work, traffic and longest chain.
 //!
-//! Formulas: `dmdprof_models::balance`, `bounds`, `projection`. The longest chain is known from profiles of the values model only;
-//! without it, latency and parallelism are stated as unknown, and what is left is Kung's comparison of two ratios.
+//! Formulas: `dmdprof_models::balance`, `bounds`, `projection`. The longest chain is known from profiles of the values
+//! model only; without it, latency and parallelism are stated as unknown, and what is left is Kung's comparison of two
+//! ratios.
 
 use std::str::FromStr;
 

@@ -8,8 +8,8 @@ use crate::plot::{self, Axis, Chart, Dot, Unit};
 /// Functions in a roofline: more would hide each other.
 const MOST: usize = 12;
 
-/// Roofs of the machine, and for each function (or the program, if there is none) a dot per level at its intensity there and the
-/// rate that the estimate allows.
+/// Roofs of the machine, and for each function (or the program, if there is none) a dot per level at its intensity
+/// there and the rate that the estimate allows.
 #[must_use]
 pub fn roofline(view: &View, lines: &[Line], unit: &str) -> Chart {
     let rate = view.rate();

@@ -1,5 +1,5 @@
-//! `dmdprof curve`: the traffic Q(Z) of the program or a function at every power of two and at machines' capacities, and the
-//! identity by which it gives ByteDMD.
+//! `dmdprof curve`: the traffic Q(Z) of the program or a function at every power of two and at machines' capacities,
+//! and the identity by which it gives ByteDMD.
 
 use dmdprof_models::bytedmd;
 
@@ -54,8 +54,8 @@ pub fn points(subject: &Subject, marks: &[Mark], unit: u64) -> Vec<(u64, u64)> {
     capacities.into_iter().map(|z| (z, subject.read_beyond(z))).collect()
 }
 
-/// Traffic as it is drawn: constant between the depths at which something was read, so that a cliff looks like one. Depths are the upper
-/// ends of the histogram's buckets.
+/// Traffic as it is drawn: constant between the depths at which something was read, so that a cliff looks like one.
+/// Depths are the upper ends of the histogram's buckets.
 #[must_use]
 pub fn steps(subject: &Subject, marks: &[Mark], unit: u64) -> Vec<(u64, u64)> {
     let mut depths: Vec<u64> = subject.sums.depths.buckets().map(|(_, high, _)| high.saturating_mul(unit)).collect();

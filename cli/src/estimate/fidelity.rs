@@ -1,7 +1,7 @@
 //! How good estimates are where times were measured, and estimates corrected by them.
 //!
-//! Takes pairs of estimate and measured time with names. The correction is fitted to the same pairs, so that its own error says
-//! nothing; the error that is reported leaves each pair out of the fit that predicts it.
+//! Takes pairs of estimate and measured time with names. The correction is fitted to the same pairs, so that its own
+//! error says nothing; the error that is reported leaves each pair out of the fit that predicts it.
 
 use dmdprof_models::fidelity::{BAND, Fidelity, Pair, Verdict, compare};
 use dmdprof_models::{isotonic, leaves};
@@ -35,7 +35,8 @@ impl Calibration {
         }
     }
 
-    /// Median absolute error of predictions, each by a fit without the pair it predicts; `None` for fewer than three pairs.
+    /// Median absolute error of predictions, each by a fit without the pair it predicts; `None` for fewer than three
+    /// pairs.
     #[must_use]
     pub fn error_of_left_out(self, pairs: &[Pair]) -> Option<f64> {
         if pairs.len() < 3 {
@@ -60,8 +61,8 @@ impl Fit {
     }
 }
 
-/// The summary that follows estimates for which there are times; `None` without pairs. Calibrations come with the pairs that
-/// they were fitted to.
+/// The summary that follows estimates for which there are times; `None` without pairs. Calibrations come with the pairs
+/// that they were fitted to.
 #[must_use]
 pub fn sheet(
     machine: &str,

@@ -1,9 +1,9 @@
 //! `dmdprof fuse`: which function's bytes which function reads next, and what it would save if both were one.
 //!
-//! Takes a profile with flows. A pair is (producer, consumer): bytes that the producer wrote, that nobody else read since, and
-//! that the consumer reads. Formula of the saving: `dmdprof_models::fusion`, on every link of the machine with the intermediate
-//! bytes that come from beyond the level; they are saved twice, when the producer writes them out and when the consumer fetches
-//! them.
+//! Takes a profile with flows. A pair is (producer, consumer): bytes that the producer wrote, that nobody else read
+//! since, and that the consumer reads. Formula of the saving: `dmdprof_models::fusion`, on every link of the machine
+//! with the intermediate bytes that come from beyond the level; they are saved twice, when the producer writes them out
+//! and when the consumer fetches them.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -55,7 +55,8 @@ struct Between {
     produced: Pairs,
     /// (first reader, second reader): read by one, then by another, neither of which wrote it last.
     shared: Pairs,
-    /// By (producer, consumer): what somebody reads again after the consumer, so that it must be written out all the same.
+    /// By (producer, consumer): what somebody reads again after the consumer, so that it must be written out all the
+    /// same.
     later: BTreeMap<(usize, usize), Depths>,
 }
 
@@ -181,8 +182,8 @@ fn savings(view: &View, between: &Between, analysis: &Analysis, work: Work) -> a
         .collect()
 }
 
-/// A chain of functions as regions on the link from memory, for a memory behind `capacity` bytes: internal bytes are those that a
-/// function writes and a later one of the chain reads next.
+/// A chain of functions as regions on the link from memory, for a memory behind `capacity` bytes: internal bytes are
+/// those that a function writes and a later one of the chain reads next.
 ///
 /// # Errors
 /// A profile without flows, or functions that are not in it.

@@ -1,8 +1,8 @@
 //! Estimates for machines, made from one measured profile.
 //!
-//! [`subject`] says what can be estimated (program, functions, regions) and [`view`] what of a machine a model sees; the models
-//! themselves are `dmdprof_models`. Each of the other files makes the [`Document`](crate::sheet::Document) of one command. No
-//! file but [`times`] reads anything.
+//! [`subject`] says what can be estimated (program, functions, regions) and [`view`] what of a machine a model sees;
+//! the models themselves are `dmdprof_models`. Each of the other files makes the [`Document`](crate::sheet::Document)
+//! of one command. No file but [`times`] reads anything.
 
 pub mod balance;
 mod charts;
@@ -40,7 +40,8 @@ pub fn source(meta: &Meta) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// What can be made of machines, and a sentence on each of which it cannot. One alone must do, and of several at least one.
+/// What can be made of machines, and a sentence on each of which it cannot. One alone must do, and of several at least
+/// one.
 ///
 /// # Errors
 /// When none can be used.

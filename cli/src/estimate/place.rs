@@ -1,8 +1,8 @@
 //! `dmdprof place`: on which of several machines each call of a measured sequence should run.
 //!
 //! Takes a profile with a call sequence and machines that state what launching and moving in cost. Formula:
-//! `dmdprof_models::placement`. Work and bytes of a call are the averages over all calls of the callee by the function whose
-//! sequence it is, with all that they call.
+//! `dmdprof_models::placement`. Work and bytes of a call are the averages over all calls of the callee by the function
+//! whose sequence it is, with all that they call.
 
 use std::collections::BTreeMap;
 use std::str::FromStr;

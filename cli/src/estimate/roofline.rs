@@ -1,7 +1,8 @@
-//! `dmdprof roofline`: time of each function on each machine, what binds it, and how far traffic must fall to change that.
+//! `dmdprof roofline`: time of each function on each machine, what binds it, and how far traffic must fall to change
+//! that.
 //!
-//! Takes what can be estimated and machines, gives a document with one table per machine and, for several, one across them.
-//! Formulas: `dmdprof_models::roofline`, `stages`, `energy`.
+//! Takes what can be estimated and machines, gives a document with one table per machine and, for several, one across
+//! them. Formulas: `dmdprof_models::roofline`, `stages`, `energy`.
 
 use anyhow::Context;
 use dmdprof_models::roofline::{Bound, estimate};
@@ -81,7 +82,8 @@ pub fn line<'s>(view: &View, subject: &'s Subject, work: Work) -> anyhow::Result
     Ok(Line { subject, work, traffic, estimate, share: 0.0 })
 }
 
-/// Program first, then regions, then functions, the longest times first; subjects without work and traffic are left out.
+/// Program first, then regions, then functions, the longest times first; subjects without work and traffic are left
+/// out.
 ///
 /// # Errors
 /// Those of [`line`].
@@ -406,7 +408,8 @@ fn energy_sheet(view: &View, lines: &[Line], options: &Options) -> anyhow::Resul
     let prices = energy::Prices { operation: operation.value, levels: &levels, memory: memory.value };
     for line in lines.iter().take(options.rows().unwrap_or(usize::MAX)) {
         let work = charged(line, addition.map_or(1.0, |addition| addition.value / operation.value));
-        // Whole lines and write-backs can be more than what the code reads; the nearest level then serves nothing beyond them.
+        // Whole lines and write-backs can be more than what the code reads; the nearest level then serves nothing
+        // beyond them.
         let nearest = line.traffic.first().map_or(0.0, |traffic| *traffic);
         let joules = energy::by_level(&prices, work, (line.subject.read() as f64).max(nearest), &line.traffic)?;
         let total = joules.total();
@@ -466,7 +469,8 @@ fn pairs<'l>(lines: impl IntoIterator<Item = &'l Line<'l>>, options: &Options) -
     lines.into_iter().filter_map(pair).collect()
 }
 
-/// What times are corrected by: functions and regions. How one estimate relates to a time says nothing of the sum of many.
+/// What times are corrected by: functions and regions. How one estimate relates to a time says nothing of the sum of
+/// many.
 fn fitted(lines: &[Line], options: &Options) -> Vec<Pair> {
     pairs(lines.iter().filter(|line| line.subject.kind != Kind::Program), options)
 }

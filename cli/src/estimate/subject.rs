@@ -1,6 +1,7 @@
 //! What can be estimated: the whole program, its functions, its declared regions, each with what was measured of it.
 //!
-//! Takes a profile that [`validate`](crate::profile::validate) accepts. Refuses names that match nothing, and names near ones.
+//! Takes a profile that [`validate`](crate::profile::validate) accepts. Refuses names that match nothing, and names
+//! near ones.
 
 use std::collections::HashMap;
 
@@ -50,8 +51,8 @@ pub struct Subject {
     line: Option<u32>,
     /// Where its accesses are; only of functions.
     sites: Vec<SiteId>,
-    /// Bytes that were not resident when it came to read them, by the depth that they would have had; none unless inputs
-    /// are taken as cold.
+    /// Bytes that were not resident when it came to read them, by the depth that they would have had; none unless
+    /// inputs are taken as cold.
     inputs: Depths,
     /// Bytes of these that nobody had touched.
     first: u64,
@@ -61,8 +62,8 @@ pub struct Subject {
 pub const PROGRAM: &str = "(program)";
 
 impl Subject {
-    /// Bytes that go over the link to a memory of `capacity` bytes: lines that it fetches and writes back, if these were measured; else the
-    /// bytes read from deeper than that.
+    /// Bytes that go over the link to a memory of `capacity` bytes: lines that it fetches and writes back, if these
+    /// were measured; else the bytes read from deeper than that.
     #[must_use]
     pub fn traffic(&self, capacity: u64) -> u64 {
         let moved = match self.line {
@@ -72,7 +73,8 @@ impl Subject {
         moved.saturating_add(self.cold_inputs(capacity))
     }
 
-    /// The same for a memory that hands stores on at once: without lines, in which stores were measured, it is no different.
+    /// The same for a memory that hands stores on at once: without lines, in which stores were measured, it is no
+    /// different.
     #[must_use]
     pub fn traffic_through(&self, capacity: u64) -> u64 {
         let Some(size) = self.line else { return self.traffic(capacity) };
@@ -93,8 +95,8 @@ impl Subject {
         self.line.map(|size| Moved::of(&self.sums.lines, size, capacity))
     }
 
-    /// Q(Z): bytes read from deeper than `capacity` bytes. With a stack of lines: lines that lay deeper, in bytes; first touches
-    /// at smaller depth, at most `capacity` per thread, are not in it.
+    /// Q(Z): bytes read from deeper than `capacity` bytes. With a stack of lines: lines that lay deeper, in bytes;
+    /// first touches at smaller depth, at most `capacity` per thread, are not in it.
     #[must_use]
     pub fn read_beyond(&self, capacity: u64) -> u64 {
         self.sums.depths.beyond(capacity / self.unit).saturating_mul(self.unit)
@@ -223,8 +225,8 @@ impl Subjects {
         Subjects { program, functions, regions: profile.regions.iter().map(Subject::of_region).collect() }
     }
 
-    /// Inputs are not resident: what each reads for the first time, and what another function touched last before it, comes
-    /// over every link. The latter is known from flows only.
+    /// Inputs are not resident: what each reads for the first time, and what another function touched last before it,
+    /// comes over every link. The latter is known from flows only.
     #[must_use]
     pub fn cold(mut self, profile: &Profile) -> Self {
         for subject in std::iter::once(&mut self.program).chain(&mut self.functions) {

@@ -297,7 +297,8 @@ fn what_fits_is_not_called_free() {
     assert!(notes(&with_flows, true)[1].starts_with("Inputs are not resident"));
 }
 
-/// A machine that states too little is named, and keeps no other from an answer; cores matter to the longest chain alone.
+/// A machine that states too little is named, and keeps no other from an answer; cores matter to the longest chain
+/// alone.
 #[test]
 fn one_unusable_machine_does_not_discard_the_others() {
     let profile = sample::small();

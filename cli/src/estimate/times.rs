@@ -1,7 +1,8 @@
 //! Measured times, as a person or `dmdprof time` writes them: CSV with the columns `name` and `seconds`.
 //!
-//! `name` is a function or region as the reports name it, or `(program)`; lines that begin with `#` are comments. Refuses other
-//! columns, times that are not positive, names twice. Whether names exist is checked against what is estimated.
+//! `name` is a function or region as the reports name it, or `(program)`; lines that begin with `#` are comments.
+//! Refuses other columns, times that are not positive, names twice. Whether names exist is checked against what is
+//! estimated.
 
 use std::collections::BTreeMap;
 use std::io;

@@ -1,7 +1,7 @@
 //! A machine as the models see it: one type of operation, its rates, and the links between levels.
 //!
-//! Takes a [`Machine`] and what the user chose, gives numbers a model can use and remembers which of them are guesses. Refuses a
-//! machine that lacks what is needed, naming the field.
+//! Takes a [`Machine`] and what the user chose, gives numbers a model can use and remembers which of them are guesses.
+//! Refuses a machine that lacks what is needed, naming the field.
 
 use anyhow::bail;
 use dmdprof_models::roofline::{Bound, Link, Roof};
@@ -33,7 +33,8 @@ impl Choice {
         Choice { used: float_type(profile).map(|(kind, _)| kind), lines, ..self }
     }
 
-    /// The type of operation to take on a machine. The machine's own stands in for a type of which it states no rate; that is a guess.
+    /// The type of operation to take on a machine. The machine's own stands in for a type of which it states no rate;
+    /// that is a guess.
     pub fn kind_on(self, machine: &Machine, guesses: &mut Guesses) -> OpType {
         let default = machine.default_type;
         let used = self.used.filter(|_| self.kind.is_none());
@@ -99,7 +100,8 @@ pub struct View<'m> {
 
 const MODEL: &str = "the roofline";
 
-/// Whether the lines that were measured stand in for those of a level, which are of another size, or of one that nobody states.
+/// Whether the lines that were measured stand in for those of a level, which are of another size, or of one that nobody
+/// states.
 fn is_other_line(level: &Level, size: u32, guesses: &mut Guesses) -> bool {
     let what = format!("lines of {size} B in {}", level.name);
     match &level.line {
@@ -117,7 +119,8 @@ fn is_other_line(level: &Level, size: u32, guesses: &mut Guesses) -> bool {
 
 impl<'m> View<'m> {
     /// # Errors
-    /// When the machine has no rate for the type of operation, no level and no capacity is assumed, or a level has no bandwidth.
+    /// When the machine has no rate for the type of operation, no level and no capacity is assumed, or a level has no
+    /// bandwidth.
     pub fn new(machine: &'m Machine, choice: Choice) -> anyhow::Result<Self> {
         let mut guesses = Guesses::default();
         let kind = choice.kind_on(machine, &mut guesses);

@@ -1,9 +1,9 @@
 //! The format of Callgrind, for KCachegrind, QCachegrind and `callgrind_annotate`.
 //!
-//! Takes stacks, gives functions with the cost of each of their lines, and calls with what they and all below them cost.
-//! The format knows callers and callees, not whole calling contexts. Inlined functions are functions here, called once per
-//! line, since nobody counts how often inlined code is entered. Format: Valgrind's manual, chapter "Callgrind Format
-//! Specification".
+//! Takes stacks, gives functions with the cost of each of their lines, and calls with what they and all below them
+//! cost. The format knows callers and callees, not whole calling contexts. Inlined functions are functions here, called
+//! once per line, since nobody counts how often inlined code is entered. Format: Valgrind's manual, chapter "Callgrind
+//! Format Specification".
 
 use std::collections::{BTreeMap, HashSet};
 use std::io::{self, Write};

@@ -1,9 +1,10 @@
-//! The CPU profile of Chrome's developer tools and of VS Code, which shows one without an extension: numbers at the lines of
-//! the source, a table and a flame graph.
+//! The CPU profile of Chrome's developer tools and of VS Code, which shows one without an extension: numbers at the
+//! lines of the source, a table and a flame graph.
 //!
-//! Takes stacks of one metric, gives JSON by the type `Profiler.Profile` of the DevTools protocol. A node is a function at a
-//! line, below its caller. The format knows time only, so a microsecond stands for one unit: a line of 2,500 bytes is shown
-//! as 2.5 ms. Numbers above 2^53 in total, which readers cannot hold, are written in units of a power of 1,000.
+//! Takes stacks of one metric, gives JSON by the type `Profiler.Profile` of the DevTools protocol. A node is a function
+//! at a line, below its caller. The format knows time only, so a microsecond stands for one unit: a line of 2,500 bytes
+//! is shown as 2.5 ms. Numbers above 2^53 in total, which readers cannot hold, are written in units of a power of
+//! 1,000.
 
 use std::collections::HashMap;
 use std::io::{self, Write};
@@ -100,8 +101,8 @@ impl<'s> Tree<'s> {
         })
     }
 
-    /// Readers disagree on whether a delta of time belongs to the sample before it or after it, so each node has three samples
-    /// in a row, and the delta is at the one in the middle.
+    /// Readers disagree on whether a delta of time belongs to the sample before it or after it, so each node has three
+    /// samples in a row, and the delta is at the one in the middle.
     fn spend(&mut self, node: usize, value: u64) {
         self.profile.nodes[node - 1].hit_count += 3;
         self.profile.samples.extend([node; 3]);

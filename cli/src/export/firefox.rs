@@ -1,8 +1,8 @@
 //! The processed profile of the Firefox Profiler, compressed with gzip.
 //!
-//! Takes stacks, gives one track per metric with one weighted sample per stack. Samples are a millisecond apart, since the
-//! format wants times. Lines are left out: the crate that writes the format has frames by name only. It also holds weights
-//! of 32 bits, so the exact weights are put in their place in its JSON.
+//! Takes stacks, gives one track per metric with one weighted sample per stack. Samples are a millisecond apart, since
+//! the format wants times. Lines are left out: the crate that writes the format has frames by name only. It also holds
+//! weights of 32 bits, so the exact weights are put in their place in its JSON.
 
 use std::io::{self, Write};
 use std::time::SystemTime;

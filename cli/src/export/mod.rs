@@ -1,8 +1,8 @@
 //! Profiles in the formats of other viewers.
 //!
-//! Takes a [`Profile`] and a list of metrics, gives the text or bytes of one file. [`stacks`] turns cells into call stacks
-//! with a value per metric; each format is a module that writes those. Refuses metrics that code does not have (footprint,
-//! calls) and several metrics where a format holds one. What each format keeps and loses: `docs/export.md`.
+//! Takes a [`Profile`] and a list of metrics, gives the text or bytes of one file. [`stacks`] turns cells into call
+//! stacks with a value per metric; each format is a module that writes those. Refuses metrics that code does not have
+//! (footprint, calls) and several metrics where a format holds one. What each format keeps and loses: `docs/export.md`.
 
 mod callgrind;
 mod columns;

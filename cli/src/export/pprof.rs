@@ -1,8 +1,8 @@
 //! The protocol buffer of pprof, compressed with gzip.
 //!
-//! Takes stacks, gives one sample per stack with a value per metric; the first metric is the default one. Every frame has
-//! its function and line. Fields and numbers: `profile.proto` of google/pprof. The file has no time of its own, so equal
-//! profiles give equal bytes.
+//! Takes stacks, gives one sample per stack with a value per metric; the first metric is the default one. Every frame
+//! has its function and line. Fields and numbers: `profile.proto` of google/pprof. The file has no time of its own, so
+//! equal profiles give equal bytes.
 
 use std::collections::HashMap;
 use std::io::{self, Write};

@@ -1,8 +1,8 @@
 //! SARIF 2.1.0: the lines that cost most, as notes that code scanning and editors show at the line.
 //!
 //! Takes stacks of one metric, gives one result per source line, largest first, at most as many as asked for. Lines are
-//! those of the innermost frames. Paths below the repository are relative to it, as code scanning wants them; other absolute
-//! paths become `file://` addresses.
+//! those of the innermost frames. Paths below the repository are relative to it, as code scanning wants them; other
+//! absolute paths become `file://` addresses.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};

@@ -1,7 +1,7 @@
 //! The file format of speedscope: one profile of weighted stacks per metric, over shared frames.
 //!
-//! Takes stacks, gives JSON by speedscope's published schema (`file-format-schema.json` of its package). A frame is a function
-//! at a line. Weights are exact integers; the viewer itself rounds above 2^53.
+//! Takes stacks, gives JSON by speedscope's published schema (`file-format-schema.json` of its package). A frame is a
+//! function at a line. Weights are exact integers; the viewer itself rounds above 2^53.
 
 use std::collections::HashMap;
 use std::io::{self, Write};

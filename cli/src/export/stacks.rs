@@ -3,8 +3,8 @@
 //! Takes a [`Profile`], gives each distinct stack once: the calling context from the thread's start, then the chain of
 //! inlined functions, then the line of the access. The values of all stacks add up to the program's totals exactly.
 //!
-//! Code that was inlined from the standard library or system headers counts for the innermost frame of the user's, as in
-//! reports, unless [`Inlined::All`] is asked for.
+//! Code that was inlined from the standard library or system headers counts for the innermost frame of the user's, as
+//! in reports, unless [`Inlined::All`] is asked for.
 //!
 //! Limit: a calling context names linked functions and not the lines that called, so a frame that is not the innermost
 //! linked function has no line, except where code was inlined.

@@ -19,7 +19,8 @@ pub enum Target {
     Folded,
     /// profiler.firefox.com: call stacks, one track per metric; gzip
     Firefox,
-    /// VS Code (numbers at the lines, no extension needed) and Chrome's developer tools: call stacks with lines, one metric
+    /// VS Code (numbers at the lines, no extension needed) and Chrome's developer tools: call stacks with lines, one
+    /// metric
     Cpuprofile,
     /// Code scanning and editors (SARIF 2.1.0): the lines that cost most
     Sarif,

@@ -1,9 +1,9 @@
 //! Baselines: a [`Summary`] as a small text that is committed and reviewed, one line per function.
 //!
-//! The text depends on the summary alone and is sorted, so that equal runs give equal bytes and a change shows as the lines of the
-//! functions that changed. Source lines are not in it: they move with every comment. Reading refuses, with file, line and
-//! advice: what is no baseline, of a newer version, cut off, merged by hand, with unknown keys or functions given twice, and
-//! numbers that do not add up.
+//! The text depends on the summary alone and is sorted, so that equal runs give equal bytes and a change shows as the
+//! lines of the functions that changed. Source lines are not in it: they move with every comment. Reading refuses, with
+//! file, line and advice: what is no baseline, of a newer version, cut off, merged by hand, with unknown keys or
+//! functions given twice, and numbers that do not add up.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

@@ -1,7 +1,7 @@
 //! One case from its job to its result: run, certify, compare, accept.
 //!
-//! Takes [`Checked`]'s ingredients, gives it; files are written only where a baseline was asked for. Errors are results too, so that
-//! one bad case does not hide the others.
+//! Takes [`Checked`]'s ingredients, gives it; files are written only where a baseline was asked for. Errors are results
+//! too, so that one bad case does not hide the others.
 
 use std::fs;
 use std::path::{Path, PathBuf};

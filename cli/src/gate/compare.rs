@@ -1,8 +1,8 @@
 //! Two summaries, function by function: what changed, what came, went and was renamed.
 //!
 //! Pure. Comparing a summary with itself finds nothing; exchanging the two negates every change; the changes of all
-//! functions add up to the change of the total. A function that is only in one of the two is paired with one that is only in the
-//! other, if (in this order)
+//! functions add up to the change of the total. A function that is only in one of the two is paired with one that is
+//! only in the other, if (in this order)
 //!
 //! 1. name and file name agree: the directory is another, which is no change at all;
 //! 2. the name agrees and the body too: moved to another file;

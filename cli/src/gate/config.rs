@@ -1,7 +1,7 @@
 //! `dmdprof.toml`: cases to run and limits to hold.
 //!
-//! Takes its text, gives a [`Config`]; refuses, with file, line and advice, what it does not know. Relative paths are meant from
-//! the file's directory.
+//! Takes its text, gives a [`Config`]; refuses, with file, line and advice, what it does not know. Relative paths are
+//! meant from the file's directory.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

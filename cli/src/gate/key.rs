@@ -1,9 +1,9 @@
-//! Which function is which, in two builds: names and paths without what changes from checkout to checkout and from compiler
-//! to compiler.
+//! Which function is which, in two builds: names and paths without what changes from checkout to checkout and from
+//! compiler to compiler.
 //!
-//! Takes demangled names and source paths as a profile has them, gives a [`Key`]. Paths become relative to the repository, and
-//! those of libraries lose the directory and the version that they were found under. Functions that then have equal keys (the
-//! instances of one generic function, the closures of one function) count as one.
+//! Takes demangled names and source paths as a profile has them, gives a [`Key`]. Paths become relative to the
+//! repository, and those of libraries lose the directory and the version that they were found under. Functions that
+//! then have equal keys (the instances of one generic function, the closures of one function) count as one.
 
 use std::path::{Component, Path, PathBuf};
 

@@ -1,7 +1,7 @@
 //! How much a number may change: for the program, for every function, and for functions that match a pattern.
 //!
-//! Pure. The last pattern that matches and names the metric counts; without one, the limit of all functions. Limits hold in both
-//! directions. Percentages are exact: no rounding decides.
+//! Pure. The last pattern that matches and names the metric counts; without one, the limit of all functions. Limits
+//! hold in both directions. Percentages are exact: no rounding decides.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -158,8 +158,8 @@ pub struct Limits {
 
 /// Where lines are limited if nothing else is said: memories like a first and a second level of caches.
 const USUAL_CAPACITIES: [u64; 2] = [32 << 10, 1 << 20];
-/// Which line a byte lies in depends on where the stack and the heap's blocks begin. A block more before all others moved up to 1.8 %
-/// of the lines of a function of zlib, so 5 %, or 4 KiB, are no change.
+/// Which line a byte lies in depends on where the stack and the heap's blocks begin. A block more before all others
+/// moved up to 1.8 % of the lines of a function of zlib, so 5 %, or 4 KiB, are no change.
 pub const USUAL_LIMIT: Limit = Limit::Either(5 * MILLIONTHS, 4096);
 
 impl Default for Limits {
@@ -184,8 +184,8 @@ impl Limits {
         limits
     }
 
-    /// The same, with the usual limits of lines no tighter for a function than a hundredth of the program's number. Another layout of the
-    /// heap moves lines from one small function to another, which is no change of the code.
+    /// The same, with the usual limits of lines no tighter for a function than a hundredth of the program's number.
+    /// Another layout of the heap moves lines from one small function to another, which is no change of the code.
     #[must_use]
     pub fn for_functions(&self, total: impl Fn(Metric) -> Option<u128>) -> Self {
         let mut limits = self.clone();

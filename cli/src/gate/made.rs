@@ -1,7 +1,7 @@
 //! How numbers were made, and whether two of them may be compared.
 //!
-//! Takes two [`Made`], gives every [`Difference`] between them with what to do about it. Those of the model make numbers
-//! incomparable; those of the build and the input mean that another program or another run was measured.
+//! Takes two [`Made`], gives every [`Difference`] between them with what to do about it. Those of the model make
+//! numbers incomparable; those of the build and the input mean that another program or another run was measured.
 
 use std::collections::BTreeMap;
 

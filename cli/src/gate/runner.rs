@@ -1,8 +1,8 @@
-//! Runs a case under `dmdprof run`, in a process of its own, and reads what it left: the profile, and if wanted what the program
-//! printed and the outputs that it declared.
+//! Runs a case under `dmdprof run`, in a process of its own, and reads what it left: the profile, and if wanted what
+//! the program printed and the outputs that it declared.
 //!
-//! The environment that makes runs differ from machine to machine is fixed ([`FIXED`]); the case's own settings win. Refuses
-//! what a gate must not build on: no profile, a program that a signal ended, lost events.
+//! The environment that makes runs differ from machine to machine is fixed ([`FIXED`]); the case's own settings win.
+//! Refuses what a gate must not build on: no profile, a program that a signal ended, lost events.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;

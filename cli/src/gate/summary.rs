@@ -1,6 +1,7 @@
 //! What a comparison sees of a run: a few dozen numbers per function, the same from a profile and from a baseline.
 //!
-//! Takes a [`Profile`] that is valid, gives a [`Summary`]: pure. Exclusive numbers of all functions add up to the total.
+//! Takes a [`Profile`] that is valid, gives a [`Summary`]: pure. Exclusive numbers of all functions add up to the
+//! total.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};

@@ -1,7 +1,7 @@
 //! The certificate: are two profiles of one program the same, and if not, where do they part and why?
 //!
-//! Pure: profiles in, words out. Two runs at fixed addresses show time, random numbers and threads; a run at random addresses
-//! shows control flow that depends on addresses.
+//! Pure: profiles in, words out. Two runs at fixed addresses show time, random numbers and threads; a run at random
+//! addresses shows control flow that depends on addresses.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -50,8 +50,8 @@ pub fn difference(runs: &Runs<'_>, paths: &PathMap) -> Option<Unlike> {
     })
 }
 
-/// What made the run at random addresses differ. Several threads share work by chance, which may have been alike in the two
-/// runs before.
+/// What made the run at random addresses differ. Several threads share work by chance, which may have been alike in the
+/// two runs before.
 fn cause_elsewhere(first: &Profile, elsewhere: &Profile) -> (String, String) {
     let threads = first.coverage.threads.max(elsewhere.coverage.threads);
     if threads > 1 {

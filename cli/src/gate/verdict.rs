@@ -1,7 +1,7 @@
 //! Whether what changed is allowed.
 //!
-//! Pure: a [`Comparison`] and [`Limits`] in, a [`Verdict`] out. It fails closed: a comparison of nothing is a failure, and so
-//! is a limit whose function is gone.
+//! Pure: a [`Comparison`] and [`Limits`] in, a [`Verdict`] out. It fails closed: a comparison of nothing is a failure,
+//! and so is a limit whose function is gone.
 
 use super::compare::{Change, Comparison, Fate};
 use super::key::Key;

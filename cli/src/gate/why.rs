@@ -1,7 +1,8 @@
 //! Why a function's cost changed, the strongest cause first.
 //!
-//! A function's cost is calls x bytes read per call x cost per byte. Each factor that changed is a cause, ordered by how
-//! much it multiplied the cost; then come the depths between which reads moved, copies, and calls of other functions.
+//! A function's cost is calls x bytes read per call x cost per byte. Each factor that changed is a cause, ordered by
+//! how much it multiplied the cost; then come the depths between which reads moved, copies, and calls of other
+//! functions.
 
 use std::collections::{BTreeMap, BTreeSet};
 

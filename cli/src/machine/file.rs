@@ -1,8 +1,9 @@
 //! Machine files: TOML text becomes a [`Machine`].
 //!
-//! Takes the text of a file and its path (for messages and the expected name); gives the machine and what looks odd about it, or
-//! everything that is wrong, each as `FILE:LINE: FIELD: what is wrong and what to write`. Refuses unknown fields, numbers without
-//! unit, source or confidence, numbers out of range, and levels that do not grow outwards. Schema: `docs/machines.md`.
+//! Takes the text of a file and its path (for messages and the expected name); gives the machine and what looks odd
+//! about it, or everything that is wrong, each as `FILE:LINE: FIELD: what is wrong and what to write`. Refuses unknown
+//! fields, numbers without unit, source or confidence, numbers out of range, and levels that do not grow outwards.
+//! Schema: `docs/machines.md`.
 
 use std::cell::RefCell;
 mod number;
@@ -364,7 +365,8 @@ struct Provenance {
     source: Option<String>,
 }
 
-/// A table of the file, or one that is not there. Knows which fields were asked for; [`Section::finish`] refuses the others.
+/// A table of the file, or one that is not there. Knows which fields were asked for; [`Section::finish`] refuses the
+/// others.
 struct Section<'r, 'd, 't> {
     reader: &'r Reader<'d>,
     table: Option<&'t DeTable<'t>>,

@@ -1,7 +1,7 @@
 //! A machine by what the user typed: a path, a name of the user's own folder, or a shipped name.
 //!
-//! The user's folder is `dmdprof/machines` in `$XDG_CONFIG_HOME`, else in `~/.config`; a file there is found by its name and goes
-//! before a shipped machine. Refuses names that are neither, and says which are near.
+//! The user's folder is `dmdprof/machines` in `$XDG_CONFIG_HOME`, else in `~/.config`; a file there is found by its
+//! name and goes before a shipped machine. Refuses names that are neither, and says which are near.
 
 use std::fs;
 use std::path::{Path, PathBuf};

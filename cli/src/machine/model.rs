@@ -1,7 +1,7 @@
 //! What is known of a machine: data, in SI units, each number with its source and how far to trust it.
 //!
-//! Nothing here is derived except [`Machine::ridge`]. What a machine does not state is `None`; a model that needs it refuses
-//! ([`MissingField`]) rather than guesses.
+//! Nothing here is derived except [`Machine::ridge`]. What a machine does not state is `None`; a model that needs it
+//! refuses ([`MissingField`]) rather than guesses.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -209,7 +209,8 @@ pub enum Origin {
     File(PathBuf),
 }
 
-/// A machine. Checked by [`super::file`]: finite, in range, levels ordered from the cores outwards, at least one peak rate.
+/// A machine. Checked by [`super::file`]: finite, in range, levels ordered from the cores outwards, at least one peak
+/// rate.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Machine {
     pub name: String,
@@ -261,8 +262,8 @@ pub struct MissingField {
 }
 
 impl Machine {
-    /// A figure that a model cannot do without. `field` is its path in the file, as in `memory.bandwidth`; `model` begins the
-    /// sentence, as in `the roofline`.
+    /// A figure that a model cannot do without. `field` is its path in the file, as in `memory.bandwidth`; `model`
+    /// begins the sentence, as in `the roofline`.
     ///
     /// # Errors
     /// When the machine does not state it.
@@ -288,8 +289,8 @@ impl Machine {
         figure.ok_or_else(|| self.missing(&format!("energy.{kind}"), model))
     }
 
-    /// Ops per byte at which peak rate and memory bandwidth take equally long (Williams 2009): `peak / bandwidth`, without
-    /// efficiency. `None` if the machine does not state the bandwidth or the type.
+    /// Ops per byte at which peak rate and memory bandwidth take equally long (Williams 2009): `peak / bandwidth`,
+    /// without efficiency. `None` if the machine does not state the bandwidth or the type.
     #[must_use]
     pub fn ridge(&self, kind: OpType) -> Option<f64> {
         Some(self.peak.get(&kind)?.value / self.memory.bandwidth.as_ref()?.value)

@@ -1,8 +1,9 @@
 //! Numbers with units, as in `84.07 GB/s`: what machine files say and what reports print.
 //!
-//! Takes a decimal number, a prefix (k M G T P, m u n p; for bytes also Ki Mi Gi Ti) and the unit of the field; gives SI units.
-//! Refuses another field's unit, no unit, and anything else with an example of what to write. Parsing is exact to the last bit:
-//! prefixes move the decimal point before the number is rounded, so that [`exact`] reads back as what it was.
+//! Takes a decimal number, a prefix (k M G T P, m u n p; for bytes also Ki Mi Gi Ti) and the unit of the field; gives
+//! SI units. Refuses another field's unit, no unit, and anything else with an example of what to write. Parsing is
+//! exact to the last bit: prefixes move the decimal point before the number is rounded, so that [`exact`] reads back as
+//! what it was.
 
 use std::fmt;
 

@@ -1,7 +1,7 @@
 //! A [`Machine`] as the text of a machine file: the inverse of [`super::file`], to the bit.
 //!
-//! The confidence and the source that most numbers have are stated once, at the top; numbers with others state their own. The
-//! text depends on the machine alone and not on where it is from.
+//! The confidence and the source that most numbers have are stated once, at the top; numbers with others state their
+//! own. The text depends on the machine alone and not on where it is from.
 
 use std::collections::BTreeMap;
 

@@ -62,15 +62,16 @@ pub struct AnalysisArgs {
     #[arg(long, value_name = "N", value_parser = parse_line)]
     pub line: Option<u32>,
 
-    /// Also keep a stack of lines of N bytes beside that of bytes: what memories of such lines fetch and write back, at every capacity
-    /// (64 is what most processors have); up to four sizes, as in 64,128, of which reports show the first
+    /// Also keep a stack of lines of N bytes beside that of bytes: what memories of such lines fetch and write back, at
+    /// every capacity (64 is what most processors have); up to four sizes, as in 64,128, of which reports show the
+    /// first
     #[arg(long, value_name = "N,...", value_parser = parse_line, value_delimiter = ',', conflicts_with = "line")]
     pub line_size: Vec<u32>,
 
-    /// Also simulate caches of sets and ways: SIZE,WAYS,LINE of the first level, then of those behind it, each with `,plru` if a tree of bits
-    /// chooses the line that leaves (else the one used longest ago does); or a machine whose file states ways, as
-    /// zen2-7452-core, or zen2-7452-core,plru. Each level holds what those before it hold. Keeps the stack of lines
-    /// too, to show what such memories without sets would fetch
+    /// Also simulate caches of sets and ways: SIZE,WAYS,LINE of the first level, then of those behind it, each with
+    /// `,plru` if a tree of bits chooses the line that leaves (else the one used longest ago does); or a machine whose
+    /// file states ways, as zen2-7452-core, or zen2-7452-core,plru. Each level holds what those before it hold. Keeps
+    /// the stack of lines too, to show what such memories without sets would fetch
     #[arg(long, value_name = "LEVELS|MACHINE", value_parser = hierarchy::parse, conflicts_with = "line")]
     pub cache: Option<Hierarchy>,
 
@@ -78,8 +79,8 @@ pub struct AnalysisArgs {
     #[arg(long, value_name = "GLOB")]
     pub roi: Option<String>,
 
-    /// Also measure flows: of every byte read, which access wrote it and which touched it last. Takes 4 bytes of memory per byte that
-    /// the program touches
+    /// Also measure flows: of every byte read, which access wrote it and which touched it last. Takes 4 bytes of memory
+    /// per byte that the program touches
     #[arg(long)]
     pub flows: bool,
 
@@ -87,8 +88,8 @@ pub struct AnalysisArgs {
     #[arg(long, requires = "flows")]
     pub flow_contexts: bool,
 
-    /// Also list N accesses one by one, from where --roi begins, else from the start, to FILE.window beside the profile: for the walk on the
-    /// stack of `dmdprof view --events`. At most 100,000
+    /// Also list N accesses one by one, from where --roi begins, else from the start, to FILE.window beside the
+    /// profile: for the walk on the stack of `dmdprof view --events`. At most 100,000
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=window::MOST))]
     pub window: Option<u64>,
 
@@ -108,8 +109,8 @@ pub struct AnalysisArgs {
     #[arg(long)]
     pub stats: bool,
 
-    /// Analyse without some of the ways that make it fast, and compute a hash over site and depth that none of them changes; `--stats`
-    /// prints it
+    /// Analyse without some of the ways that make it fast, and compute a hash over site and depth that none of them
+    /// changes; `--stats` prints it
     #[arg(long, value_name = "WAY", value_delimiter = ',', hide = true)]
     pub without: Vec<WayArg>,
 
@@ -281,7 +282,7 @@ impl AnalysisArgs {
         self.cache.as_ref().map_or(&[], |cache| &cache.levels)
     }
 
-    fn liveness(&self) -> LivenessArg {
+    pub fn liveness(&self) -> LivenessArg {
         self.liveness.unwrap_or(LivenessArg::Hints)
     }
 
@@ -380,24 +381,6 @@ impl AnalysisArgs {
         }
     }
 
-    /// Refuses what a sample cannot tell.
-    pub fn check_sample(&self) {
-        let refuse = |what: &str| {
-            clap::Error::raw(clap::error::ErrorKind::ArgumentConflict, format!("{what}\n")).exit();
-        };
-        if self.model != ModelArg::Memory {
-            refuse("--sample is about the memory model; values have no addresses");
-        }
-        if self.threads.are_together() {
-            refuse("--sample keeps each thread to itself; leave --threads out");
-        }
-        if self.liveness() == LivenessArg::Exact {
-            refuse(
-                "--sample cannot be combined with --liveness exact: which bytes are dead is known only of whole runs",
-            );
-        }
-    }
-
     /// Whether the profile could be written now: better to hear it before an hour's run.
     ///
     /// # Errors
@@ -469,8 +452,8 @@ impl AnalysisArgs {
     /// Writes the profile and prints the report.
     ///
     /// # Errors
-    /// A region of interest that never ran, a profile that cannot be written, and, after the profile is written, an exact
-    /// analysis that failed.
+    /// A region of interest that never ran, a profile that cannot be written, and, after the profile is written, an
+    /// exact analysis that failed.
     pub fn finish(
         &self,
         mut measurement: Measurement,
@@ -551,8 +534,8 @@ impl AnalysisArgs {
     }
 }
 
-/// Makes a file that reaches the process's limit (`ulimit -f`) an error of the write, as a full disk is, instead of the end of
-/// dmdprof.
+/// Makes a file that reaches the process's limit (`ulimit -f`) an error of the write, as a full disk is, instead of the
+/// end of dmdprof.
 ///
 /// # Errors
 /// What the system says.

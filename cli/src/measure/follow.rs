@@ -1,7 +1,7 @@
 //! Starts a program and follows it to its end, for `run` and `record`.
 //!
-//! Takes a command line, gives what was measured. Builds the program first if it is a source file. Refuses programs without
-//! hooks, with the ways to put some in.
+//! Takes a command line, gives what was measured. Builds the program first if it is a source file. Refuses programs
+//! without hooks, with the ways to put some in.
 
 use std::{
     collections::BTreeMap,
@@ -55,8 +55,8 @@ pub struct SourceArgs {
 /// What the system tells programs that differs from run to run.
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub struct DeterministicArgs {
-    /// Give the program fixed numbers when it asks the system for random ones (getrandom), such as the hash seeds of Rust's
-    /// HashMap: the same in every run and every thread
+    /// Give the program fixed numbers when it asks the system for random ones (getrandom), such as the hash seeds of
+    /// Rust's HashMap: the same in every run and every thread
     #[arg(long, env = "DMDPROF_DETERMINISTIC", value_parser = clap::builder::FalseyValueParser::new())]
     pub deterministic: bool,
 }

@@ -1,7 +1,7 @@
 //! `--threads`: which threads share a stack, and how they take turns.
 //!
-//! Takes the options, gives what the session needs and what the profile says. Refuses words that are no groups of threads,
-//! and options that need a thread by itself.
+//! Takes the options, gives what the session needs and what the profile says. Refuses words that are no groups of
+//! threads, and options that need a thread by itself.
 
 use std::{ops::RangeInclusive, sync::Arc};
 

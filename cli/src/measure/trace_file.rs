@@ -1,7 +1,8 @@
 //! A trace file that is being written.
 //!
-//! Takes a path and the command, gives the runtime somewhere to write; refuses places that cannot be written to before the
-//! program starts, and source files: what is built for one run is gone when the trace is analysed. What was written before a failure stays, and can be replayed up to there.
+//! Takes a path and the command, gives the runtime somewhere to write; refuses places that cannot be written to before
+//! the program starts, and source files: what is built for one run is gone when the trace is analysed. What was written
+//! before a failure stays, and can be replayed up to there.
 
 use std::{
     ffi::OsString,

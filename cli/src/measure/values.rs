@@ -35,8 +35,8 @@ impl From<ModelArg> for Model {
 /// How values are sized and priced.
 #[derive(Args, Clone, Debug, Default)]
 pub struct ValuesArgs {
-    /// With --model values: every value has N bytes and width conversions are free, as in the reference machine [default: each value
-    /// has the size of its type, and a conversion is an instruction]
+    /// With --model values: every value has N bytes and width conversions are free, as in the reference machine
+    /// [default: each value has the size of its type, and a conversion is an instruction]
     #[arg(long, value_name = "N", value_parser = parse_size)]
     pub bytes_per_element: Option<u8>,
 

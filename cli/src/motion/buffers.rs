@@ -1,7 +1,8 @@
 //! The buffers that would end refills.
 //!
-//! What an array is refilled at a loop, and not at the loop around it, is saved by a buffer that holds what one iteration of the outer
-//! loop touches of the array. What it is refilled at an outermost loop takes a buffer for all that the loop touches.
+//! What an array is refilled at a loop, and not at the loop around it, is saved by a buffer that holds what one
+//! iteration of the outer loop touches of the array. What it is refilled at an outermost loop takes a buffer for all
+//! that the loop touches.
 
 use super::{
     counts::{Counts, Policy},

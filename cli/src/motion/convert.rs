@@ -1,4 +1,5 @@
-//! Turns what the session measured into a [`Motion`]: names instead of numbers, and an order that depends on nothing but them.
+//! Turns what the session measured into a [`Motion`]: names instead of numbers, and an order that depends on nothing
+//! but them.
 
 use std::collections::BTreeMap;
 
@@ -113,7 +114,8 @@ fn array_order(arrays: &[Array], used: &[bool]) -> Vec<u32> {
     numbers
 }
 
-/// Arrays of one name get their place added, those of one place the caller that tells them apart, and what is still alike a number.
+/// Arrays of one name get their place added, those of one place the caller that tells them apart, and what is still
+/// alike a number.
 fn unique(mut arrays: Vec<Array>, callers: Vec<Vec<String>>, used: &[bool]) -> Vec<Array> {
     let same = |arrays: &[Array]| {
         let mut of_name: BTreeMap<String, Vec<usize>> = BTreeMap::new();
@@ -251,7 +253,8 @@ impl Names<'_> {
         Array { name, kind, place, element: array.element, sampling: 1 << array.sampling }
     }
 
-    /// What an allocation goes to, and where that is: the call itself, or the innermost place of the program's own in what calls it.
+    /// What an allocation goes to, and where that is: the call itself, or the innermost place of the program's own in
+    /// what calls it.
     fn allocation(&mut self, context: u32, site: Option<(u32, u32)>) -> (Option<String>, Option<Place>) {
         let Some((table, segment)) = site else { return (None, None) };
         let frame = self.table(table).segments[segment as usize].frame;

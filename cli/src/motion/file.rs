@@ -1,4 +1,5 @@
-//! The file `dmdprof.motion`: magic, version, then one zstd frame with a checksum of its content; in it the [`Motion`] in postcard.
+//! The file `dmdprof.motion`: magic, version, then one zstd frame with a checksum of its content; in it the [`Motion`]
+//! in postcard.
 //!
 //! Refuses files of another kind or version and damaged ones. Layout: `docs/profile-format.md`.
 

@@ -1,4 +1,5 @@
-//! What one run's loops moved, independent of how it is stored or shown. Bytes are bytes; elements are made of them in [`super::counts`].
+//! What one run's loops moved, independent of how it is stored or shown. Bytes are bytes; elements are made of them in
+//! [`super::counts`].
 
 use serde::{Deserialize, Serialize};
 

@@ -1,7 +1,7 @@
 //! What the optimiser took away: loops and variables that a source has as it is written, and its program has not.
 //!
-//! Takes the tables of the program and of the same source built without optimisation; gives a sentence. A loop is one of
-//! its line: of several there, all must be gone.
+//! Takes the tables of the program and of the same source built without optimisation; gives a sentence. A loop is one
+//! of its line: of several there, all must be gone.
 
 use std::collections::BTreeSet;
 

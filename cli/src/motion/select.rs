@@ -17,7 +17,8 @@ pub fn label(level: &Level) -> String {
     }
 }
 
-/// Numbers of the loops that a word names: by number (`#3`), variable (`j`), line (`12`), place (`kernel.c:12`) or function.
+/// Numbers of the loops that a word names: by number (`#3`), variable (`j`), line (`12`), place (`kernel.c:12`) or
+/// function.
 ///
 /// # Errors
 /// There is none of that name; says which there are.

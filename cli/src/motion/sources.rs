@@ -1,6 +1,7 @@
 //! Names that only the source text has: the variable that a loop counts with, the variable that an allocation goes to.
 //!
-//! Takes lines, gives names where the line has the usual form, and nothing where it has not: a wrong name is worse than none.
+//! Takes lines, gives names where the line has the usual form, and nothing where it has not: a wrong name is worse than
+//! none.
 
 use std::{collections::HashMap, path::Path};
 

@@ -1,7 +1,7 @@
 //! `report --objects --fields`: which fields of which type the accesses to each object go to.
 //!
-//! Fields are those that debug information gives the sites. What it does not tell (library calls, copies, code without it, casts) is one row per
-//! object, `(not known)`, so that the rows add up to the objects.
+//! Fields are those that debug information gives the sites. What it does not tell (library calls, copies, code without
+//! it, casts) is one row per object, `(not known)`, so that the rows add up to the objects.
 
 use std::collections::{BTreeMap, HashMap};
 

@@ -1,7 +1,8 @@
 //! Names of data objects, and which are shown as one.
 //!
-//! A heap block is named by the functions that allocate it, innermost first, without the allocator's own wrappers: functions that many others
-//! call to allocate. Blocks of the same two functions are one group, or of the same whole calling context if that is asked for.
+//! A heap block is named by the functions that allocate it, innermost first, without the allocator's own wrappers:
+//! functions that many others call to allocate. Blocks of the same two functions are one group, or of the same whole
+//! calling context if that is asked for.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -205,7 +206,8 @@ impl Naming<'_> {
     }
 }
 
-/// Functions that only pass on the wish to allocate: by the functions from the allocation outwards, those that come next.
+/// Functions that only pass on the wish to allocate: by the functions from the allocation outwards, those that come
+/// next.
 struct Wrappers<'c> {
     callers: BTreeMap<&'c [Frame], BTreeSet<&'c str>>,
 }

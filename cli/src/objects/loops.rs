@@ -1,7 +1,8 @@
 //! `report --objects`: what the accesses of each loop cost, and which lines they moved.
 //!
-//! Takes the innermost loop of each access from the profile; the rows add up to the program. Loops of one function that begin at one place (a vectorised
-//! one and its remainder) are one row. Refuses nothing: without debug information there are no loops, and no table.
+//! Takes the innermost loop of each access from the profile; the rows add up to the program. Loops of one function that
+//! begin at one place (a vectorised one and its remainder) are one row. Refuses nothing: without debug information
+//! there are no loops, and no table.
 
 use std::collections::BTreeMap;
 

@@ -1,6 +1,8 @@
-//! The numbers of a row of `report --objects`: what some uses of objects read, wrote and cost, and which lines they moved.
+//! The numbers of a row of `report --objects`: what some uses of objects read, wrote and cost, and which lines they
+//! moved.
 //!
-//! Takes uses; gives sums, and the same columns for every table. Columns of lines are there if the profile has lines of objects.
+//! Takes uses; gives sums, and the same columns for every table. Columns of lines are there if the profile has lines of
+//! objects.
 
 use crate::{
     profile::{

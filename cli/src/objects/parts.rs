@@ -1,6 +1,7 @@
 //! `report --objects --fields`: where in their large blocks the reads of objects go.
 //!
-//! Blocks of 4 KiB and more are cut into 64 parts; a read counts where it begins. Objects without such blocks have no row.
+//! Blocks of 4 KiB and more are cut into 64 parts; a read counts where it begins. Objects without such blocks have no
+//! row.
 
 use super::{
     groups::{Groups, word},

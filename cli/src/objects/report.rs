@@ -1,4 +1,5 @@
-//! `report --objects`: what each data object costs and which lines of it are moved, by which function and in which loop.
+//! `report --objects`: what each data object costs and which lines of it are moved, by which function and in which
+//! loop.
 
 use std::collections::{BTreeMap, HashMap};
 

@@ -1,7 +1,7 @@
 //! Money and carbon of running devices for a time: the part of the answer that many questions share.
 //!
-//! Takes devices, a time and the inputs of [`INPUTS`]; adds energy, carbon and cost to the answer. What is not known is left out, and the
-//! answer says which inputs are missing. Formulas: `dmdprof_models::facility`.
+//! Takes devices, a time and the inputs of [`INPUTS`]; adds energy, carbon and cost to the answer. What is not known is
+//! left out, and the answer says which inputs are missing. Formulas: `dmdprof_models::facility`.
 
 use dmdprof_models::facility::{Prices, Site, Use, YEAR, amortised, cost, footprint};
 

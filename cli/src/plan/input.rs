@@ -1,7 +1,8 @@
 //! What a question asks for, what was said, and what is taken where nothing was said.
 //!
-//! An [`Input`] is described once; the command line, scenario files, help and the table of assumptions come from that description.
-//! [`Inputs`] are those of one point: asked for a name, they give a number, or an error that says what to state.
+//! An [`Input`] is described once; the command line, scenario files, help and the table of assumptions come from that
+//! description. [`Inputs`] are those of one point: asked for a name, they give a number, or an error that says what to
+//! state.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;

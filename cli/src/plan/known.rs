@@ -1,7 +1,7 @@
 //! What is known of a program from its profile and of a machine from its file, by name, for inputs that nobody stated.
 //!
-//! Takes a profile, a function, a machine and the choice of type and efficiency; gives numbers with their origin. What is not measured
-//! or not stated is refused with what to do: the option that measures it, or the field of the machine.
+//! Takes a profile, a function, a machine and the choice of type and efficiency; gives numbers with their origin. What
+//! is not measured or not stated is refused with what to do: the option that measures it, or the field of the machine.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -70,8 +70,8 @@ impl Loaded {
         Ok(named.iter().map(|g| g.peak as f64).sum())
     }
 
-    /// A size named in an input: `peak live`, `footprint`, `read`, `written` or `object NAME`, each perhaps with `N x ` before.
-    /// Nothing if the text is no such name.
+    /// A size named in an input: `peak live`, `footprint`, `read`, `written` or `object NAME`, each perhaps with `N x `
+    /// before. Nothing if the text is no such name.
     ///
     /// # Errors
     /// Those of [`Loaded::object`].

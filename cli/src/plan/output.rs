@@ -1,4 +1,5 @@
-//! The answer of one question as a document: figures or points, the best one, frontiers, tornado, inputs, explanations, charts.
+//! The answer of one question as a document: figures or points, the best one, frontiers, tornado, inputs, explanations,
+//! charts.
 
 use super::run::{Ask, Axis, Found, Row};
 use super::unit::Unit;

@@ -1,8 +1,8 @@
 //! Asking a question at every point: profiles, machines and all combinations of inputs with several values.
 //!
-//! Takes an [`Ask`], gives [`Found`]: a row of figures per point, the best one with its whole answer, the frontiers of time against money and
-//! carbon, and how the goal moves when an input is halved or doubled. A point that has no answer says why; if none has one that is the
-//! error.
+//! Takes an [`Ask`], gives [`Found`]: a row of figures per point, the best one with its whole answer, the frontiers of
+//! time against money and carbon, and how the goal moves when an input is halved or doubled. A point that has no answer
+//! says why; if none has one that is the error.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;

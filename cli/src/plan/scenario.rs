@@ -1,8 +1,9 @@
 //! Scenario files: several questions with their inputs, in TOML.
 //!
-//! Takes the text of a file; gives what to ask. `[common]` holds inputs of all questions that have them, `[[ask]]` one question each. Refuses
-//! keys that no question has, with the nearest one that is known, and values that are neither texts nor numbers nor lists of these, each
-//! with the line. Units and ranges are read where the question is asked, as on the command line.
+//! Takes the text of a file; gives what to ask. `[common]` holds inputs of all questions that have them, `[[ask]]` one
+//! question each. Refuses keys that no question has, with the nearest one that is known, and values that are neither
+//! texts nor numbers nor lists of these, each with the line. Units and ranges are read where the question is asked, as
+//! on the command line.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;

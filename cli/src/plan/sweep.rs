@@ -1,8 +1,8 @@
 //! Ranges and lists: several values for one input, and all combinations of several such inputs.
 //!
-//! Takes a text, gives values. `1, 2, 4` is a list; `A..B` a range, evenly on a logarithmic scale with whole numbers for counts;
-//! `A..B by S` has steps of S, `A..B by xF` factors of F, `A..B in N` N points. What B has as a unit, A may leave out. Refuses
-//! ranges that do not go up, lists of nothing, and more than a million combinations.
+//! Takes a text, gives values. `1, 2, 4` is a list; `A..B` a range, evenly on a logarithmic scale with whole numbers
+//! for counts; `A..B by S` has steps of S, `A..B by xF` factors of F, `A..B in N` N points. What B has as a unit, A may
+//! leave out. Refuses ranges that do not go up, lists of nothing, and more than a million combinations.
 
 use anyhow::bail;
 

@@ -1,4 +1,5 @@
-//! Whole questions, asked as on the command line: published figures, formulas that say what they compute, limits, and bad input.
+//! Whole questions, asked as on the command line: published figures, formulas that say what they compute, limits, and
+//! bad input.
 
 use std::path::Path;
 

@@ -1,8 +1,8 @@
 //! What an input or a figure of a plan counts, how it is written and read.
 //!
-//! Takes texts as in `24 h`, `429 g/kWh` or `5 %`, gives numbers in base units (seconds, bytes, joules, grams, litres, USD, watts, operations, or a
-//! plain number), and back. Units that machine files know are read as there. Refuses a missing unit, one of another kind, and values that
-//! the input cannot have, with an example of what to write.
+//! Takes texts as in `24 h`, `429 g/kWh` or `5 %`, gives numbers in base units (seconds, bytes, joules, grams, litres,
+//! USD, watts, operations, or a plain number), and back. Units that machine files know are read as there. Refuses a
+//! missing unit, one of another kind, and values that the input cannot have, with an example of what to write.
 
 use crate::machine::quantity::{self, Kind};
 

@@ -1,8 +1,8 @@
 //! Numbers on their way through a plan, and the figures that come out of them.
 //!
-//! A [`Number`] knows what it counts and whether it rests on a guess. A [`Figure`] is a number with the formula that gives it, what
-//! was put into the formula, and where the formula is from; it rests on a guess if one of these does. [`Answer`] collects the figures
-//! of one point. Nothing is computed here.
+//! A [`Number`] knows what it counts and whether it rests on a guess. A [`Figure`] is a number with the formula that
+//! gives it, what was put into the formula, and where the formula is from; it rests on a guess if one of these does.
+//! [`Answer`] collects the figures of one point. Nothing is computed here.
 
 use super::unit::Unit;
 use crate::sheet::Sheet;

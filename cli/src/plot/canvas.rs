@@ -1,7 +1,7 @@
 //! A grid of characters with colours, and lines of braille dots in it.
 //!
-//! Takes text and segments at places, gives lines of text. What is written later covers what was there; what is outside the
-//! grid is left out. A character cell is 2 dots wide and 4 high (Unicode block "Braille Patterns").
+//! Takes text and segments at places, gives lines of text. What is written later covers what was there; what is outside
+//! the grid is left out. A character cell is 2 dots wide and 4 high (Unicode block "Braille Patterns").
 
 /// An SGR code of ECMA-48, as in `ESC [ 1 m`.
 pub(super) type Style = &'static str;
@@ -44,8 +44,8 @@ impl Canvas {
         }
     }
 
-    /// A straight line between two braille dots (Bresenham, "Algorithm for computer control of a digital plotter", 1965). Gives
-    /// the character cells that it passes, in its order.
+    /// A straight line between two braille dots (Bresenham, "Algorithm for computer control of a digital plotter",
+    /// 1965). Gives the character cells that it passes, in its order.
     pub(super) fn line(&mut self, a: (i32, i32), b: (i32, i32), style: Option<Style>) -> Vec<(usize, usize)> {
         let (dx, dy) = ((b.0 - a.0).abs(), -(b.1 - a.1).abs());
         let (right, down) = ((b.0 - a.0).signum(), (b.1 - a.1).signum());

@@ -36,7 +36,8 @@ pub enum LineKind {
     Curve,
 }
 
-/// A line through points, straight between them on the logarithmic axes (as y = c x is). What is outside the axes is cut off.
+/// A line through points, straight between them on the logarithmic axes (as y = c x is). What is outside the axes is
+/// cut off.
 ///
 /// x = 0 is the left edge, an infinite x the right one; any other point without a logarithm interrupts the line.
 #[derive(Clone, Debug, PartialEq)]

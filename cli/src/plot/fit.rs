@@ -18,8 +18,8 @@ pub(super) fn fit(chart: &mut Chart) {
     enclose(&mut chart.y, &ys);
 }
 
-/// The points of a line that must be in sight. The ends of a roof may be anywhere, so only its ridge counts: the leftmost of
-/// its highest points.
+/// The points of a line that must be in sight. The ends of a roof may be anywhere, so only its ridge counts: the
+/// leftmost of its highest points.
 fn corners(line: &Line) -> Vec<(f64, f64)> {
     match line.kind {
         LineKind::Curve => line.points.clone(),

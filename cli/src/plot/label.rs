@@ -1,7 +1,7 @@
 //! Free places for labels.
 //!
-//! Takes what is drawn already, and the places where a label may go, the best first; gives the first one that is free. A label
-//! is never laid over a dot or another label; over a line only if nothing else is left.
+//! Takes what is drawn already, and the places where a label may go, the best first; gives the first one that is free.
+//! A label is never laid over a dot or another label; over a line only if nothing else is left.
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Rect {

@@ -1,7 +1,7 @@
 //! What of a chart can be seen, where, and what has to be said about the rest.
 //!
-//! Takes a [`Chart`], gives lines, dots (the largest first) and marks inside the frame in the unit square (y upwards), the
-//! functions that the dots belong to (the largest share first), and remarks on what is not where its values are.
+//! Takes a [`Chart`], gives lines, dots (the largest first) and marks inside the frame in the unit square (y upwards),
+//! the functions that the dots belong to (the largest share first), and remarks on what is not where its values are.
 
 use std::collections::BTreeSet;
 

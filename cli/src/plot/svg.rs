@@ -1,7 +1,8 @@
 //! A chart as SVG.
 //!
-//! Takes a [`Chart`], gives a file. Text stays text in whatever sans-serif font the viewer has; its extent is estimated, on the
-//! wide side, to keep labels apart. Coordinates are rounded to a tenth of a unit, which makes them the same everywhere.
+//! Takes a [`Chart`], gives a file. Text stays text in whatever sans-serif font the viewer has; its extent is
+//! estimated, on the wide side, to keep labels apart. Coordinates are rounded to a tenth of a unit, which makes them
+//! the same everywhere.
 
 mod dots;
 mod labels;

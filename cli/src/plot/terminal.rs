@@ -1,7 +1,7 @@
 //! A chart in characters: braille for lines, a letter for each function with small digits for its groups.
 //!
-//! Takes a [`Chart`] and a width, gives lines of text. Where several dots fall into one cell the largest share is shown, and
-//! all of them are listed below the chart.
+//! Takes a [`Chart`] and a width, gives lines of text. Where several dots fall into one cell the largest share is
+//! shown, and all of them are listed below the chart.
 
 use std::collections::BTreeMap;
 
@@ -242,7 +242,8 @@ impl Drawing {
         crowded
     }
 
-    /// Writes a letter and as many of its digits as there is room for before the column `end`; says whether that was all.
+    /// Writes a letter and as many of its digits as there is room for before the column `end`; says whether that was
+    /// all.
     fn tag(&mut self, column: usize, row: usize, end: usize, tag: &Tag, beyond: bool) -> bool {
         let style = |group: usize| Some(BOLD_COLORS[group % BOLD_COLORS.len()]);
         let shown = tag.characters().count().min(end - column);
@@ -320,7 +321,8 @@ fn label_places(line: &Line, index: usize, paths: &[Path], length: usize) -> Vec
     cells.into_iter().flat_map(|(_, cell)| around(cell, length, flat)).collect()
 }
 
-/// Places next to a cell of a line. Another line is kept farther away than this one, so that it is clear whose name it is.
+/// Places next to a cell of a line. Another line is kept farther away than this one, so that it is clear whose name it
+/// is.
 fn around((column, row): (usize, usize), length: usize, flat: bool) -> impl Iterator<Item = Place> {
     let place = |column: Option<usize>, row: Option<usize>, (before, after)| {
         Some(Place { column: column?, row: row?, before, after })

@@ -1,6 +1,7 @@
 //! A line as it is seen: the pieces of it inside the frame.
 //!
-//! Takes a [`Line`] and the scales, gives polylines in the unit square (y upwards). Points without a place interrupt the line.
+//! Takes a [`Line`] and the scales, gives polylines in the unit square (y upwards). Points without a place interrupt
+//! the line.
 
 use super::chart::{Line, LineKind};
 use super::scale::Scale;

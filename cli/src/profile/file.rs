@@ -1,8 +1,8 @@
 //! The profile file `dmdprof.data`: one self-contained, versioned, checksummed file. Layout: `docs/profile-format.md`.
 //!
 //! Takes a [`Profile`], gives bytes, and back. The bytes depend on the profile and on nothing else (no time, host or
-//! process number). Refuses, with what it expected, what it found and what to do: foreign, cut, damaged, older and newer
-//! files, and files whose content contradicts itself. Never panics on any input.
+//! process number). Refuses, with what it expected, what it found and what to do: foreign, cut, damaged, older and
+//! newer files, and files whose content contradicts itself. Never panics on any input.
 //!
 //! Writing never loses the previous profile: the new file is complete on disk before the old one is renamed to `*.old`.
 
@@ -26,8 +26,9 @@ pub const FORMAT_VERSION: u32 = 13;
 
 /// The oldest format that is read. What it lacks is as if it had not been measured.
 const OLDEST: u32 = 8;
-/// Bytes of an empty profile after what older formats have: nothing but zeros. Format 8 ends before `Profile::thread_starts`, format 9 before
-/// `Profile::lines`, format 10 before `Profile::caches`, format 11 before `Profile::line_details`, format 12 before `Profile::sharing`.
+/// Bytes of an empty profile after what older formats have: nothing but zeros. Format 8 ends before
+/// `Profile::thread_starts`, format 9 before `Profile::lines`, format 10 before `Profile::caches`, format 11 before
+/// `Profile::line_details`, format 12 before `Profile::sharing`.
 const fn later_than(version: u32) -> usize {
     match version {
         8 => 12,
@@ -331,8 +332,8 @@ pub fn write(path: &Path, profile: &Profile) -> Result<(), WriteError> {
     replace(path, &to_bytes(profile))
 }
 
-/// Writes a profile as [`write()`] does, then what `complete` adds to it: as long as that takes, the profile without it is there. What is no
-/// regular file is written once, at the end.
+/// Writes a profile as [`write()`] does, then what `complete` adds to it: as long as that takes, the profile without it
+/// is there. What is no regular file is written once, at the end.
 pub fn complete(path: &Path, profile: &mut Profile, complete: impl FnOnce(&mut Profile)) -> Result<(), WriteError> {
     if Target::of(path)?.previous == Previous::Device {
         complete(profile);
@@ -363,8 +364,8 @@ pub fn replace(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
         }
         return Err(io_error("rename the new profile to", &target.path)(failure.error));
     }
-    // The content is safe by now. Whatever part of the renames outlives a power failure, the previous profile or this one is whole
-    // under one of the two names.
+    // The content is safe by now. Whatever part of the renames outlives a power failure, the previous profile or this
+    // one is whole under one of the two names.
     Ok(())
 }
 

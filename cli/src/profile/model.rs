@@ -1,8 +1,8 @@
 //! What one profile holds, independent of how it is stored or shown.
 //!
 //! All counts are exact integers. A *cell* is one (calling context, site) pair; exclusive costs of all cells add up to
-//! the program's total. Functions here are *linked symbols*; the source function of a site is the function of its innermost
-//! [`Position`], reached through the chain of `inlined_at`.
+//! the program's total. Functions here are *linked symbols*; the source function of a site is the function of its
+//! innermost [`Position`], reached through the chain of `inlined_at`.
 
 mod histogram;
 mod ids;
@@ -40,8 +40,9 @@ pub struct Profile {
     pub block_counts: Vec<BlockCount>,
     /// Declared regions, by name; of the values model.
     pub regions: Vec<Region>,
-    /// From which access to which the bytes read went; `None` if that was not measured. Sorted by (writer, toucher, reader, object, contexts of toucher and reader). The
-    /// flows of a reader add up to what its cells read and to what that cost. Only of bytes of the memory model.
+    /// From which access to which the bytes read went; `None` if that was not measured. Sorted by (writer, toucher,
+    /// reader, object, contexts of toucher and reader). The flows of a reader add up to what its cells read and to what
+    /// that cost. Only of bytes of the memory model.
     pub flows: Option<Vec<Flow>>,
     /// Which data the accesses went to; `None` if that was not measured.
     pub objects: Option<DataObjects>,
@@ -50,17 +51,18 @@ pub struct Profile {
     /// Calls made by chosen functions, in order; empty if none was chosen. One entry per thread and function, sorted by
     /// (function, calls, omitted).
     pub sequences: Vec<Sequence>,
-    /// Depths of first-touch (cold) reads of the whole program, same buckets as the cells' histograms. These bytes are also
-    /// in the cells' histograms.
+    /// Depths of first-touch (cold) reads of the whole program, same buckets as the cells' histograms. These bytes are
+    /// also in the cells' histograms.
     pub cold_histogram: Histogram,
     pub sources: Vec<SourceFile>,
     /// Compilers of the code with hooks, each with its options, as in `clang version 19.1.7 -O2`; sorted. Empty if the
     /// modules were stripped of their section `.comment`.
     pub compilers: Vec<String>,
-    /// What each of `threads` began with: `main`, or the function that it was started with. Empty in profiles of format 8.
+    /// What each of `threads` began with: `main`, or the function that it was started with. Empty in profiles of format
+    /// 8.
     pub thread_starts: Vec<Option<FunctionId>>,
-    /// Floating-point operations by type of their operands (order of `abi::FloatType`), a fused multiply-add as two. All zero where that is
-    /// not known: in format 8 and in the values model.
+    /// Floating-point operations by type of their operands (order of `abi::FloatType`), a fused multiply-add as two.
+    /// All zero where that is not known: in format 8 and in the values model.
     pub flops_by_type: [u128; 4],
     /// Of each of `regions`. Empty in profiles of format 8.
     pub input_uses: Vec<InputUse>,
@@ -108,7 +110,8 @@ impl Profile {
     }
 }
 
-/// How the numbers were made. Two profiles compare only if `model`, `model_version`, `liveness`, `thread_mode` and `unit` agree.
+/// How the numbers were made. Two profiles compare only if `model`, `model_version`, `liveness`, `thread_mode` and
+/// `unit` agree.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Meta {
     pub tool_version: String,
@@ -324,8 +327,8 @@ pub struct Cell {
     pub dead: Option<Dead>,
 }
 
-/// What a run with `--sample` rested on, in formats up to 10, whose readers need it to find what follows. Nothing writes it, and a profile that has
-/// it is refused.
+/// What a run with `--sample` rested on, in formats up to 10, whose readers need it to find what follows. Nothing
+/// writes it, and a profile that has it is refused.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RetiredSampling {
     every: u32,
@@ -336,7 +339,8 @@ pub struct RetiredSampling {
 
 /// All reads by one site of bytes of one object that were last written by one site and last touched by one site.
 ///
-/// A byte's life starts and ends with its place on the stack. One that was not written in this life has no writer: an input.
+/// A byte's life starts and ends with its place on the stack. One that was not written in this life has no writer: an
+/// input.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Flow {
     /// Wrote the byte last before the read; `None`: nothing wrote it.
@@ -352,7 +356,8 @@ pub struct Flow {
     /// Calling contexts of the toucher and of the reader; `None` unless they were measured too, or there is no toucher.
     pub toucher_context: Option<ContextId>,
     pub reader_context: Option<ContextId>,
-    /// Bytes (not distinct ones) touched between the last touch and the read, for some of the reads; 0 unless objects were measured too.
+    /// Bytes (not distinct ones) touched between the last touch and the read, for some of the reads; 0 unless objects
+    /// were measured too.
     pub between_all: u64,
     /// Of these, bytes by the sites that touched most: up to [`MAX_BETWEEN`], largest first.
     pub between: Vec<(SiteId, u64)>,
@@ -361,7 +366,8 @@ pub struct Flow {
 /// Most entries of [`Flow::between`].
 pub const MAX_BETWEEN: usize = 24;
 
-/// Data objects and what was done to them. Of each site, the reads, writes and costs of its uses add up to those of its cells.
+/// Data objects and what was done to them. Of each site, the reads, writes and costs of its uses add up to those of its
+/// cells.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DataObjects {
     /// Those that were accessed, sorted by content.
@@ -431,8 +437,8 @@ pub struct ObjectPattern {
     /// Bytes from one read to the next that are seen most, and about how many reads make this step.
     pub stride: i64,
     pub strided: u64,
-    /// Lines that the site fetched, bytes of them that were used before they were fetched again, and fetches that used other bytes than those
-    /// before by the same site.
+    /// Lines that the site fetched, bytes of them that were used before they were fetched again, and fetches that used
+    /// other bytes than those before by the same site.
     pub lines: u64,
     pub used: u64,
     pub renewed: u64,
@@ -478,7 +484,8 @@ pub struct DataObject {
     pub bytes: u64,
     /// Most bytes at once. Of variables on the stack, whose ends are not followed one by one: an upper bound.
     pub peak: u64,
-    /// Bytes read of each 64th of its blocks of 4 KiB and more, by accesses that begin there; empty if it has no such block.
+    /// Bytes read of each 64th of its blocks of 4 KiB and more, by accesses that begin there; empty if it has no such
+    /// block.
     pub parts: Vec<u64>,
 }
 

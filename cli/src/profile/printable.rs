@@ -1,7 +1,8 @@
 //! A profile whose names can be printed.
 //!
-//! Takes a profile, gives the same with every name and path as [`printable`] has it, for everything that people read. Nothing is copied if
-//! all of them are printable, as they nearly always are. Refuses nothing. Files are not found by these paths.
+//! Takes a profile, gives the same with every name and path as [`printable`] has it, for everything that people read.
+//! Nothing is copied if all of them are printable, as they nearly always are. Refuses nothing. Files are not found by
+//! these paths.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,5 @@
-//! Profiles for tests: [`Builder`] keeps the sums right, [`small`] is a hand-made run, [`any_profile`] makes random ones.
+//! Profiles for tests: [`Builder`] keeps the sums right, [`small`] is a hand-made run, [`any_profile`] makes random
+//! ones.
 
 use std::collections::BTreeMap;
 
@@ -158,8 +159,8 @@ impl Builder {
         self
     }
 
-    /// Bytes that the site `reader` read at these (depth, bytes), last written and last touched by these sites. What the cells
-    /// of a reader read must all be in its flows.
+    /// Bytes that the site `reader` read at these (depth, bytes), last written and last touched by these sites. What
+    /// the cells of a reader read must all be in its flows.
     pub fn flow(
         &mut self,
         writer: Option<SiteId>,
@@ -305,8 +306,8 @@ pub fn exact() -> Profile {
     profile
 }
 
-/// Two loops over one array, with flows and with the calls of `main`: `fill` writes the array, `scale` reads it and `total` reads it
-/// again, each far from the last touch. The last 64 bytes of it are an input.
+/// Two loops over one array, with flows and with the calls of `main`: `fill` writes the array, `scale` reads it and
+/// `total` reads it again, each far from the last touch. The last 64 bytes of it are an input.
 pub fn flows() -> Profile {
     let mut b = Builder::new(&["./stages", "1000"]);
     let main = b.function("main", Some("stages.c"), 30);

@@ -1,5 +1,5 @@
-//! What every reader of a [`Profile`] may rely on: indices point at something, trees have no cycles, lists are sorted, and
-//! the parts add up to the totals.
+//! What every reader of a [`Profile`] may rely on: indices point at something, trees have no cycles, lists are sorted,
+//! and the parts add up to the totals.
 //!
 //! A profile that passes can be walked and summed without a bounds check, an endless loop or an overflow: every sum of
 //! `u64` counts over distinct cells is at most a `u64` of [`Profile::totals`].

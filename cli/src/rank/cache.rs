@@ -1,11 +1,11 @@
 //! Results of runs, kept by the content of everything that a run depends on.
 //!
-//! Takes a [`Question`], gives the [`Evidence`] of a run that answered the same one. Entries are files in one directory, named by
-//! the question's SHA-256, written whole or not at all; one that is damaged is as good as none. The oldest go when there are
-//! too many. Machines are no part of a question: estimates are made anew from the profile.
+//! Takes a [`Question`], gives the [`Evidence`] of a run that answered the same one. Entries are files in one
+//! directory, named by the question's SHA-256, written whole or not at all; one that is damaged is as good as none. The
+//! oldest go when there are too many. Machines are no part of a question: estimates are made anew from the profile.
 //!
-//! Not in a question, so that a change of them is not seen: shared libraries, files that nobody named, the environment apart
-//! from what [`runner::FIXED`] fixes.
+//! Not in a question, so that a change of them is not seen: shared libraries, files that nobody named, the environment
+//! apart from what [`runner::FIXED`] fixes.
 
 use std::ffi::OsString;
 use std::fs;

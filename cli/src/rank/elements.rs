@@ -1,8 +1,8 @@
 //! Buffers of numbers, as programs declare their outputs, and how far two of them are apart.
 //!
-//! Takes two buffers of the same length and the type of their elements; refuses lengths that are no whole number of elements.
-//! Equal bits are no difference, whatever they mean; a NaN against anything else, and infinities against anything but themselves,
-//! are infinitely different. Integers are compared exactly.
+//! Takes two buffers of the same length and the type of their elements; refuses lengths that are no whole number of
+//! elements. Equal bits are no difference, whatever they mean; a NaN against anything else, and infinities against
+//! anything but themselves, are infinitely different. Integers are compared exactly.
 
 use clap::ValueEnum;
 
@@ -47,8 +47,8 @@ impl Elements {
         self.to_possible_value().map(|v| v.get_name().to_owned()).unwrap_or_default()
     }
 
-    /// The largest absolute difference, the first of equals; 0 for equal buffers. `None` if the length is no whole number of
-    /// elements.
+    /// The largest absolute difference, the first of equals; 0 for equal buffers. `None` if the length is no whole
+    /// number of elements.
     #[must_use]
     pub fn largest(self, a: &[u8], b: &[u8]) -> Option<Largest> {
         debug_assert_eq!(a.len(), b.len());

@@ -1,8 +1,8 @@
 //! `dmdprof rank`: variants of one kernel, run, compared and ordered.
 //!
-//! Data goes one way: a variant is run, or its result found in the [`cache`], and leaves [`Evidence`]; [`same`] says how far its
-//! result is from the baseline's, [`standing`] who may win by which criterion, [`sheet`] prints it. The rule is
-//! `dmdprof_models::variants`. Only `cache` reads and writes files.
+//! Data goes one way: a variant is run, or its result found in the [`cache`], and leaves [`Evidence`]; [`same`] says
+//! how far its result is from the baseline's, [`standing`] who may win by which criterion, [`sheet`] prints it. The
+//! rule is `dmdprof_models::variants`. Only `cache` reads and writes files.
 
 pub mod cache;
 mod difference;

@@ -1,8 +1,8 @@
 //! Whether a variant does the same as the baseline.
 //!
-//! Takes what both runs left, gives the largest absolute difference of their results: 0 if they are equal, infinite with a reason in
-//! words if they cannot be set against each other. Exit codes must be equal. If the baseline declares outputs (`dmdprof_output`),
-//! their bytes are the result, else what it prints.
+//! Takes what both runs left, gives the largest absolute difference of their results: 0 if they are equal, infinite
+//! with a reason in words if they cannot be set against each other. Exit codes must be equal. If the baseline declares
+//! outputs (`dmdprof_output`), their bytes are the result, else what it prints.
 
 use super::Evidence;
 use super::difference::Difference;

@@ -1,4 +1,5 @@
-//! The ranking as a document: variants with their costs and times, the pick by each criterion, fidelity to measured times.
+//! The ranking as a document: variants with their costs and times, the pick by each criterion, fidelity to measured
+//! times.
 
 use anyhow::Context;
 use dmdprof_models::fidelity::{BAND, Pair, compare};

@@ -1,7 +1,7 @@
 //! Who may win by one criterion, and who does.
 //!
-//! Takes the cost of each variant and how far its result is from the baseline's, the baseline first; gives ranks, the pick, and in
-//! words why cheaper ones were passed over. The rule is [`dmdprof_models::variants`]. Refuses costs of 0.
+//! Takes the cost of each variant and how far its result is from the baseline's, the baseline first; gives ranks, the
+//! pick, and in words why cheaper ones were passed over. The rule is [`dmdprof_models::variants`]. Refuses costs of 0.
 
 use anyhow::bail;
 use dmdprof_models::variants::{self, Ranking, Rule, Run, Standing};

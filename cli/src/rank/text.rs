@@ -1,8 +1,8 @@
 //! Printed results, and how far two of them are apart.
 //!
-//! Takes two texts. Without a tolerance they must be the same bytes. With one they are compared token by token: blanks and line ends
-//! separate, brackets, quotes, commas, semicolons, colons and equals signs are tokens of their own. Two numbers are as far apart as
-//! their values, integers exactly; everything else must be equal.
+//! Takes two texts. Without a tolerance they must be the same bytes. With one they are compared token by token: blanks
+//! and line ends separate, brackets, quotes, commas, semicolons, colons and equals signs are tokens of their own. Two
+//! numbers are as far apart as their values, integers exactly; everything else must be equal.
 
 use std::iter::Peekable;
 

@@ -1,11 +1,12 @@
 //! From cells to rows: who moved how much.
 //!
-//! Takes a [`Profile`] that [`validate`](crate::profile::validate) accepts, gives one row per source function (or linked
-//! symbol, or source line). Pure: no input or output, no text formatting.
+//! Takes a [`Profile`] that [`validate`](crate::profile::validate) accepts, gives one row per source function (or
+//! linked symbol, or source line). Pure: no input or output, no text formatting.
 //!
-//! *Exclusive* numbers of all rows add up to the program's totals exactly, because every cell and every block goes to one
-//! row. *Inclusive* numbers of a row are those of all cells with the row's function somewhere on their path: the calling
-//! context from the thread's start, then the inline chain of the site. A function that is on a path several times counts once.
+//! *Exclusive* numbers of all rows add up to the program's totals exactly, because every cell and every block goes to
+//! one row. *Inclusive* numbers of a row are those of all cells with the row's function somewhere on their path: the
+//! calling context from the thread's start, then the inline chain of the site. A function that is on a path several
+//! times counts once.
 //!
 //! Limit: a calling context names linked functions, not the call sites in them. A function that was inlined everywhere
 //! therefore includes what was inlined into it, and not what it calls.

@@ -67,7 +67,8 @@ pub struct ReportArgs {
 
     /// Show which data was accessed, by object and by function and object; with `run`, measures it
     ///
-    /// Objects are heap blocks by where they were allocated, global and static variables, variables on the stack, and mapped files.
+    /// Objects are heap blocks by where they were allocated, global and static variables, variables on the stack, and
+    /// mapped files.
     #[arg(long, conflicts_with_all = ["inclusive", "hist"])]
     pub objects: bool,
 

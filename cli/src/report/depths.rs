@@ -1,4 +1,5 @@
-//! A depth histogram that can be added to and asked: traffic at a capacity, percentiles, powers of two, bounds of the cost.
+//! A depth histogram that can be added to and asked: traffic at a capacity, percentiles, powers of two, bounds of the
+//! cost.
 //!
 //! Buckets are those of [`dmdprof_runtime::histogram`]: exact up to depth 32 and at every capacity `s * 2^k` with
 //! `32 <= s < 64`; elsewhere a value is known up to 1/32.
@@ -30,8 +31,9 @@ pub struct Octave {
     pub reads: u64,
 }
 
-/// Depths that half, nine tenths, ... of all reads do not exceed. Each is the upper end of the bucket that holds the true
-/// value: exact up to 32, at most 1/32 too large above; and never more than was live at once. All zero without reads.
+/// Depths that half, nine tenths, ... of all reads do not exceed. Each is the upper end of the bucket that holds the
+/// true value: exact up to 32, at most 1/32 too large above; and never more than was live at once. All zero without
+/// reads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Quantiles {
     pub p50: u64,

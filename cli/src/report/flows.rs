@@ -1,4 +1,5 @@
-//! Flows and call sequences as JSON: what other programs need of them, with names and source lines in the place of numbers.
+//! Flows and call sequences as JSON: what other programs need of them, with names and source lines in the place of
+//! numbers.
 
 use dmdprof_runtime::histogram::bounds;
 use serde::Serialize;

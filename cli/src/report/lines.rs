@@ -1,7 +1,8 @@
 //! What memories of lines fetch and write back: sums over cells, asked at a capacity.
 //!
-//! Takes the cells of [`LineTraffic`](crate::profile::model::LineTraffic); gives lines, as histograms do: exact at capacities of
-//! `s * 2^k` lines with `32 <= s < 64`, else up to 1/32. Capacities below [`SMALLEST`] lines are taken for that many.
+//! Takes the cells of [`LineTraffic`](crate::profile::model::LineTraffic); gives lines, as histograms do: exact at
+//! capacities of `s * 2^k` lines with `32 <= s < 64`, else up to 1/32. Capacities below [`SMALLEST`] lines are taken
+//! for that many.
 
 use dmdprof_runtime::observe::lines::FRONT;
 
@@ -140,7 +141,8 @@ impl Moved {
         }
     }
 
-    /// Of what loads fetch, the part that is read, given what is read from beyond the memory; nothing if no more than fits is fetched.
+    /// Of what loads fetch, the part that is read, given what is read from beyond the memory; nothing if no more than
+    /// fits is fetched.
     #[must_use]
     pub fn used(&self, read_beyond: u64) -> Option<f64> {
         (self.loaded > self.capacity).then(|| read_beyond.min(self.loaded) as f64 / self.loaded as f64)

@@ -20,7 +20,8 @@ use super::threads;
 use crate::profile::model::{Outcome, Unit};
 use crate::shared::{human, names, terminal::no_room};
 
-/// Characters that a name or a place keeps even if columns have to go for it: useful columns, then those that are nice to have.
+/// Characters that a name or a place keeps even if columns have to go for it: useful columns, then those that are nice
+/// to have.
 const NAME_MIN: [usize; 2] = [28, 48];
 const PLACE_MIN: [usize; 2] = [18, 24];
 

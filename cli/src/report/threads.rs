@@ -1,7 +1,7 @@
 //! What each thread did: one row per thread, signal context and forked process.
 //!
-//! Takes a profile, gives names and totals in its canonical order, the most costly first. Threads that began with the same
-//! function are numbered in that order.
+//! Takes a profile, gives names and totals in its canonical order, the most costly first. Threads that began with the
+//! same function are numbered in that order.
 
 use std::collections::BTreeMap;
 

@@ -11,7 +11,8 @@ pub const UNKNOWN: &str = "(unknown)";
 
 /// The name of a linked symbol as its author would write it: Rust without hashes, C++ without return types, C as it is.
 ///
-/// What cannot be demangled is returned unchanged, as is what would not be printable then; the empty symbol becomes [`UNKNOWN`].
+/// What cannot be demangled is returned unchanged, as is what would not be printable then; the empty symbol becomes
+/// [`UNKNOWN`].
 #[must_use]
 pub fn demangle(symbol: &str) -> String {
     static CPP: LazyLock<DemangleOptions> = LazyLock::new(|| DemangleOptions::new().no_return_type());
@@ -72,8 +73,8 @@ pub fn shorten(name: &str, width: usize) -> String {
     middle_cut(&steps[steps.len() - 1], width)
 }
 
-/// A name with `…` in place of the arguments of generic types and functions. Types and traits that a path begins with, as in
-/// `<Vec<u8> as Clone>::clone`, are no arguments and stay.
+/// A name with `…` in place of the arguments of generic types and functions. Types and traits that a path begins with,
+/// as in `<Vec<u8> as Clone>::clone`, are no arguments and stay.
 #[must_use]
 pub fn without_generics(name: &str) -> String {
     let mut out = String::with_capacity(name.len());

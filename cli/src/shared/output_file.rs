@@ -1,7 +1,8 @@
 //! The one place that opens files to write results.
 //!
-//! Takes paths, gives files. Refuses symbolic links: whoever can put one where results go, as a checked-out project can, would choose the file
-//! that is overwritten. Links of the system (`/dev/stdout`, `/proc/self/fd/3`) are followed, and so are links among the directories above.
+//! Takes paths, gives files. Refuses symbolic links: whoever can put one where results go, as a checked-out project
+//! can, would choose the file that is overwritten. Links of the system (`/dev/stdout`, `/proc/self/fd/3`) are followed,
+//! and so are links among the directories above.
 
 use std::{
     fs::{self, File, OpenOptions},

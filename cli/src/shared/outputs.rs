@@ -1,7 +1,7 @@
 //! The file in which a program saved the bytes of its declared outputs.
 //!
-//! Takes a path, gives the outputs in the order in which the program declared them. A record is the number of bytes as 8 bytes, low
-//! first, then the bytes. Refuses a file that ends inside a record.
+//! Takes a path, gives the outputs in the order in which the program declared them. A record is the number of bytes as
+//! 8 bytes, low first, then the bytes. Refuses a file that ends inside a record.
 
 use std::{fs, io, path::Path};
 

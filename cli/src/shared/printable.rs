@@ -1,8 +1,8 @@
 //! The one place that makes names fit to be printed.
 //!
-//! Takes names and paths as programs, compilers and users make them, gives text that controls nothing: no terminal, no order of reading, no
-//! line of a log, no spreadsheet. What is printable already stays as it is. Escapes are those of `ls`, `\n` and `\x1b`, and `\u{202e}` for what
-//! is not ASCII. JSON needs none of this: it has the exact name.
+//! Takes names and paths as programs, compilers and users make them, gives text that controls nothing: no terminal, no
+//! order of reading, no line of a log, no spreadsheet. What is printable already stays as it is. Escapes are those of
+//! `ls`, `\n` and `\x1b`, and `\u{202e}` for what is not ASCII. JSON needs none of this: it has the exact name.
 
 use std::{borrow::Cow, fmt::Display};
 
@@ -83,8 +83,8 @@ fn push(c: char, out: &mut String) {
     }
 }
 
-/// Whether a character does something else than being seen: control characters, line ends, directions of writing, characters without
-/// a width, and those that XML forbids.
+/// Whether a character does something else than being seen: control characters, line ends, directions of writing,
+/// characters without a width, and those that XML forbids.
 pub fn controls(c: char) -> bool {
     let is_format = matches!(c,
         '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'

@@ -1,7 +1,8 @@
 //! What SIGTERM and SIGHUP do while children run: containers, services, CI systems and terminals end programs so.
 //!
-//! Takes children, passes both signals on to them, so that each can end in its own way and what was measured until then is kept; refuses to
-//! wait a second time, when it ends a program hard. Without children the signals do what they do by default.
+//! Takes children, passes both signals on to them, so that each can end in its own way and what was measured until then
+//! is kept; refuses to wait a second time, when it ends a program hard. Without children the signals do what they do by
+//! default.
 //!
 //! ```text
 //!            expected()            started()              ended()

@@ -1,7 +1,8 @@
 //! The one place that opens source files.
 //!
-//! Takes paths, which come from debug information and may name anything; gives the file's bytes. Refuses what is no regular file (a pipe or
-//! terminal would wait for ever, a device may have no end) and what is larger than any source, before anything is read.
+//! Takes paths, which come from debug information and may name anything; gives the file's bytes. Refuses what is no
+//! regular file (a pipe or terminal would wait for ever, a device may have no end) and what is larger than any source,
+//! before anything is read.
 
 use std::{
     fs::{File, OpenOptions},

@@ -1,6 +1,8 @@
-//! TOML with places: every value knows its line, every mistake is reported as `FILE:LINE: what is wrong`, and what to do.
+//! TOML with places: every value knows its line, every mistake is reported as `FILE:LINE: what is wrong`, and what to
+//! do.
 //!
-//! Takes the text of a baseline or of `dmdprof.toml`; refuses what is no TOML, leftovers of a merge, and keys that nobody asked for.
+//! Takes the text of a baseline or of `dmdprof.toml`; refuses what is no TOML, leftovers of a merge, and keys that
+//! nobody asked for.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;

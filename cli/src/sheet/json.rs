@@ -1,4 +1,5 @@
-//! A document as JSON: `docs/estimate-schema.json`. Integers are exact literals; an undefined or infinite number is null.
+//! A document as JSON: `docs/estimate-schema.json`. Integers are exact literals; an undefined or infinite number is
+//! null.
 
 use std::io::{self, Write};
 

@@ -1,8 +1,9 @@
 //! Results in rows and columns, written for people, for programs and for spreadsheets from one description.
 //!
-//! A [`Document`] is what one command says: lines, [`Sheet`]s, plots, notes. Each value has a kind ([`Value`]) that decides how
-//! it looks; machine formats get it unrounded, in base units (bytes, seconds, operations per second). A value that rests on a guess is
-//! marked: `~` for people, named under `guesses` in JSON, a column `guesses` in CSV. Nothing is computed here.
+//! A [`Document`] is what one command says: lines, [`Sheet`]s, plots, notes. Each value has a kind ([`Value`]) that
+//! decides how it looks; machine formats get it unrounded, in base units (bytes, seconds, operations per second). A
+//! value that rests on a guess is marked: `~` for people, named under `guesses` in JSON, a column `guesses` in CSV.
+//! Nothing is computed here.
 
 mod csv;
 mod document;

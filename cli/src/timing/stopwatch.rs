@@ -1,8 +1,9 @@
 //! Runs programs and measures how long they take.
 //!
-//! Takes programs, gives the time of each run. Several programs take turns, so that what slows the machine down for a while slows
-//! down all of them; the first turn warms up and does not count. Standard output is thrown away, standard error kept, the
-//! environment left alone. Refuses programs that do not start, or that end with a signal or an exit code other than 0.
+//! Takes programs, gives the time of each run. Several programs take turns, so that what slows the machine down for a
+//! while slows down all of them; the first turn warms up and does not count. Standard output is thrown away, standard
+//! error kept, the environment left alone. Refuses programs that do not start, or that end with a signal or an exit
+//! code other than 0.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -127,7 +128,8 @@ fn wait(child: u32) -> io::Result<(ExitStatus, f64, f64)> {
     let mut status = 0;
     loop {
         let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
-        // SAFETY: both pointers are to live variables of the types that the call writes; a zeroed `rusage` is a valid one.
+        // SAFETY: both pointers are to live variables of the types that the call writes; a zeroed `rusage` is a valid
+        // one.
         let (ended, usage) = unsafe {
             let ended = libc::wait4(child as libc::pid_t, &mut status, 0, usage.as_mut_ptr());
             (ended, usage.assume_init())

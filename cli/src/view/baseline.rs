@@ -1,7 +1,8 @@
 //! A run against its baseline, for the page: what the baseline holds of each function.
 //!
-//! Takes the comparison of the gate and the functions that the page has; gives, of every function of either, its numbers in the baseline, and of each of
-//! the page's functions which one it is. A baseline has no calling contexts and no lines, so the page compares by function.
+//! Takes the comparison of the gate and the functions that the page has; gives, of every function of either, its
+//! numbers in the baseline, and of each of the page's functions which one it is. A baseline has no calling contexts and
+//! no lines, so the page compares by function.
 
 use std::collections::HashMap;
 

@@ -1,8 +1,9 @@
 //! The file: one HTML document with a strict content security policy, its style, its code, and the data.
 //!
-//! The policy allows the one style and the one script by their hashes and nothing else: no other code, no network, no plug-ins. The data is a block
-//! of text that is no code: the length of the header, the header as JSON and the columns, compressed (deflate) and as printable characters ([`text`]). So nothing of a
-//! profile is ever part of the document's markup.
+//! The policy allows the one style and the one script by their hashes and nothing else: no other code, no network, no
+//! plug-ins. The data is a block of text that is no code: the length of the header, the header as JSON and the columns,
+//! compressed (deflate) and as printable characters ([`text`]). So nothing of a profile is ever part of the document's
+//! markup.
 
 use std::io::{self, Write};
 

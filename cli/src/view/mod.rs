@@ -1,9 +1,10 @@
 //! `dmdprof view`: a profile as one page that needs nothing but a browser.
 //!
-//! Takes a profile, if wanted a second one to compare it with, and documents of other commands; gives an HTML file that holds the page's code, its
-//! style and all data. [`tree`] puts cells together by calling context and line, [`pack`] makes compact columns of them, [`machines`] and
-//! [`sources`] add what else the page shows, [`html`] writes the file. What the page computes (traffic, times) it computes by the formulas of
-//! the commands. Refuses nothing: names and sources are data in the file, and the page shows them as text only.
+//! Takes a profile, if wanted a second one to compare it with, and documents of other commands; gives an HTML file that
+//! holds the page's code, its style and all data. [`tree`] puts cells together by calling context and line, [`pack`]
+//! makes compact columns of them, [`machines`] and [`sources`] add what else the page shows, [`html`] writes the file.
+//! What the page computes (traffic, times) it computes by the formulas of the commands. Refuses nothing: names and
+//! sources are data in the file, and the page shows them as text only.
 
 pub mod baseline;
 mod html;

@@ -1,7 +1,8 @@
 //! Data objects and fields for the page, with depths, so that every number that the page knows can be asked of them.
 //!
-//! Takes a profile with objects; gives groups as `dmdprof report --objects` has them, the fields that sites access of each, and who uses them. The
-//! uses of all groups add up to the program's totals; of a group, what no field is known of is a field without a name.
+//! Takes a profile with objects; gives groups as `dmdprof report --objects` has them, the fields that sites access of
+//! each, and who uses them. The uses of all groups add up to the program's totals; of a group, what no field is known
+//! of is a field without a name.
 
 use std::collections::BTreeMap;
 

@@ -1,8 +1,8 @@
 //! Columns of numbers, as small as they get before compression.
 //!
-//! Takes lists of whole numbers, gives one run of bytes and where in it each list is. A number is written in groups of 7 bits, the lowest first, the
-//! highest bit of a byte saying that more come (LEB128). Columns of numbers that grow are differences, those that jump are differences with the
-//! sign in the lowest bit.
+//! Takes lists of whole numbers, gives one run of bytes and where in it each list is. A number is written in groups of
+//! 7 bits, the lowest first, the highest bit of a byte saying that more come (LEB128). Columns of numbers that grow are
+//! differences, those that jump are differences with the sign in the lowest bit.
 
 use serde::Serialize;
 

@@ -1,8 +1,9 @@
 //! Source files for the page: their text, their place, or nothing.
 //!
-//! Takes the files that code counts for, or those that a listing of events names; gives what became of each. A file that is not there, or changed since
-//! the run, is said to be; its lines keep their numbers all the same. The files of the costliest lines go first. Of one for which [`MOST_BYTES`] leave
-//! no room, only the lines that have numbers go in, with some around them; if these are too many, it is left out, and said to be.
+//! Takes the files that code counts for, or those that a listing of events names; gives what became of each. A file
+//! that is not there, or changed since the run, is said to be; its lines keep their numbers all the same. The files of
+//! the costliest lines go first. Of one for which [`MOST_BYTES`] leave no room, only the lines that have numbers go in,
+//! with some around them; if these are too many, it is left out, and said to be.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};

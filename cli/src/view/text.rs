@@ -1,7 +1,8 @@
 //! Bytes as printable text: two of 91 characters for 13 bits, which is 8 % less than base64 takes.
 //!
-//! Takes bytes, gives characters of ASCII without spaces, `<`, `>` and `&`: they need no escapes in a document, whatever its encoding is taken for.
-//! The first bits of the bytes are the lowest; the reader is told how many bytes there are.
+//! Takes bytes, gives characters of ASCII without spaces, `<`, `>` and `&`: they need no escapes in a document,
+//! whatever its encoding is taken for. The first bits of the bytes are the lowest; the reader is told how many bytes
+//! there are.
 
 const CHARACTERS: [u8; 91] = {
     let mut list = [0; 91];

@@ -1,8 +1,9 @@
 //! A profile as the page needs it: the tree of calls with inlined code, and what each line did in each node of it.
 //!
-//! Takes a profile that [`validate`](crate::profile::validate) accepts; gives functions, files, lines and nodes as lists, and a *cell* per (node,
-//! line) with its numbers. Which function and which line code counts for is as in reports: code inlined from libraries counts for the innermost
-//! frame of the user's. Everything else (sums by function, by line, with callees; traffic; times) the page adds up from the cells.
+//! Takes a profile that [`validate`](crate::profile::validate) accepts; gives functions, files, lines and nodes as
+//! lists, and a *cell* per (node, line) with its numbers. Which function and which line code counts for is as in
+//! reports: code inlined from libraries counts for the innermost frame of the user's. Everything else (sums by
+//! function, by line, with callees; traffic; times) the page adds up from the cells.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -289,7 +290,8 @@ impl<'p> Builder<'p> {
         })
     }
 
-    /// Lines in the order of functions, files and numbers, and cells by node and line: neighbours are alike then, and compress well.
+    /// Lines in the order of functions, files and numbers, and cells by node and line: neighbours are alike then, and
+    /// compress well.
     fn sorted(&mut self) -> Vec<((u32, u32), Numbers)> {
         let mut order: Vec<u32> = (0..self.lines.len() as u32).collect();
         order.sort_unstable_by_key(|&number| {
@@ -375,7 +377,8 @@ impl<'p> Builder<'p> {
     }
 }
 
-/// What a read from the smallest depth of a bucket costs. Beyond 2^52 the page's square root is not exact, and nothing is as deep.
+/// What a read from the smallest depth of a bucket costs. Beyond 2^52 the page's square root is not exact, and nothing
+/// is as deep.
 fn least_price(bucket: u16) -> i128 {
     match bounds(bucket).0 - 1 {
         before if before < 1 << 52 => i128::from(before.isqrt() + 1),
@@ -455,7 +458,8 @@ impl Numbers {
         add(&mut self.depths, &cell.histogram);
     }
 
-    /// A power of two that all counts of its depths have: mostly the bytes of an access, so that executions and what is written follow.
+    /// A power of two that all counts of its depths have: mostly the bytes of an access, so that executions and what is
+    /// written follow.
     fn scale(&self) -> u32 {
         const MOST: u32 = 6;
         let common = self.depths.values().map(|count| count.trailing_zeros()).min().unwrap_or(MOST).min(MOST);

@@ -12,9 +12,10 @@
 //! | free earlier | most of what lies between is never read again |
 //! | shrink the type | the reader uses its lines whole, element by element, and nothing else helps |
 //!
-//! Each has a *promise*: the part of the pair's movement that it can avoid, as far as the counts tell. It orders the cures and is not shown.
-//! Of a loop order that is wrong and blocks that are missing only the order is named: put right, a naive matrix product is 2.5 times as fast
-//! as in blocks, and what is then left to do, the counts of the new program say.
+//! Each has a *promise*: the part of the pair's movement that it can avoid, as far as the counts tell. It orders the
+//! cures and is not shown. Of a loop order that is wrong and blocks that are missing only the order is named: put
+//! right, a naive matrix product is 2.5 times as fast as in blocks, and what is then left to do, the counts of the new
+//! program say.
 
 use dmdprof_runtime::observe::patterns::FAST;
 
@@ -33,7 +34,8 @@ const WIDEST: u32 = 64;
 /// Times that a reader goes over its object before blocks of it are worth their loops.
 const PASSES: f64 = 3.0;
 
-/// Cures of a pair. `dead` is the part of what lies between that is never read again, and the line that leaves most of it.
+/// Cures of a pair. `dead` is the part of what lies between that is never read again, and the line that leaves most of
+/// it.
 pub fn of(words: &Words, pair: &Pair, dead: Option<(f64, usize)>) -> Vec<Cure> {
     let layout = layout::of(words, pair);
     let is_order = layout.iter().any(|cure| cure.name == "interchange");

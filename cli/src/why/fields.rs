@@ -8,8 +8,8 @@ use crate::profile::model::{Field, FieldId, StringId};
 /// Names in a list.
 const MOST: usize = 5;
 
-/// `of particle (64 bytes) it reads mass, but not charge, position[], velocity[]`; `None` if that is not known of all reads, or no other field of the
-/// object is.
+/// `of particle (64 bytes) it reads mass, but not charge, position[], velocity[]`; `None` if that is not known of all
+/// reads, or no other field of the object is.
 pub fn of(places: &Places, pair: &Pair) -> Option<String> {
     let field = |id: FieldId| &places.objects.fields[id.index()];
     let text = |id: StringId| places.profile.strings[id.index()].as_str();

@@ -128,7 +128,8 @@ fn align(words: &Words, pair: &Pair) -> Option<(Cure, f64)> {
     Some((Cure { name: "align", because, promise: 1.0 - 1.0 / split }, split))
 }
 
-/// Lines that stores fetch only to write them whole, and that leave a cache of the last level before anybody reads them.
+/// Lines that stores fetch only to write them whole, and that leave a cache of the last level before anybody reads
+/// them.
 fn stream(words: &Words, pair: &Pair) -> Option<Cure> {
     let places = words.places;
     let Touch::Written { line, .. } = pair.key.touch else { return None };

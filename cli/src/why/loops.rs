@@ -1,4 +1,5 @@
-//! The loop that encloses both ends of a reuse: in which iterations come and go between the last touch of bytes and their read.
+//! The loop that encloses both ends of a reuse: in which iterations come and go between the last touch of bytes and
+//! their read.
 //!
 //! Takes a flow, gives the innermost loop that is known to enclose both ends. Three cases:
 //!
@@ -10,8 +11,8 @@
 //!
 //! Where as much as the whole object goes by between the ends, a loop that advances both cannot carry the reuse.
 //!
-//! Without `--flow-contexts` the contexts are those in which each end costs most. Nothing is said where the ends are in one activation and no loop
-//! of it is around both.
+//! Without `--flow-contexts` the contexts are those in which each end costs most. Nothing is said where the ends are in
+//! one activation and no loop of it is around both.
 
 use std::collections::{BTreeMap, HashMap};
 

@@ -1,8 +1,8 @@
 //! Which loops cannot be fused, as far as flows tell: the second needs of the first what that writes later.
 //!
 //! What round i of the first writes and round i of the second reads lies as deep as all bytes of a whole loop. What the
-//! second reads at less depth was written in a later round: a sum, a counter, an array from back to front. Values that stay
-//! in registers are not seen.
+//! second reads at less depth was written in a later round: a sum, a counter, an array from back to front. Values that
+//! stay in registers are not seen.
 
 use super::{pairs::alike, places::Places};
 use crate::{

@@ -84,7 +84,8 @@ pub struct Pair {
     /// Loops around the reader and the toucher, the innermost first, of the flows that cost most.
     pub reader_loops: Vec<LoopId>,
     pub toucher_loops: Vec<LoopId>,
-    /// Calling contexts of the toucher and the reader in which the pair costs most, and the cost in them; if they were measured.
+    /// Calling contexts of the toucher and the reader in which the pair costs most, and the cost in them; if they were
+    /// measured.
     pub contexts: Option<(Option<ContextId>, ContextId, u128)>,
     /// Sites that read.
     pub readers: BTreeSet<SiteId>,
@@ -102,8 +103,8 @@ impl Pair {
     }
 }
 
-/// Part of the bytes whose depth is near the median: bytes that are met again in the order in which they were touched lie
-/// alike deep.
+/// Part of the bytes whose depth is near the median: bytes that are met again in the order in which they were touched
+/// lie alike deep.
 pub fn alike(depths: &Depths) -> f64 {
     let total = depths.total();
     let (middle, _) = middle(depths);
@@ -153,7 +154,8 @@ struct Sums {
 }
 
 impl Sums {
-    /// How the lines were used that a source line fetched; of the whole function, if that fetched nearly all of them for it.
+    /// How the lines were used that a source line fetched; of the whole function, if that fetched nearly all of them
+    /// for it.
     fn lines(&self, line: usize, function: usize, object: usize) -> LineUse {
         let around = self.around.get(&(function, object)).copied().unwrap_or_default();
         self.lines.get(&(line, object)).copied().filter(|own| own.lines * 8 >= around.lines).unwrap_or(around)

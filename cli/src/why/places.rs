@@ -181,8 +181,8 @@ fn rows(profile: &Profile, grouping: Grouping) -> (Vec<String>, Vec<usize>) {
     (names, of)
 }
 
-/// Names of all lines, and the line of each site. Code that compilers put together from several lines has none of its own:
-/// it counts for the line of the innermost loop around it, else for that of its function.
+/// Names of all lines, and the line of each site. Code that compilers put together from several lines has none of its
+/// own: it counts for the line of the innermost loop around it, else for that of its function.
 fn lines(profile: &Profile, loops: &Loops) -> (Vec<String>, Vec<usize>) {
     let (mut names, mut of) = rows(profile, Grouping::Lines(Inlined::Own));
     let mut known: HashMap<String, usize> =
@@ -210,8 +210,8 @@ fn declared(profile: &Profile, function: FunctionId) -> Option<String> {
     (function.line > 0).then(|| format!("{file}:{}", function.line))
 }
 
-/// Whether `FILE:LINE` is meant by itself, its end, or the line's number alone. What has no line goes by its function's name, which means
-/// the whole function.
+/// Whether `FILE:LINE` is meant by itself, its end, or the line's number alone. What has no line goes by its function's
+/// name, which means the whole function.
 pub(super) fn is_line(place: &str, wanted: &str) -> bool {
     let has_number = |(_, line): (&str, &str)| !line.is_empty() && line.bytes().all(|c| c.is_ascii_digit());
     if !place.rsplit_once(':').is_some_and(has_number) {

@@ -1,4 +1,5 @@
-//! Traces of aligned 8-byte accesses: a word number each, the top bit set for a store. They are made before the clock runs.
+//! Traces of aligned 8-byte accesses: a word number each, the top bit set for a store. They are made before the clock
+//! runs.
 
 pub const STORE: u32 = 1 << 31;
 

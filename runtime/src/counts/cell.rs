@@ -106,7 +106,8 @@ impl CellCounters {
         }
     }
 
-    /// Counts a number of reads of `len` bytes each, the first right below `above` live ones and each `step` deeper than the one before.
+    /// Counts a number of reads of `len` bytes each, the first right below `above` live ones and each `step` deeper
+    /// than the one before.
     pub fn read_row(&mut self, above: u64, step: i64, len: u64, times: u64) {
         let mut done = 0;
         while done < times {

@@ -1,8 +1,9 @@
 //! Prices and buckets of many short reads at a time, in vectors of 32-bit integers.
 //!
-//! Takes runs of up to [`LONGEST`] depths, none of them beyond [`DEEPEST`]; gives each its price and what it adds to which
-//! two entries of a [`Row`](super::row::Row). The caller keeps anything else away. There is no branch on a depth, so the
-//! compiler makes vectors of the loop; it is compiled for AVX2 as well, of which it needs shifts and products of lanes.
+//! Takes runs of up to [`LONGEST`] depths, none of them beyond [`DEEPEST`]; gives each its price and what it adds to
+//! which two entries of a [`Row`](super::row::Row). The caller keeps anything else away. There is no branch on a depth,
+//! so the compiler makes vectors of the loop; it is compiled for AVX2 as well, of which it needs shifts and products of
+//! lanes.
 
 use super::row::{DEEPEST, LONGEST, NEAR, far_entry};
 use crate::histogram::SUB;
@@ -108,8 +109,8 @@ impl Many {
             let (above, bytes) = (self.above[at], self.bytes[at]);
             let end = above + bytes;
             let root = root(end);
-            // All bytes at the price of the deepest, less one for each that lies in the square of a smaller root. There are
-            // two such squares at most.
+            // All bytes at the price of the deepest, less one for each that lies in the square of a smaller root. There
+            // are two such squares at most.
             let cheaper = |less: i32| {
                 let root = (root - less).max(0);
                 (root * root - above).max(0)
@@ -127,7 +128,8 @@ impl Many {
     }
 }
 
-/// `ceil(sqrt(depth))` of a depth up to [`DEEPEST`]. The float is at most a hundredth off, so that it is right or one too small.
+/// `ceil(sqrt(depth))` of a depth up to [`DEEPEST`]. The float is at most a hundredth off, so that it is right or one
+/// too small.
 #[inline(always)]
 fn root(depth: i32) -> i32 {
     let near = (depth as f32).sqrt() + 0.99;
@@ -136,8 +138,8 @@ fn root(depth: i32) -> i32 {
     root + i32::from(root * root < depth)
 }
 
-/// Number of the bucket of a depth less one, from [`NEAR`] on, and the first such number in it: the exponent and the five
-/// highest bits behind it are those of a float.
+/// Number of the bucket of a depth less one, from [`NEAR`] on, and the first such number in it: the exponent and the
+/// five highest bits behind it are those of a float.
 #[inline(always)]
 fn bucket_and_start(number: i32) -> (i32, i32) {
     const SHIFT: u32 = f32::MANTISSA_DIGITS - 1 - SUB.trailing_zeros();

@@ -1,8 +1,8 @@
 //! Bytes by depth of one busy cell, in entries that a read changes without a branch.
 //!
-//! Takes two changes for each read, as `many.rs` finds them: two entries and what is added to them. Shallow depths have one entry
-//! each, to which changes are added: one read more from here on, one less from there on. Deeper ones have an entry per
-//! bucket. Entries are narrow, so whoever adds has to drain a row after [`MOST`] reads.
+//! Takes two changes for each read, as `many.rs` finds them: two entries and what is added to them. Shallow depths have
+//! one entry each, to which changes are added: one read more from here on, one less from there on. Deeper ones have an
+//! entry per bucket. Entries are narrow, so whoever adds has to drain a row after [`MOST`] reads.
 
 use super::depths::DepthCounts;
 use crate::histogram::bucket_of;

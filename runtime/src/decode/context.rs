@@ -1,8 +1,8 @@
 //! The calling-context tree of one thread, and its stack of running functions.
 //!
-//! A context is the chain of linked functions from the thread's start. Frames end with the record of the function's last
-//! segment; unwinding and `longjmp` are seen by landing records, which name the frame that control arrived in; code without
-//! hooks may swallow both, and then the next record of an outer function shows it.
+//! A context is the chain of linked functions from the thread's start. Frames end with the record of the function's
+//! last segment; unwinding and `longjmp` are seen by landing records, which name the frame that control arrived in;
+//! code without hooks may swallow both, and then the next record of an outer function shows it.
 
 use std::collections::HashMap;
 
@@ -11,8 +11,8 @@ use crate::hash::FastHash;
 /// A node of the tree; 0 is the root.
 pub type Node = u32;
 
-/// Distinct contexts kept apart per thread. Beyond it, a recursive call shares the context of the activation it recurs to,
-/// so that memory stays bounded on any program; costs per function are not affected.
+/// Distinct contexts kept apart per thread. Beyond it, a recursive call shares the context of the activation it recurs
+/// to, so that memory stays bounded on any program; costs per function are not affected.
 const MAX_CONTEXTS: usize = 1 << 18;
 
 /// A function, and how control came to it.

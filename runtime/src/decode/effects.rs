@@ -1,7 +1,7 @@
 //! What an item of a segment does: one place that knows every kind.
 //!
-//! Takes an item with its record and its address, and tells an [`Effects`] of the bytes that are read and written and of those that
-//! end, in order. Kinds that a descriptor cannot have are refused.
+//! Takes an item with its record and its address, and tells an [`Effects`] of the bytes that are read and written and
+//! of those that end, in order. Kinds that a descriptor cannot have are refused.
 
 use crate::abi::{Item, ItemKind, item_flag};
 

@@ -1,7 +1,7 @@
 //! Event records: what a library call or a marker did.
 //!
-//! Takes the words of a chunk that begin with an event, gives an [`Event`] with its operands. Refuses unknown kinds and records that
-//! are cut off. Whoever handles events matches all of them, so that a new kind cannot be forgotten.
+//! Takes the words of a chunk that begin with an event, gives an [`Event`] with its operands. Refuses unknown kinds and
+//! records that are cut off. Whoever handles events matches all of them, so that a new kind cannot be forgotten.
 
 use crate::abi::{EventKind, synchronise::Synchronise};
 

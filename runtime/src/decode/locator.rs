@@ -1,7 +1,7 @@
 //! Finds the descriptor that a record's first word names, in the modules of one ring's process.
 //!
-//! Takes the words of a record and a [`ModuleSource`] to ask about descriptors that are not known yet. Refuses addresses that no
-//! module has, and records that are cut off or say what no loop can do.
+//! Takes the words of a record and a [`ModuleSource`] to ask about descriptors that are not known yet. Refuses
+//! addresses that no module has, and records that are cut off or say what no loop can do.
 
 use std::sync::Arc;
 

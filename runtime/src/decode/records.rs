@@ -5,8 +5,8 @@ use crate::{
     engine::{Kind, Stream},
 };
 
-/// Hands the rest of a chunk to `record`, which does its first record and tells how many words that had, until nothing is left. A
-/// record that cannot be decoded ends it: gives the number of words that are lost by that.
+/// Hands the rest of a chunk to `record`, which does its first record and tells how many words that had, until nothing
+/// is left. A record that cannot be decoded ends it: gives the number of words that are lost by that.
 pub fn each(words: &[u64], mut record: impl FnMut(&[u64]) -> Option<usize>) -> u64 {
     let mut at = 0;
     while at < words.len() {
@@ -18,7 +18,8 @@ pub fn each(words: &[u64], mut record: impl FnMut(&[u64]) -> Option<usize>) -> u
     0
 }
 
-/// Whether a record says that a loop touched more bytes than any loop can: it is damaged, or the program writes what it likes.
+/// Whether a record says that a loop touched more bytes than any loop can: it is damaged, or the program writes what it
+/// likes.
 #[inline]
 #[must_use]
 pub fn is_endless(kind: u8, items: &[Item], rest: &[u64]) -> bool {
@@ -63,8 +64,8 @@ pub fn alike(rest: &[u64], len: usize) -> usize {
     end / len
 }
 
-/// What a load or a store does in iterations of `len` words that advance by constants; `rest` starts with its record in the first, and
-/// this and the second tell.
+/// What a load or a store does in iterations of `len` words that advance by constants; `rest` starts with its record in
+/// the first, and this and the second tell.
 #[must_use]
 pub fn stream(item: &Item, rest: &[u64], len: usize) -> Stream {
     let word = usize::from(item.word);

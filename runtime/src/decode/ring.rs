@@ -72,7 +72,8 @@ impl DecodedRing {
         (table, segment, item)
     }
 
-    /// The function of the outermost context below which most was executed, the first of several: table, and number in it.
+    /// The function of the outermost context below which most was executed, the first of several: table, and number in
+    /// it.
     #[must_use]
     pub fn start(&self, blocks: &[BlockCounters]) -> Option<(u32, u32)> {
         let nodes = &self.contexts.nodes;

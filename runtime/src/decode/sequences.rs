@@ -1,7 +1,7 @@
 //! What chosen functions call, in order.
 //!
-//! Takes the starts of functions with hooks, gives for each chosen function the functions that its activations called, calls of one
-//! function in a row as one entry. After [`MAX_CALLS`] entries further calls are only counted.
+//! Takes the starts of functions with hooks, gives for each chosen function the functions that its activations called,
+//! calls of one function in a row as one entry. After [`MAX_CALLS`] entries further calls are only counted.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -60,7 +60,8 @@ impl Sequences {
         self.is_chosen.extend(names.map(|name| self.chosen.matches_symbol(name)));
     }
 
-    /// `function` started, called by `caller` (`u32::MAX`: by nobody that is known). `counts`: whether the call is counted.
+    /// `function` started, called by `caller` (`u32::MAX`: by nobody that is known). `counts`: whether the call is
+    /// counted.
     pub fn entered(&mut self, caller: u32, function: u32, counts: bool) {
         if self.is_chosen[function as usize] {
             self.of.entry(function).or_default();

@@ -1,9 +1,9 @@
 //! What the engine does most, compiled once per instruction set.
 //!
-//! Takes a stack, which knows the instruction set of this processor, and does one operation with it. Everything below such an
-//! operation is inlined into it, and so is compiled for the same instruction set. Between operations there is a call, so that what is
-//! large and seldom, or long, is there once and not wherever it is used: that is a third of the code, and a fifth of the time to
-//! compile it.
+//! Takes a stack, which knows the instruction set of this processor, and does one operation with it. Everything below
+//! such an operation is inlined into it, and so is compiled for the same instruction set. Between operations there is a
+//! call, so that what is large and seldom, or long, is there once and not wherever it is used: that is a third of the
+//! code, and a fifth of the time to compile it.
 
 use super::{
     access::{Access, Stream},

@@ -105,7 +105,8 @@ impl<C: Cell> Stack<C> {
         self.shadow.kill(addr, len);
     }
 
-    /// The bytes change their addresses and keep their positions. What was at the target before dies, and so does the source.
+    /// The bytes change their addresses and keep their positions. What was at the target before dies, and so does the
+    /// source.
     pub fn relocate(&mut self, from: u64, to: u64, len: u64) {
         if from == to || len == 0 {
             return;

@@ -1,7 +1,7 @@
 //! Pages of which little was touched: their cells as short lists, where a page of its own would be mostly empty.
 //!
-//! Takes cells by page and place in it; gives their values, and the whole list of a page that has become too long to be one. Refuses
-//! nothing, but says when a page should be moved.
+//! Takes cells by page and place in it; gives their values, and the whole list of a page that has become too long to be
+//! one. Refuses nothing, but says when a page should be moved.
 
 use std::collections::HashMap;
 

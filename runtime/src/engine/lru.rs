@@ -1,7 +1,7 @@
 //! One LRU stack of bytes, with cells of 32 bits until its positions need 64.
 //!
-//! Takes accesses one by one, in batches, or as affine runs; gives depths to a sink or a list. Refuses nothing; ranges that would
-//! run past the last address are cut there.
+//! Takes accesses one by one, in batches, or as affine runs; gives depths to a sink or a list. Refuses nothing; ranges
+//! that would run past the last address are cut there.
 
 use super::{
     access::{Access, Stream, clamped},
@@ -90,8 +90,8 @@ impl Engine {
         self.found.drain(&mut OfOne(sink));
     }
 
-    /// Does the accesses in order, as single calls would, but faster: the memory they need is fetched ahead. The sink is told
-    /// of each load by its number.
+    /// Does the accesses in order, as single calls would, but faster: the memory they need is fetched ahead. The sink
+    /// is told of each load by its number.
     pub fn batch<S: BatchSink>(&mut self, accesses: &[Access], sink: &mut S) {
         let (mut labels, mut found) = (std::mem::take(&mut self.labels), std::mem::take(&mut self.found));
         labels.clear();
@@ -112,8 +112,8 @@ impl Engine {
         }
     }
 
-    /// Does a number of iterations, each the streams' accesses in order. The sink is told of the streams by their numbers.
-    /// Reports come in the order of iterations for each stream, but in any order among streams.
+    /// Does a number of iterations, each the streams' accesses in order. The sink is told of the streams by their
+    /// numbers. Reports come in the order of iterations for each stream, but in any order among streams.
     pub fn affine<S: BatchSink>(&mut self, streams: &[Stream], iterations: u64, sink: &mut S) {
         let labels: Vec<u32> = (0..streams.len() as u32).collect();
         let mut found = std::mem::take(&mut self.found);
@@ -169,16 +169,17 @@ impl Engine {
         on_stack!(&mut self.width, stack => stack.remove(addr, clamped(addr, len)));
     }
 
-    /// The bytes at `from` move to `to` and keep their positions on the stack (as memmove does, the ranges may overlap). What
-    /// was at the target before dies. The footprint moves along: bytes that arrive do not count again, and where they were is as if
-    /// it had never been touched, so that it is the same for an allocator that moves a block and for one that does not.
+    /// The bytes at `from` move to `to` and keep their positions on the stack (as memmove does, the ranges may
+    /// overlap). What was at the target before dies. The footprint moves along: bytes that arrive do not count again,
+    /// and where they were is as if it had never been touched, so that it is the same for an allocator that moves a
+    /// block and for one that does not.
     pub fn relocate(&mut self, from: u64, to: u64, len: u64) {
         let len = clamped(from, len).min(clamped(to, len));
         on_stack!(&mut self.width, stack => stack.relocate(from, to, len));
     }
 
-    /// Bytes that are not live enter below everything as one block, the highest address nearest to the top; live bytes stay
-    /// where they are. May cost a walk over everything that is live.
+    /// Bytes that are not live enter below everything as one block, the highest address nearest to the top; live bytes
+    /// stay where they are. May cost a walk over everything that is live.
     pub fn insert_bottom(&mut self, addr: u64, len: u64) {
         let len = clamped(addr, len);
         while on_stack!(&mut self.width, stack => stack.insert_bottom(addr, len)).is_err() {
@@ -186,8 +187,8 @@ impl Engine {
         }
     }
 
-    /// From now on this is a part of a run: what it does not know of the stack before it, it asks for instead of taking it to be
-    /// cold. Nothing was done yet.
+    /// From now on this is a part of a run: what it does not know of the stack before it, it asks for instead of taking
+    /// it to be cold. Nothing was done yet.
     pub(crate) fn start_slice(&mut self) {
         on_stack!(&mut self.width, stack => stack.slice = Some(Box::default()));
     }

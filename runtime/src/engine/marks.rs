@@ -1,6 +1,7 @@
 //! Which of many things in a row are marked: a bit each.
 //!
-//! Takes numbers; gives whether they are marked, and runs of those that are, in order. Refuses (by a panic) numbers there is no room for.
+//! Takes numbers; gives whether they are marked, and runs of those that are, in order. Refuses (by a panic) numbers
+//! there is no room for.
 
 use std::ops::Range;
 

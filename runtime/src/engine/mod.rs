@@ -1,13 +1,13 @@
 //! The depth engine: exact depth of every byte read in one LRU stack of bytes.
 //!
-//! Takes loads, stores, deaths and moves of address ranges in program order; gives, for every byte loaded, how many live
-//! bytes were above it. Bytes are identified by address; the unit is a byte by convention only (numbers of cache lines
-//! work as well). Refuses nothing: ranges that would run past the last address are cut there.
+//! Takes loads, stores, deaths and moves of address ranges in program order; gives, for every byte loaded, how many
+//! live bytes were above it. Bytes are identified by address; the unit is a byte by convention only (numbers of cache
+//! lines work as well). Refuses nothing: ranges that would run past the last address are cut there.
 //!
 //! `lru` is the engine with its two widths of cells. `stack` is what one access does to the two structures below:
-//! `shadow` knows the last position of every address, `timeline` counts the live positions above one. `affine` does whole
-//! loops at once. `slice` does a part of a run on a stack of its own, and then what that asked of the stack before it (`frontier`).
-//! `ends` has what leaves or moves. `dispatch` compiles all of it once per instruction set.
+//! `shadow` knows the last position of every address, `timeline` counts the live positions above one. `affine` does
+//! whole loops at once. `slice` does a part of a run on a stack of its own, and then what that asked of the stack
+//! before it (`frontier`). `ends` has what leaves or moves. `dispatch` compiles all of it once per instruction set.
 
 mod access;
 mod affine;

@@ -19,12 +19,13 @@ pub struct EngineOptions {
     pub wide: bool,
     /// Positions the 32-bit cells may use (at most 2^31).
     pub narrow_limit: u64,
-    /// Pages (of 16 KiB) that have a table of their own from the first touch on; others once more than a few cells of them were touched.
+    /// Pages (of 16 KiB) that have a table of their own from the first touch on; others once more than a few cells of
+    /// them were touched.
     pub full_pages: usize,
     /// Do affine runs in blocks of iterations; otherwise access by access.
     pub affine: bool,
-    /// Report what a stream's loads in an affine run find in the order of its iterations, and of the bytes of an access; there are fewer
-    /// blocks then.
+    /// Report what a stream's loads in an affine run find in the order of its iterations, and of the bytes of an
+    /// access; there are fewer blocks then.
     pub in_order: bool,
 }
 

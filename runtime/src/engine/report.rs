@@ -1,7 +1,7 @@
 //! What the engine found, in a list: one entry per run of depths, with the label that the caller gave the access.
 //!
-//! The inner loops write to this one type and to nothing else, so they are compiled once per instruction set, whoever wants
-//! to know. Takes what the stack reports, gives it back in the same order.
+//! The inner loops write to this one type and to nothing else, so they are compiled once per instruction set, whoever
+//! wants to know. Takes what the stack reports, gives it back in the same order.
 
 use super::sink::BatchSink;
 

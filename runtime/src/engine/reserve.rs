@@ -1,7 +1,8 @@
 //! A long array of zeros, of which only what is written takes memory.
 //!
-//! Takes a number of elements, which may grow; gives them as a slice. New elements are zero, old ones stay. Refuses (by a panic with
-//! [`AllocationFailure`], which says what to do) what the system has no addresses for. It is address space that is reserved, without a claim on memory.
+//! Takes a number of elements, which may grow; gives them as a slice. New elements are zero, old ones stay. Refuses (by
+//! a panic with [`AllocationFailure`], which says what to do) what the system has no addresses for. It is address space
+//! that is reserved, without a claim on memory.
 
 use std::{
     marker::PhantomData,
@@ -11,8 +12,8 @@ use std::{
 
 use memmap2::{Advice, MmapMut, MmapOptions, RemapOptions};
 
-/// What a panic carries if it is no mistake of dmdprof: what the system would not give, and what can be done about it. An analysis ends
-/// with it on whatever thread it finds out, and whoever waits for it can tell it from other panics.
+/// What a panic carries if it is no mistake of dmdprof: what the system would not give, and what can be done about it.
+/// An analysis ends with it on whatever thread it finds out, and whoever waits for it can tell it from other panics.
 #[derive(Debug)]
 pub struct AllocationFailure(pub String);
 
@@ -20,7 +21,8 @@ pub struct AllocationFailure(pub String);
 ///
 /// # Safety
 ///
-/// All bit patterns, zeros among them, are values of the type, its alignment is at most that of a page of memory, and nothing needs to be dropped.
+/// All bit patterns, zeros among them, are values of the type, its alignment is at most that of a page of memory, and
+/// nothing needs to be dropped.
 pub unsafe trait Zeros: Copy + 'static {}
 
 // SAFETY: a number.
@@ -40,7 +42,8 @@ impl<T: Zeros> Reserve<T> {
         let mut options = MmapOptions::new();
         let map = options.len(Self::bytes(len)).no_reserve_swap().map_anon();
         let map = map.unwrap_or_else(|error| Self::refused(len, &error));
-        // A large page for each element that is used alone would be too much. Where the system has none, there is nothing to refuse.
+        // A large page for each element that is used alone would be too much. Where the system has none, there is
+        // nothing to refuse.
         let _ = map.advise(Advice::NoHugePage);
         Reserve { map, len, elements: PhantomData }
     }
@@ -89,7 +92,8 @@ impl<T: Zeros> Deref for Reserve<T> {
 
     #[inline(always)]
     fn deref(&self) -> &[T] {
-        // SAFETY: the map has at least so many elements, begins at a page, and what is in it are zeros or elements that were written.
+        // SAFETY: the map has at least so many elements, begins at a page, and what is in it are zeros or elements that
+        // were written.
         unsafe { slice::from_raw_parts(self.map.as_ptr().cast(), self.len) }
     }
 }

@@ -1,8 +1,9 @@
-//! Where the words of a block's streams were before it: streams whose words lay among each other go together, so that one look at the timeline
-//! does for all of them.
+//! Where the words of a block's streams were before it: streams whose words lay among each other go together, so that
+//! one look at the timeline does for all of them.
 //!
-//! Takes a sequence per stream; gives groups of sequences that have the same step and whose first words lie within one step, so that their positions
-//! repeat together. An unrolled or vectorised loop that comes after another leaves many of these. Refuses nothing.
+//! Takes a sequence per stream; gives groups of sequences that have the same step and whose first words lie within one
+//! step, so that their positions repeat together. An unrolled or vectorised loop that comes after another leaves many
+//! of these. Refuses nothing.
 
 use std::ops::Range;
 

@@ -1,9 +1,10 @@
 //! A part of a run on a stack of its own, and what it needs of the stack before it.
 //!
-//! A stack that begins in the middle of a run knows exactly what lies above the bytes that were touched since. Whatever it does
-//! not know, it asks for: first touches, and ends of bytes that it has not seen, in their order and with the number of bytes
-//! that lay on it then ([`Frontier`]). The stack before it answers by and by (`settle`): bytes that are asked for lie below
-//! all of the part's, and are the part's from then on. In the end the part's bytes go on top, in their order.
+//! A stack that begins in the middle of a run knows exactly what lies above the bytes that were touched since. Whatever
+//! it does not know, it asks for: first touches, and ends of bytes that it has not seen, in their order and with the
+//! number of bytes that lay on it then ([`Frontier`]). The stack before it answers by and by (`settle`): bytes that are
+//! asked for lie below all of the part's, and are the part's from then on. In the end the part's bytes go on top, in
+//! their order.
 //!
 //! Takes and gives frontiers. Refuses, before it changes anything, positions that the cells are too narrow for.
 
@@ -19,7 +20,8 @@ use super::{
 
 /// A part's side.
 impl<C: Cell> Stack<C> {
-    /// The bytes leave the stack, this one or that before it. Those that are marked as dead here are not on that before it.
+    /// The bytes leave the stack, this one or that before it. Those that are marked as dead here are not on that before
+    /// it.
     #[inline(never)]
     pub(super) fn remove_from_slice(&mut self, addr: u64, len: u64) {
         if len == 0 {

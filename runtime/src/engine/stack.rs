@@ -1,7 +1,7 @@
 //! The LRU stack: what a load, a store, a death and a move do to shadow and timeline.
 //!
-//! Takes byte ranges, reports depths to a list. Refuses an operation (`Full`) before changing anything when its cells are
-//! too narrow for the positions it needs; the caller then widens them and asks again.
+//! Takes byte ranges, reports depths to a list. Refuses an operation (`Full`) before changing anything when its cells
+//! are too narrow for the positions it needs; the caller then widens them and asks again.
 
 use super::affine::scratch::Scratch;
 use super::cell::{BYTES, Cell, DEAD, FIRST, NEVER, is_position};
@@ -29,8 +29,8 @@ pub enum Short {
     NotEnough,
 }
 
-/// Positions when the live bytes are packed together. Not a closure, because closures are not reliably inlined, and then
-/// are compiled without the instruction set of their callers.
+/// Positions when the live bytes are packed together. Not a closure, because closures are not reliably inlined, and
+/// then are compiled without the instruction set of their callers.
 struct Packed<'a> {
     ranks: Ranks<'a>,
     start: u64,
@@ -198,10 +198,11 @@ impl<C: Cell> Stack<C> {
         Short::Done
     }
 
-    /// Accesses in order; gives the number of those done, which is all unless the cells are too narrow for the next one.
+    /// Accesses in order; gives the number of those done, which is all unless the cells are too narrow for the next
+    /// one.
     ///
-    /// It takes a window of accesses at a time: first all cells are found, then all positions on the timeline, then the work is
-    /// done. What one access waits for, the others fetch meanwhile.
+    /// It takes a window of accesses at a time: first all cells are found, then all positions on the timeline, then the
+    /// work is done. What one access waits for, the others fetch meanwhile.
     #[inline(always)]
     pub fn batch_here(&mut self, accesses: &[Access], labels: &[u32], out: &mut Reports) -> usize {
         let mut cells = [0; WINDOW];
@@ -285,7 +286,8 @@ impl<C: Cell> Stack<C> {
         Ok(())
     }
 
-    /// `last` for up to 64 bytes that were last used together, if that is what they are: parts of a cell, and whole cells.
+    /// `last` for up to 64 bytes that were last used together, if that is what they are: parts of a cell, and whole
+    /// cells.
     #[inline(always)]
     fn one_run_last(&mut self, cell: usize, addr: u64, len: u64, out: &mut Reports) -> bool {
         let skip = addr % BYTES;
@@ -354,8 +356,8 @@ impl<C: Cell> Stack<C> {
         Ok(())
     }
 
-    /// An access to up to 64 bytes that were last used together, if that is what it is: parts of a cell, and whole cells. There
-    /// must be room.
+    /// An access to up to 64 bytes that were last used together, if that is what it is: parts of a cell, and whole
+    /// cells. There must be room.
     #[inline(always)]
     fn one_run_access<const LOAD: bool>(&mut self, addr: u64, len: u64, out: &mut Reports) -> bool {
         let cell = self.shadow.find(addr);
@@ -467,8 +469,8 @@ impl<C: Cell> Stack<C> {
         if self.time.has_room(len) { Ok(()) } else { self.renumber(0, len) }
     }
 
-    /// Packs the live bytes together: a byte's new position is the number of live bytes below it. Leaves `gap` positions free
-    /// below and at least `len` above.
+    /// Packs the live bytes together: a byte's new position is the number of live bytes below it. Leaves `gap`
+    /// positions free below and at least `len` above.
     #[inline(always)]
     pub fn renumber_here(&mut self, gap: u64, len: u64) -> Result<(), Full> {
         let used = (FIRST + gap).saturating_add(self.live());

@@ -1,9 +1,10 @@
 //! Iterations of the innermost loop that go on as the ones before, counted together.
 //!
 //! Takes the accesses of an iteration as streams, each within one array, and a number of iterations that follow ones
-//! like them; counts for [`Movement`] what the single accesses would. Each iteration is a tile of the innermost level, and all of them are in one tile of
-//! the levels around it. Where a word was touched a few iterations ago, the streams tell that (`engine::dependence`); for all others the stamps are looked at,
-//! page by page where words lie side by side.
+//! like them; counts for [`Movement`] what the single accesses would. Each iteration is a tile of the innermost level,
+//! and all of them are in one tile of the levels around it. Where a word was touched a few iterations ago, the streams
+//! tell that (`engine::dependence`); for all others the stamps are looked at, page by page where words lie side by
+//! side.
 
 use super::{
     movement::{Movement, RowNumber},
@@ -45,8 +46,8 @@ impl Movement {
         self.stamps.has_room_for(pages, self.nest.running().count() as u64)
     }
 
-    /// Does iterations `first .. first + count`, each the next tile of the innermost level; no more than the plan's longest block. The plan's warm-up must
-    /// have been done, and at least one iteration.
+    /// Does iterations `first .. first + count`, each the next tile of the innermost level; no more than the plan's
+    /// longest block. The plan's warm-up must have been done, and at least one iteration.
     pub fn go_on(&mut self, steady: &Steady<'_>, first: u64, count: u64) {
         let innermost = self.nest.innermost();
         let tile = self.nest.levels[innermost as usize].tile;

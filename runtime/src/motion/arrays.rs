@@ -1,8 +1,8 @@
 //! Which array an address belongs to: an array is a data object.
 //!
-//! Takes the lives of memory, gives numbers of [`Objects`]; says which bytes are new ones. A block of the heap or a mapping is new whenever it
-//! starts. A variable on the stack is the same in its next life if it lies where it lay and nothing else lay there meanwhile: a
-//! buffer that a loop's body declares is one buffer, not one per iteration.
+//! Takes the lives of memory, gives numbers of [`Objects`]; says which bytes are new ones. A block of the heap or a
+//! mapping is new whenever it starts. A variable on the stack is the same in its next life if it lies where it lay and
+//! nothing else lay there meanwhile: a buffer that a loop's body declares is one buffer, not one per iteration.
 
 use std::collections::BTreeMap;
 

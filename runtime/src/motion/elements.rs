@@ -1,6 +1,7 @@
 //! What each tile touches, byte by byte: for kernels that are small enough to be read.
 //!
-//! Takes the accesses and tiles that [`super::movement`] counts, gives the set of every tile of every level, up to a limit.
+//! Takes the accesses and tiles that [`super::movement`] counts, gives the set of every tile of every level, up to a
+//! limit.
 
 use std::collections::{BTreeMap, BTreeSet};
 

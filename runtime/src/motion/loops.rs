@@ -1,8 +1,8 @@
 //! The loops of one module as the analysis counts them: by their place in the source.
 //!
-//! Takes the marks in a [`SiteTable`], gives its [`ModuleLoops`]. An optimiser may make several loops of one (a vectorised one and what is
-//! left over, versions for different strides): those of one function that begin at the same place inside the same loop are one
-//! loop again. Loops whose place is not known stay apart.
+//! Takes the marks in a [`SiteTable`], gives its [`ModuleLoops`]. An optimiser may make several loops of one (a
+//! vectorised one and what is left over, versions for different strides): those of one function that begin at the same
+//! place inside the same loop are one loop again. Loops whose place is not known stay apart.
 
 use std::collections::{BTreeMap, HashMap};
 

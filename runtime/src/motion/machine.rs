@@ -76,7 +76,8 @@ impl Tables {
     }
 }
 
-/// Items (of the table) that store to where an earlier one of the segment has loaded from: read-modify-writes, if each load is taken once.
+/// Items (of the table) that store to where an earlier one of the segment has loaded from: read-modify-writes, if each
+/// load is taken once.
 fn closed_updates(segment: &Segment, table: &SiteTable) -> Vec<usize> {
     let mut loaded: Vec<(u16, i64, u32)> = Vec::new();
     let mut closing = Vec::new();

@@ -1,7 +1,7 @@
 //! The sum over rings: levels are one if their loops are, arrays if their objects are.
 //!
-//! Bytes and accesses add up, so that bytes that several threads touch count once for each. Peaks and capacities are the largest of any
-//! thread, as each thread has iterations of its own.
+//! Bytes and accesses add up, so that bytes that several threads touch count once for each. Peaks and capacities are
+//! the largest of any thread, as each thread has iterations of its own.
 
 use std::collections::{BTreeMap, HashMap};
 

@@ -1,8 +1,9 @@
 //! Counts what each tile brings in, array by array, at every running level.
 //!
-//! Takes accesses (address, length, array) and the tiles of [`Nest`]; gives one [`Row`] per level and array. A byte is *filled* at a level when a tile touches it
-//! that the tile before it did not touch. Levels are looked at from the inside: what the inner tile has touched before, the outer ones
-//! have too, so that an access costs as much as it changes.
+//! Takes accesses (address, length, array) and the tiles of [`Nest`]; gives one [`Row`] per level and array. A byte is
+//! *filled* at a level when a tile touches it that the tile before it did not touch. Levels are looked at from the
+//! inside: what the inner tile has touched before, the outer ones have too, so that an access costs as much as it
+//! changes.
 
 use std::collections::HashMap;
 

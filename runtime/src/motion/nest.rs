@@ -1,11 +1,12 @@
 //! Which loops are running, and in which tile each is.
 //!
-//! Takes where each record stands (frame of the calling context, loop, whether an iteration begins), gives the chain of running
-//! [`Level`]s. A level is a loop in its nest: the same loop, called from inside another, is another level. A loop that is already running
-//! further out (recursion) is no level again: what its inner activation does belongs to the iteration of the outer one.
+//! Takes where each record stands (frame of the calling context, loop, whether an iteration begins), gives the chain of
+//! running [`Level`]s. A level is a loop in its nest: the same loop, called from inside another, is another level. A
+//! loop that is already running further out (recursion) is no level again: what its inner activation does belongs to
+//! the iteration of the outer one.
 //!
-//! A *tile* is an iteration in which something was accessed. Tiles of a level are numbered in the order of execution, across
-//! invocations: the tile before the first of an invocation is the last of the invocation before (policy `wrap`).
+//! A *tile* is an iteration in which something was accessed. Tiles of a level are numbered in the order of execution,
+//! across invocations: the tile before the first of an invocation is the last of the invocation before (policy `wrap`).
 
 use std::collections::HashMap;
 
@@ -229,7 +230,8 @@ impl Nest {
     /// Begins the tiles of those running levels that have none; each is told to `opened` before, innermost first.
     pub fn open(&mut self, mut opened: impl FnMut(LevelNumber, &mut Level)) {
         self.pending = false;
-        // A loop that is entered or goes on leaves those inside it first, so that no level waits outside one that does not.
+        // A loop that is entered or goes on leaves those inside it first, so that no level waits outside one that does
+        // not.
         for running in self.running.iter().rev() {
             let Some(level) = self.levels.get_mut(running.level as usize) else { continue };
             if !level.pending {
@@ -245,15 +247,16 @@ impl Nest {
         }
     }
 
-    /// Whether the innermost running loop is a level, its numbers of tiles last for so many more, and all running levels' tiles have begun.
+    /// Whether the innermost running loop is a level, its numbers of tiles last for so many more, and all running
+    /// levels' tiles have begun.
     #[must_use]
     pub fn has_tiles_for(&self, iterations: u64) -> bool {
         let level = self.running.last().and_then(|running| self.levels.get(running.level as usize));
         !self.pending && level.is_some_and(|level| u64::from(u32::MAX - level.tile) > iterations)
     }
 
-    /// The innermost level goes through its next iterations, at least one, each a tile that touches so many bytes; gives the last one's. None is
-    /// waiting to begin.
+    /// The innermost level goes through its next iterations, at least one, each a tile that touches so many bytes;
+    /// gives the last one's. None is waiting to begin.
     pub fn go_on(&mut self, iterations: u64, bytes: u64) -> u32 {
         let level = &mut self.levels[self.innermost as usize];
         level.iteration += iterations;

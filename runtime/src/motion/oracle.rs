@@ -88,7 +88,8 @@ impl Oracle {
 
 #[derive(Clone, Debug)]
 enum Statement {
-    /// Array, bytes of an element, index = base + sum of coefficients times the indices of the running loops, innermost first.
+    /// Array, bytes of an element, index = base + sum of coefficients times the indices of the running loops, innermost
+    /// first.
     Access {
         array: u32,
         size: u64,

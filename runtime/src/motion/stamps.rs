@@ -1,9 +1,10 @@
 //! Per level and byte of the program's memory: the tile that touched it last.
 //!
-//! Takes ranges, gives pieces of pages and, per level, their stamps. A page is kept in granules of 8 bytes until something smaller or less aligned is
-//! accessed in it, then in smaller ones; a granule is always accessed as a whole. Takes 4 bytes per granule and level. When that is more
-//! than the budget, whole pages of the array that takes most are no longer followed (half of them each time, chosen by a hash of the page's number), and
-//! the rest of its pages count twice as much.
+//! Takes ranges, gives pieces of pages and, per level, their stamps. A page is kept in granules of 8 bytes until
+//! something smaller or less aligned is accessed in it, then in smaller ones; a granule is always accessed as a whole.
+//! Takes 4 bytes per granule and level. When that is more than the budget, whole pages of the array that takes most are
+//! no longer followed (half of them each time, chosen by a hash of the page's number), and the rest of its pages count
+//! twice as much.
 
 use std::collections::HashMap;
 
@@ -272,7 +273,8 @@ impl Stamps {
         Some(leaf[page as usize % LEAF]).filter(|b| *b != NONE)
     }
 
-    /// The bytes of a range are new: no tile has touched them. What shares a granule with the ends is forgotten with them.
+    /// The bytes of a range are new: no tile has touched them. What shares a granule with the ends is forgotten with
+    /// them.
     pub fn forget(&mut self, address: u64, len: u64) {
         if len == 0 {
             return;
@@ -349,7 +351,8 @@ impl Stamps {
         page.holders.iter().filter_map(stamp).filter(|(_, stamp)| *stamp != 0).collect()
     }
 
-    /// Before a level's tile numbers run out: the tile at hand becomes `tile`, the one before it `tile - 1`, all earlier ones 1.
+    /// Before a level's tile numbers run out: the tile at hand becomes `tile`, the one before it `tile - 1`, all
+    /// earlier ones 1.
     pub fn renumber(&mut self, level: LevelNumber, current: u32, tile: u32) {
         let leaves = self.blocks_of.get(level as usize).into_iter().flatten().flatten();
         let blocks: Vec<BlockNumber> = leaves.flat_map(|leaf| leaf.iter().copied()).filter(|b| *b != NONE).collect();

@@ -1,7 +1,7 @@
 //! Where in large blocks the reads go: bytes read of each part of them, by object.
 //!
-//! Takes lives of memory and reads, gives 64 counts per object: the bytes read by accesses that begin in each 64th of a block. Blocks
-//! below 4 KiB are left out; what their parts are, fields tell better. An access counts where it begins.
+//! Takes lives of memory and reads, gives 64 counts per object: the bytes read by accesses that begin in each 64th of a
+//! block. Blocks below 4 KiB are left out; what their parts are, fields tell better. An access counts where it begins.
 
 use std::collections::BTreeMap;
 

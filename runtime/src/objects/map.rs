@@ -1,8 +1,9 @@
 //! Which object each byte of the program's memory belongs to.
 //!
-//! Takes ranges and the numbers of objects; gives the number at an address, or of a range if all its bytes have one. Later ranges lie over
-//! earlier ones. Memory of number [`NOTHING`] costs nothing; a page of one object costs one entry, a row of [`VAST_PAGES`] pages or more one
-//! entry in all, and a page of several objects 1 KiB, and 64 bytes more for each 16 bytes that several objects share.
+//! Takes ranges and the numbers of objects; gives the number at an address, or of a range if all its bytes have one.
+//! Later ranges lie over earlier ones. Memory of number [`NOTHING`] costs nothing; a page of one object costs one
+//! entry, a row of [`VAST_PAGES`] pages or more one entry in all, and a page of several objects 1 KiB, and 64 bytes
+//! more for each 16 bytes that several objects share.
 
 use std::collections::{BTreeMap, HashMap};
 

@@ -1,6 +1,8 @@
-//! Data objects: what a program would call the memory that it reads. A heap block by where it was allocated, a variable by its name.
+//! Data objects: what a program would call the memory that it reads. A heap block by where it was allocated, a variable
+//! by its name.
 //!
-//! Takes what the records of one ring say about lives of memory; gives, for an address, the number of the object that lies there now.
+//! Takes what the records of one ring say about lives of memory; gives, for an address, the number of the object that
+//! lies there now.
 //!
 //! | object | one per |
 //! |---|---|
@@ -10,7 +12,8 @@
 //! | [`Object::Slot`] | variable on the stack, by linked function and number: all activations |
 //! | [`Object::Unknown`] | everything else: memory of code without hooks, of other threads, thread-local variables, arguments |
 //!
-//! Memory that was freed belongs to nothing until it is handed out again, so that reuse of an address never mixes objects.
+//! Memory that was freed belongs to nothing until it is handed out again, so that reuse of an address never mixes
+//! objects.
 
 mod extents;
 mod map;
@@ -174,7 +177,8 @@ impl Objects {
         &self.files[file as usize]
     }
 
-    /// All objects, their lives and what was read of the parts of their large blocks, by number; the paths of mapped files.
+    /// All objects, their lives and what was read of the parts of their large blocks, by number; the paths of mapped
+    /// files.
     #[must_use]
     pub fn into_parts(self) -> (Vec<Object>, Vec<Life>, Vec<Option<Parts>>, Vec<String>) {
         (self.list, self.lives, self.extents.into_parts(), self.files)

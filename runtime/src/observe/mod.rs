@@ -1,9 +1,9 @@
 //! What observes accesses: each folder one thing, told of every access, run and end in the order of the program.
 //!
-//! Takes accesses and affine runs with their cells, and depths from the engine; gives results of its own. Knows nothing of who
-//! decodes and of where rings come from. `lines` and `caches` follow beside the engine, `flows` with `patterns` behind it,
-//! `liveness` goes backwards over what was asked of it; `objects` takes cells apart by data object, `window` takes single
-//! accesses down, `files` files what the engine found with its cell.
+//! Takes accesses and affine runs with their cells, and depths from the engine; gives results of its own. Knows nothing
+//! of who decodes and of where rings come from. `lines` and `caches` follow beside the engine, `flows` with `patterns`
+//! behind it, `liveness` goes backwards over what was asked of it; `objects` takes cells apart by data object, `window`
+//! takes single accesses down, `files` files what the engine found with its cell.
 
 pub mod caches;
 pub(crate) mod files;

@@ -1,9 +1,11 @@
 //! Which object each access goes to: cells of (context, site) taken apart by object while the run goes on.
 //!
-//! Takes the cell of an access and its address, gives the cell of the object there. The first object that a cell meets keeps the cell itself;
-//! each other one has a cell of its own, so that filing what the engine found costs nothing more. In the end the parts are added up again.
+//! Takes the cell of an access and its address, gives the cell of the object there. The first object that a cell meets
+//! keeps the cell itself; each other one has a cell of its own, so that filing what the engine found costs nothing
+//! more. In the end the parts are added up again.
 //!
-//! An access belongs to the object of its first byte. A site mostly stays with the object of its last access, which costs one look at the map.
+//! An access belongs to the object of its first byte. A site mostly stays with the object of its last access, which
+//! costs one look at the map.
 
 use std::collections::HashMap;
 

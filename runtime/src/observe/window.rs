@@ -1,8 +1,8 @@
 //! A window of accesses, one by one, as the engine found them: for people to look at.
 //!
-//! Takes each access of a ring between two points of its run, with the depths that the engine told; gives them in order, at most [`MOST`]. Also what
-//! takes bytes off the stack or moves them in between, so that whoever reads it can follow the stack. While a window is open, the pipeline gives the
-//! engine one access at a time.
+//! Takes each access of a ring between two points of its run, with the depths that the engine told; gives them in
+//! order, at most [`MOST`]. Also what takes bytes off the stack or moves them in between, so that whoever reads it can
+//! follow the stack. While a window is open, the pipeline gives the engine one access at a time.
 
 use crate::{
     counts::keys::{ObjectKey, SiteKey},

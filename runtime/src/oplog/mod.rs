@@ -1,7 +1,7 @@
 //! What one ring asked of the engine, written down once and read forwards and backwards.
 //!
-//! `OpLog` takes operations while the program runs, `Ops` is a block of them read back, [`Spool`] the temporary file that
-//! they lie in. Refuses a temporary file that cannot be written or read.
+//! `OpLog` takes operations while the program runs, `Ops` is a block of them read back, [`Spool`] the temporary file
+//! that they lie in. Refuses a temporary file that cannot be written or read.
 
 pub(crate) mod ops;
 pub(crate) mod spool;

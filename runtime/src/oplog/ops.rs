@@ -1,12 +1,13 @@
-//! What one ring asked of the engine, in order, with the cells that results belong to: written down once, read forwards and
-//! backwards.
+//! What one ring asked of the engine, in order, with the cells that results belong to: written down once, read forwards
+//! and backwards.
 //!
-//! [`OpLog`] takes operations while the program runs and cuts them into blocks that can be read on their own; [`Ops`] is one
-//! block read back. Because both passes of the exact analysis read the same operations, and nothing is decoded twice, they
-//! cannot disagree about what the program did.
+//! [`OpLog`] takes operations while the program runs and cuts them into blocks that can be read on their own; [`Ops`]
+//! is one block read back. Because both passes of the exact analysis read the same operations, and nothing is decoded
+//! twice, they cannot disagree about what the program did.
 //!
-//! A block is three columns: of each access its cell (as a difference to the one before, doubled, plus one if the cell did
-//! something else last time), its address (as a difference to the cell's last one), and everything that is not an access.
+//! A block is three columns: of each access its cell (as a difference to the one before, doubled, plus one if the cell
+//! did something else last time), its address (as a difference to the cell's last one), and everything that is not an
+//! access.
 
 use std::{io, sync::Arc};
 

@@ -1,7 +1,8 @@
 //! A temporary file without a name, in which rings keep what they need a second time.
 //!
-//! Takes blocks of bytes, gives each a [`Place`] and the block back, in any order and from any thread. Blocks are compressed
-//! and carry a checksum. Refuses what the file system refuses; the file vanishes with its last user, however that ends.
+//! Takes blocks of bytes, gives each a [`Place`] and the block back, in any order and from any thread. Blocks are
+//! compressed and carry a checksum. Refuses what the file system refuses; the file vanishes with its last user, however
+//! that ends.
 
 use std::{
     fs::File,

@@ -1,8 +1,9 @@
 //! Gives the channel to processes of the run that cannot open it by themselves.
 //!
-//! The environment names the channel by a path that only the user's own processes may open, and may be cleared. Such a process
-//! asks its ancestors over a socket (`hooks/broker.rs`). Whoever asks gets the channel if it descends from this process, and
-//! nobody else does: the kernel says who asks. Some only say that they will not be measured; they are counted by name.
+//! The environment names the channel by a path that only the user's own processes may open, and may be cleared. Such a
+//! process asks its ancestors over a socket (`hooks/broker.rs`). Whoever asks gets the channel if it descends from this
+//! process, and nobody else does: the kernel says who asks. Some only say that they will not be measured; they are
+//! counted by name.
 
 use std::collections::BTreeMap;
 use std::fs::File;

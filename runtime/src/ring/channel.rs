@@ -40,8 +40,8 @@ pub struct Ticket(u32);
 /// An instrumented program or library in a process's memory.
 ///
 /// A forked process has its ancestors' modules too: look for the ring's [`RingReader::process`] first, then for its
-/// [`RingReader::ancestors`] in their order. No two modules of one process ever overlap, also when one was unloaded before
-/// the other came: the hooks see to that.
+/// [`RingReader::ancestors`] in their order. No two modules of one process ever overlap, also when one was unloaded
+/// before the other came: the hooks see to that.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Module {
     /// The process's number in the run.
@@ -56,8 +56,8 @@ pub struct Module {
     pub path: PathBuf,
 }
 
-/// A module that a process has just loaded. The process waits until this is dropped, so that the module's file is still what
-/// it was, whatever happens to it afterwards.
+/// A module that a process has just loaded. The process waits until this is dropped, so that the module's file is still
+/// what it was, whatever happens to it afterwards.
 #[derive(Debug)]
 pub struct Announced<'a> {
     /// The module.
@@ -70,8 +70,8 @@ pub struct Announced<'a> {
 }
 
 impl Announced<'_> {
-    /// A path by which this process can open the module's file: by its name, through the other process's root, or as that
-    /// process has it mapped. `None` if the file cannot be had any more.
+    /// A path by which this process can open the module's file: by its name, through the other process's root, or as
+    /// that process has it mapped. `None` if the file cannot be had any more.
     #[must_use]
     pub fn file(&self) -> Option<PathBuf> {
         let Module { low, path, .. } = &self.module;
@@ -166,8 +166,8 @@ impl Channel {
         self.header().random_requests.load(Relaxed)
     }
 
-    /// Has programs write the bytes of each declared output to an empty regular file, in records of length (8 bytes, low first) and
-    /// bytes. For before they start.
+    /// Has programs write the bytes of each declared output to an empty regular file, in records of length (8 bytes,
+    /// low first) and bytes. For before they start.
     pub fn save_outputs(&mut self, to: File) {
         let path = format!("/proc/{}/fd/{}\0", std::process::id(), to.as_raw_fd());
         let header = self.map.as_mut_ptr().cast::<ChannelHeader>();
@@ -176,8 +176,8 @@ impl Channel {
         self.outputs = Some(to);
     }
 
-    /// After the programs' end: leaves the whole records of declared outputs in the file. Gives the number of outputs that
-    /// could not be saved.
+    /// After the programs' end: leaves the whole records of declared outputs in the file. Gives the number of outputs
+    /// that could not be saved.
     pub fn finish_outputs(&self) -> io::Result<u32> {
         if let Some(file) = &self.outputs {
             file.set_len(self.header().outputs_end.load(Acquire))?;
@@ -234,8 +234,8 @@ impl Channel {
         Ticket(self.header().doorbell.load_acquire())
     }
 
-    /// Sleeps until a chunk is published (by any thread, after `ticket`), [`Self::wake`] is called, or the time is over.
-    /// True if the bell has rung. Several threads may wait.
+    /// Sleeps until a chunk is published (by any thread, after `ticket`), [`Self::wake`] is called, or the time is
+    /// over. True if the bell has rung. Several threads may wait.
     pub fn wait(&self, ticket: Ticket, timeout: Duration) -> bool {
         let header = self.header();
         let woken = protocol::sleep(&Futex { timeout }, &header.doorbell, &header.consumer_sleeps, ticket.0);

@@ -40,8 +40,8 @@ impl Analyzer {
         }
     }
 
-    /// Adds what a part of the ring has counted, which has met no context or module that is not known here. `below` is what
-    /// else its cells found, with its hash.
+    /// Adds what a part of the ring has counted, which has met no context or module that is not known here. `below` is
+    /// what else its cells found, with its hash.
     pub(super) fn absorb(&mut self, mut part: Counted, below: Vec<CellCounters>, hash: Option<&DepthHash>) {
         let mut below = below.into_iter();
         let mut numbers = Vec::with_capacity(part.cells.len());

@@ -1,7 +1,8 @@
-//! Replays the records of one ring: every access goes through the engine, every result to the cell of its context and site.
+//! Replays the records of one ring: every access goes through the engine, every result to the cell of its context and
+//! site.
 //!
-//! Takes words in the layout of [`crate::abi`], gives counters per (context, segment) and (context, site). A word that is
-//! neither a known descriptor nor an event cannot be skipped safely; the rest of its chunk is counted as lost.
+//! Takes words in the layout of [`crate::abi`], gives counters per (context, segment) and (context, site). A word that
+//! is neither a known descriptor nor an event cannot be skipped safely; the rest of its chunk is counted as lost.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -223,8 +224,8 @@ impl Analyzer {
         MemoryResult { followed, exact_error, window, ..self.counted() }
     }
 
-    /// Ends a replay in whose middle the system refused something, and gives up what was counted until then. What the engine knows is lost:
-    /// most live bytes, the footprint, flows, and depths that it had not told yet.
+    /// Ends a replay in whose middle the system refused something, and gives up what was counted until then. What the
+    /// engine knows is lost: most live bytes, the footprint, flows, and depths that it had not told yet.
     #[must_use]
     pub fn salvage(mut self) -> MemoryResult {
         self.count_unmoved();

@@ -1,6 +1,7 @@
 //! The counters of one ring, and what changes with each record: calling context, blocks of counters, the engine.
 //!
-//! Takes segments, events and modules as the decoder finds them; `charge`, `loops` and `library` say what each of them does to it.
+//! Takes segments, events and modules as the decoder finds them; `charge`, `loops` and `library` say what each of them
+//! does to it.
 
 use super::{
     exact,
@@ -204,7 +205,8 @@ impl Core {
         }
     }
 
-    /// The cell of an access of a site, which reads so many bytes: that of the object that it goes to, if objects are measured.
+    /// The cell of an access of a site, which reads so many bytes: that of the object that it goes to, if objects are
+    /// measured.
     #[inline]
     pub(super) fn object_cell(&mut self, cell: usize, address: u64, read: u64) -> usize {
         let Some(objects) = &mut self.objects else { return cell };
@@ -271,7 +273,8 @@ impl Core {
         u64::from(block.segment) << 32 | u64::from(cell - block.first_cell)
     }
 
-    /// Counts what need not be looked at each time that a segment is executed: what it writes, and reads on the top of the stack.
+    /// Counts what need not be looked at each time that a segment is executed: what it writes, and reads on the top of
+    /// the stack.
     pub(super) fn count_unmoved(&mut self, moves: &Moves, locator: &Locator) {
         for block in self.blocks.iter().filter(|block| block.moved > 0) {
             let items = locator.items(block.segment);

@@ -1,4 +1,5 @@
-//! The ways that make an analysis fast, with a switch for each, and a hash that shows that none of them changes a depth.
+//! The ways that make an analysis fast, with a switch for each, and a hash that shows that none of them changes a
+//! depth.
 
 use crate::{
     decode::block::UNCOUNTED,

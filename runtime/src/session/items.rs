@@ -1,7 +1,7 @@
 //! What one ring has the engine do, decoded and not done yet.
 //!
-//! Takes queues of accesses and affine runs, and what stands between them; gives them back in order, so many accesses at a
-//! time.
+//! Takes queues of accesses and affine runs, and what stands between them; gives them back in order, so many accesses
+//! at a time.
 
 use std::collections::VecDeque;
 
@@ -119,7 +119,8 @@ impl Items {
         self.list.pop_front();
     }
 
-    /// Has `worker` do what is at the front, up to so many loads and stores; how many there were. The rest takes no time.
+    /// Has `worker` do what is at the front, up to so many loads and stores; how many there were. The rest takes no
+    /// time.
     pub fn work(&mut self, most: u64, worker: &mut impl Worker) -> u64 {
         let queue = match self.list.front() {
             Some(Item::Queue(queue)) => queue,

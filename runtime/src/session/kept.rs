@@ -1,7 +1,7 @@
 //! What one ring carried, kept until all rings of its process have ended.
 //!
-//! Takes words as they come, gives them back in chunks. Keeps them in a temporary file, compressed. Refuses what the file
-//! system refuses: the first error is kept, and words after it are dropped.
+//! Takes words as they come, gives them back in chunks. Keeps them in a temporary file, compressed. Refuses what the
+//! file system refuses: the first error is kept, and words after it are dropped.
 
 use std::{collections::VecDeque, io, sync::Arc};
 

@@ -1,7 +1,7 @@
 //! What affine loops do to the counters: all iterations at once where the engine can take them so.
 //!
-//! Takes records of loops, and rows of records that advance evenly; gives the engine an affine run, or single accesses where a
-//! stream goes from one object to another, or there are too many streams.
+//! Takes records of loops, and rows of records that advance evenly; gives the engine an affine run, or single accesses
+//! where a stream goes from one object to another, or there are too many streams.
 
 use super::{
     core::{Core, files},

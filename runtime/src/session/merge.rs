@@ -1,4 +1,5 @@
-//! Adds up the results of rings: same calling context, same site, one sum. The order in which rings arrive does not matter.
+//! Adds up the results of rings: same calling context, same site, one sum. The order in which rings arrive does not
+//! matter.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
@@ -55,7 +56,8 @@ impl MergedFlow {
 }
 
 impl DecodedRing {
-    /// An object in the numbers of the measurement, of which `nodes` are the ring's contexts; `files` are the paths of mapped ones.
+    /// An object in the numbers of the measurement, of which `nodes` are the ring's contexts; `files` are the paths of
+    /// mapped ones.
     pub(super) fn object_key(&self, object: Object, files: &[String], nodes: &[Node]) -> ObjectKey {
         let site = |segment| (segment != u32::MAX).then(|| self.segment(segment));
         match object {

@@ -1,8 +1,9 @@
 //! What a segment has the engine do, if that is the same each time but for addresses.
 //!
-//! Most segments are loads and stores of fixed sizes. Everything but their addresses is known when the descriptors are read, so
-//! that a record only adds words and offsets; what segments write, and reads on the top of the stack, follow from the number of
-//! executions. Takes tables of descriptors in the order of their numbers; segments with anything else have no moves.
+//! Most segments are loads and stores of fixed sizes. Everything but their addresses is known when the descriptors are
+//! read, so that a record only adds words and offsets; what segments write, and reads on the top of the stack, follow
+//! from the number of executions. Takes tables of descriptors in the order of their numbers; segments with anything
+//! else have no moves.
 
 use std::ops::Range;
 

@@ -22,13 +22,15 @@ pub struct Options {
     /// Beside the stack of bytes, one of lines of each of these sizes in bytes (powers of two), for what memories of
     /// lines fetch and write back. Needs bytes.
     pub line_sizes: Vec<u32>,
-    /// Caches of sets and ways, the first nearest to the processor, that see the same accesses; none if there are none. Needs bytes.
+    /// Caches of sets and ways, the first nearest to the processor, that see the same accesses; none if there are none.
+    /// Needs bytes.
     pub caches: Vec<Geometry>,
     /// What is counted; none: everything.
     pub roi: Option<Arc<dyn RegionOfInterest>>,
     /// Rings are served by this many threads.
     pub workers: usize,
-    /// Threads share stacks; else each has one of its own. Needs the memory model, and no flows, windows, caches or exact liveness.
+    /// Threads share stacks; else each has one of its own. Needs the memory model, and no flows, windows, caches or
+    /// exact liveness.
     pub together: Option<Arc<Together>>,
     /// Accesses of a slice of a ring, if not the usual number; rings are cut from their first access on then.
     pub slice: Option<u64>,

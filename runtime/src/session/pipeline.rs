@@ -1,8 +1,8 @@
 //! The engine of one ring, on this thread or on one of its own.
 //!
-//! Decoding records and filing what loads found takes about as long as the engine itself; on two processors they can run
-//! side by side. Order is kept: batches go through one queue, results come back through another, and results are filed in the order of their
-//! batches, so that not one number depends on where the engine runs.
+//! Decoding records and filing what loads found takes about as long as the engine itself; on two processors they can
+//! run side by side. Order is kept: batches go through one queue, results come back through another, and results are
+//! filed in the order of their batches, so that not one number depends on where the engine runs.
 
 mod batch;
 mod kept;
@@ -244,7 +244,8 @@ impl Pipeline {
         }
     }
 
-    /// The access that was queued last was followed by a store to the same bytes: of no effect on bytes, but lines become dirty.
+    /// The access that was queued last was followed by a store to the same bytes: of no effect on bytes, but lines
+    /// become dirty.
     #[inline]
     pub fn store_again(&mut self, cell: u32) {
         let needs_marks = self.needs_marks();
@@ -254,8 +255,8 @@ impl Pipeline {
         }
     }
 
-    /// Queues an affine run; may do what `push` may. Where streams that advance differently meet (`a[j]` passes `a[k]`), the run is cut, as what
-    /// follows runs in blocks needs them apart.
+    /// Queues an affine run; may do what `push` may. Where streams that advance differently meet (`a[j]` passes
+    /// `a[k]`), the run is cut, as what follows runs in blocks needs them apart.
     pub fn push_run(&mut self, streams: &[Stream], cells: &[u32], iterations: u64, files: &mut Files<'_>) {
         if self.window.as_ref().is_some_and(|window| window.is_open()) {
             return self.push_singly(streams, cells, iterations, files);
@@ -358,7 +359,8 @@ impl Pipeline {
         std::mem::take(&mut self.lines).into_iter().map(Lines::finish).collect()
     }
 
-    /// Follows where bytes come from and go to, from now on (nothing was queued yet), with `patterns` how sites use data, and with `contexts` in which calling contexts.
+    /// Follows where bytes come from and go to, from now on (nothing was queued yet), with `patterns` how sites use
+    /// data, and with `contexts` in which calling contexts.
     pub fn start_flows(&mut self, patterns: bool, contexts: bool) {
         // Whose the reads of a run are is told in their order.
         if let Place::Here(ranked) = &mut self.place {
@@ -394,8 +396,8 @@ impl Pipeline {
         }
     }
 
-    /// What stands in the place of the cell of a segment's first item while nothing is counted; [`UNCOUNTED`] for all items if nobody
-    /// needs to know them.
+    /// What stands in the place of the cell of a segment's first item while nothing is counted; [`UNCOUNTED`] for all
+    /// items if nobody needs to know them.
     pub fn hidden(&mut self, segment: u32, node: Node, items: usize) -> u32 {
         self.flows.as_mut().map_or(UNCOUNTED, |flows| flows.hidden(segment, node, items))
     }

@@ -1,9 +1,9 @@
 //! The short way through records of plain segments: those that have nothing but moves.
 //!
-//! Takes the words of a chunk, does records from its start as long as they are of that kind, and tells how many words these had;
-//! any other record, and rows of records that may be an affine run, are left to the analyzer. What is to be known of a segment
-//! lies together, so that a record costs few looks at memory. Needs that everything counts, and that nobody wants to know of
-//! objects or calls.
+//! Takes the words of a chunk, does records from its start as long as they are of that kind, and tells how many words
+//! these had; any other record, and rows of records that may be an affine run, are left to the analyzer. What is to be
+//! known of a segment lies together, so that a record costs few looks at memory. Needs that everything counts, and that
+//! nobody wants to know of objects or calls.
 
 use super::{analyzer::Analyzer, core::Dense};
 use crate::{abi::segment_flag, observe::files::Files};

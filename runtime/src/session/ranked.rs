@@ -44,7 +44,8 @@ impl Ranked {
         });
     }
 
-    /// As `replay` for a queue without runs, and tells of each access, with its number in the queue, what was found for it.
+    /// As `replay` for a queue without runs, and tells of each access, with its number in the queue, what was found for
+    /// it.
     pub(super) fn replay_singly(
         &mut self,
         queue: &Queue,

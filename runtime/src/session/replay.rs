@@ -1,8 +1,8 @@
 //! A recorded run, analysed: the same as `serve`, from a trace instead of a channel.
 //!
 //! Takes a trace and [`Options`], gives what a direct analysis of the run would have given. A trace that was cut off is
-//! analysed up to there. Refuses damaged traces, and traces whose programs are not there any more or have been built again,
-//! because their records name descriptors by address.
+//! analysed up to there. Refuses damaged traces, and traces whose programs are not there any more or have been built
+//! again, because their records name descriptors by address.
 
 use std::{
     collections::HashMap,

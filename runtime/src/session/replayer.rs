@@ -14,7 +14,8 @@ use super::{
 };
 use crate::{decode::locator::ModuleSource, engine::AllocationFailure, motion::MotionMachine, values::Machine};
 
-/// Workers from which on slices are faster than an engine on a thread of its own, as cutting and adding up cost something.
+/// Workers from which on slices are faster than an engine on a thread of its own, as cutting and adding up cost
+/// something.
 const WORTH_SLICES: usize = 4;
 /// Accesses after which a ring has shown that it is not a short thread's.
 const WORTH_A_THREAD: u64 = 1 << 20;
@@ -66,7 +67,8 @@ impl Replayer {
         }
     }
 
-    /// Does a part of the replay on what `slot` holds. Where the system refuses what it needs, the replay ends and leaves what it has.
+    /// Does a part of the replay on what `slot` holds. Where the system refuses what it needs, the replay ends and
+    /// leaves what it has.
     ///
     /// # Errors
     /// What it left.
@@ -116,7 +118,8 @@ impl Replayer {
         }
     }
 
-    /// Memory that the engine holds, in bytes; 0 for the values model, whose engine lives only while a region is priced.
+    /// Memory that the engine holds, in bytes; 0 for the values model, whose engine lives only while a region is
+    /// priced.
     #[must_use]
     pub fn engine_bytes(&self) -> u64 {
         match self {
@@ -135,8 +138,8 @@ impl Replayer {
         may && analyzer.accesses() >= WORTH_A_THREAD
     }
 
-    /// A long ring goes on in slices, or with its engine on a thread of its own, unless as many rings as is good do so already.
-    /// Loops that the engine does in blocks are faster in one piece. False if it stays on this thread.
+    /// A long ring goes on in slices, or with its engine on a thread of its own, unless as many rings as is good do so
+    /// already. Loops that the engine does in blocks are faster in one piece. False if it stays on this thread.
     pub fn spread(slot: &mut Option<Self>, options: &Options, pool: &Arc<Pool>, others: usize) -> bool {
         let Some(Self::Memory(analyzer)) = slot else { return false };
         let workers = options.workers;

@@ -1,9 +1,9 @@
 //! Rows of records that come again and again but for constant steps of their words: the iterations of a loop.
 //!
-//! A loop whose body has branches writes several records per iteration, which take turns. Takes the words of a chunk from a record on, and
-//! where records of its segment were before, which tells how long an iteration may be; gives the records of an iteration and the number of
-//! iterations that are alike. Refuses iterations with anything but loads and stores of whole words, with calls and returns, and with more
-//! accesses than the engine's blocks have.
+//! A loop whose body has branches writes several records per iteration, which take turns. Takes the words of a chunk
+//! from a record on, and where records of its segment were before, which tells how long an iteration may be; gives the
+//! records of an iteration and the number of iterations that are alike. Refuses iterations with anything but loads and
+//! stores of whole words, with calls and returns, and with more accesses than the engine's blocks have.
 
 use std::ops::Range;
 
@@ -64,7 +64,8 @@ impl PeriodDetector {
         self.refused = words as u32;
     }
 
-    /// A record began no run; gives the number of records of the segment that need not be looked at, as there has been none for long.
+    /// A record began no run; gives the number of records of the segment that need not be looked at, as there has been
+    /// none for long.
     #[inline(always)]
     pub fn missed(&mut self) -> u16 {
         self.misses += 1;
@@ -76,8 +77,8 @@ impl PeriodDetector {
         QUIET
     }
 
-    /// The next record, of `len` words, is at a place and the first of `rest`; gives the length in words of an iteration that begins with it
-    /// and seems to come again and again.
+    /// The next record, of `len` words, is at a place and the first of `rest`; gives the length in words of an
+    /// iteration that begins with it and seems to come again and again.
     #[inline(always)]
     pub fn period(&mut self, place: u64, rest: &[u64], len: usize) -> Option<usize> {
         let place = place as u32;
@@ -118,7 +119,8 @@ pub struct Row {
 }
 
 impl Row {
-    /// The number of iterations of `len` words from the start of `rest` on that are alike; nothing if they cannot be in a run.
+    /// The number of iterations of `len` words from the start of `rest` on that are alike; nothing if they cannot be in
+    /// a run.
     pub fn iterations(
         &mut self,
         rest: &[u64],
@@ -156,8 +158,8 @@ impl Row {
     }
 }
 
-/// Whether each record of a segment does the same, but for addresses: accesses of sizes that the engine's blocks take, and no
-/// change of context.
+/// Whether each record of a segment does the same, but for addresses: accesses of sizes that the engine's blocks take,
+/// and no change of context.
 pub fn repeats(segment: &Segment, table: &SiteTable) -> bool {
     let items = &table.items[segment.items.start as usize..segment.items.end as usize];
     let is_plain = |item: &Item| {

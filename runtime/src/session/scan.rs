@@ -1,8 +1,8 @@
 //! Goes over records without counting anything: what runs afterwards, and where a run may be cut.
 //!
-//! Takes the words of a chunk; follows calls, returns and regions as the replay does, and tells how far it went and why it stopped
-//! there. A part of a run that is replayed on its own starts with what this knows. Whatever else a record does changes nothing
-//! that a later record depends on, but for bytes, which are the engine's.
+//! Takes the words of a chunk; follows calls, returns and regions as the replay does, and tells how far it went and why
+//! it stopped there. A part of a run that is replayed on its own starts with what this knows. Whatever else a record
+//! does changes nothing that a later record depends on, but for bytes, which are the engine's.
 
 use super::{
     analyzer::{Analyzer, added},

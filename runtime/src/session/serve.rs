@@ -1,7 +1,8 @@
 //! Serves every ring of a channel while the program runs.
 //!
-//! Takes a [`Channel`] and [`Options`], gives a [`Measurement`]. Rings are independent (each thread has a stack of its own),
-//! so workers share nothing but the table of modules; the sum does not depend on which worker served which ring, or when.
+//! Takes a [`Channel`] and [`Options`], gives a [`Measurement`]. Rings are independent (each thread has a stack of its
+//! own), so workers share nothing but the table of modules; the sum does not depend on which worker served which ring,
+//! or when.
 
 use std::{
     sync::{
@@ -150,7 +151,8 @@ struct Served {
     cut_short: Option<Box<CutShort>>,
     /// The ring's process, then those that it was forked from.
     processes: Vec<u32>,
-    /// Something was written into it. A ring made beforehand, for signal handlers in a sandbox, may stay empty: it is no thread.
+    /// Something was written into it. A ring made beforehand, for signal handlers in a sandbox, may stay empty: it is
+    /// no thread.
     used: bool,
     reported: u64,
     reported_bytes: u64,

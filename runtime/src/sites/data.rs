@@ -1,7 +1,7 @@
 //! What a linked file says about its data: which variable lies where.
 //!
-//! Takes an ELF file, gives its variables by symbol, and its sections for what has no symbol. Thread-local variables are left out: each thread
-//! has them at a place of its own, that the file does not tell.
+//! Takes an ELF file, gives its variables by symbol, and its sections for what has no symbol. Thread-local variables
+//! are left out: each thread has them at a place of its own, that the file does not tell.
 
 use object::{Object, ObjectSection, ObjectSymbol, SectionFlags, elf::SHF_ALLOC, elf::SHF_EXECINSTR, elf::SHF_TLS};
 

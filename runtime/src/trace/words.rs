@@ -1,13 +1,14 @@
 //! Makes the words of a ring small, one chunk at a time, and gives them back.
 //!
-//! Takes words and the lengths of their records, gives bytes; the other side learns the lengths as they go. Records of one
-//! kind mostly follow each other in the same order, and their operands mostly advance by constants, so each record's first
-//! word is coded against what followed its predecessor last time, and each operand against where its own last values
-//! point. Words that are not a known record are stored as they are: nothing depends on their meaning.
+//! Takes words and the lengths of their records, gives bytes; the other side learns the lengths as they go. Records of
+//! one kind mostly follow each other in the same order, and their operands mostly advance by constants, so each
+//! record's first word is coded against what followed its predecessor last time, and each operand against where its own
+//! last values point. Words that are not a known record are stored as they are: nothing depends on their meaning.
 //!
-//! A chunk is its number of words, the length of its tags, tags, and data. A record is one tag, the number of bytes of data that each of
-//! its two operands takes in four bits each, and one more for every two operands further; other tags come before that and say what the record
-//! is, if it is not what was expected. Lengths come apart from the data so that neither side has to look at bytes one by one.
+//! A chunk is its number of words, the length of its tags, tags, and data. A record is one tag, the number of bytes of
+//! data that each of its two operands takes in four bits each, and one more for every two operands further; other tags
+//! come before that and say what the record is, if it is not what was expected. Lengths come apart from the data so
+//! that neither side has to look at bytes one by one.
 
 use std::collections::HashMap;
 
@@ -294,7 +295,8 @@ pub struct Decoder {
 }
 
 impl Decoder {
-    /// The words of the next chunk, which are at most so many; `None` if the bytes do not start with a chunk. Moves on behind it.
+    /// The words of the next chunk, which are at most so many; `None` if the bytes do not start with a chunk. Moves on
+    /// behind it.
     pub fn chunk(&mut self, bytes: &mut &[u8], most: usize) -> Option<Vec<u64>> {
         let count = usize::try_from(take(bytes)?).ok().filter(|&count| count <= most)?;
         let (tags_len, data_len) = (usize::try_from(take(bytes)?).ok()?, usize::try_from(take(bytes)?).ok()?);

@@ -1,7 +1,8 @@
 //! Writes a trace.
 //!
-//! Takes what happens while the program runs, from any thread, and hands it in that order to a thread that compresses and writes. After the
-//! first failure (a full disk, for instance) nothing more is written, so that what is there stays good; `finish` tells.
+//! Takes what happens while the program runs, from any thread, and hands it in that order to a thread that compresses
+//! and writes. After the first failure (a full disk, for instance) nothing more is written, so that what is there stays
+//! good; `finish` tells.
 
 use std::{
     collections::HashSet,
@@ -141,7 +142,8 @@ impl TraceWriter {
         self.wait()
     }
 
-    /// Waits until everything that was sent is written. The thread ends with the last sender, or at the end of the trace.
+    /// Waits until everything that was sent is written. The thread ends with the last sender, or at the end of the
+    /// trace.
     fn wait(&self) -> io::Result<()> {
         let Some(Thread { queue, writing }) = lock(&self.thread).take() else { return Ok(()) };
         drop(queue);
@@ -234,8 +236,8 @@ pub struct RingRecorder {
 }
 
 impl RingRecorder {
-    /// `len_of` knows the length in words of the segment record that starts with a word, and has announced the module that
-    /// the word belongs to before it answers.
+    /// `len_of` knows the length in words of the segment record that starts with a word, and has announced the module
+    /// that the word belongs to before it answers.
     pub fn chunk(&mut self, words: &[u64], mut len_of: impl FnMut(u64) -> Option<usize>) {
         if words.is_empty() {
             return;

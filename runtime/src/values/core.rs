@@ -1,4 +1,5 @@
-//! The state of the values model: running functions with their registers, identities in memory, the log of the open region.
+//! The state of the values model: running functions with their registers, identities in memory, the log of the open
+//! region.
 //!
 //! Takes segments' starts and ends; `steps`, `regions` and `events` say what else happens to it.
 

@@ -1,5 +1,5 @@
-//! Labels of what is neither one value nor none: several values side by side in one register, and inputs that were copied
-//! before anything looked at them.
+//! Labels of what is neither one value nor none: several values side by side in one register, and inputs that were
+//! copied before anything looked at them.
 
 use std::collections::HashMap;
 
@@ -11,8 +11,8 @@ pub const FIRST_VALUE: u32 = EARLY + 1;
 pub const CONSTANT: Label = 1;
 /// Label of what was written by the system: read from a file, received.
 pub const OUTSIDE: Label = 2;
-/// Label of what was loaded from a declared input before the region began, and of what was computed from that: a constant, but maybe
-/// not meant to be one. Only registers have it.
+/// Label of what was loaded from a declared input before the region began, and of what was computed from that: a
+/// constant, but maybe not meant to be one. Only registers have it.
 pub const EARLY: Label = 3;
 
 /// Values side by side: (label, bytes), in memory order.

@@ -1,7 +1,8 @@
 //! Event listings: every push, read and instruction of a small kernel, as text.
 //!
-//! Values are called `v1`, `v2`, ... in the order in which they come onto the stack. Depths are those of a value's bytes: `depth 4`, or `depth 9-16` for
-//! one of eight bytes. With places, a line ends with ` at FILE:LINE`, the code that the event is of; inputs have none.
+//! Values are called `v1`, `v2`, ... in the order in which they come onto the stack. Depths are those of a value's
+//! bytes: `depth 4`, or `depth 9-16` for one of eight bytes. With places, a line ends with ` at FILE:LINE`, the code
+//! that the event is of; inputs have none.
 
 use std::{
     collections::HashMap,

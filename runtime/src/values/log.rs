@@ -1,10 +1,10 @@
 //! The events of one region in the order they happened, long enough to be swept backwards and priced forwards.
 //!
-//! Takes events, gives them back as chunks of words; chunks beyond what memory should hold lie in a temporary file without a
-//! name. Refuses to go on when that file cannot grow.
+//! Takes events, gives them back as chunks of words; chunks beyond what memory should hold lie in a temporary file
+//! without a name. Refuses to go on when that file cannot grow.
 //!
-//! An event is a head word, for instructions and escapes the number of a cell, then operands: numbers of values, whose top bit
-//! says that the value dies here. Results are numbered by counting, in both directions.
+//! An event is a head word, for instructions and escapes the number of a cell, then operands: numbers of values, whose
+//! top bit says that the value dies here. Results are numbered by counting, in both directions.
 
 use std::{
     fs::File,
@@ -31,7 +31,8 @@ pub const DIES: u32 = 1 << 31;
 /// Operands of one event.
 pub const MAX_OPERANDS: usize = 63;
 
-/// First word of an event, from bit 0: kind 3 bits, operands 6, results 2, used results 2, operation 8, size of the first result 8.
+/// First word of an event, from bit 0: kind 3 bits, operands 6, results 2, used results 2, operation 8, size of the
+/// first result 8.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Head(pub u32);
 

@@ -1,7 +1,8 @@
-//! Replays the records of one ring for the values model: follows identities through registers, memory, calls and returns.
+//! Replays the records of one ring for the values model: follows identities through registers, memory, calls and
+//! returns.
 //!
-//! Takes words in the layout of [`crate::abi`] with the steps of [`crate::steps`], gives a [`ValuesResult`]. Nothing is tracked while
-//! no region is open. A program without region markers is one region as a whole.
+//! Takes words in the layout of [`crate::abi`] with the steps of [`crate::steps`], gives a [`ValuesResult`]. Nothing is
+//! tracked while no region is open. A program without region markers is one region as a whole.
 
 use std::{collections::BTreeMap, sync::Arc};
 

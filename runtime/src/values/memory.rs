@@ -1,8 +1,8 @@
-//! The program's memory as the values model sees it: which value each byte holds, and where values come from that nothing
-//! computed.
+//! The program's memory as the values model sees it: which value each byte holds, and where values come from that
+//! nothing computed.
 //!
-//! Takes loads, stores, copies and declarations by address, gives labels. With declared inputs, memory that nothing wrote is a constant unless it
-//! was declared; without, it is an input when it is first read.
+//! Takes loads, stores, copies and declarations by address, gives labels. With declared inputs, memory that nothing
+//! wrote is a constant unless it was declared; without, it is an input when it is first read.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -86,8 +86,8 @@ impl Memory {
         }
     }
 
-    /// Whether code that gets a pointer finds tracked values behind it, or inputs that nothing has looked at. It may look at `len`
-    /// bytes; 0: at the rest of the block of the heap, else at a few.
+    /// Whether code that gets a pointer finds tracked values behind it, or inputs that nothing has looked at. It may
+    /// look at `len` bytes; 0: at the rest of the block of the heap, else at a few.
     pub fn shows_values(&mut self, address: u64, len: u64) -> bool {
         let len = match len {
             0 => self.rest_of_block(address).unwrap_or(FEW_BYTES),
@@ -270,7 +270,8 @@ impl Memory {
         self.shadow.write(to, &labels);
     }
 
-    /// Values in a range, each once, in memory order. Inputs that nothing has looked at are cut as their neighbours were.
+    /// Values in a range, each once, in memory order. Inputs that nothing has looked at are cut as their neighbours
+    /// were.
     pub fn values(&mut self, address: u64, len: u64, recorder: &mut Recorder) -> Vec<u32> {
         let mut found = Vec::new();
         // In pieces, so that a huge output does not need a huge list of labels.

@@ -1,12 +1,13 @@
 //! The values model: the reference ByteDMD machine on compiled code.
 //!
-//! What is on the stack are values: inputs that the program declared and results of instructions. Loads, stores, calls and copies
-//! carry identities and are free; an instruction prices all its tracked operands at once. Takes the records of code that was
-//! instrumented for it, gives counters per calling context and instruction, and totals per declared region.
+//! What is on the stack are values: inputs that the program declared and results of instructions. Loads, stores, calls
+//! and copies carry identities and are free; an instruction prices all its tracked operands at once. Takes the records
+//! of code that was instrumented for it, gives counters per calling context and instruction, and totals per declared
+//! region.
 //!
-//! `machine` replays records and follows identities (`memory`, and `labels` for what is neither one value nor none), writing
-//! a `log` of instructions; when a region ends, `price` sweeps the log backwards for liveness and prices it forwards on
-//! a `stack`; `listing` shows that event by event.
+//! `machine` replays records and follows identities (`memory`, and `labels` for what is neither one value nor none),
+//! writing a `log` of instructions; when a region ends, `price` sweeps the log backwards for liveness and prices it
+//! forwards on a `stack`; `listing` shows that event by event.
 
 mod core;
 mod events;

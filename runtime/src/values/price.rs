@@ -1,9 +1,9 @@
 //! Prices the log of one region: a sweep backwards finds where each value dies, a walk forwards reads the stack.
 //!
-//! Takes a [`Log`] and the depth of each value in the graph of dependences; gives every push, read and instruction in order to a
-//! [`PriceSink`], and the region's totals. Rules: an instruction prices all its operands against the stack before it, each
-//! occurrence; then its distinct operands go to the top in operand order, those read for the last time leave, and the results that
-//! will be used are pushed.
+//! Takes a [`Log`] and the depth of each value in the graph of dependences; gives every push, read and instruction in
+//! order to a [`PriceSink`], and the region's totals. Rules: an instruction prices all its operands against the stack
+//! before it, each occurrence; then its distinct operands go to the top in operand order, those read for the last time
+//! leave, and the results that will be used are pushed.
 
 use std::io;
 
@@ -21,8 +21,8 @@ pub trait PriceSink {
     fn push(&mut self, value: u32, stack: &ValueStack);
     /// One operand was read, with so many live bytes above it.
     fn read(&mut self, cell: u32, value: u32, above: u64, size: u64);
-    /// All operands of an instruction or escape have been read and the stack is as it leaves it, but for results. `op` is 0 for an
-    /// escape.
+    /// All operands of an instruction or escape have been read and the stack is as it leaves it, but for results. `op`
+    /// is 0 for an escape.
     fn done(&mut self, cell: u32, op: u8, reads: &[(u32, u64)], stack: &ValueStack);
 }
 
@@ -119,7 +119,8 @@ impl Bits {
     }
 }
 
-/// Marks last reads and used results. One bit per value, and nothing else that grows. Gives the values that are read at all.
+/// Marks last reads and used results. One bit per value, and nothing else that grows. Gives the values that are read at
+/// all.
 fn sweep(log: &mut Log, values: &Values<'_>, mut on_chain: impl FnMut(u32)) -> io::Result<Bits> {
     let mut read_later = Bits::new((values.next - FIRST_VALUE) as usize);
     let mut next = values.next;

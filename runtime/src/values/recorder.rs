@@ -1,7 +1,7 @@
 //! Numbers values and writes the log of the open region.
 //!
-//! Takes instructions with the numbers of their operands, gives numbers of results. After the first failure (no room for the log, too
-//! many values) it records nothing more and keeps the reason.
+//! Takes instructions with the numbers of their operands, gives numbers of results. After the first failure (no room
+//! for the log, too many values) it records nothing more and keeps the reason.
 
 use super::{
     labels::{FIRST_VALUE, VALUE_LIMIT},

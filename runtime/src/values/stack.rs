@@ -1,7 +1,7 @@
 //! The LRU stack of values: each occupies as many bytes as it is large.
 //!
-//! Takes numbers of values, gives how many live bytes lie above one. Refuses nothing; a value must be pushed before it is
-//! looked up.
+//! Takes numbers of values, gives how many live bytes lie above one. Refuses nothing; a value must be pushed before it
+//! is looked up.
 
 use super::log::MAX_OPERANDS;
 use crate::engine::timeline::{Rank, SHORT, Timeline};
@@ -60,8 +60,8 @@ impl ValueStack {
         }
     }
 
-    /// Takes a value off the stack: its place, to be compared with that of others, and the live bytes above it. `None` if it was
-    /// not there.
+    /// Takes a value off the stack: its place, to be compared with that of others, and the live bytes above it. `None`
+    /// if it was not there.
     #[inline(always)]
     pub fn lift(&mut self, value: u32) -> Option<Lifted> {
         let position = std::mem::replace(&mut self.positions[value as usize], NOWHERE);

@@ -43,8 +43,8 @@ const METRICS: [&str; 7] =
 /// The tables of docs/evidence.md: variants of kernels by what was counted, against the clock.
 #[derive(Parser)]
 struct Options {
-    /// `polybench` for the kernels of tests/polybench instead of those of tests/pairs in C; then names of kernels, all of
-    /// them if there are none
+    /// `polybench` for the kernels of tests/polybench instead of those of tests/pairs in C; then names of kernels, all
+    /// of them if there are none
     #[arg(value_name = "polybench|KERNEL")]
     words: Vec<String>,
 }
@@ -238,7 +238,8 @@ fn tau(pairs: &[&Pair], at: usize) -> f64 {
     apart.iter().map(score).sum::<f64>() / apart.len().max(1) as f64
 }
 
-/// Spearman's rho of ratios of metrics and of what was measured. Each pair counts in both directions, as its order means nothing.
+/// Spearman's rho of ratios of metrics and of what was measured. Each pair counts in both directions, as its order
+/// means nothing.
 fn rho(pairs: &[&Pair], at: usize) -> f64 {
     let both = |of: &dyn Fn(&Pair) -> f64| pairs.iter().flat_map(|pair| [of(pair), -of(pair)]).collect::<Vec<f64>>();
     let (x, y) = (ranks(&both(&|pair| pair.metrics[at])), ranks(&both(&|pair| pair.measured)));

@@ -1,7 +1,8 @@
-//! Writes the licences of everything that is in a release: each crate that `dmdprof` is built from, with its licence and the text of it.
+//! Writes the licences of everything that is in a release: each crate that `dmdprof` is built from, with its licence
+//! and the text of it.
 //!
-//! Takes the workspace's metadata from Cargo, gives the text on standard output; refuses a crate that does not name its licence, or whose
-//! licence may not be given away with a program under MIT or Apache-2.0.
+//! Takes the workspace's metadata from Cargo, gives the text on standard output; refuses a crate that does not name its
+//! licence, or whose licence may not be given away with a program under MIT or Apache-2.0.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -74,7 +75,8 @@ fn metadata() -> Result<Value, String> {
     serde_json::from_slice(&out.stdout).map_err(|e| e.to_string())
 }
 
-/// Packages that end up in the program, by name: what `dmdprof` depends on, and what that depends on, but for builds and tests.
+/// Packages that end up in the program, by name: what `dmdprof` depends on, and what that depends on, but for builds
+/// and tests.
 fn inside<'a>(metadata: &'a Value, packages: &BTreeMap<&'a str, &Value>) -> Result<Vec<&'a str>, String> {
     let nodes: BTreeMap<&str, &Value> = list(&metadata["resolve"]["nodes"]).map(|n| (text(&n["id"]), n)).collect();
     let root = list(&metadata["packages"]).find(|p| p["name"] == "dmdprof" && p["source"].is_null());

@@ -21,7 +21,8 @@ pub struct Program {
     pub about: String,
     #[serde(flatten)]
     pub source: Source,
-    /// Run in a copy of the sources, with `CC`, `CXX`, `CFLAGS`, `CXXFLAGS`, `CARGO_COMMAND` and `F`, the folder of the list.
+    /// Run in a copy of the sources, with `CC`, `CXX`, `CFLAGS`, `CXXFLAGS`, `CARGO_COMMAND` and `F`, the folder of the
+    /// list.
     pub build: String,
     /// Run in an empty folder, with `B`, the built tree, `S`, the sources as they came, and `F`.
     pub work: String,

@@ -131,7 +131,8 @@ fn crates(name: &str, scratch: &Path) -> Result<PathBuf, String> {
     Ok(scratch.join("crate"))
 }
 
-/// A crate below the workspace of another project is none of its members: cargo refuses it, unless its manifest says so.
+/// A crate below the workspace of another project is none of its members: cargo refuses it, unless its manifest says
+/// so.
 fn stand_alone(manifest: &Path) -> Result<(), String> {
     let describe = |e: std::io::Error| format!("{}: {e}", manifest.display());
     let text = fs::read_to_string(manifest).map_err(describe)?;

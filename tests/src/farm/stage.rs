@@ -1,6 +1,6 @@
-//! One program in one place: its trees without and with hooks, and the commands that build and run it there.
-//! Takes a program and its sources; gives how builds and runs went, with the processor time that they took. A tree is kept
-//! for as long as what built it stays the same, and programs that are built alike share it. Nothing here takes for ever: a
+//! One program in one place: its trees without and with hooks, and the commands that build and run it there. Takes a
+//! program and its sources; gives how builds and runs went, with the processor time that they took. A tree is kept for
+//! as long as what built it stays the same, and programs that are built alike share it. Nothing here takes for ever: a
 //! script that runs longer than its limit is ended, with an error.
 
 use std::collections::BTreeMap;
@@ -145,7 +145,8 @@ impl<'p> Stage<'p> {
     }
 
     /// Runs a command to its end; gives the processor time of it and of all that it waited for, which other work on the
-    /// machine changes less than the time that passes. Output goes through files, as pipes would have to be read meanwhile.
+    /// machine changes less than the time that passes. Output goes through files, as pipes would have to be read
+    /// meanwhile.
     fn timed(&self, command: &mut Command) -> Result<(Output, Duration), String> {
         let (stdout, stderr) = (self.file("stdout"), self.file("stderr"));
         let create = |path: &Path| fs::File::create(path).map_err(|e| format!("{}: {e}", path.display()));

@@ -1,4 +1,5 @@
-//! Outcomes as a table in Markdown, a row each, and what the list explains; and that table in a document, between two marks.
+//! Outcomes as a table in Markdown, a row each, and what the list explains; and that table in a document, between two
+//! marks.
 
 use super::manifest::Program;
 use super::outcome::{Measured, Outcome};

@@ -68,8 +68,8 @@ pub fn columns(header: &[Column], rows: Vec<Vec<String>>, look: Look, out: &mut 
     writeln!(out, "  {}", no_room(&hidden, look.instead, look.width.map(|width| width.saturating_sub(2))))
 }
 
-/// The last two columns are a name and a place: each gets what the others leave over, the name two thirds of it. Columns go until that is
-/// enough; gives their titles.
+/// The last two columns are a name and a place: each gets what the others leave over, the name two thirds of it.
+/// Columns go until that is enough; gives their titles.
 fn fit(header: &mut Vec<Column>, rows: &mut [Vec<String>], look: Look) -> Vec<String> {
     let Some(width) = look.width.filter(|_| header.len() >= 2) else { return Vec::new() };
     let mut go = look.go.iter();

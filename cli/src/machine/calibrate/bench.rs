@@ -1,8 +1,9 @@
 //! Runs every measurement once per round.
 //!
-//! Each thread has a buffer for caches, of which each level reads the beginning, and one for memory; one chain of loads is for the
-//! latency. They are apart, so that what one measurement leaves in the caches does not help another. Walks through the last two
-//! go on where they stopped: nothing is met again until all of it was met. A measurement runs for its slice of time.
+//! Each thread has a buffer for caches, of which each level reads the beginning, and one for memory; one chain of loads
+//! is for the latency. They are apart, so that what one measurement leaves in the caches does not help another. Walks
+//! through the last two go on where they stopped: nothing is met again until all of it was met. A measurement runs for
+//! its slice of time.
 
 use std::sync::Barrier;
 use std::time::{Duration, Instant};
@@ -239,8 +240,8 @@ impl Chain {
 const FLOP_ITERATIONS: u64 = 16_384;
 const HOPS: usize = 1024;
 
-/// Repeats a step of some microseconds until the time is over; gives what the median step does per second, so that steps in which
-/// another program had the processor do not count.
+/// Repeats a step of some microseconds until the time is over; gives what the median step does per second, so that
+/// steps in which another program had the processor do not count.
 fn timed(slice: Duration, mut step: impl FnMut() -> f64) -> f64 {
     let start = Instant::now();
     let mut rates = Vec::new();

@@ -1,7 +1,7 @@
 //! The loops that are timed: operations in registers, loads in order, loads that wait for one another.
 //!
-//! All unsafe code of the calibration is here. An [`Isa`] exists only if the processor has its instructions, which is what makes
-//! calling them safe.
+//! All unsafe code of the calibration is here. An [`Isa`] exists only if the processor has its instructions, which is
+//! what makes calling them safe.
 
 use std::arch::asm;
 use std::arch::x86_64::*;
@@ -70,8 +70,8 @@ impl Precision {
     }
 }
 
-/// Independent chains: enough for two units with a latency of four cycles for a multiplication and as much for an addition; with
-/// the two constants they fit into 16 registers.
+/// Independent chains: enough for two units with a latency of four cycles for a multiplication and as much for an
+/// addition; with the two constants they fit into 16 registers.
 const CHAINS: usize = 12;
 
 /// `x * FACTOR + ADDEND` stays near 1 for ever.
@@ -167,9 +167,9 @@ pub fn touched(lines: usize) -> Vec<Line> {
     vec![black_box(Line([1; LINE / 8])); lines]
 }
 
-/// One cycle through `2^bits` lines that never goes to a neighbour: a linear congruential generator of full period (Hull and Dobell
-/// 1962: odd increment, multiplier one more than a multiple of four). Its low bits repeat soon, its high bits, which choose the
-/// page, do not.
+/// One cycle through `2^bits` lines that never goes to a neighbour: a linear congruential generator of full period
+/// (Hull and Dobell 1962: odd increment, multiplier one more than a multiple of four). Its low bits repeat soon, its
+/// high bits, which choose the page, do not.
 #[must_use]
 pub fn cycle(bits: u32) -> Vec<Line> {
     let mask = (1u64 << bits) - 1;

@@ -1,8 +1,9 @@
 //! Measures this machine and describes it: peak rates, bandwidths of all levels, memory latency.
 //!
-//! Takes a [`Plan`], gives a [`Calibration`]: medians with their spread, and the [`Machine`] they make. All that is measured is
-//! measured once per round, round after round, so that a disturbance meets one sample of everything and not all samples of one
-//! number. Refuses machines that do not tell their caches. How each number is obtained: `docs/machines.md`.
+//! Takes a [`Plan`], gives a [`Calibration`]: medians with their spread, and the [`Machine`] they make. All that is
+//! measured is measured once per round, round after round, so that a disturbance meets one sample of everything and not
+//! all samples of one number. Refuses machines that do not tell their caches. How each number is obtained:
+//! `docs/machines.md`.
 
 mod bench;
 mod kernels;
@@ -193,8 +194,8 @@ impl Calibration {
         }
     }
 
-    /// Whether the number may be of another level than it says: too little was read to be sure that it came from beyond the last
-    /// cache, or a cache was not faster than what lies beyond it.
+    /// Whether the number may be of another level than it says: too little was read to be sure that it came from beyond
+    /// the last cache, or a cache was not faster than what lies beyond it.
     fn is_doubtful(&self, task: &Task) -> bool {
         let sizes = &self.results.sizes;
         let read = sizes.memory * self.threads as u64;

@@ -1,7 +1,7 @@
 //! What the system says of itself: processor, caches, memory.
 //!
-//! Takes the root of the file system (Linux: `/sys/devices/system/cpu` and `/proc`), gives a [`System`]. Refuses systems that do not
-//! list their caches, as some containers and virtual machines.
+//! Takes the root of the file system (Linux: `/sys/devices/system/cpu` and `/proc`), gives a [`System`]. Refuses
+//! systems that do not list their caches, as some containers and virtual machines.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -1,5 +1,5 @@
-//! `plan cost`: energy, carbon, water and cost of ownership, per run, per million calls and per year; what less movement is worth.
-//! Formulas: `dmdprof_models::facility`.
+//! `plan cost`: energy, carbon, water and cost of ownership, per run, per million calls and per year; what less
+//! movement is worth. Formulas: `dmdprof_models::facility`.
 
 use dmdprof_models::facility::YEAR;
 

@@ -1,4 +1,5 @@
-//! `plan energy`: joules of arithmetic and of movement, and whether to race to halt. Formulas: `dmdprof_models::energy`.
+//! `plan energy`: joules of arithmetic and of movement, and whether to race to halt. Formulas:
+//! `dmdprof_models::energy`.
 
 use dmdprof_models::energy::{TwoLevels, at_45nm};
 

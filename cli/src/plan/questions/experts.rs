@@ -1,4 +1,5 @@
-//! `plan experts`: devices shared out among kinds of parallelism, and the exchange with experts. Formulas: `dmdprof_models::experts`.
+//! `plan experts`: devices shared out among kinds of parallelism, and the exchange with experts. Formulas:
+//! `dmdprof_models::experts`.
 
 use dmdprof_models::collectives::Link;
 use dmdprof_models::experts::{self, Tokens};

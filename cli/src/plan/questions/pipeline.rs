@@ -1,4 +1,5 @@
-//! `plan pipeline`: stages on devices, micro-batches, the bubble, memory per stage. Formulas: `dmdprof_models::pipeline`.
+//! `plan pipeline`: stages on devices, micro-batches, the bubble, memory per stage. Formulas:
+//! `dmdprof_models::pipeline`.
 
 use anyhow::{Context, bail};
 use dmdprof_models::pipeline::{self, Schedule};

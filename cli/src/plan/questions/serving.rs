@@ -1,4 +1,5 @@
-//! `plan serving`: requests with a first phase and steps, by formula or from profiles. Formulas: `dmdprof_models::serving`, `queueing`.
+//! `plan serving`: requests with a first phase and steps, by formula or from profiles. Formulas:
+//! `dmdprof_models::serving`, `queueing`.
 
 use std::rc::Rc;
 

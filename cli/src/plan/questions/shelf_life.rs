@@ -1,4 +1,5 @@
-//! `plan shelf-life`: when programs become bound by memory as machines grow. Formulas: `dmdprof_models::projection`, `balance`.
+//! `plan shelf-life`: when programs become bound by memory as machines grow. Formulas: `dmdprof_models::projection`,
+//! `balance`.
 
 use dmdprof_models::balance::{matmul_intensity, sorting_intensity};
 use dmdprof_models::facility::YEAR;
@@ -117,7 +118,8 @@ fn trend(inputs: &Inputs<'_>) -> anyhow::Result<Trend> {
     })
 }
 
-/// Right-hand side of the kernel's condition, operations per word; nothing where a core has no fast memory worth the name.
+/// Right-hand side of the kernel's condition, operations per word; nothing where a core has no fast memory worth the
+/// name.
 fn right(machine: &Projected, word: f64, sorting: bool) -> f64 {
     let words = machine.fast_memory / word;
     let side = if sorting { sorting_intensity(words, machine.cores) } else { matmul_intensity(words, machine.cores) };

@@ -1,8 +1,8 @@
 //! The dots of a chart as shapes.
 //!
-//! Takes the scene, gives discs, and triangles at the right edge that point on. Dots of one function at one place share it, so that
-//! each group stays in sight: discs are cut into slices. Triangles stand in a row, those of different functions too, as far as a
-//! part of the chart has room for them.
+//! Takes the scene, gives discs, and triangles at the right edge that point on. Dots of one function at one place share
+//! it, so that each group stays in sight: discs are cut into slices. Triangles stand in a row, those of different
+//! functions too, as far as a part of the chart has room for them.
 
 use svg::node::element::{Circle, Group, Path, Title};
 

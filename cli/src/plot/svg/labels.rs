@@ -1,7 +1,7 @@
 //! Names inside the chart: of roofs along them, of functions at their dots.
 //!
-//! Takes the scene, places names where there is room, the ones of larger shares first. A function without room for its name
-//! gets its letter; roofs without room are handed back.
+//! Takes the scene, places names where there is room, the ones of larger shares first. A function without room for its
+//! name gets its letter; roofs without room are handed back.
 
 use svg::node::element::{Element, Group};
 

@@ -7,7 +7,8 @@ use super::{
     ids::{ContextId, ObjectId, SiteId},
 };
 
-/// What memories of lines of one size fetch and write back, at every capacity. The model: [`dmdprof_runtime::observe::lines`].
+/// What memories of lines of one size fetch and write back, at every capacity. The model:
+/// [`dmdprof_runtime::observe::lines`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LineTraffic {
     /// Bytes of a line, a power of two.
@@ -27,7 +28,8 @@ pub struct LineCell {
 /// What was measured beside [`LineTraffic`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LineDetails {
-    /// What sites moved of objects, in all contexts; sorted by (object, site). Those of a site add up to its cells. Empty unless objects were measured too.
+    /// What sites moved of objects, in all contexts; sorted by (object, site). Those of a site add up to its cells.
+    /// Empty unless objects were measured too.
     pub objects: Vec<ObjectLines>,
     /// Of cells that brought lines in streams; sorted by (context, site). `None` if that was not measured.
     pub streams: Option<Vec<StreamCell>>,
@@ -66,7 +68,8 @@ pub struct ObjectLines {
     pub moved: LineMoves,
 }
 
-/// Lines that were moved. Histograms are in lines, by depth in lines; depths up to [`dmdprof_runtime::observe::lines::FRONT`] are left out.
+/// Lines that were moved. Histograms are in lines, by depth in lines; depths up to
+/// [`dmdprof_runtime::observe::lines::FRONT`] are left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LineMoves {
     pub loads: Histogram,

@@ -1,7 +1,7 @@
 //! How the streams of an affine run relate: which word another access of the run had shortly before.
 //!
-//! Takes streams and a number of iterations; gives a [`Plan`], or nothing for a run with accesses of other sizes than words have,
-//! whose words overlap in part, or whose streams cross: such runs are done access by access.
+//! Takes streams and a number of iterations; gives a [`Plan`], or nothing for a run with accesses of other sizes than
+//! words have, whose words overlap in part, or whose streams cross: such runs are done access by access.
 
 use crate::engine::{
     access::{Kind, Stream},
@@ -100,7 +100,8 @@ impl Plan {
         (self.words[stream].related >> other | self.words[other].related >> stream) & 1 == 1
     }
 
-    /// Whether so many iterations of streams that stay as far from each other as they are, those with different strides apart, have this plan.
+    /// Whether so many iterations of streams that stay as far from each other as they are, those with different strides
+    /// apart, have this plan.
     pub fn holds_for(&self, iterations: u64) -> bool {
         (self.holds.0..=self.holds.1).contains(&iterations)
     }
@@ -252,8 +253,8 @@ pub fn is_word(len: u64) -> bool {
     matches!(len, 4 | 8 | 16 | 32 | 64)
 }
 
-/// Iterations since `other` had the word that `stream` accesses; `None` if it never had it before. An error if that is not
-/// so for all iterations alike.
+/// Iterations since `other` had the word that `stream` accesses; `None` if it never had it before. An error if that is
+/// not so for all iterations alike.
 fn distance(stream: &Stream, other: &Stream, iterations: u64, is_before: bool) -> Result<Option<i64>, ()> {
     let (len, other_len) = (i64::from(stream.len), i64::from(other.len));
     let apart = other.addr as i64 - stream.addr as i64;
@@ -296,7 +297,8 @@ fn apart_until(stream: &Stream, other: &Stream, iterations: u64) -> u64 {
     if far < iterations { u64::MAX } else { far }
 }
 
-/// The number of iterations, at most as many as there are, in which no word of a stream overlaps one of another that advances differently.
+/// The number of iterations, at most as many as there are, in which no word of a stream overlaps one of another that
+/// advances differently.
 pub fn apart(streams: &[Stream], iterations: u64) -> u64 {
     if !streams.iter().all(|stream| stays_within(stream, iterations)) {
         return iterations;

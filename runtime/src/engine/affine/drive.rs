@@ -1,8 +1,9 @@
-//! Drives affine runs through the stack: blocks of iterations where they can be done together, single accesses elsewhere.
+//! Drives affine runs through the stack: blocks of iterations where they can be done together, single accesses
+//! elsewhere.
 //!
-//! Takes streams and a number of iterations, and does to the stack what the single accesses would. How loops are unrolled, and
-//! how wide their accesses are, is changed to what the words' old positions go by ([`Normalised`]). Refuses, by stopping early, an
-//! access whose positions do not fit the cells.
+//! Takes streams and a number of iterations, and does to the stack what the single accesses would. How loops are
+//! unrolled, and how wide their accesses are, is changed to what the words' old positions go by ([`Normalised`]).
+//! Refuses, by stopping early, an access whose positions do not fit the cells.
 
 use super::{
     block::LEAST,
@@ -21,8 +22,8 @@ use crate::engine::{
 const SINGLE: usize = 64;
 
 impl<C: Cell> Stack<C> {
-    /// Does the iterations from access number `done` on; gives the number of accesses done in all, which is less than there
-    /// are only if the cells are too narrow for the next one.
+    /// Does the iterations from access number `done` on; gives the number of accesses done in all, which is less than
+    /// there are only if the cells are too narrow for the next one.
     #[inline(always)]
     pub fn affine_here(
         &mut self,
@@ -62,8 +63,8 @@ impl<C: Cell> Stack<C> {
         done
     }
 
-    /// Does iterations of a run, up to where a change may help; gives the number of accesses done, and that change. As many iterations as can
-    /// be unrolled are left then.
+    /// Does iterations of a run, up to where a change may help; gives the number of accesses done, and that change. As
+    /// many iterations as can be unrolled are left then.
     #[inline(always)]
     fn iterations(
         &mut self,

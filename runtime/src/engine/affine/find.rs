@@ -1,7 +1,7 @@
 //! Finds the words of a block of iterations, and where they were before it.
 //!
-//! Takes the streams of a run with their dependences; gives rows of cells and old positions that advance by constants, or nothing and
-//! what may help: unrolling, or wide accesses in pieces.
+//! Takes the streams of a run with their dependences; gives rows of cells and old positions that advance by constants,
+//! or nothing and what may help: unrolling, or wide accesses in pieces.
 
 use super::{
     block::{Block, LEAST},
@@ -16,8 +16,8 @@ use crate::engine::{
 };
 
 impl<C: Cell> Stack<C> {
-    /// Finds the words of a block and their old positions, and how many iterations can be done together; false if none. Stores
-    /// and loads of words that are not on the stack become fresh ones.
+    /// Finds the words of a block and their old positions, and how many iterations can be done together; false if none.
+    /// Stores and loads of words that are not on the stack become fresh ones.
     #[inline(always)]
     pub(super) fn find(
         &mut self,
@@ -90,8 +90,8 @@ impl<C: Cell> Stack<C> {
         block.size >= LEAST
     }
 
-    /// What may help where a stream's words are not at arithmetic positions: every second or fourth of them is, as far as a few of them tell, or
-    /// they are not whole.
+    /// What may help where a stream's words are not at arithmetic positions: every second or fourth of them is, as far
+    /// as a few of them tell, or they are not whole.
     #[inline(always)]
     fn change(&mut self, addr: u64, stride: i64, width: usize) -> Option<Change> {
         let mut positions = [None; 12];

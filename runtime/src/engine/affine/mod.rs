@@ -1,8 +1,9 @@
 //! Affine loops: runs of iterations that access words at constant strides, a block of iterations at a time.
 //!
-//! `normalise` rolls, unrolls and cuts accesses until their words advance evenly. `dependence` says which word another access of the
-//! run had shortly before, and `reuse` keeps that from run to run. `drive` decides what is done in blocks; `find` looks for a block's
-//! words (`positions`, `block`), `offsets` says how they come to lie to each other, and `together` does the block.
+//! `normalise` rolls, unrolls and cuts accesses until their words advance evenly. `dependence` says which word another
+//! access of the run had shortly before, and `reuse` keeps that from run to run. `drive` decides what is done in
+//! blocks; `find` looks for a block's words (`positions`, `block`), `offsets` says how they come to lie to each other,
+//! and `together` does the block.
 
 mod block;
 pub mod dependence;

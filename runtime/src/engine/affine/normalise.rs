@@ -1,10 +1,11 @@
 //! The streams of an affine run as blocks take them: normalised up, unrolled, or with wide accesses in pieces.
 //!
-//! Takes streams, each with the label of its loads; gives the accesses of an iteration, and the words that they consist of. Loops are often
-//! unrolled: streams that are a group of streams several times over, each time one step further, are taken for that group with as many more
-//! iterations. The other way round, where the loop before went two or four words at a time, the old positions of every second or fourth word
-//! are arithmetic, and a run is taken for one of so many times the streams. And where words were last used one by one, or where vectors
-//! overlap, the words of wide accesses are streams of their own, which are accessed at the same time.
+//! Takes streams, each with the label of its loads; gives the accesses of an iteration, and the words that they consist
+//! of. Loops are often unrolled: streams that are a group of streams several times over, each time one step further,
+//! are taken for that group with as many more iterations. The other way round, where the loop before went two or four
+//! words at a time, the old positions of every second or fourth word are arithmetic, and a run is taken for one of so
+//! many times the streams. And where words were last used one by one, or where vectors overlap, the words of wide
+//! accesses are streams of their own, which are accessed at the same time.
 
 use super::dependence::STREAMS;
 use crate::engine::{access::Stream, cell::BYTES, report::Reports};

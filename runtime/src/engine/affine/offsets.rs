@@ -1,15 +1,15 @@
 //! How much the words of a block's streams sink while the block is done, as a linear function of the iteration.
 //!
-//! Takes streams, their plan and where their words were before the block; gives for each load how the bytes above its words change. Refuses
-//! streams whose words cross in a way that is not linear.
+//! Takes streams, their plan and where their words were before the block; gives for each load how the bytes above its
+//! words change. Refuses streams whose words cross in a way that is not linear.
 
 use std::ops::Range;
 
 use super::{block::Block, dependence::Plan, normalise::Row, positions::Positions};
 use crate::engine::access::{Kind, Stream};
 
-/// Bytes that a block's accesses have put above a stream's words and not taken from there: `start + step * iteration`, and
-/// from each breakpoint on, so many more per iteration.
+/// Bytes that a block's accesses have put above a stream's words and not taken from there: `start + step * iteration`,
+/// and from each breakpoint on, so many more per iteration.
 #[derive(Clone, Copy)]
 pub struct DepthOffset<'a> {
     start: i64,
@@ -27,7 +27,8 @@ impl DepthOffset<'_> {
         above.wrapping_add_signed(self.start + self.step * iteration + bent)
     }
 
-    /// Reports depths of some iterations, where the bytes above the words were `above + step * iteration` when the block began.
+    /// Reports depths of some iterations, where the bytes above the words were `above + step * iteration` when the
+    /// block began.
     #[inline(always)]
     pub fn rows(&self, above: u64, step: i64, len: u64, iterations: Range<usize>, mut report: impl FnMut(usize, Row)) {
         let (mut from, mut grows) = (iterations.start, step + self.step);
@@ -87,7 +88,8 @@ impl DepthOffsets {
         DepthOffset { start: *start, step: *step, breakpoints: &self.breakpoints[breakpoints.clone()] }
     }
 
-    /// Gives the number of iterations of the block before streams cross in a way that is not linear; if that is not all of them, nothing is known yet.
+    /// Gives the number of iterations of the block before streams cross in a way that is not linear; if that is not all
+    /// of them, nothing is known yet.
     #[inline(always)]
     pub fn find(&mut self, streams: &[Stream], plan: &Plan, block: &Block) -> usize {
         self.others.clear();
@@ -118,7 +120,8 @@ impl DepthOffsets {
                     let (above, ahead) = (theirs.first > mine.first, theirs.first.abs_diff(mine.first));
                     let wide = mine.step.unsigned_abs();
                     let ahead = if ahead <= wide { 1 } else { ahead.div_ceil(wide) as u16 };
-                    // Going up, mine passes those that were above it; going down, it leaves above it what the other has taken long enough ago.
+                    // Going up, mine passes those that were above it; going down, it leaves above it what the other has
+                    // taken long enough ago.
                     match (above, mine.step > 0) {
                         (true, true) => self.breakpoints.push((ahead, other.len as i32)),
                         (false, false) => self.breakpoints.push((ahead, -other.len as i32)),

@@ -1,7 +1,8 @@
 //! What is remembered of earlier affine runs: their plans, and which shapes of runs were done in blocks.
 //!
-//! Takes the streams of a run. The same loop comes again and again, at other addresses and often with another number of iterations; its plan is
-//! the same as long as what it says of pairs of streams is. Refuses to guess: what cannot be told from the run before is worked out anew.
+//! Takes the streams of a run. The same loop comes again and again, at other addresses and often with another number of
+//! iterations; its plan is the same as long as what it says of pairs of streams is. Refuses to guess: what cannot be
+//! told from the run before is worked out anew.
 
 use super::dependence::{Plan, are_apart, is_usual};
 use crate::engine::access::Stream;

@@ -32,7 +32,8 @@ pub struct Room {
     /// New ones of the timeline, and masks of those that go.
     pub fresh: Vec<u64>,
     pub masks: Vec<u64>,
-    /// By stream, the first iteration whose word stays where the block puts it; where the first iteration's word is, and its bytes.
+    /// By stream, the first iteration whose word stays where the block puts it; where the first iteration's word is,
+    /// and its bytes.
     pub kept: Vec<(usize, u64, u64)>,
 }
 

@@ -180,7 +180,8 @@ fn usual_streams(base: u64, dying: u32) -> impl Strategy<Value = Vec<Stream>> {
         })
 }
 
-/// Streams of several sizes: fields of an array of structures, and arrays beside it, of which some lie in each other's way.
+/// Streams of several sizes: fields of an array of structures, and arrays beside it, of which some lie in each other's
+/// way.
 fn mixed_streams(base: u64, dying: u32) -> impl Strategy<Value = Vec<Stream>> {
     let stride = || prop::sample::select(vec![1i64, 1, 1, 2, -1, 0]);
     let sizes = prop::sample::select(vec![4u64, 8, 8, 16, 32]);
@@ -216,7 +217,8 @@ fn odd_streams(base: u64) -> impl Strategy<Value = Vec<Stream>> {
     })
 }
 
-/// How the inner loops of a nest change from one round to the next: where their streams are, but for one perhaps, and how long they are.
+/// How the inner loops of a nest change from one round to the next: where their streams are, but for one perhaps, and
+/// how long they are.
 #[derive(Clone, Copy, Debug)]
 struct Travel {
     bytes: i64,
@@ -448,7 +450,8 @@ fn vectors_and_single_words_take_turns_in_blocks() {
     }
 }
 
-/// Every second word up to the end of the last region that there is, and down to its start, read and written in one iteration.
+/// Every second word up to the end of the last region that there is, and down to its start, read and written in one
+/// iteration.
 #[test]
 fn rows_end_where_regions_do() {
     let region = 3u64 << 26;
@@ -460,7 +463,8 @@ fn rows_end_where_regions_do() {
     }
 }
 
-/// Arrays that are freed as a whole and in part after loops over them: in order, backwards, with words of others between theirs, and by columns.
+/// Arrays that are freed as a whole and in part after loops over them: in order, backwards, with words of others
+/// between theirs, and by columns.
 #[test]
 fn arrays_that_loops_went_over_are_freed() {
     let base = (1u64 << 20) + 24;

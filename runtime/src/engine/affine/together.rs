@@ -1,18 +1,19 @@
 //! Does a block of iterations at once.
 //!
-//! Takes the streams of a run, their dependences and the first iteration; reports all depths, then moves the words to the top. A
-//! block needs words that are on the stack already, at positions that are arithmetic per stream (they are if the previous pass was
-//! as affine). Refuses blocks in which streams cross; the caller does them access by access.
+//! Takes the streams of a run, their dependences and the first iteration; reports all depths, then moves the words to
+//! the top. A block needs words that are on the stack already, at positions that are arithmetic per stream (they are if
+//! the previous pass was as affine). Refuses blocks in which streams cross; the caller does them access by access.
 //!
-//! The stack is left as it is until all depths are known. The bytes above a word that was used before the block are those above it
-//! at the start, one word more for each access of the block, one less for each word that an access has taken away from above it.
-//! Accesses whose word this run had shortly before (loop-carried reuse) move it from near the top to the top, which changes nothing
-//! for words below. What is left are pairs of other streams: how many words of one lie above a word of the other is a piecewise
-//! linear function of the iteration ([`offsets`](super::offsets)). Loads whose words die take away and put nothing back; stores of
-//! dead words put and take nothing.
+//! The stack is left as it is until all depths are known. The bytes above a word that was used before the block are
+//! those above it at the start, one word more for each access of the block, one less for each word that an access has
+//! taken away from above it. Accesses whose word this run had shortly before (loop-carried reuse) move it from near the
+//! top to the top, which changes nothing for words below. What is left are pairs of other streams: how many words of
+//! one lie above a word of the other is a piecewise linear function of the iteration ([`offsets`](super::offsets)).
+//! Loads whose words die take away and put nothing back; stores of dead words put and take nothing.
 //!
-//! What a block takes per word is kept small: words that lie side by side are compared and set by rows of cells, old positions are
-//! taken away by masks of whole leaves that repeat, and depths that grow or shrink evenly are reported as one row.
+//! What a block takes per word is kept small: words that lie side by side are compared and set by rows of cells, old
+//! positions are taken away by masks of whole leaves that repeat, and depths that grow or shrink evenly are reported as
+//! one row.
 
 use std::ops::Range;
 

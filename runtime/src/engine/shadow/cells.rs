@@ -1,13 +1,14 @@
 //! From an address to what the stack knows about that byte: cells, by regions of the address space.
 //!
-//! Takes addresses, gives cell numbers; refuses nothing (any 64-bit address works). A region is 64 MiB of address space in which something was
-//! touched. Its cells lie side by side, so that words at a constant distance have cells at a constant distance; those of untouched pages take
-//! no memory, and pages of 16 KiB in which something was touched are marked as present. The cells of region 0 are shared and stay zero, so that looking up
-//! an absent address needs no test: it reads "never touched".
+//! Takes addresses, gives cell numbers; refuses nothing (any 64-bit address works). A region is 64 MiB of address space
+//! in which something was touched. Its cells lie side by side, so that words at a constant distance have cells at a
+//! constant distance; those of untouched pages take no memory, and pages of 16 KiB in which something was touched are
+//! marked as present. The cells of region 0 are shared and stay zero, so that looking up an absent address needs no
+//! test: it reads "never touched".
 //!
-//! Once there are many pages, others begin as lists of their touched cells (`few`), as a program that touches a byte in each of a million
-//! pages would take as many of these. Such pages are not present: whoever finds a cell "never touched" in a page that is not has to go by
-//! `gather` and `assign`, which know the lists.
+//! Once there are many pages, others begin as lists of their touched cells (`few`), as a program that touches a byte in
+//! each of a million pages would take as many of these. Such pages are not present: whoever finds a cell "never
+//! touched" in a page that is not has to go by `gather` and `assign`, which know the lists.
 
 use crate::engine::{
     cell::{BYTES, Cell, DEAD, FIRST, joined, pooled},
@@ -25,7 +26,8 @@ pub(super) const PAGE_CELLS: usize = (PAGE / BYTES) as usize;
 pub(super) const REGION: u64 = 1 << REGION_BITS;
 pub(super) const REGION_CELLS: usize = (REGION / BYTES) as usize;
 pub(super) const REGION_PAGES: usize = 1 << (REGION_BITS - PAGE_BITS);
-/// Bytes that are put into a list at a time, at most; and words in a row that are at least so far apart may end in lists.
+/// Bytes that are put into a list at a time, at most; and words in a row that are at least so far apart may end in
+/// lists.
 pub(super) const MOST_FEW: u64 = 256;
 pub(super) const FEW_APART: u64 = PAGE / 32;
 /// Recently used regions, direct mapped.
@@ -171,7 +173,8 @@ impl<C: Cell> Shadow<C> {
         for byte in 0..len {
             bytes[(skip + byte) as usize] = C::pack(position + byte);
         }
-        // The newest bytes are the end of a run or a run of their own, so the four can be one only if the last is among them.
+        // The newest bytes are the end of a run or a run of their own, so the four can be one only if the last is among
+        // them.
         if skip + len == BYTES && (0..skip).all(|byte| bytes[byte as usize].get() + skip - byte == position) {
             self.release(cell);
             self.cells[cell] = C::pack(position - skip);

@@ -1,6 +1,8 @@
-//! Ranges of bytes of any length: what is known of them, what changes, and where all positions go when they are renumbered.
+//! Ranges of bytes of any length: what is known of them, what changes, and where all positions go when they are
+//! renumbered.
 //!
-//! Takes addresses and lengths, gives runs of bytes in one state. Knows the pages that are lists (`few`) as well as those that are present.
+//! Takes addresses and lengths, gives runs of bytes in one state. Knows the pages that are lists (`few`) as well as
+//! those that are present.
 
 use super::{
     cells::{MOST_FEW, PAGE_BITS, PAGE_CELLS, REGION_BITS, REGION_PAGES, Shadow, page_room},
@@ -34,8 +36,8 @@ struct Span {
 pub trait NewPositions {
     /// Must keep consecutive live positions consecutive.
     fn of(&self, position: u64) -> u64;
-    /// Where `count` live words of `len` bytes go, `step` apart, as the first position and the step between them; nothing if they do not go to
-    /// such positions or that is not easily told.
+    /// Where `count` live words of `len` bytes go, `step` apart, as the first position and the step between them;
+    /// nothing if they do not go to such positions or that is not easily told.
     fn of_words(&self, first: u64, step: i64, count: usize, len: u64) -> Option<(u64, i64)>;
 }
 
@@ -55,8 +57,8 @@ impl<C: Cell> Shadow<C> {
         result
     }
 
-    /// Puts bytes of one page that is not present at `position ..`, if not more than a list is good for; the page is present afterwards
-    /// if they are too many with what is there.
+    /// Puts bytes of one page that is not present at `position ..`, if not more than a list is good for; the page is
+    /// present afterwards if they are too many with what is there.
     #[cold]
     fn assign_few(&mut self, addr: u64, len: u64, mut position: u64) -> bool {
         if self.present.count() < self.full_pages || len > MOST_FEW {
@@ -82,7 +84,8 @@ impl<C: Cell> Shadow<C> {
         true
     }
 
-    /// The first addresses of `addr .. addr + len` that lie in pages that are present, as the first of them and their number.
+    /// The first addresses of `addr .. addr + len` that lie in pages that are present, as the first of them and their
+    /// number.
     pub fn next_present(&self, addr: u64, len: u64) -> Option<(u64, u64)> {
         self.next_marked(&self.present, addr, len)
     }
@@ -197,8 +200,8 @@ impl<C: Cell> Shadow<C> {
         }
     }
 
-    /// Marks the touched bytes of a part of pages that are present, or of one page of which little was touched, dead; they must be in one
-    /// region.
+    /// Marks the touched bytes of a part of pages that are present, or of one page of which little was touched, dead;
+    /// they must be in one region.
     pub fn kill(&mut self, addr: u64, len: u64) {
         self.end(addr, len, |value| value.min(DEAD));
     }

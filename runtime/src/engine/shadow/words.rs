@@ -73,8 +73,8 @@ impl<C: Cell> Shadow<C> {
         set_word(&mut self.cells[cell..cell + (len / BYTES) as usize], position);
     }
 
-    /// How many of `count` words of `width` cells, side by side, are on the stack at arithmetic positions; with the first position and
-    /// the step between them. Nothing if the first two are not whole words on the stack.
+    /// How many of `count` words of `width` cells, side by side, are on the stack at arithmetic positions; with the
+    /// first position and the step between them. Nothing if the first two are not whole words on the stack.
     #[inline(always)]
     pub fn arithmetic(&self, cell: usize, width: usize, count: usize) -> Option<(usize, u64, i64)> {
         let (mut good, first, step) = self.arithmetic_groups(cell, width, count)?;
@@ -84,7 +84,8 @@ impl<C: Cell> Shadow<C> {
         Some((good, first, step))
     }
 
-    /// The row of words `stride` bytes apart, a multiple of the bytes of a cell, from an aligned address on; and how many of `count` are in its region.
+    /// The row of words `stride` bytes apart, a multiple of the bytes of a cell, from an aligned address on; and how
+    /// many of `count` are in its region.
     #[inline(always)]
     pub fn spaced(&mut self, addr: u64, stride: i64, count: usize) -> (Spaced, usize) {
         let row = Spaced { cell: self.find(addr), pitch: (stride / BYTES as i64) as isize };
@@ -248,8 +249,8 @@ fn are_positions<C: Cell>(first: u64, step: i64, count: usize) -> bool {
     is_position::<C>(first.wrapping_add_signed(step.wrapping_mul(count as i64 - 1)))
 }
 
-/// How many groups of cells have words of `WIDTH` cells at `position` and so on. Cells are compared as they are, so that of positions beyond the last
-/// position this tells nothing (`are_positions`).
+/// How many groups of cells have words of `WIDTH` cells at `position` and so on. Cells are compared as they are, so
+/// that of positions beyond the last position this tells nothing (`are_positions`).
 #[inline(always)]
 fn groups_at<C: Cell, const WIDTH: usize>(cells: &[C], position: u64, step: u64) -> usize {
     let mut expected = [C::default(); GROUP];

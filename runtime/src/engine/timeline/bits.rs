@@ -1,5 +1,5 @@
-//! The stack itself: a vector of bits over positions, newest at the end. A bit is 1 while the byte that was put there is
-//! still there, so the depth of a byte is one more than the number of ones after it.
+//! The stack itself: a vector of bits over positions, newest at the end. A bit is 1 while the byte that was put there
+//! is still there, so the depth of a byte is one more than the number of ones after it.
 //!
 //! Takes positions it handed out, gives counts of ones; refuses nothing but expects the caller to make room first.
 //!
@@ -11,10 +11,10 @@
 //! | 3, 4, 5 | 32 nodes each, 2^21, 2^26, 2^31 positions | u32 |
 //! | 6 | everything | one u64 per 2^31 positions |
 //!
-//! A count reads one lane per level; in the newest level-2 node, whose ones are counted, it need not look further up. Taking
-//! ones away subtracts a constant from the lanes behind. Putting ones at the end
-//! costs nothing until a leaf is full. Nodes are only ever written whole: a narrow store followed by a wide load of
-//! the same line cannot be forwarded from the store buffer, and that stall is what makes the obvious layouts slow.
+//! A count reads one lane per level; in the newest level-2 node, whose ones are counted, it need not look further up.
+//! Taking ones away subtracts a constant from the lanes behind. Putting ones at the end costs nothing until a leaf is
+//! full. Nodes are only ever written whole: a narrow store followed by a wide load of the same line cannot be forwarded
+//! from the store buffer, and that stall is what makes the obvious layouts slow.
 
 use super::node::{BLOCK, Block, EMPTY, FULL, LEAF, Node, leaf_of, low_ones};
 use crate::engine::{cell::FIRST, hint::prefetch, reserve::Reserve};
@@ -299,8 +299,8 @@ impl Timeline {
         self.recent += BLOCK as u32;
     }
 
-    /// As `append` for a short block for which the open leaf has room. Words lie at multiples of their size, so that those of a loop lie
-    /// at even steps whatever else is between them.
+    /// As `append` for a short block for which the open leaf has room. Words lie at multiples of their size, so that
+    /// those of a loop lie at even steps whatever else is between them.
     #[inline(always)]
     pub fn append_short(&mut self, len: u64) -> u64 {
         if len == 8 || len == 16 {

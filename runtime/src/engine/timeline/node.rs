@@ -13,8 +13,8 @@ pub struct Node<T>(pub [T; 32]);
 
 /// A lane of a node. Arithmetic wraps, as lanes behind the open leaf hold rubbish until they are opened.
 pub trait Lane: Copy + Default + 'static {
-    /// 32 lanes of zeros, then 32 lanes of ones. Lane masks are windows of it: compilers turn a loop over a window into one
-    /// or two vector instructions, which they do not do for a comparison with the lane's number.
+    /// 32 lanes of zeros, then 32 lanes of ones. Lane masks are windows of it: compilers turn a loop over a window into
+    /// one or two vector instructions, which they do not do for a comparison with the lane's number.
     const WINDOW: &'static [Self; 64];
     /// `self - (n & mask)`.
     fn less(self, n: u32, mask: Self) -> Self;

@@ -1,7 +1,7 @@
 //! What affine loops ask of the timeline: counts and changes at many positions that advance by a constant.
 //!
-//! Takes the first position, the step and how many there are. Gives counts as a row where they grow evenly; refuses (`None`) where
-//! that is not easily told.
+//! Takes the first position, the step and how many there are. Gives counts as a row where they grow evenly; refuses
+//! (`None`) where that is not easily told.
 
 use super::{
     bits::{Rank, Ranks, Timeline},
@@ -24,7 +24,8 @@ pub struct Repeat {
 }
 
 impl Timeline {
-    /// Clears `count` blocks of ones, the first at a position and each `step` from the one before. `masks` is room to work in.
+    /// Clears `count` blocks of ones, the first at a position and each `step` from the one before. `masks` is room to
+    /// work in.
     #[inline(always)]
     pub fn clear_many(&mut self, position: u64, step: i64, count: usize, len: u64, masks: &mut Vec<u64>) {
         let low = lowest(position, step, count);
@@ -76,7 +77,8 @@ impl Timeline {
         }
     }
 
-    /// Clears ones in neighbouring leaves; `p` is the start of the first. The levels above are told once per level-2 node.
+    /// Clears ones in neighbouring leaves; `p` is the start of the first. The levels above are told once per level-2
+    /// node.
     #[inline(always)]
     fn clear_leaves(&mut self, mut p: usize, mut masks: &[u64]) {
         while !masks.is_empty() {
@@ -106,8 +108,8 @@ impl Timeline {
         }
     }
 
-    /// The ones above the first of `count` positions `step` apart, each the last of a block of `len` ones, and how their number
-    /// changes from one to the next; nothing if that cannot be told without counting each.
+    /// The ones above the first of `count` positions `step` apart, each the last of a block of `len` ones, and how
+    /// their number changes from one to the next; nothing if that cannot be told without counting each.
     #[inline(always)]
     pub fn evenly_above(&self, position: u64, step: i64, count: usize, len: u64) -> Option<(u64, i64)> {
         let (rank, change) = self.even_ranks(self, position, step, count, len)?;
@@ -126,16 +128,16 @@ impl Timeline {
         is_even.then_some((first, if step > 0 { change as i64 } else { -(change as i64) }))
     }
 
-    /// Whether the number of ones between neighbours of some positions is `change` throughout, by seeing that it is near both ends
-    /// and that the leaves between them repeat as the positions do.
+    /// Whether the number of ones between neighbours of some positions is `change` throughout, by seeing that it is
+    /// near both ends and that the leaves between them repeat as the positions do.
     #[inline(always)]
     fn is_even(&self, ranks: &impl Rank, position: u64, step: i64, count: usize, change: u64) -> bool {
         let wide = step.unsigned_abs();
         let low = lowest(position, step, count);
         let high = low + wide * (count as u64 - 1);
         let period = period(wide) as usize;
-        // Of the leaves from the second to the last but one, each is as the one a period before. So all gaps within them are
-        // as those within the first of their periods.
+        // Of the leaves from the second to the last but one, each is as the one a period before. So all gaps within
+        // them are as those within the first of their periods.
         let near_start = ((period + 3) * LEAF) as u64 / wide + 2;
         let near_end = 2 * LEAF as u64 / wide + 2;
         if period > 16 || near_start + near_end >= count as u64 {
@@ -146,8 +148,9 @@ impl Timeline {
             && self.repeat_by(low as usize / LEAF + 1, (high as usize / LEAF).saturating_sub(period), period, 0)
     }
 
-    /// How rows of `count` blocks repeat, `step` from one block of a row to the next. Their first blocks begin within a step from `start` on, where the
-    /// lowest does, and the highest of the last ends at `end`. Nothing if they hardly repeat.
+    /// How rows of `count` blocks repeat, `step` from one block of a row to the next. Their first blocks begin within a
+    /// step from `start` on, where the lowest does, and the highest of the last ends at `end`. Nothing if they hardly
+    /// repeat.
     #[inline(always)]
     pub fn repeating(&self, start: u64, end: u64, step: u64, count: usize) -> Option<Repeat> {
         if self.rank(end - 1) - self.rank(start) + 1 == end - start {
@@ -177,7 +180,8 @@ impl Timeline {
             let position = at * LEAF as u64 + u64::from(differ_within(at).ilog2());
             (position - start) / step + 1
         });
-        // What lies between two blocks ends less than two steps behind the start of the step in which the first of them is.
+        // What lies between two blocks ends less than two steps behind the start of the step in which the first of them
+        // is.
         let until = (late..=high).find(|&at| differ_within(at) != 0).map_or(count as u64, |at| {
             let position = at * LEAF as u64 + u64::from(differ_within(at).trailing_zeros());
             (position - start) / step
@@ -237,8 +241,8 @@ impl Timeline {
         self.next as u64
     }
 
-    /// Hands out the next `len` positions, of which those with a one in `leaves` are used; `leaves` starts with the leaf
-    /// of the next position. There must be room.
+    /// Hands out the next `len` positions, of which those with a one in `leaves` are used; `leaves` starts with the
+    /// leaf of the next position. There must be room.
     #[inline(always)]
     pub fn append_leaves(&mut self, mut leaves: &[u64], len: u64) {
         let end = self.next + len as usize;
@@ -274,8 +278,8 @@ impl Timeline {
 }
 
 impl Ranks<'_> {
-    /// The ranks of the first bytes of `count` blocks of `len` ones, `step` apart, as the first and the step between them; nothing if that
-    /// cannot be told without asking for each.
+    /// The ranks of the first bytes of `count` blocks of `len` ones, `step` apart, as the first and the step between
+    /// them; nothing if that cannot be told without asking for each.
     #[inline(always)]
     pub fn even(&self, position: u64, step: i64, count: usize, len: u64) -> Option<(u64, i64)> {
         self.time.even_ranks(self, position, step, count, len)
@@ -303,8 +307,9 @@ fn period(step: u64) -> u64 {
     step >> step.trailing_zeros().min(LEAF.trailing_zeros())
 }
 
-/// Makes masks of leaves with rows of `count` blocks of ones, `step` apart. For each row, positions from the start of the first leaf to its first block,
-/// and ones per block; the first blocks lie within one step, the lowest in the first leaf.
+/// Makes masks of leaves with rows of `count` blocks of ones, `step` apart. For each row, positions from the start of
+/// the first leaf to its first block, and ones per block; the first blocks lie within one step, the lowest in the first
+/// leaf.
 #[inline(always)]
 pub fn strided(rows: impl Iterator<Item = (u64, u64)> + Clone, step: u64, count: usize, masks: &mut Vec<u64>) {
     let (skip, end) = rows.clone().fold((0, 0), |(most, end), (skip, len)| (most.max(skip), end.max(skip + len)));

@@ -1,7 +1,7 @@
 //! Caches of sets and ways, one behind the other, as hardware has them.
 //!
-//! `geometry` says which there can be, `level` is one of them, and `hierarchy` follows the accesses of a ring through all.
-//! Refuses geometries that no such cache has.
+//! `geometry` says which there can be, `level` is one of them, and `hierarchy` follows the accesses of a ring through
+//! all. Refuses geometries that no such cache has.
 
 mod geometry;
 mod hierarchy;

@@ -1,9 +1,10 @@
 //! Flows of affine runs, in blocks of iterations.
 //!
-//! Takes the streams of a run and its number of iterations; gives what single accesses would, as stretches of reads of one flow per stream, to which
-//! the engine's rows of depths are then added. Where a word was touched a few iterations ago, the streams tell its state ([`Plan`]); the states of all
-//! others are looked up before the block, row by row. Iterations of runs without a plan, and those in which bytes of a word are in different states or
-//! patterns take a sample, are followed access by access.
+//! Takes the streams of a run and its number of iterations; gives what single accesses would, as stretches of reads of
+//! one flow per stream, to which the engine's rows of depths are then added. Where a word was touched a few iterations
+//! ago, the streams tell its state ([`Plan`]); the states of all others are looked up before the block, row by row.
+//! Iterations of runs without a plan, and those in which bytes of a word are in different states or patterns take a
+//! sample, are followed access by access.
 
 use super::{
     bytes::{Flows, Step},
@@ -83,7 +84,8 @@ impl Flows {
         }
     }
 
-    /// Does iterations from `first` on, at most so many; gives their number. An error gives the number of those to do singly first.
+    /// Does iterations from `first` on, at most so many; gives their number. An error gives the number of those to do
+    /// singly first.
     fn block(&mut self, run: &mut Run, plan: &Plan, first: u64, most: u64) -> Result<u64, u64> {
         if !self.see(run, plan, first, most) {
             return Err(SINGLY);

@@ -1,13 +1,13 @@
 //! Flows: of every byte read, which access wrote it last, and which touched it last.
 //!
-//! Takes the accesses of one ring in program order, then what the engine found for the loads among them; gives bytes, cost and
-//! depths per (writer, toucher, reader). The *state* of a byte is (site that wrote it last, site that read or wrote it last); a write by S makes it (S, S),
-//! a read by R in state (W, T) is one byte of the flow (W, T, R) and makes it (W, R). A byte has a state while it is on the stack: what was neither
-//! written nor read in this life of the byte has none, and neither does a declared input before its first read. Other threads'
-//! accesses are not seen.
+//! Takes the accesses of one ring in program order, then what the engine found for the loads among them; gives bytes,
+//! cost and depths per (writer, toucher, reader). The *state* of a byte is (site that wrote it last, site that read or
+//! wrote it last); a write by S makes it (S, S), a read by R in state (W, T) is one byte of the flow (W, T, R) and
+//! makes it (W, R). A byte has a state while it is on the stack: what was neither written nor read in this life of the
+//! byte has none, and neither does a declared input before its first read. Other threads' accesses are not seen.
 //!
-//! Memory: 4 bytes per touched byte, in pages of 16 KiB for 4096 addresses, and a counter per flow. An access to bytes of one state, as most are,
-//! costs one look at the shadow and one at what its site did last.
+//! Memory: 4 bytes per touched byte, in pages of 16 KiB for 4096 addresses, and a counter per flow. An access to bytes
+//! of one state, as most are, costs one look at the shadow and one at what its site did last.
 
 use std::collections::HashMap;
 
@@ -51,7 +51,8 @@ pub struct Flow {
     pub object: Option<ObjectNumber>,
     /// What the reads found.
     pub found: CellCounters,
-    /// Bytes touched since the byte's last touch, for some of the reads: in all, and by the static accesses that touched most.
+    /// Bytes touched since the byte's last touch, for some of the reads: in all, and by the static accesses that
+    /// touched most.
     pub between: Between<RingSite>,
 }
 
@@ -97,8 +98,8 @@ pub(super) struct Site {
 /// Who wrote and who touched each byte last, and what came of it.
 pub struct Flows {
     pub(super) states: Shadow,
-    /// By state: writer and toucher. The first has none. The toucher of bytes that nobody has read since they were written is the writer, marked
-    /// [`UNREAD`].
+    /// By state: writer and toucher. The first has none. The toucher of bytes that nobody has read since they were
+    /// written is the writer, marked [`UNREAD`].
     pub(super) pairs: Vec<(SiteNumber, SiteNumber)>,
     pub(super) state_of: HashMap<(SiteNumber, SiteNumber), Label, FastHash>,
     pub(super) steps: HashMap<(Label, SiteNumber), Step, FastHash>,
@@ -167,7 +168,8 @@ impl Flows {
         })
     }
 
-    /// What stands in the place of the cell of a segment's first item while nothing is counted; the other items' follow.
+    /// What stands in the place of the cell of a segment's first item while nothing is counted; the other items'
+    /// follow.
     pub fn hidden(&mut self, segment: u32, node: Node, items: usize) -> u32 {
         HIDDEN | self.first_site(segment, node, items)
     }

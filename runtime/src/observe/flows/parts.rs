@@ -1,8 +1,8 @@
 //! What the loads of a batch read, by flow, to which the engine's reports are added when they come.
 //!
-//! Takes pieces of loads, and stretches of reads of streams, in the order of the accesses; gives the flow of each report. Reports come by label, which is the
-//! number of an access of the batch or, after those, of a stream of its runs; of one access or stream, they come in order, and the bytes of a load in
-//! order of address.
+//! Takes pieces of loads, and stretches of reads of streams, in the order of the accesses; gives the flow of each
+//! report. Reports come by label, which is the number of an access of the batch or, after those, of a stream of its
+//! runs; of one access or stream, they come in order, and the bytes of a load in order of address.
 
 use crate::{counts::cell::CellCounters, engine::Found};
 
@@ -137,7 +137,8 @@ impl Parts {
     }
 }
 
-/// Bytes that lie together on the stack, the last on top; `take` gives the flow of the next bytes, and how many of those that are left belong to it.
+/// Bytes that lie together on the stack, the last on top; `take` gives the flow of the next bytes, and how many of
+/// those that are left belong to it.
 #[inline]
 fn warm(counters: &mut [CellCounters], above: u64, len: u64, mut take: impl FnMut(u64) -> Option<(u32, u64)>) {
     let mut left = len;

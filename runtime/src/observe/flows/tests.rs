@@ -46,7 +46,8 @@ fn any_op() -> impl Strategy<Value = Op> {
     ]
 }
 
-/// Streams of mostly one size, some after the same words; their sites are all different, as they are in programs, or only few.
+/// Streams of mostly one size, some after the same words; their sites are all different, as they are in programs, or
+/// only few.
 fn any_run(elements: u64, strides: &'static [i64], iterations: u64) -> impl Strategy<Value = Op> {
     let kind = prop_oneof![3 => Just(Kind::Load), 2 => Just(Kind::Store)];
     let stream = (0..elements, prop::sample::select(strides), kind, prop::bool::weighted(0.03));

@@ -1,7 +1,8 @@
 //! The lines behind those in front: which were used when, and which are dirty.
 //!
-//! Takes lines that go in front, each with the one that leaves its place there; files, for who touched it, the depth at which the first was found, and
-//! for who wrote it last, that it would have been written back. Nothing in front depends on it, so that many are done together and memory is fetched ahead.
+//! Takes lines that go in front, each with the one that leaves its place there; files, for who touched it, the depth at
+//! which the first was found, and for who wrote it last, that it would have been written back. Nothing in front depends
+//! on it, so that many are done together and memory is fetched ahead.
 
 use super::{
     front::{FRONT, Front, PLACES, Visit},
@@ -146,7 +147,8 @@ impl Back {
         }
     }
 
-    /// A line comes that is not among the last [`PLACES`]; whether it comes in a stream. What waits for a line is a load.
+    /// A line comes that is not among the last [`PLACES`]; whether it comes in a stream. What waits for a line is a
+    /// load.
     #[inline(always)]
     pub(super) fn streamed(&mut self, place: Place, is_store: bool) -> Option<Filed> {
         match self.streams.come(place) {

@@ -1,5 +1,5 @@
-//! Groups that follow each other through the same lines: a *chain*. Its leader comes to each line first, its tail leaves
-//! it last.
+//! Groups that follow each other through the same lines: a *chain*. Its leader comes to each line first, its tail
+//! leaves it last.
 //!
 //! Takes the groups of a run after an iteration. Refuses steps that do not cross lines at regular times, chains that
 //! meet, and iterations in which a line is touched again from a depth that counts.
@@ -141,7 +141,8 @@ impl Chains {
             .all(|number| (0..number).all(|other| self.of[number] == self.of[other] || are_apart(number, other)))
     }
 
-    /// Finds the ends of a chain, and its writer; false if it is so long that a line could be left before all have come to it.
+    /// Finds the ends of a chain, and its writer; false if it is so long that a line could be left before all have come
+    /// to it.
     #[inline(always)]
     fn complete(
         &mut self,
@@ -195,7 +196,8 @@ impl Chains {
         true
     }
 
-    /// Whether lines that are touched in two iterations one after another are always so few that their depths do not count.
+    /// Whether lines that are touched in two iterations one after another are always so few that their depths do not
+    /// count.
     #[inline(always)]
     fn are_above(&self, all: &[Group], from: u64) -> bool {
         let most: usize = self.all.iter().map(|chain| 1 + usize::from(chain.comes != chain.leaves)).sum();

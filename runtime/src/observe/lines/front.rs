@@ -1,8 +1,9 @@
 //! The lines that were used last, in order, and what has happened to each since it came here.
 //!
-//! Takes line numbers; gives the depth of a line that is here, and of one that leaves its *visit*: whether it was written, and how deep it had sunk.
-//! Most accesses are to one of these lines. The stack behind does not hold them, so that an access to one of them does not concern it. The
-//! order is a permutation of the places in one word, so that a line comes first without a branch or a copy.
+//! Takes line numbers; gives the depth of a line that is here, and of one that leaves its *visit*: whether it was
+//! written, and how deep it had sunk. Most accesses are to one of these lines. The stack behind does not hold them, so
+//! that an access to one of them does not concern it. The order is a permutation of the places in one word, so that a
+//! line comes first without a branch or a copy.
 
 /// Lines in front.
 pub const PLACES: usize = 16;
@@ -32,7 +33,8 @@ impl Visit {
         self.deepest = self.deepest.max(bucket + 1);
     }
 
-    /// Written by somebody (a number plus one); gives who has it written back, and from which depth on, if that is known here.
+    /// Written by somebody (a number plus one); gives who has it written back, and from which depth on, if that is
+    /// known here.
     #[inline(always)]
     pub fn write(&mut self, writer: u32) -> Option<(u32, u16)> {
         let before = std::mem::replace(self, Self { writer, deepest: 0, before: self.before });
@@ -75,7 +77,8 @@ impl Front {
         if self.lines[first] == line {
             return Some(first);
         }
-        // All at once, without a branch for each; a borrow may name more places than there are, so that each is looked at.
+        // All at once, without a branch for each; a borrow may name more places than there are, so that each is looked
+        // at.
         for (word, tags) in self.tags.into_iter().enumerate() {
             let other = tags ^ u64::from(line as u8).wrapping_mul(EACH_TAG);
             let mut equal = other.wrapping_sub(EACH_TAG) & !other & (EACH_TAG << 7);

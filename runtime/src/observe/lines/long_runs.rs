@@ -137,7 +137,8 @@ fn is_long(all: &[Group], iterations: u64, shift: u32) -> bool {
 }
 
 impl LongRun {
-    /// Which lines are visited in each period, in which order; positions are counted from that of the first line that is left.
+    /// Which lines are visited in each period, in which order; positions are counted from that of the first line that
+    /// is left.
     #[inline(always)]
     fn plan(&mut self, groups: &Groups, from: u64) {
         let Self { chains, visitors, leaving, .. } = self;
@@ -177,7 +178,8 @@ impl LongRun {
         }
     }
 
-    /// All lines leave the front: those of chains when they are left, the others now. Gives the number of lines of chains.
+    /// All lines leave the front: those of chains when they are left, the others now. Gives the number of lines of
+    /// chains.
     #[inline(always)]
     fn start(&mut self, groups: &Groups, front: &mut Front, back: &mut Back, ledger: &mut Ledger, from: u64) -> u64 {
         let Self { chains, leaving, visitors, ends } = self;

@@ -1,9 +1,8 @@
 //! What a memory of lines would fetch and write back, at every capacity at once.
 //!
-//! `stack` is the LRU stack of lines: `front` has the last lines, `back` all others (`table`, `timeline`), and the `ledger` counts.
-//! `streams` tells which lines come in order.
-//! `runs` does affine runs by lines, in `groups` of streams that are always in one line; `long_runs` does what is regular in
-//! periods, by `chains` of groups.
+//! `stack` is the LRU stack of lines: `front` has the last lines, `back` all others (`table`, `timeline`), and the
+//! `ledger` counts. `streams` tells which lines come in order. `runs` does affine runs by lines, in `groups` of streams
+//! that are always in one line; `long_runs` does what is regular in periods, by `chains` of groups.
 
 mod back;
 mod chains;

@@ -1,7 +1,8 @@
 //! Affine runs by lines: what happens between two iterations in which some stream comes to another line is left out.
 //!
-//! Takes streams whose accesses lie within a line each; the iterations in between touch the lines of the one before them, so that only their order
-//! counts, which is that of the last iteration. Streams that are always in one line are one *group*. Refuses runs with more lines than are in front.
+//! Takes streams whose accesses lie within a line each; the iterations in between touch the lines of the one before
+//! them, so that only their order counts, which is that of the last iteration. Streams that are always in one line are
+//! one *group*. Refuses runs with more lines than are in front.
 
 use super::{
     front::{FRONT, PLACES},
@@ -77,8 +78,9 @@ impl Lines {
         long_run.follow(Parts { front, back, ledger }, groups, from, iterations, *shift)
     }
 
-    /// The order in front is kept exactly for lines that were left. The lines of the groups are above them, which is told to the front only
-    /// where it matters: before a line is found there, and before one of theirs could sink too far.
+    /// The order in front is kept exactly for lines that were left. The lines of the groups are above them, which is
+    /// told to the front only where it matters: before a line is found there, and before one of theirs could sink too
+    /// far.
     #[inline(always)]
     fn all_groups(&mut self, groups: &mut Groups, streams: &[Stream], cells: &[u32], iterations: u64) {
         let mut lines = self.whole_iteration(&mut groups.all, streams, cells, 0);
@@ -178,7 +180,8 @@ impl Lines {
         }
     }
 
-    /// Does an iteration access by access; gives the number of its lines, or very many if not all of them are in front now.
+    /// Does an iteration access by access; gives the number of its lines, or very many if not all of them are in front
+    /// now.
     pub(super) fn whole_iteration(&mut self, all: &mut [Group], streams: &[Stream], cells: &[u32], now: u64) -> usize {
         for (stream, &cell) in streams.iter().zip(cells) {
             self.access(stream.at(now), stream.len, stream.kind, cell);

@@ -1,10 +1,11 @@
 //! What a memory of lines would fetch and write back, at every capacity at once.
 //!
-//! Takes the accesses of a ring in program order, with the cells that they belong to; gives, for each cell, the depths at which its loads and its
-//! stores found their lines in one LRU stack of lines (a store brings its line in, as a load does), and of the lines that it wrote the
-//! greatest depth at which they were found before they were written again. A memory of `Z` lines fetches what lies deeper than `Z`, and writes a
-//! line back if that greatest depth is more than `Z` (Thompson and Smith, "Efficient (Stack) Algorithms for Analysis of Write-Back and
-//! Sector Memories", 1989). What is still dirty at the end of the program is written back then.
+//! Takes the accesses of a ring in program order, with the cells that they belong to; gives, for each cell, the depths
+//! at which its loads and its stores found their lines in one LRU stack of lines (a store brings its line in, as a load
+//! does), and of the lines that it wrote the greatest depth at which they were found before they were written again. A
+//! memory of `Z` lines fetches what lies deeper than `Z`, and writes a line back if that greatest depth is more than
+//! `Z` (Thompson and Smith, "Efficient (Stack) Algorithms for Analysis of Write-Back and Sector Memories", 1989). What
+//! is still dirty at the end of the program is written back then.
 //!
 //! Lines have no liveness: hardware does not know that a block was freed. Depths up to [`FRONT`] are not told apart.
 

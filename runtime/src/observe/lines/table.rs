@@ -1,7 +1,7 @@
 //! What is known of each line that was ever touched, by its number.
 //!
-//! Takes line numbers; gives places of entries, which stay. Entries lie together by pages of neighbours, and pages in the order in which they were
-//! touched first; those that were looked up last are found without the directory.
+//! Takes line numbers; gives places of entries, which stay. Entries lie together by pages of neighbours, and pages in
+//! the order in which they were touched first; those that were looked up last are found without the directory.
 
 use super::{
     front::Visit,

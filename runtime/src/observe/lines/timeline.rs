@@ -1,7 +1,8 @@
 //! When lines left the front, as positions in time; how many that are still behind it have a later one.
 //!
-//! Takes positions that are given up; gives new ones, each later than all before, and numbers of later ones. Positions are bits, counted by
-//! blocks of two sizes. Blocks are filled when the first position in them is given out, so that giving one out is one addition.
+//! Takes positions that are given up; gives new ones, each later than all before, and numbers of later ones. Positions
+//! are bits, counted by blocks of two sizes. Blocks are filled when the first position in them is given out, so that
+//! giving one out is one addition.
 
 /// Bits of the number of positions in a block of each size.
 const SMALL: u32 = 9;

@@ -1,8 +1,9 @@
 //! Affine runs in the backward sweep, many iterations at a time.
 //!
-//! Takes the streams of a run and the bits as they are after it; gives the fates of iterations, the last first, and brings the bits back
-//! to where they were before these. What the run itself does next to a word is known from the streams alone (`engine::dependence`); the other
-//! words are looked up in whole rows of bits. Refuses runs that the plan refuses; those are done access by access.
+//! Takes the streams of a run and the bits as they are after it; gives the fates of iterations, the last first, and
+//! brings the bits back to where they were before these. What the run itself does next to a word is known from the
+//! streams alone (`engine::dependence`); the other words are looked up in whole rows of bits. Refuses runs that the
+//! plan refuses; those are done access by access.
 
 use super::{
     bits::{Bits, low_ones},
@@ -17,7 +18,8 @@ const FAR: u64 = 256;
 pub struct Run<'a> {
     streams: &'a [Stream],
     plan: Plan,
-    /// Per stream, whether it is another access of this run, some iterations later, that has the word next; and if so, whether that needs it.
+    /// Per stream, whether it is another access of this run, some iterations later, that has the word next; and if so,
+    /// whether that needs it.
     next: Vec<Option<Fate>>,
     /// Streams of the last segment whose bits already are as its accesses want them.
     unchanged: u64,
@@ -41,7 +43,8 @@ impl<'a> Run<'a> {
         Some(Self { streams, plan, next, unchanged: 0, masks })
     }
 
-    /// Iterations at the end of the run that must be done singly, because the access that would have a word next comes after the run.
+    /// Iterations at the end of the run that must be done singly, because the access that would have a word next comes
+    /// after the run.
     pub fn tail(&self) -> u64 {
         (0..self.streams.len())
             .filter_map(|stream| self.plan.next_user(stream))
@@ -50,8 +53,9 @@ impl<'a> Run<'a> {
             .unwrap_or(0)
     }
 
-    /// The longest segment, up to a length, of iterations that end before number `end` and in which each stream's words fare alike; nothing if those
-    /// of iteration `end - 1` fare differently byte by byte. The `tail` and all iterations from `end` on must have been done.
+    /// The longest segment, up to a length, of iterations that end before number `end` and in which each stream's words
+    /// fare alike; nothing if those of iteration `end - 1` fare differently byte by byte. The `tail` and all iterations
+    /// from `end` on must have been done.
     pub fn segment(&mut self, bits: &mut Bits, end: u64, longest: u64) -> Option<Segment> {
         let mut segment = Segment { iterations: longest.min(end).min(self.plan.longest as u64), dead: 0, mixed: 0 };
         self.unchanged = 0;

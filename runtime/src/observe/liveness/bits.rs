@@ -1,7 +1,8 @@
-//! Which bytes will be read again: one bit per byte of the program, in pages of 4 KiB that exist where something was set.
+//! Which bytes will be read again: one bit per byte of the program, in pages of 4 KiB that exist where something was
+//! set.
 //!
-//! Takes address ranges; any 64-bit address works, ranges that would run past the last address are cut there. Memory is 512
-//! bytes per page touched plus 24 for finding it, and a constant.
+//! Takes address ranges; any 64-bit address works, ranges that would run past the last address are cut there. Memory is
+//! 512 bytes per page touched plus 24 for finding it, and a constant.
 
 use std::collections::HashMap;
 

@@ -1,8 +1,8 @@
 //! The backward sweep: for every access, which of its bytes die there.
 //!
-//! Takes the blocks of one ring from the last to the first, gives [`Marks`] for each. A byte dies at an access if the next
-//! event of the byte is a store, a death or the end of the run; then nobody reads again what the access left there. The
-//! sweep holds one bit per byte, set where the next event is a read ([`Bits`]).
+//! Takes the blocks of one ring from the last to the first, gives [`Marks`] for each. A byte dies at an access if the
+//! next event of the byte is a store, a death or the end of the run; then nobody reads again what the access left
+//! there. The sweep holds one bit per byte, set where the next event is a read ([`Bits`]).
 
 use super::{
     affine::Run,

@@ -1,8 +1,8 @@
 //! Patterns of sites in the iterations of an affine run, told together.
 //!
-//! Takes streams that access aligned words, each for a site of its own if it reads; counts what single accesses would, but no samples.
-//! A stream stays in a line for some iterations. Lines in which a stream stays are on top of the stack of lines, whatever their order, and are put on it
-//! when the last stream leaves: from then on their order matters.
+//! Takes streams that access aligned words, each for a site of its own if it reads; counts what single accesses would,
+//! but no samples. A stream stays in a line for some iterations. Lines in which a stream stays are on top of the stack
+//! of lines, whatever their order, and are put on it when the last stream leaves: from then on their order matters.
 
 use super::sites::{EPOCH, LINE, LINE_BYTES, PAGE_LINES, PAGE_WORDS, Patterns, WORD, place};
 use crate::{
@@ -216,7 +216,8 @@ mod tests {
         patterns.finish().patterns
     }
 
-    /// With ever more iterations, lines are just in fast memory, then just out of it, when a stream comes to them again.
+    /// With ever more iterations, lines are just in fast memory, then just out of it, when a stream comes to them
+    /// again.
     #[test]
     fn lines_are_fetched_by_the_same_accesses() {
         let lane = |site: u32, stride: i64, kind| {

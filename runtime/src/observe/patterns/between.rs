@@ -1,7 +1,8 @@
-//! What was touched between a byte's last touch and its read: of each flow all bytes, and the static accesses that touched most of them.
+//! What was touched between a byte's last touch and its read: of each flow all bytes, and the static accesses that
+//! touched most of them.
 //!
-//! Takes sums over the accesses, for one read at a time. Keeps the 128 largest of each read, and at least as many of a flow: a program has thousands
-//! of accesses that each touch a little, and as many flows.
+//! Takes sums over the accesses, for one read at a time. Keeps the 128 largest of each read, and at least as many of a
+//! flow: a program has thousands of accesses that each touch a little, and as many flows.
 
 use std::cmp::Reverse;
 

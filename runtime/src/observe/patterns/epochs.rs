@@ -1,7 +1,7 @@
 //! Which static accesses touched how many bytes in each of the latest epochs, with sums over rows of them.
 //!
-//! Takes a list per epoch, sorted by access; gives the lists and sums that together are everything since an epoch, as far back as [`LOOK_BACK`]. What is older
-//! is forgotten.
+//! Takes a list per epoch, sorted by access; gives the lists and sums that together are everything since an epoch, as
+//! far back as [`LOOK_BACK`]. What is older is forgotten.
 
 use std::collections::VecDeque;
 

@@ -1,7 +1,7 @@
 //! How sites use data, beyond depths: steps, lines, what was moved for nothing, and what lay between two uses.
 //!
-//! `sites` is told of accesses one by one, and `affine` of affine runs of them. `epochs` and [`between`] say what was touched between
-//! two accesses.
+//! `sites` is told of accesses one by one, and `affine` of affine runs of them. `epochs` and [`between`] say what was
+//! touched between two accesses.
 
 mod affine;
 pub mod between;

@@ -1,11 +1,12 @@
 //! How sites use data, beyond depths: what explains the depths, and what was moved for nothing.
 //!
-//! Takes the accesses of one ring in program order, with the number of the site (here: static access and data object); gives, per site, the
-//! step between its reads, how much it used of the 64-byte lines that it fetched into a fast memory of [`FAST`] bytes, what it wrote that nobody
-//! read, and of what it was the last reader; and per flow, for some of its reads, which sites touched how many bytes since the byte's last touch.
+//! Takes the accesses of one ring in program order, with the number of the site (here: static access and data object);
+//! gives, per site, the step between its reads, how much it used of the 64-byte lines that it fetched into a fast
+//! memory of [`FAST`] bytes, what it wrote that nobody read, and of what it was the last reader; and per flow, for some
+//! of its reads, which sites touched how many bytes since the byte's last touch.
 //!
-//! Memory: 4 KiB for every 4 KiB in which anything was touched, about 10 bytes per line touched, and for each of the latest epochs of 1024 accesses a list of
-//! the sites that ran.
+//! Memory: 4 KiB for every 4 KiB in which anything was touched, about 10 bytes per line touched, and for each of the
+//! latest epochs of 1024 accesses a list of the sites that ran.
 
 use std::collections::HashMap;
 
@@ -42,8 +43,8 @@ pub struct Pattern {
     pub stride: i64,
     /// Reads that seem to make that step.
     pub strided: u64,
-    /// Lines that it fetched, bytes of them that were used before they were fetched again, and fetches that used other bytes than the fetch
-    /// of the same line by this site before.
+    /// Lines that it fetched, bytes of them that were used before they were fetched again, and fetches that used other
+    /// bytes than the fetch of the same line by this site before.
     pub lines: u64,
     /// Bytes of them that were used before they were fetched again.
     pub used: u64,
@@ -353,7 +354,8 @@ impl Patterns {
         self.site(site).0.last_read += bytes;
     }
 
-    /// The bytes mean something else from now on. Lines stay where they are, but who fetched one is of no meaning when all of it goes.
+    /// The bytes mean something else from now on. Lines stay where they are, but who fetched one is of no meaning when
+    /// all of it goes.
     pub fn forget(&mut self, address: u64, len: u64) {
         let lines = address.div_ceil(LINE)..address.saturating_add(len) / LINE;
         let mut gone = Vec::new();

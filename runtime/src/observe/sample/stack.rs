@@ -1,8 +1,8 @@
 //! A stack of the bytes of some lines, each with the time of its last touch.
 //!
-//! Each touch of a line has a *slot*; slots are in the order of time. A line's entry says in which slot each of its bytes
-//! is. How many bytes are in later slots is counted by *lanes*, one per bucket of lines, in a Fenwick tree over blocks
-//! of slots. Slots are renumbered when they run out.
+//! Each touch of a line has a *slot*; slots are in the order of time. A line's entry says in which slot each of its
+//! bytes is. How many bytes are in later slots is counted by *lanes*, one per bucket of lines, in a Fenwick tree over
+//! blocks of slots. Slots are renumbered when they run out.
 
 use std::collections::HashMap;
 

@@ -42,7 +42,8 @@ fn cost_of(engine: &mut Engine, access: Access) -> f64 {
     cost as f64
 }
 
-/// A program in phases: a hot table, rows of a matrix, a hash table, a list that grows and ends, words that cross lines.
+/// A program in phases: a hot table, rows of a matrix, a hash table, a list that grows and ends, words that cross
+/// lines.
 fn trace(len: usize) -> Trace {
     let mut draws = Draws::new(17);
     let mut trace = Trace::new();

@@ -1,7 +1,7 @@
 //! Who talks to whom through memory: bytes that one thread reads and another wrote last, and lines that change hands.
 //!
-//! Takes the accesses of all threads of a process in the order of the model. `bytes` remembers who wrote each byte last,
-//! `owners` who has each line, as an invalidation protocol would have it.
+//! Takes the accesses of all threads of a process in the order of the model. `bytes` remembers who wrote each byte
+//! last, `owners` who has each line, as an invalidation protocol would have it.
 
 mod bytes;
 mod owners;

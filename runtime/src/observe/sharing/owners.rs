@@ -1,5 +1,5 @@
-//! Lines of memory, and which threads have them, as an invalidation protocol would have it (MESI): a thread that writes a
-//! line takes it from all others; one that reads it gets a copy.
+//! Lines of memory, and which threads have them, as an invalidation protocol would have it (MESI): a thread that writes
+//! a line takes it from all others; one that reads it gets a copy.
 //!
 //! A line changes its owner when another thread writes it than the one that did last. The change is *false* if the new
 //! owner, while it is that, touches no byte that the one before it wrote while it was that.

@@ -1,8 +1,8 @@
 //! The forward pass: the usual engine, told where bytes die.
 //!
-//! Takes blocks of operations with their marks, in order. A load prices all its bytes; then those that die leave the stack
-//! instead of moving to the top. A store puts only those bytes on the stack that will be read. So whatever is on the stack is
-//! read again, and a death that the program declares finds nothing.
+//! Takes blocks of operations with their marks, in order. A load prices all its bytes; then those that die leave the
+//! stack instead of moving to the top. A store puts only those bytes on the stack that will be read. So whatever is on
+//! the stack is read again, and a death that the program declares finds nothing.
 
 use super::super::{pipeline::Pipeline, ranked::Ranked};
 use crate::{

@@ -1,9 +1,9 @@
 //! Exact liveness: a byte is on the stack only while somebody will read it again.
 //!
 //! Takes the operations of one ring, in the order of the program ([`OpLog`]), gives depths and costs without dead bytes
-//! ([`Exact`]). The future is known by going backwards once: the sweep of
-//! `observe/liveness` marks where bytes die, `forward` replays with these marks. Operations and marks lie in a temporary file ([`Spool`]); in memory is one bit per byte of the program and a few blocks.
-//! Refuses a temporary file that cannot be written or read.
+//! ([`Exact`]). The future is known by going backwards once: the sweep of `observe/liveness` marks where bytes die,
+//! `forward` replays with these marks. Operations and marks lie in a temporary file ([`Spool`]); in memory is one bit
+//! per byte of the program and a few blocks. Refuses a temporary file that cannot be written or read.
 
 mod analyse;
 mod forward;

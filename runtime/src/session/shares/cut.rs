@@ -1,7 +1,8 @@
 //! Replays a part of a trace on its own.
 //!
-//! Takes a trace and the range of its bytes that the part is: of the blocks that begin there. Everything before is gone over, to
-//! know what runs. Gives a [`Summary`]. Refuses damaged traces, and those whose programs are not there any more.
+//! Takes a trace and the range of its bytes that the part is: of the blocks that begin there. Everything before is gone
+//! over, to know what runs. Gives a [`Summary`]. Refuses damaged traces, and those whose programs are not there any
+//! more.
 
 use std::{collections::BTreeMap, io::Read, ops::Range};
 

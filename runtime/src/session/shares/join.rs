@@ -1,7 +1,7 @@
 //! Puts the parts of a trace together.
 //!
-//! Takes [`Summary`]s in the order of the trace; gives what a replay of the whole trace would have. Refuses summaries that do not
-//! fit the one before, and programs that are not there any more or were built again.
+//! Takes [`Summary`]s in the order of the trace; gives what a replay of the whole trace would have. Refuses summaries
+//! that do not fit the one before, and programs that are not there any more or were built again.
 
 use std::collections::BTreeMap;
 

@@ -1,7 +1,8 @@
 //! A trace that is analysed in parts, on any machines.
 //!
-//! `cut` replays a part, as `super::slices` does a slice; `summary` is what that gives, and the file that it is kept in; `join` puts
-//! such parts together. Refuses what `super::replay` refuses, and files that are not as they were written.
+//! `cut` replays a part, as `super::slices` does a slice; `summary` is what that gives, and the file that it is kept
+//! in; `join` puts such parts together. Refuses what `super::replay` refuses, and files that are not as they were
+//! written.
 
 mod cut;
 mod join;

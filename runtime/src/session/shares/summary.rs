@@ -1,7 +1,7 @@
 //! What is known of a part of a trace once it was replayed on its own, and the file that this is kept in.
 //!
-//! Takes and gives [`Summary`]s. A file is a magic number, two blocks with their lengths and checksums (who it is, and what was
-//! counted), and nothing else. Refuses, with what to do about it, anything that is not as it was written.
+//! Takes and gives [`Summary`]s. A file is a magic number, two blocks with their lengths and checksums (who it is, and
+//! what was counted), and nothing else. Refuses, with what to do about it, anything that is not as it was written.
 
 use std::io::{self, Read, Write};
 

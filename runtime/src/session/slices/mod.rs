@@ -1,12 +1,12 @@
 //! One ring on many processors: its records are cut into slices, which are replayed side by side.
 //!
-//! `ring` goes over the records as they come (`super::scan`) and cuts them; a `part` replays a slice on a stack of its own, with
-//! counters of its own; `whole` answers, slice by slice, what the slices did not know, on the stack of all that was before.
-//! `pool` has the threads, which all rings share. Nothing depends on where a run is cut, or on who replays what: every byte is
-//! found at the same depth as by one engine, and everything else is added up.
+//! `ring` goes over the records as they come (`super::scan`) and cuts them; a `part` replays a slice on a stack of its
+//! own, with counters of its own; `whole` answers, slice by slice, what the slices did not know, on the stack of all
+//! that was before. `pool` has the threads, which all rings share. Nothing depends on where a run is cut, or on who
+//! replays what: every byte is found at the same depth as by one engine, and everything else is added up.
 //!
-//! Takes rings of the memory model. Refuses analyses that follow accesses beside the engine, as these need all of them in order
-//! (`Options::in_one_piece`).
+//! Takes rings of the memory model. Refuses analyses that follow accesses beside the engine, as these need all of them
+//! in order (`Options::in_one_piece`).
 
 pub(super) mod part;
 mod pool;

@@ -1,7 +1,7 @@
 //! Replays slices of a ring, one after the other, on a stack of its own; counters go on from slice to slice.
 //!
-//! Takes the words of a slice and what runs when it begins; gives what it asks of the stack before it, with cells of this part as
-//! labels. Refuses nothing; what cannot be decoded was found out before.
+//! Takes the words of a slice and what runs when it begins; gives what it asks of the stack before it, with cells of
+//! this part as labels. Refuses nothing; what cannot be decoded was found out before.
 
 use super::super::{analyzer::Analyzer, core::files, options::Options};
 use crate::{

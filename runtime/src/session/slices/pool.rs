@@ -1,7 +1,7 @@
 //! Threads that replay slices, of whichever ring.
 //!
-//! Takes jobs; whoever brings one waits while as many as there are threads wait already. Starts its threads with the first job.
-//! Where the system gives no threads, who brings a job does it.
+//! Takes jobs; whoever brings one waits while as many as there are threads wait already. Starts its threads with the
+//! first job. Where the system gives no threads, who brings a job does it.
 
 use std::{sync::OnceLock, thread::JoinHandle};
 

@@ -1,8 +1,9 @@
 //! A ring that is replayed in slices.
 //!
-//! Takes words as a replay does, and cuts them into slices of about a number of accesses. Whichever thread of the pool is free
-//! replays one with a part; who is done with the slice whose turn it is settles it, and those behind it that wait. Refuses what
-//! the system refuses to a thread: who brings the next words, or waits for the end, panics with that.
+//! Takes words as a replay does, and cuts them into slices of about a number of accesses. Whichever thread of the pool
+//! is free replays one with a part; who is done with the slice whose turn it is settles it, and those behind it that
+//! wait. Refuses what the system refuses to a thread: who brings the next words, or waits for the end, panics with
+//! that.
 
 use std::{
     any::Any,
@@ -152,7 +153,8 @@ impl SlicedRing {
         drop(self.shared.wait_until(|state| state.settled == self.submitted));
     }
 
-    /// Adds everything up; what slices counted that are not settled is in it, but not what they would have found below them.
+    /// Adds everything up; what slices counted that are not settled is in it, but not what they would have found below
+    /// them.
     #[must_use]
     pub fn finish(self) -> Analyzer {
         let Self { mut analyzer, shared, .. } = self;
@@ -207,8 +209,8 @@ impl Shared {
         state
     }
 
-    /// A part for a slice that nobody works with; nothing after a failure. Slices of a part are in order, as it knows by each no more
-    /// than the run had met by then.
+    /// A part for a slice that nobody works with; nothing after a failure. Slices of a part are in order, as it knows
+    /// by each no more than the run had met by then.
     fn part(&self, slice: u64) -> Option<Part> {
         let mut state = self.lock();
         if state.has_failed {

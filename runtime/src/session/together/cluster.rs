@@ -70,7 +70,8 @@ impl Cluster {
         self.engine.engine_bytes()
     }
 
-    /// Ends it: hands what was found for each ring's cell to `file`, and gives the totals of the stack, and its first touches.
+    /// Ends it: hands what was found for each ring's cell to `file`, and gives the totals of the stack, and its first
+    /// touches.
     #[must_use]
     pub fn finish(mut self, mut file: impl FnMut(u32, u32, &mut CellCounters)) -> (RingTotals, DepthCounts) {
         self.engine.flush(files!(self));

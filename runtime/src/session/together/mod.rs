@@ -1,9 +1,9 @@
 //! Threads together: one LRU stack for all threads of a process, or for some.
 //!
-//! Takes what the rings of a run carried, once all have ended; gives what an analysis of each ring gives. `kept.rs` has the
-//! words of a ring, `items.rs` what they decode to, `order` says whose turn it is (with `tickets`), `cluster` has the engine,
-//! `process` brings them together. Signal handlers keep stacks of their own, as they come at any time. The model, and what
-//! is undefined in it: `docs/threads.md`.
+//! Takes what the rings of a run carried, once all have ended; gives what an analysis of each ring gives. `kept.rs` has
+//! the words of a ring, `items.rs` what they decode to, `order` says whose turn it is (with `tickets`), `cluster` has
+//! the engine, `process` brings them together. Signal handlers keep stacks of their own, as they come at any time. The
+//! model, and what is undefined in it: `docs/threads.md`.
 
 mod cluster;
 mod names;

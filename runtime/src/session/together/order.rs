@@ -1,10 +1,10 @@
 //! The model of interleaving: whose turn it is, and who waits for whom. See `docs/threads.md`.
 //!
-//! Takes how far threads come and how they synchronise, gives the thread that goes on. Each thread has a clock of its own
-//! accesses. Of those that may go on, the one with the least turn does, of several the one with the least number; it goes on
-//! until its turn is over or it waits. Who was let go on by another thread has a clock at least as large as that one's.
-//! Nothing in here depends on the clock of the machine. Refuses nothing: where what was written down cannot have happened
-//! in this order, one thread is let go on, and counted.
+//! Takes how far threads come and how they synchronise, gives the thread that goes on. Each thread has a clock of its
+//! own accesses. Of those that may go on, the one with the least turn does, of several the one with the least number;
+//! it goes on until its turn is over or it waits. Who was let go on by another thread has a clock at least as large as
+//! that one's. Nothing in here depends on the clock of the machine. Refuses nothing: where what was written down cannot
+//! have happened in this order, one thread is let go on, and counted.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 

@@ -107,8 +107,8 @@ impl<'a> Process<'a> {
         Ok(process)
     }
 
-    /// Has everything done, in order. Where the system refuses what an engine needs, the stacks are lost, and with them what
-    /// reads cost.
+    /// Has everything done, in order. Where the system refuses what an engine needs, the stacks are lost, and with them
+    /// what reads cost.
     ///
     /// # Errors
     /// What the system refused.

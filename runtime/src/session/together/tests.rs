@@ -1,5 +1,5 @@
-//! Random programs of threads, locks and barriers against a simulator that is written as plainly as possible: a list per
-//! stack, and the thread with the least turn does its next step.
+//! Random programs of threads, locks and barriers against a simulator that is written as plainly as possible: a list
+//! per stack, and the thread with the least turn does its next step.
 
 use std::collections::BTreeMap;
 

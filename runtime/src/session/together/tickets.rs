@@ -1,6 +1,7 @@
 //! Releases and acquires by one counter of tickets.
 //!
-//! Takes tickets in whatever order the model has them, gives when all up to one are there, and the largest clock of those.
+//! Takes tickets in whatever order the model has them, gives when all up to one are there, and the largest clock of
+//! those.
 
 use std::collections::{BTreeMap, VecDeque};
 
