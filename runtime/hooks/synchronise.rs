@@ -96,22 +96,12 @@ pub fn meaning(site: u64, call: Call, a: u64, b: u64, c: u64) {
     let write = |what, object, value, other| ring::write(words(site, what, object, value, other));
     let succeeded = a as u32 == 0;
     match call {
-        Call::ThreadCreated => {
-            if succeeded {
-                SEVERAL.store(1, Relaxed);
-                write(Synchronise::Created, at(b), EVENTS.fetch_add(1, AcqRel), 0);
-            }
+        Call::ThreadCreated if succeeded => {
+            SEVERAL.store(1, Relaxed);
+            write(Synchronise::Created, at(b), EVENTS.fetch_add(1, AcqRel), 0);
         }
-        Call::BarrierSize => {
-            if succeeded {
-                write(Synchronise::BarrierSize, b, c, 0);
-            }
-        }
-        Call::SemaphoreUnits => {
-            if succeeded {
-                write(Synchronise::Units, b, c, 0);
-            }
-        }
+        Call::BarrierSize if succeeded => write(Synchronise::BarrierSize, b, c, 0),
+        Call::SemaphoreUnits if succeeded => write(Synchronise::Units, b, c, 0),
         Call::Release if a == team::BEGINS => {
             TEAMS.store(1, Relaxed);
             SEVERAL.store(1, Relaxed);
