@@ -104,7 +104,7 @@ fn one_thread_costs_what_it_costs_alone() {
 #[test]
 fn a_program_with_everything_that_threads_wait_by() {
     let program = cpp("threads").args(["3000"]);
-    let native = output(&mut std::process::Command::new(program.build(&Compiler::native())).args(["3000"]));
+    let native = output(std::process::Command::new(program.build(&Compiler::native())).args(["3000"]));
     let (run, _) = profiled(&program.build(&Compiler::dmdprof()), &SHARED, &["3000"]);
     assert_eq!(run.output.stdout, native.stdout);
     let [contended, _, unmet, unseen] = undefined(&run.report);
