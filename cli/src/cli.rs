@@ -220,7 +220,6 @@ mod tests {
             "time",
             "run",
             "replay",
-            "merge",
             "machine list",
             "plan scaling",
             "plan queue",

@@ -202,6 +202,9 @@ fn values(counts: &Counts, whole: f64) -> [Cell; 5] {
     ]
 }
 
+/// One in so many is what to try where a sample saw too little.
+const MORE: u32 = 8;
+
 fn notes(total: &Counts, design: Design) -> Vec<String> {
     let mut notes = vec![
         "read, written: exact. ByteDMD: an estimate; of 20 samples with other seeds 19 are within the part given beside \
@@ -209,9 +212,10 @@ fn notes(total: &Counts, design: Design) -> Vec<String> {
             .to_owned(),
     ];
     if total.estimate().within.is_none() {
+        let or_more =
+            if design.one_in > MORE { format!(", or look at more of it: --sample=1/{MORE}") } else { String::new() };
         notes.push(format!(
-            "The run has {} accesses, too few for a sample of 1 in {}: leave --sample out, or look at more of it, as with \
-             --sample=1/8.",
+            "The run has {} accesses, too few for a sample of 1 in {}: leave --sample out{or_more}.",
             human::count(total.accesses),
             design.one_in
         ));
