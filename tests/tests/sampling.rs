@@ -12,7 +12,7 @@ use serde_json::Value;
 
 /// Seeds of a program's samples.
 fn seeds() -> u64 {
-    std::env::var("DMDPROF_SAMPLE_SEEDS").map_or(10, |seeds| seeds.parse().expect("a number of seeds"))
+    std::env::var("DMDPROF_SAMPLE_SEEDS").map_or(8, |seeds| seeds.parse().expect("a number of seeds"))
 }
 
 fn built(program: &Program) -> PathBuf {
