@@ -48,6 +48,13 @@ impl Stream {
     pub fn at(&self, iteration: u64) -> u64 {
         self.addr.wrapping_add_signed(self.stride.wrapping_mul(iteration as i64))
     }
+
+    /// Its access in an iteration.
+    #[inline(always)]
+    #[must_use]
+    pub fn access(&self, iteration: u64) -> Access {
+        Access { addr: self.at(iteration), len: self.len, kind: self.kind }
+    }
 }
 
 /// Length of the part of the range that exists.

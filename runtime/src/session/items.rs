@@ -186,9 +186,7 @@ fn part_of_run(
     let (mut iteration, mut stream) = (from / width, from % width);
     let singly = |iteration: u64, range: std::ops::Range<u64>, worker: &mut _| {
         for number in range {
-            let stream = &streams[number as usize];
-            let access = Access { addr: stream.at(iteration), len: stream.len, kind: stream.kind };
-            Worker::access(worker, access, cells[number as usize]);
+            Worker::access(worker, streams[number as usize].access(iteration), cells[number as usize]);
         }
     };
     if stream > 0 {

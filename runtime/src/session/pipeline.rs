@@ -287,7 +287,7 @@ impl Pipeline {
     fn push_singly(&mut self, streams: &[Stream], cells: &[u32], iterations: u64, files: &mut Files<'_>) {
         for iteration in 0..iterations {
             for (stream, &cell) in streams.iter().zip(cells) {
-                self.push(Access { addr: stream.at(iteration), len: stream.len, kind: stream.kind }, cell, files);
+                self.push(stream.access(iteration), cell, files);
             }
         }
     }

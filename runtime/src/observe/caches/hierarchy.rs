@@ -135,7 +135,7 @@ impl Follower for Caches {
     fn run(&mut self, streams: &[Stream], cells: &[u32], iterations: u64) {
         for iteration in 0..iterations {
             for (stream, &cell) in streams.iter().zip(cells) {
-                self.access(Access { addr: stream.at(iteration), len: stream.len, kind: stream.kind }, cell);
+                self.access(stream.access(iteration), cell);
             }
         }
     }

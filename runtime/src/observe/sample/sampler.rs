@@ -204,8 +204,7 @@ impl Follower for Sampler {
     fn run(&mut self, streams: &[Stream], cells: &[u32], iterations: u64) {
         for iteration in 0..iterations {
             for (stream, cell) in streams.iter().zip(cells) {
-                let access = Access { addr: stream.at(iteration), len: stream.len, kind: stream.kind };
-                self.access(access, *cell);
+                self.access(stream.access(iteration), *cell);
             }
         }
     }

@@ -146,8 +146,7 @@ impl Worker for RingWorker<'_> {
         if let Some(sharing) = &mut self.sharing {
             for iteration in 0..iterations {
                 for (stream, &cell) in streams.iter().zip(cells) {
-                    let access = Access { addr: stream.at(iteration), len: stream.len, kind: stream.kind };
-                    sharing.access(access, self.ring, cell);
+                    sharing.access(stream.access(iteration), self.ring, cell);
                 }
             }
         }
