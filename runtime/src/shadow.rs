@@ -11,7 +11,8 @@ pub type Label = u32;
 
 pub const UNTOUCHED: Label = 0;
 
-const PAGE: usize = 4096;
+/// Addresses of a page.
+pub const PAGE: usize = 4096;
 /// Labels compared at a time.
 const GROUP: usize = 32;
 /// Labels of words further apart are fetched so many words ahead.

@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use crate::hash::FastHash;
+use crate::{engine::clamped, hash::FastHash};
 
 /// Bytes of a line.
 pub const LINE: u64 = 64;
@@ -28,11 +28,10 @@ pub struct Piece {
 
 /// The pieces of a range of addresses, by line.
 pub fn pieces(address: u64, len: u64) -> impl Iterator<Item = Piece> {
-    let last = address.saturating_add(len - 1);
-    (address / LINE..=last / LINE).map(move |line| Piece {
+    crate::pieces::pieces(address, clamped(address, len), LINE).map(|(line, from, bytes)| Piece {
         line,
-        from: address.saturating_sub(line * LINE) as usize,
-        to: (last - line * LINE).min(LINE - 1) as usize + 1,
+        from: from as usize,
+        to: (from + bytes) as usize,
     })
 }
 

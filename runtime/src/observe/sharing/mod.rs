@@ -1,9 +1,8 @@
 //! Who talks to whom through memory: bytes that one thread reads and another wrote last, and lines that change hands.
 //!
-//! Takes the accesses of all threads of a process in the order of the model. `bytes` remembers who wrote each byte
+//! Takes the accesses of all threads of a process in the order of the model. A label per byte says who wrote it
 //! last, `owners` who has each line, as an invalidation protocol would have it.
 
-mod bytes;
 mod owners;
 #[cfg(test)]
 mod tests;
@@ -14,11 +13,12 @@ pub use owners::Line;
 
 use crate::{
     decode::block::UNCOUNTED,
-    engine::{Access, Kind},
+    engine::{Access, Kind, clamped},
     hash::FastHash,
     objects::{ObjectNumber, Objects, Origin},
+    pieces::pieces,
+    shadow::{PAGE, Shadow, UNTOUCHED},
 };
-use bytes::Writers;
 use owners::Owners;
 
 /// Largest line, in bytes.
@@ -32,7 +32,8 @@ pub struct Sharing {
     places: Vec<Place>,
     /// By ring and cell: its place plus one; 0 if it has none. The last of a ring is for what is not counted.
     known: HashMap<u32, Known>,
-    writers: Writers,
+    /// By byte: the place that wrote it last, plus one.
+    writers: Shadow,
     owners: Owners,
     /// Bytes read, by writer, reader and object.
     moved: HashMap<(u32, u32, ObjectNumber), u64, FastHash>,
@@ -74,7 +75,7 @@ impl Sharing {
         Self {
             places: Vec::new(),
             known: HashMap::new(),
-            writers: Writers::default(),
+            writers: Shadow::default(),
             owners: Owners::new(line),
             moved: HashMap::default(),
             objects: Objects::default(),
@@ -88,20 +89,38 @@ impl Sharing {
         let place = self.place(ring, cell);
         match access.kind {
             Kind::Load | Kind::Last => {
-                let Self { writers, places, moved, objects, .. } = self;
-                writers.each(access.addr, access.len, |address, writer, bytes| {
-                    if cell != UNCOUNTED && places[writer as usize].0 != ring {
-                        *moved.entry((writer, place, objects.at(address))).or_default() += bytes;
-                    }
-                });
+                if cell != UNCOUNTED {
+                    self.read(access.addr, access.len.into(), ring, place);
+                }
                 self.owners.load(access.addr, access.len, ring);
             }
             Kind::Store | Kind::Fresh => {
-                self.writers.set(access.addr, access.len, place);
+                self.writers.fill(access.addr, access.len.into(), place + 1);
                 self.owners.store(access.addr, access.len, ring, place);
             }
             // What is handed out again has not been written by who had it before. Caches keep the line.
-            Kind::Remove => self.writers.forget(access.addr, access.len),
+            Kind::Remove => self.writers.forget(access.addr, access.len.into()),
+        }
+    }
+
+    /// Counts what another ring wrote of what is read; the object is that of the first byte with the same writer.
+    fn read(&mut self, address: u64, len: u64, ring: u32, place: u32) {
+        let Self { writers, places, moved, objects, .. } = self;
+        let mut found = |address: u64, label: u32, bytes: u64| {
+            if label != UNTOUCHED && places[label as usize - 1].0 != ring {
+                *moved.entry((label - 1, place, objects.at(address))).or_default() += bytes;
+            }
+        };
+        for (page, offset, bytes) in pieces(address, len, PAGE as u64) {
+            let mut at = page * PAGE as u64 + offset;
+            if let Some(label) = writers.uniform(at, bytes) {
+                found(at, label, bytes);
+                continue;
+            }
+            for same in writers.read(at, bytes).chunk_by(|a, b| a == b) {
+                found(at, same[0], same.len() as u64);
+                at += same.len() as u64;
+            }
         }
     }
 
@@ -129,7 +148,7 @@ impl Sharing {
 
     /// Bytes move.
     pub fn relocate(&mut self, from: u64, to: u64, len: u64) {
-        self.writers.relocate(from, to, len);
+        self.writers.relocate(from, to, clamped(from, len).min(clamped(to, len)));
     }
 
     fn place(&mut self, ring: u32, cell: u32) -> u32 {

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use crate::hash::FastHash;
+use crate::{engine::clamped, hash::FastHash, pieces::pieces};
 
 /// No thread.
 const NOBODY: u32 = u32::MAX;
@@ -83,15 +83,9 @@ impl Owners {
 
     /// The lines of a range: number, and mask of the bytes.
     fn parts(&self, address: u64, len: u32) -> impl Iterator<Item = (u64, u128)> + use<> {
-        let (shift, end) = (self.shift, address.saturating_add(u64::from(len)));
-        let lines = if len == 0 { 1..1 } else { address >> shift..((end - 1) >> shift) + 1 };
-        lines.map(move |line| {
-            let start = line << shift;
-            let from = address.saturating_sub(start) as u32;
-            let to = (end - start).min(1 << shift) as u32;
-            let below = |bit: u32| if bit >= 128 { u128::MAX } else { (1 << bit) - 1 };
-            (line, below(to) & !below(from))
-        })
+        let mask = |from: u64, bytes: u64| (u128::MAX >> (128 - bytes)) << from;
+        pieces(address, clamped(address, len.into()), 1 << self.shift)
+            .map(move |(line, from, bytes)| (line, mask(from, bytes)))
     }
 
     fn state(&mut self, line: u64) -> &mut State {
