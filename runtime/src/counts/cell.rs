@@ -6,7 +6,7 @@
 use super::{
     caches::{self, ByLevel},
     depths::DepthCounts,
-    lines::{self, BySize},
+    lines::{self, BySize, LineCounts},
     many::Priced,
     row::{MOST, Row},
     sampled::SampleCounts,
@@ -48,6 +48,18 @@ pub struct CellCounters {
     pub caches: Option<ByLevel>,
     /// With a sample; `cost` and `depths` are then of the reads only that need none.
     pub sampled: Option<Box<SampleCounts>>,
+}
+
+/// Lines that were followed beside the engine, by size and cell, go to their cells.
+pub(crate) fn file_lines(cells: &mut [CellCounters], lines: Vec<Vec<Option<Box<LineCounts>>>>) {
+    let sizes = lines.len();
+    for (number, of_size) in lines.into_iter().enumerate() {
+        for (cell, counts) in cells.iter_mut().zip(of_size) {
+            let Some(counts) = counts else { continue };
+            let all = cell.lines.get_or_insert_with(|| vec![LineCounts::default(); sizes].into());
+            all[number] = *counts;
+        }
+    }
 }
 
 /// Bytes that a cell left behind although nobody read them again.

@@ -79,6 +79,20 @@ pub struct CallSite {
     pub function: u32,
 }
 
+/// Table, and number in it, of a segment by its number in the ring; nothing if no module has it.
+#[must_use]
+pub(crate) fn segment_key(modules: &[Module], dense: u32) -> Option<(u32, u32)> {
+    let module = modules.iter().rfind(|module| module.first_segment <= dense)?;
+    Some((module.placed.id, dense - module.first_segment))
+}
+
+/// The same of a function.
+#[must_use]
+pub(crate) fn function_key(modules: &[Module], dense: u32) -> Option<(u32, u32)> {
+    let module = modules.iter().rfind(|module| module.first_function <= dense)?;
+    Some((module.placed.id, dense - module.first_function))
+}
+
 /// Finds the segment of a record by the address of its descriptor.
 #[derive(Default)]
 pub struct Locator {

@@ -1,6 +1,10 @@
 //! What a replay of a ring knows in the end, whatever it was replayed for.
 
-use super::{block::BlockCounters, context::Contexts, locator::Module};
+use super::{
+    block::BlockCounters,
+    context::Contexts,
+    locator::{Module, function_key, segment_key},
+};
 
 /// A static access: analyzer-wide segment number, and item of the segment.
 pub type RingSite = (u32, u32);
@@ -51,18 +55,13 @@ impl DecodedRing {
     /// Table number and number within the table of an analyzer-wide segment number.
     #[must_use]
     pub fn segment(&self, dense: u32) -> (u32, u32) {
-        let module = self.modules.iter().rfind(|m| m.first_segment <= dense).expect("numbers come from a module");
-        (module.placed.id, dense - module.first_segment)
+        segment_key(&self.modules, dense).expect("numbers come from a module")
     }
 
     /// The same for functions; `None` for the root's.
     #[must_use]
     pub fn function(&self, dense: u32) -> Option<(u32, u32)> {
-        if dense == u32::MAX {
-            return None;
-        }
-        let module = self.modules.iter().rfind(|m| m.first_function <= dense)?;
-        Some((module.placed.id, dense - module.first_function))
+        if dense == u32::MAX { None } else { function_key(&self.modules, dense) }
     }
 
     /// Table, number of the segment in it, and number of the item in that.

@@ -11,12 +11,18 @@ use super::{
 };
 use crate::{
     abi::{ItemKind, segment_flag},
-    counts::{caches::ByLevel, cell::CellCounters, depths::DepthCounts, lines::LineCounts, sampled::SampleCounts},
+    counts::{
+        caches::ByLevel,
+        cell::{CellCounters, file_lines},
+        depths::DepthCounts,
+        lines::LineCounts,
+        sampled::SampleCounts,
+    },
     decode::{
         block::{BlockCounters, BlockNumbers, UNCOUNTED},
         context::{Contexts, Node},
         locator::{Locator, Module},
-        ring::RingTotals,
+        ring::{RingSite, RingTotals},
         sequences::Sequences,
     },
     engine::Stream,
@@ -266,11 +272,17 @@ impl Core {
         if self.hidden == UNCOUNTED { UNCOUNTED } else { self.hidden + item as u32 }
     }
 
-    /// The site of a cell, as one number.
-    pub(super) fn site_name(&self, cell: u32) -> u64 {
+    /// The site of a cell.
+    pub(super) fn site(&self, cell: u32) -> Option<RingSite> {
+        // Of blocks without items, the next one has the same first cell.
         let at = self.blocks.partition_point(|block| block.first_cell <= cell);
-        let Some(block) = self.blocks[..at].last() else { return 0 };
-        u64::from(block.segment) << 32 | u64::from(cell - block.first_cell)
+        let block = self.blocks[..at].last()?;
+        Some((block.segment, cell - block.first_cell))
+    }
+
+    /// The same as one number.
+    pub(super) fn site_name(&self, cell: u32) -> u64 {
+        self.site(cell).map_or(0, |(segment, item)| u64::from(segment) << 32 | u64::from(item))
     }
 
     /// Counts what need not be looked at each time that a segment is executed: what it writes, and reads on the top of
@@ -291,14 +303,7 @@ impl Core {
 
     /// What lines and caches moved goes to its cells.
     pub(super) fn file_lines(&mut self, lines: Vec<Vec<Option<Box<LineCounts>>>>, caches: Vec<Option<ByLevel>>) {
-        let sizes = lines.len();
-        for (number, of_size) in lines.into_iter().enumerate() {
-            for (cell, counts) in self.cells.iter_mut().zip(of_size) {
-                let Some(counts) = counts else { continue };
-                let all = cell.lines.get_or_insert_with(|| vec![LineCounts::default(); sizes].into());
-                all[number] = *counts;
-            }
-        }
+        file_lines(&mut self.cells, lines);
         for (cell, caches) in self.cells.iter_mut().zip(caches) {
             cell.caches = caches;
         }

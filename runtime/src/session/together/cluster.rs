@@ -3,7 +3,10 @@
 //! Takes accesses with the cells of their rings, in the order of the model; gives the rings what was found for them.
 
 use crate::{
-    counts::{cell::CellCounters, depths::DepthCounts},
+    counts::{
+        cell::{CellCounters, file_lines},
+        depths::DepthCounts,
+    },
     decode::{block::UNCOUNTED, ring::RingTotals},
     engine::{Access, Stream},
     observe::{files::Files, sharing::Sharing},
@@ -24,7 +27,6 @@ pub struct Cluster {
     cold: DepthCounts,
     /// By cell: the ring and its cell that it is for.
     owners: Vec<(u32, u32)>,
-    line_sizes: usize,
     stream_cells: Vec<u32>,
 }
 
@@ -45,7 +47,6 @@ impl Cluster {
             cells: Vec::new(),
             cold: DepthCounts::default(),
             owners: Vec::new(),
-            line_sizes: line_sizes.len(),
             stream_cells: Vec::new(),
         };
         if with_thread {
@@ -75,17 +76,10 @@ impl Cluster {
     #[must_use]
     pub fn finish(mut self, mut file: impl FnMut(u32, u32, &mut CellCounters)) -> (RingTotals, DepthCounts) {
         self.engine.flush(files!(self));
-        let mut lines = self.engine.take_lines();
+        file_lines(&mut self.cells, self.engine.take_lines());
         let (ranked, ..) = self.engine.finish(files!(self));
-        for (number, (cell, (ring, of_ring))) in self.cells.iter_mut().zip(self.owners).enumerate() {
+        for (cell, (ring, of_ring)) in self.cells.iter_mut().zip(self.owners) {
             cell.flush();
-            let moved: Vec<_> =
-                lines.iter_mut().map(|of_size| of_size.get_mut(number).and_then(Option::take)).collect();
-            if moved.iter().any(Option::is_some) {
-                cell.lines =
-                    Some(moved.into_iter().map(|counts| counts.map_or_else(Default::default, |c| *c)).collect());
-            }
-            debug_assert!(cell.lines.as_ref().is_none_or(|lines| lines.len() == self.line_sizes));
             file(ring, of_ring, cell);
         }
         let engine = ranked.engine();

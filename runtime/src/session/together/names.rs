@@ -2,16 +2,14 @@
 
 use crate::{
     counts::keys::{FunctionKey, SiteKey},
-    decode::locator::Module,
+    decode::locator::{Module, function_key, segment_key},
     session::analyzer::Analyzer,
 };
 
 impl Analyzer {
     /// The outermost function that was called first.
     pub(super) fn first_function(&self) -> Option<FunctionKey> {
-        let node = self.core.contexts.nodes.get(1)?;
-        let module = self.locator.modules.iter().rfind(|m| m.first_function <= node.function)?;
-        Some((module.placed.id, node.function - module.first_function))
+        function_key(&self.locator.modules, self.core.contexts.nodes.get(1)?.function)
     }
 
     /// Its name.
@@ -29,8 +27,7 @@ impl Analyzer {
 
     /// A segment in the numbers of its table.
     pub(super) fn segment_key(&self, segment: u32) -> Option<(u32, u32)> {
-        let module = self.locator.modules.iter().rfind(|m| m.first_segment <= segment)?;
-        Some((module.placed.id, segment - module.first_segment))
+        segment_key(&self.locator.modules, segment)
     }
 
     /// The site of a cell.
@@ -38,10 +35,8 @@ impl Analyzer {
         let whole =
             self.core.objects.as_ref().and_then(|objects| objects.parts().get(cell as usize)).map(|part| part.0);
         let cell = whole.unwrap_or(cell);
-        let blocks = &self.core.blocks;
-        // Of blocks without items, the next one has the same first cell.
-        let block = blocks[..blocks.partition_point(|block| block.first_cell <= cell)].last()?;
-        let (table, segment) = self.segment_key(block.segment)?;
-        Some((table, segment, cell - block.first_cell))
+        let (segment, item) = self.core.site(cell)?;
+        let (table, segment) = self.segment_key(segment)?;
+        Some((table, segment, item))
     }
 }
