@@ -17,11 +17,8 @@ use dmdprof_runtime::session::{
     shares::{Joined, Name, read_name, read_summary},
 };
 
-use super::replay::outcome;
-use crate::{
-    measure::analysis::{AnalysisArgs, Origin},
-    profile::model::Random,
-};
+use super::replay::{origin, warn_of_cut};
+use crate::measure::analysis::AnalysisArgs;
 
 /// Make a profile of the parts of a trace
 ///
@@ -70,12 +67,8 @@ pub fn command(args: &MergeArgs) -> anyhow::Result<()> {
         joined.add(summary).with_context(|| path.display().to_string())?;
     }
     let Replayed { measurement, end, cut_at, engine_peak } = joined.finish();
-    let incomplete = cut_at.map(|at| {
-        eprintln!("dmdprof: warning: the trace was cut off at byte {at}; what follows is the run up to there");
-        "the trace was cut off; the numbers are those up to there".to_string()
-    });
-    let origin =
-        Origin { command: name.command, outcome: outcome(end.as_ref()), incomplete, random: Random::default() };
+    warn_of_cut("the trace", cut_at);
+    let origin = origin(name.command, end.as_ref(), cut_at);
     analysis.finish(measurement, origin, started, engine_peak)
 }
 

@@ -22,7 +22,7 @@ use crate::{
         values::ModelArg,
     },
     objects::look,
-    profile::model::Outcome,
+    profile::model::{Outcome, Random},
     sample::{self, args::SampleArgs},
     shared::terminal::Terminal,
 };
@@ -69,13 +69,7 @@ pub fn command(args: &ReplayArgs) -> anyhow::Result<()> {
     let started = Instant::now();
     let Recorded { command, replayed } = analyse(&args.trace, &options)?;
     let Replayed { measurement, end, cut_at, engine_peak } = replayed;
-    let incomplete = cut_at.map(|_| "the trace was cut off; the numbers are those up to there".to_string());
-    let origin = Origin {
-        command,
-        outcome: outcome(end.as_ref()),
-        incomplete,
-        random: crate::profile::model::Random::default(),
-    };
+    let origin = origin(command, end.as_ref(), cut_at);
     match options.sample {
         None => args.analysis.finish(measurement, origin, started, engine_peak),
         Some(design) => {
@@ -131,10 +125,15 @@ pub fn analyse(trace: &Path, options: &Options) -> anyhow::Result<Recorded> {
     let mut reader = TraceReader::new(BufReader::with_capacity(1 << 18, file)).with_context(|| name.to_string())?;
     let command = reader.start().command.clone();
     let replayed = session::replay(&mut reader, options).with_context(|| name.to_string())?;
-    if let Some(at) = replayed.cut_at {
-        eprintln!("dmdprof: warning: {name} was cut off at byte {at}; what follows is the run up to there");
-    }
+    warn_of_cut(&name.to_string(), replayed.cut_at);
     Ok(Recorded { command, replayed })
+}
+
+/// Says that a trace was cut off, if it was.
+pub fn warn_of_cut(trace: &str, cut_at: Option<u64>) {
+    if let Some(at) = cut_at {
+        eprintln!("dmdprof: warning: {trace} was cut off at byte {at}; what follows is the run up to there");
+    }
 }
 
 /// Whether a file begins as a trace does.
@@ -142,6 +141,13 @@ pub fn analyse(trace: &Path, options: &Options) -> anyhow::Result<Recorded> {
 pub fn is_trace(path: &Path) -> bool {
     let mut head = [0; MAGIC.len()];
     File::open(path).and_then(|mut file| file.read_exact(&mut head)).is_ok() && head == MAGIC
+}
+
+/// What the numbers of a trace are about, which may have been cut off.
+#[must_use]
+pub fn origin(command: Vec<String>, end: Option<&End>, cut_at: Option<u64>) -> Origin {
+    let incomplete = cut_at.map(|_| "the trace was cut off; the numbers are those up to there".to_string());
+    Origin { command, outcome: outcome(end), incomplete, random: Random::default() }
 }
 
 /// How the recorded program ended.

@@ -5,7 +5,7 @@
 
 use std::{
     fs::File,
-    io::{BufReader, BufWriter, Read, Write},
+    io::{BufReader, Read},
     ops::Range,
     path::{Path, PathBuf},
 };
@@ -17,7 +17,10 @@ use dmdprof_runtime::{
     trace::TraceReader,
 };
 
-use crate::measure::analysis::AnalysisArgs;
+use crate::{
+    measure::analysis::{AnalysisArgs, parse_line},
+    shared::output_file,
+};
 
 /// Analyse a part of a trace on its own, on any machine
 ///
@@ -44,7 +47,7 @@ pub struct SliceArgs {
     pub liveness: String,
 
     /// Use a stack of lines of N bytes, see `dmdprof replay`
-    #[arg(long, value_name = "N", value_parser = crate::measure::analysis::parse_line)]
+    #[arg(long, value_name = "N", value_parser = parse_line)]
     pub line: Option<u32>,
 
     /// Count only while a function matching GLOB is on the stack, or a region of that name is open
@@ -94,7 +97,7 @@ pub fn command(args: &SliceArgs) -> anyhow::Result<()> {
     let command = reader.start().command.clone();
     let summary = shares::slice(&mut reader, &options, &share(bytes, part, parts)).with_context(|| name)?;
     let whose = Name { part, parts, trace: (checksum, bytes), command, analysis };
-    write(&args.output, |to| shares::write(to, &whose, &summary))
+    output_file::write_whole(&args.output, |to| shares::write(to, &whose, &summary))
         .with_context(|| format!("cannot write {}", args.output.display()))
 }
 
@@ -110,22 +113,7 @@ fn identity(trace: &Path) -> std::io::Result<(u64, u32)> {
     let bytes = file.metadata()?.len();
     let mut first = Vec::new();
     file.take(1 << 16).read_to_end(&mut first)?;
-    let mut checksum = crc32fast::Hasher::new();
-    checksum.update(&first);
-    Ok((bytes, checksum.finalize()))
-}
-
-/// Writes a file that is there as a whole or not at all.
-fn write(path: &Path, content: impl FnOnce(&mut BufWriter<&mut File>) -> std::io::Result<()>) -> std::io::Result<()> {
-    let directory = path.parent().filter(|directory| !directory.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    // As other files, and not as secret ones.
-    let permissions = std::os::unix::fs::PermissionsExt::from_mode(0o666);
-    let mut file = tempfile::Builder::new().permissions(permissions).tempfile_in(directory)?;
-    let mut to = BufWriter::new(file.as_file_mut());
-    content(&mut to)?;
-    to.flush()?;
-    drop(to);
-    file.persist(path).map(drop).map_err(|error| error.error)
+    Ok((bytes, crc32fast::hash(&first)))
 }
 
 #[cfg(test)]

@@ -5,9 +5,9 @@
 //! and so are links among the directories above.
 
 use std::{
-    fs::{self, File, OpenOptions},
-    io::{self, Write},
-    os::unix::fs::OpenOptionsExt,
+    fs::{self, File, OpenOptions, Permissions},
+    io::{self, BufWriter, Write},
+    os::unix::fs::{OpenOptionsExt, PermissionsExt},
     path::Path,
 };
 
@@ -30,6 +30,20 @@ pub fn create(path: &Path) -> io::Result<File> {
 /// As [`create`].
 pub fn write(path: &Path, bytes: impl AsRef<[u8]>) -> io::Result<()> {
     create(path)?.write_all(bytes.as_ref())
+}
+
+/// Writes a file that is there as a whole or not at all, with the permissions that other files get.
+///
+/// # Errors
+/// Those of the system and of `content`.
+pub fn write_whole(path: &Path, content: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+    let directory = path.parent().filter(|directory| !directory.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut file = tempfile::Builder::new().permissions(Permissions::from_mode(0o666)).tempfile_in(directory)?;
+    let mut to = BufWriter::new(file.as_file_mut());
+    content(&mut to)?;
+    to.flush()?;
+    drop(to);
+    file.persist(path).map(drop).map_err(|error| error.error)
 }
 
 /// Whether something may be written there as far as links are concerned.

@@ -181,8 +181,7 @@ impl<'a> Replay<'a> {
             Block::Ring(number, ring) => {
                 let analyzer = Some(Replayer::new(self.options, &self.pool));
                 self.spread += usize::from(analyzer.as_ref().is_some_and(Replayer::is_spread));
-                let processes = std::iter::once(ring.process).chain(ring.ancestors).collect();
-                self.rings.insert(number, Ring { analyzer, processes, used: false, bytes: 0 });
+                self.rings.insert(number, Ring { analyzer, processes: ring.processes(), used: false, bytes: 0 });
             }
             Block::Words(number, words) => self.words(number, &words),
             Block::RingEnd(number) => self.ring_end(number),

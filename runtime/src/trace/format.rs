@@ -84,6 +84,14 @@ pub struct Ring {
     pub ancestors: Vec<u32>,
 }
 
+impl Ring {
+    /// Its process, then those that it was forked from, nearest first.
+    #[must_use]
+    pub fn processes(&self) -> Vec<u32> {
+        std::iter::once(self.process).chain(self.ancestors.iter().copied()).collect()
+    }
+}
+
 /// How it ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct End {

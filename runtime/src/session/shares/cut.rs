@@ -26,6 +26,8 @@ const WORDS: usize = 1 << 20;
 /// A ring, and its part once that has begun.
 struct CutRing {
     ring: Ring,
+    /// Its process, then those that it was forked from.
+    processes: Vec<u32>,
     scanner: Analyzer,
     part: Option<Open>,
     is_ended: bool,
@@ -69,7 +71,8 @@ pub fn slice<R: Read>(
             }
             Ok(Some(Block::Ring(number, ring))) => {
                 let scanner = Analyzer::new(options.clone());
-                rings.insert(number, CutRing { ring, scanner, part: None, is_ended: false });
+                let processes = ring.processes();
+                rings.insert(number, CutRing { ring, processes, scanner, part: None, is_ended: false });
             }
             Ok(Some(Block::Words(number, words))) => {
                 if let Some(ring) = rings.get_mut(&number) {
@@ -105,8 +108,7 @@ impl CutRing {
         if is_in {
             self.open(options);
         }
-        let processes: Vec<u32> = std::iter::once(self.ring.process).chain(self.ring.ancestors.clone()).collect();
-        let mut source = Source { processes: &processes, table };
+        let mut source = Source { processes: &self.processes, table };
         let (mut rest, mut lost) = (words, 0);
         while !rest.is_empty() {
             let Scanned { words, stop, .. } = self.scanner.scan(rest, u64::MAX, &mut source);

@@ -13,7 +13,7 @@ mod process;
 mod tests;
 mod tickets;
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, io};
 
 use super::{
     analyzer::Analyzer,
@@ -21,6 +21,7 @@ use super::{
     merge::Merger,
     modules::{ModuleTable, Source},
     options::Options,
+    replayer::Replayer,
     result::RingResult,
     shared::Shared,
 };
@@ -49,10 +50,7 @@ pub(super) fn analyse(all: &mut Merger, options: &Options, modules: &ModuleTable
         if let Err(refused) = process.attempt() {
             all.measurement.cut_short.get_or_insert(refused);
         }
-        if let Some(error) = process.error() {
-            let why = format!("the temporary file of --threads failed: {error}");
-            all.measurement.cut_short.get_or_insert(why);
-        }
+        spool_failed(process.error(), all);
         let (results, of_process) = process.finish();
         shared.add(of_process);
         for result in results {
@@ -62,11 +60,29 @@ pub(super) fn analyse(all: &mut Merger, options: &Options, modules: &ModuleTable
     all.measurement.shared = Some(shared);
 }
 
-/// Analyses a ring that shares nothing.
-fn alone(mut part: Part, all: &mut Merger, options: &Options, modules: &ModuleTable) {
-    let mut analyzer = Analyzer::new(Options { together: None, ..options.clone() });
-    while let Some(words) = part.next_words() {
-        analyzer.replay(&words, &mut Source { processes: &part.processes, table: modules });
+/// Says what the temporary file refused.
+fn spool_failed(error: Option<io::Error>, all: &mut Merger) {
+    if let Some(error) = error {
+        let why = format!("the temporary file of --threads failed: {error}");
+        all.measurement.cut_short.get_or_insert(why);
     }
-    all.add(RingResult::Memory(Box::new(analyzer.finish())), |table, segment| modules.items(table, segment));
+}
+
+/// Analyses a ring that shares nothing, as far as the system lets it.
+fn alone(mut part: Part, all: &mut Merger, options: &Options, modules: &ModuleTable) {
+    let analyzer = Analyzer::new(Options { together: None, ..options.clone() });
+    let mut replayer = Some(Replayer::Memory(Box::new(analyzer)));
+    let items_of = |table, segment| modules.items(table, segment);
+    while let Some(words) = part.next_words() {
+        let mut source = Source { processes: &part.processes, table: modules };
+        if let Err(cut_short) = Replayer::attempt(&mut replayer, |replayer| replayer.replay(&words, &mut source)) {
+            all.measurement.cut_short.get_or_insert(cut_short.why);
+            all.add(cut_short.result, items_of);
+            return;
+        }
+    }
+    spool_failed(part.error, all);
+    if let Some(replayer) = replayer {
+        all.add(replayer.finish(), items_of);
+    }
 }
