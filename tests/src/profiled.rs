@@ -250,8 +250,24 @@ pub fn depth_hash(run: &Run) -> String {
 /// What a run says of itself with `--stats`.
 #[must_use]
 pub fn statistic(run: &Run, name: &str) -> String {
-    let said = succeed(&mut run.clone().options(["--stats"]).command());
-    let said = String::from_utf8_lossy(&said.stderr).into_owned();
+    statistic_in(&succeed(&mut run.clone().options(["--stats"]).command()), name)
+}
+
+/// The same of what a run or a replay with `--stats` has said.
+#[must_use]
+pub fn statistic_in(output: &Output, name: &str) -> String {
+    let said = String::from_utf8_lossy(&output.stderr);
     let value = said.split_whitespace().find_map(|word| word.strip_prefix(name)?.strip_prefix('='));
     value.unwrap_or_else(|| panic!("no {name} in {said}")).to_owned()
+}
+
+/// Records a program that takes no arguments, in a directory.
+pub fn record(program: &Path, directory: &Path) {
+    succeed(dmdprof().arg("record").arg(program).current_dir(directory));
+}
+
+/// Replays the trace that is in a directory.
+#[must_use]
+pub fn replay(directory: &Path, options: &[&str]) -> Output {
+    dmdprof().args(["replay", "--quiet"]).args(options).current_dir(directory).output().expect("dmdprof starts")
 }

@@ -108,6 +108,12 @@ impl Program {
         flags
     }
 
+    /// The executable with hooks.
+    #[must_use]
+    pub fn hooked(&self) -> PathBuf {
+        self.build(&Compiler::dmdprof())
+    }
+
     /// The executable, compiled now or before.
     #[must_use]
     pub fn build(&self, compiler: &Compiler) -> PathBuf {
@@ -346,6 +352,14 @@ pub fn cpp(name: &str) -> Program {
 pub fn bench(name: &str) -> Program {
     let mut program = Program::of(in_tests("programs/bench").join(format!("{name}.c")));
     program.flags = vec!["-fno-vectorize".into(), "-fno-slp-vectorize".into()];
+    program
+}
+
+/// A program in C of `tests/truth`, whose numbers are derived.
+#[must_use]
+pub fn truth(source: &str) -> Program {
+    let mut program = Program::of(in_tests("truth").join(source));
+    program.name = format!("truth-{}", program.name);
     program
 }
 

@@ -2,17 +2,13 @@
 //! whose answers follow from their sources.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Output;
 
 use dmdprof_tests::profiled::{Profiled, Run};
-use dmdprof_tests::programs::{Compiler, Program, case, cpp, lua};
+use dmdprof_tests::programs::{case, cpp, lua};
 use dmdprof_tests::tool::{assert_same, describe, dmdprof, in_tests, scratch, succeed};
 use serde_json::{Value, json};
-
-fn built(program: &Program) -> PathBuf {
-    program.build(&Compiler::dmdprof())
-}
 
 fn measured(program: &Path, directory: &Path, options: &[&str]) -> Profiled {
     let profiled = Run::new(program, directory).options(options).go();
@@ -49,7 +45,7 @@ fn expected(flows: &[(&str, u64)]) -> BTreeMap<[String; 3], u64> {
 
 #[test]
 fn bytes_go_from_stage_to_stage() {
-    let (program, directory) = (built(&case("stages")), scratch());
+    let (program, directory) = (case("stages").hooked(), scratch());
     let last = [
         ("fill fill total", 8000),
         ("scale scale total", 8000),
@@ -72,7 +68,7 @@ fn bytes_go_from_stage_to_stage() {
 #[test]
 fn flows_change_no_other_number() {
     for recipe in [lua(), cpp("threads"), case("private_threads")] {
-        let program = built(&recipe);
+        let program = recipe.hooked();
         let directory = scratch();
         let trace = directory.path().join("dmdprof.trace");
         let mut record = dmdprof();
@@ -96,7 +92,7 @@ fn flows_change_no_other_number() {
 fn a_replay_gives_the_flows_of_a_direct_run() {
     let directory = scratch();
     let options = ["--flows", "--sequence", "a?l"];
-    let run = Run::new(built(&case("stages")), directory.path());
+    let run = Run::new(case("stages").hooked(), directory.path());
     let direct = std::fs::read(run.options(options).options(["--keep-trace", "t"]).go().profile).expect("a profile");
     let replayed = directory.path().join("replayed");
     succeed(dmdprof().args(["replay", "-q", "-o"]).arg(&replayed).args(options).arg("t").current_dir(directory.path()));
@@ -105,7 +101,7 @@ fn a_replay_gives_the_flows_of_a_direct_run() {
 
 #[test]
 fn calls_are_written_down_in_order() {
-    let (program, directory) = (built(&case("stages")), scratch());
+    let (program, directory) = (case("stages").hooked(), scratch());
     let report = measured(&program, directory.path(), &["--sequence", "all"]).report;
     let call = |function: &str, times: u64| json!({ "function": function, "times": times });
     let calls = [call("fill", 2), call("scale", 2), call("fill", 1), call("total", 1)];
@@ -121,7 +117,7 @@ fn calls_are_written_down_in_order() {
 
 fn refused(options: &[&str], code: i32, part: &str) {
     let directory = scratch();
-    let output = Run::new(built(&case("stages")), directory.path()).options(options).command().output();
+    let output = Run::new(case("stages").hooked(), directory.path()).options(options).command().output();
     let output = output.expect("dmdprof starts");
     assert_eq!(output.status.code(), Some(code), "{}", describe(&output));
     assert!(String::from_utf8_lossy(&output.stderr).contains(part), "{}", describe(&output));
@@ -180,7 +176,7 @@ fn outputs_are_saved_as_they_are_when_they_are_declared() {
 
 #[test]
 fn outputs_of_threads_and_processes_stay_whole() {
-    let (output, found) = outputs(&built(&case("outputs")), &["threads"], &[]);
+    let (output, found) = outputs(&case("outputs").hooked(), &["threads"], &[]);
     assert!(output.status.success(), "{}", describe(&output));
     assert_eq!(found.len(), 14 * 200);
     let mut by_writer: BTreeMap<u8, usize> = BTreeMap::new();
@@ -194,7 +190,7 @@ fn outputs_of_threads_and_processes_stay_whole() {
 
 #[test]
 fn a_process_that_dies_in_an_output_harms_no_other() {
-    let (output, found) = outputs(&built(&case("outputs")), &["killed"], &[]);
+    let (output, found) = outputs(&case("outputs").hooked(), &["killed"], &[]);
     assert!(output.status.success(), "{}", describe(&output));
     let (last, before) = found.split_last().expect("outputs");
     assert_eq!(last, b"end");
@@ -203,7 +199,7 @@ fn a_process_that_dies_in_an_output_harms_no_other() {
 
 #[test]
 fn an_output_that_cannot_be_saved_is_an_error_and_leaves_no_half_record() {
-    let (output, found) = outputs(&built(&case("outputs")), &["lost"], &[]);
+    let (output, found) = outputs(&case("outputs").hooked(), &["lost"], &[]);
     assert_eq!(output.status.code(), Some(1), "{}", describe(&output));
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(errors.contains("1 of the declared outputs could not be saved"), "{errors}");

@@ -6,23 +6,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use dmdprof_tests::profiled::Report;
-use dmdprof_tests::programs::{Compiler, Program, bench, case};
+use dmdprof_tests::programs::{bench, case, truth};
 use dmdprof_tests::tool::{describe, dmdprof, in_tests, output, scratch, succeed};
 use serde_json::Value;
 
 /// Seeds of a program's samples.
 fn seeds() -> u64 {
     std::env::var("DMDPROF_SAMPLE_SEEDS").map_or(8, |seeds| seeds.parse().expect("a number of seeds"))
-}
-
-fn built(program: &Program) -> PathBuf {
-    program.build(&Compiler::dmdprof())
-}
-
-fn truth(name: &str) -> PathBuf {
-    let mut program = Program::of(in_tests("truth").join(name));
-    program.name = format!("truth-{}", program.name);
-    built(&program)
 }
 
 /// A Rust program, built below a directory.
@@ -67,7 +57,7 @@ fn estimates_of_programs_have_the_exact_mean_and_honest_intervals() {
         [("hash", vec!["1000000"], "--sample=1/8"), ("stencil", vec!["300", "12"], "--sample=1/8")]
     {
         let directory = scratch();
-        let exact = recorded(&built(&bench(name)), &arguments, directory.path());
+        let exact = recorded(&bench(name).hooked(), &arguments, directory.path());
         let cost = exact.total("cost") as f64;
         let (mut off, mut right) = (Vec::new(), 0);
         for seed in 1..=seeds() {
@@ -93,10 +83,10 @@ fn estimates_of_programs_have_the_exact_mean_and_honest_intervals() {
 fn what_is_not_estimated_is_exact_for_every_function_line_and_object() {
     let rust = scratch();
     let programs = [
-        truth("growth.c"),
-        truth("strings.c"),
-        built(&case("objects")),
-        built(&case("private_threads")),
+        truth("growth.c").hooked(),
+        truth("strings.c").hooked(),
+        case("objects").hooked(),
+        case("private_threads").hooked(),
         in_rust("cyclic", rust.path()),
     ];
     for program in programs {
@@ -126,7 +116,7 @@ fn what_is_not_estimated_is_exact_for_every_function_line_and_object() {
 #[test]
 fn a_seed_gives_one_sample_and_leaves_the_profile_alone() {
     let directory = scratch();
-    let exact = recorded(&built(&bench("hash")), &["1000000"], directory.path());
+    let exact = recorded(&bench("hash").hooked(), &["1000000"], directory.path());
     let print = |options: &[&str]| {
         let output = output(&mut replay(directory.path(), options));
         assert!(output.status.success() && output.stderr.is_empty(), "{}", describe(&output));
@@ -137,7 +127,7 @@ fn a_seed_gives_one_sample_and_leaves_the_profile_alone() {
     assert_ne!(one, print(&["--sample=1/8", "--seed", "8"]));
     assert!(one.contains("in 19 of 20 samples, estimated from 1 in 8, seed 7"), "{one}");
     // Of a run that is too short there are no numbers, and what to do instead.
-    let stencil = built(&bench("stencil"));
+    let stencil = bench("stencil").hooked();
     succeed(dmdprof().arg("record").arg(stencil).args(["20", "2"]).current_dir(directory.path()));
     let short = print(&["--sample"]);
     assert!(short.contains("ByteDMD: too few samples, estimated from 1 in 64, seed 1"), "{short}");
@@ -149,7 +139,7 @@ fn a_seed_gives_one_sample_and_leaves_the_profile_alone() {
 #[test]
 fn what_a_sample_cannot_tell_is_refused() {
     let directory = scratch();
-    recorded(&truth("cyclic.c"), &[], directory.path());
+    recorded(&truth("cyclic.c").hooked(), &[], directory.path());
     let refused = |options: &[&str], said: &str| {
         let output = output(&mut replay(directory.path(), options));
         assert_eq!(output.status.code(), Some(2), "{options:?}: {}", describe(&output));

@@ -4,34 +4,15 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use dmdprof_tests::profiled::{Report, Run};
-use dmdprof_tests::programs::{Compiler, Program, case, cpp};
-use dmdprof_tests::tool::{assert_same, describe, dmdprof, dmdprof_path, in_tests, in_time, scratch, succeed};
-
-fn built(program: &Program) -> PathBuf {
-    program.build(&Compiler::dmdprof())
-}
-
-fn truth(name: &str) -> PathBuf {
-    let mut program = Program::of(in_tests("truth").join(name));
-    program.name = format!("truth-{}", program.name);
-    built(&program)
-}
-
-fn record(program: &Path, directory: &Path) {
-    succeed(dmdprof().arg("record").arg(program).current_dir(directory));
-}
-
-fn replay(directory: &Path, options: &[&str]) -> Output {
-    dmdprof().args(["replay", "--quiet"]).args(options).current_dir(directory).output().expect("dmdprof starts")
-}
+use dmdprof_tests::profiled::{Report, Run, record, replay, statistic_in};
+use dmdprof_tests::programs::{case, cpp, truth};
+use dmdprof_tests::tool::{assert_same, describe, dmdprof, dmdprof_path, in_time, scratch, succeed};
 
 /// The profile, and the hash of depths.
 fn replayed(directory: &Path, options: &[&str]) -> (Vec<u8>, String) {
     let output = replay(directory, &[options, &["--without", "nothing", "--stats"]].concat());
     assert!(output.status.success(), "{}", describe(&output));
-    let said = String::from_utf8_lossy(&output.stderr);
-    let hash = said.split_whitespace().find_map(|word| word.strip_prefix("depths=")).expect("a hash").to_owned();
+    let hash = statistic_in(&output, "depths");
     (std::fs::read(directory.join("dmdprof.data")).expect("a profile"), hash)
 }
 
@@ -55,14 +36,20 @@ const WORKERS: [&str; 5] = ["1", "2", "3", "8", "16"];
 
 #[test]
 fn numbers_do_not_depend_on_slices_or_workers() {
-    for program in [truth("strings.c"), built(&case("layout"))] {
+    for program in [truth("strings.c").hooked(), case("layout").hooked()] {
         assert_slices_agree(&program, &[], &SLICES, &WORKERS);
     }
 }
 
 #[test]
 fn frees_moves_and_declared_inputs_are_cut_anywhere() {
-    for program in [truth("growth.c"), truth("reborn.c"), truth("copy.c"), built(&case("outputs")), truth("slots.c")] {
+    for program in [
+        truth("growth.c").hooked(),
+        truth("reborn.c").hooked(),
+        truth("copy.c").hooked(),
+        case("outputs").hooked(),
+        truth("slots.c").hooked(),
+    ] {
         assert_slices_agree(&program, &[], &["1", "300"], &["3"]);
     }
 }
@@ -70,7 +57,7 @@ fn frees_moves_and_declared_inputs_are_cut_anywhere() {
 #[test]
 fn loops_threads_forks_and_exceptions_are_cut_anywhere() {
     for program in
-        [built(&case("loops")), built(&cpp("threads")), built(&case("private_threads")), built(&case("stages"))]
+        [case("loops").hooked(), cpp("threads").hooked(), case("private_threads").hooked(), case("stages").hooked()]
     {
         assert_slices_agree(&program, &[], &["5000"], &["3"]);
     }
@@ -78,17 +65,17 @@ fn loops_threads_forks_and_exceptions_are_cut_anywhere() {
 
 #[test]
 fn other_stacks_and_regions_of_interest_are_cut_too() {
-    let program = built(&case("layout"));
+    let program = case("layout").hooked();
     assert_slices_agree(&program, &["--liveness", "none"], &["1000"], &["2"]);
     assert_slices_agree(&program, &["--line", "64"], &["1000"], &["2"]);
     assert_slices_agree(&program, &["--roi", "m*"], &["300"], &["2"]);
-    assert_slices_agree(&truth("strings.c"), &["--roi", "*e*"], &["300"], &["3"]);
+    assert_slices_agree(&truth("strings.c").hooked(), &["--roi", "*e*"], &["300"], &["3"]);
 }
 
 #[test]
 fn a_running_program_is_cut_as_a_recorded_one() {
     let directory = scratch();
-    let program = built(&case("layout"));
+    let program = case("layout").hooked();
     let whole = Run::new(&program, directory.path()).options(["--workers", "1"]).go();
     let expected = std::fs::read(&whole.profile).expect("a profile");
     for (slice, workers) in [("1000", "1"), ("1000", "3"), ("65536", "2")] {
@@ -101,7 +88,7 @@ fn a_running_program_is_cut_as_a_recorded_one() {
 #[test]
 fn what_needs_all_accesses_in_order_is_not_cut_and_says_so() {
     let directory = scratch();
-    record(&truth("strings.c"), directory.path());
+    record(&truth("strings.c").hooked(), directory.path());
     for options in [vec!["--flows"], vec!["--line-size", "64"], vec!["--liveness", "exact"], vec!["--objects"]] {
         let run = |more: &[&str]| {
             let output = replay(directory.path(), &[&options[..], more].concat());
@@ -120,7 +107,7 @@ fn what_needs_all_accesses_in_order_is_not_cut_and_says_so() {
 #[test]
 fn a_trace_that_was_cut_off_is_analysed_in_slices_up_to_there() {
     let directory = scratch();
-    record(&truth("widths.c"), directory.path());
+    record(&truth("widths.c").hooked(), directory.path());
     let trace = directory.path().join("dmdprof.trace");
     let whole = std::fs::read(&trace).expect("a trace");
     std::fs::write(&trace, &whole[..whole.len() - 20]).expect("a shorter trace");
@@ -132,7 +119,7 @@ fn a_trace_that_was_cut_off_is_analysed_in_slices_up_to_there() {
 #[test]
 fn a_worker_without_memory_leaves_an_incomplete_profile() {
     let directory = scratch();
-    record(&built(&case("scattered")), directory.path());
+    record(&case("scattered").hooked(), directory.path());
     let mut limited = Command::new("bash");
     limited.args(["-c", "ulimit -v \"$0\" && exec \"$@\"", "2000000"]).arg(dmdprof_path());
     limited.args(["replay", "--quiet", "--workers", "2", "--slice", "1000"]).current_dir(directory.path());
@@ -164,12 +151,12 @@ fn merge(directory: &Path, slices: &[PathBuf]) -> Output {
 #[test]
 fn merged_slices_are_a_replay() {
     for (program, options) in [
-        (truth("strings.c"), vec![]),
-        (truth("growth.c"), vec![]),
-        (built(&case("layout")), vec!["--roi", "m*"]),
-        (built(&cpp("threads")), vec![]),
-        (built(&case("private_threads")), vec!["--liveness", "none"]),
-        (built(&case("outputs")), vec!["--line", "64"]),
+        (truth("strings.c").hooked(), vec![]),
+        (truth("growth.c").hooked(), vec![]),
+        (case("layout").hooked(), vec!["--roi", "m*"]),
+        (cpp("threads").hooked(), vec![]),
+        (case("private_threads").hooked(), vec!["--liveness", "none"]),
+        (case("outputs").hooked(), vec!["--line", "64"]),
     ] {
         let directory = scratch();
         record(&program, directory.path());
@@ -190,7 +177,7 @@ fn merged_slices_are_a_replay() {
 #[test]
 fn slices_of_a_trace_that_was_cut_off_are_what_there_was() {
     let directory = scratch();
-    record(&built(&cpp("threads")), directory.path());
+    record(&cpp("threads").hooked(), directory.path());
     let trace = directory.path().join("dmdprof.trace");
     let whole = std::fs::read(&trace).expect("a trace");
     std::fs::write(&trace, &whole[..whole.len() * 2 / 3]).expect("a shorter trace");
@@ -207,7 +194,7 @@ fn slices_of_a_trace_that_was_cut_off_are_what_there_was() {
 fn slices_that_are_missing_damaged_or_of_something_else_are_refused() {
     let directory = scratch();
     let here = directory.path();
-    record(&truth("strings.c"), here);
+    record(&truth("strings.c").hooked(), here);
     let slices = sliced(here, 3, &[]);
     let refused = |slices: &[PathBuf], part: &str| {
         let output = merge(here, slices);
@@ -234,7 +221,7 @@ fn slices_that_are_missing_damaged_or_of_something_else_are_refused() {
     refused(&slices, "something after the end");
 
     let other = scratch();
-    record(&truth("copy.c"), other.path());
+    record(&truth("copy.c").hooked(), other.path());
     let others = sliced(other.path(), 3, &[]);
     refused(&[slices[0].clone(), others[1].clone(), slices[2].clone()], "slices of different traces");
     let unlike = sliced(here, 3, &["--liveness", "none"]);

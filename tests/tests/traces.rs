@@ -1,29 +1,11 @@
 //! Runs that are recorded, replayed, cut off and damaged, and the exact liveness that needs them.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output};
 
-use dmdprof_tests::profiled::{Report, Run};
-use dmdprof_tests::programs::{Compiler, Program, case, cpp};
-use dmdprof_tests::tool::{assert_same, describe, dmdprof, in_tests, scratch, succeed};
-
-fn built(program: &Program) -> PathBuf {
-    program.build(&Compiler::dmdprof())
-}
-
-fn truth(name: &str) -> PathBuf {
-    let mut program = Program::of(in_tests("truth").join(name));
-    program.name = format!("truth-{}", program.name);
-    built(&program)
-}
-
-fn record(program: &Path, directory: &Path) {
-    succeed(dmdprof().arg("record").arg(program).current_dir(directory));
-}
-
-fn replay(directory: &Path, options: &[&str]) -> Output {
-    dmdprof().args(["replay", "--quiet"]).args(options).current_dir(directory).output().expect("dmdprof starts")
-}
+use dmdprof_tests::profiled::{Report, Run, record, replay};
+use dmdprof_tests::programs::{case, cpp, truth};
+use dmdprof_tests::tool::{assert_same, describe, dmdprof, scratch};
 
 fn replayed(directory: &Path, options: &[&str]) -> Vec<u8> {
     let output = replay(directory, options);
@@ -37,7 +19,12 @@ fn errors(output: &Output) -> String {
 
 #[test]
 fn a_replay_gives_the_profile_of_a_direct_run() {
-    for program in [truth("strings.c"), truth("growth.c"), built(&cpp("threads")), built(&case("private_threads"))] {
+    for program in [
+        truth("strings.c").hooked(),
+        truth("growth.c").hooked(),
+        cpp("threads").hooked(),
+        case("private_threads").hooked(),
+    ] {
         for options in [vec![], vec!["--liveness", "none"], vec!["--line", "64"], vec!["--liveness", "exact"]] {
             let directory = scratch();
             // Threads may do something else in another run, so the trace is of this one.
@@ -52,7 +39,7 @@ fn a_replay_gives_the_profile_of_a_direct_run() {
 #[test]
 fn a_recording_is_as_good_as_a_run() {
     let directory = scratch();
-    let program = truth("copy.c");
+    let program = truth("copy.c").hooked();
     let direct = Run::new(&program, directory.path()).options(["--liveness", "exact"]).go();
     let expected = std::fs::read(&direct.profile).expect("a profile");
     record(&program, directory.path());
@@ -65,7 +52,7 @@ fn a_recording_is_as_good_as_a_run() {
 #[test]
 fn endings_are_recorded() {
     let directory = scratch();
-    let program = built(&case("endings"));
+    let program = case("endings").hooked();
     let mut run = Run::new(&program, directory.path());
     run = run.args(["abort"]);
     let direct = run.go();
@@ -79,7 +66,7 @@ fn endings_are_recorded() {
 #[test]
 fn a_trace_that_is_cut_off_is_analysed_up_to_there() {
     let directory = scratch();
-    record(&truth("widths.c"), directory.path());
+    record(&truth("widths.c").hooked(), directory.path());
     let trace = directory.path().join("dmdprof.trace");
     let whole = std::fs::read(&trace).expect("a trace");
     std::fs::write(&trace, &whole[..whole.len() - 20]).expect("a shorter trace");
@@ -112,7 +99,7 @@ fn what_cannot_be_replayed_is_refused() {
     refused("not a dmdprof trace");
 
     let program = here.join("program");
-    std::fs::copy(truth("copy.c"), &program).expect("a copy of the program");
+    std::fs::copy(truth("copy.c").hooked(), &program).expect("a copy of the program");
     record(&program, here);
     let whole = std::fs::read(&trace).expect("a trace");
     let mut damaged = whole.clone();
@@ -128,7 +115,7 @@ fn what_cannot_be_replayed_is_refused() {
     std::fs::write(&trace, whole).expect("the trace again");
     std::fs::remove_file(&program).expect("the program can go");
     refused("cannot be read now");
-    std::fs::copy(truth("cold.c"), &program).expect("another program");
+    std::fs::copy(truth("cold.c").hooked(), &program).expect("another program");
     refused("another build of");
 }
 
@@ -146,7 +133,7 @@ fn lines_have_no_exact_liveness() {
 fn a_full_disk_is_an_error_and_the_exit_code_says_so() {
     let directory = scratch();
     let mut command = dmdprof();
-    command.args(["record", "-o", "/dev/full"]).arg(truth("copy.c")).current_dir(directory.path());
+    command.args(["record", "-o", "/dev/full"]).arg(truth("copy.c").hooked()).current_dir(directory.path());
     let output = command.output().expect("dmdprof starts");
     assert_eq!(output.status.code(), Some(1), "{}", describe(&output));
     assert!(errors(&output).contains("could not be written to its end"), "{}", describe(&output));
@@ -157,9 +144,8 @@ fn a_full_disk_is_an_error_and_the_exit_code_says_so() {
 #[test]
 fn the_profile_with_hints_survives_a_full_disk() {
     let directory = scratch();
-    let mut program = Program::of(in_tests("truth/chase.c")).defines(["N=65536", "LAPS=3"]);
-    program.name = "truth-chase".into();
-    record(&built(&program), directory.path());
+    let program = truth("chase.c").defines(["N=65536", "LAPS=3"]);
+    record(&program.hooked(), directory.path());
     let hints = replayed(directory.path(), &["--liveness", "hints"]);
     // In KiB: enough for the profile, not for the operations.
     let limit = hints.len().div_ceil(1024) + 1;
@@ -179,9 +165,8 @@ fn the_profile_with_hints_survives_a_full_disk() {
 #[test]
 fn unread_bytes_are_counted_where_they_are_written() {
     let directory = scratch();
-    let mut program = Program::of(in_tests("truth/planted.c")).defines(["K=1000"]);
-    program.name = "truth-planted".into();
-    let profiled = Run::new(built(&program), directory.path()).options(["--liveness", "exact"]).go();
+    let program = truth("planted.c").defines(["K=1000"]);
+    let profiled = Run::new(program.hooked(), directory.path()).options(["--liveness", "exact"]).go();
     profiled.report.assert_consistent();
     let kernel = profiled.report.function("kernel");
     assert_eq!((kernel.dead("unread"), kernel.dead("last_read")), (1000, 8));

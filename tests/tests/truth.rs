@@ -4,18 +4,15 @@ use std::path::Path;
 use std::process::Command;
 
 use dmdprof_tests::profiled::{Profiled, Run};
-use dmdprof_tests::programs::{Compiler, Program, case};
+use dmdprof_tests::programs::{Compiler, Program, case, truth};
 use dmdprof_tests::tool::{in_tests, scratch};
 use dmdprof_tests::truth::{Liveness, Tally, Truth, cyclic_closed};
 
 fn measure(source: &str, defines: &[String], liveness: Liveness, directory: &Path) -> Profiled {
-    let path = in_tests("truth").join(source);
     let run = if source.ends_with(".rs") {
-        Run::new(path, directory)
+        Run::new(in_tests("truth").join(source), directory)
     } else {
-        let mut program = Program::of(path).defines(defines.iter().cloned());
-        program.name = format!("truth-{}", program.name);
-        Run::new(program.build(&Compiler::dmdprof()), directory)
+        Run::new(truth(source).defines(defines.iter().cloned()).hooked(), directory)
     };
     let profiled = run.options(["--liveness", liveness.name()]).go();
     assert!(profiled.output.status.success(), "{source}: {}", dmdprof_tests::tool::describe(&profiled.output));
