@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::io;
 use std::io::Read;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU32;
@@ -201,7 +201,7 @@ impl Channel {
     /// Environment variable that makes a program attach: name and value.
     #[must_use]
     pub fn env(&self) -> (&'static str, String) {
-        (CHANNEL_ENV, format!("/proc/{}/fd/{}", std::process::id(), self.file.as_raw_fd()))
+        (CHANNEL_ENV, link(std::process::id(), self.file.as_raw_fd()))
     }
 
     /// Rings `0..rings_claimed()` exist or will in a moment.
@@ -321,5 +321,25 @@ impl Channel {
     pub fn resident_bytes(&self) -> io::Result<u64> {
         use std::os::unix::fs::MetadataExt;
         Ok(self.file.metadata()?.blocks() * 512)
+    }
+}
+
+/// The kernel's link to an open file of a process. As long for one as for another, since what is in the environment
+/// moves the program's stack: slashes in a row count as one.
+fn link(pid: u32, file: RawFd) -> String {
+    format!("/proc/{pid:/>10}/fd/{file:/>10}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_to_files_are_equally_long_and_lead_there() {
+        assert_eq!(link(1, 3).len(), link(u32::MAX, i32::MAX).len());
+        let file = tempfile::tempfile().expect("a file");
+        file.set_len(77).expect("long enough");
+        let found = std::fs::metadata(link(std::process::id(), file.as_raw_fd())).expect("it is there");
+        assert_eq!(found.len(), 77);
     }
 }
