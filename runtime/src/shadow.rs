@@ -4,7 +4,10 @@
 //! since the last [`Shadow::reset`] has the label [`UNTOUCHED`]. Holds 16 KiB per page of 4096 addresses with another
 //! label.
 
-use crate::{engine::hint::prefetch, pages::Pages};
+use crate::{
+    engine::{Progression, hint::prefetch},
+    pages::Pages,
+};
 
 /// What is known of a byte: the values model keeps the identity of what it holds there, flows who touched it.
 pub type Label = u32;
@@ -133,12 +136,12 @@ impl Shadow {
 
     /// Labels of words of `len` bytes, a power of two up to 64, which divides address and stride: (label, words that
     /// have it one after the other). False if the bytes of a word have different labels.
-    pub fn words(&mut self, words: &Words, labels: &mut Vec<(Label, u64)>) -> bool {
-        let len = words.len;
-        let is_wide = words.stride.unsigned_abs() > WIDE_STRIDE;
-        for (address, count) in words.rows() {
+    pub fn words(&mut self, words: Progression, labels: &mut Vec<(Label, u64)>) -> bool {
+        let len = words.width;
+        let is_wide = words.step.unsigned_abs() > WIDE_STRIDE;
+        for (address, count) in words.by_page(PAGE as u64) {
             if is_wide {
-                self.fetch(address.wrapping_add_signed(words.stride.wrapping_mul(AHEAD)));
+                self.fetch(address.wrapping_add_signed(words.step.wrapping_mul(AHEAD)));
             }
             let Some(page) = self.pages.find(address / PAGE as u64) else {
                 add_words(labels, UNTOUCHED, count);
@@ -167,13 +170,13 @@ impl Shadow {
     }
 
     /// Labels words, as `words` gives labels.
-    pub fn fill_words(&mut self, words: &Words, labels: impl Iterator<Item = (Label, u64)>) {
-        let mut left = *words;
+    pub fn fill_words(&mut self, words: Progression, labels: impl Iterator<Item = (Label, u64)>) {
+        let mut left = words;
         for (label, count) in labels {
-            for (address, count) in left.first(count).rows() {
-                self.fill(address, count * words.len, label);
+            for (address, count) in left.take(count).by_page(PAGE as u64) {
+                self.fill(address, count * words.width, label);
             }
-            left = left.after(count);
+            left = left.skip(count);
         }
     }
 
@@ -184,46 +187,6 @@ impl Shadow {
             self.page_made(number)[offset..offset + part].copy_from_slice(&labels[done..done + part]);
             done += part;
         }
-    }
-}
-
-/// Words at even distances.
-#[derive(Clone, Copy, Debug)]
-pub struct Words {
-    pub address: u64,
-    /// From one word to the next; may be 0.
-    pub stride: i64,
-    pub len: u64,
-    pub count: u64,
-}
-
-impl Words {
-    /// The first `count` of them.
-    #[must_use]
-    pub fn first(self, count: u64) -> Self {
-        Self { count, ..self }
-    }
-
-    /// All but the first `count`.
-    #[must_use]
-    pub fn after(self, count: u64) -> Self {
-        let address = self.address.wrapping_add_signed(self.stride.wrapping_mul(count as i64));
-        Self { address, count: self.count - count, ..self }
-    }
-
-    /// Words side by side in one page of [`PAGE`] addresses: (address, words).
-    pub fn rows(self) -> impl Iterator<Item = (u64, u64)> {
-        let mut left = self;
-        std::iter::from_fn(move || {
-            if left.count == 0 {
-                return None;
-            }
-            let in_page = (PAGE as u64 - left.address % PAGE as u64) / left.len;
-            let count = if left.stride == left.len as i64 { in_page.min(left.count) } else { 1 };
-            let row = (left.address, count);
-            left = left.after(count);
-            Some(row)
-        })
     }
 }
 

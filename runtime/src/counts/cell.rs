@@ -12,6 +12,7 @@ use super::{
     sampled::SampleCounts,
 };
 use crate::{
+    engine::Progression,
     histogram::{bounds, bucket_of},
     pricing::{root, run_cost},
 };
@@ -118,21 +119,23 @@ impl CellCounters {
         }
     }
 
-    /// Counts a number of reads of `len` bytes each, the first right below `above` live ones and each `step` deeper
-    /// than the one before.
-    pub fn read_row(&mut self, above: u64, step: i64, len: u64, times: u64) {
-        let mut done = 0;
-        while done < times {
-            let above = above.wrapping_add_signed(step * done as i64);
-            let Some(alike) = alike(above, step, len, times - done) else {
-                self.read(above, len);
-                done += 1;
+    /// Counts reads, given by the bytes above each.
+    #[inline]
+    pub fn read_row(&mut self, row: Progression) {
+        if row.step == 0 {
+            return self.read_times(row.first, row.width, row.count);
+        }
+        let mut left = row;
+        while left.count > 0 {
+            let Some(alike) = alike(left) else {
+                self.read(left.first, left.width);
+                left = left.skip(1);
                 continue;
             };
-            let bytes = len * alike.times;
+            let bytes = left.width * alike.times;
             self.cost += u128::from(alike.price) * u128::from(bytes);
             self.depths.add(alike.bucket, bytes);
-            done += alike.times;
+            left = left.skip(alike.times);
         }
     }
 
@@ -193,10 +196,10 @@ struct Alike {
     bucket: u16,
 }
 
-/// The reads of a row, from its first on and up to a number, that are alike; nothing if they are too few.
+/// The reads of a row, from its first on, that are alike; nothing if they are too few.
 #[inline]
-fn alike(above: u64, step: i64, len: u64, most: u64) -> Option<Alike> {
-    let (low, high, wide) = (above + 1, above + len, step.unsigned_abs().max(1));
+fn alike(row: Progression) -> Option<Alike> {
+    let (low, high, wide) = (row.first + 1, row.first + row.width, row.step.unsigned_abs().max(1));
     if high > 1 << 50 {
         return None;
     }
@@ -211,8 +214,8 @@ fn alike(above: u64, step: i64, len: u64, most: u64) -> Option<Alike> {
     if low < first {
         return None;
     }
-    let room = if step < 0 { low - first } else { last - high };
-    let times = most.min(1 + room / wide);
+    let room = if row.step < 0 { low - first } else { last - high };
+    let times = row.count.min(1 + room / wide);
     (times >= LEAST_ALIKE).then_some(Alike { times, price, bucket })
 }
 
@@ -256,17 +259,16 @@ mod tests {
             let step = ((seed >> 50) % 200) as i64 - down;
             let step = step.max(-down);
             let (mut row, mut single) = (CellCounters::default(), CellCounters::default());
-            row.read_row(above, step, len, times);
-            for number in 0..times as i64 {
-                single.read(above.wrapping_add_signed(step * number), len);
-            }
+            let reads = Progression { first: above, step, count: times, width: len };
+            row.read_row(reads);
+            reads.each().for_each(|above| single.read(above, len));
             row.flush();
             single.flush();
             assert_eq!(row.cost, single.cost, "{above} + {step} n, {len}, {times} times");
             assert_eq!(row.depths.iter().collect::<Vec<_>>(), single.depths.iter().collect::<Vec<_>>());
         }
         let mut deep = CellCounters::default();
-        deep.read_row((1 << 50) - 20, 8, 8, 10);
+        deep.read_row(Progression { first: (1 << 50) - 20, step: 8, count: 10, width: 8 });
         deep.flush();
         assert_eq!(deep.cost, (0..10).map(|n| run_cost((1 << 50) - 20 + 8 * n, 8)).sum());
     }

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::Progression;
+
 /// What an access of a batch does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Kind {
@@ -47,6 +49,13 @@ impl Stream {
     #[must_use]
     pub fn at(&self, iteration: u64) -> u64 {
         self.addr.wrapping_add_signed(self.stride.wrapping_mul(iteration as i64))
+    }
+
+    /// What it accesses in `count` iterations from `first` on.
+    #[inline(always)]
+    #[must_use]
+    pub fn words(&self, first: u64, count: u64) -> Progression {
+        Progression { first: self.at(first), step: self.stride, count, width: self.len.into() }
     }
 
     /// Its access in an iteration.

@@ -3,7 +3,7 @@
 //! The inner loops write to this one type and to nothing else, so they are compiled once per instruction set, whoever
 //! wants to know. Takes what the stack reports, gives it back in the same order.
 
-use super::sink::BatchSink;
+use super::{Progression, sink::BatchSink};
 
 /// One entry, or the first of the two that a row takes.
 #[derive(Clone, Copy)]
@@ -35,17 +35,8 @@ pub enum Found {
         /// Bytes.
         len: u64,
     },
-    /// A number of runs of bytes that were on the stack, each `step` deeper than the one before.
-    Row {
-        /// Bytes above the first byte of the first run.
-        above: u64,
-        /// How much deeper each run is than the one before.
-        step: i64,
-        /// Bytes of each run.
-        len: u64,
-        /// Runs.
-        times: u64,
-    },
+    /// Runs of bytes that were on the stack, by the bytes above each.
+    Row(Progression),
 }
 
 /// The list.
@@ -96,12 +87,13 @@ impl Reports {
     }
 
     #[inline(always)]
-    pub(super) fn row(&mut self, above: u64, step: i64, len: u64, times: u32) {
-        if times == 1 {
-            return self.warm(above, len);
+    pub(super) fn row(&mut self, row: Progression) {
+        let Progression { first, step, count, width } = row;
+        if count == 1 {
+            return self.warm(first, width);
         }
-        self.list.push(Entry { above: above | ROW, label: self.label, len: len as u32 });
-        self.list.push(Entry { above: step as u64, label: self.label, len: times });
+        self.list.push(Entry { above: first | ROW, label: self.label, len: width as u32 });
+        self.list.push(Entry { above: step as u64, label: self.label, len: count as u32 });
     }
 
     /// Hands out every entry with its label, in order.
@@ -115,7 +107,8 @@ impl Reports {
             } else if above & COLD != 0 {
                 Found::Cold { above: above & !COLD, len }
             } else if let Some(row) = entries.next() {
-                Found::Row { above: above & !ROW, step: row.above as i64, len, times: u64::from(row.len) }
+                let (first, step, count) = (above & !ROW, row.above as i64, row.len.into());
+                Found::Row(Progression { first, step, count, width: len })
             } else {
                 return;
             };
@@ -135,12 +128,7 @@ impl Reports {
             match found {
                 Found::Warm { above, len } => sink.warm(above, len),
                 Found::Cold { above, len } => sink.cold(above, len),
-                Found::Row { mut above, step, len, times } => {
-                    for _ in 0..times {
-                        sink.warm(above, len);
-                        above = above.wrapping_add_signed(step);
-                    }
-                }
+                Found::Row(row) => row.each().for_each(|above| sink.warm(above, row.width)),
             }
         });
         self.clear();

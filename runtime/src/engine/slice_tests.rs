@@ -66,9 +66,7 @@ fn file(reports: &mut Reports, found: &mut ByLabel) {
         match report {
             Found::Warm { above, len } => sink.warm(above, len),
             Found::Cold { above, len } => sink.cold(above, len),
-            Found::Row { above, step, len, times } => {
-                (0..times as i64).for_each(|number| sink.warm(above.wrapping_add_signed(step * number), len));
-            }
+            Found::Row(row) => row.each().for_each(|above| sink.warm(above, row.width)),
         }
         found[label as usize].append(&mut sink.0);
     });

@@ -10,7 +10,7 @@ use super::{
     movement::{Movement, RowNumber},
     stamps::{PAGE, Piece},
 };
-use crate::engine::{Stream, dependence::Plan};
+use crate::engine::{Progression, Stream, dependence::Plan};
 
 /// One access of each iteration.
 #[derive(Clone, Copy, Debug)]
@@ -54,7 +54,7 @@ impl Movement {
         // Old stamps are looked at before other lanes overwrite them.
         for (number, lane) in steady.lanes.iter().enumerate().filter(|(number, _)| steady.is_far(*number)) {
             let is_last = steady.plan.next_user(number).is_none();
-            Words { lane, first, count }.each_piece(self, |this, piece, before, words| {
+            each_piece(lane, first, count, self, |this, piece, before, words| {
                 this.fill(lane.row, &piece, &Tiles { before: tile, first: tile + before as u32 + 1, words, is_last });
             });
         }
@@ -64,8 +64,7 @@ impl Movement {
             }
             // Of words that another lane takes over, the last ones are left.
             let start = steady.plan.kept_from(number, count as usize) as u64;
-            let words = Words { lane, first: first + start, count: count - start };
-            words.each_piece(self, |this, piece, before, words| {
+            each_piece(lane, first + start, count - start, self, |this, piece, before, words| {
                 let block = this.stamps.block(innermost, piece.page);
                 let stamps = &mut this.stamps.stamps(block)[piece.range()];
                 stamp(stamps, words, tile + (start + before) as u32 + 1);
@@ -146,32 +145,28 @@ fn stamp(stamps: &mut [u32], words: u64, first: u32) {
     }
 }
 
-/// Words of a lane in some iterations.
-struct Words<'a> {
-    lane: &'a Lane,
+/// Hands over a lane's words in some iterations in pieces of pages, with the number of words before and in the piece.
+fn each_piece(
+    lane: &Lane,
     first: u64,
     count: u64,
-}
-
-impl Words<'_> {
-    /// Hands over the words in pieces of pages, with the number of words before and in the piece.
-    fn each_piece(&self, movement: &mut Movement, mut take: impl FnMut(&mut Movement, Piece, u64, u64)) {
-        let Stream { addr, stride, len, .. } = self.lane.stream;
-        let len = u64::from(len);
-        let mut done = 0;
-        while done < self.count {
-            let at = addr.wrapping_add_signed(stride.wrapping_mul((self.first + done) as i64));
-            // Words are aligned, so that none lies in two pages.
-            let (mut piece, mut part) = movement.stamps.piece(at, len, self.lane.array);
-            if stride == len as i64 {
-                // The first word has seen to it that granules are not larger than words.
-                (piece, part) = movement.stamps.piece(at, (self.count - done) * len, self.lane.array);
-            }
-            if let Some(piece) = piece {
-                take(movement, piece, done, part / len);
-            }
-            done += part / len;
+    movement: &mut Movement,
+    mut take: impl FnMut(&mut Movement, Piece, u64, u64),
+) {
+    let mut left = lane.stream.words(first, count);
+    while left.count > 0 {
+        let Progression { first, step, width, .. } = left;
+        // Words are aligned, so that none lies in two pages.
+        let (mut piece, mut part) = movement.stamps.piece(first, width, lane.array);
+        if step == width as i64 {
+            // The first word has seen to it that granules are not larger than words.
+            (piece, part) = movement.stamps.piece(first, left.count * width, lane.array);
         }
+        let words = part / width;
+        if let Some(piece) = piece {
+            take(movement, piece, count - left.count, words);
+        }
+        left = left.skip(words);
     }
 }
 

@@ -45,8 +45,7 @@ impl Files<'_> {
                 self.cold.add_run(above, len, 1);
                 cell.read(above, len);
             }
-            Found::Row { above, step: 0, len, times } => cell.read_times(above, len, times),
-            Found::Row { above, step, len, times } => cell.read_row(above, step, len, times),
+            Found::Row(row) => cell.read_row(row),
         }
     }
 }

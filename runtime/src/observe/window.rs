@@ -102,9 +102,7 @@ impl Recorder {
                 let mut depths: Vec<(u64, u64)> = Vec::new();
                 found.each(|_, found| match found {
                     Found::Warm { above, len } | Found::Cold { above, len } => depths.push((above, len)),
-                    Found::Row { above, step, len, times } => {
-                        depths.extend((0..times as i64).map(|number| (above.wrapping_add_signed(step * number), len)))
-                    }
+                    Found::Row(row) => depths.extend(row.each().map(|above| (above, row.width))),
                 });
                 What::Read { depths }
             }

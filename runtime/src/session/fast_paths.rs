@@ -62,9 +62,7 @@ impl DepthHash {
     pub fn found(&mut self, cell: u32, found: Found) {
         match found {
             Found::Warm { above, len } | Found::Cold { above, len } => self.reads(cell, above, len, 1),
-            Found::Row { above, step, len, times } => {
-                (0..times as i64).for_each(|number| self.reads(cell, above.wrapping_add_signed(step * number), len, 1));
-            }
+            Found::Row(row) => row.each().for_each(|above| self.reads(cell, above, row.width, 1)),
         }
     }
 

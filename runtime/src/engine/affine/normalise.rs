@@ -8,7 +8,7 @@
 //! accesses are streams of their own, which are accessed at the same time.
 
 use super::dependence::STREAMS;
-use crate::engine::{access::Stream, cell::BYTES, report::Reports};
+use crate::engine::{Progression, access::Stream, cell::BYTES, report::Reports};
 
 /// The longest word that is never cut.
 const WORD: u64 = 8;
@@ -29,15 +29,6 @@ pub struct Normalised {
     times: usize,
     before: u64,
     is_split: bool,
-}
-
-/// Depths that grow evenly from one iteration to the next.
-#[derive(Clone, Copy)]
-pub struct Row {
-    pub above: u64,
-    pub step: i64,
-    pub len: u64,
-    pub times: usize,
 }
 
 impl Normalised {
@@ -140,12 +131,12 @@ impl Normalised {
 
     /// Reports loads of a word in a number of iterations from `first` on.
     #[inline(always)]
-    pub fn row(&self, word: usize, first: u64, row: Row, out: &mut Reports) {
-        let access = self.access_of[word].into();
-        for (skip, number) in (0..self.factor.min(row.times)).zip(0i64..) {
-            out.begin(self.label(access, first + skip as u64));
-            let times = (row.times - skip).div_ceil(self.factor) as u32;
-            out.row(row.above.wrapping_add_signed(row.step * number), row.step * self.factor as i64, row.len, times);
+    pub fn row(&self, word: usize, first: u64, row: Progression, out: &mut Reports) {
+        let (access, factor) = (self.access_of[word].into(), self.factor as u64);
+        for skip in 0..factor.min(row.count) {
+            out.begin(self.label(access, first + skip));
+            let count = (row.count - skip).div_ceil(factor);
+            out.row(Progression { first: row.at(skip), step: row.step * factor as i64, count, ..row });
         }
     }
 }

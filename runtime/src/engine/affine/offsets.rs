@@ -5,8 +5,11 @@
 
 use std::ops::Range;
 
-use super::{block::Block, dependence::Plan, normalise::Row, positions::Positions};
-use crate::engine::access::{Kind, Stream};
+use super::{block::Block, dependence::Plan, positions::Positions};
+use crate::engine::{
+    Progression,
+    access::{Kind, Stream},
+};
 
 /// Bytes that a block's accesses have put above a stream's words and not taken from there: `start + step * iteration`,
 /// and from each breakpoint on, so many more per iteration.
@@ -30,13 +33,21 @@ impl DepthOffset<'_> {
     /// Reports depths of some iterations, where the bytes above the words were `above + step * iteration` when the
     /// block began.
     #[inline(always)]
-    pub fn rows(&self, above: u64, step: i64, len: u64, iterations: Range<usize>, mut report: impl FnMut(usize, Row)) {
+    pub fn rows(
+        &self,
+        above: u64,
+        step: i64,
+        len: u64,
+        iterations: Range<usize>,
+        mut report: impl FnMut(usize, Progression),
+    ) {
         let (mut from, mut grows) = (iterations.start, step + self.step);
         for &(breakpoint, bytes) in self.breakpoints.iter().chain([&(iterations.end as u16, 0)]) {
             let until = usize::from(breakpoint).min(iterations.end);
             if until > from {
                 let before = above.wrapping_add_signed(step * from as i64);
-                report(from, Row { above: self.at(before, from as i64), step: grows, len, times: until - from });
+                let (first, count) = (self.at(before, from as i64), (until - from) as u64);
+                report(from, Progression { first, step: grows, count, width: len });
                 from = until;
             }
             grows += i64::from(bytes);

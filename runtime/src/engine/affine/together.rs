@@ -20,11 +20,12 @@ use std::ops::Range;
 use super::{
     block::{Block, LEAST},
     dependence::Plan,
-    normalise::{Normalised, Row},
+    normalise::Normalised,
     offsets::DepthOffset,
     scratch::Room,
 };
 use crate::engine::{
+    Progression,
     access::{Kind, Stream},
     cell::Cell,
     report::Reports,
@@ -109,9 +110,12 @@ impl<C: Cell> Stack<C> {
                 continue;
             }
             let len = plan.len(number);
-            let mut report = |from: usize, row: Row| normalised.row(number, first + from as u64, row, out);
+            let mut report = |from: usize, row: Progression| normalised.row(number, first + from as u64, row, out);
             match plan.carried(number) {
-                Some(carried) => report(0, Row { above: carried.above.into(), step: 0, len, times: size }),
+                Some(carried) => {
+                    let first = carried.above.into();
+                    report(0, Progression { count: size as u64, ..Progression::one(first, len) });
+                }
                 None => self.report(block, room.offsets.of(number), number, len, &mut room.above[..size], report),
             }
         }
@@ -190,17 +194,17 @@ impl<C: Cell> Stack<C> {
         stream: usize,
         len: u64,
         above: &mut [u64],
-        mut report: impl FnMut(usize, Row),
+        mut report: impl FnMut(usize, Progression),
     ) {
         let (positions, size) = (block.positions[stream], above.len());
         let last = positions.first + len - 1;
         if let Some(Repeat { even: (from, until), gap }) = block.gaps[stream] {
             let even = if positions.step > 0 { from..until } else { size - until..size - from };
             let above = |iteration: usize| self.live() - self.time.rank(positions.at(iteration) + len - 1);
-            let singly = |iterations: Range<usize>, report: &mut dyn FnMut(usize, Row)| {
+            let singly = |iterations: Range<usize>, report: &mut dyn FnMut(usize, Progression)| {
                 for iteration in iterations {
                     let above = offset.at(above(iteration), iteration as i64);
-                    report(iteration, Row { above, step: 0, len, times: 1 });
+                    report(iteration, Progression::one(above, len));
                 }
             };
             let step = -positions.step.signum() * gap as i64;
@@ -219,7 +223,7 @@ impl<C: Cell> Stack<C> {
         }
         let mut from = 0;
         for same in above.chunk_by(|a, b| a == b) {
-            report(from, Row { above: same[0], step: 0, len, times: same.len() });
+            report(from, Progression { count: same.len() as u64, ..Progression::one(same[0], len) });
             from += same.len();
         }
     }

@@ -124,20 +124,20 @@ impl Flows {
                 if open >> number & 1 == 0 {
                     continue;
                 }
-                let words = run.lanes[number].words(first, count);
+                let words = run.lanes[number].stream.words(first, count);
                 // The words that another stream of the block does not hand over.
                 let own = match plan.carried(number) {
                     // Each iteration is as the one before, which has been done.
-                    Some(carried) if words.stride == 0 && carried.distance > 0 => 1,
+                    Some(carried) if words.step == 0 && carried.distance > 0 => 1,
                     Some(carried) => count.min(carried.distance.into()),
                     None => count,
                 };
-                let source = plan.carried(number).filter(|_| own < count && words.stride != 0 || own == 0);
+                let source = plan.carried(number).filter(|_| own < count && words.step != 0 || own == 0);
                 if source.is_some_and(|carried| open >> carried.source & 1 == 1) {
                     continue;
                 }
                 run.labels.clear();
-                if !self.states.words(&words.first(own), &mut run.labels) {
+                if !self.states.words(words.take(own), &mut run.labels) {
                     return false;
                 }
                 match source {
@@ -204,8 +204,8 @@ impl Flows {
             let start = if lane.stream.stride == 0 { start.max(count - 1) } else { start };
             let is_new = |seen: Seen| plan.carried(number).is_some() || seen.next != seen.state;
             if part(seen, start, count).any(is_new) {
-                let words = lane.words(first, count).after(start);
-                self.states.fill_words(&words, part(seen, start, count).map(|seen| (seen.next, seen.count)));
+                let words = lane.stream.words(first, count).skip(start);
+                self.states.fill_words(words, part(seen, start, count).map(|seen| (seen.next, seen.count)));
             }
         }
     }

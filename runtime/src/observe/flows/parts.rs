@@ -4,7 +4,10 @@
 //! report. Reports come by label, which is the number of an access of the batch or, after those, of a stream of its
 //! runs; of one access or stream, they come in order, and the bytes of a load in order of address.
 
-use crate::{counts::cell::CellCounters, engine::Found};
+use crate::{
+    counts::cell::CellCounters,
+    engine::{Found, Progression},
+};
 
 /// Neighbouring bytes of a load that belong to one flow.
 #[derive(Clone, Copy)]
@@ -97,9 +100,7 @@ impl Parts {
     pub fn found(&mut self, counters: &mut [CellCounters], label: u32, found: Found) {
         let accesses = self.first.len() - 1;
         match (self.readings.get_mut((label as usize).wrapping_sub(accesses)), found) {
-            (Some(readings), Found::Row { above, step, len, times }) => {
-                readings.row(counters, above, step, len, times);
-            }
+            (Some(readings), Found::Row(row)) => readings.row(counters, row),
             (Some(readings), Found::Warm { above, len }) => readings.warm(counters, above, len),
             (Some(readings), Found::Cold { above, len }) => cold(counters, above, len, |left| readings.take(left)),
             (None, found) => self.found_for_access(counters, label, found),
@@ -115,7 +116,7 @@ impl Parts {
         match found {
             Found::Warm { above, len } => warm(counters, above, len, |left| self.take(left)),
             Found::Cold { above, len } => cold(counters, above, len, |left| self.take(left)),
-            Found::Row { .. } => unreachable!("single accesses have no rows"),
+            Found::Row(_) => unreachable!("single accesses have no rows"),
         }
     }
 
@@ -172,24 +173,19 @@ impl Readings {
         warm(counters, above, len, |left| self.take(left));
     }
 
-    fn row(&mut self, counters: &mut [CellCounters], mut above: u64, step: i64, len: u64, mut times: u64) {
-        while times > 0 && self.at < self.stretches.len() {
-            let many = match self.take_whole(len, times) {
-                Some((flow, many)) if step == 0 => {
-                    counters[flow as usize].read_times(above, len, many);
-                    many
-                }
+    fn row(&mut self, counters: &mut [CellCounters], mut row: Progression) {
+        while row.count > 0 && self.at < self.stretches.len() {
+            let many = match self.take_whole(row.width, row.count) {
                 Some((flow, many)) => {
-                    counters[flow as usize].read_row(above, step, len, many);
+                    counters[flow as usize].read_row(row.take(many));
                     many
                 }
                 None => {
-                    self.warm(counters, above, len);
+                    self.warm(counters, row.first, row.width);
                     1
                 }
             };
-            above = above.wrapping_add_signed(step.wrapping_mul(many as i64));
-            times -= many;
+            row = row.skip(many);
         }
     }
 

@@ -9,10 +9,10 @@ use super::{
     bits::{Bits, low_ones},
     marks::{Fate, Segment},
 };
-use crate::engine::{Kind, Stream, dependence::Plan, timeline::strided};
+use crate::engine::{Kind, Progression, Stream, dependence::Plan, timeline::strided};
 
 /// Words further apart are looked up one by one.
-const FAR: u64 = 256;
+const FAR: i64 = 256;
 
 /// A run on its way back.
 pub struct Run<'a> {
@@ -98,49 +98,49 @@ impl<'a> Run<'a> {
     }
 }
 
-/// Words of one stream.
+/// Words of one stream, from the lowest upwards.
 struct Row {
-    /// The lowest.
-    addr: u64,
-    step: u64,
-    count: usize,
-    len: u64,
+    words: Progression,
     /// Whether the last iteration has the highest word.
     ascends: bool,
 }
 
 impl Row {
     fn of(stream: &Stream, start: u64, iterations: u64) -> Self {
-        let (step, ascends) = (stream.stride.unsigned_abs(), stream.stride >= 0);
-        let addr = stream.at(if ascends { start } else { start + iterations - 1 });
         // One word again and again is the same as once.
-        let count = if step == 0 { 1 } else { iterations as usize };
-        Self { addr, step, count, len: stream.len.into(), ascends }
+        let words = stream.words(start, if stream.stride == 0 { 1 } else { iterations });
+        let ascends = words.step >= 0;
+        Self { words: if ascends { words } else { words.reversed() }, ascends }
     }
 
     /// The word with a number, counted from the last iteration back.
-    fn back_from_end(&self, number: usize) -> u64 {
-        let number = if self.ascends { self.count - 1 - number } else { number };
-        self.addr + self.step * number as u64
+    fn back_from_end(&self, number: u64) -> u64 {
+        self.words.at(if self.ascends { self.words.count - 1 - number } else { number })
+    }
+
+    /// One bit per byte, for each word of 64 addresses from the lowest on.
+    fn masks(&self, masks: &mut Vec<u64>) {
+        let Progression { first, step, count, width } = self.words;
+        strided(std::iter::once((first % 64, width)), step as u64, count as usize, masks);
     }
 
     /// The fate of the last iteration's word, and how many in a row, up to there, have the same.
     fn alike_at_end(&self, bits: &mut Bits, masks: &mut Vec<u64>) -> (Fate, u64) {
-        let all = low_ones(self.len);
-        let fate = Fate::of_live(bits.get(self.back_from_end(0), self.len), all);
+        let (first, width) = (self.words.first & !63, self.words.width);
+        let fate_of = |live| Fate::of_live(live, low_ones(width));
+        let fate = fate_of(bits.get(self.back_from_end(0), width));
         if fate == Fate::Mixed {
             return (fate, 0);
         }
-        if self.step > FAR {
-            let others =
-                (1..self.count).take_while(|&n| Fate::of_live(bits.get(self.back_from_end(n), self.len), all) == fate);
-            return (fate, 1 + others.count() as u64);
+        if self.words.step > FAR {
+            let same = |number: &u64| fate_of(bits.get(self.back_from_end(*number), width)) == fate;
+            return (fate, 1 + (1..self.words.count).take_while(same).count() as u64);
         }
-        strided(std::iter::once((self.addr % 64, self.len)), self.step, self.count, masks);
+        self.masks(masks);
         let mut words = 0;
         for number in 0..masks.len() {
             let at = if self.ascends { masks.len() - 1 - number } else { number };
-            let live = bits.get((self.addr & !63) + 64 * at as u64, 64);
+            let live = bits.get(first + 64 * at as u64, 64);
             let wanted = if fate == Fate::Kept { masks[at] } else { 0 };
             let wrong = (live & masks[at]) ^ wanted;
             if wrong != 0 {
@@ -150,21 +150,22 @@ impl Row {
                 } else {
                     (wrong & wrong.wrapping_neg()) - 1
                 };
-                return (fate, words + u64::from((masks[at] & good).count_ones()) / self.len);
+                return (fate, words + u64::from((masks[at] & good).count_ones()) / width);
             }
-            words += u64::from(masks[at].count_ones()) / self.len;
+            words += u64::from(masks[at].count_ones()) / width;
         }
         (fate, words)
     }
 
     fn set<const LIVE: bool>(&self, bits: &mut Bits, masks: &mut Vec<u64>) {
-        if self.step > FAR || self.count == 1 {
-            return (0..self.count).for_each(|n| {
-                bits.exchange::<LIVE>(self.back_from_end(n), self.len);
+        let Progression { first, step, count, width } = self.words;
+        if step > FAR || count == 1 {
+            return self.words.each().for_each(|address| {
+                bits.exchange::<LIVE>(address, width);
             });
         }
-        strided(std::iter::once((self.addr % 64, self.len)), self.step, self.count, masks);
-        for (mask, addr) in masks.iter().zip((self.addr & !63..).step_by(64)) {
+        self.masks(masks);
+        for (mask, addr) in masks.iter().zip((first & !63..).step_by(64)) {
             bits.exchange_in_word::<LIVE>(addr, *mask);
         }
     }

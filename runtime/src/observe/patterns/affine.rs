@@ -11,7 +11,7 @@ use crate::{
         dependence::{Plan, STREAMS},
         hint::prefetch,
     },
-    shadow::Words,
+    shadow::PAGE,
 };
 
 /// Iterations that memory is fetched ahead where each is in another line.
@@ -24,15 +24,6 @@ pub struct Lane {
     pub stream: Stream,
     /// Its site.
     pub site: u32,
-}
-
-impl Lane {
-    /// Its words in some iterations.
-    #[must_use]
-    pub fn words(&self, first: u64, count: u64) -> Words {
-        let Stream { stride, len, .. } = self.stream;
-        Words { address: self.stream.at(first), stride, len: len.into(), count }
-    }
 }
 
 /// Where a stream is in its lines; iterations.
@@ -56,15 +47,15 @@ impl Patterns {
     /// Counts iterations `first .. first + count`, which follow those done before.
     pub fn go_on(&mut self, lanes: &[Lane], plan: &Plan, first: u64, count: u64) {
         for lane in lanes.iter().filter(|lane| lane.stream.kind == Kind::Load) {
-            let words = lane.words(first, count);
+            let words = lane.stream.words(first, count);
             let (pattern, steps) = self.site(lane.site);
             if pattern.reads > 0 {
-                steps.vote(pattern, words.address.wrapping_sub(steps.last) as i64, 1);
+                steps.vote(pattern, words.first.wrapping_sub(steps.last) as i64, 1);
             }
             if count > 1 {
-                steps.vote(pattern, words.stride, count - 1);
+                steps.vote(pattern, words.step, count - 1);
             }
-            steps.last = words.after(count - 1).address;
+            steps.last = words.at(count - 1);
             pattern.reads += count;
         }
         self.stay_in_lines(lanes, first, first + count);
@@ -167,8 +158,10 @@ impl Patterns {
                 // What another stream touches later in the block is noted there.
                 let from = from.max(plan.kept_from(number, count as usize) as u64);
                 if from < to {
-                    let words = lane.words(first + from, if lane.stream.stride == 0 { 1 } else { to - from });
-                    words.rows().for_each(|(address, count)| self.note_epoch(address, count * words.len, epoch));
+                    let words = lane.stream.words(first + from, if lane.stream.stride == 0 { 1 } else { to - from });
+                    words
+                        .by_page(PAGE as u64)
+                        .for_each(|(address, count)| self.note_epoch(address, count * words.width, epoch));
                 }
             }
             self.went_by((next - done) as u32);
@@ -206,7 +199,7 @@ mod tests {
             for (iteration, lane) in
                 (0..iterations).flat_map(|iteration| lanes.iter().map(move |lane| (iteration, lane)))
             {
-                let Words { address, len, .. } = lane.words(iteration, 1);
+                let (address, len) = (lane.stream.at(iteration), lane.stream.len.into());
                 match lane.stream.kind {
                     Kind::Load => patterns.read(address, len, lane.site),
                     _ => patterns.write(address, len, lane.site),

@@ -37,7 +37,7 @@ fn cost_of(engine: &mut Engine, access: Access) -> f64 {
     let mut cost = 0;
     found.each(|_, found| match found {
         Found::Warm { above, len } | Found::Cold { above, len } => cost += run_cost(above, len),
-        Found::Row { .. } => unreachable!("a batch of one"),
+        Found::Row(_) => unreachable!("a batch of one"),
     });
     cost as f64
 }
