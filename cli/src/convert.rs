@@ -360,7 +360,7 @@ impl<'a> Builder<'a> {
         for (index, context) in self.measurement.contexts.iter().enumerate() {
             if let Some((table, function)) = context.function {
                 let id = self.function_ids[&linked_key(self.table(table), function)];
-                children[context.parent as usize].entry(id).or_default().push(index as u32);
+                children[context.parent.index()].entry(id).or_default().push(index as u32);
             }
         }
         let mut out = Contexts { list: Vec::new(), id_of: vec![ContextId(0); self.measurement.contexts.len()] };
@@ -405,7 +405,7 @@ impl<'a> Builder<'a> {
                 let position = self.position(block.table, item.frame);
                 let key = (function, position, kind as u8, item.size, block.table, block.segment, index as u32);
                 found.entry(key).or_insert(Site { function, position, kind, size: item.size });
-                cells.push((contexts.id_of[block.context as usize], key, executions, cell));
+                cells.push((contexts.id_of[block.context.index()], key, executions, cell));
             }
         }
         for &(id, segment, index) in &self.named_sites {
@@ -465,7 +465,7 @@ impl<'a> Builder<'a> {
                 function,
                 ops: ops.iter().map(|o| (self.position(block.table, o.frame), o.ops)).collect(),
             });
-            *counts.entry((contexts.id_of[block.context as usize], key)).or_default() += block.executions;
+            *counts.entry((contexts.id_of[block.context.index()], key)).or_default() += block.executions;
         }
         let ids: BTreeMap<_, BlockId> = found.keys().enumerate().map(|(i, k)| (*k, BlockId(i as u32))).collect();
         let mut counts: Vec<BlockCount> = counts
@@ -521,7 +521,7 @@ impl<'a> Builder<'a> {
             ops[op.class() as usize] = 1;
             let position = self.position(block.table, item.frame);
             found.entry(key).or_insert_with(|| Block { function, ops: vec![(position, ops)] });
-            *counts.entry((contexts.id_of[block.context as usize], key)).or_default() += cell.executions;
+            *counts.entry((contexts.id_of[block.context.index()], key)).or_default() += cell.executions;
         }
     }
 

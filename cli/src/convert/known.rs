@@ -42,7 +42,7 @@ impl<'a> Builder<'a> {
         let contexts = &self.measurement.contexts;
         let mut callees: BTreeMap<RunFunction, BTreeMap<&str, RunFunction>> = BTreeMap::new();
         for context in contexts {
-            let (Some(callee), Some(caller)) = (context.function, contexts[context.parent as usize].function) else {
+            let (Some(callee), Some(caller)) = (context.function, contexts[context.parent.index()].function) else {
                 continue;
             };
             let name = linked_key(self.table(callee.0), callee.1).0;

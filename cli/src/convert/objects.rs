@@ -9,6 +9,7 @@ use std::{cmp::Reverse, collections::BTreeMap, path::Path};
 use dmdprof_runtime::{
     abi::NONE,
     counts::{cell::CellCounters, sampled::SampleCounts},
+    decode::context::ContextNumber,
     objects::Life,
     observe::patterns::Pattern,
     session::{FlowKey, MergedFlow, MergedObjects, ObjectKey},
@@ -124,7 +125,7 @@ impl<'a> Builder<'a> {
         let id = |site: RunSite| sites.ids[&site];
         for (key, flow) in measured {
             let object = key.object.as_ref().and_then(|object| named.ids.get(&self.identity(object, sites, contexts)));
-            let context = |node: u32| contexts.id_of[node as usize];
+            let context = |context: ContextNumber| contexts.id_of[context.index()];
             let toucher_context = key.contexts.and_then(|(toucher, _)| toucher).map(context);
             let reader_context = key.contexts.map(|(_, reader)| context(reader));
             let sites = (key.writer.map(id), key.toucher.map(id), id(key.reader));
@@ -156,7 +157,8 @@ impl<'a> Builder<'a> {
     fn identity(&self, key: &'a ObjectKey, sites: &Sites, contexts: &Contexts) -> Identity<'a> {
         let site_of = |site: Option<(u32, u32)>| site.map(|(table, segment)| sites.ids[&(table, segment, 0)]);
         // Context 0 stands for any: more objects than are kept apart.
-        let context_of = |context: u32| (context != 0).then(|| contexts.id_of[context as usize]);
+        let context_of =
+            |context: ContextNumber| (context != ContextNumber::ROOT).then(|| contexts.id_of[context.index()]);
         match key {
             ObjectKey::Unknown => Identity::of(ObjectKind::Unknown),
             ObjectKey::Block { context, site } => {

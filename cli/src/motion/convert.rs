@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use dmdprof_runtime::{
     abi::{Frame, NONE},
+    decode::context::ContextNumber,
     motion::{
         merge::{MergedArray, MergedMotion},
         result::LevelResult,
@@ -255,12 +256,12 @@ impl Names<'_> {
 
     /// What an allocation goes to, and where that is: the call itself, or the innermost place of the program's own in
     /// what calls it.
-    fn allocation(&mut self, context: u32, site: Option<(u32, u32)>) -> (Option<String>, Option<Place>) {
+    fn allocation(&mut self, context: ContextNumber, site: Option<(u32, u32)>) -> (Option<String>, Option<Place>) {
         let Some((table, segment)) = site else { return (None, None) };
         let frame = self.table(table).segments[segment as usize].frame;
         let frame = if frame == NONE { None } else { self.own_frame(table, frame) };
         let Some(place) = frame.and_then(|frame| self.place(table, &frame)) else {
-            let function = self.measurement.contexts.get(context as usize).and_then(|c| c.function);
+            let function = self.measurement.contexts.get(context.index()).and_then(|c| c.function);
             let name = function.and_then(|(table, f)| self.text(table, self.table(table).functions[f as usize].name));
             return (name.map(|name| format!("block of {}", demangle(name))), None);
         };
@@ -274,11 +275,11 @@ impl Names<'_> {
         };
         let contexts = &self.measurement.contexts;
         let mut chain = Vec::new();
-        let mut at = contexts.get(*context as usize);
+        let mut at = contexts.get(context.index());
         while let Some((table, function)) = at.and_then(|context| context.function) {
             let name = self.text(table, self.table(table).functions[function as usize].name).unwrap_or_default();
             chain.push(demangle(name));
-            at = at.and_then(|context| contexts.get(context.parent as usize));
+            at = at.and_then(|context| contexts.get(context.parent.index()));
         }
         chain
     }

@@ -1,6 +1,6 @@
 //! What results are added up by: functions, sites, flows and objects in the numbers of the measurement.
 
-use crate::decode::context::Node;
+use crate::decode::context::ContextNumber;
 
 /// A function: (table, number in the table).
 pub type FunctionKey = (u32, u32);
@@ -17,22 +17,22 @@ pub struct FlowKey {
     /// Who read.
     pub reader: SiteKey,
     /// Calling contexts of the toucher and of the reader, if they were measured.
-    pub contexts: Option<(Option<Node>, Node)>,
+    pub contexts: Option<(Option<ContextNumber>, ContextNumber)>,
     /// What the bytes are part of; `None` if objects were not measured.
     pub object: Option<ObjectKey>,
 }
 
 impl FlowKey {
-    pub(crate) fn moved(self, nodes: &[Node]) -> Self {
+    pub(crate) fn moved(self, nodes: &[ContextNumber]) -> Self {
         let contexts = moved_contexts(self.contexts, nodes);
         Self { object: self.object.map(|object| object.moved(nodes)), contexts, ..self }
     }
 }
 
-pub(crate) type FlowContexts = Option<(Option<Node>, Node)>;
+pub(crate) type FlowContexts = Option<(Option<ContextNumber>, ContextNumber)>;
 
-pub(crate) fn moved_contexts(contexts: FlowContexts, nodes: &[Node]) -> FlowContexts {
-    contexts.map(|(toucher, reader)| (toucher.map(|node| nodes[node as usize]), nodes[reader as usize]))
+pub(crate) fn moved_contexts(contexts: FlowContexts, nodes: &[ContextNumber]) -> FlowContexts {
+    contexts.map(|(toucher, reader)| (toucher.map(|node| nodes[node.index()]), nodes[reader.index()]))
 }
 
 /// A data object, in the numbers of the measurement.
@@ -43,14 +43,14 @@ pub enum ObjectKey {
     /// Blocks by calling context (0: any) and call site (table, segment) of the allocation.
     Block {
         /// Calling context of the allocation; 0: any.
-        context: Node,
+        context: ContextNumber,
         /// Table and segment of the call of the allocator.
         site: Option<(u32, u32)>,
     },
     /// A mapping that the program asked the kernel for.
     Mapping {
         /// Calling context of the call; 0: any.
-        context: Node,
+        context: ContextNumber,
         /// Table and segment of the call.
         site: Option<(u32, u32)>,
         /// Name of the mapped file.
@@ -74,10 +74,10 @@ pub enum ObjectKey {
 
 impl ObjectKey {
     /// The same in other numbers of contexts.
-    pub(crate) fn moved(self, nodes: &[Node]) -> Self {
+    pub(crate) fn moved(self, nodes: &[ContextNumber]) -> Self {
         match self {
-            Self::Block { context, site } => Self::Block { context: nodes[context as usize], site },
-            Self::Mapping { context, site, file } => Self::Mapping { context: nodes[context as usize], site, file },
+            Self::Block { context, site } => Self::Block { context: nodes[context.index()], site },
+            Self::Mapping { context, site, file } => Self::Mapping { context: nodes[context.index()], site, file },
             other => other,
         }
     }

@@ -1,6 +1,6 @@
 //! Executions of segments by calling context, and the numbers of their cells.
 
-use super::{context::Node, locator::Module};
+use super::{context::ContextNumber, locator::Module};
 
 /// Number of no cell: the access is replayed but not counted.
 pub const UNCOUNTED: u32 = u32::MAX;
@@ -9,7 +9,7 @@ pub const UNCOUNTED: u32 = u32::MAX;
 #[derive(Clone, Copy, Debug)]
 pub struct BlockCounters {
     /// The calling context.
-    pub node: Node,
+    pub node: ContextNumber,
     /// Analyzer-wide segment number.
     pub segment: u32,
     /// How often the segment was executed while counting.
@@ -45,17 +45,17 @@ impl BlockNumbers {
 
     /// The block of a segment in a context of its function; if there is none, that becomes `next`.
     #[inline(always)]
-    pub fn find(&mut self, node: Node, segment: u32, next: u32) -> u32 {
+    pub fn find(&mut self, node: ContextNumber, segment: u32, next: u32) -> u32 {
         let (function, number) = self.place[segment as usize];
-        match self.of_context.get(node as usize).and_then(|blocks| blocks.get(number as usize)) {
+        match self.of_context.get(node.index()).and_then(|blocks| blocks.get(number as usize)) {
             Some(block) if *block > 0 => block - 1,
             _ => self.make(node, function, number, next),
         }
     }
 
     #[cold]
-    fn make(&mut self, node: Node, function: u32, number: u32, next: u32) -> u32 {
-        let node = node as usize;
+    fn make(&mut self, node: ContextNumber, function: u32, number: u32, next: u32) -> u32 {
+        let node = node.index();
         if self.of_context.len() <= node {
             self.of_context.resize_with(node + 1, Box::default);
         }

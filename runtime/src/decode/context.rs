@@ -6,10 +6,32 @@
 
 use std::collections::HashMap;
 
+use serde::{Deserialize, Serialize};
+
 use crate::hash::FastHash;
 
-/// A node of the tree; 0 is the root.
-pub type Node = u32;
+/// Number of a calling context: a node of the tree. Rings number theirs by themselves, and so does a measurement.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct ContextNumber(u32);
+
+impl ContextNumber {
+    /// Where no function runs.
+    pub const ROOT: Self = Self(0);
+
+    /// The context at a place of a list of all.
+    #[inline]
+    #[must_use]
+    pub const fn new(index: usize) -> Self {
+        Self(index as u32)
+    }
+
+    /// Its place in a list of all contexts.
+    #[inline(always)]
+    #[must_use]
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
 
 /// Distinct contexts kept apart per thread. Beyond it, a recursive call shares the context of the activation it recurs
 /// to, so that memory stays bounded on any program; costs per function are not affected.
@@ -19,7 +41,7 @@ const MAX_CONTEXTS: usize = 1 << 18;
 #[derive(Clone, Copy, Debug)]
 pub struct ContextNode {
     /// The calling context of the caller.
-    pub parent: Node,
+    pub parent: ContextNumber,
     /// Dense function number of the thread; `u32::MAX` for the root.
     pub function: u32,
     /// How often it was entered while counting.
@@ -28,7 +50,7 @@ pub struct ContextNode {
 
 #[derive(Clone, Copy, Debug)]
 struct Activation {
-    node: Node,
+    node: ContextNumber,
     function: u32,
     /// Whether this activation is a region of interest.
     in_roi: bool,
@@ -40,9 +62,9 @@ struct Activation {
 pub struct Contexts {
     /// All contexts; number 0 is the root.
     pub nodes: Vec<ContextNode>,
-    children: HashMap<(Node, u32), Node, FastHash>,
+    children: HashMap<(ContextNumber, u32), ContextNumber, FastHash>,
     /// By function: the context it was last entered from, and the one that this gave.
-    entered: Vec<(Node, Node)>,
+    entered: Vec<Option<(ContextNumber, ContextNumber)>>,
     running: Vec<Activation>,
     /// Running activations that are regions of interest.
     pub roi_depth: u64,
@@ -55,7 +77,7 @@ pub struct Running(Vec<Activation>);
 impl Default for Contexts {
     fn default() -> Self {
         Self {
-            nodes: vec![ContextNode { parent: 0, function: u32::MAX, calls: 0 }],
+            nodes: vec![ContextNode { parent: ContextNumber::ROOT, function: u32::MAX, calls: 0 }],
             children: HashMap::default(),
             entered: Vec::new(),
             running: Vec::new(),
@@ -68,8 +90,8 @@ impl Contexts {
     /// The current context.
     #[inline]
     #[must_use]
-    pub fn current(&self) -> Node {
-        self.running.last().map_or(0, |a| a.node)
+    pub fn current(&self) -> ContextNumber {
+        self.running.last().map_or(ContextNumber::ROOT, |a| a.node)
     }
 
     /// The current function, or `u32::MAX`.
@@ -94,7 +116,7 @@ impl Contexts {
     /// Learns the contexts that another tree has beyond those that this one had from it; none has calls by that.
     pub fn learn(&mut self, nodes: &[ContextNode]) {
         for node in nodes.iter().skip(self.nodes.len()) {
-            self.children.insert((node.parent, node.function), self.nodes.len() as Node);
+            self.children.insert((node.parent, node.function), ContextNumber::new(self.nodes.len()));
             self.nodes.push(ContextNode { calls: 0, ..*node });
         }
     }
@@ -113,10 +135,10 @@ impl Contexts {
     }
 
     /// A function starts.
-    pub fn enter(&mut self, function: u32, cookie: u64, in_roi: bool) -> Node {
+    pub fn enter(&mut self, function: u32, cookie: u64, in_roi: bool) -> ContextNumber {
         let parent = self.current();
         let node = match self.entered.get(function as usize) {
-            Some(&(from, node)) if from == parent => node,
+            Some(&Some((from, node))) if from == parent => node,
             _ => self.enter_from(parent, function),
         };
         self.roi_depth += u64::from(in_roi);
@@ -163,20 +185,20 @@ impl Contexts {
     }
 
     #[inline(never)]
-    fn enter_from(&mut self, parent: Node, function: u32) -> Node {
+    fn enter_from(&mut self, parent: ContextNumber, function: u32) -> ContextNumber {
         let node = self.child(parent, function);
         // The context of an outer activation depends on what is running.
-        if self.nodes[node as usize].parent == parent {
+        if self.nodes[node.index()].parent == parent {
             let at = function as usize;
             if self.entered.len() <= at {
-                self.entered.resize(at + 1, (Node::MAX, 0));
+                self.entered.resize(at + 1, None);
             }
-            self.entered[at] = (parent, node);
+            self.entered[at] = Some((parent, node));
         }
         node
     }
 
-    fn child(&mut self, parent: Node, function: u32) -> Node {
+    fn child(&mut self, parent: ContextNumber, function: u32) -> ContextNumber {
         if let Some(&known) = self.children.get(&(parent, function)) {
             return known;
         }
@@ -185,7 +207,7 @@ impl Contexts {
         {
             return outer.node;
         }
-        let node = self.nodes.len() as Node;
+        let node = ContextNumber::new(self.nodes.len());
         self.nodes.push(ContextNode { parent, function, calls: 0 });
         self.children.insert((parent, function), node);
         node
@@ -201,7 +223,7 @@ mod tests {
         let mut c = Contexts::default();
         let main = c.enter(1, 0, false);
         let f = c.enter(2, 0, false);
-        assert_eq!(c.nodes[f as usize].parent, main);
+        assert_eq!(c.nodes[f.index()].parent, main);
         c.exit(2);
         assert_eq!(c.current(), main);
         assert_eq!(c.enter(2, 0, false), f, "the same chain is the same context");
@@ -216,7 +238,7 @@ mod tests {
         c.land(1, 100);
         assert_eq!(c.current(), first);
         c.exit(1);
-        assert_eq!(c.current(), 0);
+        assert_eq!(c.current(), ContextNumber::ROOT);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::{
     block::BlockCounters,
-    context::Contexts,
+    context::{ContextNumber, Contexts},
     locator::{Module, function_key, segment_key},
 };
 
@@ -78,14 +78,14 @@ impl DecodedRing {
         let nodes = &self.contexts.nodes;
         let mut executions = vec![0u64; nodes.len()];
         for block in blocks {
-            executions[block.node as usize] += block.executions;
+            executions[block.node.index()] += block.executions;
         }
         // Parents come before children, so each has all that is below it when its turn comes.
         for node in (1..nodes.len()).rev() {
-            let parent = nodes[node].parent as usize;
+            let parent = nodes[node].parent.index();
             executions[parent] += if parent == 0 { 0 } else { executions[node] };
         }
-        let outermost = (1..nodes.len()).filter(|node| nodes[*node].parent == 0);
+        let outermost = (1..nodes.len()).filter(|node| nodes[*node].parent == ContextNumber::ROOT);
         outermost.rev().max_by_key(|node| executions[*node]).and_then(|node| self.function(nodes[node].function))
     }
 }

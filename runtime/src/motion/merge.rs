@@ -10,7 +10,7 @@ use super::{
     result::{LevelResult, LoopKey, RingMotion},
     rows::RowResult,
 };
-use crate::{counts::keys::ObjectKey, decode::context::Node};
+use crate::{counts::keys::ObjectKey, decode::context::ContextNumber};
 
 /// An array of the whole run.
 #[derive(Clone, Debug)]
@@ -54,7 +54,7 @@ impl MergedMotion {
     }
 
     /// Adds what another worker has merged; `nodes` are the contexts that its own are here.
-    pub fn absorb(&mut self, mut other: Self, nodes: &[Node]) {
+    pub fn absorb(&mut self, mut other: Self, nodes: &[ContextNumber]) {
         for array in &mut other.arrays {
             array.key = array.key.clone().moved(nodes);
         }

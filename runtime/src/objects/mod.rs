@@ -26,7 +26,7 @@ pub use map::{AddressMap, NOTHING, ObjectNumber};
 use extents::Extents;
 
 use crate::{
-    decode::{context::Node, locator::Module},
+    decode::{context::ContextNumber, locator::Module},
     engine::Stream,
     hash::FastHash,
     sites::Segment,
@@ -43,14 +43,14 @@ pub enum Object {
     /// Context and call site (analyzer-wide segment number) of the allocation. Context 0 (the root): any.
     Block {
         /// Calling context of the allocation; 0: any.
-        context: Node,
+        context: ContextNumber,
         /// Segment of the call of the allocator.
         segment: u32,
     },
     /// A file by its number ([`Objects::file`]), or memory of the kernel's.
     Mapping {
         /// Calling context of the call; 0: any.
-        context: Node,
+        context: ContextNumber,
         /// Segment of the call.
         segment: u32,
         /// Number of the mapped file.
@@ -76,7 +76,7 @@ pub enum Object {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Origin {
     /// The calling context.
-    pub context: Node,
+    pub context: ContextNumber,
     /// Number of the call site's segment.
     pub segment: u32,
 }
@@ -218,7 +218,10 @@ impl Objects {
     /// A block of the heap starts.
     pub fn allocated(&mut self, address: u64, len: u64, origin: Origin) {
         let Origin { context, segment } = origin;
-        let number = self.number_of_origin(Object::Block { context, segment }, Object::Block { context: 0, segment });
+        let number = self.number_of_origin(
+            Object::Block { context, segment },
+            Object::Block { context: ContextNumber::ROOT, segment },
+        );
         self.lives[number as usize].start(len);
         self.fill(address, len, number);
     }
@@ -227,7 +230,7 @@ impl Objects {
     pub fn mapped(&mut self, address: u64, len: u64, file: &str, origin: Origin) {
         let Origin { context, segment } = origin;
         let file = (!file.is_empty()).then(|| self.file_number(file));
-        let coarse = Object::Mapping { context: 0, segment, file };
+        let coarse = Object::Mapping { context: ContextNumber::ROOT, segment, file };
         let number = self.number_of_origin(Object::Mapping { context, segment, file }, coarse);
         self.ended(address, len);
         self.lives[number as usize].start(len);
@@ -328,8 +331,8 @@ mod tests {
         sites::{Datum, SiteTable, Slot},
     };
 
-    const HERE: Origin = Origin { context: 3, segment: 10 };
-    const THERE: Origin = Origin { context: 4, segment: 10 };
+    const HERE: Origin = Origin { context: ContextNumber::new(3), segment: 10 };
+    const THERE: Origin = Origin { context: ContextNumber::new(4), segment: 10 };
 
     fn block(origin: Origin) -> Object {
         Object::Block { context: origin.context, segment: origin.segment }
@@ -416,10 +419,10 @@ mod tests {
     #[test]
     fn beyond_many_contexts_a_call_site_is_one_object() {
         let mut objects = Objects::default();
-        for context in 1..=2 * MANY as u32 {
+        for context in (1..=2 * MANY).map(ContextNumber::new) {
             objects.allocated(0x1000, 16, Origin { context, segment: 1 });
         }
-        assert_eq!(at(&mut objects, 0x1000), Object::Block { context: 0, segment: 1 });
+        assert_eq!(at(&mut objects, 0x1000), Object::Block { context: ContextNumber::ROOT, segment: 1 });
         assert_eq!(objects.list().len(), MANY + 1);
     }
 }

@@ -6,7 +6,7 @@
 
 use crate::{
     counts::keys::{ObjectKey, SiteKey},
-    decode::context::Node,
+    decode::context::ContextNumber,
     engine::{Access, Found, Kind, Reports},
 };
 
@@ -146,7 +146,7 @@ impl Recorder {
 
 impl Window {
     /// The same in other numbers of contexts.
-    pub(crate) fn moved(mut self, nodes: &[Node]) -> Self {
+    pub(crate) fn moved(mut self, nodes: &[ContextNumber]) -> Self {
         for event in &mut self.events {
             event.object = event.object.take().map(|object| object.moved(nodes));
         }

@@ -20,7 +20,7 @@ use crate::{
     },
     decode::{
         block::{BlockCounters, BlockNumbers, UNCOUNTED},
-        context::{Contexts, Node},
+        context::{ContextNumber, Contexts},
         locator::{Locator, Module},
         ring::{RingSite, RingTotals},
         sequences::Sequences,
@@ -166,7 +166,7 @@ impl Core {
                 self.open_window();
             }
             if self.counting() {
-                self.contexts.nodes[node as usize].calls += 1;
+                self.contexts.nodes[node.index()].calls += 1;
             }
             if self.sequences.is_some() {
                 self.note_call(dense.function);
@@ -176,7 +176,7 @@ impl Core {
 
     /// The same, and counts nothing; gives the new context if a function starts.
     #[inline]
-    pub(super) fn follow(&mut self, flags: u8, record: &[u64], dense: Dense) -> Option<Node> {
+    pub(super) fn follow(&mut self, flags: u8, record: &[u64], dense: Dense) -> Option<ContextNumber> {
         let cookie = || record[record.len() - 1];
         if flags & segment_flag::ENTER != 0 {
             let cookie = if flags & segment_flag::COOKIE != 0 { cookie() } else { 0 };
@@ -246,7 +246,7 @@ impl Core {
 
     /// The same in any context of the segment's function.
     #[inline]
-    pub(super) fn block_of(&mut self, node: Node, segment: u32, items: usize) -> u32 {
+    pub(super) fn block_of(&mut self, node: ContextNumber, segment: u32, items: usize) -> u32 {
         let next = self.blocks.len() as u32;
         let block = self.numbers.find(node, segment, next);
         if block == next {
@@ -256,7 +256,7 @@ impl Core {
     }
 
     #[cold]
-    fn add_block(&mut self, node: Node, segment: u32, items: usize) {
+    fn add_block(&mut self, node: ContextNumber, segment: u32, items: usize) {
         let first_cell = self.cells.len() as u32;
         self.blocks.push(BlockCounters { node, segment, executions: 0, first_cell, moved: 0 });
         self.cells.resize_with(self.cells.len() + items, CellCounters::default);

@@ -6,12 +6,17 @@ use super::{
     core::{Core, Dense, files},
     items::Life,
 };
-use crate::{abi::COPY_BLOCK, decode::block::UNCOUNTED, engine::Kind, objects::Origin};
+use crate::{
+    abi::COPY_BLOCK,
+    decode::{block::UNCOUNTED, context::ContextNumber},
+    engine::Kind,
+    objects::Origin,
+};
 
 impl Core {
     /// Where an allocation is called.
     fn origin(&mut self, place: Option<Dense>) -> Origin {
-        let Some(place) = place else { return Origin { context: 0, segment: u32::MAX } };
+        let Some(place) = place else { return Origin { context: ContextNumber::ROOT, segment: u32::MAX } };
         if self.contexts.function() != place.function {
             self.contexts.resume(place.function);
         }

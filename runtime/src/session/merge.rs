@@ -21,7 +21,7 @@ use crate::{
     },
     decode::{
         block::BlockCounters,
-        context::Node,
+        context::ContextNumber,
         ring::{DecodedRing, RingTotals},
         sequences::Calls,
     },
@@ -58,16 +58,16 @@ impl MergedFlow {
 impl DecodedRing {
     /// An object in the numbers of the measurement, of which `nodes` are the ring's contexts; `files` are the paths of
     /// mapped ones.
-    pub(super) fn object_key(&self, object: Object, files: &[String], nodes: &[Node]) -> ObjectKey {
+    pub(super) fn object_key(&self, object: Object, files: &[String], nodes: &[ContextNumber]) -> ObjectKey {
         let site = |segment| (segment != u32::MAX).then(|| self.segment(segment));
         match object {
             Object::Unknown => ObjectKey::Unknown,
             Object::Block { context, segment } => {
-                ObjectKey::Block { context: nodes[context as usize], site: site(segment) }
+                ObjectKey::Block { context: nodes[context.index()], site: site(segment) }
             }
             Object::Mapping { context, segment, file } => {
                 let file = file.map(|file| files[file as usize].clone());
-                ObjectKey::Mapping { context: nodes[context as usize], site: site(segment), file }
+                ObjectKey::Mapping { context: nodes[context.index()], site: site(segment), file }
             }
             Object::Datum { table, datum } => ObjectKey::Datum { table, datum },
             Object::Slot { function, slot } => {
@@ -84,7 +84,7 @@ fn named(
     ring: &DecodedRing,
     blocks: &[BlockCounters],
     objects: Option<&RingObjects>,
-    nodes: &[Node],
+    nodes: &[ContextNumber],
 ) -> Option<Window> {
     // In the order of their cells; of blocks without items, the next one has the same first cell.
     let firsts: Vec<(u32, u32)> = blocks.iter().map(|block| (block.first_cell, block.segment)).collect();
@@ -130,7 +130,7 @@ impl MergedObjects {
 #[derive(Clone, Debug)]
 pub struct MergedContext {
     /// The context of the caller.
-    pub parent: Node,
+    pub parent: ContextNumber,
     /// `None` for the root, which is number 0.
     pub function: Option<FunctionKey>,
     /// How often it was entered while counting.
@@ -141,7 +141,7 @@ pub struct MergedContext {
 #[derive(Debug)]
 pub struct MergedBlock {
     /// The calling context.
-    pub context: Node,
+    pub context: ContextNumber,
     /// Number of the table.
     pub table: u32,
     /// Number in the table.
@@ -221,8 +221,8 @@ pub struct Measurement {
 /// A [`Measurement`] in the making.
 #[derive(Default)]
 pub struct Merger {
-    children: HashMap<(Node, FunctionKey), Node>,
-    block_of: HashMap<(Node, u32, u32), usize>,
+    children: HashMap<(ContextNumber, FunctionKey), ContextNumber>,
+    block_of: HashMap<(ContextNumber, u32, u32), usize>,
     /// What was added so far.
     pub measurement: Measurement,
     /// Rings that are analysed together, once all have ended.
@@ -279,7 +279,7 @@ impl Merger {
     fn add_counts(
         &mut self,
         ring: &DecodedRing,
-        nodes: &[Node],
+        nodes: &[ContextNumber],
         blocks: &[BlockCounters],
         mut cells: Vec<CellCounters>,
         items_of: impl Fn(u32, u32) -> usize,
@@ -299,7 +299,7 @@ impl Merger {
                 totals.hints_cost += cell.hints_cost();
             }
             self.add_block(MergedBlock {
-                context: nodes[block.node as usize],
+                context: nodes[block.node.index()],
                 table,
                 segment,
                 executions: block.executions,
@@ -318,14 +318,14 @@ impl Merger {
         self.measurement.exact_error = self.measurement.exact_error.take().or(other.measurement.exact_error.take());
         self.measurement.cut_short = self.measurement.cut_short.take().or(other.measurement.cut_short.take());
         self.start();
-        let mut nodes: Vec<Node> = Vec::with_capacity(other.measurement.contexts.len());
+        let mut nodes: Vec<ContextNumber> = Vec::with_capacity(other.measurement.contexts.len());
         for context in &other.measurement.contexts {
-            let merged = context.function.map_or(0, |f| self.child(nodes[context.parent as usize], f));
-            self.measurement.contexts[merged as usize].calls += context.calls;
+            let merged = context.function.map_or(ContextNumber::ROOT, |f| self.child(nodes[context.parent.index()], f));
+            self.measurement.contexts[merged.index()].calls += context.calls;
             nodes.push(merged);
         }
         for mut block in std::mem::take(&mut other.measurement.blocks) {
-            block.context = nodes[block.context as usize];
+            block.context = nodes[block.context.index()];
             self.add_block(block);
         }
         self.add_values(
@@ -364,7 +364,13 @@ impl Merger {
         self.measurement.threads.append(&mut other.measurement.threads);
     }
 
-    fn add_flows(&mut self, ring: &DecodedRing, followed: Followed, objects: Option<&RingObjects>, nodes: &[Node]) {
+    fn add_flows(
+        &mut self,
+        ring: &DecodedRing,
+        followed: Followed,
+        objects: Option<&RingObjects>,
+        nodes: &[ContextNumber],
+    ) {
         let all = self.measurement.flows.get_or_insert_default();
         let object = |object: ObjectNumber| {
             let objects = objects?;
@@ -389,7 +395,7 @@ impl Merger {
         }
     }
 
-    fn add_objects(&mut self, ring: &DecodedRing, mut objects: RingObjects, nodes: &[Node]) {
+    fn add_objects(&mut self, ring: &DecodedRing, mut objects: RingObjects, nodes: &[ContextNumber]) {
         let uses = std::mem::take(&mut objects.uses);
         let all = self.measurement.objects.get_or_insert_default();
         let key = |number: u32| ring.object_key(objects.list[number as usize], &objects.files, nodes);
@@ -441,29 +447,29 @@ impl Merger {
     /// The root, which every tree has.
     fn start(&mut self) {
         if self.measurement.contexts.is_empty() {
-            self.measurement.contexts.push(MergedContext { parent: 0, function: None, calls: 0 });
+            self.measurement.contexts.push(MergedContext { parent: ContextNumber::ROOT, function: None, calls: 0 });
         }
     }
 
-    fn add_contexts(&mut self, ring: &DecodedRing) -> Vec<Node> {
-        let mut nodes: Vec<Node> = Vec::with_capacity(ring.contexts.nodes.len());
+    fn add_contexts(&mut self, ring: &DecodedRing) -> Vec<ContextNumber> {
+        let mut nodes: Vec<ContextNumber> = Vec::with_capacity(ring.contexts.nodes.len());
         for (index, node) in ring.contexts.nodes.iter().enumerate() {
             let merged = match ring.function(node.function) {
-                None => 0,
-                Some(function) => self.child(nodes[node.parent as usize], function),
+                None => ContextNumber::ROOT,
+                Some(function) => self.child(nodes[node.parent.index()], function),
             };
-            debug_assert!(index == 0 || merged != 0);
-            self.measurement.contexts[merged as usize].calls += node.calls;
+            debug_assert!(index == 0 || merged != ContextNumber::ROOT);
+            self.measurement.contexts[merged.index()].calls += node.calls;
             nodes.push(merged);
         }
         nodes
     }
 
-    fn child(&mut self, parent: Node, function: FunctionKey) -> Node {
+    fn child(&mut self, parent: ContextNumber, function: FunctionKey) -> ContextNumber {
         let contexts = &mut self.measurement.contexts;
         *self.children.entry((parent, function)).or_insert_with(|| {
             contexts.push(MergedContext { parent, function: Some(function), calls: 0 });
-            contexts.len() as Node - 1
+            ContextNumber::new(contexts.len() - 1)
         })
     }
 

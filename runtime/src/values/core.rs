@@ -21,7 +21,7 @@ use crate::{
     counts::cell::CellCounters,
     decode::{
         block::BlockCounters,
-        context::{Contexts, Node},
+        context::{ContextNumber, Contexts},
         locator::Module,
         ring::RingTotals,
         roi::RegionOfInterest,
@@ -75,8 +75,8 @@ pub struct Core {
     pub(super) frames: Vec<Frame>,
     pub(super) registers: Vec<Label>,
     pub(super) blocks: Vec<BlockCounters>,
-    pub(super) block_of: HashMap<(Node, u32), u32, FastHash>,
-    pub(super) last_block: (Node, u32, u32),
+    pub(super) block_of: HashMap<(ContextNumber, u32), u32, FastHash>,
+    pub(super) last_block: (ContextNumber, u32, u32),
     pub(super) cells: Vec<CellCounters>,
     pub(super) memory: Memory,
     pub(super) recorder: Recorder,
@@ -128,7 +128,7 @@ impl Core {
             registers: Vec::new(),
             blocks: Vec::new(),
             block_of: HashMap::default(),
-            last_block: (0, u32::MAX, 0),
+            last_block: (ContextNumber::ROOT, u32::MAX, 0),
             cells: Vec::new(),
             memory: Memory::default(),
             recorder,
@@ -173,7 +173,7 @@ impl Core {
             let cookie = if flags & segment_flag::COOKIE != 0 { cookie() } else { 0 };
             let depth = self.contexts.depth();
             let node = self.contexts.enter(place.function, cookie, false);
-            self.contexts.nodes[node as usize].calls += u64::from(self.open.is_some());
+            self.contexts.nodes[node.index()].calls += u64::from(self.open.is_some());
             if let Some(sequences) = &mut self.sequences {
                 sequences.entered(self.contexts.caller(), place.function, self.open.is_some());
             }

@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     counts::cell::CellCounters,
-    decode::{block::UNCOUNTED, context::Node, ring::RingSite},
+    decode::{block::UNCOUNTED, context::ContextNumber, ring::RingSite},
     engine::{Access, Found, Kind, clamped},
     hash::FastHash,
     objects::ObjectNumber,
@@ -27,9 +27,6 @@ use crate::{
 
 /// With this bit, not the number of a cell but of a site whose access is not counted.
 const HIDDEN: u32 = 1 << 31;
-
-/// Any calling context.
-const ANY: Node = Node::MAX;
 
 /// A static access, numbered as it is first seen. If contexts are followed, in one calling context.
 pub(super) type SiteNumber = u32;
@@ -46,7 +43,7 @@ pub struct Flow {
     /// Who reads.
     pub reader: RingSite,
     /// Calling contexts of the toucher and of the reader, if they are followed.
-    pub contexts: Option<(Option<Node>, Node)>,
+    pub contexts: Option<(Option<ContextNumber>, ContextNumber)>,
     /// What the bytes are part of, for the reader; `None` if objects are not followed.
     pub object: Option<ObjectNumber>,
     /// What the reads found.
@@ -86,8 +83,8 @@ pub(super) struct Step {
 #[derive(Clone, Copy)]
 pub(super) struct Site {
     pub(super) place: RingSite,
-    /// [`ANY`] unless contexts are followed.
-    pub(super) node: Node,
+    /// If contexts are followed.
+    pub(super) context: Option<ContextNumber>,
     pub(super) object: Option<ObjectNumber>,
     /// The state that it leaves when it writes, if it has written.
     pub(super) written: Label,
@@ -104,8 +101,8 @@ pub struct Flows {
     pub(super) state_of: HashMap<(SiteNumber, SiteNumber), Label, FastHash>,
     pub(super) steps: HashMap<(Label, SiteNumber), Step, FastHash>,
     pub(super) sites: Vec<Site>,
-    /// By segment and calling context: its first site.
-    pub(super) first_site: HashMap<(u32, Node), SiteNumber, FastHash>,
+    /// By segment and, if contexts are followed, calling context: its first site.
+    pub(super) first_site: HashMap<(u32, Option<ContextNumber>), SiteNumber, FastHash>,
     pub(super) by_context: bool,
     pub(super) site_of_cell: Vec<SiteNumber>,
     /// Sites by static access and object.
@@ -140,16 +137,16 @@ impl Default for Flows {
 /// Who accesses.
 impl Flows {
     /// The next cells are those of a segment's items.
-    pub fn add_cells(&mut self, segment: u32, node: Node, items: usize) {
-        let first = self.first_site(segment, node, items);
+    pub fn add_cells(&mut self, segment: u32, context: ContextNumber, items: usize) {
+        let first = self.first_site(segment, context, items);
         self.site_of_cell.extend(first..first + items as u32);
     }
 
     /// The next cell is for one object of the site of another cell.
     pub fn add_part(&mut self, of: u32, object: ObjectNumber) {
         // The other cell may be for an object too; both are of one static access.
-        let Site { place: (segment, item), node, .. } = self.sites[self.site_of_cell[of as usize] as usize];
-        let site = self.part(self.first_site[&(segment, node)] + item, object);
+        let Site { place: (segment, item), context, .. } = self.sites[self.site_of_cell[of as usize] as usize];
+        let site = self.part(self.first_site[&(segment, context)] + item, object);
         self.site_of_cell.push(site);
     }
 
@@ -161,26 +158,26 @@ impl Flows {
     fn part(&mut self, site: SiteNumber, object: ObjectNumber) -> SiteNumber {
         let (sites, patterns) = (&mut self.sites, &mut self.patterns);
         *self.parts.entry((site, object)).or_insert_with(|| {
-            let Site { place, node, .. } = sites[site as usize];
+            let Site { place, context, .. } = sites[site as usize];
             patterns.iter_mut().for_each(|patterns| patterns.add_site_like(site));
-            sites.push(Site { place, node, object: Some(object), written: UNTOUCHED, last: None });
+            sites.push(Site { place, context, object: Some(object), written: UNTOUCHED, last: None });
             sites.len() as SiteNumber - 1
         })
     }
 
     /// What stands in the place of the cell of a segment's first item while nothing is counted; the other items'
     /// follow.
-    pub fn hidden(&mut self, segment: u32, node: Node, items: usize) -> u32 {
-        HIDDEN | self.first_site(segment, node, items)
+    pub fn hidden(&mut self, segment: u32, context: ContextNumber, items: usize) -> u32 {
+        HIDDEN | self.first_site(segment, context, items)
     }
 
-    fn first_site(&mut self, segment: u32, node: Node, items: usize) -> SiteNumber {
-        let node = if self.by_context { node } else { ANY };
+    fn first_site(&mut self, segment: u32, context: ContextNumber, items: usize) -> SiteNumber {
+        let context = self.by_context.then_some(context);
         let (sites, patterns) = (&mut self.sites, &mut self.patterns);
-        *self.first_site.entry((segment, node)).or_insert_with(|| {
+        *self.first_site.entry((segment, context)).or_insert_with(|| {
             let first = sites.len() as SiteNumber;
             patterns.iter_mut().for_each(|patterns| patterns.add_sites(segment, items as u32));
-            let site = |item| Site { place: (segment, item), node, object: None, written: UNTOUCHED, last: None };
+            let site = |item| Site { place: (segment, item), context, object: None, written: UNTOUCHED, last: None };
             sites.extend((0..items as u32).map(site));
             first
         })
@@ -387,7 +384,7 @@ impl Flows {
         let Self { keys, found, pairs, sites, .. } = self;
         let place = |site: SiteNumber| sites.get((site & !UNREAD) as usize).map(|site| site.place);
         let access = |site: SiteNumber| sites[site as usize].place;
-        let node = |site: SiteNumber| sites.get((site & !UNREAD) as usize).map(|site| site.node);
+        let context = |site: SiteNumber| sites.get((site & !UNREAD) as usize).and_then(|site| site.context);
         let flow = |(number, ((state, reader), mut found)): (usize, ((Label, SiteNumber), CellCounters))| {
             found.flush();
             let (writer, toucher) = pairs[state as usize];
@@ -396,7 +393,7 @@ impl Flows {
                 writer: place(writer),
                 toucher: place(toucher),
                 reader: place(reader)?,
-                contexts: if self.by_context { Some((node(toucher), node(reader)?)) } else { None },
+                contexts: context(reader).map(|reader| (context(toucher), reader)),
                 object: sites[reader as usize].object,
                 found,
                 between: between.get_mut(number).map(std::mem::take).unwrap_or_default().named(access),

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::bytes::*;
 use crate::{
     counts::{cell::CellCounters, depths::DepthCounts},
-    decode::{block::UNCOUNTED, ring::RingSite},
+    decode::{block::UNCOUNTED, context::ContextNumber, ring::RingSite},
     engine::{Access, Kind, Stream, oracle::Oracle},
     histogram::bucket_of,
     observe::{
@@ -155,13 +155,14 @@ struct Measured {
 impl Measured {
     fn cell(&mut self, site: u32, context: u32, counted: bool) -> u32 {
         let (segment, item) = place(site);
+        let number = ContextNumber::new(context as usize);
         if !counted {
-            return self.pipeline.hidden(segment, context, ITEMS as usize) + item;
+            return self.pipeline.hidden(segment, number, ITEMS as usize) + item;
         }
         let Self { pipeline, cells, cell_of, .. } = self;
         let first = *cell_of.entry((segment, context)).or_insert_with(|| {
             cells.resize(cells.len() + ITEMS as usize, CellCounters::default());
-            pipeline.add_cells(segment, context, ITEMS as usize);
+            pipeline.add_cells(segment, number, ITEMS as usize);
             cells.len() as u32 - ITEMS
         });
         first + item

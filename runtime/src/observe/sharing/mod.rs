@@ -12,7 +12,7 @@ use std::collections::HashMap;
 pub use owners::Line;
 
 use crate::{
-    decode::block::UNCOUNTED,
+    decode::{block::UNCOUNTED, context::ContextNumber},
     engine::{Access, Kind, clamped},
     hash::FastHash,
     objects::{ObjectNumber, Objects, Origin},
@@ -143,7 +143,7 @@ impl Sharing {
         if context == next {
             self.origins.push((ring, segment));
         }
-        Origin { context, segment: 0 }
+        Origin { context: ContextNumber::new(context as usize), segment: 0 }
     }
 
     /// Bytes move.

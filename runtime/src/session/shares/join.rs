@@ -110,7 +110,7 @@ impl Joined {
         let functions: u32 = ring.analyzer.locator.modules.iter().map(|m| m.placed.table.functions.len() as u32).sum();
         let segments: u32 = ring.analyzer.locator.modules.iter().map(|m| m.placed.table.segments.len() as u32).sum();
         let is_known = |(number, node): (usize, &ContextNode)| {
-            number == 0 || (node.parent as usize) < number && node.function < functions
+            number == 0 || node.parent.index() < number && node.function < functions
         };
         let asks = &part.frontier.asks;
         let in_order = part.frontier.between.is_sorted_by_key(|between| between.0)

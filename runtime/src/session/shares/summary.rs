@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use super::super::absorb::Counted;
 use crate::{
     counts::{cell::CellCounters, depths::DepthCounts},
-    decode::{block::BlockCounters, ring::RingTotals},
+    decode::{block::BlockCounters, context::ContextNumber, ring::RingTotals},
     engine::Frontier,
     trace::{End, Ring, TraceModule},
 };
@@ -59,7 +59,7 @@ pub(super) struct RingPart {
     pub placed: Vec<(u32, u64)>,
     /// Contexts (parent and function) that the ring has met in this part first, and the number of those before.
     pub contexts_before: u32,
-    pub contexts: Vec<(u32, u32)>,
+    pub contexts: Vec<(ContextNumber, u32)>,
     pub frontier: Frontier,
     pub counts: Counts,
 }
@@ -68,7 +68,7 @@ pub(super) struct RingPart {
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Counts {
     /// Context, segment, executions and first cell.
-    blocks: Vec<(u32, u32, u64, u32)>,
+    blocks: Vec<(ContextNumber, u32, u64, u32)>,
     cells: Vec<CellCounts>,
     /// Of contexts that were called.
     calls: Vec<(u32, u64)>,
@@ -156,7 +156,7 @@ impl Counts {
         firsts.clone().is_sorted()
             && firsts.chain([self.cells.len()]).all(|first| first <= self.cells.len())
             && self.blocks.first().is_none_or(|block| block.3 == 0)
-            && self.blocks.iter().all(|block| (block.0 as usize) < contexts && block.1 < segments)
+            && self.blocks.iter().all(|block| block.0.index() < contexts && block.1 < segments)
             && self.calls.iter().all(|call| (call.0 as usize) < contexts)
     }
 }

@@ -260,7 +260,7 @@ impl<'a> Process<'a> {
         let object = |number: ObjectNumber| match objects.object(number) {
             Object::Datum { table, datum } => SharedObject::Datum { table, datum },
             Object::Block { context, .. } => {
-                let (ring, segment) = origins[context as usize];
+                let (ring, segment) = origins[context.index()];
                 let analyzer = &self.rings[ring as usize].analyzer;
                 SharedObject::Block { site: (segment != u32::MAX).then(|| analyzer.segment_key(segment)).flatten() }
             }
