@@ -7,7 +7,7 @@ use dmdprof_instrument::{Model, llvm};
 use dmdprof_runtime::hooks_object::{HOOKS_OBJECT, HOOKS_SHARED};
 use tempfile::TempPath;
 
-use crate::driver::{self, Face, InstrumentRequest, Instrumenter, Toolbox, doctor::DoctorArgs, scratch};
+use crate::driver::{self, Face, InstrumentRequest, Instrumenter, Toolbox, scratch};
 
 /// Set to 0, loops get a record per iteration: slower, and nothing else changes.
 const LOOPS_VARIABLE: &str = "DMDPROF_LOOP_RECORDS";
@@ -73,18 +73,6 @@ pub fn compile_for_crate(face: Face, arguments: &[OsString]) -> anyhow::Result<i
         return compile(face, arguments);
     }
     driver::execute::run(driver::clang::find(face, llvm::major)?.command().args(arguments))
-}
-
-/// `dmdprof doctor`.
-///
-/// # Errors
-/// When standard output cannot be written.
-pub fn doctor(arguments: &DoctorArgs) -> anyhow::Result<i32> {
-    let find = || {
-        let found = llvm::load().map_err(|e| e.to_string())?;
-        Ok((found.path, found.version))
-    };
-    driver::doctor::run(arguments, find, llvm::major)
 }
 
 /// What Cargo calls in place of rustc.

@@ -6,6 +6,7 @@ use anyhow::Context;
 use clap::{Args, Subcommand};
 use serde::Serialize;
 
+use super::print::ToArgs;
 use crate::{
     driver::object_cache::{Cache, Contents},
     shared::human,
@@ -24,6 +25,9 @@ pub struct CacheArgs {
     /// Output format
     #[arg(long, value_enum, default_value_t, global = true)]
     pub format: Format,
+
+    #[command(flatten)]
+    pub to: ToArgs,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -65,9 +69,9 @@ pub fn command(args: &CacheArgs) -> anyhow::Result<()> {
         let objects = human::plural(contents.objects, "object");
         format!("{what}{objects}, {}", human::bytes(contents.bytes.into()))
     };
-    if args.format == Format::Json {
-        let removed = args.action.map(|Action::Clean| clean(&cache, &directory)).transpose()?;
-        let contents = cache.contents().with_context(|| format!("cannot read {}", directory.display()))?;
+    let removed = args.action.map(|Action::Clean| clean(&cache, &directory)).transpose()?;
+    let contents = cache.contents().with_context(|| format!("cannot read {}", directory.display()))?;
+    let text = if args.format == Format::Json {
         let answer = Answer {
             version: 1,
             directory: &directory,
@@ -77,21 +81,14 @@ pub fn command(args: &CacheArgs) -> anyhow::Result<()> {
             removed_objects: removed.map_or(0, |removed| removed.objects),
             removed_bytes: removed.map_or(0, |removed| removed.bytes),
         };
-        println!("{}", serde_json::to_string_pretty(&answer)?);
-        return Ok(());
-    }
-    match args.action {
-        None => {
-            let contents = cache.contents().with_context(|| format!("cannot read {}", directory.display()))?;
-            let limit = human::bytes(cache.limit().into());
-            println!("{}: {} (limit {limit})", directory.display(), said("", contents));
-        }
-        Some(Action::Clean) => {
-            let removed = clean(&cache, &directory)?;
-            println!("{}: {}", directory.display(), said("removed ", removed));
-        }
-    }
-    Ok(())
+        serde_json::to_string_pretty(&answer)?
+    } else if let Some(removed) = removed {
+        format!("{}: {}", directory.display(), said("removed ", removed))
+    } else {
+        let limit = human::bytes(cache.limit().into());
+        format!("{}: {} (limit {limit})", directory.display(), said("", contents))
+    };
+    args.to.write(|out| writeln!(out, "{text}"))
 }
 
 fn clean(cache: &Cache, directory: &Path) -> anyhow::Result<Contents> {

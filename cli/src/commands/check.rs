@@ -4,13 +4,14 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs::{self, OpenOptions};
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
 
 use super::estimate::with_name;
+use super::print::{ToArgs, WidthArgs};
 use crate::gate::check::{self, Case, Ending, Mode, Origin, Plan};
 use crate::gate::config::{self, Config};
 use crate::gate::key::{PathMap, PrefixRule};
@@ -23,7 +24,6 @@ use crate::gate::{CONFIG_FILE, source};
 use crate::shared::output_file;
 use crate::shared::printable;
 use crate::shared::signals;
-use crate::shared::terminal::{FILE_WIDTH, Terminal};
 use crate::view::baseline::Against;
 use crate::view::{Content, page_file};
 
@@ -86,6 +86,12 @@ pub struct CheckArgs {
     /// How to print the result
     #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
     pub format: Format,
+
+    #[command(flatten)]
+    pub width: WidthArgs,
+
+    #[command(flatten)]
+    pub to: ToArgs,
 
     /// Also write Markdown to this file
     #[arg(long, value_name = "FILE", help_heading = "CI output")]
@@ -171,10 +177,14 @@ pub fn command(args: &CheckArgs) -> anyhow::Result<i32> {
     };
     args.html.as_deref().map_or(Ok(()), page_file::check_output)?;
     let checked = check::all(&cases, &plan);
-    let terminal = Terminal::stdout();
-    let width = Some(usize::from(terminal.width.unwrap_or(FILE_WIDTH)));
+    let terminal = args.to.terminal();
+    let width = args.width.columns(&terminal);
     let results = Results { checked: &checked, strict: args.strict, width, color: terminal.color };
-    print(&results, args.format)?;
+    args.to.write(|mut out| match args.format {
+        Format::Table => results.text(&mut out),
+        Format::Json => results.json(&mut out),
+        Format::Md => out.write_all(results.markdown().as_bytes()),
+    })?;
     write_files(&results, args, &plan.paths)?;
     on_github(&results, &root)?;
     Ok(signals::received().map_or_else(|| results.exit_code(), |signal| 128 + signal))
@@ -335,19 +345,6 @@ fn job(case: &config::Case, home: &Path, workers: &[OsString]) -> Job {
         stdin: case.stdin.as_ref().map(|path| home.join(path)),
         inputs: case.inputs.iter().map(|path| home.join(path)).collect(),
         options: run_options(workers, own),
-    }
-}
-
-fn print(results: &Results<'_>, format: Format) -> anyhow::Result<()> {
-    let mut out = BufWriter::new(io::stdout().lock());
-    let written = match format {
-        Format::Table => results.text(&mut out),
-        Format::Json => results.json(&mut out),
-        Format::Md => out.write_all(results.markdown().as_bytes()),
-    };
-    match written.and_then(|()| out.flush()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
-        _ => Ok(()),
     }
 }
 

@@ -13,7 +13,6 @@ use crate::gate::metric::Metric;
 use crate::gate::output::diff::Diff;
 use crate::gate::source;
 use crate::profile::{self, DEFAULT_FILE};
-use crate::shared::terminal::{FILE_WIDTH, Terminal};
 use crate::view::baseline::Against;
 use crate::view::{Content, page_file};
 
@@ -100,15 +99,14 @@ pub fn command(args: &DiffArgs) -> anyhow::Result<()> {
         write_page(path, [&before, &after], diff, Against { comparison: &comparison, paths: &paths })?;
     }
     let few = matches!(args.format, Format::Table | Format::Md).then_some(TABLE_TOP);
-    let terminal = if args.to.output.is_some() { Terminal::default() } else { Terminal::stdout() };
-    let width = args.width.width.or(terminal.width).unwrap_or(FILE_WIDTH);
+    let terminal = args.to.terminal();
     let diff = Diff {
         names: [before, after].map(|p| p.display().to_string()),
         comparison: &comparison,
         differences: &differences,
         sort: args.sort,
         top: args.top.map(|n| n as usize).or(few),
-        width: (!args.width.full_names).then_some(usize::from(width)),
+        width: args.width.columns(&terminal),
         color: terminal.color,
     };
     args.to.write(|mut out| match args.format {

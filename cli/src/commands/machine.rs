@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 
 use super::calibrate;
-use super::print::PrintArgs;
+use super::print::{PrintArgs, ToArgs, WidthArgs};
 use crate::machine::report::{self, Look};
 use crate::machine::{Places, file, text};
 use crate::shared::terminal::{FILE_WIDTH, Terminal};
@@ -72,6 +72,12 @@ pub struct ShowArgs {
     /// How to print it
     #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
     pub format: Format,
+
+    #[command(flatten)]
+    pub width: WidthArgs,
+
+    #[command(flatten)]
+    pub to: ToArgs,
 }
 
 const SHOW_EXAMPLES: &str = "\
@@ -116,7 +122,7 @@ pub fn command(args: &MachineArgs) -> anyhow::Result<i32> {
     let mut out = BufWriter::new(io::stdout().lock());
     let done = match &args.command {
         MachineCommand::List(args) => list(&places, args),
-        MachineCommand::Show(args) => show(&places, args, &mut out),
+        MachineCommand::Show(args) => show(&places, args),
         MachineCommand::Check(args) => check(args, &mut out),
         MachineCommand::Calibrate(args) => calibrate::command(&places, args, look(), &mut out),
     };
@@ -146,18 +152,20 @@ fn list(places: &Places, args: &ListArgs) -> anyhow::Result<i32> {
     Ok(0)
 }
 
-fn show(places: &Places, args: &ShowArgs, out: &mut dyn Write) -> anyhow::Result<i32> {
+fn show(places: &Places, args: &ShowArgs) -> anyhow::Result<i32> {
     let found = places.find(&args.machine)?;
     for note in &found.notes {
         eprintln!("dmdprof: note: {note}");
     }
-    if args.toml {
-        out.write_all(text::to_toml(&found.machine).as_bytes())?;
-    } else if args.format == Format::Json {
-        writeln!(out, "{:#}", report::to_json(&found.machine))?;
-    } else {
-        report::show(&found.machine, look(), out)?;
-    }
+    args.to.write(|out| match args.format {
+        _ if args.toml => out.write_all(text::to_toml(&found.machine).as_bytes()),
+        Format::Json => writeln!(out, "{:#}", report::to_json(&found.machine)),
+        Format::Table => {
+            let terminal = args.to.terminal();
+            let width = args.width.columns(&terminal).unwrap_or(usize::from(u16::MAX)) as u16;
+            report::show(&found.machine, Look { width, color: terminal.color }, out)
+        }
+    })?;
     Ok(0)
 }
 

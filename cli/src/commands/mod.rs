@@ -10,6 +10,7 @@ pub mod cargo_runner;
 pub mod check;
 pub mod curve;
 pub mod diff;
+pub mod doctor;
 pub mod estimate;
 pub mod export;
 pub mod fuse;

@@ -10,7 +10,10 @@ use anyhow::Context;
 use clap::Args;
 
 use crate::{
-    shared::{output_file, terminal::FILE_WIDTH},
+    shared::{
+        output_file,
+        terminal::{FILE_WIDTH, Terminal},
+    },
     sheet::{Document, Format, Look},
 };
 
@@ -76,6 +79,15 @@ pub struct LookArgs {
     pub top: TopArgs,
 }
 
+impl WidthArgs {
+    /// Columns of what goes there, if names are shortened.
+    #[must_use]
+    pub fn columns(&self, terminal: &Terminal) -> Option<usize> {
+        let columns = self.width.or(terminal.width).unwrap_or(FILE_WIDTH);
+        (!self.full_names).then_some(columns.into())
+    }
+}
+
 impl FormArgs {
     /// For standard output.
     #[must_use]
@@ -104,6 +116,12 @@ impl ToArgs {
         let failed = || format!("cannot write {}", path.display());
         let mut out = BufWriter::new(output_file::create(path).with_context(failed)?);
         write(&mut out).and_then(|()| out.flush()).with_context(failed)
+    }
+
+    /// What it is written to: a file is no terminal.
+    #[must_use]
+    pub fn terminal(&self) -> Terminal {
+        if self.output.is_some() { Terminal::default() } else { Terminal::stdout() }
     }
 
     /// Colours are for terminals only, and a file has the width of files.

@@ -1,14 +1,13 @@
 //! `dmdprof doctor`: what this machine has, what is missing and what to do about it.
 //!
-//! Takes the answer about LLVM from the instrumentation and looks for the rest itself; gives a table or JSON and an
-//! exit code: 0 when the main job can run (instrument, link, run), 1 otherwise. A missing optional part is a note, no
-//! failure.
+//! Takes the answer about LLVM from the instrumentation and looks for the rest itself; gives a [`Diagnosis`], which says
+//! whether the main job can run (instrument, link, run), and a table of it. A missing optional part is a note, no failure.
 
 use std::{
     env,
     ffi::OsStr,
     fs::{self, OpenOptions},
-    io::{self, IsTerminal, Write},
+    io,
     path::PathBuf,
     process::{Command, Stdio},
 };
@@ -18,20 +17,6 @@ use dmdprof_instrument::llvm::{NEWEST, OLDEST};
 use serde::Serialize;
 
 use super::{Face, cargo::Rustc, clang, rlib, scratch};
-
-/// Check that everything dmdprof needs is there
-#[derive(clap::Args, Clone, Debug)]
-pub struct DoctorArgs {
-    /// Output format
-    #[arg(long, value_enum, default_value_t = Format::Table)]
-    pub format: Format,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum Format {
-    Table,
-    Json,
-}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -74,23 +59,7 @@ pub struct Diagnosis {
 /// Answer about LLVM: the library's path and version, or why there is none.
 pub type LlvmAnswer = Result<(PathBuf, String), String>;
 
-/// Checks, prints, gives the exit code.
-///
-/// # Errors
-/// When standard output cannot be written, except for a reader that has gone.
-pub fn run(args: &DoctorArgs, llvm: impl FnOnce() -> LlvmAnswer, llvm_major: fn() -> u32) -> anyhow::Result<i32> {
-    let diagnosis = diagnose(llvm(), llvm_major);
-    let text = match args.format {
-        Format::Table => table(&diagnosis),
-        Format::Json => serde_json::to_string_pretty(&diagnosis)?,
-    };
-    match writeln!(io::stdout(), "{text}") {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => return Err(error.into()),
-        _ => {}
-    }
-    Ok(i32::from(!diagnosis.ok))
-}
-
+/// Checks.
 #[must_use]
 pub fn diagnose(llvm: LlvmAnswer, llvm_major: fn() -> u32) -> Diagnosis {
     let mut checks = vec![rustc(), llvm_library(llvm)];
@@ -109,12 +78,13 @@ pub fn diagnose(llvm: LlvmAnswer, llvm_major: fn() -> u32) -> Diagnosis {
     Diagnosis { schema_version: 1, version: env!("CARGO_PKG_VERSION"), ok, checks }
 }
 
-fn table(diagnosis: &Diagnosis) -> String {
+/// For people. Without a width, one line per check.
+#[must_use]
+pub fn table(diagnosis: &Diagnosis, width: Option<u16>) -> String {
     let mut table = Table::new();
-    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
-    if !io::stdout().is_terminal() {
-        // One line per check, whatever the width of what reads it.
-        table.set_content_arrangement(ContentArrangement::Disabled);
+    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
+    if let Some(width) = width {
+        table.set_content_arrangement(ContentArrangement::Dynamic).set_width(width);
     }
     for check in &diagnosis.checks {
         let status = match check.status {
