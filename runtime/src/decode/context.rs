@@ -6,6 +6,8 @@
 
 use std::collections::HashMap;
 
+use serde::{Deserialize, Serialize};
+
 use crate::hash::FastHash;
 
 /// A node of the tree; 0 is the root.
@@ -26,7 +28,7 @@ pub struct ContextNode {
     pub calls: u64,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Activation {
     node: Node,
     function: u32,
@@ -49,8 +51,23 @@ pub struct Contexts {
 }
 
 /// The functions that run, for a replay that goes on somewhere else with the same contexts.
-#[derive(Clone, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Running(Vec<Activation>);
+
+impl Running {
+    /// What runs if only these functions are regions of interest, of what runs if all are.
+    #[must_use]
+    pub fn of_interest(mut self, is_roi: impl Fn(u32) -> bool) -> Self {
+        self.0.iter_mut().for_each(|activation| activation.in_roi &= is_roi(activation.function));
+        self
+    }
+
+    /// Whether all numbers are below these limits; to be asked of what was read from a file.
+    #[must_use]
+    pub fn is_sound(&self, contexts: usize, functions: u32) -> bool {
+        self.0.iter().all(|activation| (activation.node as usize) < contexts && activation.function < functions)
+    }
+}
 
 impl Default for Contexts {
     fn default() -> Self {
