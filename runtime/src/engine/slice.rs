@@ -21,6 +21,9 @@ use super::{
     timeline::Rank,
 };
 
+/// Pieces for which memory is kept from part to part. For more of them, asking the system is not what takes long.
+const MOST_DRAINED: usize = 1 << 16;
+
 /// A part's side.
 impl<C: Cell> Stack<C> {
     /// The bytes leave the stack, this one or that before it. Those that are marked as dead here are not on that before
@@ -104,8 +107,10 @@ impl<C: Cell> Stack<C> {
         self.shadow.drain(&mut live);
         by_position(&mut live, &mut room);
         frontier.left.extend(live.iter().map(|&Live { addr, len, .. }| Piece { addr, len }));
-        live.clear();
-        self.drained = [live, room];
+        if live.capacity() <= MOST_DRAINED {
+            live.clear();
+            self.drained = [live, room];
+        }
         self.time.reset(FIRST + self.options.min_positions + 192, 0, 0);
         frontier
     }
