@@ -3,7 +3,8 @@
 
     ray_slices.py TRACE PARTS SLICES [-o PROFILE]
 
-Every machine needs dmdprof, the trace and the recorded program at the same paths. SLICES is a directory for the parts; those
+Every machine needs dmdprof, the trace and the recorded program at the same paths. The trace's index is made first if there is
+none; a machine that does not have it goes over all parts before its own. SLICES is a directory for the parts; those
 that are there stay, so that a driver that was killed goes on. Ray starts a part again whose worker or machine has failed, and
 spills what does not fit into memory. A damaged part is named by `dmdprof merge`: remove it, and start this again.
 """
@@ -38,6 +39,9 @@ def main():
     args.slices.mkdir(parents=True, exist_ok=True)
     paths = {part: args.slices / f"{part}.slice" for part in range(1, args.parts + 1)}
     trace = str(args.trace.resolve())
+    if not pathlib.Path(f"{trace}.index").exists():
+        # It says itself what is wrong; parts only take longer without it.
+        subprocess.run(["dmdprof", "slice", trace, "--index"])
     waiting = [analysed.remote(trace, part, args.parts) for part, path in paths.items() if not path.exists()]
     while waiting:
         done, waiting = ray.wait(waiting)

@@ -174,6 +174,38 @@ fn merged_slices_are_a_replay() {
     }
 }
 
+/// Neighbours become one slice, as the numbers choose, until these are used up.
+fn joined_as(directory: &Path, mut slices: Vec<PathBuf>, tree: &[usize]) -> Vec<PathBuf> {
+    for (number, at) in tree.iter().enumerate() {
+        let at = at % (slices.len() - 1);
+        let both = directory.join(format!("joined-{number}.slice"));
+        let mut command = dmdprof();
+        // In any order, as for a profile.
+        command.arg("merge").args([&slices[at + 1], &slices[at]]).arg("-o").arg(&both).current_dir(directory);
+        assert!(succeed(&mut command).stdout.is_empty());
+        slices.splice(at..at + 2, [both]);
+    }
+    slices
+}
+
+#[test]
+fn any_tree_of_merges_is_a_replay() {
+    for program in [case("layout").hooked(), case("private_threads").hooked(), truth("growth.c").hooked()] {
+        let directory = scratch();
+        let here = directory.path();
+        record(&program, here);
+        assert!(replay(here, &[]).status.success());
+        let expected = std::fs::read(here.join("dmdprof.data")).expect("a profile");
+        let slices = sliced(here, 8, &[]);
+        for tree in [&[0, 0, 0, 0, 0, 0, 0][..], &[0, 1, 2, 3, 0, 1, 0], &[5, 3, 61, 17, 2], &[6, 29, 4, 3, 2, 1, 0]] {
+            let output = merge(here, &joined_as(here, slices.clone(), tree));
+            assert!(output.status.success(), "{tree:?}: {}", describe(&output));
+            let merged = std::fs::read(here.join("dmdprof.data")).expect("a profile");
+            assert_same(&format!("{} merged as {tree:?}", program.display()), &expected, &merged);
+        }
+    }
+}
+
 #[test]
 fn slices_of_a_trace_that_was_cut_off_are_what_there_was() {
     let directory = scratch();
@@ -207,6 +239,14 @@ fn slices_that_are_missing_damaged_or_of_something_else_are_refused() {
     refused(&slices[1..2], "2 slices are missing (1/3, 3/3)");
     refused(&[&slices[..], &slices[..1]].concat(), "are the same slice");
     refused(&[here.join("dmdprof.trace")], "not a slice of a trace");
+    let both = joined_as(here, slices[..2].to_vec(), &[0]).remove(0);
+    refused(std::slice::from_ref(&both), "slice 3/3 is missing");
+    refused(&[both, slices[1].clone(), slices[2].clone()], "both have part 2/3");
+    let apart = [&slices[0], &slices[2]];
+    let output = dmdprof().arg("merge").args(apart).args(["-o", "x.slice"]).current_dir(here).output();
+    let output = output.expect("dmdprof starts");
+    assert!(String::from_utf8_lossy(&output.stderr).contains("slice 2/3 is missing"), "{}", describe(&output));
+    assert!(!here.join("x.slice").exists());
 
     let whole = std::fs::read(&slices[1]).expect("a slice");
     for at in [9, 14, 40, whole.len() / 2, whole.len() - 1] {
@@ -227,4 +267,93 @@ fn slices_that_are_missing_damaged_or_of_something_else_are_refused() {
     let unlike = sliced(here, 3, &["--liveness", "none"]);
     std::fs::write(&unlike[1], whole).expect("the slice again");
     refused(&unlike, "make all alike");
+}
+
+/// The parts of a trace, as their files have them.
+fn contents(slices: &[PathBuf]) -> Vec<Vec<u8>> {
+    slices.iter().map(|slice| std::fs::read(slice).expect("a slice")).collect()
+}
+
+fn index(directory: &Path) {
+    succeed(dmdprof().args(["slice", "dmdprof.trace", "--index"]).current_dir(directory));
+}
+
+#[test]
+fn parts_that_begin_at_points_of_an_index_are_the_same() {
+    for (program, options) in [
+        (case("layout").hooked(), vec![]),
+        (case("layout").hooked(), vec!["--roi", "m*"]),
+        (case("private_threads").hooked(), vec![]),
+    ] {
+        let directory = scratch();
+        record(&program, directory.path());
+        let expected = contents(&sliced(directory.path(), 5, &options));
+        index(directory.path());
+        let from_points = contents(&sliced(directory.path(), 5, &options));
+        for (part, (expected, found)) in expected.iter().zip(&from_points).enumerate() {
+            assert_same(&format!("{} {options:?}, part {}", program.display(), part + 1), expected, found);
+        }
+    }
+}
+
+#[test]
+fn a_part_that_begins_at_a_point_reads_nothing_before_it() {
+    let directory = scratch();
+    let here = directory.path();
+    record(&case("layout").hooked(), here);
+    index(here);
+    let trace = here.join("dmdprof.trace");
+    let mut damaged = std::fs::read(&trace).expect("a trace");
+    damaged[200_000] ^= 1;
+    std::fs::write(&trace, damaged).expect("a damaged trace");
+    let last = || {
+        let mut command = dmdprof();
+        command.args(["slice", "dmdprof.trace", "--part", "5/5", "-o", "5.slice"]).current_dir(here);
+        command.output().expect("dmdprof starts")
+    };
+    let output = last();
+    assert!(output.status.success() && output.stderr.is_empty(), "{}", describe(&output));
+    std::fs::remove_file(here.join("dmdprof.trace.index")).expect("the index can go");
+    let output = last();
+    assert!(String::from_utf8_lossy(&output.stderr).contains("damaged at byte"), "{}", describe(&output));
+}
+
+#[test]
+fn an_index_that_is_damaged_or_of_another_trace_is_named_and_not_used() {
+    let directory = scratch();
+    let here = directory.path();
+    record(&case("layout").hooked(), here);
+    let path = here.join("dmdprof.trace.index");
+    index(here);
+    let whole = std::fs::read(&path).expect("an index");
+    let last = |why: &str| {
+        let mut command = dmdprof();
+        command.args(["slice", "dmdprof.trace", "--part", "40/40", "-o", "40.slice"]).current_dir(here);
+        let output = command.output().expect("dmdprof starts");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{}", describe(&output));
+        assert!(said.contains("dmdprof.trace.index is not used") && said.contains(why), "{why}: {}", describe(&output));
+        std::fs::read(here.join("40.slice")).expect("a slice")
+    };
+    let mut parts = Vec::new();
+    for (at, why) in
+        [(3, "not an index"), (9, "made by another dmdprof"), (40, "damaged"), (whole.len() - 9, "damaged")]
+    {
+        let mut damaged = whole.clone();
+        damaged[at] ^= 16;
+        std::fs::write(&path, damaged).expect("a damaged index");
+        parts.push(last(why));
+    }
+    std::fs::write(&path, &whole[..whole.len() - 1]).expect("a shorter index");
+    parts.push(last("ends too early"));
+    let other = scratch();
+    record(&truth("copy.c").hooked(), other.path());
+    index(other.path());
+    std::fs::copy(other.path().join("dmdprof.trace.index"), &path).expect("a copy");
+    parts.push(last("another trace"));
+
+    std::fs::remove_file(&path).expect("the index can go");
+    succeed(dmdprof().args(["slice", "dmdprof.trace", "--part", "40/40", "-o", "40.slice"]).current_dir(here));
+    let without = std::fs::read(here.join("40.slice")).expect("a slice");
+    assert!(parts.iter().all(|part| *part == without));
 }

@@ -1,11 +1,13 @@
 //! `dmdprof merge`: makes a profile of the parts of a trace.
 //!
 //! Takes the files of `dmdprof slice`, in any order; writes the profile and the report that `dmdprof replay` would
-//! have. Refuses files of different traces or analyses, parts that are missing or there twice, and damaged files.
+//! have, or makes one slice of neighbouring ones. Refuses files of different traces or analyses, parts that are missing
+//! or there twice, and damaged files.
 
 use std::{
     fs::File,
     io::BufReader,
+    ops::RangeInclusive,
     path::{Path, PathBuf},
     time::Instant,
 };
@@ -14,24 +16,26 @@ use anyhow::{Context, bail};
 use clap::Args;
 use dmdprof_runtime::session::{
     Replayed,
-    shares::{Joined, Name, read_name, read_summary},
+    shares::{self, Joined, Name, Summary, read_name, read_summary},
 };
 
 use super::replay::{origin, warn_of_cut};
-use crate::measure::analysis::AnalysisArgs;
+use crate::{measure::analysis::AnalysisArgs, shared::output_file};
 
 /// Make a profile of the parts of a trace
 ///
 /// Puts all parts of a trace together, as `dmdprof slice` made them: writes the profile and the report that
 /// `dmdprof replay` of the trace would have. The recorded program must be where it was: source positions are in it.
+/// With a name for the output that ends in .slice, makes one slice of some that are neighbours, to be merged with others
+/// like any slice; that needs no program.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct MergeArgs {
-    /// All parts, in any order
+    /// All parts, or neighbours, in any order
     #[arg(value_name = "SLICE", required = true)]
     pub slices: Vec<PathBuf>,
 
-    /// Profile file to write; an existing one is kept as FILE.old
+    /// Profile file to write, an existing one is kept as FILE.old; or slice, if it ends in .slice
     #[arg(short, long, value_name = "FILE", default_value = "dmdprof.data")]
     pub output: PathBuf,
 
@@ -43,7 +47,8 @@ pub struct MergeArgs {
 const EXAMPLES: &str = "\
 Examples:
   dmdprof merge *.slice                     all parts that are here
-  dmdprof merge -q *.slice -o app.data      profile only";
+  dmdprof merge -q *.slice -o app.data      profile only
+  dmdprof merge 1.slice 2.slice -o 12.slice     one slice of two neighbours";
 
 type Slice = (Name, PathBuf, BufReader<File>);
 
@@ -54,22 +59,47 @@ type Slice = (Name, PathBuf, BufReader<File>);
 pub fn command(args: &MergeArgs) -> anyhow::Result<()> {
     let started = Instant::now();
     let mut slices = args.slices.iter().map(|path| open(path)).collect::<anyhow::Result<Vec<_>>>()?;
-    slices.sort_by_key(|(name, ..)| name.part);
-    check(&slices)?;
+    slices.sort_by_key(|(name, ..)| name.first);
     let name = slices[0].0.clone();
+    if args.output.extension().is_some_and(|extension| extension == "slice") {
+        return join(slices, name, &args.output);
+    }
+    check(&slices, 1..=name.parts)?;
     let mut analysis = AnalysisArgs::of(&name.analysis);
     (analysis.output, analysis.quiet) = (args.output.clone(), args.quiet);
     let options = analysis.options()?;
     analysis.check_output()?;
     let mut joined = Joined::new(&options);
-    for (_, path, mut file) in slices {
-        let summary = read_summary(&mut file).with_context(|| path.display().to_string())?;
+    for slice in slices {
+        let (path, summary) = read(slice)?;
         joined.add(summary).with_context(|| path.display().to_string())?;
     }
     let Replayed { measurement, end, cut_at, engine_peak } = joined.finish();
     warn_of_cut("the trace", cut_at);
     let origin = origin(name.command, end.as_ref(), cut_at);
     analysis.finish(measurement, origin, started, engine_peak)
+}
+
+/// Makes one slice of neighbours, which are in order.
+fn join(slices: Vec<Slice>, name: Name, output: &Path) -> anyhow::Result<()> {
+    let last = slices.iter().map(|slice| slice.0.last).max().unwrap_or(name.last);
+    check(&slices, name.first..=last)?;
+    let mut all: Option<Summary> = None;
+    for slice in slices {
+        let (path, summary) = read(slice)?;
+        all = Some(match all {
+            Some(all) => all.join(summary).with_context(|| path.display().to_string())?,
+            None => summary,
+        });
+    }
+    let (name, all) = (Name { last, ..name }, all.context("no slice was named")?);
+    output_file::write_whole(output, |to| shares::write(to, &name, &all))
+        .with_context(|| format!("cannot write {}", output.display()))
+}
+
+fn read((_, path, mut file): Slice) -> anyhow::Result<(PathBuf, Summary)> {
+    let summary = read_summary(&mut file).with_context(|| path.display().to_string())?;
+    Ok((path, summary))
 }
 
 /// Whose part a file is, and the rest of it.
@@ -80,8 +110,8 @@ fn open(path: &Path) -> anyhow::Result<Slice> {
     Ok((name, path.to_owned(), file))
 }
 
-/// Refuses what is not all parts of one trace, once each. They are in order.
-fn check(slices: &[Slice]) -> anyhow::Result<()> {
+/// Refuses what is not all of these parts of one trace, once each. They are in order.
+fn check(slices: &[Slice], wanted: RangeInclusive<u32>) -> anyhow::Result<()> {
     let (first, path, _) = &slices[0];
     for (name, other, _) in slices {
         let (path, other) = (path.display(), other.display());
@@ -100,13 +130,18 @@ fn check(slices: &[Slice]) -> anyhow::Result<()> {
             bail!("{path} was analysed with {}, and {other} with {}; make all alike", options(first), options(name));
         }
     }
-    if let Some(two) = slices.windows(2).find(|two| two[0].0.part == two[1].0.part) {
-        bail!("{} and {} are the same slice; name one of them", two[0].1.display(), two[1].1.display());
+    if let Some(two) = slices.windows(2).find(|two| two[1].0.first <= two[0].0.last) {
+        let (one, other) = (two[0].1.display(), two[1].1.display());
+        match two[0].0 == two[1].0 {
+            true => bail!("{one} and {other} are the same slice; name one of them"),
+            false => bail!("{one} and {other} both have part {}/{}; name one of them", two[1].0.first, first.parts),
+        }
     }
-    let is_missing = |part: &u32| slices.binary_search_by_key(part, |(name, ..)| name.part).is_err();
-    let missing: Vec<String> =
-        (1..=first.parts).filter(is_missing).map(|part| format!("{part}/{}", first.parts)).collect();
-    let named = missing.iter().take(8).cloned().collect::<Vec<_>>().join(", ");
+    let gaps = slices.windows(2).map(|two| two[0].0.last + 1..two[1].0.first);
+    let (before, last) = (*wanted.start()..first.first, slices[slices.len() - 1].0.last);
+    let missing: Vec<u32> = std::iter::once(before).chain(gaps).flatten().chain(last + 1..=*wanted.end()).collect();
+    let named: Vec<String> = missing.iter().take(8).map(|part| format!("{part}/{}", first.parts)).collect();
+    let named = named.join(", ");
     match missing.len() {
         0 => Ok(()),
         1 => bail!("slice {named} is missing; make it with `dmdprof slice TRACE --part {named} -o FILE`"),

@@ -1,11 +1,12 @@
 //! `dmdprof slice`: analyses a part of a trace on its own, for `dmdprof merge`.
 //!
 //! Takes a trace and which part of how many; writes a file. A part is what lies in its share of the trace's bytes, so
-//! that parts need not know of each other. Refuses traces that cannot be replayed, and files that cannot be written.
+//! that parts need not know of each other. Makes the trace's index too, and uses one that is there; one that cannot be
+//! used is named and left alone. Refuses traces that cannot be replayed, and files that cannot be written.
 
 use std::{
     fs::File,
-    io::{BufReader, Read},
+    io::{self, BufReader, ErrorKind, Read},
     ops::Range,
     path::{Path, PathBuf},
 };
@@ -13,7 +14,7 @@ use std::{
 use anyhow::Context;
 use clap::Args;
 use dmdprof_runtime::{
-    session::shares::{self, Name},
+    session::shares::{self, Identity, IndexError, IndexingError, Name, Point},
     trace::TraceReader,
 };
 
@@ -26,7 +27,8 @@ use crate::{
 ///
 /// Analyses part K of N of a trace of `dmdprof record` on its own, on any machine that has the trace and the recorded
 /// program. `dmdprof merge` makes a profile of all parts: the same, byte for byte, as `dmdprof replay` of the trace.
-/// What comes before the part is read and gone over, at a fraction of the time of an analysis.
+/// What comes before the part is read and gone over, at a fraction of the time of an analysis; `--index` does that once
+/// for all parts.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct SliceArgs {
@@ -35,12 +37,16 @@ pub struct SliceArgs {
     pub trace: PathBuf,
 
     /// Which part of how many, as in 3/64
-    #[arg(long, value_name = "K/N", value_parser = parse_part)]
-    pub part: (u32, u32),
+    #[arg(long, value_name = "K/N", value_parser = parse_part, required_unless_present = "index")]
+    pub part: Option<(u32, u32)>,
 
     /// File to write
-    #[arg(short, long, value_name = "FILE")]
-    pub output: PathBuf,
+    #[arg(short, long, value_name = "FILE", required_unless_present = "index")]
+    pub output: Option<PathBuf>,
+
+    /// Write TRACE.index, from which parts begin in the middle of the trace
+    #[arg(long, conflicts_with_all = ["part", "output", "liveness", "line", "roi"])]
+    pub index: bool,
 
     /// When bytes leave the stack
     #[arg(long, value_name = "KIND", value_parser = ["none", "hints"], default_value = "hints")]
@@ -57,6 +63,7 @@ pub struct SliceArgs {
 
 const EXAMPLES: &str = "\
 Examples:
+  dmdprof slice app.trace --index                     once, so that no part has to go over those before it
   dmdprof slice app.trace --part 1/2 -o s1.slice      the first half
   dmdprof slice app.trace --part 2/2 -o s2.slice      the second, anywhere, at any time
   dmdprof merge s1.slice s2.slice -o app.data         both together";
@@ -88,17 +95,59 @@ impl SliceArgs {
 /// When the trace cannot be read or does not fit the programs that are there, or the file cannot be written.
 pub fn command(args: &SliceArgs) -> anyhow::Result<()> {
     let name = args.trace.display().to_string();
-    let analysis = args.analysis();
-    let options = AnalysisArgs::of(&analysis).options()?;
-    let (bytes, checksum) = identity(&args.trace).with_context(|| format!("cannot read trace {name}"))?;
+    let identity = identity(&args.trace).with_context(|| format!("cannot read trace {name}"))?;
     let file = File::open(&args.trace).with_context(|| format!("cannot open trace {name}"))?;
     let mut reader = TraceReader::new(BufReader::with_capacity(1 << 18, file)).with_context(|| name.clone())?;
-    let (part, parts) = args.part;
+    let (Some((part, parts)), Some(output)) = (args.part, &args.output) else {
+        return write_index(&mut reader, identity, &args.trace);
+    };
+    let analysis = args.analysis();
+    let options = AnalysisArgs::of(&analysis).options()?;
     let command = reader.start().command.clone();
-    let summary = shares::slice(&mut reader, &options, &share(bytes, part, parts)).with_context(|| name)?;
-    let whose = Name { part, parts, trace: (checksum, bytes), command, analysis };
-    output_file::write_whole(&args.output, |to| shares::write(to, &whose, &summary))
-        .with_context(|| format!("cannot write {}", args.output.display()))
+    let share = share(identity.1, part, parts);
+    let point = point(&args.trace, identity, share.start);
+    let summary = shares::slice(&mut reader, &options, &share, point).with_context(|| name)?;
+    let whose = Name { first: part, last: part, parts, trace: identity, command, analysis };
+    output_file::write_whole(output, |to| shares::write(to, &whose, &summary))
+        .with_context(|| format!("cannot write {}", output.display()))
+}
+
+/// Where the index of a trace is.
+fn index_of(trace: &Path) -> PathBuf {
+    let mut path = trace.as_os_str().to_owned();
+    path.push(".index");
+    path.into()
+}
+
+fn write_index(reader: &mut TraceReader<BufReader<File>>, identity: Identity, trace: &Path) -> anyhow::Result<()> {
+    let path = index_of(trace);
+    let mut failed = None;
+    let written = output_file::write_whole(&path, |to| match shares::index(reader, identity, to) {
+        Ok(_) => Ok(()),
+        Err(IndexingError::Io(error)) => Err(error),
+        Err(IndexingError::Replay(error)) => {
+            failed = Some(error);
+            Err(io::Error::other("the trace cannot be read"))
+        }
+    });
+    match failed {
+        Some(error) => Err(error).with_context(|| trace.display().to_string()),
+        None => written.with_context(|| format!("cannot write {}", path.display())),
+    }
+}
+
+/// The last point before a place, if there is an index that can be used.
+fn point(trace: &Path, identity: Identity, place: u64) -> Option<Point> {
+    let path = index_of(trace);
+    let found = File::open(&path).map_err(IndexError::from);
+    let found = found.and_then(|file| shares::find(&mut BufReader::new(file), identity, place));
+    found.unwrap_or_else(|error| {
+        if !matches!(&error, IndexError::Io(error) if error.kind() == ErrorKind::NotFound) {
+            let path = path.display();
+            eprintln!("dmdprof: note: {path} is not used ({error}); `dmdprof slice --index` makes it again");
+        }
+        None
+    })
 }
 
 /// Which bytes of a trace a part is.
@@ -107,13 +156,13 @@ fn share(bytes: u64, part: u32, parts: u32) -> Range<u64> {
     end(part - 1)..if part == parts { u64::MAX } else { end(part) }
 }
 
-/// Length of a trace, and checksum of its first bytes.
-fn identity(trace: &Path) -> std::io::Result<(u64, u32)> {
+/// Checksum of a trace's first bytes, and its length.
+fn identity(trace: &Path) -> io::Result<Identity> {
     let file = File::open(trace)?;
     let bytes = file.metadata()?.len();
     let mut first = Vec::new();
     file.take(1 << 16).read_to_end(&mut first)?;
-    Ok((bytes, crc32fast::hash(&first)))
+    Ok((crc32fast::hash(&first), bytes))
 }
 
 #[cfg(test)]

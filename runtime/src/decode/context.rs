@@ -48,7 +48,7 @@ pub struct ContextNode {
     pub calls: u64,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Activation {
     node: ContextNumber,
     function: u32,
@@ -71,8 +71,23 @@ pub struct Contexts {
 }
 
 /// The functions that run, for a replay that goes on somewhere else with the same contexts.
-#[derive(Clone, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Running(Vec<Activation>);
+
+impl Running {
+    /// What runs if only these functions are regions of interest, of what runs if all are.
+    #[must_use]
+    pub fn of_interest(mut self, is_roi: impl Fn(u32) -> bool) -> Self {
+        self.0.iter_mut().for_each(|activation| activation.in_roi &= is_roi(activation.function));
+        self
+    }
+
+    /// Whether all numbers are below these limits; to be asked of what was read from a file.
+    #[must_use]
+    pub fn is_sound(&self, contexts: usize, functions: u32) -> bool {
+        self.0.iter().all(|activation| activation.node.index() < contexts && activation.function < functions)
+    }
+}
 
 impl Default for Contexts {
     fn default() -> Self {

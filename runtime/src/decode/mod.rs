@@ -12,6 +12,7 @@ pub mod effects;
 pub mod event;
 pub mod locator;
 pub(crate) mod records;
+pub(crate) mod regions;
 pub mod ring;
 pub mod roi;
 pub mod sequences;

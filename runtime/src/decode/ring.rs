@@ -40,6 +40,15 @@ impl RingTotals {
         self.lost_words += lost;
         self.active |= lost == 0 && !words.is_empty();
     }
+
+    /// Adds what a part of the ring has counted; the rest is the whole ring's.
+    pub fn add_part(&mut self, part: &Self) {
+        self.accesses += part.accesses;
+        self.unknown_frees += part.unknown_frees;
+        self.lost_words += part.lost_words;
+        self.roi_seen |= part.roi_seen;
+        self.in_blocks += part.in_blocks;
+    }
 }
 
 /// The program's side of a replayed ring, in the ring's own numbering.

@@ -5,7 +5,7 @@
 
 use super::{
     access::{Access, Stream, clamped},
-    frontier::{Ask, Frontier},
+    frontier::{Ask, Frontier, Piece},
     options::EngineOptions,
     report::Reports,
     sink::{BatchSink, DepthSink},
@@ -193,6 +193,14 @@ impl Engine {
         on_stack!(&mut self.width, stack => stack.slice = Some(Box::default()));
     }
 
+    /// Begins with a part that has ended; those behind it can be settled then, and are the same part in the end. Nothing
+    /// was done yet.
+    pub(crate) fn go_on_with_slice(&mut self, mut part: Frontier) {
+        let left = std::mem::take(&mut part.left);
+        on_stack!(&mut self.width, stack => stack.slice = Some(Box::new(part)));
+        self.take_over(&left);
+    }
+
     /// Ends a part, and begins the next one, which fills `empty`.
     pub(crate) fn end_slice(&mut self, empty: Frontier) -> Frontier {
         on_stack!(&mut self.width, stack => stack.end_slice(empty))
@@ -214,10 +222,15 @@ impl Engine {
                 self.widen();
             }
         }
+        self.take_over(&part.left);
+    }
+
+    /// Puts on the top what a part left.
+    fn take_over(&mut self, left: &[Piece]) {
         let mut done = 0;
         loop {
-            done += on_stack!(&mut self.width, stack => stack.take_over(&part.left[done..]));
-            if done == part.left.len() {
+            done += on_stack!(&mut self.width, stack => stack.take_over(&left[done..]));
+            if done == left.len() {
                 return;
             }
             self.widen();

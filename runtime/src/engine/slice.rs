@@ -6,6 +6,9 @@
 //! asked for lie below all of the part's, and are the part's from then on. In the end the part's bytes go on top, in
 //! their order.
 //!
+//! The stack before may itself be that of a part. What it does not have either, it asks for in its turn, so that two
+//! neighbouring parts become one.
+//!
 //! Takes and gives frontiers. Refuses, before it changes anything, positions that the cells are too narrow for.
 
 use super::{
@@ -17,6 +20,9 @@ use super::{
     stack::{Full, Stack, WINDOW},
     timeline::Rank,
 };
+
+/// Pieces for which memory is kept from part to part. For more of them, asking the system is not what takes long.
+const MOST_DRAINED: usize = 1 << 16;
 
 /// A part's side.
 impl<C: Cell> Stack<C> {
@@ -72,11 +78,11 @@ impl<C: Cell> Stack<C> {
         self.forget_dead(to, len);
     }
 
-    /// Bytes enter below everything, unless they are on one of the stacks.
-    pub(super) fn insert_below_slice(&mut self, addr: u64, len: u64) {
+    /// Bytes enter below everything, unless they are on one of the stacks; so many are on that of a part behind.
+    pub(super) fn insert_below_slice(&mut self, addr: u64, len: u64, behind: u64) {
         let mut runs = Vec::new();
         self.shadow.gather(addr, len, &mut runs);
-        let (above, mut end) = (self.live(), addr.wrapping_add(len));
+        let (above, mut end) = (behind + self.live(), addr.wrapping_add(len));
         // Each goes below what is there, so the lowest is last.
         for run in runs.iter().rev() {
             end = end.wrapping_sub(run.len);
@@ -101,8 +107,10 @@ impl<C: Cell> Stack<C> {
         self.shadow.drain(&mut live);
         by_position(&mut live, &mut room);
         frontier.left.extend(live.iter().map(|&Live { addr, len, .. }| Piece { addr, len }));
-        live.clear();
-        self.drained = [live, room];
+        if live.capacity() <= MOST_DRAINED {
+            live.clear();
+            self.drained = [live, room];
+        }
         self.time.reset(FIRST + self.options.min_positions + 192, 0, 0);
         frontier
     }
@@ -147,7 +155,7 @@ impl<C: Cell> Stack<C> {
                 // Accesses of several parts may go on behind the window.
                 let group = 1 + asks[first + 1..].iter().take_while(|ask| ask.joined).count();
                 if asks[first].kind == Kind::Remove {
-                    self.remove_known(asks[first].addr, asks[first].len.into());
+                    self.remove(asks[first].addr, asks[first].len.into());
                 } else if group > 1 || !self.settle_run(cells[at], &asks[first], out) {
                     self.settle_group(&asks[first..first + group], out);
                 }
@@ -177,7 +185,9 @@ impl<C: Cell> Stack<C> {
                 out.warm(above, len);
             }
         } else {
-            if ask.kind == Kind::Load {
+            if self.slice.is_some() {
+                self.ask_again(ask, ask.addr, len, false);
+            } else if ask.kind == Kind::Load {
                 out.cold(ask.above + self.live(), len);
             }
             self.footprint += if first == NEVER { len } else { 0 };
@@ -196,18 +206,24 @@ impl<C: Cell> Stack<C> {
     fn settle_group(&mut self, group: &[Ask], out: &mut Reports) {
         let Ask { above, label, kind, .. } = group[0];
         let mut runs = std::mem::take(&mut self.runs);
-        let (mut cold, mut all) = (0, 0);
+        let (mut unknown, mut all, is_part) = (0, 0, self.slice.is_some());
         out.begin(label);
         // All depths before anything leaves.
-        for ask in group.iter().filter(|_| kind == Kind::Load) {
+        for ask in group.iter().filter(|_| kind == Kind::Load || is_part) {
             self.shadow.gather(ask.addr, ask.len.into(), &mut runs);
+            let mut at = ask.addr;
             for run in runs.drain(..) {
-                if run.value >= FIRST {
+                if run.value < FIRST {
+                    if is_part {
+                        self.ask_again(&group[0], at, run.len, unknown > 0);
+                    } else {
+                        out.cold(above + self.live() + unknown, run.len);
+                    }
+                    unknown += run.len;
+                } else if kind == Kind::Load {
                     out.warm(above + self.live() - self.time.rank(run.value + run.len - 1), run.len);
-                } else {
-                    out.cold(above + self.live() + cold, run.len);
-                    cold += run.len;
                 }
+                at = at.wrapping_add(run.len);
             }
         }
         for ask in group {
@@ -225,8 +241,27 @@ impl<C: Cell> Stack<C> {
         self.note(above + all + self.live(), 0);
     }
 
+    /// Asks for bytes of an access of a part behind this one, which this one does not know either.
+    fn ask_again(&mut self, ask: &Ask, addr: u64, len: u64, joined: bool) {
+        let above = ask.above + self.live();
+        // They are part of what was asked for, so the length fits.
+        self.tell(|slice| slice.asks.push(Ask { addr, above, len: len as u32, joined, ..*ask }));
+    }
+
     /// Does what happened between what a part asked.
     pub fn settle_between(&mut self, what: Between) -> Result<(), Full> {
+        if self.slice.is_some() {
+            match what {
+                Between::Relocate { from, to, len } => self.relocate_in_slice(from, to, len),
+                Between::Left { addr, len } => self.forget_dead(addr, len),
+                Between::Arrived { addr, len } => self.shadow.bury(addr, len),
+                Between::Input { addr, len, above } => self.insert_below_slice(addr, len, above),
+            }
+            if let Between::Left { .. } | Between::Arrived { .. } = what {
+                self.tell(|slice| slice.note(what));
+            }
+            return Ok(());
+        }
         match what {
             Between::Relocate { from, to, len } => self.relocate_known(from, to, len),
             Between::Left { addr, len } => self.forget_dead(addr, len),

@@ -73,8 +73,19 @@ fn file(reports: &mut Reports, found: &mut ByLabel) {
     reports.clear();
 }
 
-fn in_parts(steps: &[Step], cuts: &[usize], part: EngineOptions, whole: EngineOptions) -> (ByLabel, [u64; 3]) {
+/// Which two neighbours become one next, until the whole is done from what is left.
+type Joins = Vec<usize>;
+
+fn in_parts(
+    steps: &[Step],
+    cuts: &[usize],
+    joins: &Joins,
+    part: EngineOptions,
+    whole: EngineOptions,
+) -> (ByLabel, [u64; 3]) {
+    let options = part;
     let (mut part, mut whole) = (Engine::with_options(part), Engine::with_options(whole));
+    let mut frontiers = Vec::new();
     part.start_slice();
     let mut reports = Reports::default();
     let mut found = vec![Vec::new(); steps.iter().map(labels).sum::<u32>() as usize];
@@ -96,21 +107,34 @@ fn in_parts(steps: &[Step], cuts: &[usize], part: EngineOptions, whole: EngineOp
         }
         label += labels(step);
         if cuts.contains(&number) || number + 1 == steps.len() {
-            let frontier = part.end_slice(Default::default());
-            whole.settle(&frontier, &mut reports, |reports| file(reports, &mut found));
+            frontiers.push(part.end_slice(Default::default()));
             file(&mut reports, &mut found);
         }
     }
+    for join in joins {
+        if frontiers.len() > 1 {
+            let at = join % (frontiers.len() - 1);
+            let behind = frontiers.remove(at + 1);
+            let mut both = Engine::with_options(options);
+            both.go_on_with_slice(std::mem::take(&mut frontiers[at]));
+            both.settle(&behind, &mut reports, |reports| file(reports, &mut found));
+            frontiers[at] = both.end_slice(Default::default());
+        }
+    }
+    for frontier in frontiers {
+        whole.settle(&frontier, &mut reports, |reports| file(reports, &mut found));
+    }
+    file(&mut reports, &mut found);
     found.iter_mut().for_each(|found| found.sort_unstable());
     (found, [whole.live(), whole.peak_live(), whole.footprint()])
 }
 
-fn assert_parts_agree(steps: &[Step], cuts: &[usize]) {
+fn assert_parts_agree(steps: &[Step], cuts: &[usize], joins: &Joins) {
     let expected = by_list(steps);
     for options in set_ups() {
         for (part, whole) in [(options, EngineOptions::default()), (EngineOptions::default(), options)] {
-            let got = in_parts(steps, cuts, part, whole);
-            assert_eq!(got, expected, "{part:?} {whole:?} {cuts:?}\n{steps:?}");
+            let got = in_parts(steps, cuts, joins, part, whole);
+            assert_eq!(got, expected, "{part:?} {whole:?} {cuts:?} {joins:?}\n{steps:?}");
         }
     }
 }
@@ -118,8 +142,15 @@ fn assert_parts_agree(steps: &[Step], cuts: &[usize]) {
 /// A run over some of the words that `ops` uses.
 fn runs(base: u64) -> impl Strategy<Value = Step> {
     let kind = prop::sample::select(vec![Kind::Load, Kind::Load, Kind::Store]);
-    let stream = (0u64..40, prop::sample::select(vec![8i64, 8, 16, -8, 0]), kind)
-        .prop_map(move |(at, stride, kind)| Stream { addr: base / 8 * 8 + 160 + 8 * at, stride, len: 8, kind });
+    // Also words that are cut, and wide accesses that overlap.
+    let (stride, len) =
+        (prop::sample::select(vec![8i64, 8, 16, -8, 0, 32]), prop::sample::select(vec![8u32, 8, 4, 16]));
+    let stream = (0u64..80, stride, len, kind).prop_map(move |(at, stride, len, kind)| Stream {
+        addr: base / 8 * 8 + 160 + 4 * at,
+        stride,
+        len,
+        kind,
+    });
     (prop::collection::vec(stream, 1..4), 1u64..20).prop_map(|(streams, iterations)| Step::Run(streams, iterations))
 }
 
@@ -143,22 +174,26 @@ fn cuts() -> impl Strategy<Value = Vec<usize>> {
     ]
 }
 
+fn joins() -> impl Strategy<Value = Joins> {
+    prop_oneof![Just(Vec::new()), prop::collection::vec(0usize..60, 1..10)]
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 96, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn parts_agree_with_the_list(steps in steps(1 << 20), cuts in cuts()) {
-        assert_parts_agree(&steps, &cuts);
+    fn parts_agree_with_the_list(steps in steps(1 << 20), cuts in cuts(), joins in joins()) {
+        assert_parts_agree(&steps, &cuts, &joins);
     }
 
     #[test]
-    fn parts_agree_across_a_page_border(steps in steps((1 << 14) * 5 - 251), cuts in cuts()) {
-        assert_parts_agree(&steps, &cuts);
+    fn parts_agree_across_a_page_border(steps in steps((1 << 14) * 5 - 251), cuts in cuts(), joins in joins()) {
+        assert_parts_agree(&steps, &cuts, &joins);
     }
 
     #[test]
-    fn parts_agree_across_a_region_border(steps in steps((1 << 26) * 3 - 250), cuts in cuts()) {
-        assert_parts_agree(&steps, &cuts);
+    fn parts_agree_across_a_region_border(steps in steps((1 << 26) * 3 - 250), cuts in cuts(), joins in joins()) {
+        assert_parts_agree(&steps, &cuts, &joins);
     }
 }
 
@@ -173,7 +208,7 @@ fn an_access_that_is_asked_for_in_parts_is_one_access() {
         one(Op::Load(1003, 2)),
         one(Op::Load(1000, 12)),
     ];
-    assert_parts_agree(&steps, &[2]);
+    assert_parts_agree(&steps, &[2], &Vec::new());
 }
 
 #[test]
@@ -188,7 +223,7 @@ fn blocks_of_moved_bytes_count_once() {
         one(Op::Load(1000, 8)),
     ];
     for cut in 0..steps.len() {
-        assert_parts_agree(&steps, &[cut]);
-        assert_parts_agree(&steps, &[0, cut]);
+        assert_parts_agree(&steps, &[cut], &Vec::new());
+        assert_parts_agree(&steps, &[0, cut], &vec![0]);
     }
 }

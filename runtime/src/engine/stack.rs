@@ -432,7 +432,7 @@ impl<C: Cell> Stack<C> {
     /// Bytes that are not live enter below everything, the highest address nearest to the top.
     pub fn insert_bottom(&mut self, addr: u64, len: u64) -> Result<(), Full> {
         if self.slice.is_some() {
-            self.insert_below_slice(addr, len);
+            self.insert_below_slice(addr, len, 0);
             return Ok(());
         }
         let mut found = Vec::new();

@@ -2,6 +2,8 @@
 //!
 //! Takes analyzers that number modules and contexts alike; gives their sums to one of them.
 
+use std::ops::Range;
+
 use super::{analyzer::Analyzer, fast_paths::DepthHash};
 use crate::{
     counts::cell::CellCounters,
@@ -17,6 +19,14 @@ pub(super) struct Counted {
     /// Of these only what is counted: the rest is the whole ring's.
     pub totals: RingTotals,
     pub hash: Option<Box<DepthHash>>,
+}
+
+impl Counted {
+    /// All blocks, each with the numbers of its cells.
+    pub fn blocks(&self) -> Vec<(BlockCounters, Range<usize>)> {
+        let ends = self.blocks.iter().skip(1).map(|block| block.first_cell as usize).chain([self.cells.len()]);
+        self.blocks.iter().zip(ends).map(|(block, end)| (*block, block.first_cell as usize..end)).collect()
+    }
 }
 
 impl Analyzer {
@@ -45,15 +55,12 @@ impl Analyzer {
     pub(super) fn absorb(&mut self, mut part: Counted, below: Vec<CellCounters>, hash: Option<&DepthHash>) {
         let mut below = below.into_iter();
         let mut numbers = Vec::with_capacity(part.cells.len());
-        let ends = part.blocks.iter().skip(1).map(|block| block.first_cell as usize);
-        let ends: Vec<usize> = ends.chain([part.cells.len()]).collect();
-        for (block, end) in part.blocks.iter().zip(ends) {
-            let first = block.first_cell as usize;
-            let own = self.core.block_of(block.node, block.segment, end - first);
+        for (block, cells) in part.blocks() {
+            let own = self.core.block_of(block.node, block.segment, cells.len());
             let own = &mut self.core.blocks[own as usize];
             own.executions += block.executions;
             let to = own.first_cell as usize;
-            for (cell, to) in part.cells[first..end].iter_mut().zip(to..) {
+            for (cell, to) in part.cells[cells].iter_mut().zip(to..) {
                 numbers.push(to as u32);
                 self.core.cells[to].merge(cell);
                 if let Some(mut found) = below.next() {
@@ -69,11 +76,6 @@ impl Analyzer {
                 all.absorb(hash, |cell| numbers[cell as usize]);
             }
         }
-        let (totals, more) = (&mut self.core.totals, part.totals);
-        totals.accesses += more.accesses;
-        totals.unknown_frees += more.unknown_frees;
-        totals.lost_words += more.lost_words;
-        totals.roi_seen |= more.roi_seen;
-        totals.in_blocks += more.in_blocks;
+        self.core.totals.add_part(&part.totals);
     }
 }

@@ -20,6 +20,7 @@ use crate::{
         event::{Event, EventRecord},
         locator::{CallSite, Located, Locator, Module, ModuleSource},
         records,
+        regions::Regions,
         ring::DecodedRing,
         roi::RegionOfInterest,
     },
@@ -39,6 +40,8 @@ pub struct Analyzer {
     pub(super) singly_until: u64,
     /// Nobody but the counters needs to know of plain segments.
     may_hurry: bool,
+    /// Of a scan: the declared regions that it has met.
+    pub(super) regions: Regions,
     pub(super) core: Core,
 }
 
@@ -105,7 +108,16 @@ impl Analyzer {
             moves: may_move.then(|| Moves::new(core.skips)),
             is_roi: Vec::new(),
         };
-        Self { locator: Locator::default(), tables, row: Row::default(), end: 0, singly_until: 0, may_hurry, core }
+        Self {
+            locator: Locator::default(),
+            tables,
+            row: Row::default(),
+            end: 0,
+            singly_until: 0,
+            may_hurry,
+            regions: Regions::default(),
+            core,
+        }
     }
 
     /// Replays a chunk's words.

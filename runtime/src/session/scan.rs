@@ -106,7 +106,6 @@ impl Analyzer {
             return Err(Stop::NewModule);
         }
         let Some(site) = site else { return Err(Stop::Lost) };
-        let is_roi = |name: &str| self.tables.is_region(name);
         match event {
             Event::Read { .. } | Event::Write { .. } | Event::Copy { .. } => {
                 if let Some(CallSite { function, .. }) = site
@@ -115,12 +114,10 @@ impl Analyzer {
                     self.core.contexts.resume(function);
                 }
             }
-            Event::RegionBegin { name } if is_roi(&name) => self.core.region(true),
-            Event::RegionEnd { name } if is_roi(&name) => self.core.region(false),
+            Event::RegionBegin { name } => self.scan_mark(&name, true),
+            Event::RegionEnd { name } => self.scan_mark(&name, false),
             Event::Restart => self.core.contexts.restart(),
-            Event::RegionBegin { .. }
-            | Event::RegionEnd { .. }
-            | Event::Alloc { .. }
+            Event::Alloc { .. }
             | Event::Mapped { .. }
             | Event::Free { .. }
             | Event::FreeUnknown
@@ -130,5 +127,13 @@ impl Analyzer {
             | Event::Synchronise(_) => {}
         }
         Ok((words, 1))
+    }
+
+    #[cold]
+    fn scan_mark(&mut self, name: &str, begins: bool) {
+        self.regions.mark(name, begins);
+        if self.tables.is_region(name) {
+            self.core.region(begins);
+        }
     }
 }

@@ -14,5 +14,5 @@ mod words;
 mod writer;
 
 pub use format::{End, MAGIC, Ring, Start, TraceError, TraceModule, VERSION};
-pub use reader::{Block, TraceReader};
+pub use reader::{Block, Midway, TraceReader};
 pub use writer::{RingRecorder, TraceWriter};

@@ -5,10 +5,10 @@
 
 use std::{
     collections::HashMap,
-    io::{self, Read},
+    io::{self, Read, Seek, SeekFrom},
 };
 
-use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use zstd::bulk::Decompressor;
 
 use super::{
@@ -32,6 +32,25 @@ pub enum Block {
     RingEnd(u32),
     /// The run ended.
     End(End),
+}
+
+/// Where a reader is between two blocks, and all that it knows there: another one can go on with that.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Midway {
+    /// Where the next block begins.
+    pub at: u64,
+    /// Its number.
+    blocks: u32,
+    /// By number.
+    rings: Vec<(u32, Decoder)>,
+}
+
+impl Midway {
+    /// Whether a reader can have been there; to be asked of what was read from a file.
+    #[must_use]
+    pub fn is_sound(&self) -> bool {
+        self.rings.iter().all(|(_, decoder)| decoder.is_sound())
+    }
 }
 
 /// Reads a trace, a block at a time.
@@ -115,6 +134,17 @@ impl<R: Read> TraceReader<R> {
     #[must_use]
     pub fn place(&self) -> u64 {
         self.words.as_ref().map_or(self.at, |words| words.at)
+    }
+
+    /// Where it is, and what it knows; nothing within a block.
+    #[must_use]
+    pub fn midway(&self) -> Option<Midway> {
+        if self.words.is_some() {
+            return None;
+        }
+        let mut rings: Vec<(u32, Decoder)> = self.rings.iter().map(|(&ring, words)| (ring, words.clone())).collect();
+        rings.sort_unstable_by_key(|ring| ring.0);
+        Some(Midway { at: self.at, blocks: self.blocks, rings })
     }
 
     /// The next block, or the next chunk of a block of words; `None` after the last.
@@ -223,6 +253,21 @@ impl<R: Read> TraceReader<R> {
             }
             Err(part) => Err(part),
         })
+    }
+}
+
+impl<R: Read + Seek> TraceReader<R> {
+    /// Goes on where another reader of the trace was. The next block is refused as damaged if it is not the one that
+    /// was next there.
+    ///
+    /// # Errors
+    /// What the system refuses.
+    pub fn go_on(&mut self, midway: Midway) -> io::Result<()> {
+        let Midway { at, blocks, rings } = midway;
+        self.source.seek(SeekFrom::Start(at))?;
+        (self.at, self.blocks, self.rings) = (at, blocks, rings.into_iter().collect());
+        (self.words, self.ended) = (None, false);
+        Ok(())
     }
 }
 

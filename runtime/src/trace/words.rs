@@ -12,6 +12,8 @@
 
 use std::collections::HashMap;
 
+use serde::{Deserialize, Serialize};
+
 use crate::{
     hash::FastHash,
     oplog::varint::{put, put_with, take, unzigzag, zigzag},
@@ -35,7 +37,8 @@ const WORD: usize = 8;
 const MOST_TAGS: usize = 8;
 
 /// Where an operand's values have been going.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[serde(from = "(u64, i64, bool)", into = "(u64, i64, bool)")]
 struct Operand {
     last: u64,
     step: u64,
@@ -72,8 +75,21 @@ impl Operand {
     }
 }
 
+/// In a file a step is a signed number, as most are small.
+impl From<Operand> for (u64, i64, bool) {
+    fn from(operand: Operand) -> Self {
+        (operand.last, operand.step as i64, operand.further != 0)
+    }
+}
+
+impl From<(u64, i64, bool)> for Operand {
+    fn from((last, step, goes_on): (u64, i64, bool)) -> Self {
+        Self { last, step: step as u64, further: if goes_on { step as u64 } else { 0 } }
+    }
+}
+
 /// A kind of records: all with the same first word.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Kind {
     word: u64,
     /// Words of the record, the first included.
@@ -86,7 +102,7 @@ struct Kind {
 }
 
 /// What both sides know.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Model {
     kinds: Vec<Kind>,
     operands: Vec<Operand>,
@@ -289,12 +305,24 @@ impl Input<'_> {
     }
 }
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Decoder {
     model: Model,
 }
 
 impl Decoder {
+    /// Whether it knows nothing that no decoder can; to be asked of one that was read from a file.
+    pub fn is_sound(&self) -> bool {
+        let Model { kinds, operands, .. } = &self.model;
+        let mut others = 0u64;
+        let in_order = kinds.iter().all(|kind| {
+            let is_next = kind.len > 0 && u64::from(kind.others) == others;
+            others += (kind.len as u64).saturating_sub(1 + FIRST as u64);
+            is_next
+        });
+        in_order && others == operands.len() as u64
+    }
+
     /// The words of the next chunk, which are at most so many; `None` if the bytes do not start with a chunk. Moves on
     /// behind it.
     pub fn chunk(&mut self, bytes: &mut &[u8], most: usize) -> Option<Vec<u64>> {

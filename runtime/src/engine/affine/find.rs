@@ -36,10 +36,6 @@ impl<C: Cell> Stack<C> {
             (block.rows[number], block.size) = (row, words);
             let may_be_fresh = matches!(stream.kind, Kind::Store | Kind::Load) && carried.is_none() && len <= 8;
             if may_be_fresh && self.shadow.cell(row.cell) <= DEAD {
-                // What a slice does not know is asked for in the order of accesses.
-                if self.slice.is_some() {
-                    return false;
-                }
                 stream.kind = Kind::Fresh;
             }
             if stream.kind == Kind::Fresh {

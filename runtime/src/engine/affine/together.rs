@@ -28,6 +28,7 @@ use crate::engine::{
     Progression,
     access::{Kind, Stream},
     cell::Cell,
+    frontier::Ask,
     report::Reports,
     sequences::{Sequence, are_close},
     stack::Stack,
@@ -119,7 +120,11 @@ impl<C: Cell> Stack<C> {
                 None => self.report(block, room.offsets.of(number), number, len, &mut room.above[..size], report),
             }
         }
-        self.report_fresh(streams, normalised, plan, first, size, out);
+        if self.slice.is_some() {
+            self.ask_for_fresh(streams, normalised, first, size);
+        } else {
+            self.report_fresh(streams, normalised, plan, first, size, out);
+        }
         self.rise(streams, size, untouched);
         self.take_away(streams, plan, block, room);
         self.move_words(streams, plan, block, room);
@@ -152,6 +157,27 @@ impl<C: Cell> Stack<C> {
                 }
             }
             live = live.wrapping_add_signed(grows(stream));
+        }
+    }
+
+    /// Asks the stack before a part for the words that are not on the part's, in the order of accesses.
+    #[inline(always)]
+    fn ask_for_fresh(&mut self, streams: &[Stream], normalised: &Normalised, first: u64, size: usize) {
+        let live = self.live();
+        let Some(slice) = &mut self.slice else { return };
+        let change: u64 = streams.iter().filter(|stream| stream.kind == Kind::Fresh).map(|s| u64::from(s.len)).sum();
+        if change == 0 {
+            return;
+        }
+        for iteration in 0..size as u64 {
+            let (mut above, mut last) = (live + change * iteration, None);
+            for (number, stream) in streams.iter().enumerate().filter(|(_, stream)| stream.kind == Kind::Fresh) {
+                let (addr, access) = (stream.at(first + iteration), normalised.access_of[number]);
+                let joined = last.replace(access) == Some(access);
+                let (kind, label) = (normalised.words[number].kind, normalised.label(access.into(), first + iteration));
+                slice.asks.push(Ask { addr, above, len: stream.len, label, kind, joined });
+                above += u64::from(stream.len);
+            }
         }
     }
 

@@ -5,8 +5,8 @@
 use super::cells::{MOST_FEW, PAGE_BITS, PAGE_CELLS, REGION_BITS, REGION_PAGES, Shadow, page_room};
 use crate::engine::cell::{BYTES, Cell, DEAD, FIRST, pooled};
 
-/// Pages whose memory is kept for the next part, about: 256 MiB of the program.
-const MOST_KEPT: usize = 1 << 14;
+/// Pages whose memory is kept for the next part, about: 32 MiB of the program.
+const MOST_KEPT: usize = 1 << 11;
 
 /// Bytes on the stack, side by side in memory and there.
 #[derive(Clone, Copy, Default)]

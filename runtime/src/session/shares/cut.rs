@@ -1,37 +1,46 @@
 //! Replays a part of a trace on its own.
 //!
-//! Takes a trace and the range of its bytes that the part is: of the blocks that begin there. Everything before is gone
-//! over, to know what runs. Gives a [`Summary`]. Refuses damaged traces, and those whose programs are not there any
-//! more.
+//! Takes a trace and the range of its bytes that the part is: of the blocks that begin there. What is before is gone
+//! over, to know what runs; only from a point on, if an index has one. Gives a [`Summary`]. Refuses damaged traces, and
+//! those whose programs are not there any more.
 
-use std::{collections::BTreeMap, io::Read, ops::Range};
+use std::{
+    collections::{BTreeMap, btree_map::Entry},
+    io::{Read, Seek},
+    ops::Range,
+};
 
 use super::{
     super::{
         analyzer::Analyzer,
-        modules::{ModuleTable, Source},
         options::Options,
-        replay::{ReplayError, check},
-        scan::{Scanned, Stop},
+        replay::ReplayError,
         slices::part::{Known, Part, Start},
     },
-    summary::{Counts, RingPart, Summary},
+    counts::Counts,
+    summary::{RingPart, Summary},
+    walk::{Point, Walk, Walked},
 };
-use crate::engine::Frontier;
-use crate::trace::{Block, Ring, TraceError, TraceReader};
+use crate::{
+    engine::Frontier,
+    trace::{Block, TraceError, TraceReader},
+};
+
+/// Why a part cannot be replayed.
+#[derive(Debug, thiserror::Error)]
+pub enum SliceError {
+    /// The trace, or the recorded programs.
+    #[error(transparent)]
+    Replay(#[from] ReplayError),
+    /// What an index says cannot be so.
+    #[error(
+        "the index does not fit the trace or the programs; make it again with `dmdprof slice --index`, or remove it"
+    )]
+    Index,
+}
 
 /// Words that are replayed at a time.
 const WORDS: usize = 1 << 20;
-
-/// A ring, and its part once that has begun.
-struct CutRing {
-    ring: Ring,
-    /// Its process, then those that it was forked from.
-    processes: Vec<u32>,
-    scanner: Analyzer,
-    part: Option<Open>,
-    is_ended: bool,
-}
 
 /// The part of a ring.
 struct Open {
@@ -42,133 +51,98 @@ struct Open {
     start: Start,
     words: Vec<u64>,
     used: bool,
+    is_ended: bool,
 }
 
-/// Replays a part.
+/// Replays a part. The reader is at the start of the trace; `point` is one before the part.
 ///
 /// # Errors
-/// [`ReplayError`].
-pub fn slice<R: Read>(
+/// [`SliceError`].
+pub fn slice<R: Read + Seek>(
     reader: &mut TraceReader<R>,
     options: &Options,
     range: &Range<u64>,
-) -> Result<Summary, ReplayError> {
-    let table = ModuleTable::default();
-    let mut summary = Summary { modules: Vec::new(), rings: Vec::new(), end: None, cut_at: None };
-    let mut rings: BTreeMap<u32, CutRing> = BTreeMap::new();
-    loop {
-        let place = reader.place();
-        if place >= range.end {
-            break;
+    point: Option<Point>,
+) -> Result<Summary, SliceError> {
+    let mut walk = match point {
+        Some(point) => {
+            let midway = point.midway.clone();
+            let walk = Walk::from(point, options)?.ok_or(SliceError::Index)?;
+            reader.go_on(midway).map_err(|error| ReplayError::from(TraceError::from(error)))?;
+            walk
         }
-        let is_in = place >= range.start;
+        None => Walk::new(options),
+    };
+    let mut parts: BTreeMap<u32, Open> = BTreeMap::new();
+    let (mut end, mut cut_at) = (None, None);
+    while reader.place() < range.end {
+        let is_in = reader.place() >= range.start;
         match reader.next_block() {
-            Ok(Some(Block::Module(module))) => {
-                check(&module)?;
-                let named = module.module();
-                table.register(&named, &named.path);
-                summary.modules.push(module);
-            }
-            Ok(Some(Block::Ring(number, ring))) => {
-                let scanner = Analyzer::new(options.clone());
-                let processes = ring.processes();
-                rings.insert(number, CutRing { ring, processes, scanner, part: None, is_ended: false });
-            }
-            Ok(Some(Block::Words(number, words))) => {
-                if let Some(ring) = rings.get_mut(&number) {
-                    ring.words(&words, is_in, options, &table);
+            Ok(Some(Block::Words(number, words))) if is_in => {
+                let Some(open) = open(&mut parts, &walk, options, number) else { continue };
+                let lost = walk.words(number, &words, |scanner, words, is_new| open.go_on(scanner, words, is_new));
+                if let Some(ring) = walk.rings.get_mut(&number) {
+                    ring.scanner.core.totals.replayed(&words, lost);
                 }
+                open.used |= !words.is_empty();
             }
             Ok(Some(Block::RingEnd(number))) if is_in => {
-                if let Some(ring) = rings.get_mut(&number) {
-                    ring.open(options);
-                    ring.is_ended = true;
+                if let Some(open) = open(&mut parts, &walk, options, number) {
+                    open.is_ended = true;
                 }
             }
-            Ok(Some(Block::RingEnd(number))) => _ = rings.remove(&number),
-            Ok(Some(Block::End(end))) => summary.end = is_in.then_some(end),
+            Ok(Some(Block::End(how))) => end = is_in.then_some(how),
+            Ok(Some(block)) => walk.block(block)?,
             Ok(None) => break,
             Err(TraceError::Cut { at }) => {
-                summary.cut_at = Some(at);
+                cut_at = Some(at);
                 break;
             }
-            Err(error) => return Err(error.into()),
+            Err(error) => return Err(ReplayError::from(error).into()),
         }
     }
-    if summary.cut_at.is_some() {
+    if cut_at.is_some() {
         // Their threads were there, even if nothing of them is in this part.
-        rings.values_mut().for_each(|ring| ring.open(options));
+        for number in walk.rings.keys() {
+            _ = open(&mut parts, &walk, options, *number);
+        }
     }
-    summary.rings = rings.into_iter().filter_map(|(number, ring)| ring.finish(number)).collect();
-    Ok(summary)
+    let Walk { modules, mut rings, .. } = walk;
+    let finish = |(number, open): (u32, Open)| Some(open.finish(number, rings.remove(&number)?));
+    Ok(Summary { modules, rings: parts.into_iter().filter_map(finish).collect(), end, cut_at })
 }
 
-impl CutRing {
-    fn words(&mut self, words: &[u64], is_in: bool, options: &Options, table: &ModuleTable) {
-        if is_in {
-            self.open(options);
-        }
-        let mut source = Source { processes: &self.processes, table };
-        let (mut rest, mut lost) = (words, 0);
-        while !rest.is_empty() {
-            let Scanned { words, stop, .. } = self.scanner.scan(rest, u64::MAX, &mut source);
-            let (scanned, others) = rest.split_at(words);
-            rest = others;
-            if let Some(open) = &mut self.part {
-                open.words.extend_from_slice(scanned);
-                if open.words.len() >= WORDS || stop == Stop::NewModule {
-                    open.replay(&self.scanner);
-                }
-            }
-            if stop == Stop::Lost {
-                lost = rest.len();
-                break;
-            }
-        }
-        if let Some(open) = &mut self.part {
-            open.used |= !words.is_empty();
-            self.scanner.core.totals.replayed(words, lost as u64);
-        }
-    }
-
-    /// The part begins, if it has not.
-    fn open(&mut self, options: &Options) {
-        if self.part.is_some() {
-            return;
-        }
-        self.part = Some(Open {
+/// The part of a ring, which begins now if it has not.
+fn open<'a>(
+    parts: &'a mut BTreeMap<u32, Open>,
+    walk: &Walk<'_>,
+    options: &Options,
+    number: u32,
+) -> Option<&'a mut Open> {
+    let scanner = &walk.rings.get(&number)?.scanner;
+    Some(match parts.entry(number) {
+        Entry::Occupied(open) => open.into_mut(),
+        Entry::Vacant(place) => place.insert(Open {
             part: Part::new(0, options),
             known: Known::default(),
-            contexts_before: self.scanner.core.contexts.nodes.len(),
-            start: Start::of(&self.scanner),
+            contexts_before: scanner.core.contexts.nodes.len(),
+            start: Start::of(scanner),
             words: Vec::new(),
             used: false,
-        });
-    }
-
-    fn finish(mut self, number: u32) -> Option<RingPart> {
-        let mut open = self.part.take()?;
-        open.replay(&self.scanner);
-        let Open { mut part, contexts_before, used, .. } = open;
-        let frontier = part.end(Frontier::default());
-        let mut counts = Counts::new(part.analyzer.into_counted(), self.scanner.core.totals.active);
-        counts.lose(self.scanner.core.totals.lost_words);
-        let contexts = &self.scanner.core.contexts.nodes[contexts_before..];
-        Some(RingPart {
-            number,
-            ring: self.ring,
-            used,
-            is_ended: self.is_ended,
-            placed: self.scanner.locator.modules.iter().map(|module| (module.placed.id, module.placed.low)).collect(),
-            contexts_before: contexts_before as u32,
-            contexts: contexts.iter().map(|node| (node.parent, node.function)).collect(),
-            frontier,
-            counts,
-        })
-    }
+            is_ended: false,
+        }),
+    })
 }
 
 impl Open {
+    /// Takes words that the scanner has just gone over.
+    fn go_on(&mut self, scanner: &Analyzer, words: &[u64], is_new: bool) {
+        self.words.extend_from_slice(words);
+        if self.words.len() >= WORDS || is_new {
+            self.replay(scanner);
+        }
+    }
+
     /// Replays the words that are there; the scanner has gone over them and no others.
     fn replay(&mut self, scanner: &Analyzer) {
         self.known.learn(scanner);
@@ -176,5 +150,26 @@ impl Open {
         self.part.go_on(&self.words);
         self.words.clear();
         self.start = Start::of(scanner);
+    }
+
+    fn finish(mut self, number: u32, ring: Walked) -> RingPart {
+        let Walked { ring, scanner, .. } = ring;
+        self.replay(&scanner);
+        let Self { mut part, contexts_before, used, is_ended, .. } = self;
+        let frontier = part.end(Frontier::default());
+        let mut counts = Counts::new(part.analyzer.into_counted(), scanner.core.totals.active);
+        counts.lose(scanner.core.totals.lost_words);
+        let contexts = &scanner.core.contexts.nodes[contexts_before..];
+        RingPart {
+            number,
+            ring,
+            used,
+            is_ended,
+            placed: scanner.locator.modules.iter().map(|module| (module.placed.id, module.placed.low)).collect(),
+            contexts_before: contexts_before as u32,
+            contexts: contexts.iter().map(|node| (node.parent, node.function)).collect(),
+            frontier,
+            counts,
+        }
     }
 }

@@ -16,7 +16,7 @@ use super::{
         result::RingResult,
         slices::whole::{Below, Whole},
     },
-    summary::{RingPart, Summary, SummaryError},
+    summary::{NO_FIT, RingPart, Summary, SummaryError},
 };
 use crate::{decode::context::ContextNode, trace::End};
 
@@ -30,8 +30,6 @@ pub enum JoinError {
     #[error(transparent)]
     Slice(#[from] SummaryError),
 }
-
-const NO_FIT: SummaryError = SummaryError::Damaged("it does not fit the slice before it");
 
 /// A trace of which some parts are there.
 pub struct Joined {
@@ -109,13 +107,7 @@ impl Joined {
         contexts.extend(part.contexts.iter().map(|&(parent, function)| ContextNode { parent, function, calls: 0 }));
         let functions: u32 = ring.analyzer.locator.modules.iter().map(|m| m.placed.table.functions.len() as u32).sum();
         let segments: u32 = ring.analyzer.locator.modules.iter().map(|m| m.placed.table.segments.len() as u32).sum();
-        let is_known = |(number, node): (usize, &ContextNode)| {
-            number == 0 || node.parent.index() < number && node.function < functions
-        };
-        let asks = &part.frontier.asks;
-        let in_order = part.frontier.between.is_sorted_by_key(|between| between.0)
-            && part.frontier.between.last().is_none_or(|between| between.0 <= asks.len());
-        if !contexts.iter().enumerate().all(is_known) || !part.counts.is_sound(contexts.len(), segments) || !in_order {
+        if !part.is_sound(functions, segments) {
             return Err(NO_FIT.into());
         }
         ring.analyzer.core.contexts.learn(&contexts);

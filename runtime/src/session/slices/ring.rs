@@ -30,6 +30,9 @@ const SLICE: u64 = 4 << 20;
 /// Words of a slice, at most: 16 MiB.
 const MOST_WORDS: usize = 2 << 20;
 
+/// What a slice may have asked so that its memory is used again: 4 MiB.
+const MOST_SPARE: usize = 1 << 17;
+
 /// See the top of this file.
 pub struct SlicedRing {
     /// Knows what runs; has counted what came before the first slice, and has no engine.
@@ -282,7 +285,9 @@ impl Shared {
                 Ok(()) => {
                     state.settled += 1;
                     slice.frontier.clear();
-                    state.spare_frontiers.push(slice.frontier);
+                    if slice.frontier.asks.capacity() <= MOST_SPARE {
+                        state.spare_frontiers.push(slice.frontier);
+                    }
                 }
                 Err(failure) => state.fail(failure),
             }

@@ -1,0 +1,79 @@
+//! Blocks of a file that say one thing each: length, length before compression, checksum, and content.
+//!
+//! Takes and gives whatever serde knows. Refuses blocks that are not as they were written.
+
+use std::io::{self, Read, Seek, SeekFrom, Write};
+
+use serde::{Serialize, de::DeserializeOwned};
+
+/// Of most of what is in such blocks, this is as small as higher ones make it.
+const LEVEL: i32 = 3;
+/// Bytes before the content.
+const HEAD: usize = 20;
+
+/// Why a block cannot be read.
+#[derive(Debug)]
+pub enum Unreadable {
+    /// What the system refused.
+    Io(io::Error),
+    /// It is not as it was written.
+    Damaged(&'static str),
+}
+
+const CUT: Unreadable = Unreadable::Damaged("it ends too early");
+
+/// Writes a block.
+pub fn write(to: &mut dyn Write, what: &impl Serialize) -> io::Result<()> {
+    let bytes = postcard::to_stdvec(what).map_err(io::Error::other)?;
+    let packed = zstd::bulk::compress(&bytes, LEVEL)?;
+    to.write_all(&(packed.len() as u64).to_le_bytes())?;
+    to.write_all(&(bytes.len() as u64).to_le_bytes())?;
+    to.write_all(&crc32fast::hash(&packed).to_le_bytes())?;
+    to.write_all(&packed)
+}
+
+/// What is before a block's content.
+struct Head {
+    len: u64,
+    unpacked: u64,
+    checksum: u32,
+}
+
+impl Head {
+    fn read(from: &mut dyn Read) -> Result<Self, Unreadable> {
+        let mut head = [0; HEAD];
+        from.read_exact(&mut head).map_err(|_| CUT)?;
+        let number = |at: usize, len: usize| head[at..at + len].iter().rev().fold(0, |all, &b| all << 8 | u64::from(b));
+        Ok(Self { len: number(0, 8), unpacked: number(8, 8), checksum: number(16, 4) as u32 })
+    }
+}
+
+/// Goes on behind a block.
+pub fn skip(from: &mut (impl Read + Seek)) -> Result<(), Unreadable> {
+    let Head { len, .. } = Head::read(from)?;
+    let len = i64::try_from(len).map_err(|_| CUT)?;
+    from.seek(SeekFrom::Current(len)).map(drop).map_err(Unreadable::Io)
+}
+
+/// Reads a block.
+pub fn read<T: DeserializeOwned>(from: &mut dyn Read) -> Result<T, Unreadable> {
+    let Head { len, unpacked, checksum } = Head::read(from)?;
+    let mut packed = Vec::new();
+    from.take(len).read_to_end(&mut packed).map_err(Unreadable::Io)?;
+    if packed.len() as u64 != len {
+        return Err(CUT);
+    }
+    if crc32fast::hash(&packed) != checksum {
+        return Err(Unreadable::Damaged("a checksum does not fit"));
+    }
+    // The length has no checksum: no memory is taken for what is not there.
+    let mut bytes = Vec::new();
+    let mut unpack = |packed| zstd::Decoder::with_buffer(packed)?.take(unpacked).read_to_end(&mut bytes);
+    if unpack(&packed[..]).is_err() || bytes.len() as u64 != unpacked {
+        return Err(Unreadable::Damaged("a block that does not decompress"));
+    }
+    match postcard::take_from_bytes(&bytes) {
+        Ok((what, [])) => Ok(what),
+        _ => Err(Unreadable::Damaged("a block that does not decode")),
+    }
+}

@@ -1,0 +1,165 @@
+//! Goes over a trace without analysing it, and knows at each place what runs in which ring.
+//!
+//! Takes the blocks of a trace in order, from its start or from a [`Point`] on; gives points. Refuses points that do
+//! not fit the programs that are there, and programs that are not those that were recorded.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::super::{
+    analyzer::Analyzer,
+    modules::{ModuleTable, Source},
+    options::Options,
+    replay::{ReplayError, check},
+    scan::{Scanned, Stop},
+};
+use crate::{
+    decode::{
+        context::{ContextNode, ContextNumber, Running},
+        regions::Regions,
+    },
+    trace::{Block, Midway, Ring, TraceModule},
+};
+
+/// A trace up to a place.
+pub struct Walk<'a> {
+    options: &'a Options,
+    table: ModuleTable,
+    /// All modules so far, in the order of the trace.
+    pub modules: Vec<TraceModule>,
+    /// Those that have not ended.
+    pub rings: BTreeMap<u32, Walked>,
+}
+
+/// A ring up to a place.
+pub struct Walked {
+    pub ring: Ring,
+    /// Its process, then those that it was forked from.
+    processes: Vec<u32>,
+    pub scanner: Analyzer,
+}
+
+/// All that a walk knows at a place, whatever the analysis: another one can go on with that.
+#[derive(Debug)]
+pub struct Point {
+    pub(super) midway: Midway,
+    pub(super) modules: Vec<TraceModule>,
+    pub(super) rings: Vec<RingPoint>,
+}
+
+/// The same of a ring.
+#[derive(Debug)]
+pub(super) struct RingPoint {
+    pub number: u32,
+    pub ring: Ring,
+    /// Modules in the ring's order: number of the table, and address.
+    pub placed: Vec<(u32, u64)>,
+    /// Parent and function of each context.
+    pub contexts: Vec<(ContextNumber, u32)>,
+    pub now: Now,
+}
+
+/// Of that, what does not only grow.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(super) struct Now {
+    /// The module that the last record named.
+    pub place: usize,
+    /// Every function counts as one of interest.
+    pub running: Running,
+    pub regions: Regions,
+}
+
+impl<'a> Walk<'a> {
+    pub fn new(options: &'a Options) -> Self {
+        Self { options, table: ModuleTable::default(), modules: Vec::new(), rings: BTreeMap::new() }
+    }
+
+    /// Goes on from a point; nothing if it does not fit the programs.
+    pub fn from(point: Point, options: &'a Options) -> Result<Option<Self>, ReplayError> {
+        let mut walk = Self::new(options);
+        for module in point.modules {
+            walk.module(module)?;
+        }
+        for ring in point.rings {
+            let number = ring.number;
+            let Some(ring) = Walked::from(ring, options, &walk.table) else { return Ok(None) };
+            walk.rings.insert(number, ring);
+        }
+        Ok(point.midway.is_sound().then_some(walk))
+    }
+
+    fn module(&mut self, module: TraceModule) -> Result<(), ReplayError> {
+        check(&module)?;
+        let named = module.module();
+        self.table.register(&named, &named.path);
+        self.modules.push(module);
+        Ok(())
+    }
+
+    /// Goes on behind a block.
+    pub fn block(&mut self, block: Block) -> Result<(), ReplayError> {
+        match block {
+            Block::Module(module) => self.module(module)?,
+            Block::Ring(number, ring) => _ = self.rings.insert(number, Walked::new(ring, self.options)),
+            Block::Words(number, words) => _ = self.words(number, &words, |_, _, _| ()),
+            Block::RingEnd(number) => _ = self.rings.remove(&number),
+            Block::End(_) => {}
+        }
+        Ok(())
+    }
+
+    /// Goes on behind words of a ring, and says how many could not be decoded. Has `each` take what was gone over at a
+    /// time, with what is known behind it, and whether a new module is next.
+    pub fn words(&mut self, ring: u32, words: &[u64], mut each: impl FnMut(&Analyzer, &[u64], bool)) -> u64 {
+        let Some(Walked { processes, scanner, .. }) = self.rings.get_mut(&ring) else { return 0 };
+        let mut source = Source { processes, table: &self.table };
+        let mut rest = words;
+        while !rest.is_empty() {
+            let Scanned { words, stop, .. } = scanner.scan(rest, u64::MAX, &mut source);
+            let (scanned, others) = rest.split_at(words);
+            rest = others;
+            each(scanner, scanned, stop == Stop::NewModule);
+            if stop == Stop::Lost {
+                return rest.len() as u64;
+            }
+        }
+        0
+    }
+}
+
+impl Walked {
+    fn new(ring: Ring, options: &Options) -> Self {
+        Self { processes: ring.processes(), ring, scanner: Analyzer::new(options.clone()) }
+    }
+
+    fn from(point: RingPoint, options: &Options, table: &ModuleTable) -> Option<Self> {
+        let RingPoint { ring, placed, contexts, now, .. } = point;
+        let mut ring = Self::new(ring, options);
+        let scanner = &mut ring.scanner;
+        let placed: Option<Vec<_>> = placed.iter().map(|&(id, low)| table.placed(id, low)).collect();
+        scanner.go_on(&placed?, now.place);
+        let functions = scanner.tables.is_roi.len() as u32;
+        let is_known = |(number, &(parent, function)): (usize, &(ContextNumber, u32))| {
+            number == 0 || parent.index() < number && function < functions
+        };
+        if !contexts.iter().enumerate().all(is_known) || !now.running.is_sound(contexts.len(), functions) {
+            return None;
+        }
+        let node = |&(parent, function): &(ContextNumber, u32)| ContextNode { parent, function, calls: 0 };
+        let nodes: Vec<_> = contexts.iter().map(node).collect();
+        let is_roi = |function: u32| options.roi.is_some() && scanner.tables.is_roi[function as usize];
+        let running = now.running.of_interest(is_roi);
+        scanner.core.open_regions = now.regions.open(|name| scanner.tables.is_region(name))?;
+        scanner.core.contexts.learn(&nodes);
+        scanner.core.contexts.go_on(&running);
+        scanner.regions = now.regions;
+        Some(ring)
+    }
+
+    /// What does not only grow.
+    pub fn now(&self) -> Now {
+        let Analyzer { locator, core, regions, .. } = &self.scanner;
+        Now { place: locator.place(), running: core.contexts.running(), regions: regions.clone() }
+    }
+}
