@@ -42,10 +42,17 @@ pub fn warning(profile: &Profile) -> Option<String> {
         return Some(format!("{threads} threads; {line}"));
     };
     let parts = undefined(&sharing.undefined);
-    let order = if parts.is_empty() {
-        "their order is the model's alone".to_owned()
-    } else {
+    let contended = sharing.undefined.contended;
+    let order = if !parts.is_empty() {
         format!("another run may have another order: {}", parts.join("; "))
+    } else if contended > 0 {
+        let times = human::grouped(u128::from(contended));
+        format!(
+            "their order is the model's; locks went {times} times to another thread, and another run may find other \
+                 things behind them"
+        )
+    } else {
+        "their order is the model's alone".to_owned()
     };
     Some(format!("{threads} threads take turns on shared stacks; {order}"))
 }
