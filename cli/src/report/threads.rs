@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use crate::profile::Profile;
-use crate::profile::model::{Totals, UndefinedOrder};
+use crate::profile::model::{ThreadMode, Totals, UndefinedOrder};
 use crate::shared::{human, names};
 
 /// Name of the function that each thread began with, and what the thread did.
@@ -36,11 +36,18 @@ pub fn warning(profile: &Profile) -> Option<String> {
     if threads <= processes {
         return None;
     }
+    let own = "each thread has a stack of its own: what others write is a first touch once, then not seen";
     let Some(sharing) = &profile.sharing else {
-        let line = "each thread has a stack of its own: what others write is a first touch once, then not seen; see \
-                    --by-thread";
-        return Some(format!("{threads} threads; {line}"));
+        return Some(format!("{threads} threads; {own}; see --by-thread"));
     };
+    if profile.meta.thread_mode == ThreadMode::Private {
+        let handed: u64 = profile.sharing_details.iter().flat_map(|details| &details.handed).sum();
+        let (cold, handed) = (human::bytes(u128::from(profile.totals.cold)), human::bytes(u128::from(handed)));
+        return Some(format!(
+            "{threads} threads; {own}; of {cold} of first touches, others had written {handed} before, in the order of \
+             the model; see --by-thread, --sharing"
+        ));
+    }
     let parts = undefined(&sharing.undefined);
     let contended = sharing.undefined.contended;
     let order = if !parts.is_empty() {
