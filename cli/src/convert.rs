@@ -72,7 +72,7 @@ pub fn with_sample(
     let totals = sum(&measurement.threads);
     let (thread_starts, threads) = builder.threads();
     let flops_by_type = builder.flops_by_type();
-    let sharing = builder.sharing();
+    let (sharing, sharing_details) = builder.sharing().unzip();
     let mut of_objects = named.lines.into_iter();
     let mut of_sizes = line_sizes.iter().zip(sites.lines).map(|(size, (cells, streams))| {
         let details = LineDetails { objects: of_objects.next().unwrap_or_default(), streams: Some(streams) };
@@ -109,6 +109,7 @@ pub fn with_sample(
             .then(|| CacheTraffic { levels: levels.iter().map(lines::level).collect(), cells: sites.caches }),
         cold_histogram: histogram(&measurement.cold),
         sharing,
+        sharing_details: sharing_details.flatten(),
         compilers: coverage::compilers(measurement),
     };
     (profile, sample)

@@ -1,4 +1,5 @@
-//! `report --sharing`: which threads write what others read, and lines that change hands between threads.
+//! `report --sharing`: which threads write what others read, and lines that change hands between threads, with the
+//! bytes that each thread writes of them.
 //!
 //! Takes a profile, gives tables. Refuses profiles of runs without `--sharing`. A cure is named only where most changes
 //! of hands moved no byte, and there were many.
@@ -11,7 +12,7 @@ use crate::{
     estimate,
     profile::{
         Profile,
-        model::{Met, SharedLines},
+        model::{Met, SharedLines, SharingDetails, Written},
     },
     report::ReportOptions,
     shared::{names, printable},
@@ -41,6 +42,10 @@ pub fn document(profile: &Profile, options: &ReportOptions) -> anyhow::Result<Do
     document.sheets.push(matrix(met, &names));
     document.sheets.push(flows(met, &names, options));
     document.sheets.push(lines(met, options));
+    if let Some(details) = &profile.sharing_details {
+        document.sheets.extend((!met.lines.is_empty()).then(|| written(details, &names, options)));
+        document.sheets.extend(handed(details, &names));
+    }
     document.notes.push(
         "bytes count each read of what another thread wrote last; lines change hands as in the order of the model, which \
          is not that of any run (docs/threads.md)"
@@ -117,6 +122,7 @@ fn flows(met: &Met, names: &[String], options: &ReportOptions) -> Sheet {
 /// Lines that several threads wrote.
 fn lines(met: &Met, options: &ReportOptions) -> Sheet {
     let columns = vec![
+        Column::new("number", ["", "#"], 0),
         Column::new("changes", ["owner", "changes"], 0),
         Column::new("false_changes", ["for", "nothing"], 0),
         Column::new("invalidations", ["copies", "taken"], 2),
@@ -129,9 +135,10 @@ fn lines(met: &Met, options: &ReportOptions) -> Sheet {
     ];
     let title = format!("Lines of {} bytes that several threads write", met.line);
     let mut sheet = Sheet::new("lines", title, columns);
-    for line in sheet.first(&met.lines, Some(options.top.unwrap_or(SHOWN))) {
+    for (line, number) in sheet.first(&met.lines, Some(options.top.unwrap_or(SHOWN))).iter().zip(1..) {
         let places: Vec<String> = line.places.iter().map(|p| names::shorten_path(&printable::name(p), 40)).collect();
         sheet.row([
+            Value::Count(number),
             Value::Count(line.changes.into()),
             Value::Count(line.false_changes.into()),
             Value::Count(line.invalidations.into()),
@@ -144,6 +151,100 @@ fn lines(met: &Met, options: &ReportOptions) -> Sheet {
         ]);
     }
     sheet
+}
+
+/// Which bytes of these lines threads write.
+fn written(details: &SharingDetails, names: &[String], options: &ReportOptions) -> Sheet {
+    let columns = vec![
+        Column::new("line", ["", "of #"], 0),
+        Column::new("bytes", ["", "bytes"], 0),
+        Column::new("object", ["", "object"], 0),
+        Column::new("field", ["", "field"], 1),
+        Column::new("writer", ["", "written by"], 0),
+        Column::new("place", ["", "written at"], 0),
+    ];
+    let mut sheet = Sheet::new("written", "Bytes of these lines that each thread writes", columns);
+    let mut rows = Vec::new();
+    // Those of the lines above, in their order.
+    let shown = options.top.unwrap_or(SHOWN);
+    for (parts, number) in details.written.iter().take(shown).zip(1u128..) {
+        let mut of_names: BTreeMap<(&str, bool, &str, String, &str), Ranges> = BTreeMap::new();
+        for part in parts {
+            let key = (&*part.object, part.of_line, &*part.field, name(names, part.thread), &*part.place);
+            of_names.entry(key).or_default().add(part);
+        }
+        let parts = of_names.into_iter().map(|(key, ranges)| (number, key, ranges.joined()));
+        let mut parts: Vec<_> = parts.collect();
+        parts.sort_by(|a, b| (a.1.0, &a.2).cmp(&(b.1.0, &b.2)));
+        rows.extend(parts);
+    }
+    for (number, (object, of_line, field, writer, at), ranges) in sheet.first(&rows, Some(2 * shown)) {
+        let ranges = ranges.text();
+        sheet.row([
+            Value::Count(*number),
+            Value::Text(if *of_line { format!("{ranges} of the line") } else { ranges }),
+            object_name(object),
+            if field.is_empty() { Value::Empty } else { Value::Name(printable::name(field).into()) },
+            Value::Name(writer.clone()),
+            place(at),
+        ]);
+    }
+    sheet
+}
+
+/// Ranges that are shown of a row.
+const RANGES: usize = 3;
+
+#[derive(Default, PartialEq, Eq, PartialOrd, Ord)]
+struct Ranges {
+    list: Vec<(u64, u64)>,
+    /// Further ones, of the thread that has most.
+    more: u64,
+}
+
+impl Ranges {
+    fn add(&mut self, part: &Written) {
+        self.list.extend(&part.ranges);
+        self.more = self.more.max(part.more);
+    }
+
+    /// Those that touch or overlap as one.
+    fn joined(mut self) -> Self {
+        self.list.sort_unstable();
+        self.list.dedup_by(|next, last| {
+            let touches = next.0 <= last.1;
+            if touches {
+                last.1 = last.1.max(next.1);
+            }
+            touches
+        });
+        self
+    }
+
+    fn text(&self) -> String {
+        let shown: Vec<String> = self.list.iter().take(RANGES).map(|(from, to)| format!("+{from}..{to}")).collect();
+        let more = self.more + self.list.len().saturating_sub(RANGES) as u64;
+        if more > 0 { format!("{}, {more} more", shown.join(", ")) } else { shown.join(", ") }
+    }
+}
+
+/// Of threads with stacks of their own, what of their first touches others had written.
+fn handed(details: &SharingDetails, names: &[String]) -> Option<Sheet> {
+    if details.handed.is_empty() {
+        return None;
+    }
+    let mut bytes: BTreeMap<&String, u64> = BTreeMap::new();
+    for (name, handed) in names.iter().zip(&details.handed) {
+        *bytes.entry(name).or_default() += handed;
+    }
+    let columns = [("bytes", ["", "bytes"]), ("reader", ["", "read by"])];
+    let columns = columns.map(|(key, header)| Column::new(key, header, 0));
+    let mut sheet =
+        Sheet::new("first_touches", "First touches of what another thread had written before", columns.into());
+    for (name, bytes) in bytes.into_iter().filter(|(_, bytes)| *bytes > 0) {
+        sheet.row([Value::Bytes(bytes.into()), Value::Name(name.clone())]);
+    }
+    Some(sheet)
 }
 
 /// What would keep the lines where they are, if the counts say so.
@@ -159,11 +260,7 @@ fn cure(line: &SharedLines, bytes: u32) -> Option<String> {
 }
 
 fn object_name(object: &str) -> Value {
-    if object.is_empty() {
-        Value::Text("(stack, or not known)".into())
-    } else {
-        Value::Name(printable::name(object).into())
-    }
+    if object.is_empty() { Value::Text("(not known)".into()) } else { Value::Name(printable::name(object).into()) }
 }
 
 fn place(place: &str) -> Value {

@@ -1,6 +1,7 @@
 //! Helpers of the end-to-end tests: the product is driven as a user drives it, through its command line.
 //!
 //! - [`browser`]: a page in a real browser;
+//! - [`cargo`]: Rust projects, built with `cargo` and with `dmdprof cargo`;
 //! - [`cachegrind`]: what Cachegrind's output files say;
 //! - [`energy`]: what the processor says of its energy;
 //! - [`pairs`]: kernels in variants, for comparisons with the clock;
@@ -14,6 +15,7 @@
 
 pub mod browser;
 pub mod cachegrind;
+pub mod cargo;
 pub mod energy;
 pub mod farm;
 pub mod gate;

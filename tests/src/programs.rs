@@ -268,7 +268,7 @@ fn driver(name: &str) -> PathBuf {
 pub fn sqlite() -> Program {
     let directory = bundled("libsqlite3-sys").join("sqlite3");
     let mut sources = c_files(&directory, &["sqlite3"]);
-    sources.push(driver("sqlite.c"));
+    sources.extend(["sqlite.c", "sqlite_threads.c"].map(driver));
     Program {
         name: "sqlite".into(),
         sources,
@@ -287,12 +287,13 @@ pub fn zlib() -> Program {
     let names =
         ["adler32", "compress", "crc32", "deflate", "inffast", "inflate", "inftrees", "trees", "uncompr", "zutil"];
     let mut sources = c_files(&directory, &names);
-    sources.push(driver("zlib.c"));
+    sources.extend(["zlib.c", "zlib_threads.c"].map(driver));
     Program {
         name: "zlib".into(),
         sources,
         include: vec![directory],
         defines: vec!["HAVE_UNISTD_H".into()],
+        libraries: vec!["-pthread".into()],
         functions: vec!["inflate_fast", "deflate_slow", "main"],
         ..Program::default()
     }
@@ -369,6 +370,15 @@ pub fn case(name: &str) -> Program {
     let mut program = Program::of(in_tests("programs/cases").join(format!("{name}.c")));
     program.flags = vec!["-pthread".into()];
     program.libraries = vec!["-pthread".into()];
+    program
+}
+
+/// The same with OpenMP.
+#[must_use]
+pub fn openmp(name: &str) -> Program {
+    let mut program = case(name);
+    program.flags = vec!["-fopenmp".into()];
+    program.libraries = vec!["-fopenmp".into()];
     program
 }
 

@@ -1,59 +1,19 @@
 //! Whole Rust programs through `dmdprof cargo`: the same output as from `cargo`, the same profile each time, and hooks
-//! in everything that rustc made. All share one target directory and one cache, so that each crate is compiled once.
+//! in everything that rustc made.
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Output};
 use std::sync::Mutex;
 
+use dmdprof_tests::cargo::{hooked, plain, prepare, shared, unhooked};
 use dmdprof_tests::profiled::{Report, Run};
 use dmdprof_tests::programs;
-use dmdprof_tests::tool::{
-    assert_same, describe, dmdprof, dmdprof_path, in_tests, output, scratch, succeed, target_dir,
-};
+use dmdprof_tests::tool::{assert_same, describe, dmdprof, dmdprof_path, output, scratch, succeed};
 
 /// Cargo takes the lock of a target directory, so tests would wait for each other anyway; this way their time is their
 /// own. Tests with a target directory of their own need no turn.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
-
-fn projects() -> PathBuf {
-    in_tests("programs/rust")
-}
-
-fn shared(what: &str) -> PathBuf {
-    target_dir().join("tmp").join(format!("dmdprof-cargo-{what}"))
-}
-
-/// `dmdprof cargo`, to be completed; profiles go to `directory`.
-fn hooked(directory: &Path, options: &[&str], words: &[&str]) -> Command {
-    let mut command = dmdprof();
-    command.arg("cargo").arg("-o").arg(directory.join("dmdprof.data")).args(options).args(words);
-    prepare(&mut command, "hooked");
-    command
-}
-
-fn plain(words: &[&str]) -> Command {
-    let mut command = cargo();
-    command.args(words);
-    prepare(&mut command, "plain");
-    command
-}
-
-/// Cargo without hooks. What a program prints does not depend on the optimiser, which would take half of the test's time.
-fn cargo() -> Command {
-    let mut command = Command::new(env!("CARGO"));
-    command.env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "0");
-    command
-}
-
-fn prepare(command: &mut Command, target: &str) {
-    command.current_dir(projects()).stdin(Stdio::null());
-    command.env("CARGO_TARGET_DIR", shared(target)).env("DMDPROF_CACHE_DIR", shared("cache"));
-    // What the surrounding `cargo test` says is about another project.
-    for name in ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "CARGO_INCREMENTAL", "RUSTC_WRAPPER"] {
-        command.env_remove(name);
-    }
-}
 
 /// Runs a project both ways; gives the profile.
 fn check(options: &[&str], words: &[&str]) -> Vec<u8> {
@@ -467,7 +427,7 @@ fn ripgrep() {
         prepare(&mut command, target);
         succeed(&mut command)
     };
-    build(cargo(), "plain");
+    build(unhooked(), "plain");
     let mut cargo = dmdprof();
     cargo.arg("cargo");
     let said = build(cargo, "hooked");

@@ -3,9 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
+use dmdprof_tests::browser::Browser;
 use dmdprof_tests::profiled::{Profiled, Report, Run};
 use dmdprof_tests::programs::{Compiler, case, cpp};
 use dmdprof_tests::tool::{assert_same, describe, dmdprof, output, scratch, succeed};
+use serde_json::Value;
 
 const SHARED: [&str; 2] = ["--threads", "shared"];
 
@@ -170,7 +172,7 @@ const SHARING: [&str; 5] = ["--threads", "shared", "--sharing", "--turn", "1"];
 /// Of all lines that several threads write: the object, changes of hands, those for nothing, copies taken and fetched.
 fn lines(report: &Report) -> Vec<(String, [u64; 4])> {
     let lines = report.0["sharing"]["met"]["lines"].as_array().expect("lines").iter();
-    let count = |line: &serde_json::Value, name: &str| line[name].as_u64().expect("a count");
+    let count = |line: &Value, name: &str| line[name].as_u64().expect("a count");
     let counts = |line| ["changes", "false_changes", "invalidations", "transfers"].map(|name| count(line, name));
     lines.map(|line| (line["object"].as_str().expect("a name").to_owned(), counts(line))).collect()
 }
@@ -188,6 +190,10 @@ fn counters_in_one_line_change_hands_with_each_store() {
     assert!(run.output.status.success());
     let table = succeed(dmdprof().args(["report", "--sharing"]).arg(&path));
     assert!(String::from_utf8_lossy(&table.stdout).contains("pad: "), "{}", describe(&table));
+    // Each thread has the word of its number.
+    let words = written(&shared.report).into_iter().map(|part| (part.object, part.ranges, part.thread));
+    let expected = (1..5u64).map(|thread| ("shared".to_owned(), vec![(8 * (thread - 1), 8 * thread)], thread));
+    assert_eq!(Vec::from_iter(words), Vec::from_iter(expected));
     let (padded, _) = profiled(&program, &SHARING, &["padded"]);
     assert_eq!(lines(&padded.report), []);
     // One word under a lock goes from hand to hand, and a byte with it: no cure. The first thread reads it when nobody
@@ -210,14 +216,192 @@ fn what_goes_through_a_ring_is_what_was_put_in() {
     assert_same("another run", &expected, &profiled(&built("ring"), &SHARING, &[]).1);
 }
 
+/// What a thread wrote of lines that change hands.
+struct Written {
+    object: String,
+    ranges: Vec<(u64, u64)>,
+    field: String,
+    thread: u64,
+}
+
+/// That of the lines that changed hands most.
+fn written(report: &Report) -> Vec<Written> {
+    let parts = report.0["sharing_details"]["written"][0].as_array().expect("what was written").iter();
+    let text = |part: &Value, name: &str| part[name].as_str().expect("a name").to_owned();
+    let written = parts.map(|part| Written {
+        object: text(part, "object"),
+        ranges: serde_json::from_value(part["ranges"].clone()).expect("ranges"),
+        field: text(part, "field"),
+        thread: part["thread"].as_u64().expect("a thread"),
+    });
+    written.collect()
+}
+
 #[test]
-fn sharing_needs_an_order_and_a_profile_that_has_it() {
+fn a_histogram_with_shared_lines_and_with_private_ones() {
+    let program = built("histogram");
+    // After the barrier all four are at the same value, in turns of one access: of 4 x 1024 stores each but the first
+    // to each of 16 lines takes it from another thread.
+    let (shared, _) = profiled(&program, &SHARING, &["shared"]);
+    let [(object, [changes, false_changes, invalidations, _])] = &lines(&shared.report)[..] else { panic!("bins") };
+    assert_eq!((&object[..], *changes, *false_changes), ("bins", 4 * 1024 - 16, 4 * 1024 - 16));
+    // Reading a word takes a copy again, so that each store but the first of a thread finds one elsewhere; the first
+    // thread's first does too, where others have read before it stores.
+    assert!((4 * 1024 - 16..=4 * 1024).contains(invalidations), "{invalidations}");
+    // Each of two lines of sums goes once through all four threads, and all of it is used.
+    let (private, _) = profiled(&program, &SHARING, &["private"]);
+    let [(object, [changes, false_changes, ..])] = &lines(&private.report)[..] else { panic!("total") };
+    assert_eq!((&object[..], *changes, *false_changes), ("total", 2 * 3, 0));
+}
+
+#[test]
+fn a_line_between_two_threads() {
+    let (run, expected) = profiled(&built("ping_pong"), &SHARING, &[]);
+    // 500 times each; the first store takes it from nobody, and `main` reads it once more at the end.
+    assert_eq!(lines(&run.report), [("ball".to_owned(), [999, 0, 999, 1000])]);
+    let mut moved = [0; 2];
+    for row in run.report.0["sharing"]["met"]["moved"].as_array().expect("rows") {
+        assert_eq!(row["object"], "ball");
+        moved[row["reader"].as_u64().expect("a thread") as usize] += row["bytes"].as_u64().expect("bytes");
+    }
+    assert_eq!(moved, [500 * 8, 500 * 8]);
+    assert_same("another run", &expected, &profiled(&built("ping_pong"), &SHARING, &[]).1);
+}
+
+#[test]
+fn what_one_thread_allocated_has_its_name_for_all() {
+    let program = built("given");
+    let directory = scratch();
+    let path = directory.path().join("objects.data");
+    let run = Run::new(&program, directory.path()).options(SHARED).options(["--objects"]).profile(path.clone());
+    let run = run.go();
+    assert!(run.output.status.success(), "{}", describe(&run.output));
+    run.report.assert_consistent();
+    let json = succeed(dmdprof().args(["report", "--objects", "--format", "json"]).arg(&path)).stdout;
+    let document: Value = serde_json::from_slice(&json).expect("JSON");
+    let uses = document["sheets"].as_array().expect("sheets").iter().find(|sheet| sheet["name"] == "uses");
+    let rows = uses.expect("functions and objects")["rows"].as_array().expect("rows");
+    let read = |function: &str, object: &str| -> u64 {
+        let of = rows.iter().filter(|row| row["function"] == function && row["object"] == object);
+        of.map(|row| row["read"].as_u64().expect("bytes")).sum()
+    };
+    assert_eq!([read("add", "main"), read("even", "main"), read("odd", "main")], [512 * 8, 8000, 8000]);
+    assert!(read("add", "work of main") >= 8);
+    assert!(rows.iter().all(|row| row["kind"] != "unknown"), "{rows:#?}");
+    // The same numbers as without objects.
+    let plain = profiled(&program, &SHARED, &[]).0.report;
+    for field in ["cost", "read", "written", "cold", "accesses", "footprint", "peak_live"] {
+        assert_eq!(run.report.total(field), plain.total(field), "{field}");
+    }
+
+    let (run, _) = profiled(&program, &SHARING, &[]);
+    let lines = lines(&run.report);
+    assert!(lines[0].0.starts_with("block of ") && lines[0].0.contains("given.c:"), "{lines:?}");
+    let fields = written(&run.report).into_iter().map(|part| (part.thread, part.field, part.ranges));
+    let [even, odd] = ["counts.even", "counts.odd"].map(str::to_owned);
+    let expected = [(0, even.clone(), (0, 8)), (2, even, (0, 8)), (0, odd.clone(), (8, 16)), (3, odd, (8, 16))];
+    assert_eq!(Vec::from_iter(fields), expected.map(|(thread, field, range)| (thread, field, vec![range])));
+    assert_eq!(run.report.0["sharing"]["met"]["lines"][0]["apart"], true, "setting up is no sharing");
+}
+
+#[test]
+fn private_stacks_are_the_same_when_first_touches_are_split() {
+    for (name, args, handed) in [("ring", &[][..], [8, 64 * 8].to_vec()), ("layout", &[], vec![0])] {
+        let program = built(name);
+        let of = |options: &[&str]| {
+            let Report(mut report) = profiled(&program, options, args).0.report;
+            let report = report.as_object_mut().expect("an object");
+            let sharing = report.remove("sharing");
+            let found = report.remove("sharing_details").map(|details| details["handed"].clone());
+            (Value::Object(report.clone()), sharing.is_some(), found)
+        };
+        let (plain, is_shared, _) = of(&[]);
+        assert!(!is_shared);
+        let (split, is_shared, found) = of(&["--sharing"]);
+        assert!(is_shared);
+        assert_eq!(plain, split, "{name}");
+        assert_eq!(found, Some(serde_json::json!(handed)), "{name}");
+    }
+    // Of each row that a thread reads, the other thread's words that it had not read before.
+    let (run, _) = profiled(&built("turns"), &["--sharing"], &[]);
+    let handed = run.report.0["sharing_details"]["handed"].as_array().expect("threads").iter();
+    let handed: u64 = handed.map(|bytes| bytes.as_u64().expect("bytes")).sum();
+    assert!((4 * 4096 * 8..4 * 4096 * 8 + 256).contains(&handed), "{handed}");
+    let cold = run.report.total("cold");
+    assert!(handed < cold, "{handed} of {cold}");
+}
+
+#[test]
+fn sharing_needs_bytes_and_a_profile_that_has_it() {
     let program = built("ring");
-    let (output, said) = refused(&["--sharing"], &program, &[]);
-    assert!(output.status.code() == Some(2) && said.contains("--threads shared"), "{said}");
+    for option in ["--flows", "--line=64"] {
+        let (output, said) = refused(&["--sharing", option], &program, &[]);
+        assert!(output.status.code() == Some(2) && said.contains("leave out --sharing"), "{said}");
+    }
     let directory = scratch();
     let path = directory.path().join("plain.data");
     assert!(Run::new(&program, directory.path()).profile(path.clone()).go().output.status.success());
     let output = dmdprof_tests::tool::output(dmdprof().args(["report", "--sharing"]).arg(path));
     assert!(String::from_utf8_lossy(&output.stderr).contains("--threads shared --sharing"), "{}", describe(&output));
+}
+
+/// The page has the numbers of the tables, and the bytes of the line that is picked.
+#[test]
+fn the_page_has_what_threads_pass_on_and_lines_that_change_hands() {
+    let directory = scratch();
+    let at = directory.path();
+    let run = |name: &str, page: &str| -> Value {
+        let program = case(name).hooked();
+        let run = ["run", "-q", "--threads", "shared", "--sharing", "--turn", "1", "--html", page];
+        succeed(dmdprof().args(run).arg(program).current_dir(at));
+        let tables =
+            dmdprof().args(["report", "--sharing", "--top", "300", "--format", "json"]).current_dir(at).output();
+        serde_json::from_slice(&tables.expect("started").stdout).expect("JSON")
+    };
+    let sheet = |tables: &Value, name: &str| -> Vec<Value> {
+        let sheets = tables["sheets"].as_array().expect("sheets").iter();
+        sheets.clone().find(|sheet| sheet["name"] == name).expect("a sheet")["rows"].as_array().expect("rows").clone()
+    };
+    let tables = run("given", "given.html");
+    let mut browser = Browser::start(1280, 900);
+    browser.open(&at.join("given.html"), "panel=threads");
+    for row in sheet(&tables, "threads") {
+        let title = format!("{} read {} bytes that", row["reader"].as_str().expect("a name"), grouped(&row["bytes"]));
+        let found = browser.value(&format!(
+            "[...document.querySelectorAll('.square td')].filter((td) => td.title.startsWith('{title}') && \
+             td.title.includes('{} wrote')).length",
+            row["writer"].as_str().expect("a name")
+        ));
+        assert_eq!(found, 1, "{title}");
+    }
+    let rows = "[...document.querySelectorAll('.threads [aria-label=\"Lines that change hands\"] .row')]";
+    let lines = sheet(&tables, "lines");
+    assert_eq!(browser.value(&format!("{rows}.length")).as_u64(), Some(lines.len() as u64));
+    // The first is picked; a click picks another.
+    let parts = "[...document.querySelectorAll('.shared-parts tbody tr')].map((tr) => tr.textContent).join('\\n')";
+    let of_line = |number: u64| {
+        let of = |row: &&Value| row["line"].as_u64() == Some(number);
+        sheet(&tables, "written").iter().filter(of).count()
+    };
+    let shown = browser.text(parts);
+    assert_eq!(shown.lines().count(), of_line(1), "{shown}");
+    assert!(shown.contains("+0..8") && shown.contains("counts.even") && shown.contains("2 even"), "{shown}");
+    browser.value(&format!("{rows}[1].click()"));
+    browser.settle();
+    let shown = browser.text(parts);
+    assert_eq!(shown.lines().count(), of_line(2), "{shown}");
+    assert!(shown.contains("work of main") && shown.contains("work.sum"), "{shown}");
+    // A jump to the source line.
+    browser.value("document.querySelector('.shared-parts .jump').click()");
+    browser.settle();
+    assert_eq!(browser.value("document.querySelectorAll('.source .row.picked').length"), 1);
+    assert_eq!(browser.errors, [""; 0]);
+    assert_eq!(browser.requests, [""; 0]);
+}
+
+/// A count as the page writes all of its digits.
+fn grouped(count: &Value) -> String {
+    let digits = count.to_string();
+    let groups = digits.as_bytes().rchunks(3).rev().map(|group| String::from_utf8_lossy(group).into_owned());
+    Vec::from_iter(groups).join(",")
 }

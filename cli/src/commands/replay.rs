@@ -94,8 +94,8 @@ fn check_sample(analysis: &AnalysisArgs) {
     if analysis.model != ModelArg::Memory {
         refuse("--sample is about the memory model; values have no addresses");
     }
-    if analysis.threads.are_together() {
-        refuse("--sample keeps each thread to itself; leave --threads out");
+    if analysis.threads.are_together() || analysis.report.sharing {
+        refuse("--sample keeps each thread to itself; leave --threads and --sharing out");
     }
     if analysis.liveness() == LivenessArg::Exact {
         refuse("--sample cannot be combined with --liveness exact: which bytes are dead is known only of whole runs");

@@ -292,22 +292,22 @@ impl AnalysisArgs {
             clap::Error::raw(clap::error::ErrorKind::ArgumentConflict, format!("{what}\n")).exit();
         };
         let exact = self.liveness() == LivenessArg::Exact;
-        if self.threads.are_together() {
+        let in_order = self.threads.are_together() || self.report.sharing;
+        if in_order {
+            let what = if self.report.sharing { "--sharing" } else { "threads that share a stack" };
+            let help = if self.report.sharing { "leave out --sharing" } else { "use --threads private" };
+            let by_object = self.report.objects || self.report.sharing;
             let alone = [
                 (self.model == ModelArg::Values, "--model values", "values are followed in one thread"),
                 (exact, "--liveness exact", "which bytes are dead is found by going back over one thread"),
                 (self.flows, "--flows", "flows are followed in one thread"),
                 (self.window.is_some(), "--window", "it lists the accesses of one thread"),
                 (self.cache.is_some(), "--cache", "a hierarchy is simulated for one thread"),
+                (self.line.is_some() && by_object, "--line", "objects and writers are known by byte"),
             ];
             if let Some((_, option, why)) = alone.iter().find(|(is_given, ..)| *is_given) {
-                refuse(&format!(
-                    "{option} cannot be combined with threads that share a stack: {why}; use --threads private"
-                ));
+                refuse(&format!("{option} cannot be combined with {what}: {why}; {help}"));
             }
-        }
-        if self.report.sharing && !self.threads.are_together() {
-            refuse("--sharing needs an order of threads; add --threads shared");
         }
         if self.model == ModelArg::Memory {
             if self.values.is_given() {

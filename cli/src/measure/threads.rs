@@ -133,8 +133,8 @@ impl ThreadsArgs {
         spool: impl FnOnce() -> anyhow::Result<Arc<Spool>>,
     ) -> anyhow::Result<Option<Arc<Together>>> {
         let clusters = match &self.threads {
-            Threads::Private => return Ok(None),
-            Threads::Shared => Vec::new(),
+            Threads::Private if !sharing => return Ok(None),
+            Threads::Private | Threads::Shared => Vec::new(),
             Threads::Clusters { groups, .. } => {
                 let member = |named: &Named| {
                     Ok(match named {
@@ -153,6 +153,7 @@ impl ThreadsArgs {
         Ok(Some(Arc::new(Together {
             clusters,
             turn: self.turn,
+            apart: !self.are_together(),
             sharing: sharing.then_some(self.sharing_line),
             spool: spool()?,
         })))

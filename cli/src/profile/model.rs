@@ -16,7 +16,7 @@ pub use lines::{
     ObjectLines, OtherLines, StreamCell,
 };
 
-pub use sharing::{Met, Moved, SharedLines, Sharing, UndefinedOrder};
+pub use sharing::{Met, Moved, SharedLines, Sharing, SharingDetails, UndefinedOrder, Written};
 
 use serde::{Deserialize, Serialize};
 
@@ -74,8 +74,11 @@ pub struct Profile {
     pub line_details: LineDetails,
     /// Of lines of further sizes, each size once. Empty in formats before 12.
     pub other_lines: Vec<OtherLines>,
-    /// How threads that share a stack met; `None` if each has its own, and in formats before 13.
+    /// How threads met; `None` if each has a stack of its own and it was not measured, and in formats before 13.
     pub sharing: Option<Sharing>,
+    /// What else is known of `sharing`; `None` unless that has what threads did to each other, and in formats before
+    /// 14.
+    pub sharing_details: Option<SharingDetails>,
 }
 
 impl Profile {

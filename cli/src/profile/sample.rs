@@ -72,6 +72,7 @@ impl Builder {
             line_details: LineDetails::default(),
             other_lines: Vec::new(),
             sharing: None,
+            sharing_details: None,
         };
         Builder { profile, cold: BTreeMap::new() }
     }

@@ -17,7 +17,8 @@ use dmdprof_runtime::{
 
 use super::model::{
     CacheCell, DataObjects, Flow, FunctionId, Histogram, LineCell, LineDetails, LineMoves, LineStreams, LineTraffic,
-    Liveness, LoopId, MAX_SEQUENCE, ObjectLines, PositionId, Profile, SiteId, StreamCell, StringId, Unit,
+    Liveness, LoopId, MAX_SEQUENCE, ObjectLines, PositionId, Profile, SharingDetails, SiteId, StreamCell, StringId,
+    Unit,
 };
 
 /// What contradicts what.
@@ -101,13 +102,27 @@ pub fn validate(profile: &Profile) -> Result<(), Invalid> {
 
 /// Threads that met have numbers, and lines change hands for nothing only if they do.
 fn shared(profile: &Profile) -> Result<(), Invalid> {
-    let Some(met) = profile.sharing.as_ref().and_then(|sharing| sharing.met.as_ref()) else { return Ok(()) };
+    let Some(met) = profile.sharing.as_ref().and_then(|sharing| sharing.met.as_ref()) else {
+        return ensure(profile.sharing_details.is_none(), || {
+            "there are details of sharing that was not measured".into()
+        });
+    };
     let known = |thread: u32| (thread as usize) < met.threads.len();
     ensure(met.moved.iter().all(|moved| known(moved.writer) && known(moved.reader)), || {
         format!("a thread that met others is none of {}", met.threads.len())
     })?;
     ensure(met.lines.iter().all(|line| line.false_changes <= line.changes && line.lines > 0), || {
         "lines change hands for nothing more often than at all".into()
+    })?;
+    let Some(SharingDetails { written, handed }) = &profile.sharing_details else { return Ok(()) };
+    ensure(written.len() == met.lines.len() && written.iter().flatten().all(|part| known(part.thread)), || {
+        "what threads wrote is not of the lines that they share".into()
+    })?;
+    ensure(written.iter().flatten().flat_map(|part| &part.ranges).all(|(from, to)| from < to), || {
+        "a range of bytes that threads wrote is empty".into()
+    })?;
+    ensure(handed.is_empty() || handed.len() == met.threads.len(), || {
+        format!("first touches are of {} threads, and there were {}", handed.len(), met.threads.len())
     })
 }
 

@@ -98,8 +98,10 @@ pub struct ReportArgs {
     #[arg(long, conflicts_with = "no_inline")]
     pub library: bool,
 
-    /// Show which threads write what others read, and lines that change hands between threads; with `run` or `replay`
-    /// and --threads shared or clusters, measures it. Takes 4 bytes of memory per byte that the program writes
+    /// Show which threads write what others read, and lines that change hands between threads, with the bytes and
+    /// fields that each writes; with `run` or `replay`, measures it. With private stacks, also first touches of what
+    /// another thread had written. Takes 4 bytes of memory per byte that the program writes (private: touches, per
+    /// thread)
     #[arg(long, conflicts_with_all = ["inclusive", "hist", "objects", "lines"])]
     pub sharing: bool,
 

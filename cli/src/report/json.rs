@@ -15,7 +15,7 @@ use super::regions::{self, JsonRegion};
 use super::select::Selection;
 use super::threads;
 use crate::profile::Profile;
-use crate::profile::model::{Liveness, Outcome, Sharing, Totals, Unit};
+use crate::profile::model::{Liveness, Outcome, Sharing, SharingDetails, Totals, Unit};
 
 /// Bumped when a field changes its meaning or goes; new fields may come without.
 pub const VERSION: u32 = 1;
@@ -52,9 +52,12 @@ struct Report<'a> {
     lines: Option<Vec<JsonRow<'a>>>,
     folded: Option<JsonFolded>,
     threads: Vec<JsonThread>,
-    /// If threads share stacks.
+    /// If threads share stacks, or with `--sharing`.
     #[serde(skip_serializing_if = "Option::is_none")]
     sharing: Option<&'a Sharing>,
+    /// With `--sharing`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sharing_details: Option<&'a SharingDetails>,
     coverage: JsonCoverage<'a>,
 }
 
@@ -444,6 +447,7 @@ pub fn write(
         }),
         threads: threads::of(profile).map(|(name, totals)| json_thread(name, totals)).collect(),
         sharing: profile.sharing.as_ref(),
+        sharing_details: profile.sharing_details.as_ref(),
         coverage: JsonCoverage {
             modules: coverage
                 .modules

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use crate::profile::Profile;
-use crate::profile::model::{Totals, UndefinedOrder};
+use crate::profile::model::{ThreadMode, Totals, UndefinedOrder};
 use crate::shared::{human, names};
 
 /// Name of the function that each thread began with, and what the thread did.
@@ -36,16 +36,30 @@ pub fn warning(profile: &Profile) -> Option<String> {
     if threads <= processes {
         return None;
     }
+    let own = "each thread has a stack of its own: what others write is a first touch once, then not seen";
     let Some(sharing) = &profile.sharing else {
-        let line = "each thread has a stack of its own: what others write is a first touch once, then not seen; see \
-                    --by-thread";
-        return Some(format!("{threads} threads; {line}"));
+        return Some(format!("{threads} threads; {own}; see --by-thread"));
     };
+    if profile.meta.thread_mode == ThreadMode::Private {
+        let handed: u64 = profile.sharing_details.iter().flat_map(|details| &details.handed).sum();
+        let (cold, handed) = (human::bytes(u128::from(profile.totals.cold)), human::bytes(u128::from(handed)));
+        return Some(format!(
+            "{threads} threads; {own}; of {cold} of first touches, others had written {handed} before, in the order of \
+             the model; see --by-thread, --sharing"
+        ));
+    }
     let parts = undefined(&sharing.undefined);
-    let order = if parts.is_empty() {
-        "their order is the model's alone".to_owned()
-    } else {
+    let contended = sharing.undefined.contended;
+    let order = if !parts.is_empty() {
         format!("another run may have another order: {}", parts.join("; "))
+    } else if contended > 0 {
+        let times = human::grouped(u128::from(contended));
+        format!(
+            "their order is the model's; locks went {times} times to another thread, and another run may find other \
+                 things behind them"
+        )
+    } else {
+        "their order is the model's alone".to_owned()
     };
     Some(format!("{threads} threads take turns on shared stacks; {order}"))
 }

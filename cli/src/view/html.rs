@@ -41,6 +41,7 @@ const CODE: &str = files! {
     "listing.js"
     "window.js"
     "walk.js"
+    "threads.js"
     "main.js"
 };
 

@@ -24,6 +24,8 @@ use serde::Serialize;
 use crate::annotate::Finder;
 use crate::machine::Machine;
 use crate::profile::{self, Profile};
+use crate::report::ReportOptions;
+use crate::sharing;
 use crate::sheet::Document;
 use crate::why;
 
@@ -81,6 +83,8 @@ struct Header<'a> {
     why_words: &'a [String],
     objects: Option<objects::Described>,
     motion: Option<&'a Document>,
+    /// Of `dmdprof report --sharing`.
+    sharing: Option<Document>,
     diff: Option<&'a str>,
     listing: Option<&'a str>,
     columns: Vec<pack::Place>,
@@ -133,11 +137,18 @@ pub fn write(content: &Content, options: &Options, out: &mut impl Write) -> io::
         why_words: why.as_ref().map_or(&[], |why| &why.plots),
         objects: profile.and_then(objects::of),
         motion: content.motion.as_ref(),
+        sharing: profile.and_then(shared),
         diff: content.diff.as_deref(),
         listing: content.listing.as_deref(),
         columns,
     };
     html::write(&serde_json::to_vec(&header)?, &bytes, out)
+}
+
+/// What threads did to each other, if that was measured.
+fn shared(profile: &Profile) -> Option<Document> {
+    profile.sharing.as_ref()?.met.as_ref()?;
+    sharing::document(profile, &ReportOptions { top: Some(MOST_PAIRS), ..ReportOptions::default() }).ok()
 }
 
 /// Reuse pairs, if they were measured.

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use super::elements::Place;
 use crate::{
     decode::locator::Module,
-    objects::{AddressMap, ObjectNumber, Objects, Origin},
+    objects::{AddressMap, ObjectNumber, Objects, Origin, announced},
     sites::Segment,
 };
 
@@ -113,11 +113,10 @@ impl Arrays {
         record: &[u64],
         mut is_new: impl FnMut(u64, u64),
     ) {
-        self.objects.slots_start(module, segment, record);
-        for slot in segment.slots.clone() {
-            let slot = &module.placed.table.slots[slot as usize];
-            let (address, len) =
-                (record[usize::from(slot.word)].wrapping_add_signed(slot.offset), u64::from(slot.size));
+        for (slot, address, len) in announced(module, segment, record) {
+            self.objects.slot_starts(module.placed.id, slot, address, len);
+        }
+        for (_, address, len) in announced(module, segment, record) {
             let number = self.objects.at(address);
             if self.slots.whole(address, len) != Some(number) {
                 self.slots.fill(address, len, number);

@@ -9,14 +9,16 @@
 //! | [`Object::Block`] | calling context and call site of the allocation: all blocks that come from there. `realloc` keeps the object |
 //! | [`Object::Mapping`] | the same for mappings, and file |
 //! | [`Object::Datum`] | global or static variable by its symbol; section for data without a symbol |
-//! | [`Object::Slot`] | variable on the stack, by linked function and number: all activations |
-//! | [`Object::Unknown`] | everything else: memory of code without hooks, of other threads, thread-local variables, arguments |
+//! | [`Object::Slot`] | variable on the stack, by table and number: all activations |
+//! | [`Object::Unknown`] | everything else: memory of code without hooks, thread-local variables, arguments; of other threads, where each thread knows its own objects only |
 //!
 //! Memory that was freed belongs to nothing until it is handed out again, so that reuse of an address never mixes
 //! objects.
 
+pub mod common;
 mod extents;
 mod map;
+mod starts;
 
 use std::collections::HashMap;
 
@@ -24,13 +26,26 @@ pub use extents::{PARTS, Parts};
 pub use map::{AddressMap, NOTHING, ObjectNumber};
 
 use extents::Extents;
+use starts::Starts;
 
 use crate::{
     decode::{context::ContextNumber, locator::Module},
-    engine::Stream,
+    engine::{Kind, Stream},
     hash::FastHash,
-    sites::Segment,
+    sites::{Segment, Slot},
 };
+
+/// The variables on the stack that a record of a segment announces: number in the table, address and bytes.
+pub fn announced<'a>(
+    module: &'a Module,
+    segment: &Segment,
+    record: &'a [u64],
+) -> impl Iterator<Item = (u32, u64, u64)> + use<'a> {
+    segment.slots.clone().map(|slot| {
+        let at: &Slot = &module.placed.table.slots[slot as usize];
+        (slot, record[usize::from(at.word)].wrapping_add_signed(at.offset), at.size.into())
+    })
+}
 
 /// More objects than this are not kept apart per ring: blocks then are one object per call site, whatever the context.
 const MANY: usize = 1 << 16;
@@ -63,10 +78,10 @@ pub enum Object {
         /// Number in the table's data.
         datum: u32,
     },
-    /// Analyzer-wide number of the linked function, and number in the table's [`crate::sites::SiteTable::slots`].
+    /// Table and number in [`crate::sites::SiteTable::slots`].
     Slot {
-        /// Number of the linked function.
-        function: u32,
+        /// Number of the table.
+        table: u32,
         /// Number in the table's slots.
         slot: u32,
     },
@@ -120,9 +135,11 @@ pub struct Objects {
     lives: Vec<Life>,
     numbers: HashMap<Object, ObjectNumber, FastHash>,
     files: Vec<String>,
-    /// By the first segment of a module and number of the slot in its table.
+    /// By table and number of the slot.
     slots: HashMap<(u32, u32), ObjectNumber, FastHash>,
     extents: Extents,
+    /// Where blocks begin, if that is to be known.
+    starts: Option<Box<Starts>>,
 }
 
 impl Default for Objects {
@@ -135,12 +152,24 @@ impl Default for Objects {
             files: Vec::new(),
             slots: HashMap::default(),
             extents: Extents::default(),
+            starts: None,
         }
     }
 }
 
 /// What lies where.
 impl Objects {
+    /// Keeps where blocks begin, from now on.
+    pub fn keep_starts(&mut self) {
+        self.starts = Some(Box::default());
+    }
+
+    /// Where the block, mapping or variable around an address begins, if that is kept and known.
+    #[must_use]
+    pub fn start_of(&self, address: u64) -> Option<u64> {
+        self.starts.as_ref()?.of(address)
+    }
+
     /// Number of the object at an address; [`NOTHING`] is [`Object::Unknown`].
     #[inline]
     pub fn at(&mut self, address: u64) -> ObjectNumber {
@@ -193,6 +222,14 @@ impl Objects {
     /// The same for a row of reads.
     pub fn reads(&mut self, object: ObjectNumber, stream: &Stream, times: u64) {
         self.extents.reads(object, stream, times);
+    }
+
+    /// The same for rows of accesses, of which each goes to one object.
+    pub fn read_rows(&mut self, streams: &[Stream], times: u64) {
+        for stream in streams.iter().filter(|stream| stream.kind == Kind::Load && times > 0) {
+            let object = self.at(stream.addr);
+            self.reads(object, stream, times);
+        }
     }
 
     /// Memory held, in bytes.
@@ -259,30 +296,18 @@ impl Objects {
         }
     }
 
-    /// The stack slots that a segment announces start their lives.
-    #[inline]
-    pub fn slots_start(&mut self, module: &Module, segment: &Segment, record: &[u64]) {
-        if !segment.slots.is_empty() {
-            self.each_slot(module, segment, record);
-        }
-    }
-
-    fn each_slot(&mut self, module: &Module, segment: &Segment, record: &[u64]) {
-        let function = module.first_function + segment.function;
-        for slot in segment.slots.clone() {
-            let at = &module.placed.table.slots[slot as usize];
-            let number = match self.slots.get(&(module.first_segment, slot)) {
-                Some(known) => *known,
-                None => {
-                    let number = self.number(Object::Slot { function, slot });
-                    self.slots.insert((module.first_segment, slot), number);
-                    number
-                }
-            };
-            let address = record[usize::from(at.word)].wrapping_add_signed(at.offset);
-            self.lives[number as usize].start(at.size.into());
-            self.fill(address, at.size.into(), number);
-        }
+    /// A variable on the stack starts its life.
+    pub fn slot_starts(&mut self, table: u32, slot: u32, address: u64, len: u64) {
+        let number = match self.slots.get(&(table, slot)) {
+            Some(known) => *known,
+            None => {
+                let number = self.number(Object::Slot { table, slot });
+                self.slots.insert((table, slot), number);
+                number
+            }
+        };
+        self.lives[number as usize].start(len);
+        self.fill(address, len, number);
     }
 
     /// Memory belongs to an object from now on, as one block; to [`NOTHING`] when it ends.
@@ -292,6 +317,11 @@ impl Objects {
             self.extents.end(address, len);
         } else {
             self.extents.start(address, len, number);
+        }
+        match &mut self.starts {
+            Some(starts) if number == NOTHING => starts.end(address, len),
+            Some(starts) => starts.begin(address, len),
+            None => {}
         }
     }
 
@@ -328,7 +358,7 @@ mod tests {
     use super::*;
     use crate::{
         decode::locator::Placed,
-        sites::{Datum, SiteTable, Slot},
+        sites::{Datum, SiteTable},
     };
 
     const HERE: Origin = Origin { context: ContextNumber::new(3), segment: 10 };
@@ -409,8 +439,10 @@ mod tests {
         let module = module();
         let segment = Segment { slots: 0..1, function: 1, ..Segment::default() };
         let mut objects = Objects::default();
-        objects.slots_start(&module, &segment, &[0, 0x9000]);
-        assert_eq!(at(&mut objects, 0x900b), Object::Slot { function: 6, slot: 0 });
+        for (slot, address, len) in announced(&module, &segment, &[0, 0x9000]) {
+            objects.slot_starts(2, slot, address, len);
+        }
+        assert_eq!(at(&mut objects, 0x900b), Object::Slot { table: 2, slot: 0 });
         assert_eq!(at(&mut objects, 0x900c), Object::Unknown);
         objects.ended(0x9008, 4);
         assert_eq!(at(&mut objects, 0x9008), Object::Unknown);

@@ -12,7 +12,6 @@ use std::collections::HashMap;
 use crate::{
     counts::cell::CellCounters,
     decode::{block::BlockCounters, ring::RingSite},
-    engine::{Kind, Stream},
     hash::FastHash,
     objects::{Life, NOTHING, Object, ObjectNumber, Objects, Parts},
 };
@@ -36,14 +35,21 @@ struct Last {
     cell: u32,
 }
 
+/// The cells of a ring, taken apart by objects that somebody else knows.
 #[derive(Default)]
 pub struct ObjectCells {
-    pub objects: Objects,
     /// By cell.
     last: Vec<Last>,
     /// By cell: the cell that it is a part of, and its object.
     part_of: Vec<(u32, ObjectNumber)>,
     parts: HashMap<(u32, ObjectNumber), u32, FastHash>,
+}
+
+/// The same with the objects as the ring itself knows them.
+#[derive(Default)]
+pub struct OwnObjects {
+    pub objects: Objects,
+    pub cells: ObjectCells,
 }
 
 /// What one site did to one object.
@@ -53,7 +59,8 @@ pub struct ObjectUse {
     pub found: CellCounters,
 }
 
-/// The objects of a finished ring, in its own numbers.
+/// The objects of a finished ring, in its own numbers. Where others know the objects, only `uses`, in their numbers.
+#[derive(Default)]
 pub struct RingObjects {
     pub list: Vec<Object>,
     pub lives: Vec<Life>,
@@ -72,30 +79,11 @@ impl ObjectCells {
         }
     }
 
-    /// The cell for an access of a site; `read`: the bytes that it reads.
+    /// The cell for accesses of a site to an object.
     #[inline]
-    pub fn cell(&mut self, cell: u32, address: u64, read: u64) -> Part {
-        let object = self.objects.at(address);
-        if read > 0 {
-            self.objects.read(object, address, read);
-        }
+    pub fn cell(&mut self, cell: u32, object: ObjectNumber) -> Part {
         let last = self.last[cell as usize];
         if last.object == object { Part::Known(last.cell) } else { self.another(cell, object) }
-    }
-
-    /// The same for a row of accesses, if all go to one object; else `None`.
-    pub fn stream_cell(&mut self, cell: u32, stream: &Stream, accesses: u64) -> Option<Part> {
-        let object = self.objects.whole_stream(stream, accesses)?;
-        let last = self.last[cell as usize];
-        Some(if last.object == object { Part::Known(last.cell) } else { self.another(cell, object) })
-    }
-
-    /// Counts rows of reads by their places in blocks; each row is of one object.
-    pub fn read_rows(&mut self, streams: &[Stream], times: u64) {
-        for stream in streams.iter().filter(|stream| stream.kind == Kind::Load && times > 0) {
-            let object = self.objects.at(stream.addr);
-            self.objects.reads(object, stream, times);
-        }
     }
 
     #[inline(never)]
@@ -129,7 +117,7 @@ impl ObjectCells {
     }
 
     /// Adds the parts to their cells, and gives what each site did to each object.
-    pub fn finish(self, blocks: &[BlockCounters], cells: &mut [CellCounters]) -> RingObjects {
+    pub fn finish(self, blocks: &[BlockCounters], cells: &mut [CellCounters]) -> Vec<ObjectUse> {
         let sites = self.sites(blocks);
         let mut found: HashMap<(ObjectNumber, RingSite), CellCounters> = HashMap::new();
         for (cell, &(whole, object)) in self.part_of.iter().enumerate() {
@@ -147,9 +135,7 @@ impl ObjectCells {
                 cells[whole as usize].merge(&mut part);
             }
         }
-        let uses = found.into_iter().map(|((object, site), found)| ObjectUse { object, site, found }).collect();
-        let (list, lives, parts, files) = self.objects.into_parts();
-        RingObjects { list, lives, parts, files, uses }
+        found.into_iter().map(|((object, site), found)| ObjectUse { object, site, found }).collect()
     }
 
     /// By cell that is no part: its site.
@@ -164,6 +150,25 @@ impl ObjectCells {
             }
         }
         sites
+    }
+}
+
+impl OwnObjects {
+    /// The cell for an access of a site; `read`: the bytes that it reads.
+    #[inline]
+    pub fn cell(&mut self, cell: u32, address: u64, read: u64) -> Part {
+        let object = self.objects.at(address);
+        if read > 0 {
+            self.objects.read(object, address, read);
+        }
+        self.cells.cell(cell, object)
+    }
+
+    /// Adds the parts to their cells, and gives the objects.
+    pub fn finish(self, blocks: &[BlockCounters], cells: &mut [CellCounters]) -> RingObjects {
+        let uses = self.cells.finish(blocks, cells);
+        let (list, lives, parts, files) = self.objects.into_parts();
+        RingObjects { list, lives, parts, files, uses }
     }
 
     /// Memory held, in bytes.

@@ -24,6 +24,7 @@ use crate::{
         ring::DecodedRing,
         roi::RegionOfInterest,
     },
+    observe::objects::RingObjects,
 };
 
 /// Iterations of an affine run, at least.
@@ -97,8 +98,9 @@ impl Analyzer {
     pub fn new(options: Options) -> Self {
         let (roi, ways) = (options.roi.clone(), options.ways);
         let core = Core::new(options);
-        let may_move = ways.moves && core.line_shift.is_none() && core.objects.is_none();
-        let is_plain = core.objects.is_none() && core.sequences.is_none() && !core.engine.has_window();
+        let has_objects = core.objects.is_some() || core.parted.is_some();
+        let may_move = ways.moves && core.line_shift.is_none() && !has_objects;
+        let is_plain = !has_objects && core.sequences.is_none() && !core.engine.has_window();
         let may_hurry = !core.has_roi && is_plain;
         let tables = Tables {
             roi,
@@ -150,8 +152,8 @@ impl Analyzer {
         let function = module.first_function + segment.function;
         let roi = self.core.has_roi && self.tables.is_roi[function as usize];
         let dense = module.first_segment + number;
-        if let Some(objects) = &mut self.core.objects {
-            objects.objects.slots_start(module, segment, &rest[..len]);
+        if !segment.slots.is_empty() {
+            self.core.slots_start(module, segment, &rest[..len]);
         }
         let place = Dense { segment: dense, function, roi };
         if self.tables.detectors[dense as usize].repeats()
@@ -199,7 +201,7 @@ impl Analyzer {
             Event::Copy { to, from, len } => core.event_copy(place, to, from, len),
             Event::Alloc { address, len } => core.allocated(place, address, len),
             Event::Mapped { address, len, file } => core.mapped(place, address, len, &file),
-            Event::Free { address, len } => core.freed(address, len),
+            Event::Free { address, len } => core.end(address, len),
             Event::FreeUnknown => core.totals.unknown_frees += 1,
             Event::Relocate { from, from_len, to, to_len } => core.relocate(place, from, from_len, to, to_len),
             Event::Input { address, len } => core.input(address, len),
@@ -256,8 +258,13 @@ impl Analyzer {
     }
 
     pub(super) fn counted(self) -> MemoryResult {
-        let Core { contexts, blocks, mut cells, cold, totals, sequences, objects, .. } = self.core;
-        let objects = objects.map(|objects| objects.finish(&blocks, &mut cells));
+        let Core { contexts, blocks, mut cells, cold, totals, sequences, objects, parted, .. } = self.core;
+        let objects = match (objects, parted) {
+            (Some(own), _) => Some(own.finish(&blocks, &mut cells)),
+            (None, parted) => {
+                parted.map(|parted| RingObjects { uses: parted.finish(&blocks, &mut cells), ..RingObjects::default() })
+            }
+        };
         MemoryResult {
             ring: DecodedRing { modules: self.locator.modules, contexts, totals },
             blocks,

@@ -28,7 +28,7 @@ use crate::{
     engine::Stream,
     objects::ObjectNumber,
     observe::{
-        objects::{ObjectCells, Part},
+        objects::{ObjectCells, OwnObjects, Part},
         window::Recorder,
     },
     oplog::OpLog,
@@ -53,7 +53,10 @@ pub(super) struct Core {
     pub(super) open_regions: u64,
     pub(super) hints: bool,
     pub(super) sequences: Option<Box<Sequences>>,
-    pub(super) objects: Option<Box<ObjectCells>>,
+    /// Objects as this ring alone knows them.
+    pub(super) objects: Option<Box<OwnObjects>>,
+    /// Cells by object, where another than this ring knows the objects.
+    pub(super) parted: Option<Box<ObjectCells>>,
     /// What stands in the place of the cell of a record's first item while nothing is counted.
     pub(super) hidden: u32,
     /// The affine run at hand.
@@ -93,7 +96,7 @@ impl Core {
             && options.window.is_none();
         let mut core = Core {
             engine: match &options.together {
-                Some(together) => Pipeline::keeping(together.sharing.is_some()),
+                Some(together) => Pipeline::keeping(together.sharing.is_some() || options.objects),
                 None => Pipeline::new(&ways),
             },
             line_shift: options.line.map(u32::trailing_zeros),
@@ -113,7 +116,8 @@ impl Core {
             // Cache lines have no liveness of their own.
             hints: options.hints && by_bytes,
             sequences: options.sequence.map(|chosen| Box::new(Sequences::new(chosen))),
-            objects: options.objects.then(Box::default),
+            objects: (options.objects && options.together.is_none()).then(Box::default),
+            parted: (options.objects && options.together.is_some()).then(Box::default),
             hidden: UNCOUNTED,
             window_waits: false,
         };
@@ -199,7 +203,7 @@ impl Core {
 
     /// Of each cell, if a window names some: the cell that it is a part of, and its object.
     pub(super) fn parts(&self, window: Option<&Recorder>) -> Vec<(u32, ObjectNumber)> {
-        let parts = window.and(self.objects.as_ref()).map(|objects| objects.parts().to_vec());
+        let parts = window.and(self.objects.as_ref()).map(|objects| objects.cells.parts().to_vec());
         parts.unwrap_or_default()
     }
 
@@ -233,7 +237,7 @@ impl Core {
             Part::New(object) => {
                 self.cells.push(CellCounters::default());
                 self.engine.add_part(cell, object);
-                self.objects.as_mut().map_or(cell, |objects| objects.add_part(cell, object))
+                self.objects.as_mut().map_or(cell, |objects| objects.cells.add_part(cell, object))
             }
         }
     }
@@ -261,8 +265,9 @@ impl Core {
         self.blocks.push(BlockCounters { node, segment, executions: 0, first_cell, moved: 0 });
         self.cells.resize_with(self.cells.len() + items, CellCounters::default);
         self.engine.add_cells(segment, node, items);
-        if let Some(objects) = &mut self.objects {
-            objects.add_cells(self.cells.len());
+        let cells = self.objects.as_mut().map(|objects| &mut objects.cells).or(self.parted.as_deref_mut());
+        if let Some(cells) = cells {
+            cells.add_cells(self.cells.len());
         }
     }
 

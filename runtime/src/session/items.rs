@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use crate::{
     decode::event::Synchronised,
     engine::{Access, Kind, Stream},
-    session::queue::Queue,
+    session::{lives::Life, queue::Queue},
 };
 
 /// Something in the order of a ring.
@@ -17,29 +17,6 @@ pub enum Item {
     Relocate { from: u64, to: u64, len: u64 },
     Input { address: u64, len: u64 },
     Synchronise(Synchronised),
-    Life(Life),
-}
-
-/// Lives of blocks, for those who want to know whose memory it is.
-#[derive(Clone, Copy, Debug)]
-pub enum Life {
-    /// At a call site of the ring.
-    Begins {
-        address: u64,
-        len: u64,
-        segment: u32,
-    },
-    Ends {
-        address: u64,
-        len: u64,
-    },
-    Moves {
-        from: u64,
-        from_len: u64,
-        to: u64,
-        to_len: u64,
-        segment: u32,
-    },
 }
 
 /// What is at the front.
@@ -54,7 +31,7 @@ pub trait Worker {
     fn run(&mut self, streams: &[Stream], cells: &[u32], iterations: u64);
     fn relocate(&mut self, from: u64, to: u64, len: u64);
     fn input(&mut self, address: u64, len: u64);
-    fn life(&mut self, life: Life);
+    fn life(&mut self, life: &Life);
 }
 
 /// How far the first queue was done.
@@ -62,6 +39,7 @@ pub trait Worker {
 struct Done {
     accesses: usize,
     runs: usize,
+    lives: usize,
     /// Streams of those runs.
     streams: usize,
     /// Accesses of the run at hand, in order.
@@ -72,12 +50,12 @@ struct Done {
 pub struct Items {
     list: VecDeque<Item>,
     done: Done,
-    /// Lives of blocks are kept too.
+    /// Lives of memory are kept too.
     pub wants_lives: bool,
 }
 
 impl Items {
-    /// None yet; with `wants_lives`, lives of blocks are kept too.
+    /// None yet; with `wants_lives`, lives of memory are kept too.
     #[must_use]
     pub fn new(wants_lives: bool) -> Self {
         Self { wants_lives, ..Self::default() }
@@ -91,7 +69,7 @@ impl Items {
     #[must_use]
     pub fn heap_bytes(&self) -> u64 {
         let bytes = |item: &Item| match item {
-            Item::Queue(queue) => 20 * queue.accesses.len() + 28 * queue.streams.len(),
+            Item::Queue(queue) => 20 * queue.accesses.len() + 28 * queue.streams.len() + 64 * queue.lives.len(),
             _ => 0,
         };
         self.list.iter().map(bytes).sum::<usize>() as u64
@@ -102,7 +80,9 @@ impl Items {
         while let Some(item) = self.list.front() {
             match item {
                 Item::Queue(queue)
-                    if self.done.accesses == queue.accesses.len() && self.done.runs == queue.runs.len() =>
+                    if self.done.accesses == queue.accesses.len()
+                        && self.done.runs == queue.runs.len()
+                        && self.done.lives == queue.lives.len() =>
                 {
                     self.list.pop_front();
                     self.done = Done::default();
@@ -129,11 +109,6 @@ impl Items {
                 self.pop();
                 return 0;
             }
-            Some(Item::Life(life)) => {
-                worker.life(*life);
-                self.pop();
-                return 0;
-            }
             Some(Item::Input { address, len }) => {
                 worker.input(*address, *len);
                 self.pop();
@@ -145,6 +120,8 @@ impl Items {
         loop {
             let next = queue.runs.get(self.done.runs);
             let end = next.map_or(queue.accesses.len(), |run| run.after);
+            let life = queue.lives.get(self.done.lives).filter(|life| life.runs == self.done.runs);
+            let end = life.map_or(end, |life| life.accesses.min(end));
             while self.done.accesses < end {
                 // What takes no time comes with the access behind it.
                 if left == 0 {
@@ -154,6 +131,13 @@ impl Items {
                 worker.access(access, queue.cells[self.done.accesses]);
                 left -= u64::from(access.kind != Kind::Remove);
                 self.done.accesses += 1;
+            }
+            if left > 0
+                && let Some(life) = life
+            {
+                worker.life(&life.life);
+                self.done.lives += 1;
+                continue;
             }
             let Some(run) = next.filter(|_| left > 0) else { return most - left };
             let these = self.done.streams..self.done.streams + run.streams;

@@ -4,13 +4,14 @@
 
 use super::{
     core::{Core, Dense, files},
-    items::Life,
+    lives::Life,
 };
 use crate::{
     abi::COPY_BLOCK,
-    decode::{block::UNCOUNTED, context::ContextNumber},
+    decode::{block::UNCOUNTED, context::ContextNumber, locator::Module},
     engine::Kind,
-    objects::Origin,
+    objects::{Origin, announced},
+    sites::Segment,
 };
 
 impl Core {
@@ -25,30 +26,42 @@ impl Core {
 
     pub(super) fn allocated(&mut self, place: Option<Dense>, address: u64, len: u64) {
         self.end(address, len);
-        let life = Life::Begins { address, len, segment: segment_of(place) };
-        self.engine.life(life, files!(self));
-        if self.objects.is_some() {
+        if self.engine.wants_lives() {
+            let origin = self.origin(place);
+            self.engine.life(Life::Begins { address, len, origin }, files!(self));
+        } else if self.objects.is_some() {
             let origin = self.origin(place);
             self.objects.as_mut().into_iter().for_each(|o| o.objects.allocated(address, len, origin));
         }
     }
 
     pub(super) fn mapped(&mut self, place: Option<Dense>, address: u64, len: u64, file: &str) {
-        if self.objects.is_some() {
+        if self.engine.wants_lives() {
+            let origin = self.origin(place);
+            self.engine.life(Life::Maps { address, len, file: file.into(), origin }, files!(self));
+        } else if self.objects.is_some() {
             let origin = self.origin(place);
             self.objects.as_mut().into_iter().for_each(|o| o.objects.mapped(address, len, file, origin));
         }
     }
 
-    /// A block was freed.
-    pub(super) fn freed(&mut self, address: u64, len: u64) {
-        self.end(address, len);
-        self.engine.life(Life::Ends { address, len }, files!(self));
+    /// The stack slots that a segment announces start their lives.
+    pub(super) fn slots_start(&mut self, module: &Module, segment: &Segment, record: &[u64]) {
+        let table = module.placed.id;
+        for (slot, address, len) in announced(module, segment, record) {
+            if self.engine.wants_lives() {
+                self.engine.life(Life::Slot { address, len, table, slot }, files!(self));
+            } else if let Some(objects) = &mut self.objects {
+                objects.objects.slot_starts(table, slot, address, len);
+            }
+        }
     }
 
     /// What lies there ends.
     pub(super) fn end(&mut self, address: u64, len: u64) {
-        if let Some(objects) = &mut self.objects {
+        if self.engine.wants_lives() {
+            self.engine.life(Life::Ends { address, len }, files!(self));
+        } else if let Some(objects) = &mut self.objects {
             objects.objects.ended(address, len);
         }
         self.forget(address, len);
@@ -62,12 +75,13 @@ impl Core {
     }
 
     pub(super) fn relocate(&mut self, place: Option<Dense>, from: u64, from_len: u64, to: u64, to_len: u64) {
-        if self.objects.is_some() {
+        if self.engine.wants_lives() {
+            let origin = self.origin(place);
+            self.engine.life(Life::Moves { from, from_len, to, to_len, origin }, files!(self));
+        } else if self.objects.is_some() {
             let origin = self.origin(place);
             self.objects.as_mut().into_iter().for_each(|o| o.objects.relocated(from, from_len, to, to_len, origin));
         }
-        let life = Life::Moves { from, from_len, to, to_len, segment: segment_of(place) };
-        self.engine.life(life, files!(self));
         // Lines cannot travel: neighbours share them.
         if self.line_shift.is_some() {
             return;
@@ -147,9 +161,4 @@ impl Core {
             None => self.copy::<false>(to, from, len, 0),
         }
     }
-}
-
-/// The segment of a call site; the largest number if there is none.
-fn segment_of(place: Option<Dense>) -> u32 {
-    place.map_or(u32::MAX, |place| place.segment)
 }

@@ -69,11 +69,12 @@ impl Core {
         for index in 0..self.streams.len() {
             let (stream, cell) = (self.streams[index], self.stream_cells[index]);
             let Some(objects) = &mut self.objects else { return true };
-            let Some(part) = objects.stream_cell(cell, &stream, records) else { return false };
+            let Some(object) = objects.objects.whole_stream(&stream, records) else { return false };
+            let part = objects.cells.cell(cell, object);
             self.stream_cells[index] = self.part(cell, part);
         }
         if let Some(objects) = &mut self.objects {
-            objects.read_rows(&self.streams, records);
+            objects.objects.read_rows(&self.streams, records);
         }
         true
     }

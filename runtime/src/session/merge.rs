@@ -26,10 +26,10 @@ use crate::{
         sequences::Calls,
     },
     motion::{merge::MergedMotion, result::MotionResult},
-    objects::{Life, Object, ObjectNumber, PARTS, Parts},
+    objects::{Life, Object, ObjectNumber, PARTS, Parts, common::Ended},
     observe::{
         flows::Followed,
-        objects::RingObjects,
+        objects::{ObjectUse, RingObjects},
         patterns::{Pattern, between::Between},
         window::{Recorder, Window},
     },
@@ -70,10 +70,7 @@ impl DecodedRing {
                 ObjectKey::Mapping { context: nodes[context.index()], site: site(segment), file }
             }
             Object::Datum { table, datum } => ObjectKey::Datum { table, datum },
-            Object::Slot { function, slot } => {
-                let (table, _) = self.function(function).expect("slots are of functions that have a table");
-                ObjectKey::Slot { table, slot }
-            }
+            Object::Slot { table, slot } => ObjectKey::Slot { table, slot },
         }
     }
 }
@@ -118,6 +115,13 @@ impl MergedObjects {
         known.times += life.times;
         known.bytes += life.bytes;
         known.peak += life.peak;
+    }
+
+    fn add(&mut self, key: ObjectKey, life: Life, parts: Option<&Option<Parts>>) {
+        if let Some(Some(parts)) = parts {
+            self.add_parts(key.clone(), parts);
+        }
+        self.add_life(key, life);
     }
 
     fn add_parts(&mut self, key: ObjectKey, parts: &Parts) {
@@ -230,18 +234,62 @@ pub struct Merger {
 }
 
 impl Merger {
+    /// Adds what the rings of a process gave that were analysed together, with the objects that they share.
+    pub(super) fn add_process(
+        &mut self,
+        results: Vec<MemoryResult>,
+        objects: Option<Ended>,
+        items_of: impl Fn(u32, u32) -> usize,
+    ) {
+        self.start();
+        let mut rings = Vec::with_capacity(results.len());
+        for mut result in results {
+            let uses = result.objects.take().map_or_else(Vec::new, |objects| objects.uses);
+            let (ring, nodes) = self.add_memory(result, &items_of);
+            rings.push((ring, nodes, uses));
+        }
+        if let Some(objects) = objects {
+            self.add_common_objects(&objects, rings);
+        }
+    }
+
+    fn add_common_objects(&mut self, objects: &Ended, rings: Vec<(DecodedRing, Vec<ContextNumber>, Vec<ObjectUse>)>) {
+        let all = self.measurement.objects.get_or_insert_default();
+        let key = |number: u32| {
+            let (owner, object) = objects.list[number as usize];
+            let (ring, nodes, _) = &rings[owner as usize];
+            ring.object_key(object, &objects.files, nodes)
+        };
+        let mut used: BTreeSet<u32> = BTreeSet::new();
+        for (ring, _, uses) in &rings {
+            for found in uses {
+                used.insert(found.object);
+                let mut counts = found.found.clone();
+                all.uses.entry((key(found.object), ring.site(found.site))).or_default().merge(&mut counts);
+            }
+        }
+        for number in used {
+            all.add(key(number), objects.lives[number as usize], objects.parts.get(number as usize));
+        }
+    }
+
     /// Adds what a ring's replay gave; `items_of` gives the number of items of a table's segment.
     pub fn add(&mut self, ring: RingResult, items_of: impl Fn(u32, u32) -> usize) {
         self.start();
         match ring {
-            RingResult::Memory(result) => self.add_memory(*result, items_of),
+            RingResult::Memory(result) => _ = self.add_memory(*result, items_of),
             RingResult::Values(result) => self.add_values_of(*result, items_of),
             RingResult::Motion(result) => self.add_motion(*result),
             RingResult::Kept(part) => self.kept.push(*part),
         }
     }
 
-    fn add_memory(&mut self, result: MemoryResult, items_of: impl Fn(u32, u32) -> usize) {
+    /// Gives the ring, and its contexts as the measurement numbers them.
+    fn add_memory(
+        &mut self,
+        result: MemoryResult,
+        items_of: impl Fn(u32, u32) -> usize,
+    ) -> (DecodedRing, Vec<ContextNumber>) {
         let MemoryResult { ring, blocks, cells, cold, followed, objects, window, sequences, exact_error } = result;
         self.measurement.exact_error = self.measurement.exact_error.take().or(exact_error);
         let nodes = self.add_contexts(&ring);
@@ -256,6 +304,7 @@ impl Merger {
         }
         self.add_counts(&ring, &nodes, &blocks, cells, items_of);
         self.measurement.cold.merge(&cold);
+        (ring, nodes)
     }
 
     fn add_values_of(&mut self, result: ValuesResult, items_of: impl Fn(u32, u32) -> usize) {
@@ -405,10 +454,7 @@ impl Merger {
             all.uses.entry((key(found.object), ring.site(found.site))).or_default().merge(&mut found.found);
         }
         for number in used {
-            all.add_life(key(number), objects.lives[number as usize]);
-            if let Some(Some(parts)) = objects.parts.get(number as usize) {
-                all.add_parts(key(number), parts);
-            }
+            all.add(key(number), objects.lives[number as usize], objects.parts.get(number as usize));
         }
     }
 

@@ -16,6 +16,7 @@ pub mod fast_paths;
 mod items;
 mod kept;
 mod library;
+mod lives;
 mod loops;
 pub mod merge;
 mod modules;

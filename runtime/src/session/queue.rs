@@ -4,6 +4,7 @@ use crate::{
     engine::{Access, Kind, Stream},
     observe::follower::Follower,
     oplog::OpLog,
+    session::lives::LifeMark,
 };
 
 /// What the engine is to do, in order, with the cells that results belong to.
@@ -16,6 +17,8 @@ pub struct Queue {
     pub stream_cells: Vec<u32>,
     /// Stores to the bytes of an access right after it, which only lines need to know of.
     pub marks: Vec<Mark>,
+    /// Lives of memory, in order, for who wants to know whose it is.
+    pub lives: Vec<LifeMark>,
     /// How much work there is, in single accesses.
     pub size: usize,
 }
@@ -69,6 +72,7 @@ impl Queue {
         self.streams.clear();
         self.stream_cells.clear();
         self.marks.clear();
+        self.lives.clear();
         self.size = 0;
     }
 

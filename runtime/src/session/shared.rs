@@ -28,6 +28,8 @@ pub struct Together {
     pub clusters: Vec<Vec<Member>>,
     /// Accesses that a thread does before the next one's turn comes.
     pub turn: u64,
+    /// Each thread has a stack of its own all the same.
+    pub apart: bool,
     /// Also measure what threads do to each other, by lines of so many bytes.
     pub sharing: Option<u32>,
     /// Where words are kept until the end of the run.
@@ -81,12 +83,14 @@ pub struct Met {
     pub moved: BTreeMap<(ThreadSite, ThreadSite, SharedObject), u64>,
     /// Lines that several threads wrote, in no order.
     pub lines: Vec<SharedLine>,
+    /// Of each thread with a stack of its own: bytes of its first touches that another had written.
+    pub handed: Vec<u64>,
 }
 
 /// Data that threads share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SharedObject {
-    /// Stacks, and memory of code without hooks.
+    /// Memory of code without hooks.
     Unknown,
     /// A variable.
     Datum {
@@ -100,15 +104,40 @@ pub enum SharedObject {
         /// Table and segment of the call that allocated it.
         site: Option<(u32, u32)>,
     },
+    /// A mapping.
+    Mapping {
+        /// Table and segment of the call.
+        site: Option<(u32, u32)>,
+    },
+    /// A variable on the stack.
+    Slot {
+        /// Number of its table.
+        table: u32,
+        /// Number in the table's `slots`.
+        slot: u32,
+    },
+}
+
+/// What a site wrote of a line.
+#[derive(Debug)]
+pub struct SharedPart {
+    /// Who wrote.
+    pub site: ThreadSite,
+    /// What lay there.
+    pub object: SharedObject,
+    /// Where in the object the line begins, if that is known; below 0 if the object begins in it.
+    pub offset: Option<i64>,
+    /// The bytes of the line.
+    pub mask: u128,
+    /// Those that it wrote since the line first changed hands.
+    pub since: u128,
 }
 
 /// A line that several threads wrote.
 #[derive(Debug)]
 pub struct SharedLine {
-    /// What it is a part of.
-    pub object: SharedObject,
     /// Which bytes each site wrote.
-    pub writers: Vec<(ThreadSite, u128)>,
+    pub parts: Vec<SharedPart>,
     /// How often it changed hands.
     pub line: Line,
 }
@@ -124,9 +153,10 @@ impl Met {
             *self.moved.entry((later(writer), later(reader), object)).or_default() += bytes;
         }
         self.lines.extend(other.lines.into_iter().map(|mut line| {
-            line.writers.iter_mut().for_each(|(at, _)| *at = later(*at));
+            line.parts.iter_mut().for_each(|part| part.site = later(part.site));
             line
         }));
+        self.handed.extend(other.handed);
     }
 }
 

@@ -1,11 +1,14 @@
 /* SQLite at work: schema, indices, bulk inserts in transactions, joins, aggregates, a recursive query, updates, deletes,
  * rollback, a failing statement, text functions; once in memory and once in a file given as the first argument.
- * Prints the results and a checksum over all rows; no pointers, times or versions. */
+ * Prints the results and a checksum over all rows; no pointers, times or versions. With a third argument, on threads
+ * with connections of their own (sqlite_threads.c). */
 #include "sqlite3.h"
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+int sqlite_threads(const char *name, int rows);
 
 static uint64_t checksum;
 static long rows;
@@ -95,6 +98,8 @@ int main(int argc, char **argv) {
     int orders = argc > 2 ? atoi(argv[2]) : 12000;
     /* VACUUM and journals make up names: the same in every run. */
     sqlite3_test_control(SQLITE_TESTCTRL_PRNG_SEED, 42, NULL);
+    if (argc > 3)
+        return sqlite_threads(argv[1], orders);
     int failed = work(":memory:", orders);
     if (argc > 1) {
         remove(argv[1]);

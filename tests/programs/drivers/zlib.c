@@ -1,9 +1,11 @@
 /* zlib at work: generated text deflated at several levels and strategies, inflated again in small pieces and compared;
- * checksums, dictionaries, a damaged stream that must be refused. */
+ * checksums, dictionaries, a damaged stream that must be refused. With a second argument, on threads (zlib_threads.c). */
 #include "zlib.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+int zlib_threads(const char *how, const unsigned char *text, size_t size);
 
 static void generate(unsigned char *text, size_t size) {
     static const char *const words[] = {"memory ", "byte ", "depth ", "cache ", "stack ", "the ", "of ", "and ", "reuse\n", "traffic "};
@@ -60,6 +62,11 @@ int main(int argc, char **argv) {
     if (!text || !packed || !back)
         return 1;
     generate(text, size);
+    if (argc > 2) {
+        failed = zlib_threads(argv[2], text, size);
+        free(text), free(packed), free(back);
+        return failed;
+    }
     printf("crc32 %08lx adler32 %08lx\n", crc32(0, text, (uInt)size), adler32(1, text, (uInt)size));
     static const int levels[] = {0, 1, 4, 6, 9};
     for (size_t i = 0; i < sizeof levels / sizeof *levels; i++) {

@@ -1,4 +1,4 @@
-//! How threads that share a stack met. Names are written out, so that this part stands by itself.
+//! How threads met. Names are written out, so that this part stands by itself.
 
 use serde::{Deserialize, Serialize};
 
@@ -65,6 +65,35 @@ pub struct SharedLines {
     pub invalidations: u64,
     /// Loads of a line that another thread wrote last and of which the reader had no copy.
     pub transfers: u64,
-    /// No byte of them was written by two threads.
+    /// No byte of them was written by two threads since they first changed hands.
     pub apart: bool,
+}
+
+/// What else is known of how threads met.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SharingDetails {
+    /// Of each of [`Met::lines`]: what threads wrote of them.
+    pub written: Vec<Vec<Written>>,
+    /// Of each of [`Met::threads`], if each has a stack of its own: bytes of its first touches that another one had
+    /// written before. Else empty.
+    pub handed: Vec<u64>,
+}
+
+/// Bytes that one thread wrote at one place.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Written {
+    /// Variable, or where the block was allocated; empty if that is not known.
+    pub object: String,
+    /// Ranges from a byte to the one behind the last, in order.
+    pub ranges: Vec<(u64, u64)>,
+    /// Further ranges that are not listed.
+    pub more: u64,
+    /// They are bytes of the line, as it is not known where the object begins.
+    pub of_line: bool,
+    /// Type and field that debug information gives the place; empty if it gives none.
+    pub field: String,
+    /// Number of [`Met::threads`].
+    pub thread: u32,
+    /// `file:line`, or the function if the line is not known.
+    pub place: String,
 }

@@ -154,7 +154,7 @@ class App {
             const missing = panel.missing(this);
             return h("button", {
                 type: "button", role: "tab", "aria-selected": String(panel.id === this.state.panel), "data-panel": panel.id,
-                class: missing ? "without" : null, title: missing ?? `Key ${(i + 1) % 10}`, onclick: () => this.set({ panel: panel.id }),
+                class: missing ? "without" : null, title: missing ?? (i < 10 ? `Key ${(i + 1) % 10}` : null), onclick: () => this.set({ panel: panel.id }),
             }, panel.title);
         }));
     }

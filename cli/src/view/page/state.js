@@ -5,7 +5,7 @@
 
 const DEFAULTS = {
     panel: "overview", metric: "cost", z: 32768, machine: "", work: "", fn: "", line: "", node: 0, q: "", sort: "",
-    flame: "icicle", theme: "", own: "", step: 0, speed: 4, region: 0, view: "square", pair: 0, object: "", all: "",
+    flame: "icicle", theme: "", own: "", step: 0, speed: 4, region: 0, view: "square", pair: 0, object: "", all: "", shared: 1,
 };
 
 class State {

@@ -1,23 +1,24 @@
 //! Who talks to whom through memory: bytes that one thread reads and another wrote last, and lines that change hands.
 //!
-//! Takes the accesses of all threads of a process in the order of the model. A label per byte says who wrote it
-//! last, `owners` who has each line, as an invalidation protocol would have it.
+//! Takes the accesses of all threads of a process in the order of the model, and whose memory it is. A label per byte
+//! says who wrote it last, `owners` who has each line, as an invalidation protocol would have it. Where threads have
+//! stacks of their own, also tells which of their first touches are of bytes that another thread had written.
 
 mod owners;
 #[cfg(test)]
 mod tests;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
-pub use owners::Line;
+pub use owners::{Line, Writer};
 
 use crate::{
-    decode::{block::UNCOUNTED, context::ContextNumber},
+    decode::block::UNCOUNTED,
     engine::{Access, Kind, clamped},
     hash::FastHash,
-    objects::{ObjectNumber, Objects, Origin},
+    objects::{ObjectNumber, Objects},
     pieces::pieces,
-    shadow::{PAGE, Shadow, UNTOUCHED},
+    shadow::{Label, PAGE, Shadow, UNTOUCHED},
 };
 use owners::Owners;
 
@@ -37,12 +38,20 @@ pub struct Sharing {
     owners: Owners,
     /// Bytes read, by writer, reader and object.
     moved: HashMap<(u32, u32, ObjectNumber), u64, FastHash>,
-    /// Whose memory it is.
-    pub objects: Objects,
-    /// The ring and the call site of each heap object.
-    pub origins: Vec<(u32, u32)>,
-    origin_of: HashMap<(u32, u32), u32>,
+    /// By ring, where each has a stack of its own.
+    stacks: Option<BTreeMap<u32, Stack>>,
 }
+
+/// What a stack of one ring has.
+#[derive(Default)]
+struct Stack {
+    /// Bytes on it are [`ON_STACK`].
+    bytes: Shadow,
+    /// Bytes read first that another ring wrote last.
+    handed: u64,
+}
+
+const ON_STACK: Label = 1;
 
 #[derive(Default)]
 struct Known {
@@ -56,56 +65,91 @@ pub struct Found {
     pub moved: Vec<(Place, Place, ObjectNumber, u64)>,
     /// Lines that several threads wrote, with what each site of a thread wrote of them.
     pub lines: Vec<FoundLine>,
+    /// By ring, where each has a stack of its own: bytes that it read first and another had written.
+    pub handed: BTreeMap<u32, u64>,
 }
 
 /// A line that several threads wrote.
 pub struct FoundLine {
-    /// Of the first byte that somebody wrote.
-    pub object: ObjectNumber,
     /// How often it changed hands.
     pub line: Line,
     /// The bytes that each site wrote.
-    pub writers: Vec<(Place, u128)>,
+    pub writers: Vec<Writer<Place>>,
 }
 
 impl Sharing {
-    /// Nothing is known; lines have so many bytes, a power of two.
+    /// Nothing is known; lines have so many bytes, a power of two. With `own_stacks`, each ring has one.
     #[must_use]
-    pub fn new(line: u32) -> Self {
+    pub fn new(line: u32, own_stacks: bool) -> Self {
         Self {
             places: Vec::new(),
             known: HashMap::new(),
             writers: Shadow::default(),
             owners: Owners::new(line),
             moved: HashMap::default(),
-            objects: Objects::default(),
-            origins: Vec::new(),
-            origin_of: HashMap::new(),
+            stacks: own_stacks.then(BTreeMap::new),
         }
     }
 
     /// An access of a ring.
-    pub fn access(&mut self, access: Access, ring: u32, cell: u32) {
+    pub fn access(&mut self, access: Access, ring: u32, cell: u32, objects: &mut Objects) {
         let place = self.place(ring, cell);
         match access.kind {
             Kind::Load | Kind::Last => {
+                self.put_on_stack(access.addr, access.len.into(), ring, cell != UNCOUNTED);
                 if cell != UNCOUNTED {
-                    self.read(access.addr, access.len.into(), ring, place);
+                    self.read(access.addr, access.len.into(), ring, place, objects);
                 }
                 self.owners.load(access.addr, access.len, ring);
             }
             Kind::Store | Kind::Fresh => {
+                self.put_on_stack(access.addr, access.len.into(), ring, false);
                 self.writers.fill(access.addr, access.len.into(), place + 1);
-                self.owners.store(access.addr, access.len, ring, place);
+                self.owners.store(access.addr, access.len, ring, place, objects);
             }
             // What is handed out again has not been written by who had it before. Caches keep the line.
-            Kind::Remove => self.writers.forget(access.addr, access.len.into()),
+            Kind::Remove => {
+                self.writers.forget(access.addr, access.len.into());
+                if let Some(stacks) = &mut self.stacks {
+                    stacks.entry(ring).or_default().bytes.forget(access.addr, access.len.into());
+                }
+            }
         }
     }
 
+    /// Bytes are on the stack of a ring from now on; if they are read, counts those that were not and that another ring
+    /// wrote last.
+    fn put_on_stack(&mut self, address: u64, len: u64, ring: u32, is_counted: bool) {
+        let Self { stacks: Some(stacks), writers, places, .. } = self else { return };
+        let stack = stacks.entry(ring).or_default();
+        for (page, offset, bytes) in pieces(address, len, PAGE as u64) {
+            let at = page * PAGE as u64 + offset;
+            if stack.bytes.uniform(at, bytes) == Some(ON_STACK) {
+                continue;
+            }
+            if is_counted {
+                let is_new = stack.bytes.read(at, bytes);
+                let by_others = |writer: &Label| *writer != UNTOUCHED && places[*writer as usize - 1].0 != ring;
+                let handed = is_new.iter().zip(writers.read(at, bytes));
+                stack.handed += handed.filter(|(on, writer)| **on == UNTOUCHED && by_others(writer)).count() as u64;
+            }
+            stack.bytes.fill(at, bytes, ON_STACK);
+        }
+    }
+
+    /// Declared input of a ring, which lies at the bottom of its stack if it was not on it.
+    pub fn input(&mut self, address: u64, len: u64, ring: u32) {
+        self.put_on_stack(address, len, ring, false);
+    }
+
+    /// Other objects lie in a range from now on.
+    pub fn changes_objects(&mut self, address: u64, len: u64) {
+        self.owners.forget_objects(address, len);
+    }
+
     /// Counts what another ring wrote of what is read; the object is that of the first byte with the same writer.
-    fn read(&mut self, address: u64, len: u64, ring: u32, place: u32) {
-        let Self { writers, places, moved, objects, .. } = self;
+    fn read(&mut self, address: u64, len: u64, ring: u32, place: u32, objects: &mut Objects) {
+        let Self { writers, places, moved, .. } = self;
         let mut found = |address: u64, label: u32, bytes: u64| {
             if label != UNTOUCHED && places[label as usize - 1].0 != ring {
                 *moved.entry((label - 1, place, objects.at(address))).or_default() += bytes;
@@ -124,31 +168,13 @@ impl Sharing {
         }
     }
 
-    /// A block begins, at a call site of a ring.
-    pub fn begins(&mut self, address: u64, len: u64, ring: u32, segment: u32) {
-        let origin = self.origin(ring, segment);
-        self.objects.allocated(address, len, origin);
-    }
-
-    /// A block moves or changes its size; one that was not known begins.
-    pub fn moves(&mut self, from: u64, from_len: u64, to: u64, to_len: u64, ring: u32, segment: u32) {
-        let origin = self.origin(ring, segment);
-        self.objects.relocated(from, from_len, to, to_len, origin);
-    }
-
-    /// The number of a call site stands where objects of one ring have their context.
-    fn origin(&mut self, ring: u32, segment: u32) -> Origin {
-        let next = self.origins.len() as u32;
-        let context = *self.origin_of.entry((ring, segment)).or_insert(next);
-        if context == next {
-            self.origins.push((ring, segment));
+    /// Bytes move, on behalf of a ring.
+    pub fn relocate(&mut self, from: u64, to: u64, len: u64, ring: u32) {
+        let len = clamped(from, len).min(clamped(to, len));
+        self.writers.relocate(from, to, len);
+        if let Some(stacks) = &mut self.stacks {
+            stacks.entry(ring).or_default().bytes.relocate(from, to, len);
         }
-        Origin { context: ContextNumber::new(context as usize), segment: 0 }
-    }
-
-    /// Bytes move.
-    pub fn relocate(&mut self, from: u64, to: u64, len: u64) {
-        self.writers.relocate(from, to, clamped(from, len).min(clamped(to, len)));
     }
 
     fn place(&mut self, ring: u32, cell: u32) -> u32 {
@@ -170,17 +196,17 @@ impl Sharing {
 
     /// Ends it.
     #[must_use]
-    pub fn finish(self) -> (Found, Objects, Vec<(u32, u32)>) {
-        let Self { places, moved, mut objects, owners, origins, .. } = self;
+    pub fn finish(self) -> Found {
+        let Self { places, moved, owners, stacks, .. } = self;
         let at = |place: u32| places[place as usize];
         let moved = moved.into_iter().map(|((from, to, object), bytes)| (at(from), at(to), object, bytes)).collect();
-        let lines = owners.finish().map(|(address, line, writers)| {
-            let writers: Vec<(Place, u128)> = writers.into_iter().map(|(place, mask)| (at(place), mask)).collect();
-            // The object of the first byte that somebody wrote.
-            let first = writers.iter().map(|(_, mask)| mask.trailing_zeros()).min().unwrap_or(0);
-            FoundLine { object: objects.at(address + u64::from(first)), line, writers }
-        });
-        let found = Found { moved, lines: lines.collect() };
-        (found, objects, origins)
+        let named = |writer: Writer<u32>| {
+            let Writer { site, object, offset, mask, since } = writer;
+            Writer { site: at(site), object, offset, mask, since }
+        };
+        let lines = owners.finish();
+        let lines = lines.map(|(line, writers)| FoundLine { line, writers: writers.into_iter().map(named).collect() });
+        let handed = stacks.into_iter().flatten().map(|(ring, stack)| (ring, stack.handed)).collect();
+        Found { moved, lines: lines.collect(), handed }
     }
 }

@@ -3,10 +3,18 @@
 //!
 //! A line changes its owner when another thread writes it than the one that did last. The change is *false* if the new
 //! owner, while it is that, touches no byte that the one before it wrote while it was that.
+//!
+//! Of each line it is known which bytes of which objects each site wrote. Memory that is handed out again is another
+//! object, of which the caches know nothing.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
 
-use crate::{engine::clamped, hash::FastHash, pieces::pieces};
+use crate::{
+    engine::clamped,
+    hash::FastHash,
+    objects::{ObjectNumber, Objects},
+    pieces::pieces,
+};
 
 /// No thread.
 const NOBODY: u32 = u32::MAX;
@@ -55,6 +63,25 @@ impl Holders {
     }
 }
 
+/// What a site wrote of a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Writer<Site> {
+    /// Who wrote.
+    pub site: Site,
+    /// The object of the first byte that it wrote.
+    pub object: ObjectNumber,
+    /// Where in the object the line begins; below 0 where the object begins within the line. `None` if that is not
+    /// known.
+    pub offset: Option<i64>,
+    /// The bytes of the line.
+    pub mask: u128,
+    /// Those that it wrote since the line first changed hands: what came before may have been setting up.
+    pub since: u128,
+}
+
+/// So many parts of objects are kept apart per line; beyond them, where in its object a part lies is dropped.
+const MANY: usize = 64;
+
 /// What is known of a line.
 struct State {
     owner: u32,
@@ -64,8 +91,9 @@ struct State {
     touched: u128,
     /// Bytes that the owner before wrote; none if there was no other.
     before: u128,
-    /// Sites that wrote it, and which bytes.
-    writers: Vec<(u32, u128)>,
+    writers: Vec<Writer<u32>>,
+    /// Of these, the first that is about what lies there now.
+    current: usize,
     line: Line,
 }
 
@@ -96,8 +124,23 @@ impl Owners {
             touched: 0,
             before: 0,
             writers: Vec::new(),
+            current: 0,
             line: Line::default(),
         })
+    }
+
+    /// Other objects lie in a range from now on.
+    pub fn forget_objects(&mut self, address: u64, len: u64) {
+        let (first, last) = (address >> self.shift, address.saturating_add(len.max(1) - 1) >> self.shift);
+        let forget = |state: &mut State| state.current = state.writers.len();
+        if last - first < self.lines.len() as u64 {
+            (first..=last).for_each(|line| self.lines.get_mut(&line).into_iter().for_each(forget));
+        } else {
+            self.lines
+                .iter_mut()
+                .filter(|(line, _)| (first..=last).contains(line))
+                .for_each(|(_, state)| forget(state));
+        }
     }
 
     /// A thread reads.
@@ -114,7 +157,8 @@ impl Owners {
     }
 
     /// A site of a thread writes.
-    pub fn store(&mut self, address: u64, len: u32, thread: u32, site: u32) {
+    pub fn store(&mut self, address: u64, len: u32, thread: u32, site: u32, objects: &mut Objects) {
+        let shift = self.shift;
         for (line, mask) in self.parts(address, len) {
             let state = self.state(line);
             state.line.invalidations += u64::from(state.holders.take(thread));
@@ -129,25 +173,42 @@ impl Owners {
                 }
                 (state.owner, state.wrote, state.touched) = (thread, mask, mask);
             }
-            match state.writers.iter_mut().find(|(known, _)| *known == site) {
-                Some((_, written)) => *written |= mask,
-                None => state.writers.push((site, mask)),
+            let since = if state.line.changes > 0 { mask } else { 0 };
+            let is_known = |w: &Writer<u32>| w.site == site && w.mask & mask == mask && w.since & since == since;
+            if !state.writers[state.current..].iter().any(is_known) {
+                state.wrote(site, [mask, since], line << shift, objects);
             }
         }
     }
 
-    /// Lines that changed hands, with their addresses, and what each site wrote of them.
-    pub fn finish(self) -> impl Iterator<Item = (u64, Line, BTreeMap<u32, u128>)> {
-        let shift = self.shift;
-        let changed = self.lines.into_iter().filter(|(_, state)| state.line.changes > 0);
-        changed.map(move |(line, mut state)| {
+    /// Lines that changed hands, in no order, and what each site wrote of them.
+    pub fn finish(self) -> impl Iterator<Item = (Line, Vec<Writer<u32>>)> {
+        let changed = self.lines.into_values().filter(|state| state.line.changes > 0);
+        changed.map(|mut state| {
             state.give_up();
-            (line << shift, state.line, state.writers.into_iter().collect())
+            (state.line, state.writers)
         })
     }
 }
 
 impl State {
+    /// Takes note of bytes that a site wrote of the line at an address, and which of them since it changed hands.
+    #[cold]
+    fn wrote(&mut self, site: u32, [mask, since]: [u128; 2], line: u64, objects: &mut Objects) {
+        let first = line + u64::from(mask.trailing_zeros());
+        let object = objects.at(first);
+        let offset = objects.start_of(first).filter(|_| self.writers.len() < MANY);
+        let offset = offset.map(|start| line.wrapping_sub(start) as i64);
+        let is_same = |writer: &Writer<u32>| (writer.site, writer.object, writer.offset) == (site, object, offset);
+        let known = self.writers.iter().position(is_same);
+        let mut writer = known.map_or(Writer { site, object, offset, mask, since }, |at| self.writers.remove(at));
+        writer.mask |= mask;
+        writer.since |= since;
+        // What lies there again is about what lies there now.
+        self.current -= usize::from(known.is_some_and(|at| at < self.current));
+        self.writers.push(writer);
+    }
+
     /// The owner is that no longer, so whether it took over for nothing is known.
     fn give_up(&mut self) {
         if self.before != 0 && self.touched & self.before == 0 {

@@ -1,25 +1,30 @@
 //! Lines and bytes by a few accesses that can be followed by hand.
 
 use super::*;
+use crate::decode::context::ContextNumber;
 
 fn access(kind: Kind, addr: u64, len: u32) -> Access {
     Access { addr, len, kind }
 }
 
+fn touch(sharing: &mut Sharing, access: Access, ring: u32, cell: u32) {
+    sharing.access(access, ring, cell, &mut Objects::default());
+}
+
 fn lines(sharing: Sharing) -> Vec<Line> {
-    sharing.finish().0.lines.into_iter().map(|found| found.line).collect()
+    sharing.finish().lines.into_iter().map(|found| found.line).collect()
 }
 
 #[test]
 fn counters_in_one_line_change_hands_for_nothing() {
-    let mut sharing = Sharing::new(64);
+    let mut sharing = Sharing::new(64, false);
     for round in 0..100u32 {
         for thread in 0..4 {
-            sharing.access(access(Kind::Load, 4096 + 8 * u64::from(thread), 8), thread, 0);
-            sharing.access(access(Kind::Store, 4096 + 8 * u64::from(thread), 8), thread, round % 2);
+            touch(&mut sharing, access(Kind::Load, 4096 + 8 * u64::from(thread), 8), thread, 0);
+            touch(&mut sharing, access(Kind::Store, 4096 + 8 * u64::from(thread), 8), thread, round % 2);
         }
     }
-    let (found, ..) = sharing.finish();
+    let found = sharing.finish();
     assert!(found.moved.is_empty(), "nobody read what another wrote");
     let [line] = &found.lines[..] else { panic!("one line") };
     // The first of 400 stores takes the line from nobody.
@@ -30,10 +35,10 @@ fn counters_in_one_line_change_hands_for_nothing() {
 
 #[test]
 fn counters_in_lines_of_their_own_stay_where_they_are() {
-    let mut sharing = Sharing::new(64);
+    let mut sharing = Sharing::new(64, false);
     for _ in 0..100 {
         for thread in 0..4u32 {
-            sharing.access(access(Kind::Store, 4096 + 64 * u64::from(thread), 8), thread, 0);
+            touch(&mut sharing, access(Kind::Store, 4096 + 64 * u64::from(thread), 8), thread, 0);
         }
     }
     assert!(lines(sharing).is_empty());
@@ -41,12 +46,12 @@ fn counters_in_lines_of_their_own_stay_where_they_are() {
 
 #[test]
 fn one_word_between_two_threads_is_no_false_sharing() {
-    let mut sharing = Sharing::new(64);
+    let mut sharing = Sharing::new(64, false);
     for turn in 0..20u32 {
-        sharing.access(access(Kind::Load, 4096, 8), turn % 2, 0);
-        sharing.access(access(Kind::Store, 4096, 8), turn % 2, 0);
+        touch(&mut sharing, access(Kind::Load, 4096, 8), turn % 2, 0);
+        touch(&mut sharing, access(Kind::Store, 4096, 8), turn % 2, 0);
     }
-    let (found, ..) = sharing.finish();
+    let found = sharing.finish();
     let expected = Line { changes: 19, false_changes: 0, invalidations: 19, transfers: 19 };
     assert_eq!(found.lines[0].line, expected);
     let mut moved: Vec<(u32, u32, u64)> =
@@ -58,9 +63,9 @@ fn one_word_between_two_threads_is_no_false_sharing() {
 
 #[test]
 fn many_threads_and_wide_accesses() {
-    let mut sharing = Sharing::new(128);
+    let mut sharing = Sharing::new(128, false);
     for thread in [3, 70, 200] {
-        sharing.access(access(Kind::Store, 4096 + 100, 64), thread, 0);
+        touch(&mut sharing, access(Kind::Store, 4096 + 100, 64), thread, 0);
     }
     let mut found = lines(sharing);
     found.sort_by_key(|line| line.changes);
@@ -70,11 +75,50 @@ fn many_threads_and_wide_accesses() {
 
 #[test]
 fn what_was_freed_has_no_writer() {
-    let mut sharing = Sharing::new(64);
-    sharing.access(access(Kind::Store, 4096, 16), 0, 0);
-    sharing.access(access(Kind::Remove, 4096, 8), 0, UNCOUNTED);
-    sharing.relocate(4096, 8192, 16);
-    sharing.access(access(Kind::Load, 8192, 16), 1, 5);
-    let (found, ..) = sharing.finish();
+    let mut sharing = Sharing::new(64, false);
+    touch(&mut sharing, access(Kind::Store, 4096, 16), 0, 0);
+    touch(&mut sharing, access(Kind::Remove, 4096, 8), 0, UNCOUNTED);
+    sharing.relocate(4096, 8192, 16, 0);
+    touch(&mut sharing, access(Kind::Load, 8192, 16), 1, 5);
+    let found = sharing.finish();
     assert_eq!(found.moved, [((0, 0), (1, 5), 0, 8)]);
+}
+
+#[test]
+fn first_touches_of_what_another_wrote_count_once_per_stack() {
+    let mut sharing = Sharing::new(64, true);
+    touch(&mut sharing, access(Kind::Store, 4096, 16), 0, 0);
+    touch(&mut sharing, access(Kind::Store, 4096 + 12, 8), 1, 0);
+    // Bytes 0 to 11 of the first ring's; 12 to 19 it wrote itself; 20 to 23 nobody did.
+    touch(&mut sharing, access(Kind::Load, 4096, 24), 1, 0);
+    touch(&mut sharing, access(Kind::Load, 4096, 24), 1, 0);
+    // The first has 16 of them; the others wrote four more.
+    touch(&mut sharing, access(Kind::Load, 4096, 24), 0, 0);
+    // Read while nothing counts: on the stack all the same.
+    touch(&mut sharing, access(Kind::Load, 4096, 12), 2, UNCOUNTED);
+    touch(&mut sharing, access(Kind::Load, 4096, 16), 2, 0);
+    // What is freed and read again is a first touch, but nobody wrote it since.
+    touch(&mut sharing, access(Kind::Remove, 4096, 16), 2, UNCOUNTED);
+    touch(&mut sharing, access(Kind::Load, 4096, 24), 2, 0);
+    assert_eq!(sharing.finish().handed, BTreeMap::from([(0, 4), (1, 12), (2, 4 + 4)]));
+}
+
+#[test]
+fn parts_of_a_line_are_of_the_objects_that_lay_there() {
+    let mut sharing = Sharing::new(64, false);
+    let mut objects = Objects::default();
+    objects.keep_starts();
+    let origin = |segment| crate::objects::Origin { context: ContextNumber::new(1), segment };
+    let store = |at| access(Kind::Store, at, 8);
+    objects.allocated(4096 + 8, 16, origin(1));
+    sharing.access(store(4096 + 8), 0, 0, &mut objects);
+    sharing.access(store(4096 + 16), 1, 0, &mut objects);
+    objects.ended(4096 + 8, 16);
+    sharing.changes_objects(4096 + 8, 16);
+    objects.allocated(4096, 64, origin(2));
+    sharing.access(store(4096 + 16), 1, 0, &mut objects);
+    let found = sharing.finish();
+    let [line] = &found.lines[..] else { panic!("one line") };
+    let parts: Vec<_> = line.writers.iter().map(|w| (w.site.0, w.object, w.offset, w.mask)).collect();
+    assert_eq!(parts, [(0, 1, Some(-8), 0xff00), (1, 1, Some(-8), 0xff_0000), (1, 2, Some(0), 0xff_0000)]);
 }

@@ -1,7 +1,11 @@
 //! Accesses that wait for an engine that several rings have.
 
 use super::{BATCH_THERE, Item, Items, Pipeline, Place, Ranked};
-use crate::{decode::event::Synchronised, observe::files::Files, session::items::Life};
+use crate::{
+    decode::event::Synchronised,
+    observe::files::Files,
+    session::lives::{Life, LifeMark},
+};
 
 impl Pipeline {
     /// Keeps what an engine would be asked to do.
@@ -16,12 +20,21 @@ impl Pipeline {
         if let Place::Kept(items) = &mut self.place { Some(items) } else { None }
     }
 
-    /// A block begins, ends or moves: of no meaning for the engine.
+    /// Whether lives of memory are kept.
+    #[inline]
+    #[must_use]
+    pub fn wants_lives(&self) -> bool {
+        matches!(&self.place, Place::Kept(items) if items.wants_lives)
+    }
+
+    /// Memory begins to live, ends or moves: of no meaning for the engine.
     pub fn life(&mut self, life: Life, files: &mut Files<'_>) {
-        if matches!(&self.place, Place::Kept(items) if items.wants_lives) {
+        if self.open.queue.size >= self.limit {
             self.flush(files);
-            self.kept().into_iter().for_each(|items| items.push(Item::Life(life)));
         }
+        let queue = &mut self.open.queue;
+        queue.lives.push(LifeMark { accesses: queue.accesses.len(), runs: queue.runs.len(), life });
+        queue.size += 1;
     }
 
     /// Threads wait for each other: of no meaning for one ring alone.

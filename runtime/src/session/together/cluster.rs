@@ -9,12 +9,8 @@ use crate::{
     },
     decode::{block::UNCOUNTED, ring::RingTotals},
     engine::{Access, Stream},
-    observe::{files::Files, sharing::Sharing},
-    session::{
-        fast_paths::FastPaths,
-        items::{Life, Worker},
-        pipeline::Pipeline,
-    },
+    observe::files::Files,
+    session::{fast_paths::FastPaths, items::Worker, lives::Life, pipeline::Pipeline},
 };
 
 /// No cell of the cluster yet.
@@ -56,13 +52,8 @@ impl Cluster {
     }
 
     /// A ring's accesses come in here, with the ring's cells as far as they have cells of the cluster.
-    pub fn worker<'a>(
-        &'a mut self,
-        ring: u32,
-        known: &'a mut Vec<u32>,
-        sharing: Option<&'a mut Sharing>,
-    ) -> RingWorker<'a> {
-        RingWorker { cluster: self, ring, known, sharing }
+    pub fn worker<'a>(&'a mut self, ring: u32, known: &'a mut Vec<u32>) -> RingWorker<'a> {
+        RingWorker { cluster: self, ring, known }
     }
 
     /// Memory of the engine.
@@ -98,7 +89,6 @@ pub struct RingWorker<'a> {
     cluster: &'a mut Cluster,
     ring: u32,
     known: &'a mut Vec<u32>,
-    sharing: Option<&'a mut Sharing>,
 }
 
 impl RingWorker<'_> {
@@ -129,21 +119,11 @@ impl RingWorker<'_> {
 impl Worker for RingWorker<'_> {
     #[inline]
     fn access(&mut self, access: Access, cell: u32) {
-        if let Some(sharing) = &mut self.sharing {
-            sharing.access(access, self.ring, cell);
-        }
         let cell = self.cell(cell);
         self.cluster.engine.push(access, cell, files!(self.cluster));
     }
 
     fn run(&mut self, streams: &[Stream], cells: &[u32], iterations: u64) {
-        if let Some(sharing) = &mut self.sharing {
-            for iteration in 0..iterations {
-                for (stream, &cell) in streams.iter().zip(cells) {
-                    sharing.access(stream.access(iteration), self.ring, cell);
-                }
-            }
-        }
         let mut named = std::mem::take(&mut self.cluster.stream_cells);
         named.clear();
         named.extend(cells.iter().map(|cell| self.cell(*cell)));
@@ -152,9 +132,6 @@ impl Worker for RingWorker<'_> {
     }
 
     fn relocate(&mut self, from: u64, to: u64, len: u64) {
-        if let Some(sharing) = &mut self.sharing {
-            sharing.relocate(from, to, len);
-        }
         self.cluster.engine.relocate(from, to, len, files!(self.cluster));
     }
 
@@ -162,14 +139,6 @@ impl Worker for RingWorker<'_> {
         self.cluster.engine.input(address, len, files!(self.cluster));
     }
 
-    fn life(&mut self, life: Life) {
-        let Some(sharing) = &mut self.sharing else { return };
-        match life {
-            Life::Begins { address, len, segment } => sharing.begins(address, len, self.ring, segment),
-            Life::Ends { address, len } => sharing.objects.ended(address, len),
-            Life::Moves { from, from_len, to, to_len, segment } => {
-                sharing.moves(from, from_len, to, to_len, self.ring, segment)
-            }
-        }
-    }
+    /// Of no meaning for a stack.
+    fn life(&mut self, _: &Life) {}
 }

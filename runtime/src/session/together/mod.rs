@@ -12,6 +12,7 @@ mod process;
 #[cfg(test)]
 mod tests;
 mod tickets;
+mod watched;
 
 use std::{collections::BTreeMap, io};
 
@@ -22,7 +23,6 @@ use super::{
     modules::{ModuleTable, Source},
     options::Options,
     replayer::Replayer,
-    result::RingResult,
     shared::Shared,
 };
 use process::Process;
@@ -51,11 +51,9 @@ pub(super) fn analyse(all: &mut Merger, options: &Options, modules: &ModuleTable
             all.measurement.cut_short.get_or_insert(refused);
         }
         spool_failed(process.error(), all);
-        let (results, of_process) = process.finish();
+        let (results, objects, of_process) = process.finish();
         shared.add(of_process);
-        for result in results {
-            all.add(RingResult::Memory(Box::new(result)), |table, segment| modules.items(table, segment));
-        }
+        all.add_process(results, objects, |table, segment| modules.items(table, segment));
     }
     all.measurement.shared = Some(shared);
 }

@@ -2,7 +2,10 @@
 
 use crate::{
     counts::keys::{FunctionKey, SiteKey},
-    decode::locator::{Module, function_key, segment_key},
+    decode::{
+        block::UNCOUNTED,
+        locator::{Module, function_key, segment_key},
+    },
     session::analyzer::Analyzer,
 };
 
@@ -32,10 +35,7 @@ impl Analyzer {
 
     /// The site of a cell.
     pub(super) fn site_key(&self, cell: u32) -> Option<SiteKey> {
-        let whole =
-            self.core.objects.as_ref().and_then(|objects| objects.parts().get(cell as usize)).map(|part| part.0);
-        let cell = whole.unwrap_or(cell);
-        let (segment, item) = self.core.site(cell)?;
+        let (segment, item) = self.core.site(cell).filter(|_| cell != UNCOUNTED)?;
         let (table, segment) = self.segment_key(segment)?;
         Some((table, segment, item))
     }

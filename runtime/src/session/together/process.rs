@@ -8,12 +8,19 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
 };
 
-use super::{cluster::Cluster, order::Order};
+use super::{
+    cluster::Cluster,
+    order::Order,
+    watched::{Parted, Watched},
+};
 use crate::{
     abi::synchronise::Synchronise,
     engine::AllocationFailure,
-    objects::{Object, ObjectNumber},
-    observe::sharing::{Place, Sharing},
+    objects::{
+        Object, ObjectNumber,
+        common::{CommonObjects, Ended},
+    },
+    observe::sharing::{Place, Sharing, Writer},
     session::{
         analyzer::Analyzer,
         core::files,
@@ -22,7 +29,10 @@ use crate::{
         modules::{ModuleTable, Source},
         options::Options,
         result::MemoryResult,
-        shared::{MOST_THREADS, Member, Met, Shared, SharedLine, SharedObject, ThreadError, ThreadNumber, Together},
+        shared::{
+            MOST_THREADS, Member, Met, Shared, SharedLine, SharedObject, SharedPart, ThreadError, ThreadNumber,
+            Together,
+        },
     },
 };
 
@@ -50,10 +60,12 @@ pub struct Process<'a> {
     made: HashMap<u64, usize>,
     order: Order,
     clusters: Vec<Cluster>,
-    /// Stacks by number of the cluster in the options; of threads that none of these names.
+    /// Stacks by number of the cluster in the options, or of the ring; of threads that no cluster names.
     stacks: BTreeMap<Option<usize>, usize>,
+    /// Whose memory it is, if that is to be known.
+    common: Option<CommonObjects>,
     sharing: Option<Sharing>,
-    /// Modules whose variables `sharing` knows: number of the table, and where it is.
+    /// Modules whose variables `common` knows: number of the table, and where it is.
     met: HashSet<(u32, u64)>,
     pub shared: Shared,
 }
@@ -92,10 +104,14 @@ impl<'a> Process<'a> {
             order: Order::new(together.turn),
             clusters: Vec::new(),
             stacks: BTreeMap::new(),
-            sharing: together.sharing.map(Sharing::new),
+            common: (together.sharing.is_some() || options.objects).then(CommonObjects::default),
+            sharing: together.sharing.map(|line| Sharing::new(line, together.apart)),
             met: HashSet::new(),
             shared: Shared::default(),
         };
+        if process.sharing.is_some() {
+            process.common.iter_mut().for_each(|common| common.objects.keep_starts());
+        }
         // A team orders its members.
         let is_unseen = |ring: &&usize| process.rings[**ring].part.start.is_none_or(|start| start.member == 0);
         let unseen_starts = first.iter().skip(1).filter(is_unseen).count() as u64;
@@ -145,11 +161,7 @@ impl<'a> Process<'a> {
                 Front::Work => {
                     let stack = self.stack(number);
                     self.meet_modules(number);
-                    let ring = &mut self.rings[number];
-                    let sharing = self.sharing.as_mut();
-                    let mut worker = self.clusters[stack].worker(number as u32, &mut ring.cells, sharing);
-                    let Some(items) = ring.analyzer.core.engine.kept() else { return };
-                    let done = items.work(room, &mut worker);
+                    let Some(done) = self.work(number, stack, room) else { return };
                     self.order.advance(thread, done);
                     room -= done;
                 }
@@ -165,14 +177,26 @@ impl<'a> Process<'a> {
         }
     }
 
-    /// Tells `sharing` of the variables of modules.
+    /// Has a ring's stack do up to so many accesses; how many there were.
+    fn work(&mut self, number: usize, stack: usize, most: u64) -> Option<u64> {
+        let Ring { analyzer, cells, .. } = &mut self.rings[number];
+        let mut worker = self.clusters[stack].worker(number as u32, cells);
+        let core = &mut analyzer.core;
+        let items = core.engine.kept()?;
+        let Some(common) = &mut self.common else { return Some(items.work(most, &mut worker)) };
+        let parted = core.parted.as_deref_mut().map(|cells| Parted { cells, counters: &mut core.cells });
+        let sharing = self.sharing.as_mut();
+        Some(items.work(most, &mut Watched { ring: number as u32, worker, common, parted, sharing }))
+    }
+
+    /// Tells `common` of the variables of modules.
     fn meet_modules(&mut self, number: usize) {
         let ring = &mut self.rings[number];
-        let Some(sharing) = &mut self.sharing else { return };
+        let Some(common) = &mut self.common else { return };
         let modules = ring.analyzer.modules();
         for module in &modules[ring.met..] {
             if self.met.insert((module.placed.id, module.placed.low)) {
-                sharing.objects.add_module(module);
+                common.objects.add_module(module);
             }
         }
         ring.met = modules.len();
@@ -196,8 +220,13 @@ impl<'a> Process<'a> {
         };
         let name = ring.analyzer.first_name();
         let is_named = |member: &Member| member.names(thread, name.as_deref());
-        let cluster = self.together.clusters.iter().position(|members| members.iter().any(is_named));
-        self.shared.named.extend(cluster);
+        let cluster = if self.together.apart {
+            Some(number)
+        } else {
+            let cluster = self.together.clusters.iter().position(|members| members.iter().any(is_named));
+            self.shared.named.extend(cluster);
+            cluster
+        };
         let stack = *self.stacks.entry(cluster).or_insert_with(|| {
             let with_thread = self.options.workers > 1 && self.clusters.is_empty();
             self.clusters.push(Cluster::new(&self.options.ways, &self.options.line_sizes, with_thread));
@@ -207,8 +236,9 @@ impl<'a> Process<'a> {
         stack
     }
 
-    /// The results of all rings, in the order of their threads.
-    pub fn finish(mut self) -> (Vec<MemoryResult>, Shared) {
+    /// The results of all rings, in the order of their threads; the objects, of which these are numbers; what else was
+    /// found.
+    pub fn finish(mut self) -> (Vec<MemoryResult>, Option<Ended>, Shared) {
         self.shared.undefined = self.order.undefined;
         let mut peak_bytes = 0;
         let mut of_stack = Vec::new();
@@ -230,6 +260,14 @@ impl<'a> Process<'a> {
         }
         let mut order: Vec<usize> = (0..self.rings.len()).collect();
         order.sort_by_key(|ring| self.rings[*ring].thread);
+        let objects = self.common.take().filter(|_| self.options.objects).map(|common| {
+            let mut ended = common.finish();
+            // Results come in another order than rings.
+            let mut place = vec![0; order.len()];
+            order.iter().zip(0..).for_each(|(ring, at)| place[*ring] = at);
+            ended.list.iter_mut().for_each(|(ring, _)| *ring = place.get(*ring as usize).copied().unwrap_or_default());
+            ended
+        });
         let mut results: Vec<Option<Ring>> = self.rings.into_iter().map(Some).collect();
         let rings = order.into_iter().filter_map(|ring| results[ring].take());
         let mut given = vec![false; of_stack.len()];
@@ -249,22 +287,27 @@ impl<'a> Process<'a> {
             }
             result
         });
-        (results.collect(), self.shared)
+        (results.collect(), objects, self.shared)
     }
 
     /// What threads did to each other, in the numbers of the measurement.
     fn named(&self, sharing: Sharing) -> Met {
-        let (found, objects, origins) = sharing.finish();
+        let found = sharing.finish();
         let thread = |ring: u32| self.rings[ring as usize].thread.map_or(0, |(thread, _)| thread);
         let place = |(ring, cell): Place| (thread(ring), self.rings[ring as usize].analyzer.site_key(cell));
-        let object = |number: ObjectNumber| match objects.object(number) {
-            Object::Datum { table, datum } => SharedObject::Datum { table, datum },
-            Object::Block { context, .. } => {
-                let (ring, segment) = origins[context.index()];
-                let analyzer = &self.rings[ring as usize].analyzer;
-                SharedObject::Block { site: (segment != u32::MAX).then(|| analyzer.segment_key(segment)).flatten() }
+        let object = |number: ObjectNumber| {
+            let Some((ring, object)) = self.common.as_ref().map(|common| common.of_ring(number)) else {
+                return SharedObject::Unknown;
+            };
+            let analyzer = &self.rings[ring as usize].analyzer;
+            let site = |segment: u32| (segment != u32::MAX).then(|| analyzer.segment_key(segment)).flatten();
+            match object {
+                Object::Unknown => SharedObject::Unknown,
+                Object::Datum { table, datum } => SharedObject::Datum { table, datum },
+                Object::Slot { table, slot } => SharedObject::Slot { table, slot },
+                Object::Block { segment, .. } => SharedObject::Block { site: site(segment) },
+                Object::Mapping { segment, .. } => SharedObject::Mapping { site: site(segment) },
             }
-            _ => SharedObject::Unknown,
         };
         let mut met = Met { line: self.together.sharing.unwrap_or_default(), ..Met::default() };
         let threads = self.ring_of.iter();
@@ -272,11 +315,23 @@ impl<'a> Process<'a> {
         for (writer, reader, of, bytes) in found.moved {
             *met.moved.entry((place(writer), place(reader), object(of))).or_default() += bytes;
         }
-        met.lines.extend(found.lines.into_iter().map(|found| SharedLine {
-            object: object(found.object),
-            writers: found.writers.into_iter().map(|(at, mask)| (place(at), mask)).collect(),
-            line: found.line,
-        }));
+        let part = |Writer { site, object: of, offset, mask, since }: Writer<Place>| SharedPart {
+            site: place(site),
+            object: object(of),
+            offset,
+            mask,
+            since,
+        };
+        met.lines.extend(
+            found
+                .lines
+                .into_iter()
+                .map(|found| SharedLine { parts: found.writers.into_iter().map(part).collect(), line: found.line }),
+        );
+        if self.together.apart {
+            met.handed = vec![0; met.threads.len()];
+            found.handed.into_iter().for_each(|(ring, bytes)| met.handed[thread(ring) as usize] += bytes);
+        }
         met
     }
 

@@ -323,7 +323,7 @@ fn measured(turn: u64, threads: &[Vec<Step>], stack_of: impl Fn(usize) -> usize,
                     break;
                 }
                 Some(Front::Work) => {
-                    let mut worker = clusters[stack_of(thread)].worker(thread as u32, &mut known[thread], None);
+                    let mut worker = clusters[stack_of(thread)].worker(thread as u32, &mut known[thread]);
                     let done = items[thread].work(room, &mut worker);
                     order.advance(number, done);
                     room -= done;

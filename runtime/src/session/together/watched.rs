@@ -1,0 +1,178 @@
+//! Accesses of a ring on their way to a stack, and who else is told of them: which object they go to, and what threads
+//! do to each other.
+//!
+//! Takes what [`RingWorker`] takes, and lives of memory. Cells are taken apart by object before the stack sees them;
+//! what they write was counted when records were decoded, and goes to the part here.
+
+use super::cluster::RingWorker;
+use crate::{
+    counts::cell::CellCounters,
+    decode::{block::UNCOUNTED, context::ContextNumber},
+    engine::{Access, Kind, Stream},
+    objects::{ObjectNumber, Origin, common::CommonObjects},
+    observe::{
+        objects::{ObjectCells, Part},
+        sharing::Sharing,
+    },
+    session::{items::Worker, lives::Life},
+};
+
+/// The cells of a ring by object.
+pub struct Parted<'a> {
+    pub cells: &'a mut ObjectCells,
+    pub counters: &'a mut Vec<CellCounters>,
+}
+
+impl Parted<'_> {
+    /// The cell for so many accesses of a site to an object.
+    fn cell(&mut self, cell: u32, object: ObjectNumber, access: Access, times: u64) -> u32 {
+        let part = match self.cells.cell(cell, object) {
+            Part::Known(part) => part,
+            Part::First(cell, _) => cell,
+            Part::New(object) => {
+                self.counters.push(CellCounters::default());
+                self.cells.add_part(cell, object)
+            }
+        };
+        if access.kind == Kind::Store && part != cell {
+            let written = u64::from(access.len) * times;
+            self.counters[cell as usize].written -= written;
+            self.counters[part as usize].written += written;
+        }
+        part
+    }
+}
+
+/// Accesses of a ring.
+pub struct Watched<'a> {
+    pub ring: u32,
+    pub worker: RingWorker<'a>,
+    pub common: &'a mut CommonObjects,
+    /// If accesses are charged to objects.
+    pub parted: Option<Parted<'a>>,
+    pub sharing: Option<&'a mut Sharing>,
+}
+
+impl Watched<'_> {
+    /// Has the stack do an access.
+    fn charge(&mut self, access: Access, cell: u32) {
+        let Self { parted, common, .. } = self;
+        let cell = match parted {
+            Some(parted) if cell != UNCOUNTED && access.kind != Kind::Remove => {
+                let object = common.objects.at(access.addr);
+                if access.kind == Kind::Load {
+                    common.objects.read(object, access.addr, access.len.into());
+                }
+                parted.cell(cell, object, access, 1)
+            }
+            _ => cell,
+        };
+        self.worker.access(access, cell);
+    }
+
+    /// The cells of the objects that the streams of a run go to; `None` if some go to several.
+    fn stream_cells(&mut self, streams: &[Stream], cells: &[u32], iterations: u64) -> Option<Vec<u32>> {
+        let Self { parted: Some(parted), common, .. } = self else { return Some(cells.to_vec()) };
+        let counted = |cell: u32| cell != UNCOUNTED;
+        let object = |(stream, cell): (&Stream, &u32)| {
+            if counted(*cell) { common.objects.whole_stream(stream, iterations).map(Some) } else { Some(None) }
+        };
+        let of_streams: Vec<Option<ObjectNumber>> = streams.iter().zip(cells).map(object).collect::<Option<_>>()?;
+        let mut named = Vec::with_capacity(cells.len());
+        for ((stream, cell), object) in streams.iter().zip(cells).zip(of_streams) {
+            let Some(object) = object else {
+                named.push(*cell);
+                continue;
+            };
+            if stream.kind == Kind::Load {
+                common.objects.reads(object, stream, iterations);
+            }
+            named.push(parted.cell(*cell, object, stream.access(0), iterations));
+        }
+        Some(named)
+    }
+}
+
+impl Worker for Watched<'_> {
+    fn access(&mut self, access: Access, cell: u32) {
+        if let Some(sharing) = &mut self.sharing {
+            sharing.access(access, self.ring, cell, &mut self.common.objects);
+        }
+        self.charge(access, cell);
+    }
+
+    fn run(&mut self, streams: &[Stream], cells: &[u32], iterations: u64) {
+        if let Some(sharing) = &mut self.sharing {
+            for iteration in 0..iterations {
+                for (stream, &cell) in streams.iter().zip(cells) {
+                    sharing.access(stream.access(iteration), self.ring, cell, &mut self.common.objects);
+                }
+            }
+        }
+        match self.stream_cells(streams, cells, iterations) {
+            Some(named) => self.worker.run(streams, &named, iterations),
+            None => {
+                for iteration in 0..iterations {
+                    for (stream, &cell) in streams.iter().zip(cells) {
+                        self.charge(stream.access(iteration), cell);
+                    }
+                }
+            }
+        }
+    }
+
+    fn relocate(&mut self, from: u64, to: u64, len: u64) {
+        if let Some(sharing) = &mut self.sharing {
+            sharing.relocate(from, to, len, self.ring);
+        }
+        self.worker.relocate(from, to, len);
+    }
+
+    fn input(&mut self, address: u64, len: u64) {
+        if let Some(sharing) = &mut self.sharing {
+            sharing.input(address, len, self.ring);
+        }
+        self.worker.input(address, len);
+    }
+
+    fn life(&mut self, life: &Life) {
+        let Self { common, sharing, ring, .. } = self;
+        // Contexts are kept apart only where objects are reported by them.
+        let by_context = self.parted.is_some();
+        let origin = |common: &mut CommonObjects, origin: &Origin| {
+            let context = if by_context { origin.context } else { ContextNumber::ROOT };
+            common.origin(*ring, Origin { context, ..*origin })
+        };
+        let (address, len) = match life {
+            Life::Begins { address, len, origin: at } => {
+                let at = origin(common, at);
+                common.objects.allocated(*address, *len, at);
+                (*address, *len)
+            }
+            Life::Maps { address, len, file, origin: at } => {
+                let at = origin(common, at);
+                common.objects.mapped(*address, *len, file, at);
+                (*address, *len)
+            }
+            Life::Slot { address, len, table, slot } => {
+                common.objects.slot_starts(*table, *slot, *address, *len);
+                (*address, *len)
+            }
+            Life::Ends { address, len } => {
+                common.objects.ended(*address, *len);
+                (*address, *len)
+            }
+            Life::Moves { from, from_len, to, to_len, origin: at } => {
+                let at = origin(common, at);
+                common.objects.relocated(*from, *from_len, *to, *to_len, at);
+                if let Some(sharing) = sharing {
+                    sharing.changes_objects(*from, *from_len);
+                }
+                (*to, *to_len)
+            }
+        };
+        if let Some(sharing) = sharing {
+            sharing.changes_objects(address, len);
+        }
+    }
+}
