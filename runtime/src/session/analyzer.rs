@@ -7,7 +7,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use super::{
-    core::{Core, Dense, files},
+    core::{Core, Dense, Executed, files},
     moves::Moves,
     options::Options,
     quick::Quick,
@@ -40,6 +40,8 @@ pub struct Analyzer {
     /// Nobody but the counters needs to know of plain segments.
     may_hurry: bool,
     pub(super) core: Core,
+    /// How often segments were executed, of a program that draws a sample.
+    pub(super) executed: Vec<Executed>,
 }
 
 /// What is known per module, by numbers that are unique in the ring.
@@ -96,16 +98,25 @@ impl Analyzer {
         let core = Core::new(options);
         let may_move = ways.moves && core.line_shift.is_none() && core.objects.is_none();
         let is_plain = core.objects.is_none() && core.sequences.is_none() && !core.engine.has_window();
-        let may_hurry = !core.has_roi && is_plain;
+        let may_hurry = !core.has_roi && is_plain && !core.filtered;
         let tables = Tables {
             roi,
-            may_repeat: core.may_run,
+            may_repeat: core.may_run && !core.filtered,
             detectors: Vec::new(),
             quick: Vec::new(),
             moves: may_move.then(|| Moves::new(core.skips)),
             is_roi: Vec::new(),
         };
-        Self { locator: Locator::default(), tables, row: Row::default(), end: 0, singly_until: 0, may_hurry, core }
+        Self {
+            locator: Locator::default(),
+            tables,
+            row: Row::default(),
+            end: 0,
+            singly_until: 0,
+            may_hurry,
+            core,
+            executed: Vec::new(),
+        }
     }
 
     /// Replays a chunk's words.
@@ -132,7 +143,11 @@ impl Analyzer {
             return self.event(rest, source);
         }
         let added = added(&mut self.tables, &mut self.core);
-        let Located { module: at, segment: number, words: len } = self.locator.record(rest, source, added)?;
+        let located = self.locator.record(rest, source, added)?;
+        if self.core.filtered {
+            return Some(self.filtered_record(&located, rest));
+        }
+        let Located { module: at, segment: number, words: len } = located;
         let module = &self.locator.modules[at];
         let segment = module.segment(number);
         let function = module.first_function + segment.function;
@@ -197,6 +212,7 @@ impl Analyzer {
             Event::RegionBegin { .. } | Event::RegionEnd { .. } => {}
             Event::Restart => core.contexts.restart(),
             Event::Synchronise(event) => core.engine.synchronise(event, files!(core)),
+            Event::Clock { time } => core.engine.set_time(time, files!(core)),
         }
         Some(words)
     }
@@ -210,6 +226,9 @@ impl Analyzer {
         let log = pipeline.take_log();
         self.core.file_lines(pipeline.take_lines(), pipeline.take_caches());
         self.core.file_sample(pipeline.take_sample());
+        if self.core.filtered {
+            self.core.estimate_reads(|segment| self.locator.items(segment).to_vec());
+        }
         let window = pipeline.take_window();
         let (stack, hash, flows) = pipeline.finish(files!(self.core));
         let followed = flows.map(|flows| flows.finish());
@@ -244,10 +263,12 @@ impl Analyzer {
     }
 
     pub(super) fn counted(self) -> MemoryResult {
-        let Core { contexts, blocks, mut cells, cold, totals, sequences, objects, .. } = self.core;
-        let objects = objects.map(|objects| objects.finish(&blocks, &mut cells));
+        let Self { locator, mut core, executed, .. } = self;
+        let objects = core.objects.take().map(|objects| objects.finish(&core.blocks, &mut core.cells));
+        core.count_executed(&executed, |segment| locator.items(segment).to_vec());
+        let Core { contexts, blocks, cells, cold, totals, sequences, .. } = core;
         MemoryResult {
-            ring: DecodedRing { modules: self.locator.modules, contexts, totals },
+            ring: DecodedRing { modules: locator.modules, contexts, totals },
             blocks,
             cells,
             cold,
