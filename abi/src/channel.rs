@@ -4,9 +4,14 @@
 //! |---|---|
 //! | 0 | [`ChannelHeader`] (one page) |
 //! | [`MODULES_OFFSET`] | [`MODULE_SLOTS`] module entries of [`MODULE_ENTRY`] bytes, each used again once it is read |
-//! | [`RINGS_OFFSET`] | rings, each [`RING_STRIDE`] bytes: one page of [`RingHeader`], then [`RING_CHUNKS`] chunks |
+//! | [`UNITS_OFFSET`] | [`UNIT_SLOTS`] entries of objects that can be sampled ([`UnitEntry`]) |
+//! | [`RINGS_OFFSET`] | rings, each [`RING_STRIDE`] bytes: one page of [`RingHeader`], [`RING_CHUNKS`] chunks, a [`RingSample`] |
+//!
+//! Programs that cannot be sampled map the first [`RING_BYTES`] of a ring only.
 
-use core::sync::atomic::{AtomicU32, AtomicU64};
+use core::sync::atomic::{AtomicI64, AtomicU32, AtomicU64};
+
+use crate::sample::BUCKETS;
 
 /// Environment variable that names the shared channel (a path that the program can open).
 pub const CHANNEL_ENV: &str = "DMDPROF_CHANNEL";
@@ -29,14 +34,20 @@ pub const MODULES_OFFSET: usize = PAGE;
 pub const MODULE_ENTRY: usize = PAGE;
 /// Modules that may wait to be read at once.
 pub const MODULE_SLOTS: usize = 1023;
+/// Where the entries of objects that can be sampled start.
+pub const UNITS_OFFSET: usize = MODULES_OFFSET + MODULE_SLOTS * MODULE_ENTRY;
+/// Objects that can be sampled, of all processes of a run.
+pub const UNIT_SLOTS: usize = 1 << 17;
 /// Where the rings start.
-pub const RINGS_OFFSET: usize = MODULES_OFFSET + MODULE_SLOTS * MODULE_ENTRY;
+pub const RINGS_OFFSET: usize = UNITS_OFFSET + UNIT_SLOTS * size_of::<UnitEntry>();
 /// Bytes of a chunk, which is handed over as a whole.
 pub const CHUNK_BYTES: usize = 64 << 10;
 /// Chunks of a ring.
 pub const RING_CHUNKS: usize = 16;
+/// Bytes of a ring without its [`RingSample`].
+pub const RING_BYTES: usize = PAGE + RING_CHUNKS * CHUNK_BYTES;
 /// Bytes from one ring to the next.
-pub const RING_STRIDE: usize = PAGE + RING_CHUNKS * CHUNK_BYTES;
+pub const RING_STRIDE: usize = RING_BYTES + size_of::<RingSample>();
 /// Threads (and signal contexts and forked children) of one run. The memory file is sparse.
 pub const MAX_RINGS: usize = 1 << 20;
 /// Bytes of the memory file.
@@ -85,9 +96,53 @@ pub struct ChannelHeader {
     pub outputs_end: AtomicU64,
     /// Where the bytes of declared outputs are saved: a path that ends in a zero byte; empty = nowhere.
     pub outputs: [u8; OUTPUTS_PATH],
+    /// Programs draw a sample of one in so many ([`Design`](crate::sample::Design)); 0: they write everything down.
+    pub sample_one_in: u32,
+    /// Entries of objects that have been used.
+    pub units_used: AtomicU32,
+    /// Which sample.
+    pub sample_seed: u64,
 }
 
-const _: () = assert!(size_of::<ChannelHeader>() == 160 && size_of::<ChannelHeader>() <= PAGE);
+const _: () = assert!(size_of::<ChannelHeader>() == 176 && size_of::<ChannelHeader>() <= PAGE);
+
+/// An object of a process, compiled to be sampled, and where its counters are in each ring of the process.
+#[repr(C)]
+pub struct UnitEntry {
+    /// The process's [`RingHeader::process`]; 0 as long as the entry is not whole.
+    pub process: AtomicU32,
+    /// Unused.
+    pub _pad: u32,
+    /// Names it, as descriptors do.
+    pub unit: u64,
+    /// Bytes from the start of [`RingSample::counters`] to its first counter.
+    pub first: u64,
+    /// How many it has.
+    pub count: u64,
+}
+
+const _: () = assert!(size_of::<UnitEntry>() == 32);
+
+/// Counters of a ring.
+pub const COUNTERS: usize = 8 << 20;
+/// Those before this are of objects that have not been announced: most that an object can have.
+pub const FIRST_COUNTER: usize = 1 << 20;
+
+/// What a ring of a program that can be sampled has behind its chunks.
+#[repr(C)]
+pub struct RingSample {
+    /// Whether the lines of a bucket are looked at.
+    pub marks: [u8; BUCKETS],
+    /// The same, were there no bursts: the set that takes turns plus one, and [`PLAN_FIXED`].
+    pub plan: [u8; BUCKETS],
+    /// How often segments were executed; of loops, their iterations.
+    pub counters: [u64; COUNTERS],
+}
+
+const _: () = assert!(size_of::<RingSample>().is_multiple_of(PAGE));
+
+/// In [`RingSample::plan`]: the bucket is in the set for the whole run.
+pub const PLAN_FIXED: u8 = 0x80;
 
 /// Room for `/proc/<pid>/fd/<number>` and its end.
 pub const OUTPUTS_PATH: usize = 64;
@@ -104,8 +159,10 @@ pub mod loss {
     pub const SHARED_THREAD: usize = 3;
     /// The consumer seemed to be gone.
     pub const CONSUMER: usize = 4;
+    /// An object that can be sampled got no counters: there are too many.
+    pub const COUNTERS: usize = 5;
     /// How many reasons there are.
-    pub const KINDS: usize = 5;
+    pub const KINDS: usize = 6;
 }
 
 /// A module entry's life. The producer takes a free one and writes it; the consumer reads it and frees it.
@@ -170,8 +227,13 @@ pub struct RingHeader {
     /// Producer: end of the current chunk (address in the program). `cursor + bytes > limit` sends the hook to
     /// `RESERVE`.
     pub limit: AtomicU64,
+    /// Producer, if it can be sampled: loads and stores before the next change of what is looked at. Negative where
+    /// that has passed, or the hooks must be asked for another reason.
+    pub left: AtomicI64,
+    /// Time of that change.
+    pub next: AtomicU64,
     /// Unused: a cache line of its own for the producer.
-    pub _pad0: [u64; 6],
+    pub _pad0: [u64; 4],
     /// Chunks published so far; chunk `head % RING_CHUNKS` is being written.
     pub head: AtomicU32,
     /// [`ring_state`].

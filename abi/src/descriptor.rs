@@ -73,7 +73,22 @@ pub mod function_flag {
     pub const VALUES: u16 = 2;
     /// Loops are marked: segments inside loops begin with an item [`super::ItemKind::Loop`].
     pub const LOOPS: u16 = 4;
+    /// The function can be sampled: its records have a time, its segments counters, and the blob ends with
+    /// [`super::Counters`].
+    pub const SAMPLED: u16 = 8;
 }
+
+/// Where the counters of a function's segments are: one per segment, in their order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]
+#[repr(C)]
+pub struct Counters {
+    /// Names the object that the function is compiled in.
+    pub unit: u64,
+    /// Number in the object of the first segment's counter.
+    pub first: u64,
+}
+
+const _: () = assert!(size_of::<Counters>() == 16);
 
 /// Start of a segment; its items and operation counts follow. Records name it by its address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]

@@ -11,6 +11,7 @@
 //! | [`descriptor`], [`steps`] | what a segment's record stands for, in the models of memory and of values |
 //! | [`call`] | what the instrumentation tells the hooks about library calls |
 //! | [`synchronise`] | how threads wait for each other |
+//! | [`sample`] | what a program that is sampled looks at, and when |
 //! | [`channel`], [`protocol`] | the shared memory; how the two ends of a ring wait for each other |
 //!
 //! Structures are read and written as they lie in memory; the size of each is asserted beside it. Enums come and go as
@@ -31,6 +32,11 @@
 //! when the loop has ended: word 1 is the count, a base address is what it would be in the iteration after the last,
 //! and iteration `i` of an item, counted from 0, accesses `base + offset - (count - i) * stride`.
 //!
+//! A function that can be sampled ([`function_flag::SAMPLED`]) has one word more in its records: the time before the
+//! segment, in loads and stores of the thread. It is the last word, or the one before the cookie. In a run that is
+//! sampled most records are left out, and a program says at which time a library call comes
+//! ([`EventKind::Clock`]); how often segments were executed is in counters ([`RingSample`]).
+//!
 //! # Descriptors
 //!
 //! Each function's descriptors are one self-contained blob of bytes, without relocations, in the section [`SECTION`].
@@ -49,6 +55,7 @@
 //! | fields | [`Field`] array |
 //! | notes | [`Note`] array, by segment and item: what debug information and loops say about accesses |
 //! | strings | `u32` offset and `u32` length per string, then the UTF-8 bytes |
+//! | counters | of functions that can be sampled: a [`Counters`], the last bytes of the blob |
 
 #![no_std]
 #![forbid(unsafe_code)]
@@ -62,6 +69,7 @@ pub mod channel;
 pub mod descriptor;
 pub mod protocol;
 pub mod record;
+pub mod sample;
 #[cfg(feature = "descriptors")]
 pub mod steps;
 pub mod synchronise;
@@ -103,6 +111,15 @@ pub mod symbol {
     /// `void(void)`: called where `setjmp` returns, before the landing record: leaves a signal handler's ring if the
     /// jump left the handler.
     pub const LANDED: &str = "__dmdprof_v4_landed";
+    /// `preserve_most` function of programs that can be sampled: `ring(u64 accesses)`, called where the time of the
+    /// next change has come or the thread has no ring for samples yet; returns the ring that it has then, on which so
+    /// many accesses have passed.
+    pub const SAMPLE_READY: &str = "__dmdprof_v4_sample_ready";
+    /// `preserve_most` function `void(void)`, called after a record that the time of a change came with.
+    pub const SAMPLE_TICK: &str = "__dmdprof_v4_sample_tick";
+    /// `void(u64 unit, u64 counters, u64 *first)`: called by a constructor of each object that can be sampled; leaves
+    /// where its counters begin.
+    pub const SAMPLE_UNIT: &str = "__dmdprof_v4_sample_unit";
     /// Replacement for `sigaction`, same signature.
     pub const SIGACTION: &str = "__dmdprof_v4_sigaction";
     /// Replacement for `signal`, same signature.

@@ -42,5 +42,7 @@ numbered! {
         Restart = 0xdd,
         /// `what, object, value, other`: threads wait for each other; see [`crate::synchronise`].
         Synchronise = 0xde,
+        /// `time`: of a run that is sampled, loads and stores of the thread before what follows.
+        Clock = 0xdf,
     }
 }

@@ -1,6 +1,8 @@
 //! Writes the descriptors of one function as bytes, in the layout of [`dmdprof_abi`].
 
-use dmdprof_abi::{ABI_VERSION, BLOB_MAGIC, BlobHeader, LoopCall, NONE, Note, Part, SegmentHeader, Skip, Text};
+use dmdprof_abi::{
+    ABI_VERSION, BLOB_MAGIC, BlobHeader, Counters, LoopCall, NONE, Note, Part, SegmentHeader, Skip, Text,
+};
 use zerocopy::{Immutable, IntoBytes};
 
 use crate::function_plan::{FunctionPlan, ItemNote, Segment};
@@ -11,9 +13,10 @@ pub struct Blob {
     pub segment_offsets: Vec<u64>,
 }
 
-/// Encodes a plan with its `function_flag` bits; `None` if it is larger than the format allows.
+/// Encodes a plan with its `function_flag` bits and, if it can be sampled, where its counters are; `None` if it is
+/// larger than the format allows.
 #[must_use]
-pub fn encode(plan: &mut FunctionPlan<'_>, flags: u16) -> Option<Blob> {
+pub fn encode(plan: &mut FunctionPlan<'_>, flags: u16, counters: Option<Counters>) -> Option<Blob> {
     let skips: Vec<Skip> = plan
         .skips
         .iter()
@@ -42,7 +45,7 @@ pub fn encode(plan: &mut FunctionPlan<'_>, flags: u16) -> Option<Blob> {
         fields: out.part(&plan.fields),
         notes: out.part(&notes(plan)),
         strings: out.strings(&plan.strings.strings),
-        total_len: out.align(),
+        total_len: out.end(counters),
         name: plan.name,
         file: plan.file,
         line: plan.line,
@@ -107,6 +110,14 @@ impl Writer {
         }
         self.0.extend(segment.ops.as_bytes());
         Some(u64::from(offset))
+    }
+
+    /// The blob's length.
+    fn end(&mut self, counters: Option<Counters>) -> u32 {
+        if let Some(counters) = counters {
+            self.part(&[counters]);
+        }
+        self.align()
     }
 
     fn strings(&mut self, strings: &[String]) -> Part {

@@ -14,6 +14,8 @@ use crate::{
     affine::{Counter, SelfLoop, Step},
     calls::Operand,
     function_plan::{Anchor, CallHook, FunctionPlan, PlannedLoop, Segment, Word},
+    gate::Gate,
+    gated::{Due, Gated},
     llvm::ir::{Block, Builder, Edge, Layout, ModuleHandle, Opcode, Type, Value},
     request::Append,
 };
@@ -25,6 +27,16 @@ pub struct Emitter<'m> {
     layout: Layout<'m>,
     append: Append,
     appenders: HashMap<(usize, Append), (Type<'m>, Value<'m>)>,
+    /// Of a program that can be sampled.
+    gated: Option<Gated<'m>>,
+}
+
+/// What the counters of an object are known by.
+#[derive(Clone, Copy, Debug)]
+pub struct Unit {
+    pub name: u64,
+    /// So many segments have a counter.
+    pub counters: u64,
 }
 
 /// A call hands over six arguments in registers, the first of which is the descriptor.
@@ -32,12 +44,14 @@ const WORDS_IN_REGISTERS: usize = 5;
 
 impl<'m> Emitter<'m> {
     #[must_use]
-    pub fn new(module: ModuleHandle<'m>, layout: Layout<'m>, append: Append) -> Self {
-        Self { module, builder: module.builder(), layout, append, appenders: HashMap::new() }
+    pub fn new(module: ModuleHandle<'m>, layout: Layout<'m>, append: Append, sampled: bool) -> Self {
+        let gated = sampled.then(|| Gated::new(module));
+        Self { module, builder: module.builder(), layout, append, appenders: HashMap::new(), gated }
     }
 
-    /// Emits the hooks of one function, whose descriptors are in `blob` at `offsets`.
-    pub fn function(&mut self, plan: &FunctionPlan<'m>, blob: Value<'m>, offsets: &[u64]) {
+    /// Emits the hooks of one function, whose descriptors are in `blob` at `offsets`, and whose counters, if there are
+    /// some, begin with a number.
+    pub fn function(&mut self, plan: &FunctionPlan<'m>, blob: Value<'m>, offsets: &[u64], first_counter: u64) {
         // What is emitted before the same instruction stays in the order of emission, so that order is the order of
         // events: news of the previous call first, then the record of the segment, then the next call's hook.
         for &landing in &plan.landings {
@@ -49,12 +63,13 @@ impl<'m> Emitter<'m> {
             self.call_hook(hook, self.module.address_in(blob, offsets[hook.segment]));
         }
         // Where a loop ends, its record comes before that of what follows, wherever the two blocks stand.
-        let is_loop = |(segment, _): &(&Segment, &u64)| segment.looped.is_some();
-        let (loops, blocks): (Vec<_>, Vec<_>) = plan.segments.iter().zip(offsets).partition(is_loop);
-        for (segment, &offset) in loops.into_iter().chain(blocks) {
+        let is_loop = |((segment, _), _): &((&Segment, &u64), u64)| segment.looped.is_some();
+        let (loops, blocks): (Vec<_>, Vec<_>) =
+            plan.segments.iter().zip(offsets).zip(first_counter..).partition(is_loop);
+        for ((segment, &offset), counter) in loops.into_iter().chain(blocks) {
             if let Some(before) = segment.before {
                 let descriptor = self.module.address_in(blob, offset);
-                self.record(segment, before, descriptor);
+                self.record(segment, before, descriptor, counter);
             }
         }
         for hook in before {
@@ -62,16 +77,14 @@ impl<'m> Emitter<'m> {
         }
     }
 
-    fn record(&mut self, segment: &Segment<'m>, before: Value<'m>, descriptor: Value<'m>) {
-        let append = if segment.words.len() > WORDS_IN_REGISTERS { Append::InPlace } else { self.append };
-        let (ty, appender) = self.appender(segment.words.len(), append);
+    fn record(&mut self, segment: &Segment<'m>, before: Value<'m>, descriptor: Value<'m>, counter: u64) {
         let own_counter = match &segment.looped {
             Some(PlannedLoop { looped, counter: Counter::Own, .. }) => Some(self.add_counter(*looped)),
             _ => None,
         };
         self.builder.before(before);
         // Records belong to no source line: a debugger steps over them, and inlining them needs no call location.
-        let mut arguments = vec![descriptor];
+        let mut words = Vec::with_capacity(segment.words.len() + 1);
         for word in &segment.words {
             let value = match *word {
                 Word::Value(value) => self.builder.word(value),
@@ -84,9 +97,28 @@ impl<'m> Emitter<'m> {
                 Word::Count => own_counter.unwrap_or_else(|| self.distance(planned_loop(segment))),
                 Word::Next(address) => self.next(planned_loop(segment).looped, address),
                 Word::Step(number) => self.step(&planned_loop(segment).steps[usize::from(number)]),
+                // Whoever writes the record knows it.
+                Word::Clock => continue,
             };
-            arguments.push(value);
+            words.push(value);
         }
+        let Some(gated) = &mut self.gated else { return self.append(descriptor, &words) };
+        let due = Due {
+            descriptor,
+            words: &words,
+            cookie: segment.words.last() == Some(&Word::Cookie),
+            counter,
+            iterations: segment.looped.as_ref().map(|_| words[0]),
+        };
+        gated.record(&self.builder, &Gate::of(segment), &due);
+    }
+
+    /// Emits a record where the builder is.
+    fn append(&mut self, descriptor: Value<'m>, words: &[Value<'m>]) {
+        let append = if words.len() > WORDS_IN_REGISTERS { Append::InPlace } else { self.append };
+        let (ty, appender) = self.appender(words.len(), append);
+        let mut arguments = vec![descriptor];
+        arguments.extend(words);
         match append {
             Append::InPlace => self.builder.call(ty, appender, &arguments),
             Append::ByCall => self.builder.call_preserving_most(ty, appender, &arguments),
@@ -288,7 +320,7 @@ impl<'m> Emitter<'m> {
     }
 
     /// A constructor that tells the hooks about this module before any other code of it runs.
-    pub fn constructor(&self) -> Vec<Value<'m>> {
+    pub fn constructor(&self, unit: Unit) -> Vec<Value<'m>> {
         let m = self.module;
         let ty = m.function_type(m.void_type(), &[]);
         let constructor = m.add_function("__dmdprof_module_loaded", ty);
@@ -299,6 +331,13 @@ impl<'m> Emitter<'m> {
         let hook_type = m.function_type(m.void_type(), &[m.pointer_type()]);
         let hook = m.declare(symbol::MODULE, hook_type);
         builder.call(hook_type, hook, &[constructor]);
+        if let Some(gated) = &self.gated {
+            let i64_type = m.int_type(64);
+            let hook_type = m.function_type(m.void_type(), &[i64_type, i64_type, m.pointer_type()]);
+            let hook = m.declare(symbol::SAMPLE_UNIT, hook_type);
+            let arguments = [m.constant(64, unit.name), m.constant(64, unit.counters), gated.counters];
+            builder.call(hook_type, hook, &arguments);
+        }
         builder.return_void();
         vec![m.pointer_in_section("__dmdprof_constructor", constructor, ".init_array.00000")]
     }

@@ -30,6 +30,8 @@ pub enum Word<'m> {
     Next(Value<'m>),
     /// By index: a step of the loop that is not constant.
     Step(u16),
+    /// Loads and stores of the thread before the segment.
+    Clock,
 }
 
 /// An item of a descriptor, and what is said of it elsewhere.
@@ -38,11 +40,13 @@ pub struct PlannedItem {
     /// Its kind is a `StepKind` in a plan for the values model.
     pub item: Item,
     pub note: ItemNote,
+    /// Its address is a multiple of this.
+    pub align: u64,
 }
 
 impl From<Item> for PlannedItem {
     fn from(item: Item) -> Self {
-        Self { item, note: ItemNote::default() }
+        Self { item, note: ItemNote::default(), align: 1 }
     }
 }
 

@@ -22,6 +22,8 @@ mod error;
 mod fields;
 mod frames;
 mod function_plan;
+mod gate;
+mod gated;
 pub mod llvm;
 mod loops;
 mod plan;
@@ -34,7 +36,7 @@ mod types;
 
 use std::path::{Path, PathBuf};
 
-use dmdprof_abi::{COMPILER_MARK, SECTION, function_flag, symbol};
+use dmdprof_abi::{COMPILER_MARK, Counters, FIRST_COUNTER, SECTION, function_flag, print_of, symbol};
 use inkwell::{
     attributes::AttributeLoc,
     context::Context,
@@ -51,7 +53,7 @@ pub use skip::SkipReason;
 
 use crate::function_plan::FunctionPlan;
 use classify::{Classifier, Effect};
-use emit::Emitter;
+use emit::{Emitter, Unit};
 use frames::DebugInfo;
 use llvm::diagnostics::Diagnostics;
 use llvm::ir::{Linkage, ModuleHandle, Nodes, Opcode, Value, split_edges};
@@ -106,7 +108,8 @@ pub fn instrument_file(request: &Request<'_>) -> Result<Summary, Error> {
             .run_passes("function(mem2reg)", &machine, PassBuilderOptions::create())
             .map_err(|e| Error::Broken(e.to_string()))?;
     }
-    let summary = instrument_module(&mut module, request);
+    let unit = name_of(request.input)?;
+    let summary = instrument_module(&mut module, request, unit);
     note_compiler(&context, &module, request);
     module.verify().map_err(|e| Error::Broken(e.to_string()))?;
     module
@@ -143,6 +146,13 @@ fn write_object(
     }
     let fail = |e: std::io::Error| Error::Write { path: path.to_path_buf(), message: e.to_string() };
     std::fs::write(path, object.as_slice()).map_err(fail)
+}
+
+/// What the counters of an object are known by: the same for the same bitcode.
+fn name_of(path: &Path) -> Result<u64, Error> {
+    let bytes = std::fs::read(path).map_err(|source| Error::Read { path: path.to_path_buf(), source })?;
+    let words = bytes.chunks(8).map(|word| word.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte)));
+    Ok(print_of(words))
 }
 
 fn parse<'c>(context: &'c Context, path: &Path) -> Result<Module<'c>, Error> {
@@ -186,7 +196,7 @@ fn make_room(module: &mut Module<'_>, request: &Request<'_>) {
         }
         emit::normal_edges(function, |invoke| needs_own_destination(invoke, model, &classifier))
     });
-    if model == Model::Memory && request.loop_records {
+    if matches!(model, Model::Memory | Model::Sampled) && request.loop_records {
         split_edges(module, |module, function| {
             let classifier = Classifier::of(module);
             if !is_hooked(&classifier, module, function) {
@@ -197,7 +207,7 @@ fn make_room(module: &mut Module<'_>, request: &Request<'_>) {
     }
 }
 
-fn instrument_module(module: &mut Module<'_>, request: &Request<'_>) -> Summary {
+fn instrument_module(module: &mut Module<'_>, request: &Request<'_>, unit: u64) -> Summary {
     let model = request.model;
     let handle = ModuleHandle::of(module);
     redirect_signal_functions(handle);
@@ -208,13 +218,15 @@ fn instrument_module(module: &mut Module<'_>, request: &Request<'_>) -> Summary 
     let handle = ModuleHandle::of(module);
     let classifier = Classifier::of(handle);
     let mut debug = DebugInfo::new(Nodes::of(handle));
-    let mut emitter = Emitter::new(handle, classifier.layout, request.append);
+    let mut emitter = Emitter::new(handle, classifier.layout, request.append, model == Model::Sampled);
+    let mut counters = 0;
     let mut summary = Summary::default();
     let mut unreferenced = Vec::new();
     let flags = match model {
         Model::Memory => 0,
         Model::Values => function_flag::VALUES,
         Model::Loops => function_flag::LOOPS,
+        Model::Sampled => function_flag::SAMPLED,
     };
     let resolvers = handle.ifunc_resolvers();
     let team_parts = synchronise::team_parts(handle);
@@ -224,23 +236,27 @@ fn instrument_module(module: &mut Module<'_>, request: &Request<'_>) -> Summary 
             function.set_section(&format!(".text.{}", function.name()));
         }
         let refused = refuse_function(function, &classifier, &resolvers);
+        let of_function = (model == Model::Sampled).then_some(Counters { unit, first: counters as u64 });
         let planned = refused.is_none().then(|| {
             let is_team_part = team_parts.contains(&function);
-            let mut of_memory = |form| plan::plan_function(function, &classifier, &mut debug, form, is_team_part);
+            let clocked = model == Model::Sampled;
+            let mut of_memory =
+                |form| plan::plan_function(function, &classifier, &mut debug, form, is_team_part, clocked);
             let mut plan = match model {
-                Model::Memory if request.loop_records => of_memory(LoopForm::OneRecord),
-                Model::Memory => of_memory(LoopForm::PerIteration),
-                Model::Loops => plan::plan_function(function, &classifier, &mut debug, LoopForm::Marked, false),
+                Model::Memory | Model::Sampled if request.loop_records => of_memory(LoopForm::OneRecord),
+                Model::Memory | Model::Sampled => of_memory(LoopForm::PerIteration),
+                Model::Loops => plan::plan_function(function, &classifier, &mut debug, LoopForm::Marked, false, false),
                 Model::Values => dataflow::plan_function(function, &classifier, &mut debug),
             };
-            let blob = blob::encode(&mut plan, flags)?;
-            Some((plan, blob))
+            let blob = blob::encode(&mut plan, flags, of_function)?;
+            let has_counters = of_function.is_none() || counters + plan.segments.len() <= FIRST_COUNTER;
+            has_counters.then_some((plan, blob))
         });
         let planned = planned.flatten();
         let skipped = planned.is_none();
         let (plan, blob) = planned.unwrap_or_else(|| {
             let mut plan = skipped_plan(function, refused.unwrap_or(SkipReason::TooLarge), &mut debug);
-            let blob = blob::encode(&mut plan, flags | function_flag::SKIPPED);
+            let blob = blob::encode(&mut plan, flags | function_flag::SKIPPED, of_function);
             (plan, blob.expect("names and reasons are not too large"))
         });
         let global = handle.bytes("__dmdprof_descriptors", &blob.bytes, SECTION);
@@ -248,11 +264,12 @@ fn instrument_module(module: &mut Module<'_>, request: &Request<'_>) -> Summary 
         if plan.segments.is_empty() {
             unreferenced.push(global);
         }
-        emitter.function(&plan, global, &blob.segment_offsets);
+        emitter.function(&plan, global, &blob.segment_offsets, counters as u64);
+        counters += plan.segments.len();
         summary.add(&plan, skipped);
     }
     if summary.functions > 0 {
-        unreferenced.extend(emitter.constructor());
+        unreferenced.extend(emitter.constructor(Unit { name: unit, counters: counters as u64 }));
     }
     handle.keep(&unreferenced);
     summary

@@ -40,6 +40,7 @@ pub fn plan_function<'m>(
     debug: &mut DebugInfo<'m>,
     form: LoopForm,
     is_team_part: bool,
+    clocked: bool,
 ) -> FunctionPlan<'m> {
     let symbol = function.name();
     let mut plan = FunctionPlan::named(function, debug);
@@ -47,7 +48,7 @@ pub fn plan_function<'m>(
     let landable = blocks.iter().any(|b| is_landable(*b, classifier));
     let exit_kills = exit_kills(function, &blocks, classifier, &mut plan);
     let variables = StackVariables::of(function, classifier, debug);
-    let out = SegmentBuilder::new(classifier.layout, plan);
+    let out = SegmentBuilder { clocked, ..SegmentBuilder::new(classifier.layout, plan) };
     let own = function.subprogram();
     let loops = if form == LoopForm::Marked || own.is_some() { Loops::of(function) } else { Loops::default() };
     let fields = Fields::of(function, debug);
@@ -309,13 +310,17 @@ impl<'m> Planner<'_, 'm> {
     fn access(&mut self, access: &Access<'m>, frame: u32, instruction: Value<'m>) {
         self.make_room(access.lanes, instruction);
         self.item(access, frame, Some(instruction.block()));
+        let is_plain = matches!(access.kind, ItemKind::Load | ItemKind::Store) && access.offset == 0;
+        if let Some(planned) = self.out.open.items.last_mut().filter(|_| is_plain) {
+            planned.align = instruction.alignment();
+        }
     }
 
     /// Closes the segment if an access of this many lanes would make it too large.
     fn make_room(&mut self, lanes: u16, instruction: Value<'m>) {
         let new_words = usize::from(lanes) + 3;
         if self.out.open.items.len() >= MAX_SEGMENT_ITEMS
-            || self.out.open.words.len() + new_words + 2 > MAX_RECORD_WORDS
+            || self.out.open.words.len() + new_words + 3 > MAX_RECORD_WORDS
         {
             self.out.close(instruction, 0, NONE);
         }
@@ -361,6 +366,7 @@ impl<'m> Planner<'_, 'm> {
         let offset = offset.wrapping_add(access.offset);
         self.out.open.items.push(PlannedItem {
             note,
+            align: 1,
             item: Item { kind: access.kind as u8, flags, word, word2, lanes, size, frame, offset, ..Item::default() },
         });
     }

@@ -13,6 +13,8 @@ pub enum Model {
     Values,
     /// Accesses of optimised code, and where iterations of its loops begin.
     Loops,
+    /// Accesses of optimised code, all or those of a sample that the program draws while it runs.
+    Sampled,
 }
 
 /// How code appends a record. What is recorded is the same.

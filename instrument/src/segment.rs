@@ -56,12 +56,14 @@ pub struct SegmentBuilder<'m> {
     pub loop_mark: Option<Item>,
     /// Number of the innermost loop around the block at hand.
     pub around: Option<u32>,
+    /// Records say their time.
+    pub clocked: bool,
 }
 
 impl<'m> SegmentBuilder<'m> {
     #[must_use]
     pub fn new(layout: Layout<'m>, plan: FunctionPlan<'m>) -> Self {
-        Self { layout, plan, open: OpenSegment::default(), loop_mark: None, around: None }
+        Self { layout, plan, open: OpenSegment::default(), loop_mark: None, around: None, clocked: false }
     }
 
     /// Opens the first segment of a block. The function's entry starts a frame, with an identity if control can land in
@@ -161,6 +163,9 @@ impl<'m> SegmentBuilder<'m> {
             let flags = if open.iteration { loop_flag::ITERATION } else { 0 };
             open.items.insert(0, Item { flags, ..*mark }.into());
         }
+        if self.clocked {
+            open.words.push(Word::Clock);
+        }
         if open.flags & (segment_flag::COOKIE | segment_flag::LANDING) != 0 {
             open.words.push(Word::Cookie);
         }
@@ -191,7 +196,7 @@ impl<'m> SegmentBuilder<'m> {
             other => other,
         }));
         let mut variable: Vec<Step> = Vec::new();
-        let items = open.items.into_iter().map(|PlannedItem { item, note }| {
+        let items = open.items.into_iter().map(|PlannedItem { item, note, align }| {
             let step = &steps[usize::from(item.word) - 1];
             let Some(stride) = step.as_constant() else {
                 let known = variable.iter().position(|s| s == step).unwrap_or_else(|| {
@@ -200,12 +205,13 @@ impl<'m> SegmentBuilder<'m> {
                 });
                 let word2 = (words.len() + 1 + known) as u16;
                 let flags = item.flags | item_flag::STRIDE_WORD;
-                return PlannedItem { item: Item { word: item.word + 1, word2, flags, ..item }, note };
+                return PlannedItem { item: Item { word: item.word + 1, word2, flags, ..item }, note, align };
             };
-            PlannedItem { item: Item { word: item.word + 1, stride, ..item }, note }
+            PlannedItem { item: Item { word: item.word + 1, stride, ..item }, note, align }
         });
         let items: Vec<PlannedItem> = items.collect();
         words.extend((0..variable.len() as u16).map(Word::Step));
+        words.extend(self.clocked.then_some(Word::Clock));
         self.plan.segments.push(Segment {
             kind: SegmentKind::Loop,
             flags: 0,

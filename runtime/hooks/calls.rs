@@ -2,9 +2,10 @@
 //!
 //! Calls that failed do nothing. Strings are looked at exactly as far as the definition of the function must look.
 
+use crate::abi::sample::blocks as blocks_of;
 use crate::abi::{Call, EventKind, PAGE};
 use crate::text::{Compare, compared, length};
-use crate::{blocks, channel, outputs, ring, synchronise, sys};
+use crate::{blocks, channel, outputs, ring, sample, synchronise, sys};
 
 const ADDRESS: u64 = (1 << 48) - 1;
 /// Longest region name.
@@ -31,17 +32,28 @@ impl Site {
         }
     }
 
+    /// The same for accesses, which take time.
+    fn accesses(self, kind: EventKind, address: u64, bytes: u64) {
+        if bytes != 0 && bytes <= i64::MAX as u64 {
+            sample::clock(blocks_of(bytes));
+            self.range(kind, address, bytes);
+            sample::passed();
+        }
+    }
+
     fn read(self, address: u64, bytes: u64) {
-        self.range(EventKind::Read, address, bytes);
+        self.accesses(EventKind::Read, address, bytes);
     }
 
     fn write(self, address: u64, bytes: u64) {
-        self.range(EventKind::Write, address, bytes);
+        self.accesses(EventKind::Write, address, bytes);
     }
 
     fn copy(self, to: u64, from: u64, bytes: u64) {
         if bytes != 0 && bytes <= i64::MAX as u64 {
+            sample::clock(2 * blocks_of(bytes));
             ring::write([self.head(EventKind::Copy, 4), to, from, bytes]);
+            sample::passed();
         }
     }
 

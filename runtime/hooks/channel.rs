@@ -225,11 +225,11 @@ fn path_from_libc(path: &mut [u8; PATH_BYTES]) -> bool {
     false
 }
 
-/// Maps one ring. `None` = no room for it.
-pub fn map_ring(channel: &ChannelHeader, index: usize) -> Option<usize> {
+/// Maps the first bytes of one ring. `None` = no room for it.
+pub fn map_ring(channel: &ChannelHeader, index: usize, bytes: usize) -> Option<usize> {
     let offset = RINGS_OFFSET + index * RING_STRIDE;
     // SAFETY: the header is the start of a shared mapping of the file's start.
-    if let Some(start) = unsafe { sys::map_again(channel as *const ChannelHeader as usize, offset + RING_STRIDE) } {
+    if let Some(start) = unsafe { sys::map_again(channel as *const ChannelHeader as usize, offset + bytes) } {
         // SAFETY: the part before the ring was mapped just now and is used by nobody.
         unsafe { sys::unmap(start, offset) };
         return Some(start + offset);
@@ -242,7 +242,7 @@ pub fn map_ring(channel: &ChannelHeader, index: usize) -> Option<usize> {
     let fd = by_name.or_else(|| broker::ask(broker::process_in(&path)))?;
     // The same path may be another file by now.
     let fits = sys::file_size(fd) >= CHANNEL_BYTES;
-    let mapped = if fits { sys::map_shared(fd, offset, RING_STRIDE) } else { None };
+    let mapped = if fits { sys::map_shared(fd, offset, bytes) } else { None };
     sys::close(fd);
     mapped
 }

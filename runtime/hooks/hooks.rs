@@ -15,6 +15,7 @@
 //! | `module`, `unload` | where the descriptors lie; modules that go |
 //! | `calls`, `text`, `blocks` | library calls by their meaning; strings; sizes of live heap blocks |
 //! | `synchronise` | how threads wait for each other |
+//! | `sample` | which lines a program that is sampled looks at |
 //! | `random` | random numbers from the system, fixed on request |
 //! | `outputs` | the bytes of declared outputs, on request |
 //! | `signal` | rings of their own for signal handlers |
@@ -67,6 +68,7 @@ mod outputs;
 mod process;
 mod random;
 mod ring;
+mod sample;
 mod sandbox;
 mod signal;
 mod synchronise;
@@ -76,8 +78,8 @@ mod unload;
 
 // The exported symbols. All are weak, so that linking the object twice (`ld -r`, a library that carries it) is no
 // error, and of default visibility, so that the dynamic linker gives all modules of a process the same copy.
-//
-// `__dmdprof_v4_reserve` is `preserve_most`: it keeps every general register but rax (the result) and r11.
+
+// The thread's pointer to its ring.
 global_asm!(
     ".section .tdata,\"awT\",@progbits",
     ".balign 8",
@@ -87,49 +89,62 @@ global_asm!(
     "__dmdprof_v4_ring:",
     ".quad {boot}",
     ".text",
-    ".balign 16",
-    ".weak __dmdprof_v4_reserve",
-    ".type __dmdprof_v4_reserve, @function",
-    "__dmdprof_v4_reserve:",
-    ".cfi_startproc",
-    "endbr64",
-    "push rbp",
-    ".cfi_def_cfa_offset 16",
-    ".cfi_offset rbp, -16",
-    "mov rbp, rsp",
-    ".cfi_def_cfa_register rbp",
-    "push rcx",
-    "push rdx",
-    "push rsi",
-    "push rdi",
-    "push r8",
-    "push r9",
-    "push r10",
-    ".cfi_offset rcx, -24",
-    ".cfi_offset rdx, -32",
-    ".cfi_offset rsi, -40",
-    ".cfi_offset rdi, -48",
-    ".cfi_offset r8, -56",
-    ".cfi_offset r9, -64",
-    ".cfi_offset r10, -72",
-    "and rsp, -16",
-    "call {reserve}",
-    "lea rsp, [rbp - 56]",
-    "pop r10",
-    "pop r9",
-    "pop r8",
-    "pop rdi",
-    "pop rsi",
-    "pop rdx",
-    "pop rcx",
-    "pop rbp",
-    ".cfi_def_cfa rsp, 8",
-    "ret",
-    ".cfi_endproc",
-    ".size __dmdprof_v4_reserve, . - __dmdprof_v4_reserve",
     boot = sym ring::BOOT,
-    reserve = sym ring::reserve,
 );
+
+/// A weak entry that is `preserve_most`: it keeps every general register but rax (the result) and r11.
+macro_rules! preserving_entry {
+    ($name:literal, $target:path) => {
+        global_asm!(
+            ".text",
+            ".balign 16",
+            concat!(".weak ", $name),
+            concat!(".type ", $name, ", @function"),
+            concat!($name, ":"),
+            ".cfi_startproc",
+            "endbr64",
+            "push rbp",
+            ".cfi_def_cfa_offset 16",
+            ".cfi_offset rbp, -16",
+            "mov rbp, rsp",
+            ".cfi_def_cfa_register rbp",
+            "push rcx",
+            "push rdx",
+            "push rsi",
+            "push rdi",
+            "push r8",
+            "push r9",
+            "push r10",
+            ".cfi_offset rcx, -24",
+            ".cfi_offset rdx, -32",
+            ".cfi_offset rsi, -40",
+            ".cfi_offset rdi, -48",
+            ".cfi_offset r8, -56",
+            ".cfi_offset r9, -64",
+            ".cfi_offset r10, -72",
+            "and rsp, -16",
+            "call {target}",
+            "lea rsp, [rbp - 56]",
+            "pop r10",
+            "pop r9",
+            "pop r8",
+            "pop rdi",
+            "pop rsi",
+            "pop rdx",
+            "pop rcx",
+            "pop rbp",
+            ".cfi_def_cfa rsp, 8",
+            "ret",
+            ".cfi_endproc",
+            concat!(".size ", $name, ", . - ", $name),
+            target = sym $target,
+        );
+    };
+}
+
+preserving_entry!("__dmdprof_v4_reserve", ring::reserve);
+preserving_entry!("__dmdprof_v4_sample_ready", sample::ready);
+preserving_entry!("__dmdprof_v4_sample_tick", sample::tick);
 
 /// A weak entry that jumps to its implementation, after `before`.
 macro_rules! entry {
@@ -153,6 +168,7 @@ macro_rules! entry {
 
 entry!("__dmdprof_v4_module", module::register);
 entry!("__dmdprof_v4_call", calls::call);
+entry!("__dmdprof_v4_sample_unit", sample::unit);
 entry!("__dmdprof_v4_sigaction", signal::sigaction);
 entry!("__dmdprof_v4_signal", signal::signal);
 // The argument is the stack pointer after the return.

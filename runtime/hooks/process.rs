@@ -12,7 +12,7 @@ use core::ptr::null_mut;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicPtr, AtomicU32};
 
-use crate::abi::{ChannelHeader, MAX_RINGS, PAGE, RING_STRIDE, loss, ring_kind};
+use crate::abi::{ChannelHeader, MAX_RINGS, PAGE, loss, ring_kind};
 use crate::{channel, ring, synchronise, sys};
 
 const NO_RING: u32 = u32::MAX;
@@ -144,6 +144,7 @@ pub fn ancestors() -> [u32; 4] {
 #[derive(Clone, Copy)]
 struct Mapping {
     start: usize,
+    bytes: usize,
     tid: u32,
 }
 
@@ -158,7 +159,7 @@ static HAND: AtomicU32 = AtomicU32::new(0);
 
 /// Notes a new ring's mapping and drops some of dead threads. `fresh` = the thread had no ring before, so that older
 /// mappings with its number are of a dead thread.
-pub fn remember_mapping(start: usize, tid: u32, fresh: bool) {
+pub fn remember_mapping(start: usize, bytes: usize, tid: u32, fresh: bool) {
     while LOCK.compare_exchange_weak(0, 1, Acquire, Relaxed).is_err() {
         sys::yield_now();
     }
@@ -183,7 +184,7 @@ pub fn remember_mapping(start: usize, tid: u32, fresh: bool) {
                 let entry = *list.add(hand as usize);
                 let dead = if entry.tid == tid { fresh } else { !sys::thread_lives(pid, entry.tid) };
                 if dead {
-                    sys::unmap(entry.start, RING_STRIDE);
+                    sys::unmap(entry.start, entry.bytes);
                     count -= 1;
                     *list.add(hand as usize) = *list.add(count as usize);
                 } else {
@@ -193,7 +194,7 @@ pub fn remember_mapping(start: usize, tid: u32, fresh: bool) {
         }
         if (count as usize) < MAX_RINGS {
             // SAFETY: as above.
-            unsafe { *list.add(count as usize) = Mapping { start, tid } };
+            unsafe { *list.add(count as usize) = Mapping { start, bytes, tid } };
             count += 1;
         }
         HAND.store(hand, Relaxed);

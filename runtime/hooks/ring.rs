@@ -14,20 +14,23 @@
 use core::arch::asm;
 use core::ptr::null_mut;
 use core::sync::atomic::Ordering::{Relaxed, Release};
-use core::sync::atomic::{AtomicU32, AtomicU64, compiler_fence};
+use core::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, compiler_fence};
 
 use crate::abi::protocol::{self, System, Woken};
 use crate::abi::{
-    CHUNK_BYTES, ChannelHeader, MAX_RECORD_WORDS, MAX_RINGS, RING_CHUNKS, RingHeader, channel_mode, loss, ring_kind,
-    ring_state,
+    CHUNK_BYTES, ChannelHeader, MAX_RECORD_WORDS, MAX_RINGS, RING_BYTES, RING_CHUNKS, RING_STRIDE, RingHeader,
+    channel_mode, loss, ring_kind, ring_state,
 };
+use crate::sample::{self, Sample};
 use crate::{channel, process, synchronise, sys};
 
 const fn empty() -> RingHeader {
     RingHeader {
         cursor: AtomicU64::new(0),
         limit: AtomicU64::new(0),
-        _pad0: [0; 6],
+        left: AtomicI64::new(sample::ALWAYS),
+        next: AtomicU64::new(0),
+        _pad0: [0; 4],
         head: AtomicU32::new(0),
         state: AtomicU32::new(ring_state::UNUSED),
         pid: 0,
@@ -84,10 +87,13 @@ pub struct Private {
     pub frame: usize,
     pub alternate_low: usize,
     pub alternate_high: usize,
+    /// What a program that can be sampled looks at.
+    pub sample: Sample,
 }
 
 const PRIVATE_OFFSET: usize = 2048;
 const _: () = assert!(size_of::<RingHeader>() <= PRIVATE_OFFSET);
+const _: () = assert!(PRIVATE_OFFSET + size_of::<Private>() <= crate::abi::PAGE);
 
 /// # Safety
 /// `ring` must be a ring of the channel, claimed by this process.
@@ -194,6 +200,37 @@ pub fn first_ring() -> *mut RingHeader {
     ring
 }
 
+/// Gives the thread a ring of the sort that code needs which can be sampled, in the place of one of another sort: a
+/// claimed one, or whatever there is.
+#[cold]
+pub fn first_sampled_ring() -> *mut RingHeader {
+    let now = current();
+    // SAFETY: the thread's pointer always names a header.
+    if unsafe { (*now).state.load(Relaxed) } == ring_state::UNUSED {
+        return first_ring();
+    }
+    // SAFETY: as above.
+    let claimed = if unsafe { is_active(now) } {
+        // SAFETY: as above; a ring of the channel.
+        let (kind, parent) = unsafe { ((*now).kind, (*now).parent) };
+        channel::get().and_then(|channel| claim(channel, kind, parent))
+    } else {
+        None
+    };
+    let Some(ring) = claimed else { return now };
+    set_current(ring);
+    ring
+}
+
+/// Makes a ring that nobody reads of a header with room behind it.
+///
+/// # Safety
+/// `ring` is the caller's.
+pub unsafe fn make_scratch(ring: *mut RingHeader) {
+    // SAFETY: as demanded from the caller.
+    unsafe { (*ring).state.store(SCRATCH, Relaxed) };
+}
+
 fn scratch() -> *mut RingHeader {
     let chosen = NEXT_SCRATCH.fetch_add(1, Relaxed) as usize % SCRATCHES;
     let buffer = &SCRATCH_BUFFERS[chosen];
@@ -207,10 +244,11 @@ pub fn claim(channel: &ChannelHeader, kind: u32, parent: u32) -> Option<*mut Rin
     // No handler may run in between: it could leave by longjmp with a lock held.
     let mask = sys::block_signals();
     let index = channel.rings_claimed.fetch_add(1, Relaxed);
-    let mapped = if (index as usize) < MAX_RINGS { channel::map_ring(channel, index as usize) } else { None };
+    let bytes = if sample::is_wanted() { RING_STRIDE } else { RING_BYTES };
+    let mapped = if (index as usize) < MAX_RINGS { channel::map_ring(channel, index as usize, bytes) } else { None };
     let ring = mapped.map(|start| {
         let tid = sys::tid();
-        process::remember_mapping(start, tid, kind != ring_kind::SIGNAL);
+        process::remember_mapping(start, bytes, tid, kind != ring_kind::SIGNAL);
         let ring = start as *mut RingHeader;
         let data = start as u64 + crate::abi::PAGE as u64;
         // SAFETY: the ring was mapped just now, is zero, and belongs to this thread alone until it is active.
@@ -233,7 +271,13 @@ pub fn claim(channel: &ChannelHeader, kind: u32, parent: u32) -> Option<*mut Rin
                 frame: 0,
                 alternate_low: 0,
                 alternate_high: 0,
+                sample: Sample::None,
             };
+            if bytes == RING_STRIDE {
+                private(ring).sample = sample::begin(channel, ring);
+            } else {
+                (*ring).left.store(sample::ALWAYS, Relaxed);
+            }
             if kind != ring_kind::SIGNAL {
                 synchronise::start(ring);
             }

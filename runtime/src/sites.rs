@@ -7,7 +7,10 @@
 
 mod data;
 
-use std::{collections::HashMap, path::Path, path::PathBuf};
+use std::{
+    collections::{BTreeMap, HashMap},
+    path::{Path, PathBuf},
+};
 
 use object::{Object, ObjectSection};
 use sha2::{Digest, Sha256};
@@ -112,6 +115,10 @@ pub struct Function {
     pub loops: bool,
     /// The highest register that its steps name.
     pub registers: u32,
+    /// If it can be sampled: where the counters of its segments are.
+    pub counters: Option<abi::Counters>,
+    /// Its segments: range of [`SiteTable::segments`].
+    pub segments: std::ops::Range<u32>,
 }
 
 /// All descriptors of one executable or library.
@@ -156,6 +163,8 @@ pub struct SiteTable {
     pub compilers: Vec<String>,
     /// Objects and libraries of the Rust compiler that were linked without hooks.
     pub without_hooks: Vec<String>,
+    /// Functions by the first of their counters.
+    counted: BTreeMap<(u64, u64), u32>,
 }
 
 impl SiteTable {
@@ -179,6 +188,21 @@ impl SiteTable {
     #[must_use]
     pub fn has_loops(&self) -> bool {
         self.functions.iter().any(|f| f.loops && !f.skipped)
+    }
+
+    /// Whether everything in it that has hooks can be sampled.
+    #[must_use]
+    pub fn can_be_sampled(&self) -> bool {
+        self.functions.iter().all(|f| f.counters.is_some() || f.skipped)
+    }
+
+    /// The segment of a counter of an object.
+    #[must_use]
+    pub fn counted(&self, unit: u64, counter: u64) -> Option<u32> {
+        let (_, function) = self.counted.range((unit, 0)..=(unit, counter)).next_back()?;
+        let Function { counters, segments, .. } = self.functions.get(*function as usize)?;
+        let behind = u32::try_from(counter - counters.as_ref()?.first).ok()?;
+        segments.start.checked_add(behind).filter(|segment| segments.contains(segment))
     }
 
     /// Whether the program has a call site of this marker ([`abi::marker`]).
@@ -253,6 +277,11 @@ impl SiteTable {
             let (function, file) = (base.string(frame.function), base.string(frame.file));
             self.frames.push(Frame { parent, function, file, decl_file: base.string(frame.decl_file), ..frame });
         }
+        let counters = match header.flags & abi::function_flag::SAMPLED {
+            0 => None,
+            _ => Some(abi::Counters::read_from_suffix(blob).ok()?.1),
+        };
+        let first_segment = self.segments.len() as u32;
         let skips = part::<Skip>(blob, header.skips)?;
         self.skips.extend(skips.map(|skip| (base.string(skip.reason), u64::from(skip.count))));
         let function = self.functions.len() as u32;
@@ -265,12 +294,17 @@ impl SiteTable {
             values: header.flags & abi::function_flag::VALUES != 0,
             loops: header.flags & abi::function_flag::LOOPS != 0,
             registers: 0,
+            counters,
+            segments: first_segment..first_segment,
         });
         let mut offset = header.segments.offset as usize;
-        let first_segment = self.segments.len() as u32;
         let first_item = self.items.len();
         for _ in 0..header.segments.count {
             offset = self.segment(blob, at, offset, function, &base)?;
+        }
+        self.functions[function as usize].segments.end = self.segments.len() as u32;
+        if let Some(counters) = counters {
+            self.counted.insert((counters.unit, counters.first), function);
         }
         for slot in part::<Slot>(blob, header.slots)? {
             self.slot(slot, first_segment, &base)?;

@@ -50,6 +50,16 @@ impl Compiler {
         compiler
     }
 
+    /// The same, of programs that can draw a sample.
+    #[must_use]
+    pub fn dmdprof_sample() -> Self {
+        let mut compiler = Self::dmdprof();
+        compiler.name = "sample";
+        compiler.cc.push("--dmdprof-sample".into());
+        compiler.cxx.push("--dmdprof-sample".into());
+        compiler
+    }
+
     fn command(&self, cpp: bool) -> Command {
         let words = if cpp { &self.cxx } else { &self.cc };
         let mut command = Command::new(&words[0]);

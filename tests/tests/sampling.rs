@@ -1,4 +1,5 @@
-//! Estimates from samples of recorded programs, against exact analyses of the same recordings.
+//! Estimates from samples of recorded programs, against exact analyses of the same recordings; and samples that programs
+//! draw while they run, against those of their recordings.
 //!
 //! `DMDPROF_SAMPLE_SEEDS=100` tries so many seeds instead of a few.
 
@@ -6,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use dmdprof_tests::profiled::Report;
-use dmdprof_tests::programs::{bench, case, truth};
+use dmdprof_tests::programs::{Compiler, bench, case, truth};
 use dmdprof_tests::tool::{describe, dmdprof, in_tests, output, scratch, succeed};
 use serde_json::Value;
 
@@ -43,8 +44,27 @@ fn sample(directory: &Path, options: &[&str]) -> Value {
     serde_json::from_slice(&output.stdout).expect("JSON")
 }
 
+/// The same of one that the program draws while it runs.
+fn drawn(program: &Path, arguments: &[&str], directory: &Path, options: &[&str]) -> Value {
+    let mut command = dmdprof();
+    command.arg("run").args(options).args(["--format", "json"]).arg(program).args(arguments).current_dir(directory);
+    let output = output(&mut command);
+    assert!(output.status.success(), "{}", describe(&output));
+    // Behind what the program prints.
+    let text = String::from_utf8_lossy(&output.stdout);
+    let json = text.find("{\n").map_or("", |start| &text[start..]);
+    serde_json::from_str(json).unwrap_or_else(|error| panic!("no JSON ({error}) in {}", describe(&output)))
+}
+
 fn rows(document: &Value, sheet: usize) -> &[Value] {
     document["sheets"][sheet]["rows"].as_array().expect("rows")
+}
+
+/// Rows in the order of their names: those of equal numbers are in no order.
+fn by_name(document: &Value) -> Vec<&Value> {
+    let mut rows: Vec<&Value> = rows(document, 0).iter().collect();
+    rows.sort_by_key(|row| (row["function"].to_string(), row["place"].to_string()));
+    rows
 }
 
 fn errors(output: &Output) -> String {
@@ -160,4 +180,96 @@ fn what_a_sample_cannot_tell_is_refused() {
     refused(&["--sample", "--liveness", "exact"], "known only of whole runs");
     refused(&["--sample", "--threads", "shared"], "leave --threads out");
     refused(&["--sample", "--model", "values"], "memory model");
+}
+
+#[test]
+fn a_program_draws_the_sample_that_its_recording_gives() {
+    let compiler = Compiler::dmdprof_sample();
+    let programs = [
+        (bench("hash"), vec!["300000"], "--sample=1/8"),
+        (bench("stencil"), vec!["200", "20"], "--sample=1/16"),
+        (truth("growth.c"), vec![], "--sample=1/2"),
+        (truth("strings.c"), vec![], "--sample=1/2"),
+        (truth("widths.c"), vec![], "--sample=1/2"),
+        (case("objects"), vec![], "--sample=1/2"),
+        (case("private_threads"), vec![], "--sample=1/4"),
+    ];
+    for (program, arguments, rate) in programs {
+        let (directory, name) = (scratch(), program.name.clone());
+        let program = program.build(&compiler);
+        succeed(dmdprof().arg("record").arg(&program).args(&arguments).current_dir(directory.path()));
+        for seed in ["1", "2", "3"] {
+            let options = [rate, "--seed", seed, "--threshold", "0%"];
+            let recorded = sample(directory.path(), &options);
+            let drawn = drawn(&program, &arguments, directory.path(), &options);
+            assert!(rows(&drawn, 0).len() > 1, "{name}: {drawn}");
+            assert_eq!(by_name(&drawn), by_name(&recorded), "{name}, seed {seed}");
+        }
+        assert!(!directory.path().join("dmdprof.data").exists(), "no profile was written");
+    }
+}
+
+#[test]
+fn a_program_that_can_draw_a_sample_is_measured_exactly_too() {
+    let compiler = Compiler::dmdprof_sample();
+    for program in [truth("growth.c"), truth("strings.c"), case("private_threads")] {
+        let measured = |program: &Path| {
+            let directory = scratch();
+            succeed(dmdprof().args(["run", "--quiet"]).arg(program).current_dir(directory.path()));
+            let report = Report::read(&directory.path().join("dmdprof.data"));
+            ["cost", "read", "written", "accesses"].map(|what| report.total(what))
+        };
+        assert_eq!(measured(&program.build(&compiler)), measured(&program.hooked()), "{}", program.name);
+        // Nothing but what it prints changes when nobody measures it.
+        let alone = Command::new(program.build(&compiler)).output().expect("it runs");
+        let plain = Command::new(program.build(&Compiler::native())).output().expect("it runs");
+        assert_eq!(alone.stdout, plain.stdout, "{}", program.name);
+    }
+}
+
+#[test]
+fn counts_of_a_sample_outlive_a_program_that_is_killed_or_forks() {
+    let directory = scratch();
+    let source = directory.path().join("ends.c");
+    std::fs::write(
+        &source,
+        r#"#include <signal.h>
+           #include <sys/wait.h>
+           #include <unistd.h>
+           static long words[512];
+           __attribute__((noinline)) static void touch(int times) {
+               for (int i = 0; i < times; i++) { long *p = &words[i * 37 & 511]; *(volatile long *)p += 1; }
+           }
+           int main(void) {
+               if (fork() == 0) { touch(1000); kill(getpid(), SIGKILL); }
+               wait(0);
+               touch(2000);
+               raise(SIGKILL);
+           }"#,
+    )
+    .expect("a source");
+    let mut command = dmdprof();
+    command.args(["run", "--sample=1/2", "--format", "json"]).arg(&source).current_dir(directory.path());
+    let output = output(&mut command);
+    assert_eq!(output.status.code(), Some(128 + 9), "{}", describe(&output));
+    let document: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let touch = rows(&document, 0).iter().find(|row| row["function"] == "touch").expect("it ran");
+    assert_eq!((&touch["read"], &touch["written"]), (&Value::from(24_000), &Value::from(24_000)));
+}
+
+#[test]
+fn programs_that_cannot_draw_a_sample_are_refused_with_how_to_build_them() {
+    let exact = truth("cyclic.c").hooked();
+    let refused = |options: &[&str], program: &Path, said: &str| {
+        let directory = scratch();
+        let output = output(dmdprof().arg("run").args(options).arg(program).current_dir(directory.path()));
+        assert!(!output.status.success() && errors(&output).contains(said), "{}", describe(&output));
+    };
+    refused(&["--sample"], &exact, "dmdprof cc --dmdprof-sample");
+    refused(&["--sample", "--roi", "main"], &exact, "cannot be combined with --roi");
+    refused(&["--sample", "--objects", "--contexts"], &exact, "cannot be combined with --contexts");
+    refused(&["--sample", "--keep-trace", "x"], &exact, "cannot be used with");
+    refused(&["--sample=1/1"], &exact, "leave --sample out");
+    let output = output(dmdprof().args(["cc", "--dmdprof-sample", "--dmdprof-loops", "-c", "x.c"]));
+    assert!(errors(&output).contains("motion needs all records"), "{}", describe(&output));
 }

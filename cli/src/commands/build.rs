@@ -39,6 +39,10 @@ pub struct BuildArgs {
     #[arg(long)]
     pub loops: bool,
 
+    /// Build a program that can draw a sample while it runs, for `dmdprof run --sample`
+    #[arg(long, conflicts_with = "loops")]
+    pub sample: bool,
+
     /// Optimisation level [default: 2 for C and C++, 3 for Rust; the values model takes the source as it is]
     #[arg(short = 'O', long = "opt", value_name = "LEVEL")]
     pub opt: Option<String>,
@@ -61,6 +65,7 @@ Examples:
   dmdprof build kernel.rs && dmdprof run ./kernel 500
   dmdprof build --model values dot.c -o dot -- -DN=100
   dmdprof build --loops kernel.c && dmdprof motion ./kernel
+  dmdprof build --sample kernel.c && dmdprof run --sample ./kernel
   dmdprof cc -O2 -g a.c b.c -o program          for more than one file of C";
 
 /// Runs the command.
@@ -76,7 +81,15 @@ pub fn command(args: &BuildArgs) -> anyhow::Result<()> {
         !args.loops || args.model == ModelArg::Memory,
         "--loops is about the memory model; it cannot be combined with --model values"
     );
-    let model = if args.loops { Model::Loops } else { args.model.into() };
+    anyhow::ensure!(
+        !args.sample || args.model == ModelArg::Memory,
+        "--sample is about the memory model; it cannot be combined with --model values"
+    );
+    let model = match (args.loops, args.sample) {
+        (true, _) => Model::Loops,
+        (_, true) => Model::Sampled,
+        _ => args.model.into(),
+    };
     let stem = args.source.file_stem().map_or_else(|| "program".into(), OsString::from);
     let output = args.output.clone().unwrap_or_else(|| PathBuf::from(stem));
     anyhow::ensure!(!same_file(&output, &args.source), "the program would overwrite its source; name another with -o");

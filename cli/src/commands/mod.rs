@@ -29,6 +29,7 @@ pub mod replay;
 pub mod report;
 pub mod roofline;
 pub mod run;
+pub mod sampled;
 pub mod slice;
 pub mod time;
 pub mod view;

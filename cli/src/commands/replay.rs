@@ -14,17 +14,14 @@ use dmdprof_runtime::{
     trace::{End, MAGIC, TraceReader},
 };
 
-use super::{print::ToArgs, record::DEFAULT_TRACE};
+use super::{
+    record::DEFAULT_TRACE,
+    sampled::{self, Sampled},
+};
 use crate::{
-    convert,
-    measure::{
-        analysis::{AnalysisArgs, LivenessArg, Origin},
-        values::ModelArg,
-    },
-    objects::look,
+    measure::analysis::{AnalysisArgs, Origin},
     profile::model::{Outcome, Random},
-    sample::{self, args::SampleArgs},
-    shared::terminal::Terminal,
+    sample::{Drawn, args::SampleArgs},
 };
 
 /// Analyse a trace of `dmdprof record`: profile and report
@@ -62,7 +59,7 @@ pub fn command(args: &ReplayArgs) -> anyhow::Result<()> {
     let mut options = args.analysis.options()?;
     options.sample = args.sample.design();
     if options.sample.is_some() {
-        check_sample(&args.analysis);
+        sampled::check(&args.analysis, Drawn::FromRecording);
     } else {
         args.analysis.check_output()?;
     }
@@ -73,32 +70,12 @@ pub fn command(args: &ReplayArgs) -> anyhow::Result<()> {
     match options.sample {
         None => args.analysis.finish(measurement, origin, started, engine_peak),
         Some(design) => {
-            let meta = args.analysis.checked(&measurement, origin)?;
-            let (profile, cells) = convert::with_sample(&measurement, meta, &[], &[]);
-            if args.analysis.stats {
-                let (accesses, seconds) = (profile.totals.accesses, started.elapsed().as_secs_f64());
-                eprintln!("dmdprof: accesses={accesses} seconds={seconds:.3} engine_peak_bytes={engine_peak}");
-            }
-            let options = args.analysis.report.options(Terminal::stdout());
-            let document = sample::document(&profile, &cells, design, &options);
-            ToArgs::default().write(|mut out| document.write(look(&options), &mut out))
+            let drawn = Drawn::FromRecording;
+            sampled::print(
+                &args.analysis,
+                Sampled { measurement: &measurement, origin, design, drawn, started, engine_peak },
+            )
         }
-    }
-}
-
-/// Refuses what a sample cannot tell.
-fn check_sample(analysis: &AnalysisArgs) {
-    let refuse = |what: &str| {
-        clap::Error::raw(clap::error::ErrorKind::ArgumentConflict, format!("{what}\n")).exit();
-    };
-    if analysis.model != ModelArg::Memory {
-        refuse("--sample is about the memory model; values have no addresses");
-    }
-    if analysis.threads.are_together() || analysis.report.sharing {
-        refuse("--sample keeps each thread to itself; leave --threads and --sharing out");
-    }
-    if analysis.liveness() == LivenessArg::Exact {
-        refuse("--sample cannot be combined with --liveness exact: which bytes are dead is known only of whole runs");
     }
 }
 

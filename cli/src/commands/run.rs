@@ -8,13 +8,16 @@ use std::{ffi::OsString, path::PathBuf, time::Instant};
 use clap::Args;
 use dmdprof_runtime::abi::channel_mode;
 
+use super::sampled::{self, Sampled};
 use crate::{
+    driver::Model,
     measure::{
         analysis::{AnalysisArgs, Origin},
         follow::{Followed, SourceArgs, command_text, follow},
         trace_file::TraceFile,
     },
     profile::model::Random,
+    sample::{Drawn, args::SampleArgs},
     shared::printable,
 };
 
@@ -29,8 +32,11 @@ pub struct RunArgs {
     #[command(flatten)]
     pub analysis: AnalysisArgs,
 
+    #[command(flatten)]
+    pub sample: SampleArgs,
+
     /// Also write what the program did to FILE, for `dmdprof replay`
-    #[arg(long, value_name = "FILE", conflicts_with = "discard")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["discard", "sample"])]
     pub keep_trace: Option<PathBuf>,
 
     /// Run with hooks but throw the records away: what the hooks alone cost. Writes no profile
@@ -58,6 +64,7 @@ Examples:
   dmdprof run --line 64 ./app               64-byte lines, to compare with a cache
   dmdprof run --cache 32KiB,8,64 ./app      a cache of 8 ways, and what it loses by conflicts
   dmdprof run --cache zen2-7452-core ./app  the caches of a machine whose file states ways
+  dmdprof run --sample ./app                fast: estimates with intervals, of a program built with --dmdprof-sample
   dmdprof run --liveness exact ./app        without bytes that nobody reads again, and what those cost
   dmdprof run -q -o new.data ./app && dmdprof report new.data --lines";
 
@@ -89,7 +96,11 @@ impl Ran {
 /// As [`command`], up to the end of the program.
 pub fn run(args: &RunArgs) -> anyhow::Result<Ran> {
     let mut options = args.analysis.options()?;
-    if !args.discard {
+    options.sample = args.sample.design();
+    options.filtered = options.sample.is_some();
+    if options.filtered {
+        sampled::check(&args.analysis, Drawn::ByProgram);
+    } else if !args.discard {
         args.analysis.check_output()?;
     }
     let trace = args.keep_trace.as_deref().map(|path| TraceFile::create(path, &args.command)).transpose()?;
@@ -98,7 +109,8 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Ran> {
     let started = Instant::now();
     options.analyse = !args.discard;
     let mode = if args.discard { channel_mode::DISCARD } else { channel_mode::ANALYSE };
-    let followed = follow(&args.command, &args.source, mode, &options, args.analysis.model.into())?;
+    let model = if options.filtered { Model::Sampled } else { args.analysis.model.into() };
+    let followed = follow(&args.command, &args.source, mode, &options, model)?;
     let followed = match followed {
         Ok(followed) => followed,
         Err(error) => {
@@ -121,7 +133,13 @@ fn finish(args: &RunArgs, followed: Followed, trace: Option<TraceFile>, started:
         incomplete: missing,
         random: Random { requests: random_requests.into(), fixed: args.source.deterministic.deterministic },
     };
-    args.analysis.finish(measurement, origin, started, engine_peak)?;
+    if let Some(design) = args.sample.design() {
+        let measurement = &measurement;
+        let run = Sampled { measurement, origin, design, drawn: Drawn::ByProgram, started, engine_peak };
+        sampled::print(&args.analysis, run)?;
+    } else {
+        args.analysis.finish(measurement, origin, started, engine_peak)?;
+    }
     recorded?;
     outputs_saved(outputs_lost)
 }

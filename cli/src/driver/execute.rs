@@ -61,14 +61,21 @@ const MODEL_OPTION: &str = "--dmdprof-model=";
 /// Also marks where iterations of loops begin.
 const LOOPS_OPTION: &str = "--dmdprof-loops";
 
+/// Hooks that can draw a sample while the program runs.
+const SAMPLE_OPTION: &str = "--dmdprof-sample";
+
 /// Takes our own options out of clang's words.
 fn model_of(args: &[OsString], default: Model) -> anyhow::Result<(Model, Vec<OsString>)> {
     let mut model = default;
-    let mut loops = false;
+    let (mut loops, mut sampled) = (false, false);
     let mut rest = Vec::new();
     for word in args {
         if word == LOOPS_OPTION {
             loops = true;
+            continue;
+        }
+        if word == SAMPLE_OPTION {
+            sampled = true;
             continue;
         }
         match word.to_str().and_then(|w| w.strip_prefix(MODEL_OPTION)) {
@@ -78,12 +85,17 @@ fn model_of(args: &[OsString], default: Model) -> anyhow::Result<(Model, Vec<OsS
             None => rest.push(word.clone()),
         }
     }
-    match (model, loops) {
-        (Model::Values, true) => {
+    match (model, loops, sampled) {
+        (Model::Values, true, _) => {
             bail!("{LOOPS_OPTION} is about the memory model; it cannot be combined with {MODEL_OPTION}values")
         }
-        (_, true) => Ok((Model::Loops, rest)),
-        (_, false) => Ok((model, rest)),
+        (Model::Values, _, true) => {
+            bail!("{SAMPLE_OPTION} is about the memory model; it cannot be combined with {MODEL_OPTION}values")
+        }
+        (_, true, true) => bail!("{LOOPS_OPTION} cannot be combined with {SAMPLE_OPTION}: motion needs all records"),
+        (_, true, false) => Ok((Model::Loops, rest)),
+        (_, false, true) => Ok((Model::Sampled, rest)),
+        (_, false, false) => Ok((model, rest)),
     }
 }
 

@@ -67,6 +67,7 @@ impl Settings {
             Model::Memory => None,
             Model::Values => Some("values"),
             Model::Loops => Some("loops"),
+            Model::Sampled => Some("sampled"),
         };
         let optional = [
             (MODEL_ENVIRONMENT, model.map(OsString::from)),
@@ -132,6 +133,7 @@ pub fn requested_model() -> Model {
     match env::var(MODEL_ENVIRONMENT).or_else(|_| env::var(wrap_environment::MODEL_ENVIRONMENT)).as_deref() {
         Ok("values") => Model::Values,
         Ok("loops") => Model::Loops,
+        Ok("sampled") => Model::Sampled,
         _ => Model::Memory,
     }
 }
@@ -353,7 +355,12 @@ impl<'t> Link<'t> {
 
     fn object(&self, index: usize, job: &Job, tool: &str) -> anyhow::Result<PathBuf> {
         let level = job.opt_level.to_string();
-        let model = if self.tools.model == Model::Values { "values" } else { "memory" };
+        let model = match self.tools.model {
+            Model::Memory => "memory",
+            Model::Values => "values",
+            Model::Loops => "loops",
+            Model::Sampled => "sampled",
+        };
         match &self.cache {
             Some(cache) => {
                 let key = Key::new(&[tool, model, &level], job.bitcode);

@@ -245,6 +245,7 @@ impl AnalysisArgs {
             flows: self.flows,
             flow_contexts: self.flow_contexts,
             sample: None,
+            filtered: false,
             objects: self.report.objects,
             sequence: sequence.map(|chosen| chosen as Arc<dyn RegionOfInterest>),
             window: self.window,

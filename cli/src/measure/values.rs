@@ -90,7 +90,8 @@ pub fn check_model(program: &Path, table: &SiteTable, model: Model) -> anyhow::R
              Compile it with `dmdprof cc --dmdprof-model=values`, or give its source file to `dmdprof run --model values`"
         ),
         (Model::Loops, _) if !table.has_loops() => bail!(no_loops_message(program)),
-        (Model::Memory | Model::Loops, true) => {
+        (Model::Sampled, _) if !table.can_be_sampled() => bail!(no_sample_message(program)),
+        (Model::Memory | Model::Loops | Model::Sampled, true) => {
             bail!(
                 "{name} was compiled for the values model; run it with --model values, or compile it without --dmdprof-model=values"
             )
@@ -123,6 +124,19 @@ pub fn check_measurement(measurement: &Measurement, model: ModelArg) -> anyhow::
         );
     }
     Ok(())
+}
+
+/// Why a program cannot be sampled.
+#[must_use]
+pub fn no_sample_message(program: &Path) -> String {
+    let name = program.file_name().unwrap_or_default().to_string_lossy();
+    format!(
+        "{name}, or a part of it, was compiled to be measured exactly, and cannot draw a sample while it runs.\n\
+         Three ways to one that can:\n  \
+         dmdprof run --sample FILE.c|.cpp|.rs               build one source file and run it\n  \
+         dmdprof cc --dmdprof-sample -O2 -g FILES -o PROGRAM    also in CFLAGS of a whole project\n  \
+         dmdprof record PROGRAM && dmdprof replay --sample  sample the program as it is, at the speed of an exact run"
+    )
 }
 
 /// Why a program has nothing to show here.

@@ -31,9 +31,8 @@ const NEEDS_ALL: [&str; 15] = [
 #[derive(Args, Clone, Copy, Debug)]
 #[command(next_help_heading = "Sample options")]
 pub struct SampleArgs {
-    /// Estimate costs from a sample: what a program would tell that looks at one in N of the lines and of the time
-    /// [without =1/N: 1/64]. About twice as fast as an exact analysis; prints estimates with their intervals, and
-    /// writes no profile
+    /// Estimate costs from a sample that looks at one in N of the lines and of the time [without =1/N: 1/64]; prints
+    /// estimates with their intervals, and writes no profile
     #[arg(long, value_name = "1/N", num_args = 0..=1, require_equals = true, default_missing_value = USUAL)]
     #[arg(value_parser = parse_rate, conflicts_with_all = NEEDS_ALL)]
     pub sample: Option<u32>,

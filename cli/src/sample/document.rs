@@ -22,6 +22,15 @@ use crate::{
 /// What stands in the place of an interval that is not known.
 const TOO_FEW: &str = "too few samples";
 
+/// Who drew the sample.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Drawn {
+    /// The analysis of a whole recording.
+    FromRecording,
+    /// The program while it ran: what it did not look at has no record.
+    ByProgram,
+}
+
 /// What one row reads: exact counts, and what the sample has.
 #[derive(Clone, Debug, Default)]
 struct Counts {
@@ -68,12 +77,20 @@ impl Counts {
     }
 }
 
+/// The column of bytes written.
+const WRITTEN: usize = 4;
+
 /// A row, with what names it.
 type Named = (Counts, Vec<Cell>);
 
 /// The tables.
 #[must_use]
-pub fn document(profile: &Profile, sample: &SampleCells, design: Design, options: &ReportOptions) -> Document {
+pub fn document(
+    profile: &Profile,
+    sample: &SampleCells,
+    (design, drawn): (Design, Drawn),
+    options: &ReportOptions,
+) -> Document {
     let analysis = Analysis::build(profile, options.grouping, false, options.generics);
     let mut total = Counts::default();
     let mut rows: Vec<Named> = Vec::new();
@@ -102,9 +119,14 @@ pub fn document(profile: &Profile, sample: &SampleCells, design: Design, options
     if profile.objects.is_some() {
         let data = [("kind", ["", "kind"], 0), ("object", ["", "object"], 0), ("place", ["", "place"], 3)];
         let rows = by_object(profile, sample, options);
-        document.sheets.push(sheet(("objects", "By data object"), &data, rows, &total, options));
+        let mut sheet = sheet(("objects", "By data object"), &data, rows, &total, options);
+        if drawn == Drawn::ByProgram {
+            // Of the total row as well: it stands for the rows above.
+            sheet.rows.iter_mut().filter_map(|row| row.get_mut(WRITTEN)).for_each(|cell| *cell = Value::Empty.into());
+        }
+        document.sheets.push(sheet);
     }
-    document.notes = notes(&total, design);
+    document.notes = notes(&total, (design, drawn), profile.objects.is_some());
     document
 }
 
@@ -205,12 +227,19 @@ fn values(counts: &Counts, whole: f64) -> [Cell; 5] {
 /// One in so many is what to try where a sample saw too little.
 const MORE: u32 = 8;
 
-fn notes(total: &Counts, design: Design) -> Vec<String> {
+fn notes(total: &Counts, (design, drawn): (Design, Drawn), has_objects: bool) -> Vec<String> {
     let mut notes = vec![
         "read, written: exact. ByteDMD: an estimate; of 20 samples with other seeds 19 are within the part given beside \
          it of the exact cost. What the sample did not see is in no number."
             .to_owned(),
     ];
+    if drawn == Drawn::ByProgram && has_objects {
+        notes.push(
+            "By data object: what is read is an estimate too, and what is written is not known, as the program counts \
+             by place in the code. Variables on the stack are not told from each other, nor blocks by who called."
+                .to_owned(),
+        );
+    }
     if total.estimate().within.is_none() {
         let or_more =
             if design.one_in > MORE { format!(", or look at more of it: --sample=1/{MORE}") } else { String::new() };

@@ -3,4 +3,4 @@
 pub mod args;
 mod document;
 
-pub use document::document;
+pub use document::{Drawn, document};

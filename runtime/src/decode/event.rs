@@ -95,6 +95,11 @@ pub enum Event {
     Restart,
     /// Threads wait for each other.
     Synchronise(Synchronised),
+    /// Of a run that is sampled: loads and stores of the thread so far.
+    Clock {
+        /// How many.
+        time: u64,
+    },
 }
 
 /// How a thread waits for others, or lets them go on.
@@ -153,6 +158,7 @@ impl Event {
             EventKind::RegionBegin => Self::RegionBegin { name: name(words, 1)? },
             EventKind::RegionEnd => Self::RegionEnd { name: name(words, 1)? },
             EventKind::Restart => Self::Restart,
+            EventKind::Clock => Self::Clock { time: operand(1)? },
             EventKind::Synchronise => Self::Synchronise(Synchronised {
                 what: Synchronise::of(operand(1)?)?,
                 object: operand(2)?,

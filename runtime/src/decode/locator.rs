@@ -150,6 +150,23 @@ impl Locator {
         is_good.then_some(Located { module, segment, words })
     }
 
+    /// Knows all modules that the source tells.
+    pub fn know_all(&mut self, source: &mut impl ModuleSource, mut added: impl FnMut(&Module)) {
+        for placed in source.modules() {
+            if self.add(placed) {
+                self.modules.last().into_iter().for_each(&mut added);
+            }
+        }
+    }
+
+    /// Module, and segment in it, of a counter of an object.
+    #[must_use]
+    pub fn counted(&self, unit: u64, counter: u64) -> Option<(usize, u32)> {
+        let of_module =
+            |(number, module): (usize, &Module)| Some((number, module.placed.table.counted(unit, counter)?));
+        self.modules.iter().enumerate().rev().find_map(of_module)
+    }
+
     /// Number of the module in which the last descriptor was.
     #[must_use]
     pub fn place(&self) -> usize {

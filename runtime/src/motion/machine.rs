@@ -276,6 +276,7 @@ impl Core {
             | Event::Output { .. }
             | Event::RegionBegin { .. }
             | Event::RegionEnd { .. }
+            | Event::Clock { .. }
             | Event::Synchronise(_) => {}
         }
     }

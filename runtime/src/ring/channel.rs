@@ -14,10 +14,17 @@ use std::time::Duration;
 
 use memmap2::{MmapOptions, MmapRaw};
 
-use super::{broker::Broker, error::RingError, futex::Futex, reader::RingReader};
+use super::{
+    broker::Broker,
+    counted::{Counters, Unit},
+    error::RingError,
+    futex::Futex,
+    reader::RingReader,
+};
 use crate::abi::{
     ABI_VERSION, CHANNEL_BYTES, CHANNEL_ENV, CHANNEL_MAGIC, ChannelHeader, MAX_RINGS, MODULE_ENTRY, MODULE_SLOTS,
-    MODULES_OFFSET, ModuleEntry, NOBODY, PRINT_BYTES, RINGS_OFFSET, entry_state, loss, print_of,
+    MODULES_OFFSET, ModuleEntry, NOBODY, PRINT_BYTES, RINGS_OFFSET, UNIT_SLOTS, UNITS_OFFSET, UnitEntry, entry_state,
+    loss, print_of, sample::Design,
 };
 use dmdprof_abi::protocol::{self, Woken, Word};
 
@@ -129,6 +136,7 @@ const LOSSES: [&str; loss::KINDS] = [
     "processes were forked past the C library",
     "threads ended their records because a task made with clone() shares their thread-local storage",
     "processes gave up, because dmdprof seemed to be gone",
+    "objects of programs that are sampled had no counters, because there are too many",
 ];
 
 impl Channel {
@@ -158,6 +166,31 @@ impl Channel {
         let header = self.map.as_mut_ptr().cast::<ChannelHeader>();
         // SAFETY: the mapping is long enough and aligned, and not shared with anybody yet.
         unsafe { (*header).fixed_random = 1 };
+    }
+
+    /// Has programs that can be sampled draw a sample. For before programs start.
+    pub fn draw_sample(&mut self, design: Design) {
+        let header = self.map.as_mut_ptr().cast::<ChannelHeader>();
+        // SAFETY: the mapping is long enough and aligned, and not shared with anybody yet.
+        unsafe {
+            (*header).sample_one_in = design.one_in;
+            (*header).sample_seed = design.seed;
+        }
+    }
+
+    /// Objects that have counters so far.
+    #[must_use]
+    pub fn counters(&self) -> Counters {
+        let used = self.header().units_used.load(Acquire) as usize;
+        let unit = |slot: usize| {
+            // SAFETY: within the mapping and aligned.
+            let entry = unsafe { self.map.as_ptr().add(UNITS_OFFSET + slot * size_of::<UnitEntry>()) };
+            // SAFETY: as above; once there is a process (acquire), nothing of it changes.
+            let UnitEntry { process, unit, first, count, .. } = unsafe { &*entry.cast::<UnitEntry>() };
+            let process = process.load(Acquire);
+            (process != 0).then(|| Unit { process, name: *unit, first: first / 8, count: *count })
+        };
+        Counters((0..used.min(UNIT_SLOTS)).filter_map(unit).collect())
     }
 
     /// How often programs asked the system for random numbers.

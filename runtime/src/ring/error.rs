@@ -31,6 +31,14 @@ pub enum RingError {
     /// Somebody reads the ring of that number already.
     #[error("ring {0} already has its reader")]
     Taken(u32),
+    /// Counters cannot be read.
+    #[error("cannot read the counters of ring {index}: {source}")]
+    Counters {
+        /// Number of the ring.
+        index: u32,
+        /// What the system says.
+        source: io::Error,
+    },
     /// Memory that was read cannot be given back.
     #[error("cannot give back the memory of ring {index}: {source}")]
     Release {

@@ -21,12 +21,14 @@
 
 mod broker;
 mod channel;
+mod counted;
 mod error;
 mod futex;
 mod reader;
 
 pub use broker::Broker;
 pub use channel::{Announced, Channel, Loss, Module, Ticket};
+pub use counted::{Counted, Counters};
 pub use dmdprof_abi::protocol;
 pub use error::RingError;
 pub use reader::{ChunkRef, RingReader};

@@ -2,17 +2,23 @@
 
 use std::cell::Cell;
 use std::fs::File;
+use std::io;
 use std::marker::PhantomData;
+use std::mem::offset_of;
 use std::ops::Deref;
+use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::time::Duration;
 
 use memmap2::{MmapOptions, MmapRaw};
-use rustix::fs::FallocateFlags;
+use rustix::fs::{FallocateFlags, SeekFrom};
+use rustix::io::Errno;
 
 use super::{error::RingError, futex::Futex};
-use crate::abi::{CHUNK_BYTES, PAGE, RING_CHUNKS, RING_STRIDE, RINGS_OFFSET, RingHeader, ring_state};
+use crate::abi::{
+    CHUNK_BYTES, COUNTERS, PAGE, RING_BYTES, RING_CHUNKS, RING_STRIDE, RINGS_OFFSET, RingHeader, RingSample, ring_state,
+};
 use dmdprof_abi::protocol::{self, Word};
 
 /// Consumer end of a ring. `Send`, not `Sync`.
@@ -40,7 +46,7 @@ impl RingReader {
     pub(super) fn open(file: &Arc<File>, index: u32) -> Result<Option<Self>, RingError> {
         let map = MmapOptions::new()
             .offset(offset_of(index))
-            .len(RING_STRIDE)
+            .len(RING_BYTES)
             .map_raw(&**file)
             .map_err(|source| RingError::Map { what: "a ring", source })?;
         let mut reader = Self { file: Arc::clone(file), map, index, head: 0, tail: 0, held: 0, single: PhantomData };
@@ -153,6 +159,33 @@ impl RingReader {
             let start = self.map.as_ptr().add(PAGE + slot * CHUNK_BYTES).cast::<u64>();
             std::slice::from_raw_parts(start, bytes / 8)
         }
+    }
+
+    /// What the counters of a program that can be sampled say, of those that are not 0: each with the number that it has
+    /// in the ring. Only for a producer that is gone.
+    pub fn counters(&self) -> Result<Vec<(u64, u64)>, RingError> {
+        let fail = |source: io::Error| RingError::Counters { index: self.index, source };
+        let start = offset_of(self.index) + (RING_BYTES + offset_of!(RingSample, counters)) as u64;
+        let end = start + (COUNTERS * 8) as u64;
+        let (mut found, mut at, mut bytes) = (Vec::new(), start, vec![0; 1 << 16]);
+        while at < end {
+            // What was never written to is not there, and should not come to be by being read.
+            at = match rustix::fs::seek(&*self.file, SeekFrom::Data(at)) {
+                Ok(data) => data & !7,
+                Err(Errno::NXIO) => break,
+                Err(error) => return Err(fail(error.into())),
+            };
+            let length = (end.saturating_sub(at) as usize).min(bytes.len());
+            self.file.read_exact_at(&mut bytes[..length], at).map_err(fail)?;
+            let first = at.saturating_sub(start) / 8;
+            let words = bytes[..length].as_chunks().0.iter().map(|word| u64::from_le_bytes(*word));
+            found.extend((first..).zip(words).filter(|(_, times)| *times > 0));
+            at += length as u64;
+            if length == 0 {
+                break;
+            }
+        }
+        Ok(found)
     }
 
     /// The thread still runs (or a thread that got its number). Costs a look into `/proc`.

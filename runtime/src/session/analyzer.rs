@@ -7,7 +7,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use super::{
-    core::{Core, Dense, files},
+    core::{Core, Dense, Executed, files},
     moves::Moves,
     options::Options,
     quick::Quick,
@@ -44,6 +44,8 @@ pub struct Analyzer {
     /// Of a scan: the declared regions that it has met.
     pub(super) regions: Regions,
     pub(super) core: Core,
+    /// How often segments were executed, of a program that draws a sample.
+    pub(super) executed: Vec<Executed>,
 }
 
 /// What is known per module, by numbers that are unique in the ring.
@@ -101,10 +103,10 @@ impl Analyzer {
         let has_objects = core.objects.is_some() || core.parted.is_some();
         let may_move = ways.moves && core.line_shift.is_none() && !has_objects;
         let is_plain = !has_objects && core.sequences.is_none() && !core.engine.has_window();
-        let may_hurry = !core.has_roi && is_plain;
+        let may_hurry = !core.has_roi && is_plain && !core.filtered;
         let tables = Tables {
             roi,
-            may_repeat: core.may_run,
+            may_repeat: core.may_run && !core.filtered,
             detectors: Vec::new(),
             quick: Vec::new(),
             moves: may_move.then(|| Moves::new(core.skips)),
@@ -119,6 +121,7 @@ impl Analyzer {
             may_hurry,
             regions: Regions::default(),
             core,
+            executed: Vec::new(),
         }
     }
 
@@ -146,7 +149,11 @@ impl Analyzer {
             return self.event(rest, source);
         }
         let added = added(&mut self.tables, &mut self.core);
-        let Located { module: at, segment: number, words: len } = self.locator.record(rest, source, added)?;
+        let located = self.locator.record(rest, source, added)?;
+        if self.core.filtered {
+            return Some(self.filtered_record(&located, rest));
+        }
+        let Located { module: at, segment: number, words: len } = located;
         let module = &self.locator.modules[at];
         let segment = module.segment(number);
         let function = module.first_function + segment.function;
@@ -211,6 +218,7 @@ impl Analyzer {
             Event::RegionBegin { .. } | Event::RegionEnd { .. } => {}
             Event::Restart => core.contexts.restart(),
             Event::Synchronise(event) => core.engine.synchronise(event, files!(core)),
+            Event::Clock { time } => core.engine.set_time(time, files!(core)),
         }
         Some(words)
     }
@@ -224,6 +232,9 @@ impl Analyzer {
         let log = pipeline.take_log();
         self.core.file_lines(pipeline.take_lines(), pipeline.take_caches());
         self.core.file_sample(pipeline.take_sample());
+        if self.core.filtered {
+            self.core.estimate_reads(|segment| self.locator.items(segment).to_vec());
+        }
         let window = pipeline.take_window();
         let (stack, hash, flows) = pipeline.finish(files!(self.core));
         let followed = flows.map(|flows| flows.finish());
@@ -258,15 +269,18 @@ impl Analyzer {
     }
 
     pub(super) fn counted(self) -> MemoryResult {
-        let Core { contexts, blocks, mut cells, cold, totals, sequences, objects, parted, .. } = self.core;
-        let objects = match (objects, parted) {
-            (Some(own), _) => Some(own.finish(&blocks, &mut cells)),
-            (None, parted) => {
-                parted.map(|parted| RingObjects { uses: parted.finish(&blocks, &mut cells), ..RingObjects::default() })
-            }
+        let Self { locator, mut core, executed, .. } = self;
+        let objects = match (core.objects.take(), core.parted.take()) {
+            (Some(own), _) => Some(own.finish(&core.blocks, &mut core.cells)),
+            (None, parted) => parted.map(|parted| {
+                let uses = parted.finish(&core.blocks, &mut core.cells);
+                RingObjects { uses, ..RingObjects::default() }
+            }),
         };
+        core.count_executed(&executed, |segment| locator.items(segment).to_vec());
+        let Core { contexts, blocks, cells, cold, totals, sequences, .. } = core;
         MemoryResult {
-            ring: DecodedRing { modules: self.locator.modules, contexts, totals },
+            ring: DecodedRing { modules: locator.modules, contexts, totals },
             blocks,
             cells,
             cold,

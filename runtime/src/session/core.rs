@@ -49,6 +49,8 @@ pub(super) struct Core {
     pub(super) cold: DepthCounts,
     pub(super) totals: RingTotals,
     pub(super) has_roi: bool,
+    /// The program draws a sample: there are records of what it looked at only.
+    pub(super) filtered: bool,
     /// Declared regions that match the region of interest and are open.
     pub(super) open_regions: u64,
     pub(super) hints: bool,
@@ -82,6 +84,17 @@ pub(super) struct Dense {
     pub roi: bool,
 }
 
+/// How often a segment was executed, of a program that draws a sample.
+#[derive(Clone, Copy)]
+pub(super) struct Executed {
+    /// Analyzer-wide numbers.
+    pub place: Dense,
+    pub items: usize,
+    /// A function begins with it.
+    pub enters: bool,
+    pub times: u64,
+}
+
 impl Core {
     /// Nothing has been counted.
     pub fn new(options: Options) -> Self {
@@ -92,6 +105,8 @@ impl Core {
             && ways.skips
             && options.together.is_none()
             && options.exact.is_none()
+            // Time is the number of accesses.
+            && options.sample.is_none()
             && !options.flows
             && options.window.is_none();
         let mut core = Core {
@@ -110,6 +125,7 @@ impl Core {
             cold: DepthCounts::default(),
             totals: RingTotals::default(),
             has_roi: options.roi.is_some(),
+            filtered: options.filtered,
             open_regions: 0,
             streams: Vec::new(),
             stream_cells: Vec::new(),

@@ -18,9 +18,7 @@ impl Core {
     /// Where an allocation is called.
     fn origin(&mut self, place: Option<Dense>) -> Origin {
         let Some(place) = place else { return Origin { context: ContextNumber::ROOT, segment: u32::MAX } };
-        if self.contexts.function() != place.function {
-            self.contexts.resume(place.function);
-        }
+        self.be_in(place.function);
         Origin { context: self.contexts.current(), segment: place.segment }
     }
 
@@ -124,9 +122,7 @@ impl Core {
     fn event_cell(&mut self, place: Option<Dense>) -> Option<usize> {
         self.hidden = UNCOUNTED;
         let place = place?;
-        if self.contexts.function() != place.function {
-            self.contexts.resume(place.function);
-        }
+        self.be_in(place.function);
         if !self.counting() {
             self.hidden = self.engine.hidden(place.segment, self.contexts.current(), 1);
             return None;

@@ -47,6 +47,8 @@ pub struct Options {
     /// Estimate costs from a sample, in the place of exact ones. Of the memory model, by bytes, without exact
     /// liveness, flows, lines, caches and windows.
     pub sample: Option<Design>,
+    /// With a sample: it is the programs that draw it, so that rings have what they looked at only, and counters.
+    pub filtered: bool,
     /// Charge each access to the data object that it goes to.
     pub objects: bool,
     /// Write down the calls that these functions make.

@@ -146,6 +146,14 @@ impl Pipeline {
         self.place = Place::Sampled(Box::new(Sampler::new(design)));
     }
 
+    /// Says how many accesses there were so far, to a sample that the program draws: it does not see all of them.
+    pub fn set_time(&mut self, time: u64, files: &mut Files<'_>) {
+        self.flush(files);
+        if let Place::Sampled(sampler) = &mut self.place {
+            sampler.set_time(time);
+        }
+    }
+
     /// Whether a sample is drawn in the place of the engine.
     #[must_use]
     pub fn is_sampled(&self) -> bool {

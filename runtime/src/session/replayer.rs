@@ -12,7 +12,9 @@ use super::{
     result::RingResult,
     slices::{Pool, SlicedRing},
 };
-use crate::{decode::locator::ModuleSource, engine::AllocationFailure, motion::MotionMachine, values::Machine};
+use crate::{
+    decode::locator::ModuleSource, engine::AllocationFailure, motion::MotionMachine, ring::Counted, values::Machine,
+};
 
 /// Workers from which on slices are faster than an engine on a thread of its own, as cutting and adding up cost
 /// something.
@@ -86,6 +88,13 @@ impl Replayer {
             }
             (Ok(refused), _) => resume_unwind(refused),
             (Err(mistake), _) => resume_unwind(mistake),
+        }
+    }
+
+    /// Takes what the counters of a program that draws a sample say.
+    pub fn count(&mut self, counted: &[Counted], source: &mut impl ModuleSource) {
+        if let Self::Memory(analyzer) = self {
+            analyzer.count(counted, source);
         }
     }
 

@@ -124,6 +124,7 @@ impl Analyzer {
             | Event::Relocate { .. }
             | Event::Input { .. }
             | Event::Output { .. }
+            | Event::Clock { .. }
             | Event::Synchronise(_) => {}
         }
         Ok((words, 1))

@@ -288,6 +288,17 @@ impl Worker<'_> {
         ring.used |= !rest.is_empty();
         let taken = take(&mut ring.analyzer, &mut ring.recorder, rest, &mut source);
         ring.cut_short = ring.cut_short.take().or(taken.err());
+        if self.options.filtered
+            && let Some(analyzer) = &mut ring.analyzer
+        {
+            match self.channel.counters().of(&ring.reader, &ring.processes) {
+                Ok(counted) => {
+                    ring.used |= !counted.is_empty();
+                    analyzer.count(&counted, &mut source);
+                }
+                Err(error) => merger.measurement.unreadable.push(error.to_string()),
+            }
+        }
         let settled = Replayer::attempt(&mut ring.analyzer, Replayer::settle);
         ring.cut_short = ring.cut_short.take().or(settled.err());
         if let Some(recorder) = ring.recorder.take() {

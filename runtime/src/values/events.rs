@@ -25,7 +25,7 @@ impl Core {
                 self.align_frames(0);
             }
             // Each thread is followed by itself.
-            Event::Synchronise(_) => {}
+            Event::Synchronise(_) | Event::Clock { .. } => {}
             Event::Read { .. }
             | Event::Write { .. }
             | Event::Copy { .. }
@@ -87,6 +87,7 @@ fn bytes_walked(event: &Event) -> u64 {
         | Event::RegionBegin { .. }
         | Event::RegionEnd { .. }
         | Event::Restart
+        | Event::Clock { .. }
         | Event::Synchronise(_) => 0,
     }
 }

@@ -173,6 +173,12 @@ impl<'m> Builder<'m> {
         }
     }
 
+    /// A bit as a 64-bit word.
+    #[must_use]
+    pub fn bit_word(&self, bit: Value<'m>) -> Value<'m> {
+        self.integer(bit, self.module.int_type(64), false)
+    }
+
     /// As [`Builder::word`], sign-extending.
     #[must_use]
     pub fn signed_word(&self, what: Value<'m>) -> Value<'m> {
@@ -229,6 +235,50 @@ impl<'m> Builder<'m> {
         let (a, b) = same_type(a, b);
         // SAFETY: two integers of one type.
         Value::new(unsafe { LLVMBuildUDiv(self.raw, a, b, UNNAMED) })
+    }
+
+    #[must_use]
+    pub fn shift_right(&self, a: Value<'m>, b: Value<'m>) -> Value<'m> {
+        let (a, b) = same_type(a, b);
+        // SAFETY: two integers of one type.
+        Value::new(unsafe { LLVMBuildLShr(self.raw, a, b, UNNAMED) })
+    }
+
+    #[must_use]
+    pub fn and(&self, a: Value<'m>, b: Value<'m>) -> Value<'m> {
+        let (a, b) = same_type(a, b);
+        // SAFETY: two integers of one type.
+        Value::new(unsafe { LLVMBuildAnd(self.raw, a, b, UNNAMED) })
+    }
+
+    /// Whether a number, taken for signed, is below 0.
+    #[must_use]
+    pub fn is_negative(&self, a: Value<'m>) -> Value<'m> {
+        let zero = self.integer(self.module.constant(64, 0), a.ty(), true).raw();
+        // SAFETY: two integers of one type.
+        Value::new(unsafe { LLVMBuildICmp(self.raw, LLVMIntPredicate::LLVMIntSLT, a.raw(), zero, UNNAMED) })
+    }
+
+    #[must_use]
+    pub fn equal(&self, a: Value<'m>, b: Value<'m>) -> Value<'m> {
+        let (a, b) = same_type(a, b);
+        // SAFETY: two values of one type.
+        Value::new(unsafe { LLVMBuildICmp(self.raw, LLVMIntPredicate::LLVMIntEQ, a, b, UNNAMED) })
+    }
+
+    /// The address so many bytes behind a pointer.
+    #[must_use]
+    pub fn offset_by(&self, pointer: Value<'m>, bytes: Value<'m>) -> Value<'m> {
+        let mut index = [bytes.raw()];
+        let raw = pointer.checked(pointer.ty().is_pointer());
+        let byte = self.module.int_type(8).raw();
+        // SAFETY: a type with a size, a pointer and one index.
+        Value::new(unsafe { LLVMBuildGEP2(self.raw, byte, raw, index.as_mut_ptr(), 1, UNNAMED) })
+    }
+
+    pub fn return_value(&self, value: Value<'m>) {
+        // SAFETY: a builder at the end of a block of a function with a result of that type.
+        unsafe { LLVMBuildRet(self.raw, value.raw()) };
     }
 
     pub fn return_void(&self) {

@@ -149,6 +149,14 @@ impl<'m> ModuleHandle<'m> {
         global
     }
 
+    /// A private variable of 64 bits that starts with 0.
+    #[must_use]
+    pub fn variable(self, name: &str) -> Value<'m> {
+        let global = self.add_variable(name, self.constant(64, 0));
+        global.set_internal();
+        global
+    }
+
     /// A private constant pointer in a section of its own (constructor tables).
     #[must_use]
     pub fn pointer_in_section(self, name: &str, target: Value<'m>, section: &str) -> Value<'m> {

@@ -134,6 +134,16 @@ impl<'m> Value<'m> {
         is_access && unsafe { LLVMGetVolatile(self.raw()) != 0 }
     }
 
+    /// What the address of a load or store is a multiple of.
+    #[must_use]
+    pub fn alignment(self) -> u64 {
+        match self.opcode() {
+            // SAFETY: one of the instructions that have an alignment.
+            Opcode::Load | Opcode::Store => u64::from(unsafe { LLVMGetAlignment(self.raw()) }).max(1),
+            _ => 1,
+        }
+    }
+
     #[must_use]
     pub fn is_atomic(self) -> bool {
         // SAFETY: an instruction.

@@ -7,11 +7,11 @@
 use std::collections::VecDeque;
 
 use super::{
-    design::{Design, Draws},
     ledger::Ledger,
     stack::{Piece, Stack},
 };
 use crate::{
+    abi::sample::{BurstTimes, Design},
     counts::sampled::{Class, GROUPS, Seen},
     pricing::run_cost,
 };
@@ -26,34 +26,15 @@ struct Burst {
 pub struct Bursts {
     stack: Stack,
     running: VecDeque<Burst>,
-    draws: Draws,
+    times: BurstTimes,
     design: Design,
-    /// The next burst, and its number.
-    next: i64,
-    number: i64,
     weight: f64,
 }
 
 impl Bursts {
     pub fn new(design: Design) -> Self {
         let weight = design.period() as f64 / (design.burst - design.short()) as f64;
-        let mut bursts = Bursts {
-            stack: Stack::new(1),
-            running: VecDeque::new(),
-            draws: design.draws(1),
-            design,
-            next: 0,
-            number: -2,
-            weight,
-        };
-        bursts.draw();
-        bursts
-    }
-
-    fn draw(&mut self) {
-        self.number += 1;
-        let period = self.design.period();
-        self.next = self.number * period as i64 + self.draws.below(period) as i64;
+        Bursts { stack: Stack::new(1), running: VecDeque::new(), times: BurstTimes::new(design), design, weight }
     }
 
     /// Whether everything is looked at.
@@ -70,15 +51,15 @@ impl Bursts {
         if self.running.is_empty() {
             self.stack.clear();
         }
-        while self.next <= now {
-            if self.next + length > now {
-                self.running
-                    .push_back(Burst { start: self.next, group: self.number.rem_euclid(GROUPS as i64) as usize });
+        while self.times.next <= now {
+            let BurstTimes { next: start, number, .. } = self.times;
+            if start + length > now {
+                self.running.push_back(Burst { start, group: number.rem_euclid(GROUPS as i64) as usize });
             }
-            self.draw();
+            self.times.draw();
         }
         let end = self.running.front().map_or(i64::MAX, |burst| burst.start + length);
-        self.next.min(end) as u64
+        self.times.next.min(end) as u64
     }
 
     /// A piece is read.

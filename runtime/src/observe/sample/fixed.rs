@@ -2,11 +2,13 @@
 
 use super::{
     above::Above,
-    design::{BUCKETS, Design},
     ledger::Ledger,
     stack::{Piece, Stack},
 };
-use crate::counts::sampled::{Class, GROUPS, Seen};
+use crate::{
+    abi::sample::{BUCKETS, Design},
+    counts::sampled::{Class, GROUPS, Seen},
+};
 
 /// The lane of a bucket that was not drawn.
 const NONE: u16 = u16::MAX;
@@ -24,8 +26,15 @@ impl Fixed {
     pub fn new(design: Design) -> Self {
         let buckets = design.fixed_buckets();
         let mut lane_of = Box::new([NONE; BUCKETS]);
-        let drawn = design.draws(3).buckets(buckets, |_| true);
-        drawn.into_iter().enumerate().for_each(|(lane, bucket)| lane_of[bucket] = lane as u16);
+        let mut lane = 0;
+        design.draw_fixed(|bucket| {
+            let is_new = lane_of[bucket] == NONE;
+            if is_new {
+                lane_of[bucket] = lane;
+                lane += 1;
+            }
+            is_new
+        });
         Fixed { stack: Stack::new(buckets), lane_of, buckets, middle: design.middle(), sums: vec![0; buckets] }
     }
 

@@ -2,15 +2,17 @@
 //!
 //! Takes every access with its cell, in order; gives what each cell read, estimated.
 
+use std::ops::Range;
+
 use super::{
     bursts::Bursts,
-    design::{BUCKETS, Design, bucket},
     fixed::Fixed,
     ledger::Ledger,
     stack::{LINE, Piece, pieces},
     turns::Turns,
 };
 use crate::{
+    abi::sample::{BUCKETS, Design, bucket},
     counts::sampled::SampleCounts,
     engine::{Access, Kind, Stream},
     observe::follower::Follower,
@@ -56,6 +58,14 @@ impl Sampler {
     /// There are so many cells; those with higher numbers do not count.
     pub fn set_known(&mut self, cells: usize) {
         self.ledger.set_known(cells);
+    }
+
+    /// So many loads and stores have passed. Time never goes back.
+    pub fn set_time(&mut self, now: u64) {
+        const MOST: u64 = 1 << 62;
+        if (self.now..MOST).contains(&now) {
+            self.now = now;
+        }
     }
 
     #[cold]
@@ -202,10 +212,78 @@ impl Follower for Sampler {
     }
 
     fn run(&mut self, streams: &[Stream], cells: &[u32], iterations: u64) {
-        for iteration in 0..iterations {
-            for (stream, cell) in streams.iter().zip(cells) {
-                self.access(stream.access(iteration), *cell);
+        let is_timed = |stream: &Stream| stream.len > 0 && stream.kind != Kind::Remove;
+        let width = if streams.iter().all(is_timed) { streams.len() as u64 } else { 0 };
+        let mut at = 0;
+        while at < iterations {
+            let quiet = if self.bursts.are_running() { 0 } else { self.next.saturating_sub(self.now) };
+            let whole = quiet.checked_div(width).unwrap_or(0).min(iterations - at);
+            if whole == 0 {
+                for (stream, cell) in streams.iter().zip(cells) {
+                    self.access(stream.access(at), *cell);
+                }
+                at += 1;
+                continue;
             }
+            self.marked(streams, cells, at..at + whole);
+            at += whole;
         }
     }
+}
+
+impl Sampler {
+    /// Iterations of a run in which nothing changes and no burst runs: only what is marked need be looked at.
+    fn marked(&mut self, streams: &[Stream], cells: &[u32], iterations: Range<u64>) {
+        let (before, width) = (self.now, streams.len() as u64);
+        for (stream, cell) in streams.iter().zip(cells).filter(|(stream, _)| is_read(stream.kind)) {
+            self.ledger.read(*cell, u64::from(stream.len) * (iterations.end - iterations.start));
+        }
+        let visit = |marks: &[u8; BUCKETS], stream: &Stream, from| next_visit(marks, stream, from..iterations.end);
+        let mut next: Vec<u64> = streams.iter().map(|stream| visit(&self.marks, stream, iterations.start)).collect();
+        while let Some(&iteration) = next.iter().min().filter(|iteration| **iteration < iterations.end) {
+            for (number, (stream, cell)) in streams.iter().zip(cells).enumerate() {
+                if next[number] == iteration {
+                    self.now = before + (iteration - iterations.start) * width + number as u64;
+                    let Access { addr, len, .. } = stream.access(iteration);
+                    self.look(addr, len.into(), is_read(stream.kind), *cell);
+                    next[number] = visit(&self.marks, stream, iteration + 1);
+                }
+            }
+        }
+        self.now = before + (iterations.end - iterations.start) * width;
+    }
+}
+
+fn is_read(kind: Kind) -> bool {
+    matches!(kind, Kind::Load | Kind::Last)
+}
+
+/// The first of some iterations in which a stream touches a line that is marked; their end if there is none.
+fn next_visit(marks: &[u8; BUCKETS], stream: &Stream, iterations: Range<u64>) -> u64 {
+    let (stride, step, len) = (stream.stride, stream.stride.unsigned_abs(), u64::from(stream.len));
+    let (mut at, mut address) = (iterations.start, stream.at(iterations.start));
+    while at < iterations.end {
+        let last = address.saturating_add(len - 1);
+        let (mut line, last_line) = (address / LINE, last / LINE);
+        loop {
+            if marks[bucket(line)] != 0 {
+                return at;
+            }
+            if line == last_line {
+                break;
+            }
+            line += 1;
+        }
+        // As long as the stream stays in these lines it finds nothing.
+        let steps = if step >= LINE {
+            1
+        } else {
+            let bytes = if stride >= 0 { LINE - last % LINE } else { address % LINE + 1 };
+            let Some(short) = (bytes - 1).checked_div(step) else { break };
+            short + 1
+        };
+        at = at.saturating_add(steps);
+        address = address.wrapping_add_signed(stride.wrapping_mul(steps as i64));
+    }
+    iterations.end
 }

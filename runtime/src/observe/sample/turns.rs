@@ -6,11 +6,13 @@
 
 use super::{
     above::Above,
-    design::{BUCKETS, Design, Draws, SETS},
     ledger::Ledger,
     stack::{Part, Piece, Stack},
 };
-use crate::counts::sampled::{Class, GROUPS, Seen};
+use crate::{
+    abi::sample::{BUCKETS, Design, SETS, TurnTimes},
+    counts::sampled::{Class, GROUPS, Seen},
+};
 
 /// A bucket of no set.
 const NONE: u8 = u8::MAX;
@@ -33,12 +35,9 @@ pub struct Turns {
     /// By bucket: its set, and its lane there.
     set_of: Box<[u8; BUCKETS]>,
     lane_of: Box<[u16; BUCKETS]>,
-    draws: Draws,
+    times: TurnTimes,
     buckets: usize,
     design: Design,
-    /// When the next set is drawn, and the number of the draw.
-    next: u64,
-    number: usize,
     sums: Vec<u64>,
 }
 
@@ -50,11 +49,9 @@ impl Turns {
             sets: (0..SETS).map(set).collect(),
             set_of: Box::new([NONE; BUCKETS]),
             lane_of: Box::new([0; BUCKETS]),
-            draws: design.draws(2),
+            times: TurnTimes::new(design),
             buckets,
             design,
-            next: design.epoch / SETS as u64,
-            number: 0,
             sums: vec![0; buckets],
         };
         (0..SETS).for_each(|_| turns.draw(0));
@@ -62,18 +59,23 @@ impl Turns {
     }
 
     fn draw(&mut self, now: u64) {
-        let number = self.number % SETS;
+        let number = self.times.set();
         self.set_of.iter_mut().filter(|set| usize::from(**set) == number).for_each(|set| *set = NONE);
-        let drawn = self.draws.buckets(self.buckets, |bucket| self.set_of[bucket] == NONE);
-        for (lane, bucket) in drawn.into_iter().enumerate() {
-            self.set_of[bucket] = number as u8;
-            self.lane_of[bucket] = lane as u16;
-        }
         let set = &mut self.sets[number];
         set.stack.clear();
         set.start = now;
-        set.group = self.number % GROUPS;
-        self.number += 1;
+        set.group = self.times.number % GROUPS;
+        let Self { times, set_of, lane_of, .. } = self;
+        let mut lane = 0;
+        times.draw(|bucket| {
+            let is_free = set_of[bucket] == NONE;
+            if is_free {
+                set_of[bucket] = number as u8;
+                lane_of[bucket] = lane;
+                lane += 1;
+            }
+            is_free
+        });
     }
 
     /// Whether the lines of a bucket are looked at.
@@ -83,11 +85,11 @@ impl Turns {
 
     /// Brings sets to a time, and gives the next time at which one changes.
     pub fn tick(&mut self, now: u64) -> u64 {
-        while self.next <= now {
-            self.draw(self.next);
-            self.next += self.design.epoch / SETS as u64;
+        while self.times.next <= now {
+            self.draw(self.times.next);
+            self.times.advance();
         }
-        self.next
+        self.times.next
     }
 
     /// A piece of a line in a bucket of a set is read.
