@@ -5,7 +5,7 @@
 //! | 0 | [`ChannelHeader`] (one page) |
 //! | [`MODULES_OFFSET`] | [`MODULE_SLOTS`] module entries of [`MODULE_ENTRY`] bytes, each used again once it is read |
 //! | [`UNITS_OFFSET`] | [`UNIT_SLOTS`] entries of objects that can be sampled ([`UnitEntry`]) |
-//! | [`RINGS_OFFSET`] | rings, each [`RING_STRIDE`] bytes: one page of [`RingHeader`], [`RING_CHUNKS`] chunks, a [`RingSample`] |
+//! | [`RINGS_OFFSET`] | rings, each [`RING_STRIDE`] bytes: a page of [`RingHeader`], chunks, a [`RingSample`] |
 //!
 //! Programs that cannot be sampled map the first [`RING_BYTES`] of a ring only.
 

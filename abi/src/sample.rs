@@ -220,5 +220,5 @@ impl TurnTimes {
 #[must_use]
 #[inline]
 pub const fn blocks(bytes: u64) -> u64 {
-    bytes.div_ceil(crate::COPY_BLOCK)
+    bytes.div_ceil(crate::record::COPY_BLOCK)
 }

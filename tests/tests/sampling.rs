@@ -1,5 +1,5 @@
-//! Estimates from samples of recorded programs, against exact analyses of the same recordings; and samples that programs
-//! draw while they run, against those of their recordings.
+//! Estimates from samples of recorded programs, against exact analyses of the same recordings; and samples that
+//! programs draw while they run, against those of their recordings.
 //!
 //! `DMDPROF_SAMPLE_SEEDS=100` tries so many seeds instead of a few.
 

@@ -161,8 +161,8 @@ impl RingReader {
         }
     }
 
-    /// What the counters of a program that can be sampled say, of those that are not 0: each with the number that it has
-    /// in the ring. Only for a producer that is gone.
+    /// What the counters of a program that can be sampled say, of those that are not 0: each with the number that it
+    /// has in the ring. Only for a producer that is gone.
     pub fn counters(&self) -> Result<Vec<(u64, u64)>, RingError> {
         let fail = |source: io::Error| RingError::Counters { index: self.index, source };
         let start = offset_of(self.index) + (RING_BYTES + offset_of!(RingSample, counters)) as u64;

@@ -2,10 +2,11 @@
 //!
 //! `serve` and `replay` give the words of rings to a `replayer`. Of the memory model that is `analyzer`: it decides
 //! what is done at once (`plain` and `quick` for records of plain segments, `rows` for affine runs), and `core` counts:
-//! `charge` access by access, `filtered` what a program that draws a sample wrote down, `loops` all iterations together, `library` what calls do. `pipeline` gives accesses to
-//! the engine and to those who follow beside it (`crate::observe`). `together` has one engine for several rings.
-//! `exact` goes over a ring a second time. `slices` replays one ring on many processors, with `scan` and `absorb`;
-//! `shares` parts of a trace on many machines. `merge` adds up rings.
+//! `charge` access by access, `filtered` what a program that draws a sample wrote down, `loops` all iterations
+//! together, `library` what calls do. `pipeline` gives accesses to the engine and to those who follow beside it
+//! (`crate::observe`). `together` has one engine for several rings. `exact` goes over a ring a second time. `slices`
+//! replays one ring on many processors, with `scan` and `absorb`; `shares` parts of a trace on many machines. `merge`
+//! adds up rings.
 
 mod absorb;
 pub mod analyzer;

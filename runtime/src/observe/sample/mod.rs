@@ -8,8 +8,8 @@
 //! * `turns`: sets of lines, drawn anew in turn, so that each moment of the run is seen by some of them;
 //! * `fixed`: one set of lines for the whole run.
 //!
-//! Time is the number of loads and stores. `abi::sample` says how much is drawn and draws it, `stack` keeps the bytes of some lines,
-//! `above` makes a price of what a stack of some lines has above a byte, `sampler` brings them together.
+//! Time is the number of loads and stores. `abi::sample` says how much is drawn and draws it, `stack` keeps the bytes
+//! of some lines, `above` makes a price of what a stack of some lines has above a byte, `sampler` brings them together.
 
 mod above;
 mod bursts;
