@@ -26,8 +26,8 @@ use crate::{measure::analysis::AnalysisArgs, shared::output_file};
 ///
 /// Puts all parts of a trace together, as `dmdprof slice` made them: writes the profile and the report that
 /// `dmdprof replay` of the trace would have. The recorded program must be where it was: source positions are in it.
-/// With a name for the output that ends in .slice, makes one slice of some that are neighbours, to be merged with others
-/// like any slice; that needs no program.
+/// With a name for the output that ends in .slice, makes one slice of neighbours, to be merged with others like any
+/// slice; that needs no program.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct MergeArgs {

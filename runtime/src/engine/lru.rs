@@ -193,8 +193,8 @@ impl Engine {
         on_stack!(&mut self.width, stack => stack.slice = Some(Box::default()));
     }
 
-    /// Begins with a part that has ended; those behind it can be settled then, and are the same part in the end. Nothing
-    /// was done yet.
+    /// Begins with a part that has ended; those behind it can be settled then, and are the same part in the end.
+    /// Nothing was done yet.
     pub(crate) fn go_on_with_slice(&mut self, mut part: Frontier) {
         let left = std::mem::take(&mut part.left);
         on_stack!(&mut self.width, stack => stack.slice = Some(Box::new(part)));

@@ -2,7 +2,8 @@
 //!
 //! `walk` goes over a trace up to a part, or to a point of its `index`. `cut` replays the part, as `super::slices` does
 //! a slice; `summary` is what that gives (`counts` what it counted), and the file that it is kept in. `pair` makes one
-//! part of two, `join` the whole of all. Files are made of `packed` blocks. Refuses what `super::replay` refuses, and files that are not as they were written.
+//! part of two, `join` the whole of all. Files are made of `packed` blocks. Refuses what `super::replay` refuses, and
+//! files that are not as they were written.
 
 mod counts;
 mod cut;
