@@ -13,7 +13,7 @@ use crate::{
     classify::{Access, CallEffect, Classifier, Effect, Length, blocks, float_type, operations},
     fields::Fields,
     frames::DebugInfo,
-    function_plan::{FunctionPlan, ItemNote, PlannedItem, Word},
+    function_plan::{Anchor, FunctionPlan, ItemNote, PlannedItem, Word},
     llvm::ir::{Block, Metadata, Opcode, TypeKind, Value},
     loops::{Loop, Loops},
     segment::SegmentBuilder,
@@ -169,6 +169,7 @@ impl<'m> Planner<'_, 'm> {
                 self.make_room(0, instruction);
                 self.slot(slot);
             }
+            self.fence(instruction, frame);
             let effect = self.classifier.effect(instruction);
             let closed_by_call = matches!(effect, Effect::Call(_));
             match effect {
@@ -202,6 +203,17 @@ impl<'m> Planner<'_, 'm> {
                     self.terminator(instruction);
                 }
             }
+        }
+    }
+
+    /// Where a fence acquires, what the loads before it have seen was released comes first.
+    fn fence(&mut self, instruction: Value<'m>, frame: u32) {
+        if instruction.opcode() != Opcode::Fence || self.form == LoopForm::Marked {
+            return;
+        }
+        for load in synchronise::acquired_by(instruction) {
+            self.out.close(instruction, 0, NONE);
+            self.out.call_hook_at(Anchor::Before(instruction), load, synchronise::LOADED, frame);
         }
     }
 

@@ -122,6 +122,12 @@ impl<'m> SegmentBuilder<'m> {
 
     /// Names a call site and plans the hook of its model.
     pub fn call_hook(&mut self, call: Value<'m>, model: Model, frame: u32) {
+        let anchor = if model.when == When::Before { Anchor::Before(call) } else { Anchor::After(call) };
+        self.call_hook_at(anchor, call, model, frame);
+    }
+
+    /// The same, somewhere else than at the instruction that has the operands.
+    pub fn call_hook_at(&mut self, anchor: Anchor<'m>, call: Value<'m>, model: Model, frame: u32) {
         let site = Item { kind: ItemKind::Load as u8, flags: item_flag::DYNAMIC, frame, ..Item::default() };
         // Whether a program declares regions and inputs must be known before it comes to them.
         let callee = match model.call {
@@ -141,7 +147,6 @@ impl<'m> SegmentBuilder<'m> {
             before: None,
             looped: None,
         });
-        let anchor = if model.when == When::Before { Anchor::Before(call) } else { Anchor::After(call) };
         let segment = self.plan.segments.len() - 1;
         self.plan.call_hooks.push(CallHook {
             anchor,

@@ -114,13 +114,71 @@ pub struct Ordered {
     pub after: Option<Model>,
 }
 
-/// The hooks of an atomic access. Fences are not followed: they name no address.
+/// What was released at the address of a load comes before what follows.
+pub const LOADED: Model = after(Call::Acquire, &[A(0)]);
+
+/// Blocks that are looked through for the fence of an access, or the accesses of a fence.
+const MOST_BLOCKS: usize = 16;
+
+/// What runs before an instruction whenever it runs, in its block and in those that alone lead there; the last first.
+fn always_before(instruction: Value<'_>) -> impl Iterator<Item = Value<'_>> {
+    let blocks = std::iter::successors(Some(instruction.block()), |block| match block.predecessor_blocks()[..] {
+        [before] => Some(before),
+        _ => None,
+    });
+    let all = blocks.take(MOST_BLOCKS).flat_map(|block| block.instructions().into_iter().rev());
+    all.skip_while(move |other| *other != instruction).skip(1)
+}
+
+/// What may run before an instruction: in its block, and in those that lead there.
+fn maybe_before(instruction: Value<'_>) -> Vec<Value<'_>> {
+    let own = instruction.block();
+    let mut found: Vec<Value<'_>> = own.instructions().into_iter().take_while(|other| *other != instruction).collect();
+    let mut blocks = vec![own];
+    let mut at = 0;
+    while at < blocks.len() {
+        for before in blocks[at].predecessor_blocks() {
+            if blocks.len() < MOST_BLOCKS && !blocks.contains(&before) {
+                found.extend(before.instructions());
+                blocks.push(before);
+            }
+        }
+        at += 1;
+    }
+    found
+}
+
+/// The atomic accesses that a fence makes acquire, one per address: those that read, may run before it in the same
+/// function, and do not acquire themselves. Their addresses are known at the fence.
+pub fn acquired_by(fence: Value<'_>) -> Vec<Value<'_>> {
+    if !fence.fence_ordering().0 {
+        return Vec::new();
+    }
+    let reads = |i: &Value<'_>| matches!(i.opcode(), Opcode::Load | Opcode::AtomicRMW | Opcode::AtomicCmpXchg);
+    let is_known = |address: Value<'_>| {
+        let is_first = |address: Value<'_>| address.block().predecessors() == 0;
+        !address.is_instruction() || is_first(address) || always_before(fence).any(|other| other == address)
+    };
+    let mut found: Vec<Value<'_>> = Vec::new();
+    for access in maybe_before(fence).into_iter().filter(|i| reads(i) && i.is_atomic() && !i.ordering().0) {
+        let address = access.operand(0);
+        if is_known(address) && found.iter().all(|other| other.operand(0) != address) {
+            found.push(access);
+        }
+    }
+    found
+}
+
+/// The hooks of an atomic access: by its own ordering, or by that of a fence before it in the same function. A fence
+/// that acquires has a hook of its own ([`acquired_by`]).
 #[must_use]
 pub fn ordered(instruction: Value<'_>) -> Ordered {
-    const LOADED: Model = after(Call::Acquire, &[A(0)]);
     const STORED: Model = before(Call::Release, &[A(1)]);
     const RELEASED: Model = before(Call::Release, &[A(0)]);
-    let (acquires, releases) = instruction.ordering();
+    let (acquires, mut releases) = instruction.ordering();
+    if instruction.is_atomic() && !releases && instruction.opcode() != Opcode::Load {
+        releases = always_before(instruction).any(|other| other.fence_ordering().1);
+    }
     match instruction.opcode() {
         Opcode::Load => Ordered { before: None, after: acquires.then_some(LOADED) },
         Opcode::Store => Ordered { before: releases.then_some(STORED), after: None },

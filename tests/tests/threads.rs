@@ -269,6 +269,18 @@ fn a_line_between_two_threads() {
 }
 
 #[test]
+fn fences_order_what_comes_before_and_after() {
+    let (run, _) = profiled(&built("fences"), &["--threads", "shared", "--sharing"], &[]);
+    assert_eq!(run.output.stdout, b"10464\n");
+    let moved = |name: &str| -> u64 {
+        let rows = run.report.0["sharing"]["met"]["moved"].as_array().expect("rows").iter();
+        rows.filter(|row| row["object"] == name).map(|row| row["bytes"].as_u64().expect("bytes")).sum()
+    };
+    // The last of four reads what three others wrote; in the order of clocks alone it would be the first.
+    assert_eq!([moved("words"), moved("given")], [3 * 64 * 8, 64 * 8]);
+}
+
+#[test]
 fn what_one_thread_allocated_has_its_name_for_all() {
     let program = built("given");
     let directory = scratch();

@@ -1,5 +1,7 @@
 //! What is asked of values of any kind, and of instructions that are no calls.
 
+use std::ffi::CStr;
+
 use inkwell::llvm_sys::{core::*, debuginfo::LLVMInstructionGetDebugLoc, prelude::*};
 
 use super::handle::{Block, Metadata, Type, Value, text};
@@ -163,6 +165,26 @@ impl<'m> Value<'m> {
         };
         // Numbers of LLVM's enum: acquire, release, both, sequentially consistent.
         (matches!(number, 4 | 6 | 7), matches!(number, 5..=7))
+    }
+
+    /// Whether a fence between threads acquires, and whether it releases; neither of what is no such fence.
+    #[must_use]
+    pub fn fence_ordering(self) -> (bool, bool) {
+        if self.opcode() != Opcode::Fence {
+            return (false, false);
+        }
+        // Older LLVM's C interface does not tell, but its text does: `fence [syncscope("...")] ORDERING[, !dbg !N]`.
+        // SAFETY: any value can be printed.
+        let printed = unsafe { LLVMPrintValueToString(self.raw()) };
+        // SAFETY: a C string that is ours to dispose of; it is copied first.
+        let text = unsafe { CStr::from_ptr(printed) }.to_string_lossy().into_owned();
+        // SAFETY: as above.
+        unsafe { LLVMDisposeMessage(printed) };
+        let mut words = text.split(|c: char| !c.is_alphanumeric() && c != '_');
+        let ordering = words.find(|word| !word.is_empty() && *word != "fence").unwrap_or_default();
+        let has = |wanted: &str| ordering == wanted;
+        let both = has("acq_rel") || has("seq_cst");
+        (both || has("acquire"), both || has("release"))
     }
 
     /// Type of what an `alloca` makes room for.
