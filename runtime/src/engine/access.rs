@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Progression;
+use super::progression::Progression;
 
 /// What an access of a batch does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

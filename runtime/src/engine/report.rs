@@ -3,7 +3,7 @@
 //! The inner loops write to this one type and to nothing else, so they are compiled once per instruction set, whoever
 //! wants to know. Takes what the stack reports, gives it back in the same order.
 
-use super::{Progression, sink::BatchSink};
+use super::{progression::Progression, sink::BatchSink};
 
 /// One entry, or the first of the two that a row takes.
 #[derive(Clone, Copy)]

@@ -8,7 +8,7 @@
 //! accesses are streams of their own, which are accessed at the same time.
 
 use super::dependence::STREAMS;
-use crate::engine::{Progression, access::Stream, cell::BYTES, report::Reports};
+use crate::engine::{access::Stream, cell::BYTES, progression::Progression, report::Reports};
 
 /// The longest word that is never cut.
 const WORD: u64 = 8;

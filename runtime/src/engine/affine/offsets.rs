@@ -7,8 +7,8 @@ use std::ops::Range;
 
 use super::{block::Block, dependence::Plan, positions::Positions};
 use crate::engine::{
-    Progression,
     access::{Kind, Stream},
+    progression::Progression,
 };
 
 /// Bytes that a block's accesses have put above a stream's words and not taken from there: `start + step * iteration`,

@@ -25,7 +25,6 @@ use super::{
     scratch::Room,
 };
 use crate::engine::{
-    Progression,
     access::{Kind, Stream},
     cell::Cell,
     frontier::Ask,
