@@ -204,6 +204,7 @@ fn profile(directory: &Path, dice: &mut Dice) -> Profile {
         line_details: dmdprof::profile::model::LineDetails::default(),
         other_lines: Vec::new(),
         sharing: None,
+        stacks: None,
     }
 }
 

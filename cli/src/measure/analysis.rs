@@ -306,6 +306,9 @@ impl AnalysisArgs {
                 ));
             }
         }
+        if self.threads.levels && !self.threads.are_together() {
+            refuse("--levels is about a stack that threads share, beside their own; add --threads shared");
+        }
         if self.report.sharing && !self.threads.are_together() {
             refuse("--sharing needs an order of threads; add --threads shared");
         }

@@ -22,20 +22,21 @@ pub const DEFAULT_FILE: &str = "dmdprof.data";
 pub const MAGIC: [u8; 8] = *b"\x89DMDP\r\n\n";
 
 /// Bumped whenever the meaning of the bytes after the version changes, [`Profile`]'s fields included.
-pub const FORMAT_VERSION: u32 = 13;
+pub const FORMAT_VERSION: u32 = 14;
 
 /// The oldest format that is read. What it lacks is as if it had not been measured.
 const OLDEST: u32 = 8;
 /// Bytes of an empty profile after what older formats have: nothing but zeros. Format 8 ends before
 /// `Profile::thread_starts`, format 9 before `Profile::lines`, format 10 before `Profile::caches`, format 11 before
-/// `Profile::line_details`, format 12 before `Profile::sharing`.
+/// `Profile::line_details`, format 12 before `Profile::sharing`, format 13 before `Profile::stacks`.
 const fn later_than(version: u32) -> usize {
     match version {
-        8 => 12,
-        9 => 6,
-        10 => 5,
-        11 => 4,
-        12 => 1,
+        8 => 13,
+        9 => 7,
+        10 => 6,
+        11 => 5,
+        12 => 2,
+        13 => 1,
         _ => 0,
     }
 }

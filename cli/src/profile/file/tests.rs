@@ -86,7 +86,7 @@ fn the_documentation_names_the_version() {
     assert!(documented.contains(&format!("| version | format version, now {FORMAT_VERSION} |")));
 }
 
-const PINNED: [u32; 4] = [2_359_700_117, 2_580_996_088, 3_110_152_435, 3_818_048_068];
+const PINNED: [u32; 4] = [1_391_144_556, 1_643_987_836, 4_128_189_699, 2_739_992_782];
 
 #[test]
 fn messages_say_expected_found_and_what_to_do() {
