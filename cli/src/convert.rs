@@ -1,6 +1,7 @@
 //! Turns a measurement into a profile: names instead of numbers, and an order that depends on nothing but the content,
 //! so that two equal runs give equal bytes.
 
+mod blocks;
 mod coverage;
 mod known;
 mod lines;
@@ -8,6 +9,7 @@ mod objects;
 mod read;
 mod sampled;
 mod sharing;
+mod stacks;
 pub mod window;
 
 use std::{
@@ -17,21 +19,20 @@ use std::{
 };
 
 use dmdprof_runtime::{
-    abi::{FLOAT_TYPES, OP_CLASSES},
+    abi::FLOAT_TYPES,
     counts::sampled::SampleCounts,
     decode::sequences::Calls,
     observe::caches::Geometry,
-    session::{FunctionKey as RunFunction, Measurement, MergedBlock, SiteKey as RunSite, ThreadTotals},
+    session::{FunctionKey as RunFunction, Measurement, SiteKey as RunSite, ThreadTotals},
     sites::SiteTable,
-    steps::ValueOp,
     values::RegionTotals,
 };
 
 use self::read::{access_kind, histogram, item_of, text};
 use crate::profile::model::{
-    AccessKind, Block, BlockCount, BlockId, CacheCell, CacheTraffic, Cell, Context, ContextId, Dead, Function,
-    FunctionId, Histogram, InputUse, LineCell, LineDetails, LineTraffic, Meta, ObjectId, OtherLines, Position,
-    PositionId, Profile, Region, Sequence, Site, SiteId, SourceFile, StreamCell, StringId, Totals,
+    CacheCell, CacheTraffic, Cell, Context, ContextId, Dead, Function, FunctionId, Histogram, InputUse, LineCell,
+    LineDetails, LineTraffic, Meta, ObjectId, OtherLines, Position, PositionId, Profile, Region, Sequence, Site,
+    SiteId, SourceFile, Stacks, StreamCell, StringId, Totals,
 };
 use crate::report::analysis::is_library_file;
 use crate::shared::source_file;
@@ -110,6 +111,7 @@ pub fn with_sample(
         cold_histogram: histogram(&measurement.cold),
         sharing,
         sharing_details: sharing_details.flatten(),
+        stacks: sites.stacks,
         compilers: coverage::compilers(measurement),
     };
     (profile, sample)
@@ -160,7 +162,11 @@ fn one_thread(thread: &ThreadTotals) -> Totals {
 }
 
 fn sum(threads: &[ThreadTotals]) -> Totals {
-    threads.iter().map(one_thread).fold(Totals::default(), |mut all, t| {
+    all_of(threads.iter().map(one_thread))
+}
+
+fn all_of(threads: impl Iterator<Item = Totals>) -> Totals {
+    threads.fold(Totals::default(), |mut all, t| {
         all.accesses += t.accesses;
         all.read += t.read;
         all.written += t.written;
@@ -179,9 +185,6 @@ type Chain<'a> = Vec<(FunctionKey<'a>, Option<&'a str>, u32, u32)>;
 
 /// Order of sites: function, position, kind, size; then table, segment and item, which tell equal ones apart.
 type SiteKey = (FunctionId, Option<PositionId>, u8, u32, u32, u32, u32);
-
-/// Order of blocks: function, table, segment, and in the values model the instruction's place in it from 1 on.
-type BlockKey = (FunctionId, u32, u32, u32);
 
 struct Builder<'a> {
     measurement: &'a Measurement,
@@ -420,10 +423,10 @@ impl<'a> Builder<'a> {
             found.entry(key).or_insert(Site { function, position, kind, size: item.size });
         }
         let ids: BTreeMap<_, SiteId> = found.keys().enumerate().map(|(i, k)| (*k, SiteId(i as u32))).collect();
-        let caches = lines::caches(cells.iter().map(|(context, key, _, cell)| (*context, ids[key], *cell)));
-        let of_size =
-            |number| lines::lines(number, cells.iter().map(|(context, key, _, cell)| (*context, ids[key], *cell)));
-        let lines = (0..sizes).map(of_size).collect();
+        let counted: Vec<_> = cells.iter().map(|(context, key, _, cell)| (*context, ids[key], *cell)).collect();
+        let caches = lines::caches(counted.iter().copied());
+        let lines = (0..sizes).map(|number| lines::lines(number, counted.iter().copied())).collect();
+        let stacks = self.stacks(&counted, sizes);
         let mut cells: Vec<Cell> = cells
             .into_iter()
             .map(|(context, key, executions, cell)| Cell {
@@ -446,35 +449,8 @@ impl<'a> Builder<'a> {
         cells.sort_by_key(|c| (c.context, c.site));
         cells.dedup_by(|b, a| (a.context, a.site) == (b.context, b.site) && absorb(a, b));
         let of_run = |(key, id): (&SiteKey, &SiteId)| ((key.4, key.5, key.6), *id);
-        Sites { list: found.into_values().collect(), cells, lines, caches, ids: ids.iter().map(of_run).collect() }
-    }
-
-    fn blocks(&self, contexts: &Contexts) -> Blocks {
-        let mut found: BTreeMap<BlockKey, Block> = BTreeMap::new();
-        let mut counts: BTreeMap<(ContextId, BlockKey), u64> = BTreeMap::new();
-        for block in &self.measurement.blocks {
-            let table = self.table(block.table);
-            let segment = &table.segments[block.segment as usize];
-            self.instruction_blocks(block, contexts, &mut found, &mut counts);
-            let ops = &table.ops[segment.ops.start as usize..segment.ops.end as usize];
-            if ops.is_empty() || block.executions == 0 {
-                continue;
-            }
-            let function = self.function_ids[&linked_key(table, segment.function)];
-            let key = (function, block.table, block.segment, 0);
-            found.entry(key).or_insert_with(|| Block {
-                function,
-                ops: ops.iter().map(|o| (self.position(block.table, o.frame), o.ops)).collect(),
-            });
-            *counts.entry((contexts.id_of[block.context.index()], key)).or_default() += block.executions;
-        }
-        let ids: BTreeMap<_, BlockId> = found.keys().enumerate().map(|(i, k)| (*k, BlockId(i as u32))).collect();
-        let mut counts: Vec<BlockCount> = counts
-            .into_iter()
-            .map(|((context, key), executions)| BlockCount { context, block: ids[&key], executions })
-            .collect();
-        counts.sort_by_key(|c| (c.context, c.block));
-        Blocks { list: found.into_values().collect(), counts }
+        let ids = ids.iter().map(of_run).collect();
+        Sites { list: found.into_values().collect(), cells, lines, caches, stacks, ids }
     }
 
     fn flops_by_type(&self) -> [u128; FLOAT_TYPES] {
@@ -493,37 +469,18 @@ impl<'a> Builder<'a> {
 
     /// Threads and the functions they began with, the most costly first.
     fn threads(&self) -> (Vec<Option<FunctionId>>, Vec<Totals>) {
+        self.threads_by(one_thread)
+    }
+
+    /// The same for totals of another stack.
+    fn threads_by(&self, totals: fn(&ThreadTotals) -> Totals) -> (Vec<Option<FunctionId>>, Vec<Totals>) {
         let start = |t: &ThreadTotals| {
             t.start.and_then(|(table, number)| self.function_ids.get(&linked_key(self.table(table), number)).copied())
         };
         let mut threads: Vec<(Option<FunctionId>, Totals)> =
-            self.measurement.threads.iter().map(|t| (start(t), one_thread(t))).collect();
+            self.measurement.threads.iter().map(|t| (start(t), totals(t))).collect();
         threads.sort_by_key(|(start, t)| (Reverse((t.cost, t.read, t.written, t.accesses)), *start));
         threads.into_iter().unzip()
-    }
-
-    /// In the values model an instruction counts when it has a tracked operand, so that each is a block of its own.
-    fn instruction_blocks(
-        &self,
-        block: &MergedBlock,
-        contexts: &Contexts,
-        found: &mut BTreeMap<BlockKey, Block>,
-        counts: &mut BTreeMap<(ContextId, BlockKey), u64>,
-    ) {
-        let table = self.table(block.table);
-        let segment = &table.segments[block.segment as usize];
-        let items = &table.items[segment.items.start as usize..segment.items.end as usize];
-        for (number, (item, cell)) in (1..).zip(items.iter().zip(&block.cells)) {
-            let is_instruction = access_kind(item, segment.kind) == Some(AccessKind::Instruction);
-            let Some(op) = ValueOp::of(item.flags).filter(|_| is_instruction && cell.executions > 0) else { continue };
-            let function = self.function_ids[&linked_key(table, segment.function)];
-            let key = (function, block.table, block.segment, number);
-            let mut ops = [0; OP_CLASSES];
-            ops[op.class() as usize] = 1;
-            let position = self.position(block.table, item.frame);
-            found.entry(key).or_insert_with(|| Block { function, ops: vec![(position, ops)] });
-            *counts.entry((contexts.id_of[block.context.index()], key)).or_default() += cell.executions;
-        }
     }
 
     fn sequences(&self) -> Vec<Sequence> {
@@ -566,11 +523,8 @@ struct Sites {
     /// By size of lines: what was moved, and what of it came in streams.
     lines: Vec<(Vec<LineCell>, Vec<StreamCell>)>,
     caches: Vec<CacheCell>,
-}
-
-struct Blocks {
-    list: Vec<Block>,
-    counts: Vec<BlockCount>,
+    /// Of threads that share some.
+    stacks: Option<Stacks>,
 }
 
 /// Adds `b` to `a`; always true, for `dedup_by`.

@@ -205,6 +205,7 @@ fn profile(directory: &Path, dice: &mut Dice) -> Profile {
         other_lines: Vec::new(),
         sharing: None,
         sharing_details: None,
+        stacks: None,
     }
 }
 

@@ -81,6 +81,7 @@ mod native {
         eprintln!("dmdprof: measuring for about {} s", args.seconds.as_secs_f64());
         let calibration = calibrate::measure(Plan::new(args.seconds, args.threads))?;
         measured(&calibration.rows(), look, out)?;
+        found(&calibration.found(), look, out)?;
         let noisy = calibration.noisy();
         if !noisy.is_empty() && !args.force {
             eprintln!("dmdprof: not written: {}", too_noisy(&noisy));
@@ -128,6 +129,16 @@ mod native {
         report::columns(&header, &rows.iter().map(row).collect::<Vec<_>>(), look, out)
     }
 
+    /// What the system says of its caches.
+    fn found(levels: &[(String, u64, String)], look: Look, out: &mut dyn Write) -> io::Result<()> {
+        writeln!(out)?;
+        let header = [Column::Text("found"), Column::Number("capacity"), Column::Text("shared by")];
+        let row = |(name, bytes, who): &(String, u64, String)| {
+            vec![name.clone(), quantity::rounded(*bytes as f64, quantity::Kind::Bytes), who.clone()]
+        };
+        report::columns(&header, &levels.iter().map(row).collect::<Vec<_>>(), look, out)
+    }
+
     fn too_noisy(rows: &[Row]) -> String {
         let each = rows.iter().map(|row| format!("{} {:.1} %", row.what, row.samples.spread() * 100.0));
         format!(
@@ -158,6 +169,7 @@ mod tests {
         let mut out = Vec::new();
         assert_eq!(command(&places, &args(None), LOOK, &mut out).expect("measured"), 0);
         let text = String::from_utf8(out).expect("text");
+        assert!(text.contains("shared by") && text.lines().any(|line| line.trim_start().starts_with("L1 ")), "{text}");
         assert!(text.contains("read memory") && text.ends_with("local.toml: machine local\n"), "{text}");
         assert_eq!(places.find("local").map(|found| found.machine.name), Ok("local".into()));
         assert!(command(&places, &args(Some("no toml")), LOOK, &mut Vec::new()).is_err());

@@ -67,6 +67,7 @@ Examples:
   dmdprof roofline --machine skx-6148-core --plot --svg roofline.svg
   dmdprof roofline --machine h100-sxm --type fp32 --inclusive
   dmdprof run --flows ./app && dmdprof roofline --machine v100 --cold
+  dmdprof run --threads shared --levels ./app && dmdprof roofline --machine zen2-7452
   dmdprof roofline --machine local --times times.csv --calibrate isotonic
   dmdprof roofline --machine skx-6148-core --format json | jq '.sheets[0].rows[0]'";
 

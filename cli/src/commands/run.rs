@@ -65,6 +65,7 @@ Examples:
   dmdprof run --cache 32KiB,8,64 ./app      a cache of 8 ways, and what it loses by conflicts
   dmdprof run --cache zen2-7452-core ./app  the caches of a machine whose file states ways
   dmdprof run --sample ./app                fast: estimates with intervals, of a program built with --dmdprof-sample
+  dmdprof run --threads shared --levels ./app    one stack for all threads, and one of each alone: then dmdprof roofline
   dmdprof run --liveness exact ./app        without bytes that nobody reads again, and what those cost
   dmdprof run -q -o new.data ./app && dmdprof report new.data --lines";
 

@@ -6,7 +6,7 @@ use dmdprof_runtime::{
     counts::{
         caches::{ByLevel, CacheCounts, merge},
         cell::CellCounters,
-        lines::LineCounts,
+        lines::{BySize, LineCounts},
     },
     observe::caches::{Geometry, Policy},
 };
@@ -22,9 +22,17 @@ pub fn lines<'c>(
     number: usize,
     cells: impl Iterator<Item = (ContextId, SiteId, &'c CellCounters)>,
 ) -> (Vec<LineCell>, Vec<StreamCell>) {
+    of_cells(number, cells.map(|(context, site, cell)| (context, site, cell.lines.as_ref())))
+}
+
+/// The same, where cells have them.
+pub fn of_cells<'c>(
+    number: usize,
+    cells: impl Iterator<Item = (ContextId, SiteId, Option<&'c BySize>)>,
+) -> (Vec<LineCell>, Vec<StreamCell>) {
     let mut sums: BTreeMap<(ContextId, SiteId), LineCounts> = BTreeMap::new();
-    for (context, site, cell) in cells {
-        if let Some(lines) = &cell.lines {
+    for (context, site, lines) in cells {
+        if let Some(lines) = lines {
             sums.entry((context, site)).or_default().merge(&lines[number]);
         }
     }

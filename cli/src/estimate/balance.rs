@@ -13,9 +13,10 @@ use dmdprof_models::projection::{self, Growth, Trend};
 
 use super::guesses::Guesses;
 use super::roofline::work_of;
+use super::stacks::{Stack, Stacks};
 use super::subject::{Subject, Subjects, Work, short};
 use super::view::Choice;
-use crate::machine::{Figure, Machine};
+use crate::machine::{Figure, Level, Machine};
 use crate::profile::Profile;
 use crate::report::disagreement::disagreement;
 use crate::shared::human;
@@ -75,6 +76,8 @@ struct Side<'m> {
     year: Option<f64>,
     guess: bool,
     guesses: Guesses,
+    /// Whose depths were measured.
+    stacks: Stacks,
 }
 
 /// The whole answer.
@@ -103,6 +106,7 @@ pub fn document(
     }
     document.notes.extend(left_out);
     document.notes.splice(0..0, notes(work, has_span));
+    document.notes.extend(Stacks::of(profile).at_fast_memory());
     document.notes.extend(disagreement(profile));
     Ok(document)
 }
@@ -162,6 +166,7 @@ impl<'m> Side<'m> {
             year: machine.growth.as_ref().map(|g| g.year),
             guess: !guesses.is_empty(),
             guesses,
+            stacks: Stacks::of(profile),
         })
     }
 }
@@ -352,19 +357,25 @@ fn matmul_sheet(side: &Side, subjects: &Subjects, options: &Options) -> anyhow::
     ];
     let title = format!("{}: matrix products beside the least traffic", side.machine.name);
     let mut sheet = Sheet::new(format!("{}.matmul", side.machine.name), title, columns);
-    let mut capacities: Vec<(String, u64)> =
-        side.machine.levels.iter().map(|l| (l.name.clone(), l.capacity.value as u64)).collect();
-    if !capacities.iter().any(|(_, z)| *z == side.fast) {
-        capacities.push(("fast memory".into(), side.fast));
+    let (stacks, cores) = (side.stacks, side.machine.cores.as_ref());
+    let level = |level: &Level| (level.name.clone(), stacks.capacity(level, cores), stacks.for_level(level));
+    let mut capacities: Vec<(String, u64, Stack)> = side.machine.levels.iter().map(level).collect();
+    if !capacities.iter().any(|(_, z, _)| *z == side.fast) {
+        capacities.push(("fast memory".into(), side.fast, Stack::Main));
+    }
+    if stacks.alone {
+        let own: Vec<&str> =
+            capacities.iter().filter(|(.., stack)| *stack == Stack::Alone).map(|(name, ..)| name.as_str()).collect();
+        sheet.remarks.push(format!("Traffic at {} is of own stacks, else of shared ones.", own.join(", ")));
     }
     for tag in &options.matmuls {
         let mut named = subjects.clone();
         named.keep(std::slice::from_ref(&tag.name)).context("--matmul")?;
         for subject in named.all().skip(1) {
             let calls = subject.calls.unwrap_or(1) as f64;
-            for (level, capacity) in &capacities {
+            for (level, capacity, stack) in &capacities {
                 let bounds = bounds::matmul(tag.shape, *capacity)?;
-                let traffic = subject.traffic(*capacity);
+                let traffic = subject.on(*stack).traffic(*capacity);
                 let bytes = |per_call: f64| Value::Bytes((per_call * calls) as u128);
                 sheet.row([
                     Value::Name(short(&subject.name).into()),

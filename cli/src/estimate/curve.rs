@@ -3,6 +3,7 @@
 
 use dmdprof_models::bytedmd;
 
+use super::stacks::{Stack, Stacks};
 use super::subject::{Subject, Subjects, short};
 use crate::machine::Machine;
 use crate::plot::{self, Axis, Chart, LineKind};
@@ -26,13 +27,13 @@ pub struct Mark {
     pub guess: bool,
 }
 
-/// The capacities of machines, smallest first.
+/// The capacities of machines, smallest first, for the threads of the stacks that were measured.
 #[must_use]
-pub fn marks(machines: &[Machine]) -> Vec<Mark> {
+pub fn marks(machines: &[Machine], stacks: Stacks) -> Vec<Mark> {
     let of = |m: &Machine| {
         let each = m.levels.iter().map(|level| Mark {
-            capacity: level.capacity.value as u64,
-            text: format!("{} of {}", level.name, m.name),
+            capacity: stacks.capacity(level, m.cores.as_ref()),
+            text: stacks.label(level, &m.name),
             guess: level.capacity.confidence.is_guess(),
         });
         each.collect::<Vec<_>>()
@@ -45,8 +46,8 @@ pub fn marks(machines: &[Machine]) -> Vec<Mark> {
 /// Capacities and traffic, smallest capacity first: powers of two over the depths that were read, and those of marks.
 #[must_use]
 pub fn points(subject: &Subject, marks: &[Mark], unit: u64) -> Vec<(u64, u64)> {
-    let mut capacities: Vec<u64> =
-        subject.sums.depths.octaves().iter().map(|o| o.capacity.saturating_mul(unit)).collect();
+    let octaves = |depths: &Depths| depths.octaves().into_iter().map(|o| o.capacity.saturating_mul(unit));
+    let mut capacities: Vec<u64> = octaves(&subject.sums.depths).chain(octaves(&subject.sums.alone.depths)).collect();
     capacities.extend(marks.iter().map(|m| m.capacity));
     capacities.push(0);
     capacities.sort_unstable();
@@ -57,8 +58,9 @@ pub fn points(subject: &Subject, marks: &[Mark], unit: u64) -> Vec<(u64, u64)> {
 /// Traffic as it is drawn: constant between the depths at which something was read, so that a cliff looks like one.
 /// Depths are the upper ends of the histogram's buckets.
 #[must_use]
-pub fn steps(subject: &Subject, marks: &[Mark], unit: u64) -> Vec<(u64, u64)> {
-    let mut depths: Vec<u64> = subject.sums.depths.buckets().map(|(_, high, _)| high.saturating_mul(unit)).collect();
+pub fn steps(subject: &Subject, stack: Stack, marks: &[Mark], unit: u64) -> Vec<(u64, u64)> {
+    let found = subject.on(stack);
+    let mut depths: Vec<u64> = found.depths().buckets().map(|(_, high, _)| high.saturating_mul(unit)).collect();
     let first = depths.first().map_or(unit, |depth| *depth / 2).max(1);
     let last = depths.last().map_or(unit, |depth| *depth).saturating_mul(2);
     depths.insert(0, first);
@@ -67,7 +69,7 @@ pub fn steps(subject: &Subject, marks: &[Mark], unit: u64) -> Vec<(u64, u64)> {
     let mut before = None;
     let mut points = Vec::with_capacity(2 * depths.len());
     for depth in depths {
-        let traffic = subject.read_beyond(depth);
+        let traffic = found.read_beyond(depth);
         points.extend(before.filter(|before| *before != traffic).map(|before| (depth, before)));
         points.push((depth, traffic));
         before = Some(traffic);
@@ -78,7 +80,7 @@ pub fn steps(subject: &Subject, marks: &[Mark], unit: u64) -> Vec<(u64, u64)> {
 /// Lines moved as they are drawn, from the smallest memory of lines that is told from others.
 #[must_use]
 pub fn moved_steps(subject: &Subject, marks: &[Mark], unit: u64) -> Vec<(u64, u64)> {
-    let last = steps(subject, marks, unit).last().map_or(SMALLEST_MEMORY, |(depth, _)| *depth);
+    let last = steps(subject, Stack::Main, marks, unit).last().map_or(SMALLEST_MEMORY, |(depth, _)| *depth);
     let capacities = std::iter::successors(Some(SMALLEST_MEMORY), |z| z.checked_add(z / 8)).take_while(|z| *z <= last);
     let moved = |z| subject.moved(z).map(|moved| (z, moved.all()));
     capacities.chain([last.max(SMALLEST_MEMORY)]).filter_map(moved).collect()
@@ -91,7 +93,8 @@ pub fn document(profile: &Profile, subjects: &Subjects, only_named: bool, machin
         Unit::Byte => 1,
         Unit::Line(size) => u64::from(size),
     };
-    let marks = marks(machines);
+    let stacks = Stacks::of(profile);
+    let marks = marks(machines, stacks);
     let mut document = Document {
         kind: "curve",
         source: super::source(&profile.meta),
@@ -99,7 +102,7 @@ pub fn document(profile: &Profile, subjects: &Subjects, only_named: bool, machin
         ..Document::default()
     };
     let chosen = chosen(subjects, only_named);
-    document.sheets.extend(chosen.iter().map(|subject| sheet(subject, &marks, unit)));
+    document.sheets.extend(chosen.iter().map(|subject| sheet(subject, &marks, unit, stacks.alone)));
     let bytes = match unit {
         1 => "bytes read from deeper than Z; what an ideal memory of Z bytes (fully associative LRU that drops dead bytes) has to fetch".into(),
         size => format!("lines of {size} B read from deeper than Z, in bytes; what a fully associative LRU cache of Z bytes has to fetch for reads"),
@@ -113,8 +116,17 @@ pub fn document(profile: &Profile, subjects: &Subjects, only_named: bool, machin
             lines.size
         )
     }));
+    if stacks.shared {
+        let alone = if stacks.alone { "; own: of the stack of each thread alone" } else { "" };
+        document.notes.push(format!(
+            "Q(Z) is of the stack that up to {} threads share{alone}. At the capacity of a level that each core has for itself, own \
+             stacks count, at others the shared one.",
+            stacks.most
+        ));
+    }
+    document.notes.extend(machines.iter().flat_map(|machine| stacks.missing(machine)));
     document.notes.extend(disagreement(profile));
-    (document, chart(&chosen, &marks, unit))
+    (document, chart(&chosen, &marks, unit, stacks.alone))
 }
 
 /// What a command is about: the named ones, or the program.
@@ -122,7 +134,7 @@ fn chosen(subjects: &Subjects, only_named: bool) -> Vec<&Subject> {
     if only_named { subjects.all().skip(1).collect() } else { vec![&subjects.program] }
 }
 
-fn sheet(subject: &Subject, marks: &[Mark], unit: u64) -> Sheet {
+fn sheet(subject: &Subject, marks: &[Mark], unit: u64, alone: bool) -> Sheet {
     let mut columns = vec![
         Column::new("capacity", ["", "Z"], 0),
         Column::new("traffic", ["", "Q(Z)"], 0),
@@ -137,6 +149,10 @@ fn sheet(subject: &Subject, marks: &[Mark], unit: u64) -> Sheet {
             Column::new("moved", ["lines", "moved"], 0),
         ];
         columns.splice(4..4, moved);
+    }
+    if alone {
+        columns[1] = Column::new("traffic", ["shared", "Q(Z)"], 0);
+        columns.insert(2, Column::new("own", ["own", "Q(Z)"], 0));
     }
     let title = format!("Traffic of {}: {} read", subject.name, human::bytes(subject.read().into()));
     let mut sheet = Sheet::new(subject.name.clone(), title, columns);
@@ -155,23 +171,28 @@ fn sheet(subject: &Subject, marks: &[Mark], unit: u64) -> Sheet {
             Value::Bytes((before - traffic).into()).into(),
         ];
         cells.extend(moved);
+        if alone {
+            cells.insert(2, Value::Bytes(subject.on(Stack::Alone).read_beyond(capacity).into()).into());
+        }
         cells.push(if text.is_empty() { Value::Text(String::new()) } else { Value::Text(text) }.into());
         sheet.row(cells);
         before = traffic;
     }
     if unit == 1 {
-        sheet.remarks.push(identity(subject));
+        sheet.remarks.push(identity(&subject.sums.depths, subject.sums.cost));
+    }
+    if unit == 1 && alone {
+        let alone = &subject.sums.alone;
+        sheet.remarks.push(format!("Own stacks: {}", identity(&alone.depths, alone.cost)));
     }
     sheet
 }
 
 /// Whether ByteDMD is the sum of Q(k^2), as far as the buckets tell.
-fn identity(subject: &Subject) -> String {
-    let depths = &subject.sums.depths;
+fn identity(depths: &Depths, cost: u128) -> String {
     let deepest = depths.buckets().next_back().map_or(0, |(_, high, _)| high);
     let least = bytedmd::cost(|z| depths.beyond(z).into(), deepest);
     let most = bytedmd::cost(|z| not_nearer(depths, z).into(), deepest);
-    let cost = subject.sums.cost;
     let verdict = if least <= cost && cost <= most { "agrees" } else { "DISAGREES: please report this" };
     let sum = if least == most {
         human::grouped(least)
@@ -187,16 +208,18 @@ fn not_nearer(depths: &Depths, capacity: u64) -> u64 {
 }
 
 /// Traffic over capacity, one curve per subject, with the capacities of machines marked.
-fn chart(subjects: &[&Subject], marks: &[Mark], unit: u64) -> Chart {
-    let line = |subject: &&Subject| plot::Line {
-        name: short(&subject.name).to_owned(),
-        points: steps(subject, marks, unit)
+fn chart(subjects: &[&Subject], marks: &[Mark], unit: u64, alone: bool) -> Chart {
+    let curve = |name: String, subject: &Subject, stack| plot::Line {
+        name,
+        points: steps(subject, stack, marks, unit)
             .into_iter()
             .filter(|(capacity, _)| *capacity > 0)
             .map(|(capacity, traffic)| (capacity as f64, traffic as f64))
             .collect(),
         kind: LineKind::Curve,
     };
+    let line = |subject: &&Subject| curve(short(&subject.name).to_owned(), subject, Stack::Main);
+    let own = |subject: &&Subject| curve(format!("{}, own stacks", short(&subject.name)), subject, Stack::Alone);
     let moved = |subject: &&Subject| plot::Line {
         name: format!("{}, lines moved", short(&subject.name)),
         points: moved_steps(subject, marks, unit).into_iter().map(|(z, moved)| (z as f64, moved as f64)).collect(),
@@ -207,7 +230,12 @@ fn chart(subjects: &[&Subject], marks: &[Mark], unit: u64) -> Chart {
         title: "Traffic: bytes read from deeper than a capacity".into(),
         x: Axis { label: "capacity Z".into(), unit: plot::Unit::BinaryBytes, min: 1.0, max: 2.0 },
         y: Axis { label: "traffic Q(Z)".into(), unit: plot::Unit::Bytes, min: 1.0, max: 10.0 },
-        lines: subjects.iter().map(line).chain(with_lines.map(moved)).collect(),
+        lines: subjects
+            .iter()
+            .map(line)
+            .chain(subjects.iter().filter(|_| alone).map(own))
+            .chain(with_lines.map(moved))
+            .collect(),
         dots: Vec::new(),
         marks: marks.iter().map(|m| plot::Mark { x: m.capacity as f64, label: m.text.clone() }).collect(),
         groups: Vec::new(),
@@ -227,7 +255,7 @@ mod tests {
         let profile = sample::small();
         let subjects = Subjects::of(&profile, Grouping::Functions, false);
         for subject in subjects.all().filter(|s| s.read() > 0) {
-            let text = identity(subject);
+            let text = identity(&subject.sums.depths, subject.sums.cost);
             assert!(text.ends_with("agrees."), "{}: {text}", subject.name);
         }
     }

@@ -10,9 +10,11 @@ pub mod curve;
 pub mod fidelity;
 pub mod fuse;
 pub mod guesses;
+mod levels;
 mod line;
 pub mod place;
 pub mod roofline;
+pub mod stacks;
 pub mod subject;
 #[cfg(test)]
 mod tests;

@@ -10,7 +10,9 @@ use dmdprof_models::{energy, fidelity::Pair, stages};
 
 use super::charts;
 use super::fidelity::{self, Calibration};
+use super::levels;
 use super::line::Line;
+use super::stacks::Stacks;
 use super::subject::{Kind, Subject, Subjects, Work};
 use super::times::Times;
 use super::view::{Choice, View, ViewLink, float_type, is_guess, link_name};
@@ -73,8 +75,8 @@ pub fn line<'s>(view: &View, subject: &'s Subject, work: Work) -> anyhow::Result
     let links = view.bare_links();
     let roof = view.roof(&links);
     let over = |link: &ViewLink| match link.write {
-        WritePolicy::Back => subject.traffic(link.link.capacity) as f64,
-        WritePolicy::Through => subject.traffic_through(link.link.capacity) as f64,
+        WritePolicy::Back => subject.on(link.stack).traffic(link.link.capacity) as f64,
+        WritePolicy::Through => subject.on(link.stack).traffic_through(link.link.capacity) as f64,
     };
     let traffic: Vec<f64> = view.links.iter().map(over).collect();
     let work = subject.work(work) as f64;
@@ -140,6 +142,7 @@ pub fn document(
         charts.push(charts::roofline(view, lines, work_header(work)));
         let fitted = fitted(lines, options);
         document.sheets.push(main_sheet(view, lines, &fitted, work, options));
+        document.sheets.extend(levels::sheet(view, &lines[0]));
         document.sheets.extend(waits::sheet(profile, view, lines, options.rows()));
         document.sheets.extend(dispatch_sheet(view, lines, options)?);
         document.sheets.push(energy_sheet(view, lines, options)?);
@@ -541,12 +544,15 @@ pub fn notes(profile: &Profile, views: &[View], work: Work) -> Vec<String> {
     };
     notes.push(format!("Work is {what}. {}", rates_of(profile)));
     if profile.coverage.threads > 1 {
-        notes.push(format!(
-            "{} threads: each has a stack of its own, and their work and traffic are added.",
-            profile.coverage.threads
-        ));
+        let whose = match Stacks::of(profile) {
+            Stacks { shared: false, .. } => "each has a stack of its own",
+            Stacks { alone: true, .. } => "each has a stack of its own, and they share others",
+            _ => "they share stacks",
+        };
+        notes.push(format!("{} threads: {whose}; their work and traffic are added.", profile.coverage.threads));
     }
     for view in views {
+        notes.extend(view.stacks.missing(view.machine));
         let name = &view.machine.name;
         if view.efficiency == 1.0 {
             notes.push(format!(

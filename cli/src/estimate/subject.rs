@@ -7,10 +7,11 @@ use std::collections::HashMap;
 
 use anyhow::bail;
 
+use super::stacks::Stack;
 use crate::profile::Profile;
 use crate::profile::model::{Region, SiteId, Unit};
 use crate::report::depths::Depths;
-use crate::report::lines::Moved;
+use crate::report::lines::{LineSums, Moved};
 use crate::{
     report::{Analysis, Grouping, Row, Sums},
     shared::names,
@@ -54,20 +55,36 @@ pub struct Subject {
     /// Bytes that were not resident when it came to read them, by the depth that they would have had; none unless
     /// inputs are taken as cold.
     inputs: Depths,
-    /// Bytes of these that nobody had touched.
-    first: u64,
+    /// Bytes of these that nobody had touched: on the stacks of the profile, and on those of threads alone.
+    first: [u64; 2],
 }
 
 /// Name of the whole program in tables and files of times.
 pub const PROGRAM: &str = "(program)";
 
-impl Subject {
+/// What a subject's reads found on one kind of stack.
+#[derive(Clone, Copy, Debug)]
+pub struct Found<'s> {
+    depths: &'s Depths,
+    lines: &'s LineSums,
+    subject: &'s Subject,
+    /// Bytes of `inputs` that nobody had touched.
+    first: u64,
+}
+
+impl<'s> Found<'s> {
+    /// Bytes, or lines, by depth.
+    #[must_use]
+    pub fn depths(&self) -> &'s Depths {
+        self.depths
+    }
+
     /// Bytes that go over the link to a memory of `capacity` bytes: lines that it fetches and writes back, if these
     /// were measured; else the bytes read from deeper than that.
     #[must_use]
     pub fn traffic(&self, capacity: u64) -> u64 {
-        let moved = match self.line {
-            Some(size) => Moved::of(&self.sums.lines, size, capacity).all(),
+        let moved = match self.subject.line {
+            Some(size) => Moved::of(self.lines, size, capacity).all(),
             None => self.read_beyond(capacity),
         };
         moved.saturating_add(self.cold_inputs(capacity))
@@ -77,29 +94,59 @@ impl Subject {
     /// different.
     #[must_use]
     pub fn traffic_through(&self, capacity: u64) -> u64 {
-        let Some(size) = self.line else { return self.traffic(capacity) };
-        let loaded = Moved::of(&self.sums.lines, size, capacity).loaded;
-        loaded.saturating_add(self.sums.written).saturating_add(self.cold_inputs(capacity))
+        let Some(size) = self.subject.line else { return self.traffic(capacity) };
+        let loaded = Moved::of(self.lines, size, capacity).loaded;
+        loaded.saturating_add(self.subject.sums.written).saturating_add(self.cold_inputs(capacity))
     }
 
     /// Inputs that are taken as cold and would have been found in a memory of `capacity` bytes.
     fn cold_inputs(&self, capacity: u64) -> u64 {
         // What lies deeper is in the traffic already.
-        let near = self.inputs.total() - self.inputs.beyond(capacity / self.unit);
-        (near + self.first).saturating_mul(self.unit)
+        let near = self.subject.inputs.total() - self.subject.inputs.beyond(capacity / self.subject.unit);
+        (near + self.first).saturating_mul(self.subject.unit)
     }
 
     /// Lines that a memory of `capacity` bytes moves, if that was measured.
     #[must_use]
     pub fn moved(&self, capacity: u64) -> Option<Moved> {
-        self.line.map(|size| Moved::of(&self.sums.lines, size, capacity))
+        self.subject.line.map(|size| Moved::of(self.lines, size, capacity))
     }
 
     /// Q(Z): bytes read from deeper than `capacity` bytes. With a stack of lines: lines that lay deeper, in bytes;
     /// first touches at smaller depth, at most `capacity` per thread, are not in it.
     #[must_use]
     pub fn read_beyond(&self, capacity: u64) -> u64 {
-        self.sums.depths.beyond(capacity / self.unit).saturating_mul(self.unit)
+        self.depths.beyond(capacity / self.subject.unit).saturating_mul(self.subject.unit)
+    }
+}
+
+impl Subject {
+    /// What its reads found on the stacks of the profile, or on those of threads alone beside them.
+    #[must_use]
+    pub fn on(&self, stack: Stack) -> Found<'_> {
+        let (alone, [first, first_alone]) = (&self.sums.alone, self.first);
+        match stack {
+            Stack::Main => Found { depths: &self.sums.depths, lines: &self.sums.lines, subject: self, first },
+            Stack::Alone => Found { depths: &alone.depths, lines: &alone.lines, subject: self, first: first_alone },
+        }
+    }
+
+    /// [`Found::traffic`] on the stacks of the profile.
+    #[must_use]
+    pub fn traffic(&self, capacity: u64) -> u64 {
+        self.on(Stack::Main).traffic(capacity)
+    }
+
+    /// [`Found::moved`] on the stacks of the profile.
+    #[must_use]
+    pub fn moved(&self, capacity: u64) -> Option<Moved> {
+        self.on(Stack::Main).moved(capacity)
+    }
+
+    /// [`Found::read_beyond`] on the stacks of the profile.
+    #[must_use]
+    pub fn read_beyond(&self, capacity: u64) -> u64 {
+        self.on(Stack::Main).read_beyond(capacity)
     }
 
     /// Whether fetches and write-backs of lines were measured.
@@ -135,7 +182,7 @@ impl Subject {
             line,
             sites: row.sites.clone(),
             inputs: Depths::default(),
-            first: 0,
+            first: [0; 2],
         }
     }
 
@@ -161,7 +208,7 @@ impl Subject {
             line: None,
             sites: Vec::new(),
             inputs: Depths::default(),
-            first: 0,
+            first: [0; 2],
         }
     }
 }
@@ -220,7 +267,7 @@ impl Subjects {
             line,
             sites: Vec::new(),
             inputs: Depths::default(),
-            first: 0,
+            first: [0; 2],
         };
         Subjects { program, functions, regions: profile.regions.iter().map(Subject::of_region).collect() }
     }
@@ -231,7 +278,8 @@ impl Subjects {
     pub fn cold(mut self, profile: &Profile) -> Self {
         for subject in std::iter::once(&mut self.program).chain(&mut self.functions) {
             // With lines, first touches are in the traffic of every level.
-            subject.first = if subject.line.is_some() { 0 } else { subject.sums.cold };
+            let cold = [subject.sums.cold, subject.sums.alone.cold];
+            subject.first = if subject.line.is_some() { [0; 2] } else { cold };
         }
         let functions = self.functions.iter().enumerate();
         let function_of: HashMap<SiteId, usize> =

@@ -114,6 +114,20 @@ fn the_curve_and_the_balance_for_people() {
 }
 
 #[test]
+fn levels_that_cores_share_go_by_the_common_stack_and_others_by_own_ones() {
+    let profile = sample::levels();
+    let names = ["zen1-7451", "skx-6148"];
+    let document = roofline_of(&profile, &names, &Options { top: Some(2), ..Options::default() }).unwrap();
+    let (curve, chart) = curve::document(&profile, &subjects(&profile), false, &machines(&names[..1]));
+    assert_eq!(chart.lines.len(), 2, "shared and own");
+    let balance = balance::document(&profile, &subjects(&profile), &machines(&["fermi-c2050"]), &Default::default());
+    let balance = text(&balance.unwrap(), Format::Table, Some(160));
+    let (roofline, curve) = (text(&document, Format::Table, Some(160)), text(&curve, Format::Table, Some(120)));
+    insta::assert_snapshot!([roofline, curve, balance].join("\n"));
+    assert_eq!(schema::errors(&document), Vec::<String>::new());
+}
+
+#[test]
 fn a_dot_per_function_and_level() {
     let profile = sample::small();
     let all = subjects(&profile);

@@ -7,8 +7,10 @@ use anyhow::bail;
 use dmdprof_models::roofline::{Bound, Link, Roof};
 
 use super::guesses::Guesses;
+use super::stacks::{Stack, Stacks};
 use crate::machine::{Level, Machine, OpType, WritePolicy};
 use crate::profile::Profile;
+use crate::sheet::Value;
 
 /// What the user chose about machines.
 #[derive(Clone, Copy, Debug, Default)]
@@ -23,6 +25,8 @@ pub struct Choice {
     pub efficiency: Option<f64>,
     /// Bytes of the lines that were measured, if any were.
     pub lines: Option<u32>,
+    /// Whose depths were measured.
+    pub stacks: Stacks,
 }
 
 impl Choice {
@@ -30,7 +34,7 @@ impl Choice {
     #[must_use]
     pub fn of_program(self, profile: &Profile) -> Self {
         let lines = profile.lines.as_ref().map(|lines| lines.size);
-        Choice { used: float_type(profile).map(|(kind, _)| kind), lines, ..self }
+        Choice { used: float_type(profile).map(|(kind, _)| kind), lines, stacks: Stacks::of(profile), ..self }
     }
 
     /// The type of operation to take on a machine. The machine's own stands in for a type of which it states no rate;
@@ -78,6 +82,10 @@ pub struct ViewLink {
     pub guess: bool,
     /// What the level does with stores.
     pub write: WritePolicy,
+    /// Where its traffic is from.
+    pub stack: Stack,
+    /// Who has one part of it together, in words.
+    pub sharers: Value,
 }
 
 /// A machine for one type of operation.
@@ -96,6 +104,8 @@ pub struct View<'m> {
     /// Seconds per dispatch, and whether they are a guess.
     pub floor: (f64, bool),
     pub guesses: Guesses,
+    /// Whose depths were measured.
+    pub stacks: Stacks,
 }
 
 const MODEL: &str = "the roofline";
@@ -148,9 +158,14 @@ impl<'m> View<'m> {
             let line_guess = choice.lines.is_some_and(|size| is_other_line(level, size, &mut guesses));
             links.push(ViewLink {
                 level: name.clone(),
-                link: Link { capacity: level.capacity.value as u64, bandwidth: bandwidth.value },
+                link: Link {
+                    capacity: choice.stacks.capacity(level, machine.cores.as_ref()),
+                    bandwidth: bandwidth.value,
+                },
                 guess: capacity_guess || bandwidth_guess || line_guess,
                 write: level.write.unwrap_or(WritePolicy::Back),
+                stack: choice.stacks.for_level(level),
+                sharers: Stacks::sharers(level),
             });
         }
         if links.is_empty() {
@@ -173,7 +188,14 @@ impl<'m> View<'m> {
             }
             let link = Link { capacity, bandwidth: bandwidth.value };
             let level = if stated.is_some() { "fast memory" } else { "assumed" };
-            links.push(ViewLink { level: level.into(), link, guess: true, write: WritePolicy::Back });
+            links.push(ViewLink {
+                level: level.into(),
+                link,
+                guess: true,
+                write: WritePolicy::Back,
+                stack: Stack::Main,
+                sharers: Value::Empty,
+            });
         }
         let floor = machine.floor.as_ref().filter(|f| f.value > 0.0);
         let floor = floor.map_or((0.0, false), |f| (f.value, guesses.note("dispatch floor", f)));
@@ -186,6 +208,7 @@ impl<'m> View<'m> {
             links,
             floor,
             guesses,
+            stacks: choice.stacks,
         })
     }
 

@@ -42,7 +42,7 @@ pub fn sheet(profile: &Profile, view: &View, lines: &[Line], rows: Option<usize>
 }
 
 fn cells(view: &View, line: &Line, size: f64, latency: &Figure) -> Vec<Cell> {
-    let moved = line.subject.moved(view.last().link.capacity).unwrap_or_default();
+    let moved = line.subject.on(view.last().stack).moved(view.last().link.capacity).unwrap_or_default();
     let waits = |bytes: u64| line.estimate.total + bytes as f64 / size * latency.value;
     let guess = view.last().guess || latency.confidence.is_guess();
     let part = |bytes: u64, of: u64| Value::part(bytes as f64, of as f64);

@@ -5,9 +5,10 @@
 //! fields, numbers without unit, source or confidence, numbers out of range, and levels that do not grow outwards.
 //! Schema: `docs/machines.md`.
 
-use std::cell::RefCell;
+mod level;
 mod number;
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::ops::Range;
@@ -17,7 +18,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use self::number::{Allowed, bare_number, first_example, in_range};
-use super::model::{Confidence, Figure, Growth, Level, Machine, Memory, OpType, Origin, WritePolicy};
+use super::model::{Confidence, Figure, Growth, Machine, Memory, OpType, Origin, WritePolicy};
 pub use super::names::{NAME_RULE, is_name, nearest};
 pub use super::problem::{Problem, Problems};
 use super::quantity::{self, Kind};
@@ -234,102 +235,6 @@ impl Reader<'_> {
                 }
                 found
             }
-        }
-    }
-
-    fn levels(&self, top: &Section<'_, '_, '_>, memory: &Section<'_, '_, '_>, beyond: &Memory) -> Vec<Level> {
-        let Some(value) = top.value("level") else { return Vec::new() };
-        let Some(list) = value.get_ref().as_array() else {
-            self.problem(value.span(), "level", "write each level as a [[level]] table, from the cores outwards");
-            return Vec::new();
-        };
-        let mut levels: Vec<Level> = Vec::new();
-        for (i, value) in list.iter().enumerate() {
-            let path = format!("level[{}]", i + 1);
-            let Some(table) = value.get_ref().as_table() else {
-                self.problem(value.span(), &path, "write a table: [[level]]");
-                continue;
-            };
-            let section = Section::new(self, Some(table), path, value.span(), &top.provenance);
-            if let Some(level) = self.level(&section) {
-                self.order(&section, &levels, &level);
-                levels.push(level);
-            }
-            section.finish();
-        }
-        self.memory_fills_last(memory, &levels, beyond);
-        levels
-    }
-
-    fn level(&self, section: &Section<'_, '_, '_>) -> Option<Level> {
-        let name = section.required_text("name").map(|(_, name)| name);
-        let capacity = section.required_figure("capacity", Kind::Bytes);
-        let bandwidth = section.figure("bandwidth", Kind::BytesPerSecond, Allowed::Positive);
-        let energy = section.figure("energy", Kind::JoulesPerByte, Allowed::Positive);
-        let per_core = section.flag("per_core");
-        let line = section.figure("line", Kind::Bytes, Allowed::Positive);
-        if line.as_ref().is_some_and(|line| !(line.value as u64).is_power_of_two()) {
-            let span = section.value("line").map_or(section.span.clone(), Spanned::span);
-            self.problem(span, &section.field("line"), "is no power of two; write it as in \"64 B\"");
-        }
-        let ways = section.count("ways");
-        if let (Some(ways), Some(line), Some(capacity)) = (&ways, &line, &capacity)
-            && capacity.value % (ways.value * line.value) != 0.0
-        {
-            let message = format!(
-                "{} ways of lines of {} do not divide {}",
-                ways.value,
-                quantity::rounded(line.value, Kind::Bytes),
-                quantity::rounded(capacity.value, Kind::Bytes)
-            );
-            let span = section.value("ways").map_or(section.span.clone(), Spanned::span);
-            self.problem(span, &section.field("ways"), message);
-        }
-        let write = section.write_policy();
-        Some(Level { name: name?, capacity: capacity?, bandwidth, energy, per_core, line, ways, write })
-    }
-
-    /// How a level goes with those nearer to the cores.
-    fn order(&self, section: &Section<'_, '_, '_>, inner: &[Level], level: &Level) {
-        let at = |key| section.value(key).map_or(section.span.clone(), Spanned::span);
-        if inner.iter().any(|other| other.name == level.name) {
-            self.problem(at("name"), &section.field("name"), format!("another level is called {:?}", level.name));
-        }
-        let Some(last) = inner.last() else { return };
-        if level.capacity.value <= last.capacity.value {
-            let (this, before) = (level.capacity.value, last.capacity.value);
-            let message = format!(
-                "{} is not more than the {} of {}; write levels from the cores outwards, capacities increasing",
-                quantity::rounded(this, Kind::Bytes),
-                quantity::rounded(before, Kind::Bytes),
-                last.name
-            );
-            self.problem(at("capacity"), &section.field("capacity"), message);
-        }
-        if let (Some(outer), Some(inner)) = (&level.bandwidth, &last.bandwidth)
-            && outer.value > inner.value
-        {
-            let message = format!(
-                "{} is filled faster than {}: the bandwidth of a level is that of the link which fills it from outside",
-                level.name, last.name
-            );
-            self.warning(at("bandwidth"), &section.field("bandwidth"), message);
-        }
-    }
-
-    fn memory_fills_last(&self, section: &Section<'_, '_, '_>, levels: &[Level], memory: &Memory) {
-        let Some(last) = levels.last() else { return };
-        if let (Some(fill), Some(bandwidth)) = (&last.bandwidth, &memory.bandwidth)
-            && fill.value != bandwidth.value
-        {
-            let message = format!(
-                "{} differs from the {} that fill {}, the last level before the memory",
-                quantity::rounded(bandwidth.value, Kind::BytesPerSecond),
-                quantity::rounded(fill.value, Kind::BytesPerSecond),
-                last.name
-            );
-            let span = section.value("bandwidth").map_or(section.span.clone(), Spanned::span);
-            self.warning(span, "memory.bandwidth", message);
         }
     }
 

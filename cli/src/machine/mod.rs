@@ -19,7 +19,9 @@ pub mod zoo;
 
 pub use file::{Parsed, Problem, Problems, from_text, read};
 pub use find::{FindError, Found, Places};
-pub use model::{Confidence, Figure, Growth, Level, Machine, Memory, MissingField, OpType, Origin, WritePolicy};
+pub use model::{
+    Confidence, Figure, Growth, Level, Machine, Memory, MissingField, OpType, Origin, Sharers, WritePolicy,
+};
 
 /// Cores that work at the same time in a calibration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]

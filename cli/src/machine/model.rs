@@ -133,7 +133,7 @@ pub struct Figure {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Level {
     pub name: String,
-    /// Bytes; of one core's share if `per_core`.
+    /// Bytes; of one core's share if `per_core`, else of all parts together.
     pub capacity: Figure,
     /// Bytes/s of the link that fills this level from the next one outwards, all cores of the machine together.
     pub bandwidth: Option<Figure>,
@@ -141,12 +141,51 @@ pub struct Level {
     pub energy: Option<Figure>,
     /// Whether each core has one of its own.
     pub per_core: bool,
+    /// Who has one part of it together; `None`: not stated, and all cores unless it is `per_core`.
+    pub shared_by: Option<Sharers>,
     /// Bytes that it fetches and writes back at a time; `None`: not stated.
     pub line: Option<Figure>,
     /// Lines of a set; `None`: not stated.
     pub ways: Option<Figure>,
     /// `None`: not stated, and taken as [`WritePolicy::Back`].
     pub write: Option<WritePolicy>,
+}
+
+/// Cores that have one part of a level together.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Sharers {
+    All,
+    /// So many.
+    Cores(Figure),
+}
+
+impl Level {
+    /// Cores that have one part of it together; infinitely many stand for all.
+    #[must_use]
+    pub fn sharers(&self) -> f64 {
+        match &self.shared_by {
+            _ if self.per_core => 1.0,
+            Some(Sharers::Cores(cores)) => cores.value,
+            Some(Sharers::All) | None => f64::INFINITY,
+        }
+    }
+
+    /// Parts of it on a machine of so many cores. It is in one where the number of cores is not stated.
+    #[must_use]
+    pub fn parts(&self, cores: Option<&Figure>) -> u64 {
+        cores.map_or(1, |cores| (cores.value / self.sharers()).ceil().max(1.0) as u64)
+    }
+
+    /// Bytes for so many threads, each on a core of its own, in as few parts as have room for them.
+    #[must_use]
+    pub fn capacity_for(&self, threads: u64, cores: Option<&Figure>) -> u64 {
+        if self.per_core {
+            return self.capacity.value as u64;
+        }
+        let parts = self.parts(cores);
+        let used = ((threads as f64 / self.sharers()).ceil().max(1.0) as u64).min(parts);
+        (self.capacity.value / parts as f64 * used as f64) as u64
+    }
 }
 
 /// What a level does with stores.

@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::file::SCHEMA;
-use super::model::{Figure, Level, Machine, OpType, Origin, WritePolicy};
+use super::model::{Figure, Level, Machine, OpType, Origin, Sharers, WritePolicy};
 use super::quantity::{self, Kind};
 use super::text;
 use crate::sheet::{self, Document, Sheet};
@@ -203,6 +203,17 @@ fn remarks(machine: &Machine, out: &mut dyn Write) -> io::Result<()> {
     if !own.is_empty() {
         writeln!(out, "  Each core has its own {}; bandwidths are of all cores together.", own.join(" and "))?;
     }
+    for level in machine.levels.iter().filter(|level| !level.per_core) {
+        let (name, parts) = (&level.name, level.parts(machine.cores.as_ref()));
+        match &level.shared_by {
+            Some(Sharers::Cores(cores)) if parts > 1 => {
+                writeln!(out, "  {name} is in {parts} parts, each shared by {} cores.", cores.value)?;
+            }
+            Some(Sharers::Cores(cores)) => writeln!(out, "  {name} is shared by {} cores.", cores.value)?,
+            Some(Sharers::All) => writeln!(out, "  {name} is shared by all cores.")?,
+            None => {}
+        }
+    }
     let through: Vec<&str> =
         machine.levels.iter().filter(|l| l.write == Some(WritePolicy::Through)).map(|l| l.name.as_str()).collect();
     if !through.is_empty() {
@@ -249,6 +260,11 @@ pub fn to_json(machine: &Machine) -> Value {
         json!({
             "name": level.name,
             "per_core": level.per_core,
+            "shared_by": match &level.shared_by {
+                Some(Sharers::All) => json!("all"),
+                Some(Sharers::Cores(cores)) => json_figure(Some(cores)),
+                None => Value::Null,
+            },
             "capacity": json_figure(Some(&level.capacity)),
             "bandwidth": json_figure(level.bandwidth.as_ref()),
             "energy": json_figure(level.energy.as_ref()),
@@ -335,7 +351,7 @@ mod tests {
     #[test]
     fn narrow_terminals_wrap_sources_only() {
         let text = shown_as_text("zen1-7451", Look { width: 100, color: false });
-        assert!(text.lines().filter(|l| l.starts_with("  level.")).count() == 14, "{text}");
+        assert!(text.lines().filter(|l| l.starts_with("  level.")).count() == 15, "{text}");
         insta::assert_snapshot!(text);
     }
 

@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 use toml_writer::ToTomlValue;
 
 use super::file::SCHEMA;
-use super::model::{Confidence, Figure, Growth, Machine};
+use super::model::{Confidence, Figure, Growth, Machine, Sharers};
 use super::quantity::{self, Kind};
 
 /// The text.
@@ -26,6 +26,11 @@ pub fn to_toml(machine: &Machine) -> String {
         out.figure("energy", level.energy.as_ref(), Kind::JoulesPerByte);
         if level.per_core {
             out.line("per_core = true");
+        }
+        match &level.shared_by {
+            Some(Sharers::All) => out.line("shared_by = \"all\""),
+            Some(Sharers::Cores(cores)) => out.figure("shared_by", Some(cores), Kind::Number),
+            None => {}
         }
         out.figure("line", level.line.as_ref(), Kind::Bytes);
         out.figure("ways", level.ways.as_ref(), Kind::Number);
@@ -124,6 +129,9 @@ pub fn figures(machine: &Machine) -> Vec<(String, &Figure, Kind)> {
         all.push((name("capacity"), Some(&level.capacity), Kind::Bytes));
         all.push((name("bandwidth"), level.bandwidth.as_ref(), Kind::BytesPerSecond));
         all.push((name("energy"), level.energy.as_ref(), Kind::JoulesPerByte));
+        if let Some(Sharers::Cores(cores)) = &level.shared_by {
+            all.push((name("shared_by"), Some(cores), Kind::Number));
+        }
         all.push((name("line"), level.line.as_ref(), Kind::Bytes));
         all.push((name("ways"), level.ways.as_ref(), Kind::Number));
     }

@@ -310,6 +310,9 @@ impl AnalysisArgs {
                 refuse(&format!("{option} cannot be combined with {what}: {why}; {help}"));
             }
         }
+        if self.threads.levels && !self.threads.are_together() {
+            refuse("--levels is about a stack that threads share, beside their own; add --threads shared");
+        }
         if self.model == ModelArg::Memory {
             if self.values.is_given() {
                 refuse("--bytes-per-element and --fma are about values; add --model values");

@@ -10,7 +10,7 @@ use clap::Args;
 use dmdprof_runtime::{
     decode::roi::RegionOfInterest,
     observe::sharing::MOST_LINE,
-    oplog::Spool,
+    oplog::{Shelf, Spool},
     session::{
         Measurement,
         shared::{MOST_THREADS, Member, TURN, Together},
@@ -35,6 +35,11 @@ pub struct ThreadsArgs {
     /// With threads that share a stack: accesses that a thread does before the next one's turn comes
     #[arg(long, value_name = "N", default_value_t = TURN, value_parser = clap::value_parser!(u64).range(1..=1 << 30))]
     pub turn: u64,
+
+    /// With threads that share a stack: also keep the stack of each thread alone, for levels of memory that a core has
+    /// for itself (see `dmdprof roofline`)
+    #[arg(long)]
+    pub levels: bool,
 
     /// With --sharing: bytes of a line, a power of two from 16 to 128
     #[arg(long, value_name = "N", default_value_t = 64, value_parser = parse_line)]
@@ -155,7 +160,8 @@ impl ThreadsArgs {
             turn: self.turn,
             apart: !self.are_together(),
             sharing: sharing.then_some(self.sharing_line),
-            spool: spool()?,
+            alone: self.levels,
+            shelf: Arc::new(Shelf::new(spool()?)),
         })))
     }
 

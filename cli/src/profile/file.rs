@@ -28,15 +28,16 @@ pub const FORMAT_VERSION: u32 = 14;
 const OLDEST: u32 = 8;
 /// Bytes of an empty profile after what older formats have: nothing but zeros. Format 8 ends before
 /// `Profile::thread_starts`, format 9 before `Profile::lines`, format 10 before `Profile::caches`, format 11 before
-/// `Profile::line_details`, format 12 before `Profile::sharing`, format 13 before `Profile::sharing_details`.
+/// `Profile::line_details`, format 12 before `Profile::sharing`, format 13 before `Profile::sharing_details` and
+/// `Profile::stacks`.
 const fn later_than(version: u32) -> usize {
     match version {
-        8 => 13,
-        9 => 7,
-        10 => 6,
-        11 => 5,
-        12 => 2,
-        13 => 1,
+        8 => 14,
+        9 => 8,
+        10 => 7,
+        11 => 6,
+        12 => 3,
+        13 => 2,
         _ => 0,
     }
 }

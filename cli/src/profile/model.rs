@@ -8,6 +8,8 @@ mod histogram;
 mod ids;
 mod lines;
 mod sharing;
+mod stacks;
+mod totals;
 
 pub use histogram::Histogram;
 pub use ids::{BlockId, ContextId, FieldId, FunctionId, LoopId, ObjectId, PositionId, SiteId, StringId};
@@ -17,6 +19,8 @@ pub use lines::{
 };
 
 pub use sharing::{Met, Moved, SharedLines, Sharing, SharingDetails, UndefinedOrder, Written};
+pub use stacks::{Alone, AloneCell, AloneLines, Stacks};
+pub use totals::Totals;
 
 use serde::{Deserialize, Serialize};
 
@@ -79,6 +83,8 @@ pub struct Profile {
     /// What else is known of `sharing`; `None` unless that has what threads did to each other, and in formats before
     /// 14.
     pub sharing_details: Option<SharingDetails>,
+    /// Of threads that share a stack; `None` if each has its own, and in formats before 14.
+    pub stacks: Option<Stacks>,
 }
 
 impl Profile {
@@ -93,15 +99,19 @@ impl Profile {
         if lines.size == size {
             return Ok(());
         }
-        let Some(chosen) = self.other_lines.iter_mut().find(|other| other.traffic.size == size) else {
+        let Some(at) = self.other_lines.iter().position(|other| other.traffic.size == size) else {
             let measured = std::iter::once(lines.size).chain(self.other_lines.iter().map(|other| other.traffic.size));
             let measured = measured.map(|size| size.to_string()).collect::<Vec<_>>().join(",");
             return Err(format!(
                 "lines of {size} B were not measured, but of {measured}; measure them with: dmdprof run --line-size {measured},{size}"
             ));
         };
+        let chosen = &mut self.other_lines[at];
         std::mem::swap(lines, &mut chosen.traffic);
         std::mem::swap(&mut self.line_details, &mut chosen.details);
+        if let Some(alone) = self.stacks.as_mut().and_then(|stacks| stacks.alone.as_mut()) {
+            alone.lines.swap(0, at + 1);
+        }
         self.caches = None;
         Ok(())
     }
@@ -232,22 +242,6 @@ pub struct ModuleCoverage {
     pub name: String,
     pub functions: u64,
     pub accesses: u64,
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Totals {
-    /// Accesses executed (loads, stores, lanes, blocks of copies).
-    pub accesses: u64,
-    /// Bytes (or lines, see [`Unit`]).
-    pub read: u64,
-    pub written: u64,
-    /// Read for the first time without having been written: inputs.
-    pub cold: u64,
-    pub cost: u128,
-    /// Most bytes live at once. For the program: of the thread with the largest.
-    pub peak_live: u64,
-    /// Distinct bytes touched. For the program: the sum over its threads, where shared bytes count for each.
-    pub footprint: u64,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use dmdprof_runtime::histogram::bucket_of;
+use dmdprof_runtime::histogram::{bounds, bucket_of};
 use proptest::prelude::*;
 
 use super::model::*;
@@ -73,6 +73,7 @@ impl Builder {
             other_lines: Vec::new(),
             sharing: None,
             sharing_details: None,
+            stacks: None,
         };
         Builder { profile, cold: BTreeMap::new() }
     }
@@ -294,6 +295,35 @@ pub fn small() -> Profile {
             threads: 1,
         };
     })
+}
+
+/// The same run with four threads that share a stack, and their own stacks beside it: half as deep, and what was nearer
+/// than 4 KiB a first touch.
+pub fn levels() -> Profile {
+    let mut p = small();
+    (p.meta.thread_mode, p.coverage.threads) = (ThreadMode::Shared { turn: 64 }, 4);
+    p.sharing = Some(Sharing::default());
+    let mut alone = Alone { totals: p.totals.clone(), ..Alone::default() };
+    let (mut first, mut all) = (BTreeMap::new(), (0, 0));
+    for cell in p.cells.iter().filter(|cell| cell.read > 0) {
+        let (mut histogram, mut cold, mut cost) = (BTreeMap::new(), 0, 0);
+        for (bucket, bytes) in &cell.histogram.0 {
+            let depth = (bounds(*bucket).1 / 2).max(1);
+            *histogram.entry(bucket_of(depth)).or_insert(0) += bytes;
+            cost += u128::from((depth - 1).isqrt() + 1) * u128::from(*bytes);
+            if depth < 4096 {
+                cold += bytes;
+                *first.entry(bucket_of(depth)).or_insert(0) += bytes;
+            }
+        }
+        all = (all.0 + cold, all.1 + cost);
+        let histogram = Histogram(histogram.into_iter().collect());
+        alone.cells.push(AloneCell { context: cell.context, site: cell.site, cold, cost, histogram });
+    }
+    (alone.totals.cold, alone.totals.cost) = all;
+    (alone.cold_histogram, alone.threads) = (Histogram(first.into_iter().collect()), vec![alone.totals.clone()]);
+    p.stacks = Some(Stacks { threads: 4, alone: Some(alone) });
+    p
 }
 
 /// The same run with exact liveness: a quarter of the cost was dead bytes, and some cells wrote what nobody read.

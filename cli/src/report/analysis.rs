@@ -13,6 +13,7 @@
 
 use std::collections::HashMap;
 
+use super::alone::{AloneOf, AloneSums};
 use super::caches::{self, CacheSums};
 use super::depths::{Depths, QuantileReader, Quantiles};
 use super::lines::{self, LineSums};
@@ -99,14 +100,17 @@ pub struct Sums {
     pub lines: LineSums,
     /// If caches were simulated.
     pub caches: CacheSums,
+    /// If threads have stacks of their own beside those that they share.
+    pub alone: AloneSums,
 }
 
-/// What a cell did to lines and caches.
+/// What a cell did to lines and caches, and on the stack of its thread alone.
 #[derive(Clone, Copy)]
 struct CellMoved<'p> {
     lines: Option<&'p LineMoves>,
     streams: Option<&'p LineStreams>,
     caches: Option<&'p CacheCell>,
+    alone: AloneOf<'p>,
 }
 
 impl<'p> CellMoved<'p> {
@@ -115,6 +119,7 @@ impl<'p> CellMoved<'p> {
             lines: lines::of_cell(profile, cell),
             streams: lines::streams_of_cell(profile, cell),
             caches: caches::of_cell(profile, cell),
+            alone: AloneOf::new(profile, cell),
         }
     }
 }
@@ -124,6 +129,7 @@ impl Sums {
         moved.lines.into_iter().for_each(|lines| self.lines.add(lines));
         moved.streams.into_iter().for_each(|streams| self.lines.add_streams(streams));
         moved.caches.into_iter().for_each(|caches| self.caches.add(caches));
+        self.alone.add(moved.alone);
         self.hints_cost += cell.dead.map_or(cell.cost, |dead| dead.hints_cost);
         self.unread += cell.dead.map_or(0, |dead| dead.unread);
         self.last_read += cell.dead.map_or(0, |dead| dead.last_read);
@@ -158,6 +164,7 @@ impl Sums {
         self.depths.merge(&other.depths);
         self.lines.merge(&other.lines);
         self.caches.merge(&other.caches);
+        self.alone.merge(&other.alone);
     }
 
     /// Floating-point operations; a fused multiply-add counts as two.

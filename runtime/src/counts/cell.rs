@@ -47,8 +47,34 @@ pub struct CellCounters {
     pub lines: Option<BySize>,
     /// With caches of sets and ways.
     pub caches: Option<ByLevel>,
+    /// Beside a stack that threads share, if that was asked for.
+    pub alone: Option<Box<Alone>>,
     /// With a sample; `cost` and `depths` are then of the reads only that need none.
     pub sampled: Option<Box<SampleCounts>>,
+}
+
+/// What a site found on the stack of its own thread, beside one that threads share.
+#[derive(Clone, Debug, Default)]
+pub struct Alone {
+    /// Bytes read that were not on that stack.
+    pub cold: u64,
+    /// Sum of ceil(sqrt(depth)) over the bytes that it read.
+    pub cost: u128,
+    /// Bytes read, by depth.
+    pub depths: DepthCounts,
+    /// With stacks of lines.
+    pub lines: Option<BySize>,
+}
+
+impl Alone {
+    fn merge(&mut self, other: &Self) {
+        self.cold += other.cold;
+        self.cost += other.cost;
+        self.depths.merge(&other.depths);
+        if let Some(moved) = &other.lines {
+            lines::merge(&mut self.lines, moved);
+        }
+    }
 }
 
 /// Lines that were followed beside the engine, by size and cell, go to their cells.
@@ -155,6 +181,25 @@ impl CellCounters {
         self.depths = exact.depths;
     }
 
+    /// What was found so far is that of the thread's own stack; another one's comes in its place.
+    pub fn set_aside(&mut self) {
+        self.flush();
+        let (cold, cost) = (std::mem::take(&mut self.cold), std::mem::take(&mut self.cost));
+        let (depths, lines) = (std::mem::take(&mut self.depths), self.lines.take());
+        if cost > 0 || lines.is_some() {
+            self.alone = Some(Box::new(Alone { cold, cost, depths, lines }));
+        }
+    }
+
+    /// The thread's own stack is the one that was counted.
+    pub fn is_alone(&mut self) {
+        self.flush();
+        if self.cost > 0 || self.lines.is_some() {
+            let (depths, lines) = (self.depths.clone(), self.lines.clone());
+            self.alone = Some(Box::new(Alone { cold: self.cold, cost: self.cost, depths, lines }));
+        }
+    }
+
     /// The cost with dead bytes on the stack until the program gives them up.
     #[must_use]
     pub fn hints_cost(&self) -> u128 {
@@ -182,6 +227,9 @@ impl CellCounters {
         }
         if let Some(moved) = &other.caches {
             caches::merge(&mut self.caches, moved);
+        }
+        if let Some(alone) = &other.alone {
+            self.alone.get_or_insert_default().merge(alone);
         }
         if let Some(sampled) = &other.sampled {
             self.sampled.get_or_insert_default().merge(sampled);

@@ -284,6 +284,7 @@ impl Analyzer {
             blocks,
             cells,
             cold,
+            own: None,
             objects,
             sequences: sequences.map_or_else(BTreeMap::new, |sequences| sequences.finish()),
             followed: None,

@@ -27,7 +27,8 @@ pub enum Front {
 
 /// Who does it.
 pub trait Worker {
-    fn access(&mut self, access: Access, cell: u32);
+    /// Accesses in order, each with its cell.
+    fn accesses(&mut self, accesses: &[Access], cells: &[u32]);
     fn run(&mut self, streams: &[Stream], cells: &[u32], iterations: u64);
     fn relocate(&mut self, from: u64, to: u64, len: u64);
     fn input(&mut self, address: u64, len: u64);
@@ -94,6 +95,18 @@ impl Items {
         None
     }
 
+    /// Tells `worker` of everything that waits, none of which was begun.
+    pub fn tell(&self, worker: &mut impl Worker) {
+        for item in &self.list {
+            match item {
+                Item::Queue(queue) => queue.each(worker, Worker::accesses, Worker::run),
+                Item::Relocate { from, to, len } => worker.relocate(*from, *to, *len),
+                Item::Input { address, len } => worker.input(*address, *len),
+                Item::Synchronise(_) => {}
+            }
+        }
+    }
+
     /// Takes what is at the front away.
     pub fn pop(&mut self) {
         self.list.pop_front();
@@ -127,10 +140,12 @@ impl Items {
                 if left == 0 {
                     return most;
                 }
-                let access = queue.accesses[self.done.accesses];
-                worker.access(access, queue.cells[self.done.accesses]);
-                left -= u64::from(access.kind != Kind::Remove);
-                self.done.accesses += 1;
+                let first = self.done.accesses;
+                let (number, timed) = up_to(&queue.accesses[first..end], left);
+                let these = first..first + number;
+                worker.accesses(&queue.accesses[these.clone()], &queue.cells[these]);
+                left -= timed;
+                self.done.accesses += number;
             }
             if left > 0
                 && let Some(life) = life
@@ -155,6 +170,19 @@ impl Items {
     }
 }
 
+/// How many accesses from the start take so much time at most, and how much that is. What takes none behind the last is
+/// not among them.
+fn up_to(accesses: &[Access], most: u64) -> (usize, u64) {
+    let (mut number, mut timed) = (0, 0);
+    while timed < most && number < accesses.len() {
+        // As if all that follow took time.
+        let next = accesses.len().min(number.saturating_add((most - timed) as usize));
+        timed += accesses[number..next].iter().filter(|access| access.kind != Kind::Remove).count() as u64;
+        number = next;
+    }
+    (number, timed)
+}
+
 /// Does accesses of a run from one on, up to so many; how many, and whether that was the rest.
 fn part_of_run(
     streams: &[Stream],
@@ -169,8 +197,9 @@ fn part_of_run(
     let mut rest = left.min(most);
     let (mut iteration, mut stream) = (from / width, from % width);
     let singly = |iteration: u64, range: std::ops::Range<u64>, worker: &mut _| {
-        for number in range {
-            Worker::access(worker, streams[number as usize].access(iteration), cells[number as usize]);
+        let these = range.start as usize..range.end as usize;
+        for (stream, cell) in streams[these.clone()].iter().zip(&cells[these]) {
+            Worker::accesses(worker, &[stream.access(iteration)], std::slice::from_ref(cell));
         }
     };
     if stream > 0 {

@@ -1,16 +1,14 @@
 //! What one ring carried, kept until all rings of its process have ended.
 //!
-//! Takes words as they come, gives them back in chunks. Keeps them in a temporary file, compressed. Refuses what the
-//! file system refuses: the first error is kept, and words after it are dropped.
+//! Takes words as they come, gives them back in chunks. Refuses what the file system refuses when there are too many
+//! for memory: the first error is kept, and words after it are dropped.
 
 use std::{collections::VecDeque, io, sync::Arc};
-
-use zerocopy::{FromBytes, IntoBytes};
 
 use crate::{
     abi::{EventKind, synchronise::Synchronise},
     decode::locator::ModuleSource,
-    oplog::{Place, Spool},
+    oplog::{Shelf, Shelved},
 };
 
 /// Words of an event of this kind.
@@ -28,9 +26,9 @@ pub struct Start {
 
 /// What a ring carried.
 pub struct Part {
-    spool: Arc<Spool>,
+    shelf: Arc<Shelf>,
     open: Vec<u64>,
-    blocks: VecDeque<Place>,
+    blocks: VecDeque<Shelved>,
     /// The ring's process, then those that it was forked from.
     pub processes: Vec<u32>,
     pub start: Option<Start>,
@@ -42,9 +40,9 @@ pub struct Part {
 
 impl Part {
     #[must_use]
-    pub fn new(spool: Arc<Spool>) -> Self {
+    pub fn new(shelf: Arc<Shelf>) -> Self {
         Self {
-            spool,
+            shelf,
             open: Vec::new(),
             blocks: VecDeque::new(),
             processes: Vec::new(),
@@ -63,7 +61,7 @@ impl Part {
         }
         self.words += words.len() as u64;
         self.find_created(words);
-        // Records end with their chunk, so chunks stay apart. The last stays in memory, which is all of short threads.
+        // Records end with their chunk, so chunks stay apart. The last stays here, which is all of short threads.
         if !self.open.is_empty() {
             self.flush();
         }
@@ -85,22 +83,22 @@ impl Part {
     }
 
     fn flush(&mut self) {
+        let words = std::mem::take(&mut self.open);
         if self.error.is_none() {
-            match self.spool.append(self.open.as_bytes()) {
-                Ok(place) => self.blocks.push_back(place),
+            match self.shelf.put(words) {
+                Ok(kept) => self.blocks.push_back(kept),
                 Err(error) => self.error = Some(error),
             }
         }
-        self.open.clear();
     }
 
     /// The next words; `None` after the last.
     pub fn next_words(&mut self) -> Option<Vec<u64>> {
-        let Some(place) = self.blocks.pop_front() else {
+        let Some(kept) = self.blocks.pop_front() else {
             return (!self.open.is_empty()).then(|| std::mem::take(&mut self.open));
         };
-        match self.spool.read(place) {
-            Ok(bytes) => Some(bytes.chunks_exact(8).filter_map(|word| u64::read_from_bytes(word).ok()).collect()),
+        match self.shelf.take(kept) {
+            Ok(words) => Some(words),
             Err(error) => {
                 self.error.get_or_insert(error);
                 None

@@ -10,7 +10,7 @@ use std::{
 
 use super::{
     kept::Part,
-    result::{MemoryResult, RingResult},
+    result::{MemoryResult, OwnStack, RingResult},
     shared::Shared,
 };
 use crate::{
@@ -171,8 +171,23 @@ pub struct ThreadTotals {
     pub cost: u128,
     /// With dead bytes on the stack until the program gives them up; the same as `cost` unless liveness is exact.
     pub hints_cost: u128,
+    /// On its own stack, beside one that it shares; zeros if that was not asked for.
+    pub alone: AloneTotals,
     /// The outermost function in which the thread did most accesses: `main`, or what it was started with.
     pub start: Option<FunctionKey>,
+}
+
+/// What a thread found on the stack of its own, beside one that it shares.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AloneTotals {
+    /// Bytes read that were not on that stack.
+    pub cold: u64,
+    /// Sum of ceil(sqrt(depth)) over the bytes that it read.
+    pub cost: u128,
+    /// Most bytes on that stack at once.
+    pub peak_live: u64,
+    /// Distinct bytes that it touched.
+    pub footprint: u64,
 }
 
 /// Everything that was measured.
@@ -186,6 +201,8 @@ pub struct Measurement {
     pub blocks: Vec<MergedBlock>,
     /// Bytes read first, by the bytes above them.
     pub cold: DepthCounts,
+    /// The same on the stack of each thread alone, if it has one beside the one that it shares.
+    pub cold_alone: Option<DepthCounts>,
     /// The threads, in the order of their rings.
     pub threads: Vec<ThreadTotals>,
     /// How much could not be recorded, and what.
@@ -290,7 +307,7 @@ impl Merger {
         result: MemoryResult,
         items_of: impl Fn(u32, u32) -> usize,
     ) -> (DecodedRing, Vec<ContextNumber>) {
-        let MemoryResult { ring, blocks, cells, cold, followed, objects, window, sequences, exact_error } = result;
+        let MemoryResult { ring, blocks, cells, cold, own, followed, objects, window, sequences, exact_error } = result;
         self.measurement.exact_error = self.measurement.exact_error.take().or(exact_error);
         let nodes = self.add_contexts(&ring);
         self.add_sequences(&ring, sequences);
@@ -304,7 +321,18 @@ impl Merger {
         }
         self.add_counts(&ring, &nodes, &blocks, cells, items_of);
         self.measurement.cold.merge(&cold);
+        if let Some(own) = own {
+            self.add_own(own);
+        }
         (ring, nodes)
+    }
+
+    /// The stack of the thread alone that was added last.
+    fn add_own(&mut self, own: OwnStack) {
+        self.measurement.cold_alone.get_or_insert_default().merge(&own.cold);
+        if let Some(totals) = self.measurement.threads.last_mut() {
+            (totals.alone.peak_live, totals.alone.footprint) = (own.peak_live, own.footprint);
+        }
     }
 
     fn add_values_of(&mut self, result: ValuesResult, items_of: impl Fn(u32, u32) -> usize) {
@@ -346,6 +374,10 @@ impl Merger {
                 totals.cold += cell.cold;
                 totals.cost += cell.cost;
                 totals.hints_cost += cell.hints_cost();
+                if let Some(alone) = &cell.alone {
+                    totals.alone.cold += alone.cold;
+                    totals.alone.cost += alone.cost;
+                }
             }
             self.add_block(MergedBlock {
                 context: nodes[block.node.index()],
@@ -410,6 +442,9 @@ impl Merger {
         }
         self.measurement.sequences.append(&mut other.measurement.sequences);
         self.measurement.cold.merge(&other.measurement.cold);
+        if let Some(cold) = &other.measurement.cold_alone {
+            self.measurement.cold_alone.get_or_insert_default().merge(cold);
+        }
         self.measurement.threads.append(&mut other.measurement.threads);
     }
 

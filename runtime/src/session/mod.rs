@@ -42,7 +42,7 @@ mod slices;
 mod together;
 
 pub use crate::counts::keys::{FlowKey, FunctionKey, ObjectKey, SiteKey};
-pub use merge::{Measurement, MergedBlock, MergedContext, MergedFlow, MergedObjects, ThreadTotals};
+pub use merge::{AloneTotals, Measurement, MergedBlock, MergedContext, MergedFlow, MergedObjects, ThreadTotals};
 pub use options::Options;
 pub use progress::Progress;
 pub use replay::{ReplayError, Replayed, replay};

@@ -44,7 +44,7 @@ impl Replayer {
             return Self::Motion(Box::new(MotionMachine::new(motion)));
         }
         if let Some(together) = &options.together {
-            return Self::Keeps(Box::new(Part::new(together.spool.clone())));
+            return Self::Keeps(Box::new(Part::new(together.shelf.clone())));
         }
         match &options.values {
             None => {

@@ -12,6 +12,15 @@ use crate::{
     values::ValuesResult,
 };
 
+/// The stack of a thread alone, beside one that it shares.
+#[derive(Debug, Default)]
+pub struct OwnStack {
+    pub peak_live: u64,
+    pub footprint: u64,
+    /// Depths of first touches.
+    pub cold: DepthCounts,
+}
+
 /// The memory model's, still in the ring's numbering.
 pub struct MemoryResult {
     pub ring: DecodedRing,
@@ -19,6 +28,8 @@ pub struct MemoryResult {
     pub cells: Vec<CellCounters>,
     /// Depths of first touches.
     pub cold: DepthCounts,
+    /// If that was asked for.
+    pub(crate) own: Option<OwnStack>,
     /// From which access to which bytes went, if that was measured.
     pub(crate) followed: Option<Followed>,
     /// What was done to which object, if that was measured.
@@ -29,6 +40,15 @@ pub struct MemoryResult {
     pub sequences: BTreeMap<u32, Calls<u32>>,
     /// Why there are no numbers without dead bytes although they were asked for.
     pub exact_error: Option<io::Error>,
+}
+
+impl MemoryResult {
+    /// The stack that was counted is the thread's own too.
+    pub(super) fn is_alone(&mut self) {
+        self.cells.iter_mut().for_each(CellCounters::is_alone);
+        let (peak_live, footprint) = (self.ring.totals.peak_live, self.ring.totals.footprint);
+        self.own = Some(OwnStack { peak_live, footprint, cold: self.cold.clone() });
+    }
 }
 
 /// Of a ring.

@@ -10,7 +10,7 @@ use crate::{
     counts::keys::{FunctionKey, SiteKey},
     decode::roi::RegionOfInterest,
     observe::sharing::Line,
-    oplog::Spool,
+    oplog::Shelf,
 };
 
 /// Threads of a process that can share stacks, at most.
@@ -32,8 +32,10 @@ pub struct Together {
     pub apart: bool,
     /// Also measure what threads do to each other, by lines of so many bytes.
     pub sharing: Option<u32>,
+    /// Also keep a stack for each thread alone.
+    pub alone: bool,
     /// Where words are kept until the end of the run.
-    pub spool: Arc<Spool>,
+    pub shelf: Arc<Shelf>,
 }
 
 /// Threads of a cluster.
@@ -63,6 +65,8 @@ pub struct Shared {
     pub unseen_starts: u64,
     /// Clusters that had threads, by number in the options.
     pub named: BTreeSet<usize>,
+    /// Threads of the stack that most of them share.
+    pub most_threads: u64,
     /// Memory of the engines.
     pub engine_bytes: u64,
     /// What threads did to each other, if that was measured.
@@ -196,6 +200,7 @@ impl Shared {
         if let Some(met) = other.met {
             self.met.get_or_insert_default().add(met);
         }
+        self.most_threads = self.most_threads.max(other.most_threads);
         self.engine_bytes = self.engine_bytes.max(other.engine_bytes);
     }
 }

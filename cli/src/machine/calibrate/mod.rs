@@ -19,7 +19,7 @@ use self::bench::{Results, Task};
 use self::samples::Samples;
 use self::system::System;
 use super::Threads;
-use super::model::{Confidence, Figure, Level, Machine, Memory, OpType, Origin, WritePolicy};
+use super::model::{Confidence, Figure, Level, Machine, Memory, OpType, Origin, Sharers, WritePolicy};
 use super::quantity::{self, Kind};
 
 /// Spread above which a number is not trusted.
@@ -77,6 +77,21 @@ impl Calibration {
         rows
     }
 
+    /// What the system says of each level: its name, bytes, and who shares one part of it, in words.
+    #[must_use]
+    pub fn found(&self) -> Vec<(String, u64, String)> {
+        let levels = self.system.caches.iter().enumerate();
+        let found = levels.map(|(level, cache)| {
+            let who = match cache.shared_by {
+                Some(1) => "one core".into(),
+                Some(cores) => format!("{cores} cores"),
+                None => "not told, taken as one core".into(),
+            };
+            (self.level_name(level), cache.bytes, who)
+        });
+        found.collect()
+    }
+
     /// Numbers of the file that do not repeat well enough.
     #[must_use]
     pub fn noisy(&self) -> Vec<Row> {
@@ -102,6 +117,7 @@ impl Calibration {
                 bandwidth: beyond(i),
                 energy: None,
                 per_core: self.system.caches[i].per_core,
+                shared_by: self.system.caches[i].shared_by.map(|cores| Sharers::Cores(self.told(cores as f64))),
                 line: Some(self.told(self.system.caches[i].line as f64)),
                 ways: self.system.caches[i].ways.map(|ways| self.told(f64::from(ways))),
                 // So are the caches of x86-64 for all memory that programs get.

@@ -23,6 +23,8 @@ pub struct Cache {
     pub sharers: usize,
     /// Whether all of these are threads of one core.
     pub per_core: bool,
+    /// Cores that share it, if the system says who does.
+    pub shared_by: Option<usize>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,7 +50,7 @@ impl System {
         let cpu = root.join("sys/devices/system/cpu/cpu0");
         let siblings =
             text(&cpu.join("topology/thread_siblings_list")).map_or_else(|| [0].into(), |t| processor_list(&t));
-        let mut caches = caches(&cpu.join("cache"), &siblings);
+        let mut caches = caches(&cpu, &siblings);
         caches.sort_by_key(|cache| (cache.level, cache.bytes));
         // A level that is not larger than the one before cannot be told from it by reading.
         caches.dedup_by(|outer, inner| outer.bytes <= inner.bytes);
@@ -78,18 +80,20 @@ fn text(path: &Path) -> Option<String> {
     fs::read_to_string(path).ok().map(|text| text.trim().to_owned())
 }
 
-fn caches(folder: &Path, siblings: &BTreeSet<usize>) -> Vec<Cache> {
-    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
+fn caches(cpu: &Path, siblings: &BTreeSet<usize>) -> Vec<Cache> {
+    let Ok(entries) = fs::read_dir(cpu.join("cache")) else { return Vec::new() };
     let folders = entries.filter_map(|entry| Some(entry.ok()?.path()));
-    folders.filter_map(|index| cache(&index, siblings)).collect()
+    folders.filter_map(|index| cache(&index, cpu, siblings)).collect()
 }
 
-fn cache(index: &Path, siblings: &BTreeSet<usize>) -> Option<Cache> {
+fn cache(index: &Path, cpu: &Path, siblings: &BTreeSet<usize>) -> Option<Cache> {
     let field = |name: &str| text(&index.join(name));
     if field("type")? == "Instruction" {
         return None;
     }
-    let sharers = field("shared_cpu_list").map_or_else(|| siblings.clone(), |list| processor_list(&list));
+    let told = field("shared_cpu_list").map(|list| processor_list(&list)).filter(|list| !list.is_empty());
+    let shared_by = told.as_ref().map(|sharers| cores_of(sharers, cpu, siblings));
+    let sharers = told.unwrap_or_else(|| siblings.clone());
     Some(Cache {
         level: field("level")?.parse().ok()?,
         bytes: size(&field("size")?).filter(|bytes| *bytes > 0)?,
@@ -97,7 +101,15 @@ fn cache(index: &Path, siblings: &BTreeSet<usize>) -> Option<Cache> {
         line: field("coherency_line_size").and_then(|line| line.parse().ok()).unwrap_or(64),
         sharers: sharers.len().max(1),
         per_core: sharers.is_subset(siblings),
+        shared_by,
     })
+}
+
+/// Cores that processors are threads of; all like the first where the system does not say.
+fn cores_of(processors: &BTreeSet<usize>, cpu: &Path, siblings: &BTreeSet<usize>) -> usize {
+    let of = |number: &usize| text(&cpu.with_file_name(format!("cpu{number}")).join("topology/thread_siblings_list"));
+    let told: Option<BTreeSet<String>> = processors.iter().map(of).collect();
+    told.map_or_else(|| processors.len().div_ceil(siblings.len().max(1)), |cores| cores.len())
 }
 
 /// `48K`.
@@ -157,7 +169,15 @@ mod tests {
         cache_files(root, 3, ["3", "Unified", "32M", "0-3,8-11"]);
         write(root, "sys/devices/system/cpu/cpu0/cache/index2/ways_of_associativity", "16\n");
         let system = System::read(root).unwrap();
-        let cache = |level, bytes, sharers, per_core| Cache { level, bytes, line: 64, ways: None, sharers, per_core };
+        let cache = |level, bytes, sharers, per_core| Cache {
+            level,
+            bytes,
+            line: 64,
+            ways: None,
+            sharers,
+            per_core,
+            shared_by: Some(sharers / 2),
+        };
         let second = Cache { ways: Some(16), ..cache(2, 2 << 20, 2, true) };
         let expected = [cache(1, 48 << 10, 2, true), second, cache(3, 32 << 20, 8, false)];
         assert_eq!(system.caches, expected);
@@ -165,6 +185,23 @@ mod tests {
             (system.model.as_str(), system.memory, system.available),
             ("Some CPU @ 2.0GHz", 16_384_000_000, 8_192_000_000)
         );
+    }
+
+    #[test]
+    fn cores_of_different_kinds_are_counted_one_by_one() {
+        let root = tempfile::tempdir().expect("a folder");
+        let root = root.path();
+        write(root, "proc/meminfo", "MemTotal: 16000000 kB\n");
+        // One core with two threads, and four without.
+        for (cpu, siblings) in [(0, "0-1"), (1, "0-1"), (2, "2"), (3, "3"), (4, "4"), (5, "5")] {
+            write(root, &format!("sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list"), siblings);
+        }
+        cache_files(root, 0, ["1", "Data", "48K", "0-1"]);
+        cache_files(root, 1, ["3", "Unified", "12M", "0-5"]);
+        let system = System::read(root).unwrap();
+        assert_eq!(system.caches.iter().map(|cache| cache.shared_by).collect::<Vec<_>>(), [Some(1), Some(5)]);
+        fs::remove_file(root.join("sys/devices/system/cpu/cpu0/cache/index1/shared_cpu_list")).unwrap();
+        assert_eq!(System::read(root).unwrap().caches[1].shared_by, None, "nobody says");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Machine files: what is read, and what is refused with which words.
 
 use super::*;
+use crate::machine::Sharers;
 
 const GOOD: &str = r#"
 schema = 1
@@ -33,6 +34,7 @@ name = "L2"
 capacity = "256 KiB"
 confidence = "measured"
 bandwidth = "50 GB/s"
+shared_by = { value = 4, confidence = "datasheet" }
 
 [memory]
 bandwidth = "50 GB/s"
@@ -67,6 +69,7 @@ fn all_fields_are_read_in_si_units_with_their_provenance() {
     assert_eq!((fp32.value, fp32.confidence, fp32.source.as_str()), (2e11, Confidence::Datasheet, "twice fp64"));
     let l2 = &machine.levels[1];
     assert_eq!((l2.capacity.value, l2.capacity.confidence, l2.per_core), (262_144.0, Confidence::Measured, false));
+    assert_eq!((machine.levels[0].sharers(), l2.sharers(), l2.parts(machine.cores.as_ref())), (1.0, 4.0, 2));
     assert_eq!(machine.levels[0].energy.as_ref().map(|e| e.value), Some(1e-12));
     let lines = machine.levels.iter().map(|level| (level.line.as_ref().map(|line| line.value), level.write));
     assert_eq!(lines.collect::<Vec<_>>(), [(Some(128.0), Some(WritePolicy::Through)), (None, None)]);
@@ -120,6 +123,11 @@ fn mistakes_have_line_field_and_advice() {
         ("name = \"L2\"", "name = \"L1\""),
         ("name = \"L2\"\n", ""),
         ("per_core = true", "per_core = 1"),
+        ("per_core = true", "per_core = true\nshared_by = 2"),
+        ("per_core = true", "per_core = true\nshared_by = \"all\""),
+        ("shared_by = { value = 4", "shared_by = { value = 0"),
+        ("shared_by = { value = 4", "shared_by = { value = 1.5"),
+        ("shared_by = { value = 4, confidence = \"datasheet\" }", "shared_by = \"most\""),
         ("line = \"128 B\"", "line = \"96 B\""),
         ("line = \"128 B\"", "line = \"128 B\"\nways = 7"),
         ("line = \"128 B\"", "line = \"128 B\"\nways = 1.5"),
@@ -136,6 +144,21 @@ fn mistakes_have_line_field_and_advice() {
         parse(&GOOD.replacen(good, bad, 1)).expect_err(bad).to_string()
     });
     insta::assert_snapshot!(messages.join("\n"));
+}
+
+#[test]
+fn one_core_alone_is_said_in_two_ways_and_threads_take_as_few_parts_as_have_room() {
+    let by_one = parse(&GOOD.replace("per_core = true", "shared_by = 1")).unwrap().machine;
+    assert!(by_one.levels[0].per_core);
+    let machine = parse(GOOD).unwrap().machine;
+    let (l1, l2, cores) = (&machine.levels[0], &machine.levels[1], machine.cores.as_ref());
+    // Two parts of 128 KiB, for four cores each.
+    let of = |threads| (l1.capacity_for(threads, cores), l2.capacity_for(threads, cores));
+    assert_eq!([1, 4, 5, 100].map(of), [128, 128, 256, 256].map(|kib| (32 << 10, kib << 10)));
+    assert_eq!(l2.capacity_for(1, None), 256 << 10, "how many parts there are is not known");
+    let all = parse(&GOOD.replace("shared_by = { value = 4, confidence = \"datasheet\" }", "shared_by = \"all\""));
+    let l2 = &all.as_ref().unwrap().machine.levels[1];
+    assert_eq!((l2.shared_by.as_ref(), l2.capacity_for(1, cores)), (Some(&Sharers::All), 256 << 10));
 }
 
 #[test]
@@ -160,6 +183,7 @@ fn all_mistakes_are_told_at_once_in_the_order_of_lines() {
 fn what_looks_odd_is_a_warning() {
     let text = GOOD
         .replace("\"245 GB/s\"", "\"24.5 GB/s\"")
+        .replace("per_core = true", "shared_by = \"all\"")
         .replace("[memory]\nbandwidth = \"50 GB/s\"", "[memory]\nbandwidth = \"51 GB/s\"");
     let parsed = from_text(Path::new("other.toml"), &text, Origin::Shipped).unwrap();
     let warnings: Vec<String> = parsed.warnings.iter().map(Problem::to_string).collect();

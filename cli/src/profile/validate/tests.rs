@@ -1,7 +1,9 @@
 //! What contradicts itself is refused, and what does not is taken.
 
 use super::*;
-use crate::profile::model::{CacheTraffic, ContextId, OtherLines, Sequence};
+use crate::profile::model::{
+    CacheTraffic, ContextId, Histogram, LineDetails, LineTraffic, OtherLines, Sequence, StreamCell,
+};
 use crate::profile::sample;
 
 fn refused(change: impl FnOnce(&mut Profile)) -> String {
@@ -130,4 +132,24 @@ fn contradictions_are_named() {
         caches(|c| c.cells[0].moved[1].loads = u64::MAX),
     ];
     insta::assert_snapshot!(messages.join("\n"));
+}
+
+#[test]
+fn stacks_of_threads_alone_have_the_reads_of_the_common_one() {
+    let good = sample::levels();
+    assert_eq!(validate(&good), Ok(()));
+    let bytes = crate::profile::file::to_bytes(&good);
+    assert_eq!(crate::profile::file::from_bytes(std::path::Path::new("p.data"), &bytes).expect("it is right"), good);
+    let changed = |change: fn(&mut Profile, &mut crate::profile::model::Alone)| {
+        let mut profile = good.clone();
+        let mut stacks = profile.stacks.take().expect("stacks");
+        stacks.alone.iter_mut().for_each(|alone| change(&mut profile, alone));
+        profile.stacks = Some(stacks);
+        validate(&profile).expect_err("refused").0
+    };
+    assert!(changed(|_, alone| _ = alone.cells.pop()).contains("is none of threads alone"));
+    assert!(changed(|_, alone| alone.cells[1].histogram.0[0].1 += 1).contains("on the common stack"));
+    assert!(changed(|_, alone| alone.totals.cost += 1).contains("the cost of threads alone"));
+    assert!(changed(|_, alone| alone.lines.push(Default::default())).contains("sizes of lines"));
+    assert!(changed(|profile, _| profile.sharing = None).contains("how they met"));
 }

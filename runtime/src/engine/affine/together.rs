@@ -28,6 +28,7 @@ use crate::engine::{
     access::{Kind, Stream},
     cell::Cell,
     frontier::Ask,
+    progression::Progression,
     report::Reports,
     sequences::{Sequence, are_close},
     stack::Stack,

@@ -2,6 +2,7 @@
 //!
 //! Takes accesses with the cells of their rings, in the order of the model; gives the rings what was found for them.
 
+use super::stack::Stack;
 use crate::{
     counts::{
         cell::{CellCounters, file_lines},
@@ -10,7 +11,7 @@ use crate::{
     decode::{block::UNCOUNTED, ring::RingTotals},
     engine::{Access, Stream},
     observe::files::Files,
-    session::{fast_paths::FastPaths, items::Worker, lives::Life, pipeline::Pipeline},
+    session::{fast_paths::FastPaths, items::Worker, lives::Life},
 };
 
 /// No cell of the cluster yet.
@@ -18,7 +19,7 @@ const NONE: u32 = u32::MAX;
 
 /// One stack.
 pub struct Cluster {
-    engine: Pipeline,
+    stack: Stack,
     cells: Vec<CellCounters>,
     cold: DepthCounts,
     /// By cell: the ring and its cell that it is for.
@@ -36,17 +37,15 @@ impl Cluster {
     /// An empty stack, and one of lines of each of these sizes.
     #[must_use]
     pub fn new(ways: &FastPaths, line_sizes: &[u32], with_thread: bool) -> Self {
-        let mut engine = Pipeline::new(ways);
-        line_sizes.iter().for_each(|bytes| engine.start_lines(*bytes));
         let mut cluster = Self {
-            engine,
+            stack: Stack::new(ways, line_sizes),
             cells: Vec::new(),
             cold: DepthCounts::default(),
             owners: Vec::new(),
             stream_cells: Vec::new(),
         };
         if with_thread {
-            cluster.engine.start_thread(files!(cluster));
+            cluster.stack.engine.start_thread(files!(cluster));
         }
         cluster
     }
@@ -59,16 +58,16 @@ impl Cluster {
     /// Memory of the engine.
     #[must_use]
     pub fn heap_bytes(&self) -> u64 {
-        self.engine.engine_bytes()
+        self.stack.engine.engine_bytes()
     }
 
     /// Ends it: hands what was found for each ring's cell to `file`, and gives the totals of the stack, and its first
     /// touches.
     #[must_use]
     pub fn finish(mut self, mut file: impl FnMut(u32, u32, &mut CellCounters)) -> (RingTotals, DepthCounts) {
-        self.engine.flush(files!(self));
-        file_lines(&mut self.cells, self.engine.take_lines());
-        let (ranked, ..) = self.engine.finish(files!(self));
+        self.stack.engine.flush(files!(self));
+        file_lines(&mut self.cells, self.stack.engine.take_lines());
+        let (ranked, ..) = self.stack.engine.finish(files!(self));
         for (cell, (ring, of_ring)) in self.cells.iter_mut().zip(self.owners) {
             cell.flush();
             file(ring, of_ring, cell);
@@ -92,6 +91,13 @@ pub struct RingWorker<'a> {
 }
 
 impl RingWorker<'_> {
+    /// An access, with the ring's cell.
+    #[inline]
+    pub fn access(&mut self, access: Access, cell: u32) {
+        let cell = self.cell(cell);
+        self.cluster.stack.access(access, cell, files!(self.cluster));
+    }
+
     #[inline]
     fn cell(&mut self, cell: u32) -> u32 {
         match self.known.get(cell as usize) {
@@ -117,26 +123,26 @@ impl RingWorker<'_> {
 }
 
 impl Worker for RingWorker<'_> {
-    #[inline]
-    fn access(&mut self, access: Access, cell: u32) {
-        let cell = self.cell(cell);
-        self.cluster.engine.push(access, cell, files!(self.cluster));
+    fn accesses(&mut self, accesses: &[Access], cells: &[u32]) {
+        for (access, cell) in accesses.iter().zip(cells) {
+            self.access(*access, *cell);
+        }
     }
 
     fn run(&mut self, streams: &[Stream], cells: &[u32], iterations: u64) {
         let mut named = std::mem::take(&mut self.cluster.stream_cells);
         named.clear();
         named.extend(cells.iter().map(|cell| self.cell(*cell)));
-        self.cluster.engine.push_piece(streams, &named, iterations, files!(self.cluster));
+        self.cluster.stack.run(streams, &named, iterations, files!(self.cluster));
         self.cluster.stream_cells = named;
     }
 
     fn relocate(&mut self, from: u64, to: u64, len: u64) {
-        self.cluster.engine.relocate(from, to, len, files!(self.cluster));
+        self.cluster.stack.relocate(from, to, len, files!(self.cluster));
     }
 
     fn input(&mut self, address: u64, len: u64) {
-        self.cluster.engine.input(address, len, files!(self.cluster));
+        self.cluster.stack.input(address, len, files!(self.cluster));
     }
 
     /// Of no meaning for a stack.

@@ -1,14 +1,16 @@
 //! Threads together: one LRU stack for all threads of a process, or for some.
 //!
 //! Takes what the rings of a run carried, once all have ended; gives what an analysis of each ring gives. `kept.rs` has
-//! the words of a ring, `items.rs` what they decode to, `order` says whose turn it is (with `tickets`), `cluster` has
-//! the engine, `process` brings them together. Signal handlers keep stacks of their own, as they come at any time. The
-//! model, and what is undefined in it: `docs/threads.md`.
+//! the words of a ring, `items.rs` what they decode to, `order` says whose turn it is (with `tickets`), `cluster` has a
+//! `stack`, `own` that of a thread alone beside it, `process` brings them together. Signal handlers keep stacks of
+//! their own, as they come at any time. The model, and what is undefined in it: `docs/threads.md`.
 
 mod cluster;
 mod names;
 mod order;
+mod own;
 mod process;
+mod stack;
 #[cfg(test)]
 mod tests;
 mod tickets;
@@ -23,7 +25,8 @@ use super::{
     modules::{ModuleTable, Source},
     options::Options,
     replayer::Replayer,
-    shared::Shared,
+    result::RingResult,
+    shared::{Shared, Together},
 };
 use process::Process;
 
@@ -35,7 +38,7 @@ pub(super) fn analyse(all: &mut Merger, options: &Options, modules: &ModuleTable
         if part.start.is_some() {
             processes.entry(part.processes.first().copied()).or_default().push(part);
         } else {
-            alone(part, all, options, modules);
+            alone(part, all, together, options, modules);
         }
     }
     let mut shared = Shared::default();
@@ -67,7 +70,7 @@ fn spool_failed(error: Option<io::Error>, all: &mut Merger) {
 }
 
 /// Analyses a ring that shares nothing, as far as the system lets it.
-fn alone(mut part: Part, all: &mut Merger, options: &Options, modules: &ModuleTable) {
+fn alone(mut part: Part, all: &mut Merger, together: &Together, options: &Options, modules: &ModuleTable) {
     let analyzer = Analyzer::new(Options { together: None, ..options.clone() });
     let mut replayer = Some(Replayer::Memory(Box::new(analyzer)));
     let items_of = |table, segment| modules.items(table, segment);
@@ -81,6 +84,12 @@ fn alone(mut part: Part, all: &mut Merger, options: &Options, modules: &ModuleTa
     }
     spool_failed(part.error, all);
     if let Some(replayer) = replayer {
-        all.add(replayer.finish(), items_of);
+        let mut result = replayer.finish();
+        if let RingResult::Memory(result) = &mut result
+            && together.alone
+        {
+            result.is_alone();
+        }
+        all.add(result, items_of);
     }
 }

@@ -11,6 +11,7 @@ use std::{
 use super::{
     cluster::Cluster,
     order::Order,
+    own::Own,
     watched::{Parted, Watched},
 };
 use crate::{
@@ -28,7 +29,7 @@ use crate::{
         kept::Part,
         modules::{ModuleTable, Source},
         options::Options,
-        result::MemoryResult,
+        result::{MemoryResult, OwnStack},
         shared::{
             MOST_THREADS, Member, Met, Shared, SharedLine, SharedObject, SharedPart, ThreadError, ThreadNumber,
             Together,
@@ -46,6 +47,9 @@ struct Ring {
     thread: Option<(ThreadNumber, usize)>,
     /// So many of its modules were looked at.
     met: usize,
+    /// Its stack alone, if there is one beside its cluster's; and what that gave.
+    own: Option<Own>,
+    alone: Option<OwnStack>,
 }
 
 /// A process being analysed.
@@ -92,8 +96,15 @@ impl<'a> Process<'a> {
         if let Some(others) = first.get_mut(1..) {
             others.sort_by_key(|ring| parts[*ring].start);
         }
-        let ring =
-            |part| Ring { part, analyzer: Analyzer::new(options.clone()), cells: Vec::new(), thread: None, met: 0 };
+        let ring = |part| Ring {
+            part,
+            analyzer: Analyzer::new(options.clone()),
+            cells: Vec::new(),
+            thread: None,
+            met: 0,
+            own: together.alone.then(|| Own::new(options)),
+            alone: None,
+        };
         let mut process = Self {
             together,
             options,
@@ -245,7 +256,10 @@ impl<'a> Process<'a> {
         let rings = &mut self.rings;
         for ring in rings.iter_mut() {
             ring.analyzer.count_unmoved();
+            peak_bytes += ring.own.as_ref().map_or(0, Own::heap_bytes);
+            ring.alone = ring.own.take().map(|own| own.finish(&mut ring.analyzer.core));
         }
+        self.shared.most_threads = most_threads(rings, self.clusters.len());
         for cluster in std::mem::take(&mut self.clusters) {
             peak_bytes += cluster.heap_bytes();
             of_stack.push(cluster.finish(|ring, cell, found| {
@@ -273,7 +287,7 @@ impl<'a> Process<'a> {
         let mut given = vec![false; of_stack.len()];
         let results = rings.map(|ring| {
             let stack = ring.thread.map(|(_, stack)| stack);
-            let mut result = ring.analyzer.counted();
+            let mut result = MemoryResult { own: ring.alone, ..ring.analyzer.counted() };
             result.cells.iter_mut().for_each(crate::counts::cell::CellCounters::flush);
             if let Some((totals, cold)) = stack.and_then(|stack| of_stack.get(stack)) {
                 let stack = stack.unwrap_or_default();
@@ -352,8 +366,19 @@ impl Ring {
             let mut source = Source { processes: &self.part.processes, table: modules };
             self.analyzer.replay(&words, &mut source);
             self.analyzer.core.engine.flush(files!(self.analyzer.core));
+            // All before that was done, so what waits is new.
+            self.own.iter_mut().for_each(|own| own.follow(&mut self.analyzer.core));
         }
     }
+}
+
+/// Threads of the stack that most of them share.
+fn most_threads(rings: &[Ring], stacks: usize) -> u64 {
+    let mut threads = vec![0; stacks];
+    for stack in rings.iter().filter_map(|ring| ring.thread).map(|(_, stack)| stack) {
+        threads.get_mut(stack).into_iter().for_each(|threads| *threads += 1);
+    }
+    threads.into_iter().max().unwrap_or(0)
 }
 
 /// Which ring is of the thread that an event made, by the number of the event. A handle comes again when its thread has

@@ -92,6 +92,11 @@ fn work(random: &mut Random) -> Vec<Step> {
         let kind = [Kind::Load, Kind::Load, Kind::Store, Kind::Remove][random.below(4) as usize];
         let access = Access { addr: 4096 + random.below(300), len: 1 + random.below(12) as u32, kind };
         steps.push(Step::Access(access, random.below(6) as u32));
+        // The same bytes again, which are on the top unless another thread comes between.
+        for _ in 0..random.below(3) {
+            let kind = [Kind::Load, Kind::Store][random.below(2) as usize];
+            steps.push(Step::Access(Access { kind, ..access }, random.below(6) as u32));
+        }
     }
     if random.below(3) == 0 {
         let stream = |random: &mut Random, kind| Stream {

@@ -94,11 +94,13 @@ impl Watched<'_> {
 }
 
 impl Worker for Watched<'_> {
-    fn access(&mut self, access: Access, cell: u32) {
-        if let Some(sharing) = &mut self.sharing {
-            sharing.access(access, self.ring, cell, &mut self.common.objects);
+    fn accesses(&mut self, accesses: &[Access], cells: &[u32]) {
+        for (access, cell) in accesses.iter().zip(cells) {
+            if let Some(sharing) = &mut self.sharing {
+                sharing.access(*access, self.ring, *cell, &mut self.common.objects);
+            }
+            self.charge(*access, *cell);
         }
-        self.charge(access, cell);
     }
 
     fn run(&mut self, streams: &[Stream], cells: &[u32], iterations: u64) {

@@ -1,0 +1,49 @@
+//! Stacks that threads share, and those of threads alone beside them.
+
+use serde::{Deserialize, Serialize};
+
+use super::{
+    histogram::Histogram,
+    ids::{ContextId, SiteId},
+    lines::{LineCell, StreamCell},
+    totals::Totals,
+};
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stacks {
+    /// Threads of the stack that most of them share.
+    pub threads: u64,
+    /// What reads found on the stack of each thread alone; `None` if that was not measured.
+    pub alone: Option<Alone>,
+}
+
+/// What `--threads private` would have found in the same run. Executions, bytes read and bytes written are those of the
+/// profile.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Alone {
+    pub totals: Totals,
+    /// In canonical order of their own, as [`Profile::threads`](super::Profile::threads).
+    pub threads: Vec<Totals>,
+    /// Of cells that read something; sorted by (context, site).
+    pub cells: Vec<AloneCell>,
+    pub cold_histogram: Histogram,
+    /// For each size of lines of the profile, in its order.
+    pub lines: Vec<AloneLines>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AloneCell {
+    pub context: ContextId,
+    pub site: SiteId,
+    pub cold: u64,
+    pub cost: u128,
+    pub histogram: Histogram,
+}
+
+/// Lines of one size, as [`LineTraffic::cells`](super::LineTraffic::cells) and
+/// [`LineDetails::streams`](super::LineDetails::streams).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AloneLines {
+    pub cells: Vec<LineCell>,
+    pub streams: Vec<StreamCell>,
+}

@@ -1,0 +1,63 @@
+//! One stack, and those who follow its accesses.
+//!
+//! Takes accesses in order, each with its cell; files what they found. Spares the engine those to the very bytes of the
+//! access before, which change nothing: a load finds them on the top.
+
+use crate::{
+    engine::{Access, Kind, Stream},
+    observe::files::Files,
+    session::{fast_paths::FastPaths, pipeline::Pipeline},
+};
+
+/// A stack of bytes, and one of lines of each size.
+pub struct Stack {
+    pub engine: Pipeline,
+    /// Address and length of what was accessed last; no length if that is not known.
+    top: (u64, u32),
+    skips: bool,
+}
+
+impl Stack {
+    /// An empty one.
+    #[must_use]
+    pub fn new(ways: &FastPaths, line_sizes: &[u32]) -> Self {
+        let mut engine = Pipeline::new(ways);
+        line_sizes.iter().for_each(|bytes| engine.start_lines(*bytes));
+        Self { engine, top: (0, 0), skips: ways.skips }
+    }
+
+    #[inline]
+    pub fn access(&mut self, access: Access, cell: u32, files: &mut Files<'_>) {
+        let is_plain = matches!(access.kind, Kind::Load | Kind::Store) && access.len > 0;
+        if is_plain && self.skips && self.top == (access.addr, access.len) {
+            return self.again(access, cell, files);
+        }
+        self.top = if is_plain { (access.addr, access.len) } else { (0, 0) };
+        self.engine.push(access, cell, files);
+    }
+
+    /// An access to bytes that are on the top of the stack.
+    #[inline]
+    fn again(&mut self, access: Access, cell: u32, files: &mut Files<'_>) {
+        if access.kind == Kind::Store {
+            self.engine.store_again(cell);
+        } else if let Some(cell) = files.cells.get_mut(cell as usize) {
+            cell.read(0, access.len.into());
+        }
+    }
+
+    pub fn run(&mut self, streams: &[Stream], cells: &[u32], iterations: u64, files: &mut Files<'_>) {
+        self.top = (0, 0);
+        self.engine.push_piece(streams, cells, iterations, files);
+    }
+
+    pub fn relocate(&mut self, from: u64, to: u64, len: u64, files: &mut Files<'_>) {
+        self.top = (0, 0);
+        self.engine.relocate(from, to, len, files);
+    }
+
+    pub fn input(&mut self, address: u64, len: u64, files: &mut Files<'_>) {
+        self.top = (0, 0);
+        self.engine.input(address, len, files);
+    }
+}
