@@ -85,7 +85,7 @@ const _: () = assert!(cfg!(target_endian = "little"));
 
 /// Version of everything in this crate. It is part of the hook symbols' names, so that objects of different versions do
 /// not link.
-pub const ABI_VERSION: u16 = 4;
+pub const ABI_VERSION: u16 = 5;
 
 /// Section that holds the descriptor blobs.
 pub const SECTION: &str = "dmdprof_sites";
@@ -100,30 +100,30 @@ pub const WITHOUT_HOOKS_MARK: &str = "dmdprof-without-hooks: ";
 /// Symbols that instrumented objects import and the hooks export.
 pub mod symbol {
     /// Thread-local pointer to the current [`super::RingHeader`] (initial-exec).
-    pub const RING: &str = "__dmdprof_v4_ring";
+    pub const RING: &str = "__dmdprof_v5_ring";
     /// `preserve_most` function: makes room for a record of the given number of bytes, returns the cursor.
-    pub const RESERVE: &str = "__dmdprof_v4_reserve";
+    pub const RESERVE: &str = "__dmdprof_v5_reserve";
     /// `void(const void *blob)`: called by a constructor of each instrumented object.
-    pub const MODULE: &str = "__dmdprof_v4_module";
+    pub const MODULE: &str = "__dmdprof_v5_module";
     /// `void(const void *site, u64 call, u64 a, u64 b, u64 c, u64 d)`: a library call modelled by its meaning
     /// ([`super::Call`]).
-    pub const CALL: &str = "__dmdprof_v4_call";
+    pub const CALL: &str = "__dmdprof_v5_call";
     /// `void(void)`: called where `setjmp` returns, before the landing record: leaves a signal handler's ring if the
     /// jump left the handler.
-    pub const LANDED: &str = "__dmdprof_v4_landed";
+    pub const LANDED: &str = "__dmdprof_v5_landed";
     /// `preserve_most` function of programs that can be sampled: `ring(u64 accesses)`, called where the time of the
     /// next change has come or the thread has no ring for samples yet; returns the ring that it has then, on which so
     /// many accesses have passed.
-    pub const SAMPLE_READY: &str = "__dmdprof_v4_sample_ready";
+    pub const SAMPLE_READY: &str = "__dmdprof_v5_sample_ready";
     /// `preserve_most` function `void(void)`, called after a record that the time of a change came with.
-    pub const SAMPLE_TICK: &str = "__dmdprof_v4_sample_tick";
+    pub const SAMPLE_TICK: &str = "__dmdprof_v5_sample_tick";
     /// `void(u64 unit, u64 counters, u64 *first)`: called by a constructor of each object that can be sampled; leaves
     /// where its counters begin.
-    pub const SAMPLE_UNIT: &str = "__dmdprof_v4_sample_unit";
+    pub const SAMPLE_UNIT: &str = "__dmdprof_v5_sample_unit";
     /// Replacement for `sigaction`, same signature.
-    pub const SIGACTION: &str = "__dmdprof_v4_sigaction";
+    pub const SIGACTION: &str = "__dmdprof_v5_sigaction";
     /// Replacement for `signal`, same signature.
-    pub const SIGNAL: &str = "__dmdprof_v4_signal";
+    pub const SIGNAL: &str = "__dmdprof_v5_signal";
 }
 
 /// Callees that name the call sites of markers in descriptors.

@@ -2,7 +2,7 @@
 
 /// Relocatable object: linked into instrumented programs and libraries.
 ///
-/// Link executables with `-Wl,--export-dynamic-symbol=__dmdprof_v4_*`, so that instrumented libraries opened at run
+/// Link executables with `-Wl,--export-dynamic-symbol=__dmdprof_v5_*`, so that instrumented libraries opened at run
 /// time use the program's copy and not their own: each copy would give every thread a ring of its own, and the order
 /// between the program's and the library's accesses would be lost.
 pub static HOOKS_OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/dmdprof_hooks.o"));

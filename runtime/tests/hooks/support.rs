@@ -39,7 +39,7 @@ pub fn compile(output: &str, source: &str, arguments: &[&str]) -> PathBuf {
     output
 }
 
-pub const EXPORT: &str = "-Wl,--export-dynamic-symbol=__dmdprof_v4_*";
+pub const EXPORT: &str = "-Wl,--export-dynamic-symbol=__dmdprof_v5_*";
 
 pub fn writer() -> &'static Path {
     static WRITER: OnceLock<PathBuf> = OnceLock::new();
