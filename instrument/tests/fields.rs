@@ -11,6 +11,7 @@ use dmdprof_runtime::{
 const BODY: &str = r#"
 target triple = "x86_64-unknown-linux-gnu"
 @all = global [8 x { [3 x double], { i32, i32 }, ptr }] zeroinitializer, !dbg !60
+@all.1 = global ptr null, !dbg !62
 declare void @called(ptr)
 define void @f(ptr %p, i64 %n) !dbg !5 {
 entry:
@@ -29,6 +30,7 @@ inner:
   store i64 0, ptr %both
   %g = getelementptr [8 x { [3 x double], { i32, i32 }, ptr }], ptr @all, i64 0, i64 %j, i32 2
   store ptr null, ptr %g
+  store ptr null, ptr @all.1
   %odd = getelementptr i8, ptr %p, i64 %j
   store i8 0, ptr %odd
   %j.next = add i64 %j, 1
@@ -73,6 +75,7 @@ done:
 !50 = !DICompositeType(tag: DW_TAG_array_type, baseType: !10, size: 2560, elements: !{!51})
 !51 = !DISubrange(count: 8)
 !60 = !DIGlobalVariableExpression(var: !61, expr: !DIExpression())
+!62 = !DIGlobalVariableExpression(var: !61, expr: !DIExpression(DW_OP_LLVM_fragment, 256, 64))
 !61 = distinct !DIGlobalVariable(name: "all", scope: !0, file: !1, line: 2, type: !50, isLocal: false, isDefinition: true)
 "#;
 
@@ -133,6 +136,8 @@ fn accesses_name_their_fields_and_loops() {
         // It depends on none.
         at("body(40) tag.id..kind 24+8", inner, Some(inner)),
         at("body(40) next 32+8", inner, Some(outer)),
+        // A variable that was a part of another one.
+        at("?", inner, Some(inner)),
         // No step of an array of bodies.
         at("?", inner, Some(outer)),
         at("body(40) next 32+8", list, None),

@@ -228,11 +228,15 @@ impl<'m> Nodes<'m> {
         list.map(|list| self.operands(list).into_iter().flatten().collect()).unwrap_or_default()
     }
 
-    /// The type that debug information gives a global variable.
+    /// The type that debug information gives a global variable; none for one that the optimiser made of a part of a
+    /// variable.
     #[must_use]
     pub fn global_type(self, global: Value<'m>) -> Option<Metadata<'m>> {
         let is_expression = |node: &Metadata<'_>| node.kind() == MetadataKind::GlobalVariableExpression;
         let expression = global.global_nodes().into_iter().find(is_expression)?;
+        if self.operand(expression, 1)?.printed().contains("DW_OP_LLVM_fragment") {
+            return None;
+        }
         self.variable_type(self.node(expression, 0)?)
     }
 

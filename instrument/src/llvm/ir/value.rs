@@ -167,6 +167,18 @@ impl<'m> Value<'m> {
         (matches!(number, 4 | 6 | 7), matches!(number, 5..=7))
     }
 
+    /// Its text, for what the C interface does not tell.
+    #[must_use]
+    pub fn printed(self) -> String {
+        // SAFETY: any value can be printed.
+        let printed = unsafe { LLVMPrintValueToString(self.raw()) };
+        // SAFETY: a C string that is ours to dispose of; it is copied first.
+        let text = unsafe { CStr::from_ptr(printed) }.to_string_lossy().into_owned();
+        // SAFETY: as above.
+        unsafe { LLVMDisposeMessage(printed) };
+        text
+    }
+
     /// Whether a fence between threads acquires, and whether it releases; neither of what is no such fence.
     #[must_use]
     pub fn fence_ordering(self) -> (bool, bool) {
@@ -174,12 +186,7 @@ impl<'m> Value<'m> {
             return (false, false);
         }
         // Older LLVM's C interface does not tell, but its text does: `fence [syncscope("...")] ORDERING[, !dbg !N]`.
-        // SAFETY: any value can be printed.
-        let printed = unsafe { LLVMPrintValueToString(self.raw()) };
-        // SAFETY: a C string that is ours to dispose of; it is copied first.
-        let text = unsafe { CStr::from_ptr(printed) }.to_string_lossy().into_owned();
-        // SAFETY: as above.
-        unsafe { LLVMDisposeMessage(printed) };
+        let text = self.printed();
         let mut words = text.split(|c: char| !c.is_alphanumeric() && c != '_');
         let ordering = words.find(|word| !word.is_empty() && *word != "fence").unwrap_or_default();
         let has = |wanted: &str| ordering == wanted;
