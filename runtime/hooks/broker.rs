@@ -29,9 +29,10 @@ pub fn report() {
     });
 }
 
-/// The process in a path as `/proc/<process>/fd/3`; 0 = none.
+/// The process in a path as `/proc/<process>/fd/3`, with any number of slashes; 0 = none.
 pub fn process_in(path: &[u8]) -> u32 {
-    let digits = path.strip_prefix(b"/proc/").unwrap_or_default().iter().take_while(|byte| byte.is_ascii_digit());
+    let rest = path.strip_prefix(b"/proc/").unwrap_or_default();
+    let digits = rest.iter().skip_while(|byte| **byte == b'/').take_while(|byte| byte.is_ascii_digit());
     digits.fold(0u32, |number, digit| number.wrapping_mul(10).wrapping_add(u32::from(digit - b'0')))
 }
 

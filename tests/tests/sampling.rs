@@ -178,7 +178,7 @@ fn what_a_sample_cannot_tell_is_refused() {
         refused(&["--sample", other, value], "cannot be used with");
     }
     refused(&["--sample", "--liveness", "exact"], "known only of whole runs");
-    refused(&["--sample", "--threads", "shared"], "leave --threads out");
+    refused(&["--sample", "--threads", "shared"], "leave --threads and --sharing out");
     refused(&["--sample", "--model", "values"], "memory model");
 }
 

@@ -461,7 +461,12 @@ fn keys_and_themes(browser: &mut Browser, page: &Path) {
     browser.open(page, "theme=light");
     let panels = browser.value("[...document.querySelectorAll('.tabs button')].map((tab) => tab.dataset.panel)");
     for (number, panel) in panels.as_array().expect("panels").iter().enumerate() {
-        browser.key(&((number + 1) % 10).to_string());
+        // There are more panels than digits.
+        if number < 10 {
+            browser.key(&((number + 1) % 10).to_string());
+        } else {
+            browser.value(&format!("document.querySelector('.tabs [data-panel={panel}]').click(), 1"));
+        }
         let open = "document.querySelector('.tabs [aria-selected=true]').dataset.panel";
         assert_eq!(browser.value(open), *panel);
         assert!(browser.value("document.querySelector('main').textContent.length").as_u64() > Some(20), "{panel}");

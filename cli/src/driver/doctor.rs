@@ -1,7 +1,7 @@
 //! `dmdprof doctor`: what this machine has, what is missing and what to do about it.
 //!
-//! Takes the answer about LLVM from the instrumentation and looks for the rest itself; gives a [`Diagnosis`], which says
-//! whether the main job can run (instrument, link, run), and a table of it. A missing optional part is a note, no
+//! Takes the answer about LLVM from the instrumentation and looks for the rest itself; gives a [`Diagnosis`], which
+//! says whether the main job can run (instrument, link, run), and a table of it. A missing optional part is a note, no
 //! failure.
 
 use std::{
