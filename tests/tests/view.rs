@@ -460,13 +460,9 @@ fn a_window_of_a_run_is_walked_with_the_depths_of_the_engine() {
 fn keys_and_themes(browser: &mut Browser, page: &Path) {
     browser.open(page, "theme=light");
     let panels = browser.value("[...document.querySelectorAll('.tabs button')].map((tab) => tab.dataset.panel)");
-    for (number, panel) in panels.as_array().expect("panels").iter().enumerate() {
-        // There are more panels than digits.
-        if number < 10 {
-            browser.key(&((number + 1) % 10).to_string());
-        } else {
-            browser.value(&format!("document.querySelector('.tabs [data-panel={panel}]').click(), 1"));
-        }
+    // There are more panels than digits.
+    for (number, panel) in panels.as_array().expect("panels").iter().enumerate().take(10) {
+        browser.key(&((number + 1) % 10).to_string());
         let open = "document.querySelector('.tabs [aria-selected=true]').dataset.panel";
         assert_eq!(browser.value(open), *panel);
         assert!(browser.value("document.querySelector('main').textContent.length").as_u64() > Some(20), "{panel}");
