@@ -287,15 +287,7 @@ mod tests {
     use super::*;
 
     fn system() -> System {
-        let cache = |level, bytes, sharers, per_core| Cache {
-            level,
-            bytes,
-            line: 64,
-            ways: None,
-            sharers,
-            per_core,
-            shared_by: Some(sharers / 2),
-        };
+        let cache = Cache::of_paired_threads;
         System {
             model: "test".into(),
             processors: 8,

@@ -27,6 +27,14 @@ pub struct Cache {
     pub shared_by: Option<usize>,
 }
 
+#[cfg(test)]
+impl Cache {
+    /// Of a processor with two threads per core.
+    pub fn of_paired_threads(level: u8, bytes: u64, sharers: usize, per_core: bool) -> Self {
+        Self { level, bytes, line: 64, ways: None, sharers, per_core, shared_by: Some(sharers / 2) }
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct System {
     pub model: String,
@@ -169,15 +177,7 @@ mod tests {
         cache_files(root, 3, ["3", "Unified", "32M", "0-3,8-11"]);
         write(root, "sys/devices/system/cpu/cpu0/cache/index2/ways_of_associativity", "16\n");
         let system = System::read(root).unwrap();
-        let cache = |level, bytes, sharers, per_core| Cache {
-            level,
-            bytes,
-            line: 64,
-            ways: None,
-            sharers,
-            per_core,
-            shared_by: Some(sharers / 2),
-        };
+        let cache = Cache::of_paired_threads;
         let second = Cache { ways: Some(16), ..cache(2, 2 << 20, 2, true) };
         let expected = [cache(1, 48 << 10, 2, true), second, cache(3, 32 << 20, 8, false)];
         assert_eq!(system.caches, expected);

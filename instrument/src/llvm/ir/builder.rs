@@ -28,6 +28,9 @@ impl Drop for Builder<'_> {
 
 const UNNAMED: *const c_char = c"".as_ptr();
 
+/// A function of LLVM's that makes one integer of two.
+type Binary = unsafe extern "C" fn(LLVMBuilderRef, LLVMValueRef, LLVMValueRef, *const c_char) -> LLVMValueRef;
+
 impl<'m> Builder<'m> {
     pub(super) fn new(module: ModuleHandle<'m>) -> Self {
         // SAFETY: the module's context, which lives as long as the module.
@@ -202,53 +205,45 @@ impl<'m> Builder<'m> {
         Value::new(unsafe { LLVMBuildExtractElement(self.raw, raw, lane, UNNAMED) })
     }
 
+    fn binary(&self, build: Binary, a: Value<'m>, b: Value<'m>) -> Value<'m> {
+        let (a, b) = same_type(a, b);
+        // SAFETY: one of LLVM's functions for two integers of one type, which these are.
+        Value::new(unsafe { build(self.raw, a, b, UNNAMED) })
+    }
+
     #[must_use]
     pub fn add(&self, a: Value<'m>, b: Value<'m>) -> Value<'m> {
-        let (a, b) = same_type(a, b);
-        // SAFETY: two integers of one type.
-        Value::new(unsafe { LLVMBuildAdd(self.raw, a, b, UNNAMED) })
+        self.binary(LLVMBuildAdd, a, b)
     }
 
     #[must_use]
     pub fn subtract(&self, a: Value<'m>, b: Value<'m>) -> Value<'m> {
-        let (a, b) = same_type(a, b);
-        // SAFETY: two integers of one type.
-        Value::new(unsafe { LLVMBuildSub(self.raw, a, b, UNNAMED) })
+        self.binary(LLVMBuildSub, a, b)
     }
 
     #[must_use]
     pub fn multiply(&self, a: Value<'m>, b: Value<'m>) -> Value<'m> {
-        let (a, b) = same_type(a, b);
-        // SAFETY: two integers of one type.
-        Value::new(unsafe { LLVMBuildMul(self.raw, a, b, UNNAMED) })
+        self.binary(LLVMBuildMul, a, b)
     }
 
     #[must_use]
     pub fn shift_left(&self, a: Value<'m>, b: Value<'m>) -> Value<'m> {
-        let (a, b) = same_type(a, b);
-        // SAFETY: two integers of one type.
-        Value::new(unsafe { LLVMBuildShl(self.raw, a, b, UNNAMED) })
+        self.binary(LLVMBuildShl, a, b)
     }
 
     #[must_use]
     pub fn divide_unsigned(&self, a: Value<'m>, b: Value<'m>) -> Value<'m> {
-        let (a, b) = same_type(a, b);
-        // SAFETY: two integers of one type.
-        Value::new(unsafe { LLVMBuildUDiv(self.raw, a, b, UNNAMED) })
+        self.binary(LLVMBuildUDiv, a, b)
     }
 
     #[must_use]
     pub fn shift_right(&self, a: Value<'m>, b: Value<'m>) -> Value<'m> {
-        let (a, b) = same_type(a, b);
-        // SAFETY: two integers of one type.
-        Value::new(unsafe { LLVMBuildLShr(self.raw, a, b, UNNAMED) })
+        self.binary(LLVMBuildLShr, a, b)
     }
 
     #[must_use]
     pub fn and(&self, a: Value<'m>, b: Value<'m>) -> Value<'m> {
-        let (a, b) = same_type(a, b);
-        // SAFETY: two integers of one type.
-        Value::new(unsafe { LLVMBuildAnd(self.raw, a, b, UNNAMED) })
+        self.binary(LLVMBuildAnd, a, b)
     }
 
     /// Whether a number, taken for signed, is below 0.
