@@ -233,7 +233,7 @@ impl Analyzer {
         self.core.file_lines(pipeline.take_lines(), pipeline.take_caches());
         self.core.file_sample(pipeline.take_sample());
         if self.core.filtered {
-            self.core.estimate_reads(|segment| self.locator.items(segment).to_vec());
+            self.core.estimate_reads(&self.locator);
         }
         let window = pipeline.take_window();
         let (stack, hash, flows) = pipeline.finish(files!(self.core));
@@ -277,7 +277,7 @@ impl Analyzer {
                 RingObjects { uses, ..RingObjects::default() }
             }),
         };
-        core.count_executed(&executed, |segment| locator.items(segment).to_vec());
+        core.count_executed(&executed, &locator);
         let Core { contexts, blocks, cells, cold, totals, sequences, .. } = core;
         MemoryResult {
             ring: DecodedRing { modules: locator.modules, contexts, totals },

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     abi::{COPY_BLOCK, Item, ItemKind, SegmentKind, item_flag, segment_flag},
-    decode::locator::{Located, ModuleSource},
+    decode::locator::{Located, Locator, ModuleSource},
     ring::Counted,
     sites::Segment,
 };
@@ -88,12 +88,12 @@ impl Core {
     }
 
     /// Of cells whose bytes are not known exactly, for they are only one object's part of a site: what the sample says.
-    pub(super) fn estimate_reads(&mut self, items: impl Fn(u32) -> Vec<Item>) {
+    pub(super) fn estimate_reads(&mut self, locator: &Locator) {
         let parts = self.objects.as_ref().map_or_else(Vec::new, |objects| objects.cells.parts().to_vec());
         for cell in 0..self.cells.len() {
             let whole = parts.get(cell).map_or(cell as u32, |(whole, _)| *whole);
             let Some((segment, number)) = self.site(whole) else { continue };
-            let is_fixed = items(segment).get(number as usize).is_some_and(|item| each(item).is_some());
+            let is_fixed = locator.items(segment).get(number as usize).is_some_and(|item| each(item).is_some());
             if let Some(counts) = self.cells[cell].sampled.as_mut().filter(|_| is_fixed) {
                 counts.read = counts.bytes().round() as u64;
             }
@@ -101,10 +101,10 @@ impl Core {
     }
 
     /// Puts exact counts in the place of what records alone told.
-    pub(super) fn count_executed(&mut self, all: &[Executed], items: impl Fn(u32) -> Vec<Item>) {
+    pub(super) fn count_executed(&mut self, all: &[Executed], locator: &Locator) {
         for Executed { place, times, .. } in all {
             self.be_in(place.function);
-            let items = items(place.segment);
+            let items = locator.items(place.segment);
             let block = self.block(place.segment, items.len());
             let first = self.blocks[block as usize].first_cell as usize;
             for (item, cell) in items.iter().zip(first..) {
