@@ -22,13 +22,21 @@ pub struct Compiler {
     pub name: &'static str,
     pub cc: Vec<OsString>,
     pub cxx: Vec<OsString>,
+    /// Behind all other flags.
+    pub last: Vec<OsString>,
 }
 
 impl Compiler {
     /// Plain clang.
     #[must_use]
     pub fn native() -> Self {
-        Self { name: "native", cc: vec![clang(false).into()], cxx: vec![clang(true).into()] }
+        Self { name: "native", cc: vec![clang(false).into()], cxx: vec![clang(true).into()], last: Vec::new() }
+    }
+
+    /// Plain clang in a hurry, for programs whose output alone matters: it does not depend on the optimiser.
+    #[must_use]
+    pub fn unoptimised() -> Self {
+        Self { name: "unoptimised", last: vec!["-O0".into()], ..Self::native() }
     }
 
     /// `dmdprof cc` and `dmdprof c++` over the same clang.
@@ -37,7 +45,7 @@ impl Compiler {
         // They look for clang themselves; a missing one must be a clear failure of ours.
         let _ = (clang(false), clang(true));
         let tool = |mode: &str| vec![dmdprof_path().into(), mode.into()];
-        Self { name: "dmdprof", cc: tool("cc"), cxx: tool("c++") }
+        Self { name: "dmdprof", cc: tool("cc"), cxx: tool("c++"), last: Vec::new() }
     }
 
     /// The same, with marked loops.
@@ -128,7 +136,7 @@ impl Program {
     #[must_use]
     pub fn build(&self, compiler: &Compiler) -> PathBuf {
         let mut hasher = DefaultHasher::new();
-        (&compiler.cc, &compiler.cxx, self.compile_flags(), &self.libraries).hash(&mut hasher);
+        (&compiler.cc, &compiler.cxx, self.compile_flags(), &compiler.last, &self.libraries).hash(&mut hasher);
         for file in compiler.cc.iter().chain(&compiler.cxx).map(Path::new).filter(|p| p.is_absolute()) {
             stamp(file).hash(&mut hasher);
         }
@@ -160,7 +168,7 @@ impl Program {
                     loop {
                         let Some((i, source)) = todo.lock().expect("no worker panics here").next() else { return };
                         let mut command = compiler.command(is_cpp(source));
-                        command.args(self.compile_flags()).arg("-c").arg(source).arg("-o").arg(object(i));
+                        command.args(self.compile_flags()).args(&compiler.last).arg("-c").arg(source).arg("-o").arg(object(i));
                         run(&mut command);
                     }
                 });
@@ -346,6 +354,12 @@ pub fn lua() -> Program {
         functions: vec!["luaV_execute", "luaD_throw", "luaH_getstr"],
         ..Program::default()
     }
+}
+
+/// Lua with a script that takes a moment.
+#[must_use]
+pub fn short_lua() -> Program {
+    Program { args: vec![driver("short.lua").to_string_lossy().into_owned()], ..lua() }
 }
 
 /// A C++ driver: `exceptions`, `threads`, `containers` or `virtual`.

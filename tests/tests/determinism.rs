@@ -126,19 +126,10 @@ fn a_different_run_is_a_different_profile() {
 #[test]
 fn no_fast_way_changes_a_depth() {
     let directory = scratch();
-    let script = directory.path().join("script.lua");
-    std::fs::write(
-        &script,
-        "local words, n = {}, 0\n\
-         for i = 1, 4000 do words[i] = ('%d-%s'):format(i * 7919 % 1000, ('ab'):rep(i % 9)) end\n\
-         for i = 2, 4000 do if words[i - 1] < words[i] then words[i - 1], words[i] = words[i], words[i - 1] end end\n\
-         for i, w in ipairs(words) do n = n + #w:gsub('a', 'xy') + i % 3 end\n\
-         print(n)\n",
-    )
-    .expect("a script");
-    let lua = programs::lua().build(&Compiler::dmdprof());
+    let short = programs::short_lua();
+    let lua = short.build(&Compiler::dmdprof());
     let matmul = programs::bench("matmul").build(&Compiler::dmdprof());
-    for (program, args) in [(&lua, vec![&script]), (&matmul, vec![])] {
+    for (program, args) in [(&lua, short.args), (&matmul, vec![])] {
         let hash = |options: &[&str]| depth_hash(&Run::new(program, directory.path()).options(options).args(&args));
         let expected = hash(&["--without", "nothing"]);
         for way in WAYS {

@@ -25,7 +25,7 @@ fn check(program: &Program) {
     let name = &program.name;
     let (native, hooked) = std::thread::scope(|scope| {
         let hooked = scope.spawn(|| program.build(&Compiler::dmdprof()));
-        (program.build(&Compiler::native()), hooked.join().expect("the build with hooks"))
+        (program.build(&Compiler::unoptimised()), hooked.join().expect("the build with hooks"))
     });
     let native = run_plain(&native, &program.args);
     assert!(native.status.success() && !native.stdout.is_empty(), "native {name}: {}", describe(&native));

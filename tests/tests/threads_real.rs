@@ -51,7 +51,7 @@ fn check_profile(path: &Path, runs: Runs) -> Report {
 /// Two runs of a program in C with these arguments; gives the report of the last.
 fn check(program: &Program, args: &[&str], runs: Runs) -> Report {
     let directory = scratch();
-    let native = output(Command::new(program.build(&Compiler::native())).args(args).current_dir(directory.path()));
+    let native = output(Command::new(program.build(&Compiler::unoptimised())).args(args).current_dir(directory.path()));
     assert!(native.status.success() && !native.stdout.is_empty(), "{}", describe(&native));
     let built = program.hooked();
     let profile = |name: &str| {

@@ -31,6 +31,7 @@ use crate::{
         caches::{Caches, Geometry},
         files::Files,
         flows::Flows,
+        follower::Follower,
         lines::Lines,
         sample::{Design, Sampler},
         window::Recorder,
@@ -148,10 +149,18 @@ impl Pipeline {
 
     /// Says how many accesses there were so far, to a sample that the program draws: it does not see all of them.
     pub fn set_time(&mut self, time: u64, files: &mut Files<'_>) {
-        self.flush(files);
-        if let Place::Sampled(sampler) = &mut self.place {
-            sampler.set_time(time);
+        if self.open.queue.has_runs_or_marks() {
+            self.flush(files);
         }
+        let Place::Sampled(sampler) = &mut self.place else { return };
+        // Nothing but the sampler listens, and each record has a time: the way without questions.
+        let queue = &mut self.open.queue;
+        if queue.size > 0 {
+            sampler.set_known(files.cells.len());
+            sampler.accesses(&queue.accesses, &queue.cells);
+            queue.clear_singles();
+        }
+        sampler.set_time(time);
     }
 
     /// Whether a sample is drawn in the place of the engine.

@@ -65,6 +65,18 @@ impl Queue {
         self.each(log, OpLog::accesses, OpLog::run);
     }
 
+    /// Whether there is more in it than single accesses.
+    pub fn has_runs_or_marks(&self) -> bool {
+        !(self.runs.is_empty() && self.marks.is_empty() && self.lives.is_empty())
+    }
+
+    /// Empties a queue of single accesses.
+    pub fn clear_singles(&mut self) {
+        self.accesses.clear();
+        self.cells.clear();
+        self.size = 0;
+    }
+
     pub fn clear(&mut self) {
         self.accesses.clear();
         self.cells.clear();

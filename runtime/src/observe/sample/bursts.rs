@@ -34,7 +34,8 @@ pub struct Bursts {
 impl Bursts {
     pub fn new(design: Design) -> Self {
         let weight = design.period() as f64 / (design.burst - design.short()) as f64;
-        Bursts { stack: Stack::new(1), running: VecDeque::new(), times: BurstTimes::new(design), design, weight }
+        let stack = Stack::with_slots(1, 2 * design.burst as usize);
+        Bursts { stack, running: VecDeque::new(), times: BurstTimes::new(design), design, weight }
     }
 
     /// Whether everything is looked at.
@@ -62,14 +63,14 @@ impl Bursts {
         self.times.next.min(end) as u64
     }
 
-    /// A piece is read.
-    pub fn read(&mut self, piece: Piece, now: u64, cell: u32, ledger: &mut Ledger) {
+    /// A piece is read, whose line is there.
+    pub fn read(&mut self, entry: Option<usize>, piece: Piece, now: u64, cell: u32, ledger: &mut Ledger) {
         let short = self.design.short();
         let ready = |burst: &&Burst| now as i64 - burst.start >= short as i64;
         if self.running.front().filter(ready).is_none() {
             return;
         }
-        self.stack.parts(piece, |part| {
+        self.stack.parts(entry, piece, |part| {
             let Some(slot) = part.slot.filter(|slot| now - self.stack.time(*slot) <= short) else { return };
             let mut above = [0];
             self.stack.above(slot, &mut above);
@@ -81,8 +82,12 @@ impl Bursts {
         });
     }
 
-    pub fn touch(&mut self, piece: Piece, now: u64) {
-        self.stack.touch(piece, 0, now);
+    pub fn touch(&mut self, entry: Option<usize>, piece: Piece, now: u64) {
+        self.stack.touch(entry, piece, 0, now);
+    }
+
+    pub fn find(&self, line: u64) -> Option<usize> {
+        self.stack.find(line)
     }
 
     pub fn stack(&mut self) -> &mut Stack {

@@ -43,19 +43,25 @@ impl Fixed {
         self.lane_of[bucket] != NONE
     }
 
-    /// A piece of a line in a bucket of the set is read.
-    pub fn read(&mut self, piece: Piece, bucket: usize, now: u64, cell: u32, ledger: &mut Ledger) {
+    /// A piece of a line in a bucket of the set is read, which is there.
+    pub fn read(
+        &mut self,
+        entry: Option<usize>,
+        (piece, bucket): (Piece, usize),
+        now: u64,
+        (cell, ledger): (u32, &mut Ledger),
+    ) {
         let own = usize::from(self.lane_of[bucket]);
-        let weight = BUCKETS as f64 / self.buckets as f64;
-        let scale = (BUCKETS - 1) as f64 / (self.buckets - 1) as f64;
-        let Self { stack, sums, middle, .. } = self;
-        stack.parts(piece, |part| {
+        let Self { stack, sums, middle, buckets, .. } = self;
+        stack.parts(entry, piece, |part| {
             match part.slot {
                 Some(slot) if now - stack.time(slot) <= *middle => return,
                 Some(slot) => stack.above(slot, sums),
                 // For the first time: from below everything.
                 None => sums.copy_from_slice(&stack.total),
             }
+            let weight = BUCKETS as f64 / *buckets as f64;
+            let scale = (BUCKETS - 1) as f64 / (*buckets - 1) as f64;
             let mut above = Above::known(sums[own] + u64::from(part.beside));
             let others = || sums.iter().enumerate().filter(|(lane, _)| *lane != own);
             others().for_each(|(_, bytes)| above.bucket(*bytes));
@@ -70,8 +76,12 @@ impl Fixed {
         });
     }
 
-    pub fn touch(&mut self, piece: Piece, bucket: usize, now: u64) {
-        self.stack.touch(piece, self.lane_of[bucket], now);
+    pub fn touch(&mut self, entry: Option<usize>, (piece, bucket): (Piece, usize), now: u64) {
+        self.stack.touch(entry, piece, self.lane_of[bucket], now);
+    }
+
+    pub fn find(&self, line: u64) -> Option<usize> {
+        self.stack.find(line)
     }
 
     pub fn stack(&mut self) -> &mut Stack {

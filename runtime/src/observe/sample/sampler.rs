@@ -110,31 +110,49 @@ impl Sampler {
     /// An access of which something passes. Everything is priced before anything moves.
     #[inline(never)]
     fn look(&mut self, address: u64, len: u64, is_read: bool, cell: u32) {
-        let Self { now, bursts, turns, fixed, marks, ledger, .. } = self;
-        let bursting = bursts.are_running();
-        let passing = || pieces(address, len).map(|piece| (piece, bucket(piece.line))).map(with_mark(marks));
+        let from = address % LINE;
+        if from + len <= LINE {
+            let (line, to) = (address / LINE, (from + len) as usize);
+            let piece = Piece { line, from: from as usize, to };
+            return self.visit(piece, is_read, true, cell);
+        }
         if is_read {
-            for (piece, bucket, mark) in passing() {
-                if bursting {
-                    bursts.read(piece, *now, cell, ledger);
-                }
-                if mark & TURN != 0 {
-                    turns.read(piece, bucket, *now, cell, ledger);
-                }
-                if mark & FIXED != 0 {
-                    fixed.read(piece, bucket, *now, cell, ledger);
-                }
+            pieces(address, len).for_each(|piece| self.visit(piece, true, false, cell));
+        }
+        pieces(address, len).for_each(|piece| self.visit(piece, false, true, cell));
+    }
+
+    /// A part of an access is read, moves to the top, or both.
+    #[inline(always)]
+    fn visit(&mut self, piece: Piece, is_read: bool, moves: bool, cell: u32) {
+        let Self { now, bursts, turns, fixed, marks, ledger, .. } = self;
+        let (bucket, now) = (bucket(piece.line), *now);
+        let (place, mark) = ((piece, bucket), marks[bucket]);
+        if bursts.are_running() {
+            let entry = bursts.find(piece.line);
+            if is_read {
+                bursts.read(entry, piece, now, cell, ledger);
+            }
+            if moves {
+                bursts.touch(entry, piece, now);
             }
         }
-        for (piece, bucket, mark) in passing() {
-            if bursting {
-                bursts.touch(piece, *now);
+        if mark & TURN != 0 {
+            let entry = turns.find(piece.line, bucket);
+            if is_read {
+                turns.read(entry, place, now, (cell, ledger));
             }
-            if mark & TURN != 0 {
-                turns.touch(piece, bucket, *now);
+            if moves {
+                turns.touch(entry, place, now);
             }
-            if mark & FIXED != 0 {
-                fixed.touch(piece, bucket, *now);
+        }
+        if mark & FIXED != 0 {
+            let entry = fixed.find(piece.line);
+            if is_read {
+                fixed.read(entry, place, now, (cell, ledger));
+            }
+            if moves {
+                fixed.touch(entry, place, now);
             }
         }
     }
@@ -199,11 +217,6 @@ impl Sampler {
     }
 }
 
-/// A piece and its bucket with the bucket's marks.
-fn with_mark(marks: &[u8; BUCKETS]) -> impl Fn((Piece, usize)) -> (Piece, usize, u8) + '_ {
-    |(piece, bucket)| (piece, bucket, marks[bucket])
-}
-
 impl Follower for Sampler {
     fn accesses(&mut self, accesses: &[Access], cells: &[u32]) {
         for (access, cell) in accesses.iter().zip(cells) {
@@ -260,30 +273,45 @@ fn is_read(kind: Kind) -> bool {
 
 /// The first of some iterations in which a stream touches a line that is marked; their end if there is none.
 fn next_visit(marks: &[u8; BUCKETS], stream: &Stream, iterations: Range<u64>) -> u64 {
+    let Some(more) = (iterations.end - iterations.start).checked_sub(1) else { return iterations.end };
     let (stride, step, len) = (stream.stride, stream.stride.unsigned_abs(), u64::from(stream.len));
-    let (mut at, mut address) = (iterations.start, stream.at(iterations.start));
-    while at < iterations.end {
-        let last = address.saturating_add(len - 1);
-        let (mut line, last_line) = (address / LINE, last / LINE);
-        loop {
-            if marks[bucket(line)] != 0 {
-                return at;
-            }
-            if line == last_line {
-                break;
-            }
-            line += 1;
-        }
-        // As long as the stream stays in these lines it finds nothing.
-        let steps = if step >= LINE {
-            1
-        } else {
-            let bytes = if stride >= 0 { LINE - last % LINE } else { address % LINE + 1 };
-            let Some(short) = (bytes - 1).checked_div(step) else { break };
-            short + 1
+    let address = stream.at(iterations.start);
+    let distance = step.saturating_mul(more);
+    let (low, high) = if stride >= 0 {
+        (Some(address), address.checked_add(distance.saturating_add(len - 1)))
+    } else {
+        (address.checked_sub(distance), address.checked_add(len - 1))
+    };
+    let (true, Some(low), Some(high)) = (step < LINE, low, high) else {
+        let is_marked = |at: &u64| {
+            let address = stream.at(*at);
+            first_marked(marks, address / LINE, address.saturating_add(len - 1) / LINE, 1).is_some()
         };
-        at = at.saturating_add(steps);
-        address = address.wrapping_add_signed(stride.wrapping_mul(steps as i64));
+        return iterations.clone().find(is_marked).unwrap_or(iterations.end);
+    };
+    // It touches every line from its first to its last.
+    let (first, last, by) = if stride >= 0 { (low / LINE, high / LINE, 1) } else { (high / LINE, low / LINE, -1) };
+    let Some(line) = first_marked(marks, first, last, by) else { return iterations.end };
+    // The stream comes there when what it touches first of a line has gone so far.
+    let away = if stride >= 0 {
+        (line * LINE).saturating_sub(address + (len - 1))
+    } else {
+        address.saturating_sub(line * LINE + (LINE - 1))
+    };
+    iterations.start + if step == 0 { 0 } else { away.div_ceil(step) }
+}
+
+/// The first line that is marked, from one to another, up or down.
+#[inline]
+fn first_marked(marks: &[u8; BUCKETS], first: u64, last: u64, by: i64) -> Option<u64> {
+    let mut line = first;
+    loop {
+        if marks[bucket(line)] != 0 {
+            return Some(line);
+        }
+        if line == last {
+            return None;
+        }
+        line = line.wrapping_add_signed(by);
     }
-    iterations.end
 }

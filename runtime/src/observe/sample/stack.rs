@@ -1,19 +1,22 @@
 //! A stack of the bytes of some lines, each with the time of its last touch.
 //!
 //! Each touch of a line has a *slot*; slots are in the order of time. A line's entry says in which slot each of its
-//! bytes is. How many bytes are in later slots is counted by *lanes*, one per bucket of lines, in a Fenwick tree over
-//! blocks of slots. Slots are renumbered when they run out.
+//! bytes is. How many bytes are in later slots is counted by *lanes*, one per bucket of lines: those of the last slots
+//! are added up one by one, those of whole blocks before them are in a Fenwick tree. Slots are renumbered when they run
+//! out.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, ops::Range};
 
 use crate::{engine::clamped, hash::FastHash};
 
 /// Bytes of a line.
 pub const LINE: u64 = 64;
 /// Slots of a block, which are looked at one by one.
-const BLOCK: usize = 64;
+const BLOCK: usize = 32;
 /// Slots to begin with.
 const FIRST: usize = 1 << 12;
+/// Slots for each line, at least: a renumbering goes over all lines.
+const SLOTS_PER_LINE: usize = 4;
 
 /// Of each byte of a line, its slot plus one; 0 if it is not on the stack.
 type Entry = [u32; LINE as usize];
@@ -55,14 +58,20 @@ pub struct Stack {
     lane: Vec<u16>,
     /// Most slots.
     capacity: usize,
-    /// Sums of blocks by lanes, node after node.
+    /// Sums of whole blocks by lanes, node after node; nothing is at the first.
     tree: Vec<u32>,
     /// Bytes by lane.
     pub total: Vec<u64>,
 }
 
 impl Stack {
+    /// Of so many lanes.
     pub fn new(lanes: usize) -> Self {
+        Self::with_slots(lanes, FIRST)
+    }
+
+    /// Of so many lanes, with room for so many touches before slots are renumbered.
+    pub fn with_slots(lanes: usize, capacity: usize) -> Self {
         Stack {
             lanes,
             entries: HashMap::default(),
@@ -70,15 +79,21 @@ impl Stack {
             times: Vec::new(),
             live: Vec::new(),
             lane: Vec::new(),
-            capacity: FIRST,
-            tree: vec![0; (FIRST / BLOCK + 1) * lanes],
+            capacity,
+            tree: vec![0; lanes],
             total: vec![0; lanes],
         }
     }
 
     /// Forgets everything.
     pub fn clear(&mut self) {
-        *self = Stack::new(self.lanes);
+        self.entries.clear();
+        self.list.clear();
+        self.times.clear();
+        self.live.clear();
+        self.lane.clear();
+        self.tree.truncate(self.lanes);
+        self.total.fill(0);
     }
 
     /// The mean of the bytes of lines that have any, about; all of a line if there are none.
@@ -92,19 +107,30 @@ impl Stack {
         self.times[slot as usize]
     }
 
-    /// The parts of a piece.
-    pub fn parts(&self, piece: Piece, mut tell: impl FnMut(Part)) {
-        let Piece { line, from, to } = piece;
-        let Some(&entry) = self.entries.get(&line) else {
+    /// Where a line is, if it was ever touched.
+    pub fn find(&self, line: u64) -> Option<usize> {
+        self.entries.get(&line).map(|entry| *entry as usize)
+    }
+
+    /// The parts of a piece, whose line is there.
+    pub fn parts(&self, entry: Option<usize>, piece: Piece, mut tell: impl FnMut(Part)) {
+        let Piece { from, to, .. } = piece;
+        let Some(entry) = entry else {
             return tell(Part { len: (to - from) as u32, slot: None, beside: 0 });
         };
-        let entry = &self.list[entry as usize];
+        let entry = &self.list[entry];
         let mut at = from;
         while at < to {
             let slot = entry[at];
             let end = at + entry[at..to].iter().take_while(|other| **other == slot).count();
-            let beside = entry[end..].iter().filter(|other| **other == slot).count() as u32;
-            tell(Part { len: (end - at) as u32, slot: slot.checked_sub(1), beside: if slot > 0 { beside } else { 0 } });
+            let (len, slot) = ((end - at) as u32, slot.checked_sub(1));
+            let is_whole = |slot: u32| self.live[slot as usize] == len;
+            let beside = if slot.is_none_or(is_whole) {
+                0
+            } else {
+                entry[end..].iter().filter(|other| other.checked_sub(1) == slot).count() as u32
+            };
+            tell(Part { len, slot, beside });
             at = end;
         }
     }
@@ -119,9 +145,18 @@ impl Stack {
         self.above_end(self.times.partition_point(|slot| *slot <= time), sums);
     }
 
+    /// Blocks that the tree has.
+    fn blocks(&self) -> usize {
+        self.tree.len() / self.lanes - 1
+    }
+
     /// Bytes in slots from `end` on, by lane.
     fn above_end(&self, end: usize, sums: &mut [u64]) {
         let block = end / BLOCK;
+        if block >= self.blocks() {
+            sums.fill(0);
+            return self.each_lane(end..self.live.len(), |lane, bytes| sums[lane] += bytes);
+        }
         sums.copy_from_slice(&self.total);
         let mut node = block;
         while node > 0 {
@@ -129,8 +164,17 @@ impl Stack {
             sums.iter_mut().zip(counts).for_each(|(sum, count)| *sum -= u64::from(*count));
             node &= node - 1;
         }
-        for slot in block * BLOCK..end {
-            sums[usize::from(self.lane[slot])] -= u64::from(self.live[slot]);
+        self.each_lane(block * BLOCK..end, |lane, bytes| sums[lane] -= bytes);
+    }
+
+    /// Tells the bytes of some slots, by lane, in any number of parts.
+    fn each_lane(&self, slots: Range<usize>, mut tell: impl FnMut(usize, u64)) {
+        let live = &self.live[slots.clone()];
+        if self.lanes == 1 {
+            return tell(0, live.iter().map(|bytes| u64::from(*bytes)).sum());
+        }
+        for (lane, bytes) in self.lane[slots].iter().zip(live) {
+            tell(usize::from(*lane), u64::from(*bytes));
         }
     }
 
@@ -138,20 +182,24 @@ impl Stack {
         let lane = usize::from(self.lane[slot]);
         self.live[slot] = self.live[slot].wrapping_add_signed(by);
         self.total[lane] = self.total[lane].wrapping_add_signed(by.into());
-        let mut node = slot / BLOCK + 1;
-        while node <= self.capacity / BLOCK {
+        let (mut node, blocks) = (slot / BLOCK + 1, self.blocks());
+        while node <= blocks {
             let count = &mut self.tree[node * self.lanes + lane];
             *count = count.wrapping_add_signed(by);
             node += node & node.wrapping_neg();
         }
     }
 
-    /// Puts the bytes of a piece on top.
-    pub fn touch(&mut self, piece: Piece, lane: u16, now: u64) {
+    /// Puts the bytes of a piece on top, whose line is there.
+    pub fn touch(&mut self, entry: Option<usize>, piece: Piece, lane: u16, now: u64) {
         if self.times.len() == self.capacity {
             self.renumber();
         }
-        let entry = self.entry(piece.line);
+        let entry = entry.unwrap_or_else(|| self.entry(piece.line));
+        if self.is_top(entry, piece) {
+            *self.times.last_mut().expect("it has the top") = now;
+            return;
+        }
         self.take(entry, piece);
         let slot = self.times.len();
         self.times.push(now);
@@ -159,6 +207,31 @@ impl Stack {
         self.lane.push(lane);
         self.list[entry][piece.from..piece.to].fill(slot as u32 + 1);
         self.change(slot, (piece.to - piece.from) as i32);
+        if self.times.len() % BLOCK == 0 {
+            self.close_block();
+        }
+    }
+
+    /// Whether a piece is all that is in the last slot.
+    fn is_top(&self, entry: usize, piece: Piece) -> bool {
+        let top = self.live.len() as u32;
+        let bytes = &self.list[entry][piece.from..piece.to];
+        self.live.last().is_some_and(|live| *live as usize == bytes.len()) && bytes.iter().all(|slot| *slot == top)
+    }
+
+    /// The slots behind those that the tree has are a block: it takes them.
+    fn close_block(&mut self) {
+        let (node, lanes) = (self.blocks() + 1, self.lanes);
+        let (first, mut sums) = ((node - 1) * BLOCK, vec![0; lanes]);
+        self.each_lane(first..first + BLOCK, |lane, bytes| sums[lane] += bytes as u32);
+        // Nodes right before this one that have no other above them.
+        let mut below = 1;
+        while node & below == 0 {
+            let counts = &self.tree[(node - below) * lanes..(node - below + 1) * lanes];
+            sums.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
+            below *= 2;
+        }
+        self.tree.append(&mut sums);
     }
 
     /// The bytes of a piece leave.
@@ -251,22 +324,11 @@ impl Stack {
         self.live.truncate(kept);
         self.lane.truncate(kept);
         self.list.iter_mut().flatten().for_each(|slot| *slot = numbers[*slot as usize]);
-        if kept > self.capacity / 2 {
+        while self.capacity < 2 * kept || self.capacity < SLOTS_PER_LINE * self.list.len() {
             self.capacity *= 2;
         }
-        let blocks = self.capacity / BLOCK;
-        self.tree = vec![0; (blocks + 1) * self.lanes];
-        for slot in 0..kept {
-            self.tree[(slot / BLOCK + 1) * self.lanes + usize::from(self.lane[slot])] += self.live[slot];
-        }
-        for node in 1..=blocks {
-            let above = node + (node & node.wrapping_neg());
-            if above <= blocks {
-                for lane in 0..self.lanes {
-                    self.tree[above * self.lanes + lane] += self.tree[node * self.lanes + lane];
-                }
-            }
-        }
+        self.tree.truncate(self.lanes);
+        (0..kept / BLOCK).for_each(|_| self.close_block());
     }
 
     /// Memory held, in bytes.

@@ -177,7 +177,7 @@ fn a_stack_of_all_lines_is_the_engine() {
                 let exact = cost_of(&mut engine, Access { addr, len: len as u32, kind });
                 let (mut cost, mut cold) = (0, 0);
                 for piece in pieces(addr, len).filter(|_| kind == Kind::Load) {
-                    stack.parts(piece, |part| {
+                    stack.parts(stack.find(piece.line), piece, |part| {
                         let mut above = [stack.total[0] + cold];
                         match part.slot {
                             Some(slot) => stack.above(slot, &mut above),
@@ -187,7 +187,7 @@ fn a_stack_of_all_lines_is_the_engine() {
                     });
                 }
                 assert_eq!(cost as f64, exact, "{addr} + {len} at {now}");
-                pieces(addr, len).for_each(|piece| stack.touch(piece, 0, now));
+                pieces(addr, len).for_each(|piece| stack.touch(stack.find(piece.line), piece, 0, now));
             }
         }
     }
@@ -199,10 +199,10 @@ fn bytes_since_a_time_are_those_above_the_slot_of_that_time() {
     let mut draws = Draws::new(9);
     for now in 0..20_000u64 {
         let addr = draws.below(1 << 14);
-        pieces(addr, 8).for_each(|piece| stack.touch(piece, (piece.line % 3) as u16, now));
+        pieces(addr, 8).for_each(|piece| stack.touch(stack.find(piece.line), piece, (piece.line % 3) as u16, now));
         let (mut above, mut since, mut checked) = ([0; 3], [0; 3], 0);
         let place = pieces(draws.below(1 << 14), 1).next().expect("a byte is in a line");
-        stack.parts(place, |part| {
+        stack.parts(stack.find(place.line), place, |part| {
             let Some(slot) = part.slot else { return };
             stack.above(slot, &mut above);
             stack.since(stack.time(slot), &mut since);

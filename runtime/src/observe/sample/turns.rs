@@ -92,30 +92,40 @@ impl Turns {
         self.times.next
     }
 
-    /// A piece of a line in a bucket of a set is read.
-    pub fn read(&mut self, piece: Piece, bucket: usize, now: u64, cell: u32, ledger: &mut Ledger) {
+    /// A piece of a line in a bucket of a set is read, which is there.
+    pub fn read(
+        &mut self,
+        entry: Option<usize>,
+        (piece, bucket): (Piece, usize),
+        now: u64,
+        (cell, ledger): (u32, &mut Ledger),
+    ) {
         let own = usize::from(self.set_of[bucket]);
         let (short, middle) = (self.design.short(), self.design.middle());
         if !self.sets[own].is_old_enough(now, middle) {
             return;
         }
-        let old = self.sets.iter().filter(|set| set.is_old_enough(now, middle)).count();
-        let weight = BUCKETS as f64 / (self.buckets * old) as f64;
         let lane = usize::from(self.lane_of[bucket]);
         let Self { sets, sums, buckets, .. } = self;
         let stack = &sets[own].stack;
-        stack.parts(piece, |part| {
+        stack.parts(entry, piece, |part| {
             let Some(slot) = part.slot else { return };
             let ago = now - stack.time(slot);
             if ago > short && ago <= middle {
+                let old = sets.iter().filter(|set| set.is_old_enough(now, middle)).count();
+                let weight = BUCKETS as f64 / (*buckets * old) as f64;
                 part_read(sets, sums, *buckets, (own, lane), (part, slot), weight, (cell, ledger));
             }
         });
     }
 
-    pub fn touch(&mut self, piece: Piece, bucket: usize, now: u64) {
+    pub fn touch(&mut self, entry: Option<usize>, (piece, bucket): (Piece, usize), now: u64) {
         let set = &mut self.sets[usize::from(self.set_of[bucket])];
-        set.stack.touch(piece, self.lane_of[bucket], now);
+        set.stack.touch(entry, piece, self.lane_of[bucket], now);
+    }
+
+    pub fn find(&self, line: u64, bucket: usize) -> Option<usize> {
+        self.sets[usize::from(self.set_of[bucket])].stack.find(line)
     }
 
     /// The stack that lines of a bucket are on.
