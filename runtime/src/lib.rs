@@ -14,6 +14,7 @@ pub mod histogram;
 pub mod hooks_object;
 mod map;
 pub mod motion;
+mod numbers;
 pub mod objects;
 pub mod observe;
 pub mod oplog;

@@ -40,7 +40,7 @@ pub fn to_motion(measurement: &Measurement, command: Vec<String>, outcome: Outco
     let mut rows: Vec<Row> = (merged.rows.values())
         .map(|row| Row {
             level: new_levels[row.level as usize],
-            array: new_arrays[row.array as usize],
+            array: new_arrays[row.array.index()],
             accesses: row.accesses,
             accessed: row.accessed,
             fills: row.fills,
@@ -70,7 +70,7 @@ pub fn to_motion(measurement: &Measurement, command: Vec<String>, outcome: Outco
 
 fn used_arrays(merged: &MergedMotion) -> Vec<bool> {
     let mut used = vec![false; merged.arrays.len()];
-    merged.rows.values().for_each(|row| used[row.array as usize] = true);
+    merged.rows.values().for_each(|row| used[row.array.index()] = true);
     used
 }
 
@@ -164,7 +164,7 @@ fn tiles(merged: &MergedMotion, levels: &[u32], arrays: &[u32]) -> Vec<Vec<Tile>
             level: levels[tile.level as usize],
             timestamp: tile.timestamp.clone(),
             first: tile.first,
-            arrays: tile.arrays.iter().map(|(array, places)| (arrays[*array as usize], places.clone())).collect(),
+            arrays: tile.arrays.iter().map(|(array, places)| (arrays[array.index()], places.clone())).collect(),
         };
         let mut tiles: Vec<Tile> = thread.iter().map(tile).collect();
         tiles.iter_mut().for_each(|tile| tile.arrays.sort());

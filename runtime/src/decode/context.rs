@@ -8,29 +8,16 @@ use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::hash::FastHash;
+use crate::{hash::FastHash, numbers::number};
 
-/// Number of a calling context: a node of the tree. Rings number theirs by themselves, and so does a measurement.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct ContextNumber(u32);
+number! {
+    /// Number of a calling context: a node of the tree. Rings number theirs by themselves, and so does a measurement.
+    ContextNumber
+}
 
 impl ContextNumber {
     /// Where no function runs.
     pub const ROOT: Self = Self(0);
-
-    /// The context at a place of a list of all.
-    #[inline]
-    #[must_use]
-    pub const fn new(index: usize) -> Self {
-        Self(index as u32)
-    }
-
-    /// Its place in a list of all contexts.
-    #[inline(always)]
-    #[must_use]
-    pub fn index(self) -> usize {
-        self.0 as usize
-    }
 }
 
 /// Distinct contexts kept apart per thread. Beyond it, a recursive call shares the context of the activation it recurs

@@ -10,7 +10,10 @@ use super::{
     movement::{Movement, RowNumber},
     stamps::{PAGE, Piece},
 };
-use crate::engine::{Progression, Stream, dependence::Plan};
+use crate::{
+    engine::{Progression, Stream, dependence::Plan},
+    objects::ObjectNumber,
+};
 
 /// One access of each iteration.
 #[derive(Clone, Copy, Debug)]
@@ -18,7 +21,7 @@ pub struct Lane {
     /// Its address and step.
     pub stream: Stream,
     /// The only array that it accesses.
-    pub array: u32,
+    pub array: ObjectNumber,
     /// That array's row at the innermost level.
     pub row: RowNumber,
     /// Whether it counts as an access: the second half of an update does not.
@@ -210,17 +213,17 @@ mod tests {
         )
     }
 
-    fn streams(a_loop: &Loop) -> Vec<(u32, Stream, bool)> {
+    fn streams(a_loop: &Loop) -> Vec<(ObjectNumber, Stream, bool)> {
         let stream = |&(array, element, stride, counts, (part, of)): &Walk| {
             let len = (a_loop.len / of).max(4);
             let addr = ((array + 1) << 24) + 8192 + element * a_loop.len + (part * len) % a_loop.len;
             let stride = stride * a_loop.len as i64;
-            (array as u32, Stream { addr, stride, len: len as u32, kind: Kind::Load }, counts)
+            (ObjectNumber::new(array as usize), Stream { addr, stride, len: len as u32, kind: Kind::Load }, counts)
         };
         a_loop.lanes.iter().map(stream).collect()
     }
 
-    fn iterate(movement: &mut Movement, streams: &[(u32, Stream, bool)], iteration: u64) {
+    fn iterate(movement: &mut Movement, streams: &[(ObjectNumber, Stream, bool)], iteration: u64) {
         movement.nest.go(1, 2, true);
         for &(array, Stream { addr, stride, len, .. }, counts) in streams {
             if movement.nest.is_pending() {

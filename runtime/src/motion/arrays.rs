@@ -47,7 +47,7 @@ impl Arrays {
     /// An access in elements of this size.
     #[inline]
     pub fn count(&mut self, array: ObjectNumber, element: u64, bytes: u64) {
-        let at = array as usize;
+        let at = array.index();
         if at >= self.sizes.len() {
             self.sizes.resize(at + 1, [0; SIZES]);
         }
@@ -57,7 +57,7 @@ impl Arrays {
     /// Bytes of the elements in which most of an array's bytes are accessed; 1 if there was no such access.
     #[must_use]
     pub fn element(&self, array: ObjectNumber) -> u64 {
-        let Some(sizes) = self.sizes.get(array as usize) else { return 1 };
+        let Some(sizes) = self.sizes.get(array.index()) else { return 1 };
         // The smaller of two that are alike.
         let most = (0..SIZES).rev().max_by_key(|n| sizes[*n]).unwrap_or(0);
         if sizes[most] == 0 { 1 } else { 1 << most }
@@ -130,7 +130,7 @@ impl Arrays {
 
     fn start(&mut self, address: u64) {
         let Some(starts) = &mut self.starts else { return };
-        let array = self.objects.at(address) as usize;
+        let array = self.objects.at(address).index();
         if array >= self.blocks.len() {
             self.blocks.resize(array + 1, 0);
         }

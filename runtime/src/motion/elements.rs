@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::nest::{Level, LevelNumber, Nest};
+use crate::objects::ObjectNumber;
 
 /// A byte: number of the block in its array (in the order of their lives), offset in the block.
 pub type Place = (u32, u64);
@@ -22,7 +23,7 @@ pub struct TileSet {
     /// It is the first of an invocation.
     pub first: bool,
     /// By array: what was touched.
-    pub arrays: Vec<(u32, Vec<PlaceRange>)>,
+    pub arrays: Vec<(ObjectNumber, Vec<PlaceRange>)>,
 }
 
 /// A tile at hand.
@@ -30,7 +31,7 @@ pub struct TileSet {
 struct Open {
     timestamp: Vec<u64>,
     first: bool,
-    touched: BTreeMap<u32, BTreeSet<Place>>,
+    touched: BTreeMap<ObjectNumber, BTreeSet<Place>>,
 }
 
 /// What tiles touch, byte by byte, up to a limit.
@@ -64,7 +65,7 @@ impl Elements {
     }
 
     /// The tiles at hand touch bytes of an array.
-    pub fn touch(&mut self, nest: &Nest, array: u32, (block, offset): Place, len: u64) {
+    pub fn touch(&mut self, nest: &Nest, array: ObjectNumber, (block, offset): Place, len: u64) {
         if self.is_cut() {
             return;
         }

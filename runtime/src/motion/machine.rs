@@ -24,7 +24,7 @@ use crate::{
         ring::{DecodedRing, RingTotals},
     },
     engine::{Stream, dependence::Plan},
-    objects::{ObjectNumber, Origin},
+    objects::{NOTHING, ObjectNumber, Origin},
     sites::{Segment, SiteTable},
 };
 
@@ -125,7 +125,7 @@ impl Following<'_> {
 #[derive(Clone, Copy)]
 struct LastRow {
     level: LevelNumber,
-    array: u32,
+    array: ObjectNumber,
     row: u32,
 }
 
@@ -146,7 +146,7 @@ const LEAST: usize = 16;
 /// Records done singly after it was tried in vain, at least.
 const PATIENCE: usize = 8;
 
-const NO_ROW_YET: LastRow = LastRow { level: NO_LEVEL, array: 0, row: 0 };
+const NO_ROW_YET: LastRow = LastRow { level: NO_LEVEL, array: NOTHING, row: 0 };
 
 impl MotionMachine {
     /// Nothing was replayed.

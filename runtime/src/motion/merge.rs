@@ -10,7 +10,7 @@ use super::{
     result::{LevelResult, LoopKey, RingMotion},
     rows::RowResult,
 };
-use crate::{counts::keys::ObjectKey, decode::context::ContextNumber};
+use crate::{counts::keys::ObjectKey, decode::context::ContextNumber, objects::ObjectNumber};
 
 /// An array of the whole run.
 #[derive(Clone, Debug)]
@@ -31,7 +31,7 @@ pub struct MergedMotion {
     /// Its arrays, in the order of their keys.
     pub arrays: Vec<MergedArray>,
     /// By level and array.
-    pub rows: BTreeMap<(u32, u32), RowResult>,
+    pub rows: BTreeMap<(u32, ObjectNumber), RowResult>,
     /// By thread.
     pub tiles: Vec<Vec<TileSet>>,
     /// Some tiles are not listed, as there are too many.
@@ -39,7 +39,7 @@ pub struct MergedMotion {
     /// Some loops in their nests are not listed, as there are too many.
     pub levels_cut: bool,
     level_of: HashMap<(Option<u32>, LoopKey), u32>,
-    array_of: BTreeMap<ObjectKey, u32>,
+    array_of: BTreeMap<ObjectKey, ObjectNumber>,
 }
 
 impl MergedMotion {
@@ -75,9 +75,9 @@ impl MergedMotion {
             let parent = level.parent.map(|p| level_numbers[p as usize]);
             level_numbers.push(self.add_level(level, parent));
         }
-        let array_numbers: Vec<u32> = arrays.iter().map(|array| self.add_array(array)).collect();
+        let array_numbers: Vec<ObjectNumber> = arrays.iter().map(|array| self.add_array(array)).collect();
         for row in rows {
-            let (level, array) = (level_numbers[row.level as usize], array_numbers[row.array as usize]);
+            let (level, array) = (level_numbers[row.level as usize], array_numbers[row.array.index()]);
             let sum = self.rows.entry((level, array)).or_insert(RowResult { level, array, ..RowResult::default() });
             sum.accesses += row.accesses;
             sum.accessed += row.accessed;
@@ -89,7 +89,7 @@ impl MergedMotion {
         for mut thread in tiles {
             for tile in &mut thread {
                 tile.level = level_numbers[tile.level as usize];
-                tile.arrays.iter_mut().for_each(|(array, _)| *array = array_numbers[*array as usize]);
+                tile.arrays.iter_mut().for_each(|(array, _)| *array = array_numbers[array.index()]);
             }
             self.tiles.push(thread);
         }
@@ -109,13 +109,13 @@ impl MergedMotion {
         number
     }
 
-    fn add_array(&mut self, array: &MergedArray) -> u32 {
+    fn add_array(&mut self, array: &MergedArray) -> ObjectNumber {
         let arrays = &mut self.arrays;
         let number = *self.array_of.entry(array.key.clone()).or_insert_with(|| {
             arrays.push(array.clone());
-            arrays.len() as u32 - 1
+            ObjectNumber::new(arrays.len() - 1)
         });
-        let known = &mut arrays[number as usize];
+        let known = &mut arrays[number.index()];
         known.element = known.element.max(array.element);
         known.sampling = known.sampling.max(array.sampling);
         number

@@ -12,7 +12,7 @@ use super::{
     rows::RowResult,
     stamps::{BlockNumber, PageNumber, Piece, Stamps},
 };
-use crate::hash::FastHash;
+use crate::{hash::FastHash, objects::ObjectNumber};
 
 /// Number of a row.
 pub type RowNumber = u32;
@@ -41,7 +41,7 @@ pub struct Movement {
     pub nest: Nest,
     /// Counts by level and array.
     pub rows: Vec<Row>,
-    row_of: HashMap<(LevelNumber, u32), RowNumber, FastHash>,
+    row_of: HashMap<(LevelNumber, ObjectNumber), RowNumber, FastHash>,
     /// Which tile touched each granule last.
     pub stamps: Stamps,
     /// Levels whose tiles have begun last.
@@ -62,7 +62,7 @@ impl Movement {
     }
 
     /// The row of an array at a level, made with those further out on first use.
-    pub fn row(&mut self, level: LevelNumber, array: u32) -> RowNumber {
+    pub fn row(&mut self, level: LevelNumber, array: ObjectNumber) -> RowNumber {
         if level == NO_LEVEL {
             return NO_ROW;
         }
@@ -178,7 +178,7 @@ impl Movement {
     }
 
     /// Bytes are elsewhere from now on, in an array of that number.
-    pub fn relocate(&mut self, from: u64, to: u64, len: u64, array: u32) {
+    pub fn relocate(&mut self, from: u64, to: u64, len: u64, array: ObjectNumber) {
         self.stamps.relocate(from, to, len, array);
         if self.stamps.is_over_budget() {
             self.stamps.shed();

@@ -9,6 +9,7 @@ use super::{
     movement::Movement,
     nest::{NO_LEVEL, Nest},
 };
+use crate::objects::{NOTHING, ObjectNumber};
 
 /// A level: loops from the outermost on.
 type Path = Vec<u32>;
@@ -212,7 +213,7 @@ impl Runner {
         }
         let level = self.movement.nest.innermost();
         if level != NO_LEVEL {
-            let row = self.movement.row(level, array);
+            let row = self.movement.row(level, ObjectNumber::new(array as usize));
             self.movement.touch(row, address, len, 1);
         }
     }
@@ -231,7 +232,7 @@ impl Runner {
         let mut rows = 0;
         for row in self.movement.inclusive_rows() {
             let path = path_of(row.level);
-            let expected = self.oracle.counts(&path, row.array);
+            let expected = self.oracle.counts(&path, row.array.index() as u32);
             let found = Counts {
                 accesses: row.accesses,
                 fills: row.fills,
@@ -241,7 +242,7 @@ impl Runner {
                 footprint: row.footprint,
                 peak: row.peak,
             };
-            assert_eq!(found, expected, "loops {path:?}, array {}", row.array);
+            assert_eq!(found, expected, "loops {path:?}, array {:?}", row.array);
             assert!(row.accessed >= row.fills + row.kept && row.fills >= row.footprint);
             rows += 1;
         }
@@ -298,12 +299,12 @@ fn sampling_keeps_the_counts_about_right() {
             for i in 0..ELEMENTS {
                 movement.nest.go(1, 1, true);
                 movement.open_tiles();
-                let row = movement.row(1, 0);
+                let row = movement.row(1, NOTHING);
                 movement.touch(row, 0x1000_0000 + 8 * i, 8, 1);
             }
         }
         movement.finish();
-        (movement.inclusive_rows(), movement.stamps.sampling(0), movement.stamps.heap_bytes())
+        (movement.inclusive_rows(), movement.stamps.sampling(NOTHING), movement.stamps.heap_bytes())
     };
     let (exact, rate, _) = go_through(u64::MAX);
     assert_eq!(rate, 0);
@@ -327,12 +328,12 @@ fn moved_and_forgotten_bytes() {
     let iterate = |movement: &mut Movement, address: u64| {
         movement.nest.go(1, 0, true);
         movement.open_tiles();
-        let row = movement.row(0, 0);
+        let row = movement.row(0, NOTHING);
         movement.touch(row, address, 8, 1);
         (movement.rows[0].counts.fills, movement.rows[0].counts.footprint)
     };
     assert_eq!(iterate(&mut movement, 0x1000), (8, 8));
-    movement.relocate(0x1000, 0x5010, 64, 0);
+    movement.relocate(0x1000, 0x5010, 64, NOTHING);
     assert_eq!(iterate(&mut movement, 0x5010), (8, 8), "it stays what the tile before had");
     assert_eq!(iterate(&mut movement, 0x1000), (16, 16), "what lies at the old place is new");
     assert_eq!(iterate(&mut movement, 0x5010), (24, 16), "a refill");

@@ -8,7 +8,11 @@ use super::{
     nest::NO_LEVEL,
     rows::RowResult,
 };
-use crate::{abi::NONE, decode::ring::DecodedRing, objects::Object};
+use crate::{
+    abi::NONE,
+    decode::ring::DecodedRing,
+    objects::{Object, ObjectNumber},
+};
 
 /// A loop: table of its module, and number among the [`super::loops::ModuleLoops`] of that table.
 pub type LoopKey = (u32, u32);
@@ -92,8 +96,8 @@ impl RingMotion {
         });
         let array = |(number, object): (usize, &Object)| ArrayResult {
             object: *object,
-            element: arrays.element(number as u32),
-            sampling: movement.stamps.sampling(number as u32),
+            element: arrays.element(ObjectNumber::new(number)),
+            sampling: movement.stamps.sampling(ObjectNumber::new(number)),
         };
         let all = arrays.objects.list().iter().enumerate().map(array).collect();
         let (tiles, tiles_cut) = elements.map_or((Vec::new(), false), Elements::finish);

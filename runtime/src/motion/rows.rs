@@ -1,12 +1,14 @@
 //! What an array moved at a level of a loop nest.
 
+use crate::objects::ObjectNumber;
+
 /// An array at a level, all in bytes but the accesses. Loops inside are included.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RowResult {
     /// Number of the level.
     pub level: u32,
-    /// Number of the array.
-    pub array: u32,
+    /// Number of the array, of a ring or of a sum.
+    pub array: ObjectNumber,
     /// Accesses.
     pub accesses: u64,
     /// Bytes that they accessed.

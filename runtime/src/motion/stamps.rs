@@ -9,7 +9,7 @@
 use std::collections::HashMap;
 
 use super::nest::LevelNumber;
-use crate::hash::FastHash;
+use crate::{hash::FastHash, objects::ObjectNumber};
 
 /// Small, as most loops of large programs touch little of each page.
 pub const PAGE: u64 = 1024;
@@ -36,7 +36,7 @@ struct Page {
     weight: u8,
     followed: bool,
     /// The array that touched it first.
-    owner: u32,
+    owner: ObjectNumber,
     /// Levels that have stamps of it.
     holders: Vec<LevelNumber>,
 }
@@ -110,13 +110,13 @@ impl Stamps {
 
     /// One over the part of an array's pages that is followed, as a power of two.
     #[must_use]
-    pub fn sampling(&self, array: u32) -> u8 {
-        self.arrays.get(array as usize).map_or(0, |a| a.0)
+    pub fn sampling(&self, array: ObjectNumber) -> u8 {
+        self.arrays.get(array.index()).map_or(0, |a| a.0)
     }
 
     /// The piece of `address ..` in its page, and how many bytes it has; `None` if the page is not followed.
     #[inline]
-    pub fn piece(&mut self, address: u64, len: u64, array: u32) -> (Option<Piece>, u64) {
+    pub fn piece(&mut self, address: u64, len: u64, array: ObjectNumber) -> (Option<Piece>, u64) {
         let offset = address % PAGE;
         let part = len.min(PAGE - offset);
         let number = self.page(address / PAGE, array);
@@ -138,7 +138,7 @@ impl Stamps {
     }
 
     #[inline]
-    fn page(&mut self, address: u64, array: u32) -> PageNumber {
+    fn page(&mut self, address: u64, array: ObjectNumber) -> PageNumber {
         let recent = self.recent[address as usize % RECENT];
         if recent.0 == address + 1 {
             return recent.1;
@@ -189,7 +189,7 @@ impl Stamps {
         };
         leaves[leaf_at].get_or_insert_with(|| Box::new([NONE; LEAF]))[page as usize % LEAF] = block;
         known.holders.push(level);
-        let owner = known.owner as usize;
+        let owner = known.owner.index();
         self.hold(owner, 4 * granules as u64);
         block
     }
@@ -223,7 +223,7 @@ impl Stamps {
         let weight = self.arrays[most].0;
         for number in 0..self.pages.len() {
             let page = &mut self.pages[number];
-            if page.owner as usize != most || !page.followed {
+            if page.owner.index() != most || !page.followed {
                 continue;
             }
             page.weight = weight;
@@ -240,7 +240,7 @@ impl Stamps {
 
     fn drop_blocks(&mut self, number: usize) {
         let page = &mut self.pages[number];
-        let owner = page.owner as usize;
+        let owner = page.owner.index();
         let bytes = 4 * (PAGE >> page.shift);
         for level in std::mem::take(&mut page.holders) {
             let Some(Some(leaf)) = self.blocks_of[level as usize].get_mut(number / LEAF) else { continue };
@@ -259,7 +259,7 @@ impl Stamps {
         let times = 1usize << (page.shift - shift);
         let added = 4 * ((PAGE >> shift) - (PAGE >> page.shift));
         page.shift = shift;
-        let (owner, holders) = (page.owner as usize, page.holders.clone());
+        let (owner, holders) = (page.owner.index(), page.holders.clone());
         for level in holders {
             let Some(block) = self.known_block(level, number) else { continue };
             let finer = self.blocks[block as usize].iter().flat_map(|s| std::iter::repeat_n(*s, times)).collect();
@@ -304,7 +304,7 @@ impl Stamps {
     }
 
     /// What is known of `from ..` is true of `to ..` now, and nothing of `from ..`.
-    pub fn relocate(&mut self, from: u64, to: u64, len: u64, array: u32) {
+    pub fn relocate(&mut self, from: u64, to: u64, len: u64, array: ObjectNumber) {
         // Taken byte by byte before anything is changed: the ranges may overlap, and end anywhere in a granule.
         let mut moved: Vec<(u64, Vec<(LevelNumber, u32)>)> = Vec::new();
         let mut finest = if (from ^ to).is_multiple_of(1 << COARSEST) { COARSEST } else { 0 };

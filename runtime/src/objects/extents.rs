@@ -54,7 +54,7 @@ impl Extents {
         if len < LEAST {
             return;
         }
-        let at = object as usize;
+        let at = object.index();
         if self.parts.len() <= at {
             self.parts.resize_with(at + 1, || None);
             self.recent.resize(at + 1, Default::default());
@@ -77,8 +77,8 @@ impl Extents {
     /// Counts a read.
     #[inline]
     pub fn read(&mut self, object: ObjectNumber, address: u64, len: u64) {
-        let Some(Some(parts)) = self.parts.get_mut(object as usize) else { return };
-        let (recent, ended) = &mut self.recent[object as usize];
+        let Some(Some(parts)) = self.parts.get_mut(object.index()) else { return };
+        let (recent, ended) = &mut self.recent[object.index()];
         if !recent.has(address) || *ended != self.ended {
             (*recent, *ended) = (find(&self.live, address), self.ended);
         }
@@ -89,7 +89,7 @@ impl Extents {
 
     /// Counts a number of reads of one object whose addresses advance by a constant.
     pub fn reads(&mut self, object: ObjectNumber, stream: &Stream, times: u64) {
-        let Some(Some(parts)) = self.parts.get_mut(object as usize) else { return };
+        let Some(Some(parts)) = self.parts.get_mut(object.index()) else { return };
         let (mut address, mut left) = (stream.addr, times);
         let step = stream.stride.unsigned_abs();
         let mut block = Extent::default();
@@ -144,6 +144,8 @@ mod tests {
     use super::*;
     use crate::engine::Kind;
 
+    const ONE: ObjectNumber = ObjectNumber::new(1);
+
     fn counts(extents: Extents) -> Vec<u64> {
         extents.into_parts()[1].as_ref().expect("a large block").to_vec()
     }
@@ -151,12 +153,12 @@ mod tests {
     #[test]
     fn reads_count_where_they_begin() {
         let mut extents = Extents::default();
-        extents.start(0x10000, 6400, 1);
-        extents.read(1, 0x10000, 8);
-        extents.read(1, 0x10000 + 99, 8);
-        extents.read(1, 0x10000 + 100, 4);
-        extents.read(1, 0x10000 + 6399, 1);
-        extents.read(1, 0x10000 + 6400, 50);
+        extents.start(0x10000, 6400, ONE);
+        extents.read(ONE, 0x10000, 8);
+        extents.read(ONE, 0x10000 + 99, 8);
+        extents.read(ONE, 0x10000 + 100, 4);
+        extents.read(ONE, 0x10000 + 6399, 1);
+        extents.read(ONE, 0x10000 + 6400, 50);
         let found = counts(extents);
         assert_eq!((found[0], found[1], found[63]), (16, 4, 1));
         assert_eq!(found.iter().sum::<u64>(), 21);
@@ -170,11 +172,11 @@ mod tests {
             let first = if stride < 0 { 0x20000 + len - 8 } else { 0x20000 };
             let stream = Stream { addr: first, stride, len: 8, kind: Kind::Load };
             let (mut row, mut single) = (Extents::default(), Extents::default());
-            row.start(0x20000, len, 1);
-            single.start(0x20000, len, 1);
-            row.reads(1, &stream, times);
+            row.start(0x20000, len, ONE);
+            single.start(0x20000, len, ONE);
+            row.reads(ONE, &stream, times);
             for time in 0..times as i64 {
-                single.read(1, first.wrapping_add_signed(stride * time), 8);
+                single.read(ONE, first.wrapping_add_signed(stride * time), 8);
             }
             assert_eq!(counts(row), counts(single), "{len} {stride} {times}");
         }
@@ -183,14 +185,14 @@ mod tests {
     #[test]
     fn a_block_ends_with_its_memory_and_small_ones_do_not_count() {
         let mut extents = Extents::default();
-        extents.start(0x10000, 4096, 1);
-        extents.read(1, 0x10000, 1);
+        extents.start(0x10000, 4096, ONE);
+        extents.read(ONE, 0x10000, 1);
         extents.end(0x10800, 16);
-        extents.read(1, 0x10000, 1);
-        extents.start(0x10000, 4095, 1);
-        extents.read(1, 0x10000, 1);
-        extents.start(0x12000, 8192, 1);
-        extents.read(1, 0x12000 + 8191, 2);
+        extents.read(ONE, 0x10000, 1);
+        extents.start(0x10000, 4095, ONE);
+        extents.read(ONE, 0x10000, 1);
+        extents.start(0x12000, 8192, ONE);
+        extents.read(ONE, 0x12000 + 8191, 2);
         let found = counts(extents);
         assert_eq!((found[0], found[63]), (1, 2));
         assert_eq!(found.iter().sum::<u64>(), 3);

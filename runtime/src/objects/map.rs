@@ -7,13 +7,21 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::{hash::FastHash, pieces::pieces};
+use crate::{hash::FastHash, numbers::niche_number, pieces::pieces};
 
-/// Number of an object in one ring.
-pub type ObjectNumber = u32;
+niche_number! {
+    /// Number of an object in one ring.
+    ObjectNumber
+}
 
 /// The number of memory that no object is known of.
-pub const NOTHING: ObjectNumber = 0;
+pub const NOTHING: ObjectNumber = ObjectNumber::new(0);
+
+impl Default for ObjectNumber {
+    fn default() -> Self {
+        NOTHING
+    }
+}
 
 const PAGE: u64 = 4096;
 /// Allocators align blocks to 16 bytes, so that most granules belong to one object.
@@ -22,10 +30,35 @@ const GRANULES: usize = (PAGE / GRANULE) as usize;
 /// Rows of at least this many whole pages are kept as ranges.
 const VAST_PAGES: u64 = 16;
 const RECENT: usize = 256;
-/// In a page's or a granule's entry: not a number but the place of a table.
-const TABLE: u32 = 1 << 31;
 
-type PageTable = [u32; GRANULES];
+/// What a page or a granule has: one number for all its bytes, or a table.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Entry(u32);
+
+impl Entry {
+    /// With this bit, the place of a table.
+    const TABLE: u32 = 1 << 31;
+    const NOTHING: Self = Self::of(NOTHING);
+
+    const fn of(number: ObjectNumber) -> Self {
+        Self(number.index() as u32)
+    }
+
+    fn of_table(place: usize) -> Self {
+        Self(Self::TABLE | place as u32)
+    }
+
+    /// The number of all bytes, or the place of the table.
+    #[inline(always)]
+    fn get(self) -> Result<ObjectNumber, usize> {
+        match self.0 & Self::TABLE {
+            0 => Ok(ObjectNumber::new(self.0 as usize)),
+            _ => Err((self.0 & !Self::TABLE) as usize),
+        }
+    }
+}
+
+type PageTable = [Entry; GRANULES];
 type ByteTable = [ObjectNumber; GRANULE as usize];
 
 /// A row of pages of one object, by its first page.
@@ -40,12 +73,12 @@ struct Vast {
 /// The address space, as ranges of object numbers.
 pub struct AddressMap {
     /// By page: the number of all its bytes, or the place of its table. Where it has nothing, `vast` decides.
-    directory: HashMap<u64, u32, FastHash>,
+    directory: HashMap<u64, Entry, FastHash>,
     vast: BTreeMap<u64, Vast>,
     pages: Tables<PageTable>,
     granules: Tables<ByteTable>,
     /// Entries looked up last, by page modulo the length: (page plus one, entry).
-    recent: [(u64, u32); RECENT],
+    recent: [(u64, Entry); RECENT],
 }
 
 impl Default for AddressMap {
@@ -55,7 +88,7 @@ impl Default for AddressMap {
             vast: BTreeMap::new(),
             pages: Tables::default(),
             granules: Tables::default(),
-            recent: [(0, 0); RECENT],
+            recent: [(0, Entry::NOTHING); RECENT],
         }
     }
 }
@@ -63,7 +96,7 @@ impl Default for AddressMap {
 /// Tables with places, used again.
 struct Tables<T> {
     all: Vec<Box<T>>,
-    free: Vec<u32>,
+    free: Vec<usize>,
 }
 
 impl<T> Default for Tables<T> {
@@ -73,35 +106,25 @@ impl<T> Default for Tables<T> {
 }
 
 impl<T> Tables<T> {
-    /// The entry that stands for the table.
-    fn add(&mut self, table: T) -> u32 {
+    /// The place that the table has from now on.
+    fn add(&mut self, table: T) -> usize {
         match self.free.pop() {
             Some(at) => {
-                *self.all[at as usize] = table;
-                TABLE | at
+                *self.all[at] = table;
+                at
             }
             None => {
                 self.all.push(Box::new(table));
-                TABLE | (self.all.len() as u32 - 1)
+                self.all.len() - 1
             }
         }
     }
 
     /// Gives up the table of an entry, if it has one.
-    fn release(&mut self, entry: u32) {
-        if entry & TABLE != 0 {
-            self.free.push(entry & !TABLE);
+    fn release(&mut self, entry: Entry) {
+        if let Err(table) = entry.get() {
+            self.free.push(table);
         }
-    }
-
-    #[inline]
-    fn of(&self, entry: u32) -> &T {
-        &self.all[(entry & !TABLE) as usize]
-    }
-
-    #[inline]
-    fn of_mut(&mut self, entry: u32) -> &mut T {
-        &mut self.all[(entry & !TABLE) as usize]
     }
 }
 
@@ -113,13 +136,13 @@ impl AddressMap {
         let page = address / PAGE;
         let recent = self.recent[page as usize % RECENT];
         let entry = if recent.0 == page + 1 { recent.1 } else { self.page(page) };
-        if entry & TABLE == 0 { entry } else { self.in_page(entry, address) }
+        entry.get().unwrap_or_else(|table| self.in_page(table, address))
     }
 
     #[inline]
-    fn in_page(&self, entry: u32, address: u64) -> ObjectNumber {
-        let granule = self.pages.of(entry)[(address % PAGE / GRANULE) as usize];
-        if granule & TABLE == 0 { granule } else { self.granules.of(granule)[(address % GRANULE) as usize] }
+    fn in_page(&self, table: usize, address: u64) -> ObjectNumber {
+        let granule = self.pages.all[table][(address % PAGE / GRANULE) as usize];
+        granule.get().unwrap_or_else(|table| self.granules.all[table][(address % GRANULE) as usize])
     }
 
     /// The number that all bytes of a range have; `None` if they differ, or the range is empty.
@@ -141,23 +164,23 @@ impl AddressMap {
 
     /// Whether all bytes of a piece of a page have a number.
     fn has(&mut self, (page, offset, part): (u64, u64, u64), number: ObjectNumber) -> bool {
-        let entry = self.page(page);
-        if entry & TABLE == 0 {
-            return entry == number;
-        }
-        pieces(offset, part, GRANULE).all(|(granule, within, bytes)| match self.pages.of(entry)[granule as usize] {
-            mixed if mixed & TABLE != 0 => {
-                self.granules.of(mixed)[within as usize..(within + bytes) as usize].iter().all(|n| *n == number)
+        let table = match self.page(page).get() {
+            Ok(one) => return one == number,
+            Err(table) => &self.pages.all[table],
+        };
+        pieces(offset, part, GRANULE).all(|(granule, within, bytes)| match table[granule as usize].get() {
+            Ok(one) => one == number,
+            Err(mixed) => {
+                self.granules.all[mixed][within as usize..(within + bytes) as usize].iter().all(|n| *n == number)
             }
-            one => one == number,
         })
     }
 
-    fn page(&mut self, page: u64) -> u32 {
+    fn page(&mut self, page: u64) -> Entry {
         let recent = &mut self.recent[page as usize % RECENT];
         if recent.0 != page + 1 {
             let entry = self.directory.get(&page).copied();
-            *recent = (page + 1, entry.unwrap_or_else(|| vast_number(&self.vast, page)));
+            *recent = (page + 1, entry.unwrap_or_else(|| Entry::of(vast_number(&self.vast, page))));
         }
         recent.1
     }
@@ -189,7 +212,7 @@ impl AddressMap {
             if part == PAGE {
                 let old = self.page(page);
                 self.pages_granules_release(old);
-                self.set(page, number);
+                self.set(page, Entry::of(number));
             } else {
                 self.fill_part(page, offset, part, number);
             }
@@ -197,47 +220,51 @@ impl AddressMap {
     }
 
     fn fill_part(&mut self, page: u64, offset: u64, part: u64, number: ObjectNumber) {
-        let mut entry = self.page(page);
-        if entry == number {
+        let (entry, whole) = (self.page(page), Entry::of(number));
+        if entry == whole {
             return;
         }
-        if entry & TABLE == 0 {
-            entry = self.pages.add([entry; GRANULES]);
-            self.set(page, entry);
-        }
+        let table = match entry.get() {
+            Err(table) => table,
+            Ok(_) => {
+                let table = self.pages.add([entry; GRANULES]);
+                self.set(page, Entry::of_table(table));
+                table
+            }
+        };
         for (granule, within, bytes) in pieces(offset, part, GRANULE) {
-            let place = &mut self.pages.of_mut(entry)[granule as usize];
+            let place = &mut self.pages.all[table][granule as usize];
             if bytes == GRANULE {
                 self.granules.release(*place);
-                *place = number;
-            } else if *place != number {
-                if *place & TABLE == 0 {
-                    *place = self.granules.add([*place; GRANULE as usize]);
-                }
-                let table = self.granules.of_mut(*place);
+                *place = whole;
+            } else if *place != whole {
+                let at = match place.get() {
+                    Err(table) => table,
+                    Ok(one) => self.granules.add([one; GRANULE as usize]),
+                };
+                *place = Entry::of_table(at);
+                let table = &mut self.granules.all[at];
                 table[within as usize..(within + bytes) as usize].fill(number);
                 if table.iter().all(|n| *n == number) {
                     self.granules.release(*place);
-                    *place = number;
+                    *place = whole;
                 }
             }
         }
     }
 
     /// Gives up the tables of a page.
-    fn pages_granules_release(&mut self, entry: u32) {
-        if entry & TABLE != 0 {
-            for &granule in self.pages.of(entry) {
-                self.granules.release(granule);
-            }
+    fn pages_granules_release(&mut self, entry: Entry) {
+        if let Err(table) = entry.get() {
+            self.pages.all[table].iter().for_each(|granule| self.granules.release(*granule));
             self.pages.release(entry);
         }
     }
 
     /// Changes a page's entry.
-    fn set(&mut self, page: u64, entry: u32) {
+    fn set(&mut self, page: u64, entry: Entry) {
         self.recent[page as usize % RECENT] = (page + 1, entry);
-        if entry == vast_number(&self.vast, page) {
+        if entry == Entry::of(vast_number(&self.vast, page)) {
             self.directory.remove(&page);
             return;
         }
@@ -255,11 +282,11 @@ impl AddressMap {
         if number != NOTHING {
             self.vast.insert(first, Vast { end, number, overlaid: false });
         }
-        self.recent = [(0, 0); RECENT];
+        self.recent = [(0, Entry::NOTHING); RECENT];
     }
 
     fn clear_directory(&mut self, first: u64, end: u64) {
-        let gone: Vec<(u64, u32)> = if end - first <= self.directory.len() as u64 {
+        let gone: Vec<(u64, Entry)> = if end - first <= self.directory.len() as u64 {
             (first..end).filter_map(|page| self.directory.remove_entry(&page)).collect()
         } else {
             self.directory.extract_if(|page, _| (first..end).contains(page)).collect()
@@ -289,7 +316,7 @@ impl AddressMap {
     #[must_use]
     pub fn heap_bytes(&self) -> u64 {
         let tables = self.pages.all.len() * size_of::<PageTable>() + self.granules.all.len() * size_of::<ByteTable>();
-        (tables + self.directory.capacity() * size_of::<(u64, u32)>()) as u64
+        (tables + self.directory.capacity() * size_of::<(u64, Entry)>()) as u64
     }
 }
 
@@ -299,6 +326,8 @@ mod tests {
 
     use super::*;
 
+    const FIVE: ObjectNumber = ObjectNumber::new(5);
+    const SIX: ObjectNumber = ObjectNumber::new(6);
     const SPAN: usize = 60 * PAGE as usize;
 
     fn any_range() -> impl Strategy<Value = (u64, u64)> {
@@ -311,7 +340,7 @@ mod tests {
     proptest! {
         /// Against a list of all bytes: what was filled last is what is there.
         #[test]
-        fn the_last_range_counts(ops in prop::collection::vec((any_range(), 0u32..4, any_range()), 1..60)) {
+        fn the_last_range_counts(ops in prop::collection::vec((any_range(), (0usize..4).prop_map(ObjectNumber::new), any_range()), 1..60)) {
             let mut map = AddressMap::default();
             let mut list = vec![NOTHING; SPAN];
             let base = 7 * PAGE;
@@ -335,13 +364,13 @@ mod tests {
     #[test]
     fn a_terabyte_costs_nothing_and_can_be_written_over() {
         let mut map = AddressMap::default();
-        map.fill(1 << 44, 1 << 40, 5);
-        assert_eq!(map.at((1 << 44) + (1 << 39)), 5);
-        assert_eq!(map.whole(1 << 44, 1 << 40), Some(5));
-        map.fill((1 << 44) + (1 << 39), 8, 6);
-        assert_eq!(map.whole(1 << 44, (1 << 20) + 1), Some(5));
-        assert_eq!(map.at((1 << 44) + (1 << 39) + 7), 6);
-        assert_eq!(map.at((1 << 44) + (1 << 39) + 8), 5);
+        map.fill(1 << 44, 1 << 40, FIVE);
+        assert_eq!(map.at((1 << 44) + (1 << 39)), FIVE);
+        assert_eq!(map.whole(1 << 44, 1 << 40), Some(FIVE));
+        map.fill((1 << 44) + (1 << 39), 8, SIX);
+        assert_eq!(map.whole(1 << 44, (1 << 20) + 1), Some(FIVE));
+        assert_eq!(map.at((1 << 44) + (1 << 39) + 7), SIX);
+        assert_eq!(map.at((1 << 44) + (1 << 39) + 8), FIVE);
         map.fill(1 << 44, 1 << 40, NOTHING);
         assert_eq!(map.at((1 << 44) + (1 << 39)), NOTHING);
         assert!(map.heap_bytes() < 1 << 16);
@@ -351,8 +380,8 @@ mod tests {
     fn the_tables_of_a_stack_slot_are_used_again() {
         let mut map = AddressMap::default();
         for _ in 0..1000 {
-            map.fill(5000, 4, 1);
-            map.fill(5004, 4, 2);
+            map.fill(5000, 4, FIVE);
+            map.fill(5004, 4, SIX);
             map.fill(5000, 8, NOTHING);
         }
         assert!(map.heap_bytes() < 4096);

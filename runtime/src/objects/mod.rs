@@ -191,7 +191,7 @@ impl Objects {
     /// What an object is.
     #[must_use]
     pub fn object(&self, number: ObjectNumber) -> Object {
-        self.list[number as usize]
+        self.list[number.index()]
     }
 
     /// All objects, by number.
@@ -247,7 +247,7 @@ impl Objects {
         let bias = module.placed.low.wrapping_sub(table.section_address);
         for (datum, at) in table.data.iter().enumerate() {
             let number = self.number(Object::Datum { table: module.placed.id, datum: datum as u32 });
-            self.lives[number as usize].start(at.size);
+            self.lives[number.index()].start(at.size);
             self.fill(bias.wrapping_add(at.address), at.size, number);
         }
     }
@@ -259,7 +259,7 @@ impl Objects {
             Object::Block { context, segment },
             Object::Block { context: ContextNumber::ROOT, segment },
         );
-        self.lives[number as usize].start(len);
+        self.lives[number.index()].start(len);
         self.fill(address, len, number);
     }
 
@@ -270,14 +270,14 @@ impl Objects {
         let coarse = Object::Mapping { context: ContextNumber::ROOT, segment, file };
         let number = self.number_of_origin(Object::Mapping { context, segment, file }, coarse);
         self.ended(address, len);
-        self.lives[number as usize].start(len);
+        self.lives[number.index()].start(len);
         self.fill(address, len, number);
     }
 
     /// Bytes end: a block was freed, a mapping removed, a variable's scope left.
     pub fn ended(&mut self, address: u64, len: u64) {
         let number = self.map.at(address);
-        self.lives[number as usize].end(len);
+        self.lives[number.index()].end(len);
         self.fill(address, len, NOTHING);
     }
 
@@ -288,7 +288,7 @@ impl Objects {
         if number == NOTHING {
             self.allocated(to, to_len, origin);
         } else {
-            let life = &mut self.lives[number as usize];
+            let life = &mut self.lives[number.index()];
             life.end(from_len);
             life.bytes += to_len.saturating_sub(from_len);
             life.grow(to_len);
@@ -306,7 +306,7 @@ impl Objects {
                 number
             }
         };
-        self.lives[number as usize].start(len);
+        self.lives[number.index()].start(len);
         self.fill(address, len, number);
     }
 
@@ -338,7 +338,7 @@ impl Objects {
         *self.numbers.entry(object).or_insert_with(|| {
             list.push(object);
             lives.push(Life::default());
-            list.len() as ObjectNumber - 1
+            ObjectNumber::new(list.len() - 1)
         })
     }
 

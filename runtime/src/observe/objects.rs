@@ -16,8 +16,8 @@ use crate::{
     objects::{Life, NOTHING, Object, ObjectNumber, Objects, Parts},
 };
 
-/// A cell that no access went through yet.
-const NO_OBJECT: ObjectNumber = ObjectNumber::MAX;
+/// Of a cell: the cell that it is a part of, and its object, if an access went through it.
+pub type PartOf = (u32, Option<ObjectNumber>);
 
 /// The cell for an access of a site to an object.
 pub enum Part {
@@ -28,10 +28,10 @@ pub enum Part {
     New(ObjectNumber),
 }
 
-/// The object of a cell's last access, and the cell for it.
+/// The object of a cell's last access, if it had one, and the cell for it.
 #[derive(Clone, Copy)]
 struct Last {
-    object: ObjectNumber,
+    object: Option<ObjectNumber>,
     cell: u32,
 }
 
@@ -40,8 +40,8 @@ struct Last {
 pub struct ObjectCells {
     /// By cell.
     last: Vec<Last>,
-    /// By cell: the cell that it is a part of, and its object.
-    part_of: Vec<(u32, ObjectNumber)>,
+    /// By cell.
+    part_of: Vec<PartOf>,
     parts: HashMap<(u32, ObjectNumber), u32, FastHash>,
 }
 
@@ -74,8 +74,8 @@ impl ObjectCells {
     /// There are so many cells from now on.
     pub fn add_cells(&mut self, cells: usize) {
         for cell in self.last.len()..cells {
-            self.last.push(Last { object: NO_OBJECT, cell: cell as u32 });
-            self.part_of.push((cell as u32, NO_OBJECT));
+            self.last.push(Last { object: None, cell: cell as u32 });
+            self.part_of.push((cell as u32, None));
         }
     }
 
@@ -83,18 +83,20 @@ impl ObjectCells {
     #[inline]
     pub fn cell(&mut self, cell: u32, object: ObjectNumber) -> Part {
         let last = self.last[cell as usize];
-        if last.object == object { Part::Known(last.cell) } else { self.another(cell, object) }
+        if last.object == Some(object) { Part::Known(last.cell) } else { self.another(cell, object) }
     }
 
     #[inline(never)]
     fn another(&mut self, cell: u32, object: ObjectNumber) -> Part {
         let own = self.part_of[cell as usize].1;
-        let part =
-            if own == object || own == NO_OBJECT { Some(cell) } else { self.parts.get(&(cell, object)).copied() };
+        let part = match own {
+            Some(own) if own != object => self.parts.get(&(cell, object)).copied(),
+            _ => Some(cell),
+        };
         let Some(part) = part else { return Part::New(object) };
-        self.last[cell as usize] = Last { object, cell: part };
-        if own == NO_OBJECT {
-            self.part_of[cell as usize].1 = object;
+        self.last[cell as usize] = Last { object: Some(object), cell: part };
+        if own.is_none() {
+            self.part_of[cell as usize].1 = Some(object);
             return Part::First(cell, object);
         }
         Part::Known(part)
@@ -104,15 +106,16 @@ impl ObjectCells {
     pub fn add_part(&mut self, cell: u32, object: ObjectNumber) -> u32 {
         let part = self.last.len() as u32;
         self.parts.insert((cell, object), part);
-        self.last.push(Last { object, cell: part });
-        self.part_of.push((cell, object));
-        self.last[cell as usize] = Last { object, cell: part };
+        let last = Last { object: Some(object), cell: part };
+        self.last.push(last);
+        self.part_of.push((cell, Some(object)));
+        self.last[cell as usize] = last;
         part
     }
 
-    /// By cell: the cell that it is a part of, and its object.
+    /// What each cell is a part of.
     #[must_use]
-    pub fn parts(&self) -> &[(u32, ObjectNumber)] {
+    pub fn parts(&self) -> &[PartOf] {
         &self.part_of
     }
 
@@ -127,9 +130,8 @@ impl ObjectCells {
             if counters.written == 0 && is_unread {
                 continue;
             }
-            let object = if object == NO_OBJECT { NOTHING } else { object };
             let mut copy = counters.clone();
-            found.entry((object, sites[whole as usize])).or_default().merge(&mut copy);
+            found.entry((object.unwrap_or(NOTHING), sites[whole as usize])).or_default().merge(&mut copy);
             if whole as usize != cell {
                 let mut part = std::mem::take(counters);
                 cells[whole as usize].merge(&mut part);

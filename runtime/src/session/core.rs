@@ -26,9 +26,8 @@ use crate::{
         sequences::Sequences,
     },
     engine::Stream,
-    objects::ObjectNumber,
     observe::{
-        objects::{ObjectCells, OwnObjects, Part},
+        objects::{ObjectCells, OwnObjects, Part, PartOf},
         window::Recorder,
     },
     oplog::OpLog,
@@ -218,7 +217,7 @@ impl Core {
     }
 
     /// Of each cell, if a window names some: the cell that it is a part of, and its object.
-    pub(super) fn parts(&self, window: Option<&Recorder>) -> Vec<(u32, ObjectNumber)> {
+    pub(super) fn parts(&self, window: Option<&Recorder>) -> Vec<PartOf> {
         let parts = window.and(self.objects.as_ref()).map(|objects| objects.cells.parts().to_vec());
         parts.unwrap_or_default()
     }

@@ -29,7 +29,7 @@ use crate::{
     objects::{Life, Object, ObjectNumber, PARTS, Parts, common::Ended},
     observe::{
         flows::Followed,
-        objects::{ObjectUse, RingObjects},
+        objects::{ObjectUse, PartOf, RingObjects},
         patterns::{Pattern, between::Between},
         window::{Recorder, Window},
     },
@@ -77,7 +77,7 @@ impl DecodedRing {
 
 /// A recorded window with names of the measurement, of which `nodes` are the ring's contexts.
 fn named(
-    (recorder, parts): (Recorder, Vec<(u32, ObjectNumber)>),
+    (recorder, parts): (Recorder, Vec<PartOf>),
     ring: &DecodedRing,
     blocks: &[BlockCounters],
     objects: Option<&RingObjects>,
@@ -89,7 +89,7 @@ fn named(
         let part = parts.get(cell as usize).copied();
         let whole = part.map_or(cell, |(whole, _)| whole);
         let (first, segment) = firsts[firsts.partition_point(|(first, _)| *first <= whole).max(1) - 1];
-        let object = part.and_then(|(_, object)| objects?.list.get(object as usize).copied());
+        let object = part.and_then(|(_, object)| objects?.list.get(object?.index()).copied());
         let files = objects.map_or(&[][..], |objects| &objects.files);
         let object = object.map(|object| ring.object_key(object, files, nodes));
         (ring.site((segment, whole - first)), object)
@@ -272,12 +272,12 @@ impl Merger {
 
     fn add_common_objects(&mut self, objects: &Ended, rings: Vec<(DecodedRing, Vec<ContextNumber>, Vec<ObjectUse>)>) {
         let all = self.measurement.objects.get_or_insert_default();
-        let key = |number: u32| {
-            let (owner, object) = objects.list[number as usize];
+        let key = |number: ObjectNumber| {
+            let (owner, object) = objects.list[number.index()];
             let (ring, nodes, _) = &rings[owner as usize];
             ring.object_key(object, &objects.files, nodes)
         };
-        let mut used: BTreeSet<u32> = BTreeSet::new();
+        let mut used: BTreeSet<ObjectNumber> = BTreeSet::new();
         for (ring, _, uses) in &rings {
             for found in uses {
                 used.insert(found.object);
@@ -286,7 +286,7 @@ impl Merger {
             }
         }
         for number in used {
-            all.add(key(number), objects.lives[number as usize], objects.parts.get(number as usize));
+            all.add(key(number), objects.lives[number.index()], objects.parts.get(number.index()));
         }
     }
 
@@ -458,7 +458,7 @@ impl Merger {
         let all = self.measurement.flows.get_or_insert_default();
         let object = |object: ObjectNumber| {
             let objects = objects?;
-            Some(ring.object_key(objects.list[object as usize], &objects.files, nodes))
+            Some(ring.object_key(objects.list[object.index()], &objects.files, nodes))
         };
         for flow in followed.flows {
             let site = |site| ring.site(site);
@@ -482,14 +482,14 @@ impl Merger {
     fn add_objects(&mut self, ring: &DecodedRing, mut objects: RingObjects, nodes: &[ContextNumber]) {
         let uses = std::mem::take(&mut objects.uses);
         let all = self.measurement.objects.get_or_insert_default();
-        let key = |number: u32| ring.object_key(objects.list[number as usize], &objects.files, nodes);
-        let mut used: BTreeSet<u32> = BTreeSet::new();
+        let key = |number: ObjectNumber| ring.object_key(objects.list[number.index()], &objects.files, nodes);
+        let mut used: BTreeSet<ObjectNumber> = BTreeSet::new();
         for mut found in uses {
             used.insert(found.object);
             all.uses.entry((key(found.object), ring.site(found.site))).or_default().merge(&mut found.found);
         }
         for number in used {
-            all.add(key(number), objects.lives[number as usize], objects.parts.get(number as usize));
+            all.add(key(number), objects.lives[number.index()], objects.parts.get(number.index()));
         }
     }
 

@@ -7,8 +7,11 @@ use crate::{
     counts::{cell::CellCounters, depths::DepthCounts},
     decode::{block::BlockCounters, ring::DecodedRing, sequences::Calls},
     motion::result::MotionResult,
-    objects::ObjectNumber,
-    observe::{flows::Followed, objects::RingObjects, window::Recorder},
+    observe::{
+        flows::Followed,
+        objects::{PartOf, RingObjects},
+        window::Recorder,
+    },
     values::ValuesResult,
 };
 
@@ -35,7 +38,7 @@ pub struct MemoryResult {
     /// What was done to which object, if that was measured.
     pub(crate) objects: Option<RingObjects>,
     /// Accesses to look at, with the whole cell and the object of each part, if that was asked for.
-    pub(crate) window: Option<(Recorder, Vec<(u32, ObjectNumber)>)>,
+    pub(crate) window: Option<(Recorder, Vec<PartOf>)>,
     /// Calls made by chosen functions, by number of the function.
     pub sequences: BTreeMap<u32, Calls<u32>>,
     /// Why there are no numbers without dead bytes although they were asked for.

@@ -10,6 +10,7 @@ use crate::{
     decode::{block::UNCOUNTED, context::ContextNumber, ring::RingSite},
     engine::{Access, Kind, Stream, oracle::Oracle},
     histogram::bucket_of,
+    objects::ObjectNumber,
     observe::{
         files::Files,
         patterns::{Pattern, between::Between},
@@ -199,7 +200,8 @@ fn followed(ops: &[Op], patterns: bool, threaded: bool) -> (Followed, Vec<CellCo
     // Each site has an object in one of the contexts: patterns are told of sites and objects.
     for segment in 0..3 {
         let first = measured.cell(segment * ITEMS, 0, true);
-        (first..first + ITEMS).for_each(|cell| measured.pipeline.set_object(cell, segment + 1));
+        (first..first + ITEMS)
+            .for_each(|cell| measured.pipeline.set_object(cell, ObjectNumber::new(segment as usize + 1)));
     }
     if threaded {
         measured.pipeline.start_thread(&mut Files { cells: &mut measured.cells, cold: &mut measured.cold });

@@ -1,7 +1,7 @@
 //! Lines and bytes by a few accesses that can be followed by hand.
 
 use super::*;
-use crate::decode::context::ContextNumber;
+use crate::{decode::context::ContextNumber, objects::NOTHING};
 
 fn access(kind: Kind, addr: u64, len: u32) -> Access {
     Access { addr, len, kind }
@@ -81,7 +81,7 @@ fn what_was_freed_has_no_writer() {
     sharing.relocate(4096, 8192, 16, 0);
     touch(&mut sharing, access(Kind::Load, 8192, 16), 1, 5);
     let found = sharing.finish();
-    assert_eq!(found.moved, [((0, 0), (1, 5), 0, 8)]);
+    assert_eq!(found.moved, [((0, 0), (1, 5), NOTHING, 8)]);
 }
 
 #[test]
@@ -119,6 +119,6 @@ fn parts_of_a_line_are_of_the_objects_that_lay_there() {
     sharing.access(store(4096 + 16), 1, 0, &mut objects);
     let found = sharing.finish();
     let [line] = &found.lines[..] else { panic!("one line") };
-    let parts: Vec<_> = line.writers.iter().map(|w| (w.site.0, w.object, w.offset, w.mask)).collect();
+    let parts: Vec<_> = line.writers.iter().map(|w| (w.site.0, w.object.index(), w.offset, w.mask)).collect();
     assert_eq!(parts, [(0, 1, Some(-8), 0xff00), (1, 1, Some(-8), 0xff_0000), (1, 2, Some(0), 0xff_0000)]);
 }
