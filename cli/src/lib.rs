@@ -1,4 +1,9 @@
 //! What the person sees: commands, the profile file and reports.
+//!
+//! Public is what the tools beside it need: the profile and its file, the compiler driver, and the entrances of the two
+//! programs and of the fuzzer.
+
+#![deny(missing_docs)]
 
 mod annotate;
 pub mod cli;
@@ -9,18 +14,18 @@ mod estimate;
 mod export;
 #[doc(hidden)]
 pub mod fuzzing;
-pub mod gate;
+mod gate;
 mod help;
 mod launch;
-pub mod machine;
+mod machine;
 mod measure;
 mod motion;
 mod objects;
 mod plan;
-pub mod plot;
+mod plot;
 pub mod profile;
 mod rank;
-pub mod report;
+mod report;
 mod sample;
 mod shared;
 mod sharing;

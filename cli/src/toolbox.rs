@@ -7,7 +7,7 @@ use dmdprof_instrument::{Model, llvm};
 use dmdprof_runtime::hooks_object::{HOOKS_OBJECT, HOOKS_SHARED};
 use tempfile::TempPath;
 
-use crate::driver::{self, Face, InstrumentRequest, Instrumenter, Toolbox, scratch};
+use crate::driver::{self, Face, Instrumenter, Request, Toolbox, scratch};
 
 /// Set to 0, loops get a record per iteration: slower, and nothing else changes.
 const LOOPS_VARIABLE: &str = "DMDPROF_LOOP_RECORDS";
@@ -16,18 +16,9 @@ const LOOPS_VARIABLE: &str = "DMDPROF_LOOP_RECORDS";
 struct Hooks;
 
 impl Instrumenter for Hooks {
-    fn instrument(&self, request: &InstrumentRequest) -> anyhow::Result<()> {
-        dmdprof_instrument::instrument_file(&dmdprof_instrument::Request {
-            input: request.bitcode,
-            object: request.object,
-            model: request.model,
-            loop_records: loop_records(),
-            append: request.append,
-            opt_level: request.opt_level,
-            function_sections: request.function_sections,
-            flags: request.flags,
-            dump_ir: request.dump_ir,
-        })?;
+    fn instrument(&self, request: &Request) -> anyhow::Result<()> {
+        let loop_records = request.loop_records && loop_records();
+        dmdprof_instrument::instrument_file(&Request { loop_records, ..*request })?;
         Ok(())
     }
 

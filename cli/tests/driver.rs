@@ -16,7 +16,7 @@ use std::{
 };
 
 use dmdprof::driver::{
-    Face, InstrumentRequest, Instrumenter, Toolbox, doctor, execute, hook_symbols, rust_link,
+    Face, Instrumenter, Request, Toolbox, doctor, execute, hook_symbols, rust_link,
     source::{CompileFailed, SourceOptions, build_source},
 };
 use tempfile::TempDir;
@@ -114,25 +114,15 @@ fn toolbox(hooks: &[u8]) -> Toolbox<'_> {
 struct Unchanged;
 
 impl Instrumenter for Unchanged {
-    fn instrument(&self, request: &InstrumentRequest) -> anyhow::Result<()> {
+    fn instrument(&self, request: &Request) -> anyhow::Result<()> {
         use std::io::Write;
         if let Some(log) = env::var_os(LOG) {
-            let line = format!("O{} {}\n", request.opt_level, request.bitcode.display());
+            let line = format!("O{} {}\n", request.opt_level, request.input.display());
             fs::OpenOptions::new().create(true).append(true).open(log)?.write_all(line.as_bytes())?;
         }
         if env::var_os(rust_link::ENVIRONMENT).is_some() {
             // No clang reads the bitcode of every rustc.
-            dmdprof_instrument::instrument_file(&dmdprof_instrument::Request {
-                input: request.bitcode,
-                object: request.object,
-                model: request.model,
-                loop_records: true,
-                append: request.append,
-                opt_level: request.opt_level,
-                function_sections: request.function_sections,
-                flags: request.flags,
-                dump_ir: None,
-            })?;
+            dmdprof_instrument::instrument_file(&Request { dump_ir: None, ..*request })?;
             return Ok(());
         }
         if env::var_os("DMDPROF_TEST_STALL").is_some() {
@@ -142,7 +132,7 @@ impl Instrumenter for Unchanged {
         let mut command = Command::new(clang);
         command.args(["-w", "-c", "-fPIC", "-x", "ir"]).arg(format!("-O{}", request.opt_level));
         command.args(request.function_sections.then_some("-ffunction-sections"));
-        command.arg(request.bitcode).arg("-o").arg(request.object);
+        command.arg(request.input).arg("-o").arg(request.object);
         let out = command.output()?;
         anyhow::ensure!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
         Ok(())

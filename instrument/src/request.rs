@@ -28,7 +28,7 @@ pub enum Append {
 }
 
 /// What to instrument and how to generate code for it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {
     /// Bitcode or textual IR.
     pub input: &'a Path,

@@ -34,7 +34,8 @@ pub fn bounds(bucket: u16) -> (u64, u64) {
     let octave = (b - SUB) / SUB;
     let low = (SUB + (b - SUB) % SUB) << octave;
     let width = 1u64 << octave;
-    (low + 1, low.wrapping_add(width))
+    // The last bucket ends at 2^64.
+    (low + 1, low.saturating_add(width))
 }
 
 #[cfg(test)]
@@ -44,13 +45,14 @@ mod tests {
     #[test]
     fn buckets_tile_the_depths_without_gap_or_overlap() {
         let mut next = 1u64;
-        for b in 0..(BUCKETS as u16 - 1) {
+        for b in 0..BUCKETS as u16 {
             let (low, high) = bounds(b);
             assert_eq!(low, next, "bucket {b}");
             assert_eq!(bucket_of(low), b);
             assert_eq!(bucket_of(high), b);
-            next = high + 1;
+            next = high.wrapping_add(1);
         }
+        assert_eq!(next, 0, "all depths that there are");
     }
 
     #[test]

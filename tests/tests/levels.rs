@@ -5,9 +5,8 @@ use std::path::Path;
 
 use dmdprof::profile::{
     self, Profile,
-    model::{AccessKind, Histogram},
+    model::{AccessKind, Histogram, bounds},
 };
-use dmdprof::report::depths::bounds;
 use dmdprof_tests::profiled::Run;
 use dmdprof_tests::programs::{Compiler, case};
 use dmdprof_tests::tool::{describe, dmdprof, scratch, succeed};

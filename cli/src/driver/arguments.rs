@@ -12,10 +12,16 @@ use std::{
     sync::LazyLock,
 };
 
+/// One option or input of a compiler's command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Argument {
     /// A file (or `-`, standard input) with the language that the `-x` before it gives.
-    Input { path: OsString, kind: InputKind },
+    Input {
+        /// As given.
+        path: OsString,
+        /// By its language.
+        kind: InputKind,
+    },
     /// `-o`, `--output`.
     Output(OsString),
     /// `-x`, kept because clang reads it again.
@@ -26,12 +32,14 @@ pub enum Argument {
     Option(Vec<OsString>),
 }
 
+/// What an input holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InputKind {
     /// C, C++ or Objective-C, preprocessed or not.
     Source,
     /// LLVM IR, text or bitcode.
     Ir,
+    /// Assembly, preprocessed or not, which carries no hooks.
     Assembly,
     /// Would become a precompiled header or module.
     Header,

@@ -19,9 +19,11 @@ use serde::Serialize;
 
 use super::{Face, cargo::Rustc, clang, rlib, scratch};
 
+/// What a check came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
+    /// Nothing is missing.
     Ok,
     /// Something that only some uses need is missing.
     Note,
@@ -29,10 +31,14 @@ pub enum Status {
     Problem,
 }
 
+/// One thing that dmdprof needs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Check {
+    /// What was looked for.
     pub name: &'static str,
+    /// Whether that will do.
     pub status: Status,
+    /// What there is: a version, a path, a limit.
     pub found: String,
     /// What to do; empty when there is nothing to do.
     pub advice: String,
@@ -48,12 +54,16 @@ impl Check {
     }
 }
 
+/// Everything that `dmdprof doctor` says.
 #[derive(Clone, Debug, Serialize)]
 pub struct Diagnosis {
+    /// Of the JSON document.
     pub schema_version: u32,
+    /// Of dmdprof.
     pub version: &'static str,
     /// Can the main job run?
     pub ok: bool,
+    /// In the order in which they are printed.
     pub checks: Vec<Check>,
 }
 

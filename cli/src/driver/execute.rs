@@ -19,7 +19,7 @@ use anyhow::{Context, bail};
 use crate::shared::signals::{self, Kind};
 
 use super::{
-    Append, Face, InstrumentRequest, Model, Toolbox,
+    Append, Face, Model, Request, Toolbox,
     clang::{self, Clang},
     plan::{self, Build, Link, LinkKind, LinkWord, Place, Plan, Unit},
     response,
@@ -183,14 +183,14 @@ impl<'a> Run<'a> {
                 unit.input.display()
             );
         }
-        let request = InstrumentRequest {
-            bitcode: &bitcode,
+        let request = Request {
+            input: &bitcode,
             object: &native,
             model: self.tools.model,
+            loop_records: true,
             append: Append::InPlace,
             opt_level: unit.codegen.opt_level,
             function_sections: unit.codegen.function_sections,
-            data_sections: unit.codegen.data_sections,
             flags: &code_flags(&unit.arguments),
             dump_ir: self.tools.dump_ir,
         };

@@ -12,50 +12,35 @@
 
 use std::path::Path;
 
-pub use dmdprof_instrument::{Append, Model};
+pub use dmdprof_instrument::{Append, Model, Request};
 
 pub mod arguments;
-pub mod cargo;
-pub mod clang;
+pub(crate) mod cargo;
+pub(crate) mod clang;
 pub mod doctor;
 pub mod execute;
-pub mod object_cache;
+pub(crate) mod object_cache;
 mod own_generics;
-pub mod own_target;
+pub(crate) mod own_target;
 pub mod plan;
 pub mod response;
-pub mod rlib;
+pub(crate) mod rlib;
 pub mod rust_link;
-pub mod rustc_wrap;
-pub mod scratch;
+pub(crate) mod rustc_wrap;
+pub(crate) mod scratch;
 pub mod source;
-pub mod static_library;
+pub(crate) mod static_library;
 mod values_support;
 mod version_script;
-pub mod wrap_environment;
-
-/// One bitcode file to turn into one object.
-#[derive(Clone, Copy, Debug)]
-pub struct InstrumentRequest<'a> {
-    pub bitcode: &'a Path,
-    pub object: &'a Path,
-    pub model: Model,
-    pub append: Append,
-    /// Level of the code generator, 0 to 3.
-    pub opt_level: u8,
-    pub function_sections: bool,
-    pub data_sections: bool,
-    /// The compiler's options that change code, to be noted in the object.
-    pub flags: &'a str,
-    /// Directory that receives the module's text before and after instrumentation.
-    pub dump_ir: Option<&'a Path>,
-}
+pub(crate) mod wrap_environment;
 
 /// Turns bitcode into an object with hooks.
 pub trait Instrumenter: Sync {
+    /// Gives functions their hooks, and makes machine code of them.
+    ///
     /// # Errors
     /// When the bitcode cannot be read, instrumented or compiled, or the object cannot be written.
-    fn instrument(&self, request: &InstrumentRequest) -> anyhow::Result<()>;
+    fn instrument(&self, request: &Request) -> anyhow::Result<()>;
 
     /// The object of this bitcode or text as it is, without hooks.
     ///
@@ -67,6 +52,7 @@ pub trait Instrumenter: Sync {
 /// What the driver needs from the rest of the product.
 #[derive(Clone, Copy)]
 pub struct Toolbox<'a> {
+    /// Puts hooks into bitcode.
     pub instrumenter: &'a dyn Instrumenter,
     /// What the hooks are for, unless a command line says otherwise.
     pub model: Model,

@@ -11,10 +11,12 @@ use std::{
 
 use super::arguments::{Argument, InputKind, parse};
 
+/// What is to be done for a command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Plan {
     /// Clang gets the user's words and the result carries no hooks.
     Pass(Reason),
+    /// Objects with hooks, or a program or library of them.
     Build(Build),
 }
 
@@ -37,24 +39,31 @@ pub enum Reason {
     SeveralOutputs,
 }
 
+/// Sources to compile, and what to link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Build {
+    /// One per source, in the order of the command line.
     pub units: Vec<Unit>,
+    /// None with `-c`.
     pub link: Option<Link>,
 }
 
 /// One source file to compile to one object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unit {
+    /// The source, or `-`.
     pub input: OsString,
+    /// Where its object goes.
     pub place: Place,
     /// Clang's words for an object, without `-o`.
     pub arguments: Vec<OsString>,
     /// Words to add for bitcode; `None` for assembly, which carries no hooks.
     pub bitcode: Option<Vec<OsString>>,
+    /// How machine code is made of its bitcode.
     pub codegen: Codegen,
     /// The `-save-temps` option, which is not among `arguments`.
     pub save_temps: Option<OsString>,
+    /// The source comes from standard input, which can be read once only.
     pub reads_stdin: bool,
 }
 
@@ -70,14 +79,18 @@ pub enum Place {
 /// What the code generator must be told because the bitcode does not say it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Codegen {
+    /// 0 to 3.
     pub opt_level: u8,
+    /// `-ffunction-sections`: one section per function.
     pub function_sections: bool,
-    pub data_sections: bool,
 }
 
+/// A call of the linker through clang.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Link {
+    /// In the order of the command line, which decides what a symbol binds to.
     pub words: Vec<LinkWord>,
+    /// What comes of it.
     pub kind: LinkKind,
     /// `-Bsymbolic`: a library whose references bind to its own definitions. Not among the words: it also sets a flag
     /// that makes the dynamic loader look into the library first. A `--dynamic-list` of the hooks says the same of all
@@ -85,8 +98,10 @@ pub struct Link {
     pub symbolic: bool,
 }
 
+/// A word of a link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LinkWord {
+    /// The user's own.
     Word(OsString),
     /// The object of the unit with this index.
     Unit(usize),
@@ -94,16 +109,21 @@ pub enum LinkWord {
     VersionScript(OsString),
 }
 
+/// What a link makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinkKind {
+    /// A program that finds its libraries when it starts.
     Program,
+    /// `-static`: nothing outside the program refers to its hooks.
     StaticProgram,
+    /// `-shared`: the hooks are those of the program that loads it.
     SharedLibrary,
     /// `-r`: an object again, which gets its hooks when it is linked.
     Relocatable,
 }
 
 impl LinkKind {
+    /// Whether the object with the hooks is linked in.
     #[must_use]
     pub fn needs_hooks(self) -> bool {
         self != Self::Relocatable
@@ -495,13 +515,11 @@ fn foreign_target(arguments: &[Argument]) -> Option<String> {
 }
 
 fn codegen(arguments: &[Argument]) -> Codegen {
-    let mut codegen = Codegen { opt_level: 0, function_sections: false, data_sections: false };
+    let mut codegen = Codegen { opt_level: 0, function_sections: false };
     for argument in arguments {
         match argument.name() {
             "-ffunction-sections" => codegen.function_sections = true,
             "-fno-function-sections" => codegen.function_sections = false,
-            "-fdata-sections" => codegen.data_sections = true,
-            "-fno-data-sections" => codegen.data_sections = false,
             "--optimize" => codegen.opt_level = 1,
             name => {
                 let level = name.strip_prefix("-O").or(name.strip_prefix("--optimize="));

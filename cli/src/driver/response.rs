@@ -14,6 +14,7 @@ use std::{
 /// Files inside files; clang stops at recursion, this at a depth that only recursion reaches.
 const MAX_DEPTH: usize = 32;
 
+/// The words with those of the named files in the place of `@FILE`. What cannot be read stays, as clang leaves it.
 #[must_use]
 pub fn expand(args: &[OsString]) -> Vec<OsString> {
     let mut out = Vec::with_capacity(args.len());

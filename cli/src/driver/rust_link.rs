@@ -22,7 +22,7 @@ use anyhow::{Context, anyhow, bail};
 use object::write::{Object, StandardSegment};
 
 use super::{
-    Append, InstrumentRequest, Model, Toolbox, clang, execute,
+    Append, Model, Request, Toolbox, clang, execute,
     object_cache::{Cache, InUse, Key},
     plan::LinkKind,
     response,
@@ -46,6 +46,7 @@ const KEEP_BITCODE_ENVIRONMENT: &str = "DMDPROF_RUST_LINK_KEEP_BITCODE";
 pub struct Settings {
     /// Level of the code generator.
     pub opt_level: u8,
+    /// What the hooks are for.
     pub model: Model,
     /// The standard library's own objects stay as they are.
     pub no_std: bool,
@@ -386,15 +387,15 @@ impl<'t> Link<'t> {
             .with_context(|| format!("cannot write {}", bitcode.display()))?;
         self.tools
             .instrumenter
-            .instrument(&InstrumentRequest {
-                bitcode: &bitcode,
+            .instrument(&Request {
+                input: &bitcode,
                 object,
                 model: self.tools.model,
+                loop_records: true,
                 append: self.append(),
                 opt_level: job.opt_level,
                 // As rustc does on Linux.
                 function_sections: true,
-                data_sections: true,
                 flags: &format!("-Copt-level={}", job.opt_level),
                 dump_ir: self.tools.dump_ir.or(self.settings.dump_ir.as_deref()),
             })

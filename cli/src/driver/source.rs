@@ -38,8 +38,9 @@ dmdprof_output:
     .section .note.GNU-stack,\"\",@progbits
 ";
 
+/// What a source is written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Language {
+pub(crate) enum Language {
     C,
     Cxx,
     /// Text or bitcode.
@@ -47,6 +48,7 @@ pub enum Language {
     Rust,
 }
 
+/// How a source file becomes a program.
 #[derive(Clone, Debug, Default)]
 pub struct SourceOptions {
     /// `-O`: `0` to `3`, `s`, `z`, `fast`. `None`: 2, for Rust 3.
@@ -60,6 +62,7 @@ pub struct SourceOptions {
 /// A program that exists as long as this value does.
 #[derive(Debug)]
 pub struct BuiltSource {
+    /// Its file.
     pub program: PathBuf,
     _scratch: Scratch,
 }
@@ -68,12 +71,13 @@ pub struct BuiltSource {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("compiling {path} failed")]
 pub struct CompileFailed {
+    /// The source.
     pub path: String,
 }
 
 /// The language of a file that [`build_source`] accepts, by its extension.
 #[must_use]
-pub fn language_of(path: &Path) -> Option<Language> {
+pub(crate) fn language_of(path: &Path) -> Option<Language> {
     match path.extension()?.to_str()? {
         "c" => Some(Language::C),
         "cc" | "cpp" | "cxx" | "C" | "c++" => Some(Language::Cxx),
@@ -99,7 +103,7 @@ pub fn build_source(path: &Path, options: &SourceOptions, tools: &Toolbox) -> an
 ///
 /// # Errors
 /// As [`build_source`].
-pub fn build_plain(path: &Path, options: &SourceOptions, tools: &Toolbox) -> anyhow::Result<BuiltSource> {
+pub(crate) fn build_plain(path: &Path, options: &SourceOptions, tools: &Toolbox) -> anyhow::Result<BuiltSource> {
     let plain = |build: &Build, language| match language {
         Language::Rust => plain_rust(build, tools),
         _ => plain_clang(build, face(language), tools),

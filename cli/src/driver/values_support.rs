@@ -78,7 +78,7 @@ pub fn library_unit(scratch: &Scratch) -> anyhow::Result<Unit> {
         place: Place::Temporary("dmdprof_library.o".into()),
         arguments,
         bitcode: Some(vec!["-emit-llvm".into()]),
-        codegen: Codegen { opt_level: 1, function_sections: true, data_sections: true },
+        codegen: Codegen { opt_level: 1, function_sections: true },
         save_temps: None,
         reads_stdin: false,
     })

@@ -243,7 +243,7 @@ fn toy(said: &str) -> Machine {
     let toy = zoo::machine("toy3").expect("a shipped machine");
     let text = crate::machine::text::to_toml(&toy);
     let text = text.replacen("[[level]]\n", &format!("[[level]]\n{said}\n"), 1);
-    crate::machine::from_text(std::path::Path::new("toy3.toml"), &text, crate::machine::Origin::Shipped)
+    crate::machine::file::from_text(std::path::Path::new("toy3.toml"), &text, crate::machine::Origin::Shipped)
         .unwrap_or_else(|problems| panic!("{problems}"))
         .machine
 }

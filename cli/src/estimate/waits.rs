@@ -62,7 +62,7 @@ fn cells(view: &View, line: &Line, size: f64, latency: &Figure) -> Vec<Cell> {
 mod tests {
     use super::super::{roofline, subject::Subjects, subject::Work, view::Choice};
     use super::*;
-    use crate::machine::{Confidence, Machine, zoo};
+    use crate::machine::{Machine, model::Confidence, zoo};
     use crate::profile::sample;
     use crate::report::Grouping;
 

@@ -9,7 +9,7 @@
 pub mod calibrate;
 pub mod file;
 pub mod find;
-mod model;
+pub mod model;
 pub mod names;
 pub mod problem;
 pub mod quantity;
@@ -17,11 +17,8 @@ pub mod report;
 pub mod text;
 pub mod zoo;
 
-pub use file::{Parsed, Problem, Problems, from_text, read};
-pub use find::{FindError, Found, Places};
-pub use model::{
-    Confidence, Figure, Growth, Level, Machine, Memory, MissingField, OpType, Origin, Sharers, WritePolicy,
-};
+pub use find::Places;
+pub use model::{Figure, Level, Machine, MissingField, OpType, Origin, WritePolicy};
 
 /// Cores that work at the same time in a calibration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]

@@ -328,13 +328,6 @@ impl Machine {
         figure.ok_or_else(|| self.missing(&format!("energy.{kind}"), model))
     }
 
-    /// Ops per byte at which peak rate and memory bandwidth take equally long (Williams 2009): `peak / bandwidth`,
-    /// without efficiency. `None` if the machine does not state the bandwidth or the type.
-    #[must_use]
-    pub fn ridge(&self, kind: OpType) -> Option<f64> {
-        Some(self.peak.get(&kind)?.value / self.memory.bandwidth.as_ref()?.value)
-    }
-
     fn missing(&self, field: &str, model: &str) -> MissingField {
         MissingField { machine: self.name.clone(), field: field.into(), model: model.into() }
     }

@@ -50,69 +50,149 @@ const COMPRESSION_LEVEL: i32 = 6;
 /// Why a profile cannot be read. Each message is whole: there is no further source to print.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
+    /// The system does not open or read it.
     #[error("cannot open profile {}: {error}\n  {advice}", path.display())]
-    Open { path: PathBuf, error: io::Error, advice: String },
+    Open {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        error: io::Error,
+        /// What to do about it.
+        advice: String,
+    },
+    /// It does not begin as a profile does.
     #[error(
         "{} is not a dmdprof profile\n  expected: a file written by `dmdprof run`\n  found: {found}\n  \
          make one with `dmdprof run <program>`, or name another file",
         path.display()
     )]
-    NotAProfile { path: PathBuf, found: String },
+    NotAProfile {
+        /// The file.
+        path: PathBuf,
+        /// What it seems to be.
+        found: String,
+    },
+    /// Its header promises more than there is.
     #[error(
         "{} is cut short\n  expected: {expected} bytes\n  found: {found} bytes\n  copy the file again, or make a new \
          profile with `dmdprof run` (the previous one may be in {})",
         path.display(), old_path(path).display()
     )]
-    Truncated { path: PathBuf, expected: u64, found: u64 },
+    Truncated {
+        /// The file.
+        path: PathBuf,
+        /// Bytes that its header promises.
+        expected: u64,
+        /// Bytes that there are.
+        found: u64,
+    },
+    /// There is more than its header promises.
     #[error(
         "{} has something after its end\n  expected: {expected} bytes\n  found: {found} bytes\n  copy the file again, \
          or make a new profile with `dmdprof run`",
         path.display()
     )]
-    Overlong { path: PathBuf, expected: u64, found: u64 },
+    Overlong {
+        /// The file.
+        path: PathBuf,
+        /// Bytes that its header promises.
+        expected: u64,
+        /// Bytes that there are.
+        found: u64,
+    },
+    /// Its bytes are not those that were written.
     #[error(
         "{} is damaged\n  expected: checksum {expected:08x}\n  found: {found:08x}\n  copy the file again, or make a new \
          profile with `dmdprof run` (the previous one may be in {})",
         path.display(), old_path(path).display()
     )]
-    Checksum { path: PathBuf, expected: u32, found: u32 },
+    Checksum {
+        /// The file.
+        path: PathBuf,
+        /// The checksum in its header.
+        expected: u32,
+        /// The checksum of its bytes.
+        found: u32,
+    },
+    /// This dmdprof does not know its format yet.
     #[error(
         "{} was written by a newer dmdprof\n  expected: format {expected}\n  found: format {found}\n  update this \
          dmdprof ({}), or make the profile again with it",
         path.display(), env!("CARGO_PKG_VERSION")
     )]
-    Newer { path: PathBuf, expected: u32, found: u32 },
+    Newer {
+        /// The file.
+        path: PathBuf,
+        /// The newest format that this dmdprof reads.
+        expected: u32,
+        /// Its format.
+        found: u32,
+    },
+    /// This dmdprof does not read its format any more.
     #[error(
         "{} was written by an older dmdprof\n  expected: format {expected}\n  found: format {found}\n  make the profile \
          again with this dmdprof ({}), or read it with the one that wrote it",
         path.display(), env!("CARGO_PKG_VERSION")
     )]
-    Older { path: PathBuf, expected: u32, found: u32 },
+    Older {
+        /// The file.
+        path: PathBuf,
+        /// The oldest format that this dmdprof reads.
+        expected: u32,
+        /// Its format.
+        found: u32,
+    },
+    /// It has estimates of a mode that is gone.
     #[error(
         "{} is of a sampled run\n  expected: depths of all reads\n  found: estimates of a mode that this dmdprof ({}) does \
          not have\n  make the profile again with `dmdprof run`, or read it with the dmdprof that wrote it",
         path.display(), env!("CARGO_PKG_VERSION")
     )]
-    Sampled { path: PathBuf },
+    Sampled {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Its bytes are whole, but [`validate`] refuses what they say.
     #[error(
         "{} contradicts itself\n  expected: a profile whose numbers agree with each other\n  found: {found}\n  this is a \
          bug in the dmdprof that wrote it; please report it, and make a new profile with `dmdprof run`",
         path.display()
     )]
-    Inconsistent { path: PathBuf, found: String },
+    Inconsistent {
+        /// The file.
+        path: PathBuf,
+        /// What contradicts what.
+        found: String,
+    },
 }
 
 /// Why a profile cannot be written. The previous profile, if there was one, is still in its place.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
+    /// The system refused a step.
     #[error("cannot {step} {}: {error}\n  {}; the previous profile, if any, is unchanged", path.display(), write_advice(error))]
-    Io { step: &'static str, path: PathBuf, error: io::Error },
+    Io {
+        /// What was being done, as in `create`.
+        step: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        error: io::Error,
+    },
+    /// There is a directory in its place.
     #[error("cannot write a profile to {}: it is a directory\n  name a file instead, as in {}", path.display(), path.join(DEFAULT_FILE).display())]
-    Directory { path: PathBuf },
+    Directory {
+        /// The file.
+        path: PathBuf,
+    },
+    /// [`validate`] refuses what was to be written.
     #[error(
         "the profile contradicts itself and was not written: {invalid}\n  this is a bug in dmdprof; please report it"
     )]
-    Invalid { invalid: Invalid },
+    Invalid {
+        /// What contradicts what.
+        invalid: Invalid,
+    },
 }
 
 fn write_advice(error: &io::Error) -> &'static str {

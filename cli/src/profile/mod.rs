@@ -7,8 +7,8 @@ mod printable;
 pub mod validate;
 
 #[cfg(test)]
-pub mod sample;
+pub(crate) mod sample;
 
 pub use file::{DEFAULT_FILE, ReadError, WriteError, check_writable, complete, read, write};
 pub use model::Profile;
-pub use printable::for_people;
+pub(crate) use printable::for_people;

@@ -7,34 +7,47 @@
 mod histogram;
 mod ids;
 mod lines;
+mod objects;
 mod sharing;
 mod stacks;
 mod totals;
 
+pub use dmdprof_runtime::histogram::bounds;
 pub use histogram::Histogram;
 pub use ids::{BlockId, ContextId, FieldId, FunctionId, LoopId, ObjectId, PositionId, SiteId, StringId};
 pub use lines::{
     CacheCell, CacheLevel, CacheMoves, CacheTraffic, LineCell, LineDetails, LineMoves, LineStreams, LineTraffic,
     ObjectLines, OtherLines, StreamCell,
 };
-
+pub use objects::{
+    DataObject, DataObjects, Field, LoopCall, ObjectKind, ObjectPattern, ObjectUse, SiteNote, SourceLoop,
+};
 pub use sharing::{Met, Moved, SharedLines, Sharing, SharingDetails, UndefinedOrder, Written};
 pub use stacks::{Alone, AloneCell, AloneLines, Stacks};
 pub use totals::Totals;
 
 use serde::{Deserialize, Serialize};
 
+/// What one run did, as the profile file holds it. Numbers (`SiteId` and the like) index the lists.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Profile {
+    /// How the numbers were made.
     pub meta: Meta,
+    /// What has hooks, and what was not seen.
     pub coverage: Coverage,
+    /// Sums over all threads.
     pub totals: Totals,
     /// One entry per thread, signal context and forked process, in canonical order (never in order of arrival).
     pub threads: Vec<Totals>,
+    /// Every name and path, each once.
     pub strings: Vec<String>,
+    /// Linked functions, and source functions that were inlined into them.
     pub functions: Vec<Function>,
+    /// Lines of source that sites, operations and loops are at.
     pub positions: Vec<Position>,
+    /// Static accesses that were executed, or that a flow, an object or a thread names.
     pub sites: Vec<Site>,
+    /// Pieces of straight code that have operations.
     pub blocks: Vec<Block>,
     /// Parents come before children.
     pub contexts: Vec<Context>,
@@ -58,6 +71,7 @@ pub struct Profile {
     /// Depths of first-touch (cold) reads of the whole program, same buckets as the cells' histograms. These bytes are
     /// also in the cells' histograms.
     pub cold_histogram: Histogram,
+    /// The files that positions name, each once.
     pub sources: Vec<SourceFile>,
     /// Compilers of the code with hooks, each with its options, as in `clang version 19.1.7 -O2`; sorted. Empty if the
     /// modules were stripped of their section `.comment`.
@@ -127,19 +141,27 @@ impl Profile {
 /// `unit` agree.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Meta {
+    /// Version of the dmdprof that wrote the profile.
     pub tool_version: String,
     /// `"memory"` or `"values"`.
     pub model: String,
+    /// Raised when a change of the model gives other numbers for the same run.
     pub model_version: u32,
+    /// What takes bytes off the stack.
     pub liveness: Liveness,
+    /// Which threads share a stack.
     pub thread_mode: ThreadMode,
+    /// What depths and counts are in.
     pub unit: Unit,
     /// The program and its arguments, as given.
     pub command: Vec<String>,
+    /// Pattern of the functions or regions that alone were counted.
     pub roi: Option<String>,
+    /// How the program ended.
     pub outcome: Outcome,
     /// Why the numbers are not those of the whole run, if something other than the program's end made them so.
     pub incomplete: Option<String>,
+    /// Which makes runs differ, unless it was fixed.
     pub random: Random,
     /// What only the values model knows.
     pub values: Option<ValuesMeta>,
@@ -156,11 +178,13 @@ impl Meta {
 /// Random numbers that the program asked the system for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Random {
+    /// How often it asked.
     pub requests: u64,
     /// They were the same as in any other run.
     pub fixed: bool,
 }
 
+/// How values are sized and counted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ValuesMeta {
     /// Every value has this many bytes; `None`: each the size of its type.
@@ -169,22 +193,34 @@ pub struct ValuesMeta {
     pub fma_is_one: bool,
 }
 
+/// What decides when a byte leaves the stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Liveness {
+    /// Nothing: bytes stay.
     None,
+    /// The program: frees, and ends of scopes.
     Hints,
     /// Bytes, or values, leave the stack when nobody reads them any more.
     Exact,
 }
 
+/// Which threads have a stack together.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ThreadMode {
     /// One stack per thread, summed.
     Private,
     /// One per process; threads take turns of so many accesses.
-    Shared { turn: u64 },
+    Shared {
+        /// Accesses of a turn.
+        turn: u64,
+    },
     /// One per group of threads, as they were given.
-    Clusters { members: String, turn: u64 },
+    Clusters {
+        /// The groups, as given.
+        members: String,
+        /// Accesses of a turn.
+        turn: u64,
+    },
 }
 
 impl std::fmt::Display for ThreadMode {
@@ -197,6 +233,7 @@ impl std::fmt::Display for ThreadMode {
     }
 }
 
+/// What the stack holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Unit {
     /// Depths and sizes in bytes.
@@ -205,6 +242,7 @@ pub enum Unit {
     Line(u32),
 }
 
+/// How the program ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Outcome {
     /// Exit code.
@@ -215,10 +253,14 @@ pub enum Outcome {
     Unknown,
 }
 
+/// What of the program has hooks, and what happened that was not seen.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Coverage {
+    /// The program and its libraries that have hooks.
     pub modules: Vec<ModuleCoverage>,
+    /// Functions with hooks, of all modules.
     pub functions_instrumented: u64,
+    /// Functions that were compiled with dmdprof and left without hooks.
     pub functions_skipped: u64,
     /// Static accesses (loads, stores, ...) that carry hooks.
     pub accesses_instrumented: u64,
@@ -232,23 +274,31 @@ pub struct Coverage {
     pub unknown_frees: u64,
     /// Records that could not be decoded, and threads or modules refused for lack of room. 0 in every good run.
     pub lost_events: u64,
+    /// Processes that wrote records: the program, and those that it forked.
     pub processes: u64,
+    /// Threads of all processes that wrote records.
     pub threads: u64,
 }
 
+/// What of one executable or library has hooks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModuleCoverage {
     /// File name without directories.
     pub name: String,
+    /// Functions with hooks.
     pub functions: u64,
+    /// Static accesses with hooks.
     pub accesses: u64,
 }
 
+/// A linked function, or a source function.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Function {
     /// Linked symbol or source function's linkage name, as in the object file (mangled).
     pub symbol: StringId,
+    /// Where it is defined, if debug information says so.
     pub file: Option<StringId>,
+    /// First line of the definition; 0 if that is not known.
     pub line: u32,
 }
 
@@ -257,20 +307,28 @@ pub struct Function {
 pub struct Position {
     /// Source function that contains the line.
     pub function: FunctionId,
+    /// The file of the line, which a macro or an include may put outside that of the function.
     pub file: Option<StringId>,
+    /// Counted from 1; 0 where the compiler made the code.
     pub line: u32,
+    /// Counted from 1; 0 if that is not known.
     pub column: u32,
     /// Where `function` was inlined; `None` when `function` is the linked function itself.
     pub inlined_at: Option<PositionId>,
 }
 
+/// What a static access does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum AccessKind {
+    /// Reads a scalar or a vector.
     Load,
+    /// Writes a scalar or a vector.
     Store,
     /// Load, then store.
     Update,
+    /// Reads one block of memory and writes another.
     Copy,
+    /// Writes a block of memory.
     Fill,
     /// A library call priced by its meaning.
     Call,
@@ -285,7 +343,9 @@ pub enum AccessKind {
 pub struct Site {
     /// Linked function that holds the instruction.
     pub function: FunctionId,
+    /// Its place in the source, if debug information says so.
     pub position: Option<PositionId>,
+    /// What it does.
     pub kind: AccessKind,
     /// Bytes per access; 0 if it varies.
     pub size: u32,
@@ -294,6 +354,7 @@ pub struct Site {
 /// A piece of straight code with its operations, to be multiplied by executions.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Block {
+    /// Linked function that holds the code.
     pub function: FunctionId,
     /// Operations by class (order of `abi::OpClass`) at each position.
     pub ops: Vec<(Option<PositionId>, [u32; 7])>,
@@ -302,23 +363,34 @@ pub struct Block {
 /// A calling context: the chain of linked functions from the thread's start.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Context {
+    /// The context of the caller; `None` for the root only.
     pub parent: Option<ContextId>,
     /// `None` for the root only.
     pub function: Option<FunctionId>,
+    /// How often it was entered while counting.
     pub calls: u64,
 }
 
+/// What one site did in one calling context.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cell {
+    /// Where it was called from.
     pub context: ContextId,
+    /// The static access.
     pub site: SiteId,
+    /// How often it was executed while counting.
     pub executions: u64,
+    /// Bytes (or lines) read.
     pub read: u64,
+    /// Bytes written.
     pub written: u64,
+    /// Bytes (or lines) of `read` that were not on the stack.
     pub cold: u64,
+    /// ByteDMD of what was read.
     pub cost: u128,
     /// Executions on one longest chain of dependent instructions; of the values model.
     pub span: u64,
+    /// What was read, by depth.
     pub histogram: Histogram,
     /// Only with [`Liveness::Exact`] in the memory model.
     pub dead: Option<Dead>,
@@ -344,14 +416,19 @@ pub struct Flow {
     pub writer: Option<SiteId>,
     /// Read or wrote the byte last before the read; `None`: nothing did.
     pub toucher: Option<SiteId>,
+    /// The site that reads.
     pub reader: SiteId,
     /// What the bytes are part of; `None` unless objects were measured too.
     pub object: Option<ObjectId>,
+    /// Bytes read.
     pub bytes: u64,
+    /// ByteDMD of these reads.
     pub cost: u128,
+    /// The bytes by depth.
     pub histogram: Histogram,
-    /// Calling contexts of the toucher and of the reader; `None` unless they were measured too, or there is no toucher.
+    /// Calling context of the toucher; `None` unless contexts were measured too, or there is no toucher.
     pub toucher_context: Option<ContextId>,
+    /// Calling context of the reader, if they were measured too.
     pub reader_context: Option<ContextId>,
     /// Bytes (not distinct ones) touched between the last touch and the read, for some of the reads; 0 unless objects
     /// were measured too.
@@ -363,144 +440,10 @@ pub struct Flow {
 /// Most entries of [`Flow::between`].
 pub const MAX_BETWEEN: usize = 24;
 
-/// Data objects and what was done to them. Of each site, the reads, writes and costs of its uses add up to those of its
-/// cells.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct DataObjects {
-    /// Those that were accessed, sorted by content.
-    pub list: Vec<DataObject>,
-    /// Sorted by (object, site).
-    pub uses: Vec<ObjectUse>,
-    /// How sites used objects; empty unless flows were measured too. Sorted by (object, site).
-    pub patterns: Vec<ObjectPattern>,
-    /// Fields that sites access, sorted by names.
-    pub fields: Vec<Field>,
-    /// Loops around sites and calls, parents first.
-    pub loops: Vec<SourceLoop>,
-    /// Which loops of a function call which others, of functions that did; sorted.
-    pub calls: Vec<LoopCall>,
-    /// What is known of sites, by site.
-    pub notes: Vec<SiteNote>,
-}
-
-/// A field of a type, or a scalar that is no field.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Field {
-    /// The structure, or the scalar's type.
-    pub type_name: StringId,
-    pub type_size: u32,
-    /// Path, or `first..last` of several fields that are accessed at once; empty for scalars.
-    pub name: StringId,
-    /// Bytes from the start of the type, and bytes.
-    pub offset: u32,
-    pub size: u32,
-}
-
-/// A natural loop of a linked function with debug information.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SourceLoop {
-    pub function: FunctionId,
-    /// Where it begins.
-    pub position: Option<PositionId>,
-    pub parent: Option<LoopId>,
-}
-
-/// A direct call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct LoopCall {
-    pub caller: FunctionId,
-    pub callee: FunctionId,
-    /// The innermost loop of the caller that the call is in.
-    pub around: Option<LoopId>,
-}
-
-/// What is known of a site without running it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SiteNote {
-    pub site: SiteId,
-    pub field: Option<FieldId>,
-    /// The innermost loop that it is in.
-    pub around: Option<LoopId>,
-    /// The innermost loop in whose iterations it accesses the same bytes.
-    pub same: Option<LoopId>,
-}
-
-/// How one site used one object. Fast memory and its lines: [`dmdprof_runtime::observe::patterns`].
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ObjectPattern {
-    pub object: ObjectId,
-    pub site: SiteId,
-    pub reads: u64,
-    /// Bytes from one read to the next that are seen most, and about how many reads make this step.
-    pub stride: i64,
-    pub strided: u64,
-    /// Lines that the site fetched, bytes of them that were used before they were fetched again, and fetches that used
-    /// other bytes than those before by the same site.
-    pub lines: u64,
-    pub used: u64,
-    pub renewed: u64,
-    /// Bytes that it wrote and nobody read, and that it was the last to read.
-    pub unread: u64,
-    pub last_read: u64,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub enum ObjectKind {
-    /// Memory of which no object is known.
-    Unknown,
-    /// Blocks that one call in one calling context allocated.
-    Heap,
-    /// Mappings by one call in one calling context, of one file.
-    Mapping,
-    /// A global or static variable.
-    Static,
-    /// Data without a symbol, by section.
-    Section,
-    /// A variable on the stack, of all activations.
-    Stack,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct DataObject {
-    pub kind: ObjectKind,
-    /// Variable (linked symbol or source name), section, or path of the mapped file.
-    pub name: Option<StringId>,
-    /// File name of the program or library that a static or a section is of.
-    pub module: Option<StringId>,
-    /// Linkage name of the source function that declares a variable on the stack.
-    pub function: Option<StringId>,
-    /// Declaration of a variable on the stack, if known.
-    pub file: Option<StringId>,
-    pub line: u32,
-    /// The call that allocates.
-    pub site: Option<SiteId>,
-    /// The calling context of that call; `None`: any, or nothing is allocated.
-    pub context: Option<ContextId>,
-    /// Blocks, mappings or activations that began, and their bytes.
-    pub times: u64,
-    pub bytes: u64,
-    /// Most bytes at once. Of variables on the stack, whose ends are not followed one by one: an upper bound.
-    pub peak: u64,
-    /// Bytes read of each 64th of its blocks of 4 KiB and more, by accesses that begin there; empty if it has no such
-    /// block.
-    pub parts: Vec<u64>,
-}
-
-/// What one site did to one object, in all contexts.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ObjectUse {
-    pub object: ObjectId,
-    pub site: SiteId,
-    pub read: u64,
-    pub written: u64,
-    pub cold: u64,
-    pub cost: u128,
-    pub histogram: Histogram,
-}
-
 /// What the activations of one function called in one thread.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sequence {
+    /// Who called.
     pub function: FunctionId,
     /// In order: callee, and how often it was called in a row. At most [`MAX_SEQUENCE`] entries.
     pub calls: Vec<(FunctionId, u64)>,
@@ -514,18 +457,25 @@ pub const MAX_SEQUENCE: usize = dmdprof_runtime::decode::sequences::MAX_CALLS;
 /// All executions of the regions of one name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Region {
+    /// As the program gave it.
     pub name: String,
+    /// How often it was executed.
     pub times: u64,
     /// Values read.
     pub reads: u64,
+    /// Bytes of them.
     pub bytes_read: u64,
+    /// Reads that have no result: conditions, indices, addresses.
     pub escapes: u64,
-    /// Instructions with at least one tracked operand, and the same by class (order of `abi::OpClass`).
+    /// Instructions with at least one tracked operand.
     pub instructions: u64,
+    /// The same by class (order of `abi::OpClass`).
     pub ops: [u64; 7],
+    /// ByteDMD of what was read.
     pub cost: u128,
-    /// Longest chain of dependent instructions, and the longest that ends in an output. Summed over executions.
+    /// Longest chain of dependent instructions, summed over executions.
     pub span: u64,
+    /// Longest such chain that ends in an output, summed over executions.
     pub span_outputs: u64,
     /// Most bytes live at once; of all executions the largest.
     pub peak_live: u64,
@@ -535,14 +485,16 @@ pub struct Region {
     pub first_use_inputs: bool,
     /// Executions that the end of the program cut short.
     pub unfinished: u64,
+    /// What was read, by depth.
     pub histogram: Histogram,
 }
 
 /// How well a region's declared inputs fit what it reads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InputUse {
-    /// Declared inputs of which nothing was used, and their bytes. Summed over executions.
+    /// Declared inputs of which nothing was used, summed over executions.
     pub unread_inputs: u64,
+    /// Bytes of these inputs.
     pub unread_bytes: u64,
     /// Reads of what had been loaded from an input before the region began, and so counted as a constant.
     pub early_reads: u64,
@@ -559,15 +511,21 @@ pub struct Dead {
     pub last_read: u64,
 }
 
+/// How often one piece of code ran in one calling context.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BlockCount {
+    /// Where it was called from.
     pub context: ContextId,
+    /// Which code.
     pub block: BlockId,
+    /// How often it ran while counting.
     pub executions: u64,
 }
 
+/// A file with source that positions name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SourceFile {
+    /// As the compiler was given it.
     pub path: StringId,
     /// SHA-256 of the file when the profile was made, if it could be read.
     pub sha256: Option<[u8; 32]>,

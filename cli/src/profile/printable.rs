@@ -9,8 +9,9 @@ use std::borrow::Cow;
 use super::model::Profile;
 use crate::shared::printable;
 
+/// A profile whose names have no control characters, as a terminal gets them.
 #[must_use]
-pub fn for_people(profile: &Profile) -> Cow<'_, Profile> {
+pub(crate) fn for_people(profile: &Profile) -> Cow<'_, Profile> {
     if texts(profile).all(|text| matches!(printable::name(text), Cow::Borrowed(_))) {
         return Cow::Borrowed(profile);
     }

@@ -6,23 +6,13 @@
 
 use std::iter;
 
-use dmdprof_runtime::histogram;
+use dmdprof_runtime::histogram::{self, bounds};
 
 use crate::profile::model::Histogram;
 
 /// Bytes (or lines) read, by depth.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Depths(Vec<u64>);
-
-/// Smallest and largest depth of a bucket.
-#[must_use]
-pub fn bounds(bucket: u16) -> (u64, u64) {
-    match histogram::bounds(bucket) {
-        // The last bucket ends at 2^64.
-        (low, 0) => (low, u64::MAX),
-        both => both,
-    }
-}
 
 /// Reads with depth in `(capacity / 2, capacity]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -294,7 +294,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::machine::{from_text, text};
+    use crate::machine::{file::from_text, text};
 
     fn hasty(threads: Threads) -> Calibration {
         let plan = Plan { budget: Duration::from_millis(150), rounds: 3, threads, memory: 32 << 20 };

@@ -1,7 +1,7 @@
 //! Machine files: what is read, and what is refused with which words.
 
 use super::*;
-use crate::machine::Sharers;
+use crate::machine::model::Sharers;
 
 const GOOD: &str = r#"
 schema = 1
@@ -77,7 +77,10 @@ fn all_fields_are_read_in_si_units_with_their_provenance() {
     assert_eq!(machine.growth.as_ref().map(|g| (g.year, g.peak.as_ref().map(|p| p.value))), Some((2010.0, Some(1.7))));
     assert_eq!(machine.floor.as_ref().map(|f| f.value), Some(0.0));
     assert_eq!(machine.op_energy_of(OpType::Fp16, "energy").map(|e| e.value), Ok(4.6e-12));
-    assert_eq!(machine.ridge(OpType::Fp32), Some(4.0));
+    assert_eq!(
+        (machine.peak[&OpType::Fp32].value, machine.memory.bandwidth.as_ref().map(|b| b.value)),
+        (200e9, Some(50e9))
+    );
     let missing = machine.need(&machine.setup, "dispatch.setup", "the three-stage model").expect_err("not stated");
     assert_eq!(
         missing.to_string(),

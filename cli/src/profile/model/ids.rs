@@ -8,6 +8,7 @@ macro_rules! handle {
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         pub struct $name(pub u32);
         impl $name {
+            /// The place in the list.
             #[must_use]
             pub fn index(self) -> usize {
                 self.0 as usize

@@ -2,8 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
+/// Of threads that share memory: in what order they ran, and what they did to each other.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sharing {
+    /// What another run, or another order of turns, may change.
     pub undefined: UndefinedOrder,
     /// What threads did to each other through memory; `None` if that was not measured.
     pub met: Option<Met>,
@@ -38,22 +40,28 @@ pub struct Met {
 /// Bytes that one thread read and another had written last.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Moved {
-    /// Numbers of [`Met::threads`].
+    /// Who wrote them: number of [`Met::threads`].
     pub writer: u32,
+    /// Who read them: number of [`Met::threads`].
     pub reader: u32,
-    /// `file:line`, or the function if the line is not known.
+    /// `file:line` of the write, or the function if the line is not known.
     pub writer_place: String,
+    /// The same of the read.
     pub reader_place: String,
     /// Variable, or where the block was allocated; empty if that is not known.
     pub object: String,
+    /// How many were read, each as often as that happened.
     pub bytes: u64,
 }
 
 /// Lines of one object that the same places wrote.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct SharedLines {
+    /// The objects on them, or where they were allocated.
     pub object: String,
+    /// `file:line` of each write, or the function if the line is not known.
     pub places: Vec<String>,
+    /// How many lines.
     pub lines: u64,
     /// Most threads that wrote one of them.
     pub threads: u64,
