@@ -26,6 +26,13 @@ macro_rules! number {
             pub const fn index(self) -> usize {
                 self.0 as usize
             }
+
+            /// The number so many places further on.
+            #[inline(always)]
+            #[must_use]
+            pub const fn after(self, places: usize) -> Self {
+                Self(self.0 + places as u32)
+            }
         }
     };
 }

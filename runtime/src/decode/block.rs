@@ -1,6 +1,9 @@
 //! Executions of segments by calling context, and the numbers of their cells.
 
-use super::{context::ContextNumber, locator::Module};
+use super::{
+    context::ContextNumber,
+    locator::{Module, SegmentNumber},
+};
 
 /// Number of no cell: the access is replayed but not counted.
 pub const UNCOUNTED: u32 = u32::MAX;
@@ -10,8 +13,8 @@ pub const UNCOUNTED: u32 = u32::MAX;
 pub struct BlockCounters {
     /// The calling context.
     pub node: ContextNumber,
-    /// Analyzer-wide segment number.
-    pub segment: u32,
+    /// The segment.
+    pub segment: SegmentNumber,
     /// How often the segment was executed while counting.
     pub executions: u64,
     pub(crate) first_cell: u32,
@@ -45,8 +48,8 @@ impl BlockNumbers {
 
     /// The block of a segment in a context of its function; if there is none, that becomes `next`.
     #[inline(always)]
-    pub fn find(&mut self, node: ContextNumber, segment: u32, next: u32) -> u32 {
-        let (function, number) = self.place[segment as usize];
+    pub fn find(&mut self, node: ContextNumber, segment: SegmentNumber, next: u32) -> u32 {
+        let (function, number) = self.place[segment.index()];
         match self.of_context.get(node.index()).and_then(|blocks| blocks.get(number as usize)) {
             Some(block) if *block > 0 => block - 1,
             _ => self.make(node, function, number, next),

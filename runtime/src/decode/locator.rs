@@ -8,8 +8,14 @@ use std::sync::Arc;
 use super::records::is_endless;
 use crate::{
     abi::Item,
+    numbers::number,
     sites::{Segment, SiteTable},
 };
+
+number! {
+    /// Number of a segment in one ring, over all its modules.
+    SegmentNumber
+}
 
 /// A table at its place in one process.
 #[derive(Clone)]
@@ -37,8 +43,8 @@ pub trait ModuleSource {
 pub struct Module {
     /// Its descriptors, and where they lie.
     pub placed: Placed,
-    /// Added to the table's segment and function numbers to make them unique in the ring.
-    pub first_segment: u32,
+    /// The ring's number of its first segment.
+    pub first_segment: SegmentNumber,
     /// The ring's number of its first function.
     pub first_function: u32,
 }
@@ -49,6 +55,13 @@ impl Module {
     #[must_use]
     pub fn segment(&self, number: u32) -> &Segment {
         &self.placed.table.segments[number as usize]
+    }
+
+    /// The ring's number of a segment of the table.
+    #[inline(always)]
+    #[must_use]
+    pub fn segment_number(&self, number: u32) -> SegmentNumber {
+        self.first_segment.after(number as usize)
     }
 
     /// Its items.
@@ -74,16 +87,16 @@ pub struct Located {
 #[derive(Clone, Copy, Debug)]
 pub struct CallSite {
     /// Number of the segment.
-    pub segment: u32,
+    pub segment: SegmentNumber,
     /// Number of the function.
     pub function: u32,
 }
 
 /// Table, and number in it, of a segment by its number in the ring; nothing if no module has it.
 #[must_use]
-pub(crate) fn segment_key(modules: &[Module], dense: u32) -> Option<(u32, u32)> {
+pub(crate) fn segment_key(modules: &[Module], dense: SegmentNumber) -> Option<(u32, u32)> {
     let module = modules.iter().rfind(|module| module.first_segment <= dense)?;
-    Some((module.placed.id, dense - module.first_segment))
+    Some((module.placed.id, (dense.index() - module.first_segment.index()) as u32))
 }
 
 /// The same of a function.
@@ -99,7 +112,7 @@ pub struct Locator {
     /// The modules of the ring, in the order of their numbers.
     pub modules: Vec<Module>,
     last: usize,
-    segments: u32,
+    segments: SegmentNumber,
     functions: u32,
 }
 
@@ -131,7 +144,7 @@ impl Locator {
         let (module, segment) = self.locate(address, source, added)?;
         let module = &self.modules[module];
         let function = module.first_function + module.segment(segment).function;
-        Some(Some(CallSite { segment: module.first_segment + segment, function }))
+        Some(Some(CallSite { segment: module.segment_number(segment), function }))
     }
 
     /// The segment of the record that `rest` begins with.
@@ -191,9 +204,9 @@ impl Locator {
 
     /// The items of a segment by its number in the ring; none if no module has it.
     #[must_use]
-    pub fn items(&self, segment: u32) -> &[Item] {
+    pub fn items(&self, segment: SegmentNumber) -> &[Item] {
         let Some(module) = self.modules.iter().rfind(|module| module.first_segment <= segment) else { return &[] };
-        module.items(module.segment(segment - module.first_segment))
+        module.items(&module.placed.table.segments[segment.index() - module.first_segment.index()])
     }
 
     #[inline]
@@ -234,7 +247,7 @@ impl Locator {
             return false;
         }
         let (first_segment, first_function) = (self.segments, self.functions);
-        self.segments += placed.table.segments.len() as u32;
+        self.segments = self.segments.after(placed.table.segments.len());
         self.functions += placed.table.functions.len() as u32;
         self.modules.push(Module { placed, first_segment, first_function });
         true

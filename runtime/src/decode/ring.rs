@@ -3,11 +3,11 @@
 use super::{
     block::BlockCounters,
     context::{ContextNumber, Contexts},
-    locator::{Module, function_key, segment_key},
+    locator::{Module, SegmentNumber, function_key, segment_key},
 };
 
-/// A static access: analyzer-wide segment number, and item of the segment.
-pub type RingSite = (u32, u32);
+/// A static access: segment, and item of the segment.
+pub type RingSite = (SegmentNumber, u32);
 
 /// Totals of one ring.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -61,9 +61,9 @@ pub struct DecodedRing {
 }
 
 impl DecodedRing {
-    /// Table number and number within the table of an analyzer-wide segment number.
+    /// Table of a segment, and its number in that.
     #[must_use]
-    pub fn segment(&self, dense: u32) -> (u32, u32) {
+    pub fn segment(&self, dense: SegmentNumber) -> (u32, u32) {
         segment_key(&self.modules, dense).expect("numbers come from a module")
     }
 

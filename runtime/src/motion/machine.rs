@@ -181,7 +181,7 @@ impl MotionMachine {
         let module = &self.locator.modules[module];
         let segment = module.segment(number);
         let items = module.items(segment);
-        let place = self.tables.segments[(module.first_segment + number) as usize];
+        let place = self.tables.segments[module.segment_number(number).index()];
         let closes = &self.tables.closes_update[place.first_item as usize..][..items.len()];
         let record = &rest[..len];
         if !segment.slots.is_empty() {
@@ -205,8 +205,8 @@ impl MotionMachine {
             self.core.resume(site.function);
         }
         let site = site.map(|site| site.segment);
-        let item = site.map(|segment| self.tables.segments[segment as usize].first_item);
-        let origin = Origin { context: self.core.contexts.current(), segment: site.unwrap_or(u32::MAX) };
+        let item = site.map(|segment| self.tables.segments[segment.index()].first_item);
+        let origin = Origin { context: self.core.contexts.current(), segment: site };
         self.core.event(event, item, origin);
         Some(words)
     }

@@ -6,7 +6,10 @@
 use std::{collections::HashMap, hash::Hash};
 
 use super::{Life, Object, ObjectNumber, Objects, Origin, Parts};
-use crate::{decode::context::ContextNumber, hash::FastHash};
+use crate::{
+    decode::{context::ContextNumber, locator::SegmentNumber},
+    hash::FastHash,
+};
 
 /// Number of a ring, whoever numbers them.
 pub type RingNumber = u32;
@@ -17,22 +20,22 @@ pub struct CommonObjects {
     /// Their origins are numbers of the lists below, the context's plus one.
     pub objects: Objects,
     contexts: Numbered<ContextNumber>,
-    sites: Numbered<u32>,
+    sites: Numbered<Option<SegmentNumber>>,
 }
 
 /// Things of rings, with numbers of the whole.
 #[derive(Default)]
 struct Numbered<T> {
     list: Vec<(RingNumber, T)>,
-    numbers: HashMap<(RingNumber, T), u32, FastHash>,
+    numbers: HashMap<(RingNumber, T), usize, FastHash>,
 }
 
 impl<T: Copy + Eq + Hash> Numbered<T> {
-    fn number(&mut self, ring: RingNumber, of_ring: T) -> u32 {
+    fn number(&mut self, ring: RingNumber, of_ring: T) -> usize {
         let list = &mut self.list;
         *self.numbers.entry((ring, of_ring)).or_insert_with(|| {
             list.push((ring, of_ring));
-            list.len() as u32 - 1
+            list.len() - 1
         })
     }
 }
@@ -53,8 +56,8 @@ impl CommonObjects {
     /// An origin of a ring's, in the numbers of the whole.
     pub fn origin(&mut self, ring: RingNumber, origin: Origin) -> Origin {
         let Origin { context, segment } = origin;
-        let context = ContextNumber::new(1 + self.contexts.number(ring, context) as usize);
-        Origin { context, segment: self.sites.number(ring, segment) }
+        let context = ContextNumber::new(1 + self.contexts.number(ring, context));
+        Origin { context, segment: Some(SegmentNumber::new(self.sites.number(ring, segment))) }
     }
 
     /// An object in the numbers of the ring that it is of.
@@ -64,8 +67,8 @@ impl CommonObjects {
     }
 
     fn named(&self, object: Object) -> (RingNumber, Object) {
-        let own = |context: ContextNumber, segment: u32| {
-            let (ring, segment) = self.sites.list[segment as usize];
+        let own = |context: ContextNumber, segment: Option<SegmentNumber>| {
+            let (ring, segment) = segment.map_or((0, None), |segment| self.sites.list[segment.index()]);
             let of_ring = |context: usize| self.contexts.list[context].1;
             let context = context.index().checked_sub(1).map_or(ContextNumber::ROOT, of_ring);
             (ring, context, segment)
@@ -99,15 +102,16 @@ mod tests {
     #[test]
     fn objects_of_several_rings_keep_their_origins() {
         let mut common = CommonObjects::default();
+        let segment = |ring: RingNumber| Some(SegmentNumber::new(9 + ring as usize));
         for ring in [3, 1] {
-            let origin = common.origin(ring, Origin { context: ContextNumber::new(7), segment: 9 + ring });
+            let origin = common.origin(ring, Origin { context: ContextNumber::new(7), segment: segment(ring) });
             common.objects.allocated(u64::from(ring) * 0x1000, 64, origin);
         }
         for ring in [1, 3] {
             let number = common.objects.at(u64::from(ring) * 0x1000 + 5);
             assert_eq!(
                 common.of_ring(number),
-                (ring, Object::Block { context: ContextNumber::new(7), segment: 9 + ring })
+                (ring, Object::Block { context: ContextNumber::new(7), segment: segment(ring) })
             );
         }
     }

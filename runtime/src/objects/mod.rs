@@ -29,7 +29,10 @@ use extents::Extents;
 use starts::Starts;
 
 use crate::{
-    decode::{context::ContextNumber, locator::Module},
+    decode::{
+        context::ContextNumber,
+        locator::{Module, SegmentNumber},
+    },
     engine::{Kind, Stream},
     hash::FastHash,
     sites::{Segment, Slot},
@@ -55,19 +58,19 @@ const MANY: usize = 1 << 16;
 pub enum Object {
     /// Memory that no record announced.
     Unknown,
-    /// Context and call site (analyzer-wide segment number) of the allocation. Context 0 (the root): any.
+    /// Context and call site of the allocation. Context 0 (the root): any.
     Block {
         /// Calling context of the allocation; 0: any.
         context: ContextNumber,
-        /// Segment of the call of the allocator.
-        segment: u32,
+        /// Segment of the call of the allocator, if it has one.
+        segment: Option<SegmentNumber>,
     },
     /// A file by its number ([`Objects::file`]), or memory of the kernel's.
     Mapping {
         /// Calling context of the call; 0: any.
         context: ContextNumber,
-        /// Segment of the call.
-        segment: u32,
+        /// Segment of the call, if it has one.
+        segment: Option<SegmentNumber>,
         /// Number of the mapped file.
         file: Option<u32>,
     },
@@ -87,13 +90,13 @@ pub enum Object {
     },
 }
 
-/// The call of an allocation: calling context and analyzer-wide number of the call site's segment.
+/// The call of an allocation: calling context and call site.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Origin {
     /// The calling context.
     pub context: ContextNumber,
-    /// Number of the call site's segment.
-    pub segment: u32,
+    /// The call site's segment; none in code without hooks.
+    pub segment: Option<SegmentNumber>,
 }
 
 /// How often memory of an object began to live, and how much.
@@ -361,8 +364,9 @@ mod tests {
         sites::{Datum, SiteTable},
     };
 
-    const HERE: Origin = Origin { context: ContextNumber::new(3), segment: 10 };
-    const THERE: Origin = Origin { context: ContextNumber::new(4), segment: 10 };
+    const SITE: Option<SegmentNumber> = Some(SegmentNumber::new(10));
+    const HERE: Origin = Origin { context: ContextNumber::new(3), segment: SITE };
+    const THERE: Origin = Origin { context: ContextNumber::new(4), segment: SITE };
 
     fn block(origin: Origin) -> Object {
         Object::Block { context: origin.context, segment: origin.segment }
@@ -422,7 +426,7 @@ mod tests {
         table.data = vec![datum(0x500, 0x100, "section"), datum(0x510, 24, "counter")];
         table.slots = vec![Slot { word: 1, size: 4, offset: 8, ..Slot::default() }];
         let placed = Placed { low: 0x7000_0100, table: Arc::new(table), id: 2 };
-        Module { placed, first_segment: 0, first_function: 5 }
+        Module { placed, first_segment: SegmentNumber::default(), first_function: 5 }
     }
 
     #[test]
@@ -452,9 +456,9 @@ mod tests {
     fn beyond_many_contexts_a_call_site_is_one_object() {
         let mut objects = Objects::default();
         for context in (1..=2 * MANY).map(ContextNumber::new) {
-            objects.allocated(0x1000, 16, Origin { context, segment: 1 });
+            objects.allocated(0x1000, 16, Origin { context, segment: SITE });
         }
-        assert_eq!(at(&mut objects, 0x1000), Object::Block { context: ContextNumber::ROOT, segment: 1 });
+        assert_eq!(at(&mut objects, 0x1000), Object::Block { context: ContextNumber::ROOT, segment: SITE });
         assert_eq!(objects.list().len(), MANY + 1);
     }
 }

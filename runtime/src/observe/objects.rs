@@ -11,7 +11,7 @@ use std::collections::HashMap;
 
 use crate::{
     counts::cell::CellCounters,
-    decode::{block::BlockCounters, ring::RingSite},
+    decode::{block::BlockCounters, locator::SegmentNumber, ring::RingSite},
     hash::FastHash,
     objects::{Life, NOTHING, Object, ObjectNumber, Objects, Parts},
 };
@@ -144,7 +144,7 @@ impl ObjectCells {
     fn sites(&self, blocks: &[BlockCounters]) -> Vec<RingSite> {
         let mut order: Vec<&BlockCounters> = blocks.iter().collect();
         order.sort_by_key(|block| block.first_cell);
-        let mut sites = vec![(0, 0); self.part_of.len()];
+        let mut sites = vec![(SegmentNumber::default(), 0); self.part_of.len()];
         for (at, block) in order.iter().enumerate() {
             let end = order.get(at + 1).map_or(sites.len(), |next| next.first_cell as usize);
             for (item, site) in sites[block.first_cell as usize..end].iter_mut().enumerate() {

@@ -18,7 +18,7 @@ use crate::{
     counts::cell::CellCounters,
     decode::{
         event::{Event, EventRecord},
-        locator::{CallSite, Located, Locator, Module, ModuleSource},
+        locator::{CallSite, Located, Locator, Module, ModuleSource, SegmentNumber},
         records,
         regions::Regions,
         ring::DecodedRing,
@@ -78,8 +78,9 @@ impl Tables {
         self.detectors.extend(table.segments.iter().map(|segment| PeriodDetector::new(repeats(segment))));
         if let Some(moves) = &mut self.moves {
             moves.add(table);
-            for (segment, number) in table.segments.iter().zip(module.first_segment..) {
-                let repeats = self.detectors[number as usize].repeats();
+            for (segment, number) in table.segments.iter().zip(0..) {
+                let number = module.segment_number(number);
+                let repeats = self.detectors[number.index()].repeats();
                 self.quick.push(Quick::new(segment, number, module.first_function, moves, repeats));
             }
         }
@@ -158,12 +159,12 @@ impl Analyzer {
         let segment = module.segment(number);
         let function = module.first_function + segment.function;
         let roi = self.core.has_roi && self.tables.is_roi[function as usize];
-        let dense = module.first_segment + number;
+        let dense = module.segment_number(number);
         if !segment.slots.is_empty() {
             self.core.slots_start(module, segment, &rest[..len]);
         }
         let place = Dense { segment: dense, function, roi };
-        if self.tables.detectors[dense as usize].repeats()
+        if self.tables.detectors[dense.index()].repeats()
             && start >= self.singly_until
             && let Some(words) = self.run(at, dense, rest, len)
         {
@@ -177,11 +178,11 @@ impl Analyzer {
     }
 
     /// Replays the run that begins with a record of a segment, and returns its length; `None` if there is none.
-    fn run(&mut self, module: usize, segment: u32, rest: &[u64], len: usize) -> Option<usize> {
+    fn run(&mut self, module: usize, segment: SegmentNumber, rest: &[u64], len: usize) -> Option<usize> {
         let (start, module) = (self.place(rest), &self.locator.modules[module]);
-        let len = self.tables.detectors[segment as usize].period(start, rest, len)?;
+        let len = self.tables.detectors[segment.index()].period(start, rest, len)?;
         let Some(iterations) = self.row.iterations(rest, len, module, &self.tables.detectors) else {
-            self.tables.detectors[segment as usize].refuse(len);
+            self.tables.detectors[segment.index()].refuse(len);
             return None;
         };
         if iterations < LEAST_RUN {
@@ -191,7 +192,7 @@ impl Analyzer {
             }
             return None;
         }
-        self.tables.detectors[segment as usize].ran(len);
+        self.tables.detectors[segment.index()].ran(len);
         self.core.run(module, &self.row.turns, rest, len, iterations);
         Some(len * iterations)
     }

@@ -21,7 +21,7 @@ use crate::{
     decode::{
         block::{BlockCounters, BlockNumbers, UNCOUNTED},
         context::{ContextNumber, Contexts},
-        locator::{Locator, Module},
+        locator::{Locator, Module, SegmentNumber},
         ring::{RingSite, RingTotals},
         sequences::Sequences,
     },
@@ -78,7 +78,7 @@ pub(super) use files;
 /// Analyzer-wide numbers of a segment.
 #[derive(Clone, Copy)]
 pub(super) struct Dense {
-    pub segment: u32,
+    pub segment: SegmentNumber,
     pub function: u32,
     pub roi: bool,
 }
@@ -259,13 +259,13 @@ impl Core {
 
     /// Block of a segment in the current context, made with its cells on first use.
     #[inline]
-    pub(super) fn block(&mut self, segment: u32, items: usize) -> u32 {
+    pub(super) fn block(&mut self, segment: SegmentNumber, items: usize) -> u32 {
         self.block_of(self.contexts.current(), segment, items)
     }
 
     /// The same in any context of the segment's function.
     #[inline]
-    pub(super) fn block_of(&mut self, node: ContextNumber, segment: u32, items: usize) -> u32 {
+    pub(super) fn block_of(&mut self, node: ContextNumber, segment: SegmentNumber, items: usize) -> u32 {
         let next = self.blocks.len() as u32;
         let block = self.numbers.find(node, segment, next);
         if block == next {
@@ -275,7 +275,7 @@ impl Core {
     }
 
     #[cold]
-    fn add_block(&mut self, node: ContextNumber, segment: u32, items: usize) {
+    fn add_block(&mut self, node: ContextNumber, segment: SegmentNumber, items: usize) {
         let first_cell = self.cells.len() as u32;
         self.blocks.push(BlockCounters { node, segment, executions: 0, first_cell, moved: 0 });
         self.cells.resize_with(self.cells.len() + items, CellCounters::default);
@@ -302,7 +302,7 @@ impl Core {
 
     /// The same as one number.
     pub(super) fn site_name(&self, cell: u32) -> u64 {
-        self.site(cell).map_or(0, |(segment, item)| u64::from(segment) << 32 | u64::from(item))
+        self.site(cell).map_or(0, |(segment, item)| (segment.index() as u64) << 32 | u64::from(item))
     }
 
     /// Counts what need not be looked at each time that a segment is executed: what it writes, and reads on the top of

@@ -126,7 +126,7 @@ impl Analyzer {
         let module = &self.locator.modules[located.module];
         let segment = module.segment(located.segment);
         let function = module.first_function + segment.function;
-        let place = Dense { segment: module.first_segment + located.segment, function, roi: false };
+        let place = Dense { segment: module.segment_number(located.segment), function, roi: false };
         self.core.looked_at(segment, module.items(segment), &rest[..located.words], place);
         located.words
     }
@@ -148,7 +148,7 @@ impl Analyzer {
             let segment = module.segment(number);
             let function = module.first_function + segment.function;
             all.push(Executed {
-                place: Dense { segment: module.first_segment + number, function, roi: false },
+                place: Dense { segment: module.segment_number(number), function, roi: false },
                 items: module.items(segment).len(),
                 enters: segment.flags & segment_flag::ENTER != 0,
                 times: *times,

@@ -17,9 +17,9 @@ use crate::{
 impl Core {
     /// Where an allocation is called.
     fn origin(&mut self, place: Option<Dense>) -> Origin {
-        let Some(place) = place else { return Origin { context: ContextNumber::ROOT, segment: u32::MAX } };
+        let Some(place) = place else { return Origin { context: ContextNumber::ROOT, segment: None } };
         self.be_in(place.function);
-        Origin { context: self.contexts.current(), segment: place.segment }
+        Origin { context: self.contexts.current(), segment: Some(place.segment) }
     }
 
     pub(super) fn allocated(&mut self, place: Option<Dense>, address: u64, len: u64) {

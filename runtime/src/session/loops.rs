@@ -25,7 +25,7 @@ impl Core {
         self.streams.clear();
         self.stream_cells.clear();
         for turn in turns {
-            let (segment, items) = (module.first_segment + turn.segment, &table.items[turn.items.clone()]);
+            let (segment, items) = (module.segment_number(turn.segment), &table.items[turn.items.clone()]);
             let mut first_cell = 0;
             if counting {
                 let block = self.block(segment, items.len());
@@ -56,7 +56,7 @@ impl Core {
         for iteration in words.chunks(len) {
             for turn in turns {
                 let (segment, items) =
-                    (module.first_segment + turn.segment, &module.placed.table.items[turn.items.clone()]);
+                    (module.segment_number(turn.segment), &module.placed.table.items[turn.items.clone()]);
                 let block = self.block(segment, items.len());
                 let first_cell = self.blocks[block as usize].first_cell as usize;
                 self.items::<true>(items, &iteration[turn.words.clone()], first_cell);

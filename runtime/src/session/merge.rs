@@ -22,6 +22,7 @@ use crate::{
     decode::{
         block::BlockCounters,
         context::ContextNumber,
+        locator::SegmentNumber,
         ring::{DecodedRing, RingTotals},
         sequences::Calls,
     },
@@ -59,7 +60,7 @@ impl DecodedRing {
     /// An object in the numbers of the measurement, of which `nodes` are the ring's contexts; `files` are the paths of
     /// mapped ones.
     pub(super) fn object_key(&self, object: Object, files: &[String], nodes: &[ContextNumber]) -> ObjectKey {
-        let site = |segment| (segment != u32::MAX).then(|| self.segment(segment));
+        let site = |segment: Option<SegmentNumber>| segment.map(|segment| self.segment(segment));
         match object {
             Object::Unknown => ObjectKey::Unknown,
             Object::Block { context, segment } => {
@@ -84,7 +85,7 @@ fn named(
     nodes: &[ContextNumber],
 ) -> Option<Window> {
     // In the order of their cells; of blocks without items, the next one has the same first cell.
-    let firsts: Vec<(u32, u32)> = blocks.iter().map(|block| (block.first_cell, block.segment)).collect();
+    let firsts: Vec<(u32, SegmentNumber)> = blocks.iter().map(|block| (block.first_cell, block.segment)).collect();
     recorder.finish(|cell| {
         let part = parts.get(cell as usize).copied();
         let whole = part.map_or(cell, |(whole, _)| whole);

@@ -9,6 +9,7 @@ use std::ops::Range;
 
 use crate::{
     abi::{Item, ItemKind, SegmentKind},
+    decode::locator::SegmentNumber,
     engine::{Access, Kind},
     sites::{ON_TOP, Segment, SiteTable},
 };
@@ -105,15 +106,15 @@ impl Moves {
     /// The moves of a segment, if it has nothing else.
     #[inline]
     #[must_use]
-    pub fn of(&self, segment: u32) -> Option<&[Move]> {
-        let range = self.ranges[segment as usize].clone()?;
+    pub fn of(&self, segment: SegmentNumber) -> Option<&[Move]> {
+        let range = self.ranges[segment.index()].clone()?;
         Some(&self.list[range.start as usize..range.end as usize])
     }
 
     /// Where these are in the list of all.
     #[must_use]
-    pub fn range(&self, segment: u32) -> Option<Range<u32>> {
-        self.ranges[segment as usize].clone()
+    pub fn range(&self, segment: SegmentNumber) -> Option<Range<u32>> {
+        self.ranges[segment.index()].clone()
     }
 
     /// What is there.

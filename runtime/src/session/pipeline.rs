@@ -24,7 +24,7 @@ use super::{
 };
 use crate::{
     counts::{caches::ByLevel, lines::LineCounts, many::Many, sampled::SampleCounts},
-    decode::{block::UNCOUNTED, context::ContextNumber},
+    decode::{block::UNCOUNTED, context::ContextNumber, locator::SegmentNumber},
     engine::{Access, Stream, dependence},
     objects::ObjectNumber,
     observe::{
@@ -393,7 +393,7 @@ impl Pipeline {
     }
 
     /// The next cells are those of a segment's items.
-    pub fn add_cells(&mut self, segment: u32, node: ContextNumber, items: usize) {
+    pub fn add_cells(&mut self, segment: SegmentNumber, node: ContextNumber, items: usize) {
         if let Some(flows) = &mut self.flows {
             flows.add_cells(segment, node, items);
         }
@@ -415,7 +415,7 @@ impl Pipeline {
 
     /// What stands in the place of the cell of a segment's first item while nothing is counted; [`UNCOUNTED`] for all
     /// items if nobody needs to know them.
-    pub fn hidden(&mut self, segment: u32, node: ContextNumber, items: usize) -> u32 {
+    pub fn hidden(&mut self, segment: SegmentNumber, node: ContextNumber, items: usize) -> u32 {
         self.flows.as_mut().map_or(UNCOUNTED, |flows| flows.hidden(segment, node, items))
     }
 

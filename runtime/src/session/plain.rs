@@ -14,8 +14,8 @@ impl Analyzer {
         let Some(module) = self.locator.last() else { return 0 };
         let (Some(moves), table) = (&self.tables.moves, &module.placed.table) else { return 0 };
         let core = &mut self.core;
-        let quick = &mut self.tables.quick[module.first_segment as usize..];
-        let detectors = &mut self.tables.detectors[module.first_segment as usize..];
+        let quick = &mut self.tables.quick[module.first_segment.index()..];
+        let detectors = &mut self.tables.detectors[module.first_segment.index()..];
         let singly = self.singly_until.saturating_sub(place) as usize;
         let mut at = 0;
         while let Some(head) = words.get(at) {
@@ -35,7 +35,7 @@ impl Analyzer {
                 quick.quiet = detector.missed();
             }
             let record = &words[at..end];
-            let segment = module.first_segment + number;
+            let segment = module.segment_number(number);
             if quick.flags != 0 || quick.function != core.contexts.function() {
                 core.enter(quick.flags, record, Dense { segment, function: quick.function, roi: false });
             }

@@ -1,7 +1,7 @@
 //! What is to be known of a segment to replay a record of it, in one place of memory.
 
 use super::moves::Moves;
-use crate::sites::Segment;
+use crate::{decode::locator::SegmentNumber, sites::Segment};
 
 /// What is to be known of a segment, together.
 #[derive(Clone, Copy)]
@@ -20,7 +20,7 @@ pub struct Quick {
 }
 
 impl Quick {
-    pub fn new(segment: &Segment, number: u32, first_function: u32, moves: &Moves, repeats: bool) -> Self {
+    pub fn new(segment: &Segment, number: SegmentNumber, first_function: u32, moves: &Moves, repeats: bool) -> Self {
         let is_small = |len: usize| u16::try_from(len).is_ok();
         let range = moves
             .range(number)

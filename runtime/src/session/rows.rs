@@ -142,7 +142,7 @@ impl Row {
             let segment = &table.segments[number as usize];
             let end = at + usize::from(segment.words);
             accesses += segment.items.len();
-            let is_known = detectors[(module.first_segment + number) as usize].repeats && rest[len + at] == head;
+            let is_known = detectors[module.segment_number(number).index()].repeats && rest[len + at] == head;
             if !is_known
                 || end > len
                 || accesses > MOST_STREAMS

@@ -90,7 +90,7 @@ impl Analyzer {
         if found.flags != 0 || function != self.core.contexts.function() {
             let roi = self.core.has_roi && self.tables.is_roi[function as usize];
             let flags = found.flags;
-            self.core.follow(flags, &rest[..words], Dense { segment: module.first_segment + segment, function, roi });
+            self.core.follow(flags, &rest[..words], Dense { segment: module.segment_number(segment), function, roi });
             if flags & segment_flag::EXIT != 0 {
                 self.core.contexts.exit(function);
             }

@@ -22,7 +22,7 @@ use crate::{
     decode::{
         block::BlockCounters,
         context::{ContextNumber, Contexts},
-        locator::Module,
+        locator::{Module, SegmentNumber},
         ring::RingTotals,
         roi::RegionOfInterest,
         sequences::Sequences,
@@ -75,8 +75,8 @@ pub struct Core {
     pub(super) frames: Vec<Frame>,
     pub(super) registers: Vec<Label>,
     pub(super) blocks: Vec<BlockCounters>,
-    pub(super) block_of: HashMap<(ContextNumber, u32), u32, FastHash>,
-    pub(super) last_block: (ContextNumber, u32, u32),
+    pub(super) block_of: HashMap<(ContextNumber, SegmentNumber), u32, FastHash>,
+    pub(super) last_block: Option<(ContextNumber, SegmentNumber, u32)>,
     pub(super) cells: Vec<CellCounters>,
     pub(super) memory: Memory,
     pub(super) recorder: Recorder,
@@ -106,13 +106,13 @@ pub struct Core {
     pub(super) operands: Vec<u32>,
     pub(super) phis: Vec<(u32, Label)>,
     /// First segments of modules, for the places in listings.
-    pub(super) listed: Vec<(u32, Arc<SiteTable>)>,
+    pub(super) listed: Vec<(SegmentNumber, Arc<SiteTable>)>,
 }
 
 /// The record at hand.
 #[derive(Clone, Copy)]
 pub struct Place {
-    pub(super) segment: u32,
+    pub(super) segment: SegmentNumber,
     pub(super) function: u32,
     pub(super) items: usize,
 }
@@ -128,7 +128,7 @@ impl Core {
             registers: Vec::new(),
             blocks: Vec::new(),
             block_of: HashMap::default(),
-            last_block: (ContextNumber::ROOT, u32::MAX, 0),
+            last_block: None,
             cells: Vec::new(),
             memory: Memory::default(),
             recorder,
@@ -241,8 +241,9 @@ impl Core {
     #[inline]
     pub(super) fn cell(&mut self, place: Place, item: usize) -> u32 {
         let node = self.contexts.current();
-        let (last_node, last_segment, first) = self.last_block;
-        if (last_node, last_segment) == (node, place.segment) {
+        if let Some((last_node, last_segment, first)) = self.last_block
+            && (last_node, last_segment) == (node, place.segment)
+        {
             return first + item as u32;
         }
         let next = self.blocks.len() as u32;
@@ -253,7 +254,7 @@ impl Core {
             self.cells.resize_with(self.cells.len() + place.items, CellCounters::default);
         }
         let first = self.blocks[block as usize].first_cell;
-        self.last_block = (node, place.segment, first);
+        self.last_block = Some((node, place.segment, first));
         first + item as u32
     }
 

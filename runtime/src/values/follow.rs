@@ -182,7 +182,7 @@ impl Core {
                 self.start_gathering();
                 self.gathering = false;
                 self.results_for = None;
-                let callee = tables.callees[at.place.segment as usize];
+                let callee = tables.callees[at.place.segment.index()];
                 let mut shows_values = self.arguments.iter().any(|a| self.is_tracked(a.label));
                 for &(address, len) in &self.pointers {
                     shows_values = shows_values || self.memory.shows_values(address, len);

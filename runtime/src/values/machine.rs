@@ -60,7 +60,7 @@ impl Machine {
         let follows = module.placed.table.functions[segment.function as usize].values;
         let items = if follows { module.items(segment) } else { &[] };
         let place = Place {
-            segment: module.first_segment + number,
+            segment: module.segment_number(number),
             function: module.first_function + segment.function,
             items: items.len(),
         };

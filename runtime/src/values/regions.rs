@@ -9,7 +9,10 @@ use super::{
     region::RegionTotals,
     tables::Tables,
 };
-use crate::{decode::block::BlockCounters, sites::SiteTable};
+use crate::{
+    decode::{block::BlockCounters, locator::SegmentNumber},
+    sites::SiteTable,
+};
 
 /// Name of the region that a program without markers is.
 pub const WHOLE_RUN: &str = "whole run";
@@ -167,11 +170,16 @@ impl Core {
 }
 
 /// Where each cell's code is: ` at FILE:LINE`, or nothing.
-fn places(blocks: &[BlockCounters], modules: &[(u32, Arc<SiteTable>)], cells: usize, place: &PlaceOf) -> Vec<String> {
+fn places(
+    blocks: &[BlockCounters],
+    modules: &[(SegmentNumber, Arc<SiteTable>)],
+    cells: usize,
+    place: &PlaceOf,
+) -> Vec<String> {
     let mut places = vec![String::new(); cells];
     for block in blocks {
         let Some((first, table)) = modules.iter().rfind(|(first, _)| *first <= block.segment) else { continue };
-        let items = table.segments[(block.segment - first) as usize].items.clone();
+        let items = table.segments[block.segment.index() - first.index()].items.clone();
         let items = &table.items[items.start as usize..items.end as usize];
         for (item, text) in items.iter().zip(&mut places[block.first_cell as usize..]) {
             if let Some(known) = place(table, item.frame) {

@@ -226,7 +226,7 @@ fn part(seen: &[Seen], start: u64, end: u64) -> impl Iterator<Item = Seen> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::decode::context::ContextNumber;
+    use crate::decode::{context::ContextNumber, locator::SegmentNumber};
 
     #[test]
     fn loops_are_followed_in_blocks() {
@@ -241,7 +241,7 @@ mod tests {
                 if patterns {
                     flows.start_patterns();
                 }
-                flows.add_cells(0, ContextNumber::ROOT, streams.len());
+                flows.add_cells(SegmentNumber::default(), ContextNumber::ROOT, streams.len());
                 let cells: Vec<u32> = (0..streams.len() as u32).collect();
                 let in_blocks: u64 =
                     (0..10).map(|_| flows.follow_run(streams, &cells, 1000, &mut Parts::default())).sum();

@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     counts::cell::CellCounters,
-    decode::{block::UNCOUNTED, context::ContextNumber, ring::RingSite},
+    decode::{block::UNCOUNTED, context::ContextNumber, locator::SegmentNumber, ring::RingSite},
     engine::{Access, Found, Kind, clamped},
     hash::FastHash,
     objects::ObjectNumber,
@@ -102,7 +102,7 @@ pub struct Flows {
     pub(super) steps: HashMap<(Label, SiteNumber), Step, FastHash>,
     pub(super) sites: Vec<Site>,
     /// By segment and, if contexts are followed, calling context: its first site.
-    pub(super) first_site: HashMap<(u32, Option<ContextNumber>), SiteNumber, FastHash>,
+    pub(super) first_site: HashMap<(SegmentNumber, Option<ContextNumber>), SiteNumber, FastHash>,
     pub(super) by_context: bool,
     pub(super) site_of_cell: Vec<SiteNumber>,
     /// Sites by static access and object.
@@ -137,7 +137,7 @@ impl Default for Flows {
 /// Who accesses.
 impl Flows {
     /// The next cells are those of a segment's items.
-    pub fn add_cells(&mut self, segment: u32, context: ContextNumber, items: usize) {
+    pub fn add_cells(&mut self, segment: SegmentNumber, context: ContextNumber, items: usize) {
         let first = self.first_site(segment, context, items);
         self.site_of_cell.extend(first..first + items as u32);
     }
@@ -167,11 +167,11 @@ impl Flows {
 
     /// What stands in the place of the cell of a segment's first item while nothing is counted; the other items'
     /// follow.
-    pub fn hidden(&mut self, segment: u32, context: ContextNumber, items: usize) -> u32 {
+    pub fn hidden(&mut self, segment: SegmentNumber, context: ContextNumber, items: usize) -> u32 {
         HIDDEN | self.first_site(segment, context, items)
     }
 
-    fn first_site(&mut self, segment: u32, context: ContextNumber, items: usize) -> SiteNumber {
+    fn first_site(&mut self, segment: SegmentNumber, context: ContextNumber, items: usize) -> SiteNumber {
         let context = self.by_context.then_some(context);
         let (sites, patterns) = (&mut self.sites, &mut self.patterns);
         *self.first_site.entry((segment, context)).or_insert_with(|| {

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::bytes::*;
 use crate::{
     counts::{cell::CellCounters, depths::DepthCounts},
-    decode::{block::UNCOUNTED, context::ContextNumber, ring::RingSite},
+    decode::{block::UNCOUNTED, context::ContextNumber, locator::SegmentNumber, ring::RingSite},
     engine::{Access, Kind, Stream, oracle::Oracle},
     histogram::bucket_of,
     objects::ObjectNumber,
@@ -84,7 +84,7 @@ type Key = (Option<RingSite>, Option<RingSite>, RingSite);
 type Total = (u64, u128, Vec<(u16, u64)>);
 
 fn place(site: u32) -> RingSite {
-    (site / ITEMS, site % ITEMS)
+    (SegmentNumber::new((site / ITEMS) as usize), site % ITEMS)
 }
 
 /// A list of the bytes with their writers and touchers, next to the list that defines depths.
@@ -149,7 +149,7 @@ fn total(depths: &[u64]) -> Total {
 struct Measured {
     pipeline: Pipeline,
     cells: Vec<CellCounters>,
-    cell_of: BTreeMap<(u32, u32), u32>,
+    cell_of: BTreeMap<(SegmentNumber, u32), u32>,
     cold: DepthCounts,
 }
 

@@ -182,12 +182,12 @@ fn mask(offset: u64, stride: i64, len: u64, count: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::observe::patterns::Pattern;
+    use crate::{decode::locator::SegmentNumber, observe::patterns::Pattern};
 
     /// Passes over the streams, each of `iterations`, in blocks or access by access.
     fn passes(lanes: &[Lane], iterations: u64, in_blocks: bool) -> Vec<Pattern> {
         let mut patterns = Patterns::default();
-        patterns.add_sites(0, lanes.len() as u32);
+        patterns.add_sites(SegmentNumber::default(), lanes.len() as u32);
         let streams: Vec<Stream> = lanes.iter().map(|lane| lane.stream).collect();
         let plan = Plan::new(&streams, iterations).expect("regular");
         assert_eq!(plan.warm_up, 0, "no stream touches another's words");

@@ -12,6 +12,7 @@ use std::collections::HashMap;
 
 use super::{between::Between, epochs::Epochs};
 use crate::{
+    decode::locator::SegmentNumber,
     engine::{DepthSink, Engine},
     hash::FastHash,
     pages::Pages,
@@ -155,7 +156,7 @@ pub struct Patterns {
     pub(super) sums: Sums,
     /// By site: its static access, as the first of the sites that have it, and by segment the first site of all.
     pub(super) access_of: Vec<u32>,
-    pub(super) first_site: HashMap<u32, u32, FastHash>,
+    pub(super) first_site: HashMap<SegmentNumber, u32, FastHash>,
 }
 
 /// How deep a line lies on the stack of lines, in lines; `MAX` if it is not there.
@@ -187,7 +188,7 @@ pub struct Found {
 /// Who accesses.
 impl Patterns {
     /// The next sites are those of a segment's items.
-    pub fn add_sites(&mut self, segment: u32, items: u32) {
+    pub fn add_sites(&mut self, segment: SegmentNumber, items: u32) {
         let next = self.access_of.len() as u32;
         let first = *self.first_site.entry(segment).or_insert(next);
         self.access_of.extend(first..first + items);
@@ -385,7 +386,7 @@ mod tests {
 
     fn of_two_sites() -> Patterns {
         let mut patterns = Patterns::default();
-        patterns.add_sites(5, 3);
+        patterns.add_sites(SegmentNumber::default(), 3);
         patterns
     }
 

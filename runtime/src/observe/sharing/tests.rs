@@ -1,7 +1,10 @@
 //! Lines and bytes by a few accesses that can be followed by hand.
 
 use super::*;
-use crate::{decode::context::ContextNumber, objects::NOTHING};
+use crate::{
+    decode::{context::ContextNumber, locator::SegmentNumber},
+    objects::{NOTHING, Origin},
+};
 
 fn access(kind: Kind, addr: u64, len: u32) -> Access {
     Access { addr, len, kind }
@@ -108,7 +111,7 @@ fn parts_of_a_line_are_of_the_objects_that_lay_there() {
     let mut sharing = Sharing::new(64, false);
     let mut objects = Objects::default();
     objects.keep_starts();
-    let origin = |segment| crate::objects::Origin { context: ContextNumber::new(1), segment };
+    let origin = |segment| Origin { context: ContextNumber::new(1), segment: Some(SegmentNumber::new(segment)) };
     let store = |at| access(Kind::Store, at, 8);
     objects.allocated(4096 + 8, 16, origin(1));
     sharing.access(store(4096 + 8), 0, 0, &mut objects);

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::super::absorb::Counted;
 use crate::{
     counts::{cell::CellCounters, depths::DepthCounts},
-    decode::{block::BlockCounters, context::ContextNumber, ring::RingTotals},
+    decode::{block::BlockCounters, context::ContextNumber, locator::SegmentNumber, ring::RingTotals},
     hash::FastHash,
 };
 
@@ -18,7 +18,7 @@ use crate::{
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Counts {
     /// Context, segment, executions and first cell.
-    blocks: Vec<(ContextNumber, u32, u64, u32)>,
+    blocks: Vec<(ContextNumber, SegmentNumber, u64, u32)>,
     cells: Vec<CellCounts>,
     /// Of contexts that were called.
     calls: Vec<(u32, u64)>,
@@ -139,12 +139,12 @@ impl Counts {
     }
 
     /// Whether all numbers are of something: those of blocks of cells, and all below these limits.
-    pub fn is_sound(&self, contexts: usize, segments: u32) -> bool {
+    pub fn is_sound(&self, contexts: usize, segments: usize) -> bool {
         let firsts = self.blocks.iter().map(|block| block.3 as usize);
         firsts.clone().is_sorted()
             && firsts.chain([self.cells.len()]).all(|first| first <= self.cells.len())
             && self.blocks.first().is_none_or(|block| block.3 == 0)
-            && self.blocks.iter().all(|block| block.0.index() < contexts && block.1 < segments)
+            && self.blocks.iter().all(|block| block.0.index() < contexts && block.1.index() < segments)
             && self.calls.iter().all(|call| (call.0 as usize) < contexts)
     }
 }

@@ -106,7 +106,7 @@ impl Joined {
         }
         contexts.extend(part.contexts.iter().map(|&(parent, function)| ContextNode { parent, function, calls: 0 }));
         let functions: u32 = ring.analyzer.locator.modules.iter().map(|m| m.placed.table.functions.len() as u32).sum();
-        let segments: u32 = ring.analyzer.locator.modules.iter().map(|m| m.placed.table.segments.len() as u32).sum();
+        let segments = ring.analyzer.locator.modules.iter().map(|m| m.placed.table.segments.len()).sum();
         if !part.is_sound(functions, segments) {
             return Err(NO_FIT.into());
         }

@@ -73,7 +73,7 @@ impl RingPart {
     }
 
     /// Whether all numbers are of something, and below these limits.
-    pub fn is_sound(&self, functions: u32, segments: u32) -> bool {
+    pub fn is_sound(&self, functions: u32, segments: usize) -> bool {
         let is_known = |(number, &(parent, function)): (usize, &(ContextNumber, u32))| {
             parent.index() < number && function < functions
         };

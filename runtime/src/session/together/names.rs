@@ -4,7 +4,7 @@ use crate::{
     counts::keys::{FunctionKey, SiteKey},
     decode::{
         block::UNCOUNTED,
-        locator::{Module, function_key, segment_key},
+        locator::{Module, SegmentNumber, function_key, segment_key},
     },
     session::analyzer::Analyzer,
 };
@@ -29,7 +29,7 @@ impl Analyzer {
     }
 
     /// A segment in the numbers of its table.
-    pub(super) fn segment_key(&self, segment: u32) -> Option<(u32, u32)> {
+    pub(super) fn segment_key(&self, segment: SegmentNumber) -> Option<(u32, u32)> {
         segment_key(&self.locator.modules, segment)
     }
 

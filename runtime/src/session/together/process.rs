@@ -16,6 +16,7 @@ use super::{
 };
 use crate::{
     abi::synchronise::Synchronise,
+    decode::locator::SegmentNumber,
     engine::AllocationFailure,
     objects::{
         Object, ObjectNumber,
@@ -314,7 +315,7 @@ impl<'a> Process<'a> {
                 return SharedObject::Unknown;
             };
             let analyzer = &self.rings[ring as usize].analyzer;
-            let site = |segment: u32| (segment != u32::MAX).then(|| analyzer.segment_key(segment)).flatten();
+            let site = |segment: Option<SegmentNumber>| analyzer.segment_key(segment?);
             match object {
                 Object::Unknown => SharedObject::Unknown,
                 Object::Datum { table, datum } => SharedObject::Datum { table, datum },
