@@ -59,6 +59,13 @@ macro_rules! niche_number {
             pub const fn index(self) -> usize {
                 self.0.get() as usize - 1
             }
+
+            /// The number so many places further on.
+            #[inline(always)]
+            #[must_use]
+            pub const fn after(self, places: usize) -> Self {
+                Self::new(self.index() + places)
+            }
         }
     };
 }

@@ -21,18 +21,15 @@ use crate::{
     engine::{Access, Found, Kind, clamped},
     hash::FastHash,
     objects::ObjectNumber,
-    observe::patterns::{Pattern, Patterns, between::Between},
+    observe::patterns::{Pattern, Patterns, SiteNumber, between::Between},
     shadow::{Label, Shadow, UNTOUCHED},
 };
 
 /// With this bit, not the number of a cell but of a site whose access is not counted.
 const HIDDEN: u32 = 1 << 31;
 
-/// A static access, numbered as it is first seen. If contexts are followed, in one calling context.
-pub(super) type SiteNumber = u32;
-const NO_SITE: SiteNumber = u32::MAX;
-/// Of a toucher: that it wrote, and nobody has read.
-const UNREAD: SiteNumber = 1 << 31;
+/// Who wrote bytes last, and who has read them last since then.
+pub(super) type State = (Option<SiteNumber>, Option<SiteNumber>);
 
 /// What went from one access to another.
 pub struct Flow {
@@ -95,10 +92,9 @@ pub(super) struct Site {
 /// Who wrote and who touched each byte last, and what came of it.
 pub struct Flows {
     pub(super) states: Shadow,
-    /// By state: writer and toucher. The first has none. The toucher of bytes that nobody has read since they were
-    /// written is the writer, marked [`UNREAD`].
-    pub(super) pairs: Vec<(SiteNumber, SiteNumber)>,
-    pub(super) state_of: HashMap<(SiteNumber, SiteNumber), Label, FastHash>,
+    /// By label; the first is that of bytes without a state.
+    pub(super) pairs: Vec<State>,
+    pub(super) state_of: HashMap<State, Label, FastHash>,
     pub(super) steps: HashMap<(Label, SiteNumber), Step, FastHash>,
     pub(super) sites: Vec<Site>,
     /// By segment and, if contexts are followed, calling context: its first site.
@@ -118,7 +114,7 @@ impl Default for Flows {
     fn default() -> Self {
         Self {
             states: Shadow::default(),
-            pairs: vec![(NO_SITE, NO_SITE)],
+            pairs: vec![(None, None)],
             state_of: HashMap::default(),
             steps: HashMap::default(),
             sites: Vec::new(),
@@ -139,14 +135,14 @@ impl Flows {
     /// The next cells are those of a segment's items.
     pub fn add_cells(&mut self, segment: SegmentNumber, context: ContextNumber, items: usize) {
         let first = self.first_site(segment, context, items);
-        self.site_of_cell.extend(first..first + items as u32);
+        self.site_of_cell.extend((0..items).map(|item| first.after(item)));
     }
 
     /// The next cell is for one object of the site of another cell.
     pub fn add_part(&mut self, of: u32, object: ObjectNumber) {
         // The other cell may be for an object too; both are of one static access.
-        let Site { place: (segment, item), context, .. } = self.sites[self.site_of_cell[of as usize] as usize];
-        let site = self.part(self.first_site[&(segment, context)] + item, object);
+        let Site { place: (segment, item), context, .. } = self.sites[self.site_of_cell[of as usize].index()];
+        let site = self.part(self.first_site[&(segment, context)].after(item as usize), object);
         self.site_of_cell.push(site);
     }
 
@@ -158,24 +154,24 @@ impl Flows {
     fn part(&mut self, site: SiteNumber, object: ObjectNumber) -> SiteNumber {
         let (sites, patterns) = (&mut self.sites, &mut self.patterns);
         *self.parts.entry((site, object)).or_insert_with(|| {
-            let Site { place, context, .. } = sites[site as usize];
+            let Site { place, context, .. } = sites[site.index()];
             patterns.iter_mut().for_each(|patterns| patterns.add_site_like(site));
             sites.push(Site { place, context, object: Some(object), written: UNTOUCHED, last: None });
-            sites.len() as SiteNumber - 1
+            SiteNumber::new(sites.len() - 1)
         })
     }
 
     /// What stands in the place of the cell of a segment's first item while nothing is counted; the other items'
     /// follow.
     pub fn hidden(&mut self, segment: SegmentNumber, context: ContextNumber, items: usize) -> u32 {
-        HIDDEN | self.first_site(segment, context, items)
+        HIDDEN | self.first_site(segment, context, items).index() as u32
     }
 
     fn first_site(&mut self, segment: SegmentNumber, context: ContextNumber, items: usize) -> SiteNumber {
         let context = self.by_context.then_some(context);
         let (sites, patterns) = (&mut self.sites, &mut self.patterns);
         *self.first_site.entry((segment, context)).or_insert_with(|| {
-            let first = sites.len() as SiteNumber;
+            let first = SiteNumber::new(sites.len());
             patterns.iter_mut().for_each(|patterns| patterns.add_sites(segment, items as u32));
             let site = |item| Site { place: (segment, item), context, object: None, written: UNTOUCHED, last: None };
             sites.extend((0..items as u32).map(site));
@@ -188,7 +184,7 @@ impl Flows {
     pub(super) fn site(&self, cell: u32) -> (Option<SiteNumber>, bool) {
         match cell {
             UNCOUNTED => (None, false),
-            _ if cell & HIDDEN != 0 => (Some(cell & !HIDDEN), false),
+            _ if cell & HIDDEN != 0 => (Some(SiteNumber::new((cell & !HIDDEN) as usize)), false),
             _ => (Some(self.site_of_cell[cell as usize]), true),
         }
     }
@@ -314,25 +310,25 @@ impl Flows {
     /// The state that a site leaves when it writes.
     #[inline]
     pub(super) fn written(&mut self, site: SiteNumber) -> Label {
-        if self.sites[site as usize].written == UNTOUCHED {
-            self.sites[site as usize].written = self.state(site, site | UNREAD);
+        if self.sites[site.index()].written == UNTOUCHED {
+            self.sites[site.index()].written = self.state((Some(site), None));
         }
-        self.sites[site as usize].written
+        self.sites[site.index()].written
     }
 
     /// Number of a state.
-    fn state(&mut self, writer: SiteNumber, toucher: SiteNumber) -> Label {
+    fn state(&mut self, state: State) -> Label {
         let next = self.pairs.len() as Label;
-        let state = *self.state_of.entry((writer, toucher)).or_insert(next);
-        if state == next {
-            self.pairs.push((writer, toucher));
+        let label = *self.state_of.entry(state).or_insert(next);
+        if label == next {
+            self.pairs.push(state);
         }
-        state
+        label
     }
 
     #[inline]
     pub(super) fn step(&mut self, state: Label, reader: SiteNumber) -> Step {
-        match self.sites[reader as usize].last {
+        match self.sites[reader.index()].last {
             Some(step) if step.state == state => step,
             _ => self.another_step(state, reader),
         }
@@ -343,7 +339,7 @@ impl Flows {
         let step = match self.steps.get(&(state, reader)) {
             Some(&known) => known,
             None => {
-                let next = self.state(self.pairs[state as usize].0, reader);
+                let next = self.state((self.pairs[state as usize].0, Some(reader)));
                 let step = Step { state, next, flow: self.keys.len() as u32 };
                 self.keys.push((state, reader));
                 self.found.push(CellCounters::default());
@@ -351,7 +347,7 @@ impl Flows {
                 step
             }
         };
-        self.sites[reader as usize].last = Some(step);
+        self.sites[reader.index()].last = Some(step);
         step
     }
 }
@@ -382,19 +378,20 @@ impl Flows {
             );
         }
         let Self { keys, found, pairs, sites, .. } = self;
-        let place = |site: SiteNumber| sites.get((site & !UNREAD) as usize).map(|site| site.place);
-        let access = |site: SiteNumber| sites[site as usize].place;
-        let context = |site: SiteNumber| sites.get((site & !UNREAD) as usize).and_then(|site| site.context);
+        let place = |site: SiteNumber| sites[site.index()].place;
+        let access = |site: u32| sites[site as usize].place;
+        let context = |site: SiteNumber| sites[site.index()].context;
         let flow = |(number, ((state, reader), mut found)): (usize, ((Label, SiteNumber), CellCounters))| {
             found.flush();
-            let (writer, toucher) = pairs[state as usize];
+            let (writer, last_reader) = pairs[state as usize];
+            let toucher = last_reader.or(writer);
             found.depths.iter().next()?;
             Some(Flow {
-                writer: place(writer),
-                toucher: place(toucher),
-                reader: place(reader)?,
-                contexts: context(reader).map(|reader| (context(toucher), reader)),
-                object: sites[reader as usize].object,
+                writer: writer.map(place),
+                toucher: toucher.map(place),
+                reader: place(reader),
+                contexts: context(reader).map(|reader| (toucher.and_then(context), reader)),
+                object: sites[reader.index()].object,
                 found,
                 between: between.get_mut(number).map(std::mem::take).unwrap_or_default().named(access),
             })
@@ -409,11 +406,11 @@ impl Flows {
     }
 }
 
-/// The state of some bytes, given as writer and toucher, ends.
-fn end(patterns: &mut Patterns, (writer, toucher): (SiteNumber, SiteNumber), bytes: u64) {
-    if toucher & UNREAD == 0 {
-        patterns.read_last(toucher, bytes);
-    } else if writer != NO_SITE {
-        patterns.never_read(writer, bytes);
+/// The state of some bytes ends.
+fn end(patterns: &mut Patterns, state: State, bytes: u64) {
+    match state {
+        (_, Some(reader)) => patterns.read_last(reader, bytes),
+        (Some(writer), None) => patterns.never_read(writer, bytes),
+        (None, None) => {}
     }
 }

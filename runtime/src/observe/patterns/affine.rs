@@ -4,7 +4,7 @@
 //! but no samples. A stream stays in a line for some iterations. Lines in which a stream stays are on top of the stack
 //! of lines, whatever their order, and are put on it when the last stream leaves: from then on their order matters.
 
-use super::sites::{EPOCH, LINE, LINE_BYTES, PAGE_LINES, PAGE_WORDS, Patterns, WORD, place};
+use super::sites::{EPOCH, LINE, LINE_BYTES, PAGE_LINES, PAGE_WORDS, Patterns, SiteNumber, WORD, place};
 use crate::{
     engine::{
         Kind, Stream,
@@ -23,7 +23,7 @@ pub struct Lane {
     /// Its address and step.
     pub stream: Stream,
     /// Its site.
-    pub site: u32,
+    pub site: SiteNumber,
 }
 
 /// Where a stream is in its lines; iterations.
@@ -152,7 +152,7 @@ impl Patterns {
             for (number, lane) in lanes.iter().enumerate() {
                 let (from, to) = (of_stream(number, done), of_stream(number, next));
                 if from < to {
-                    let access = self.access_of[lane.site as usize];
+                    let access = self.access_of[lane.site.index()];
                     self.touched.add(access, (to - from) * u64::from(lane.stream.len));
                 }
                 // What another stream touches later in the block is noted there.
@@ -213,9 +213,9 @@ mod tests {
     /// again.
     #[test]
     fn lines_are_fetched_by_the_same_accesses() {
-        let lane = |site: u32, stride: i64, kind| {
-            let addr = u64::from(site + 1) << 21;
-            Lane { stream: Stream { addr, stride, len: 8, kind }, site }
+        let lane = |site: usize, stride: i64, kind| {
+            let addr = (site as u64 + 1) << 21;
+            Lane { stream: Stream { addr, stride, len: 8, kind }, site: SiteNumber::new(site) }
         };
         let column =
             [lane(0, 8, Kind::Load), lane(1, 512, Kind::Load), lane(2, 16, Kind::Store), lane(3, -8, Kind::Load)];

@@ -9,4 +9,4 @@ mod epochs;
 mod sites;
 
 pub use affine::Lane;
-pub use sites::{FAST, LINE, Pattern, Patterns};
+pub use sites::{FAST, LINE, Pattern, Patterns, SiteNumber};

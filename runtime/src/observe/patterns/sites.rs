@@ -15,6 +15,7 @@ use crate::{
     decode::locator::SegmentNumber,
     engine::{DepthSink, Engine},
     hash::FastHash,
+    numbers::niche_number,
     pages::Pages,
     pieces::pieces,
     sums::Sums,
@@ -28,12 +29,16 @@ pub const LINE: u64 = 64;
 pub(super) const LINE_BYTES: u64 = 4;
 /// Accesses that are not told apart in time.
 pub(super) const EPOCH: u32 = 1024;
-const NO_SITE: u32 = u32::MAX;
 pub(super) const WORD: u64 = 8;
 pub(super) const PAGE_WORDS: usize = 512;
 pub(super) const PAGE_LINES: usize = 64;
 /// An epoch before all others.
 const NEVER: u32 = u32::MAX;
+
+niche_number! {
+    /// A static access, numbered as it is first seen: of one object, and if contexts are followed, in one of them.
+    SiteNumber
+}
 
 /// What one site did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -101,25 +106,25 @@ impl Steps {
 #[derive(Clone, Copy)]
 pub(super) struct Visit {
     /// The site that fetched it.
-    site: u32,
+    site: Option<SiteNumber>,
     /// Bytes used since, and by the visit before of the same site; none if that is not known.
     used: u64,
     before: u64,
     /// The other site that fetched it last, and bytes used then: two loops may take turns with the same lines.
-    other: u32,
+    other: Option<SiteNumber>,
     other_used: u64,
 }
 
-const UNUSED: Visit = Visit { site: NO_SITE, used: 0, before: 0, other: NO_SITE, other_used: 0 };
+const UNUSED: Visit = Visit { site: None, used: 0, before: 0, other: None, other_used: 0 };
 
 impl Visit {
     /// The next one, which begins with these bytes.
-    fn next(self, site: u32, used: u64) -> Self {
-        if site == self.site {
+    fn next(self, site: SiteNumber, used: u64) -> Self {
+        if Some(site) == self.site {
             return Self { used, before: self.used, ..self };
         }
-        let before = if site == self.other { self.other_used } else { 0 };
-        Self { site, used, before, other: self.site, other_used: self.used }
+        let before = if Some(site) == self.other { self.other_used } else { 0 };
+        Self { site: Some(site), used, before, other: self.site, other_used: self.used }
     }
 }
 
@@ -147,7 +152,7 @@ pub struct Patterns {
     /// Bytes by static access in the epoch at hand.
     pub(super) touched: Sums,
     /// The site that touched last, and bytes of it that are not in `touched` yet.
-    pub(super) running: (u32, u64),
+    pub(super) running: (Option<SiteNumber>, u64),
     pub(super) accesses: u32,
     /// By flow: its samples, and its reads.
     pub(super) between: Vec<Between<u32>>,
@@ -195,15 +200,15 @@ impl Patterns {
     }
 
     /// The next site is of the same static access as another.
-    pub fn add_site_like(&mut self, site: u32) {
-        self.access_of.push(self.access_of[site as usize]);
+    pub fn add_site_like(&mut self, site: SiteNumber) {
+        self.access_of.push(self.access_of[site.index()]);
     }
 }
 
 /// Following accesses.
 impl Patterns {
-    pub(super) fn site(&mut self, site: u32) -> &mut (Pattern, Steps) {
-        let at = site as usize;
+    pub(super) fn site(&mut self, site: SiteNumber) -> &mut (Pattern, Steps) {
+        let at = site.index();
         if self.sites.len() <= at {
             self.sites.resize(at + 1, Default::default());
         }
@@ -211,7 +216,7 @@ impl Patterns {
     }
 
     /// A site reads. Call after `sample`.
-    pub fn read(&mut self, address: u64, len: u64, site: u32) {
+    pub fn read(&mut self, address: u64, len: u64, site: SiteNumber) {
         let (pattern, steps) = self.site(site);
         if pattern.reads > 0 {
             steps.vote(pattern, address.wrapping_sub(steps.last) as i64, 1);
@@ -222,11 +227,11 @@ impl Patterns {
     }
 
     /// A site writes.
-    pub fn write(&mut self, address: u64, len: u64, site: u32) {
+    pub fn write(&mut self, address: u64, len: u64, site: SiteNumber) {
         self.touch(address, len, site);
     }
 
-    fn touch(&mut self, address: u64, len: u64, site: u32) {
+    fn touch(&mut self, address: u64, len: u64, site: SiteNumber) {
         let last = address + (len - 1);
         for line in address / LINE..=last / LINE {
             let start = line * LINE;
@@ -246,7 +251,7 @@ impl Patterns {
     }
 
     /// A site uses bytes of a line that lay so deep.
-    pub(super) fn visit(&mut self, line: u64, mask: u64, site: u32, depth: u64) {
+    pub(super) fn visit(&mut self, line: u64, mask: u64, site: SiteNumber, depth: u64) {
         let page = self.pages.made(line / PAGE_LINES as u64, Page::new);
         let visit = &mut page.visits[line as usize % PAGE_LINES];
         if depth <= FAST / LINE {
@@ -260,18 +265,18 @@ impl Patterns {
     }
 
     fn end_visit(&mut self, visit: Visit) {
-        if visit.site != NO_SITE {
-            let pattern = &mut self.site(visit.site).0;
+        if let Some(site) = visit.site {
+            let pattern = &mut self.site(site).0;
             pattern.used += u64::from(visit.used.count_ones());
             pattern.renewed += u64::from(visit.before != 0 && visit.used & !visit.before != 0);
         }
     }
 
     /// A site touches bytes now.
-    fn note(&mut self, address: u64, len: u64, site: u32) {
-        if self.running.0 != site {
+    fn note(&mut self, address: u64, len: u64, site: SiteNumber) {
+        if self.running.0 != Some(site) {
             self.file_running();
-            self.running.0 = site;
+            self.running.0 = Some(site);
         }
         self.running.1 += len;
         self.note_epoch(address, len, self.epochs.len() as u32);
@@ -301,9 +306,8 @@ impl Patterns {
     }
 
     pub(super) fn file_running(&mut self) {
-        let (site, bytes) = std::mem::replace(&mut self.running, (NO_SITE, 0));
-        if bytes > 0 {
-            self.touched.add(self.access_of[site as usize], bytes);
+        if let (Some(site), bytes) = std::mem::take(&mut self.running) {
+            self.touched.add(self.access_of[site.index()], bytes);
         }
     }
 
@@ -346,12 +350,12 @@ impl Patterns {
     }
 
     /// Bytes that a site wrote are overwritten or end without having been read.
-    pub fn never_read(&mut self, site: u32, bytes: u64) {
+    pub fn never_read(&mut self, site: SiteNumber, bytes: u64) {
         self.site(site).0.unread += bytes;
     }
 
     /// Bytes that a site was the last to read are overwritten or end.
-    pub fn read_last(&mut self, site: u32, bytes: u64) {
+    pub fn read_last(&mut self, site: SiteNumber, bytes: u64) {
         self.site(site).0.last_read += bytes;
     }
 
@@ -362,7 +366,7 @@ impl Patterns {
         let mut gone = Vec::new();
         self.pages.each_part(lines.start, lines.end.saturating_sub(lines.start), PAGE_LINES as u64, |page, part| {
             let visits = page.visits[part].iter_mut();
-            gone.extend(visits.map(|visit| std::mem::replace(visit, UNUSED)).filter(|visit| visit.site != NO_SITE));
+            gone.extend(visits.map(|visit| std::mem::replace(visit, UNUSED)).filter(|visit| visit.site.is_some()));
         });
         gone.into_iter().for_each(|visit| self.end_visit(visit));
     }
@@ -381,8 +385,8 @@ impl Patterns {
 mod tests {
     use super::*;
 
-    const A: u32 = 1;
-    const B: u32 = 2;
+    const A: SiteNumber = SiteNumber::new(1);
+    const B: SiteNumber = SiteNumber::new(2);
 
     fn of_two_sites() -> Patterns {
         let mut patterns = Patterns::default();
@@ -398,7 +402,7 @@ mod tests {
                 patterns.read((1 << 20) + row * 4096 + column * 8, 8, A);
             }
         }
-        let pattern = patterns.finish().patterns[A as usize];
+        let pattern = patterns.finish().patterns[A.index()];
         assert_eq!((pattern.stride, pattern.lines, pattern.used), (4096, 8192, 65_536));
         assert_eq!(pattern.renewed, 7 * 1024);
         assert!(pattern.strided > 8100);
@@ -416,8 +420,8 @@ mod tests {
         }
         let found = patterns.finish().patterns;
         for site in [A, B] {
-            let pattern = found[site as usize];
-            assert_eq!((pattern.lines, pattern.renewed), (24 * 1024, 23 * 1024), "{site}");
+            let pattern = found[site.index()];
+            assert_eq!((pattern.lines, pattern.renewed), (24 * 1024, 23 * 1024), "{site:?}");
         }
     }
 
@@ -427,12 +431,12 @@ mod tests {
         for _ in 0..3 {
             for site in [A, B] {
                 for element in 0..1024u64 {
-                    patterns.read((1 << 20) + element * 64 + 16 * u64::from(site), 4, site);
+                    patterns.read((1 << 20) + element * 64 + 16 * site.index() as u64, 4, site);
                 }
             }
         }
         let found = patterns.finish().patterns;
-        assert_eq!([A, B].map(|site| found[site as usize].renewed), [0, 0]);
+        assert_eq!([A, B].map(|site| found[site.index()].renewed), [0, 0]);
     }
 
     #[test]
@@ -443,7 +447,7 @@ mod tests {
                 patterns.read((1 << 20) + element * 64 + 16, 4, A);
             }
         }
-        let pattern = patterns.finish().patterns[A as usize];
+        let pattern = patterns.finish().patterns[A.index()];
         assert_eq!((pattern.stride, pattern.lines, pattern.used, pattern.renewed), (64, 3072, 4 * 3072, 0));
     }
 
@@ -454,11 +458,11 @@ mod tests {
         patterns.write(4096, 8, A);
         for i in 0..4000u64 {
             // Two sites of one static access.
-            patterns.read((1 << 20) + i * 8, 8, if i % 3 == 0 { B } else { 3 });
+            patterns.read((1 << 20) + i * 8, 8, if i % 3 == 0 { B } else { SiteNumber::new(3) });
         }
         patterns.sample(4096, 7);
         let found = patterns.finish();
-        assert_eq!(found.between[7], Between { all: 32_008, largest: vec![(A, 8), (B, 32_000)] });
+        assert_eq!(found.between[7], Between { all: 32_008, largest: vec![(1, 8), (2, 32_000)] });
         assert_eq!(found.between[..7], vec![Between::default(); 7]);
     }
 }
