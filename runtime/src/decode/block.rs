@@ -2,7 +2,7 @@
 
 use super::{
     context::ContextNumber,
-    locator::{Module, SegmentNumber},
+    locator::{FunctionNumber, Module, SegmentNumber},
 };
 
 /// Number of no cell: the access is replayed but not counted.
@@ -26,7 +26,7 @@ pub struct BlockCounters {
 #[derive(Default)]
 pub(crate) struct BlockNumbers {
     /// By segment: its function, and its number among that function's.
-    place: Vec<(u32, u32)>,
+    place: Vec<(FunctionNumber, u32)>,
     /// By function: how many segments it has.
     segments: Vec<u32>,
     /// By context, once something ran in it: by number in the function, the block's number plus one, or 0.
@@ -37,10 +37,10 @@ impl BlockNumbers {
     /// Takes note of a module.
     pub fn add(&mut self, module: &Module) {
         let table = &module.placed.table;
-        self.segments.resize(module.first_function as usize + table.functions.len(), 0);
+        self.segments.resize(module.first_function.index() + table.functions.len(), 0);
         for segment in &table.segments {
-            let function = module.first_function + segment.function;
-            let segments = &mut self.segments[function as usize];
+            let function = module.function_number(segment.function);
+            let segments = &mut self.segments[function.index()];
             self.place.push((function, *segments));
             *segments += 1;
         }
@@ -57,14 +57,14 @@ impl BlockNumbers {
     }
 
     #[cold]
-    fn make(&mut self, node: ContextNumber, function: u32, number: u32, next: u32) -> u32 {
+    fn make(&mut self, node: ContextNumber, function: FunctionNumber, number: u32, next: u32) -> u32 {
         let node = node.index();
         if self.of_context.len() <= node {
             self.of_context.resize_with(node + 1, Box::default);
         }
         let blocks = &mut self.of_context[node];
         if blocks.is_empty() {
-            *blocks = vec![0; self.segments[function as usize] as usize].into();
+            *blocks = vec![0; self.segments[function.index()] as usize].into();
         }
         blocks[number as usize] = next + 1;
         next

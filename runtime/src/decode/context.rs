@@ -8,6 +8,7 @@ use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::locator::FunctionNumber;
 use crate::{hash::FastHash, numbers::number};
 
 number! {
@@ -29,8 +30,8 @@ const MAX_CONTEXTS: usize = 1 << 18;
 pub struct ContextNode {
     /// The calling context of the caller.
     pub parent: ContextNumber,
-    /// Dense function number of the thread; `u32::MAX` for the root.
-    pub function: u32,
+    /// None for the root.
+    pub function: Option<FunctionNumber>,
     /// How often it was entered while counting.
     pub calls: u64,
 }
@@ -38,7 +39,7 @@ pub struct ContextNode {
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Activation {
     node: ContextNumber,
-    function: u32,
+    function: FunctionNumber,
     /// Whether this activation is a region of interest.
     in_roi: bool,
     /// Identity of the frame, 0 if nothing can land in it.
@@ -49,7 +50,7 @@ struct Activation {
 pub struct Contexts {
     /// All contexts; number 0 is the root.
     pub nodes: Vec<ContextNode>,
-    children: HashMap<(ContextNumber, u32), ContextNumber, FastHash>,
+    children: HashMap<(ContextNumber, FunctionNumber), ContextNumber, FastHash>,
     /// By function: the context it was last entered from, and the one that this gave.
     entered: Vec<Option<(ContextNumber, ContextNumber)>>,
     running: Vec<Activation>,
@@ -64,22 +65,22 @@ pub struct Running(Vec<Activation>);
 impl Running {
     /// What runs if only these functions are regions of interest, of what runs if all are.
     #[must_use]
-    pub fn of_interest(mut self, is_roi: impl Fn(u32) -> bool) -> Self {
+    pub fn of_interest(mut self, is_roi: impl Fn(FunctionNumber) -> bool) -> Self {
         self.0.iter_mut().for_each(|activation| activation.in_roi &= is_roi(activation.function));
         self
     }
 
     /// Whether all numbers are below these limits; to be asked of what was read from a file.
     #[must_use]
-    pub fn is_sound(&self, contexts: usize, functions: u32) -> bool {
-        self.0.iter().all(|activation| activation.node.index() < contexts && activation.function < functions)
+    pub fn is_sound(&self, contexts: usize, functions: usize) -> bool {
+        self.0.iter().all(|activation| activation.node.index() < contexts && activation.function.index() < functions)
     }
 }
 
 impl Default for Contexts {
     fn default() -> Self {
         Self {
-            nodes: vec![ContextNode { parent: ContextNumber::ROOT, function: u32::MAX, calls: 0 }],
+            nodes: vec![ContextNode { parent: ContextNumber::ROOT, function: None, calls: 0 }],
             children: HashMap::default(),
             entered: Vec::new(),
             running: Vec::new(),
@@ -96,11 +97,11 @@ impl Contexts {
         self.running.last().map_or(ContextNumber::ROOT, |a| a.node)
     }
 
-    /// The current function, or `u32::MAX`.
+    /// The current function.
     #[inline]
     #[must_use]
-    pub fn function(&self) -> u32 {
-        self.running.last().map_or(u32::MAX, |a| a.function)
+    pub fn function(&self) -> Option<FunctionNumber> {
+        self.running.last().map(|a| a.function)
     }
 
     /// What runs now.
@@ -118,15 +119,17 @@ impl Contexts {
     /// Learns the contexts that another tree has beyond those that this one had from it; none has calls by that.
     pub fn learn(&mut self, nodes: &[ContextNode]) {
         for node in nodes.iter().skip(self.nodes.len()) {
-            self.children.insert((node.parent, node.function), ContextNumber::new(self.nodes.len()));
+            if let Some(function) = node.function {
+                self.children.insert((node.parent, function), ContextNumber::new(self.nodes.len()));
+            }
             self.nodes.push(ContextNode { calls: 0, ..*node });
         }
     }
 
-    /// The function below the current one, or `u32::MAX`.
+    /// The function below the current one.
     #[must_use]
-    pub fn caller(&self) -> u32 {
-        self.running.iter().rev().nth(1).map_or(u32::MAX, |a| a.function)
+    pub fn caller(&self) -> Option<FunctionNumber> {
+        self.running.iter().rev().nth(1).map(|a| a.function)
     }
 
     /// Running activations.
@@ -137,9 +140,9 @@ impl Contexts {
     }
 
     /// A function starts.
-    pub fn enter(&mut self, function: u32, cookie: u64, in_roi: bool) -> ContextNumber {
+    pub fn enter(&mut self, function: FunctionNumber, cookie: u64, in_roi: bool) -> ContextNumber {
         let parent = self.current();
-        let node = match self.entered.get(function as usize) {
+        let node = match self.entered.get(function.index()) {
             Some(&Some((from, node))) if from == parent => node,
             _ => self.enter_from(parent, function),
         };
@@ -149,7 +152,7 @@ impl Contexts {
     }
 
     /// The running function ends.
-    pub fn exit(&mut self, function: u32) {
+    pub fn exit(&mut self, function: FunctionNumber) {
         // Nearly always the top; frames above it were abandoned by code without hooks.
         if let Some(at) = self.running.iter().rposition(|a| a.function == function) {
             self.unwind_to(at);
@@ -157,7 +160,7 @@ impl Contexts {
     }
 
     /// Control arrived in the frame with this cookie.
-    pub fn land(&mut self, function: u32, cookie: u64) {
+    pub fn land(&mut self, function: FunctionNumber, cookie: u64) {
         match self.running.iter().rposition(|a| a.cookie == cookie && a.function == function) {
             Some(at) => self.unwind_to(at + 1),
             None => self.resume(function),
@@ -165,7 +168,7 @@ impl Contexts {
     }
 
     /// A record of a function that is not on top: everything above it is gone, or it was entered unseen.
-    pub fn resume(&mut self, function: u32) {
+    pub fn resume(&mut self, function: FunctionNumber) {
         match self.running.iter().rposition(|a| a.function == function) {
             Some(at) => self.unwind_to(at + 1),
             None => {
@@ -187,11 +190,11 @@ impl Contexts {
     }
 
     #[inline(never)]
-    fn enter_from(&mut self, parent: ContextNumber, function: u32) -> ContextNumber {
+    fn enter_from(&mut self, parent: ContextNumber, function: FunctionNumber) -> ContextNumber {
         let node = self.child(parent, function);
         // The context of an outer activation depends on what is running.
         if self.nodes[node.index()].parent == parent {
-            let at = function as usize;
+            let at = function.index();
             if self.entered.len() <= at {
                 self.entered.resize(at + 1, None);
             }
@@ -200,7 +203,7 @@ impl Contexts {
         node
     }
 
-    fn child(&mut self, parent: ContextNumber, function: u32) -> ContextNumber {
+    fn child(&mut self, parent: ContextNumber, function: FunctionNumber) -> ContextNumber {
         if let Some(&known) = self.children.get(&(parent, function)) {
             return known;
         }
@@ -210,7 +213,7 @@ impl Contexts {
             return outer.node;
         }
         let node = ContextNumber::new(self.nodes.len());
-        self.nodes.push(ContextNode { parent, function, calls: 0 });
+        self.nodes.push(ContextNode { parent, function: Some(function), calls: 0 });
         self.children.insert((parent, function), node);
         node
     }
@@ -220,36 +223,40 @@ impl Contexts {
 mod tests {
     use super::*;
 
+    fn f(number: usize) -> FunctionNumber {
+        FunctionNumber::new(number)
+    }
+
     #[test]
     fn calls_and_returns_give_the_chain() {
         let mut c = Contexts::default();
-        let main = c.enter(1, 0, false);
-        let f = c.enter(2, 0, false);
-        assert_eq!(c.nodes[f.index()].parent, main);
-        c.exit(2);
+        let main = c.enter(f(1), 0, false);
+        let inner = c.enter(f(2), 0, false);
+        assert_eq!(c.nodes[inner.index()].parent, main);
+        c.exit(f(2));
         assert_eq!(c.current(), main);
-        assert_eq!(c.enter(2, 0, false), f, "the same chain is the same context");
+        assert_eq!(c.enter(f(2), 0, false), inner, "the same chain is the same context");
     }
 
     #[test]
     fn landing_ends_the_frames_above_the_right_activation_of_a_recursion() {
         let mut c = Contexts::default();
-        let first = c.enter(1, 100, false);
-        c.enter(1, 90, false);
-        c.enter(2, 0, false);
-        c.land(1, 100);
+        let first = c.enter(f(1), 100, false);
+        c.enter(f(1), 90, false);
+        c.enter(f(2), 0, false);
+        c.land(f(1), 100);
         assert_eq!(c.current(), first);
-        c.exit(1);
+        c.exit(f(1));
         assert_eq!(c.current(), ContextNumber::ROOT);
     }
 
     #[test]
     fn an_exception_swallowed_by_code_without_hooks_is_noticed_at_the_next_record() {
         let mut c = Contexts::default();
-        let main = c.enter(1, 0, false);
-        c.enter(2, 0, true);
-        c.enter(3, 0, false);
-        c.resume(1);
+        let main = c.enter(f(1), 0, false);
+        c.enter(f(2), 0, true);
+        c.enter(f(3), 0, false);
+        c.resume(f(1));
         assert_eq!(c.current(), main);
         assert_eq!(c.roi_depth, 0, "the region's activation is gone with its frame");
     }
@@ -257,18 +264,18 @@ mod tests {
     #[test]
     fn handlers_that_are_left_by_longjmp_do_not_pile_up() {
         let mut c = Contexts::default();
-        let handler = c.enter(1, 0, true);
-        c.enter(2, 0, false);
+        let handler = c.enter(f(1), 0, true);
+        c.enter(f(2), 0, false);
         c.restart();
         assert_eq!((c.depth(), c.roi_depth), (0, 0));
-        assert_eq!(c.enter(1, 0, true), handler, "the same context again");
+        assert_eq!(c.enter(f(1), 0, true), handler, "the same context again");
     }
 
     #[test]
     fn exits_of_functions_never_entered_are_ignored() {
         let mut c = Contexts::default();
-        let main = c.enter(1, 0, false);
-        c.exit(9);
+        let main = c.enter(f(1), 0, false);
+        c.exit(f(9));
         assert_eq!(c.current(), main);
     }
 }

@@ -17,6 +17,11 @@ number! {
     SegmentNumber
 }
 
+number! {
+    /// Number of a function in one ring, over all its modules.
+    FunctionNumber
+}
+
 /// A table at its place in one process.
 #[derive(Clone)]
 pub struct Placed {
@@ -46,7 +51,7 @@ pub struct Module {
     /// The ring's number of its first segment.
     pub first_segment: SegmentNumber,
     /// The ring's number of its first function.
-    pub first_function: u32,
+    pub first_function: FunctionNumber,
 }
 
 impl Module {
@@ -62,6 +67,13 @@ impl Module {
     #[must_use]
     pub fn segment_number(&self, number: u32) -> SegmentNumber {
         self.first_segment.after(number as usize)
+    }
+
+    /// The ring's number of a function of the table.
+    #[inline(always)]
+    #[must_use]
+    pub fn function_number(&self, number: u32) -> FunctionNumber {
+        self.first_function.after(number as usize)
     }
 
     /// Its items.
@@ -89,7 +101,7 @@ pub struct CallSite {
     /// Number of the segment.
     pub segment: SegmentNumber,
     /// Number of the function.
-    pub function: u32,
+    pub function: FunctionNumber,
 }
 
 /// Table, and number in it, of a segment by its number in the ring; nothing if no module has it.
@@ -101,9 +113,9 @@ pub(crate) fn segment_key(modules: &[Module], dense: SegmentNumber) -> Option<(u
 
 /// The same of a function.
 #[must_use]
-pub(crate) fn function_key(modules: &[Module], dense: u32) -> Option<(u32, u32)> {
+pub(crate) fn function_key(modules: &[Module], dense: FunctionNumber) -> Option<(u32, u32)> {
     let module = modules.iter().rfind(|module| module.first_function <= dense)?;
-    Some((module.placed.id, dense - module.first_function))
+    Some((module.placed.id, (dense.index() - module.first_function.index()) as u32))
 }
 
 /// Finds the segment of a record by the address of its descriptor.
@@ -113,7 +125,7 @@ pub struct Locator {
     pub modules: Vec<Module>,
     last: usize,
     segments: SegmentNumber,
-    functions: u32,
+    functions: FunctionNumber,
 }
 
 impl Locator {
@@ -143,7 +155,7 @@ impl Locator {
         }
         let (module, segment) = self.locate(address, source, added)?;
         let module = &self.modules[module];
-        let function = module.first_function + module.segment(segment).function;
+        let function = module.function_number(module.segment(segment).function);
         Some(Some(CallSite { segment: module.segment_number(segment), function }))
     }
 
@@ -248,7 +260,7 @@ impl Locator {
         }
         let (first_segment, first_function) = (self.segments, self.functions);
         self.segments = self.segments.after(placed.table.segments.len());
-        self.functions += placed.table.functions.len() as u32;
+        self.functions = self.functions.after(placed.table.functions.len());
         self.modules.push(Module { placed, first_segment, first_function });
         true
     }

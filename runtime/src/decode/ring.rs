@@ -3,7 +3,7 @@
 use super::{
     block::BlockCounters,
     context::{ContextNumber, Contexts},
-    locator::{Module, SegmentNumber, function_key, segment_key},
+    locator::{FunctionNumber, Module, SegmentNumber, function_key, segment_key},
 };
 
 /// A static access: segment, and item of the segment.
@@ -67,10 +67,10 @@ impl DecodedRing {
         segment_key(&self.modules, dense).expect("numbers come from a module")
     }
 
-    /// The same for functions; `None` for the root's.
+    /// The same for functions.
     #[must_use]
-    pub fn function(&self, dense: u32) -> Option<(u32, u32)> {
-        if dense == u32::MAX { None } else { function_key(&self.modules, dense) }
+    pub fn function(&self, dense: FunctionNumber) -> Option<(u32, u32)> {
+        function_key(&self.modules, dense)
     }
 
     /// Table, number of the segment in it, and number of the item in that.
@@ -95,6 +95,6 @@ impl DecodedRing {
             executions[parent] += if parent == 0 { 0 } else { executions[node] };
         }
         let outermost = (1..nodes.len()).filter(|node| nodes[*node].parent == ContextNumber::ROOT);
-        outermost.rev().max_by_key(|node| executions[*node]).and_then(|node| self.function(nodes[node].function))
+        outermost.rev().max_by_key(|node| executions[*node]).and_then(|node| self.function(nodes[node].function?))
     }
 }

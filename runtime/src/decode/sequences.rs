@@ -5,7 +5,10 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use super::{locator::Module, roi::RegionOfInterest};
+use super::{
+    locator::{FunctionNumber, Module},
+    roi::RegionOfInterest,
+};
 
 /// Most entries per thread and chosen function.
 pub const MAX_CALLS: usize = 1 << 20;
@@ -38,12 +41,15 @@ impl<F: PartialEq> Calls<F> {
     }
 }
 
+/// What each chosen function of a ring called, in the ring's numbers.
+pub type RingSequences = BTreeMap<FunctionNumber, Calls<FunctionNumber>>;
+
 /// The sequences of one ring, by its numbers of functions.
 pub struct Sequences {
     chosen: Arc<dyn RegionOfInterest>,
     /// By function.
     is_chosen: Vec<bool>,
-    of: BTreeMap<u32, Calls<u32>>,
+    of: RingSequences,
 }
 
 impl Sequences {
@@ -60,20 +66,22 @@ impl Sequences {
         self.is_chosen.extend(names.map(|name| self.chosen.matches_symbol(name)));
     }
 
-    /// `function` started, called by `caller` (`u32::MAX`: by nobody that is known). `counts`: whether the call is
-    /// counted.
-    pub fn entered(&mut self, caller: u32, function: u32, counts: bool) {
-        if self.is_chosen[function as usize] {
+    /// `function` started, called by `caller` if that is known. `counts`: whether the call is counted.
+    pub fn entered(&mut self, caller: Option<FunctionNumber>, function: FunctionNumber, counts: bool) {
+        if self.is_chosen[function.index()] {
             self.of.entry(function).or_default();
         }
-        if counts && self.is_chosen.get(caller as usize) == Some(&true) {
+        if let Some(caller) = caller
+            && counts
+            && self.is_chosen[caller.index()]
+        {
             self.of.entry(caller).or_default().add(function, 1);
         }
     }
 
     /// By chosen function that ran.
     #[must_use]
-    pub fn finish(self) -> BTreeMap<u32, Calls<u32>> {
+    pub fn finish(self) -> RingSequences {
         self.of
     }
 }

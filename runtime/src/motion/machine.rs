@@ -19,7 +19,7 @@ use crate::{
         context::Contexts,
         effects::{Effects, effects},
         event::{Event, EventRecord},
-        locator::{Located, Locator, Module, ModuleSource},
+        locator::{FunctionNumber, Located, Locator, Module, ModuleSource},
         records,
         ring::{DecodedRing, RingTotals},
     },
@@ -106,7 +106,7 @@ struct Following<'a> {
     words: &'a [u64],
     /// Words of a record.
     len: usize,
-    function: u32,
+    function: FunctionNumber,
     place: SegmentPlace,
     closes: &'a [bool],
 }
@@ -188,7 +188,7 @@ impl MotionMachine {
             let movement = &mut self.core.movement;
             self.core.arrays.slots_start(module, segment, record, |address, len| movement.forget(address, len));
         }
-        let function = module.first_function + segment.function;
+        let function = module.function_number(segment.function);
         self.core.segment(segment, items, record, function, place, closes);
         if place.iteration && rest.len() >= 2 * len && rest[len] == head && self.core.may_go_on(segment, items) {
             let marks = items.iter().take_while(|item| item.kind == ItemKind::Loop as u8).count();
@@ -282,8 +282,8 @@ impl Core {
     }
 
     /// The running function is another: everything above it is gone.
-    fn resume(&mut self, function: u32) {
-        if self.contexts.function() != function {
+    fn resume(&mut self, function: FunctionNumber) {
+        if self.contexts.function() != Some(function) {
             self.contexts.resume(function);
             self.movement.nest.leave(self.contexts.depth());
         }
@@ -295,7 +295,7 @@ impl Core {
         segment: &Segment,
         items: &[Item],
         record: &[u64],
-        function: u32,
+        function: FunctionNumber,
         place: SegmentPlace,
         closes: &[bool],
     ) {

@@ -360,7 +360,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        decode::locator::Placed,
+        decode::locator::{FunctionNumber, Placed},
         sites::{Datum, SiteTable},
     };
 
@@ -426,7 +426,7 @@ mod tests {
         table.data = vec![datum(0x500, 0x100, "section"), datum(0x510, 24, "counter")];
         table.slots = vec![Slot { word: 1, size: 4, offset: 8, ..Slot::default() }];
         let placed = Placed { low: 0x7000_0100, table: Arc::new(table), id: 2 };
-        Module { placed, first_segment: SegmentNumber::default(), first_function: 5 }
+        Module { placed, first_segment: SegmentNumber::default(), first_function: FunctionNumber::default() }
     }
 
     #[test]

@@ -81,7 +81,7 @@ impl Tables {
             for (segment, number) in table.segments.iter().zip(0..) {
                 let number = module.segment_number(number);
                 let repeats = self.detectors[number.index()].repeats();
-                self.quick.push(Quick::new(segment, number, module.first_function, moves, repeats));
+                self.quick.push(Quick::new(segment, number, module.function_number(segment.function), moves, repeats));
             }
         }
     }
@@ -157,8 +157,8 @@ impl Analyzer {
         let Located { module: at, segment: number, words: len } = located;
         let module = &self.locator.modules[at];
         let segment = module.segment(number);
-        let function = module.first_function + segment.function;
-        let roi = self.core.has_roi && self.tables.is_roi[function as usize];
+        let function = module.function_number(segment.function);
+        let roi = self.core.has_roi && self.tables.is_roi[function.index()];
         let dense = module.segment_number(number);
         if !segment.slots.is_empty() {
             self.core.slots_start(module, segment, &rest[..len]);

@@ -21,7 +21,7 @@ use crate::{
     decode::{
         block::{BlockCounters, BlockNumbers, UNCOUNTED},
         context::{ContextNumber, Contexts},
-        locator::{Locator, Module, SegmentNumber},
+        locator::{FunctionNumber, Locator, Module, SegmentNumber},
         ring::{RingSite, RingTotals},
         sequences::Sequences,
     },
@@ -79,7 +79,7 @@ pub(super) use files;
 #[derive(Clone, Copy)]
 pub(super) struct Dense {
     pub segment: SegmentNumber,
-    pub function: u32,
+    pub function: FunctionNumber,
     pub roi: bool,
 }
 
@@ -203,7 +203,7 @@ impl Core {
         }
         if flags & segment_flag::LANDING != 0 {
             self.contexts.land(dense.function, cookie());
-        } else if self.contexts.function() != dense.function {
+        } else if self.contexts.function() != Some(dense.function) {
             self.contexts.resume(dense.function);
         }
         None
@@ -223,7 +223,7 @@ impl Core {
     }
 
     #[cold]
-    fn note_call(&mut self, function: u32) {
+    fn note_call(&mut self, function: FunctionNumber) {
         let counts = self.counting();
         if let Some(sequences) = &mut self.sequences {
             sequences.entered(self.contexts.caller(), function, counts);

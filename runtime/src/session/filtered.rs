@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     abi::{COPY_BLOCK, Item, ItemKind, SegmentKind, item_flag, segment_flag},
-    decode::locator::{Located, Locator, ModuleSource},
+    decode::locator::{FunctionNumber, Located, Locator, ModuleSource},
     ring::Counted,
     sites::Segment,
 };
@@ -38,8 +38,8 @@ fn each(item: &Item) -> Option<(u64, u64, u64)> {
 impl Core {
     /// A record of a function is at hand.
     #[inline]
-    pub(super) fn be_in(&mut self, function: u32) {
-        if self.contexts.function() != function {
+    pub(super) fn be_in(&mut self, function: FunctionNumber) {
+        if self.contexts.function() != Some(function) {
             if self.filtered {
                 self.contexts.restart();
             }
@@ -125,7 +125,7 @@ impl Analyzer {
     pub(super) fn filtered_record(&mut self, located: &Located, rest: &[u64]) -> usize {
         let module = &self.locator.modules[located.module];
         let segment = module.segment(located.segment);
-        let function = module.first_function + segment.function;
+        let function = module.function_number(segment.function);
         let place = Dense { segment: module.segment_number(located.segment), function, roi: false };
         self.core.looked_at(segment, module.items(segment), &rest[..located.words], place);
         located.words
@@ -146,7 +146,7 @@ impl Analyzer {
             };
             let module = &self.locator.modules[module];
             let segment = module.segment(number);
-            let function = module.first_function + segment.function;
+            let function = module.function_number(segment.function);
             all.push(Executed {
                 place: Dense { segment: module.segment_number(number), function, roi: false },
                 items: module.items(segment).len(),

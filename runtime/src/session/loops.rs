@@ -18,8 +18,9 @@ impl Core {
     pub(super) fn run(&mut self, module: &Module, turns: &[Turn], rest: &[u64], len: usize, iterations: usize) {
         let table = &module.placed.table;
         let Some(function) = turns.first().map(|turn| table.segments[turn.segment as usize].function) else { return };
-        if self.contexts.function() != module.first_function + function {
-            self.contexts.resume(module.first_function + function);
+        let function = module.function_number(function);
+        if self.contexts.function() != Some(function) {
+            self.contexts.resume(function);
         }
         let counting = self.counting();
         self.streams.clear();

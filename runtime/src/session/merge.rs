@@ -22,9 +22,9 @@ use crate::{
     decode::{
         block::BlockCounters,
         context::ContextNumber,
-        locator::SegmentNumber,
+        locator::{FunctionNumber, SegmentNumber},
         ring::{DecodedRing, RingTotals},
-        sequences::Calls,
+        sequences::{Calls, RingSequences},
     },
     motion::{merge::MergedMotion, result::MotionResult},
     objects::{Life, Object, ObjectNumber, PARTS, Parts, common::Ended},
@@ -494,13 +494,13 @@ impl Merger {
         }
     }
 
-    fn add_sequences(&mut self, ring: &DecodedRing, sequences: BTreeMap<u32, Calls<u32>>) {
+    fn add_sequences(&mut self, ring: &DecodedRing, sequences: RingSequences) {
         for (function, calls) in sequences {
             self.add_sequence(ring, function, &calls);
         }
     }
 
-    fn add_sequence(&mut self, ring: &DecodedRing, function: u32, calls: &Calls<u32>) {
+    fn add_sequence(&mut self, ring: &DecodedRing, function: FunctionNumber, calls: &Calls<FunctionNumber>) {
         let key = |function| ring.function(function).expect("functions that were called have a table");
         let calls = Calls { calls: calls.calls.iter().map(|(f, n)| (key(*f), *n)).collect(), omitted: calls.omitted };
         self.measurement.sequences.push((key(function), calls));
@@ -536,7 +536,7 @@ impl Merger {
     fn add_contexts(&mut self, ring: &DecodedRing) -> Vec<ContextNumber> {
         let mut nodes: Vec<ContextNumber> = Vec::with_capacity(ring.contexts.nodes.len());
         for (index, node) in ring.contexts.nodes.iter().enumerate() {
-            let merged = match ring.function(node.function) {
+            let merged = match node.function.and_then(|function| ring.function(function)) {
                 None => ContextNumber::ROOT,
                 Some(function) => self.child(nodes[node.parent.index()], function),
             };

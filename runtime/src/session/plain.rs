@@ -36,7 +36,7 @@ impl Analyzer {
             }
             let record = &words[at..end];
             let segment = module.segment_number(number);
-            if quick.flags != 0 || quick.function != core.contexts.function() {
+            if quick.flags != 0 || Some(quick.function) != core.contexts.function() {
                 core.enter(quick.flags, record, Dense { segment, function: quick.function, roi: false });
             }
             let block = core.block(segment, usize::from(quick.items));

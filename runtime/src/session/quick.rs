@@ -1,13 +1,16 @@
 //! What is to be known of a segment to replay a record of it, in one place of memory.
 
 use super::moves::Moves;
-use crate::{decode::locator::SegmentNumber, sites::Segment};
+use crate::{
+    decode::locator::{FunctionNumber, SegmentNumber},
+    sites::Segment,
+};
 
 /// What is to be known of a segment, together.
 #[derive(Clone, Copy)]
 pub struct Quick {
     pub moves: u32,
-    pub function: u32,
+    pub function: FunctionNumber,
     pub words: u16,
     pub move_count: u16,
     pub items: u16,
@@ -20,7 +23,13 @@ pub struct Quick {
 }
 
 impl Quick {
-    pub fn new(segment: &Segment, number: SegmentNumber, first_function: u32, moves: &Moves, repeats: bool) -> Self {
+    pub fn new(
+        segment: &Segment,
+        number: SegmentNumber,
+        function: FunctionNumber,
+        moves: &Moves,
+        repeats: bool,
+    ) -> Self {
         let is_small = |len: usize| u16::try_from(len).is_ok();
         let range = moves
             .range(number)
@@ -28,7 +37,7 @@ impl Quick {
         let moves = range.clone().unwrap_or_default();
         Quick {
             moves: moves.start,
-            function: first_function + segment.function,
+            function,
             words: segment.words,
             move_count: moves.len() as u16,
             items: segment.items.len() as u16,

@@ -1,11 +1,11 @@
 //! What a replayed ring gave, by what it was replayed for.
 
-use std::{collections::BTreeMap, io};
+use std::io;
 
 use super::kept::Part;
 use crate::{
     counts::{cell::CellCounters, depths::DepthCounts},
-    decode::{block::BlockCounters, ring::DecodedRing, sequences::Calls},
+    decode::{block::BlockCounters, ring::DecodedRing, sequences::RingSequences},
     motion::result::MotionResult,
     observe::{
         flows::Followed,
@@ -40,7 +40,7 @@ pub struct MemoryResult {
     /// Accesses to look at, with the whole cell and the object of each part, if that was asked for.
     pub(crate) window: Option<(Recorder, Vec<PartOf>)>,
     /// Calls made by chosen functions, by number of the function.
-    pub sequences: BTreeMap<u32, Calls<u32>>,
+    pub sequences: RingSequences,
     /// Why there are no numbers without dead bytes although they were asked for.
     pub exact_error: Option<io::Error>,
 }

@@ -81,14 +81,14 @@ impl Analyzer {
         let Some(Located { module, segment, words }) = located else { return Err(Stop::Lost) };
         let module = &self.locator.modules[module];
         let found = module.segment(segment);
-        let function = module.first_function + found.function;
+        let function = module.function_number(found.function);
         let items = u64::from(found.items.end - found.items.start);
         let work = match found.kind == SegmentKind::Loop as u8 {
             true => 1 + items.saturating_mul(rest[1]) / LOOP_WEIGHT,
             false => items,
         };
-        if found.flags != 0 || function != self.core.contexts.function() {
-            let roi = self.core.has_roi && self.tables.is_roi[function as usize];
+        if found.flags != 0 || Some(function) != self.core.contexts.function() {
+            let roi = self.core.has_roi && self.tables.is_roi[function.index()];
             let flags = found.flags;
             self.core.follow(flags, &rest[..words], Dense { segment: module.segment_number(segment), function, roi });
             if flags & segment_flag::EXIT != 0 {
@@ -109,7 +109,7 @@ impl Analyzer {
         match event {
             Event::Read { .. } | Event::Write { .. } | Event::Copy { .. } => {
                 if let Some(CallSite { function, .. }) = site
-                    && function != self.core.contexts.function()
+                    && Some(function) != self.core.contexts.function()
                 {
                     self.core.contexts.resume(function);
                 }

@@ -22,7 +22,7 @@ use crate::{
     decode::{
         block::BlockCounters,
         context::{ContextNumber, Contexts},
-        locator::{Module, SegmentNumber},
+        locator::{FunctionNumber, Module, SegmentNumber},
         ring::RingTotals,
         roi::RegionOfInterest,
         sequences::Sequences,
@@ -113,7 +113,7 @@ pub struct Core {
 #[derive(Clone, Copy)]
 pub struct Place {
     pub(super) segment: SegmentNumber,
-    pub(super) function: u32,
+    pub(super) function: FunctionNumber,
     pub(super) items: usize,
 }
 
@@ -168,7 +168,7 @@ impl Core {
     pub(super) fn segment(&mut self, segment: &Segment, items: &[Item], record: &[u64], place: Place, tables: &Tables) {
         let flags = segment.flags;
         let cookie = || record[record.len() - 1];
-        let (name, registers) = tables.functions[place.function as usize];
+        let (name, registers) = tables.functions[place.function.index()];
         if flags & segment_flag::ENTER != 0 {
             let cookie = if flags & segment_flag::COOKIE != 0 { cookie() } else { 0 };
             let depth = self.contexts.depth();
@@ -183,7 +183,7 @@ impl Core {
         } else if flags & segment_flag::LANDING != 0 {
             self.contexts.land(place.function, cookie());
             self.align_frames(registers);
-        } else if self.contexts.function() != place.function {
+        } else if self.contexts.function() != Some(place.function) {
             self.contexts.resume(place.function);
             self.align_frames(registers);
         }

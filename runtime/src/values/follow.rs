@@ -313,9 +313,9 @@ impl Core {
     /// A library function looked at bytes: one read of each value among them.
     pub(super) fn library_read(&mut self, place: Option<Place>, address: u64, len: u64, tables: &Tables) {
         let Some(place) = place else { return };
-        if self.contexts.function() != place.function {
+        if self.contexts.function() != Some(place.function) {
             self.contexts.resume(place.function);
-            self.align_frames(tables.functions[place.function as usize].1);
+            self.align_frames(tables.functions[place.function.index()].1);
         }
         for value in self.memory.values(address, len, &mut self.recorder) {
             let cell = self.cell(place, 0);

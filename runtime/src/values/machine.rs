@@ -61,7 +61,7 @@ impl Machine {
         let items = if follows { module.items(segment) } else { &[] };
         let place = Place {
             segment: module.segment_number(number),
-            function: module.first_function + segment.function,
+            function: module.function_number(segment.function),
             items: items.len(),
         };
         self.core.segment(segment, items, &rest[..len], place, &self.tables);

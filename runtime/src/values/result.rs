@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::region::RegionTotals;
 use crate::{
     counts::cell::CellCounters,
-    decode::{block::BlockCounters, ring::DecodedRing, sequences::Calls},
+    decode::{block::BlockCounters, ring::DecodedRing, sequences::RingSequences},
 };
 
 /// Counters per calling context and instruction, and totals per region, in the ring's numbering.
@@ -22,5 +22,5 @@ pub struct ValuesResult {
     /// What is wrong with the program's declarations; the numbers are not what they should be.
     pub problems: Vec<String>,
     /// Calls made by chosen functions, by number of the function.
-    pub sequences: BTreeMap<u32, Calls<u32>>,
+    pub sequences: RingSequences,
 }

@@ -167,7 +167,7 @@ impl Open {
             is_ended,
             placed: scanner.locator.modules.iter().map(|module| (module.placed.id, module.placed.low)).collect(),
             contexts_before: contexts_before as u32,
-            contexts: contexts.iter().map(|node| (node.parent, node.function)).collect(),
+            contexts: contexts.iter().map(|node| (node.parent, node.function.unwrap_or_default())).collect(),
             frontier,
             counts,
         }

@@ -19,7 +19,7 @@ use super::{
     walk::{Now, Point, RingPoint, Walk},
 };
 use crate::{
-    decode::{context::ContextNumber, roi::RegionOfInterest},
+    decode::{context::ContextNumber, locator::FunctionNumber, roi::RegionOfInterest},
     trace::{Midway, Ring, TraceError, TraceModule, TraceReader},
 };
 
@@ -50,7 +50,7 @@ struct RingNews {
     /// If it is new.
     ring: Option<Ring>,
     placed: Vec<(u32, u64)>,
-    contexts: Vec<(ContextNumber, u32)>,
+    contexts: Vec<(ContextNumber, FunctionNumber)>,
 }
 
 /// What runs at a point.
@@ -181,7 +181,10 @@ impl<'a> IndexWriter<'a> {
                     number,
                     ring: is_new.then(|| ring.ring.clone()),
                     placed: modules[placed..].iter().map(|module| (module.placed.id, module.placed.low)).collect(),
-                    contexts: nodes[contexts..].iter().map(|node| (node.parent, node.function)).collect(),
+                    contexts: nodes[contexts..]
+                        .iter()
+                        .map(|node| (node.parent, node.function.unwrap_or_default()))
+                        .collect(),
                 });
             }
         }

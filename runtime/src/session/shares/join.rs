@@ -104,8 +104,12 @@ impl Joined {
         if contexts.len() != part.contexts_before as usize {
             return Err(NO_FIT.into());
         }
-        contexts.extend(part.contexts.iter().map(|&(parent, function)| ContextNode { parent, function, calls: 0 }));
-        let functions: u32 = ring.analyzer.locator.modules.iter().map(|m| m.placed.table.functions.len() as u32).sum();
+        contexts.extend(part.contexts.iter().map(|&(parent, function)| ContextNode {
+            parent,
+            function: Some(function),
+            calls: 0,
+        }));
+        let functions = ring.analyzer.locator.modules.iter().map(|m| m.placed.table.functions.len()).sum();
         let segments = ring.analyzer.locator.modules.iter().map(|m| m.placed.table.segments.len()).sum();
         if !part.is_sound(functions, segments) {
             return Err(NO_FIT.into());

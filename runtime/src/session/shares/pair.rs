@@ -45,8 +45,8 @@ impl RingPart {
         let fits = !self.is_ended
             && behind.contexts_before as usize == self.known_contexts()
             && behind.placed.starts_with(&self.placed)
-            && self.is_sound(u32::MAX, usize::MAX)
-            && behind.is_sound(u32::MAX, usize::MAX);
+            && self.is_sound(usize::MAX, usize::MAX)
+            && behind.is_sound(usize::MAX, usize::MAX);
         if !fits {
             return Err(NO_FIT);
         }

@@ -12,7 +12,7 @@ use super::{
     packed::{self, Unreadable},
 };
 use crate::{
-    decode::{block::UNCOUNTED, context::ContextNumber},
+    decode::{block::UNCOUNTED, context::ContextNumber, locator::FunctionNumber},
     engine::{Frontier, Kind},
     trace::{End, Ring, TraceModule},
 };
@@ -61,7 +61,7 @@ pub(super) struct RingPart {
     pub placed: Vec<(u32, u64)>,
     /// Contexts (parent and function) that the ring has met in this part first, and the number of those before.
     pub contexts_before: u32,
-    pub contexts: Vec<(ContextNumber, u32)>,
+    pub contexts: Vec<(ContextNumber, FunctionNumber)>,
     pub frontier: Frontier,
     pub counts: Counts,
 }
@@ -73,9 +73,9 @@ impl RingPart {
     }
 
     /// Whether all numbers are of something, and below these limits.
-    pub fn is_sound(&self, functions: u32, segments: usize) -> bool {
-        let is_known = |(number, &(parent, function)): (usize, &(ContextNumber, u32))| {
-            parent.index() < number && function < functions
+    pub fn is_sound(&self, functions: usize, segments: usize) -> bool {
+        let is_known = |(number, &(parent, function)): (usize, &(ContextNumber, FunctionNumber))| {
+            parent.index() < number && function.index() < functions
         };
         let Frontier { asks, between, .. } = &self.frontier;
         let is_counted = |label: u32| label == UNCOUNTED || (label as usize) < self.counts.cells();

@@ -17,6 +17,7 @@ use super::super::{
 use crate::{
     decode::{
         context::{ContextNode, ContextNumber, Running},
+        locator::FunctionNumber,
         regions::Regions,
     },
     trace::{Block, Midway, Ring, TraceModule},
@@ -56,7 +57,7 @@ pub(super) struct RingPoint {
     /// Modules in the ring's order: number of the table, and address.
     pub placed: Vec<(u32, u64)>,
     /// Parent and function of each context.
-    pub contexts: Vec<(ContextNumber, u32)>,
+    pub contexts: Vec<(ContextNumber, FunctionNumber)>,
     pub now: Now,
 }
 
@@ -139,16 +140,20 @@ impl Walked {
         let scanner = &mut ring.scanner;
         let placed: Option<Vec<_>> = placed.iter().map(|&(id, low)| table.placed(id, low)).collect();
         scanner.go_on(&placed?, now.place);
-        let functions = scanner.tables.is_roi.len() as u32;
-        let is_known = |(number, &(parent, function)): (usize, &(ContextNumber, u32))| {
-            number == 0 || parent.index() < number && function < functions
+        let functions = scanner.tables.is_roi.len();
+        let is_known = |(number, &(parent, function)): (usize, &(ContextNumber, FunctionNumber))| {
+            number == 0 || parent.index() < number && function.index() < functions
         };
         if !contexts.iter().enumerate().all(is_known) || !now.running.is_sound(contexts.len(), functions) {
             return None;
         }
-        let node = |&(parent, function): &(ContextNumber, u32)| ContextNode { parent, function, calls: 0 };
+        let node = |&(parent, function): &(ContextNumber, FunctionNumber)| ContextNode {
+            parent,
+            function: Some(function),
+            calls: 0,
+        };
         let nodes: Vec<_> = contexts.iter().map(node).collect();
-        let is_roi = |function: u32| options.roi.is_some() && scanner.tables.is_roi[function as usize];
+        let is_roi = |function: FunctionNumber| options.roi.is_some() && scanner.tables.is_roi[function.index()];
         let running = now.running.of_interest(is_roi);
         scanner.core.open_regions = now.regions.open(|name| scanner.tables.is_region(name))?;
         scanner.core.contexts.learn(&nodes);

@@ -12,7 +12,7 @@ use crate::{
 impl Analyzer {
     /// The outermost function that was called first.
     pub(super) fn first_function(&self) -> Option<FunctionKey> {
-        function_key(&self.locator.modules, self.core.contexts.nodes.get(1)?.function)
+        function_key(&self.locator.modules, self.core.contexts.nodes.get(1)?.function?)
     }
 
     /// Its name.
