@@ -8,7 +8,7 @@
 use super::{
     access::{Access, Stream},
     cell::Cell,
-    frontier::{Ask, Piece},
+    frontier::{Ask, AskedLoop, Frontier},
     isa::Isa,
     report::Reports,
     stack::{Full, Short, Stack},
@@ -68,9 +68,19 @@ per_isa! {
     fn settle, settle_v1, settle_v3 =
         |stack, asks: &[Ask], out: &mut Reports| -> () { stack.settle_here(asks, out) }
 
+    /// See [`Stack::settle_loop_here`].
+    fn settle_loop, settle_loop_v1, settle_loop_v3 =
+        |stack, asked: AskedLoop, asks: &[Ask], strides: &[i64], out: &mut Reports| -> () {
+            stack.settle_loop_here(asked, asks, strides, out)
+        }
+
     /// See [`Stack::take_over_here`].
     fn take_over, take_over_v1, take_over_v3 =
-        |stack, left: &[Piece]| -> usize { stack.take_over_here(left) }
+        |stack, part: &Frontier| -> Result<(), Full> { stack.take_over_here(part) }
+
+    /// See [`Stack::end_slice_here`].
+    fn end_slice, end_slice_v1, end_slice_v3 =
+        |stack, empty: Frontier| -> Frontier { stack.end_slice_here(empty) }
 
     /// See [`Stack::renumber_here`].
     fn renumber, renumber_v1, renumber_v3 =

@@ -4,7 +4,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::access::Kind;
+use super::{access::Kind, progression::Progression};
+
+/// What is not below these cannot be of a program: bytes, and iterations of a block.
+const MOST: u64 = 1 << 48;
+const MOST_ITERATIONS: u64 = 1 << 32;
 
 /// Bytes that a part of a run touched or removed, and did not know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,6 +25,16 @@ pub struct Ask {
     pub kind: Kind,
     /// It is of the same access as the one before.
     pub joined: bool,
+}
+
+impl Ask {
+    /// What a loop asks in an iteration if this is what it asks in the first one.
+    #[inline(always)]
+    pub(super) fn in_iteration(self, iteration: u64, stride: i64, grows: i64) -> Self {
+        let far = |step: i64| step.wrapping_mul(iteration as i64);
+        let (addr, above) = (self.addr.wrapping_add_signed(far(stride)), self.above.wrapping_add_signed(far(grows)));
+        Self { addr, above, ..self }
+    }
 }
 
 /// What else happened, between what was asked.
@@ -60,24 +74,64 @@ pub enum Between {
     },
 }
 
-/// Bytes at the end of a part, from one address on.
+/// Asks that a loop made again and again, each time at other addresses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AskedLoop {
+    /// Number of the first ask of its first iteration.
+    pub first: usize,
+    /// Asks of an iteration, each with a stride.
+    pub asks: usize,
+    /// Iterations, the first one too.
+    pub iterations: u64,
+    /// Bytes by which the part's stack grew from one iteration to the next.
+    pub grows: i64,
+}
+
+/// Bytes that are on a part's stack in the end, side by side there and in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Piece {
     /// First byte.
     pub addr: u64,
+    /// Bytes of the part below it.
+    pub below: u64,
     /// Bytes.
     pub len: u64,
+}
+
+/// The same of words that lie side by side in memory, at even distances on the stack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Row {
+    /// First byte of the first word.
+    pub addr: u64,
+    /// Bytes of the part below each word.
+    pub below: Progression,
 }
 
 /// All that the stack before a part of a run needs to know of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Frontier {
-    /// What the part did not know, in order.
+    /// What the part did not know, in order. Of loops, what the first iteration did not know.
     pub asks: Vec<Ask>,
+    /// Loops among the asks, in order.
+    pub loops: Vec<AskedLoop>,
+    /// How much further each ask of a loop is in the next iteration, loop by loop.
+    pub strides: Vec<i64>,
     /// With the number of asks before it.
     pub between: Vec<(usize, Between)>,
-    /// What is on the part's stack in the end, from the bottom up.
+    /// What is on the part's stack in the end, in any order.
     pub left: Vec<Piece>,
+    /// See `left`.
+    pub rows: Vec<Row>,
+}
+
+/// The next thing that a part has for the stack before it.
+pub enum Next<'a> {
+    /// Single asks.
+    Asks(&'a [Ask]),
+    /// A loop, the asks of its first iteration and their strides.
+    Loop(AskedLoop, &'a [Ask], &'a [i64]),
+    /// Something else.
+    Between(Between),
 }
 
 impl Frontier {
@@ -112,11 +166,124 @@ impl Frontier {
         }
     }
 
+    /// Asks the same in each of some iterations; `asks` are the first one's, with their strides.
+    pub(super) fn ask_in_loop(&mut self, asks: impl Iterator<Item = (Ask, i64)>, iterations: u64, grows: i64) {
+        let first = self.asks.len();
+        for (ask, stride) in asks {
+            self.asks.push(ask);
+            self.strides.push(stride);
+        }
+        self.loops.push(AskedLoop { first, asks: self.asks.len() - first, iterations, grows });
+    }
+
+    /// Everything but what is left, in order.
+    pub(super) fn each(&self) -> impl Iterator<Item = Next<'_>> {
+        let (mut done, mut loops, mut strides) = (0, self.loops.iter().peekable(), &self.strides[..]);
+        let mut between = self.between.iter().peekable();
+        std::iter::from_fn(move || {
+            let next_loop = loops.peek().map_or(usize::MAX, |next| next.first);
+            let next_between = between.peek().map_or(usize::MAX, |next| next.0);
+            let until = self.asks.len().min(next_loop).min(next_between);
+            if done < until {
+                let asks = &self.asks[done..until];
+                done = until;
+                return Some(Next::Asks(asks));
+            }
+            if next_between <= done {
+                return between.next().map(|&(_, what)| Next::Between(what));
+            }
+            let &next = loops.next()?;
+            done += next.asks;
+            let (own, rest) = strides.split_at(next.asks);
+            strides = rest;
+            Some(Next::Loop(next, &self.asks[next.first..done], own))
+        })
+    }
+
+    /// A row of words is on the stack in the end.
+    pub(super) fn row(&mut self, row: Row) {
+        let Row { addr, below: Progression { first, step, count, width } } = row;
+        if step == width as i64 {
+            self.left.push(Piece { addr, below: first, len: count * width });
+        } else {
+            self.rows.push(row);
+        }
+    }
+
+    /// Bytes that are on the part's stack in the end.
+    pub(super) fn left_bytes(&self) -> u64 {
+        let pieces: u64 = self.left.iter().map(|piece| piece.len).sum();
+        pieces + self.rows.iter().map(|row| row.below.count * row.below.width).sum::<u64>()
+    }
+
+    /// Whether it can be of a run: every loop has its asks and strides, and what is left is there once.
+    pub fn is_sound(&self) -> bool {
+        let is_ask = |ask: &Ask| matches!(ask.kind, Kind::Load | Kind::Store | Kind::Remove) && ask.above < MOST;
+        self.asks.iter().all(is_ask)
+            && self.between.is_sorted_by_key(|between| between.0)
+            && self.between.last().is_none_or(|between| between.0 <= self.asks.len())
+            && self.are_loops_sound()
+            && self.is_left_sound()
+    }
+
+    fn are_loops_sound(&self) -> bool {
+        let (mut end, mut strides) = (0, 0);
+        let is_next = |&AskedLoop { first, asks, iterations, grows }: &AskedLoop| {
+            let is_behind = first >= end && asks > 0;
+            let Some(own) = first.checked_add(asks).and_then(|end| self.asks.get(first..end)) else { return false };
+            (end, strides) = (first + asks, strides + asks);
+            let far = i64::try_from(iterations).ok().and_then(|iterations| grows.checked_mul(iterations));
+            let is_possible = |ask: &Ask| {
+                let above = far.and_then(|far| ask.above.checked_add_signed(far));
+                ask.kind != Kind::Remove && above.is_some_and(|above| above < MOST)
+            };
+            is_behind && (1..MOST_ITERATIONS).contains(&iterations) && own.iter().all(is_possible)
+        };
+        self.loops.iter().all(is_next) && strides == self.strides.len()
+    }
+
+    fn is_left_sound(&self) -> bool {
+        let is_row = |Row { addr, below }: &Row| {
+            let is_word = matches!(below.width, 4 | 8 | 16 | 32) && addr.is_multiple_of(4);
+            is_word && below.count > 0 && below.count < MOST
+        };
+        if !self.rows.iter().all(is_row) || !self.left.iter().all(|piece| piece.len > 0 && piece.len < MOST) {
+            return false;
+        }
+        let pieces = self.left.iter().map(|piece| (piece.addr, piece.len));
+        let rows = self.rows.iter().map(|row| (row.addr, row.below.count * row.below.width));
+        let mut places: Vec<(u64, u64)> = pieces.chain(rows).collect();
+        places.sort_unstable();
+        let all = places.iter().map(|place| u128::from(place.1)).sum::<u128>();
+        let are_apart = places.windows(2).all(|two| two[0].0.checked_add(two[0].1).is_some_and(|end| end <= two[1].0));
+        let ends = places.last().is_none_or(|last| last.0.checked_add(last.1 - 1).is_some());
+        are_apart && ends && all < u128::from(MOST) && self.fills(all as usize)
+    }
+
+    /// Whether what is left has each place on a stack of so many bytes once.
+    fn fills(&self, bytes: usize) -> bool {
+        let mut taken = Vec::new();
+        if taken.try_reserve_exact(bytes).is_err() {
+            return false;
+        }
+        taken.resize(bytes, false);
+        let mut take = |first: u64, len: u64| {
+            let end = first.checked_add(len).and_then(|end| usize::try_from(end).ok());
+            let Some(places) = end.and_then(|end| taken.get_mut(first as usize..end)) else { return false };
+            places.iter_mut().all(|taken| !std::mem::replace(taken, true))
+        };
+        self.left.iter().all(|piece| take(piece.below, piece.len))
+            && self.rows.iter().all(|row| row.below.each().all(|first| take(first, row.below.width)))
+    }
+
     /// Has nothing, and room for as much as before.
     pub fn clear(&mut self) {
         self.asks.clear();
+        self.loops.clear();
+        self.strides.clear();
         self.between.clear();
         self.left.clear();
+        self.rows.clear();
     }
 
     pub(super) fn note(&mut self, what: Between) {

@@ -5,7 +5,7 @@
 
 use super::{
     access::{Access, Stream, clamped},
-    frontier::{Ask, Frontier, Piece},
+    frontier::{Ask, Frontier, Next},
     options::EngineOptions,
     report::Reports,
     sink::{BatchSink, DepthSink},
@@ -196,7 +196,11 @@ impl Engine {
     /// Begins with a part that has ended; those behind it can be settled then, and are the same part in the end.
     /// Nothing was done yet.
     pub(crate) fn go_on_with_slice(&mut self, mut part: Frontier) {
-        let left = std::mem::take(&mut part.left);
+        let left = Frontier {
+            left: std::mem::take(&mut part.left),
+            rows: std::mem::take(&mut part.rows),
+            ..Frontier::default()
+        };
         on_stack!(&mut self.width, stack => stack.slice = Some(Box::new(part)));
         self.take_over(&left);
     }
@@ -208,31 +212,31 @@ impl Engine {
 
     /// Goes on as if it had done the part itself. What loads found below the part is handed out from time to time.
     pub(crate) fn settle(&mut self, part: &Frontier, out: &mut Reports, mut file: impl FnMut(&mut Reports)) {
-        let mut done = 0;
-        let ends = part.between.iter().map(|&(until, what)| (until, Some(what)));
-        for (until, what) in ends.chain([(part.asks.len(), None)]) {
-            for asks in settled_at_a_time(&part.asks[done..until]) {
-                on_stack!(&mut self.width, stack => stack.settle(asks, out));
-                file(out);
-            }
-            done = until;
-            while let Some(what) = what
-                && on_stack!(&mut self.width, stack => stack.settle_between(what)).is_err()
-            {
-                self.widen();
+        for next in part.each() {
+            match next {
+                Next::Asks(asks) => {
+                    for asks in settled_at_a_time(asks) {
+                        on_stack!(&mut self.width, stack => stack.settle(asks, out));
+                        file(out);
+                    }
+                }
+                Next::Loop(asked, asks, strides) => {
+                    on_stack!(&mut self.width, stack => stack.settle_loop(asked, asks, strides, out));
+                    file(out);
+                }
+                Next::Between(what) => {
+                    while on_stack!(&mut self.width, stack => stack.settle_between(what)).is_err() {
+                        self.widen();
+                    }
+                }
             }
         }
-        self.take_over(&part.left);
+        self.take_over(part);
     }
 
     /// Puts on the top what a part left.
-    fn take_over(&mut self, left: &[Piece]) {
-        let mut done = 0;
-        loop {
-            done += on_stack!(&mut self.width, stack => stack.take_over(&left[done..]));
-            if done == left.len() {
-                return;
-            }
+    fn take_over(&mut self, part: &Frontier) {
+        while on_stack!(&mut self.width, stack => stack.take_over(part)).is_err() {
             self.widen();
         }
     }

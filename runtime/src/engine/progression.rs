@@ -2,8 +2,10 @@
 //!
 //! Takes where the first begins, the step, their number and their width. Addresses wrap around as the program's do.
 
+use serde::{Deserialize, Serialize};
+
 /// `count` ranges of `width` bytes, the first at `first` and each `step` further than the one before.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Progression {
     /// Where the first begins: an address, or the bytes above it.
     pub first: u64,

@@ -14,15 +14,13 @@
 use super::{
     access::Kind,
     cell::{BYTES, Cell, DEAD, FIRST, NEVER},
-    frontier::{Ask, Between, Frontier, Piece},
+    frontier::{Ask, Between, Frontier, Piece, Row},
+    progression::Progression,
     report::Reports,
-    shadow::{Live, Run, page_room},
+    shadow::{NewPositions, Run, page_room},
     stack::{Full, Stack, WINDOW},
-    timeline::Rank,
+    timeline::{Rank, Ranks},
 };
-
-/// Pieces for which memory is kept from part to part. For more of them, asking the system is not what takes long.
-const MOST_DRAINED: usize = 1 << 16;
 
 /// A part's side.
 impl<C: Cell> Stack<C> {
@@ -101,42 +99,29 @@ impl<C: Cell> Stack<C> {
     }
 
     /// Ends a part: gives what it asked and what is on its stack, and forgets everything. The next one begins.
-    pub fn end_slice(&mut self, empty: Frontier) -> Frontier {
+    #[inline(always)]
+    pub fn end_slice_here(&mut self, empty: Frontier) -> Frontier {
         let mut frontier = self.slice.replace(Box::new(empty)).map_or_else(Frontier::default, |slice| *slice);
-        let [mut live, mut room] = std::mem::take(&mut self.drained);
-        self.shadow.drain(&mut live);
-        by_position(&mut live, &mut room);
-        frontier.left.extend(live.iter().map(|&Live { addr, len, .. }| Piece { addr, len }));
-        if live.capacity() <= MOST_DRAINED {
-            live.clear();
-            self.drained = [live, room];
-        }
+        self.shadow.drain(&Below(self.time.ranks()), &mut frontier);
         self.time.reset(FIRST + self.options.min_positions + 192, 0, 0);
         frontier
     }
 }
 
-/// Sorts by position, digit by digit; `room` has nothing in it before and afterwards.
-fn by_position(live: &mut Vec<Live>, room: &mut Vec<Live>) {
-    const DIGIT: u32 = 11;
-    let most = live.iter().fold(0, |most, run| most | run.position);
-    room.resize(live.len(), Live::default());
-    for shift in (0..u64::BITS - most.leading_zeros()).step_by(DIGIT as usize) {
-        let digit = |run: &Live| (run.position >> shift) as usize % (1 << DIGIT);
-        let mut ends = [0usize; 1 << DIGIT];
-        live.iter().for_each(|run| ends[digit(run)] += 1);
-        let mut sum = 0;
-        for end in &mut ends {
-            (*end, sum) = (sum, sum + *end);
-        }
-        for run in live.iter() {
-            let end = &mut ends[digit(run)];
-            room[*end] = *run;
-            *end += 1;
-        }
-        std::mem::swap(live, room);
+/// The bytes below a position.
+struct Below<'a>(Ranks<'a>);
+
+impl NewPositions for Below<'_> {
+    #[inline(always)]
+    fn of(&self, position: u64) -> u64 {
+        self.0.rank(position) - 1
     }
-    room.clear();
+
+    #[inline(always)]
+    fn of_words(&self, first: u64, step: i64, count: usize, len: u64) -> Option<(u64, i64)> {
+        let (rank, step) = self.0.even(first, step, count, len)?;
+        Some((rank - 1, step))
+    }
 }
 
 /// The side of the stack before a part.
@@ -274,17 +259,19 @@ impl<C: Cell> Stack<C> {
         Ok(())
     }
 
-    /// Puts on the top what a part left; gives the number of pieces done, which is all unless the cells are too narrow.
+    /// Puts on the top what a part left, unless the cells are too narrow.
     #[inline(always)]
-    pub fn take_over_here(&mut self, left: &[Piece]) -> usize {
+    pub fn take_over_here(&mut self, part: &Frontier) -> Result<(), Full> {
+        let bytes = part.left_bytes();
+        self.make_room(bytes)?;
+        // Words that lay at multiples of their size do so again.
+        self.time.aligned_end(64);
+        let bottom = self.time.append_dense(bytes);
         let mut cells = [0; WINDOW];
-        for (number, window) in left.chunks(WINDOW).enumerate() {
+        for window in part.left.chunks(WINDOW) {
             self.fetch(window.iter().map(|piece| piece.addr), &mut cells);
-            for (at, (&Piece { addr, len }, &cell)) in window.iter().zip(&cells).enumerate() {
-                if self.make_room(len).is_err() {
-                    return number * WINDOW + at;
-                }
-                let position = self.time.append(len);
+            for (&Piece { addr, below, len }, &cell) in window.iter().zip(&cells) {
+                let position = bottom + below;
                 let is_word = len == 8 && addr.is_multiple_of(BYTES) && page_room(addr) >= 8;
                 if is_word && self.shadow.is_present(cell) && self.shadow.pair(cell) == (DEAD, DEAD) {
                     self.shadow.set_pair(cell, position);
@@ -293,6 +280,23 @@ impl<C: Cell> Stack<C> {
                 }
             }
         }
-        left.len()
+        part.rows.iter().for_each(|row| self.take_over_row(row, bottom));
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn take_over_row(&mut self, &Row { addr, mut below }: &Row, bottom: u64) {
+        below.first += bottom;
+        let mut left = Progression { first: addr, step: below.width as i64, ..below };
+        while left.count > 0 {
+            let words = (page_room(left.first) / below.width).min(left.count);
+            let cell = self.shadow.make(left.first);
+            if words == 0 || !self.shadow.set_row_at(cell, below.take(words)) {
+                for (addr, position) in left.take(words.max(1)).each().zip(below.each()) {
+                    self.shadow.assign(addr, below.width, position);
+                }
+            }
+            (left, below) = (left.skip(words.max(1)), below.skip(words.max(1)));
+        }
     }
 }

@@ -6,7 +6,7 @@
 use super::affine::scratch::Scratch;
 use super::cell::{BYTES, Cell, DEAD, FIRST, NEVER, is_position};
 use super::isa::Present;
-use super::shadow::{Live, NewPositions, Run, Shadow, page_room};
+use super::shadow::{NewPositions, Run, Shadow, page_room};
 use super::timeline::{Rank, Ranks, Timeline};
 use super::{
     access::{Access, Kind, clamped},
@@ -66,8 +66,6 @@ pub struct Stack<C> {
     pub(super) in_blocks: u64,
     /// What a part of a run asks of the stack before it; nothing if the stack is a whole run's.
     pub(super) slice: Option<Box<Frontier>>,
-    /// Kept from part to part, to save allocations.
-    pub(super) drained: [Vec<Live>; 2],
 }
 
 impl<C: Cell> Stack<C> {
@@ -85,7 +83,6 @@ impl<C: Cell> Stack<C> {
             masks: Vec::new(),
             in_blocks: 0,
             slice: None,
-            drained: Default::default(),
         }
     }
 
@@ -103,7 +100,6 @@ impl<C: Cell> Stack<C> {
             masks: self.masks,
             in_blocks: self.in_blocks,
             slice: self.slice,
-            drained: self.drained,
         }
     }
 

@@ -34,7 +34,7 @@ impl<C: Cell> Stack<C> {
         out: &mut Reports,
     ) -> u64 {
         let mut scratch = self.scratch.take().unwrap_or_default();
-        let Scratch { normalised, back_off, plans, room } = &mut *scratch;
+        let Scratch { normalised, back_off, plans, room, .. } = &mut *scratch;
         let all = streams.len() as u64 * iterations;
         let shape = BackOff::shape(streams);
         let may_try = self.options.affine && done == 0 && back_off.try_again(shape);

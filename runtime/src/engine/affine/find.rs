@@ -17,11 +17,13 @@ use crate::engine::{
 
 impl<C: Cell> Stack<C> {
     /// Finds the words of a block and their old positions, and how many iterations can be done together; false if none.
-    /// Stores and loads of words that are not on the stack become fresh ones.
+    /// Stores and loads of words that are not on the stack become fresh ones; those that a part of a run asks for leave
+    /// nothing.
     #[inline(always)]
     pub(super) fn find(
         &mut self,
         streams: &mut [Stream],
+        is_asked: bool,
         plan: &Plan,
         first: u64,
         block: &mut Block,
@@ -38,7 +40,10 @@ impl<C: Cell> Stack<C> {
             if may_be_fresh && self.shadow.cell(row.cell) <= DEAD {
                 stream.kind = Kind::Fresh;
             }
-            if stream.kind == Kind::Fresh {
+            if is_asked && self.shadow.cell(row.cell) <= DEAD {
+                stream.kind = Kind::Remove;
+            }
+            if matches!(stream.kind, Kind::Fresh | Kind::Remove) {
                 if !self.find_fresh(stream, number, start, plan, block) {
                     if may_be_fresh {
                         *change = self.change(start, stream.stride, width);

@@ -8,7 +8,13 @@
 //! accesses are streams of their own, which are accessed at the same time.
 
 use super::dependence::STREAMS;
-use crate::engine::{access::Stream, cell::BYTES, progression::Progression, report::Reports};
+use crate::engine::{
+    access::{Kind, Stream},
+    cell::BYTES,
+    frontier::Ask,
+    progression::Progression,
+    report::Reports,
+};
 
 /// The longest word that is never cut.
 const WORD: u64 = 8;
@@ -29,6 +35,32 @@ pub struct Normalised {
     times: usize,
     before: u64,
     is_split: bool,
+    pub asked: Asked,
+}
+
+/// Of words that a part of a run asks for: what lay above them on its stack.
+#[derive(Default)]
+pub struct Asked {
+    /// By word, in the first iteration; nothing if the words are accesses.
+    pub above: Vec<u64>,
+    /// From one iteration to the next.
+    pub grows: i64,
+    /// Words of stores, one bit each.
+    stores: u64,
+}
+
+impl Asked {
+    /// Bytes of the part above a word.
+    #[inline(always)]
+    pub fn above(&self, word: usize, iteration: u64) -> u64 {
+        self.above[word].wrapping_add_signed(self.grows.wrapping_mul(iteration as i64))
+    }
+
+    /// What was asked for a word in the first iteration, whose label is known.
+    pub fn ask(&self, word: usize, label: u32, stream: &Stream) -> Ask {
+        let kind = if self.stores >> word & 1 == 1 { Kind::Store } else { Kind::Load };
+        Ask { addr: stream.addr, above: self.above[word], len: stream.len, label, kind, joined: false }
+    }
 }
 
 impl Normalised {
@@ -45,8 +77,61 @@ impl Normalised {
         self.accesses.extend_from_slice(&streams[..streams.len() / factor]);
         self.accesses.iter_mut().for_each(|stream| stream.stride /= factor as i64);
         (self.factor, self.times, self.before, self.is_split) = (factor, 1, 0, false);
+        self.asked = Asked { above: std::mem::take(&mut self.asked.above), ..Asked::default() };
+        self.asked.above.clear();
         self.cut(0);
         true
+    }
+
+    /// Takes what a part of a run asked in a loop: accesses whose words leave the stack. False if there are more than a
+    /// plan can have.
+    pub fn ask(&mut self, asks: &[Ask], strides: &[i64], grows: i64) -> bool {
+        if asks.len() > STREAMS {
+            return false;
+        }
+        self.accesses.clear();
+        self.words.clear();
+        self.access_of.clear();
+        self.labels.clear();
+        (self.factor, self.times, self.before, self.is_split) = (1, 1, 0, false);
+        self.asked.above.clear();
+        (self.asked.grows, self.asked.stores) = (grows, 0);
+        let mut above = 0;
+        for (number, (ask, &stride)) in asks.iter().zip(strides).enumerate() {
+            let stream = Stream { addr: ask.addr, stride, len: ask.len, kind: Kind::Last };
+            if number == 0 || !ask.joined {
+                self.accesses.push(stream);
+                self.labels.push(ask.label);
+                above = ask.above;
+            }
+            self.words.push(stream);
+            self.access_of.push(self.accesses.len() as u8 - 1);
+            self.asked.above.push(above);
+            self.asked.stores |= u64::from(ask.kind != Kind::Load) << number;
+        }
+        true
+    }
+
+    /// Whether the words are what a part of a run asks for.
+    pub fn is_asked(&self) -> bool {
+        !self.asked.above.is_empty()
+    }
+
+    /// Whether anybody wants to know how deep a word lies that is on the stack.
+    #[inline(always)]
+    pub fn is_read(&self, word: usize, stream: &Stream) -> bool {
+        matches!(stream.kind, Kind::Load | Kind::Last) && self.is_asked_load(word)
+    }
+
+    /// Whether a word is not that of a store that a part asks for.
+    #[inline(always)]
+    pub fn is_asked_load(&self, word: usize) -> bool {
+        self.asked.stores >> word & 1 == 0
+    }
+
+    /// Iterations after which an access has the same label again.
+    pub fn period(&self) -> usize {
+        (1..=self.factor).find(|period| (period * self.times).is_multiple_of(self.factor)).unwrap_or(1)
     }
 
     /// Goes on after the first iterations, so many at a time; there must be room for the streams.
@@ -131,7 +216,11 @@ impl Normalised {
 
     /// Reports loads of a word in a number of iterations from `first` on.
     #[inline(always)]
-    pub fn row(&self, word: usize, first: u64, row: Progression, out: &mut Reports) {
+    pub fn row(&self, word: usize, first: u64, mut row: Progression, out: &mut Reports) {
+        if self.is_asked() {
+            row.first += self.asked.above(word, first);
+            row.step += self.asked.grows;
+        }
         let (access, factor) = (self.access_of[word].into(), self.factor as u64);
         for skip in 0..factor.min(row.count) {
             out.begin(self.label(access, first + skip));

@@ -6,7 +6,10 @@ use super::{
     offsets::DepthOffsets,
     reuse::{BackOff, Plans},
 };
-use crate::engine::access::{Access, Stream};
+use crate::engine::{
+    access::{Access, Stream},
+    frontier::Ask,
+};
 
 /// Of the run at hand; kept to save allocations.
 #[derive(Default)]
@@ -15,6 +18,8 @@ pub struct Scratch {
     pub back_off: BackOff,
     pub plans: Plans,
     pub room: Room,
+    /// What is answered one by one.
+    pub asks: Vec<Ask>,
 }
 
 /// Where a block's words are and were.

@@ -27,7 +27,6 @@ use super::{
 use crate::engine::{
     access::{Kind, Stream},
     cell::Cell,
-    frontier::Ask,
     progression::Progression,
     report::Reports,
     sequences::{Sequence, are_close},
@@ -53,7 +52,7 @@ impl<C: Cell> Stack<C> {
         room.change = None;
         let size = most.min(BLOCK).min(plan.longest);
         let span = size as u64 * plan.step;
-        if size < LEAST || !self.time.has_room(span + plan.widest) {
+        if size < LEAST || span > 0 && !self.time.has_room(span + plan.widest) {
             return 0;
         }
         room.above.resize(BLOCK, 0);
@@ -62,7 +61,7 @@ impl<C: Cell> Stack<C> {
         let mut streams = std::mem::take(&mut room.streams);
         streams.clear();
         streams.extend_from_slice(&normalised.words);
-        if self.find(&mut streams, plan, first, &mut block, &mut room.change) {
+        if self.find(&mut streams, normalised.is_asked(), plan, first, &mut block, &mut room.change) {
             block.size = self.together(&streams, normalised, plan, first, &mut block, room, out);
         } else {
             block.size = 0;
@@ -100,14 +99,14 @@ impl<C: Cell> Stack<C> {
         }
         // Only now the size is final, so that what is touched for the first time can be counted.
         let mut untouched = 0;
-        for (number, _) in streams.iter().enumerate().filter(|(_, s)| s.kind == Kind::Fresh) {
+        for (number, _) in streams.iter().enumerate().filter(|(_, s)| matches!(s.kind, Kind::Fresh | Kind::Remove)) {
             let dead = plan.reborn(number).unwrap_or(size).min(size);
             untouched += self.shadow.untouched(block.rows[number], plan.width(number), dead);
         }
         // All depths, before anything moves.
         self.find_sequences(plan, block);
         for (number, stream) in streams.iter().enumerate() {
-            if !matches!(stream.kind, Kind::Load | Kind::Last) {
+            if !normalised.is_read(number, stream) {
                 continue;
             }
             let len = plan.len(number);
@@ -120,12 +119,16 @@ impl<C: Cell> Stack<C> {
                 None => self.report(block, room.offsets.of(number), number, len, &mut room.above[..size], report),
             }
         }
-        if self.slice.is_some() {
-            self.ask_for_fresh(streams, normalised, first, size);
+        if normalised.is_asked() {
+            self.answer(streams, normalised, first, size, untouched, out);
         } else {
-            self.report_fresh(streams, normalised, plan, first, size, out);
+            if self.slice.is_some() {
+                self.ask_for_fresh(streams, normalised, first, size);
+            } else {
+                self.report_fresh(streams, normalised, plan, first, size, out);
+            }
+            self.rise(streams, size, untouched);
         }
-        self.rise(streams, size, untouched);
         self.take_away(streams, plan, block, room);
         self.move_words(streams, plan, block, room);
         size
@@ -157,27 +160,6 @@ impl<C: Cell> Stack<C> {
                 }
             }
             live = live.wrapping_add_signed(grows(stream));
-        }
-    }
-
-    /// Asks the stack before a part for the words that are not on the part's, in the order of accesses.
-    #[inline(always)]
-    fn ask_for_fresh(&mut self, streams: &[Stream], normalised: &Normalised, first: u64, size: usize) {
-        let live = self.live();
-        let Some(slice) = &mut self.slice else { return };
-        let change: u64 = streams.iter().filter(|stream| stream.kind == Kind::Fresh).map(|s| u64::from(s.len)).sum();
-        if change == 0 {
-            return;
-        }
-        for iteration in 0..size as u64 {
-            let (mut above, mut last) = (live + change * iteration, None);
-            for (number, stream) in streams.iter().enumerate().filter(|(_, stream)| stream.kind == Kind::Fresh) {
-                let (addr, access) = (stream.at(first + iteration), normalised.access_of[number]);
-                let joined = last.replace(access) == Some(access);
-                let (kind, label) = (normalised.words[number].kind, normalised.label(access.into(), first + iteration));
-                slice.asks.push(Ask { addr, above, len: stream.len, label, kind, joined });
-                above += u64::from(stream.len);
-            }
         }
     }
 
@@ -271,7 +253,7 @@ impl<C: Cell> Stack<C> {
     /// Marks words dead that are, and gives the others their new positions.
     #[inline(always)]
     fn move_words(&mut self, streams: &[Stream], plan: &Plan, block: &mut Block, room: &mut Room) {
-        for (number, _) in streams.iter().enumerate().filter(|(_, stream)| stream.kind == Kind::Last) {
+        for (number, _) in streams.iter().enumerate().filter(|(_, s)| matches!(s.kind, Kind::Last | Kind::Remove)) {
             self.shadow.set_spaced_dead(block.rows[number], plan.width(number), block.size);
         }
         self.put_on_top(streams, plan, block, room);

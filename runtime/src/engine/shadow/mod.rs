@@ -9,6 +9,5 @@ mod ranges;
 mod words;
 
 pub use cells::{Shadow, page_room};
-pub use parts::Live;
 pub use ranges::{NewPositions, Run};
 pub use words::Spaced;

@@ -2,19 +2,22 @@
 //!
 //! Takes a range, or everything. Refuses nothing.
 
-use super::cells::{MOST_FEW, PAGE_BITS, PAGE_CELLS, REGION_BITS, REGION_PAGES, Shadow, page_room};
-use crate::engine::cell::{BYTES, Cell, DEAD, FIRST, pooled};
+use super::{
+    cells::{MOST_FEW, PAGE_BITS, PAGE_CELLS, REGION_BITS, REGION_PAGES, Shadow, page_room},
+    ranges::NewPositions,
+};
+use crate::engine::{
+    cell::{BYTES, Cell, DEAD, FIRST, pooled},
+    frontier::{Frontier, Piece, Row},
+    progression::Progression,
+};
 
 /// Pages whose memory is kept for the next part, about: 32 MiB of the program.
 const MOST_KEPT: usize = 1 << 11;
 
-/// Bytes on the stack, side by side in memory and there.
-#[derive(Clone, Copy, Default)]
-pub struct Live {
-    pub position: u64,
-    pub addr: u64,
-    pub len: u64,
-}
+/// Fewest words of a row, and cells that are passed over before rows are looked for again where there was none.
+const LEAST_ROW: usize = 16;
+const LEAST_PASSED: usize = 64;
 
 impl<C: Cell> Shadow<C> {
     /// Marks bytes dead, whether they were touched before or not.
@@ -39,8 +42,9 @@ impl<C: Cell> Shadow<C> {
         }
     }
 
-    /// Tells all that is on the stack, and forgets everything.
-    pub fn drain(&mut self, runs: &mut Vec<Live>) {
+    /// Tells all that is on the stack, with the bytes below it, and forgets everything.
+    #[inline(always)]
+    pub fn drain(&mut self, below: &impl NewPositions, to: &mut Frontier) {
         let mut by_first = vec![0; self.regions.len() + 1];
         self.regions.iter().for_each(|&(region, first)| by_first[first / (REGION_PAGES * PAGE_CELLS)] = region);
         let start =
@@ -51,14 +55,13 @@ impl<C: Cell> Shadow<C> {
             if !self.kept.get(page) {
                 self.kept.set(page);
             }
-            let cells = &mut self.cells[page * PAGE_CELLS..(page + 1) * PAGE_CELLS];
-            for (cell, addr) in cells.iter_mut().zip((start(page)..).step_by(BYTES as usize)) {
-                live(&self.pool, std::mem::take(cell), addr, runs);
-            }
+            self.drain_page(page, start(page), below, to);
         }
+        let mut run = Neighbours::default();
         for (page, at, cell) in self.few.drain() {
-            live(&self.pool, cell, start(page) + BYTES * at as u64, runs);
+            run.cell(&self.pool, cell, start(page) + BYTES * at as u64, below, to);
         }
+        run.end(below, to);
         self.pool.clear();
         self.unused.clear();
         // Their memory stays for the next part, unless it has become too much.
@@ -70,29 +73,96 @@ impl<C: Cell> Shadow<C> {
     }
 }
 
-/// Adds what is on the stack of a cell's bytes.
-#[inline(always)]
-fn live<C: Cell>(pool: &[[C; 4]], cell: C, addr: u64, runs: &mut Vec<Live>) {
-    let value = cell.get();
-    if value <= DEAD {
-        return;
-    }
-    let Some(entry) = pooled::<C>(value) else { return push(value, addr, BYTES, runs) };
-    for (byte, at) in pool[entry].iter().zip(addr..) {
-        if byte.get() >= FIRST {
-            push(byte.get(), at, 1, runs);
+impl<C: Cell> Shadow<C> {
+    /// Tells what is on the stack of a page that is present.
+    #[inline(always)]
+    fn drain_page(&mut self, page: usize, addr: u64, below: &impl NewPositions, to: &mut Frontier) {
+        let (first, end) = (page * PAGE_CELLS, (page + 1) * PAGE_CELLS);
+        let (mut cell, mut next_row, mut passed) = (first, first, LEAST_PASSED);
+        let mut run = Neighbours::default();
+        while cell < end {
+            if self.cells[cell].get() <= DEAD {
+                cell += 1;
+                continue;
+            }
+            let at = addr + BYTES * (cell - first) as u64;
+            if cell >= next_row {
+                if let Some((cells, row)) = self.even_row(cell, at, end, below) {
+                    run.end(below, to);
+                    to.row(row);
+                    (cell, passed) = (cell + cells, LEAST_PASSED);
+                    next_row = cell;
+                    continue;
+                }
+                (next_row, passed) = (cell + passed, (2 * passed).min(PAGE_CELLS));
+            }
+            run.cell(&self.pool, self.cells[cell], at, below, to);
+            cell += 1;
         }
+        run.end(below, to);
+        self.cells[first..end].fill(C::default());
+    }
+
+    /// The words from a cell on that are at even distances on the stack, if they are many, and their cells.
+    #[inline(always)]
+    fn even_row(&self, cell: usize, addr: u64, end: usize, below: &impl NewPositions) -> Option<(usize, Row)> {
+        // Words are as wide as what lies side by side on the stack too; of an array that does, as is usual.
+        let fits = |width: usize| cell + width < end && self.word(cell, width).is_some();
+        let width = match [16, 8, 4, 2].into_iter().find(|&width| fits(width)) {
+            Some(16) => 2,
+            Some(width) => width,
+            None => 1,
+        };
+        let (words, first, step) = self.arithmetic_groups(cell, width, (end - cell) / width)?;
+        if words < LEAST_ROW {
+            return None;
+        }
+        let bytes = width as u64 * BYTES;
+        let (rank, step) = below.of_words(first, step, words, bytes)?;
+        let below = Progression { first: rank, step, count: words as u64, width: bytes };
+        Some((words * width, Row { addr, below }))
     }
 }
 
-#[inline(always)]
-fn push(position: u64, addr: u64, len: u64, runs: &mut Vec<Live>) {
-    if let Some(last) = runs.last_mut()
-        && last.position + last.len == position
-        && last.addr + last.len == addr
-    {
-        last.len += len;
-        return;
+/// Bytes on the stack, side by side in memory and there, that may go on.
+#[derive(Default)]
+struct Neighbours {
+    position: u64,
+    addr: u64,
+    len: u64,
+}
+
+impl Neighbours {
+    /// Adds what is on the stack of a cell's bytes.
+    #[inline(always)]
+    fn cell<C: Cell>(&mut self, pool: &[[C; 4]], cell: C, addr: u64, below: &impl NewPositions, to: &mut Frontier) {
+        let value = cell.get();
+        if value <= DEAD {
+            return;
+        }
+        let Some(entry) = pooled::<C>(value) else { return self.push(value, addr, BYTES, below, to) };
+        for (byte, at) in pool[entry].iter().zip(addr..) {
+            if byte.get() >= FIRST {
+                self.push(byte.get(), at, 1, below, to);
+            }
+        }
     }
-    runs.push(Live { position, addr, len });
+
+    #[inline(always)]
+    fn push(&mut self, position: u64, addr: u64, len: u64, below: &impl NewPositions, to: &mut Frontier) {
+        if self.position + self.len == position && self.addr + self.len == addr {
+            self.len += len;
+            return;
+        }
+        self.end(below, to);
+        *self = Self { position, addr, len };
+    }
+
+    #[inline(always)]
+    fn end(&mut self, below: &impl NewPositions, to: &mut Frontier) {
+        let Self { position, addr, len } = std::mem::take(self);
+        if len > 0 {
+            to.left.push(Piece { addr, below: below.of(position), len });
+        }
+    }
 }

@@ -6,6 +6,7 @@ use super::cells::{PAGE, PAGE_BITS, REGION, REGION_BITS, Shadow};
 use crate::engine::{
     cell::{BYTES, Cell, DEAD, FIRST, NEVER, is_position},
     hint::prefetch,
+    progression::Progression,
 };
 
 /// Words of a column are fetched so many ahead.
@@ -219,6 +220,18 @@ impl<C: Cell> Shadow<C> {
             set_word(word, position);
             position = position.wrapping_add(step);
         });
+    }
+
+    /// Puts dead words, side by side, at some positions; does nothing if not all of them are dead.
+    #[inline(always)]
+    pub fn set_row_at(&mut self, cell: usize, to: Progression) -> bool {
+        let (width, count) = ((to.width / BYTES) as usize, to.count as usize);
+        let is_row = matches!(width, 1 | 2 | 4 | 8 | 16) && to.width.is_multiple_of(BYTES);
+        let are_dead = is_row && self.dead_words(Spaced { cell, pitch: width as isize }, width, count) == count;
+        if are_dead {
+            self.set_arithmetic(cell, width, count, to.first, to.step as u64);
+        }
+        are_dead
     }
 
     /// As `set_arithmetic` for the words of a row from one on.

@@ -264,7 +264,7 @@ impl Timeline {
 
     /// As `append`, never skipping a position.
     #[inline(always)]
-    fn append_dense(&mut self, len: u64) -> u64 {
+    pub fn append_dense(&mut self, len: u64) -> u64 {
         let first = self.next as u64;
         let mut left = len;
         while left > 0 {

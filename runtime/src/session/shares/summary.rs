@@ -20,7 +20,7 @@ use crate::{
 /// First bytes of a file of a slice.
 const MAGIC: [u8; 8] = *b"\x89DMDS\r\n\n";
 /// Bumped whenever the meaning of the bytes after it changes.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 /// Whose part it is, and which.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -77,13 +77,11 @@ impl RingPart {
         let is_known = |(number, &(parent, function)): (usize, &(ContextNumber, FunctionNumber))| {
             parent.index() < number && function.index() < functions
         };
-        let Frontier { asks, between, .. } = &self.frontier;
         let is_counted = |label: u32| label == UNCOUNTED || (label as usize) < self.counts.cells();
         (self.contexts_before as usize..).zip(&self.contexts).all(is_known)
             && self.counts.is_sound(self.known_contexts(), segments)
-            && asks.iter().all(|ask| ask.kind != Kind::Load || is_counted(ask.label))
-            && between.is_sorted_by_key(|between| between.0)
-            && between.last().is_none_or(|between| between.0 <= asks.len())
+            && self.frontier.asks.iter().all(|ask| ask.kind != Kind::Load || is_counted(ask.label))
+            && self.frontier.is_sound()
     }
 }
 

@@ -1,0 +1,152 @@
+//! Loops between a part of a run and the stack before it: what a block of iterations asks for, and how that is answered.
+//!
+//! A block of a part finds words that are not on its stack. It asks for them as a loop, whose accesses the stack before
+//! does in blocks in its turn: the words leave that stack, as they are the part's now, and lie as many bytes deeper as
+//! the part had above them. Takes and gives [`AskedLoop`]s with their asks. Refuses nothing: what cannot be done in
+//! blocks is asked and answered one by one.
+
+use super::{
+    block::LEAST,
+    dependence::{Plan, STREAMS},
+    normalise::Normalised,
+    scratch::Scratch,
+};
+use crate::engine::{
+    access::{Kind, Stream},
+    cell::Cell,
+    frontier::{Ask, AskedLoop},
+    report::Reports,
+    stack::Stack,
+};
+
+/// Asks that are answered one by one at a time.
+const SINGLE: usize = 64;
+
+/// A part's side.
+impl<C: Cell> Stack<C> {
+    /// Asks the stack before a part for the words that are not on the part's, in the order of accesses.
+    #[inline(always)]
+    pub(super) fn ask_for_fresh(&mut self, streams: &[Stream], normalised: &Normalised, first: u64, size: usize) {
+        let live = self.live();
+        let Some(slice) = &mut self.slice else { return };
+        let is_fresh = |stream: &Stream| stream.kind == Kind::Fresh;
+        let count = streams.iter().filter(|stream| is_fresh(stream)).count();
+        if count == 0 {
+            return;
+        }
+        let grows: u64 = streams.iter().filter(|stream| is_fresh(stream)).map(|stream| u64::from(stream.len)).sum();
+        let iteration = |number: usize| {
+            let (at, mut above, mut last) = (first + number as u64, live + grows * number as u64, None);
+            streams.iter().enumerate().filter(|(_, stream)| is_fresh(stream)).map(move |(word, stream)| {
+                let access = normalised.access_of[word];
+                let (kind, label) = (normalised.words[word].kind, normalised.label(access.into(), at));
+                let joined = last.replace(access) == Some(access);
+                let ask = Ask { addr: stream.at(at), above, len: stream.len, label, kind, joined };
+                above += u64::from(stream.len);
+                (ask, stream.stride)
+            })
+        };
+        // Iterations after which labels are the same again are one of the loop that is asked for.
+        let period = normalised.period();
+        let turns = if count * period <= STREAMS { size / period } else { 0 };
+        let mut done = 0;
+        if turns >= LEAST {
+            let asks = (0..period).flat_map(iteration).map(|(ask, stride)| (ask, stride * period as i64));
+            slice.ask_in_loop(asks, turns as u64, (grows * period as u64) as i64);
+            done = turns * period;
+        }
+        slice.asks.extend((done..size).flat_map(iteration).map(|(ask, _)| ask));
+    }
+}
+
+/// The side of the stack before a part.
+impl<C: Cell> Stack<C> {
+    /// Answers what a part asked in a loop.
+    #[inline(always)]
+    pub fn settle_loop_here(&mut self, asked: AskedLoop, asks: &[Ask], strides: &[i64], out: &mut Reports) {
+        let mut scratch = self.scratch.take().unwrap_or_default();
+        let Scratch { normalised, plans, room, asks: singles, .. } = &mut *scratch;
+        let AskedLoop { iterations, grows, .. } = asked;
+        let mut plan: Option<&Plan> = None;
+        if self.options.affine && normalised.ask(asks, strides, grows) {
+            plan = plans.of(&normalised.words, &normalised.access_of, iterations);
+        }
+        let (mut done, mut pause) = (0, LEAST as u64);
+        while done < iterations {
+            let left = iterations - done;
+            let block = plan.map_or(0, |plan| self.block(normalised, plan, done, left as usize, room, out) as u64);
+            if block > 0 {
+                (done, pause) = (done + block, LEAST as u64);
+                continue;
+            }
+            let until = done + if plan.is_some() { pause.min(left) } else { left };
+            for iteration in done..until {
+                singles
+                    .extend(asks.iter().zip(strides).map(|(ask, stride)| ask.in_iteration(iteration, *stride, grows)));
+                if singles.len() >= SINGLE || iteration + 1 == until {
+                    self.settle(singles, out);
+                    singles.clear();
+                }
+            }
+            (done, pause) = (until, (pause * 2).min(64));
+        }
+        self.scratch = Some(scratch);
+    }
+
+    /// Answers a block of what a part asked, as far as the words are not on the stack; counts the most bytes that are
+    /// on both stacks at a time, and those that are new.
+    #[inline(always)]
+    pub(super) fn answer(
+        &mut self,
+        streams: &[Stream],
+        normalised: &Normalised,
+        first: u64,
+        size: usize,
+        untouched: u64,
+        out: &mut Reports,
+    ) {
+        let (live, last) = (self.live(), size as u64 - 1);
+        let goes = |stream: &Stream| if stream.kind == Kind::Last { u64::from(stream.len) } else { 0 };
+        let gone: u64 = streams.iter().map(goes).sum();
+        let mut asks = Vec::new();
+        let (mut taken, mut start) = (0, 0);
+        for words in normalised.access_of.chunk_by(|a, b| a == b) {
+            let access = start..start + words.len();
+            let before = live - taken;
+            let (mut all, mut unknown) = (0, 0);
+            for number in access.clone() {
+                let (stream, len) = (&streams[number], u64::from(streams[number].len));
+                if stream.kind == Kind::Remove {
+                    if self.slice.is_some() {
+                        let label = normalised.label(words[0].into(), 0);
+                        let ask = normalised.asked.ask(number, label, stream).in_iteration(
+                            first,
+                            stream.stride,
+                            normalised.asked.grows,
+                        );
+                        let above = ask.above + before;
+                        asks.push((Ask { above, joined: unknown > 0, ..ask }, stream.stride));
+                    } else if normalised.is_asked_load(number) {
+                        for iteration in 0..size as u64 {
+                            let above = normalised.asked.above(number, first + iteration) + before - gone * iteration;
+                            normalised.cold(number, first + iteration, above + unknown, len, out);
+                        }
+                    }
+                    unknown += len;
+                }
+                (all, taken) = (all + len, taken + goes(stream));
+            }
+            for iteration in [0, last] {
+                let above = normalised.asked.above(start, first + iteration);
+                self.note(above + all + live - taken - gone * iteration, 0);
+            }
+            start = access.end;
+        }
+        self.note(0, untouched);
+        if !asks.is_empty()
+            && let Some(slice) = &mut self.slice
+        {
+            slice.ask_in_loop(asks.into_iter(), size as u64, normalised.asked.grows - gone as i64);
+        }
+    }
+}
