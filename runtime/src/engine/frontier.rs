@@ -10,6 +10,11 @@ use super::{access::Kind, progression::Progression};
 const MOST: u64 = 1 << 48;
 const MOST_ITERATIONS: u64 = 1 << 32;
 
+/// Whether bytes can be of a program.
+fn is_there(addr: u64, len: u64) -> bool {
+    len > 0 && len < MOST && addr.checked_add(len).is_some()
+}
+
 /// Bytes that a part of a run touched or removed, and did not know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ask {
@@ -218,8 +223,17 @@ impl Frontier {
 
     /// Whether it can be of a run: every loop has its asks and strides, and what is left is there once.
     pub fn is_sound(&self) -> bool {
-        let is_ask = |ask: &Ask| matches!(ask.kind, Kind::Load | Kind::Store | Kind::Remove) && ask.above < MOST;
+        let is_ask = |ask: &Ask| {
+            let is_kind = matches!(ask.kind, Kind::Load | Kind::Store | Kind::Remove);
+            is_kind && ask.above < MOST && is_there(ask.addr, ask.len.into())
+        };
+        let is_possible = |&(_, what): &(usize, Between)| match what {
+            Between::Relocate { from, to, len } => is_there(from, len) && is_there(to, len),
+            Between::Left { addr, len } | Between::Arrived { addr, len } => is_there(addr, len),
+            Between::Input { addr, len, above } => is_there(addr, len) && above < MOST,
+        };
         self.asks.iter().all(is_ask)
+            && self.between.iter().all(is_possible)
             && self.between.is_sorted_by_key(|between| between.0)
             && self.between.last().is_none_or(|between| between.0 <= self.asks.len())
             && self.are_loops_sound()
@@ -227,19 +241,22 @@ impl Frontier {
     }
 
     fn are_loops_sound(&self) -> bool {
-        let (mut end, mut strides) = (0, 0);
+        let (mut end, mut strides) = (0, self.strides.iter().copied());
         let is_next = |&AskedLoop { first, asks, iterations, grows }: &AskedLoop| {
             let is_behind = first >= end && asks > 0;
             let Some(own) = first.checked_add(asks).and_then(|end| self.asks.get(first..end)) else { return false };
-            (end, strides) = (first + asks, strides + asks);
+            let steps = strides.by_ref().take(asks);
+            end = first + asks;
             let far = i64::try_from(iterations).ok().and_then(|iterations| grows.checked_mul(iterations));
-            let is_possible = |ask: &Ask| {
+            let is_possible = |(ask, stride): (&Ask, i64)| {
                 let above = far.and_then(|far| ask.above.checked_add_signed(far));
-                ask.kind != Kind::Remove && above.is_some_and(|above| above < MOST)
+                let away = stride.checked_mul(iterations as i64).and_then(|away| ask.addr.checked_add_signed(away));
+                let is_there = away.is_some_and(|addr| addr.checked_add(ask.len.into()).is_some());
+                ask.kind != Kind::Remove && above.is_some_and(|above| above < MOST) && is_there
             };
-            is_behind && (1..MOST_ITERATIONS).contains(&iterations) && own.iter().all(is_possible)
+            is_behind && (1..MOST_ITERATIONS).contains(&iterations) && own.iter().zip(steps).all(is_possible)
         };
-        self.loops.iter().all(is_next) && strides == self.strides.len()
+        self.loops.iter().all(is_next) && self.loops.iter().map(|asked| asked.asks).sum::<usize>() == self.strides.len()
     }
 
     fn is_left_sound(&self) -> bool {
@@ -247,7 +264,7 @@ impl Frontier {
             let is_word = matches!(below.width, 4 | 8 | 16 | 32) && addr.is_multiple_of(4);
             is_word && below.count > 0 && below.count < MOST
         };
-        if !self.rows.iter().all(is_row) || !self.left.iter().all(|piece| piece.len > 0 && piece.len < MOST) {
+        if !self.rows.iter().all(is_row) || !self.left.iter().all(|piece| is_there(piece.addr, piece.len)) {
             return false;
         }
         let pieces = self.left.iter().map(|piece| (piece.addr, piece.len));

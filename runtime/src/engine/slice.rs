@@ -103,7 +103,8 @@ impl<C: Cell> Stack<C> {
     pub fn end_slice_here(&mut self, empty: Frontier) -> Frontier {
         let mut frontier = self.slice.replace(Box::new(empty)).map_or_else(Frontier::default, |slice| *slice);
         self.shadow.drain(&Below(self.time.ranks()), &mut frontier);
-        self.time.reset(FIRST + self.options.min_positions + 192, 0, 0);
+        // The next part is most likely as large as this one, and has the same memory.
+        self.time.reset(self.time.limit(), 0, 0);
         frontier
     }
 }

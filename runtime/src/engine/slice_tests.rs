@@ -3,7 +3,8 @@
 use proptest::prelude::*;
 
 use super::{
-    Access, DepthSink, Engine, EngineOptions, Found, Kind, Reports, Stream,
+    Access, DepthSink, Engine, EngineOptions, Found, Frontier, Kind, Reports, Stream,
+    frontier::Between,
     oracle::{self, Collect, Oracle},
     tests::{Op, ops, set_ups},
 };
@@ -209,6 +210,56 @@ fn an_access_that_is_asked_for_in_parts_is_one_access() {
         one(Op::Load(1000, 12)),
     ];
     assert_parts_agree(&steps, &[2], &Vec::new());
+}
+
+#[test]
+fn loops_ask_once_for_all_their_iterations() {
+    // Two arrays that the part before has gone through, one backwards, and one that nobody has touched.
+    let stream = |addr, stride, kind| Stream { addr, stride, len: 8, kind };
+    let first = [stream(1 << 20, 8, Kind::Store), stream((1 << 21) + 8 * 199, -8, Kind::Store)];
+    let then = [first[0], stream(1 << 21, 8, Kind::Load), stream(1 << 22, 16, Kind::Load)];
+    let then = then.map(|stream| Stream { kind: Kind::Load, ..stream });
+    let step = |streams: &[Stream]| Step::Run(streams.to_vec(), 200);
+    let steps = [step(&first), step(&then), step(&then[1..]), step(&first)];
+    assert_parts_agree(&steps, &[0, 1, 2], &Vec::new());
+    assert_parts_agree(&steps, &[0, 1, 2], &vec![0, 1]);
+
+    let mut part = Engine::new();
+    part.start_slice();
+    part.affine_to(&then, &[0, 1, 2], 5000, &mut Reports::default());
+    let frontier = part.end_slice(Default::default());
+    assert!(frontier.is_sound());
+    let size = frontier.asks.len() + frontier.left.len() + frontier.rows.len();
+    assert!(size < 150, "{} asks, {} and {} are left", frontier.asks.len(), frontier.left.len(), frontier.rows.len());
+}
+
+#[test]
+fn what_cannot_be_of_a_run_is_not_sound() {
+    let mut part = Engine::new();
+    part.start_slice();
+    let streams = [8, 16].map(|stride| Stream { addr: 1 << 20, stride, len: 8, kind: Kind::Store });
+    part.affine_to(&streams[..1], &[0], 100, &mut Reports::default());
+    part.affine_to(&[Stream { addr: 1 << 21, ..streams[1] }], &[0], 100, &mut Reports::default());
+    part.store(1 << 22, 3);
+    let good = part.end_slice(Default::default());
+    assert!(good.is_sound() && !good.loops.is_empty() && !good.left.is_empty());
+    type Damage = fn(&mut Frontier);
+    let damages: [Damage; 9] = [
+        |bad| bad.asks[0].addr = u64::MAX,
+        |bad| bad.asks[0].above = 1 << 60,
+        |bad| bad.loops[0].first = 5000,
+        |bad| bad.loops[0].iterations = u64::MAX,
+        |bad| _ = bad.strides.pop(),
+        |bad| bad.left[0].below += 1,
+        |bad| bad.left[0].len = 1 << 40,
+        |bad| bad.left.push(bad.left[0]),
+        |bad| bad.between.push((1 << 20, Between::Left { addr: 0, len: 1 })),
+    ];
+    for (number, damage) in damages.into_iter().enumerate() {
+        let mut bad = good.clone();
+        damage(&mut bad);
+        assert!(!bad.is_sound(), "damage {number}: {bad:?}");
+    }
 }
 
 #[test]

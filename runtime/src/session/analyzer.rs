@@ -317,12 +317,6 @@ impl Analyzer {
         self.core.engine.has_window()
     }
 
-    /// Whether most accesses are those of loops that the engine does in blocks.
-    #[must_use]
-    pub fn is_regular(&self) -> bool {
-        self.core.engine.in_blocks() * 2 > self.core.totals.accesses
-    }
-
     /// Memory that the engine of this ring holds, in bytes.
     #[must_use]
     pub fn engine_bytes(&self) -> u64 {

@@ -148,11 +148,11 @@ impl Replayer {
     }
 
     /// A long ring goes on in slices, or with its engine on a thread of its own, unless as many rings as is good do so
-    /// already. Loops that the engine does in blocks are faster in one piece. False if it stays on this thread.
+    /// already. False if it stays on this thread.
     pub fn spread(slot: &mut Option<Self>, options: &Options, pool: &Arc<Pool>, others: usize) -> bool {
         let Some(Self::Memory(analyzer)) = slot else { return false };
         let workers = options.workers;
-        if workers >= WORTH_SLICES && others < workers && options.in_one_piece().is_none() && !analyzer.is_regular() {
+        if workers >= WORTH_SLICES && others < workers && options.in_one_piece().is_none() {
             if let Some(Self::Memory(analyzer)) = slot.take() {
                 *slot = Some(Self::Sliced(Box::new(SlicedRing::new(analyzer, pool, options))));
             }

@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// Accesses of a loop that has one record, which take about as long as a single one.
-const LOOP_WEIGHT: u64 = 8;
+const LOOP_WEIGHT: u64 = 16;
 
 /// How far a scan went.
 pub(super) struct Scanned {

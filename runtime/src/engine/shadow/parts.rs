@@ -12,8 +12,8 @@ use crate::engine::{
     progression::Progression,
 };
 
-/// Pages whose memory is kept for the next part, about: 32 MiB of the program.
-const MOST_KEPT: usize = 1 << 11;
+/// Pages whose memory is kept for the next part, about: 48 MiB of the program.
+const MOST_KEPT: usize = 3 << 10;
 
 /// Fewest words of a row, and cells that are passed over before rows are looked for again where there was none.
 const LEAST_ROW: usize = 16;

@@ -56,6 +56,9 @@ impl<C: Cell> Shadow<C> {
     /// Words of `width` cells, which hold whole positions, are gone.
     #[inline(always)]
     pub fn set_spaced_dead(&mut self, row: Spaced, width: usize, count: usize) {
+        if row.pitch == width as isize {
+            return self.cells[row.cell..][..width * count].fill(C::pack(DEAD));
+        }
         (0..count).for_each(|word| self.cells[row.at(word)..][..width].fill(C::pack(DEAD)));
     }
 

@@ -68,6 +68,11 @@ impl Timeline {
         self.ones
     }
 
+    /// Positions to hand out before the next renumbering.
+    pub fn limit(&self) -> u64 {
+        self.limit as u64
+    }
+
     pub fn heap_bytes(&self) -> u64 {
         let bytes = self.blocks.len() * size_of::<Block>()
             + self.n2.capacity() * size_of::<Node<u16>>()
