@@ -10,6 +10,8 @@ use dmdprof_runtime::sites::SiteTable;
 use dmdprof_runtime::trace::{Block, TraceReader};
 use object::{Object, ObjectSection};
 
+use crate::packed;
+
 /// Seeds in the order of their names; at least one.
 ///
 /// # Errors
@@ -43,6 +45,12 @@ pub struct Sources {
     /// `dmdprof motion` of it
     #[arg(long)]
     motion: Option<PathBuf>,
+    /// `dmdprof slice` of its trace, all parts in order
+    #[arg(long, num_args = 1..)]
+    slices: Vec<PathBuf>,
+    /// `dmdprof slice --index` of its trace, which then gives no other seeds
+    #[arg(long)]
+    index: Option<PathBuf>,
     #[arg(long, default_value = "fuzz/corpus")]
     corpus: PathBuf,
 }
@@ -57,9 +65,13 @@ impl Sources {
     /// # Errors
     /// When something cannot be read or written.
     pub fn write(&self) -> anyhow::Result<()> {
+        let trace = fs::read(&self.trace)?;
+        if let Some(index) = &self.index {
+            return self.index_seeds(&trace, &fs::read(index)?);
+        }
+        self.slice_seeds()?;
         let section = section(&self.program)?;
         self.seed("descriptors", &section)?;
-        let trace = fs::read(&self.trace)?;
         self.seed("trace", &trace)?;
         let (bias, rings) = rings(&trace)?;
         for (ring, words) in rings {
@@ -80,6 +92,25 @@ impl Sources {
             self.seed(&format!("{target}-content"), &content)?;
         }
         Ok(())
+    }
+
+    fn slice_seeds(&self) -> anyhow::Result<()> {
+        let mut contents = Vec::new();
+        for (slice, number) in self.slices.iter().zip(1..) {
+            let bytes = fs::read(slice)?;
+            self.write_seed("slice", &format!("{}-{number}", self.name), &bytes)?;
+            let blocks = packed::opened(bytes.get(packed::HEAD..).unwrap_or_default())?;
+            contents.extend(packed::content(blocks.get(1).context("a slice has two blocks")?));
+        }
+        if contents.is_empty() { Ok(()) } else { self.seed("slice-content", &contents) }
+    }
+
+    fn index_seeds(&self, trace: &[u8], index: &[u8]) -> anyhow::Result<()> {
+        let (head, blocks) = index.split_at_checked(packed::HEAD).context("an index has a head")?;
+        let start = [&packed::identity_of(trace), head].concat();
+        self.seed("index", &[&start, blocks].concat())?;
+        let contents: Vec<u8> = packed::opened(blocks)?.iter().flat_map(|block| packed::content(block)).collect();
+        self.seed("index-content", &[start, contents].concat())
     }
 
     /// Words that name descriptors, as if those lay where the target puts them.

@@ -6,6 +6,7 @@
 
 mod corpus;
 mod mutate;
+mod packed;
 mod targets;
 mod watch;
 mod worker;

@@ -13,9 +13,12 @@ use dmdprof_runtime::decode::locator::{ModuleSource, Placed};
 use dmdprof_runtime::motion::{MotionMachine, MotionOptions};
 use dmdprof_runtime::session::Options;
 use dmdprof_runtime::session::analyzer::Analyzer;
+use dmdprof_runtime::session::shares::{self, Point, Summary, SummaryError};
 use dmdprof_runtime::sites::SiteTable;
 use dmdprof_runtime::trace::TraceReader;
 use dmdprof_runtime::values::{Machine, ValueOptions};
+
+use crate::packed;
 
 pub struct Target {
     pub name: &'static str,
@@ -31,12 +34,16 @@ impl Target {
     }
 }
 
-pub const TARGETS: [Target; 13] = [
+pub const TARGETS: [Target; 17] = [
     Target::new("profile", fuzzing::profile),
     Target::new("profile-content", fuzzing::profile_content),
     Target::new("motion", fuzzing::motion),
     Target::new("motion-content", fuzzing::motion_content),
     Target::new("trace", trace),
+    Target::new("slice", slice),
+    Target { name: "slice-content", run: slice_content, may_be_slow: true },
+    Target::new("index", index),
+    Target::new("index-content", index_content),
     Target::new("descriptors", descriptors),
     Target { name: "ring", run: ring, may_be_slow: true },
     Target::new("baseline", fuzzing::baseline),
@@ -56,6 +63,41 @@ pub fn named(name: &str) -> Option<&'static Target> {
 fn trace(bytes: &[u8]) {
     let Ok(mut reader) = TraceReader::new(Cursor::new(bytes)) else { return };
     while let Ok(Some(_)) = reader.next_block() {}
+}
+
+/// A file of a slice.
+fn slice(bytes: &[u8]) {
+    let mut rest = bytes;
+    if shares::read_name(&mut rest).is_ok() {
+        drop(shares::read_summary(&mut rest));
+    }
+}
+
+/// What neighbouring slices say, as if their checksums fitted; together they are one slice or an error.
+fn slice_content(bytes: &[u8]) {
+    drop(joined(bytes));
+}
+
+fn joined(bytes: &[u8]) -> Option<Result<Summary, SummaryError>> {
+    let summary = |content: &[u8]| shares::read_summary(&mut packed::sealed(content).as_slice()).ok();
+    let summaries: Option<Vec<Summary>> = packed::contents(bytes).map(summary).collect();
+    summaries?.into_iter().map(Ok).reduce(|first, behind| first?.join(behind?))
+}
+
+/// An index, behind what it says of the trace that it is of.
+fn index(bytes: &[u8]) {
+    drop(point(bytes));
+}
+
+fn point(bytes: &[u8]) -> Option<Point> {
+    let (identity, file) = bytes.split_first_chunk::<{ packed::IDENTITY }>()?;
+    shares::find(&mut Cursor::new(file), packed::identity(*identity), u64::MAX).ok()?
+}
+
+/// What an index says, as if its checksums fitted.
+fn index_content(bytes: &[u8]) {
+    let Some((head, rest)) = bytes.split_at_checked(packed::IDENTITY + packed::HEAD) else { return };
+    index(&packed::contents(rest).fold(head.to_vec(), |file, content| [file, packed::sealed(content)].concat()));
 }
 
 fn descriptors(bytes: &[u8]) {
@@ -163,6 +205,16 @@ mod tests {
                 (analyzer.accesses(), source.0.loops.len())
             };
             assert!(accesses > 10, "{accesses} accesses, {loops} loops");
+        }
+        for seed in seeds("slice-content") {
+            assert!(matches!(joined(&seed), Some(Ok(_))), "slices of this version; make the seeds again");
+        }
+        for seed in seeds("index") {
+            assert!(point(&seed).is_some(), "an index of this version; make the seeds again");
+        }
+        for seed in seeds("slice") {
+            let mut rest = seed.as_slice();
+            assert!(shares::read_name(&mut rest).is_ok(), "a slice of this version; make the seeds again");
         }
         for seed in seeds("trace") {
             let mut reader = TraceReader::new(Cursor::new(seed)).expect("a trace of this version");
