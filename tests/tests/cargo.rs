@@ -409,6 +409,7 @@ fn cargo_finds_the_subcommand() {
 
 /// A real program with about 30 dependencies, whose sources come with its crate.
 #[test]
+#[ignore = "builds ripgrep twice, which takes two minutes: CONTRIBUTING.md has the command"]
 fn ripgrep() {
     let _turn = ONE_AT_A_TIME.lock();
     let place = scratch();
