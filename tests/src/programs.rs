@@ -168,7 +168,13 @@ impl Program {
                     loop {
                         let Some((i, source)) = todo.lock().expect("no worker panics here").next() else { return };
                         let mut command = compiler.command(is_cpp(source));
-                        command.args(self.compile_flags()).args(&compiler.last).arg("-c").arg(source).arg("-o").arg(object(i));
+                        command
+                            .args(self.compile_flags())
+                            .args(&compiler.last)
+                            .arg("-c")
+                            .arg(source)
+                            .arg("-o")
+                            .arg(object(i));
                         run(&mut command);
                     }
                 });

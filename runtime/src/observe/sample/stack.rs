@@ -207,7 +207,7 @@ impl Stack {
         self.lane.push(lane);
         self.list[entry][piece.from..piece.to].fill(slot as u32 + 1);
         self.change(slot, (piece.to - piece.from) as i32);
-        if self.times.len() % BLOCK == 0 {
+        if self.times.len().is_multiple_of(BLOCK) {
             self.close_block();
         }
     }
