@@ -11,7 +11,7 @@
 
 use core::sync::atomic::{AtomicI64, AtomicU32, AtomicU64};
 
-use crate::sample::BUCKETS;
+use crate::sample::{BUCKETS, STAGES, Stage};
 
 /// Environment variable that names the shared channel (a path that the program can open).
 pub const CHANNEL_ENV: &str = "DMDPROF_CHANNEL";
@@ -96,15 +96,17 @@ pub struct ChannelHeader {
     pub outputs_end: AtomicU64,
     /// Where the bytes of declared outputs are saved: a path that ends in a zero byte; empty = nowhere.
     pub outputs: [u8; OUTPUTS_PATH],
-    /// Programs draw a sample of one in so many ([`Design`](crate::sample::Design)); 0: they write everything down.
-    pub sample_one_in: u32,
     /// Entries of objects that have been used.
     pub units_used: AtomicU32,
+    /// Unused.
+    pub _pad: u32,
     /// Which sample.
     pub sample_seed: u64,
+    /// What programs that can be sampled write down: what any of these needs; without one, everything.
+    pub stages: [Stage; STAGES],
 }
 
-const _: () = assert!(size_of::<ChannelHeader>() == 176 && size_of::<ChannelHeader>() <= PAGE);
+const _: () = assert!(size_of::<ChannelHeader>() == 240 && size_of::<ChannelHeader>() <= PAGE);
 
 /// An object of a process, compiled to be sampled, and where its counters are in each ring of the process.
 #[repr(C)]
@@ -133,15 +135,15 @@ pub const FIRST_COUNTER: usize = 1 << 20;
 pub struct RingSample {
     /// Whether the lines of a bucket are looked at.
     pub marks: [u8; BUCKETS],
-    /// The same, were there no bursts: the set that takes turns plus one, and [`PLAN_FIXED`].
-    pub plan: [u8; BUCKETS],
+    /// The same by stage, were there no bursts: the set that takes turns plus one, and [`PLAN_FIXED`].
+    pub plans: [[u8; BUCKETS]; STAGES],
     /// How often segments were executed; of loops, their iterations.
     pub counters: [u64; COUNTERS],
 }
 
 const _: () = assert!(size_of::<RingSample>().is_multiple_of(PAGE));
 
-/// In [`RingSample::plan`]: the bucket is in the set for the whole run.
+/// In [`RingSample::plans`]: the bucket is in the set for the whole run.
 pub const PLAN_FIXED: u8 = 0x80;
 
 /// Room for `/proc/<pid>/fd/<number>` and its end.

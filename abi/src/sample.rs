@@ -16,6 +16,21 @@ pub const SETS: usize = 8;
 /// What one in how many may be drawn.
 pub const RATES: RangeInclusive<u32> = 2..=256;
 
+/// Analyses of one run for which a program writes enough down at once.
+pub const STAGES: usize = 4;
+
+/// One of the analyses of a run: the first ones are for short runs, and the last one is for all.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stage {
+    /// One in so many, as [`Design::one_in`]; 1: an exact analysis, which needs everything; 0: there is no such stage.
+    pub one_in: u32,
+    /// Unused.
+    pub _pad: u32,
+    /// Loads and stores of a thread with which it ends.
+    pub until: u64,
+}
+
 /// What to draw.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Design {

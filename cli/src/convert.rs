@@ -20,7 +20,7 @@ use std::{
 
 use dmdprof_runtime::{
     abi::FLOAT_TYPES,
-    counts::sampled::SampleCounts,
+    counts::{reach::Reach, sampled::SampleCounts},
     decode::sequences::Calls,
     observe::caches::Geometry,
     session::{FunctionKey as RunFunction, Measurement, SiteKey as RunSite, ThreadTotals},
@@ -41,6 +41,8 @@ use crate::shared::source_file;
 pub struct SampleCells {
     pub sites: BTreeMap<SiteId, SampleCounts>,
     pub objects: BTreeMap<(ObjectId, SiteId), SampleCounts>,
+    /// Of the whole run, by depth.
+    pub reach: Reach,
 }
 
 /// Builds the profile of a finished run, with the traffic of lines of some sizes and of levels of caches if that was
@@ -65,7 +67,8 @@ pub fn with_sample(
     let sites = builder.sites(&contexts, line_sizes.len());
     let blocks = builder.blocks(&contexts);
     let named = builder.objects(&sites, &contexts, line_sizes.len());
-    let sample = SampleCells { sites: builder.sampled(&sites), objects: named.sampled.clone() };
+    let (objects, reach) = (named.sampled.clone(), measurement.reach.clone());
+    let sample = SampleCells { sites: builder.sampled(&sites), objects, reach };
     let flows = measurement.flows.as_ref().map(|measured| builder.flows(measured, &named, &sites, &contexts));
     let mut objects = measurement.objects.is_some().then_some(named.objects);
     objects.iter_mut().for_each(|objects| builder.add_known(objects, &sites));

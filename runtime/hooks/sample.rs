@@ -7,14 +7,16 @@
 //! say, and [`tick`] draws what has changed. The analysis draws the same (`abi::sample`), so that it knows what a
 //! program that passes a time looks at.
 //!
-//! A ring whose records are not drawn (`sample_one_in` = 0) has a `left` that is always negative: everything is
-//! written down. Where nobody reads, all threads have the same ring, which marks nothing.
+//! A run may have several analyses at first (`ChannelHeader::stages`): what any of them looks at is written down. Where
+//! one ends, the ring says its time. A ring of which everything is written down, for an exact analysis or because there
+//! is no stage, has a `left` that is always negative. Where nobody reads, all threads have the same ring, which marks
+//! nothing.
 
 use core::ptr::null_mut;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
 
-use crate::abi::sample::{BurstTimes, Design, TurnTimes};
+use crate::abi::sample::{BUCKETS, BurstTimes, Design, SETS, STAGES, TurnTimes};
 use crate::abi::{
     COUNTERS, ChannelHeader, EventKind, FIRST_COUNTER, PLAN_FIXED, RING_BYTES, RING_STRIDE, RingHeader, RingSample,
     UNIT_SLOTS, UNITS_OFFSET, UnitEntry, loss,
@@ -43,9 +45,18 @@ pub enum Sample {
     Drawn(Drawn),
 }
 
-/// A sample being drawn.
+/// What a ring's stages need.
 #[derive(Clone)]
 pub struct Drawn {
+    /// Everything is written down until then.
+    all_until: u64,
+    samples: [Option<OneSample>; STAGES],
+}
+
+/// A sample being drawn.
+#[derive(Clone)]
+struct OneSample {
+    until: u64,
     design: Design,
     bursts: BurstTimes,
     turns: TurnTimes,
@@ -69,38 +80,84 @@ fn part_behind<'a>(ring: *mut RingHeader) -> &'a mut RingSample {
 pub unsafe fn begin(channel: &ChannelHeader, ring: *mut RingHeader) -> Sample {
     // SAFETY: as demanded from the caller.
     let header = unsafe { &*ring };
-    if channel.sample_one_in == 0 {
-        header.left.store(ALWAYS, Relaxed);
+    header.left.store(ALWAYS, Relaxed);
+    let part = part_behind(ring);
+    let mut drawn = Drawn { all_until: 0, samples: [const { None }; STAGES] };
+    let mut has_stages = false;
+    for ((stage, slot), plan) in channel.stages.iter().zip(&mut drawn.samples).zip(&mut part.plans) {
+        match stage.one_in {
+            0 => continue,
+            1 => drawn.all_until = stage.until,
+            _ => *slot = Some(OneSample::new(Design::new(stage.one_in, channel.sample_seed), stage.until, plan)),
+        }
+        has_stages = true;
+    }
+    if !has_stages {
         return Sample::All;
     }
-    let design = Design::new(channel.sample_one_in, channel.sample_seed);
-    let mut drawn =
-        Drawn { design, bursts: BurstTimes::new(design), turns: TurnTimes::new(design), burst_ends: i64::MIN };
-    let part = part_behind(ring);
-    design.draw_fixed(|bucket| {
-        let Some(plan) = part.plan.get_mut(bucket) else { return true };
-        let is_new = *plan & PLAN_FIXED == 0;
-        *plan |= PLAN_FIXED;
-        is_new
-    });
-    for _ in 0..crate::abi::sample::SETS {
-        drawn.turn(part);
+    if drawn.all_until > 0 {
+        // `left` is negative at all times before that.
+        header.next.store(ALWAYS as u64, Relaxed);
+    } else {
+        let next = drawn.tick(0, part);
+        header.next.store(next, Relaxed);
+        header.left.store(next as i64, Relaxed);
     }
-    let next = drawn.tick(0, part);
-    header.next.store(next, Relaxed);
-    header.left.store(next as i64, Relaxed);
     Sample::Drawn(drawn)
 }
 
 impl Drawn {
+    /// Whether a stage has ended that had not before.
+    fn has_ended(&self, now: u64) -> bool {
+        (1..=now).contains(&self.all_until) || self.samples.iter().flatten().any(|sample| sample.until <= now)
+    }
+
+    /// Draws all that has changed up to a time, when not everything is written down any more, and gives the time of the
+    /// next change.
+    fn tick(&mut self, now: u64, part: &mut RingSample) -> u64 {
+        self.all_until = 0;
+        part.marks.fill(0);
+        let mut next = NEVER as u64;
+        for (slot, plan) in self.samples.iter_mut().zip(&mut part.plans) {
+            let Some(sample) = slot else { continue };
+            if sample.until <= now {
+                *slot = None;
+                continue;
+            }
+            let (change, is_burst) = sample.tick(now, plan);
+            for (mark, plan) in part.marks.iter_mut().zip(plan.iter()) {
+                *mark |= if is_burst { 1 } else { *plan };
+            }
+            next = next.min(change).min(sample.until);
+        }
+        next
+    }
+}
+
+impl OneSample {
+    fn new(design: Design, until: u64, plan: &mut [u8; BUCKETS]) -> Self {
+        let (bursts, turns) = (BurstTimes::new(design), TurnTimes::new(design));
+        let mut sample = OneSample { until, design, bursts, turns, burst_ends: i64::MIN };
+        design.draw_fixed(|bucket| {
+            let Some(plan) = plan.get_mut(bucket) else { return true };
+            let is_new = *plan & PLAN_FIXED == 0;
+            *plan |= PLAN_FIXED;
+            is_new
+        });
+        for _ in 0..SETS {
+            sample.turn(plan);
+        }
+        sample
+    }
+
     /// Draws the set whose turn it is.
-    fn turn(&mut self, part: &mut RingSample) {
+    fn turn(&mut self, plans: &mut [u8; BUCKETS]) {
         let own = self.turns.set() as u8 + 1;
-        for plan in part.plan.iter_mut().filter(|plan| **plan & !PLAN_FIXED == own) {
+        for plan in plans.iter_mut().filter(|plan| **plan & !PLAN_FIXED == own) {
             *plan &= PLAN_FIXED;
         }
         self.turns.draw(|bucket| {
-            let Some(plan) = part.plan.get_mut(bucket) else { return true };
+            let Some(plan) = plans.get_mut(bucket) else { return true };
             let is_free = *plan & !PLAN_FIXED == 0;
             if is_free {
                 *plan |= own;
@@ -109,10 +166,10 @@ impl Drawn {
         });
     }
 
-    /// Draws all that has changed up to a time, and gives the time of the next change.
-    fn tick(&mut self, now: u64, part: &mut RingSample) -> u64 {
+    /// Draws all that has changed up to a time, and gives the time of the next change, and whether a burst runs.
+    fn tick(&mut self, now: u64, plan: &mut [u8; BUCKETS]) -> (u64, bool) {
         while self.turns.next <= now {
-            self.turn(part);
+            self.turn(plan);
             self.turns.advance();
         }
         let (time, length) = (now as i64, self.design.burst as i64);
@@ -121,11 +178,8 @@ impl Drawn {
             self.bursts.draw();
         }
         let is_burst = self.burst_ends > time;
-        for (mark, plan) in part.marks.iter_mut().zip(&part.plan) {
-            *mark = if is_burst { 1 } else { *plan };
-        }
         let burst = if is_burst { self.burst_ends.min(self.bursts.next) } else { self.bursts.next };
-        self.turns.next.min(burst as u64)
+        (self.turns.next.min(burst as u64), is_burst)
     }
 }
 
@@ -193,24 +247,38 @@ pub extern "C" fn tick() {
         header.left.store(NEVER, Relaxed);
         return;
     }
+    let left = header.left.load(Relaxed);
+    let time = header.next.load(Relaxed).wrapping_sub(left as u64);
+    let last = time.saturating_sub(1);
     // SAFETY: as above.
-    match unsafe { &mut ring::private(now).sample } {
-        Sample::None => {}
-        Sample::All => header.left.store(ALWAYS, Relaxed),
-        Sample::Drawn(drawn) => {
-            let left = header.left.load(Relaxed);
-            if left >= 0 {
-                return;
-            }
-            // A handler that leaves by longjmp would leave this half done.
-            let mask = sys::block_signals();
-            let time = header.next.load(Relaxed).wrapping_sub(left as u64);
-            let next = drawn.tick(time.wrapping_sub(1), part_behind(now));
-            header.next.store(next, Relaxed);
-            header.left.store(next.wrapping_sub(time) as i64, Relaxed);
-            sys::restore_signals(mask);
+    let has_ended = match unsafe { &ring::private(now).sample } {
+        Sample::None => return,
+        Sample::All => return header.left.store(ALWAYS, Relaxed),
+        Sample::Drawn(drawn) if left >= 0 || last < drawn.all_until => return,
+        Sample::Drawn(drawn) => drawn.has_ended(last),
+    };
+    if has_ended {
+        // Before anything is left out that an analysis needs which goes on.
+        say(time);
+        if ring::current() != now {
+            return;
         }
     }
+    // A handler that leaves by longjmp would leave this half done.
+    let mask = sys::block_signals();
+    // SAFETY: as above.
+    if let Sample::Drawn(drawn) = unsafe { &mut ring::private(now).sample } {
+        let next = drawn.tick(last, part_behind(now));
+        header.next.store(next, Relaxed);
+        header.left.store(next.wrapping_sub(time) as i64, Relaxed);
+    }
+    sys::restore_signals(mask);
+}
+
+/// Writes down how many accesses there were so far.
+fn say(time: u64) {
+    const WORDS: usize = 2;
+    ring::write([(EventKind::Clock as u64) << 56 | (WORDS as u64) << 48, time]);
 }
 
 /// Says the time before a library call that is so many accesses. Call [`passed`] behind its record.
@@ -231,7 +299,7 @@ pub fn clock(accesses: u64) {
     let header = unsafe { &*now };
     let left = header.left.load(Relaxed);
     let time = header.next.load(Relaxed).wrapping_sub(left as u64);
-    ring::write([(EventKind::Clock as u64) << 56 | (WORDS as u64) << 48, time]);
+    say(time);
     header.left.store(left.wrapping_sub(accesses as i64), Relaxed);
 }
 

@@ -171,10 +171,10 @@ fn what_a_sample_cannot_tell_is_refused() {
     refused(&["--sample=1/1"], "leave --sample out");
     refused(&["--seed", "3"], "--sample");
     refused(&["--sample", "--seed", "x"], "--seed");
-    for other in ["--flows", "--quiet", "--inclusive", "--hist", "--by-thread"] {
+    for other in ["--flows", "--inclusive", "--hist", "--by-thread"] {
         refused(&["--sample", other], "cannot be used with");
     }
-    for (other, value) in [("--output", "x.data"), ("--line", "64"), ("--line-size", "64"), ("--window", "9")] {
+    for (other, value) in [("--html", "x.html"), ("--line", "64"), ("--line-size", "64"), ("--window", "9")] {
         refused(&["--sample", other, value], "cannot be used with");
     }
     refused(&["--sample", "--liveness", "exact"], "known only of whole runs");
@@ -270,6 +270,81 @@ fn programs_that_cannot_draw_a_sample_are_refused_with_how_to_build_them() {
     refused(&["--sample", "--objects", "--contexts"], &exact, "cannot be combined with --contexts");
     refused(&["--sample", "--keep-trace", "x"], &exact, "cannot be used with");
     refused(&["--sample=1/1"], &exact, "leave --sample out");
+    refused(&["--budget", "1.5x"], &exact, "from 2x on");
+    refused(&["--budget", "30x"], &exact, "leave --sample and --budget out");
+    refused(&["--budget", "0"], &exact, "as in 3x");
+    refused(&["--sample=1/64", "--budget", "3x"], &exact, "two ways to say how much");
     let output = output(dmdprof().args(["cc", "--dmdprof-sample", "--dmdprof-loops", "-c", "x.c"]));
     assert!(errors(&output).contains("motion needs all records"), "{}", describe(&output));
+}
+
+#[test]
+fn a_run_that_is_too_short_for_a_sample_is_exact() {
+    let (compiler, directory) = (Compiler::dmdprof_sample(), scratch());
+    for program in [bench("hash"), case("private_threads")] {
+        let built = program.build(&compiler);
+        let profile = |options: &[&str]| {
+            let mut command = dmdprof();
+            command.args(["run", "--quiet", "-o", "one.data"]).args(options).arg(&built);
+            let output = output(command.arg("1000").current_dir(directory.path()));
+            assert!(output.status.success(), "{}", describe(&output));
+            (std::fs::read(directory.path().join("one.data")).expect("a profile"), errors(&output))
+        };
+        let (exact, _) = profile(&[]);
+        let (short, said) = profile(&["--sample"]);
+        assert!(exact == short, "{}: other numbers", program.name);
+        assert!(said.contains("too few for a sample: it was measured exactly"), "{said}");
+        assert!(!directory.path().join("one.estimate").exists(), "nothing was estimated");
+    }
+}
+
+#[test]
+fn a_run_that_outlives_its_exact_part_has_the_sample_of_its_recording() {
+    let (compiler, directory) = (Compiler::dmdprof_sample(), scratch());
+    // 35 million accesses: too many for an exact analysis, and too few for the sample of a long run.
+    let (program, arguments) = (bench("hash").build(&compiler), ["6000000"]);
+    succeed(dmdprof().arg("record").arg(&program).args(arguments).current_dir(directory.path()));
+    let drawn = drawn(&program, &arguments, directory.path(), &["--budget", "2x", "--seed", "5"]);
+    let source = drawn["source"]["sample"].as_str().expect("how it was drawn");
+    let rate = source.strip_suffix(", seed 5").expect("the seed");
+    assert_ne!(rate, "1/256", "the sample of a long run");
+    let recorded = sample(directory.path(), &[&format!("--sample={rate}"), "--seed", "5"]);
+    assert_eq!(by_name(&drawn), by_name(&recorded), "{rate}");
+}
+
+#[test]
+fn estimates_are_never_taken_for_exact_numbers() {
+    let directory = scratch();
+    recorded(&bench("hash").hooked(), &["300000"], directory.path());
+    let printed = sample(directory.path(), &["--sample=1/4"]);
+    let run = |words: &[&str]| output(dmdprof().args(words).current_dir(directory.path()));
+    let json = |words: &[&str]| -> Value {
+        let output = run(words);
+        assert!(output.status.success(), "{}", describe(&output));
+        serde_json::from_slice(&output.stdout).expect("JSON")
+    };
+    assert_eq!(json(&["report", "dmdprof.estimate", "--format", "json"]), printed);
+    for command in ["why --profile", "annotate --profile", "waste", "view", "roofline", "curve", "export --to csv"] {
+        let words: Vec<&str> = command.split(' ').chain(["dmdprof.estimate"]).collect();
+        let output = run(&words);
+        assert!(!output.status.success() && errors(&output).contains("has the estimates of a sample"), "{command}");
+    }
+    for option in ["--hist", "--by-thread", "--inclusive", "--objects"] {
+        let output = run(&["report", option, "dmdprof.estimate"]);
+        assert!(!output.status.success() && errors(&output).contains("estimates"), "{}", describe(&output));
+    }
+    let diff = json(&["diff", "dmdprof.data", "dmdprof.estimate", "--format", "json"]);
+    let total = rows(&diff, 0).last().expect("a total");
+    assert_eq!((&total["seen"], &total["read_change"]), (&"no change seen".into(), &0.0.into()), "{total}");
+    let check = |words: &[&str], code: i32, said: &str| {
+        let output = run(&[&["check"], words].concat());
+        assert_eq!(output.status.code(), Some(code), "{words:?}: {}", describe(&output));
+        assert!(String::from_utf8_lossy(&output.stdout).contains(said), "{words:?}: {}", describe(&output));
+    };
+    check(&["--save-baseline", "hash", "--profile", "dmdprof.data"], 0, "saved");
+    let estimates = ["--baseline", "hash", "--profile", "dmdprof.estimate"];
+    check(&[&estimates[..], &["--limit", "cost=40%"]].concat(), 0, "costs are estimated from 1 in 4");
+    check(&estimates, 1, "is narrower than what the estimate may be off by");
+    check(&[&estimates[..], &["--limit", "Q(32KiB)=5%"]].concat(), 1, "a sample does not tell it");
+    check(&["--save-baseline", "other", "--profile", "dmdprof.estimate"], 1, "a baseline has exact numbers");
 }

@@ -113,7 +113,7 @@ pub fn command(mut args: RunnerArgs) -> anyhow::Result<i32> {
             left.without_region = true;
             left.message = format!("{error:#}");
         }
-        other => other?,
+        other => left.profile = other?,
     }
     let file = args.left.join(std::process::id().to_string());
     fs::write(&file, serde_json::to_vec(&left)?).with_context(|| format!("cannot write {}", file.display()))?;

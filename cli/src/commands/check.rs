@@ -55,7 +55,8 @@ pub struct CheckArgs {
     #[arg(long, conflicts_with = "profile")]
     pub twice: bool,
 
-    /// Check this profile instead of running something
+    /// Check this profile, or these estimates of a sample, instead of running something. Estimates are held only to
+    /// limits that are wider than what they may be off by
     #[arg(long, value_name = "FILE", conflicts_with = "command")]
     pub profile: Option<PathBuf>,
 
@@ -127,6 +128,8 @@ Examples:
   dmdprof check --twice -- ./prog 10                   do two runs give the same profile?
   dmdprof check --jobs 4 --strict                      all cases of dmdprof.toml
   dmdprof check --profile dmdprof.data --baseline small
+  dmdprof check --baseline small --limit cost=10% --run-option=--sample -- ./prog 10
+                                                       estimates of a long run, held to a wide limit
 
 dmdprof.toml:
   [limits]
@@ -324,7 +327,8 @@ fn run_options(workers: &[OsString], own: impl Iterator<Item = OsString>) -> Vec
     while let Some(word) = words.next() {
         let (name, value) = word.split_once('=').unwrap_or((&word, ""));
         decided |= match name {
-            "--line" | "--line-size" => true,
+            // Samples have no lines.
+            "--line" | "--line-size" | "--sample" | "--budget" => true,
             "--model" => value == "values" || words.peek().is_some_and(|next| value.is_empty() && next == "values"),
             _ => false,
         };

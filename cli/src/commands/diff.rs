@@ -7,19 +7,21 @@ use clap::{Args, ValueEnum};
 
 use super::print::{ToArgs, WidthArgs};
 use crate::gate::compare::Comparison;
+use crate::gate::estimated::{Doubt, difference};
 use crate::gate::key::{PathMap, PrefixRule};
 use crate::gate::made::Difference;
 use crate::gate::metric::Metric;
 use crate::gate::output::diff::Diff;
 use crate::gate::source;
 use crate::profile::{self, DEFAULT_FILE};
+use crate::sheet::{self, Look};
 use crate::view::baseline::Against;
 use crate::view::{Content, page_file};
 
 /// Compare two profiles, and say why costs changed
 ///
 /// Without arguments: the previous profile, dmdprof.data.old, with dmdprof.data. With one, B: B.old with B. Baselines
-/// of `dmdprof check` (.toml) can be compared too. The exit code does not depend on what is found; `dmdprof check` is
+/// of `dmdprof check` (.toml) and the estimates of samples can be compared too. The exit code does not depend on what is found; `dmdprof check` is
 /// the gate.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
@@ -60,6 +62,7 @@ Examples:
   dmdprof diff                                  the last two runs
   dmdprof diff before.data after.data --top 5
   dmdprof diff dmdprof/matmul.toml dmdprof.data a committed baseline with the last run
+  dmdprof diff dmdprof.data dmdprof.estimate    an exact run with the estimates of a sample
   dmdprof diff --sort 'Q(32KiB)' a.data b.data  by traffic beyond 32 KiB
   dmdprof diff --path-prefix-map /build=. a.data b.data";
 
@@ -91,17 +94,20 @@ pub fn command(args: &DiffArgs) -> anyhow::Result<()> {
     args.html.as_deref().map_or(Ok(()), page_file::check_output)?;
     let [before, after] = given(&args.profiles);
     let paths = source::path_map(&args.path_prefix_map)?;
-    let (differences, mut comparison) = compared(&before, &after, &paths)?;
+    let Compared { differences, mut comparison, doubts } = compared(&before, &after, &paths)?;
     comparison.sort(args.sort);
+    let names = [&before, &after].map(|path| path.display().to_string());
+    if doubts.iter().any(Option::is_some) {
+        return estimated(args, &names, &comparison, &doubts);
+    }
     if let Some(path) = &args.html {
-        let names = [&before, &after].map(|p| p.display().to_string());
-        let diff = json_of(names, &comparison, &differences)?;
+        let diff = json_of(names.clone(), &comparison, &differences)?;
         write_page(path, [&before, &after], diff, Against { comparison: &comparison, paths: &paths })?;
     }
     let few = matches!(args.format, Format::Table | Format::Md).then_some(TABLE_TOP);
     let terminal = args.to.terminal();
     let diff = Diff {
-        names: [before, after].map(|p| p.display().to_string()),
+        names,
         comparison: &comparison,
         differences: &differences,
         sort: args.sort,
@@ -117,9 +123,42 @@ pub fn command(args: &DiffArgs) -> anyhow::Result<()> {
     })
 }
 
+/// Prints what changed where a side at least is the estimates of a sample.
+fn estimated(args: &DiffArgs, names: &[String; 2], comparison: &Comparison, doubts: &Doubts) -> anyhow::Result<()> {
+    let format = match args.format {
+        Format::Table => sheet::Format::Table,
+        Format::Json => sheet::Format::Json,
+        Format::Csv => sheet::Format::Csv,
+        Format::Md => bail!("the estimates of a sample are compared as a table, JSON or CSV"),
+    };
+    if args.html.is_some() {
+        bail!("--html needs profiles, and one of these is the estimates of a sample");
+    }
+    if args.sort != Metric::Cost {
+        bail!(
+            "--sort needs profiles, and one of these is the estimates of a sample: they are in the order of the cost"
+        );
+    }
+    let few = (args.format == Format::Table).then_some(TABLE_TOP);
+    let top = args.top.map(|n| n as usize).or(few);
+    let document = difference(names, comparison, doubts, top);
+    let terminal = args.to.terminal();
+    let look = Look { format, width: args.width.columns(&terminal), color: terminal.color };
+    args.to.write(|mut out| document.write(look, &mut out))
+}
+
+/// How far off the costs of both sides may be.
+type Doubts = [Option<Doubt>; 2];
+
 /// What differs besides the numbers, and the numbers.
-fn compared(before: &Path, after: &Path, paths: &PathMap) -> anyhow::Result<(Vec<Difference>, Comparison)> {
-    let (a, b) = (source::read(before, paths)?, source::read(after, paths)?);
+struct Compared {
+    differences: Vec<Difference>,
+    comparison: Comparison,
+    doubts: Doubts,
+}
+
+fn compared(before: &Path, after: &Path, paths: &PathMap) -> anyhow::Result<Compared> {
+    let ((a, a_doubt), (b, b_doubt)) = (source::read(before, paths)?, source::read(after, paths)?);
     let differences = a.made.differences(&b.made);
     if let Some(d) = differences.iter().find(|d| d.what.is_of_the_model()) {
         let (name, advice) = (d.name(), d.advice());
@@ -131,7 +170,7 @@ fn compared(before: &Path, after: &Path, paths: &PathMap) -> anyhow::Result<(Vec
             d.after
         );
     }
-    Ok((differences, Comparison::of(&a, &b)))
+    Ok(Compared { differences, comparison: Comparison::of(&a, &b), doubts: [a_doubt, b_doubt] })
 }
 
 /// Two files that were compared.
@@ -148,7 +187,10 @@ pub struct Sides {
 /// As [`command`].
 pub fn sides(before: &Path, after: &Path) -> anyhow::Result<Sides> {
     let paths = source::path_map(&[])?;
-    let (differences, mut comparison) = compared(before, after, &paths)?;
+    let Compared { differences, mut comparison, doubts } = compared(before, after, &paths)?;
+    if doubts.iter().any(Option::is_some) {
+        bail!("a page needs profiles, and one of these is the estimates of a sample");
+    }
     comparison.sort(Metric::Cost);
     Ok(Sides { names: [before, after].map(|p| p.display().to_string()), paths, differences, comparison })
 }

@@ -5,6 +5,7 @@ use std::{ffi::OsString, io::IsTerminal, path::PathBuf, time::Instant};
 use clap::Args;
 use dmdprof_runtime::{abi::channel_mode, session::Options};
 
+use super::sampled;
 use crate::measure::values::ModelArg;
 use crate::{
     measure::{
@@ -38,6 +39,10 @@ pub struct RecordArgs {
     #[arg(long, value_enum, default_value_t = ModelArg::Memory, value_name = "MODEL")]
     pub model: ModelArg,
 
+    /// Refused, with what to do instead
+    #[arg(long, value_name = "1/N", num_args = 0..=1, require_equals = true, default_missing_value = "", hide = true)]
+    pub sample: Option<String>,
+
     #[command(flatten)]
     pub source: SourceArgs,
 
@@ -60,6 +65,13 @@ Examples:
 /// # Errors
 /// When the program cannot be built or followed, or the trace cannot be written.
 pub fn command(args: &RecordArgs) -> anyhow::Result<i32> {
+    if args.sample.is_some() {
+        sampled::refuse(
+            "record writes down all that a program does, so that any analysis can be made of it later. Draw a sample of \
+             a recording with `dmdprof replay --sample`, or while the program runs with `dmdprof run --sample`, which \
+             keeps the estimates in a file",
+        );
+    }
     survive_file_limit()?;
     let trace = TraceFile::create(&args.output, &args.command)?;
     let options =

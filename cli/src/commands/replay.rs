@@ -60,9 +60,8 @@ pub fn command(args: &ReplayArgs) -> anyhow::Result<()> {
     options.sample = args.sample.design();
     if options.sample.is_some() {
         sampled::check(&args.analysis, Drawn::FromRecording);
-    } else {
-        args.analysis.check_output()?;
     }
+    args.analysis.check_output()?;
     let started = Instant::now();
     let Recorded { command, replayed } = analyse(&args.trace, &options)?;
     let Replayed { measurement, end, cut_at, engine_peak } = replayed;
@@ -71,10 +70,8 @@ pub fn command(args: &ReplayArgs) -> anyhow::Result<()> {
         None => args.analysis.finish(measurement, origin, started, engine_peak),
         Some(design) => {
             let drawn = Drawn::FromRecording;
-            sampled::print(
-                &args.analysis,
-                Sampled { measurement: &measurement, origin, design, drawn, started, engine_peak },
-            )
+            let run = Sampled { measurement: &measurement, origin, design, drawn, started, engine_peak };
+            sampled::finish(&args.analysis, run).map(drop)
         }
     }
 }

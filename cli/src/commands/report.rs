@@ -4,11 +4,12 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::print::ToArgs;
+use super::{print::ToArgs, sampled};
 use crate::{
     objects,
-    profile::{self, DEFAULT_FILE},
+    profile::DEFAULT_FILE,
     report::ReportArgs,
+    sample::{Measured, file},
     shared::terminal::Terminal,
 };
 
@@ -20,6 +21,7 @@ Examples:
   dmdprof report --objects                        which data the bytes belong to
   dmdprof report --objects --fields               and which fields of structures are read
   dmdprof report --hist --threshold 5%            depth histograms of the heaviest functions
+  dmdprof report dmdprof.estimate                 the estimates of a sample
   dmdprof report --format json | jq '.functions[0]'";
 
 /// Print the report of a profile
@@ -30,7 +32,7 @@ pub struct ReportCommand {
     #[arg(long, value_name = "N")]
     pub line_size: Option<u32>,
 
-    /// The profile to show
+    /// The profile to show, or the estimates of a sample
     #[arg(value_name = "PROFILE", default_value = DEFAULT_FILE)]
     pub profile: PathBuf,
 
@@ -46,7 +48,13 @@ pub struct ReportCommand {
 /// # Errors
 /// A profile that cannot be read, objects that were not measured, and those of writing.
 pub fn command(args: &ReportCommand) -> anyhow::Result<()> {
-    let mut profile = profile::read(&args.profile)?;
+    let mut profile = match file::read(&args.profile)? {
+        Measured::Exact(profile) => *profile,
+        Measured::Estimated(estimates) => {
+            sampled::check_report(&args.report, args.line_size, estimates.drawn)?;
+            return sampled::tables(&estimates, &args.report, &args.to);
+        }
+    };
     args.line_size.map_or(Ok(()), |size| profile.choose_lines(size)).map_err(anyhow::Error::msg)?;
     let terminal = if args.to.output.is_some() { Terminal::default() } else { Terminal::stdout() };
     let options = args.report.options(terminal);

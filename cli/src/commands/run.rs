@@ -17,7 +17,7 @@ use crate::{
         trace_file::TraceFile,
     },
     profile::model::Random,
-    sample::{Drawn, args::SampleArgs},
+    sample::{Drawn, args::RunSampleArgs},
     shared::printable,
 };
 
@@ -33,10 +33,10 @@ pub struct RunArgs {
     pub analysis: AnalysisArgs,
 
     #[command(flatten)]
-    pub sample: SampleArgs,
+    pub sample: RunSampleArgs,
 
     /// Also write what the program did to FILE, for `dmdprof replay`
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["discard", "sample"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["discard", "sample", "budget"])]
     pub keep_trace: Option<PathBuf>,
 
     /// Run with hooks but throw the records away: what the hooks alone cost. Writes no profile
@@ -65,6 +65,7 @@ Examples:
   dmdprof run --cache 32KiB,8,64 ./app      a cache of 8 ways, and what it loses by conflicts
   dmdprof run --cache zen2-7452-core ./app  the caches of a machine whose file states ways
   dmdprof run --sample ./app                fast: estimates with intervals, of a program built with --dmdprof-sample
+  dmdprof run --budget 6x ./app             the same from a denser sample, for six times as long as a native run
   dmdprof run --threads shared --levels ./app    one stack for all threads, and one of each alone: then dmdprof roofline
   dmdprof run --liveness exact ./app        without bytes that nobody reads again, and what those cost
   dmdprof run -q -o new.data ./app && dmdprof report new.data --lines";
@@ -75,20 +76,14 @@ Examples:
 /// When the program cannot be built, followed or reported; problems of starting it have exit codes of their own.
 pub fn command(args: &RunArgs) -> anyhow::Result<i32> {
     let Ran { code, result } = run(args)?;
-    result.map(|()| code)
+    result.map(|_| code)
 }
 
 /// A program that was run.
 pub struct Ran {
     pub code: i32,
-    /// Whether all results could be made and written.
-    pub result: anyhow::Result<()>,
-}
-
-impl Ran {
-    fn good(code: i32) -> Self {
-        Self { code, result: Ok(()) }
-    }
+    /// Where the result was written, if all could be made and written.
+    pub result: anyhow::Result<PathBuf>,
 }
 
 /// Runs the program.
@@ -97,11 +92,11 @@ impl Ran {
 /// As [`command`], up to the end of the program.
 pub fn run(args: &RunArgs) -> anyhow::Result<Ran> {
     let mut options = args.analysis.options()?;
-    options.sample = args.sample.design();
-    options.filtered = options.sample.is_some();
+    args.sample.apply(&mut options).map_err(sampled::refuse)?;
     if options.filtered {
         sampled::check(&args.analysis, Drawn::ByProgram);
-    } else if !args.discard {
+    }
+    if !args.discard {
         args.analysis.check_output()?;
     }
     let trace = args.keep_trace.as_deref().map(|path| TraceFile::create(path, &args.command)).transpose()?;
@@ -116,16 +111,19 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Ran> {
         Ok(followed) => followed,
         Err(error) => {
             printable::say(&error);
-            return Ok(Ran::good(error.exit_code()));
+            return Ok(Ran { code: error.exit_code(), result: Ok(args.analysis.output.clone()) });
         }
     };
     let code = followed.ending.exit_code();
-    let result =
-        if args.discard { outputs_saved(followed.outputs_lost) } else { finish(args, followed, trace, started) };
+    let result = if args.discard {
+        outputs_saved(followed.outputs_lost).map(|()| args.analysis.output.clone())
+    } else {
+        finish(args, followed, trace, started)
+    };
     Ok(Ran { code, result })
 }
 
-fn finish(args: &RunArgs, followed: Followed, trace: Option<TraceFile>, started: Instant) -> anyhow::Result<()> {
+fn finish(args: &RunArgs, followed: Followed, trace: Option<TraceFile>, started: Instant) -> anyhow::Result<PathBuf> {
     let Followed { ending, measurement, engine_peak, outputs_lost, random_requests, missing } = followed;
     let recorded = trace.map_or(Ok(()), |trace| trace.finish(ending, &measurement));
     let origin = Origin {
@@ -134,15 +132,20 @@ fn finish(args: &RunArgs, followed: Followed, trace: Option<TraceFile>, started:
         incomplete: missing,
         random: Random { requests: random_requests.into(), fixed: args.source.deterministic.deterministic },
     };
-    if let Some(design) = args.sample.design() {
+    let written = if let Some(design) = measurement.sample {
         let measurement = &measurement;
         let run = Sampled { measurement, origin, design, drawn: Drawn::ByProgram, started, engine_peak };
-        sampled::print(&args.analysis, run)?;
+        sampled::finish(&args.analysis, run)?
     } else {
+        if args.sample.are_given() {
+            sampled::note_exact(&measurement);
+        }
         args.analysis.finish(measurement, origin, started, engine_peak)?;
-    }
+        args.analysis.output.clone()
+    };
     recorded?;
-    outputs_saved(outputs_lost)
+    outputs_saved(outputs_lost)?;
+    Ok(written)
 }
 
 fn outputs_saved(lost: u32) -> anyhow::Result<()> {

@@ -1,8 +1,8 @@
 //! What `run --sample` and `replay --sample` have in common: what a sample cannot tell, and how it is printed.
 
-use std::time::Instant;
+use std::{path::PathBuf, time::Instant};
 
-use anyhow::bail;
+use anyhow::{Context, bail};
 use dmdprof_runtime::{observe::sample::Design, session::Measurement};
 
 use super::print::ToArgs;
@@ -13,11 +13,14 @@ use crate::{
         values::{ModelArg, no_sample_message},
     },
     objects::look,
-    sample::{self, Drawn},
+    profile,
+    report::{ReportArgs, Sort},
+    sample::{self, Drawn, Estimates, budget, file},
     shared::terminal::Terminal,
 };
 
-fn refuse(what: &str) -> ! {
+/// Ends with a message on options that contradict each other.
+pub fn refuse(what: &str) -> ! {
     clap::Error::raw(clap::error::ErrorKind::ArgumentConflict, format!("{what}\n")).exit();
 }
 
@@ -45,6 +48,12 @@ pub fn check(analysis: &AnalysisArgs, drawn: Drawn) {
     }
 }
 
+/// Says that a run was too short for a sample.
+pub fn note_exact(measurement: &Measurement) {
+    let accesses = measurement.threads.iter().map(|thread| thread.ring.accesses).sum();
+    eprintln!("dmdprof: note: {}", budget::exact_note(accesses));
+}
+
 /// A run that was sampled, and how.
 pub struct Sampled<'a> {
     pub measurement: &'a Measurement,
@@ -55,11 +64,11 @@ pub struct Sampled<'a> {
     pub engine_peak: u64,
 }
 
-/// Prints the estimates.
+/// Writes the estimates to their file, prints them, and gives the path.
 ///
 /// # Errors
-/// A program that cannot be sampled, or standard output that cannot be written.
-pub fn print(analysis: &AnalysisArgs, run: Sampled<'_>) -> anyhow::Result<()> {
+/// A program that cannot be sampled, or what cannot be written.
+pub fn finish(analysis: &AnalysisArgs, run: Sampled<'_>) -> anyhow::Result<PathBuf> {
     let Sampled { measurement, origin, design, drawn, started, engine_peak } = run;
     if drawn == Drawn::ByProgram {
         let other = measurement.tables.iter().find(|(_, table)| !table.can_be_sampled());
@@ -73,7 +82,45 @@ pub fn print(analysis: &AnalysisArgs, run: Sampled<'_>) -> anyhow::Result<()> {
         let (accesses, seconds) = (profile.totals.accesses, started.elapsed().as_secs_f64());
         eprintln!("dmdprof: accesses={accesses} seconds={seconds:.3} engine_peak_bytes={engine_peak}");
     }
-    let options = analysis.report.options(Terminal::stdout());
-    let document = sample::document(&profile, &cells, (design, drawn), &options);
-    ToArgs::default().write(|mut out| document.write(look(&options), &mut out))
+    let estimates = Estimates { profile, cells, design, drawn };
+    let path = file::beside(&analysis.output);
+    profile::replace(&path, &file::to_bytes(&estimates))
+        .with_context(|| format!("the estimates in {}", path.display()))?;
+    if !analysis.quiet {
+        tables(&estimates, &analysis.report, &ToArgs::default())?;
+    }
+    Ok(path)
+}
+
+/// Prints the tables of estimates.
+///
+/// # Errors
+/// Objects that were not measured, and those of writing.
+pub fn tables(estimates: &Estimates, report: &ReportArgs, to: &ToArgs) -> anyhow::Result<()> {
+    let terminal = if to.output.is_some() { Terminal::default() } else { Terminal::stdout() };
+    let options = report.options(terminal);
+    if options.objects && estimates.profile.objects.is_none() {
+        bail!("the estimates are not by data object: draw the sample with --objects");
+    }
+    let document = sample::document(estimates, &options);
+    to.write(|mut out| document.write(look(&options), &mut out))
+}
+
+/// Refuses what reports of estimates do not have.
+///
+/// # Errors
+/// What it is.
+pub fn check_report(report: &ReportArgs, line_size: Option<u32>, drawn: Drawn) -> anyhow::Result<()> {
+    let needs_all = [
+        (report.inclusive, "--inclusive"),
+        (report.hist, "--hist"),
+        (report.by_thread, "--by-thread"),
+        (report.fields, "--fields"),
+        (report.sharing, "--sharing"),
+        (report.sort != Sort::Cost, "--sort"),
+        (line_size.is_some(), "--line-size"),
+        (report.contexts && drawn == Drawn::ByProgram, "--contexts"),
+    ];
+    let given = needs_all.into_iter().find(|(is_given, _)| *is_given);
+    given.map_or(Ok(()), |(_, option)| bail!("{option} needs a profile, and these are the estimates of a sample"))
 }

@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use anyhow::{Context, bail};
 
 use super::compare::Comparison;
+use super::estimated::{self, Doubt};
 use super::key::PathMap;
 use super::limits::Limits;
 use super::runner::{self, Addresses, Inputs, Job};
@@ -18,7 +19,8 @@ use super::summary::Summary;
 use super::twice::{self, Runs};
 use super::verdict::{Outcome, Verdict};
 use super::{baseline, source};
-use crate::profile::{self, Profile};
+use crate::profile::Profile;
+use crate::sample::{Measured, file};
 
 /// Where a case's numbers come from.
 #[derive(Clone, Debug)]
@@ -146,9 +148,12 @@ pub fn all(cases: &[Case], plan: &Plan) -> Vec<Checked> {
 fn one(case: &Case, plan: &Plan) -> Checked {
     let (mut certified, mut profile) = (false, None);
     let ending = measure(case, plan, &mut certified).and_then(|measured| match measured {
-        Ok((summary, run)) => {
-            profile = plan.keep.then_some(run);
-            conclude(case, plan, summary)
+        Ok(run) => {
+            if plan.keep && run.profile.is_none() {
+                bail!("--html needs a profile, and this is the estimates of a sample");
+            }
+            profile = run.profile.filter(|_| plan.keep);
+            conclude(case, plan, run.summary, run.doubt.as_ref())
         }
         Err(unlike) => Ok(Ending::Unlike(unlike)),
     });
@@ -156,43 +161,74 @@ fn one(case: &Case, plan: &Plan) -> Checked {
         name: case.name.clone(),
         baseline: case.baseline.clone(),
         certified,
-        profile: profile.map(Box::new),
+        profile,
         ending: ending.unwrap_or_else(Ending::Error),
     }
 }
 
 /// Runs the case, more than once if a certificate is wanted.
-fn measure(
-    case: &Case,
-    plan: &Plan,
-    certified: &mut bool,
-) -> anyhow::Result<Result<(Summary, Profile), twice::Unlike>> {
+fn measure(case: &Case, plan: &Plan, certified: &mut bool) -> anyhow::Result<Result<Run, twice::Unlike>> {
     let job = match &case.origin {
         Origin::Run(job) => job,
         Origin::Profile(path) => {
-            let profile = profile::read(path)?;
-            runner::check_complete(&profile)?;
-            return Ok(Ok((Summary::of(&profile, &plan.paths), profile)));
+            let measured = file::read(path)?;
+            runner::check_complete(measured.profile())?;
+            return Ok(Ok(Run::of(measured, &plan.paths)));
         }
     };
     let inputs = Inputs::before(job)?;
-    let first = runner::run(job, Addresses::Fixed)?;
+    let first = runner::measure(job, Addresses::Fixed)?;
     if plan.twice {
+        let first = first.exact().ok_or_else(runner::not_exact)?;
         let second = runner::run(job, Addresses::Fixed)?;
         let elsewhere = runner::run(job, Addresses::Random)?;
-        let runs = Runs { first: &first, second: &second, elsewhere: &elsewhere };
+        let runs = Runs { first, second: &second, elsewhere: &elsewhere };
         if let Some(unlike) = twice::difference(&runs, &plan.paths) {
             return Ok(Err(unlike));
         }
         *certified = true;
     }
-    let mut summary = Summary::of(&first, &plan.paths);
-    summary.made.inputs = Some(inputs.after(&plan.paths)).filter(|inputs| !inputs.is_empty());
-    Ok(Ok((summary, first)))
+    let mut run = Run::of(first, &plan.paths);
+    run.summary.made.inputs = Some(inputs.after(&plan.paths)).filter(|inputs| !inputs.is_empty());
+    Ok(Ok(run))
 }
 
-fn conclude(case: &Case, plan: &Plan, after: Summary) -> anyhow::Result<Ending> {
+/// A run to be checked.
+struct Run {
+    summary: Summary,
+    /// How far off its costs may be; nothing if they are exact.
+    doubt: Option<Doubt>,
+    /// If they are.
+    profile: Option<Box<Profile>>,
+}
+
+impl Run {
+    fn of(measured: Measured, paths: &PathMap) -> Self {
+        match measured {
+            Measured::Exact(profile) => {
+                Run { summary: Summary::of(&profile, paths), doubt: None, profile: Some(profile) }
+            }
+            Measured::Estimated(estimates) => {
+                let (summary, doubt) = Doubt::of(&estimates, paths);
+                Run { summary, doubt: Some(doubt), profile: None }
+            }
+        }
+    }
+}
+
+/// What is compared, if it may be; of estimates with the limits that are wider than what they may be off by.
+fn judged(comparison: &Comparison, doubt: Option<&Doubt>, limits: &Limits) -> anyhow::Result<Verdict> {
+    let Some(doubt) = doubt else { return Ok(Verdict::of(comparison, limits)) };
+    let held = estimated::held(comparison, doubt, limits)?;
+    // Why costs changed is in depths, which estimates do not have.
+    Ok(Verdict { notes: held.notes, causes: Vec::new(), ..Verdict::of(comparison, &held.limits) })
+}
+
+fn conclude(case: &Case, plan: &Plan, after: Summary, doubt: Option<&Doubt>) -> anyhow::Result<Ending> {
     let Some(path) = &case.baseline else { return Ok(Ending::Certified) };
+    if plan.mode != Mode::Compare && doubt.is_some() {
+        bail!("a baseline has exact numbers, and these are the estimates of a sample; run it without --sample");
+    }
     if plan.mode != Mode::Compare && after.total.accesses == 0 {
         bail!("the run accessed no memory, so there is nothing to keep as a baseline; check the command and --roi");
     }
@@ -213,7 +249,7 @@ fn conclude(case: &Case, plan: &Plan, after: Summary) -> anyhow::Result<Ending> 
         Err(error) => return Err(error),
     };
     let comparison = Comparison::of(&before, &after);
-    let verdict = Verdict::of(&comparison, &case.limits);
+    let verdict = judged(&comparison, doubt, &case.limits)?;
     let accepted = plan.mode == Mode::Accept;
     if accepted {
         save(path, &after)?;

@@ -146,6 +146,12 @@ impl Comparison {
         self.before == self.after && self.changed().next().is_none()
     }
 
+    /// What a function costs before and after.
+    #[must_use]
+    pub fn of_function(&self, key: &Key) -> Option<(u128, u128)> {
+        self.functions.iter().find(|change| change.key == *key)?.values(Metric::Cost)
+    }
+
     /// Of the program.
     #[must_use]
     pub fn total(&self, metric: Metric) -> Option<(u128, u128)> {

@@ -3,7 +3,7 @@
 //! Pure. The last pattern that matches and names the metric counts; without one, the limit of all functions. Limits
 //! hold in both directions. Percentages are exact: no rounding decides.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::str::FromStr;
 
@@ -154,6 +154,8 @@ pub struct Limits {
     pub rules: Vec<Rule>,
     /// Of lines, for the program and every function, where both runs measured them and nothing else is said.
     pub usual: ByMetric,
+    /// Functions whose cost has no limit, whatever the others say.
+    pub without_cost: BTreeSet<Key>,
 }
 
 /// Where lines are limited if nothing else is said: memories like a first and a second level of caches.
@@ -167,7 +169,7 @@ impl Default for Limits {
     fn default() -> Self {
         let exact = ByMetric::from([(Metric::Cost, Limit::EXACT)]);
         let usual = USUAL_CAPACITIES.map(|capacity| (Metric::LineTraffic(capacity), USUAL_LIMIT)).into();
-        Limits { total: exact.clone(), each: exact, rules: Vec::new(), usual }
+        Limits { total: exact.clone(), each: exact, usual, ..Limits::none() }
     }
 }
 
@@ -180,7 +182,9 @@ impl Limits {
         for rule in self.rules.iter().filter(|rule| rule.pattern.matches(key)) {
             limits.extend(rule.limits.iter().map(|(metric, limit)| (*metric, *limit)));
         }
-        limits.retain(|_, limit| *limit != Limit::Off);
+        limits.retain(|metric, limit| {
+            *limit != Limit::Off && !(*metric == Metric::Cost && self.without_cost.contains(key))
+        });
         limits
     }
 
@@ -224,12 +228,19 @@ impl Limits {
         self.each.extend(later.each);
         self.rules.extend(later.rules);
         self.usual.extend(later.usual);
+        self.without_cost.extend(later.without_cost);
     }
 
     /// Without any.
     #[must_use]
     pub fn none() -> Self {
-        Limits { total: ByMetric::new(), each: ByMetric::new(), rules: Vec::new(), usual: ByMetric::new() }
+        Limits {
+            total: ByMetric::new(),
+            each: ByMetric::new(),
+            rules: Vec::new(),
+            usual: ByMetric::new(),
+            without_cost: BTreeSet::new(),
+        }
     }
 }
 

@@ -16,7 +16,8 @@ use anyhow::{Context, anyhow, bail};
 use super::key::PathMap;
 use crate::launch::RANDOMISE_VARIABLE;
 use crate::profile::model::Outcome;
-use crate::profile::{self, DEFAULT_FILE, Profile};
+use crate::profile::{DEFAULT_FILE, Profile};
+use crate::sample::{Measured, file};
 use crate::shared::signals::{self, Kind};
 use crate::shared::{hash, outputs};
 
@@ -52,10 +53,24 @@ pub enum Addresses {
 /// # Errors
 /// When there is no complete profile, with what the program said.
 pub fn run(job: &Job, addresses: Addresses) -> anyhow::Result<Profile> {
+    measure(job, addresses)?.into_exact().ok_or_else(not_exact)
+}
+
+/// The same of runs that may be sampled.
+///
+/// # Errors
+/// As [`run`].
+pub fn measure(job: &Job, addresses: Addresses) -> anyhow::Result<Measured> {
     let directory = tempfile::tempdir().context("cannot create a temporary directory")?;
     let path = directory.path().join(DEFAULT_FILE);
     let mut command = command(job, addresses, &path)?;
-    finish(command.stdout(Stdio::null()), job, &path).map(|(profile, _)| profile)
+    finish(command.stdout(Stdio::null()), job, &path).map(|(measured, _)| measured)
+}
+
+/// Why estimates are refused.
+#[must_use]
+pub fn not_exact() -> anyhow::Error {
+    anyhow!("this needs the exact numbers of all reads, and --sample gives estimates; leave it out")
 }
 
 /// What a run left.
@@ -77,7 +92,8 @@ pub fn run_keeping(job: &Job) -> anyhow::Result<Left> {
     let mut job = job.clone();
     job.options.extend(["--save-outputs".into(), saved.clone().into()]);
     let mut command = command(&job, Addresses::Fixed, &path)?;
-    let (profile, output) = finish(command.stdout(Stdio::piped()), &job, &path)?;
+    let (measured, output) = finish(command.stdout(Stdio::piped()), &job, &path)?;
+    let profile = measured.into_exact().ok_or_else(not_exact)?;
     if let Outcome::Exited(code) = profile.meta.outcome
         && output.status.code() != Some(code)
     {
@@ -103,7 +119,7 @@ fn command(job: &Job, addresses: Addresses, profile: &Path) -> anyhow::Result<Co
     Ok(command)
 }
 
-fn finish(command: &mut Command, job: &Job, profile: &Path) -> anyhow::Result<(Profile, Output)> {
+fn finish(command: &mut Command, job: &Job, profile: &Path) -> anyhow::Result<(Measured, Output)> {
     if let Some(signal) = signals::received() {
         bail!("not run: signal {signal} was to end dmdprof");
     }
@@ -111,12 +127,13 @@ fn finish(command: &mut Command, job: &Job, profile: &Path) -> anyhow::Result<(P
     let (child, watched) = started?;
     let output = child.wait_with_output().with_context(|| format!("cannot run in {}", job.dir.display()))?;
     watched.ended();
-    if !profile.exists() {
+    let estimates = file::beside(profile);
+    let Some(left) = [profile, &estimates].into_iter().find(|path| path.exists()) else {
         bail!("there is no profile{}", said(&output.stderr));
-    }
-    let profile = profile::read(profile)?;
-    check_complete(&profile).map_err(|e| anyhow!("{e}{}", said(&output.stderr)))?;
-    Ok((profile, output))
+    };
+    let measured = file::read(left)?;
+    check_complete(measured.profile()).map_err(|e| anyhow!("{e}{}", said(&output.stderr)))?;
+    Ok((measured, output))
 }
 
 /// A profile of which every number counts everything.

@@ -1,25 +1,31 @@
-//! Where a side of a comparison comes from: a profile, or a baseline; told apart by the first bytes.
+//! Where a side of a comparison comes from: a profile, the estimates of a sample, or a baseline.
 
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
 use super::baseline;
+use super::estimated::Doubt;
 use super::key::{PathMap, PrefixRule};
 use super::summary::Summary;
-use crate::profile;
+use crate::sample::{Measured, file};
 use crate::shared::toml_text;
 
-/// Reads either kind of file.
+/// Reads any of them; with what an estimate may be off by.
 ///
 /// # Errors
-/// When it is neither, or is damaged.
-pub fn read(path: &Path, paths: &PathMap) -> anyhow::Result<Summary> {
+/// When it is none, or is damaged.
+pub fn read(path: &Path, paths: &PathMap) -> anyhow::Result<(Summary, Option<Doubt>)> {
     if path.extension().is_some_and(|e| e == "toml") {
-        return read_baseline(path);
+        return Ok((read_baseline(path)?, None));
     }
-    let profile = profile::read(path)?;
-    Ok(Summary::of(&profile, paths))
+    Ok(match file::read(path)? {
+        Measured::Exact(profile) => (Summary::of(&profile, paths), None),
+        Measured::Estimated(estimates) => {
+            let (summary, doubt) = Doubt::of(&estimates, paths);
+            (summary, Some(doubt))
+        }
+    })
 }
 
 /// # Errors

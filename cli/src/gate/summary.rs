@@ -211,6 +211,17 @@ impl Key {
     }
 }
 
+impl Key {
+    /// What the function of a row of a report is known by.
+    #[must_use]
+    pub fn of_row(row: &Row, paths: &PathMap) -> Self {
+        Key {
+            file: row.file.as_deref().map_or_else(String::new, |file| paths.apply(file)),
+            name: stable_name(row.name(), row.symbols.first().map_or("", String::as_str)),
+        }
+    }
+}
+
 impl Summary {
     /// For comparisons with what has none.
     #[must_use]
@@ -225,7 +236,7 @@ impl Summary {
     pub fn of(profile: &Profile, paths: &PathMap) -> Self {
         let analysis = Analysis::new(profile, Grouping::Functions);
         let mut builder = Builder { profile, paths, keys: HashMap::new(), functions: BTreeMap::new() };
-        let keys: Vec<Key> = analysis.rows.iter().map(|row| builder.key_of_row(row)).collect();
+        let keys: Vec<Key> = analysis.rows.iter().map(|row| Key::of_row(row, paths)).collect();
         let mut row_of_site: Vec<Option<usize>> = vec![None; profile.sites.len()];
         for (i, row) in analysis.rows.iter().enumerate() {
             row.sites.iter().for_each(|s| row_of_site[s.index()] = Some(i));
@@ -264,14 +275,6 @@ struct Builder<'p> {
 impl<'p> Builder<'p> {
     fn line_size(&self) -> Option<u32> {
         self.profile.lines.as_ref().map(|lines| lines.size)
-    }
-
-    fn key(&self, name: &str, symbol: &str, file: Option<&str>) -> Key {
-        Key { file: file.map_or_else(String::new, |f| self.paths.apply(f)), name: stable_name(name, symbol) }
-    }
-
-    fn key_of_row(&self, row: &Row) -> Key {
-        self.key(row.name(), row.symbols.first().map_or("", String::as_str), row.file.as_deref())
     }
 
     fn key_of(&mut self, function: FunctionId) -> Key {

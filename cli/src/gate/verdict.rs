@@ -49,6 +49,8 @@ pub struct Verdict {
     pub defects: Vec<String>,
     /// Causes for each function with a finding that is worse or better.
     pub causes: Vec<(Key, Vec<Cause>)>,
+    /// What else to know of the comparison, in words.
+    pub notes: Vec<String>,
 }
 
 /// What a gate does.
@@ -84,7 +86,7 @@ impl Verdict {
         let appearances = comparison.functions.iter().filter(|c| c.fate != Fate::Kept);
         let appearances = appearances.map(|c| Appearance { key: c.key.clone(), fate: c.fate.clone() }).collect();
         let defects = defects(comparison, limits, &findings);
-        let mut verdict = Verdict { findings, appearances, defects, causes: Vec::new() };
+        let mut verdict = Verdict { findings, appearances, defects, causes: Vec::new(), notes: Vec::new() };
         verdict.causes = comparison.functions.iter().filter_map(|c| verdict.explain(c)).collect();
         verdict
     }

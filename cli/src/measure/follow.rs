@@ -95,8 +95,8 @@ pub fn follow(
     if source.deterministic.deterministic {
         channel.fix_random();
     }
-    if let Some(design) = options.sample.filter(|_| options.filtered) {
-        channel.draw_sample(design);
+    if let (Some(stages), Some(design)) = (options.stages(), options.sample) {
+        channel.draw_samples(stages, design.seed);
     }
     if let Some(path) = &options.outputs {
         let file = output_file::create(path).with_context(|| format!("cannot save outputs in {}", path.display()))?;

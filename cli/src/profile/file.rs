@@ -42,6 +42,20 @@ const fn later_than(version: u32) -> usize {
     }
 }
 
+/// What a file is, by its first bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Kind {
+    pub magic: [u8; 8],
+    pub version: u32,
+    /// The oldest version that is read.
+    pub oldest: u32,
+}
+
+const PROFILE: Kind = Kind { magic: MAGIC, version: FORMAT_VERSION, oldest: OLDEST };
+
+/// First bytes of a file of estimates, which is no profile: see `docs/sampling.md`.
+pub const ESTIMATES_MAGIC: [u8; 8] = *b"\x89DMDE\r\n\n";
+
 /// Magic, version, checksum, payload length, decoded length.
 pub const HEADER_LEN: usize = 32;
 const CHECKED_FROM: usize = 16;
@@ -154,6 +168,13 @@ pub enum ReadError {
     },
     /// Its bytes are whole, but [`validate`] refuses what they say.
     #[error(
+        "{} has the estimates of a sample, and this needs the exact numbers of all reads\n  `dmdprof report`, `dmdprof diff` \
+         and `dmdprof check --profile` take estimates\n  for everything else measure exactly: `dmdprof run` without \
+         --sample",
+        path.display()
+    )]
+    Estimates { path: PathBuf },
+    #[error(
         "{} contradicts itself\n  expected: a profile whose numbers agree with each other\n  found: {found}\n  this is a \
          bug in the dmdprof that wrote it; please report it, and make a new profile with `dmdprof run`",
         path.display()
@@ -223,13 +244,19 @@ pub fn to_bytes(profile: &Profile) -> Vec<u8> {
     wrap(&decoded)
 }
 
-/// A file with this content.
+/// A profile's file with this content.
 #[must_use]
 pub fn wrap(decoded: &[u8]) -> Vec<u8> {
+    wrapped(PROFILE, decoded)
+}
+
+/// A file of a kind with this content.
+#[must_use]
+pub fn wrapped(kind: Kind, decoded: &[u8]) -> Vec<u8> {
     let payload = zstd::bulk::compress(decoded, COMPRESSION_LEVEL).expect("compression to memory");
     let mut bytes = Vec::with_capacity(HEADER_LEN + payload.len());
-    bytes.extend_from_slice(&MAGIC);
-    bytes.extend_from_slice(&FORMAT_VERSION.to_le_bytes());
+    bytes.extend_from_slice(&kind.magic);
+    bytes.extend_from_slice(&kind.version.to_le_bytes());
     bytes.extend_from_slice(&[0; 4]);
     bytes.extend_from_slice(&(payload.len() as u64).to_le_bytes());
     bytes.extend_from_slice(&(decoded.len() as u64).to_le_bytes());
@@ -239,23 +266,26 @@ pub fn wrap(decoded: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Reads a profile from a file's bytes; `path` is for messages only.
-pub fn from_bytes(path: &Path, bytes: &[u8]) -> Result<Profile, ReadError> {
+/// The version and the content of a file of a kind; `path` is for messages only.
+///
+/// # Errors
+/// What is wrong with the file.
+pub fn unwrapped(kind: Kind, path: &Path, bytes: &[u8]) -> Result<(u32, Vec<u8>), ReadError> {
     let path = || path.to_path_buf();
     let found = bytes.len() as u64;
-    if bytes.len() < MAGIC.len() && !bytes.is_empty() && MAGIC.starts_with(bytes) {
+    if bytes.len() < kind.magic.len() && !bytes.is_empty() && kind.magic.starts_with(bytes) {
         return Err(ReadError::Truncated { path: path(), expected: HEADER_LEN as u64, found });
     }
-    if !bytes.starts_with(&MAGIC) {
+    if !bytes.starts_with(&kind.magic) {
         return Err(ReadError::NotAProfile { path: path(), found: describe(bytes) });
     }
     let short = || ReadError::Truncated { path: path(), expected: HEADER_LEN as u64, found };
     let version = u32_at(bytes, 8).ok_or_else(short)?;
-    if version > FORMAT_VERSION {
-        return Err(ReadError::Newer { path: path(), expected: FORMAT_VERSION, found: version });
+    if version > kind.version {
+        return Err(ReadError::Newer { path: path(), expected: kind.version, found: version });
     }
-    if version < OLDEST {
-        return Err(ReadError::Older { path: path(), expected: OLDEST, found: version });
+    if version < kind.oldest {
+        return Err(ReadError::Older { path: path(), expected: kind.oldest, found: version });
     }
     let sum = u32_at(bytes, 12).ok_or_else(short)?;
     let payload_len = u64_at(bytes, 16).ok_or_else(short)?;
@@ -271,8 +301,18 @@ pub fn from_bytes(path: &Path, bytes: &[u8]) -> Result<Profile, ReadError> {
     if actual != sum {
         return Err(ReadError::Checksum { path: path(), expected: sum, found: actual });
     }
+    let decoded = decompress(&bytes[HEADER_LEN..], decoded_len);
+    Ok((version, decoded.map_err(|found| ReadError::Inconsistent { path: path(), found })?))
+}
+
+/// Reads a profile from a file's bytes; `path` is for messages only.
+pub fn from_bytes(path: &Path, bytes: &[u8]) -> Result<Profile, ReadError> {
+    if bytes.starts_with(&ESTIMATES_MAGIC) {
+        return Err(ReadError::Estimates { path: path.into() });
+    }
+    let (version, mut decoded) = unwrapped(PROFILE, path, bytes)?;
+    let path = || path.to_path_buf();
     let inconsistent = |found: String| ReadError::Inconsistent { path: path(), found };
-    let mut decoded = decompress(&bytes[HEADER_LEN..], decoded_len).map_err(inconsistent)?;
     decoded.extend(std::iter::repeat_n(0, later_than(version)));
     let (profile, rest) = postcard::take_from_bytes::<Profile>(&decoded)
         .map_err(|e| inconsistent(format!("content that does not decode ({e})")))?;
@@ -341,7 +381,15 @@ fn describe(bytes: &[u8]) -> String {
 /// # Errors
 /// A file that cannot be read, is no profile, is damaged or of a newer format; each says what to do.
 pub fn read(path: &Path) -> Result<Profile, ReadError> {
-    let bytes = fs::read(path).map_err(|error| {
+    from_bytes(path, &bytes_of(path)?)
+}
+
+/// The bytes of a profile's file, or one of estimates.
+///
+/// # Errors
+/// A file that cannot be read, with what to do.
+pub fn bytes_of(path: &Path) -> Result<Vec<u8>, ReadError> {
+    fs::read(path).map_err(|error| {
         let old = old_path(path);
         let advice = if error.kind() != io::ErrorKind::NotFound {
             "name a readable profile file".into()
@@ -351,8 +399,7 @@ pub fn read(path: &Path) -> Result<Profile, ReadError> {
             "make one with `dmdprof run <program>`, or name the file".to_string()
         };
         ReadError::Open { path: path.into(), error, advice }
-    })?;
-    from_bytes(path, &bytes)
+    })
 }
 
 /// Where a profile goes that is written to a path.

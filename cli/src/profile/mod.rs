@@ -9,6 +9,6 @@ pub mod validate;
 #[cfg(test)]
 pub(crate) mod sample;
 
-pub use file::{DEFAULT_FILE, ReadError, WriteError, check_writable, complete, read, write};
+pub use file::{DEFAULT_FILE, ReadError, WriteError, check_writable, complete, read, replace, write};
 pub use model::Profile;
 pub(crate) use printable::for_people;

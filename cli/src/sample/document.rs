@@ -5,16 +5,20 @@
 use std::{cmp::Reverse, collections::BTreeMap};
 
 use dmdprof_runtime::{
-    counts::sampled::{Estimate, SampleCounts},
+    counts::{
+        reach::Beyond,
+        sampled::{Estimate, SampleCounts},
+    },
     observe::sample::Design,
 };
 
+use super::Estimates;
 use crate::{
     convert::SampleCells,
     estimate,
     objects::groups::{Groups, word},
     profile::Profile,
-    report::{Analysis, Grouping, ReportOptions, analysis::Sums},
+    report::{Analysis, Format, Grouping, ReportOptions, analysis::Sums},
     shared::{human, names},
     sheet::{Cell, Column, Document, Sheet, Value},
 };
@@ -85,12 +89,9 @@ type Named = (Counts, Vec<Cell>);
 
 /// The tables.
 #[must_use]
-pub fn document(
-    profile: &Profile,
-    sample: &SampleCells,
-    (design, drawn): (Design, Drawn),
-    options: &ReportOptions,
-) -> Document {
+pub fn document(estimates: &Estimates, options: &ReportOptions) -> Document {
+    let Estimates { profile, cells: sample, design, drawn } = estimates;
+    let (design, drawn) = (*design, *drawn);
     let analysis = Analysis::build(profile, options.grouping, false, options.generics);
     let mut total = Counts::default();
     let mut rows: Vec<Named> = Vec::new();
@@ -116,7 +117,7 @@ pub fn document(
     document.heading.push(heading(&total, design));
     let code = [("function", ["", "function"], 0), ("place", ["", "place"], 3)];
     document.sheets.push(sheet((key, title), &code, rows, &total, options));
-    if profile.objects.is_some() {
+    if options.objects {
         let data = [("kind", ["", "kind"], 0), ("object", ["", "object"], 0), ("place", ["", "place"], 3)];
         let rows = by_object(profile, sample, options);
         let mut sheet = sheet(("objects", "By data object"), &data, rows, &total, options);
@@ -126,7 +127,10 @@ pub fn document(
         }
         document.sheets.push(sheet);
     }
-    document.notes = notes(&total, (design, drawn), profile.objects.is_some());
+    if options.format == Format::Json {
+        document.sheets.push(curve(sample, &total, design));
+    }
+    document.notes = notes(&total, (design, drawn), options.objects);
     document
 }
 
@@ -141,6 +145,18 @@ fn heading(total: &Counts, design: Design) -> String {
         ),
         None => format!("ByteDMD: {TOO_FEW}, {of}"),
     }
+}
+
+/// What is read from beyond each capacity; for programs.
+fn curve(sample: &SampleCells, total: &Counts, design: Design) -> Sheet {
+    let columns = ["capacity", "read_beyond", "least", "most"].map(|key| Column::new(key, ["", key], 0));
+    let mut sheet = Sheet::new("curve", "Bytes read from beyond", columns.into());
+    for beyond in sample.reach.curve(design.one_in, total.read) {
+        let Beyond { capacity, bytes, least, most } = beyond;
+        let shown = |bytes: f64| Value::Bytes(bytes.round() as u128);
+        sheet.row([Value::Bytes(capacity.into()), shown(bytes), shown(least), shown(most)]);
+    }
+    sheet
 }
 
 fn by_object(profile: &Profile, sample: &SampleCells, options: &ReportOptions) -> Vec<Named> {

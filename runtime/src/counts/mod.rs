@@ -8,5 +8,6 @@ pub mod depths;
 pub mod keys;
 pub mod lines;
 pub mod many;
+pub mod reach;
 pub mod row;
 pub mod sampled;

@@ -3,17 +3,19 @@
 //! Takes costs with their weights and the random group that each was seen by; gives the sum and the spread of groups.
 //! Amounts are integers of 1/256, so that the order in which they are added up does not matter.
 
+use serde::{Deserialize, Serialize};
+
 /// Random groups that a sample is made of.
 pub const GROUPS: usize = 16;
 /// Groups that must have seen something, so that an estimate is told.
-const LEAST_GROUPS: u32 = 12;
+pub(super) const LEAST_GROUPS: u32 = 12;
 /// A class with a smaller part of cost and bytes may have been seen by fewer: one that few groups saw spreads all the
 /// more.
 const MINOR: f64 = 0.25;
 /// Student's t for 15 degrees of freedom: 95 % lie between its negative and it.
-const T_95: f64 = 2.131;
+pub(super) const T_95: f64 = 2.131;
 /// Parts of one unit of cost.
-const PARTS: f64 = 256.0;
+pub(super) const PARTS: f64 = 256.0;
 
 /// How long ago the bytes were touched, by which the sample is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,7 +29,7 @@ pub enum Class {
 }
 
 /// Of one class.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct ClassCounts {
     cost: i128,
     bytes: i128,
@@ -37,7 +39,7 @@ struct ClassCounts {
 }
 
 /// What one site read.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SampleCounts {
     /// Bytes read, exact.
     pub read: u64,
@@ -67,7 +69,7 @@ pub struct Seen {
 }
 
 /// A half goes up. Of one read it always fits: its cost is below 2^40, its weight below 2^12.
-fn parts(amount: f64) -> i128 {
+pub(super) fn parts(amount: f64) -> i128 {
     i128::from((amount * PARTS + 0.5) as i64)
 }
 
@@ -96,6 +98,14 @@ impl SampleCounts {
             class.groups.iter_mut().zip(more.groups).for_each(|(sum, more)| *sum += more);
             class.seen |= more.seen;
         }
+    }
+
+    /// Whether sums of millions of such counts are within what integers can hold; of counts that nobody has checked.
+    #[must_use]
+    pub fn is_possible(&self) -> bool {
+        const MOST: i128 = 1 << 96;
+        let amounts = |class: &ClassCounts| [class.cost, class.bytes].into_iter().chain(class.groups);
+        self.read < 1 << 56 && self.classes.iter().flat_map(amounts).all(|amount| (-MOST..MOST).contains(&amount))
     }
 
     /// The estimate of the bytes read, which are known exactly: for tests of the sample.

@@ -24,7 +24,8 @@ use super::{
 use crate::abi::{
     ABI_VERSION, CHANNEL_BYTES, CHANNEL_ENV, CHANNEL_MAGIC, ChannelHeader, MAX_RINGS, MODULE_ENTRY, MODULE_SLOTS,
     MODULES_OFFSET, ModuleEntry, NOBODY, PRINT_BYTES, RINGS_OFFSET, UNIT_SLOTS, UNITS_OFFSET, UnitEntry, entry_state,
-    loss, print_of, sample::Design,
+    loss, print_of,
+    sample::{STAGES, Stage},
 };
 use dmdprof_abi::protocol::{self, Woken, Word};
 
@@ -168,13 +169,14 @@ impl Channel {
         unsafe { (*header).fixed_random = 1 };
     }
 
-    /// Has programs that can be sampled draw a sample. For before programs start.
-    pub fn draw_sample(&mut self, design: Design) {
+    /// Has programs that can be sampled write down what some analyses need of them: samples with a seed, or everything
+    /// for a while. For before programs start.
+    pub fn draw_samples(&mut self, stages: [Stage; STAGES], seed: u64) {
         let header = self.map.as_mut_ptr().cast::<ChannelHeader>();
         // SAFETY: the mapping is long enough and aligned, and not shared with anybody yet.
         unsafe {
-            (*header).sample_one_in = design.one_in;
-            (*header).sample_seed = design.seed;
+            (*header).stages = stages;
+            (*header).sample_seed = seed;
         }
     }
 

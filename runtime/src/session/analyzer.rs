@@ -15,7 +15,7 @@ use super::{
     rows::{self, PeriodDetector, Row},
 };
 use crate::{
-    counts::cell::CellCounters,
+    counts::{cell::CellCounters, reach::Reach},
     decode::{
         event::{Event, EventRecord},
         locator::{CallSite, Located, Locator, Module, ModuleSource, SegmentNumber},
@@ -219,7 +219,7 @@ impl Analyzer {
             Event::RegionBegin { .. } | Event::RegionEnd { .. } => {}
             Event::Restart => core.contexts.restart(),
             Event::Synchronise(event) => core.engine.synchronise(event, files!(core)),
-            Event::Clock { time } => core.engine.set_time(time, files!(core)),
+            Event::Clock { time } => core.set_time(time),
         }
         Some(words)
     }
@@ -232,7 +232,7 @@ impl Analyzer {
         pipeline.flush(files!(self.core));
         let log = pipeline.take_log();
         self.core.file_lines(pipeline.take_lines(), pipeline.take_caches());
-        self.core.file_sample(pipeline.take_sample());
+        let reach = self.core.file_sample(pipeline.take_sample());
         if self.core.filtered {
             self.core.estimate_reads(&self.locator);
         }
@@ -247,7 +247,7 @@ impl Analyzer {
         self.core.totals.footprint = stack.engine().footprint();
         self.core.totals.in_blocks += stack.engine().in_blocks();
         let exact_error = log.and_then(|log| self.core.exact(log).err());
-        MemoryResult { followed, exact_error, window, ..self.counted() }
+        MemoryResult { followed, exact_error, window, reach, ..self.counted() }
     }
 
     /// Ends a replay in whose middle the system refused something, and gives up what was counted until then. What the
@@ -291,6 +291,7 @@ impl Analyzer {
             followed: None,
             window: None,
             exact_error: None,
+            reach: Reach::default(),
         }
     }
 
@@ -321,6 +322,12 @@ impl Analyzer {
     #[must_use]
     pub fn engine_bytes(&self) -> u64 {
         self.core.engine.engine_bytes() + self.core.objects.as_ref().map_or(0, |objects| objects.heap_bytes())
+    }
+
+    /// The time that a program which draws a sample has told last.
+    #[must_use]
+    pub fn told_time(&self) -> u64 {
+        self.core.told_time
     }
 
     /// Accesses so far.

@@ -16,7 +16,7 @@ use crate::{
         cell::{CellCounters, file_lines},
         depths::DepthCounts,
         lines::LineCounts,
-        sampled::SampleCounts,
+        reach::Reach,
     },
     decode::{
         block::{BlockCounters, BlockNumbers, UNCOUNTED},
@@ -28,6 +28,7 @@ use crate::{
     engine::Stream,
     observe::{
         objects::{ObjectCells, OwnObjects, Part, PartOf},
+        sample::Sampled,
         window::Recorder,
     },
     oplog::OpLog,
@@ -50,6 +51,8 @@ pub(super) struct Core {
     pub(super) has_roi: bool,
     /// The program draws a sample: there are records of what it looked at only.
     pub(super) filtered: bool,
+    /// The time that it has told last.
+    pub(super) told_time: u64,
     /// Declared regions that match the region of interest and are open.
     pub(super) open_regions: u64,
     pub(super) hints: bool,
@@ -125,6 +128,7 @@ impl Core {
             totals: RingTotals::default(),
             has_roi: options.roi.is_some(),
             filtered: options.filtered,
+            told_time: 0,
             open_regions: 0,
             streams: Vec::new(),
             stream_cells: Vec::new(),
@@ -330,10 +334,11 @@ impl Core {
     }
 
     /// What a sample has seen goes to its cells.
-    pub(super) fn file_sample(&mut self, sample: Vec<Option<Box<SampleCounts>>>) {
-        for (cell, counts) in self.cells.iter_mut().zip(sample) {
+    pub(super) fn file_sample(&mut self, sample: Sampled) -> Reach {
+        for (cell, counts) in self.cells.iter_mut().zip(sample.cells) {
             cell.sampled = counts;
         }
+        sample.reach
     }
 
     /// Analyses what was written down, and puts the results in the place of those with dead bytes.

@@ -36,6 +36,14 @@ fn each(item: &Item) -> Option<(u64, u64, u64)> {
 }
 
 impl Core {
+    /// The program says how many accesses there were so far.
+    pub(super) fn set_time(&mut self, time: u64) {
+        if self.filtered {
+            self.told_time = time;
+            self.engine.set_time(time, files!(self));
+        }
+    }
+
     /// A record of a function is at hand.
     #[inline]
     pub(super) fn be_in(&mut self, function: FunctionNumber) {
@@ -52,7 +60,7 @@ impl Core {
         self.be_in(place.function);
         let behind = usize::from(segment.flags & (segment_flag::COOKIE | segment_flag::LANDING) != 0);
         if let Some(time) = record.len().checked_sub(1 + behind).and_then(|at| record.get(at)) {
-            self.engine.set_time(*time, files!(self));
+            self.set_time(*time);
         }
         let block = self.block(place.segment, items.len());
         let first = self.blocks[block as usize].first_cell as usize;

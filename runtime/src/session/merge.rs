@@ -18,6 +18,7 @@ use crate::{
         cell::CellCounters,
         depths::DepthCounts,
         keys::{FlowKey, FunctionKey, ObjectKey, SiteKey, moved_contexts},
+        reach::Reach,
     },
     decode::{
         block::BlockCounters,
@@ -32,6 +33,7 @@ use crate::{
         flows::Followed,
         objects::{ObjectUse, PartOf, RingObjects},
         patterns::{Pattern, between::Between},
+        sample::Design,
         window::{Recorder, Window},
     },
     ring::Loss,
@@ -238,6 +240,10 @@ pub struct Measurement {
     pub exact_error: Option<io::Error>,
     /// What the system refused to the analysis, which ended there.
     pub cut_short: Option<String>,
+    /// The sample that costs are estimated from; nothing: they are exact.
+    pub sample: Option<Design>,
+    /// Bytes read by depth, of a sample.
+    pub reach: Reach,
 }
 
 /// A [`Measurement`] in the making.
@@ -308,7 +314,8 @@ impl Merger {
         result: MemoryResult,
         items_of: impl Fn(u32, u32) -> usize,
     ) -> (DecodedRing, Vec<ContextNumber>) {
-        let MemoryResult { ring, blocks, cells, cold, own, followed, objects, window, sequences, exact_error } = result;
+        let MemoryResult { ring, blocks, cells, cold, own, followed, objects, window, sequences, exact_error, reach } =
+            result;
         self.measurement.exact_error = self.measurement.exact_error.take().or(exact_error);
         let nodes = self.add_contexts(&ring);
         self.add_sequences(&ring, sequences);
@@ -322,6 +329,7 @@ impl Merger {
         }
         self.add_counts(&ring, &nodes, &blocks, cells, items_of);
         self.measurement.cold.merge(&cold);
+        self.measurement.reach.merge(&reach);
         if let Some(own) = own {
             self.add_own(own);
         }
@@ -443,6 +451,7 @@ impl Merger {
         }
         self.measurement.sequences.append(&mut other.measurement.sequences);
         self.measurement.cold.merge(&other.measurement.cold);
+        self.measurement.reach.merge(&other.measurement.reach);
         if let Some(cold) = &other.measurement.cold_alone {
             self.measurement.cold_alone.get_or_insert_default().merge(cold);
         }

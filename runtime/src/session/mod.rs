@@ -5,13 +5,14 @@
 //! `charge` access by access, `filtered` what a program that draws a sample wrote down, `loops` all iterations
 //! together, `library` what calls do. `pipeline` gives accesses to the engine and to those who follow beside it
 //! (`crate::observe`). `together` has one engine for several rings. `exact` goes over a ring a second time. `slices`
-//! replays one ring on many processors, with `scan` and `absorb`; `shares` parts of a trace on many machines. `merge`
-//! adds up rings.
+//! replays one ring on many processors, with `scan` and `absorb`; `shares` parts of a trace on many machines. `early`
+//! analyses short runs otherwise than long ones. `merge` adds up rings.
 
 mod absorb;
 pub mod analyzer;
 mod charge;
 mod core;
+mod early;
 mod exact;
 pub mod fast_paths;
 mod filtered;
@@ -43,7 +44,7 @@ mod together;
 
 pub use crate::counts::keys::{FlowKey, FunctionKey, ObjectKey, SiteKey};
 pub use merge::{AloneTotals, Measurement, MergedBlock, MergedContext, MergedFlow, MergedObjects, ThreadTotals};
-pub use options::Options;
+pub use options::{Early, Options};
 pub use progress::Progress;
 pub use replay::{ReplayError, Replayed, replay};
 pub use serve::serve;

@@ -4,6 +4,7 @@ use std::{path::PathBuf, sync::Arc};
 
 use super::{fast_paths::FastPaths, shared::Together};
 use crate::{
+    abi::sample::{STAGES, Stage},
     decode::roi::RegionOfInterest,
     motion::options::MotionOptions,
     observe::{caches::Geometry, sample::Design},
@@ -49,6 +50,8 @@ pub struct Options {
     pub sample: Option<Design>,
     /// With a sample: it is the programs that draw it, so that rings have what they looked at only, and counters.
     pub filtered: bool,
+    /// What else to measure as long as the run is short, first what is best; of programs that draw a sample.
+    pub early: Vec<Early>,
     /// Charge each access to the data object that it goes to.
     pub objects: bool,
     /// Write down the calls that these functions make.
@@ -65,7 +68,31 @@ pub struct Options {
     pub ways: FastPaths,
 }
 
+/// An analysis for runs in which no thread does more than so many loads and stores.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Early {
+    /// A denser sample; nothing: an exact analysis.
+    pub sample: Option<Design>,
+    /// The loads and stores.
+    pub until: u64,
+}
+
 impl Options {
+    /// What programs must write down for its samples; nothing if they draw none.
+    #[must_use]
+    pub fn stages(&self) -> Option<[Stage; STAGES]> {
+        let last = self.sample.filter(|_| self.filtered)?;
+        let stage = |one_in, until| Stage { one_in, until, ..Stage::default() };
+        let early = self.early.iter().map(|early| stage(early.sample.map_or(1, |design| design.one_in), early.until));
+        let mut stages = [Stage::default(); STAGES];
+        // The last one is for all runs, and in any case there.
+        let room = stages.iter_mut().rev();
+        for (slot, stage) in room.zip(std::iter::once(stage(last.one_in, u64::MAX)).chain(early.rev())) {
+            *slot = stage;
+        }
+        Some(stages)
+    }
+
     /// What of it needs all accesses of a ring in order, so that the ring cannot be cut into slices.
     #[must_use]
     pub fn in_one_piece(&self) -> Option<&'static str> {

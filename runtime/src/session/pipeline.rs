@@ -23,7 +23,7 @@ use super::{
     ranked::Ranked,
 };
 use crate::{
-    counts::{caches::ByLevel, lines::LineCounts, many::Many, sampled::SampleCounts},
+    counts::{caches::ByLevel, lines::LineCounts, many::Many},
     decode::{block::UNCOUNTED, context::ContextNumber, locator::SegmentNumber},
     engine::{Access, Stream, dependence},
     objects::ObjectNumber,
@@ -33,7 +33,7 @@ use crate::{
         flows::Flows,
         follower::Follower,
         lines::Lines,
-        sample::{Design, Sampler},
+        sample::{Design, Sampled, Sampler},
         window::Recorder,
     },
     oplog::OpLog,
@@ -169,14 +169,14 @@ impl Pipeline {
         matches!(self.place, Place::Sampled(_))
     }
 
-    /// What the sample has, by cell; nothing if there is none. Call after `flush`.
-    pub fn take_sample(&mut self) -> Vec<Option<Box<SampleCounts>>> {
+    /// What the sample has; nothing if there is none. Call after `flush`.
+    pub fn take_sample(&mut self) -> Sampled {
         if !self.is_sampled() {
-            return Vec::new();
+            return Sampled::default();
         }
         match std::mem::replace(&mut self.place, Place::Here(Ranked::new(&FastPaths::default()))) {
             Place::Sampled(sampler) => sampler.finish(),
-            Place::Here(_) | Place::There { .. } | Place::Kept(_) => Vec::new(),
+            Place::Here(_) | Place::There { .. } | Place::Kept(_) => Sampled::default(),
         }
     }
 

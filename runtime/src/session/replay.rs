@@ -235,6 +235,7 @@ impl<'a> Replay<'a> {
         open.sort_unstable();
         open.into_iter().for_each(|number| self.ring_end(number));
         together::analyse(&mut self.merger, self.options, &self.table);
+        self.merger.measurement.sample = self.options.sample;
         Replayed::new(self.merger, self.table, self.end, self.cut_at, self.engine_peak)
     }
 }

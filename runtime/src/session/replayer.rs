@@ -127,6 +127,15 @@ impl Replayer {
         }
     }
 
+    /// The time that a program which draws a sample has told last.
+    #[must_use]
+    pub fn told_time(&self) -> u64 {
+        match self {
+            Self::Memory(analyzer) => analyzer.told_time(),
+            Self::Sliced(_) | Self::Values(_) | Self::Motion(_) | Self::Keeps(_) => 0,
+        }
+    }
+
     /// Memory that the engine holds, in bytes; 0 for the values model, whose engine lives only while a region is
     /// priced.
     #[must_use]

@@ -4,7 +4,7 @@ use std::io;
 
 use super::kept::Part;
 use crate::{
-    counts::{cell::CellCounters, depths::DepthCounts},
+    counts::{cell::CellCounters, depths::DepthCounts, reach::Reach},
     decode::{block::BlockCounters, ring::DecodedRing, sequences::RingSequences},
     motion::result::MotionResult,
     observe::{
@@ -43,6 +43,8 @@ pub struct MemoryResult {
     pub sequences: RingSequences,
     /// Why there are no numbers without dead bytes although they were asked for.
     pub exact_error: Option<io::Error>,
+    /// Bytes read by depth, of a sample.
+    pub reach: Reach,
 }
 
 impl MemoryResult {

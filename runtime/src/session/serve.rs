@@ -13,6 +13,7 @@ use std::{
 };
 
 use super::{
+    early::{Analyses, EarlyRing},
     merge::{Measurement, Merger},
     modules::{ModuleTable, Source},
     options::Options,
@@ -48,11 +49,13 @@ pub fn serve(channel: &Channel, options: &Options, progress: &Progress) -> Measu
     // Without a thread for it, a worker reads what processes load.
     let alone = AtomicBool::new(false);
     let pool = Arc::new(Pool::new(workers));
+    let early = Analyses::of(options);
     let work = |number, workers| {
         let _abandon = AbandonOnPanic(channel);
-        Worker { channel, options, progress, modules: &modules, pool: &pool, alone: &alone, number, workers }.run()
+        let (modules, pool, alone, early) = (&modules, &pool, &alone, &early);
+        Worker { channel, options, progress, modules, pool, alone, early, number, workers }.run()
     };
-    let mergers: Vec<Merger> = crossbeam::scope(|scope| {
+    let mergers: Vec<Mergers> = crossbeam::scope(|scope| {
         let _ended = EndsReading(&served);
         let librarian = scope.builder().spawn(|_| {
             let _abandon = AbandonOnPanic(channel);
@@ -79,12 +82,12 @@ pub fn serve(channel: &Channel, options: &Options, progress: &Progress) -> Measu
     })
     .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
 
-    let mut all = Merger::default();
-    for merger in mergers {
-        all.absorb(merger);
+    let mut all = Mergers::of(&early);
+    for mergers in mergers {
+        all.absorb(mergers);
     }
-    together::analyse(&mut all, options, &modules);
-    let mut measurement = all.measurement;
+    together::analyse(&mut all.whole, options, &modules);
+    let mut measurement = early.choose(all.early, all.whole.measurement, options);
     if measurement.cut_short.is_some() {
         // Those of only some reads would not add up.
         measurement.flows = None;
@@ -130,6 +133,23 @@ impl Drop for EndsReading<'_> {
     }
 }
 
+/// What a worker adds up: of the whole run's analysis, and of those that are for short runs.
+struct Mergers {
+    whole: Merger,
+    early: Vec<Merger>,
+}
+
+impl Mergers {
+    fn of(early: &Analyses) -> Self {
+        Self { whole: Merger::default(), early: early.mergers() }
+    }
+
+    fn absorb(&mut self, other: Self) {
+        self.whole.absorb(other.whole);
+        self.early.iter_mut().zip(other.early).for_each(|(all, other)| all.absorb(other));
+    }
+}
+
 struct Worker<'a> {
     channel: &'a Channel,
     options: &'a Options,
@@ -138,6 +158,7 @@ struct Worker<'a> {
     pool: &'a Arc<Pool>,
     /// Nobody else reads what processes load.
     alone: &'a AtomicBool,
+    early: &'a Analyses,
     number: usize,
     workers: usize,
 }
@@ -146,6 +167,7 @@ struct Worker<'a> {
 struct Served {
     reader: RingReader,
     analyzer: Option<Replayer>,
+    early: EarlyRing,
     recorder: Option<RingRecorder>,
     /// What was analysed before the system refused something.
     cut_short: Option<Box<CutShort>>,
@@ -170,8 +192,8 @@ const NAP: Duration = Duration::from_millis(20);
 const DOZE: Duration = Duration::from_micros(200);
 
 impl Worker<'_> {
-    fn run(&self) -> Merger {
-        let mut merger = Merger::default();
+    fn run(&self) -> Mergers {
+        let mut mergers = Mergers::of(self.early);
         let mut served: Vec<Served> = Vec::new();
         let mut next_ring = self.number;
         let mut swept = Instant::now();
@@ -188,7 +210,7 @@ impl Worker<'_> {
                     // Claimed by a process that ended before it wrote anything.
                     Ok(None) if ended => {}
                     Ok(None) => break,
-                    Err(error) => merger.measurement.unreadable.push(error.to_string()),
+                    Err(error) => mergers.whole.measurement.unreadable.push(error.to_string()),
                 }
                 next_ring += self.workers;
             }
@@ -198,14 +220,14 @@ impl Worker<'_> {
             }
             if ended && !busy {
                 for ring in served {
-                    self.finish(ring, &mut merger);
+                    self.finish(ring, &mut mergers);
                 }
-                return merger;
+                return mergers;
             }
             if (!busy || served.len() > MANY) && swept.elapsed() >= SWEEP {
                 swept = Instant::now();
                 for ended in served.extract_if(.., |r| !r.reader.is_producer_alive()) {
-                    self.finish(ended, &mut merger);
+                    self.finish(ended, &mut mergers);
                 }
             }
             if !busy {
@@ -222,6 +244,7 @@ impl Worker<'_> {
         }
         Served {
             analyzer,
+            early: self.early.ring(self.pool),
             recorder: self.options.trace.as_ref().map(|trace| trace.add_ring(&reader)),
             reader,
             cut_short: None,
@@ -238,7 +261,8 @@ impl Worker<'_> {
         let mut busy = false;
         for _ in 0..TURN {
             let Some(chunk) = ring.reader.next_chunk() else { break };
-            let taken = take(&mut ring.analyzer, &mut ring.recorder, &chunk, &mut source);
+            let early = (&mut ring.early, self.early);
+            let taken = take(&mut ring.analyzer, early, &mut ring.recorder, &chunk, &mut source);
             ring.cut_short = ring.cut_short.take().or(taken.err());
             busy = true;
         }
@@ -269,7 +293,7 @@ impl Worker<'_> {
         let accesses = ring.analyzer.as_ref().map_or(ring.reported, Replayer::accesses);
         self.progress.accesses.fetch_add(accesses - ring.reported, Ordering::Relaxed);
         ring.reported = accesses;
-        let bytes = ring.analyzer.as_ref().map_or(0, Replayer::engine_bytes);
+        let bytes = ring.analyzer.as_ref().map_or(0, Replayer::engine_bytes) + ring.early.engine_bytes();
         let held = self.progress.engine_bytes.fetch_add(bytes.wrapping_sub(ring.reported_bytes), Ordering::Relaxed);
         self.progress
             .engine_peak
@@ -280,25 +304,27 @@ impl Worker<'_> {
     }
 
     /// Takes what is left in the ring of a thread that has ended.
-    fn finish(&self, mut ring: Served, merger: &mut Merger) {
+    fn finish(&self, mut ring: Served, mergers: &mut Mergers) {
         while self.turn(&mut ring) {}
         let is_spread = ring.analyzer.as_ref().is_some_and(Replayer::is_spread);
         let mut source = Source { processes: &ring.processes, table: self.modules };
         let rest = ring.reader.remainder();
         ring.used |= !rest.is_empty();
-        let taken = take(&mut ring.analyzer, &mut ring.recorder, rest, &mut source);
+        let early = (&mut ring.early, self.early);
+        let taken = take(&mut ring.analyzer, early, &mut ring.recorder, rest, &mut source);
         ring.cut_short = ring.cut_short.take().or(taken.err());
+        let mut counted = Vec::new();
         if self.options.filtered
             && let Some(analyzer) = &mut ring.analyzer
         {
             match self.channel.counters().of(&ring.reader, &ring.processes) {
-                Ok(counted) => {
-                    ring.used |= !counted.is_empty();
-                    analyzer.count(&counted, &mut source);
-                }
-                Err(error) => merger.measurement.unreadable.push(error.to_string()),
+                Ok(counts) => counted = counts,
+                Err(error) => mergers.whole.measurement.unreadable.push(error.to_string()),
             }
+            ring.used |= !counted.is_empty();
+            analyzer.count(&counted, &mut source);
         }
+        ring.early.end(self.early, &counted, &mut source);
         let settled = Replayer::attempt(&mut ring.analyzer, Replayer::settle);
         ring.cut_short = ring.cut_short.take().or(settled.err());
         if let Some(recorder) = ring.recorder.take() {
@@ -308,21 +334,25 @@ impl Worker<'_> {
         self.progress.engine_bytes.fetch_sub(ring.reported_bytes, Ordering::Relaxed);
         if let Err(error) = ring.reader.release() {
             // Only memory is lost, and only until the run ends.
-            merger.measurement.notes.push(error.to_string());
+            mergers.whole.measurement.notes.push(error.to_string());
         }
         if is_spread {
             self.progress.spread_rings.fetch_sub(1, Ordering::Relaxed);
         }
-        merger.measurement.processes.insert(ring.processes[0]);
+        mergers.whole.measurement.processes.insert(ring.processes[0]);
+        let items_of = |table, segment| self.modules.items(table, segment);
+        for (number, result) in ring.early.finish(self.early).filter(|_| ring.used) {
+            mergers.early[number].add(result, items_of);
+        }
         let result = match ring.cut_short {
             Some(cut_short) => {
-                merger.measurement.cut_short.get_or_insert(cut_short.why);
+                mergers.whole.measurement.cut_short.get_or_insert(cut_short.why);
                 Some(cut_short.result)
             }
             None => ring.analyzer.map(Replayer::finish),
         };
         if let Some(result) = result.filter(|_| ring.used) {
-            merger.add(result, |table, segment| self.modules.items(table, segment));
+            mergers.whole.add(result, items_of);
         }
     }
 }
@@ -330,6 +360,7 @@ impl Worker<'_> {
 /// Writes a chunk down and analyses it, or does one of the two.
 fn take(
     analyzer: &mut Option<Replayer>,
+    (early, analyses): (&mut EarlyRing, &Analyses),
     recorder: &mut Option<RingRecorder>,
     words: &[u64],
     source: &mut Source<'_>,
@@ -343,5 +374,10 @@ fn take(
             source.modules().iter().rev().find_map(at)
         });
     }
-    Replayer::attempt(analyzer, |analyzer| analyzer.replay(words, source))
+    let taken = Replayer::attempt(analyzer, |analyzer| analyzer.replay(words, source));
+    match analyzer {
+        Some(analyzer) => early.replay(analyses, analyzer.told_time(), words, source),
+        None => early.give_up(analyses),
+    }
+    taken
 }

@@ -83,6 +83,9 @@ impl Results<'_> {
         for defect in &verdict.defects {
             writeln!(out, "  {}", printable::name(defect))?;
         }
+        for note in &verdict.notes {
+            writeln!(out, "  {}", printable::name(note))?;
+        }
         let rows = noticed(compared);
         if !rows.is_empty() {
             let header = [
@@ -164,11 +167,13 @@ impl Results<'_> {
         match &checked.ending {
             Ending::Compared(compared) => {
                 let rows = noticed(compared);
-                if rows.is_empty() && compared.verdict.defects.is_empty() && compared.verdict.appearances.is_empty() {
+                let verdict = &compared.verdict;
+                let says_nothing = verdict.defects.is_empty() && verdict.notes.is_empty();
+                if rows.is_empty() && says_nothing && verdict.appearances.is_empty() {
                     return String::new();
                 }
                 let mut out = format!("\n#### {name}\n");
-                for defect in &compared.verdict.defects {
+                for defect in verdict.defects.iter().chain(&verdict.notes) {
                     out.push_str(&format!("\n{}\n", escape(defect)));
                 }
                 out.push_str(&markdown_table(&rows[..rows.len().min(ROWS)], compared));

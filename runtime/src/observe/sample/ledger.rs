@@ -1,6 +1,18 @@
 //! The cells to which what was seen is charged.
 
-use crate::counts::sampled::{Class, SampleCounts, Seen};
+use crate::counts::{
+    reach::Reach,
+    sampled::{Class, SampleCounts, Seen},
+};
+
+/// What a sample has.
+#[derive(Debug, Default, PartialEq)]
+pub struct Sampled {
+    /// By cell.
+    pub cells: Vec<Option<Box<SampleCounts>>>,
+    /// Of all cells together, by depth.
+    pub reach: Reach,
+}
 
 /// By cell.
 #[derive(Default)]
@@ -8,6 +20,8 @@ pub struct Ledger {
     counts: Vec<Option<Box<SampleCounts>>>,
     /// Bytes read, seen or not. Apart, as every access adds to them.
     read: Vec<u64>,
+    /// What all cells read, by depth.
+    reach: Reach,
     /// Cells with higher numbers stand for what is not counted.
     known: usize,
 }
@@ -35,6 +49,7 @@ impl Ledger {
     pub fn add(&mut self, cell: u32, seen: Seen) {
         if let Some(counts) = self.cell(cell) {
             counts.add(seen);
+            self.reach.add(&seen);
         }
     }
 
@@ -44,11 +59,11 @@ impl Ledger {
         }
     }
 
-    pub fn finish(mut self) -> Vec<Option<Box<SampleCounts>>> {
+    pub fn finish(mut self) -> Sampled {
         for (counts, read) in self.counts.iter_mut().zip(self.read).filter(|(_, read)| *read > 0) {
             counts.get_or_insert_default().read = read;
         }
-        self.counts
+        Sampled { cells: self.counts, reach: self.reach }
     }
 
     /// Memory held, in bytes.

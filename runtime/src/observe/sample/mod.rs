@@ -22,4 +22,5 @@ mod tests;
 mod turns;
 
 pub use crate::abi::sample::{Design, RATES};
+pub use ledger::Sampled;
 pub use sampler::Sampler;

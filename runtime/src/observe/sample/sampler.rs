@@ -7,13 +7,12 @@ use std::ops::Range;
 use super::{
     bursts::Bursts,
     fixed::Fixed,
-    ledger::Ledger,
+    ledger::{Ledger, Sampled},
     stack::{LINE, Piece, pieces},
     turns::Turns,
 };
 use crate::{
     abi::sample::{BUCKETS, Design, bucket},
-    counts::sampled::SampleCounts,
     engine::{Access, Kind, Stream},
     observe::follower::Follower,
 };
@@ -203,9 +202,9 @@ impl Sampler {
         self.remove(address, len);
     }
 
-    /// What was seen, by cell.
+    /// What was seen.
     #[must_use]
-    pub fn finish(self) -> Vec<Option<Box<SampleCounts>>> {
+    pub fn finish(self) -> Sampled {
         self.ledger.finish()
     }
 
