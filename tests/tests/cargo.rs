@@ -109,6 +109,22 @@ fn whole_program_optimisation_and_no_unwinding() {
 }
 
 #[test]
+fn a_rust_program_draws_a_sample_or_is_exact_if_it_is_short() {
+    let _turn = ONE_AT_A_TIME.lock();
+    let words = ["run", "--quiet", "--package", "seeds", "--release"];
+    let options = ["--deterministic", "--no-std"];
+    let (_, exact) = run(&options, &words);
+    let (found, short) = run(&[&options[..], &["--sample"]].concat(), &words);
+    assert!(String::from_utf8_lossy(&found.stderr).contains("too few for a sample"), "{}", describe(&found));
+    let sums = |profile: &[u8]| ["cost", "read", "written"].map(|what| report(profile).total(what));
+    assert_eq!(sums(&short), sums(&exact));
+    let directory = scratch();
+    let options = [&["-q", "--sample=1/2"], &options[..]].concat();
+    succeed(&mut hooked(directory.path(), &options, &words));
+    assert!(directory.path().join("dmdprof.estimate").exists() && !directory.path().join("dmdprof.data").exists());
+}
+
+#[test]
 fn hash_seeds_make_runs_differ_unless_they_are_fixed() {
     let _turn = ONE_AT_A_TIME.lock();
     let words = ["run", "--release", "--quiet", "--package", "seeds"];
@@ -389,6 +405,7 @@ fn what_cannot_be_done_is_said() {
     };
     assert!(say(&["run"]).contains("could not find `Cargo.toml`"));
     assert!(say(&["run", "--roi", "x"]).contains("--roi is an option of dmdprof and comes before Cargo's command"));
+    assert!(say(&["--sample", "--roi", "x", "run"]).contains("--sample cannot be combined with --roi"));
     assert!(say(&["build", "--target", "aarch64-unknown-linux-gnu"]).contains("only x86-64 Linux can carry hooks"));
     fs::create_dir(directory.path().join("src")).expect("a directory");
     fs::write(directory.path().join("src/main.rs"), "fn main() {}").expect("a file");

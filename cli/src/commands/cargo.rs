@@ -14,14 +14,19 @@ use anyhow::{Context, bail};
 use clap::Args;
 use dmdprof_instrument::llvm;
 
-use super::cargo_runner::{self, Left};
+use super::{
+    cargo_runner::{self, Left},
+    sampled,
+};
 use crate::{
     driver::{
+        Model,
         cargo::{Cargo, Words, refuse_to_ask_ourselves},
         execute,
         object_cache::Cache,
     },
-    measure::{analysis::AnalysisArgs, follow::DeterministicArgs, values::ModelArg},
+    measure::{analysis::AnalysisArgs, follow::DeterministicArgs},
+    sample::{Drawn, args::RunSampleArgs},
     shared::signals,
 };
 
@@ -35,6 +40,9 @@ use crate::{
 pub struct CargoArgs {
     #[command(flatten)]
     pub analysis: AnalysisArgs,
+
+    #[command(flatten)]
+    pub sample: RunSampleArgs,
 
     /// Leave the standard library's own objects without hooks (what is inlined or generic has some all the same)
     #[arg(long)]
@@ -56,6 +64,7 @@ Examples:
                                                     only the body of one test
   dmdprof cargo --roi '*fib*' bench                 benches of criterion and divan run once each
   dmdprof cargo build --release                     then: dmdprof run target/dmdprof/.../PROGRAM
+  dmdprof cargo --sample run --release              a long run: estimates with intervals
   dmdprof cargo --model values run                  kernels as they are written, with declared regions and inputs
   cargo dmdprof run --release                       the same as a Cargo command";
 
@@ -68,10 +77,15 @@ pub fn command(args: &CargoArgs) -> anyhow::Result<i32> {
     let words = Words::parse(&args.words)?;
     refuse_own_options(&words)?;
     let llvm = llvm::load()?;
-    let values = args.analysis.model == ModelArg::Values;
-    let cargo = Cargo::new(&words, args.no_std, values, &llvm.path, llvm.major)?;
+    if args.sample.are_given() {
+        sampled::check(&args.analysis, Drawn::ByProgram);
+    }
+    let model = if args.sample.are_given() { Model::Sampled } else { args.analysis.model.into() };
+    let cargo = Cargo::new(&words, args.no_std, model, &llvm.path, llvm.major)?;
     // The linker says nothing while it works, and a minute of silence asks for a reason.
-    if !args.no_std && !values && Cache::of_user()?.is_some_and(|cache| cache.contents().is_ok_and(|c| c.objects == 0))
+    if !args.no_std
+        && model != Model::Values
+        && Cache::of_user()?.is_some_and(|cache| cache.contents().is_ok_and(|c| c.objects == 0))
     {
         eprintln!(
             "dmdprof: the first link takes longer: it puts hooks into the standard library, which the cache then keeps"

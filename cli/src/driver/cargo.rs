@@ -17,7 +17,7 @@ use std::{
 use anyhow::{Context, bail};
 
 use super::{
-    Face, clang,
+    Face, Model, clang,
     own_target::{self, OwnTarget},
     rust_link, rustc_wrap, wrap_environment,
 };
@@ -28,8 +28,9 @@ pub const CXX_COMPILER: &str = "dmdprof-clang++";
 
 /// In the target directory of the project.
 const SUBDIRECTORY: &str = "dmdprof";
-/// The same for the values model.
+/// The same for the values model, and for programs that can draw a sample.
 const VALUES_SUBDIRECTORY: &str = "dmdprof-values";
+const SAMPLE_SUBDIRECTORY: &str = "dmdprof-sample";
 
 /// Cargo, ready to build with hooks.
 #[derive(Debug)]
@@ -102,7 +103,7 @@ impl Cargo {
     /// # Errors
     /// When Cargo or rustc is missing or does not fit, the project cannot be read, or the target directory cannot be
     /// written.
-    pub fn new(words: &Words, no_std: bool, values: bool, llvm: &Path, llvm_major: u32) -> anyhow::Result<Self> {
+    pub fn new(words: &Words, no_std: bool, model: Model, llvm: &Path, llvm_major: u32) -> anyhow::Result<Self> {
         let rustc = Rustc::ask(words.toolchain.as_deref())?;
         if let Some(newer) = rustc.llvm_major.filter(|&major| major > llvm_major) {
             bail!(
@@ -120,14 +121,18 @@ impl Cargo {
             Some(directory) => env::current_dir().context("there is no current directory")?.join(directory),
             None => target_directory(words)?,
         };
-        // Cargo does not see that the two models make different objects of the same crate.
-        let target_dir = base.join(if values { VALUES_SUBDIRECTORY } else { SUBDIRECTORY });
+        // Cargo does not see that models make different objects of the same crate.
+        let target_dir = base.join(match model {
+            Model::Values => VALUES_SUBDIRECTORY,
+            Model::Sampled => SAMPLE_SUBDIRECTORY,
+            Model::Memory | Model::Loops => SUBDIRECTORY,
+        });
         let own = OwnTarget::enter(&target_dir)?;
         let mut cargo =
             Self { toolchain: words.toolchain.clone(), target, target_dir, environment: Vec::new(), _own: own };
         cargo.environment = cargo.set_up(no_std, llvm)?;
-        if values {
-            cargo.environment.push((wrap_environment::MODEL_ENVIRONMENT.into(), "values".into()));
+        if model != Model::Memory {
+            cargo.environment.push((wrap_environment::MODEL_ENVIRONMENT.into(), rust_link::model_name(model).into()));
         }
         if rustc.llvm_major.is_some_and(rustc_wrap::leaves_out_machine_code) {
             cargo.environment.push((wrap_environment::BITCODE_ONLY_ENVIRONMENT.into(), "1".into()));

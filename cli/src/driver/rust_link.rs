@@ -64,14 +64,8 @@ impl Settings {
     /// Makes a rustc that this command starts call dmdprof as its linker.
     pub fn give(&self, command: &mut Command) {
         command.env(ENVIRONMENT, self.opt_level.to_string());
-        let model = match self.model {
-            Model::Memory => None,
-            Model::Values => Some("values"),
-            Model::Loops => Some("loops"),
-            Model::Sampled => Some("sampled"),
-        };
         let optional = [
-            (MODEL_ENVIRONMENT, model.map(OsString::from)),
+            (MODEL_ENVIRONMENT, (self.model != Model::Memory).then(|| model_name(self.model).into())),
             (NO_STD_ENVIRONMENT, self.no_std.then(|| "1".into())),
             (KEEP_BITCODE_ENVIRONMENT, self.keep_bitcode.then(|| "1".into())),
             (LINKER_ENVIRONMENT, self.linker.clone()),
@@ -131,12 +125,26 @@ pub fn requested() -> bool {
 /// The model that the hooks of this link are for.
 #[must_use]
 pub fn requested_model() -> Model {
-    match env::var(MODEL_ENVIRONMENT).or_else(|_| env::var(wrap_environment::MODEL_ENVIRONMENT)).as_deref() {
-        Ok("values") => Model::Values,
-        Ok("loops") => Model::Loops,
-        Ok("sampled") => Model::Sampled,
-        _ => Model::Memory,
+    model_named(env::var(MODEL_ENVIRONMENT).or_else(|_| env::var(wrap_environment::MODEL_ENVIRONMENT)).as_deref())
+}
+
+/// A model, as environment variables and keys of the cache name it.
+#[must_use]
+pub fn model_name(model: Model) -> &'static str {
+    match model {
+        Model::Memory => "memory",
+        Model::Values => "values",
+        Model::Loops => "loops",
+        Model::Sampled => "sampled",
     }
+}
+
+/// The model of this name; anything else is the usual one.
+#[must_use]
+pub fn model_named<E>(name: Result<&str, E>) -> Model {
+    let models = [Model::Values, Model::Loops, Model::Sampled];
+    let found = models.into_iter().find(|model| name.as_ref().is_ok_and(|name| *name == model_name(*model)));
+    found.unwrap_or(Model::Memory)
 }
 
 /// The linker's whole life: from rustc's words to the exit code.
@@ -356,12 +364,7 @@ impl<'t> Link<'t> {
 
     fn object(&self, index: usize, job: &Job, tool: &str) -> anyhow::Result<PathBuf> {
         let level = job.opt_level.to_string();
-        let model = match self.tools.model {
-            Model::Memory => "memory",
-            Model::Values => "values",
-            Model::Loops => "loops",
-            Model::Sampled => "sampled",
-        };
+        let model = model_name(self.tools.model);
         match &self.cache {
             Some(cache) => {
                 let key = Key::new(&[tool, model, &level], job.bitcode);

@@ -64,12 +64,12 @@ fn run(args: &[OsString], tools: &Toolbox) -> anyhow::Result<i32> {
     }
     let mut command = Command::new(rustc);
     command.args(&crate_.words);
-    if settings.values {
+    if settings.model == Model::Values {
         own_generics::demand(&mut command, || Command::new(rustc));
     }
     let link = rust_link::Settings {
         opt_level: crate_.opt_level,
-        model: if settings.values { Model::Values } else { Model::Memory },
+        model: settings.model,
         no_std: settings.no_std,
         linker: crate_.linker.clone(),
         tool: env::var(TOOL_ENVIRONMENT).ok(),
@@ -104,8 +104,7 @@ struct Settings {
     no_std: bool,
     /// [`leaves_out_machine_code`].
     bitcode_only: bool,
-    /// Hooks of the values model.
-    values: bool,
+    model: Model,
 }
 
 impl Settings {
@@ -114,7 +113,7 @@ impl Settings {
             target: env::var_os(TARGET_ENVIRONMENT).unwrap_or_default(),
             no_std: env::var_os(NO_STD_ENVIRONMENT).is_some(),
             bitcode_only: env::var_os(BITCODE_ONLY_ENVIRONMENT).is_some(),
-            values: env::var(MODEL_ENVIRONMENT).is_ok_and(|model| model == "values"),
+            model: rust_link::model_named(env::var(MODEL_ENVIRONMENT).as_deref()),
         }
     }
 }
@@ -211,7 +210,9 @@ impl Crate {
         let mut codegen_units = false;
         for option in &options.0 {
             let (name, value) = option.codegen();
-            if settings.values && (AS_WRITTEN.iter().any(|(fixed, _)| *fixed == name) || option.words[0] == "-O") {
+            if settings.model == Model::Values
+                && (AS_WRITTEN.iter().any(|(fixed, _)| *fixed == name) || option.words[0] == "-O")
+            {
                 continue;
             }
             match (name, value) {
@@ -262,7 +263,7 @@ impl Crate {
         if self.is_only_linked && settings.bitcode_only {
             self.words.push(NO_MACHINE_CODE.into());
         }
-        if settings.values {
+        if settings.model == Model::Values {
             self.opt_level = 0;
             self.words.extend(AS_WRITTEN.iter().map(|(name, value)| format!("-C{name}={value}").into()));
         }
@@ -400,7 +401,7 @@ mod tests {
 
     #[test]
     fn for_the_values_model_code_is_as_written() {
-        let settings = Settings { target: "t".into(), values: true, ..Settings::default() };
+        let settings = Settings { target: "t".into(), model: Model::Values, ..Settings::default() };
         let text = "--crate-name a --crate-type bin --emit=link -C opt-level=3 -C lto=thin -O --target t";
         let words: Vec<OsString> = text.split_ascii_whitespace().map(OsString::from).collect();
         let crate_ = Crate::parse(&words, &settings).expect("a crate for the target");

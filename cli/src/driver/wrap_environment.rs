@@ -4,7 +4,7 @@
 pub const TARGET_ENVIRONMENT: &str = "DMDPROF_CARGO_TARGET";
 /// Present: the standard library stays without hooks.
 pub const NO_STD_ENVIRONMENT: &str = "DMDPROF_CARGO_NO_STD";
-/// `values`: hooks of that model, in code as it is written.
+/// `values`: hooks of that model, in code as it is written; `sampled`: hooks that can draw a sample.
 pub const MODEL_ENVIRONMENT: &str = "DMDPROF_CARGO_MODEL";
 /// SHA-256 of dmdprof.
 pub const TOOL_ENVIRONMENT: &str = "DMDPROF_CARGO_TOOL";
