@@ -45,7 +45,9 @@ const fn later_than(version: u32) -> usize {
 /// What a file is, by its first bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kind {
+    /// The first bytes.
     pub magic: [u8; 8],
+    /// The version that is written.
     pub version: u32,
     /// The oldest version that is read.
     pub oldest: u32,
@@ -166,14 +168,18 @@ pub enum ReadError {
         /// The file.
         path: PathBuf,
     },
-    /// Its bytes are whole, but [`validate`] refuses what they say.
+    /// It is no profile, but has the estimates of a sample.
     #[error(
         "{} has the estimates of a sample, and this needs the exact numbers of all reads\n  `dmdprof report`, `dmdprof diff` \
          and `dmdprof check --profile` take estimates\n  for everything else measure exactly: `dmdprof run` without \
          --sample",
         path.display()
     )]
-    Estimates { path: PathBuf },
+    Estimates {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Its bytes are whole, but [`validate`] refuses what they say.
     #[error(
         "{} contradicts itself\n  expected: a profile whose numbers agree with each other\n  found: {found}\n  this is a \
          bug in the dmdprof that wrote it; please report it, and make a new profile with `dmdprof run`",
