@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Output;
 
 use dmdprof_tests::profiled::{Profiled, Run};
-use dmdprof_tests::programs::{case, cpp, lua};
+use dmdprof_tests::programs::{case, cpp, short_lua};
 use dmdprof_tests::tool::{assert_same, describe, dmdprof, in_tests, scratch, succeed};
 use serde_json::{Value, json};
 
@@ -67,7 +67,7 @@ fn bytes_go_from_stage_to_stage() {
 
 #[test]
 fn flows_change_no_other_number() {
-    for recipe in [lua(), cpp("threads"), case("private_threads")] {
+    for recipe in [short_lua(), cpp("threads"), case("private_threads")] {
         let program = recipe.hooked();
         let directory = scratch();
         let trace = directory.path().join("dmdprof.trace");

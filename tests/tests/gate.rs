@@ -265,9 +265,9 @@ fn baselines_repeat_to_the_byte() {
     ];
     for program in [
         programs::sqlite().args(["600"]),
-        programs::zlib().args(["60000"]),
+        programs::zlib().args(["20000"]),
         programs::short_lua(),
-        programs::bzip2().args(["50000"]),
+        programs::bzip2().args(["20000"]),
     ] {
         all.push((program.build(&Compiler::dmdprof()), program.args.clone()));
     }

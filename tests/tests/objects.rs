@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use dmdprof_tests::profiled::{Profiled, Run};
-use dmdprof_tests::programs::{Compiler, Program, case, lua, sqlite};
+use dmdprof_tests::programs::{Compiler, Program, case, short_lua, sqlite};
 use dmdprof_tests::tool::{describe, dmdprof, in_tests, repository, scratch, succeed};
 use serde_json::Value;
 
@@ -75,7 +75,8 @@ fn every_byte_is_of_its_block_variable_or_file() {
 #[test]
 fn objects_add_up_function_by_function_and_change_no_number() {
     let rust = rust_program();
-    let programs = [sqlite(), lua()].map(|recipe| (recipe.build(&Compiler::dmdprof()), recipe.args));
+    let programs =
+        [sqlite().args(["3000"]), short_lua()].map(|recipe| (recipe.build(&Compiler::dmdprof()), recipe.args));
     for (program, args) in programs.into_iter().chain([(rust.1, Vec::new())]) {
         let directory = scratch();
         let plain = measured(&program, directory.path(), &args, &[]);
