@@ -21,8 +21,8 @@ use crate::view::{Content, page_file};
 /// Compare two profiles, and say why costs changed
 ///
 /// Without arguments: the previous profile, dmdprof.data.old, with dmdprof.data. With one, B: B.old with B. Baselines
-/// of `dmdprof check` (.toml) and the estimates of samples can be compared too. The exit code does not depend on what is found; `dmdprof check` is
-/// the gate.
+/// of `dmdprof check` (.toml) and the estimates of samples can be compared too. The exit code does not depend on what
+/// is found; `dmdprof check` is the gate.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct DiffArgs {

@@ -1,8 +1,8 @@
 //! The gate: what changed between two runs, whether that is allowed, and why it happened.
 //!
 //! Data goes one way: a profile or a [`baseline`] becomes a [`summary`], two of them a [`compare::Comparison`], that
-//! and [`limits`] a [`verdict`], and [`output`] writes it. [`estimated`] brings in what is known of a sample. Only [`runner`] starts programs; only `runner`, `baseline`
-//! and `config` read files. Formats and rules: `docs/gate.md`.
+//! and [`limits`] a [`verdict`], and [`output`] writes it. [`estimated`] brings in what is known of a sample. Only
+//! [`runner`] starts programs; only `runner`, `baseline` and `config` read files. Formats and rules: `docs/gate.md`.
 
 pub mod baseline;
 pub mod check;

@@ -12,7 +12,7 @@ use dmdprof_runtime::{
     observe::sample::Design,
 };
 
-use super::Estimates;
+use super::file::{Drawn, Estimates};
 use crate::{
     convert::SampleCells,
     estimate,
@@ -25,15 +25,6 @@ use crate::{
 
 /// What stands in the place of an interval that is not known.
 const TOO_FEW: &str = "too few samples";
-
-/// Who drew the sample.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Drawn {
-    /// The analysis of a whole recording.
-    FromRecording,
-    /// The program while it ran: what it did not look at has no record.
-    ByProgram,
-}
 
 /// What one row reads: exact counts, and what the sample has.
 #[derive(Clone, Debug, Default)]

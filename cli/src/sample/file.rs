@@ -1,4 +1,5 @@
-//! The file of estimates, `dmdprof.estimate`: what a sample has of a run, and what is exact. Layout: `docs/sampling.md`.
+//! The file of estimates, `dmdprof.estimate`: what a sample has of a run, and what is exact. Its layout is in
+//! `docs/sampling.md`.
 //!
 //! Takes [`Estimates`], gives bytes, and back. It is no profile, so that nothing takes an estimate for an exact number:
 //! whoever reads profiles refuses it by its first bytes. Refuses damaged files as profiles are.
@@ -14,7 +15,6 @@ use dmdprof_runtime::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::Drawn;
 use crate::{
     convert::SampleCells,
     profile::{
@@ -28,6 +28,15 @@ use crate::{
 /// Raised whenever the meaning of the content changes, that of the profile in it included.
 const VERSION: u32 = 1;
 const KIND: Kind = Kind { magic: ESTIMATES_MAGIC, version: VERSION, oldest: VERSION };
+
+/// Who drew the sample.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Drawn {
+    /// The analysis of a whole recording.
+    FromRecording,
+    /// The program while it ran: what it did not look at has no record.
+    ByProgram,
+}
 
 /// A run that was sampled.
 pub struct Estimates {

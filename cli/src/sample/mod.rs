@@ -5,5 +5,5 @@ pub mod budget;
 mod document;
 pub mod file;
 
-pub use document::{Drawn, document};
-pub use file::{Estimates, Measured};
+pub use document::document;
+pub use file::{Drawn, Estimates, Measured};

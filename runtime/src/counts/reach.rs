@@ -1,9 +1,9 @@
 //! Bytes read from beyond each capacity, estimated from a sample: the miss ratio curve.
 //!
-//! Takes reads that were seen, with their weights and groups; gives for capacities that are powers of two how many bytes
-//! come from deeper, between which limits. Depths that are estimates themselves may lie on the other side of a capacity:
-//! the limits are what is read from beyond a somewhat larger and a somewhat smaller one. Nothing is told of capacities
-//! that too few sampled lines fill, or beyond which too few groups saw anything.
+//! Takes reads that were seen, with their weights and groups; gives for capacities that are powers of two how many
+//! bytes come from deeper, between which limits. Depths that are estimates themselves may lie on the other side of a
+//! capacity: the limits are what is read from beyond a somewhat larger and a somewhat smaller one. Nothing is told of
+//! capacities that too few sampled lines fill, or beyond which too few groups saw anything.
 
 use serde::{Deserialize, Serialize};
 

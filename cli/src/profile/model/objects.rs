@@ -2,7 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{ContextId, FieldId, FunctionId, Histogram, LoopId, ObjectId, PositionId, SiteId, StringId};
+use super::{
+    histogram::Histogram,
+    ids::{ContextId, FieldId, FunctionId, LoopId, ObjectId, PositionId, SiteId, StringId},
+};
 
 /// Data objects and what was done to them. Of each site, the reads, writes and costs of its uses add up to those of its
 /// cells.

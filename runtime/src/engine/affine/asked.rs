@@ -1,4 +1,4 @@
-//! Loops between a part of a run and the stack before it: what a block of iterations asks for, and how that is answered.
+//! Loops between a part of a run and the stack before it: what a block of iterations asks for, and the answer.
 //!
 //! A block of a part finds words that are not on its stack. It asks for them as a loop, whose accesses the stack before
 //! does in blocks in its turn: the words leave that stack, as they are the part's now, and lie as many bytes deeper as
