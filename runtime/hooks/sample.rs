@@ -37,6 +37,7 @@ static NEXT_COUNTER: AtomicU64 = AtomicU64::new(FIRST_COUNTER as u64);
 
 /// What a ring of this sort needs to know beside the marks.
 #[derive(Clone)]
+#[expect(clippy::large_enum_variant, reason = "nothing here allocates")]
 pub enum Sample {
     /// The ring is of another sort.
     None,
