@@ -32,12 +32,13 @@ fn assert_slices_agree(program: &Path, options: &[&str], slices: &[&str], worker
 }
 
 const SLICES: [&str; 3] = ["1000", "65536", "4000000"];
-const WORKERS: [&str; 5] = ["1", "2", "3", "8", "16"];
+const WORKERS: [&str; 4] = ["1", "2", "8", "16"];
 
 #[test]
 fn numbers_do_not_depend_on_slices_or_workers() {
     for program in [truth("strings.c").hooked(), case("layout").hooked()] {
-        assert_slices_agree(&program, &[], &SLICES, &WORKERS);
+        assert_slices_agree(&program, &[], &SLICES, &["3"]);
+        assert_slices_agree(&program, &[], &["65536"], &WORKERS);
     }
 }
 
