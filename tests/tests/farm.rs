@@ -26,12 +26,14 @@ fn bzip2() {
 
 /// A configure script.
 #[test]
+#[ignore = "`.ci/farm zlib` runs it"]
 fn zlib() {
     check("zlib");
 }
 
 /// Its own tests, in C++.
 #[test]
+#[ignore = "`.ci/farm tinyxml2` runs it"]
 fn tinyxml2() {
     check("tinyxml2");
 }
