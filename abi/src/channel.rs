@@ -98,8 +98,8 @@ pub struct ChannelHeader {
     pub outputs: [u8; OUTPUTS_PATH],
     /// Entries of objects that have been used.
     pub units_used: AtomicU32,
-    /// Unused.
-    pub _pad: u32,
+    /// 1: programs that can be sampled write down where functions begin and end, whatever they look at.
+    pub contexts: u32,
     /// Which sample.
     pub sample_seed: u64,
     /// What programs that can be sampled write down: what any of these needs; without one, everything.
@@ -234,8 +234,10 @@ pub struct RingHeader {
     pub left: AtomicI64,
     /// Time of that change.
     pub next: AtomicU64,
+    /// [`ChannelHeader::contexts`].
+    pub contexts: u64,
     /// Unused: a cache line of its own for the producer.
-    pub _pad0: [u64; 4],
+    pub _pad0: [u64; 3],
     /// Chunks published so far; chunk `head % RING_CHUNKS` is being written.
     pub head: AtomicU32,
     /// [`ring_state`].

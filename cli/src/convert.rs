@@ -41,6 +41,8 @@ use crate::shared::source_file;
 pub struct SampleCells {
     pub sites: BTreeMap<SiteId, SampleCounts>,
     pub objects: BTreeMap<(ObjectId, SiteId), SampleCounts>,
+    /// By calling context and site, if it is known which function called which.
+    pub contexts: BTreeMap<(ContextId, SiteId), SampleCounts>,
     /// Of the whole run, by depth.
     pub reach: Reach,
 }
@@ -68,7 +70,8 @@ pub fn with_sample(
     let blocks = builder.blocks(&contexts);
     let named = builder.objects(&sites, &contexts, line_sizes.len());
     let (objects, reach) = (named.sampled.clone(), measurement.reach.clone());
-    let sample = SampleCells { sites: builder.sampled(&sites), objects, reach };
+    let in_contexts = builder.sampled_in_contexts(&sites, &contexts);
+    let sample = SampleCells { sites: builder.sampled(&sites), objects, contexts: in_contexts, reach };
     let flows = measurement.flows.as_ref().map(|measured| builder.flows(measured, &named, &sites, &contexts));
     let mut objects = measurement.objects.is_some().then_some(named.objects);
     objects.iter_mut().for_each(|objects| builder.add_known(objects, &sites));
@@ -406,7 +409,7 @@ impl<'a> Builder<'a> {
             for (index, (item, cell)) in items.iter().zip(&block.cells).enumerate() {
                 let Some(kind) = access_kind(item, segment.kind) else { continue };
                 let executions = cell.executions + block.executions;
-                if executions == 0 {
+                if executions == 0 && cell.sampled.is_none() {
                     continue;
                 }
                 let position = self.position(block.table, item.frame);
@@ -482,7 +485,8 @@ impl<'a> Builder<'a> {
         };
         let mut threads: Vec<(Option<FunctionId>, Totals)> =
             self.measurement.threads.iter().map(|t| (start(t), totals(t))).collect();
-        threads.sort_by_key(|(start, t)| (Reverse((t.cost, t.read, t.written, t.accesses)), *start));
+        let amounts = |t: &Totals| (t.cost, t.read, t.written, t.accesses, t.peak_live, t.footprint);
+        threads.sort_by_key(|(start, t)| (Reverse(amounts(t)), *start));
         threads.into_iter().unzip()
     }
 

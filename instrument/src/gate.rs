@@ -7,6 +7,7 @@
 use dmdprof_abi::{
     COPY_BLOCK, ItemKind, SegmentKind, item_flag,
     sample::{LINE, blocks},
+    segment_flag,
 };
 
 use crate::function_plan::{PlannedItem, Segment};
@@ -77,6 +78,8 @@ pub struct Gate {
     pub varying: Vec<Varying>,
     /// What is looked up.
     pub look: Look,
+    /// A function begins or ends with it, or control arrives there: written down if calling contexts are wanted.
+    pub is_border: bool,
 }
 
 /// Bytes behind a word that are touched, and what is known of the place.
@@ -97,7 +100,8 @@ impl Gate {
     /// Of a segment that has a record.
     #[must_use]
     pub fn of(segment: &Segment<'_>) -> Self {
-        let mut gate = Gate::default();
+        let borders = segment_flag::ENTER | segment_flag::EXIT | segment_flag::LANDING;
+        let mut gate = Gate { is_border: segment.flags & borders != 0, ..Gate::default() };
         let (mut ranges, mut known) = (Vec::new(), Vec::new());
         let mut is_static = true;
         for planned in &segment.items {

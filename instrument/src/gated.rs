@@ -18,6 +18,7 @@ use crate::{
 const MARKS: u64 = (RING_BYTES + offset_of!(RingSample, marks)) as u64;
 const COUNTERS: u64 = (RING_BYTES + offset_of!(RingSample, counters)) as u64;
 const LEFT: u64 = offset_of!(RingHeader, left) as u64;
+const CONTEXTS: u64 = offset_of!(RingHeader, contexts) as u64;
 const NEXT: u64 = offset_of!(RingHeader, next) as u64;
 const LIMIT: u64 = offset_of!(RingHeader, limit) as u64;
 const _: () = assert!(offset_of!(RingHeader, cursor) == 0);
@@ -75,6 +76,8 @@ struct Form {
     look: LookForm,
     /// It takes time.
     timed: bool,
+    /// It is written down if calling contexts are wanted.
+    is_border: bool,
 }
 
 /// A record that is due.
@@ -134,6 +137,7 @@ impl<'m> Gated<'m> {
             shape: Shape { words: due.words.len(), cookie: due.cookie },
             look: LookForm::of(&gate.look),
             timed: gate.accesses > 0 || !gate.varying.is_empty(),
+            is_border: gate.is_border && gate.look != Look::Always,
         };
         let (ty, function) = self.gate(form);
         let counter = self.constant(COUNTERS + 8 * due.counter);
@@ -226,7 +230,9 @@ impl<'m> Gated<'m> {
         let name = form.look.name();
         let suffix = if form.timed { "" } else { "_timeless" };
         let cookie = if form.shape.cookie { "_cookie" } else { "" };
-        let function = m.add_function(&format!("__dmdprof_gate_{name}_{}{cookie}{suffix}", form.shape.words), ty);
+        let border = if form.is_border { "_border" } else { "" };
+        let function =
+            m.add_function(&format!("__dmdprof_gate_{name}_{}{cookie}{border}{suffix}", form.shape.words), ty);
         function.set_internal();
         m.attribute(function, "alwaysinline");
         m.attribute(function, "nounwind");
@@ -259,6 +265,12 @@ impl<'m> Gated<'m> {
 
         builder.at_end(on_time);
         self.count(&builder, ring, counter, executions);
+        if form.is_border {
+            let wanted = builder.load(i64_type, builder.offset(ring, CONTEXTS));
+            let next = self.module.append_block(function, "next");
+            builder.branch_if(builder.equal(wanted, self.constant(0)), next, record);
+            builder.at_end(next);
+        }
         self.look_up(&builder, function, (ring, form.look), looked_up, (record, done));
 
         builder.at_end(record);

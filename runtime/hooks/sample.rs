@@ -80,7 +80,8 @@ fn part_behind<'a>(ring: *mut RingHeader) -> &'a mut RingSample {
 /// As it says.
 pub unsafe fn begin(channel: &ChannelHeader, ring: *mut RingHeader) -> Sample {
     // SAFETY: as demanded from the caller.
-    let header = unsafe { &*ring };
+    let header = unsafe { &mut *ring };
+    header.contexts = channel.contexts.into();
     header.left.store(ALWAYS, Relaxed);
     let part = part_behind(ring);
     let mut drawn = Drawn { all_until: 0, samples: [const { None }; STAGES] };

@@ -171,7 +171,7 @@ fn what_a_sample_cannot_tell_is_refused() {
     refused(&["--sample=1/1"], "leave --sample out");
     refused(&["--seed", "3"], "--sample");
     refused(&["--sample", "--seed", "x"], "--seed");
-    for other in ["--flows", "--inclusive", "--hist", "--by-thread"] {
+    for other in ["--flows", "--hist", "--by-thread"] {
         refused(&["--sample", other], "cannot be used with");
     }
     for (other, value) in [("--html", "x.html"), ("--line", "64"), ("--line-size", "64"), ("--window", "9")] {
@@ -207,6 +207,48 @@ fn a_program_draws_the_sample_that_its_recording_gives() {
         }
         assert!(!directory.path().join("dmdprof.data").exists(), "no profile was written");
     }
+}
+
+#[test]
+fn who_called_whom_and_regions_of_interest_are_those_of_the_recording() {
+    let directory = scratch();
+    let program = case("calls").build(&Compiler::dmdprof_sample());
+    succeed(dmdprof().arg("record").arg(&program).current_dir(directory.path()));
+    let both = |options: &[&str]| {
+        let options = [&["--sample=1/8", "--threshold", "0%"], options].concat();
+        [sample(directory.path(), &options), drawn(&program, &[], directory.path(), &options)]
+    };
+    let estimates = |document: &Value, sheet: usize| {
+        let mut rows: Vec<[Value; 3]> = rows(document, sheet)
+            .iter()
+            .map(|row| ["function", "bytedmd", "within"].map(|key| row[key].clone()))
+            .filter(|[_, cost, _]| !cost.is_null())
+            .collect();
+        rows.sort_by_key(|[function, ..]| function.to_string());
+        rows
+    };
+    // The program tells more: it does not know of how many bytes the sample says nothing.
+    let are_told = |recorded: &[[Value; 3]], drawn: &[[Value; 3]]| {
+        assert!(recorded.len() > 1 && recorded.iter().all(|row| drawn.contains(row)), "{recorded:?}, {drawn:?}");
+    };
+    for seed in ["1", "2"] {
+        let [recorded, drawn] = both(&["--inclusive", "--seed", seed]);
+        assert_eq!(by_name(&drawn), by_name(&recorded), "seed {seed}: exact counts too");
+        are_told(&estimates(&recorded, 1), &estimates(&drawn, 1));
+        let told: Vec<String> = estimates(&drawn, 1).iter().map(|[function, ..]| function.to_string()).collect();
+        assert!(["far", "halves"].iter().all(|name| told.contains(&format!("\"{name}\""))), "{told:?}");
+        let reads_itself = |name: &str| rows(&drawn, 0).iter().any(|row| row["function"] == name);
+        assert!(reads_itself("sum") && !reads_itself("far"), "sum reads for all of them: {drawn}");
+        let [recorded, drawn] = both(&["--roi", "far", "--seed", seed]);
+        are_told(&estimates(&recorded, 0), &estimates(&drawn, 0));
+        let read = |document: &Value| rows(document, 0).last().expect("a total")["read"].as_f64().expect("bytes");
+        let off = read(&drawn) / read(&recorded) - 1.0;
+        assert!(off.abs() < 0.5, "seed {seed}: bytes read in a region are estimates: {off}");
+        let written = rows(&drawn, 0).last().expect("a total")["written"].clone();
+        assert!(written.is_null(), "nobody counted what the region wrote: {written}");
+    }
+    let report = output(dmdprof().args(["report", "--inclusive", "dmdprof.estimate"]).current_dir(directory.path()));
+    assert!(report.status.success(), "contexts are known with --roi: {}", describe(&report));
 }
 
 #[test]
@@ -266,8 +308,6 @@ fn programs_that_cannot_draw_a_sample_are_refused_with_how_to_build_them() {
         assert!(!output.status.success() && errors(&output).contains(said), "{}", describe(&output));
     };
     refused(&["--sample"], &exact, "dmdprof cc --dmdprof-sample");
-    refused(&["--sample", "--roi", "main"], &exact, "cannot be combined with --roi");
-    refused(&["--sample", "--objects", "--contexts"], &exact, "cannot be combined with --contexts");
     refused(&["--sample", "--keep-trace", "x"], &exact, "cannot be used with");
     refused(&["--sample=1/1"], &exact, "leave --sample out");
     refused(&["--budget", "1.5x"], &exact, "from 2x on");
@@ -290,10 +330,12 @@ fn a_run_that_is_too_short_for_a_sample_is_exact() {
             assert!(output.status.success(), "{}", describe(&output));
             (std::fs::read(directory.path().join("one.data")).expect("a profile"), errors(&output))
         };
-        let (exact, _) = profile(&[]);
-        let (short, said) = profile(&["--sample"]);
-        assert!(exact == short, "{}: other numbers", program.name);
-        assert!(said.contains("too few for a sample: it was measured exactly"), "{said}");
+        for region in [&[][..], &["--roi", "main"]] {
+            let (exact, _) = profile(region);
+            let (short, said) = profile(&[&["--sample"], region].concat());
+            assert!(exact == short, "{} {region:?}: other numbers", program.name);
+            assert!(said.contains("too few for a sample: it was measured exactly"), "{said}");
+        }
         assert!(!directory.path().join("one.estimate").exists(), "nothing was estimated");
     }
 }
@@ -329,7 +371,7 @@ fn estimates_are_never_taken_for_exact_numbers() {
         let output = run(&words);
         assert!(!output.status.success() && errors(&output).contains("has the estimates of a sample"), "{command}");
     }
-    for option in ["--hist", "--by-thread", "--inclusive", "--objects"] {
+    for option in ["--hist", "--by-thread", "--objects"] {
         let output = run(&["report", option, "dmdprof.estimate"]);
         assert!(!output.status.success() && errors(&output).contains("estimates"), "{}", describe(&output));
     }

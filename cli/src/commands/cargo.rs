@@ -26,7 +26,7 @@ use crate::{
         object_cache::Cache,
     },
     measure::{analysis::AnalysisArgs, follow::DeterministicArgs},
-    sample::{Drawn, args::RunSampleArgs},
+    sample::args::RunSampleArgs,
     shared::signals,
 };
 
@@ -78,7 +78,7 @@ pub fn command(args: &CargoArgs) -> anyhow::Result<i32> {
     refuse_own_options(&words)?;
     let llvm = llvm::load()?;
     if args.sample.are_given() {
-        sampled::check(&args.analysis, Drawn::ByProgram);
+        sampled::check(&args.analysis);
     }
     let model = if args.sample.are_given() { Model::Sampled } else { args.analysis.model.into() };
     let cargo = Cargo::new(&words, args.no_std, model, &llvm.path, llvm.major)?;

@@ -59,7 +59,7 @@ pub fn command(args: &ReplayArgs) -> anyhow::Result<()> {
     let mut options = args.analysis.options()?;
     options.sample = args.sample.design();
     if options.sample.is_some() {
-        sampled::check(&args.analysis, Drawn::FromRecording);
+        sampled::check(&args.analysis);
     }
     args.analysis.check_output()?;
     let started = Instant::now();

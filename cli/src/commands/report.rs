@@ -51,7 +51,7 @@ pub fn command(args: &ReportCommand) -> anyhow::Result<()> {
     let mut profile = match file::read(&args.profile)? {
         Measured::Exact(profile) => *profile,
         Measured::Estimated(estimates) => {
-            sampled::check_report(&args.report, args.line_size, estimates.drawn)?;
+            sampled::check_report(&args.report, args.line_size)?;
             return sampled::tables(&estimates, &args.report, &args.to);
         }
     };

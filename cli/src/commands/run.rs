@@ -94,7 +94,8 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Ran> {
     let mut options = args.analysis.options()?;
     args.sample.apply(&mut options).map_err(sampled::refuse)?;
     if options.filtered {
-        sampled::check(&args.analysis, Drawn::ByProgram);
+        sampled::check(&args.analysis);
+        options.contexts = sampled::needs_contexts(&args.analysis);
     }
     if !args.discard {
         args.analysis.check_output()?;

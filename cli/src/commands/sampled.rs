@@ -25,7 +25,7 @@ pub fn refuse(what: &str) -> ! {
 }
 
 /// Refuses what a sample cannot tell.
-pub fn check(analysis: &AnalysisArgs, drawn: Drawn) {
+pub fn check(analysis: &AnalysisArgs) {
     if analysis.model != ModelArg::Memory {
         refuse("--sample is about the memory model; values have no addresses");
     }
@@ -35,17 +35,12 @@ pub fn check(analysis: &AnalysisArgs, drawn: Drawn) {
     if analysis.liveness() == LivenessArg::Exact {
         refuse("--sample cannot be combined with --liveness exact: which bytes are dead is known only of whole runs");
     }
-    if drawn == Drawn::ByProgram && analysis.roi.is_some() {
-        refuse(
-            "--sample cannot be combined with --roi: a program that draws a sample does not tell which function called \
-             which. Record the run, and sample the recording: dmdprof record ..., dmdprof replay --sample --roi ...",
-        );
-    }
-    if drawn == Drawn::ByProgram && analysis.report.contexts {
-        refuse(
-            "--sample cannot be combined with --contexts: a program that draws a sample does not tell which function called which",
-        );
-    }
+}
+
+/// Whether a program that draws a sample must tell where functions begin and end.
+#[must_use]
+pub fn needs_contexts(analysis: &AnalysisArgs) -> bool {
+    analysis.roi.is_some() || analysis.report.contexts || analysis.report.inclusive
 }
 
 /// Says that a run was too short for a sample.
@@ -77,7 +72,11 @@ pub fn finish(analysis: &AnalysisArgs, run: Sampled<'_>) -> anyhow::Result<PathB
         }
     }
     let meta = analysis.checked(measurement, origin)?;
-    let (profile, cells) = convert::with_sample(measurement, meta, &[], &[]);
+    let (profile, mut cells) = convert::with_sample(measurement, meta, &[], &[]);
+    if drawn == Drawn::ByProgram && !needs_contexts(analysis) {
+        // Each function stands for itself.
+        cells.contexts.clear();
+    }
     if analysis.stats {
         let (accesses, seconds) = (profile.totals.accesses, started.elapsed().as_secs_f64());
         eprintln!("dmdprof: accesses={accesses} seconds={seconds:.3} engine_peak_bytes={engine_peak}");
@@ -102,6 +101,10 @@ pub fn tables(estimates: &Estimates, report: &ReportArgs, to: &ToArgs) -> anyhow
     if options.objects && estimates.profile.objects.is_none() {
         bail!("the estimates are not by data object: draw the sample with --objects");
     }
+    let asked = if options.inclusive { "--inclusive" } else { "--contexts" };
+    if (options.inclusive || options.contexts) && estimates.cells.contexts.is_empty() {
+        bail!("the estimates do not know which function called which: draw the sample with {asked}");
+    }
     let document = sample::document(estimates, &options);
     to.write(|mut out| document.write(look(&options), &mut out))
 }
@@ -110,16 +113,14 @@ pub fn tables(estimates: &Estimates, report: &ReportArgs, to: &ToArgs) -> anyhow
 ///
 /// # Errors
 /// What it is.
-pub fn check_report(report: &ReportArgs, line_size: Option<u32>, drawn: Drawn) -> anyhow::Result<()> {
+pub fn check_report(report: &ReportArgs, line_size: Option<u32>) -> anyhow::Result<()> {
     let needs_all = [
-        (report.inclusive, "--inclusive"),
         (report.hist, "--hist"),
         (report.by_thread, "--by-thread"),
         (report.fields, "--fields"),
         (report.sharing, "--sharing"),
         (report.sort != Sort::Cost, "--sort"),
         (line_size.is_some(), "--line-size"),
-        (report.contexts && drawn == Drawn::ByProgram, "--contexts"),
     ];
     let given = needs_all.into_iter().find(|(is_given, _)| *is_given);
     given.map_or(Ok(()), |(_, option)| bail!("{option} needs a profile, and these are the estimates of a sample"))

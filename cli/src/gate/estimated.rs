@@ -282,7 +282,8 @@ mod tests {
             let cost = 1e9 * (1.0 + part * if group % 2 == 0 { 1.0 } else { -1.0 });
             counts.add(Seen { class: Class::Long, group, cost, bytes: 64.0 });
         }
-        let cells = SampleCells { sites: [(site, counts)].into(), objects: Map::new(), reach: Reach::default() };
+        let (sites, reach) = ([(site, counts)].into(), Reach::default());
+        let cells = SampleCells { sites, objects: Map::new(), contexts: Map::new(), reach };
         let estimates = Estimates { profile, cells, design: Design::new(64, 1), drawn: Drawn::ByProgram };
         Doubt::of(&estimates, &PathMap::default())
     }

@@ -246,6 +246,7 @@ impl AnalysisArgs {
             flow_contexts: self.flow_contexts,
             sample: None,
             filtered: false,
+            contexts: false,
             early: Vec::new(),
             objects: self.report.objects,
             sequence: sequence.map(|chosen| chosen as Arc<dyn RegionOfInterest>),

@@ -96,7 +96,7 @@ pub fn follow(
         channel.fix_random();
     }
     if let (Some(stages), Some(design)) = (options.stages(), options.sample) {
-        channel.draw_samples(stages, design.seed);
+        channel.draw_samples(stages, design.seed, options.contexts);
     }
     if let Some(path) = &options.outputs {
         let file = output_file::create(path).with_context(|| format!("cannot save outputs in {}", path.display()))?;

@@ -11,14 +11,16 @@
 //! Limit: a calling context names linked functions, not the call sites in them. A function that was inlined everywhere
 //! therefore includes what was inlined into it, and not what it calls.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
+
+use dmdprof_runtime::counts::sampled::SampleCounts;
 
 use super::alone::{AloneOf, AloneSums};
 use super::caches::{self, CacheSums};
 use super::depths::{Depths, QuantileReader, Quantiles};
 use super::lines::{self, LineSums};
 use crate::profile::model::{
-    CacheCell, Cell, FunctionId, LineMoves, LineStreams, PositionId, Profile, SiteId, StringId,
+    CacheCell, Cell, ContextId, FunctionId, LineMoves, LineStreams, PositionId, Profile, SiteId, StringId,
 };
 use crate::shared::names;
 
@@ -102,24 +104,31 @@ pub struct Sums {
     pub caches: CacheSums,
     /// If threads have stacks of their own beside those that they share.
     pub alone: AloneSums,
+    /// Of a sample with calling contexts; large, and mostly missing.
+    pub sampled: Option<Box<SampleCounts>>,
 }
 
-/// What a cell did to lines and caches, and on the stack of its thread alone.
+/// What a sample has of sites in calling contexts.
+pub type InContexts = BTreeMap<(ContextId, SiteId), SampleCounts>;
+
+/// What a cell did to lines and caches, and on the stack of its thread alone, and what a sample has of it.
 #[derive(Clone, Copy)]
 struct CellMoved<'p> {
     lines: Option<&'p LineMoves>,
     streams: Option<&'p LineStreams>,
     caches: Option<&'p CacheCell>,
     alone: AloneOf<'p>,
+    sampled: Option<&'p SampleCounts>,
 }
 
 impl<'p> CellMoved<'p> {
-    fn of(profile: &'p Profile, cell: &Cell) -> Self {
+    fn of(profile: &'p Profile, sample: Option<&'p InContexts>, cell: &Cell) -> Self {
         Self {
             lines: lines::of_cell(profile, cell),
             streams: lines::streams_of_cell(profile, cell),
             caches: caches::of_cell(profile, cell),
             alone: AloneOf::new(profile, cell),
+            sampled: sample.and_then(|sample| sample.get(&(cell.context, cell.site))),
         }
     }
 }
@@ -130,6 +139,7 @@ impl Sums {
         moved.streams.into_iter().for_each(|streams| self.lines.add_streams(streams));
         moved.caches.into_iter().for_each(|caches| self.caches.add(caches));
         self.alone.add(moved.alone);
+        moved.sampled.into_iter().for_each(|sampled| self.sampled.get_or_insert_default().merge(sampled));
         self.hints_cost += cell.dead.map_or(cell.cost, |dead| dead.hints_cost);
         self.unread += cell.dead.map_or(0, |dead| dead.unread);
         self.last_read += cell.dead.map_or(0, |dead| dead.last_read);
@@ -165,6 +175,7 @@ impl Sums {
         self.lines.merge(&other.lines);
         self.caches.merge(&other.caches);
         self.alone.merge(&other.alone);
+        other.sampled.iter().for_each(|sampled| self.sampled.get_or_insert_default().merge(sampled));
     }
 
     /// Floating-point operations; a fused multiply-add counts as two.
@@ -208,7 +219,12 @@ impl Sums {
     }
 
     fn is_zero(&self) -> bool {
-        self.accesses == 0 && self.cost == 0 && self.read == 0 && self.written == 0 && self.ops == [0; 7]
+        self.accesses == 0
+            && self.cost == 0
+            && self.read == 0
+            && self.written == 0
+            && self.ops == [0; 7]
+            && self.sampled.is_none()
     }
 }
 
@@ -274,12 +290,28 @@ impl<'p> Analysis<'p> {
     /// Exclusive and perhaps inclusive numbers. Without generic arguments, all instances of a function share a row.
     #[must_use]
     pub fn build(profile: &'p Profile, grouping: Grouping, inclusive: bool, generics: Generics) -> Self {
-        let mut rows = Rows::new(profile, grouping, generics);
+        Analysis::of_rows(Rows::new(profile, grouping, generics, None), inclusive)
+    }
+
+    /// The same of a profile and what a sample has in calling contexts.
+    #[must_use]
+    pub fn of_sample(
+        profile: &'p Profile,
+        sample: &'p InContexts,
+        grouping: Grouping,
+        inclusive: bool,
+        generics: Generics,
+    ) -> Self {
+        Analysis::of_rows(Rows::new(profile, grouping, generics, Some(sample)), inclusive)
+    }
+
+    fn of_rows(mut rows: Rows<'p>, inclusive: bool) -> Self {
+        let (profile, grouping) = (rows.profile, rows.grouping);
         let mut total = Sums::default();
         for cell in &profile.cells {
             let site = &profile.sites[cell.site.index()];
             let row = rows.of_code(site.function, site.position);
-            let moved = CellMoved::of(profile, cell);
+            let moved = CellMoved::of(profile, rows.sample, cell);
             rows.list[row].own.add_cell(cell, moved);
             rows.list[row].sites.push(cell.site);
             total.add_cell(cell, moved);
@@ -324,6 +356,7 @@ struct Rows<'p> {
     profile: &'p Profile,
     grouping: Grouping,
     generics: Generics,
+    sample: Option<&'p InContexts>,
     list: Vec<Row>,
     by_key: HashMap<Key<'p>, RowIndex>,
     by_function: HashMap<FunctionId, RowIndex>,
@@ -331,9 +364,9 @@ struct Rows<'p> {
 }
 
 impl<'p> Rows<'p> {
-    fn new(profile: &'p Profile, grouping: Grouping, generics: Generics) -> Self {
+    fn new(profile: &'p Profile, grouping: Grouping, generics: Generics, sample: Option<&'p InContexts>) -> Self {
         let (list, by_key, by_function, names) = Default::default();
-        Rows { profile, grouping, generics, list, by_key, by_function, names }
+        Rows { profile, grouping, generics, sample, list, by_key, by_function, names }
     }
 
     fn text(&self, id: Option<StringId>) -> Option<&'p str> {
@@ -476,7 +509,7 @@ impl<'p> Rows<'p> {
         let mut beside_path = Vec::new();
         for cell in in_context(&profile.cells, context, |c| c.context.index()) {
             let site = &profile.sites[cell.site.index()];
-            let moved = CellMoved::of(profile, cell);
+            let moved = CellMoved::of(profile, self.sample, cell);
             all.add_cell(cell, moved);
             self.rows_beside(path, site.function, site.position, &mut beside_path);
             for row in &beside_path {

@@ -25,7 +25,7 @@ pub enum Rate {
 }
 
 /// What needs an exact analysis, or its profile.
-const NEEDS_ALL: [&str; 13] = [
+const NEEDS_ALL: [&str; 12] = [
     "html",
     "flows",
     "flow_contexts",
@@ -34,7 +34,6 @@ const NEEDS_ALL: [&str; 13] = [
     "line_size",
     "cache",
     "sequence",
-    "inclusive",
     "hist",
     "by_thread",
     "fields",

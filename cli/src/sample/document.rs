@@ -48,6 +48,13 @@ impl Counts {
         }
     }
 
+    /// Of a function and all that it calls.
+    fn with_callees(all: &Sums) -> Self {
+        let mut counts = Counts::of(all);
+        all.sampled.iter().for_each(|sampled| counts.add(sampled));
+        counts
+    }
+
     fn add(&mut self, sampled: &SampleCounts) {
         self.read += sampled.read;
         self.sampled.merge(sampled);
@@ -72,6 +79,13 @@ impl Counts {
     }
 }
 
+/// A sheet that does not tell what was written, if so. Of the total row neither: it stands for the rows above.
+fn without_written(mut sheet: Sheet, is_so: bool) -> Sheet {
+    let rows = sheet.rows.iter_mut().filter(|_| is_so);
+    rows.filter_map(|row| row.get_mut(WRITTEN)).for_each(|cell| *cell = Value::Empty.into());
+    sheet
+}
+
 /// The column of bytes written.
 const WRITTEN: usize = 4;
 
@@ -83,16 +97,19 @@ type Named = (Counts, Vec<Cell>);
 pub fn document(estimates: &Estimates, options: &ReportOptions) -> Document {
     let Estimates { profile, cells: sample, design, drawn } = estimates;
     let (design, drawn) = (*design, *drawn);
-    let analysis = Analysis::build(profile, options.grouping, false, options.generics);
+    let grouping = options.grouping;
+    let analysis = Analysis::of_sample(profile, &sample.contexts, grouping, options.inclusive, options.generics);
     let mut total = Counts::default();
-    let mut rows: Vec<Named> = Vec::new();
+    let (mut rows, mut inclusive): (Vec<Named>, Vec<Named>) = Default::default();
     for row in &analysis.rows {
         let mut counts = Counts::of(&row.own);
         row.sites.iter().filter_map(|site| sample.sites.get(site)).for_each(|sampled| counts.add(sampled));
         total.merge(&counts);
         let place = row.file.as_deref().map(|file| names::place(file, row.line));
         let name = Value::Name(row.name().to_owned());
-        rows.push((counts, vec![name.into(), Value::or_empty(place, Value::Name).into()]));
+        let named = vec![name.into(), Value::or_empty(place, Value::Name).into()];
+        inclusive.extend(row.inclusive.as_ref().map(|all| (Counts::with_callees(all), named.clone())));
+        rows.push((counts, named));
     }
     let (key, title) = match options.grouping {
         Grouping::Lines(_) => ("lines", "By line"),
@@ -108,20 +125,25 @@ pub fn document(estimates: &Estimates, options: &ReportOptions) -> Document {
     document.heading.push(heading(&total, design));
     let code = [("function", ["", "function"], 0), ("place", ["", "place"], 3)];
     document.sheets.push(sheet((key, title), &code, rows, &total, options));
+    // What is exact is known by place in the code only.
+    let by_place = drawn == Drawn::ByProgram;
+    if options.inclusive {
+        let title = ("inclusive", "By function, with all that it calls");
+        document.sheets.push(without_written(sheet(title, &code, inclusive, &total, options), by_place));
+    }
+    if by_place && profile.meta.roi.is_some() {
+        document.sheets = document.sheets.drain(..).map(|sheet| without_written(sheet, true)).collect();
+    }
     if options.objects {
         let data = [("kind", ["", "kind"], 0), ("object", ["", "object"], 0), ("place", ["", "place"], 3)];
         let rows = by_object(profile, sample, options);
-        let mut sheet = sheet(("objects", "By data object"), &data, rows, &total, options);
-        if drawn == Drawn::ByProgram {
-            // Of the total row as well: it stands for the rows above.
-            sheet.rows.iter_mut().filter_map(|row| row.get_mut(WRITTEN)).for_each(|cell| *cell = Value::Empty.into());
-        }
-        document.sheets.push(sheet);
+        let sheet = sheet(("objects", "By data object"), &data, rows, &total, options);
+        document.sheets.push(without_written(sheet, by_place));
     }
     if options.format == Format::Json {
         document.sheets.push(curve(sample, &total, design));
     }
-    document.notes = notes(&total, (design, drawn), options.objects);
+    document.notes = notes(&total, estimates, options);
     document
 }
 
@@ -234,18 +256,24 @@ fn values(counts: &Counts, whole: f64) -> [Cell; 5] {
 /// One in so many is what to try where a sample saw too little.
 const MORE: u32 = 8;
 
-fn notes(total: &Counts, (design, drawn): (Design, Drawn), has_objects: bool) -> Vec<String> {
-    let mut notes = vec![
-        "read, written: exact. ByteDMD: an estimate; of 20 samples with other seeds 19 are within the part given beside \
-         it of the exact cost. What the sample did not see is in no number."
-            .to_owned(),
-    ];
-    if drawn == Drawn::ByProgram && has_objects {
+fn notes(total: &Counts, estimates: &Estimates, options: &ReportOptions) -> Vec<String> {
+    let Estimates { profile, design, drawn, .. } = estimates;
+    let by_place = *drawn == Drawn::ByProgram;
+    let is_part = by_place && profile.meta.roi.is_some();
+    let exact = if is_part { "read: an estimate too." } else { "read, written: exact." };
+    let mut notes = vec![format!(
+        "{exact} ByteDMD: an estimate; of 20 samples with other seeds 19 are within the part given beside it of the exact \
+         cost. What the sample did not see is in no number."
+    )];
+    if by_place && (is_part || options.inclusive || options.objects) {
         notes.push(
-            "By data object: what is read is an estimate too, and what is written is not known, as the program counts \
-             by place in the code. Variables on the stack are not told from each other, nor blocks by who called."
+            "Of regions of interest, of functions with all that they call, and by data object, what is read is an \
+             estimate, and what is written is not known, as the program counts by place in the code."
                 .to_owned(),
         );
+    }
+    if by_place && options.objects {
+        notes.push("By data object: variables on the stack are not told from each other.".to_owned());
     }
     if total.estimate().within.is_none() {
         let or_more =

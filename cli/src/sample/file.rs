@@ -4,10 +4,7 @@
 //! Takes [`Estimates`], gives bytes, and back. It is no profile, so that nothing takes an estimate for an exact number:
 //! whoever reads profiles refuses it by its first bytes. Refuses damaged files as profiles are.
 
-use std::{
-    collections::BTreeMap,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 use dmdprof_runtime::{
     counts::{reach::Reach, sampled::SampleCounts},
@@ -20,13 +17,13 @@ use crate::{
     profile::{
         Profile, ReadError,
         file::{self, ESTIMATES_MAGIC, Kind},
-        model::{ObjectId, SiteId},
+        model::{ContextId, ObjectId, SiteId},
         validate::validate,
     },
 };
 
 /// Raised whenever the meaning of the content changes, that of the profile in it included.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 const KIND: Kind = Kind { magic: ESTIMATES_MAGIC, version: VERSION, oldest: VERSION };
 
 /// Who drew the sample.
@@ -100,6 +97,7 @@ struct Content<P, C, R> {
     by_program: bool,
     sites: Vec<(SiteId, C)>,
     objects: Vec<(ObjectId, SiteId, C)>,
+    contexts: Vec<(ContextId, SiteId, C)>,
     reach: R,
     profile: P,
 }
@@ -114,6 +112,7 @@ pub fn to_bytes(estimates: &Estimates) -> Vec<u8> {
         by_program: *drawn == Drawn::ByProgram,
         sites: cells.sites.iter().map(|(site, counts)| (*site, counts)).collect(),
         objects: cells.objects.iter().map(|((object, site), counts)| (*object, *site, counts)).collect(),
+        contexts: cells.contexts.iter().map(|((context, site), counts)| (*context, *site, counts)).collect(),
         reach: &cells.reach,
         profile,
     };
@@ -154,26 +153,34 @@ fn read_by<'c>(profile: &Profile, mut counts: impl Iterator<Item = &'c SampleCou
 }
 
 fn checked(content: Content<Profile, SampleCounts, Reach>) -> Result<Estimates, String> {
-    let Content { one_in, seed, by_program, sites, objects, reach, profile } = content;
+    let Content { one_in, seed, by_program, sites, objects, contexts, reach, profile } = content;
     validate(&profile).map_err(|error| error.to_string())?;
     if !RATES.contains(&one_in) {
         return Err(format!("a sample of 1 in {one_in}"));
     }
     let of_objects = profile.objects.as_ref().map_or(0, |objects| objects.list.len());
     let are_known = sites.iter().all(|(site, _)| site.index() < profile.sites.len())
-        && objects.iter().all(|(object, site, _)| object.index() < of_objects && site.index() < profile.sites.len());
+        && objects.iter().all(|(object, site, _)| object.index() < of_objects && site.index() < profile.sites.len())
+        && contexts
+            .iter()
+            .all(|(context, site, _)| context.index() < profile.contexts.len() && site.index() < profile.sites.len());
     if !are_known {
-        return Err("counts of a site or an object that is not there".into());
+        return Err("counts of a site, an object or a calling context that is not there".into());
     }
     let counts = || sites.iter().map(|(_, counts)| counts);
     let of_data = || objects.iter().map(|(_, _, counts)| counts);
-    let are_possible = counts().chain(of_data()).all(SampleCounts::is_possible) && reach.is_possible();
-    if !are_possible || read_by(&profile, counts()).is_none() || read_by(&profile, of_data()).is_none() {
+    let of_calls = || contexts.iter().map(|(_, _, counts)| counts);
+    let are_possible = counts().chain(of_data()).chain(of_calls()).all(SampleCounts::is_possible);
+    let have_sums = read_by(&profile, counts()).is_some()
+        && read_by(&profile, of_data()).is_some()
+        && read_by(&profile, of_calls()).is_some();
+    if !are_possible || !reach.is_possible() || !have_sums {
         return Err("counts that no run has".into());
     }
     let cells = SampleCells {
         sites: sites.into_iter().collect(),
-        objects: objects.into_iter().map(|(object, site, counts)| ((object, site), counts)).collect::<BTreeMap<_, _>>(),
+        objects: objects.into_iter().map(|(object, site, counts)| ((object, site), counts)).collect(),
+        contexts: contexts.into_iter().map(|(context, site, counts)| ((context, site), counts)).collect(),
         reach,
     };
     let drawn = if by_program { Drawn::ByProgram } else { Drawn::FromRecording };
@@ -182,6 +189,8 @@ fn checked(content: Content<Profile, SampleCounts, Reach>) -> Result<Estimates, 
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
     use crate::profile::sample;
 
@@ -193,8 +202,12 @@ mod tests {
 
     fn estimates() -> Estimates {
         let counts = reading(100);
-        let cells =
-            SampleCells { sites: [(SiteId(0), counts)].into(), objects: BTreeMap::new(), reach: Reach::default() };
+        let cells = SampleCells {
+            sites: [(SiteId(0), counts.clone())].into(),
+            objects: BTreeMap::new(),
+            contexts: [((ContextId(1), SiteId(0)), counts)].into(),
+            reach: Reach::default(),
+        };
         Estimates { profile: sample::small(), cells, design: Design::new(64, 7), drawn: Drawn::ByProgram }
     }
 
@@ -207,6 +220,7 @@ mod tests {
         let (written, bytes) = (estimates(), to_bytes(&estimates()));
         let read = decode(&bytes).expect("it was written");
         assert_eq!((read.profile, read.cells.sites), (written.profile, written.cells.sites));
+        assert_eq!(read.cells.contexts, written.cells.contexts);
         assert_eq!((read.design, read.drawn), (written.design, written.drawn));
     }
 
@@ -230,6 +244,9 @@ mod tests {
         let counts = wrong.cells.sites.remove(&SiteId(0)).expect("counts");
         wrong.cells.sites.insert(SiteId(u32::MAX), counts);
         assert!(decode(&to_bytes(&wrong)).is_err(), "of a site that is not there");
+        let mut wrong = estimates();
+        wrong.cells.contexts.insert((ContextId(u32::MAX), SiteId(0)), reading(1));
+        assert!(decode(&to_bytes(&wrong)).is_err(), "of a calling context that is not there");
         let mut wrong = estimates();
         wrong.cells.sites.insert(SiteId(1), reading(1 << 60));
         assert!(decode(&to_bytes(&wrong)).is_err(), "more than a run reads");

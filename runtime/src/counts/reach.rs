@@ -7,7 +7,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::sampled::{Class, GROUPS, LEAST_GROUPS, PARTS, Seen, T_95, parts};
+use super::sampled::{Class, GROUPS, LEAST_GROUPS, PARTS, Seen, T_95, parts, variance};
 use crate::abi::sample::LINE;
 
 /// Depths are told apart by so many steps per power of two.
@@ -105,7 +105,7 @@ impl Reach {
         }
         // Of so many lines, a sample has more or fewer by two of their root in 19 of 20.
         let margin = ((1.0 + 2.0 / (lines as f64).sqrt()).log2() * STEPS as f64).ceil() as usize;
-        let within = T_95 * deviation(&all);
+        let within = T_95 * variance(&all.groups).sqrt();
         let (fewer, more) =
             (above(&self.estimated, first + margin), above(&self.estimated, first.saturating_sub(margin)));
         Some(Beyond {
@@ -122,13 +122,6 @@ fn above(steps: &[Step], first: usize) -> Step {
     let mut sum = Step::default();
     steps.iter().skip(first).for_each(|step| sum.merge(step));
     sum
-}
-
-/// Of the sum of a step, from how its groups differ.
-fn deviation(step: &Step) -> f64 {
-    let mean = step.bytes() / GROUPS as f64;
-    let squares = step.groups.iter().map(|group| (*group as f64 / PARTS - mean).powi(2)).sum::<f64>();
-    (squares * GROUPS as f64 / (GROUPS - 1) as f64).sqrt()
 }
 
 #[cfg(test)]

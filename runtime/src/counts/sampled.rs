@@ -123,7 +123,7 @@ impl SampleCounts {
         }
         let seen = self.classes.iter().fold(0, |all, class| all | class.seen);
         let enough = seen.count_ones() >= LEAST_GROUPS && self.classes.iter().all(|class| self.is_enough(class, cost));
-        let variance: f64 = self.classes.iter().map(variance).sum();
+        let variance: f64 = self.classes.iter().map(|class| variance(&class.groups)).sum();
         Estimate { cost, within: enough.then(|| T_95 * variance.sqrt()) }
     }
 
@@ -136,9 +136,9 @@ impl SampleCounts {
     }
 }
 
-/// Of the sum of a class, from how its groups differ.
-fn variance(class: &ClassCounts) -> f64 {
-    let groups = class.groups.map(|group| group as f64 / PARTS);
+/// Of a sum over groups, in parts, from how the groups differ.
+pub(super) fn variance(groups: &[i128; GROUPS]) -> f64 {
+    let groups = groups.map(|group| group as f64 / PARTS);
     let mean = groups.iter().sum::<f64>() / GROUPS as f64;
     groups.iter().map(|group| (group - mean).powi(2)).sum::<f64>() * GROUPS as f64 / (GROUPS - 1) as f64
 }

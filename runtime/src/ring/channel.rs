@@ -170,13 +170,14 @@ impl Channel {
     }
 
     /// Has programs that can be sampled write down what some analyses need of them: samples with a seed, or everything
-    /// for a while. For before programs start.
-    pub fn draw_samples(&mut self, stages: [Stage; STAGES], seed: u64) {
+    /// for a while; with `contexts` also where functions begin and end. For before programs start.
+    pub fn draw_samples(&mut self, stages: [Stage; STAGES], seed: u64, contexts: bool) {
         let header = self.map.as_mut_ptr().cast::<ChannelHeader>();
         // SAFETY: the mapping is long enough and aligned, and not shared with anybody yet.
         unsafe {
             (*header).stages = stages;
             (*header).sample_seed = seed;
+            (*header).contexts = contexts.into();
         }
     }
 

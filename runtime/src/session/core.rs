@@ -51,6 +51,8 @@ pub(super) struct Core {
     pub(super) has_roi: bool,
     /// The program draws a sample: there are records of what it looked at only.
     pub(super) filtered: bool,
+    /// It also tells where functions begin and end.
+    pub(super) follows: bool,
     /// The time that it has told last.
     pub(super) told_time: u64,
     /// Declared regions that match the region of interest and are open.
@@ -95,6 +97,8 @@ pub(super) struct Executed {
     /// A function begins with it.
     pub enters: bool,
     pub times: u64,
+    /// Where that is counted, once it is.
+    pub block: Option<u32>,
 }
 
 impl Core {
@@ -128,6 +132,7 @@ impl Core {
             totals: RingTotals::default(),
             has_roi: options.roi.is_some(),
             filtered: options.filtered,
+            follows: options.contexts,
             told_time: 0,
             open_regions: 0,
             streams: Vec::new(),
@@ -279,7 +284,7 @@ impl Core {
     }
 
     #[cold]
-    fn add_block(&mut self, node: ContextNumber, segment: SegmentNumber, items: usize) {
+    pub(super) fn add_block(&mut self, node: ContextNumber, segment: SegmentNumber, items: usize) {
         let first_cell = self.cells.len() as u32;
         self.blocks.push(BlockCounters { node, segment, executions: 0, first_cell, moved: 0 });
         self.cells.resize_with(self.cells.len() + items, CellCounters::default);

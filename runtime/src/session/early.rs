@@ -35,7 +35,8 @@ impl Analyses {
     pub fn of(options: &Options) -> Self {
         let analysis = |early: &Early| {
             let (sample, filtered) = (early.sample, early.sample.is_some());
-            let options = Options { sample, filtered, early: Vec::new(), trace: None, ..options.clone() };
+            let contexts = options.contexts && filtered;
+            let options = Options { sample, filtered, contexts, early: Vec::new(), trace: None, ..options.clone() };
             Analysis { options, until: early.until, over: AtomicBool::new(false) }
         };
         Self(options.early.iter().filter(|_| options.analyse).map(analysis).collect())

@@ -2,8 +2,9 @@
 //!
 //! Takes records with their times, and how often each segment was executed; gives the sample what it would have taken
 //! from a whole ring, and the cells what is exact: executions, and the bytes of all accesses of fixed size. Which
-//! function called which is not known, as most records are left out: each function is a calling context of its own,
-//! below nothing.
+//! function called which is known if the program was asked to tell where functions begin and end: what is exact is then
+//! of a segment wherever it was called from, in the context above all others. Else most records are left out, and each
+//! function is a calling context of its own, below nothing. Of a region of interest no count is exact.
 
 use super::{
     analyzer::{Analyzer, added},
@@ -11,7 +12,10 @@ use super::{
 };
 use crate::{
     abi::{COPY_BLOCK, Item, ItemKind, SegmentKind, item_flag, segment_flag},
-    decode::locator::{FunctionNumber, Located, Locator, ModuleSource},
+    decode::{
+        context::ContextNumber,
+        locator::{FunctionNumber, Located, Locator, ModuleSource},
+    },
     ring::Counted,
     sites::Segment,
 };
@@ -48,7 +52,7 @@ impl Core {
     #[inline]
     pub(super) fn be_in(&mut self, function: FunctionNumber) {
         if self.contexts.function() != Some(function) {
-            if self.filtered {
+            if self.filtered && !self.follows {
                 self.contexts.restart();
             }
             self.contexts.resume(function);
@@ -57,14 +61,36 @@ impl Core {
 
     /// A record that a program wrote down because it looked at something in it, or always does.
     pub(super) fn looked_at(&mut self, segment: &Segment, items: &[Item], record: &[u64], place: Dense) {
-        self.be_in(place.function);
+        if self.follows {
+            self.enter(segment.flags, record, place);
+        } else {
+            self.be_in(place.function);
+        }
         let behind = usize::from(segment.flags & (segment_flag::COOKIE | segment_flag::LANDING) != 0);
         if let Some(time) = record.len().checked_sub(1 + behind).and_then(|at| record.get(at)) {
             self.set_time(*time);
         }
-        let block = self.block(place.segment, items.len());
-        let first = self.blocks[block as usize].first_cell as usize;
-        if segment.kind == SegmentKind::Loop as u8 {
+        let is_loop = segment.kind == SegmentKind::Loop as u8;
+        if self.counting() {
+            let block = self.block(place.segment, items.len());
+            let first = self.blocks[block as usize].first_cell as usize;
+            self.counted_elsewhere(items, record, first, is_loop);
+        } else {
+            self.hidden = self.engine.hidden(place.segment, self.contexts.current(), items.len());
+            if is_loop {
+                self.iterations::<false>(items, record, 0);
+            } else {
+                self.items::<false>(items, record, 0);
+            }
+        }
+        if self.follows && segment.flags & segment_flag::EXIT != 0 {
+            self.contexts.exit(place.function);
+        }
+    }
+
+    /// Accesses of a record, of which those of fixed size are counted by executions.
+    fn counted_elsewhere(&mut self, items: &[Item], record: &[u64], first: usize, is_loop: bool) {
+        if is_loop {
             // All of a loop's items are of fixed size.
             let accesses = self.totals.accesses;
             self.iterations::<true>(items, record, first);
@@ -76,22 +102,28 @@ impl Core {
             let address = record[usize::from(item.word)].wrapping_add_signed(item.offset);
             self.item::<true>(item, record, address, cell);
             if each(item).is_some() {
-                // They are counted by executions.
                 self.totals.accesses = accesses;
             }
         }
     }
 
     /// Notes how often segments were executed, before anything is filed.
-    fn executed(&mut self, all: &[Executed]) {
-        for Executed { place, items, enters, times } in all {
-            self.be_in(place.function);
-            let block = self.block(place.segment, *items);
-            self.blocks[block as usize].executions = *times;
-            if *enters {
+    fn executed(&mut self, all: &mut [Executed]) {
+        if self.has_roi {
+            return;
+        }
+        for Executed { place, items, enters, times, block } in all {
+            if self.follows {
+                // The context above all others is of no function, so its segments are not looked up.
+                *block = Some(self.blocks.len() as u32);
+                self.add_block(ContextNumber::ROOT, place.segment, *items);
+            } else {
+                self.be_in(place.function);
+                *block = Some(self.block(place.segment, *items));
                 let node = self.contexts.current();
-                self.contexts.nodes[node.index()].calls += times;
+                self.contexts.nodes[node.index()].calls += if *enters { *times } else { 0 };
             }
+            block.iter().for_each(|block| self.blocks[*block as usize].executions = *times);
         }
     }
 
@@ -110,18 +142,38 @@ impl Core {
 
     /// Puts exact counts in the place of what records alone told.
     pub(super) fn count_executed(&mut self, all: &[Executed], locator: &Locator) {
-        for Executed { place, times, .. } in all {
-            self.be_in(place.function);
+        if self.follows {
+            self.leave_out_counted(locator);
+        }
+        for Executed { place, times, block, .. } in all {
             let items = locator.items(place.segment);
-            let block = self.block(place.segment, items.len());
+            let accesses: u64 = items.iter().filter_map(each).map(|(_, _, accesses)| accesses).sum();
+            self.totals.accesses += accesses * times;
+            let Some(block) = *block else { continue };
             let first = self.blocks[block as usize].first_cell as usize;
             for (item, cell) in items.iter().zip(first..) {
-                let Some((read, written, accesses)) = each(item) else { continue };
-                self.totals.accesses += accesses * times;
+                let Some((read, written, _)) = each(item) else { continue };
                 let cell = &mut self.cells[cell];
                 cell.written = written * times;
                 if read > 0 {
                     cell.sampled.get_or_insert_default().read = read * times;
+                }
+            }
+        }
+    }
+
+    /// Takes from the cells of contexts what only records told of accesses that are counted by executions. Of a region
+    /// of interest the estimates of what was read stay.
+    fn leave_out_counted(&mut self, locator: &Locator) {
+        for block in &self.blocks {
+            for (item, cell) in locator.items(block.segment).iter().zip(block.first_cell as usize..) {
+                if each(item).is_none() {
+                    continue;
+                }
+                let cell = &mut self.cells[cell];
+                cell.written = 0;
+                if let Some(counts) = cell.sampled.as_mut().filter(|_| !self.has_roi) {
+                    counts.read = 0;
                 }
             }
         }
@@ -134,7 +186,8 @@ impl Analyzer {
         let module = &self.locator.modules[located.module];
         let segment = module.segment(located.segment);
         let function = module.function_number(segment.function);
-        let place = Dense { segment: module.segment_number(located.segment), function, roi: false };
+        let roi = self.core.has_roi && self.tables.is_roi[function.index()];
+        let place = Dense { segment: module.segment_number(located.segment), function, roi };
         self.core.looked_at(segment, module.items(segment), &rest[..located.words], place);
         located.words
     }
@@ -160,10 +213,11 @@ impl Analyzer {
                 items: module.items(segment).len(),
                 enters: segment.flags & segment_flag::ENTER != 0,
                 times: *times,
+                block: None,
             });
         }
         self.core.totals.active |= !all.is_empty();
-        self.core.executed(&all);
+        self.core.executed(&mut all);
         self.executed = all;
     }
 }

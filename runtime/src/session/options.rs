@@ -50,6 +50,9 @@ pub struct Options {
     pub sample: Option<Design>,
     /// With a sample: it is the programs that draw it, so that rings have what they looked at only, and counters.
     pub filtered: bool,
+    /// With a sample that programs draw: they also write down where functions begin and end, so that calling contexts
+    /// are known.
+    pub contexts: bool,
     /// What else to measure as long as the run is short, first what is best; of programs that draw a sample.
     pub early: Vec<Early>,
     /// Charge each access to the data object that it goes to.

@@ -12,7 +12,7 @@ use super::{
     turns::Turns,
 };
 use crate::{
-    abi::sample::{BUCKETS, Design, bucket},
+    abi::sample::{BUCKET_SHIFT, BUCKETS, Design, HASH, bucket},
     engine::{Access, Kind, Stream},
     observe::follower::Follower,
 };
@@ -281,16 +281,25 @@ fn next_visit(marks: &[u8; BUCKETS], stream: &Stream, iterations: Range<u64>) ->
     } else {
         (address.checked_sub(distance), address.checked_add(len - 1))
     };
+    let is_one_line = step > 0 && step.is_multiple_of(LINE) && address % LINE + len <= LINE;
+    if is_one_line && low.is_some() && high.is_some() {
+        let by = stride / LINE as i64;
+        let found = first_marked(marks, address / LINE, by, more);
+        return found.map_or(iterations.end, |steps| iterations.start + steps);
+    }
     let (true, Some(low), Some(high)) = (step < LINE, low, high) else {
         let is_marked = |at: &u64| {
             let address = stream.at(*at);
-            first_marked(marks, address / LINE, address.saturating_add(len - 1) / LINE, 1).is_some()
+            let line = address / LINE;
+            first_marked(marks, line, 1, address.saturating_add(len - 1) / LINE - line).is_some()
         };
         return iterations.clone().find(is_marked).unwrap_or(iterations.end);
     };
     // It touches every line from its first to its last.
-    let (first, last, by) = if stride >= 0 { (low / LINE, high / LINE, 1) } else { (high / LINE, low / LINE, -1) };
-    let Some(line) = first_marked(marks, first, last, by) else { return iterations.end };
+    let (low, high) = (low / LINE, high / LINE);
+    let (first, by) = if stride >= 0 { (low, 1) } else { (high, -1) };
+    let Some(steps) = first_marked(marks, first, by, high - low) else { return iterations.end };
+    let line = first.wrapping_add_signed(by * steps as i64);
     // The stream comes there when what it touches first of a line has gone so far.
     let away = if stride >= 0 {
         (line * LINE).saturating_sub(address + (len - 1))
@@ -300,17 +309,15 @@ fn next_visit(marks: &[u8; BUCKETS], stream: &Stream, iterations: Range<u64>) ->
     iterations.start + if step == 0 { 0 } else { away.div_ceil(step) }
 }
 
-/// The first line that is marked, from one to another, up or down.
+/// How many steps from a line on, of so many lines each, the first one that is marked is; nothing if there is none
+/// within `most` steps.
 #[inline]
-fn first_marked(marks: &[u8; BUCKETS], first: u64, last: u64, by: i64) -> Option<u64> {
-    let mut line = first;
-    loop {
-        if marks[bucket(line)] != 0 {
-            return Some(line);
-        }
-        if line == last {
-            return None;
-        }
-        line = line.wrapping_add_signed(by);
-    }
+fn first_marked(marks: &[u8; BUCKETS], line: u64, by: i64, most: u64) -> Option<u64> {
+    // Steps of the hash are as long as each other, too.
+    let (mut hash, step) = (line.wrapping_mul(HASH), by.cast_unsigned().wrapping_mul(HASH));
+    (0..=most).find(|_| {
+        let is_marked = marks[(hash >> BUCKET_SHIFT) as usize] != 0;
+        hash = hash.wrapping_add(step);
+        is_marked
+    })
 }

@@ -231,16 +231,19 @@ fn the_same_seed_draws_the_same_and_runs_are_their_accesses() {
         Stream { addr: 500_000, stride: -8, len: 8, kind: Kind::Load },
         Stream { addr: 50_001, stride: 4000, len: 100, kind: Kind::Load },
         Stream { addr: 900_000, stride: -200, len: 1, kind: Kind::Store },
+        Stream { addr: 4_000_024, stride: 4096, len: 8, kind: Kind::Load },
+        Stream { addr: 40_000_060, stride: -128, len: 8, kind: Kind::Load },
     ];
+    let cells = [1, 2, 0, 3, 2, 1, 0];
     let (mut as_run, mut singly) = (Sampler::new(design(3)), Sampler::new(design(3)));
     for sampler in [&mut as_run, &mut singly] {
         sampler.set_known(CELLS);
     }
     for _ in 0..20 {
-        as_run.run(&streams, &[1, 2, 0, 3, 2], 3000);
+        as_run.run(&streams, &cells, 3000);
         for iteration in 0..3000 {
             let access = |stream: &Stream| Access { addr: stream.at(iteration), len: stream.len, kind: stream.kind };
-            singly.accesses(&streams.each_ref().map(access), &[1, 2, 0, 3, 2]);
+            singly.accesses(&streams.each_ref().map(access), &cells);
         }
     }
     assert_eq!(as_run.finish(), singly.finish());
