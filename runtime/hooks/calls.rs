@@ -61,8 +61,14 @@ impl Site {
     fn block_starts(self, address: u64, bytes: u64) {
         if address != 0 {
             blocks::insert(address, bytes);
-            self.range(EventKind::Alloc, address, bytes);
+            self.begins(address, bytes);
         }
+    }
+
+    /// A sample must know when, as what lies there may be read before anybody writes it.
+    fn begins(self, address: u64, bytes: u64) {
+        sample::clock(0);
+        self.range(EventKind::Alloc, address, bytes);
     }
 
     /// A block of the heap ends, whose size is `told` unless the table knows it. Who tells the size may have an
@@ -82,10 +88,11 @@ impl Site {
     /// Bytes move to another place and size; either may have none.
     fn relocate(self, from: u64, from_bytes: u64, to: u64, to_bytes: u64) {
         if from_bytes == 0 {
-            self.range(EventKind::Alloc, to, to_bytes);
+            self.begins(to, to_bytes);
         } else if to_bytes == 0 {
             self.range(EventKind::Free, from, from_bytes);
         } else {
+            sample::clock(0);
             ring::write([self.head(EventKind::Relocate, 5), from, from_bytes, to, to_bytes]);
         }
     }

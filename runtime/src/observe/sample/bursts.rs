@@ -7,6 +7,7 @@
 use std::collections::VecDeque;
 
 use super::{
+    fixed::Fixed,
     ledger::Ledger,
     stack::{Piece, Stack},
 };
@@ -64,13 +65,26 @@ impl Bursts {
     }
 
     /// A piece is read, whose line is there.
-    pub fn read(&mut self, entry: Option<usize>, piece: Piece, now: u64, cell: u32, ledger: &mut Ledger) {
+    pub fn read(
+        &mut self,
+        entry: Option<usize>,
+        piece: Piece,
+        now: u64,
+        fixed: &Fixed,
+        (cell, ledger): (u32, &mut Ledger),
+    ) {
         let short = self.design.short();
         let ready = |burst: &&Burst| now as i64 - burst.start >= short as i64;
         if self.running.front().filter(ready).is_none() {
             return;
         }
         self.stack.parts(entry, piece, |part| {
+            if part.left.is_some_and(|left| left.within(short, now)) {
+                for burst in self.running.iter().filter(ready) {
+                    fixed.read_first((Class::Short, burst.group), part.len, self.weight, (cell, ledger));
+                }
+                return;
+            }
             let Some(slot) = part.slot.filter(|slot| now - self.stack.time(*slot) <= short) else { return };
             let mut above = [0];
             self.stack.above(slot, &mut above);

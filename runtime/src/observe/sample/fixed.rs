@@ -1,4 +1,5 @@
-//! One set of lines for the whole run: what is read again after long, and for the first time.
+//! One set of lines for the whole run: what is read again after long, and for the first time. It also tells the others
+//! from how deep bytes come that left the stack not long ago: from below everything.
 
 use super::{
     above::Above,
@@ -57,6 +58,7 @@ impl Fixed {
             match part.slot {
                 Some(slot) if now - stack.time(slot) <= *middle => return,
                 Some(slot) => stack.above(slot, sums),
+                None if part.left.is_some_and(|left| left.within(*middle, now)) => return,
                 // For the first time: from below everything.
                 None => sums.copy_from_slice(&stack.total),
             }
@@ -74,6 +76,24 @@ impl Fixed {
                 ledger.lean(cell, Class::Long, group, weight * price.slope * scale * bytes as f64);
             }
         });
+    }
+
+    /// Bytes that are on no stack are read, as others have seen it, with a weight and for a group.
+    pub fn read_first(
+        &self,
+        (class, group): (Class, usize),
+        len: u32,
+        weight: f64,
+        (cell, ledger): (u32, &mut Ledger),
+    ) {
+        let scale = BUCKETS as f64 / self.buckets as f64;
+        let mut above = Above::default();
+        self.stack.total.iter().for_each(|bytes| above.bucket(*bytes));
+        let price = above.price(len, scale, self.stack.mean_line());
+        ledger.add(cell, Seen { class, group, cost: price.cost * weight, bytes: f64::from(len) * weight });
+        for (lane, bytes) in self.stack.total.iter().enumerate() {
+            ledger.lean(cell, class, lane % GROUPS, weight * price.slope * scale * *bytes as f64);
+        }
     }
 
     pub fn touch(&mut self, entry: Option<usize>, (piece, bucket): (Piece, usize), now: u64) {

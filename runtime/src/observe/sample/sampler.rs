@@ -130,7 +130,7 @@ impl Sampler {
         if bursts.are_running() {
             let entry = bursts.find(piece.line);
             if is_read {
-                bursts.read(entry, piece, now, cell, ledger);
+                bursts.read(entry, piece, now, fixed, (cell, ledger));
             }
             if moves {
                 bursts.touch(entry, piece, now);
@@ -139,7 +139,7 @@ impl Sampler {
         if mark & TURN != 0 {
             let entry = turns.find(piece.line, bucket);
             if is_read {
-                turns.read(entry, place, now, (cell, ledger));
+                turns.read(entry, place, now, fixed, (cell, ledger));
             }
             if moves {
                 turns.touch(entry, place, now);
@@ -156,7 +156,7 @@ impl Sampler {
         }
     }
 
-    /// Bytes leave.
+    /// Bytes leave. Of long ranges, nobody remembers when.
     fn remove(&mut self, address: u64, len: u64) {
         if len == 0 {
             return;
@@ -174,13 +174,13 @@ impl Sampler {
             let bucket = bucket(piece.line);
             let mark = self.marks[bucket];
             if bursting {
-                self.bursts.stack().forget(piece);
+                self.bursts.stack().leave(piece, self.now);
             }
             if mark & TURN != 0 {
-                self.turns.stack(bucket).forget(piece);
+                self.turns.stack(bucket).leave(piece, self.now);
             }
             if mark & FIXED != 0 {
-                self.fixed.stack().forget(piece);
+                self.fixed.stack().leave(piece, self.now);
             }
         }
     }

@@ -18,7 +18,12 @@ const FIRST: usize = 1 << 12;
 /// Slots for each line, at least: a renumbering goes over all lines.
 const SLOTS_PER_LINE: usize = 4;
 
-/// Of each byte of a line, its slot plus one; 0 if it is not on the stack.
+/// Beside the time at which a byte left the stack, in the place of a slot.
+const DEAD: u32 = 1 << 31;
+/// Accesses of a step of that time. In 2^31 steps it comes round.
+const STEP: u64 = 256;
+
+/// Of each byte of a line, its slot plus one, or when it left the stack; 0 if neither is known.
 type Entry = [u32; LINE as usize];
 
 /// Bytes of one line.
@@ -44,8 +49,26 @@ pub struct Part {
     pub len: u32,
     /// Where they are; nowhere if the stack does not have them.
     pub slot: Option<u32>,
+    /// When they left the stack, if that is known.
+    pub left: Option<Left>,
     /// Bytes of their slot that are above them.
     pub beside: u32,
+}
+
+/// When bytes left a stack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Left(u32);
+
+impl Left {
+    fn at(now: u64) -> Self {
+        Left((now / STEP) as u32 & !DEAD)
+    }
+
+    /// Whether it was certainly at most so many accesses ago.
+    pub fn within(self, accesses: u64, now: u64) -> bool {
+        let steps = Left::at(now).0.wrapping_sub(self.0) & !DEAD;
+        (u64::from(steps) + 1) * STEP <= accesses
+    }
 }
 
 pub struct Stack {
@@ -116,21 +139,22 @@ impl Stack {
     pub fn parts(&self, entry: Option<usize>, piece: Piece, mut tell: impl FnMut(Part)) {
         let Piece { from, to, .. } = piece;
         let Some(entry) = entry else {
-            return tell(Part { len: (to - from) as u32, slot: None, beside: 0 });
+            return tell(Part { len: (to - from) as u32, slot: None, left: None, beside: 0 });
         };
         let entry = &self.list[entry];
         let mut at = from;
         while at < to {
             let slot = entry[at];
             let end = at + entry[at..to].iter().take_while(|other| **other == slot).count();
-            let (len, slot) = ((end - at) as u32, slot.checked_sub(1));
+            let left = (slot & DEAD != 0).then_some(Left(slot & !DEAD));
+            let (len, slot) = ((end - at) as u32, slot.checked_sub(1).filter(|_| left.is_none()));
             let is_whole = |slot: u32| self.live[slot as usize] == len;
             let beside = if slot.is_none_or(is_whole) {
                 0
             } else {
                 entry[end..].iter().filter(|other| other.checked_sub(1) == slot).count() as u32
             };
-            tell(Part { len, slot, beside });
+            tell(Part { len, slot, left, beside });
             at = end;
         }
     }
@@ -234,14 +258,21 @@ impl Stack {
         self.tree.append(&mut sums);
     }
 
-    /// The bytes of a piece leave.
+    /// The bytes of a piece leave at a time that is remembered.
+    pub fn leave(&mut self, piece: Piece, now: u64) {
+        let entry = self.entry(piece.line);
+        self.take(entry, piece);
+        self.list[entry][piece.from..piece.to].fill(Left::at(now).0 | DEAD);
+    }
+
+    /// The bytes of a piece leave, and nothing is known of them any more.
     pub fn forget(&mut self, piece: Piece) {
         if let Some(&entry) = self.entries.get(&piece.line) {
             self.take(entry as usize, piece);
         }
     }
 
-    /// The bytes of a range leave, found by going through all lines.
+    /// The same of a range, found by going through all lines.
     pub fn forget_range(&mut self, address: u64, len: u64) {
         let last = address.saturating_add(len - 1);
         let lines = address / LINE..=last / LINE;
@@ -267,7 +298,9 @@ impl Stack {
             let slot = self.list[entry][at];
             let end = at + self.list[entry][at..piece.to].iter().take_while(|other| **other == slot).count();
             if slot > 0 {
-                self.change(slot as usize - 1, -((end - at) as i32));
+                if slot & DEAD == 0 {
+                    self.change(slot as usize - 1, -((end - at) as i32));
+                }
                 self.list[entry][at..end].fill(0);
             }
             at = end;
@@ -300,7 +333,7 @@ impl Stack {
             let taken = *taken;
             let entry = self.entry(piece.line);
             let bytes = taken.iter().enumerate().take(piece.to).skip(piece.from);
-            for (byte, slot) in bytes.filter(|(_, slot)| **slot > 0) {
+            for (byte, slot) in bytes.filter(|(_, slot)| **slot > 0 && **slot & DEAD == 0) {
                 self.list[entry][byte] = *slot;
                 self.change(*slot as usize - 1, 1);
             }
@@ -323,7 +356,8 @@ impl Stack {
         self.times.truncate(kept);
         self.live.truncate(kept);
         self.lane.truncate(kept);
-        self.list.iter_mut().flatten().for_each(|slot| *slot = numbers[*slot as usize]);
+        let live = self.list.iter_mut().flatten().filter(|slot| **slot & DEAD == 0);
+        live.for_each(|slot| *slot = numbers[*slot as usize]);
         while self.capacity < 2 * kept || self.capacity < SLOTS_PER_LINE * self.list.len() {
             self.capacity *= 2;
         }

@@ -1,4 +1,4 @@
-//! Sets of lines, drawn anew in turn: what is read again after a while.
+//! Sets of lines, drawn anew in turn: what is read again after a while, or after it left the stack a while ago.
 //!
 //! No bucket is in two sets at once. A set that is old enough has seen the last touch of everything in its lines that
 //! is read again within the time that is left to sets; at each moment half of the sets are that old. Drawing them one
@@ -6,6 +6,7 @@
 
 use super::{
     above::Above,
+    fixed::Fixed,
     ledger::Ledger,
     stack::{Part, Piece, Stack},
 };
@@ -98,6 +99,7 @@ impl Turns {
         entry: Option<usize>,
         (piece, bucket): (Piece, usize),
         now: u64,
+        fixed: &Fixed,
         (cell, ledger): (u32, &mut Ledger),
     ) {
         let own = usize::from(self.set_of[bucket]);
@@ -108,13 +110,18 @@ impl Turns {
         let lane = usize::from(self.lane_of[bucket]);
         let Self { sets, sums, buckets, .. } = self;
         let stack = &sets[own].stack;
+        let weight = || {
+            let old = sets.iter().filter(|set| set.is_old_enough(now, middle)).count();
+            BUCKETS as f64 / (*buckets * old) as f64
+        };
         stack.parts(entry, piece, |part| {
-            let Some(slot) = part.slot else { return };
-            let ago = now - stack.time(slot);
-            if ago > short && ago <= middle {
-                let old = sets.iter().filter(|set| set.is_old_enough(now, middle)).count();
-                let weight = BUCKETS as f64 / (*buckets * old) as f64;
-                part_read(sets, sums, *buckets, (own, lane), (part, slot), weight, (cell, ledger));
+            if let Some(slot) = part.slot {
+                let ago = now - stack.time(slot);
+                if ago > short && ago <= middle {
+                    part_read(sets, sums, *buckets, (own, lane), (part, slot), weight(), (cell, ledger));
+                }
+            } else if part.left.is_some_and(|left| left.within(middle, now) && !left.within(short, now)) {
+                fixed.read_first((Class::Middle, sets[own].group), part.len, weight(), (cell, ledger));
             }
         });
     }
