@@ -3,7 +3,7 @@
 use dmdprof_instrument::{Append, Model, Request, instrument_file};
 use dmdprof_runtime::{
     abi::{ItemKind, segment_flag},
-    motion::loops::{ModuleLoops, NO_LOOP, SegmentLoop},
+    motion::loops::{LoopNumber, ModuleLoops, SegmentLoop, SourceLoop},
     sites::SiteTable,
 };
 
@@ -71,21 +71,23 @@ fn each_segment_names_its_loop_and_headers_begin_iterations() {
     let table = table(Model::Loops);
     assert!(table.has_loops());
     let found = ModuleLoops::of(&table);
-    let lines: Vec<(u32, u32)> = found.loops.iter().map(|l| (l.parent, table.frames[l.frame as usize].line)).collect();
-    assert_eq!(lines, [(NO_LOOP, 2), (0, 3)], "the outer loop, then the one inside it");
+    let [outer, inner] = [0, 1].map(|number| Some(LoopNumber::new(number)));
+    let line = |l: &SourceLoop| (l.parent, table.frames[l.frame as usize].line);
+    let lines: Vec<(Option<LoopNumber>, u32)> = found.loops.iter().map(line).collect();
+    assert_eq!(lines, [(None, 2), (outer, 3)], "the outer loop, then the one inside it");
     let stores = |at: usize| {
         let items = &table.items[table.segments[at].items.start as usize..table.segments[at].items.end as usize];
         items.iter().any(|item| item.kind == ItemKind::Store as u8)
     };
     let place = |number, iteration| SegmentLoop { number, iteration };
-    let inner: Vec<SegmentLoop> =
+    let stored: Vec<SegmentLoop> =
         (0..table.segments.len()).filter(|at| stores(*at)).map(|at| found.segments[at]).collect();
-    assert_eq!(inner, [place(1, true)], "a loop of one block");
-    let outer = found.segments.iter().filter(|s| **s == place(0, true)).count();
-    assert_eq!(outer, 1, "the outer header has a record although nothing happens in it");
-    assert!(found.segments.contains(&place(0, false)), "the outer latch");
+    assert_eq!(stored, [place(inner, true)], "a loop of one block");
+    let headers = found.segments.iter().filter(|s| **s == place(outer, true)).count();
+    assert_eq!(headers, 1, "the outer header has a record although nothing happens in it");
+    assert!(found.segments.contains(&place(outer, false)), "the outer latch");
     let last = table.segments.iter().position(|s| s.flags & segment_flag::EXIT != 0).expect("a return");
-    assert_eq!(found.segments[last], place(NO_LOOP, false));
+    assert_eq!(found.segments[last], place(None, false));
 }
 
 #[test]

@@ -39,7 +39,7 @@ pub fn to_motion(measurement: &Measurement, command: Vec<String>, outcome: Outco
     let new_arrays = array_order(&arrays, &used);
     let mut rows: Vec<Row> = (merged.rows.values())
         .map(|row| Row {
-            level: new_levels[row.level as usize],
+            level: new_levels[row.level.index()],
             array: new_arrays[row.array.index()],
             accesses: row.accesses,
             accessed: row.accessed,
@@ -161,7 +161,7 @@ fn tiles(merged: &MergedMotion, levels: &[u32], arrays: &[u32]) -> Vec<Vec<Tile>
     let mut threads: Vec<Vec<Tile>> = Vec::new();
     for thread in &merged.tiles {
         let tile = |tile: &dmdprof_runtime::motion::elements::TileSet| Tile {
-            level: levels[tile.level as usize],
+            level: levels[tile.level.index()],
             timestamp: tile.timestamp.clone(),
             first: tile.first,
             arrays: tile.arrays.iter().map(|(array, places)| (arrays[array.index()], places.clone())).collect(),
@@ -200,7 +200,7 @@ impl Names<'_> {
         let function = frame.map_or(linked, |frame| frame.function);
         let variable = place.as_ref().and_then(|p| self.sources.loop_variable(&p.file, p.line, p.column));
         Level {
-            parent: level.parent,
+            parent: level.parent.map(|parent| parent.index() as u32),
             variable,
             function: demangle(self.text(table, function).unwrap_or_default()),
             place,

@@ -8,6 +8,7 @@
 
 use super::{
     movement::{Movement, RowNumber},
+    nest::LevelNumber,
     stamps::{PAGE, Piece},
 };
 use crate::{
@@ -49,11 +50,10 @@ impl Movement {
         self.stamps.has_room_for(pages, self.nest.running().count() as u64)
     }
 
-    /// Does iterations `first .. first + count`, each the next tile of the innermost level; no more than the plan's
+    /// Does iterations `first .. first + count`, each the next tile of this level, the innermost one; no more than the plan's
     /// longest block. The plan's warm-up must have been done, and at least one iteration.
-    pub fn go_on(&mut self, steady: &Steady<'_>, first: u64, count: u64) {
-        let innermost = self.nest.innermost();
-        let tile = self.nest.levels[innermost as usize].tile;
+    pub fn go_on(&mut self, innermost: LevelNumber, steady: &Steady<'_>, first: u64, count: u64) {
+        let tile = self.nest.levels[innermost.index()].tile;
         // Old stamps are looked at before other lanes overwrite them.
         for (number, lane) in steady.lanes.iter().enumerate().filter(|(number, _)| steady.is_far(*number)) {
             let is_last = steady.plan.next_user(number).is_none();
@@ -73,13 +73,13 @@ impl Movement {
                 stamp(stamps, words, tile + (start + before) as u32 + 1);
             });
         }
-        self.count_tiles(steady, count);
+        self.count_tiles(innermost, steady, count);
     }
 
     /// Words that no iteration of these touched before: a page's part at the innermost level, and at those around it.
     #[inline]
     fn fill(&mut self, number: RowNumber, piece: &Piece, tiles: &Tiles) {
-        let row = &mut self.rows[number as usize];
+        let row = &mut self.rows[number.index()];
         let block = self.stamps.block(row.counts.level, piece.page);
         let stamps = &mut self.stamps.stamps(block)[piece.range()];
         let unknown = stamps.iter().map(|stamp| u64::from(*stamp == 0)).sum::<u64>();
@@ -96,11 +96,11 @@ impl Movement {
     }
 
     /// What the lanes' tiles hold, and that they have been.
-    fn count_tiles(&mut self, steady: &Steady<'_>, count: u64) {
+    fn count_tiles(&mut self, innermost: LevelNumber, steady: &Steady<'_>, count: u64) {
         let mut held: Vec<(RowNumber, u64)> = Vec::new();
         for (number, lane) in steady.lanes.iter().enumerate() {
             let len = u64::from(lane.stream.len);
-            let counts = &mut self.rows[lane.row as usize].counts;
+            let counts = &mut self.rows[lane.row.index()].counts;
             if lane.counts {
                 counts.accesses += count;
                 counts.accessed += count * len;
@@ -116,9 +116,9 @@ impl Movement {
                 }
             }
         }
-        let tile = self.nest.go_on(count, held.iter().map(|(_, bytes)| bytes).sum());
+        let tile = self.nest.go_on(innermost, count, held.iter().map(|(_, bytes)| bytes).sum());
         for &(number, bytes) in &held {
-            let row = &mut self.rows[number as usize];
+            let row = &mut self.rows[number.index()];
             (row.tile, row.held) = (tile, bytes);
             row.counts.peak = row.counts.peak.max(bytes);
         }
@@ -183,7 +183,7 @@ pub fn pages(lane: &Stream, iterations: u64) -> u64 {
 mod tests {
     use proptest::prelude::*;
 
-    use super::*;
+    use super::{super::nest::RingLoopNumber, *};
     use crate::engine::Kind;
 
     const ARRAYS: u64 = 3;
@@ -224,12 +224,12 @@ mod tests {
     }
 
     fn iterate(movement: &mut Movement, streams: &[(ObjectNumber, Stream, bool)], iteration: u64) {
-        movement.nest.go(1, 2, true);
+        movement.nest.go(1, Some(RingLoopNumber::new(2)), true);
         for &(array, Stream { addr, stride, len, .. }, counts) in streams {
             if movement.nest.is_pending() {
                 movement.open_tiles();
             }
-            let row = movement.row(movement.nest.innermost(), array);
+            let row = movement.row(movement.nest.innermost().expect("a loop runs"), array);
             let addr = addr.wrapping_add_signed(stride * iteration as i64);
             movement.touch(row, addr, len.into(), counts.into());
         }
@@ -238,25 +238,25 @@ mod tests {
     /// Outer loops around loops; gives the counts, and how many iterations were done together.
     fn run(loops: &[Loop], together: bool) -> (Movement, u64) {
         let mut movement = Movement::new(u64::MAX);
-        movement.nest.add_loops([u32::MAX, 0, 1].into_iter());
+        movement.nest.add_loops([None, Some(RingLoopNumber::new(0)), Some(RingLoopNumber::new(1))].into_iter());
         let mut done_together = 0;
         for outer in 0..3 {
-            movement.nest.go(1, 0, true);
+            movement.nest.go(1, Some(RingLoopNumber::new(0)), true);
             for a_loop in loops.iter().skip(outer % 2) {
-                movement.nest.go(1, 1, true);
+                movement.nest.go(1, Some(RingLoopNumber::new(1)), true);
                 let streams = streams(a_loop);
                 let plain: Vec<Stream> = streams.iter().map(|s| s.1).collect();
                 let plan = Plan::new(&plain, a_loop.iterations).filter(|_| together);
                 let singly = plan.as_ref().map_or(a_loop.iterations, |plan| (1 + plan.warm_up).min(a_loop.iterations));
                 (0..singly).for_each(|iteration| iterate(&mut movement, &streams, iteration));
                 let Some(plan) = plan else { continue };
-                let level = movement.nest.innermost();
+                let level = movement.nest.innermost().expect("a loop runs");
                 let lane = |&(array, stream, counts)| Lane { stream, array, row: movement.row(level, array), counts };
                 let lanes: Vec<Lane> = streams.iter().map(lane).collect();
                 let mut first = singly;
                 while first < a_loop.iterations {
                     let count = (a_loop.iterations - first).min(plan.longest as u64);
-                    movement.go_on(&Steady { lanes: &lanes, plan: &plan }, first, count);
+                    movement.go_on(level, &Steady { lanes: &lanes, plan: &plan }, first, count);
                     first += count;
                     done_together += count;
                 }

@@ -58,10 +58,10 @@ impl Elements {
     /// A tile begins; call once per level, outermost first, when [`Nest::open`] has said so.
     pub fn begin(&mut self, number: LevelNumber, level: &Level, timestamp: Vec<u64>) {
         self.end(number);
-        if self.open.len() <= number as usize {
-            self.open.resize_with(number as usize + 1, Open::default);
+        if self.open.len() <= number.index() {
+            self.open.resize_with(number.index() + 1, Open::default);
         }
-        self.open[number as usize] = Open { timestamp, first: level.first, touched: BTreeMap::new() };
+        self.open[number.index()] = Open { timestamp, first: level.first, touched: BTreeMap::new() };
     }
 
     /// The tiles at hand touch bytes of an array.
@@ -70,7 +70,7 @@ impl Elements {
             return;
         }
         for level in nest.running() {
-            let set = self.open[level as usize].touched.entry(array).or_default();
+            let set = self.open[level.index()].touched.entry(array).or_default();
             let before = set.len();
             set.extend((offset..offset + len).map(|byte| (block, byte)));
             self.left = self.left.saturating_sub((set.len() - before) as u64);
@@ -78,7 +78,7 @@ impl Elements {
     }
 
     fn end(&mut self, number: LevelNumber) {
-        let Some(open) = self.open.get_mut(number as usize).map(std::mem::take) else { return };
+        let Some(open) = self.open.get_mut(number.index()).map(std::mem::take) else { return };
         if open.touched.is_empty() || self.is_cut() {
             return;
         }
@@ -89,7 +89,7 @@ impl Elements {
     /// The tiles, by level and in the order of execution, and whether some are missing.
     #[must_use]
     pub fn finish(mut self) -> (Vec<TileSet>, bool) {
-        (0..self.open.len() as LevelNumber).for_each(|level| self.end(level));
+        (0..self.open.len()).for_each(|level| self.end(LevelNumber::new(level)));
         self.tiles.sort_by_key(|tile| tile.level);
         let cut = self.is_cut();
         (self.tiles, cut)

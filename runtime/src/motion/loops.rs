@@ -8,17 +8,20 @@ use std::collections::{BTreeMap, HashMap};
 
 use crate::{
     abi::{ItemKind, NONE, loop_flag},
+    numbers::niche_number,
     sites::{Segment, SiteTable},
 };
 
-/// No loop.
-pub const NO_LOOP: u32 = u32::MAX;
+niche_number! {
+    /// Number of a loop in its module: index into [`ModuleLoops::loops`].
+    LoopNumber
+}
 
 /// A loop of the source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SourceLoop {
-    /// The loop around it in the same function, or [`NO_LOOP`]; it comes before this one.
-    pub parent: u32,
+    /// The loop around it in the same function; it comes before this one.
+    pub parent: Option<LoopNumber>,
     /// Index into [`SiteTable::functions`].
     pub function: u32,
     /// Index into [`SiteTable::frames`], or [`NONE`].
@@ -30,8 +33,8 @@ pub struct SourceLoop {
 /// Where a segment stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SegmentLoop {
-    /// Index into [`ModuleLoops::loops`], or [`NO_LOOP`].
-    pub number: u32,
+    /// The loop that it is in.
+    pub number: Option<LoopNumber>,
     /// An iteration begins.
     pub iteration: bool,
 }
@@ -60,22 +63,23 @@ impl ModuleLoops {
             }
         }
         let mut loops: Vec<SourceLoop> = Vec::new();
-        let mut of_mark: HashMap<Mark, u32> = HashMap::new();
-        let mut known: HashMap<(u32, u32, u32), u32> = HashMap::new();
+        let mut of_mark: HashMap<Mark, LoopNumber> = HashMap::new();
+        let mut known: HashMap<(u32, Option<LoopNumber>, u32), LoopNumber> = HashMap::new();
         for (&(function, number), &(parent, frame)) in &marked {
             let parent = u32::try_from(parent).ok().and_then(|p| of_mark.get(&(function, p)).copied());
-            let parent = parent.unwrap_or(NO_LOOP);
-            let new = loops.len() as u32;
+            let new = LoopNumber::new(loops.len());
             let same = if frame == NONE { new } else { *known.entry((function, parent, frame)).or_insert(new) };
             if same == new {
                 loops.push(SourceLoop { parent, function, frame, parts: 0 });
             }
-            loops[same as usize].parts += 1;
+            loops[same.index()].parts += 1;
             of_mark.insert((function, number), same);
         }
         let place = |segment: &Segment| match mark_of(segment, table) {
-            Some((number, _, _, iteration)) => SegmentLoop { number: of_mark[&(segment.function, number)], iteration },
-            None => SegmentLoop { number: NO_LOOP, iteration: false },
+            Some((number, _, _, iteration)) => {
+                SegmentLoop { number: Some(of_mark[&(segment.function, number)]), iteration }
+            }
+            None => SegmentLoop { number: None, iteration: false },
         };
         Self { segments: table.segments.iter().map(place).collect(), loops }
     }

@@ -7,9 +7,9 @@ use super::{
     affine::{Lane, Steady, pages},
     arrays::Arrays,
     elements::Elements,
-    loops::{ModuleLoops, NO_LOOP, SourceLoop},
-    movement::Movement,
-    nest::{LevelNumber, NO_LEVEL},
+    loops::{LoopNumber, ModuleLoops, SourceLoop},
+    movement::{Movement, RowNumber},
+    nest::{LevelNumber, RingLoopNumber},
     options::MotionOptions,
     result::{MotionResult, RingMotion},
 };
@@ -24,7 +24,7 @@ use crate::{
         ring::{DecodedRing, RingTotals},
     },
     engine::{Stream, dependence::Plan},
-    objects::{NOTHING, ObjectNumber, Origin},
+    objects::{ObjectNumber, Origin},
     sites::{Segment, SiteTable},
 };
 
@@ -41,14 +41,14 @@ struct Tables {
     segments: Vec<SegmentPlace>,
     /// By item: a store to where the segment has loaded from before: both are one access.
     closes_update: Vec<bool>,
-    loops: u32,
+    loops: usize,
     modules: Vec<(u32, Vec<SourceLoop>)>,
 }
 
 #[derive(Clone, Copy)]
 struct SegmentPlace {
-    /// Number of the loop in the ring, or [`NO_LOOP`].
-    number: u32,
+    /// The loop that it is in.
+    number: Option<RingLoopNumber>,
     iteration: bool,
     first_item: u32,
 }
@@ -57,14 +57,14 @@ impl Tables {
     fn add(&mut self, module: &Module, core: &mut Core) {
         let table = &module.placed.table;
         let found = ModuleLoops::of(table);
-        let renumbered = |number: u32| if number == NO_LOOP { NO_LOOP } else { self.loops + number };
+        let in_ring = |number: LoopNumber| RingLoopNumber::new(self.loops + number.index());
         let first_item = self.closes_update.len() as u32;
         self.segments.extend(table.segments.iter().zip(&found.segments).map(|(segment, place)| SegmentPlace {
-            number: renumbered(place.number),
+            number: place.number.map(in_ring),
             iteration: place.iteration,
             first_item: first_item + segment.items.start,
         }));
-        core.movement.nest.add_loops(found.loops.iter().map(|l| renumbered(l.parent)));
+        core.movement.nest.add_loops(found.loops.iter().map(|l| l.parent.map(in_ring)));
         self.closes_update.resize(first_item as usize + table.items.len(), false);
         for segment in &table.segments {
             for index in closed_updates(segment, table) {
@@ -72,7 +72,7 @@ impl Tables {
             }
         }
         self.modules.push((module.placed.id, found.loops.clone()));
-        self.loops += found.loops.len() as u32;
+        self.loops += found.loops.len();
     }
 }
 
@@ -126,7 +126,7 @@ impl Following<'_> {
 struct LastRow {
     level: LevelNumber,
     array: ObjectNumber,
-    row: u32,
+    row: RowNumber,
 }
 
 struct Core {
@@ -135,7 +135,7 @@ struct Core {
     arrays: Arrays,
     elements: Option<Elements>,
     /// By item.
-    last_rows: Vec<LastRow>,
+    last_rows: Vec<Option<LastRow>>,
     /// Records that are done singly before it is tried again to do many together.
     singly: usize,
     totals: RingTotals,
@@ -145,8 +145,6 @@ struct Core {
 const LEAST: usize = 16;
 /// Records done singly after it was tried in vain, at least.
 const PATIENCE: usize = 8;
-
-const NO_ROW_YET: LastRow = LastRow { level: NO_LEVEL, array: NOTHING, row: 0 };
 
 impl MotionMachine {
     /// Nothing was replayed.
@@ -237,7 +235,7 @@ impl Core {
     fn add(&mut self, module: &Module, tables: &mut Tables) {
         tables.add(module, self);
         self.arrays.add_module(module);
-        self.last_rows.resize(tables.closes_update.len(), NO_ROW_YET);
+        self.last_rows.resize(tables.closes_update.len(), None);
     }
 
     /// Does what an event says, with the item and the origin of its call site.
@@ -350,7 +348,7 @@ impl Core {
     /// Does iterations that go on as the one that has been done; gives their number.
     fn go_on(&mut self, following: &Following<'_>) -> usize {
         let alike = records::alike(following.words, following.len) - 1;
-        let Some((lanes, plan)) = self.lanes(following, alike) else {
+        let Some((level, lanes, plan)) = self.lanes(following, alike) else {
             self.singly = alike.max(PATIENCE);
             return 0;
         };
@@ -363,7 +361,7 @@ impl Core {
         let (mut first, end) = (warm_up as u64 + 1, alike as u64 + 1);
         while first < end {
             let count = (end - first).min(plan.longest as u64);
-            self.movement.go_on(&steady, first, count);
+            self.movement.go_on(level, &steady, first, count);
             first += count;
         }
         let count = (alike - warm_up) as u64;
@@ -375,9 +373,9 @@ impl Core {
         alike
     }
 
-    /// What the following iterations access, if many of them can be done together.
-    fn lanes(&mut self, following: &Following<'_>, alike: usize) -> Option<(Vec<Lane>, Plan)> {
-        let level = self.movement.nest.innermost();
+    /// The innermost level and what its following iterations access, if many of them can be done together.
+    fn lanes(&mut self, following: &Following<'_>, alike: usize) -> Option<(LevelNumber, Vec<Lane>, Plan)> {
+        let level = self.movement.nest.innermost()?;
         if alike < LEAST || !self.movement.nest.has_tiles_for(alike as u64) {
             return None;
         }
@@ -391,14 +389,14 @@ impl Core {
         let mut lanes = Vec::with_capacity(streams.len());
         for (number, &stream) in streams.iter().enumerate() {
             let item = following.marks + number;
-            let last = self.last_rows[following.place.first_item as usize + item];
+            let last = self.last_rows[following.place.first_item as usize + item]?;
             let array = self.arrays.objects.whole_stream(&stream, iterations)?;
             if (last.level, last.array) != (level, array) {
                 return None;
             }
             lanes.push(Lane { stream, array, row: last.row, counts: !following.closes[item] });
         }
-        Some((lanes, plan))
+        Some((level, lanes, plan))
     }
 
     #[inline]
@@ -431,19 +429,16 @@ impl Core {
     #[inline]
     fn touch(&mut self, address: u64, len: u64, item: Option<u32>, accesses: u64) -> Option<ObjectNumber> {
         self.totals.accesses += accesses;
-        let level = self.movement.nest.innermost();
-        if level == NO_LEVEL || len == 0 {
-            return None;
-        }
+        let level = self.movement.nest.innermost().filter(|_| len > 0)?;
         if self.movement.nest.is_pending() {
             self.open_tiles();
         }
         let array = self.arrays.at(address);
         let row = match item.map(|item| &mut self.last_rows[item as usize]) {
-            Some(last) if last.level == level && last.array == array => last.row,
+            Some(Some(last)) if last.level == level && last.array == array => last.row,
             Some(last) => {
                 let row = self.movement.row(level, array);
-                *last = LastRow { level, array, row };
+                *last = Some(LastRow { level, array, row });
                 row
             }
             None => self.movement.row(level, array),
@@ -462,7 +457,7 @@ impl Core {
         let nest = &self.movement.nest;
         let mut timestamp = Vec::new();
         for number in nest.running() {
-            let level = &nest.levels[number as usize];
+            let level = &nest.levels[number.index()];
             timestamp.push(level.iteration);
             if opened.contains(&number) {
                 elements.begin(number, level, timestamp.clone());

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::{
     elements::TileSet,
+    nest::LevelNumber,
     result::{LevelResult, LoopKey, RingMotion},
     rows::RowResult,
 };
@@ -31,14 +32,14 @@ pub struct MergedMotion {
     /// Its arrays, in the order of their keys.
     pub arrays: Vec<MergedArray>,
     /// By level and array.
-    pub rows: BTreeMap<(u32, ObjectNumber), RowResult>,
+    pub rows: BTreeMap<(LevelNumber, ObjectNumber), RowResult>,
     /// By thread.
     pub tiles: Vec<Vec<TileSet>>,
     /// Some tiles are not listed, as there are too many.
     pub tiles_cut: bool,
     /// Some loops in their nests are not listed, as there are too many.
     pub levels_cut: bool,
-    level_of: HashMap<(Option<u32>, LoopKey), u32>,
+    level_of: HashMap<(Option<LevelNumber>, LoopKey), LevelNumber>,
     array_of: BTreeMap<ObjectKey, ObjectNumber>,
 }
 
@@ -70,15 +71,15 @@ impl MergedMotion {
         tiles: Vec<Vec<TileSet>>,
         tiles_cut: bool,
     ) {
-        let mut level_numbers: Vec<u32> = Vec::with_capacity(levels.len());
+        let mut level_numbers: Vec<LevelNumber> = Vec::with_capacity(levels.len());
         for level in levels {
-            let parent = level.parent.map(|p| level_numbers[p as usize]);
+            let parent = level.parent.map(|p| level_numbers[p.index()]);
             level_numbers.push(self.add_level(level, parent));
         }
         let array_numbers: Vec<ObjectNumber> = arrays.iter().map(|array| self.add_array(array)).collect();
         for row in rows {
-            let (level, array) = (level_numbers[row.level as usize], array_numbers[row.array.index()]);
-            let sum = self.rows.entry((level, array)).or_insert(RowResult { level, array, ..RowResult::default() });
+            let (level, array) = (level_numbers[row.level.index()], array_numbers[row.array.index()]);
+            let sum = self.rows.entry((level, array)).or_insert(RowResult::new(level, array));
             sum.accesses += row.accesses;
             sum.accessed += row.accessed;
             sum.fills += row.fills;
@@ -88,7 +89,7 @@ impl MergedMotion {
         }
         for mut thread in tiles {
             for tile in &mut thread {
-                tile.level = level_numbers[tile.level as usize];
+                tile.level = level_numbers[tile.level.index()];
                 tile.arrays.iter_mut().for_each(|(array, _)| *array = array_numbers[array.index()]);
             }
             self.tiles.push(thread);
@@ -96,13 +97,13 @@ impl MergedMotion {
         self.tiles_cut |= tiles_cut;
     }
 
-    fn add_level(&mut self, level: &LevelResult, parent: Option<u32>) -> u32 {
+    fn add_level(&mut self, level: &LevelResult, parent: Option<LevelNumber>) -> LevelNumber {
         let levels = &mut self.levels;
         let number = *self.level_of.entry((parent, level.key)).or_insert_with(|| {
             levels.push(LevelResult { parent, tiles: 0, invocations: 0, capacity: 0, ..level.clone() });
-            levels.len() as u32 - 1
+            LevelNumber::new(levels.len() - 1)
         });
-        let known = &mut levels[number as usize];
+        let known = &mut levels[number.index()];
         known.tiles += level.tiles;
         known.invocations += level.invocations;
         known.capacity = known.capacity.max(level.capacity);

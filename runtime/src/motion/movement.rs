@@ -8,17 +8,16 @@
 use std::collections::HashMap;
 
 use super::{
-    nest::{FIRST_TILE, LevelNumber, NO_LEVEL, Nest},
+    nest::{FIRST_TILE, LevelNumber, Nest},
     rows::RowResult,
     stamps::{BlockNumber, PageNumber, Piece, Stamps},
 };
-use crate::{hash::FastHash, objects::ObjectNumber};
+use crate::{hash::FastHash, numbers::niche_number, objects::ObjectNumber};
 
-/// Number of a row.
-pub type RowNumber = u32;
-/// No row.
-pub const NO_ROW: RowNumber = u32::MAX;
-const NO_PAGE: PageNumber = u32::MAX;
+niche_number! {
+    /// Number of a row.
+    RowNumber
+}
 
 /// What one array did at one level.
 #[derive(Clone, Debug)]
@@ -26,13 +25,12 @@ pub struct Row {
     /// Accesses and bytes accessed are those with this as the innermost level.
     pub counts: RowResult,
     /// The same array one level further out.
-    pub(super) parent: RowNumber,
+    pub(super) parent: Option<RowNumber>,
     /// Tile that `held` is of.
     pub(super) tile: u32,
     pub(super) held: u64,
-    /// Page that was looked up last.
-    page: PageNumber,
-    block: BlockNumber,
+    /// Page that was looked up last, and its block.
+    block: Option<(PageNumber, BlockNumber)>,
 }
 
 /// What each tile of each level brings in, by array.
@@ -63,22 +61,12 @@ impl Movement {
 
     /// The row of an array at a level, made with those further out on first use.
     pub fn row(&mut self, level: LevelNumber, array: ObjectNumber) -> RowNumber {
-        if level == NO_LEVEL {
-            return NO_ROW;
-        }
         if let Some(&known) = self.row_of.get(&(level, array)) {
             return known;
         }
-        let parent = self.row(self.nest.levels[level as usize].parent, array);
-        let number = self.rows.len() as RowNumber;
-        self.rows.push(Row {
-            counts: RowResult { level, array, ..RowResult::default() },
-            parent,
-            tile: 0,
-            held: 0,
-            page: NO_PAGE,
-            block: 0,
-        });
+        let parent = self.nest.levels[level.index()].parent.map(|around| self.row(around, array));
+        let number = RowNumber::new(self.rows.len());
+        self.rows.push(Row { counts: RowResult::new(level, array), parent, tile: 0, held: 0, block: None });
         self.row_of.insert((level, array), number);
         number
     }
@@ -105,7 +93,7 @@ impl Movement {
     /// An access at the innermost level, whose row this is. The tiles have begun.
     #[inline]
     pub fn touch(&mut self, row: RowNumber, address: u64, len: u64, accesses: u64) {
-        let known = &mut self.rows[row as usize];
+        let known = &mut self.rows[row.index()];
         known.counts.accesses += accesses;
         known.counts.accessed += if accesses > 0 { len } else { 0 };
         let array = known.counts.array;
@@ -122,7 +110,7 @@ impl Movement {
 
     #[inline]
     fn touch_piece(&mut self, number: RowNumber, piece: Piece) {
-        self.touch_levels(number, &piece);
+        self.touch_levels(Some(number), &piece);
         if self.stamps.is_over_budget() {
             self.stamps.shed();
             self.forget_blocks();
@@ -131,14 +119,18 @@ impl Movement {
 
     /// Goes from a row's level outwards, as far as that changes anything.
     #[inline]
-    pub(super) fn touch_levels(&mut self, mut number: RowNumber, piece: &Piece) {
-        while number != NO_ROW {
-            let row = &mut self.rows[number as usize];
-            let level = &mut self.nest.levels[row.counts.level as usize];
-            if row.page != piece.page {
-                row.block = self.stamps.block(row.counts.level, piece.page);
-                row.page = piece.page;
-            }
+    pub(super) fn touch_levels(&mut self, mut next: Option<RowNumber>, piece: &Piece) {
+        while let Some(number) = next {
+            let row = &mut self.rows[number.index()];
+            let level = &mut self.nest.levels[row.counts.level.index()];
+            let block = match row.block {
+                Some((page, block)) if page == piece.page => block,
+                _ => {
+                    let block = self.stamps.block(row.counts.level, piece.page);
+                    row.block = Some((piece.page, block));
+                    block
+                }
+            };
             let tile = level.tile;
             let (mut new, mut filled, mut unknown) = (0, 0, 0);
             let mut stamp = |stamp: &mut u32| {
@@ -147,7 +139,7 @@ impl Movement {
                 filled += u64::from(old != tile && old != tile - 1);
                 unknown += u64::from(old == 0);
             };
-            let stamps = self.stamps.stamps(row.block);
+            let stamps = self.stamps.stamps(block);
             if piece.end == piece.first + 1 {
                 stamp(&mut stamps[piece.first as usize]);
             } else {
@@ -168,7 +160,7 @@ impl Movement {
             row.held += new * piece.unit;
             row.counts.peak = row.counts.peak.max(row.held);
             level.bytes += new * piece.unit;
-            number = row.parent;
+            next = row.parent;
         }
     }
 
@@ -187,7 +179,7 @@ impl Movement {
     }
 
     fn forget_blocks(&mut self) {
-        self.rows.iter_mut().for_each(|row| row.page = NO_PAGE);
+        self.rows.iter_mut().for_each(|row| row.block = None);
     }
 
     /// The rows, with what was accessed in the loops inside.
@@ -196,10 +188,9 @@ impl Movement {
         let mut all: Vec<RowResult> = self.rows.iter().map(|row| row.counts.clone()).collect();
         // Rows further out were made first.
         for number in (0..all.len()).rev() {
-            let parent = self.rows[number].parent;
-            if parent != NO_ROW {
-                all[parent as usize].accesses += all[number].accesses;
-                all[parent as usize].accessed += all[number].accessed;
+            if let Some(parent) = self.rows[number].parent {
+                all[parent.index()].accesses += all[number].accesses;
+                all[parent.index()].accessed += all[number].accessed;
             }
         }
         all

@@ -10,13 +10,17 @@
 
 use std::collections::HashMap;
 
-use super::loops::NO_LOOP;
-use crate::hash::FastHash;
+use crate::{hash::FastHash, numbers::niche_number};
 
-/// Number of a level.
-pub type LevelNumber = u32;
-/// No level.
-pub const NO_LEVEL: LevelNumber = u32::MAX;
+niche_number! {
+    /// Number of a level.
+    LevelNumber
+}
+
+niche_number! {
+    /// Number of a loop of any module in the ring.
+    RingLoopNumber
+}
 
 /// The first tile's number. 0 marks what no tile touched; the number before the first tile's belongs to nothing.
 pub const FIRST_TILE: u32 = 2;
@@ -29,10 +33,10 @@ const MANY_LEVELS: usize = 1 << 16;
 /// A loop in its nest.
 #[derive(Debug)]
 pub struct Level {
-    /// The level around it, or [`NO_LEVEL`].
-    pub parent: LevelNumber,
-    /// Number of the loop in the ring.
-    pub number: u32,
+    /// The level around it.
+    pub parent: Option<LevelNumber>,
+    /// Which loop it is.
+    pub number: RingLoopNumber,
     /// Tile at hand; less than [`FIRST_TILE`] before the first.
     pub tile: u32,
     /// That tile is the first of an invocation.
@@ -55,30 +59,30 @@ pub struct Level {
 
 #[derive(Clone, Copy)]
 struct Running {
-    number: u32,
+    number: RingLoopNumber,
     /// Depth of the calling context.
     frame: usize,
-    /// [`NO_LEVEL`] for a loop that is none again.
-    level: LevelNumber,
+    /// A loop that runs further out is none again.
+    level: Option<LevelNumber>,
 }
 
 /// The chain of running loops, across calls.
 #[derive(Default)]
 pub struct Nest {
     /// By loop: the loop around it in its function.
-    parents: Vec<u32>,
+    parents: Vec<Option<RingLoopNumber>>,
     /// By loop: whether a level of it runs.
     runs: Vec<bool>,
     running: Vec<Running>,
     /// Every level that was met.
     pub levels: Vec<Level>,
-    children: HashMap<(LevelNumber, u32), LevelNumber, FastHash>,
+    children: HashMap<(Option<LevelNumber>, RingLoopNumber), LevelNumber, FastHash>,
     /// Innermost running level.
-    innermost: LevelNumber,
+    innermost: Option<LevelNumber>,
     /// Some running level's tile has not begun.
     pending: bool,
     /// Where the last record stood.
-    at: (usize, u32),
+    at: (usize, Option<RingLoopNumber>),
     /// There were more levels than are kept apart.
     pub cut: bool,
     /// Tests begin near the end of the numbers.
@@ -89,11 +93,11 @@ impl Nest {
     /// No loop is running.
     #[must_use]
     pub fn new() -> Self {
-        Self { innermost: NO_LEVEL, at: (0, NO_LOOP), first_tile: FIRST_TILE, ..Self::default() }
+        Self { first_tile: FIRST_TILE, ..Self::default() }
     }
 
     /// The next loops, with the loops around them in their functions.
-    pub fn add_loops(&mut self, parents: impl Iterator<Item = u32>) {
+    pub fn add_loops(&mut self, parents: impl Iterator<Item = Option<RingLoopNumber>>) {
         self.parents.extend(parents);
         self.runs.resize(self.parents.len(), false);
     }
@@ -101,7 +105,7 @@ impl Nest {
     /// The innermost running loop.
     #[inline]
     #[must_use]
-    pub fn innermost(&self) -> LevelNumber {
+    pub fn innermost(&self) -> Option<LevelNumber> {
         self.innermost
     }
 
@@ -110,12 +114,12 @@ impl Nest {
         while self.running.last().is_some_and(|r| r.frame > depth) {
             self.pop();
         }
-        self.at = (usize::MAX, NO_LOOP);
+        self.at = (usize::MAX, None);
     }
 
     /// A record of a loop (or of none) in the frame at `depth`.
     #[inline]
-    pub fn go(&mut self, depth: usize, number: u32, iteration: bool) {
+    pub fn go(&mut self, depth: usize, number: Option<RingLoopNumber>, iteration: bool) {
         if self.at != (depth, number) {
             self.change(depth, number, iteration);
         } else if iteration {
@@ -126,16 +130,15 @@ impl Nest {
     /// The innermost running loop goes on to its next iteration.
     #[inline]
     fn iterate(&mut self) {
-        let Some(last) = self.running.last() else { return };
-        let level = last.level;
-        if let Some(known) = self.levels.get_mut(level as usize) {
+        if let Some(level) = self.running.last().and_then(|last| last.level) {
+            let known = &mut self.levels[level.index()];
             known.iteration += 1;
             known.pending = true;
             self.pending = true;
         }
     }
 
-    fn change(&mut self, depth: usize, number: u32, iteration: bool) {
+    fn change(&mut self, depth: usize, number: Option<RingLoopNumber>, iteration: bool) {
         self.at = (depth, number);
         while let Some(last) = self.running.last() {
             if last.frame < depth || (last.frame == depth && self.is_around(last.number, number)) {
@@ -143,56 +146,51 @@ impl Nest {
             }
             self.pop();
         }
-        let here = self.running.last().filter(|r| r.frame == depth).map_or(NO_LOOP, |r| r.number);
-        if here != number {
-            self.push_down_to(depth, here, number);
-        } else if iteration {
-            self.iterate();
+        let here = self.running.last().filter(|r| r.frame == depth).map(|r| r.number);
+        match number {
+            Some(number) if here != Some(number) => self.push_down_to(depth, here, number),
+            _ if iteration => self.iterate(),
+            _ => {}
         }
     }
 
     /// Whether `inner` is `outer` or inside it.
-    fn is_around(&self, outer: u32, inner: u32) -> bool {
-        let mut at = inner;
-        while at != NO_LOOP {
-            if at == outer {
-                return true;
-            }
-            at = self.parents[at as usize];
-        }
-        false
+    fn is_around(&self, outer: RingLoopNumber, inner: Option<RingLoopNumber>) -> bool {
+        std::iter::successors(inner, |at| self.parents[at.index()]).any(|at| at == outer)
     }
 
-    fn push_down_to(&mut self, depth: usize, from: u32, to: u32) {
-        let parent = self.parents[to as usize];
-        if parent != from && parent != NO_LOOP {
+    fn push_down_to(&mut self, depth: usize, from: Option<RingLoopNumber>, to: RingLoopNumber) {
+        if let Some(parent) = self.parents[to.index()]
+            && from != Some(parent)
+        {
             self.push_down_to(depth, from, parent);
         }
         self.push(depth, to);
     }
 
-    fn push(&mut self, depth: usize, number: u32) {
-        let level = if self.runs[number as usize] { NO_LEVEL } else { self.level(number) };
+    fn push(&mut self, depth: usize, number: RingLoopNumber) {
+        let level = if self.runs[number.index()] { None } else { self.level(number) };
         self.running.push(Running { number, frame: depth, level });
-        let Some(known) = self.levels.get_mut(level as usize) else { return };
+        let Some(level) = level else { return };
+        let known = &mut self.levels[level.index()];
         known.invocations += 1;
         known.entered = true;
         known.iteration = 0;
         known.pending = true;
         self.pending = true;
-        self.runs[number as usize] = true;
-        self.innermost = level;
+        self.runs[number.index()] = true;
+        self.innermost = Some(level);
     }
 
-    /// The level of a loop inside the innermost one; [`NO_LEVEL`] if there are too many.
-    fn level(&mut self, number: u32) -> LevelNumber {
+    /// The level of a loop inside the innermost one; none if there are too many.
+    fn level(&mut self, number: RingLoopNumber) -> Option<LevelNumber> {
         let parent = self.innermost;
         if let Some(&known) = self.children.get(&(parent, number)) {
-            return known;
+            return Some(known);
         }
         if self.running.len() >= MOST_LEVELS || self.levels.len() >= MANY_LEVELS {
             self.cut = true;
-            return NO_LEVEL;
+            return None;
         }
         self.levels.push(Level {
             parent,
@@ -207,16 +205,16 @@ impl Nest {
             bytes: 0,
             capacity: 0,
         });
-        let level = self.levels.len() as LevelNumber - 1;
+        let level = LevelNumber::new(self.levels.len() - 1);
         self.children.insert((parent, number), level);
-        level
+        Some(level)
     }
 
     fn pop(&mut self) {
         let Some(ended) = self.running.pop() else { return };
-        if ended.level != NO_LEVEL {
-            self.runs[ended.number as usize] = false;
-            self.innermost = self.levels[ended.level as usize].parent;
+        if let Some(level) = ended.level {
+            self.runs[ended.number.index()] = false;
+            self.innermost = self.levels[level.index()].parent;
         }
     }
 
@@ -233,11 +231,12 @@ impl Nest {
         // A loop that is entered or goes on leaves those inside it first, so that no level waits outside one that does
         // not.
         for running in self.running.iter().rev() {
-            let Some(level) = self.levels.get_mut(running.level as usize) else { continue };
+            let Some(number) = running.level else { continue };
+            let level = &mut self.levels[number.index()];
             if !level.pending {
                 break;
             }
-            opened(running.level, level);
+            opened(number, level);
             level.pending = false;
             level.first = std::mem::take(&mut level.entered);
             level.tiles += 1;
@@ -251,14 +250,15 @@ impl Nest {
     /// levels' tiles have begun.
     #[must_use]
     pub fn has_tiles_for(&self, iterations: u64) -> bool {
-        let level = self.running.last().and_then(|running| self.levels.get(running.level as usize));
-        !self.pending && level.is_some_and(|level| u64::from(u32::MAX - level.tile) > iterations)
+        let level = self.running.last().and_then(|running| running.level);
+        let has_numbers = |level: LevelNumber| u64::from(u32::MAX - self.levels[level.index()].tile) > iterations;
+        !self.pending && level.is_some_and(has_numbers)
     }
 
-    /// The innermost level goes through its next iterations, at least one, each a tile that touches so many bytes;
+    /// This level, the innermost one, goes through its next iterations, at least one, each a tile that touches so many bytes;
     /// gives the last one's. None is waiting to begin.
-    pub fn go_on(&mut self, iterations: u64, bytes: u64) -> u32 {
-        let level = &mut self.levels[self.innermost as usize];
+    pub fn go_on(&mut self, level: LevelNumber, iterations: u64, bytes: u64) -> u32 {
+        let level = &mut self.levels[level.index()];
         level.iteration += iterations;
         level.tiles += iterations;
         level.tile += iterations as u32;
@@ -272,6 +272,6 @@ impl Nest {
 
     /// Running levels, outermost first.
     pub fn running(&self) -> impl Iterator<Item = LevelNumber> {
-        self.running.iter().map(|r| r.level).filter(|l| *l != NO_LEVEL)
+        self.running.iter().filter_map(|r| r.level)
     }
 }

@@ -5,14 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use proptest::prelude::*;
 
 use super::{
-    loops::NO_LOOP,
     movement::Movement,
-    nest::{NO_LEVEL, Nest},
+    nest::{LevelNumber, Nest, RingLoopNumber},
 };
 use crate::objects::{NOTHING, ObjectNumber};
 
 /// A level: loops from the outermost on.
-type Path = Vec<u32>;
+type Path = Vec<RingLoopNumber>;
 
 /// One tile's bytes, by array.
 #[derive(Default)]
@@ -38,7 +37,7 @@ struct Oracle {
     tiles: BTreeMap<Path, Vec<Tile>>,
     accesses: BTreeMap<(Path, u32), u64>,
     /// Running loops: number, invocation (of any loop, in order), iteration.
-    running: Vec<(u32, u64, u64)>,
+    running: Vec<(RingLoopNumber, u64, u64)>,
     last: BTreeMap<Path, (u64, u64)>,
     invocations: u64,
 }
@@ -131,7 +130,7 @@ struct Runner {
     oracle: Oracle,
     movement: Movement,
     /// By place in the program's text, so that each loop has a number.
-    numbers: BTreeMap<Vec<usize>, u32>,
+    numbers: BTreeMap<Vec<usize>, RingLoopNumber>,
 }
 
 /// Where control is.
@@ -140,22 +139,22 @@ struct Here {
     place: Vec<usize>,
     indices: Vec<u64>,
     depth: usize,
-    number: u32,
+    number: Option<RingLoopNumber>,
 }
 
 impl Runner {
-    fn declare(&mut self, body: &[Statement], place: &[usize], around: u32) {
+    fn declare(&mut self, body: &[Statement], place: &[usize], around: Option<RingLoopNumber>) {
         for (index, statement) in body.iter().enumerate() {
             let place: Vec<usize> = place.iter().copied().chain([index]).collect();
             match statement {
                 Statement::Access { .. } => {}
                 Statement::Loop { body, .. } => {
-                    let number = self.numbers.len() as u32;
+                    let number = RingLoopNumber::new(self.numbers.len());
                     self.numbers.insert(place.clone(), number);
                     self.movement.nest.add_loops([around].into_iter());
-                    self.declare(body, &place, number);
+                    self.declare(body, &place, Some(number));
                 }
-                Statement::Call { body } => self.declare(body, &place, NO_LOOP),
+                Statement::Call { body } => self.declare(body, &place, None),
                 Statement::Sometimes { body } => self.declare(body, &place, around),
             }
         }
@@ -176,8 +175,8 @@ impl Runner {
                 Statement::Loop { trips, body } => self.run_loop(*trips, body, inside),
                 Statement::Call { body } => {
                     self.movement.nest.leave(here.depth);
-                    let callee = Here { depth: here.depth + 1, number: NO_LOOP, ..inside };
-                    self.movement.nest.go(callee.depth, NO_LOOP, false);
+                    let callee = Here { depth: here.depth + 1, number: None, ..inside };
+                    self.movement.nest.go(callee.depth, None, false);
                     self.run(body, &callee);
                     self.movement.nest.leave(here.depth);
                 }
@@ -192,12 +191,12 @@ impl Runner {
 
     fn run_loop(&mut self, trips: u64, body: &[Statement], mut inside: Here) {
         let number = self.numbers[&inside.place];
-        let around = std::mem::replace(&mut inside.number, number);
+        let around = inside.number.replace(number);
         self.oracle.invocations += 1;
         self.oracle.running.push((number, self.oracle.invocations, 0));
         inside.indices.push(0);
         for trip in 0..trips {
-            self.movement.nest.go(inside.depth, number, true);
+            self.movement.nest.go(inside.depth, Some(number), true);
             self.oracle.running.last_mut().expect("pushed").2 = trip;
             *inside.indices.last_mut().expect("pushed") = trip;
             self.run(body, &inside);
@@ -211,8 +210,7 @@ impl Runner {
         if self.movement.nest.is_pending() {
             self.movement.open_tiles();
         }
-        let level = self.movement.nest.innermost();
-        if level != NO_LEVEL {
+        if let Some(level) = self.movement.nest.innermost() {
             let row = self.movement.row(level, ObjectNumber::new(array as usize));
             self.movement.touch(row, address, len, 1);
         }
@@ -221,12 +219,10 @@ impl Runner {
     fn check(mut self) {
         self.movement.finish();
         let nest: &Nest = &self.movement.nest;
-        let path_of = |mut level: u32| {
-            let mut path: Path = Vec::new();
-            while level != NO_LEVEL {
-                path.insert(0, nest.levels[level as usize].number);
-                level = nest.levels[level as usize].parent;
-            }
+        let path_of = |level: LevelNumber| {
+            let levels = std::iter::successors(Some(level), |level| nest.levels[level.index()].parent);
+            let mut path: Path = levels.map(|level| nest.levels[level.index()].number).collect();
+            path.reverse();
             path
         };
         let mut rows = 0;
@@ -248,7 +244,7 @@ impl Runner {
         }
         assert_eq!(rows, self.oracle.accesses.len(), "every level and array has a row");
         for (number, level) in nest.levels.iter().enumerate().filter(|(_, l)| l.tiles > 0) {
-            let path = path_of(number as u32);
+            let path = path_of(LevelNumber::new(number));
             assert_eq!(level.tiles, self.oracle.tiles[&path].len() as u64, "tiles of {path:?}");
             assert_eq!(level.capacity, self.oracle.capacity(&path), "capacity of {path:?}");
         }
@@ -257,13 +253,13 @@ impl Runner {
 
 fn runner(program: &[Statement]) -> Runner {
     let mut runner = Runner { oracle: Oracle::default(), movement: Movement::new(u64::MAX), numbers: BTreeMap::new() };
-    runner.declare(program, &[], NO_LOOP);
+    runner.declare(program, &[], None);
     runner
 }
 
 fn run(program: &[Statement]) -> Runner {
     let mut runner = runner(program);
-    runner.run(program, &Here { place: Vec::new(), indices: Vec::new(), depth: 1, number: NO_LOOP });
+    runner.run(program, &Here { place: Vec::new(), indices: Vec::new(), depth: 1, number: None });
     runner
 }
 
@@ -276,12 +272,12 @@ proptest! {
     #[test]
     fn tile_numbers_may_run_out(program in statements(), start in 0u32..40) {
         let mut runner = runner(&program);
-        runner.run(&program, &Here { place: Vec::new(), indices: Vec::new(), depth: 1, number: NO_LOOP });
+        runner.run(&program, &Here { place: Vec::new(), indices: Vec::new(), depth: 1, number: None });
         // Again from the start, but with numbers that are about to run out.
         let levels = runner.movement.nest.levels.len();
         let mut again = self::runner(&program);
         again.movement.nest.first_tile = u32::MAX - start;
-        again.run(&program, &Here { place: Vec::new(), indices: Vec::new(), depth: 1, number: NO_LOOP });
+        again.run(&program, &Here { place: Vec::new(), indices: Vec::new(), depth: 1, number: None });
         prop_assert_eq!(again.movement.nest.levels.len(), levels);
         again.check();
     }
@@ -293,13 +289,13 @@ fn sampling_keeps_the_counts_about_right() {
     const ELEMENTS: u64 = 1 << 18;
     let go_through = |budget: u64| {
         let mut movement = Movement::new(budget);
-        movement.nest.add_loops([NO_LOOP, 0].into_iter());
+        movement.nest.add_loops([None, Some(RingLoopNumber::new(0))].into_iter());
         for _ in 0..3 {
-            movement.nest.go(1, 0, true);
+            movement.nest.go(1, Some(RingLoopNumber::new(0)), true);
             for i in 0..ELEMENTS {
-                movement.nest.go(1, 1, true);
+                movement.nest.go(1, Some(RingLoopNumber::new(1)), true);
                 movement.open_tiles();
-                let row = movement.row(1, NOTHING);
+                let row = movement.row(LevelNumber::new(1), NOTHING);
                 movement.touch(row, 0x1000_0000 + 8 * i, 8, 1);
             }
         }
@@ -324,11 +320,11 @@ fn sampling_keeps_the_counts_about_right() {
 #[test]
 fn moved_and_forgotten_bytes() {
     let mut movement = Movement::new(u64::MAX);
-    movement.nest.add_loops([NO_LOOP].into_iter());
+    movement.nest.add_loops([None].into_iter());
     let iterate = |movement: &mut Movement, address: u64| {
-        movement.nest.go(1, 0, true);
+        movement.nest.go(1, Some(RingLoopNumber::new(0)), true);
         movement.open_tiles();
-        let row = movement.row(0, NOTHING);
+        let row = movement.row(LevelNumber::new(0), NOTHING);
         movement.touch(row, address, 8, 1);
         (movement.rows[0].counts.fills, movement.rows[0].counts.footprint)
     };

@@ -3,9 +3,9 @@
 use super::{
     arrays::Arrays,
     elements::{Elements, TileSet},
-    loops::SourceLoop,
+    loops::{LoopNumber, SourceLoop},
     movement::Movement,
-    nest::NO_LEVEL,
+    nest::LevelNumber,
     rows::RowResult,
 };
 use crate::{
@@ -15,13 +15,13 @@ use crate::{
 };
 
 /// A loop: table of its module, and number among the [`super::loops::ModuleLoops`] of that table.
-pub type LoopKey = (u32, u32);
+pub type LoopKey = (u32, LoopNumber);
 
 /// A loop in its nest; parents come first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LevelResult {
     /// The level around it.
-    pub parent: Option<u32>,
+    pub parent: Option<LevelNumber>,
     /// Which loop it is.
     pub key: LoopKey,
     /// Index into the table's functions.
@@ -79,12 +79,12 @@ impl RingMotion {
     ) -> Self {
         let mut loops: Vec<(LoopKey, SourceLoop)> = Vec::new();
         for (table, of_module) in modules {
-            loops.extend(of_module.iter().enumerate().map(|(n, l)| ((*table, n as u32), *l)));
+            loops.extend(of_module.iter().enumerate().map(|(n, l)| ((*table, LoopNumber::new(n)), *l)));
         }
         let levels = movement.nest.levels.iter().map(|level| {
-            let (key, source) = loops[level.number as usize];
+            let (key, source) = loops[level.number.index()];
             LevelResult {
-                parent: Some(level.parent).filter(|p| *p != NO_LEVEL),
+                parent: level.parent,
                 key,
                 function: source.function,
                 frame: Some(source.frame).filter(|f| *f != NONE),

@@ -1,12 +1,13 @@
 //! What an array moved at a level of a loop nest.
 
+use super::nest::LevelNumber;
 use crate::objects::ObjectNumber;
 
 /// An array at a level, all in bytes but the accesses. Loops inside are included.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RowResult {
-    /// Number of the level.
-    pub level: u32,
+    /// Number of the level, of a ring or of a sum.
+    pub level: LevelNumber,
     /// Number of the array, of a ring or of a sum.
     pub array: ObjectNumber,
     /// Accesses.
@@ -21,4 +22,12 @@ pub struct RowResult {
     pub footprint: u64,
     /// Most in one tile.
     pub peak: u64,
+}
+
+impl RowResult {
+    /// Nothing was accessed.
+    #[must_use]
+    pub fn new(level: LevelNumber, array: ObjectNumber) -> Self {
+        Self { level, array, accesses: 0, accessed: 0, fills: 0, kept: 0, footprint: 0, peak: 0 }
+    }
 }

@@ -9,7 +9,7 @@
 use std::collections::HashMap;
 
 use super::nest::LevelNumber;
-use crate::{hash::FastHash, objects::ObjectNumber};
+use crate::{hash::FastHash, numbers::niche_number, objects::ObjectNumber};
 
 /// Small, as most loops of large programs touch little of each page.
 pub const PAGE: u64 = 1024;
@@ -18,15 +18,19 @@ const RECENT: usize = 2048;
 const COARSEST: u8 = 3;
 const LEAF: usize = 64;
 const MOST_WEIGHT: u8 = 30;
-const NONE: u32 = u32::MAX;
 
-/// Number of a page that was touched.
-pub type PageNumber = u32;
-/// Place of a level's stamps of a page.
-pub type BlockNumber = u32;
+niche_number! {
+    /// Number of a page that was touched.
+    PageNumber
+}
+
+niche_number! {
+    /// Place of a level's stamps of a page.
+    BlockNumber
+}
 
 /// Blocks of as many pages.
-type Leaf = Box<[BlockNumber; LEAF]>;
+type Leaf = Box<[Option<BlockNumber>; LEAF]>;
 
 struct Page {
     address: u64,
@@ -57,7 +61,7 @@ pub struct Piece {
 /// By level and granule of memory: the tile that touched it last.
 pub struct Stamps {
     index: HashMap<u64, PageNumber, FastHash>,
-    recent: Box<[(u64, PageNumber); RECENT]>,
+    recent: Box<[Option<(u64, PageNumber)>; RECENT]>,
     pages: Vec<Page>,
     /// By level: leaves of pages' blocks.
     blocks_of: Vec<Vec<Option<Leaf>>>,
@@ -84,7 +88,7 @@ impl Stamps {
     pub fn new(budget: u64) -> Self {
         Self {
             index: HashMap::default(),
-            recent: Box::new([(0, 0); RECENT]),
+            recent: Box::new([None; RECENT]),
             pages: Vec::new(),
             blocks_of: Vec::new(),
             blocks: Vec::new(),
@@ -120,14 +124,14 @@ impl Stamps {
         let offset = address % PAGE;
         let part = len.min(PAGE - offset);
         let number = self.page(address / PAGE, array);
-        let page = &self.pages[number as usize];
+        let page = &self.pages[number.index()];
         if !page.followed {
             return (None, part);
         }
         if (offset | part) & ((1 << page.shift) - 1) != 0 {
             self.refine(number, (offset | part).trailing_zeros() as u8);
         }
-        let page = &self.pages[number as usize];
+        let page = &self.pages[number.index()];
         let piece = Piece {
             page: number,
             first: (offset >> page.shift) as u32,
@@ -139,34 +143,34 @@ impl Stamps {
 
     #[inline]
     fn page(&mut self, address: u64, array: ObjectNumber) -> PageNumber {
-        let recent = self.recent[address as usize % RECENT];
-        if recent.0 == address + 1 {
-            return recent.1;
+        if let Some((known, number)) = self.recent[address as usize % RECENT]
+            && known == address
+        {
+            return number;
         }
-        let next = self.pages.len() as PageNumber;
+        let next = PageNumber::new(self.pages.len());
         let number = *self.index.entry(address).or_insert(next);
         if number == next {
             let weight = self.sampling(array);
             let followed = is_chosen(address, weight);
             self.pages.push(Page { address, shift: COARSEST, weight, followed, owner: array, holders: Vec::new() });
         }
-        self.recent[address as usize % RECENT] = (address + 1, number);
+        self.recent[address as usize % RECENT] = Some((address, number));
         number
     }
 
     /// The block with a level's stamps of a page.
     #[inline]
     pub fn block(&mut self, level: LevelNumber, page: PageNumber) -> BlockNumber {
-        let leaf = self.blocks_of.get(level as usize).and_then(|leaves| leaves.get(page as usize / LEAF));
-        match leaf {
-            Some(Some(leaf)) if leaf[page as usize % LEAF] != NONE => leaf[page as usize % LEAF],
-            _ => self.make_block(level, page),
+        match self.known_block(level, page) {
+            Some(block) => block,
+            None => self.make_block(level, page),
         }
     }
 
     #[cold]
     fn make_block(&mut self, level: LevelNumber, page: PageNumber) -> BlockNumber {
-        let (level_at, leaf_at) = (level as usize, page as usize / LEAF);
+        let (level_at, leaf_at) = (level.index(), page.index() / LEAF);
         if self.blocks_of.len() <= level_at {
             self.blocks_of.resize_with(level_at + 1, Vec::new);
         }
@@ -174,20 +178,20 @@ impl Stamps {
         if leaves.len() <= leaf_at {
             leaves.resize_with(leaf_at + 1, || None);
         }
-        let known = &mut self.pages[page as usize];
+        let known = &mut self.pages[page.index()];
         let granules = (PAGE >> known.shift) as usize;
         let stamps = vec![0; granules].into_boxed_slice();
         let block = match self.free.pop() {
             Some(free) => {
-                self.blocks[free as usize] = stamps;
+                self.blocks[free.index()] = stamps;
                 free
             }
             None => {
                 self.blocks.push(stamps);
-                self.blocks.len() as BlockNumber - 1
+                BlockNumber::new(self.blocks.len() - 1)
             }
         };
-        leaves[leaf_at].get_or_insert_with(|| Box::new([NONE; LEAF]))[page as usize % LEAF] = block;
+        leaves[leaf_at].get_or_insert_with(|| Box::new([None; LEAF]))[page.index() % LEAF] = Some(block);
         known.holders.push(level);
         let owner = known.owner.index();
         self.hold(owner, 4 * granules as u64);
@@ -205,7 +209,7 @@ impl Stamps {
     /// The stamps of a block.
     #[inline]
     pub fn stamps(&mut self, block: BlockNumber) -> &mut [u32] {
-        &mut self.blocks[block as usize]
+        &mut self.blocks[block.index()]
     }
 
     /// Whether an array must give up pages before more are made.
@@ -243,9 +247,9 @@ impl Stamps {
         let owner = page.owner.index();
         let bytes = 4 * (PAGE >> page.shift);
         for level in std::mem::take(&mut page.holders) {
-            let Some(Some(leaf)) = self.blocks_of[level as usize].get_mut(number / LEAF) else { continue };
-            let block = std::mem::replace(&mut leaf[number % LEAF], NONE);
-            self.blocks[block as usize] = Box::default();
+            let Some(Some(leaf)) = self.blocks_of[level.index()].get_mut(number / LEAF) else { continue };
+            let Some(block) = leaf[number % LEAF].take() else { continue };
+            self.blocks[block.index()] = Box::default();
             self.free.push(block);
             self.arrays[owner].1 -= bytes;
             self.bytes -= bytes;
@@ -255,22 +259,23 @@ impl Stamps {
     /// Makes a page's granules smaller. Each takes the stamp of the one that it was part of.
     #[cold]
     fn refine(&mut self, number: PageNumber, shift: u8) {
-        let page = &mut self.pages[number as usize];
+        let page = &mut self.pages[number.index()];
         let times = 1usize << (page.shift - shift);
         let added = 4 * ((PAGE >> shift) - (PAGE >> page.shift));
         page.shift = shift;
         let (owner, holders) = (page.owner.index(), page.holders.clone());
         for level in holders {
             let Some(block) = self.known_block(level, number) else { continue };
-            let finer = self.blocks[block as usize].iter().flat_map(|s| std::iter::repeat_n(*s, times)).collect();
-            self.blocks[block as usize] = finer;
+            let finer = self.blocks[block.index()].iter().flat_map(|s| std::iter::repeat_n(*s, times)).collect();
+            self.blocks[block.index()] = finer;
             self.hold(owner, added);
         }
     }
 
+    #[inline]
     fn known_block(&self, level: LevelNumber, page: PageNumber) -> Option<BlockNumber> {
-        let leaf = self.blocks_of.get(level as usize)?.get(page as usize / LEAF)?.as_ref()?;
-        Some(leaf[page as usize % LEAF]).filter(|b| *b != NONE)
+        let leaf = self.blocks_of.get(level.index())?.get(page.index() / LEAF)?.as_ref()?;
+        leaf[page.index() % LEAF]
     }
 
     /// The bytes of a range are new: no tile has touched them. What shares a granule with the ends is forgotten with
@@ -293,12 +298,12 @@ impl Stamps {
         let start = page_address * PAGE;
         let from = address.saturating_sub(start).min(PAGE);
         let to = address.saturating_add(len).saturating_sub(start).min(PAGE);
-        let shift = self.pages[number as usize].shift;
+        let shift = self.pages[number.index()].shift;
         let range = (from >> shift) as usize..(to.div_ceil(1 << shift)) as usize;
-        for holder in 0..self.pages[number as usize].holders.len() {
-            let level = self.pages[number as usize].holders[holder];
+        for holder in 0..self.pages[number.index()].holders.len() {
+            let level = self.pages[number.index()].holders[holder];
             if let Some(block) = self.known_block(level, number) {
-                self.blocks[block as usize][range.clone()].fill(0);
+                self.blocks[block.index()][range.clone()].fill(0);
             }
         }
     }
@@ -314,7 +319,7 @@ impl Stamps {
                 at = (at / PAGE + 1) * PAGE;
                 continue;
             };
-            let page = &self.pages[number as usize];
+            let page = &self.pages[number.index()];
             finest = finest.min(page.shift);
             let end = ((at | ((1 << page.shift) - 1)) + 1).min(from + len);
             let stamps = self.stamps_at(number, at);
@@ -327,37 +332,36 @@ impl Stamps {
         self.forget(to, len);
         for (byte, stamps) in moved {
             let number = self.page(byte / PAGE, array);
-            let page = &self.pages[number as usize];
+            let page = &self.pages[number.index()];
             if !page.followed {
                 continue;
             }
             if page.shift > finest {
                 self.refine(number, finest);
             }
-            let index = ((byte % PAGE) >> self.pages[number as usize].shift) as usize;
+            let index = ((byte % PAGE) >> self.pages[number.index()].shift) as usize;
             for (level, stamp) in stamps {
                 let block = self.block(level, number);
-                self.blocks[block as usize][index] = stamp;
+                self.blocks[block.index()][index] = stamp;
             }
         }
     }
 
     /// The levels that have touched a byte, each with its stamp.
     fn stamps_at(&self, number: PageNumber, address: u64) -> Vec<(LevelNumber, u32)> {
-        let page = &self.pages[number as usize];
+        let page = &self.pages[number.index()];
         let index = ((address % PAGE) >> page.shift) as usize;
-        let stamp =
-            |level: &LevelNumber| Some((*level, self.blocks[self.known_block(*level, number)? as usize][index]));
+        let stamp = |level: &LevelNumber| Some((*level, self.blocks[self.known_block(*level, number)?.index()][index]));
         page.holders.iter().filter_map(stamp).filter(|(_, stamp)| *stamp != 0).collect()
     }
 
     /// Before a level's tile numbers run out: the tile at hand becomes `tile`, the one before it `tile - 1`, all
     /// earlier ones 1.
     pub fn renumber(&mut self, level: LevelNumber, current: u32, tile: u32) {
-        let leaves = self.blocks_of.get(level as usize).into_iter().flatten().flatten();
-        let blocks: Vec<BlockNumber> = leaves.flat_map(|leaf| leaf.iter().copied()).filter(|b| *b != NONE).collect();
+        let leaves = self.blocks_of.get(level.index()).into_iter().flatten().flatten();
+        let blocks: Vec<BlockNumber> = leaves.flat_map(|leaf| leaf.iter().copied().flatten()).collect();
         for block in blocks {
-            for stamp in &mut *self.blocks[block as usize] {
+            for stamp in &mut *self.blocks[block.index()] {
                 *stamp = match *stamp {
                     0 => 0,
                     s if s == current => tile,
