@@ -10,9 +10,9 @@ use crate::{
 };
 
 /// What is known of a byte: the values model keeps the identity of what it holds there, flows who touched it.
-pub type Label = u32;
+pub type ByteLabel = u32;
 
-pub const UNTOUCHED: Label = 0;
+pub const UNTOUCHED: ByteLabel = 0;
 
 /// Addresses of a page.
 pub const PAGE: usize = 4096;
@@ -26,8 +26,8 @@ const SPARE: usize = 256;
 
 #[derive(Default)]
 pub struct Shadow {
-    pages: Pages<[Label; PAGE]>,
-    spare: Vec<Box<[Label; PAGE]>>,
+    pages: Pages<[ByteLabel; PAGE]>,
+    spare: Vec<Box<[ByteLabel; PAGE]>>,
 }
 
 /// Pieces of a range, each within one page: (page number, offset in it, bytes).
@@ -46,13 +46,13 @@ impl Shadow {
         }
     }
 
-    fn page_made(&mut self, number: u64) -> &mut [Label; PAGE] {
+    fn page_made(&mut self, number: u64) -> &mut [ByteLabel; PAGE] {
         self.pages.made(number, || self.spare.pop().unwrap_or_else(|| Box::new([UNTOUCHED; PAGE])))
     }
 
     /// The label that all bytes of a range have, or `None` if they differ.
     #[inline]
-    pub fn uniform(&mut self, address: u64, len: u64) -> Option<Label> {
+    pub fn uniform(&mut self, address: u64, len: u64) -> Option<ByteLabel> {
         let offset = (address % PAGE as u64) as usize;
         if offset + len as usize <= PAGE {
             let Some(page) = self.pages.find(address / PAGE as u64) else { return Some(UNTOUCHED) };
@@ -64,13 +64,13 @@ impl Shadow {
         (1..len).all(|i| self.label(address.wrapping_add(i)) == first).then_some(first)
     }
 
-    pub fn label(&mut self, address: u64) -> Label {
+    pub fn label(&mut self, address: u64) -> ByteLabel {
         let page = self.pages.find(address / PAGE as u64);
         page.map_or(UNTOUCHED, |page| page[(address % PAGE as u64) as usize])
     }
 
     #[inline]
-    pub fn fill(&mut self, address: u64, len: u64, label: Label) {
+    pub fn fill(&mut self, address: u64, len: u64, label: ByteLabel) {
         for (number, offset, part) in pieces(address, len) {
             if label == UNTOUCHED && self.pages.find(number).is_none() {
                 continue;
@@ -80,7 +80,7 @@ impl Shadow {
     }
 
     /// Tells runs of one label within a range, without bytes that nothing has touched.
-    pub fn each_run(&mut self, address: u64, len: u64, mut tell: impl FnMut(Label, u64)) {
+    pub fn each_run(&mut self, address: u64, len: u64, mut tell: impl FnMut(ByteLabel, u64)) {
         self.pages.each_part(address, len, PAGE as u64, |page, part| {
             for run in page[part].chunk_by(|a, b| a == b).filter(|run| run[0] != UNTOUCHED) {
                 tell(run[0], run.len() as u64);
@@ -126,17 +126,17 @@ impl Shadow {
     /// Memory held, in bytes.
     #[must_use]
     pub fn heap_bytes(&self) -> u64 {
-        ((self.pages.len() + self.spare.len()) * size_of::<[Label; PAGE]>()) as u64
+        ((self.pages.len() + self.spare.len()) * size_of::<[ByteLabel; PAGE]>()) as u64
     }
 
     /// The labels of a range.
-    pub fn read(&mut self, address: u64, len: u64) -> Vec<Label> {
+    pub fn read(&mut self, address: u64, len: u64) -> Vec<ByteLabel> {
         (0..len).map(|i| self.label(address.wrapping_add(i))).collect()
     }
 
     /// Labels of words of `len` bytes, a power of two up to 64, which divides address and stride: (label, words that
     /// have it one after the other). False if the bytes of a word have different labels.
-    pub fn words(&mut self, words: Progression, labels: &mut Vec<(Label, u64)>) -> bool {
+    pub fn words(&mut self, words: Progression, labels: &mut Vec<(ByteLabel, u64)>) -> bool {
         let len = words.width;
         let is_wide = words.step.unsigned_abs() > WIDE_STRIDE;
         for (address, count) in words.by_page(PAGE as u64) {
@@ -170,7 +170,7 @@ impl Shadow {
     }
 
     /// Labels words, as `words` gives labels.
-    pub fn fill_words(&mut self, words: Progression, labels: impl Iterator<Item = (Label, u64)>) {
+    pub fn fill_words(&mut self, words: Progression, labels: impl Iterator<Item = (ByteLabel, u64)>) {
         let mut left = words;
         for (label, count) in labels {
             for (address, count) in left.take(count).by_page(PAGE as u64) {
@@ -181,7 +181,7 @@ impl Shadow {
     }
 
     /// Labels a range byte by byte.
-    pub fn write(&mut self, address: u64, labels: &[Label]) {
+    pub fn write(&mut self, address: u64, labels: &[ByteLabel]) {
         let mut done = 0;
         for (number, offset, part) in pieces(address, labels.len() as u64) {
             self.page_made(number)[offset..offset + part].copy_from_slice(&labels[done..done + part]);
@@ -192,7 +192,7 @@ impl Shadow {
 
 /// Adds words with a label to those before them.
 #[inline]
-fn add_words(labels: &mut Vec<(Label, u64)>, label: Label, count: u64) {
+fn add_words(labels: &mut Vec<(ByteLabel, u64)>, label: ByteLabel, count: u64) {
     match labels.last_mut() {
         Some((last, words)) if *last == label => *words += count,
         _ => labels.push((label, count)),
@@ -201,9 +201,9 @@ fn add_words(labels: &mut Vec<(Label, u64)>, label: Label, count: u64) {
 
 /// How many labels from the first on are `label`.
 #[inline]
-fn same(labels: &[Label], label: Label) -> usize {
+fn same(labels: &[ByteLabel], label: ByteLabel) -> usize {
     // Without a branch per label within a group: compilers turn this into vector instructions.
-    let differs = |group: &&[Label]| group.iter().fold(false, |differs, other| differs | (*other != label));
+    let differs = |group: &&[ByteLabel]| group.iter().fold(false, |differs, other| differs | (*other != label));
     let groups = labels.chunks_exact(GROUP).take_while(|group| !differs(group)).count();
     let rest = labels[groups * GROUP..].iter().take_while(|other| **other == label).count();
     groups * GROUP + rest
@@ -239,8 +239,8 @@ mod tests {
             let mut shadow = Shadow::default();
             let mut list = vec![UNTOUCHED; 20_000];
             for at in (0..20_000).step_by(3) {
-                shadow.fill(at as u64, 2, at as Label + 1);
-                list[at..at + 2].fill(at as Label + 1);
+                shadow.fill(at as u64, 2, at as ByteLabel + 1);
+                list[at..at + 2].fill(at as ByteLabel + 1);
             }
             shadow.relocate(from, to, len);
             let (from, to, len) = (from as usize, to as usize, len as usize);

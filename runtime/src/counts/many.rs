@@ -6,7 +6,7 @@
 //! lanes.
 
 use super::row::{DEEPEST, LONGEST, NEAR, far_entry};
-use crate::histogram::SUB;
+use crate::{decode::block::CellNumber, histogram::SUB};
 
 /// Reads that are held until they are priced.
 const HELD: usize = 256;
@@ -14,7 +14,7 @@ const HELD: usize = 256;
 /// Reads, and what they come to.
 pub struct Many {
     len: usize,
-    label: [u32; HELD],
+    cell: [CellNumber; HELD],
     above: [i32; HELD],
     bytes: [i32; HELD],
     price: [i32; HELD],
@@ -42,7 +42,7 @@ impl Default for Many {
         let none = [0; HELD];
         Many {
             len: 0,
-            label: [0; HELD],
+            cell: [CellNumber::default(); HELD],
             above: none,
             bytes: none,
             price: none,
@@ -63,18 +63,18 @@ impl Many {
 
     /// Holds a read; false if there is no room for another one.
     #[inline(always)]
-    pub fn push(&mut self, label: u32, above: u64, bytes: u64) -> bool {
+    pub fn push(&mut self, cell: CellNumber, above: u64, bytes: u64) -> bool {
         debug_assert!(Self::takes(above, bytes), "{bytes} bytes below {above}");
-        self.label[self.len] = label;
+        self.cell[self.len] = cell;
         self.above[self.len] = above as i32;
         self.bytes[self.len] = bytes as i32;
         self.len += 1;
         self.len < HELD
     }
 
-    /// Prices what is held, hands it out with its labels, and holds nothing any more.
+    /// Prices what is held, hands it out with its cells, and holds nothing any more.
     #[inline(always)]
-    pub fn each(&mut self, mut take: impl FnMut(u32, Priced)) {
+    pub fn each(&mut self, mut take: impl FnMut(CellNumber, Priced)) {
         self.price();
         for at in 0..std::mem::take(&mut self.len).min(HELD) {
             let add = |entry: &[i32; HELD], what: &[i32; HELD]| (entry[at] as usize, what[at] as u32);
@@ -84,7 +84,7 @@ impl Many {
                 price: self.price[at] as u64,
                 add: [add(&self.first, &self.in_first), add(&self.second, &self.in_second)],
             };
-            take(self.label[at], priced);
+            take(self.cell[at], priced);
         }
     }
 
@@ -167,14 +167,14 @@ mod tests {
         for part in reads.chunks(HELD) {
             for &(above, bytes) in part {
                 assert!(Many::takes(above, bytes));
-                many.push(7, above, bytes);
+                many.push(CellNumber::new(7), above, bytes);
             }
             many.price_here();
             let portable = (many.price, many.first, many.in_first, many.second, many.in_second);
             let mut reads = part.iter();
-            many.each(|label, priced| {
+            many.each(|cell, priced| {
                 let &(above, bytes) = reads.next().expect("as many as were held");
-                assert_eq!((label, priced.above, priced.bytes), (7, above, bytes));
+                assert_eq!((cell.index(), priced.above, priced.bytes), (7, above, bytes));
                 assert_eq!(u128::from(priced.price), run_cost(above, bytes), "{bytes} bytes below {above}");
                 let (mut row, mut found, mut expected) =
                     (Row::default(), DepthCounts::default(), DepthCounts::default());

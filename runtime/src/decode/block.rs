@@ -4,9 +4,32 @@ use super::{
     context::ContextNumber,
     locator::{FunctionNumber, Module, SegmentNumber},
 };
+use crate::{engine::Label, numbers::number};
 
-/// Number of no cell: the access is replayed but not counted.
-pub const UNCOUNTED: u32 = u32::MAX;
+number! {
+    /// Number of a cell: the counters of one access of a segment in one context.
+    CellNumber
+}
+
+/// An access is called by its cell; one that is not counted by nothing or, where flows follow it, by its site.
+impl Label {
+    /// Of an access that is replayed but not counted.
+    pub const UNCOUNTED: Self = Self::new(u32::MAX as usize);
+
+    /// Of an access that is charged to a cell.
+    #[inline(always)]
+    #[must_use]
+    pub const fn of(cell: CellNumber) -> Self {
+        Self::new(cell.index())
+    }
+
+    /// The cell that the access is charged to; a number beyond those of all cells if there is none.
+    #[inline(always)]
+    #[must_use]
+    pub const fn cell(self) -> CellNumber {
+        CellNumber::new(self.index())
+    }
+}
 
 /// Executions of one segment in one context, and where its cells start.
 #[derive(Clone, Copy, Debug)]
@@ -17,7 +40,7 @@ pub struct BlockCounters {
     pub segment: SegmentNumber,
     /// How often the segment was executed while counting.
     pub executions: u64,
-    pub(crate) first_cell: u32,
+    pub(crate) first_cell: CellNumber,
     /// Executions of which only the moves were looked at; see `session::moves`.
     pub(crate) moved: u64,
 }

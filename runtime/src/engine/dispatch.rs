@@ -10,6 +10,7 @@ use super::{
     cell::Cell,
     frontier::{Ask, AskedLoop, Frontier},
     isa::Isa,
+    label::Label,
     report::Reports,
     stack::{Full, Short, Stack},
 };
@@ -54,13 +55,13 @@ per_isa! {
 
     /// See [`Stack::batch_here`].
     fn batch, batch_v1, batch_v3 =
-        |stack, accesses: &[Access], labels: &[u32], out: &mut Reports| -> usize {
+        |stack, accesses: &[Access], labels: &[Label], out: &mut Reports| -> usize {
             stack.batch_here(accesses, labels, out)
         }
 
     /// See [`Stack::affine_here`].
     fn affine, affine_v1, affine_v3 =
-        |stack, streams: &[Stream], labels: &[u32], iterations: u64, done: u64, out: &mut Reports| -> u64 {
+        |stack, streams: &[Stream], labels: &[Label], iterations: u64, done: u64, out: &mut Reports| -> u64 {
             stack.affine_here(streams, labels, iterations, done, out)
         }
 

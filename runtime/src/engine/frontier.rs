@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{access::Kind, progression::Progression};
+use super::{access::Kind, label::Label, progression::Progression};
 
 /// What is not below these cannot be of a program: bytes, and iterations of a block.
 const MOST: u64 = 1 << 48;
@@ -25,7 +25,7 @@ pub struct Ask {
     /// Bytes.
     pub len: u32,
     /// Of a load.
-    pub label: u32,
+    pub label: Label,
     /// A load, a store or a removal.
     pub kind: Kind,
     /// It is of the same access as the one before.
@@ -141,7 +141,7 @@ pub enum Next<'a> {
 
 impl Frontier {
     #[inline(always)]
-    pub(super) fn ask<const LOAD: bool>(&mut self, addr: u64, len: u64, above: u64, label: u32) {
+    pub(super) fn ask<const LOAD: bool>(&mut self, addr: u64, len: u64, above: u64, label: Label) {
         self.ask_part::<LOAD>(addr, len, above, label, false);
     }
 
@@ -152,7 +152,7 @@ impl Frontier {
         mut addr: u64,
         mut len: u64,
         above: u64,
-        label: u32,
+        label: Label,
         mut joined: bool,
     ) {
         let kind = if LOAD { Kind::Load } else { Kind::Store };
@@ -166,7 +166,14 @@ impl Frontier {
     pub(super) fn remove(&mut self, mut addr: u64, mut len: u64) {
         while len > 0 {
             let part = len.min(u64::from(u32::MAX));
-            self.asks.push(Ask { addr, above: 0, len: part as u32, label: 0, kind: Kind::Remove, joined: false });
+            self.asks.push(Ask {
+                addr,
+                above: 0,
+                len: part as u32,
+                label: Label::default(),
+                kind: Kind::Remove,
+                joined: false,
+            });
             (addr, len) = (addr.wrapping_add(part), len - part);
         }
     }

@@ -6,6 +6,7 @@
 use super::{
     access::{Access, Stream, clamped},
     frontier::{Ask, Frontier, Next},
+    label::Label,
     options::EngineOptions,
     report::Reports,
     sink::{BatchSink, DepthSink},
@@ -46,7 +47,7 @@ pub struct Engine {
     width: Width,
     /// What was found for callers that want it in a sink of their own.
     found: Reports,
-    labels: Vec<u32>,
+    labels: Vec<Label>,
 }
 
 impl Default for Engine {
@@ -95,14 +96,14 @@ impl Engine {
     pub fn batch<S: BatchSink>(&mut self, accesses: &[Access], sink: &mut S) {
         let (mut labels, mut found) = (std::mem::take(&mut self.labels), std::mem::take(&mut self.found));
         labels.clear();
-        labels.extend(0..accesses.len() as u32);
+        labels.extend((0..accesses.len()).map(Label::new));
         self.batch_to(accesses, &labels, &mut found);
         found.drain(sink);
         (self.labels, self.found) = (labels, found);
     }
 
     /// As [`Engine::batch`]; what a load finds goes to the list, with the label of the load. Each access has a label.
-    pub fn batch_to(&mut self, accesses: &[Access], labels: &[u32], out: &mut Reports) {
+    pub fn batch_to(&mut self, accesses: &[Access], labels: &[Label], out: &mut Reports) {
         let mut done = 0;
         while done < accesses.len() {
             done += on_stack!(&mut self.width, stack => stack.batch(&accesses[done..], &labels[done..], out));
@@ -115,7 +116,7 @@ impl Engine {
     /// Does a number of iterations, each the streams' accesses in order. The sink is told of the streams by their
     /// numbers. Reports come in the order of iterations for each stream, but in any order among streams.
     pub fn affine<S: BatchSink>(&mut self, streams: &[Stream], iterations: u64, sink: &mut S) {
-        let labels: Vec<u32> = (0..streams.len() as u32).collect();
+        let labels: Vec<Label> = (0..streams.len()).map(Label::new).collect();
         let mut found = std::mem::take(&mut self.found);
         self.affine_to(streams, &labels, iterations, &mut found);
         found.drain(sink);
@@ -123,7 +124,7 @@ impl Engine {
     }
 
     /// As [`Engine::affine`]; what is found goes to the list, with the label of the stream. Each stream has a label.
-    pub fn affine_to(&mut self, streams: &[Stream], labels: &[u32], iterations: u64, out: &mut Reports) {
+    pub fn affine_to(&mut self, streams: &[Stream], labels: &[Label], iterations: u64, out: &mut Reports) {
         let all = streams.len() as u64 * iterations;
         let mut done = 0;
         loop {

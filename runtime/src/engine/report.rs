@@ -3,14 +3,14 @@
 //! The inner loops write to this one type and to nothing else, so they are compiled once per instruction set, whoever
 //! wants to know. Takes what the stack reports, gives it back in the same order.
 
-use super::{progression::Progression, sink::BatchSink};
+use super::{label::Label, progression::Progression, sink::BatchSink};
 
 /// One entry, or the first of the two that a row takes.
 #[derive(Clone, Copy)]
 struct Entry {
     /// Of the second entry of a row: what is added to it from one to the next.
     above: u64,
-    label: u32,
+    label: Label,
     /// Of the second entry of a row: how many there are.
     len: u32,
 }
@@ -43,7 +43,7 @@ pub enum Found {
 #[derive(Default)]
 pub struct Reports {
     list: Vec<Entry>,
-    label: u32,
+    label: Label,
 }
 
 /// Longer runs are several entries.
@@ -52,13 +52,13 @@ const LONGEST: u64 = 1 << 31;
 impl Reports {
     /// What follows belongs to this label.
     #[inline(always)]
-    pub(super) fn begin(&mut self, label: u32) {
+    pub(super) fn begin(&mut self, label: Label) {
         self.label = label;
     }
 
     /// What is reported now belongs to this one.
     #[inline(always)]
-    pub(super) fn label(&self) -> u32 {
+    pub(super) fn label(&self) -> Label {
         self.label
     }
 
@@ -98,7 +98,7 @@ impl Reports {
 
     /// Hands out every entry with its label, in order.
     #[inline(always)]
-    pub fn each(&self, mut take: impl FnMut(u32, Found)) {
+    pub fn each(&self, mut take: impl FnMut(Label, Found)) {
         let mut entries = self.list.iter();
         while let Some(&Entry { above, label, len }) = entries.next() {
             let len = u64::from(len);
@@ -122,7 +122,7 @@ impl Reports {
         let mut last = None;
         self.each(|label, found| {
             if last != Some(label) {
-                sink.begin(label as usize);
+                sink.begin(label.index());
                 last = Some(label);
             }
             match found {

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::{
-    Access, DepthSink, Engine, EngineOptions, Found, Frontier, Kind, Reports, Stream,
+    Access, DepthSink, Engine, EngineOptions, Found, Frontier, Kind, Label, Reports, Stream,
     frontier::Between,
     oracle::{self, Collect, Oracle},
     tests::{Op, ops, set_ups},
@@ -69,7 +69,7 @@ fn file(reports: &mut Reports, found: &mut ByLabel) {
             Found::Cold { above, len } => sink.cold(above, len),
             Found::Row(row) => row.each().for_each(|above| sink.warm(above, row.width)),
         }
-        found[label as usize].append(&mut sink.0);
+        found[label.index()].append(&mut sink.0);
     });
     reports.clear();
 }
@@ -90,7 +90,7 @@ fn in_parts(
     part.start_slice();
     let mut reports = Reports::default();
     let mut found = vec![Vec::new(); steps.iter().map(labels).sum::<u32>() as usize];
-    let mut label = 0;
+    let mut label = Label::default();
     for (number, step) in steps.iter().enumerate() {
         let access = |addr, len: u64, kind| [Access { addr, len: len as u32, kind }];
         match step {
@@ -102,11 +102,11 @@ fn in_parts(
                 Op::InsertBottom(addr, len) => part.insert_bottom(addr, len),
             },
             Step::Run(streams, iterations) => {
-                let labels: Vec<u32> = (label..).take(streams.len()).collect();
+                let labels: Vec<Label> = (0..streams.len()).map(|stream| label.after(stream)).collect();
                 part.affine_to(streams, &labels, *iterations, &mut reports);
             }
         }
-        label += labels(step);
+        label = label.after(labels(step) as usize);
         if cuts.contains(&number) || number + 1 == steps.len() {
             frontiers.push(part.end_slice(Default::default()));
             file(&mut reports, &mut found);
@@ -226,7 +226,7 @@ fn loops_ask_once_for_all_their_iterations() {
 
     let mut part = Engine::new();
     part.start_slice();
-    part.affine_to(&then, &[0, 1, 2], 5000, &mut Reports::default());
+    part.affine_to(&then, &[0, 1, 2].map(Label::new), 5000, &mut Reports::default());
     let frontier = part.end_slice(Default::default());
     assert!(frontier.is_sound());
     let size = frontier.asks.len() + frontier.left.len() + frontier.rows.len();
@@ -239,8 +239,8 @@ fn what_cannot_be_of_a_run_is_not_sound() {
     let mut part = Engine::new();
     part.start_slice();
     let streams = [8, 16].map(|stride| Stream { addr: 1 << 20, stride, len: 8, kind: Kind::Store });
-    part.affine_to(&streams[..1], &[0], 100, &mut Reports::default());
-    part.affine_to(&[Stream { addr: 1 << 21, ..streams[1] }], &[0], 100, &mut Reports::default());
+    part.affine_to(&streams[..1], &[Label::new(0)], 100, &mut Reports::default());
+    part.affine_to(&[Stream { addr: 1 << 21, ..streams[1] }], &[Label::new(0)], 100, &mut Reports::default());
     part.store(1 << 22, 3);
     let good = part.end_slice(Default::default());
     assert!(good.is_sound() && !good.loops.is_empty() && !good.left.is_empty());

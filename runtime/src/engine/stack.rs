@@ -11,6 +11,7 @@ use super::timeline::{Rank, Ranks, Timeline};
 use super::{
     access::{Access, Kind, clamped},
     frontier::Frontier,
+    label::Label,
     options::EngineOptions,
     report::Reports,
 };
@@ -200,7 +201,7 @@ impl<C: Cell> Stack<C> {
     /// It takes a window of accesses at a time: first all cells are found, then all positions on the timeline, then the
     /// work is done. What one access waits for, the others fetch meanwhile.
     #[inline(always)]
-    pub fn batch_here(&mut self, accesses: &[Access], labels: &[u32], out: &mut Reports) -> usize {
+    pub fn batch_here(&mut self, accesses: &[Access], labels: &[Label], out: &mut Reports) -> usize {
         let mut cells = [0; WINDOW];
         let mut start = 0;
         for (window, labels) in accesses.chunks(WINDOW).zip(labels.chunks(WINDOW)) {
@@ -231,7 +232,7 @@ impl<C: Cell> Stack<C> {
     }
 
     #[inline(always)]
-    fn one_of_batch(&mut self, cell: usize, access: &Access, label: u32, out: &mut Reports) -> Result<(), Full> {
+    fn one_of_batch(&mut self, cell: usize, access: &Access, label: Label, out: &mut Reports) -> Result<(), Full> {
         let &Access { addr, len, kind } = access;
         let len = u64::from(len);
         match kind {

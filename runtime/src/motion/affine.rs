@@ -50,8 +50,8 @@ impl Movement {
         self.stamps.has_room_for(pages, self.nest.running().count() as u64)
     }
 
-    /// Does iterations `first .. first + count`, each the next tile of this level, the innermost one; no more than the plan's
-    /// longest block. The plan's warm-up must have been done, and at least one iteration.
+    /// Does iterations `first .. first + count`, each the next tile of the innermost level, which this is; no more than
+    /// the plan's longest block. The plan's warm-up must have been done, and at least one iteration.
     pub fn go_on(&mut self, innermost: LevelNumber, steady: &Steady<'_>, first: u64, count: u64) {
         let tile = self.nest.levels[innermost.index()].tile;
         // Old stamps are looked at before other lanes overwrite them.

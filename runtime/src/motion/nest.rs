@@ -255,8 +255,8 @@ impl Nest {
         !self.pending && level.is_some_and(has_numbers)
     }
 
-    /// This level, the innermost one, goes through its next iterations, at least one, each a tile that touches so many bytes;
-    /// gives the last one's. None is waiting to begin.
+    /// The innermost level, which this is, goes through its next iterations, at least one, each a tile that touches so
+    /// many bytes; gives the last one's. None is waiting to begin.
     pub fn go_on(&mut self, level: LevelNumber, iterations: u64, bytes: u64) -> u32 {
         let level = &mut self.levels[level.index()];
         level.iteration += iterations;

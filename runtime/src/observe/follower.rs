@@ -1,11 +1,11 @@
 //! Who is told of every access beside the engine.
 
-use crate::engine::{Access, Stream};
+use crate::engine::{Access, Label, Stream};
 
 /// What follows accesses beside the engine, as caches do.
 pub trait Follower {
-    /// In order, each with its cell.
-    fn accesses(&mut self, accesses: &[Access], cells: &[u32]);
-    /// An affine run, each stream with its cell.
-    fn run(&mut self, streams: &[Stream], cells: &[u32], iterations: u64);
+    /// In order, each with its label.
+    fn accesses(&mut self, accesses: &[Access], labels: &[Label]);
+    /// An affine run, each stream with its label.
+    fn run(&mut self, streams: &[Stream], labels: &[Label], iterations: u64);
 }

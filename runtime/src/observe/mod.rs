@@ -16,3 +16,4 @@ pub mod patterns;
 pub mod sample;
 pub mod sharing;
 pub mod window;
+pub mod writer;

@@ -11,19 +11,23 @@ use std::collections::HashMap;
 
 use crate::{
     counts::cell::CellCounters,
-    decode::{block::BlockCounters, locator::SegmentNumber, ring::RingSite},
+    decode::{
+        block::{BlockCounters, CellNumber},
+        locator::SegmentNumber,
+        ring::RingSite,
+    },
     hash::FastHash,
     objects::{Life, NOTHING, Object, ObjectNumber, Objects, Parts},
 };
 
 /// Of a cell: the cell that it is a part of, and its object, if an access went through it.
-pub type PartOf = (u32, Option<ObjectNumber>);
+pub type PartOf = (CellNumber, Option<ObjectNumber>);
 
 /// The cell for an access of a site to an object.
 pub enum Part {
-    Known(u32),
+    Known(CellNumber),
     /// The site's own cell, which is for this object from now on.
-    First(u32, ObjectNumber),
+    First(CellNumber, ObjectNumber),
     /// One that is to be made.
     New(ObjectNumber),
 }
@@ -32,7 +36,7 @@ pub enum Part {
 #[derive(Clone, Copy)]
 struct Last {
     object: Option<ObjectNumber>,
-    cell: u32,
+    cell: CellNumber,
 }
 
 /// The cells of a ring, taken apart by objects that somebody else knows.
@@ -42,7 +46,7 @@ pub struct ObjectCells {
     last: Vec<Last>,
     /// By cell.
     part_of: Vec<PartOf>,
-    parts: HashMap<(u32, ObjectNumber), u32, FastHash>,
+    parts: HashMap<(CellNumber, ObjectNumber), CellNumber, FastHash>,
 }
 
 /// The same with the objects as the ring itself knows them.
@@ -73,43 +77,43 @@ pub struct RingObjects {
 impl ObjectCells {
     /// There are so many cells from now on.
     pub fn add_cells(&mut self, cells: usize) {
-        for cell in self.last.len()..cells {
-            self.last.push(Last { object: None, cell: cell as u32 });
-            self.part_of.push((cell as u32, None));
+        for cell in (self.last.len()..cells).map(CellNumber::new) {
+            self.last.push(Last { object: None, cell });
+            self.part_of.push((cell, None));
         }
     }
 
     /// The cell for accesses of a site to an object.
     #[inline]
-    pub fn cell(&mut self, cell: u32, object: ObjectNumber) -> Part {
-        let last = self.last[cell as usize];
+    pub fn cell(&mut self, cell: CellNumber, object: ObjectNumber) -> Part {
+        let last = self.last[cell.index()];
         if last.object == Some(object) { Part::Known(last.cell) } else { self.another(cell, object) }
     }
 
     #[inline(never)]
-    fn another(&mut self, cell: u32, object: ObjectNumber) -> Part {
-        let own = self.part_of[cell as usize].1;
+    fn another(&mut self, cell: CellNumber, object: ObjectNumber) -> Part {
+        let own = self.part_of[cell.index()].1;
         let part = match own {
             Some(own) if own != object => self.parts.get(&(cell, object)).copied(),
             _ => Some(cell),
         };
         let Some(part) = part else { return Part::New(object) };
-        self.last[cell as usize] = Last { object: Some(object), cell: part };
+        self.last[cell.index()] = Last { object: Some(object), cell: part };
         if own.is_none() {
-            self.part_of[cell as usize].1 = Some(object);
+            self.part_of[cell.index()].1 = Some(object);
             return Part::First(cell, object);
         }
         Part::Known(part)
     }
 
     /// The part of a cell for an object is a new cell, the last.
-    pub fn add_part(&mut self, cell: u32, object: ObjectNumber) -> u32 {
-        let part = self.last.len() as u32;
+    pub fn add_part(&mut self, cell: CellNumber, object: ObjectNumber) -> CellNumber {
+        let part = CellNumber::new(self.last.len());
         self.parts.insert((cell, object), part);
         let last = Last { object: Some(object), cell: part };
         self.last.push(last);
         self.part_of.push((cell, Some(object)));
-        self.last[cell as usize] = last;
+        self.last[cell.index()] = last;
         part
     }
 
@@ -131,10 +135,10 @@ impl ObjectCells {
                 continue;
             }
             let mut copy = counters.clone();
-            found.entry((object.unwrap_or(NOTHING), sites[whole as usize])).or_default().merge(&mut copy);
-            if whole as usize != cell {
+            found.entry((object.unwrap_or(NOTHING), sites[whole.index()])).or_default().merge(&mut copy);
+            if whole.index() != cell {
                 let mut part = std::mem::take(counters);
-                cells[whole as usize].merge(&mut part);
+                cells[whole.index()].merge(&mut part);
             }
         }
         found.into_iter().map(|((object, site), found)| ObjectUse { object, site, found }).collect()
@@ -146,8 +150,8 @@ impl ObjectCells {
         order.sort_by_key(|block| block.first_cell);
         let mut sites = vec![(SegmentNumber::default(), 0); self.part_of.len()];
         for (at, block) in order.iter().enumerate() {
-            let end = order.get(at + 1).map_or(sites.len(), |next| next.first_cell as usize);
-            for (item, site) in sites[block.first_cell as usize..end].iter_mut().enumerate() {
+            let end = order.get(at + 1).map_or(sites.len(), |next| next.first_cell.index());
+            for (item, site) in sites[block.first_cell.index()..end].iter_mut().enumerate() {
                 *site = (block.segment, item as u32);
             }
         }
@@ -158,7 +162,7 @@ impl ObjectCells {
 impl OwnObjects {
     /// The cell for an access of a site; `read`: the bytes that it reads.
     #[inline]
-    pub fn cell(&mut self, cell: u32, address: u64, read: u64) -> Part {
+    pub fn cell(&mut self, cell: CellNumber, address: u64, read: u64) -> Part {
         let object = self.objects.at(address);
         if read > 0 {
             self.objects.read(object, address, read);

@@ -6,7 +6,7 @@
 
 use crate::{
     counts::keys::{ObjectKey, SiteKey},
-    decode::context::ContextNumber,
+    decode::{block::CellNumber, context::ContextNumber},
     engine::{Access, Found, Kind, Reports},
 };
 
@@ -68,7 +68,7 @@ pub struct Recorder {
     accesses: u64,
     cut: bool,
     /// The events so far, in their order.
-    pub events: Vec<Event<u32, u32>>,
+    pub events: Vec<Event<CellNumber, CellNumber>>,
 }
 
 impl Recorder {
@@ -96,7 +96,7 @@ impl Recorder {
     }
 
     /// An access with what was found for it. `counts`: its cell is one.
-    pub fn access(&mut self, access: Access, cell: u32, counts: bool, found: &Reports) {
+    pub fn access(&mut self, access: Access, cell: CellNumber, counts: bool, found: &Reports) {
         let what = match access.kind {
             Kind::Load | Kind::Last => {
                 let mut depths: Vec<(u64, u64)> = Vec::new();
@@ -125,7 +125,7 @@ impl Recorder {
         }
     }
 
-    fn add(&mut self, what: What, addr: u64, len: u64, site: Option<u32>) {
+    fn add(&mut self, what: What, addr: u64, len: u64, site: Option<CellNumber>) {
         self.cut |= self.events.len() as u64 > (1 + MOST_OTHERS) * self.limit;
         if !self.cut {
             self.events.push(Event { what, addr, len, site, object: None });
@@ -134,7 +134,7 @@ impl Recorder {
 
     /// The window with its code and data named; `None` if it was never opened.
     #[must_use]
-    pub fn finish(self, mut name: impl FnMut(u32) -> (SiteKey, Option<ObjectKey>)) -> Option<Window> {
+    pub fn finish(self, mut name: impl FnMut(CellNumber) -> (SiteKey, Option<ObjectKey>)) -> Option<Window> {
         let Self { opened, accesses, cut, events, .. } = self;
         let events = events.into_iter().map(|Event { what, addr, len, site, .. }| {
             let (site, object) = site.map(&mut name).map_or((None, None), |(site, object)| (Some(site), object));

@@ -15,10 +15,7 @@ use super::{
     spool::{Place, Spool, damaged},
     varint::{put, take, unzigzag, zigzag},
 };
-use crate::{
-    decode::block::UNCOUNTED,
-    engine::{Access, Kind, Stream},
-};
+use crate::engine::{Access, Kind, Label, Stream};
 
 /// Accesses per block, about: enough to compress well, few enough to hold several blocks in memory.
 const BLOCK: usize = 1 << 16;
@@ -62,11 +59,11 @@ pub struct Special {
 pub struct Ops {
     pub accesses: Vec<Access>,
     /// One per access.
-    pub cells: Vec<u32>,
+    pub labels: Vec<Label>,
     pub specials: Vec<Special>,
     pub streams: Vec<Stream>,
     /// One per stream.
-    pub stream_cells: Vec<u32>,
+    pub stream_labels: Vec<Label>,
 }
 
 /// What a cell did last.
@@ -79,8 +76,8 @@ struct Slot {
 
 const NOTHING: Slot = Slot { addr: 0, len: 0, kind: Kind::Load };
 
-fn slot_of(cell: u32) -> usize {
-    cell as usize % SLOTS
+fn slot_of(label: Label) -> usize {
+    label.index() % SLOTS
 }
 
 /// Columns of the open block.
@@ -147,21 +144,21 @@ impl OpLog {
         Self { spool, open: Open::default(), blocks: Vec::new(), outputs: Vec::new(), error: None, limit }
     }
 
-    pub fn accesses(&mut self, accesses: &[Access], cells: &[u32]) {
-        for (&access, &cell) in accesses.iter().zip(cells) {
-            self.open.access(access, cell);
+    pub fn accesses(&mut self, accesses: &[Access], labels: &[Label]) {
+        for (&access, &label) in accesses.iter().zip(labels) {
+            self.open.access(access, label);
         }
         self.open.accesses += accesses.len();
         self.open.since_special += accesses.len();
         self.grown(accesses.len());
     }
 
-    pub fn run(&mut self, streams: &[Stream], cells: &[u32], iterations: u64) {
+    pub fn run(&mut self, streams: &[Stream], labels: &[Label], iterations: u64) {
         let out = self.open.special(0);
         put(out, streams.len() as u64);
         put(out, iterations);
-        for (stream, &cell) in streams.iter().zip(cells) {
-            self.open.stream(stream, cell);
+        for (stream, &label) in streams.iter().zip(labels) {
+            self.open.stream(stream, label);
         }
         self.grown(streams.len() * iterations as usize);
     }
@@ -221,11 +218,11 @@ impl OpLog {
 
 impl Open {
     #[inline]
-    fn access(&mut self, access: Access, cell: u32) {
+    fn access(&mut self, access: Access, label: Label) {
         let Access { addr, len, kind } = access;
-        let slot = &mut self.slots[slot_of(cell)];
+        let slot = &mut self.slots[slot_of(label)];
         let changed = slot.len != len || slot.kind != kind;
-        put(&mut self.cells, cell_code(&mut self.last_cell, cell) << 1 | u64::from(changed));
+        put(&mut self.cells, cell_code(&mut self.last_cell, label) << 1 | u64::from(changed));
         if changed {
             put(&mut self.cells, u64::from(len) << 2 | kind_code(kind));
         }
@@ -240,9 +237,9 @@ impl Open {
         &mut self.specials
     }
 
-    fn stream(&mut self, stream: &Stream, cell: u32) {
+    fn stream(&mut self, stream: &Stream, label: Label) {
         let out = &mut self.specials;
-        put(out, cell_code(&mut self.last_stream_cell, cell));
+        put(out, cell_code(&mut self.last_stream_cell, label));
         put(out, u64::from(stream.len) << 2 | kind_code(stream.kind));
         put(out, zigzag(stream.addr.wrapping_sub(self.last_addr)));
         put(out, zigzag(stream.stride as u64));
@@ -288,22 +285,23 @@ fn kind_of(code: u64) -> Option<Kind> {
 
 /// 0 for no cell, else one more than the difference to the last one.
 #[inline]
-fn cell_code(last: &mut u32, cell: u32) -> u64 {
-    if cell == UNCOUNTED {
+fn cell_code(last: &mut u32, label: Label) -> u64 {
+    if label == Label::UNCOUNTED {
         return 0;
     }
+    let cell = label.index() as u32;
     let difference = u64::from(cell).wrapping_sub(u64::from(*last));
     *last = cell;
     zigzag(difference) + 1
 }
 
 #[inline]
-fn cell_of(last: &mut u32, code: u64) -> u32 {
+fn label_of(last: &mut u32, code: u64) -> Label {
     if code == 0 {
-        return UNCOUNTED;
+        return Label::UNCOUNTED;
     }
     *last = last.wrapping_add(unzigzag(code - 1) as u32);
-    *last
+    Label::new(*last as usize)
 }
 
 impl Ops {
@@ -319,10 +317,10 @@ impl Ops {
 
     fn clear(&mut self) {
         self.accesses.clear();
-        self.cells.clear();
+        self.labels.clear();
         self.specials.clear();
         self.streams.clear();
-        self.stream_cells.clear();
+        self.stream_labels.clear();
     }
 
     fn decode(&mut self, mut bytes: &[u8]) -> Option<()> {
@@ -341,18 +339,18 @@ impl Ops {
         let mut slots = Box::new([NOTHING; SLOTS]);
         let mut last_cell = 0;
         self.accesses.reserve(count);
-        self.cells.reserve(count);
+        self.labels.reserve(count);
         for _ in 0..count {
             let code = take(&mut cells)?;
-            let cell = cell_of(&mut last_cell, code >> 1);
-            let slot = &mut slots[slot_of(cell)];
+            let label = label_of(&mut last_cell, code >> 1);
+            let slot = &mut slots[slot_of(label)];
             if code & 1 == 1 {
                 let what = take(&mut cells)?;
                 (slot.len, slot.kind) = ((what >> 2) as u32, kind_of(what & 3)?);
             }
             slot.addr = slot.addr.wrapping_add(unzigzag(take(&mut addresses)?));
             self.accesses.push(Access { addr: slot.addr, len: slot.len, kind: slot.kind });
-            self.cells.push(cell);
+            self.labels.push(label);
         }
         Some(())
     }
@@ -367,7 +365,7 @@ impl Ops {
                 0 => {
                     let (streams, iterations) = (take(bytes)? as usize, take(bytes)?);
                     for _ in 0..streams {
-                        self.stream_cells.push(cell_of(&mut last_cell, take(bytes)?));
+                        self.stream_labels.push(label_of(&mut last_cell, take(bytes)?));
                         let what = take(bytes)?;
                         last_addr = last_addr.wrapping_add(unzigzag(take(bytes)?));
                         let stride = unzigzag(take(bytes)?) as i64;

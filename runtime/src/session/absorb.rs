@@ -7,7 +7,11 @@ use std::ops::Range;
 use super::{analyzer::Analyzer, fast_paths::DepthHash};
 use crate::{
     counts::cell::CellCounters,
-    decode::{block::BlockCounters, locator::Placed, ring::RingTotals},
+    decode::{
+        block::{BlockCounters, CellNumber},
+        locator::Placed,
+        ring::RingTotals,
+    },
 };
 
 /// What a part of a ring has counted.
@@ -24,8 +28,8 @@ pub(super) struct Counted {
 impl Counted {
     /// All blocks, each with the numbers of its cells.
     pub fn blocks(&self) -> Vec<(BlockCounters, Range<usize>)> {
-        let ends = self.blocks.iter().skip(1).map(|block| block.first_cell as usize).chain([self.cells.len()]);
-        self.blocks.iter().zip(ends).map(|(block, end)| (*block, block.first_cell as usize..end)).collect()
+        let ends = self.blocks.iter().skip(1).map(|block| block.first_cell.index()).chain([self.cells.len()]);
+        self.blocks.iter().zip(ends).map(|(block, end)| (*block, block.first_cell.index()..end)).collect()
     }
 }
 
@@ -59,9 +63,9 @@ impl Analyzer {
             let own = self.core.block_of(block.node, block.segment, cells.len());
             let own = &mut self.core.blocks[own as usize];
             own.executions += block.executions;
-            let to = own.first_cell as usize;
+            let to = own.first_cell.index();
             for (cell, to) in part.cells[cells].iter_mut().zip(to..) {
-                numbers.push(to as u32);
+                numbers.push(CellNumber::new(to));
                 self.core.cells[to].merge(cell);
                 if let Some(mut found) = below.next() {
                     self.core.cells[to].merge(&mut found);
@@ -73,7 +77,7 @@ impl Analyzer {
         }
         if let Some(all) = self.core.engine.hash_mut() {
             for hash in part.hash.as_deref().into_iter().chain(hash) {
-                all.absorb(hash, |cell| numbers[cell as usize]);
+                all.absorb(hash, |cell| numbers[cell.index()]);
             }
         }
         self.core.totals.add_part(&part.totals);

@@ -9,10 +9,10 @@ use super::{
 use crate::{
     abi::{COPY_BLOCK, Item, ItemKind, SegmentKind, segment_flag},
     decode::{
-        block::UNCOUNTED,
+        block::CellNumber,
         effects::{Effects, effects},
     },
-    engine::{Access, Kind},
+    engine::{Access, Kind, Label},
     sites::Segment,
 };
 
@@ -32,11 +32,11 @@ impl Core {
             let block = self.block(dense.segment, items.len());
             let block = &mut self.blocks[block as usize];
             block.executions += iterations;
-            let first = block.first_cell as usize;
+            let first = block.first_cell.index();
             if let Some(moves) = moves {
                 block.moved += 1;
                 self.totals.accesses += items.len() as u64;
-                self.engine.push_moves(moves, record, first as u32, files!(self));
+                self.engine.push_moves(moves, record, block.first_cell, files!(self));
             } else if is_loop {
                 self.iterations::<true>(items, record, first);
             } else {
@@ -67,7 +67,7 @@ impl Core {
     pub(super) fn item<const COUNT: bool>(&mut self, item: &Item, record: &[u64], address: u64, cell: usize) {
         if self.skips.over(item) {
             if !COUNT && item.kind == ItemKind::Store as u8 {
-                self.engine.store_again(UNCOUNTED);
+                self.engine.store_again(Label::UNCOUNTED);
             }
             if COUNT {
                 let is_load = item.kind == ItemKind::Load as u8;
@@ -89,10 +89,10 @@ impl Core {
         self.totals.accesses += 1;
         if item.kind == ItemKind::Load as u8 {
             self.cells[cell].read(0, u64::from(item.size));
-            self.engine.hash_top(cell as u32, u64::from(item.size), 1);
+            self.engine.hash_top(CellNumber::new(cell), u64::from(item.size), 1);
         } else {
             self.cells[cell].written += u64::from(item.size);
-            self.engine.store_again(cell as u32);
+            self.engine.store_again(Label::of(CellNumber::new(cell)));
         }
     }
 
@@ -114,7 +114,7 @@ impl Core {
         let cell = if COUNT { self.object_cell(cell, address, len) } else { cell };
         let (address, len) = self.units(address, len);
         self.totals.accesses += u64::from(COUNT);
-        self.enqueue(address, len, Kind::Load, if COUNT { cell as u32 } else { self.hidden_cell(cell) });
+        self.enqueue(address, len, Kind::Load, self.label::<COUNT>(cell));
     }
 
     #[inline]
@@ -125,21 +125,21 @@ impl Core {
             self.totals.accesses += 1;
             self.cells[cell].written += len;
         }
-        self.enqueue(address, len, Kind::Store, if COUNT { cell as u32 } else { self.hidden_cell(cell) });
+        self.enqueue(address, len, Kind::Store, self.label::<COUNT>(cell));
     }
 
     #[inline]
-    pub(super) fn enqueue(&mut self, addr: u64, len: u64, kind: Kind, cell: u32) {
-        let Ok(len) = u32::try_from(len) else { return self.enqueue_pieces(addr, len, kind, cell) };
-        self.engine.push(Access { addr, len, kind }, cell, files!(self));
+    pub(super) fn enqueue(&mut self, addr: u64, len: u64, kind: Kind, label: Label) {
+        let Ok(len) = u32::try_from(len) else { return self.enqueue_pieces(addr, len, kind, label) };
+        self.engine.push(Access { addr, len, kind }, label, files!(self));
     }
 
     /// Ranges of 4 GiB and more: only deaths of mappings get here, accesses are cut into blocks before.
     #[cold]
-    fn enqueue_pieces(&mut self, addr: u64, len: u64, kind: Kind, cell: u32) {
+    fn enqueue_pieces(&mut self, addr: u64, len: u64, kind: Kind, label: Label) {
         const PIECE: u64 = 1 << 31;
         for start in (0..len).step_by(PIECE as usize) {
-            self.enqueue(addr.saturating_add(start), (len - start).min(PIECE), kind, cell);
+            self.enqueue(addr.saturating_add(start), (len - start).min(PIECE), kind, label);
         }
     }
 

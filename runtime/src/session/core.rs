@@ -19,13 +19,13 @@ use crate::{
         reach::Reach,
     },
     decode::{
-        block::{BlockCounters, BlockNumbers, UNCOUNTED},
+        block::{BlockCounters, BlockNumbers, CellNumber},
         context::{ContextNumber, Contexts},
         locator::{FunctionNumber, Locator, Module, SegmentNumber},
         ring::{RingSite, RingTotals},
         sequences::Sequences,
     },
-    engine::Stream,
+    engine::{Label, Stream},
     observe::{
         objects::{ObjectCells, OwnObjects, Part, PartOf},
         sample::Sampled,
@@ -63,11 +63,11 @@ pub(super) struct Core {
     pub(super) objects: Option<Box<OwnObjects>>,
     /// Cells by object, where another than this ring knows the objects.
     pub(super) parted: Option<Box<ObjectCells>>,
-    /// What stands in the place of the cell of a record's first item while nothing is counted.
-    pub(super) hidden: u32,
+    /// The label of a record's first item while nothing is counted.
+    pub(super) hidden: Label,
     /// The affine run at hand.
     pub(super) streams: Vec<Stream>,
-    pub(super) stream_cells: Vec<u32>,
+    pub(super) stream_labels: Vec<Label>,
     /// A window of accesses is to be recorded when the region of interest begins.
     pub(super) window_waits: bool,
 }
@@ -136,13 +136,13 @@ impl Core {
             told_time: 0,
             open_regions: 0,
             streams: Vec::new(),
-            stream_cells: Vec::new(),
+            stream_labels: Vec::new(),
             // Cache lines have no liveness of their own.
             hints: options.hints && by_bytes,
             sequences: options.sequence.map(|chosen| Box::new(Sequences::new(chosen))),
             objects: (options.objects && options.together.is_none()).then(Box::default),
             parted: (options.objects && options.together.is_some()).then(Box::default),
-            hidden: UNCOUNTED,
+            hidden: Label::UNCOUNTED,
             window_waits: false,
         };
         if let Some(limit) = options.window {
@@ -244,14 +244,15 @@ impl Core {
     #[inline]
     pub(super) fn object_cell(&mut self, cell: usize, address: u64, read: u64) -> usize {
         let Some(objects) = &mut self.objects else { return cell };
-        match objects.cell(cell as u32, address, read) {
-            Part::Known(part) => part as usize,
-            part => self.part(cell as u32, part) as usize,
+        let cell = CellNumber::new(cell);
+        match objects.cell(cell, address, read) {
+            Part::Known(part) => part.index(),
+            part => self.part(cell, part).index(),
         }
     }
 
     /// The cell of a part, made if there is none yet.
-    pub(super) fn part(&mut self, cell: u32, part: Part) -> u32 {
+    pub(super) fn part(&mut self, cell: CellNumber, part: Part) -> CellNumber {
         match part {
             Part::Known(part) => part,
             Part::First(cell, object) => {
@@ -285,7 +286,7 @@ impl Core {
 
     #[cold]
     pub(super) fn add_block(&mut self, node: ContextNumber, segment: SegmentNumber, items: usize) {
-        let first_cell = self.cells.len() as u32;
+        let first_cell = CellNumber::new(self.cells.len());
         self.blocks.push(BlockCounters { node, segment, executions: 0, first_cell, moved: 0 });
         self.cells.resize_with(self.cells.len() + items, CellCounters::default);
         self.engine.add_cells(segment, node, items);
@@ -295,22 +296,28 @@ impl Core {
         }
     }
 
-    /// What stands for the item in the place of a cell while nothing is counted.
+    /// The label of a cell or, while nothing is counted, of an item of the record.
     #[inline]
-    pub(super) fn hidden_cell(&self, item: usize) -> u32 {
-        if self.hidden == UNCOUNTED { UNCOUNTED } else { self.hidden + item as u32 }
+    pub(super) fn label<const COUNT: bool>(&self, number: usize) -> Label {
+        if COUNT {
+            Label::of(CellNumber::new(number))
+        } else if self.hidden == Label::UNCOUNTED {
+            Label::UNCOUNTED
+        } else {
+            self.hidden.after(number)
+        }
     }
 
     /// The site of a cell.
-    pub(super) fn site(&self, cell: u32) -> Option<RingSite> {
+    pub(super) fn site(&self, cell: CellNumber) -> Option<RingSite> {
         // Of blocks without items, the next one has the same first cell.
         let at = self.blocks.partition_point(|block| block.first_cell <= cell);
         let block = self.blocks[..at].last()?;
-        Some((block.segment, cell - block.first_cell))
+        Some((block.segment, (cell.index() - block.first_cell.index()) as u32))
     }
 
     /// The same as one number.
-    pub(super) fn site_name(&self, cell: u32) -> u64 {
+    pub(super) fn site_name(&self, cell: CellNumber) -> u64 {
         self.site(cell).map_or(0, |(segment, item)| (segment.index() as u64) << 32 | u64::from(item))
     }
 
@@ -319,12 +326,12 @@ impl Core {
     pub(super) fn count_unmoved(&mut self, moves: &Moves, locator: &Locator) {
         for block in self.blocks.iter().filter(|block| block.moved > 0) {
             let items = locator.items(block.segment);
-            for (item, cell) in items.iter().zip(block.first_cell as usize..) {
+            for (item, cell) in items.iter().zip(block.first_cell.index()..) {
                 if item.kind == ItemKind::Store as u8 {
                     self.cells[cell].written += u64::from(item.size) * block.moved;
                 } else if moves.leaves_out(item) {
                     self.cells[cell].read_times(0, u64::from(item.size), block.moved);
-                    self.engine.hash_top(cell as u32, u64::from(item.size), block.moved);
+                    self.engine.hash_top(CellNumber::new(cell), u64::from(item.size), block.moved);
                 }
             }
         }

@@ -2,8 +2,8 @@
 //! depth.
 
 use crate::{
-    decode::block::UNCOUNTED,
-    engine::{EngineOptions, Found, Isa},
+    decode::block::CellNumber,
+    engine::{EngineOptions, Found, Isa, Label},
 };
 
 /// Which of the ways are taken; all by default.
@@ -58,20 +58,21 @@ pub struct DepthHash {
 }
 
 impl DepthHash {
-    /// Adds what was found for a cell.
-    pub fn found(&mut self, cell: u32, found: Found) {
+    /// Adds what was found for an access, if it counts.
+    pub fn found(&mut self, label: Label, found: Found) {
+        if label == Label::UNCOUNTED {
+            return;
+        }
+        let cell = label.cell();
         match found {
             Found::Warm { above, len } | Found::Cold { above, len } => self.reads(cell, above, len, 1),
             Found::Row(row) => row.each().for_each(|above| self.reads(cell, above, row.width, 1)),
         }
     }
 
-    /// Adds a number of reads of `len` bytes right below `above` live ones. Cells without a number do not count.
-    pub fn reads(&mut self, cell: u32, above: u64, len: u64, times: u64) {
-        if cell == UNCOUNTED {
-            return;
-        }
-        let at = cell as usize;
+    /// Adds a number of reads of `len` bytes right below `above` live ones.
+    pub fn reads(&mut self, cell: CellNumber, above: u64, len: u64, times: u64) {
+        let at = cell.index();
         if self.sums.len() <= at {
             self.sums.resize(at + 1, 0);
         }
@@ -80,9 +81,9 @@ impl DepthHash {
     }
 
     /// Adds what another hash has of cells, of which `cell` tells the numbers here.
-    pub fn absorb(&mut self, other: &Self, cell: impl Fn(u32) -> u32) {
-        for (number, sum) in (0..).zip(&other.sums).filter(|(_, sum)| **sum != 0) {
-            let at = cell(number) as usize;
+    pub fn absorb(&mut self, other: &Self, cell: impl Fn(CellNumber) -> CellNumber) {
+        for (number, sum) in other.sums.iter().enumerate().filter(|(_, sum)| **sum != 0) {
+            let at = cell(CellNumber::new(number)).index();
             self.sums.resize(self.sums.len().max(at + 1), 0);
             self.sums[at] = self.sums[at].wrapping_add(*sum);
         }
@@ -90,9 +91,9 @@ impl DepthHash {
 
     /// The hash of all cells, where `name` names the site of each, whatever its number.
     #[must_use]
-    pub fn finish(&self, name: impl Fn(u32) -> u64) -> u64 {
-        let cells = (0..).zip(&self.sums).filter(|(_, sum)| **sum != 0);
-        cells.fold(0, |all: u64, (cell, sum)| all.wrapping_add(mixed(mixed(name(cell)) ^ sum)))
+    pub fn finish(&self, name: impl Fn(CellNumber) -> u64) -> u64 {
+        let cells = self.sums.iter().enumerate().filter(|(_, sum)| **sum != 0);
+        cells.fold(0, |all: u64, (cell, sum)| all.wrapping_add(mixed(mixed(name(CellNumber::new(cell))) ^ sum)))
     }
 }
 

@@ -13,6 +13,7 @@ use super::{
 use crate::{
     abi::{COPY_BLOCK, Item, ItemKind, SegmentKind, item_flag, segment_flag},
     decode::{
+        block::CellNumber,
         context::ContextNumber,
         locator::{FunctionNumber, Located, Locator, ModuleSource},
     },
@@ -73,7 +74,7 @@ impl Core {
         let is_loop = segment.kind == SegmentKind::Loop as u8;
         if self.counting() {
             let block = self.block(place.segment, items.len());
-            let first = self.blocks[block as usize].first_cell as usize;
+            let first = self.blocks[block as usize].first_cell.index();
             self.counted_elsewhere(items, record, first, is_loop);
         } else {
             self.hidden = self.engine.hidden(place.segment, self.contexts.current(), items.len());
@@ -131,7 +132,7 @@ impl Core {
     pub(super) fn estimate_reads(&mut self, locator: &Locator) {
         let parts = self.objects.as_ref().map_or_else(Vec::new, |objects| objects.cells.parts().to_vec());
         for cell in 0..self.cells.len() {
-            let whole = parts.get(cell).map_or(cell as u32, |(whole, _)| *whole);
+            let whole = parts.get(cell).map_or(CellNumber::new(cell), |(whole, _)| *whole);
             let Some((segment, number)) = self.site(whole) else { continue };
             let is_fixed = locator.items(segment).get(number as usize).is_some_and(|item| each(item).is_some());
             if let Some(counts) = self.cells[cell].sampled.as_mut().filter(|_| is_fixed) {
@@ -150,7 +151,7 @@ impl Core {
             let accesses: u64 = items.iter().filter_map(each).map(|(_, _, accesses)| accesses).sum();
             self.totals.accesses += accesses * times;
             let Some(block) = *block else { continue };
-            let first = self.blocks[block as usize].first_cell as usize;
+            let first = self.blocks[block as usize].first_cell.index();
             for (item, cell) in items.iter().zip(first..) {
                 let Some((read, written, _)) = each(item) else { continue };
                 let cell = &mut self.cells[cell];
@@ -166,7 +167,7 @@ impl Core {
     /// of interest the estimates of what was read stay.
     fn leave_out_counted(&mut self, locator: &Locator) {
         for block in &self.blocks {
-            for (item, cell) in locator.items(block.segment).iter().zip(block.first_cell as usize..) {
+            for (item, cell) in locator.items(block.segment).iter().zip(block.first_cell.index()..) {
                 if each(item).is_none() {
                     continue;
                 }

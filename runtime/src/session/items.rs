@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 use crate::{
     decode::event::Synchronised,
-    engine::{Access, Kind, Stream},
+    engine::{Access, Kind, Label, Stream},
     session::{lives::Life, queue::Queue},
 };
 
@@ -27,9 +27,9 @@ pub enum Front {
 
 /// Who does it.
 pub trait Worker {
-    /// Accesses in order, each with its cell.
-    fn accesses(&mut self, accesses: &[Access], cells: &[u32]);
-    fn run(&mut self, streams: &[Stream], cells: &[u32], iterations: u64);
+    /// Accesses in order, each with its label.
+    fn accesses(&mut self, accesses: &[Access], labels: &[Label]);
+    fn run(&mut self, streams: &[Stream], labels: &[Label], iterations: u64);
     fn relocate(&mut self, from: u64, to: u64, len: u64);
     fn input(&mut self, address: u64, len: u64);
     fn life(&mut self, life: &Life);
@@ -143,7 +143,7 @@ impl Items {
                 let first = self.done.accesses;
                 let (number, timed) = up_to(&queue.accesses[first..end], left);
                 let these = first..first + number;
-                worker.accesses(&queue.accesses[these.clone()], &queue.cells[these]);
+                worker.accesses(&queue.accesses[these.clone()], &queue.labels[these]);
                 left -= timed;
                 self.done.accesses += number;
             }
@@ -156,8 +156,8 @@ impl Items {
             }
             let Some(run) = next.filter(|_| left > 0) else { return most - left };
             let these = self.done.streams..self.done.streams + run.streams;
-            let (streams, cells) = (&queue.streams[these.clone()], &queue.stream_cells[these]);
-            let (done, whole) = part_of_run(streams, cells, run.iterations, self.done.of_run, left, worker);
+            let (streams, labels) = (&queue.streams[these.clone()], &queue.stream_labels[these]);
+            let (done, whole) = part_of_run(streams, labels, run.iterations, self.done.of_run, left, worker);
             left -= done;
             self.done.of_run += done;
             if !whole {
@@ -186,7 +186,7 @@ fn up_to(accesses: &[Access], most: u64) -> (usize, u64) {
 /// Does accesses of a run from one on, up to so many; how many, and whether that was the rest.
 fn part_of_run(
     streams: &[Stream],
-    cells: &[u32],
+    labels: &[Label],
     iterations: u64,
     from: u64,
     most: u64,
@@ -198,8 +198,8 @@ fn part_of_run(
     let (mut iteration, mut stream) = (from / width, from % width);
     let singly = |iteration: u64, range: std::ops::Range<u64>, worker: &mut _| {
         let these = range.start as usize..range.end as usize;
-        for (stream, cell) in streams[these.clone()].iter().zip(&cells[these]) {
-            Worker::accesses(worker, &[stream.access(iteration)], std::slice::from_ref(cell));
+        for (stream, label) in streams[these.clone()].iter().zip(&labels[these]) {
+            Worker::accesses(worker, &[stream.access(iteration)], std::slice::from_ref(label));
         }
     };
     if stream > 0 {
@@ -212,7 +212,7 @@ fn part_of_run(
     let whole = rest / width;
     if whole > 0 && stream == 0 {
         let moved: Vec<Stream> = streams.iter().map(|s| Stream { addr: s.at(iteration), ..*s }).collect();
-        worker.run(&moved, cells, whole);
+        worker.run(&moved, labels, whole);
         rest -= whole * width;
         iteration += whole;
     }

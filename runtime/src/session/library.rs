@@ -8,8 +8,8 @@ use super::{
 };
 use crate::{
     abi::COPY_BLOCK,
-    decode::{block::UNCOUNTED, context::ContextNumber, locator::Module},
-    engine::Kind,
+    decode::{context::ContextNumber, locator::Module},
+    engine::{Kind, Label},
     objects::{Origin, announced},
     sites::Segment,
 };
@@ -68,7 +68,7 @@ impl Core {
     /// The bytes leave the stack.
     pub(super) fn forget(&mut self, address: u64, len: u64) {
         if self.hints && len > 0 {
-            self.enqueue(address, len, Kind::Remove, UNCOUNTED);
+            self.enqueue(address, len, Kind::Remove, Label::UNCOUNTED);
         }
     }
 
@@ -120,7 +120,7 @@ impl Core {
 
     /// Cell of a call site in the current context, counted as executed once; `None` outside the region of interest.
     fn event_cell(&mut self, place: Option<Dense>) -> Option<usize> {
-        self.hidden = UNCOUNTED;
+        self.hidden = Label::UNCOUNTED;
         let place = place?;
         self.be_in(place.function);
         if !self.counting() {
@@ -128,7 +128,7 @@ impl Core {
             return None;
         }
         let block = self.block(place.segment, 1);
-        let cell = self.blocks[block as usize].first_cell as usize;
+        let cell = self.blocks[block as usize].first_cell.index();
         self.cells[cell].executions += 1;
         Some(cell)
     }

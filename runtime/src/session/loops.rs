@@ -10,7 +10,7 @@ use super::{
 use crate::{
     abi::{Item, ItemKind},
     decode::{locator::Module, records},
-    engine::{Kind, Stream},
+    engine::{Kind, Label, Stream},
 };
 
 impl Core {
@@ -24,20 +24,24 @@ impl Core {
         }
         let counting = self.counting();
         self.streams.clear();
-        self.stream_cells.clear();
+        self.stream_labels.clear();
         for turn in turns {
             let (segment, items) = (module.segment_number(turn.segment), &table.items[turn.items.clone()]);
-            let mut first_cell = 0;
+            let mut first = 0;
             if counting {
                 let block = self.block(segment, items.len());
                 self.blocks[block as usize].executions += iterations as u64;
-                first_cell = self.blocks[block as usize].first_cell;
+                first = self.blocks[block as usize].first_cell.index();
             } else {
                 self.hidden = self.engine.hidden(segment, self.contexts.current(), items.len());
             }
-            for (item, cell) in items.iter().zip(first_cell..) {
+            for (item, number) in items.iter().zip(first..) {
                 self.streams.push(records::stream(item, &rest[turn.words.start..], len));
-                self.stream_cells.push(if counting { cell } else { self.hidden_cell(cell as usize) });
+                self.stream_labels.push(if counting {
+                    self.label::<true>(number)
+                } else {
+                    self.label::<false>(number)
+                });
             }
         }
         if counting {
@@ -48,7 +52,7 @@ impl Core {
             self.count_written(iterations as u64);
         }
         if !self.streams.is_empty() {
-            self.engine.push_run(&self.streams, &self.stream_cells, iterations as u64, files!(self));
+            self.engine.push_run(&self.streams, &self.stream_labels, iterations as u64, files!(self));
         }
     }
 
@@ -59,7 +63,7 @@ impl Core {
                 let (segment, items) =
                     (module.segment_number(turn.segment), &module.placed.table.items[turn.items.clone()]);
                 let block = self.block(segment, items.len());
-                let first_cell = self.blocks[block as usize].first_cell as usize;
+                let first_cell = self.blocks[block as usize].first_cell.index();
                 self.items::<true>(items, &iteration[turn.words.clone()], first_cell);
             }
         }
@@ -68,11 +72,11 @@ impl Core {
     /// Puts the cells of the objects in the place of the streams' cells, if each stream stays within one object.
     fn streams_have_objects(&mut self, records: u64) -> bool {
         for index in 0..self.streams.len() {
-            let (stream, cell) = (self.streams[index], self.stream_cells[index]);
+            let (stream, cell) = (self.streams[index], self.stream_labels[index].cell());
             let Some(objects) = &mut self.objects else { return true };
             let Some(object) = objects.objects.whole_stream(&stream, records) else { return false };
             let part = objects.cells.cell(cell, object);
-            self.stream_cells[index] = self.part(cell, part);
+            self.stream_labels[index] = Label::of(self.part(cell, part));
         }
         if let Some(objects) = &mut self.objects {
             objects.objects.read_rows(&self.streams, records);
@@ -91,9 +95,9 @@ impl Core {
 
     /// Counts what the streams of a run write.
     fn count_written(&mut self, iterations: u64) {
-        for (stream, cell) in self.streams.iter().zip(&self.stream_cells) {
+        for (stream, label) in self.streams.iter().zip(&self.stream_labels) {
             if stream.kind == Kind::Store {
-                self.cells[*cell as usize].written += u64::from(stream.len) * iterations;
+                self.cells[label.cell().index()].written += u64::from(stream.len) * iterations;
             }
         }
     }
@@ -106,18 +110,18 @@ impl Core {
             return self.one_by_one::<COUNT>(items, record, first_cell);
         }
         self.streams.clear();
-        self.stream_cells.clear();
+        self.stream_labels.clear();
         for (item, cell) in items.iter().zip(first_cell..) {
-            let name = if COUNT { cell as u32 } else { self.hidden_cell(cell) };
+            let label = self.label::<COUNT>(cell);
             let (addr, stride) = (records::place(item, record, 0), records::stride(item, record));
             let stream = |kind| Stream { addr, stride, len: item.size, kind };
             if item.kind != ItemKind::Store as u8 {
                 self.streams.push(stream(Kind::Load));
-                self.stream_cells.push(name);
+                self.stream_labels.push(label);
             }
             if item.kind != ItemKind::Load as u8 {
                 self.streams.push(stream(Kind::Store));
-                self.stream_cells.push(name);
+                self.stream_labels.push(label);
             }
         }
         if COUNT {
@@ -128,7 +132,7 @@ impl Core {
             self.count_written(iterations);
         }
         if !self.streams.is_empty() {
-            self.engine.push_long_run(&mut self.streams, &self.stream_cells, iterations, files!(self));
+            self.engine.push_long_run(&mut self.streams, &self.stream_labels, iterations, files!(self));
         }
     }
 }

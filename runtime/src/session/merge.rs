@@ -21,7 +21,7 @@ use crate::{
         reach::Reach,
     },
     decode::{
-        block::BlockCounters,
+        block::{BlockCounters, CellNumber},
         context::ContextNumber,
         locator::{FunctionNumber, SegmentNumber},
         ring::{DecodedRing, RingTotals},
@@ -87,15 +87,16 @@ fn named(
     nodes: &[ContextNumber],
 ) -> Option<Window> {
     // In the order of their cells; of blocks without items, the next one has the same first cell.
-    let firsts: Vec<(u32, SegmentNumber)> = blocks.iter().map(|block| (block.first_cell, block.segment)).collect();
+    let firsts: Vec<(CellNumber, SegmentNumber)> =
+        blocks.iter().map(|block| (block.first_cell, block.segment)).collect();
     recorder.finish(|cell| {
-        let part = parts.get(cell as usize).copied();
+        let part = parts.get(cell.index()).copied();
         let whole = part.map_or(cell, |(whole, _)| whole);
         let (first, segment) = firsts[firsts.partition_point(|(first, _)| *first <= whole).max(1) - 1];
         let object = part.and_then(|(_, object)| objects?.list.get(object?.index()).copied());
         let files = objects.map_or(&[][..], |objects| &objects.files);
         let object = object.map(|object| ring.object_key(object, files, nodes));
-        (ring.site((segment, whole - first)), object)
+        (ring.site((segment, (whole.index() - first.index()) as u32)), object)
     })
 }
 
@@ -373,7 +374,7 @@ impl Merger {
         let mut totals = ThreadTotals { ring: ring.totals, start: ring.start(blocks), ..ThreadTotals::default() };
         for block in blocks {
             let (table, segment) = ring.segment(block.segment);
-            let first = block.first_cell as usize;
+            let first = block.first_cell.index();
             let of_block = &mut cells[first..first + items_of(table, segment)];
             let mut cells: Vec<CellCounters> = of_block.iter_mut().map(std::mem::take).collect();
             for cell in &mut cells {

@@ -9,8 +9,8 @@ use std::ops::Range;
 
 use crate::{
     abi::{Item, ItemKind, SegmentKind},
-    decode::locator::SegmentNumber,
-    engine::{Access, Kind},
+    decode::{block::CellNumber, locator::SegmentNumber},
+    engine::{Access, Kind, Label},
     sites::{ON_TOP, Segment, SiteTable},
 };
 
@@ -49,16 +49,16 @@ impl Move {
         Access { addr, len: self.len, kind: self.kind }
     }
 
-    /// Its cell, where the segment's first item has this one.
+    /// Its label, where the segment's first item has this cell.
     #[inline(always)]
-    pub fn cell(&self, first: u32) -> u32 {
-        first + u32::from(self.item)
+    pub fn label(&self, first: CellNumber) -> Label {
+        Label::of(first.after(self.item.into()))
     }
 
-    /// The cell of the last store to the same bytes right after it, if there is one that is left out.
+    /// The label of the last store to the same bytes right after it, if there is one that is left out.
     #[inline(always)]
-    pub fn stored_again(&self, first: u32) -> Option<u32> {
-        Some(first + u32::from(self.again.checked_sub(1)?))
+    pub fn stored_again(&self, first: CellNumber) -> Option<Label> {
+        Some(Label::of(first.after(self.again.checked_sub(1)?.into())))
     }
 }
 

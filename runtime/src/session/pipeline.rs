@@ -24,8 +24,8 @@ use super::{
 };
 use crate::{
     counts::{caches::ByLevel, lines::LineCounts, many::Many},
-    decode::{block::UNCOUNTED, context::ContextNumber, locator::SegmentNumber},
-    engine::{Access, Stream, dependence},
+    decode::{block::CellNumber, context::ContextNumber, locator::SegmentNumber},
+    engine::{Access, Label, Stream, dependence},
     objects::ObjectNumber,
     observe::{
         caches::{Caches, Geometry},
@@ -136,7 +136,7 @@ impl Pipeline {
     }
 
     /// Counts reads on the top of the stack, which the engine was not asked about, into the hash of depths.
-    pub fn hash_top(&mut self, cell: u32, len: u64, times: u64) {
+    pub fn hash_top(&mut self, cell: CellNumber, len: u64, times: u64) {
         if let Some(hash) = &mut self.hash {
             hash.reads(cell, 0, len, times);
         }
@@ -157,7 +157,7 @@ impl Pipeline {
         let queue = &mut self.open.queue;
         if queue.size > 0 {
             sampler.set_known(files.cells.len());
-            sampler.accesses(&queue.accesses, &queue.cells);
+            sampler.accesses(&queue.accesses, &queue.labels);
             queue.clear_singles();
         }
         sampler.set_time(time);
@@ -231,31 +231,31 @@ impl Pipeline {
 
     /// Queues an access; may hand over the queue and file results of earlier ones.
     #[inline]
-    pub fn push(&mut self, access: Access, cell: u32, files: &mut Files<'_>) {
+    pub fn push(&mut self, access: Access, label: Label, files: &mut Files<'_>) {
         if self.open.queue.size >= self.limit {
             self.flush(files);
         }
         let queue = &mut self.open.queue;
         queue.accesses.push(access);
-        queue.cells.push(cell);
+        queue.labels.push(label);
         queue.size += 1;
     }
 
     /// Queues the accesses of a record; may do what `push` may.
     #[inline]
-    pub fn push_moves(&mut self, moves: &[Move], record: &[u64], first_cell: u32, files: &mut Files<'_>) {
+    pub fn push_moves(&mut self, moves: &[Move], record: &[u64], first_cell: CellNumber, files: &mut Files<'_>) {
         if self.open.queue.size >= self.limit {
             self.flush(files);
         }
         let needs_marks = self.needs_marks();
         let queue = &mut self.open.queue;
         queue.accesses.extend(moves.iter().map(|access| access.access(record)));
-        queue.cells.extend(moves.iter().map(|access| access.cell(first_cell)));
+        queue.labels.extend(moves.iter().map(|access| access.label(first_cell)));
         queue.size += moves.len();
         if needs_marks {
             let first = queue.accesses.len() - moves.len();
             let marks = moves.iter().enumerate().filter_map(|(number, access)| {
-                Some(Mark { access: first + number, cell: access.stored_again(first_cell)? })
+                Some(Mark { access: first + number, label: access.stored_again(first_cell)? })
             });
             queue.marks.extend(marks);
         }
@@ -264,23 +264,23 @@ impl Pipeline {
     /// The access that was queued last was followed by a store to the same bytes: of no effect on bytes, but lines
     /// become dirty.
     #[inline]
-    pub fn store_again(&mut self, cell: u32) {
+    pub fn store_again(&mut self, label: Label) {
         let needs_marks = self.needs_marks();
         let queue = &mut self.open.queue;
         if needs_marks && let Some(access) = queue.accesses.len().checked_sub(1) {
-            queue.marks.push(Mark { access, cell });
+            queue.marks.push(Mark { access, label });
         }
     }
 
     /// Queues an affine run; may do what `push` may. Where streams that advance differently meet (`a[j]` passes
     /// `a[k]`), the run is cut, as what follows runs in blocks needs them apart.
-    pub fn push_run(&mut self, streams: &[Stream], cells: &[u32], iterations: u64, files: &mut Files<'_>) {
+    pub fn push_run(&mut self, streams: &[Stream], labels: &[Label], iterations: u64, files: &mut Files<'_>) {
         if self.window.as_ref().is_some_and(|window| window.is_open()) {
-            return self.push_singly(streams, cells, iterations, files);
+            return self.push_singly(streams, labels, iterations, files);
         }
         let apart = dependence::apart(streams, iterations);
         if apart == iterations {
-            return self.push_piece(streams, cells, iterations, files);
+            return self.push_piece(streams, labels, iterations, files);
         }
         let mut streams = streams.to_vec();
         let (mut left, mut apart, mut pause) = (iterations, apart, 1);
@@ -290,9 +290,9 @@ impl Pipeline {
             // Where they have met, it is not known for how long.
             pause = if is_worth { 1 } else { pause * 2 };
             if piece < LEAST_PIECE {
-                self.push_singly(&streams, cells, piece, files);
+                self.push_singly(&streams, labels, piece, files);
             } else {
-                self.push_piece(&streams, cells, piece, files);
+                self.push_piece(&streams, labels, piece, files);
             }
             streams.iter_mut().for_each(|stream| stream.addr = stream.at(piece));
             left -= piece;
@@ -301,33 +301,33 @@ impl Pipeline {
     }
 
     /// Queues the accesses of a run.
-    fn push_singly(&mut self, streams: &[Stream], cells: &[u32], iterations: u64, files: &mut Files<'_>) {
+    fn push_singly(&mut self, streams: &[Stream], labels: &[Label], iterations: u64, files: &mut Files<'_>) {
         for iteration in 0..iterations {
-            for (stream, &cell) in streams.iter().zip(cells) {
-                self.push(stream.access(iteration), cell, files);
+            for (stream, &label) in streams.iter().zip(labels) {
+                self.push(stream.access(iteration), label, files);
             }
         }
     }
 
     /// Queues a run as it is.
-    pub fn push_piece(&mut self, streams: &[Stream], cells: &[u32], iterations: u64, files: &mut Files<'_>) {
+    pub fn push_piece(&mut self, streams: &[Stream], labels: &[Label], iterations: u64, files: &mut Files<'_>) {
         if self.open.queue.size >= self.limit {
             self.flush(files);
         }
         let queue = &mut self.open.queue;
         queue.streams.extend_from_slice(streams);
-        queue.stream_cells.extend_from_slice(cells);
+        queue.stream_labels.extend_from_slice(labels);
         queue.runs.push(Run { after: queue.accesses.len(), streams: streams.len(), iterations });
         queue.size += (streams.len() * iterations as usize).div_ceil(RUN_WEIGHT);
     }
 
     /// As `push_run` for any number of iterations, a piece at a time. The streams advance.
-    pub fn push_long_run(&mut self, streams: &mut [Stream], cells: &[u32], iterations: u64, files: &mut Files<'_>) {
+    pub fn push_long_run(&mut self, streams: &mut [Stream], labels: &[Label], iterations: u64, files: &mut Files<'_>) {
         let most = (LONGEST_RUN / streams.len() as u64).max(1);
         let mut left = iterations;
         while left > 0 {
             let piece = left.min(most);
-            self.push_run(streams, cells, piece, files);
+            self.push_run(streams, labels, piece, files);
             for stream in &mut *streams {
                 stream.addr = stream.at(piece);
             }
@@ -400,23 +400,23 @@ impl Pipeline {
     }
 
     /// The next cell is for one object of the site of another cell.
-    pub fn add_part(&mut self, of: u32, object: ObjectNumber) {
+    pub fn add_part(&mut self, of: CellNumber, object: ObjectNumber) {
         if let Some(flows) = &mut self.flows {
             flows.add_part(of, object);
         }
     }
 
     /// A cell is for one object only; nothing was queued for it yet.
-    pub fn set_object(&mut self, cell: u32, object: ObjectNumber) {
+    pub fn set_object(&mut self, cell: CellNumber, object: ObjectNumber) {
         if let Some(flows) = &mut self.flows {
             flows.set_object(cell, object);
         }
     }
 
-    /// What stands in the place of the cell of a segment's first item while nothing is counted; [`UNCOUNTED`] for all
-    /// items if nobody needs to know them.
-    pub fn hidden(&mut self, segment: SegmentNumber, node: ContextNumber, items: usize) -> u32 {
-        self.flows.as_mut().map_or(UNCOUNTED, |flows| flows.hidden(segment, node, items))
+    /// The label of a segment's first item while nothing is counted; [`Label::UNCOUNTED`] for all items if nobody needs
+    /// to know them.
+    pub fn hidden(&mut self, segment: SegmentNumber, node: ContextNumber, items: usize) -> Label {
+        self.flows.as_mut().map_or(Label::UNCOUNTED, |flows| flows.hidden(segment, node, items))
     }
 
     /// Hands the queue to the engine.
@@ -433,18 +433,18 @@ impl Pipeline {
             self.open.queue.follow(&mut **caches);
         }
         let window = self.window.as_mut().filter(|window| window.is_open());
-        // Whoever follows flows puts numbers of their own in the place of cells.
-        let cells = window.is_some().then(|| self.open.queue.cells.clone());
+        // Whoever follows flows puts numbers of their own in the place of labels.
+        let labels = window.is_some().then(|| self.open.queue.labels.clone());
         if let Some(flows) = &mut self.flows {
             self.open.follow(flows);
         }
         match &mut self.place {
             Place::Here(ranked) => {
                 let Batch { queue, found, .. } = &mut self.open;
-                match (window, cells) {
-                    (Some(window), Some(cells)) => ranked.replay_singly(queue, found, |access, number, found| {
-                        let cell = cells[number];
-                        window.access(access, cell, (cell as usize) < files.cells.len(), found);
+                match (window, labels) {
+                    (Some(window), Some(labels)) => ranked.replay_singly(queue, found, |access, number, found| {
+                        let cell = labels[number].cell();
+                        window.access(access, cell, files.has(cell), found);
                     }),
                     _ => ranked.replay(queue, found),
                 }

@@ -1,20 +1,20 @@
 //! What the engine is to do, in order, on its way to it and to those who follow beside it.
 
 use crate::{
-    engine::{Access, Kind, Stream},
+    engine::{Access, Kind, Label, Stream},
     observe::follower::Follower,
     oplog::OpLog,
     session::lives::LifeMark,
 };
 
-/// What the engine is to do, in order, with the cells that results belong to.
+/// What the engine is to do, in order, with the labels of what results belong to.
 #[derive(Default)]
 pub struct Queue {
     pub accesses: Vec<Access>,
-    pub cells: Vec<u32>,
+    pub labels: Vec<Label>,
     pub runs: Vec<Run>,
     pub streams: Vec<Stream>,
-    pub stream_cells: Vec<u32>,
+    pub stream_labels: Vec<Label>,
     /// Stores to the bytes of an access right after it, which only lines need to know of.
     pub marks: Vec<Mark>,
     /// Lives of memory, in order, for who wants to know whose it is.
@@ -27,8 +27,8 @@ pub struct Queue {
 pub struct Mark {
     /// The number of the access.
     pub access: usize,
-    /// The cell of the store.
-    pub cell: u32,
+    /// The label of the store.
+    pub label: Label,
 }
 
 /// An affine run between two accesses of a queue.
@@ -44,20 +44,20 @@ impl Queue {
     pub fn each<S>(
         &self,
         state: &mut S,
-        singles: impl Fn(&mut S, &[Access], &[u32]),
-        run: impl Fn(&mut S, &[Stream], &[u32], u64),
+        singles: impl Fn(&mut S, &[Access], &[Label]),
+        run: impl Fn(&mut S, &[Stream], &[Label], u64),
     ) {
         let (mut done, mut streams) = (0, 0);
         for next in &self.runs {
             if next.after > done {
-                singles(state, &self.accesses[done..next.after], &self.cells[done..next.after]);
+                singles(state, &self.accesses[done..next.after], &self.labels[done..next.after]);
                 done = next.after;
             }
             let these = streams..streams + next.streams;
-            run(state, &self.streams[these.clone()], &self.stream_cells[these], next.iterations);
+            run(state, &self.streams[these.clone()], &self.stream_labels[these], next.iterations);
             streams += next.streams;
         }
-        singles(state, &self.accesses[done..], &self.cells[done..]);
+        singles(state, &self.accesses[done..], &self.labels[done..]);
     }
 
     /// Writes everything down.
@@ -73,16 +73,16 @@ impl Queue {
     /// Empties a queue of single accesses.
     pub fn clear_singles(&mut self) {
         self.accesses.clear();
-        self.cells.clear();
+        self.labels.clear();
         self.size = 0;
     }
 
     pub fn clear(&mut self) {
         self.accesses.clear();
-        self.cells.clear();
+        self.labels.clear();
         self.runs.clear();
         self.streams.clear();
-        self.stream_cells.clear();
+        self.stream_labels.clear();
         self.marks.clear();
         self.lives.clear();
         self.size = 0;
@@ -90,22 +90,23 @@ impl Queue {
 
     /// Has everything followed, with the stores that the engine need not know of.
     pub fn follow<F: Follower>(&self, follower: &mut F) {
-        let singles = |(follower, marks, done): &mut (&mut F, &[Mark], usize), accesses: &[Access], cells: &[u32]| {
-            let (all, first, mut from) = (*marks, *done, 0);
-            *done += accesses.len();
-            let (these, later) = all.split_at(all.partition_point(|mark| mark.access < *done));
-            *marks = later;
-            for mark in these {
-                let at = mark.access - first;
-                follower.accesses(&accesses[from..=at], &cells[from..=at]);
-                follower.accesses(&[Access { kind: Kind::Store, ..accesses[at] }], &[mark.cell]);
-                from = at + 1;
-            }
-            follower.accesses(&accesses[from..], &cells[from..]);
-        };
+        let singles =
+            |(follower, marks, done): &mut (&mut F, &[Mark], usize), accesses: &[Access], labels: &[Label]| {
+                let (all, first, mut from) = (*marks, *done, 0);
+                *done += accesses.len();
+                let (these, later) = all.split_at(all.partition_point(|mark| mark.access < *done));
+                *marks = later;
+                for mark in these {
+                    let at = mark.access - first;
+                    follower.accesses(&accesses[from..=at], &labels[from..=at]);
+                    follower.accesses(&[Access { kind: Kind::Store, ..accesses[at] }], &[mark.label]);
+                    from = at + 1;
+                }
+                follower.accesses(&accesses[from..], &labels[from..]);
+            };
         let run =
-            |(follower, ..): &mut (&mut F, &[Mark], usize), streams: &[Stream], cells: &[u32], iterations: u64| {
-                follower.run(streams, cells, iterations);
+            |(follower, ..): &mut (&mut F, &[Mark], usize), streams: &[Stream], labels: &[Label], iterations: u64| {
+                follower.run(streams, labels, iterations);
             };
         self.each(&mut (follower, self.marks.as_slice(), 0), singles, run);
     }

@@ -1,7 +1,7 @@
 //! The engine, and how it is given a queue of accesses.
 
 use super::{fast_paths::FastPaths, queue::Queue};
-use crate::engine::{Access, Engine, Reports};
+use crate::engine::{Access, Engine, Label, Reports};
 
 /// The engine; none once it was taken away.
 #[derive(Default)]
@@ -34,13 +34,13 @@ impl Ranked {
     /// Does everything in a queue.
     pub(super) fn replay(&mut self, queue: &Queue, out: &mut Reports) {
         let together = self.together;
-        let singles = |(engine, out): &mut (&mut Engine, &mut Reports), accesses: &[Access], cells: &[u32]| {
-            for (accesses, cells) in accesses.chunks(together).zip(cells.chunks(together)) {
-                engine.batch_to(accesses, cells, out);
+        let singles = |(engine, out): &mut (&mut Engine, &mut Reports), accesses: &[Access], labels: &[Label]| {
+            for (accesses, labels) in accesses.chunks(together).zip(labels.chunks(together)) {
+                engine.batch_to(accesses, labels, out);
             }
         };
-        queue.each(&mut (self.engine_mut(), out), singles, |(engine, out), streams, cells, iterations| {
-            engine.affine_to(streams, cells, iterations, out);
+        queue.each(&mut (self.engine_mut(), out), singles, |(engine, out), streams, labels, iterations| {
+            engine.affine_to(streams, labels, iterations, out);
         });
     }
 
@@ -55,8 +55,8 @@ impl Ranked {
         debug_assert!(queue.runs.is_empty(), "a window was opened before they were queued");
         let engine = self.engine_mut();
         let mut found = Reports::default();
-        for (number, (&access, &cell)) in queue.accesses.iter().zip(&queue.cells).enumerate() {
-            engine.batch_to(&[access], &[cell], &mut found);
+        for (number, (&access, &label)) in queue.accesses.iter().zip(&queue.labels).enumerate() {
+            engine.batch_to(&[access], &[label], &mut found);
             tell(access, number, &found);
             out.append(&mut found);
         }

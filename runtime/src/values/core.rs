@@ -20,7 +20,7 @@ use crate::{
     abi::{Item, segment_flag},
     counts::cell::CellCounters,
     decode::{
-        block::BlockCounters,
+        block::{BlockCounters, CellNumber},
         context::{ContextNumber, Contexts},
         locator::{FunctionNumber, Module, SegmentNumber},
         ring::RingTotals,
@@ -28,7 +28,7 @@ use crate::{
         sequences::Sequences,
     },
     hash::FastHash,
-    shadow::Label,
+    shadow::ByteLabel,
     sites::{Segment, SiteTable},
 };
 
@@ -52,7 +52,7 @@ pub struct Pending {
 #[derive(Clone, Copy)]
 pub struct Argument {
     pub(super) index: u16,
-    pub(super) label: Label,
+    pub(super) label: ByteLabel,
     pub(super) variable: bool,
 }
 
@@ -73,7 +73,7 @@ pub struct Core {
     pub(super) contexts: Contexts,
     pub(super) sequences: Option<Box<Sequences>>,
     pub(super) frames: Vec<Frame>,
-    pub(super) registers: Vec<Label>,
+    pub(super) registers: Vec<ByteLabel>,
     pub(super) blocks: Vec<BlockCounters>,
     pub(super) block_of: HashMap<(ContextNumber, SegmentNumber), u32, FastHash>,
     pub(super) last_block: Option<(ContextNumber, SegmentNumber, u32)>,
@@ -95,7 +95,7 @@ pub struct Core {
     /// The function that just started was called by code that follows values.
     pub(super) claimed: bool,
     /// Identities of results, and how many functions were running at the call they answer.
-    pub(super) results: Vec<(u16, Label)>,
+    pub(super) results: Vec<(u16, ByteLabel)>,
     pub(super) results_for: Option<usize>,
     /// Calls of code that does not follow values, with tracked arguments, by name.
     pub(super) unfollowed: BTreeMap<String, u64>,
@@ -104,7 +104,7 @@ pub struct Core {
     pub(super) early_reads: u64,
     pub(super) totals: RingTotals,
     pub(super) operands: Vec<u32>,
-    pub(super) phis: Vec<(u32, Label)>,
+    pub(super) phis: Vec<(u32, ByteLabel)>,
     /// First segments of modules, for the places in listings.
     pub(super) listed: Vec<(SegmentNumber, Arc<SiteTable>)>,
 }
@@ -249,17 +249,17 @@ impl Core {
         let next = self.blocks.len() as u32;
         let block = *self.block_of.entry((node, place.segment)).or_insert(next);
         if block == next {
-            let first_cell = self.cells.len() as u32;
+            let first_cell = CellNumber::new(self.cells.len());
             self.blocks.push(BlockCounters { node, segment: place.segment, executions: 0, first_cell, moved: 0 });
             self.cells.resize_with(self.cells.len() + place.items, CellCounters::default);
         }
-        let first = self.blocks[block as usize].first_cell;
+        let first = self.blocks[block as usize].first_cell.index() as u32;
         self.last_block = Some((node, place.segment, first));
         first + item as u32
     }
 
     #[inline]
-    pub(super) fn is_tracked(&self, label: Label) -> bool {
+    pub(super) fn is_tracked(&self, label: ByteLabel) -> bool {
         !matches!(self.memory.labels.meaning(label), Meaning::Nothing)
     }
 }

@@ -12,7 +12,7 @@ use super::{
 use crate::{
     abi::Item,
     decode::effects::{Effects, effects},
-    shadow::Label,
+    shadow::ByteLabel,
     steps::{Registers, StepKind, ValueOp, accessed_register},
 };
 
@@ -86,7 +86,7 @@ impl Core {
     }
 
     /// Neighbouring phis read before any of them writes; gives the index of the last.
-    fn phi_moves(&mut self, items: &[Item], first: usize, record: &[u64], registers: &mut [Label]) -> usize {
+    fn phi_moves(&mut self, items: &[Item], first: usize, record: &[u64], registers: &mut [ByteLabel]) -> usize {
         self.phis.clear();
         let mut last = first;
         for (index, item) in items.iter().enumerate().skip(first) {
@@ -106,7 +106,7 @@ impl Core {
     }
 
     #[inline(always)]
-    fn step(&mut self, kind: StepKind, item: &Item, at: At<'_>, registers: &mut [Label], tables: &Tables) {
+    fn step(&mut self, kind: StepKind, item: &Item, at: At<'_>, registers: &mut [ByteLabel], tables: &Tables) {
         let address = || at.record[usize::from(item.word)].wrapping_add_signed(item.offset);
         let Registers { dst, a, b, c } = Registers::of(item);
         let (dst, a, b, c) = (dst as usize, a as usize, b as usize, c as usize);
@@ -147,7 +147,7 @@ impl Core {
         }
     }
 
-    fn rare_step(&mut self, kind: StepKind, item: &Item, at: At<'_>, registers: &mut [Label], tables: &Tables) {
+    fn rare_step(&mut self, kind: StepKind, item: &Item, at: At<'_>, registers: &mut [ByteLabel], tables: &Tables) {
         let word = at.record[usize::from(item.word)];
         let Registers { dst, a, b, .. } = Registers::of(item);
         let (dst, a, b) = (dst as usize, a as usize, b as usize);
@@ -210,7 +210,7 @@ impl Core {
     }
 
     /// The running function gives a result to a caller that waits for its identity.
-    fn answer(&mut self, slot: u16, label: Label) {
+    fn answer(&mut self, slot: u16, label: ByteLabel) {
         if !self.frames.last().is_some_and(|f| f.answers) {
             return;
         }
@@ -251,12 +251,12 @@ impl Core {
         }
     }
 
-    pub(super) fn result(&self, slot: u16) -> Label {
+    pub(super) fn result(&self, slot: u16) -> ByteLabel {
         self.results.iter().find(|(index, _)| *index == slot).map_or(0, |(_, label)| *label)
     }
 
     #[inline]
-    pub(super) fn op(&mut self, item: &Item, index: usize, place: Place, registers: &mut [Label], op: ValueOp) {
+    pub(super) fn op(&mut self, item: &Item, index: usize, place: Place, registers: &mut [ByteLabel], op: ValueOp) {
         let Registers { dst, a, b, c } = Registers::of(item);
         let labels = [registers[a as usize], registers[b as usize], registers[c as usize]];
         let second = item.lanes == 2;
@@ -290,7 +290,7 @@ impl Core {
         }
     }
 
-    pub(super) fn escape(&mut self, label: Label, index: usize, place: Place) {
+    pub(super) fn escape(&mut self, label: ByteLabel, index: usize, place: Place) {
         self.early_reads += u64::from(label == EARLY);
         let mut operands = std::mem::take(&mut self.operands);
         operands.clear();

@@ -3,23 +3,23 @@
 
 use std::collections::HashMap;
 
-use crate::shadow::Label;
+use crate::shadow::ByteLabel;
 
 /// The first number of a value; smaller labels say why there is none.
 pub const FIRST_VALUE: u32 = EARLY + 1;
-/// Label of what was written, but by nothing that is tracked.
-pub const CONSTANT: Label = 1;
-/// Label of what was written by the system: read from a file, received.
-pub const OUTSIDE: Label = 2;
-/// Label of what was loaded from a declared input before the region began, and of what was computed from that: a
+/// ByteLabel of what was written, but by nothing that is tracked.
+pub const CONSTANT: ByteLabel = 1;
+/// ByteLabel of what was written by the system: read from a file, received.
+pub const OUTSIDE: ByteLabel = 2;
+/// ByteLabel of what was loaded from a declared input before the region began, and of what was computed from that: a
 /// constant, but maybe not meant to be one. Only registers have it.
-pub const EARLY: Label = 3;
+pub const EARLY: ByteLabel = 3;
 
 /// Values side by side: (label, bytes), in memory order.
-pub type Pieces = Box<[(Label, u32)]>;
+pub type Pieces = Box<[(ByteLabel, u32)]>;
 
-const JOINED: Label = 1 << 31;
-const COPIED: Label = 1 << 30;
+const JOINED: ByteLabel = 1 << 31;
+const COPIED: ByteLabel = 1 << 30;
 /// Numbers of values lie below this.
 pub const VALUE_LIMIT: u32 = COPIED;
 
@@ -43,7 +43,7 @@ pub enum Meaning<'a> {
 #[derive(Default)]
 pub struct Labels {
     joined: Vec<Pieces>,
-    by_pieces: HashMap<Pieces, Label>,
+    by_pieces: HashMap<Pieces, ByteLabel>,
     copied: Vec<CopiedRange>,
 }
 
@@ -56,7 +56,7 @@ impl Labels {
 
     #[inline]
     #[must_use]
-    pub fn meaning(&self, label: Label) -> Meaning<'_> {
+    pub fn meaning(&self, label: ByteLabel) -> Meaning<'_> {
         if label < FIRST_VALUE {
             Meaning::Nothing
         } else if label < VALUE_LIMIT {
@@ -69,8 +69,8 @@ impl Labels {
     }
 
     /// The label of pieces side by side: that of the only one if there is one, or nothing if none is tracked.
-    pub fn join(&mut self, pieces: &[(Label, u32)]) -> Label {
-        let mut merged: Vec<(Label, u32)> = Vec::new();
+    pub fn join(&mut self, pieces: &[(ByteLabel, u32)]) -> ByteLabel {
+        let mut merged: Vec<(ByteLabel, u32)> = Vec::new();
         for &(label, bytes) in pieces {
             match self.meaning(label) {
                 Meaning::Joined(inner) => merged.extend(inner.iter()),
@@ -99,7 +99,7 @@ impl Labels {
     }
 
     /// The label of a part of what a label stands for.
-    pub fn part(&mut self, label: Label, offset: u32, bytes: u32) -> Label {
+    pub fn part(&mut self, label: ByteLabel, offset: u32, bytes: u32) -> ByteLabel {
         let Meaning::Joined(pieces) = self.meaning(label) else { return label };
         let (mut at, end) = (0, offset + bytes);
         let mut taken = Vec::new();
@@ -114,7 +114,7 @@ impl Labels {
     }
 
     /// A label for untouched bytes that have been copied.
-    pub fn copied(&mut self, range: CopiedRange) -> Label {
+    pub fn copied(&mut self, range: CopiedRange) -> ByteLabel {
         self.copied.push(range);
         COPIED | (self.copied.len() as u32 - 1)
     }

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     hash::FastHash,
-    shadow::{Label, Shadow, UNTOUCHED},
+    shadow::{ByteLabel, Shadow, UNTOUCHED},
 };
 
 /// Bytes that are looked at behind a pointer to who knows what.
@@ -117,7 +117,7 @@ impl Memory {
     }
 
     #[inline]
-    pub fn load(&mut self, address: u64, len: u64, recorder: &mut Recorder) -> Label {
+    pub fn load(&mut self, address: u64, len: u64, recorder: &mut Recorder) -> ByteLabel {
         match self.shadow.uniform(address, len) {
             Some(CONSTANT) => CONSTANT,
             Some(label) => self.resolved(label, address, len, recorder),
@@ -126,7 +126,7 @@ impl Memory {
     }
 
     /// Turns labels that only say where bytes come from into values.
-    fn resolved(&mut self, label: Label, address: u64, len: u64, recorder: &mut Recorder) -> Label {
+    fn resolved(&mut self, label: ByteLabel, address: u64, len: u64, recorder: &mut Recorder) -> ByteLabel {
         if label == UNTOUCHED || label == OUTSIDE {
             return self.first_touch(address, len, label, recorder);
         }
@@ -139,7 +139,7 @@ impl Memory {
     }
 
     #[cold]
-    fn load_mixed(&mut self, address: u64, len: u64, recorder: &mut Recorder) -> Label {
+    fn load_mixed(&mut self, address: u64, len: u64, recorder: &mut Recorder) -> ByteLabel {
         let labels = self.shadow.read(address, len);
         let mut pieces = Vec::new();
         for (start, run) in runs(&labels) {
@@ -150,7 +150,7 @@ impl Memory {
     }
 
     /// Bytes that nothing in the region wrote are looked at where they lie.
-    fn first_touch(&mut self, address: u64, len: u64, label: Label, recorder: &mut Recorder) -> Label {
+    fn first_touch(&mut self, address: u64, len: u64, label: ByteLabel, recorder: &mut Recorder) -> ByteLabel {
         let new = if label == OUTSIDE {
             self.undeclared(address, len, recorder)
         } else {
@@ -161,7 +161,7 @@ impl Memory {
     }
 
     /// What lay at an address when the region began: values that were looked at before, with new ones between them.
-    fn original(&mut self, address: u64, len: u64, recorder: &mut Recorder) -> Label {
+    fn original(&mut self, address: u64, len: u64, recorder: &mut Recorder) -> ByteLabel {
         let known = |memory: &Self, at: u64| memory.input_at.get(&address.wrapping_add(at)).copied();
         match known(self, 0) {
             Some((value, size)) if size >= len => return value,
@@ -184,7 +184,7 @@ impl Memory {
         self.labels.join(&pieces)
     }
 
-    fn new_original(&mut self, address: u64, len: u64, recorder: &mut Recorder) -> Label {
+    fn new_original(&mut self, address: u64, len: u64, recorder: &mut Recorder) -> ByteLabel {
         if self.first_use {
             let is_constant = self.is_in_new_block(address) || self.is_read_only(address);
             return if is_constant { CONSTANT } else { self.undeclared(address, len, recorder) };
@@ -200,7 +200,7 @@ impl Memory {
         value
     }
 
-    fn undeclared(&mut self, address: u64, len: u64, recorder: &mut Recorder) -> Label {
+    fn undeclared(&mut self, address: u64, len: u64, recorder: &mut Recorder) -> ByteLabel {
         let Some(value) = recorder.input(0, address, len as u8, true) else { return CONSTANT };
         self.input_at.insert(address, (value, len));
         value
@@ -215,7 +215,7 @@ impl Memory {
     }
 
     #[inline]
-    pub fn store(&mut self, address: u64, len: u64, label: Label) {
+    pub fn store(&mut self, address: u64, len: u64, label: ByteLabel) {
         match self.labels.meaning(label) {
             Meaning::Nothing => self.shadow.fill(address, len, CONSTANT),
             Meaning::Joined(pieces) => {
@@ -334,7 +334,7 @@ impl Memory {
     }
 
     /// The values that a label stands for.
-    pub fn add_values(&self, label: Label, into: &mut Vec<u32>) {
+    pub fn add_values(&self, label: ByteLabel, into: &mut Vec<u32>) {
         match self.labels.meaning(label) {
             Meaning::Value(value) => into.push(value),
             Meaning::Joined(pieces) => {
@@ -350,7 +350,7 @@ impl Memory {
 }
 
 /// Runs of equal labels: (start, length).
-fn runs(labels: &[Label]) -> Vec<(usize, usize)> {
+fn runs(labels: &[ByteLabel]) -> Vec<(usize, usize)> {
     let mut runs = Vec::new();
     for run in labels.chunk_by(|a, b| a == b) {
         let start = runs.last().map_or(0, |(start, len)| start + len);

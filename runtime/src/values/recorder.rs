@@ -8,7 +8,7 @@ use super::{
     log::{EventKind, Head, Log, MAX_OPERANDS},
     price::Input,
 };
-use crate::{abi::OP_CLASSES, shadow::Label, steps::ValueOp};
+use crate::{abi::OP_CLASSES, shadow::ByteLabel, steps::ValueOp};
 
 /// Bytes of log that stay in memory unless the user says otherwise.
 const LOG_MEMORY: usize = 256 << 20;
@@ -19,7 +19,7 @@ pub struct Recorder {
     pub depths: Vec<u32>,
     pub inputs: Vec<Input>,
     /// The latest value with the longest chain.
-    pub deepest: Label,
+    pub deepest: ByteLabel,
     pub deepest_output: u32,
     pub instructions: u64,
     pub escapes: u64,

@@ -181,7 +181,7 @@ fn places(
         let Some((first, table)) = modules.iter().rfind(|(first, _)| *first <= block.segment) else { continue };
         let items = table.segments[block.segment.index() - first.index()].items.clone();
         let items = &table.items[items.start as usize..items.end as usize];
-        for (item, text) in items.iter().zip(&mut places[block.first_cell as usize..]) {
+        for (item, text) in items.iter().zip(&mut places[block.first_cell.index()..]) {
             if let Some(known) = place(table, item.frame) {
                 *text = format!(" at {known}");
             }

@@ -14,6 +14,7 @@ use super::{
 use crate::engine::{
     access::{Access, Stream},
     cell::Cell,
+    label::Label,
     report::Reports,
     stack::Stack,
 };
@@ -28,7 +29,7 @@ impl<C: Cell> Stack<C> {
     pub fn affine_here(
         &mut self,
         streams: &[Stream],
-        labels: &[u32],
+        labels: &[Label],
         iterations: u64,
         mut done: u64,
         out: &mut Reports,
@@ -127,7 +128,7 @@ impl<C: Cell> Stack<C> {
     fn singly(
         &mut self,
         streams: &[Stream],
-        label: impl Fn(usize, u64) -> u32,
+        label: impl Fn(usize, u64) -> Label,
         mut done: u64,
         until: u64,
         room: &mut Room,

@@ -12,6 +12,7 @@ use crate::engine::{
     access::{Kind, Stream},
     cell::BYTES,
     frontier::Ask,
+    label::Label,
     progression::Progression,
     report::Reports,
 };
@@ -28,7 +29,7 @@ pub struct Normalised {
     pub words: Vec<Stream>,
     pub access_of: Vec<u8>,
     /// Of the accesses as they were given.
-    labels: Vec<u32>,
+    labels: Vec<Label>,
     /// Iterations that were made one by what was given.
     pub factor: usize,
     /// Iterations that are made one here, and those before the first.
@@ -57,7 +58,7 @@ impl Asked {
     }
 
     /// What was asked for a word in the first iteration, whose label is known.
-    pub fn ask(&self, word: usize, label: u32, stream: &Stream) -> Ask {
+    pub fn ask(&self, word: usize, label: Label, stream: &Stream) -> Ask {
         let kind = if self.stores >> word & 1 == 1 { Kind::Store } else { Kind::Load };
         Ask { addr: stream.addr, above: self.above[word], len: stream.len, label, kind, joined: false }
     }
@@ -65,7 +66,7 @@ impl Asked {
 
 impl Normalised {
     /// Takes the streams of a run; false if there are more than a plan can have.
-    pub fn start(&mut self, streams: &[Stream], labels: &[u32]) -> bool {
+    pub fn start(&mut self, streams: &[Stream], labels: &[Label]) -> bool {
         if streams.len() > STREAMS {
             return false;
         }
@@ -201,7 +202,7 @@ impl Normalised {
     }
 
     /// The label of an access in an iteration.
-    pub fn label(&self, access: usize, iteration: u64) -> u32 {
+    pub fn label(&self, access: usize, iteration: u64) -> Label {
         let accesses = self.accesses.len() / self.times;
         let iteration = self.before + iteration * self.times as u64 + (access / accesses) as u64;
         self.labels[(iteration % self.factor as u64) as usize * accesses + access % accesses]

@@ -9,6 +9,7 @@ use super::{
 use crate::engine::{
     access::{Access, Stream},
     frontier::Ask,
+    label::Label,
 };
 
 /// Of the run at hand; kept to save allocations.
@@ -26,7 +27,7 @@ pub struct Scratch {
 #[derive(Default)]
 pub struct Room {
     pub singles: Vec<Access>,
-    pub labels: Vec<u32>,
+    pub labels: Vec<Label>,
     pub above: Vec<u64>,
     pub block: Block,
     pub offsets: DepthOffsets,

@@ -9,8 +9,12 @@
 use super::{geometry::Geometry, level::Level};
 use crate::{
     counts::caches::{ByLevel, CacheCounts},
-    engine::{Access, Kind, Stream},
-    observe::follower::Follower,
+    decode::block::CellNumber,
+    engine::{Access, Kind, Label, Stream},
+    observe::{
+        follower::Follower,
+        writer::{UNKNOWN, WriterNumber},
+    },
 };
 
 /// The caches of one ring.
@@ -36,14 +40,14 @@ impl Caches {
         }
     }
 
-    fn counts(&mut self, cell: u32, level: usize) -> Option<&mut CacheCounts> {
+    fn counts(&mut self, cell: CellNumber, level: usize) -> Option<&mut CacheCounts> {
         let levels = self.levels.len();
-        let counts = self.counts.get_mut(cell as usize)?;
+        let counts = self.counts.get_mut(cell.index())?;
         counts.get_or_insert_with(|| vec![CacheCounts::default(); levels].into()).get_mut(level)
     }
 
     #[inline]
-    fn access(&mut self, access: Access, cell: u32) {
+    fn access(&mut self, access: Access, cell: CellNumber) {
         let Access { addr, len, kind } = access;
         if kind == Kind::Remove || len == 0 {
             return;
@@ -56,19 +60,19 @@ impl Caches {
     }
 
     #[inline]
-    fn line(&mut self, line: u64, is_store: bool, cell: u32) {
+    fn line(&mut self, line: u64, is_store: bool, cell: CellNumber) {
         if !self.levels.first_mut().is_some_and(|first| first.touch(line)) {
             self.bring(line, is_store, cell);
         }
         if is_store && let Some(first) = self.levels.first_mut() {
             // Whose it is stays unknown for ever if it is not known now.
-            let writer = if (cell as usize) < self.counts.len() { cell } else { u32::MAX - 1 };
-            first.write(line, writer);
+            let known = if cell.index() < self.counts.len() { cell } else { UNKNOWN };
+            first.write(line, WriterNumber::of(known));
         }
     }
 
     /// Brings a line in that the first level does not have.
-    fn bring(&mut self, line: u64, is_store: bool, cell: u32) {
+    fn bring(&mut self, line: u64, is_store: bool, cell: CellNumber) {
         let missing = (1..self.levels.len()).find(|&level| self.levels[level].touch(line)).unwrap_or(self.levels.len());
         for level in (0..missing).rev() {
             if let Some(counts) = self.counts(cell, level) {
@@ -82,7 +86,7 @@ impl Caches {
 
     /// A line has left a level, with who wrote it last there: it leaves those before it, and is written to the one
     /// behind it.
-    fn leave(&mut self, level: usize, line: u64, writer: Option<u32>) {
+    fn leave(&mut self, level: usize, line: u64, writer: Option<WriterNumber>) {
         let mut last = writer;
         for before in (0..level).rev() {
             if let Some(writer) = self.levels[before].remove(line).flatten() {
@@ -98,8 +102,8 @@ impl Caches {
         }
     }
 
-    fn written_back(&mut self, level: usize, writer: u32) {
-        if let Some(counts) = self.counts(writer, level) {
+    fn written_back(&mut self, level: usize, writer: WriterNumber) {
+        if let Some(counts) = self.counts(writer.cell(), level) {
             counts.write_backs += 1;
         }
     }
@@ -126,16 +130,16 @@ impl Caches {
 }
 
 impl Follower for Caches {
-    fn accesses(&mut self, accesses: &[Access], cells: &[u32]) {
-        for (access, &cell) in accesses.iter().zip(cells) {
-            self.access(*access, cell);
+    fn accesses(&mut self, accesses: &[Access], labels: &[Label]) {
+        for (access, &label) in accesses.iter().zip(labels) {
+            self.access(*access, label.cell());
         }
     }
 
-    fn run(&mut self, streams: &[Stream], cells: &[u32], iterations: u64) {
+    fn run(&mut self, streams: &[Stream], labels: &[Label], iterations: u64) {
         for iteration in 0..iterations {
-            for (stream, &cell) in streams.iter().zip(cells) {
-                self.access(stream.access(iteration), cell);
+            for (stream, &label) in streams.iter().zip(labels) {
+                self.access(stream.access(iteration), label.cell());
             }
         }
     }

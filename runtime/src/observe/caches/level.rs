@@ -1,6 +1,7 @@
 //! One level: its sets, and which line of a set leaves.
 
 use super::geometry::{Geometry, Policy};
+use crate::observe::writer::WriterNumber;
 
 /// No line has this number: addresses are shifted.
 const NONE: u64 = u64::MAX;
@@ -8,11 +9,11 @@ const NONE: u64 = u64::MAX;
 #[derive(Clone, Copy)]
 struct Line {
     number: u64,
-    /// Who wrote it last, plus one; 0 if nobody did.
-    writer: u32,
+    /// Who wrote it last.
+    writer: Option<WriterNumber>,
 }
 
-const EMPTY: Line = Line { number: NONE, writer: 0 };
+const EMPTY: Line = Line { number: NONE, writer: None };
 
 pub struct Level {
     ways: usize,
@@ -75,35 +76,35 @@ impl Level {
     }
 
     /// Puts a line in that is not there; gives the one that leaves, with who wrote it last.
-    pub fn insert(&mut self, line: u64) -> Option<(u64, Option<u32>)> {
+    pub fn insert(&mut self, line: u64) -> Option<(u64, Option<WriterNumber>)> {
         let set = self.set(line);
         let lines = &mut self.lines[set * self.ways..][..self.ways];
         let free = lines.iter().position(|other| other.number == NONE);
         let way =
             free.unwrap_or_else(|| self.trees.as_ref().map_or(self.ways - 1, |trees| oldest(trees[set], self.ways)));
-        let gone = std::mem::replace(&mut lines[way], Line { number: line, writer: 0 });
+        let gone = std::mem::replace(&mut lines[way], Line { number: line, writer: None });
         self.used(set, way);
-        (gone.number != NONE).then_some((gone.number, gone.writer.checked_sub(1)))
+        (gone.number != NONE).then_some((gone.number, gone.writer))
     }
 
     /// A line is written, if it is there.
     #[inline]
-    pub fn write(&mut self, line: u64, writer: u32) {
+    pub fn write(&mut self, line: u64, writer: WriterNumber) {
         if let Some(way) = self.find(line) {
             let at = self.set(line) * self.ways + way;
-            self.lines[at].writer = writer + 1;
+            self.lines[at].writer = Some(writer);
         }
     }
 
     /// Takes a line out, if it is there; gives who wrote it last.
-    pub fn remove(&mut self, line: u64) -> Option<Option<u32>> {
+    pub fn remove(&mut self, line: u64) -> Option<Option<WriterNumber>> {
         let at = self.set(line) * self.ways + self.find(line)?;
-        Some(std::mem::replace(&mut self.lines[at], EMPTY).writer.checked_sub(1))
+        Some(std::mem::replace(&mut self.lines[at], EMPTY).writer)
     }
 
     /// The lines that are dirty, and who wrote them last.
-    pub fn dirty(&self) -> Vec<(u64, u32)> {
-        self.lines.iter().filter_map(|line| Some((line.number, line.writer.checked_sub(1)?))).collect()
+    pub fn dirty(&self) -> Vec<(u64, WriterNumber)> {
+        self.lines.iter().filter_map(|line| Some((line.number, line.writer?))).collect()
     }
 
     pub fn heap_bytes(&self) -> u64 {

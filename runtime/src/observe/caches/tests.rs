@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::{
     counts::caches::CacheCounts,
-    engine::{Access, Kind},
+    engine::{Access, Kind, Label},
     observe::follower::Follower,
 };
 
@@ -155,7 +155,7 @@ proptest! {
         let mut caches = Caches::new(&levels);
         caches.set_known(4);
         for (number, access) in accesses.iter().enumerate() {
-            caches.accesses(&[*access], &[number as u32 % 4]);
+            caches.accesses(&[*access], &[Label::new(number % 4)]);
         }
         let found = caches.finish();
         for (cell, counts) in found.iter().enumerate() {

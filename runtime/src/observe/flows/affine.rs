@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     engine::{
-        Access, Kind, Stream,
+        Access, Kind, Label, Stream,
         dependence::{Plan, STREAMS},
     },
     observe::patterns::Lane,
@@ -27,14 +27,14 @@ const SINGLY: u64 = 16;
 
 impl Flows {
     /// Follows an affine run of a batch; gives the number of iterations that were followed in blocks.
-    pub fn follow_run(&mut self, streams: &[Stream], cells: &[u32], iterations: u64, parts: &mut Parts) -> u64 {
+    pub fn follow_run(&mut self, streams: &[Stream], labels: &[Label], iterations: u64, parts: &mut Parts) -> u64 {
         let mut run = std::mem::take(&mut self.run);
         run.readings.resize_with(streams.len(), Readings::default);
-        let plan = if self.has_lanes(&mut run, streams, cells) { Plan::new(streams, iterations) } else { None };
+        let plan = if self.has_lanes(&mut run, streams, labels) { Plan::new(streams, iterations) } else { None };
         let mut singly = plan.as_ref().map_or(iterations, |plan| plan.warm_up.min(iterations));
         let (mut done, mut in_blocks) = (0, 0);
         while done < iterations {
-            self.singly(&mut run, streams, cells, done..done + singly);
+            self.singly(&mut run, streams, labels, done..done + singly);
             done += singly;
             singly = 0;
             let Some(plan) = &plan else { continue };
@@ -55,11 +55,11 @@ impl Flows {
     }
 
     /// Finds who the streams are; false if some cannot be followed together.
-    fn has_lanes(&self, run: &mut Run, streams: &[Stream], cells: &[u32]) -> bool {
+    fn has_lanes(&self, run: &mut Run, streams: &[Stream], labels: &[Label]) -> bool {
         run.lanes.clear();
         run.counted.clear();
-        for (&stream, &cell) in streams.iter().zip(cells) {
-            let (Some(site), counted) = self.site(cell) else { return false };
+        for (&stream, &label) in streams.iter().zip(labels) {
+            let (Some(site), counted) = self.site(label) else { return false };
             let is_load = stream.kind == Kind::Load;
             // The steps of a site's reads are told in their order.
             let is_other = |lane: &Lane| lane.site != site || lane.stream.kind != Kind::Load;
@@ -72,11 +72,11 @@ impl Flows {
         run.lanes.len() <= STREAMS
     }
 
-    fn singly(&mut self, run: &mut Run, streams: &[Stream], cells: &[u32], iterations: std::ops::Range<u64>) {
+    fn singly(&mut self, run: &mut Run, streams: &[Stream], labels: &[Label], iterations: std::ops::Range<u64>) {
         for iteration in iterations {
-            for ((stream, &cell), readings) in streams.iter().zip(cells).zip(&mut run.readings) {
+            for ((stream, &label), readings) in streams.iter().zip(labels).zip(&mut run.readings) {
                 let Stream { len, kind, .. } = *stream;
-                self.access(&Access { addr: stream.at(iteration), len, kind }, cell, &mut run.pieces);
+                self.access(&Access { addr: stream.at(iteration), len, kind }, label, &mut run.pieces);
                 for Piece { flow, bytes } in run.pieces.drain(..) {
                     readings.add(flow, bytes.into(), 1);
                 }
@@ -242,9 +242,9 @@ mod tests {
                     flows.start_patterns();
                 }
                 flows.add_cells(SegmentNumber::default(), ContextNumber::ROOT, streams.len());
-                let cells: Vec<u32> = (0..streams.len() as u32).collect();
+                let labels: Vec<Label> = (0..streams.len()).map(Label::new).collect();
                 let in_blocks: u64 =
-                    (0..10).map(|_| flows.follow_run(streams, &cells, 1000, &mut Parts::default())).sum();
+                    (0..10).map(|_| flows.follow_run(streams, &labels, 1000, &mut Parts::default())).sum();
                 assert!(in_blocks > 9700, "{in_blocks} of 10000, patterns: {patterns}: {streams:?}");
             }
         }

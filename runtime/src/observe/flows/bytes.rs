@@ -17,16 +17,16 @@ use super::{
 };
 use crate::{
     counts::cell::CellCounters,
-    decode::{block::UNCOUNTED, context::ContextNumber, locator::SegmentNumber, ring::RingSite},
-    engine::{Access, Found, Kind, clamped},
+    decode::{block::CellNumber, context::ContextNumber, locator::SegmentNumber, ring::RingSite},
+    engine::{Access, Found, Kind, Label, clamped},
     hash::FastHash,
     objects::ObjectNumber,
     observe::patterns::{Pattern, Patterns, SiteNumber, between::Between},
-    shadow::{Label, Shadow, UNTOUCHED},
+    shadow::{ByteLabel, Shadow, UNTOUCHED},
 };
 
-/// With this bit, not the number of a cell but of a site whose access is not counted.
-const HIDDEN: u32 = 1 << 31;
+/// With this bit, a label is not of a cell but of a site whose access is not counted.
+const HIDDEN: usize = 1 << 31;
 
 /// Who wrote bytes last, and who has read them last since then.
 pub(super) type State = (Option<SiteNumber>, Option<SiteNumber>);
@@ -71,8 +71,8 @@ pub struct Followed {
 /// A read of one site of bytes in one state: where it is counted, and the state that it leaves.
 #[derive(Clone, Copy)]
 pub(super) struct Step {
-    pub(super) state: Label,
-    pub(super) next: Label,
+    pub(super) state: ByteLabel,
+    pub(super) next: ByteLabel,
     pub(super) flow: u32,
 }
 
@@ -84,7 +84,7 @@ pub(super) struct Site {
     pub(super) context: Option<ContextNumber>,
     pub(super) object: Option<ObjectNumber>,
     /// The state that it leaves when it writes, if it has written.
-    pub(super) written: Label,
+    pub(super) written: ByteLabel,
     /// Its last read.
     pub(super) last: Option<Step>,
 }
@@ -94,8 +94,8 @@ pub struct Flows {
     pub(super) states: Shadow,
     /// By label; the first is that of bytes without a state.
     pub(super) pairs: Vec<State>,
-    pub(super) state_of: HashMap<State, Label, FastHash>,
-    pub(super) steps: HashMap<(Label, SiteNumber), Step, FastHash>,
+    pub(super) state_of: HashMap<State, ByteLabel, FastHash>,
+    pub(super) steps: HashMap<(ByteLabel, SiteNumber), Step, FastHash>,
     pub(super) sites: Vec<Site>,
     /// By segment and, if contexts are followed, calling context: its first site.
     pub(super) first_site: HashMap<(SegmentNumber, Option<ContextNumber>), SiteNumber, FastHash>,
@@ -105,7 +105,7 @@ pub struct Flows {
     pub(super) parts: HashMap<(SiteNumber, ObjectNumber), SiteNumber, FastHash>,
     pub(super) patterns: Option<Box<Patterns>>,
     /// By flow: state of the bytes, and reader.
-    pub(super) keys: Vec<(Label, SiteNumber)>,
+    pub(super) keys: Vec<(ByteLabel, SiteNumber)>,
     pub(super) found: Vec<CellCounters>,
     pub(super) run: Run,
 }
@@ -139,16 +139,16 @@ impl Flows {
     }
 
     /// The next cell is for one object of the site of another cell.
-    pub fn add_part(&mut self, of: u32, object: ObjectNumber) {
+    pub fn add_part(&mut self, of: CellNumber, object: ObjectNumber) {
         // The other cell may be for an object too; both are of one static access.
-        let Site { place: (segment, item), context, .. } = self.sites[self.site_of_cell[of as usize].index()];
+        let Site { place: (segment, item), context, .. } = self.sites[self.site_of_cell[of.index()].index()];
         let site = self.part(self.first_site[&(segment, context)].after(item as usize), object);
         self.site_of_cell.push(site);
     }
 
     /// A cell is for one object only.
-    pub fn set_object(&mut self, cell: u32, object: ObjectNumber) {
-        self.site_of_cell[cell as usize] = self.part(self.site_of_cell[cell as usize], object);
+    pub fn set_object(&mut self, cell: CellNumber, object: ObjectNumber) {
+        self.site_of_cell[cell.index()] = self.part(self.site_of_cell[cell.index()], object);
     }
 
     fn part(&mut self, site: SiteNumber, object: ObjectNumber) -> SiteNumber {
@@ -161,10 +161,9 @@ impl Flows {
         })
     }
 
-    /// What stands in the place of the cell of a segment's first item while nothing is counted; the other items'
-    /// follow.
-    pub fn hidden(&mut self, segment: SegmentNumber, context: ContextNumber, items: usize) -> u32 {
-        HIDDEN | self.first_site(segment, context, items).index() as u32
+    /// The label of a segment's first item while nothing is counted; the other items' follow.
+    pub fn hidden(&mut self, segment: SegmentNumber, context: ContextNumber, items: usize) -> Label {
+        Label::new(HIDDEN | self.first_site(segment, context, items).index())
     }
 
     fn first_site(&mut self, segment: SegmentNumber, context: ContextNumber, items: usize) -> SiteNumber {
@@ -181,11 +180,12 @@ impl Flows {
 
     /// Site of an access, and whether it is counted. Library calls without a descriptor have no site.
     #[inline]
-    pub(super) fn site(&self, cell: u32) -> (Option<SiteNumber>, bool) {
-        match cell {
-            UNCOUNTED => (None, false),
-            _ if cell & HIDDEN != 0 => (Some(SiteNumber::new((cell & !HIDDEN) as usize)), false),
-            _ => (Some(self.site_of_cell[cell as usize]), true),
+    pub(super) fn site(&self, label: Label) -> (Option<SiteNumber>, bool) {
+        let number = label.index();
+        match label {
+            Label::UNCOUNTED => (None, false),
+            _ if number & HIDDEN != 0 => (Some(SiteNumber::new(number & !HIDDEN)), false),
+            _ => (Some(self.site_of_cell[label.cell().index()]), true),
         }
     }
 }
@@ -203,22 +203,22 @@ impl Flows {
     }
 
     /// Follows accesses of a batch.
-    pub fn follow(&mut self, accesses: &[Access], cells: &[u32], parts: &mut Parts) {
-        for (access, &cell) in accesses.iter().zip(cells) {
+    pub fn follow(&mut self, accesses: &[Access], labels: &[Label], parts: &mut Parts) {
+        for (access, &label) in accesses.iter().zip(labels) {
             parts.next_access();
-            self.access(access, cell, &mut parts.pieces);
+            self.access(access, label, &mut parts.pieces);
         }
     }
 
     #[inline]
-    pub(super) fn access(&mut self, access: &Access, cell: u32, pieces: &mut Vec<Piece>) {
+    pub(super) fn access(&mut self, access: &Access, label: Label, pieces: &mut Vec<Piece>) {
         let len = clamped(access.addr, u64::from(access.len));
         if len == 0 {
             return;
         }
         match access.kind {
-            Kind::Load | Kind::Last => self.read(access.addr, len, cell, pieces),
-            Kind::Store | Kind::Fresh => self.write(access.addr, len, cell),
+            Kind::Load | Kind::Last => self.read(access.addr, len, label, pieces),
+            Kind::Store | Kind::Fresh => self.write(access.addr, len, label),
             Kind::Remove => self.forget(access.addr, len),
         }
     }
@@ -240,7 +240,7 @@ impl Flows {
     }
 
     /// The state of some bytes ends.
-    pub(super) fn end_state(&mut self, state: Label, bytes: u64) {
+    pub(super) fn end_state(&mut self, state: ByteLabel, bytes: u64) {
         if let Some(patterns) = &mut self.patterns {
             end(patterns, self.pairs[state as usize], bytes);
         }
@@ -254,8 +254,8 @@ impl Flows {
     }
 
     #[inline]
-    fn read(&mut self, address: u64, len: u64, cell: u32, pieces: &mut Vec<Piece>) {
-        let (Some(site), counted) = self.site(cell) else { return };
+    fn read(&mut self, address: u64, len: u64, label: Label, pieces: &mut Vec<Piece>) {
+        let (Some(site), counted) = self.site(label) else { return };
         let state = self.states.uniform(address, len);
         if self.patterns.is_some() {
             // A read of bytes with several states is looked at as one of the first byte's.
@@ -281,7 +281,7 @@ impl Flows {
     }
 
     #[inline(never)]
-    fn note_read(&mut self, address: u64, len: u64, state: Label, site: SiteNumber, counted: bool) {
+    fn note_read(&mut self, address: u64, len: u64, state: ByteLabel, site: SiteNumber, counted: bool) {
         let flow = counted.then(|| self.step(state, site).flow);
         let Some(patterns) = &mut self.patterns else { return };
         flow.into_iter().for_each(|flow| patterns.sample(address, flow));
@@ -289,7 +289,7 @@ impl Flows {
     }
 
     #[inline]
-    fn read_one_state(&mut self, address: u64, len: u64, state: Label, site: SiteNumber) -> Piece {
+    fn read_one_state(&mut self, address: u64, len: u64, state: ByteLabel, site: SiteNumber) -> Piece {
         let step = self.step(state, site);
         if step.next != state {
             self.states.fill(address, len, step.next);
@@ -297,8 +297,8 @@ impl Flows {
         Piece { flow: step.flow, bytes: len as u32 }
     }
 
-    fn write(&mut self, address: u64, len: u64, cell: u32) {
-        let (Some(site), _) = self.site(cell) else { return self.forget(address, len) };
+    fn write(&mut self, address: u64, len: u64, label: Label) {
+        let (Some(site), _) = self.site(label) else { return self.forget(address, len) };
         if self.patterns.is_some() {
             self.end_states(address, len);
             self.patterns.as_mut().into_iter().for_each(|patterns| patterns.write(address, len, site));
@@ -309,7 +309,7 @@ impl Flows {
 
     /// The state that a site leaves when it writes.
     #[inline]
-    pub(super) fn written(&mut self, site: SiteNumber) -> Label {
+    pub(super) fn written(&mut self, site: SiteNumber) -> ByteLabel {
         if self.sites[site.index()].written == UNTOUCHED {
             self.sites[site.index()].written = self.state((Some(site), None));
         }
@@ -317,8 +317,8 @@ impl Flows {
     }
 
     /// Number of a state.
-    fn state(&mut self, state: State) -> Label {
-        let next = self.pairs.len() as Label;
+    fn state(&mut self, state: State) -> ByteLabel {
+        let next = self.pairs.len() as ByteLabel;
         let label = *self.state_of.entry(state).or_insert(next);
         if label == next {
             self.pairs.push(state);
@@ -327,7 +327,7 @@ impl Flows {
     }
 
     #[inline]
-    pub(super) fn step(&mut self, state: Label, reader: SiteNumber) -> Step {
+    pub(super) fn step(&mut self, state: ByteLabel, reader: SiteNumber) -> Step {
         match self.sites[reader.index()].last {
             Some(step) if step.state == state => step,
             _ => self.another_step(state, reader),
@@ -335,7 +335,7 @@ impl Flows {
     }
 
     #[inline(never)]
-    fn another_step(&mut self, state: Label, reader: SiteNumber) -> Step {
+    fn another_step(&mut self, state: ByteLabel, reader: SiteNumber) -> Step {
         let step = match self.steps.get(&(state, reader)) {
             Some(&known) => known,
             None => {
@@ -356,8 +356,8 @@ impl Flows {
 impl Flows {
     /// A report about an access or a stream of a batch.
     #[inline]
-    pub fn found(&mut self, parts: &mut Parts, label: u32, found: Found) {
-        parts.found(&mut self.found, label, found);
+    pub fn found(&mut self, parts: &mut Parts, number: Label, found: Found) {
+        parts.found(&mut self.found, number, found);
     }
 
     /// Everything that was counted, in no particular order. A flow may come in two parts.
@@ -381,7 +381,7 @@ impl Flows {
         let place = |site: SiteNumber| sites[site.index()].place;
         let access = |site: u32| sites[site as usize].place;
         let context = |site: SiteNumber| sites[site.index()].context;
-        let flow = |(number, ((state, reader), mut found)): (usize, ((Label, SiteNumber), CellCounters))| {
+        let flow = |(number, ((state, reader), mut found)): (usize, ((ByteLabel, SiteNumber), CellCounters))| {
             found.flush();
             let (writer, last_reader) = pairs[state as usize];
             let toucher = last_reader.or(writer);

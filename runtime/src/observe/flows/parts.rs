@@ -1,12 +1,12 @@
 //! What the loads of a batch read, by flow, to which the engine's reports are added when they come.
 //!
 //! Takes pieces of loads, and stretches of reads of streams, in the order of the accesses; gives the flow of each
-//! report. Reports come by label, which is the number of an access of the batch or, after those, of a stream of its
+//! report. Reports come with a label, which is the number of an access of the batch or, after those, of a stream of its
 //! runs; of one access or stream, they come in order, and the bytes of a load in order of address.
 
 use crate::{
     counts::cell::CellCounters,
-    engine::{Found, Progression},
+    engine::{Found, Label, Progression},
 };
 
 /// Neighbouring bytes of a load that belong to one flow.
@@ -38,7 +38,7 @@ pub struct Readings {
 /// Where the reports of the load at hand go.
 #[derive(Clone, Copy, Default)]
 struct Cursor {
-    label: u32,
+    number: Option<Label>,
     piece: usize,
     end: usize,
     /// Bytes of the piece that were reported.
@@ -48,8 +48,8 @@ struct Cursor {
 /// A batch's.
 #[derive(Default)]
 pub struct Parts {
-    /// By label.
-    cells: Vec<u32>,
+    /// By number: what it was called before.
+    labels: Vec<Label>,
     /// By access: its first piece. One more at the end.
     first: Vec<u32>,
     /// Pieces of accesses, each of one flow, in the order of accesses.
@@ -63,7 +63,7 @@ pub struct Parts {
 impl Parts {
     /// Nothing waits.
     pub fn clear(&mut self) {
-        self.cells.clear();
+        self.labels.clear();
         self.first.clear();
         self.pieces.clear();
         self.readings.clear();
@@ -75,43 +75,44 @@ impl Parts {
         self.first.push(self.pieces.len() as u32);
     }
 
-    /// All accesses and runs are there. Takes their cells, and puts labels in their places.
-    pub fn complete(&mut self, cells: &mut Vec<u32>, stream_cells: &mut Vec<u32>) {
+    /// All accesses and runs are there. Takes their labels, and puts numbers in their places.
+    pub fn complete(&mut self, labels: &mut Vec<Label>, stream_labels: &mut Vec<Label>) {
         self.next_access();
-        self.cursor = Cursor { label: u32::MAX, ..Cursor::default() };
-        self.cells.append(cells);
-        let accesses = self.cells.len() as u32;
-        cells.extend(0..accesses);
-        self.cells.append(stream_cells);
-        stream_cells.extend(accesses..self.cells.len() as u32);
+        self.cursor = Cursor::default();
+        self.labels.append(labels);
+        let accesses = self.labels.len();
+        labels.extend((0..accesses).map(Label::new));
+        self.labels.append(stream_labels);
+        stream_labels.extend((accesses..self.labels.len()).map(Label::new));
     }
 }
 
 /// Reports.
 impl Parts {
-    /// The cell of an access or a stream.
+    /// What an access or a stream was called before.
     #[must_use]
-    pub fn cell(&self, label: u32) -> u32 {
-        self.cells[label as usize]
+    pub fn label(&self, number: Label) -> Label {
+        self.labels[number.index()]
     }
 
     /// Files a report.
     #[inline]
-    pub fn found(&mut self, counters: &mut [CellCounters], label: u32, found: Found) {
+    pub fn found(&mut self, counters: &mut [CellCounters], number: Label, found: Found) {
         let accesses = self.first.len() - 1;
-        match (self.readings.get_mut((label as usize).wrapping_sub(accesses)), found) {
+        match (self.readings.get_mut(number.index().wrapping_sub(accesses)), found) {
             (Some(readings), Found::Row(row)) => readings.row(counters, row),
             (Some(readings), Found::Warm { above, len }) => readings.warm(counters, above, len),
             (Some(readings), Found::Cold { above, len }) => cold(counters, above, len, |left| readings.take(left)),
-            (None, found) => self.found_for_access(counters, label, found),
+            (None, found) => self.found_for_access(counters, number, found),
         }
     }
 
     #[inline]
-    fn found_for_access(&mut self, counters: &mut [CellCounters], label: u32, found: Found) {
-        if self.cursor.label != label {
-            let (piece, end) = (self.first[label as usize] as usize, self.first[label as usize + 1] as usize);
-            self.cursor = Cursor { label, piece, end, done: 0 };
+    fn found_for_access(&mut self, counters: &mut [CellCounters], number: Label, found: Found) {
+        if self.cursor.number != Some(number) {
+            let at = number.index();
+            let (piece, end) = (self.first[at] as usize, self.first[at + 1] as usize);
+            self.cursor = Cursor { number: Some(number), piece, end, done: 0 };
         }
         match found {
             Found::Warm { above, len } => warm(counters, above, len, |left| self.take(left)),

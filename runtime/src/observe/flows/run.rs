@@ -1,14 +1,14 @@
 //! The affine run that flows are followed through; kept to save allocations.
 
 use super::parts::{Piece, Readings};
-use crate::{observe::patterns::Lane, shadow::Label};
+use crate::{observe::patterns::Lane, shadow::ByteLabel};
 
 /// Accesses of a stream to words in one state, one after the other.
 #[derive(Clone, Copy)]
 pub struct Seen {
-    pub state: Label,
+    pub state: ByteLabel,
     /// The state that they leave.
-    pub next: Label,
+    pub next: ByteLabel,
     /// Of loads.
     pub flow: u32,
     pub count: u64,
@@ -23,7 +23,7 @@ pub struct Run {
     pub readings: Vec<Readings>,
     pub pieces: Vec<Piece>,
     pub seen: Vec<Vec<Seen>>,
-    pub labels: Vec<(Label, u64)>,
+    pub labels: Vec<(ByteLabel, u64)>,
     /// By flow: reads in the block at hand; and the flows of which there are.
     pub reads: Vec<u64>,
     pub flows: Vec<u32>,

@@ -7,8 +7,8 @@ use proptest::prelude::*;
 use super::bytes::*;
 use crate::{
     counts::{cell::CellCounters, depths::DepthCounts},
-    decode::{block::UNCOUNTED, context::ContextNumber, locator::SegmentNumber, ring::RingSite},
-    engine::{Access, Kind, Stream, oracle::Oracle},
+    decode::{block::CellNumber, context::ContextNumber, locator::SegmentNumber, ring::RingSite},
+    engine::{Access, Kind, Label, Stream, oracle::Oracle},
     histogram::bucket_of,
     objects::ObjectNumber,
     observe::{
@@ -149,38 +149,38 @@ fn total(depths: &[u64]) -> Total {
 struct Measured {
     pipeline: Pipeline,
     cells: Vec<CellCounters>,
-    cell_of: BTreeMap<(SegmentNumber, u32), u32>,
+    cell_of: BTreeMap<(SegmentNumber, u32), CellNumber>,
     cold: DepthCounts,
 }
 
 impl Measured {
-    fn cell(&mut self, site: u32, context: u32, counted: bool) -> u32 {
+    fn label(&mut self, site: u32, context: u32, counted: bool) -> Label {
         let (segment, item) = place(site);
         let number = ContextNumber::new(context as usize);
         if !counted {
-            return self.pipeline.hidden(segment, number, ITEMS as usize) + item;
+            return self.pipeline.hidden(segment, number, ITEMS as usize).after(item as usize);
         }
         let Self { pipeline, cells, cell_of, .. } = self;
         let first = *cell_of.entry((segment, context)).or_insert_with(|| {
             cells.resize(cells.len() + ITEMS as usize, CellCounters::default());
             pipeline.add_cells(segment, number, ITEMS as usize);
-            cells.len() as u32 - ITEMS
+            CellNumber::new(cells.len() - ITEMS as usize)
         });
-        first + item
+        Label::of(first.after(item as usize))
     }
 
     fn does(&mut self, op: &Op) {
         match op {
             Op::Access(access, site, context, counted) => {
                 let is_remove = access.kind == Kind::Remove;
-                let cell = if is_remove { UNCOUNTED } else { self.cell(*site, *context, *counted) };
-                self.pipeline.push(*access, cell, &mut Files { cells: &mut self.cells, cold: &mut self.cold });
+                let label = if is_remove { Label::UNCOUNTED } else { self.label(*site, *context, *counted) };
+                self.pipeline.push(*access, label, &mut Files { cells: &mut self.cells, cold: &mut self.cold });
             }
             Op::Run(streams, counted, iterations) => {
-                let cells: Vec<u32> = streams.iter().map(|(_, site)| self.cell(*site, 0, *counted)).collect();
+                let labels: Vec<Label> = streams.iter().map(|(_, site)| self.label(*site, 0, *counted)).collect();
                 let streams: Vec<Stream> = streams.iter().map(|(stream, _)| *stream).collect();
                 let files = &mut Files { cells: &mut self.cells, cold: &mut self.cold };
-                self.pipeline.push_run(&streams, &cells, *iterations, files);
+                self.pipeline.push_run(&streams, &labels, *iterations, files);
             }
             &Op::Relocate(from, to, len) => {
                 self.pipeline.relocate(from, to, len, &mut Files { cells: &mut self.cells, cold: &mut self.cold });
@@ -199,9 +199,9 @@ fn followed(ops: &[Op], patterns: bool, threaded: bool) -> (Followed, Vec<CellCo
     measured.pipeline.start_flows(patterns, false);
     // Each site has an object in one of the contexts: patterns are told of sites and objects.
     for segment in 0..3 {
-        let first = measured.cell(segment * ITEMS, 0, true);
-        (first..first + ITEMS)
-            .for_each(|cell| measured.pipeline.set_object(cell, ObjectNumber::new(segment as usize + 1)));
+        let first = measured.label(segment * ITEMS, 0, true).cell();
+        (0..ITEMS as usize)
+            .for_each(|item| measured.pipeline.set_object(first.after(item), ObjectNumber::new(segment as usize + 1)));
     }
     if threaded {
         measured.pipeline.start_thread(&mut Files { cells: &mut measured.cells, cold: &mut measured.cold });

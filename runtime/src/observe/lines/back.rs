@@ -12,6 +12,7 @@ use super::{
     timeline::Timeline,
 };
 use crate::{
+    decode::block::CellNumber,
     engine::{AllocationFailure, hint::prefetch},
     histogram::bucket_of,
 };
@@ -33,7 +34,7 @@ const MOST: u32 = 1 << 29;
 pub struct Entering {
     pub line: u64,
     /// Who touched it.
-    pub cell: u32,
+    pub cell: CellNumber,
     pub is_store: bool,
     /// Its place in front.
     pub place: u8,
@@ -108,7 +109,7 @@ impl Back {
     #[inline(always)]
     fn enter(&mut self, entering: Entering, place: Place, ledger: &mut Ledger) {
         let Entering { cell, is_store, left, .. } = entering;
-        self.come(place, self.lines_in_front, cell as usize, cell, is_store, ledger);
+        self.come(place, self.lines_in_front, cell.index(), cell, is_store, ledger);
         match self.in_front[usize::from(entering.place)].replace(place) {
             Some(gone) => self.leave(gone, left, ledger),
             None => self.lines_in_front += 1,
@@ -122,7 +123,7 @@ impl Back {
         place: Place,
         front: usize,
         kind: usize,
-        cell: u32,
+        cell: CellNumber,
         is_store: bool,
         ledger: &mut Ledger,
     ) {
@@ -212,8 +213,8 @@ impl Back {
     /// The program has ended: with what happened to the lines in front, what is dirty is written back.
     pub fn finish(&mut self, front: &Front, ledger: &mut Ledger) {
         self.clear_front(front, 0, ledger);
-        for entry in self.table.entries().filter(|entry| entry.writer > 0) {
-            ledger.dirty(entry.writer - 1);
+        for writer in self.table.entries().filter_map(|entry| entry.writer) {
+            ledger.dirty(writer.cell());
         }
     }
 

@@ -8,6 +8,7 @@ use super::{
     front::{FRONT, PLACES},
     groups::{Group, Groups},
 };
+use crate::observe::writer::WriterNumber;
 
 /// Visits to lines in a period at most.
 const MOST_VISITS: u64 = 128;
@@ -25,7 +26,7 @@ pub struct Chain {
     pub leaves: u64,
     pub rank: usize,
     /// Who has written a line when all groups have left it, plus one; 0 if nobody has.
-    pub writer: u32,
+    pub writer: Option<WriterNumber>,
     groups: usize,
 }
 
@@ -99,7 +100,7 @@ impl Chains {
                     comes: 0,
                     leaves: 0,
                     rank: 0,
-                    writer: 0,
+                    writer: None,
                     groups: 0,
                 });
             }

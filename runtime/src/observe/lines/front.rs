@@ -5,6 +5,8 @@
 //! that an access to one of them does not concern it. The order is a permutation of the places in one word, so that a
 //! line comes first without a branch or a copy.
 
+use crate::{decode::block::CellNumber, observe::writer::WriterNumber};
+
 /// Lines in front.
 pub const PLACES: usize = 16;
 /// Depths up to this one are not told apart.
@@ -19,8 +21,8 @@ const EACH_TAG: u64 = 0x0101_0101_0101_0101;
 /// What happened to a line since it came in front.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Visit {
-    /// Who wrote it last, plus one; 0 if nobody did.
-    pub writer: u32,
+    /// Who wrote it last.
+    pub writer: Option<WriterNumber>,
     /// Bucket of the greatest depth since it was written, or came, plus one; 0 if it was never deep enough to tell.
     pub deepest: u16,
     /// The same before it was written for the first time.
@@ -33,19 +35,19 @@ impl Visit {
         self.deepest = self.deepest.max(bucket + 1);
     }
 
-    /// Written by somebody (a number plus one); gives who has it written back, and from which depth on, if that is
+    /// Written by somebody; gives who has it written back, and from which depth on, if that is
     /// known here.
     #[inline(always)]
-    pub fn write(&mut self, writer: u32) -> Option<(u32, u16)> {
+    pub fn write(&mut self, writer: Option<WriterNumber>) -> Option<(CellNumber, u16)> {
         let before = std::mem::replace(self, Self { writer, deepest: 0, before: self.before });
         if before.deepest == 0 {
             return None;
         }
-        if before.writer == 0 {
+        let Some(writer) = before.writer else {
             self.before = before.deepest;
             return None;
-        }
-        Some((before.writer - 1, before.deepest - 1))
+        };
+        Some((writer.cell(), before.deepest - 1))
     }
 }
 
@@ -112,13 +114,13 @@ impl Front {
 
     /// The line at a place is written; see [`Visit`].
     #[inline(always)]
-    pub fn write(&mut self, place: usize, writer: u32) -> Option<(u32, u16)> {
-        self.visits[place].write(writer)
+    pub fn write(&mut self, place: usize, writer: WriterNumber) -> Option<(CellNumber, u16)> {
+        self.visits[place].write(Some(writer))
     }
 
-    /// The line at a place, which is written, was last written by somebody (a number plus one).
+    /// The line at a place, which is written, was last written by somebody.
     #[inline(always)]
-    pub fn written_by(&mut self, place: usize, writer: u32) {
+    pub fn written_by(&mut self, place: usize, writer: Option<WriterNumber>) {
         self.visits[place].writer = writer;
     }
 

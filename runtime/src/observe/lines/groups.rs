@@ -2,7 +2,11 @@
 //!
 //! Takes the streams of a run. Refuses runs with too many groups, and accesses that may lie in two lines.
 
-use crate::engine::{Kind, Stream};
+use crate::{
+    decode::block::CellNumber,
+    engine::{Kind, Label, Stream},
+    observe::writer::WriterNumber,
+};
 
 /// Most groups of a run.
 const GROUPS: usize = 32;
@@ -14,10 +18,10 @@ pub struct Group {
     pub addr: u64,
     pub stride: i64,
     /// Whose the first access is, and whether it is a store.
-    pub cell: u32,
+    pub cell: CellNumber,
     pub is_store: bool,
     /// The last one that writes, plus one; 0 if none does.
-    pub writer: u32,
+    pub writer: Option<WriterNumber>,
     /// The iteration in which it comes to another line.
     pub next: u64,
     /// Where its line is in front.
@@ -37,11 +41,17 @@ pub struct Groups {
 
 impl Groups {
     /// Puts streams into groups; false if these are too many, or accesses may lie in two lines.
-    pub fn find(&mut self, streams: &[Stream], cells: &[u32], shift: u32, known: impl Fn(u32) -> u32) -> bool {
+    pub fn find(
+        &mut self,
+        streams: &[Stream],
+        labels: &[Label],
+        shift: u32,
+        known: impl Fn(CellNumber) -> CellNumber,
+    ) -> bool {
         self.all.clear();
         self.by_last.clear();
         self.by_store.clear();
-        for (stream, &cell) in streams.iter().zip(cells) {
+        for (stream, &label) in streams.iter().zip(labels) {
             let Stream { addr, stride, len, kind } = *stream;
             if kind == Kind::Remove || len == 0 {
                 continue;
@@ -51,7 +61,7 @@ impl Groups {
                 return false;
             }
             let is_store = matches!(kind, Kind::Store | Kind::Fresh);
-            let cell = known(cell);
+            let cell = known(label.cell());
             // What divides the step and the line: blocks of this size are never cut.
             let block = stride.trailing_zeros().min(shift);
             let same = |group: &Group| group.stride == stride && group.addr >> block == addr >> block;
@@ -66,7 +76,7 @@ impl Groups {
             last(&mut self.by_last, number as u8);
             if is_store {
                 last(&mut self.by_store, number as u8);
-                self.all[number].writer = cell + 1;
+                self.all[number].writer = Some(WriterNumber::of(cell));
             }
         }
         true

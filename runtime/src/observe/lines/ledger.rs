@@ -1,6 +1,6 @@
 //! Who brought lines in and wrote them, and from which depths.
 
-use crate::counts::lines::LineCounts;
+use crate::{counts::lines::LineCounts, decode::block::CellNumber, observe::writer::UNKNOWN};
 
 /// What is filed by depth.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -69,17 +69,17 @@ impl Ledger {
 
     /// What stands for a cell, which is out of range for ever if there is no such cell now.
     #[inline(always)]
-    pub fn known(&self, cell: u32) -> u32 {
-        if (cell as usize) < self.accounts.len() { cell } else { u32::MAX - 1 }
+    pub fn known(&self, cell: CellNumber) -> CellNumber {
+        if cell.index() < self.accounts.len() { cell } else { UNKNOWN }
     }
 
     #[inline(always)]
-    fn account(&mut self, cell: u32) -> Option<&mut Account> {
-        Some(self.accounts.get_mut(cell as usize)?.get_or_insert_default())
+    fn account(&mut self, cell: CellNumber) -> Option<&mut Account> {
+        Some(self.accounts.get_mut(cell.index())?.get_or_insert_default())
     }
 
     #[inline(always)]
-    pub fn add(&mut self, cell: u32, what: Filed, bucket: u16, lines: u64) {
+    pub fn add(&mut self, cell: CellNumber, what: Filed, bucket: u16, lines: u64) {
         let Some(account) = self.account(cell) else { return };
         let pending = &mut account.pending[what as usize];
         if pending.bucket == bucket {
@@ -91,7 +91,7 @@ impl Ledger {
     }
 
     /// A line that has no depth: nothing had touched it before, or nothing wrote it again.
-    pub fn first(&mut self, cell: u32, what: Filed) {
+    pub fn first(&mut self, cell: CellNumber, what: Filed) {
         if let Some(Account { counts, .. }) = self.account(cell) {
             *(match what {
                 Filed::Load => &mut counts.first_loads,
@@ -104,7 +104,7 @@ impl Ledger {
     }
 
     /// A line that is dirty at the end.
-    pub fn dirty(&mut self, cell: u32) {
+    pub fn dirty(&mut self, cell: CellNumber) {
         self.first(cell, Filed::WriteBack);
     }
 

@@ -14,7 +14,7 @@ use super::{
     ledger::{Filed, Ledger},
     table::Place,
 };
-use crate::{engine::hint::prefetch, histogram::bucket_of};
+use crate::{decode::block::CellNumber, engine::hint::prefetch, histogram::bucket_of, observe::writer::WriterNumber};
 
 /// Visits to lines that make a run long: as the front is emptied, what follows the run is slower.
 const LONG: u64 = 32;
@@ -32,10 +32,10 @@ struct Visitor {
     step: i64,
     /// Where the entry of the line is.
     place: Place,
-    cell: u32,
+    cell: CellNumber,
     is_store: bool,
     /// Who has written the line when it is left, plus one; 0 if nobody has.
-    writer: u32,
+    writer: Option<WriterNumber>,
     /// The position that the line has when it is left.
     position: u32,
     /// The kind of questions about its lines.
@@ -203,8 +203,8 @@ impl LongRun {
                 continue;
             }
             let is_last = groups.all[chain.leader].place == group.place;
-            let writes = |other: &Group| other.place == group.place && other.writer > 0;
-            let is_written = if is_last { chain.writer > 0 } else { groups.all.iter().any(writes) };
+            let writes = |other: &Group| other.place == group.place && other.writer.is_some();
+            let is_written = if is_last { chain.writer.is_some() } else { groups.all.iter().any(writes) };
             if is_written && let Some((cell, bucket)) = visit.write(chain.writer) {
                 ledger.add(cell, Filed::WriteBack, bucket, 1);
             }
@@ -245,7 +245,7 @@ impl LongRun {
                     };
                     let writer =
                         groups.by_store.iter().rev().find(of_line).map(|&other| groups.all[usize::from(other)].writer);
-                    let all_came = if last.line == here { 0 } else { self.chains.all[chain].writer };
+                    let all_came = if last.line == here { None } else { self.chains.all[chain].writer };
                     visit.writer = writer.unwrap_or(all_came);
                 }
                 let place = front.put(here, visit);

@@ -10,7 +10,7 @@ use super::{
     long_runs::Parts,
     stack::Lines,
 };
-use crate::engine::Stream;
+use crate::engine::{Label, Stream};
 
 /// The groups that come to their next lines before all others, in one iteration.
 struct Coming {
@@ -61,11 +61,11 @@ impl Group {
 impl Lines {
     /// Follows an affine run by groups; false, and nothing done, if that cannot be.
     #[inline(always)]
-    pub(super) fn follow_groups(&mut self, streams: &[Stream], cells: &[u32], iterations: u64) -> bool {
+    pub(super) fn follow_groups(&mut self, streams: &[Stream], labels: &[Label], iterations: u64) -> bool {
         let mut groups = std::mem::take(&mut self.groups);
-        let can = iterations > 0 && groups.find(streams, cells, self.shift, |cell| self.ledger.known(cell));
+        let can = iterations > 0 && groups.find(streams, labels, self.shift, |cell| self.ledger.known(cell));
         if can {
-            self.all_groups(&mut groups, streams, cells, iterations);
+            self.all_groups(&mut groups, streams, labels, iterations);
         }
         self.groups = groups;
         can
@@ -82,8 +82,8 @@ impl Lines {
     /// told to the front only where it matters: before a line is found there, and before one of theirs could sink too
     /// far.
     #[inline(always)]
-    fn all_groups(&mut self, groups: &mut Groups, streams: &[Stream], cells: &[u32], iterations: u64) {
-        let mut lines = self.whole_iteration(&mut groups.all, streams, cells, 0);
+    fn all_groups(&mut self, groups: &mut Groups, streams: &[Stream], labels: &[Label], iterations: u64) {
+        let mut lines = self.whole_iteration(&mut groups.all, streams, labels, 0);
         let mut now = 0;
         if lines <= FRONT && iterations > 1 {
             now = self.follow_long_run(groups, 1, iterations) - 1;
@@ -111,7 +111,7 @@ impl Lines {
                 above = 0;
                 lines = distinct(all);
                 if lines + coming.groups > FRONT {
-                    lines = self.whole_iteration(all, streams, cells, now);
+                    lines = self.whole_iteration(all, streams, labels, now);
                     continue;
                 }
             }
@@ -139,7 +139,7 @@ impl Lines {
             lines = all.len().min(lines + coming.groups);
         }
         for now in now + 1..iterations {
-            self.whole_iteration(all, streams, cells, now);
+            self.whole_iteration(all, streams, labels, now);
         }
     }
 
@@ -165,7 +165,7 @@ impl Lines {
         } else {
             self.enter(line, is_store, cell)
         };
-        if writer > 0 {
+        if let Some(writer) = writer {
             self.write(place, writer);
         }
         let group = &mut all[number];
@@ -182,9 +182,15 @@ impl Lines {
 
     /// Does an iteration access by access; gives the number of its lines, or very many if not all of them are in front
     /// now.
-    pub(super) fn whole_iteration(&mut self, all: &mut [Group], streams: &[Stream], cells: &[u32], now: u64) -> usize {
-        for (stream, &cell) in streams.iter().zip(cells) {
-            self.access(stream.at(now), stream.len, stream.kind, cell);
+    pub(super) fn whole_iteration(
+        &mut self,
+        all: &mut [Group],
+        streams: &[Stream],
+        labels: &[Label],
+        now: u64,
+    ) -> usize {
+        for (stream, &label) in streams.iter().zip(labels) {
+            self.access(stream.at(now), stream.len, stream.kind, label.cell());
         }
         for group in &mut *all {
             let address = group.at(now);

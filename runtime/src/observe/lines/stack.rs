@@ -18,9 +18,10 @@ use super::{
 };
 use crate::{
     counts::lines::LineCounts,
-    engine::{Access, Isa, Kind, Stream},
+    decode::block::CellNumber,
+    engine::{Access, Isa, Kind, Label, Stream},
     histogram::bucket_of,
-    observe::follower::Follower,
+    observe::{follower::Follower, writer::WriterNumber},
 };
 
 /// The lines of one ring.
@@ -35,21 +36,21 @@ pub struct Lines {
 }
 
 impl Follower for Lines {
-    fn accesses(&mut self, accesses: &[Access], cells: &[u32]) {
+    fn accesses(&mut self, accesses: &[Access], labels: &[Label]) {
         match self.isa {
             // SAFETY: `Isa::detect` has found these instructions.
             #[cfg(target_arch = "x86_64")]
-            Isa::Avx2 => unsafe { self.accesses_avx2(accesses, cells) },
-            _ => self.accesses_here(accesses, cells),
+            Isa::Avx2 => unsafe { self.accesses_avx2(accesses, labels) },
+            _ => self.accesses_here(accesses, labels),
         }
     }
 
-    fn run(&mut self, streams: &[Stream], cells: &[u32], iterations: u64) {
+    fn run(&mut self, streams: &[Stream], labels: &[Label], iterations: u64) {
         match self.isa {
             // SAFETY: as above.
             #[cfg(target_arch = "x86_64")]
-            Isa::Avx2 => unsafe { self.run_avx2(streams, cells, iterations) },
-            _ => self.run_here(streams, cells, iterations),
+            Isa::Avx2 => unsafe { self.run_avx2(streams, labels, iterations) },
+            _ => self.run_here(streams, labels, iterations),
         }
     }
 }
@@ -76,37 +77,37 @@ impl Lines {
 
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-    fn accesses_avx2(&mut self, accesses: &[Access], cells: &[u32]) {
-        self.accesses_here(accesses, cells);
+    fn accesses_avx2(&mut self, accesses: &[Access], labels: &[Label]) {
+        self.accesses_here(accesses, labels);
     }
 
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-    fn run_avx2(&mut self, streams: &[Stream], cells: &[u32], iterations: u64) {
-        self.run_here(streams, cells, iterations);
+    fn run_avx2(&mut self, streams: &[Stream], labels: &[Label], iterations: u64) {
+        self.run_here(streams, labels, iterations);
     }
 
     #[inline(always)]
-    fn accesses_here(&mut self, accesses: &[Access], cells: &[u32]) {
-        for (access, &cell) in accesses.iter().zip(cells) {
-            self.access(access.addr, access.len, access.kind, cell);
+    fn accesses_here(&mut self, accesses: &[Access], labels: &[Label]) {
+        for (access, &label) in accesses.iter().zip(labels) {
+            self.access(access.addr, access.len, access.kind, label.cell());
         }
     }
 
     #[inline(always)]
-    fn run_here(&mut self, streams: &[Stream], cells: &[u32], iterations: u64) {
-        if self.follow_groups(streams, cells, iterations) {
+    fn run_here(&mut self, streams: &[Stream], labels: &[Label], iterations: u64) {
+        if self.follow_groups(streams, labels, iterations) {
             return;
         }
         for iteration in 0..iterations {
-            for (stream, &cell) in streams.iter().zip(cells) {
-                self.access(stream.at(iteration), stream.len, stream.kind, cell);
+            for (stream, &label) in streams.iter().zip(labels) {
+                self.access(stream.at(iteration), stream.len, stream.kind, label.cell());
             }
         }
     }
 
     #[inline(always)]
-    pub(super) fn access(&mut self, address: u64, len: u32, kind: Kind, cell: u32) {
+    pub(super) fn access(&mut self, address: u64, len: u32, kind: Kind, cell: CellNumber) {
         if kind == Kind::Remove || len == 0 {
             return;
         }
@@ -121,16 +122,16 @@ impl Lines {
     }
 
     #[inline(always)]
-    fn touch(&mut self, line: u64, is_store: bool, cell: u32) {
+    fn touch(&mut self, line: u64, is_store: bool, cell: CellNumber) {
         let place = self.come(line, is_store, cell);
         if is_store {
-            self.write(place, self.ledger.known(cell) + 1);
+            self.write(place, WriterNumber::of(self.ledger.known(cell)));
         }
     }
 
     /// A line comes first; gives its place.
     #[inline(always)]
-    pub(super) fn come(&mut self, line: u64, is_store: bool, cell: u32) -> usize {
+    pub(super) fn come(&mut self, line: u64, is_store: bool, cell: CellNumber) -> usize {
         let Some(place) = self.front.find(line) else { return self.enter(line, is_store, cell) };
         let before = self.front.raise(place);
         if before >= FRONT {
@@ -141,7 +142,7 @@ impl Lines {
 
     /// A line was in front, but at a depth that counts.
     #[inline(never)]
-    fn sank(&mut self, place: usize, depth: u64, is_store: bool, cell: u32) {
+    fn sank(&mut self, place: usize, depth: u64, is_store: bool, cell: CellNumber) {
         let bucket = bucket_of(depth);
         self.front.sank(place, bucket);
         self.ledger.add(cell, Filed::of(is_store), bucket, 1);
@@ -149,7 +150,7 @@ impl Lines {
 
     /// A line comes in front, and another one leaves.
     #[inline(always)]
-    pub(super) fn enter(&mut self, line: u64, is_store: bool, cell: u32) -> usize {
+    pub(super) fn enter(&mut self, line: u64, is_store: bool, cell: CellNumber) -> usize {
         let (place, left) = self.front.enter(line);
         let cell = self.ledger.known(cell);
         if self.back.queue(Entering { line, cell, is_store, place: place as u8, left }) {
@@ -178,7 +179,7 @@ impl Lines {
 
     /// The line at a place, which was touched just now, is written (by a cell's number plus one).
     #[inline(always)]
-    pub(super) fn write(&mut self, place: usize, writer: u32) {
+    pub(super) fn write(&mut self, place: usize, writer: WriterNumber) {
         if let Some((cell, bucket)) = self.front.write(place, writer) {
             self.ledger.add(cell, Filed::WriteBack, bucket, 1);
         }

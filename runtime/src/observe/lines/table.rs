@@ -7,7 +7,7 @@ use super::{
     front::Visit,
     ledger::{Filed, Ledger},
 };
-use crate::pages::Pages;
+use crate::{observe::writer::WriterNumber, pages::Pages};
 
 /// Lines whose entries lie together.
 pub const LINES: u64 = 128;
@@ -24,7 +24,7 @@ pub struct Entry {
     /// When it left the front, plus one; 0 if it never did, or is there.
     pub position: u32,
     /// Who wrote it last, plus one; 0 if nobody did.
-    pub writer: u32,
+    pub writer: Option<WriterNumber>,
     /// Bucket of the greatest depth since it was written, plus one.
     pub deepest: u16,
 }
@@ -33,13 +33,15 @@ impl Entry {
     /// The line leaves the front, or whatever it was in, after a visit there.
     #[inline(always)]
     pub fn leave(&mut self, visit: Visit, ledger: &mut Ledger) {
-        if visit.writer == 0 {
+        if visit.writer.is_none() {
             self.deepest = self.deepest.max(visit.deepest);
             return;
         }
         let deepest = self.deepest.max(visit.before);
-        if self.writer > 0 && deepest > 0 {
-            ledger.add(self.writer - 1, Filed::WriteBack, deepest - 1, 1);
+        if let Some(writer) = self.writer
+            && deepest > 0
+        {
+            ledger.add(writer.cell(), Filed::WriteBack, deepest - 1, 1);
         }
         (self.writer, self.deepest) = (visit.writer, visit.deepest);
     }

@@ -8,7 +8,7 @@ use super::*;
 use crate::histogram::bounds;
 use crate::{
     counts::{depths::DepthCounts, lines::LineCounts},
-    engine::{Access, Kind, Stream},
+    engine::{Access, Kind, Label, Stream},
     observe::follower::Follower,
 };
 
@@ -175,21 +175,21 @@ proptest! {
     fn fetches_and_write_backs_are_those_of_a_list(steps in proptest::collection::vec(step(), 1..120), shift in 4u32..8) {
         let mut lines = Lines::new(1 << shift);
         lines.set_known(4);
-        let (mut plain, mut plain_cells) = (Vec::new(), Vec::new());
+        let (mut plain, mut plain_labels) = (Vec::new(), Vec::new());
         for (number, step) in steps.iter().enumerate() {
             match step {
                 Step::One(access) => {
-                    lines.accesses(&[*access], &[number as u32 % 4]);
+                    lines.accesses(&[*access], &[Label::new(number % 4)]);
                     plain.push(*access);
-                    plain_cells.push(number as u32 % 4);
+                    plain_labels.push(Label::new(number % 4));
                 }
                 Step::Run(streams, iterations) => {
-                    let cells: Vec<u32> = (0..streams.len() as u32).map(|cell| cell % 4).collect();
-                    lines.run(streams, &cells, *iterations);
+                    let labels: Vec<Label> = (0..streams.len()).map(|cell| Label::new(cell % 4)).collect();
+                    lines.run(streams, &labels, *iterations);
                     for iteration in 0..*iterations {
                         let access = |s: &Stream| Access { addr: s.at(iteration), len: s.len, kind: s.kind };
                         plain.extend(streams.iter().map(access));
-                        plain_cells.extend(&cells);
+                        plain_labels.extend(&labels);
                     }
                 }
             }
@@ -197,17 +197,17 @@ proptest! {
         let counts = lines.finish();
         let mut singly = Lines::new(1 << shift);
         singly.set_known(4);
-        singly.accesses(&plain, &plain_cells);
+        singly.accesses(&plain, &plain_labels);
         for (cell, (counts, singly)) in counts.iter().zip(singly.finish()).enumerate() {
             prop_assert_eq!(all_of(counts.as_deref()), all_of(singly.as_deref()), "cell {}", cell);
         }
         let touches: Vec<(u64, bool, usize)> = plain
             .iter()
-            .zip(&plain_cells)
+            .zip(&plain_labels)
             .filter(|(access, _)| access.kind != Kind::Remove)
             .flat_map(|(access, cell)| {
                 let lines = access.addr >> shift..=(access.addr + u64::from(access.len) - 1) >> shift;
-                lines.map(|line| (line, access.kind == Kind::Store, *cell as usize))
+                lines.map(|line| (line, access.kind == Kind::Store, cell.index()))
             })
             .collect();
         let streamed = streams(&touches, (4096i64 >> shift).min(128));
@@ -245,9 +245,9 @@ fn stream_kernels_move_what_they_are_known_to() {
         lines.set_known(3);
         let loads = arrays[..reads].iter().map(|&array| stream(array, 8, Kind::Load));
         let streams: Vec<Stream> = loads.chain([stream(arrays[2], 8, Kind::Store)]).collect();
-        let cells: Vec<u32> = (0..streams.len() as u32).collect();
+        let labels: Vec<Label> = (0..streams.len()).map(Label::new).collect();
         for _ in 0..4 {
-            lines.run(&streams, &cells, N);
+            lines.run(&streams, &labels, N);
         }
         let traffic = told_in_all(&lines.finish(), 512);
         assert_eq!((traffic.loads + traffic.stores + traffic.write_backs) * 64, expected * N * 4);
@@ -262,7 +262,7 @@ fn a_column_walk_fetches_a_line_for_each_element() {
         let mut lines = Lines::new(64);
         lines.set_known(1);
         for start in 0..N {
-            lines.run(&[stream((1 << 20) + start * next, stride, Kind::Load)], &[0], N);
+            lines.run(&[stream((1 << 20) + start * next, stride, Kind::Load)], &[Label::new(0)], N);
         }
         told_in_all(&lines.finish(), 512).loads
     };
@@ -278,7 +278,7 @@ fn walks_are_streams_where_they_stay_in_a_page() {
     let walk = |stride: i64, count: u64| {
         let mut lines = Lines::new(64);
         lines.set_known(1);
-        lines.run(&[stream(1 << 30, stride, Kind::Load)], &[0], count);
+        lines.run(&[stream(1 << 30, stride, Kind::Load)], &[Label::new(0)], count);
         let counts = lines.finish();
         let counts = counts[0].as_ref().expect("a cell");
         [counts.first_loads, counts.first_in_order, counts.first_at_step]
@@ -299,8 +299,10 @@ fn streams_that_take_turns_are_followed_up_to_a_number() {
         lines.set_known(1);
         for line in 0..64 {
             for walk in 0..number {
-                lines
-                    .accesses(&[Access { addr: (1 << 30) + (walk << 20) + line * 64, len: 8, kind: Kind::Load }], &[0]);
+                lines.accesses(
+                    &[Access { addr: (1 << 30) + (walk << 20) + line * 64, len: 8, kind: Kind::Load }],
+                    &[Label::new(0)],
+                );
             }
         }
         lines.finish()[0].as_ref().expect("a cell").first_in_order
@@ -316,11 +318,11 @@ fn cells_that_are_not_counted_are_seen() {
     lines.set_known(1);
     let far: HashSet<u64> = (0..100).map(|line| line * 64).collect();
     let load = |addr| Access { addr, len: 1, kind: Kind::Load };
-    lines.accesses(&[load(1 << 20)], &[0]);
+    lines.accesses(&[load(1 << 20)], &[Label::new(0)]);
     for &addr in &far {
-        lines.accesses(&[load(addr)], &[u32::MAX]);
+        lines.accesses(&[load(addr)], &[Label::UNCOUNTED]);
     }
-    lines.accesses(&[load(1 << 20)], &[0]);
+    lines.accesses(&[load(1 << 20)], &[Label::new(0)]);
     let counts = lines.finish();
     let counted = counts[0].as_ref().expect("a cell");
     assert_eq!(counts.len(), 1);
@@ -368,16 +370,16 @@ fn nests_of_regular_loops_are_followed_in_periods() {
         singly.set_known(8);
         for (i, j) in (0..6).flat_map(|i| (0..20).map(move |j| (i, j))) {
             let streams = streams(i, j);
-            let cells: Vec<u32> = (0..streams.len() as u32).collect();
+            let labels: Vec<Label> = (0..streams.len()).map(Label::new).collect();
             let mut groups = super::groups::Groups::default();
             let mut fresh = Lines::new(64);
-            assert!(groups.find(&streams, &cells, 6, |cell| cell));
-            fresh.whole_iteration(&mut groups.all, &streams, &cells, 0);
+            assert!(groups.find(&streams, &labels, 6, |cell| cell));
+            fresh.whole_iteration(&mut groups.all, &streams, &labels, 0);
             assert!(fresh.follow_long_run(&mut groups, 1, iterations) > iterations - 20, "{name} {i} {j}");
-            lines.run(&streams, &cells, iterations);
+            lines.run(&streams, &labels, iterations);
             for iteration in 0..iterations {
                 let access = |s: &Stream| Access { addr: s.at(iteration), len: s.len, kind: s.kind };
-                singly.accesses(&streams.iter().map(access).collect::<Vec<_>>(), &cells);
+                singly.accesses(&streams.iter().map(access).collect::<Vec<_>>(), &labels);
             }
         }
         for (cell, (counts, singly)) in lines.finish().iter().zip(singly.finish()).enumerate() {

@@ -14,6 +14,7 @@ use super::{
 use crate::{
     abi::sample::{BurstTimes, Design},
     counts::sampled::{Class, GROUPS, Seen},
+    decode::block::CellNumber,
     pricing::run_cost,
 };
 
@@ -71,7 +72,7 @@ impl Bursts {
         piece: Piece,
         now: u64,
         fixed: &Fixed,
-        (cell, ledger): (u32, &mut Ledger),
+        (cell, ledger): (CellNumber, &mut Ledger),
     ) {
         let short = self.design.short();
         let ready = |burst: &&Burst| now as i64 - burst.start >= short as i64;

@@ -9,6 +9,7 @@ use super::{
 use crate::{
     abi::sample::{BUCKETS, Design},
     counts::sampled::{Class, GROUPS, Seen},
+    decode::block::CellNumber,
 };
 
 /// The lane of a bucket that was not drawn.
@@ -50,7 +51,7 @@ impl Fixed {
         entry: Option<usize>,
         (piece, bucket): (Piece, usize),
         now: u64,
-        (cell, ledger): (u32, &mut Ledger),
+        (cell, ledger): (CellNumber, &mut Ledger),
     ) {
         let own = usize::from(self.lane_of[bucket]);
         let Self { stack, sums, middle, buckets, .. } = self;
@@ -84,7 +85,7 @@ impl Fixed {
         (class, group): (Class, usize),
         len: u32,
         weight: f64,
-        (cell, ledger): (u32, &mut Ledger),
+        (cell, ledger): (CellNumber, &mut Ledger),
     ) {
         let scale = BUCKETS as f64 / self.buckets as f64;
         let mut above = Above::default();

@@ -4,6 +4,7 @@ use crate::counts::{
     reach::Reach,
     sampled::{Class, SampleCounts, Seen},
 };
+use crate::decode::block::CellNumber;
 
 /// What a sample has.
 #[derive(Debug, Default, PartialEq)]
@@ -34,26 +35,26 @@ impl Ledger {
         self.read.resize(cells, 0);
     }
 
-    fn cell(&mut self, cell: u32) -> Option<&mut SampleCounts> {
-        ((cell as usize) < self.known).then(|| &mut **self.counts[cell as usize].get_or_insert_default())
+    fn cell(&mut self, cell: CellNumber) -> Option<&mut SampleCounts> {
+        ((cell.index()) < self.known).then(|| &mut **self.counts[cell.index()].get_or_insert_default())
     }
 
     /// A cell reads so many bytes, seen or not.
     #[inline(always)]
-    pub fn read(&mut self, cell: u32, bytes: u64) {
-        if let Some(read) = self.read.get_mut(cell as usize) {
+    pub fn read(&mut self, cell: CellNumber, bytes: u64) {
+        if let Some(read) = self.read.get_mut(cell.index()) {
             *read += bytes;
         }
     }
 
-    pub fn add(&mut self, cell: u32, seen: Seen) {
+    pub fn add(&mut self, cell: CellNumber, seen: Seen) {
         if let Some(counts) = self.cell(cell) {
             counts.add(seen);
             self.reach.add(&seen);
         }
     }
 
-    pub fn lean(&mut self, cell: u32, class: Class, group: usize, cost: f64) {
+    pub fn lean(&mut self, cell: CellNumber, class: Class, group: usize, cost: f64) {
         if let Some(counts) = self.cell(cell) {
             counts.lean(class, group, cost);
         }

@@ -13,7 +13,8 @@ use super::{
 };
 use crate::{
     abi::sample::{BUCKET_SHIFT, BUCKETS, Design, HASH, bucket},
-    engine::{Access, Kind, Stream},
+    decode::block::CellNumber,
+    engine::{Access, Kind, Label, Stream},
     observe::follower::Follower,
 };
 
@@ -78,7 +79,7 @@ impl Sampler {
     }
 
     #[inline(always)]
-    fn access(&mut self, access: Access, cell: u32) {
+    fn access(&mut self, access: Access, cell: CellNumber) {
         let Access { addr, len, kind } = access;
         let is_read = match kind {
             Kind::Load | Kind::Last => true,
@@ -108,7 +109,7 @@ impl Sampler {
 
     /// An access of which something passes. Everything is priced before anything moves.
     #[inline(never)]
-    fn look(&mut self, address: u64, len: u64, is_read: bool, cell: u32) {
+    fn look(&mut self, address: u64, len: u64, is_read: bool, cell: CellNumber) {
         let from = address % LINE;
         if from + len <= LINE {
             let (line, to) = (address / LINE, (from + len) as usize);
@@ -123,7 +124,7 @@ impl Sampler {
 
     /// A part of an access is read, moves to the top, or both.
     #[inline(always)]
-    fn visit(&mut self, piece: Piece, is_read: bool, moves: bool, cell: u32) {
+    fn visit(&mut self, piece: Piece, is_read: bool, moves: bool, cell: CellNumber) {
         let Self { now, bursts, turns, fixed, marks, ledger, .. } = self;
         let (bucket, now) = (bucket(piece.line), *now);
         let (place, mark) = ((piece, bucket), marks[bucket]);
@@ -217,13 +218,13 @@ impl Sampler {
 }
 
 impl Follower for Sampler {
-    fn accesses(&mut self, accesses: &[Access], cells: &[u32]) {
-        for (access, cell) in accesses.iter().zip(cells) {
-            self.access(*access, *cell);
+    fn accesses(&mut self, accesses: &[Access], labels: &[Label]) {
+        for (access, label) in accesses.iter().zip(labels) {
+            self.access(*access, label.cell());
         }
     }
 
-    fn run(&mut self, streams: &[Stream], cells: &[u32], iterations: u64) {
+    fn run(&mut self, streams: &[Stream], labels: &[Label], iterations: u64) {
         let is_timed = |stream: &Stream| stream.len > 0 && stream.kind != Kind::Remove;
         let width = if streams.iter().all(is_timed) { streams.len() as u64 } else { 0 };
         let mut at = 0;
@@ -231,13 +232,13 @@ impl Follower for Sampler {
             let quiet = if self.bursts.are_running() { 0 } else { self.next.saturating_sub(self.now) };
             let whole = quiet.checked_div(width).unwrap_or(0).min(iterations - at);
             if whole == 0 {
-                for (stream, cell) in streams.iter().zip(cells) {
-                    self.access(stream.access(at), *cell);
+                for (stream, label) in streams.iter().zip(labels) {
+                    self.access(stream.access(at), label.cell());
                 }
                 at += 1;
                 continue;
             }
-            self.marked(streams, cells, at..at + whole);
+            self.marked(streams, labels, at..at + whole);
             at += whole;
         }
     }
@@ -245,19 +246,19 @@ impl Follower for Sampler {
 
 impl Sampler {
     /// Iterations of a run in which nothing changes and no burst runs: only what is marked need be looked at.
-    fn marked(&mut self, streams: &[Stream], cells: &[u32], iterations: Range<u64>) {
+    fn marked(&mut self, streams: &[Stream], labels: &[Label], iterations: Range<u64>) {
         let (before, width) = (self.now, streams.len() as u64);
-        for (stream, cell) in streams.iter().zip(cells).filter(|(stream, _)| is_read(stream.kind)) {
-            self.ledger.read(*cell, u64::from(stream.len) * (iterations.end - iterations.start));
+        for (stream, label) in streams.iter().zip(labels).filter(|(stream, _)| is_read(stream.kind)) {
+            self.ledger.read(label.cell(), u64::from(stream.len) * (iterations.end - iterations.start));
         }
         let visit = |marks: &[u8; BUCKETS], stream: &Stream, from| next_visit(marks, stream, from..iterations.end);
         let mut next: Vec<u64> = streams.iter().map(|stream| visit(&self.marks, stream, iterations.start)).collect();
         while let Some(&iteration) = next.iter().min().filter(|iteration| **iteration < iterations.end) {
-            for (number, (stream, cell)) in streams.iter().zip(cells).enumerate() {
+            for (number, (stream, label)) in streams.iter().zip(labels).enumerate() {
                 if next[number] == iteration {
                     self.now = before + (iteration - iterations.start) * width + number as u64;
                     let Access { addr, len, .. } = stream.access(iteration);
-                    self.look(addr, len.into(), is_read(stream.kind), *cell);
+                    self.look(addr, len.into(), is_read(stream.kind), label.cell());
                     next[number] = visit(&self.marks, stream, iteration + 1);
                 }
             }

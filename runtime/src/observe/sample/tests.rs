@@ -11,7 +11,7 @@ use super::{
 use crate::{
     abi::sample::Draws,
     counts::sampled::{Estimate, SampleCounts},
-    engine::{Access, Engine, Found, Kind, Reports, Stream},
+    engine::{Access, Engine, Found, Kind, Label, Reports, Stream},
     observe::follower::Follower,
     pricing::run_cost,
 };
@@ -20,20 +20,20 @@ use crate::{
 const CELLS: usize = 5;
 
 /// Accesses with their cells.
-type Trace = Vec<(Access, u32)>;
+type Trace = Vec<(Access, Label)>;
 
 fn exact(trace: &Trace) -> [f64; CELLS] {
     let mut engine = Engine::default();
     let mut costs = [0.0; CELLS];
     for (access, cell) in trace {
-        costs[*cell as usize] += cost_of(&mut engine, *access);
+        costs[cell.index()] += cost_of(&mut engine, *access);
     }
     costs
 }
 
 fn cost_of(engine: &mut Engine, access: Access) -> f64 {
     let mut found = Reports::default();
-    engine.batch_to(&[access], &[0], &mut found);
+    engine.batch_to(&[access], &[Label::new(0)], &mut found);
     let mut cost = 0;
     found.each(|_, found| match found {
         Found::Warm { above, len } | Found::Cold { above, len } => cost += run_cost(above, len),
@@ -47,7 +47,8 @@ fn cost_of(engine: &mut Engine, access: Access) -> f64 {
 fn trace(len: usize) -> Trace {
     let mut draws = Draws::new(17);
     let mut trace = Trace::new();
-    let mut at = |cell: u32, addr: u64, len: u32, kind: Kind| trace.push((Access { addr, len, kind }, cell));
+    let mut at =
+        |cell: usize, addr: u64, len: u32, kind: Kind| trace.push((Access { addr, len, kind }, Label::new(cell)));
     let mut steps = 0;
     while steps < len {
         let (phase, long) = (draws.below(5), 200 + draws.below(1500));
@@ -75,7 +76,7 @@ fn trace(len: usize) -> Trace {
 fn sampled(trace: &Trace, design: Design) -> Vec<SampleCounts> {
     let mut sampler = Sampler::new(design);
     sampler.set_known(CELLS);
-    let (accesses, cells): (Vec<Access>, Vec<u32>) = trace.iter().copied().unzip();
+    let (accesses, cells): (Vec<Access>, Vec<Label>) = trace.iter().copied().unzip();
     sampler.accesses(&accesses, &cells);
     sampler
         .finish()
@@ -162,7 +163,11 @@ fn a_stack_of_all_lines_is_the_engine() {
         match draws.below(8) {
             0 => {
                 let len = 1 + draws.below(300);
-                engine.batch_to(&[Access { addr, len: len as u32, kind: Kind::Remove }], &[0], &mut Reports::default());
+                engine.batch_to(
+                    &[Access { addr, len: len as u32, kind: Kind::Remove }],
+                    &[Label::new(0)],
+                    &mut Reports::default(),
+                );
                 if now.is_multiple_of(2) {
                     stack.forget_range(addr, len);
                 } else {
@@ -234,7 +239,7 @@ fn the_same_seed_draws_the_same_and_runs_are_their_accesses() {
         Stream { addr: 4_000_024, stride: 4096, len: 8, kind: Kind::Load },
         Stream { addr: 40_000_060, stride: -128, len: 8, kind: Kind::Load },
     ];
-    let cells = [1, 2, 0, 3, 2, 1, 0];
+    let cells = [1, 2, 0, 3, 2, 1, 0].map(Label::new);
     let (mut as_run, mut singly) = (Sampler::new(design(3)), Sampler::new(design(3)));
     for sampler in [&mut as_run, &mut singly] {
         sampler.set_known(CELLS);
@@ -256,11 +261,11 @@ fn cells_that_do_not_count_and_ranges_at_the_end_of_memory_do_no_harm() {
     let access = |addr, len, kind| Access { addr, len, kind };
     for addr in [0, 63, u64::MAX - 3, u64::MAX] {
         for kind in [Kind::Load, Kind::Store, Kind::Remove] {
-            sampler.accesses(&[access(addr, 8, kind), access(addr, 0, kind)], &[u32::MAX, 7]);
+            sampler.accesses(&[access(addr, 8, kind), access(addr, 0, kind)], &[Label::UNCOUNTED, Label::new(7)]);
         }
         sampler.relocate(addr, 100, 3);
     }
-    sampler.accesses(&[access(0, u32::MAX, Kind::Remove)], &[0]);
+    sampler.accesses(&[access(0, u32::MAX, Kind::Remove)], &[Label::new(0)]);
     sampler.input(u64::MAX - 10, 100);
     assert_eq!(sampler.finish().cells, vec![None]);
 }

@@ -13,6 +13,7 @@ use super::{
 use crate::{
     abi::sample::{BUCKETS, Design, SETS, TurnTimes},
     counts::sampled::{Class, GROUPS, Seen},
+    decode::block::CellNumber,
 };
 
 /// A bucket of no set.
@@ -100,7 +101,7 @@ impl Turns {
         (piece, bucket): (Piece, usize),
         now: u64,
         fixed: &Fixed,
-        (cell, ledger): (u32, &mut Ledger),
+        (cell, ledger): (CellNumber, &mut Ledger),
     ) {
         let own = usize::from(self.set_of[bucket]);
         let (short, middle) = (self.design.short(), self.design.middle());
@@ -164,7 +165,7 @@ fn part_read(
     (own, lane): (usize, usize),
     (part, slot): (Part, u32),
     weight: f64,
-    (cell, ledger): (u32, &mut Ledger),
+    (cell, ledger): (CellNumber, &mut Ledger),
 ) {
     let time = sets[own].stack.time(slot);
     sets[own].stack.above(slot, sums);

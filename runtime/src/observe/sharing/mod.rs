@@ -13,20 +13,19 @@ use std::collections::{BTreeMap, HashMap};
 pub use owners::{Line, Writer};
 
 use crate::{
-    decode::block::UNCOUNTED,
-    engine::{Access, Kind, clamped},
+    engine::{Access, Kind, Label, clamped},
     hash::FastHash,
     objects::{ObjectNumber, Objects},
     pieces::pieces,
-    shadow::{Label, PAGE, Shadow, UNTOUCHED},
+    shadow::{ByteLabel, PAGE, Shadow, UNTOUCHED},
 };
 use owners::Owners;
 
 /// Largest line, in bytes.
 pub const MOST_LINE: u32 = 128;
 
-/// A site of a thread: numbers of the thread's ring and of its cell; [`UNCOUNTED`] while nothing is counted.
-pub type Place = (u32, u32);
+/// A site of a thread: number of the thread's ring, and its cell, or [`Label::UNCOUNTED`].
+pub type Place = (u32, Label);
 
 /// What is known of a process's memory.
 pub struct Sharing {
@@ -51,7 +50,7 @@ struct Stack {
     handed: u64,
 }
 
-const ON_STACK: Label = 1;
+const ON_STACK: ByteLabel = 1;
 
 #[derive(Default)]
 struct Known {
@@ -92,12 +91,12 @@ impl Sharing {
     }
 
     /// An access of a ring.
-    pub fn access(&mut self, access: Access, ring: u32, cell: u32, objects: &mut Objects) {
-        let place = self.place(ring, cell);
+    pub fn access(&mut self, access: Access, ring: u32, label: Label, objects: &mut Objects) {
+        let place = self.place(ring, label);
         match access.kind {
             Kind::Load | Kind::Last => {
-                self.put_on_stack(access.addr, access.len.into(), ring, cell != UNCOUNTED);
-                if cell != UNCOUNTED {
+                self.put_on_stack(access.addr, access.len.into(), ring, label != Label::UNCOUNTED);
+                if label != Label::UNCOUNTED {
                     self.read(access.addr, access.len.into(), ring, place, objects);
                 }
                 self.owners.load(access.addr, access.len, ring);
@@ -129,7 +128,7 @@ impl Sharing {
             }
             if is_counted {
                 let is_new = stack.bytes.read(at, bytes);
-                let by_others = |writer: &Label| *writer != UNTOUCHED && places[*writer as usize - 1].0 != ring;
+                let by_others = |writer: &ByteLabel| *writer != UNTOUCHED && places[*writer as usize - 1].0 != ring;
                 let handed = is_new.iter().zip(writers.read(at, bytes));
                 stack.handed += handed.filter(|(on, writer)| **on == UNTOUCHED && by_others(writer)).count() as u64;
             }
@@ -150,7 +149,7 @@ impl Sharing {
     /// Counts what another ring wrote of what is read; the object is that of the first byte with the same writer.
     fn read(&mut self, address: u64, len: u64, ring: u32, place: u32, objects: &mut Objects) {
         let Self { writers, places, moved, .. } = self;
-        let mut found = |address: u64, label: u32, bytes: u64| {
+        let mut found = |address: u64, label: ByteLabel, bytes: u64| {
             if label != UNTOUCHED && places[label as usize - 1].0 != ring {
                 *moved.entry((label - 1, place, objects.at(address))).or_default() += bytes;
             }
@@ -177,18 +176,18 @@ impl Sharing {
         }
     }
 
-    fn place(&mut self, ring: u32, cell: u32) -> u32 {
+    fn place(&mut self, ring: u32, label: Label) -> u32 {
         let known = self.known.entry(ring).or_default();
-        let slot = if cell == UNCOUNTED {
+        let slot = if label == Label::UNCOUNTED {
             &mut known.uncounted
         } else {
-            if known.cells.len() <= cell as usize {
-                known.cells.resize(cell as usize + 1, 0);
+            if known.cells.len() <= label.cell().index() {
+                known.cells.resize(label.cell().index() + 1, 0);
             }
-            &mut known.cells[cell as usize]
+            &mut known.cells[label.cell().index()]
         };
         if *slot == 0 {
-            self.places.push((ring, cell));
+            self.places.push((ring, label));
             *slot = self.places.len() as u32;
         }
         *slot - 1

@@ -10,8 +10,8 @@ use crate::{
         cell::{CellCounters, Left},
         depths::DepthCounts,
     },
-    decode::block::UNCOUNTED,
-    engine::{Access, Kind, Stream, clamped},
+    decode::block::CellNumber,
+    engine::{Access, Kind, Label, Stream, clamped},
     observe::{
         files::Files,
         liveness::{
@@ -33,7 +33,7 @@ pub struct Forward {
     pub cold: DepthCounts,
     /// The run at hand.
     streams: Vec<Stream>,
-    stream_cells: Vec<u32>,
+    stream_labels: Vec<Label>,
     /// The ranges of the access at hand.
     ranges: Vec<(u64, u64)>,
 }
@@ -95,7 +95,7 @@ impl Forward {
                 What::Run { streams, iterations } => {
                     let these = streams_start..streams_start + streams;
                     streams_start = these.end;
-                    self.run(&ops.streams[these.clone()], &ops.stream_cells[these], iterations, &mut rest);
+                    self.run(&ops.streams[these.clone()], &ops.stream_labels[these], iterations, &mut rest);
                 }
                 What::Relocate { from, to, len } => self.engine.relocate(from, to, len, files!(self)),
                 What::Input { .. } => {
@@ -111,47 +111,47 @@ impl Forward {
     }
 
     fn accesses(&mut self, ops: &Ops, marks: &Marks, range: std::ops::Range<usize>, rest: &mut Rest<'_>) {
-        let accesses = ops.accesses[range.clone()].iter().zip(&ops.cells[range.clone()]);
-        for ((&access, &cell), &fate) in accesses.zip(&marks.fates[range]) {
-            self.access(access, cell, Fate::of(fate), rest);
+        let accesses = ops.accesses[range.clone()].iter().zip(&ops.labels[range.clone()]);
+        for ((&access, &label), &fate) in accesses.zip(&marks.fates[range]) {
+            self.access(access, label, Fate::of(fate), rest);
         }
     }
 
     #[inline]
-    fn access(&mut self, access: Access, cell: u32, fate: Fate, rest: &mut Rest<'_>) {
+    fn access(&mut self, access: Access, label: Label, fate: Fate, rest: &mut Rest<'_>) {
         match (access.kind, fate) {
             (Kind::Remove, _) => {}
-            (_, Fate::Kept) => self.push(access, cell),
+            (_, Fate::Kept) => self.push(access, label),
             (Kind::Load | Kind::Last, Fate::Dead) => {
-                self.count_last_read(cell, u64::from(access.len));
-                self.push(Access { kind: Kind::Last, ..access }, cell);
+                self.count_last_read(label.cell(), u64::from(access.len));
+                self.push(Access { kind: Kind::Last, ..access }, label);
             }
-            (Kind::Store | Kind::Fresh, Fate::Dead) => self.count_unread(cell, u64::from(access.len)),
-            (_, Fate::Mixed) => self.mixed(access, cell, rest),
+            (Kind::Store | Kind::Fresh, Fate::Dead) => self.count_unread(label.cell(), u64::from(access.len)),
+            (_, Fate::Mixed) => self.mixed(access, label, rest),
         }
     }
 
     #[inline]
-    fn push(&mut self, access: Access, cell: u32) {
-        self.engine.push(access, cell, files!(self));
+    fn push(&mut self, access: Access, label: Label) {
+        self.engine.push(access, label, files!(self));
     }
 
     #[inline]
-    fn count_last_read(&mut self, cell: u32, bytes: u64) {
-        if let Some(left) = self.left.get_mut(cell as usize) {
+    fn count_last_read(&mut self, cell: CellNumber, bytes: u64) {
+        if let Some(left) = self.left.get_mut(cell.index()) {
             left.last_read += bytes;
         }
     }
 
     #[inline]
-    fn count_unread(&mut self, cell: u32, bytes: u64) {
-        if let Some(left) = self.left.get_mut(cell as usize) {
+    fn count_unread(&mut self, cell: CellNumber, bytes: u64) {
+        if let Some(left) = self.left.get_mut(cell.index()) {
             left.unread += bytes;
         }
     }
 
     #[cold]
-    fn mixed(&mut self, access: Access, cell: u32, rest: &mut Rest<'_>) {
+    fn mixed(&mut self, access: Access, label: Label, rest: &mut Rest<'_>) {
         let len = clamped(access.addr, u64::from(access.len));
         let masks = split(&mut rest.masks, len.div_ceil(64) as usize);
         let is_load = matches!(access.kind, Kind::Load | Kind::Last);
@@ -164,71 +164,71 @@ impl Forward {
             add_runs(access.addr + start, if is_load { !live & all } else { live & all }, &mut ranges);
         }
         if is_load {
-            self.count_last_read(cell, dead);
-            self.push(access, cell);
+            self.count_last_read(label.cell(), dead);
+            self.push(access, label);
         } else {
-            self.count_unread(cell, dead);
+            self.count_unread(label.cell(), dead);
         }
         let kind = if is_load { Kind::Remove } else { access.kind };
         for &(addr, len) in &ranges {
-            self.push(Access { addr, len: len as u32, kind }, UNCOUNTED);
+            self.push(Access { addr, len: len as u32, kind }, Label::UNCOUNTED);
         }
         self.ranges = ranges;
     }
 
-    fn run(&mut self, streams: &[Stream], cells: &[u32], iterations: u64, rest: &mut Rest<'_>) {
+    fn run(&mut self, streams: &[Stream], labels: &[Label], iterations: u64, rest: &mut Rest<'_>) {
         let mut done = 0;
         while done < iterations {
             let Some((&segment, others)) = rest.segments.split_first() else { return };
             rest.segments = others;
             if segment.mixed == 0 && segment.iterations >= LEAST_RUN {
-                self.alike(streams, cells, done, segment);
+                self.alike(streams, labels, done, segment);
             } else {
-                self.singly(streams, cells, done, segment, rest);
+                self.singly(streams, labels, done, segment, rest);
             }
             done += segment.iterations.max(1);
         }
     }
 
     /// Iterations in which each stream's bytes fare alike.
-    fn alike(&mut self, streams: &[Stream], cells: &[u32], done: u64, segment: Segment) {
+    fn alike(&mut self, streams: &[Stream], labels: &[Label], done: u64, segment: Segment) {
         self.streams.clear();
-        self.stream_cells.clear();
-        for (number, (stream, &cell)) in streams.iter().zip(cells).enumerate() {
+        self.stream_labels.clear();
+        for (number, (stream, &label)) in streams.iter().zip(labels).enumerate() {
             let is_load = stream.kind == Kind::Load;
             let is_dead = segment.dead >> number & 1 == 1;
             let bytes = u64::from(stream.len) * segment.iterations;
             let kind = match (is_load, is_dead) {
                 (true, false) => Kind::Load,
                 (true, true) => {
-                    self.count_last_read(cell, bytes);
+                    self.count_last_read(label.cell(), bytes);
                     Kind::Last
                 }
                 (false, false) => Kind::Fresh,
                 (false, true) => {
-                    self.count_unread(cell, bytes);
+                    self.count_unread(label.cell(), bytes);
                     continue;
                 }
             };
             let addr = stream.at(done);
             self.streams.push(Stream { addr, kind, ..*stream });
-            self.stream_cells.push(cell);
+            self.stream_labels.push(label);
         }
         if !self.streams.is_empty() {
-            self.engine.push_run(&self.streams, &self.stream_cells, segment.iterations, files!(self));
+            self.engine.push_run(&self.streams, &self.stream_labels, segment.iterations, files!(self));
         }
     }
 
-    fn singly(&mut self, streams: &[Stream], cells: &[u32], done: u64, segment: Segment, rest: &mut Rest<'_>) {
+    fn singly(&mut self, streams: &[Stream], labels: &[Label], done: u64, segment: Segment, rest: &mut Rest<'_>) {
         for iteration in done..done + segment.iterations {
-            for (number, (stream, &cell)) in streams.iter().zip(cells).enumerate() {
+            for (number, (stream, &label)) in streams.iter().zip(labels).enumerate() {
                 let addr = stream.at(iteration);
                 let fate = match (segment.dead >> number & 1, segment.mixed >> number & 1) {
                     (_, 1) => Fate::Mixed,
                     (1, _) => Fate::Dead,
                     _ => Fate::Kept,
                 };
-                self.access(Access { addr, len: stream.len, kind: stream.kind }, cell, fate, rest);
+                self.access(Access { addr, len: stream.len, kind: stream.kind }, label, fate, rest);
             }
         }
     }
@@ -241,7 +241,7 @@ impl Forward {
             let mut left = start - at;
             while left > 0 {
                 let part = left.min(1 << 31);
-                self.push(Access { addr: start - left, len: part as u32, kind: Kind::Remove }, UNCOUNTED);
+                self.push(Access { addr: start - left, len: part as u32, kind: Kind::Remove }, Label::UNCOUNTED);
                 left -= part;
             }
             at = start + len;

@@ -7,9 +7,8 @@ use proptest::prelude::*;
 
 use super::analyse;
 use crate::{
-    decode::block::UNCOUNTED,
     engine::{
-        Access, DepthSink, Engine, Kind, Stream,
+        Access, DepthSink, Engine, Kind, Label, Stream,
         oracle::{Found, Oracle},
     },
     observe::liveness::{marks::Marks, sweep::Sweep},
@@ -148,13 +147,16 @@ fn logged(ops: &[Op], block: usize) -> OpLog {
     for op in ops {
         match op {
             &Op::Access(access) => {
-                log.accesses(&[access], &[if access.kind == Kind::Remove { UNCOUNTED } else { cell }]);
+                log.accesses(
+                    &[access],
+                    &[if access.kind == Kind::Remove { Label::UNCOUNTED } else { Label::new(cell) }],
+                );
                 cell += 1;
             }
             Op::Run(streams, iterations) => {
-                let cells: Vec<u32> = (cell..).take(streams.len()).collect();
-                log.run(streams, &cells, *iterations);
-                cell += streams.len() as u32;
+                let labels: Vec<Label> = (cell..).take(streams.len()).map(Label::new).collect();
+                log.run(streams, &labels, *iterations);
+                cell += streams.len();
             }
             &Op::Relocate(from, to, len) => log.relocate(from, to, len),
             &Op::Input(addr, len) => log.input(addr, len),
@@ -324,7 +326,7 @@ fn a_full_disk_is_an_error_and_not_a_panic() {
     let full = Spool::over(std::fs::OpenOptions::new().read(true).write(true).open("/dev/full").expect("Linux"));
     let mut log = OpLog::with_blocks_of(Arc::new(full), 1);
     for _ in 0..10 {
-        log.accesses(&[Access { addr: 8, len: 8, kind: Kind::Load }], &[0]);
+        log.accesses(&[Access { addr: 8, len: 8, kind: Kind::Load }], &[Label::new(0)]);
     }
     let error = log.finish().err().expect("no room");
     assert_eq!(error.kind(), std::io::ErrorKind::StorageFull);

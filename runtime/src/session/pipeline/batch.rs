@@ -28,12 +28,12 @@ impl Batch {
         parts.clear();
         queue.each(
             &mut (flows, &mut **parts),
-            |(flows, parts), accesses, cells| flows.follow(accesses, cells, parts),
-            |(flows, parts), streams, cells, iterations| {
-                flows.follow_run(streams, cells, iterations, parts);
+            |(flows, parts), accesses, labels| flows.follow(accesses, labels, parts),
+            |(flows, parts), streams, labels, iterations| {
+                flows.follow_run(streams, labels, iterations, parts);
             },
         );
-        parts.complete(&mut queue.cells, &mut queue.stream_cells);
+        parts.complete(&mut queue.labels, &mut queue.stream_labels);
     }
 
     /// Files what was found, and hashes it if that was asked for.
@@ -48,19 +48,20 @@ impl Batch {
         match flows {
             None => {
                 if let Some(hash) = hash {
-                    found.each(|cell, found| hash.found(cell, found));
+                    found.each(|label, found| hash.found(label, found));
                 }
                 files.file(found, many);
             }
-            Some(flows) => found.each(|label, found| {
-                let cell = parts.cell(label);
+            Some(flows) => found.each(|number, found| {
+                let label = parts.label(number);
+                let cell = label.cell();
                 if let Some(hash) = hash
                     && files.has(cell)
                 {
-                    hash.found(cell, found);
+                    hash.found(label, found);
                 }
                 files.found(cell, found);
-                flows.found(parts, label, found);
+                flows.found(parts, number, found);
             }),
         }
         found.clear();

@@ -10,7 +10,12 @@ use serde::{Deserialize, Serialize};
 use super::super::absorb::Counted;
 use crate::{
     counts::{cell::CellCounters, depths::DepthCounts},
-    decode::{block::BlockCounters, context::ContextNumber, locator::SegmentNumber, ring::RingTotals},
+    decode::{
+        block::{BlockCounters, CellNumber},
+        context::ContextNumber,
+        locator::SegmentNumber,
+        ring::RingTotals,
+    },
     hash::FastHash,
 };
 
@@ -18,7 +23,7 @@ use crate::{
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Counts {
     /// Context, segment, executions and first cell.
-    blocks: Vec<(ContextNumber, SegmentNumber, u64, u32)>,
+    blocks: Vec<(ContextNumber, SegmentNumber, u64, CellNumber)>,
     cells: Vec<CellCounts>,
     /// Of contexts that were called.
     calls: Vec<(u32, u64)>,
@@ -102,7 +107,7 @@ impl Counts {
 
     /// Adds what the part behind has counted, and what that found in this one; gives the numbers that its cells have
     /// here. Nothing if the two count different items for a segment.
-    pub fn join(self, behind: Self, found: Vec<CellCounters>) -> Option<(Self, Vec<u32>)> {
+    pub fn join(self, behind: Self, found: Vec<CellCounters>) -> Option<(Self, Vec<CellNumber>)> {
         let active = self.active | behind.active;
         let (mut all, mut behind) = (self.counted(), behind.counted());
         let name = |block: &BlockCounters| (block.node, block.segment);
@@ -119,13 +124,13 @@ impl Counts {
                 Some(_) => return None,
                 None => {
                     let first = all.cells.len();
-                    all.blocks.push(BlockCounters { first_cell: first as u32, ..block });
+                    all.blocks.push(BlockCounters { first_cell: CellNumber::new(first), ..block });
                     all.cells.resize_with(first + cells.len(), CellCounters::default);
                     first
                 }
             };
             for (cell, to) in behind.cells[cells].iter_mut().zip(first..) {
-                numbers.push(to as u32);
+                numbers.push(CellNumber::new(to));
                 all.cells[to].merge(cell);
                 if let Some(mut found) = found.next() {
                     all.cells[to].merge(&mut found);
@@ -140,10 +145,10 @@ impl Counts {
 
     /// Whether all numbers are of something: those of blocks of cells, and all below these limits.
     pub fn is_sound(&self, contexts: usize, segments: usize) -> bool {
-        let firsts = self.blocks.iter().map(|block| block.3 as usize);
+        let firsts = self.blocks.iter().map(|block| block.3.index());
         firsts.clone().is_sorted()
             && firsts.chain([self.cells.len()]).all(|first| first <= self.cells.len())
-            && self.blocks.first().is_none_or(|block| block.3 == 0)
+            && self.blocks.first().is_none_or(|block| block.3.index() == 0)
             && self.blocks.iter().all(|block| block.0.index() < contexts && block.1.index() < segments)
             && self.calls.iter().all(|call| (call.0 as usize) < contexts)
     }

@@ -14,7 +14,7 @@ use super::{
     },
     summary::{NO_FIT, RingPart, Summary, SummaryError},
 };
-use crate::{decode::block::UNCOUNTED, engine::Frontier};
+use crate::engine::{Frontier, Label};
 
 impl Summary {
     /// Puts a part behind this one.
@@ -58,8 +58,8 @@ impl RingPart {
         let Below { cells, .. } = std::mem::take(&mut whole.found[0]);
         let mut frontier = whole.ranked.engine_mut().end_slice(Frontier::default());
         let (counts, numbers) = self.counts.join(behind.counts, cells).ok_or(NO_FIT)?;
-        for ask in frontier.asks[asked..].iter_mut().filter(|ask| ask.label != UNCOUNTED) {
-            ask.label = numbers.get(ask.label as usize).copied().unwrap_or(ask.label);
+        for ask in frontier.asks[asked..].iter_mut().filter(|ask| ask.label != Label::UNCOUNTED) {
+            ask.label = numbers.get(ask.label.cell().index()).map_or(ask.label, |cell| Label::of(*cell));
         }
         self.contexts.extend(behind.contexts);
         Ok(Self {

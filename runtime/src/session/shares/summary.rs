@@ -12,8 +12,8 @@ use super::{
     packed::{self, Unreadable},
 };
 use crate::{
-    decode::{block::UNCOUNTED, context::ContextNumber, locator::FunctionNumber},
-    engine::{Frontier, Kind},
+    decode::{context::ContextNumber, locator::FunctionNumber},
+    engine::{Frontier, Kind, Label},
     trace::{End, Ring, TraceModule},
 };
 
@@ -77,7 +77,7 @@ impl RingPart {
         let is_known = |(number, &(parent, function)): (usize, &(ContextNumber, FunctionNumber))| {
             parent.index() < number && function.index() < functions
         };
-        let is_counted = |label: u32| label == UNCOUNTED || (label as usize) < self.counts.cells();
+        let is_counted = |label: Label| label == Label::UNCOUNTED || label.cell().index() < self.counts.cells();
         (self.contexts_before as usize..).zip(&self.contexts).all(is_known)
             && self.counts.is_sound(self.known_contexts(), segments)
             && self.frontier.asks.iter().all(|ask| ask.kind != Kind::Load || is_counted(ask.label))

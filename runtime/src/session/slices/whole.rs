@@ -46,7 +46,7 @@ impl Whole {
         let (cold, many) = (&mut self.cold, &mut self.many);
         self.ranked.engine_mut().settle(frontier, &mut self.reports, |reports| {
             if let Some(hash) = &mut below.hash {
-                reports.each(|cell, found| hash.found(cell, found));
+                reports.each(|label, found| hash.found(label, found));
             }
             Files { cells: &mut below.cells, cold }.file(reports, many);
             reports.clear();

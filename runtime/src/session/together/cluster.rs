@@ -8,14 +8,11 @@ use crate::{
         cell::{CellCounters, file_lines},
         depths::DepthCounts,
     },
-    decode::{block::UNCOUNTED, ring::RingTotals},
-    engine::{Access, Stream},
+    decode::{block::CellNumber, ring::RingTotals},
+    engine::{Access, Label, Stream},
     observe::files::Files,
     session::{fast_paths::FastPaths, items::Worker, lives::Life},
 };
-
-/// No cell of the cluster yet.
-const NONE: u32 = u32::MAX;
 
 /// One stack.
 pub struct Cluster {
@@ -23,8 +20,8 @@ pub struct Cluster {
     cells: Vec<CellCounters>,
     cold: DepthCounts,
     /// By cell: the ring and its cell that it is for.
-    owners: Vec<(u32, u32)>,
-    stream_cells: Vec<u32>,
+    owners: Vec<(u32, CellNumber)>,
+    stream_labels: Vec<Label>,
 }
 
 macro_rules! files {
@@ -42,7 +39,7 @@ impl Cluster {
             cells: Vec::new(),
             cold: DepthCounts::default(),
             owners: Vec::new(),
-            stream_cells: Vec::new(),
+            stream_labels: Vec::new(),
         };
         if with_thread {
             cluster.stack.engine.start_thread(files!(cluster));
@@ -51,7 +48,7 @@ impl Cluster {
     }
 
     /// A ring's accesses come in here, with the ring's cells as far as they have cells of the cluster.
-    pub fn worker<'a>(&'a mut self, ring: u32, known: &'a mut Vec<u32>) -> RingWorker<'a> {
+    pub fn worker<'a>(&'a mut self, ring: u32, known: &'a mut Vec<Label>) -> RingWorker<'a> {
         RingWorker { cluster: self, ring, known }
     }
 
@@ -64,7 +61,7 @@ impl Cluster {
     /// Ends it: hands what was found for each ring's cell to `file`, and gives the totals of the stack, and its first
     /// touches.
     #[must_use]
-    pub fn finish(mut self, mut file: impl FnMut(u32, u32, &mut CellCounters)) -> (RingTotals, DepthCounts) {
+    pub fn finish(mut self, mut file: impl FnMut(u32, CellNumber, &mut CellCounters)) -> (RingTotals, DepthCounts) {
         self.stack.engine.flush(files!(self));
         file_lines(&mut self.cells, self.stack.engine.take_lines());
         let (ranked, ..) = self.stack.engine.finish(files!(self));
@@ -87,35 +84,36 @@ impl Cluster {
 pub struct RingWorker<'a> {
     cluster: &'a mut Cluster,
     ring: u32,
-    known: &'a mut Vec<u32>,
+    known: &'a mut Vec<Label>,
 }
 
 impl RingWorker<'_> {
-    /// An access, with the ring's cell.
+    /// An access, with the ring's label.
     #[inline]
-    pub fn access(&mut self, access: Access, cell: u32) {
-        let cell = self.cell(cell);
-        self.cluster.stack.access(access, cell, files!(self.cluster));
+    pub fn access(&mut self, access: Access, label: Label) {
+        let label = self.label(label);
+        self.cluster.stack.access(access, label, files!(self.cluster));
     }
 
     #[inline]
-    fn cell(&mut self, cell: u32) -> u32 {
-        match self.known.get(cell as usize) {
-            Some(&known) if known != NONE => known,
-            _ => self.new_cell(cell),
+    fn label(&mut self, label: Label) -> Label {
+        match self.known.get(label.cell().index()) {
+            Some(&known) if known != Label::UNCOUNTED => known,
+            _ => self.new_label(label),
         }
     }
 
     #[cold]
-    fn new_cell(&mut self, cell: u32) -> u32 {
-        if cell == UNCOUNTED {
-            return UNCOUNTED;
+    fn new_label(&mut self, label: Label) -> Label {
+        if label == Label::UNCOUNTED {
+            return label;
         }
-        if self.known.len() <= cell as usize {
-            self.known.resize(cell as usize + 1, NONE);
+        let cell = label.cell();
+        if self.known.len() <= cell.index() {
+            self.known.resize(cell.index() + 1, Label::UNCOUNTED);
         }
-        let new = self.cluster.cells.len() as u32;
-        self.known[cell as usize] = new;
+        let new = Label::of(CellNumber::new(self.cluster.cells.len()));
+        self.known[cell.index()] = new;
         self.cluster.cells.push(CellCounters::default());
         self.cluster.owners.push((self.ring, cell));
         new
@@ -123,18 +121,18 @@ impl RingWorker<'_> {
 }
 
 impl Worker for RingWorker<'_> {
-    fn accesses(&mut self, accesses: &[Access], cells: &[u32]) {
-        for (access, cell) in accesses.iter().zip(cells) {
-            self.access(*access, *cell);
+    fn accesses(&mut self, accesses: &[Access], labels: &[Label]) {
+        for (access, label) in accesses.iter().zip(labels) {
+            self.access(*access, *label);
         }
     }
 
-    fn run(&mut self, streams: &[Stream], cells: &[u32], iterations: u64) {
-        let mut named = std::mem::take(&mut self.cluster.stream_cells);
+    fn run(&mut self, streams: &[Stream], labels: &[Label], iterations: u64) {
+        let mut named = std::mem::take(&mut self.cluster.stream_labels);
         named.clear();
-        named.extend(cells.iter().map(|cell| self.cell(*cell)));
+        named.extend(labels.iter().map(|label| self.label(*label)));
         self.cluster.stack.run(streams, &named, iterations, files!(self.cluster));
-        self.cluster.stream_cells = named;
+        self.cluster.stream_labels = named;
     }
 
     fn relocate(&mut self, from: u64, to: u64, len: u64) {

@@ -2,10 +2,8 @@
 
 use crate::{
     counts::keys::{FunctionKey, SiteKey},
-    decode::{
-        block::UNCOUNTED,
-        locator::{Module, SegmentNumber, function_key, segment_key},
-    },
+    decode::locator::{Module, SegmentNumber, function_key, segment_key},
+    engine::Label,
     session::analyzer::Analyzer,
 };
 
@@ -33,9 +31,9 @@ impl Analyzer {
         segment_key(&self.locator.modules, segment)
     }
 
-    /// The site of a cell.
-    pub(super) fn site_key(&self, cell: u32) -> Option<SiteKey> {
-        let (segment, item) = self.core.site(cell).filter(|_| cell != UNCOUNTED)?;
+    /// The site of an access that counts.
+    pub(super) fn site_key(&self, label: Label) -> Option<SiteKey> {
+        let (segment, item) = self.core.site(label.cell()).filter(|_| label != Label::UNCOUNTED)?;
         let (table, segment) = self.segment_key(segment)?;
         Some((table, segment, item))
     }

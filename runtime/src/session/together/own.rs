@@ -6,7 +6,7 @@
 use super::stack::Stack;
 use crate::{
     counts::cell::{CellCounters, file_lines},
-    engine::{Access, Stream},
+    engine::{Access, Label, Stream},
     observe::files::Files,
     session::{
         core::{Core, files},
@@ -61,12 +61,12 @@ struct Filed<'a, 'c> {
 }
 
 impl Worker for Filed<'_, '_> {
-    fn accesses(&mut self, accesses: &[Access], cells: &[u32]) {
-        accesses.iter().zip(cells).for_each(|(access, cell)| self.stack.access(*access, *cell, self.files));
+    fn accesses(&mut self, accesses: &[Access], labels: &[Label]) {
+        accesses.iter().zip(labels).for_each(|(access, label)| self.stack.access(*access, *label, self.files));
     }
 
-    fn run(&mut self, streams: &[Stream], cells: &[u32], iterations: u64) {
-        self.stack.run(streams, cells, iterations, self.files);
+    fn run(&mut self, streams: &[Stream], labels: &[Label], iterations: u64) {
+        self.stack.run(streams, labels, iterations, self.files);
     }
 
     fn relocate(&mut self, from: u64, to: u64, len: u64) {

@@ -17,7 +17,7 @@ use super::{
 use crate::{
     abi::synchronise::Synchronise,
     decode::locator::SegmentNumber,
-    engine::AllocationFailure,
+    engine::{AllocationFailure, Label},
     objects::{
         Object, ObjectNumber,
         common::{CommonObjects, Ended},
@@ -42,8 +42,8 @@ use crate::{
 struct Ring {
     part: Part,
     analyzer: Analyzer,
-    /// By cell of the ring: the cell of its cluster.
-    cells: Vec<u32>,
+    /// By cell of the ring: the label of its cell of the cluster; [`Label::UNCOUNTED`] while it has none.
+    labels: Vec<Label>,
     /// Numbers of its thread and of its stack, once it has begun.
     thread: Option<(ThreadNumber, usize)>,
     /// So many of its modules were looked at.
@@ -100,7 +100,7 @@ impl<'a> Process<'a> {
         let ring = |part| Ring {
             part,
             analyzer: Analyzer::new(options.clone()),
-            cells: Vec::new(),
+            labels: Vec::new(),
             thread: None,
             met: 0,
             own: together.alone.then(|| Own::new(options)),
@@ -191,8 +191,8 @@ impl<'a> Process<'a> {
 
     /// Has a ring's stack do up to so many accesses; how many there were.
     fn work(&mut self, number: usize, stack: usize, most: u64) -> Option<u64> {
-        let Ring { analyzer, cells, .. } = &mut self.rings[number];
-        let mut worker = self.clusters[stack].worker(number as u32, cells);
+        let Ring { analyzer, labels, .. } = &mut self.rings[number];
+        let mut worker = self.clusters[stack].worker(number as u32, labels);
         let core = &mut analyzer.core;
         let items = core.engine.kept()?;
         let Some(common) = &mut self.common else { return Some(items.work(most, &mut worker)) };
@@ -264,7 +264,7 @@ impl<'a> Process<'a> {
         for cluster in std::mem::take(&mut self.clusters) {
             peak_bytes += cluster.heap_bytes();
             of_stack.push(cluster.finish(|ring, cell, found| {
-                if let Some(cell) = rings[ring as usize].analyzer.core.cells.get_mut(cell as usize) {
+                if let Some(cell) = rings[ring as usize].analyzer.core.cells.get_mut(cell.index()) {
                     cell.merge(found);
                 }
             }));
@@ -309,7 +309,7 @@ impl<'a> Process<'a> {
     fn named(&self, sharing: Sharing) -> Met {
         let found = sharing.finish();
         let thread = |ring: u32| self.rings[ring as usize].thread.map_or(0, |(thread, _)| thread);
-        let place = |(ring, cell): Place| (thread(ring), self.rings[ring as usize].analyzer.site_key(cell));
+        let place = |(ring, label): Place| (thread(ring), self.rings[ring as usize].analyzer.site_key(label));
         let object = |number: ObjectNumber| {
             let Some((ring, object)) = self.common.as_ref().map(|common| common.of_ring(number)) else {
                 return SharedObject::Unknown;

@@ -4,7 +4,7 @@
 //! access before, which change nothing: a load finds them on the top.
 
 use crate::{
-    engine::{Access, Kind, Stream},
+    engine::{Access, Kind, Label, Stream},
     observe::files::Files,
     session::{fast_paths::FastPaths, pipeline::Pipeline},
 };
@@ -27,28 +27,28 @@ impl Stack {
     }
 
     #[inline]
-    pub fn access(&mut self, access: Access, cell: u32, files: &mut Files<'_>) {
+    pub fn access(&mut self, access: Access, label: Label, files: &mut Files<'_>) {
         let is_plain = matches!(access.kind, Kind::Load | Kind::Store) && access.len > 0;
         if is_plain && self.skips && self.top == (access.addr, access.len) {
-            return self.again(access, cell, files);
+            return self.again(access, label, files);
         }
         self.top = if is_plain { (access.addr, access.len) } else { (0, 0) };
-        self.engine.push(access, cell, files);
+        self.engine.push(access, label, files);
     }
 
     /// An access to bytes that are on the top of the stack.
     #[inline]
-    fn again(&mut self, access: Access, cell: u32, files: &mut Files<'_>) {
+    fn again(&mut self, access: Access, label: Label, files: &mut Files<'_>) {
         if access.kind == Kind::Store {
-            self.engine.store_again(cell);
-        } else if let Some(cell) = files.cells.get_mut(cell as usize) {
+            self.engine.store_again(label);
+        } else if let Some(cell) = files.cells.get_mut(label.cell().index()) {
             cell.read(0, access.len.into());
         }
     }
 
-    pub fn run(&mut self, streams: &[Stream], cells: &[u32], iterations: u64, files: &mut Files<'_>) {
+    pub fn run(&mut self, streams: &[Stream], labels: &[Label], iterations: u64, files: &mut Files<'_>) {
         self.top = (0, 0);
-        self.engine.push_piece(streams, cells, iterations, files);
+        self.engine.push_piece(streams, labels, iterations, files);
     }
 
     pub fn relocate(&mut self, from: u64, to: u64, len: u64, files: &mut Files<'_>) {

@@ -8,7 +8,7 @@ use crate::{
     abi::synchronise::Synchronise,
     counts::cell::CellCounters,
     decode::event::Synchronised,
-    engine::{Access, Kind, Stream},
+    engine::{Access, Kind, Label, Stream},
     session::{
         fast_paths::FastPaths,
         items::{Front, Item, Items},
@@ -351,7 +351,7 @@ fn measured(turn: u64, threads: &[Vec<Step>], stack_of: impl Fn(usize) -> usize,
         _ = cluster.finish(|ring, cell, found: &mut CellCounters| {
             let read = found.depths.iter().map(|(_, bytes)| bytes).sum();
             if read > 0 {
-                counts.insert((ring as usize, cell), (read, found.cold, found.cost));
+                counts.insert((ring as usize, cell.index() as u32), (read, found.cold, found.cost));
             }
         });
     }
@@ -365,12 +365,12 @@ fn items_of(steps: &[Step], handle: impl Fn(usize) -> u64) -> Items {
         let event = match step {
             Step::Access(access, cell) => {
                 queue.accesses.push(*access);
-                queue.cells.push(*cell);
+                queue.labels.push(Label::new(*cell as usize));
                 continue;
             }
             Step::Run(streams, iterations) => {
                 queue.streams.extend(streams);
-                queue.stream_cells.extend((0..streams.len() as u32).collect::<Vec<_>>());
+                queue.stream_labels.extend((0..streams.len()).map(Label::new));
                 queue.runs.push(Run { after: queue.accesses.len(), streams: streams.len(), iterations: *iterations });
                 continue;
             }

@@ -7,8 +7,8 @@
 use super::cluster::RingWorker;
 use crate::{
     counts::cell::CellCounters,
-    decode::{block::UNCOUNTED, context::ContextNumber},
-    engine::{Access, Kind, Stream},
+    decode::{block::CellNumber, context::ContextNumber},
+    engine::{Access, Kind, Label, Stream},
     objects::{ObjectNumber, Origin, common::CommonObjects},
     observe::{
         objects::{ObjectCells, Part},
@@ -25,7 +25,7 @@ pub struct Parted<'a> {
 
 impl Parted<'_> {
     /// The cell for so many accesses of a site to an object.
-    fn cell(&mut self, cell: u32, object: ObjectNumber, access: Access, times: u64) -> u32 {
+    fn cell(&mut self, cell: CellNumber, object: ObjectNumber, access: Access, times: u64) -> CellNumber {
         let part = match self.cells.cell(cell, object) {
             Part::Known(part) => part,
             Part::First(cell, _) => cell,
@@ -36,8 +36,8 @@ impl Parted<'_> {
         };
         if access.kind == Kind::Store && part != cell {
             let written = u64::from(access.len) * times;
-            self.counters[cell as usize].written -= written;
-            self.counters[part as usize].written += written;
+            self.counters[cell.index()].written -= written;
+            self.counters[part.index()].written += written;
         }
         part
     }
@@ -55,68 +55,71 @@ pub struct Watched<'a> {
 
 impl Watched<'_> {
     /// Has the stack do an access.
-    fn charge(&mut self, access: Access, cell: u32) {
+    fn charge(&mut self, access: Access, label: Label) {
         let Self { parted, common, .. } = self;
-        let cell = match parted {
-            Some(parted) if cell != UNCOUNTED && access.kind != Kind::Remove => {
+        let label = match parted {
+            Some(parted) if label != Label::UNCOUNTED && access.kind != Kind::Remove => {
                 let object = common.objects.at(access.addr);
                 if access.kind == Kind::Load {
                     common.objects.read(object, access.addr, access.len.into());
                 }
-                parted.cell(cell, object, access, 1)
+                Label::of(parted.cell(label.cell(), object, access, 1))
             }
-            _ => cell,
+            _ => label,
         };
-        self.worker.access(access, cell);
+        self.worker.access(access, label);
     }
 
-    /// The cells of the objects that the streams of a run go to; `None` if some go to several.
-    fn stream_cells(&mut self, streams: &[Stream], cells: &[u32], iterations: u64) -> Option<Vec<u32>> {
-        let Self { parted: Some(parted), common, .. } = self else { return Some(cells.to_vec()) };
-        let counted = |cell: u32| cell != UNCOUNTED;
-        let object = |(stream, cell): (&Stream, &u32)| {
-            if counted(*cell) { common.objects.whole_stream(stream, iterations).map(Some) } else { Some(None) }
+    /// The labels of the objects that the streams of a run go to; `None` if some go to several.
+    fn stream_labels(&mut self, streams: &[Stream], labels: &[Label], iterations: u64) -> Option<Vec<Label>> {
+        let Self { parted: Some(parted), common, .. } = self else { return Some(labels.to_vec()) };
+        let object = |(stream, label): (&Stream, &Label)| {
+            if *label != Label::UNCOUNTED {
+                common.objects.whole_stream(stream, iterations).map(Some)
+            } else {
+                Some(None)
+            }
         };
-        let of_streams: Vec<Option<ObjectNumber>> = streams.iter().zip(cells).map(object).collect::<Option<_>>()?;
-        let mut named = Vec::with_capacity(cells.len());
-        for ((stream, cell), object) in streams.iter().zip(cells).zip(of_streams) {
+        let of_streams: Vec<Option<ObjectNumber>> = streams.iter().zip(labels).map(object).collect::<Option<_>>()?;
+        let mut named = Vec::with_capacity(labels.len());
+        for ((stream, label), object) in streams.iter().zip(labels).zip(of_streams) {
             let Some(object) = object else {
-                named.push(*cell);
+                named.push(*label);
                 continue;
             };
             if stream.kind == Kind::Load {
                 common.objects.reads(object, stream, iterations);
             }
-            named.push(parted.cell(*cell, object, stream.access(0), iterations));
+            named.push(Label::of(parted.cell(label.cell(), object, stream.access(0), iterations)));
         }
         Some(named)
     }
 }
 
 impl Worker for Watched<'_> {
-    fn accesses(&mut self, accesses: &[Access], cells: &[u32]) {
-        for (access, cell) in accesses.iter().zip(cells) {
+    fn accesses(&mut self, accesses: &[Access], labels: &[Label]) {
+        for (access, label) in accesses.iter().zip(labels) {
             if let Some(sharing) = &mut self.sharing {
-                sharing.access(*access, self.ring, *cell, &mut self.common.objects);
+                sharing.access(*access, self.ring, *label, &mut self.common.objects);
             }
-            self.charge(*access, *cell);
+            self.charge(*access, *label);
         }
     }
 
-    fn run(&mut self, streams: &[Stream], cells: &[u32], iterations: u64) {
+    fn run(&mut self, streams: &[Stream], labels: &[Label], iterations: u64) {
         if let Some(sharing) = &mut self.sharing {
             for iteration in 0..iterations {
-                for (stream, &cell) in streams.iter().zip(cells) {
-                    sharing.access(stream.access(iteration), self.ring, cell, &mut self.common.objects);
+                for (stream, &label) in streams.iter().zip(labels) {
+                    sharing.access(stream.access(iteration), self.ring, label, &mut self.common.objects);
                 }
             }
         }
-        match self.stream_cells(streams, cells, iterations) {
+        match self.stream_labels(streams, labels, iterations) {
             Some(named) => self.worker.run(streams, &named, iterations),
             None => {
                 for iteration in 0..iterations {
-                    for (stream, &cell) in streams.iter().zip(cells) {
-                        self.charge(stream.access(iteration), cell);
+                    for (stream, &label) in streams.iter().zip(labels) {
+                        self.charge(stream.access(iteration), label);
                     }
                 }
             }
