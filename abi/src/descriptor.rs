@@ -136,6 +136,8 @@ pub mod segment_flag {
     pub const LANDING: u8 = 4;
     /// With `ENTER`: the frame may be landed in; the last word is its cookie.
     pub const COOKIE: u8 = 8;
+    /// Where calling contexts change.
+    pub const BORDERS: u8 = ENTER | EXIT | LANDING;
 }
 
 /// One access (or other effect) of a segment.

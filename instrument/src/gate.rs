@@ -100,8 +100,7 @@ impl Gate {
     /// Of a segment that has a record.
     #[must_use]
     pub fn of(segment: &Segment<'_>) -> Self {
-        let borders = segment_flag::ENTER | segment_flag::EXIT | segment_flag::LANDING;
-        let mut gate = Gate { is_border: segment.flags & borders != 0, ..Gate::default() };
+        let mut gate = Gate { is_border: segment.flags & segment_flag::BORDERS != 0, ..Gate::default() };
         let (mut ranges, mut known) = (Vec::new(), Vec::new());
         let mut is_static = true;
         for planned in &segment.items {

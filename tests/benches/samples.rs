@@ -49,42 +49,29 @@ fn wanted() -> Wanted {
     wanted
 }
 
-/// The seven programs of `whole_runs`, two that stand for simulations and language models, and one in Rust.
+/// The seven programs of all benchmarks, two that stand for simulations and language models, and one in Rust.
 fn all(long: bool) -> Vec<Program> {
-    let with_mathematics = |name| Program { libraries: vec!["-lm".into()], ..programs::bench(name) };
-    if !long {
-        return vec![
-            programs::bench("matmul").args(["500"]),
-            programs::bench("stencil"),
-            programs::bench("hash"),
-            programs::sqlite(),
-            programs::zlib(),
-            programs::bzip2(),
-            programs::lua(),
-            programs::bench("lookups").args(["500000"]),
-            with_mathematics("decode").args(["8"]),
-            in_rust("262144"),
-        ];
-    }
-    vec![
-        programs::bench("matmul").args(["1000"]),
-        programs::bench("stencil").args(["1500", "150"]),
-        programs::bench("hash").args(["350000000"]),
-        programs::sqlite().args(["160000"]),
-        programs::zlib().args(["6000000"]),
-        programs::bzip2().args(["2200000"]),
-        programs::lua().args(["11"]),
-        programs::bench("lookups").args(["6000000"]),
-        with_mathematics("decode").args(["90"]),
-        in_rust("8388608"),
-    ]
-}
-
-/// `examples/hash_table.rs` with so many slots.
-fn in_rust(slots: &str) -> Program {
-    let mut program = Program::of(tool::repository().join("examples/hash_table.rs")).args([slots]);
-    program.name = "rust".into();
-    program
+    let decode = Program { libraries: vec!["-lm".into()], ..programs::bench("decode") };
+    let mut rust = Program::of(tool::repository().join("examples/hash_table.rs"));
+    rust.name = "rust".into();
+    let arguments: [&[&str]; 10] = if long {
+        [
+            &["1000"],
+            &["1500", "150"],
+            &["350000000"],
+            &["160000"],
+            &["6000000"],
+            &["2200000"],
+            &["11"],
+            &["6000000"],
+            &["90"],
+            &["8388608"],
+        ]
+    } else {
+        [&["500"], &[], &[], &[], &[], &[], &[], &["500000"], &["8"], &["262144"]]
+    };
+    let programs = programs::seven().into_iter().chain([programs::bench("lookups"), decode, rust]);
+    programs.zip(arguments).map(|(program, arguments)| program.args(arguments.iter().copied())).collect()
 }
 
 /// What a command took.

@@ -41,18 +41,7 @@ fn main() {
             wanted.push(word);
         }
     }
-    let ours = || {
-        vec![
-            programs::bench("matmul"),
-            programs::bench("stencil"),
-            programs::bench("hash"),
-            programs::sqlite(),
-            programs::zlib(),
-            programs::bzip2(),
-            programs::lua(),
-        ]
-    };
-    let all = polybench.map_or_else(ours, |directory| programs::polybench(&directory));
+    let all = polybench.map_or_else(|| programs::seven().into(), |directory| programs::polybench(&directory));
     let chosen = || all.iter().filter(|p| wanted.is_empty() || wanted.contains(&p.name));
     println!("{}\n", machine());
     match mode.as_str() {

@@ -362,6 +362,12 @@ pub fn lua() -> Program {
     }
 }
 
+/// The seven programs that benchmarks are about.
+#[must_use]
+pub fn seven() -> [Program; 7] {
+    [bench("matmul"), bench("stencil"), bench("hash"), sqlite(), zlib(), bzip2(), lua()]
+}
+
 /// Lua with a script that takes a moment.
 #[must_use]
 pub fn short_lua() -> Program {

@@ -10,13 +10,8 @@ use crate::profile::model::{ContextId, SiteId};
 impl Builder<'_> {
     pub(super) fn sampled(&self, sites: &Sites) -> BTreeMap<SiteId, SampleCounts> {
         let mut sampled: BTreeMap<SiteId, SampleCounts> = BTreeMap::new();
-        for block in &self.measurement.blocks {
-            for (item, cell) in (0..).zip(&block.cells) {
-                let site = sites.ids.get(&(block.table, block.segment, item));
-                if let (Some(site), Some(counts)) = (site, &cell.sampled) {
-                    sampled.entry(*site).or_default().merge(counts);
-                }
-            }
+        for (_, site, counts) in self.sampled_cells(sites) {
+            sampled.entry(site).or_default().merge(counts);
         }
         sampled
     }
@@ -28,18 +23,25 @@ impl Builder<'_> {
         contexts: &Contexts,
     ) -> BTreeMap<(ContextId, SiteId), SampleCounts> {
         let mut sampled: BTreeMap<(ContextId, SiteId), SampleCounts> = BTreeMap::new();
-        for block in self.measurement.blocks.iter().filter(|block| block.context != ContextNumber::ROOT) {
-            let context = contexts.id_of[block.context.index()];
-            for (item, cell) in (0..).zip(&block.cells) {
-                let site = sites.ids.get(&(block.table, block.segment, item));
-                let (Some(site), Some(counts)) = (site, &cell.sampled) else { continue };
-                let mut counts = (**counts).clone();
-                if counts.read == 0 {
-                    counts.read = counts.bytes().round() as u64;
-                }
-                sampled.entry((context, *site)).or_default().merge(&counts);
+        for (context, site, counts) in self.sampled_cells(sites).filter(|(context, ..)| *context != ContextNumber::ROOT)
+        {
+            let sum = sampled.entry((contexts.id_of[context.index()], site)).or_default();
+            sum.merge(counts);
+            if counts.read == 0 {
+                sum.read += counts.bytes().round() as u64;
             }
         }
         sampled
+    }
+
+    /// Cells of which a sample has something, with their contexts and sites.
+    fn sampled_cells(&self, sites: &Sites) -> impl Iterator<Item = (ContextNumber, SiteId, &SampleCounts)> {
+        let blocks = self.measurement.blocks.iter();
+        let cells = blocks.flat_map(|block| (0..).zip(&block.cells).map(move |(item, cell)| (block, item, cell)));
+        cells.filter_map(|(block, item, cell)| {
+            let counts = cell.sampled.as_deref()?;
+            let site = sites.ids.get(&(block.table, block.segment, item))?;
+            Some((block.context, *site, counts))
+        })
     }
 }

@@ -124,15 +124,13 @@ pub fn document(estimates: &Estimates, options: &ReportOptions) -> Document {
     document.source.push(("sample", format!("1/{}, seed {}", design.one_in, design.seed)));
     document.heading.push(heading(&total, design));
     let code = [("function", ["", "function"], 0), ("place", ["", "place"], 3)];
-    document.sheets.push(sheet((key, title), &code, rows, &total, options));
     // What is exact is known by place in the code only.
     let by_place = drawn == Drawn::ByProgram;
+    let is_part = by_place && profile.meta.roi.is_some();
+    document.sheets.push(without_written(sheet((key, title), &code, rows, &total, options), is_part));
     if options.inclusive {
         let title = ("inclusive", "By function, with all that it calls");
         document.sheets.push(without_written(sheet(title, &code, inclusive, &total, options), by_place));
-    }
-    if by_place && profile.meta.roi.is_some() {
-        document.sheets = document.sheets.drain(..).map(|sheet| without_written(sheet, true)).collect();
     }
     if options.objects {
         let data = [("kind", ["", "kind"], 0), ("object", ["", "object"], 0), ("place", ["", "place"], 3)];

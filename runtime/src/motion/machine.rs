@@ -337,9 +337,8 @@ impl Core {
         let is_plain = |item: &Item| {
             [ItemKind::Loop, ItemKind::Load, ItemKind::Store].into_iter().any(|kind| item.kind == kind as u8)
         };
-        let bounds = segment_flag::ENTER | segment_flag::EXIT | segment_flag::LANDING;
         segment.kind != SegmentKind::Loop as u8
-            && segment.flags & bounds == 0
+            && segment.flags & segment_flag::BORDERS == 0
             && segment.slots.is_empty()
             && self.elements.is_none()
             && items.iter().all(is_plain)

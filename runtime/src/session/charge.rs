@@ -43,15 +43,21 @@ impl Core {
                 self.items::<true>(items, record, first);
             }
         } else {
-            self.hidden = self.engine.hidden(dense.segment, self.contexts.current(), items.len());
-            if is_loop {
-                self.iterations::<false>(items, record, 0);
-            } else {
-                self.items::<false>(items, record, 0);
-            }
+            self.uncounted(items, record, dense, is_loop);
         }
         if segment.flags & segment_flag::EXIT != 0 {
             self.contexts.exit(dense.function);
+        }
+    }
+
+    /// Accesses of a record outside the region of interest.
+    #[inline]
+    pub(super) fn uncounted(&mut self, items: &[Item], record: &[u64], dense: Dense, is_loop: bool) {
+        self.hidden = self.engine.hidden(dense.segment, self.contexts.current(), items.len());
+        if is_loop {
+            self.iterations::<false>(items, record, 0);
+        } else {
+            self.items::<false>(items, record, 0);
         }
     }
 

@@ -77,12 +77,7 @@ impl Core {
             let first = self.blocks[block as usize].first_cell.index();
             self.counted_elsewhere(items, record, first, is_loop);
         } else {
-            self.hidden = self.engine.hidden(place.segment, self.contexts.current(), items.len());
-            if is_loop {
-                self.iterations::<false>(items, record, 0);
-            } else {
-                self.items::<false>(items, record, 0);
-            }
+            self.uncounted(items, record, place, is_loop);
         }
         if self.follows && segment.flags & segment_flag::EXIT != 0 {
             self.contexts.exit(place.function);
