@@ -135,16 +135,33 @@ pub const FIRST_COUNTER: usize = 1 << 20;
 pub struct RingSample {
     /// Whether the lines of a bucket are looked at.
     pub marks: [u8; BUCKETS],
-    /// The same by stage, were there no bursts: the set that takes turns plus one, and [`PLAN_FIXED`].
-    pub plans: [[u8; BUCKETS]; STAGES],
+    /// Which sets have them, by stage.
+    pub plans: [[Plan; BUCKETS]; STAGES],
     /// How often segments were executed; of loops, their iterations.
     pub counters: [u64; COUNTERS],
 }
 
 const _: () = assert!(size_of::<RingSample>().is_multiple_of(PAGE));
 
-/// In [`RingSample::plans`]: the bucket is in the set for the whole run.
-pub const PLAN_FIXED: u8 = 0x80;
+/// The sets that a bucket is in.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Plan {
+    /// Of the quick sets that take turns, and of the slow ones, the number of its set plus one; 0 if it is in none.
+    pub turns: [u8; 2],
+    /// 1 if it is in the set for the whole run.
+    pub fixed: u8,
+}
+
+impl Plan {
+    /// Whether it is in a set.
+    #[must_use]
+    #[inline]
+    pub const fn is_drawn(self) -> bool {
+        let [quick, slow] = self.turns;
+        quick | slow | self.fixed != 0
+    }
+}
 
 /// Room for `/proc/<pid>/fd/<number>` and its end.
 pub const OUTPUTS_PATH: usize = 64;

@@ -11,7 +11,7 @@ use core::ops::RangeInclusive;
 pub const LINE: u64 = 64;
 /// Buckets of lines: those of one bucket are drawn together.
 pub const BUCKETS: usize = 4096;
-/// Sets of lines that take turns.
+/// Sets of lines of one pace that take turns.
 pub const SETS: usize = 8;
 /// What one in how many may be drawn.
 pub const RATES: RangeInclusive<u32> = 2..=256;
@@ -34,15 +34,26 @@ pub struct Stage {
 /// What to draw.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Design {
-    /// One in so many: of the time by bursts, of the lines by sets in turn, and of the lines by the set for the whole
-    /// run. One of [`RATES`].
+    /// One in so many: of the time by bursts, of the lines by quick sets in turn, by slow ones, and by the set for the
+    /// whole run. One of [`RATES`].
     pub one_in: u32,
     /// Which sample.
     pub seed: u64,
     /// Accesses of a burst.
     pub burst: u64,
-    /// Accesses until a set of lines is drawn anew.
+    /// Accesses until a quick set of lines is drawn anew.
     pub epoch: u64,
+    /// Accesses until a slow one is.
+    pub slow_epoch: u64,
+}
+
+/// Sets of lines that take turns are of two sorts, which know nothing of each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pace {
+    /// They see what comes again after a while.
+    Quick,
+    /// They see what comes again later.
+    Slow,
 }
 
 impl Design {
@@ -50,7 +61,7 @@ impl Design {
     #[must_use]
     #[inline]
     pub const fn new(one_in: u32, seed: u64) -> Self {
-        Design { one_in, seed, burst: 1 << 14, epoch: 1 << 20 }
+        Design { one_in, seed, burst: 1 << 14, epoch: 1 << 20, slow_epoch: 1 << 24 }
     }
 
     /// Reads of bytes that were touched at most so many accesses ago are left to bursts.
@@ -60,11 +71,22 @@ impl Design {
         self.burst / 2
     }
 
-    /// Reads of bytes that were touched at most so many accesses ago, and that are not short, are left to sets in turn.
+    /// Accesses until a set of a pace is drawn anew.
     #[must_use]
     #[inline]
-    pub const fn middle(self) -> u64 {
-        self.epoch / 2
+    pub const fn epoch(self, pace: Pace) -> u64 {
+        match pace {
+            Pace::Quick => self.epoch,
+            Pace::Slow => self.slow_epoch,
+        }
+    }
+
+    /// Reads of bytes that were touched at most so many accesses ago, and that neither bursts nor quicker sets see, are
+    /// left to sets of a pace.
+    #[must_use]
+    #[inline]
+    pub const fn seen_by(self, pace: Pace) -> u64 {
+        self.epoch(pace) / 2
     }
 
     /// Of a number, one in how many was asked for.
@@ -204,9 +226,13 @@ impl TurnTimes {
     /// Of a run that begins; the first draws, one per set, come at once.
     #[must_use]
     #[inline]
-    pub fn new(design: Design) -> Self {
-        let step = (design.epoch / SETS as u64).max(1);
-        TurnTimes { draws: design.draws(2), buckets: design.turn_buckets(), step, next: step, number: 0 }
+    pub fn new(design: Design, pace: Pace) -> Self {
+        let step = (design.epoch(pace) / SETS as u64).max(1);
+        let use_ = match pace {
+            Pace::Quick => 2,
+            Pace::Slow => 4,
+        };
+        TurnTimes { draws: design.draws(use_), buckets: design.turn_buckets(), step, next: step, number: 0 }
     }
 
     /// The set whose turn it is.

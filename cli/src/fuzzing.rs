@@ -18,7 +18,9 @@ use crate::report::analysis::Generics;
 use crate::shared::printable;
 use crate::{
     report::{self, Format, Grouping, Inlined, ReportOptions},
+    sample,
     shared::names,
+    sheet,
 };
 
 const PATH: &str = "fuzz.data";
@@ -69,6 +71,30 @@ fn show(profile: &Profile) {
         let options = export::Options { target, metrics, inlined: Inlined::Own, top: 100, root: None };
         export::write(profile, &options, &mut io::sink()).expect("writing to nowhere");
     }
+}
+
+/// The estimates of a sample: what was read is written and read the same, and can be reported.
+pub fn estimate(bytes: &[u8]) {
+    let read = |bytes: &[u8]| sample::file::from_bytes(Path::new(PATH), bytes);
+    let Ok(estimates) = read(bytes) else { return };
+    let written = sample::file::to_bytes(&estimates);
+    let again = read(&written).expect("what was written is read");
+    assert_eq!(sample::file::to_bytes(&again), written, "equal estimates have equal bytes");
+    for grouping in [Grouping::Functions, Grouping::Lines(Inlined::Own)] {
+        let document = sample::document(&estimates, &ReportOptions { grouping, ..ReportOptions::default() });
+        for format in [sheet::Format::Table, sheet::Format::Json, sheet::Format::Csv] {
+            let mut out = Vec::new();
+            document.write(sheet::Look { format, ..sheet::Look::default() }, &mut out).expect("writing to memory");
+            let text = String::from_utf8(out).expect("reports are text");
+            let raw = |c: char| c != '\n' && format != sheet::Format::Json && printable::controls(c);
+            assert!(!text.contains(raw), "a control character in a report");
+        }
+    }
+}
+
+/// What such a file holds, compressed and with the right header.
+pub fn estimate_content(content: &[u8]) {
+    estimate(&profile::file::wrapped(sample::file::KIND, content));
 }
 
 /// A file of `dmdprof motion`.

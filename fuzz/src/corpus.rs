@@ -42,6 +42,9 @@ pub struct Sources {
     /// `dmdprof run` of it
     #[arg(long)]
     profile: Option<PathBuf>,
+    /// `dmdprof replay --sample=1/2` of its trace
+    #[arg(long)]
+    estimate: Option<PathBuf>,
     /// `dmdprof motion` of it
     #[arg(long)]
     motion: Option<PathBuf>,
@@ -82,9 +85,11 @@ impl Sources {
             let name = format!("{}-{ring}", self.name);
             self.write_seed("ring", &name, &bytes)?;
         }
-        for (target, file, header) in
-            [("profile", &self.profile, PROFILE_HEADER), ("motion", &self.motion, MOTION_HEADER)]
-        {
+        for (target, file, header) in [
+            ("profile", &self.profile, PROFILE_HEADER),
+            ("estimate", &self.estimate, PROFILE_HEADER),
+            ("motion", &self.motion, MOTION_HEADER),
+        ] {
             let Some(file) = file else { continue };
             let bytes = fs::read(file)?;
             self.seed(target, &bytes)?;

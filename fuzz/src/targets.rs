@@ -34,9 +34,11 @@ impl Target {
     }
 }
 
-pub const TARGETS: [Target; 17] = [
+pub const TARGETS: [Target; 19] = [
     Target::new("profile", fuzzing::profile),
     Target::new("profile-content", fuzzing::profile_content),
+    Target::new("estimate", fuzzing::estimate),
+    Target::new("estimate-content", fuzzing::estimate_content),
     Target::new("motion", fuzzing::motion),
     Target::new("motion-content", fuzzing::motion_content),
     Target::new("trace", trace),

@@ -16,9 +16,9 @@ use core::ptr::null_mut;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
 
-use crate::abi::sample::{BUCKETS, BurstTimes, Design, SETS, STAGES, TurnTimes};
+use crate::abi::sample::{BUCKETS, BurstTimes, Design, Pace, SETS, STAGES, TurnTimes};
 use crate::abi::{
-    COUNTERS, ChannelHeader, EventKind, FIRST_COUNTER, PLAN_FIXED, RING_BYTES, RING_STRIDE, RingHeader, RingSample,
+    COUNTERS, ChannelHeader, EventKind, FIRST_COUNTER, Plan, RING_BYTES, RING_STRIDE, RingHeader, RingSample,
     UNIT_SLOTS, UNITS_OFFSET, UnitEntry, loss,
 };
 use crate::{channel, process, ring, sys};
@@ -60,7 +60,8 @@ struct OneSample {
     until: u64,
     design: Design,
     bursts: BurstTimes,
-    turns: TurnTimes,
+    /// Quick and slow ones.
+    turns: [TurnTimes; 2],
     /// End of the last burst that has begun.
     burst_ends: i64,
 }
@@ -128,7 +129,7 @@ impl Drawn {
             }
             let (change, is_burst) = sample.tick(now, plan);
             for (mark, plan) in part.marks.iter_mut().zip(plan.iter()) {
-                *mark |= if is_burst { 1 } else { *plan };
+                *mark |= u8::from(is_burst || plan.is_drawn());
             }
             next = next.min(change).min(sample.until);
         }
@@ -137,42 +138,32 @@ impl Drawn {
 }
 
 impl OneSample {
-    fn new(design: Design, until: u64, plan: &mut [u8; BUCKETS]) -> Self {
-        let (bursts, turns) = (BurstTimes::new(design), TurnTimes::new(design));
-        let mut sample = OneSample { until, design, bursts, turns, burst_ends: i64::MIN };
+    fn new(design: Design, until: u64, plans: &mut [Plan; BUCKETS]) -> Self {
+        let turns = [Pace::Quick, Pace::Slow].map(|pace| TurnTimes::new(design, pace));
+        let mut sample = OneSample { until, design, bursts: BurstTimes::new(design), turns, burst_ends: i64::MIN };
         design.draw_fixed(|bucket| {
-            let Some(plan) = plan.get_mut(bucket) else { return true };
-            let is_new = *plan & PLAN_FIXED == 0;
-            *plan |= PLAN_FIXED;
+            let Some(plan) = plans.get_mut(bucket) else { return true };
+            let is_new = plan.fixed == 0;
+            plan.fixed = 1;
             is_new
         });
-        for _ in 0..SETS {
-            sample.turn(plan);
+        for (pace, times) in sample.turns.iter_mut().enumerate() {
+            for _ in 0..SETS {
+                turn(times, pace, plans);
+            }
         }
         sample
     }
 
-    /// Draws the set whose turn it is.
-    fn turn(&mut self, plans: &mut [u8; BUCKETS]) {
-        let own = self.turns.set() as u8 + 1;
-        for plan in plans.iter_mut().filter(|plan| **plan & !PLAN_FIXED == own) {
-            *plan &= PLAN_FIXED;
-        }
-        self.turns.draw(|bucket| {
-            let Some(plan) = plans.get_mut(bucket) else { return true };
-            let is_free = *plan & !PLAN_FIXED == 0;
-            if is_free {
-                *plan |= own;
-            }
-            is_free
-        });
-    }
-
     /// Draws all that has changed up to a time, and gives the time of the next change, and whether a burst runs.
-    fn tick(&mut self, now: u64, plan: &mut [u8; BUCKETS]) -> (u64, bool) {
-        while self.turns.next <= now {
-            self.turn(plan);
-            self.turns.advance();
+    fn tick(&mut self, now: u64, plans: &mut [Plan; BUCKETS]) -> (u64, bool) {
+        let mut next = u64::MAX;
+        for (pace, times) in self.turns.iter_mut().enumerate() {
+            while times.next <= now {
+                turn(times, pace, plans);
+                times.advance();
+            }
+            next = next.min(times.next);
         }
         let (time, length) = (now as i64, self.design.burst as i64);
         while self.bursts.next <= time {
@@ -181,7 +172,31 @@ impl OneSample {
         }
         let is_burst = self.burst_ends > time;
         let burst = if is_burst { self.burst_ends.min(self.bursts.next) } else { self.bursts.next };
-        (self.turns.next.min(burst as u64), is_burst)
+        (next.min(burst as u64), is_burst)
+    }
+}
+
+/// Draws the set whose turn it is, of one pace.
+fn turn(times: &mut TurnTimes, pace: usize, plans: &mut [Plan; BUCKETS]) {
+    let own = times.set() as u8 + 1;
+    let set_of = |plan: &Plan| plan.turns.get(pace).copied();
+    for plan in plans.iter_mut().filter(|plan| set_of(plan) == Some(own)) {
+        put(plan, pace, 0);
+    }
+    times.draw(|bucket| {
+        let Some(plan) = plans.get_mut(bucket) else { return true };
+        let is_free = set_of(plan) == Some(0);
+        if is_free {
+            put(plan, pace, own);
+        }
+        is_free
+    });
+}
+
+/// The bucket is in this set of a pace, or in none of it.
+fn put(plan: &mut Plan, pace: usize, set: u8) {
+    if let Some(slot) = plan.turns.get_mut(pace) {
+        *slot = set;
     }
 }
 

@@ -16,11 +16,11 @@ use crate::shared::human;
 /// Native code takes so long for an access, in picoseconds; of the seven programs of docs/sampling.md.
 const NATIVE: u64 = 1_000;
 /// The analysis of a sample takes so long for an access that it looks at.
-const LOOKED_AT: u64 = 300_000;
+const LOOKED_AT: u64 = 150_000;
 /// An exact analysis takes so long for an access.
 const EXACT: u64 = 30_000;
-/// Of the accesses so many parts are looked at, each one in N: bursts, sets in turn and the fixed set.
-const PARTS: u64 = 3;
+/// Of the accesses so many parts are looked at, each one in N: bursts, quick sets, slow ones, and the fixed set.
+const PARTS: u64 = 4;
 /// Bursts that a sample should have. Fewer than 16 leave groups without one.
 const BURSTS: u64 = 32;
 /// Denser samples are a factor of this apart, so that all of them take little more than the densest.

@@ -23,8 +23,9 @@ use crate::{
 };
 
 /// Raised whenever the meaning of the content changes, that of the profile in it included.
-const VERSION: u32 = 2;
-const KIND: Kind = Kind { magic: ESTIMATES_MAGIC, version: VERSION, oldest: VERSION };
+const VERSION: u32 = 3;
+/// What tells it from other files.
+pub const KIND: Kind = Kind { magic: ESTIMATES_MAGIC, version: VERSION, oldest: VERSION };
 
 /// Who drew the sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

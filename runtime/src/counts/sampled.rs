@@ -22,8 +22,10 @@ pub(super) const PARTS: f64 = 256.0;
 pub enum Class {
     /// Seen by bursts.
     Short,
-    /// Seen by sets of lines in turn.
+    /// Seen by sets of lines that take turns quickly.
     Middle,
+    /// Seen by those that take turns slowly.
+    Far,
     /// Seen by a set of lines for the whole run, as first touches are.
     Long,
 }
@@ -43,7 +45,7 @@ struct ClassCounts {
 pub struct SampleCounts {
     /// Bytes read, exact.
     pub read: u64,
-    classes: [ClassCounts; 3],
+    classes: [ClassCounts; 4],
 }
 
 /// An estimated cost.

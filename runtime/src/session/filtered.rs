@@ -93,6 +93,9 @@ impl Core {
             self.totals.accesses = accesses;
             return;
         }
+        if self.marked_items(items, record, first) {
+            return;
+        }
         for (item, cell) in items.iter().zip(first..) {
             let accesses = self.totals.accesses;
             let address = record[usize::from(item.word)].wrapping_add_signed(item.offset);
@@ -101,6 +104,31 @@ impl Core {
                 self.totals.accesses = accesses;
             }
         }
+    }
+
+    /// The same where no burst runs and nothing changes meanwhile: only items in marked lines are looked at. Not so if
+    /// the record tells how much there is, or if what it tells of the others is needed.
+    fn marked_items(&mut self, items: &[Item], record: &[u64], first: usize) -> bool {
+        if self.follows || self.has_roi || self.objects.is_some() {
+            return false;
+        }
+        let accesses = items.iter().try_fold(0, |sum, item| Some(sum + each(item)?.2));
+        let Some(mut time) = accesses.and_then(|accesses| self.engine.quiet_for(accesses)) else { return false };
+        let before = self.totals.accesses;
+        for (item, cell) in items.iter().zip(first..) {
+            let address = record[usize::from(item.word)].wrapping_add_signed(item.offset);
+            let (read, written, accesses) = each(item).unwrap_or_default();
+            // Two ranges, or the end of one.
+            let is_other = accesses != u64::from(read > 0) + u64::from(written > 0) || accesses == 0;
+            if is_other || item.kind == ItemKind::Copy as u8 || self.engine.marks(address, read.max(written)) {
+                self.engine.set_time(time, files!(self));
+                self.item::<true>(item, record, address, cell);
+            }
+            time += accesses;
+        }
+        self.engine.set_time(time, files!(self));
+        self.totals.accesses = before;
+        true
     }
 
     /// Notes how often segments were executed, before anything is filed.

@@ -163,6 +163,19 @@ impl Pipeline {
         sampler.set_time(time);
     }
 
+    /// The time of a sample, if nothing waits for it, and so many accesses from now on it only looks at marked lines.
+    pub fn quiet_for(&self, accesses: u64) -> Option<u64> {
+        let Place::Sampled(sampler) = &self.place else { return None };
+        let is_free = self.open.queue.size == 0 && !self.open.queue.has_runs_or_marks();
+        is_free.then(|| sampler.quiet_for(accesses)).flatten()
+    }
+
+    /// Whether a sample looks at bytes, as long as it is quiet.
+    #[inline]
+    pub fn marks(&self, address: u64, len: u64) -> bool {
+        matches!(&self.place, Place::Sampled(sampler) if sampler.marks(address, len))
+    }
+
     /// Whether a sample is drawn in the place of the engine.
     #[must_use]
     pub fn is_sampled(&self) -> bool {

@@ -7,7 +7,7 @@ use super::{
     stack::{Piece, Stack},
 };
 use crate::{
-    abi::sample::{BUCKETS, Design},
+    abi::sample::{BUCKETS, Design, Pace},
     counts::sampled::{Class, GROUPS, Seen},
     decode::block::CellNumber,
 };
@@ -20,7 +20,8 @@ pub struct Fixed {
     /// By bucket.
     lane_of: Box<[u16; BUCKETS]>,
     buckets: usize,
-    middle: u64,
+    /// What was touched at most so many accesses ago is left to others.
+    after: u64,
     sums: Vec<u64>,
 }
 
@@ -37,7 +38,13 @@ impl Fixed {
             }
             is_new
         });
-        Fixed { stack: Stack::new(buckets), lane_of, buckets, middle: design.middle(), sums: vec![0; buckets] }
+        Fixed {
+            stack: Stack::new(buckets),
+            lane_of,
+            buckets,
+            after: design.seen_by(Pace::Slow),
+            sums: vec![0; buckets],
+        }
     }
 
     /// Whether the lines of a bucket are looked at.
@@ -54,12 +61,12 @@ impl Fixed {
         (cell, ledger): (CellNumber, &mut Ledger),
     ) {
         let own = usize::from(self.lane_of[bucket]);
-        let Self { stack, sums, middle, buckets, .. } = self;
+        let Self { stack, sums, after, buckets, .. } = self;
         stack.parts(entry, piece, |part| {
             match part.slot {
-                Some(slot) if now - stack.time(slot) <= *middle => return,
+                Some(slot) if now - stack.time(slot) <= *after => return,
                 Some(slot) => stack.above(slot, sums),
-                None if part.left.is_some_and(|left| left.within(*middle, now)) => return,
+                None if part.left.is_some_and(|left| left.within(*after, now)) => return,
                 // For the first time: from below everything.
                 None => sums.copy_from_slice(&stack.total),
             }

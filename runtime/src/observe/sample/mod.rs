@@ -1,11 +1,12 @@
 //! Costs from a sample of the accesses, as a program could draw it while it runs.
 //!
 //! Takes every access and decides as a filter in the program would: by a table of 4,096 marks, looked up by a hash of
-//! the 64-byte line. Only what passes goes to stacks. A read is seen by one of three, whichever is made for how long
+//! the 64-byte line. Only what passes goes to stacks. A read is seen by one of four, whichever is made for how long
 //! ago its bytes were touched, and counts by the inverse of how likely it was to be seen:
 //!
 //! * `bursts`: everything for a short time, now and then;
-//! * `turns`: sets of lines, drawn anew in turn, so that each moment of the run is seen by some of them;
+//! * `turns`, quick and slow ones: sets of lines, drawn anew in turn, so that each moment of the run is seen by some of
+//!   them;
 //! * `fixed`: one set of lines for the whole run.
 //!
 //! Time is the number of loads and stores. `abi::sample` says how much is drawn and draws it, `stack` keeps the bytes

@@ -12,7 +12,7 @@ use super::{
     turns::Turns,
 };
 use crate::{
-    abi::sample::{BUCKET_SHIFT, BUCKETS, Design, HASH, bucket},
+    abi::sample::{BUCKET_SHIFT, BUCKETS, Design, HASH, Pace, bucket},
     decode::block::CellNumber,
     engine::{Access, Kind, Label, Stream},
     observe::follower::Follower,
@@ -20,7 +20,10 @@ use crate::{
 
 /// Marks of a bucket.
 const FIXED: u8 = 1;
-const TURN: u8 = 2;
+const QUICK: u8 = 2;
+const SLOW: u8 = 4;
+/// Marks of sets that take turns, as these are numbered.
+const TURNS: [u8; 2] = [QUICK, SLOW];
 
 /// Lines beyond which a range that ends is looked for in the stacks, not line by line.
 const LONG: u64 = 4096;
@@ -32,7 +35,8 @@ pub struct Sampler {
     /// When bursts or sets change.
     next: u64,
     bursts: Bursts,
-    turns: Turns,
+    /// Quick and slow ones.
+    turns: [Turns; 2],
     fixed: Fixed,
     marks: Box<[u8; BUCKETS]>,
     ledger: Ledger,
@@ -46,7 +50,7 @@ impl Sampler {
             now: 0,
             next: 0,
             bursts: Bursts::new(design),
-            turns: Turns::new(design),
+            turns: [Pace::Quick, Pace::Slow].map(|pace| Turns::new(design, pace)),
             fixed: Fixed::new(design),
             marks: Box::new([0; BUCKETS]),
             ledger: Ledger::default(),
@@ -68,13 +72,28 @@ impl Sampler {
         }
     }
 
+    /// The time, if so many accesses from now on only marked lines are looked at, and always the same ones.
+    #[must_use]
+    pub fn quiet_for(&self, accesses: u64) -> Option<u64> {
+        (!self.bursts.are_running() && self.now + accesses < self.next).then_some(self.now)
+    }
+
+    /// Whether bytes are in marked lines.
+    #[inline]
+    #[must_use]
+    pub fn marks(&self, address: u64, len: u64) -> bool {
+        let (first, last) = (address / LINE, address.saturating_add(len.saturating_sub(1)) / LINE);
+        (first..=last).any(|line| self.marks[bucket(line)] != 0)
+    }
+
     #[cold]
     fn tick(&mut self) {
-        self.next = self.bursts.tick(self.now).min(self.turns.tick(self.now));
+        self.next =
+            self.turns.iter_mut().fold(self.bursts.tick(self.now), |next, turns| next.min(turns.tick(self.now)));
         for (bucket, mark) in self.marks.iter_mut().enumerate() {
             let fixed = if self.fixed.has(bucket) { FIXED } else { 0 };
-            let turn = if self.turns.has(bucket) { TURN } else { 0 };
-            *mark = fixed | turn;
+            let turns = self.turns.iter().zip(TURNS).filter(|(turns, _)| turns.has(bucket));
+            *mark = turns.fold(fixed, |all, (_, mark)| all | mark);
         }
     }
 
@@ -95,13 +114,7 @@ impl Sampler {
         if is_read {
             self.ledger.read(cell, len.into());
         }
-        let (first, last) = (addr / LINE, addr.saturating_add(u64::from(len) - 1) / LINE);
-        let marks = if first == last {
-            self.marks[bucket(first)]
-        } else {
-            (first..=last).fold(0, |all, line| all | self.marks[bucket(line)])
-        };
-        if marks != 0 || self.bursts.are_running() {
+        if self.marks(addr, len.into()) || self.bursts.are_running() {
             self.look(addr, len.into(), is_read, cell);
         }
         self.now += 1;
@@ -137,7 +150,7 @@ impl Sampler {
                 bursts.touch(entry, piece, now);
             }
         }
-        if mark & TURN != 0 {
+        for (turns, _) in turns.iter_mut().zip(TURNS).filter(|(_, own)| mark & own != 0) {
             let entry = turns.find(piece.line, bucket);
             if is_read {
                 turns.read(entry, place, now, fixed, (cell, ledger));
@@ -164,7 +177,7 @@ impl Sampler {
         }
         let bursting = self.bursts.are_running();
         if len / LINE > LONG {
-            self.turns.forget_range(address, len);
+            self.turns.iter_mut().for_each(|turns| turns.forget_range(address, len));
             self.fixed.stack().forget_range(address, len);
             if bursting {
                 self.bursts.stack().forget_range(address, len);
@@ -177,8 +190,8 @@ impl Sampler {
             if bursting {
                 self.bursts.stack().leave(piece, self.now);
             }
-            if mark & TURN != 0 {
-                self.turns.stack(bucket).leave(piece, self.now);
+            for (turns, _) in self.turns.iter_mut().zip(TURNS).filter(|(_, own)| mark & own != 0) {
+                turns.stack(bucket).leave(piece, self.now);
             }
             if mark & FIXED != 0 {
                 self.fixed.stack().leave(piece, self.now);
@@ -191,7 +204,7 @@ impl Sampler {
         if len == 0 || from == to {
             return;
         }
-        self.turns.relocate(from, to, len, bucket);
+        self.turns.iter_mut().for_each(|turns| turns.relocate(from, to, len, bucket));
         self.fixed.relocate(from, to, len, bucket);
         if self.bursts.are_running() {
             self.bursts.stack().relocate(from, to, len, true, |_| true);
@@ -212,8 +225,9 @@ impl Sampler {
     /// Memory held, in bytes.
     #[must_use]
     pub fn heap_bytes(&self) -> u64 {
-        let stacks = self.bursts.heap_bytes() + self.turns.heap_bytes() + self.fixed.heap_bytes();
-        stacks + self.ledger.heap_bytes()
+        let stacks = self.bursts.heap_bytes() + self.fixed.heap_bytes();
+        let turns: u64 = self.turns.iter().map(Turns::heap_bytes).sum();
+        stacks + turns + self.ledger.heap_bytes()
     }
 }
 

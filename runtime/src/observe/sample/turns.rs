@@ -11,7 +11,7 @@ use super::{
     stack::{Part, Piece, Stack},
 };
 use crate::{
-    abi::sample::{BUCKETS, Design, SETS, TurnTimes},
+    abi::sample::{BUCKETS, Design, Pace, SETS, TurnTimes},
     counts::sampled::{Class, GROUPS, Seen},
     decode::block::CellNumber,
 };
@@ -27,11 +27,20 @@ struct Set {
 
 impl Set {
     /// Whether it would have seen the last touch of everything that is left to sets.
-    fn is_old_enough(&self, now: u64, middle: u64) -> bool {
-        self.start == 0 || now - self.start > middle
+    fn is_old_enough(&self, now: u64, until: u64) -> bool {
+        self.start == 0 || now - self.start > until
     }
 }
 
+/// What sets are there for: reads of bytes that were touched, or left the stack, so many accesses ago.
+#[derive(Clone, Copy)]
+struct Sees {
+    class: Class,
+    after: u64,
+    until: u64,
+}
+
+/// Sets of one pace.
 pub struct Turns {
     sets: Vec<Set>,
     /// By bucket: its set, and its lane there.
@@ -39,21 +48,25 @@ pub struct Turns {
     lane_of: Box<[u16; BUCKETS]>,
     times: TurnTimes,
     buckets: usize,
-    design: Design,
+    sees: Sees,
     sums: Vec<u64>,
 }
 
 impl Turns {
-    pub fn new(design: Design) -> Self {
+    pub fn new(design: Design, pace: Pace) -> Self {
         let buckets = design.turn_buckets();
+        let (class, after) = match pace {
+            Pace::Quick => (Class::Middle, design.short()),
+            Pace::Slow => (Class::Far, design.seen_by(Pace::Quick)),
+        };
         let set = |_| Set { stack: Stack::new(buckets), start: 0, group: 0 };
         let mut turns = Turns {
             sets: (0..SETS).map(set).collect(),
             set_of: Box::new([NONE; BUCKETS]),
             lane_of: Box::new([0; BUCKETS]),
-            times: TurnTimes::new(design),
+            times: TurnTimes::new(design, pace),
             buckets,
-            design,
+            sees: Sees { class, after, until: design.seen_by(pace) },
             sums: vec![0; buckets],
         };
         (0..SETS).for_each(|_| turns.draw(0));
@@ -104,25 +117,25 @@ impl Turns {
         (cell, ledger): (CellNumber, &mut Ledger),
     ) {
         let own = usize::from(self.set_of[bucket]);
-        let (short, middle) = (self.design.short(), self.design.middle());
-        if !self.sets[own].is_old_enough(now, middle) {
+        let Sees { class, after, until } = self.sees;
+        if !self.sets[own].is_old_enough(now, until) {
             return;
         }
         let lane = usize::from(self.lane_of[bucket]);
         let Self { sets, sums, buckets, .. } = self;
         let stack = &sets[own].stack;
         let weight = || {
-            let old = sets.iter().filter(|set| set.is_old_enough(now, middle)).count();
+            let old = sets.iter().filter(|set| set.is_old_enough(now, until)).count();
             BUCKETS as f64 / (*buckets * old) as f64
         };
         stack.parts(entry, piece, |part| {
             if let Some(slot) = part.slot {
                 let ago = now - stack.time(slot);
-                if ago > short && ago <= middle {
-                    part_read(sets, sums, *buckets, (own, lane), (part, slot), weight(), (cell, ledger));
+                if ago > after && ago <= until {
+                    part_read(sets, sums, (*buckets, class), (own, lane), (part, slot), weight(), (cell, ledger));
                 }
-            } else if part.left.is_some_and(|left| left.within(middle, now) && !left.within(short, now)) {
-                fixed.read_first((Class::Middle, sets[own].group), part.len, weight(), (cell, ledger));
+            } else if part.left.is_some_and(|left| left.within(until, now) && !left.within(after, now)) {
+                fixed.read_first((class, sets[own].group), part.len, weight(), (cell, ledger));
             }
         });
     }
@@ -161,7 +174,7 @@ impl Turns {
 fn part_read(
     sets: &[Set],
     sums: &mut [u64],
-    buckets: usize,
+    (buckets, class): (usize, Class),
     (own, lane): (usize, usize),
     (part, slot): (Part, u32),
     weight: f64,
@@ -191,8 +204,8 @@ fn part_read(
     mean_line /= seeing as f64;
     let price = above.price(part.len, scale, mean_line);
     let (group, bytes) = (sets[own].group, f64::from(part.len) * weight);
-    ledger.add(cell, Seen { class: Class::Middle, group, cost: price.cost * weight, bytes });
+    ledger.add(cell, Seen { class, group, cost: price.cost * weight, bytes });
     for (set, bytes) in sets.iter().zip(by_set).filter(|(_, bytes)| *bytes > 0) {
-        ledger.lean(cell, Class::Middle, set.group, weight * price.slope * scale * bytes as f64);
+        ledger.lean(cell, class, set.group, weight * price.slope * scale * bytes as f64);
     }
 }
