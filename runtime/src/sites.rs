@@ -77,6 +77,8 @@ pub struct Segment {
     pub ops: std::ops::Range<u32>,
     /// Range of [`SiteTable::slots`].
     pub slots: std::ops::Range<u32>,
+    /// Bytes end in it.
+    pub kills: bool,
     /// Index into [`SiteTable::strings`], or [`NONE`].
     pub callee: u32,
     /// Index into [`SiteTable::frames`], or [`NONE`].
@@ -408,7 +410,7 @@ impl SiteTable {
         let SegmentHeader { kind, flags, words, .. } = header;
         let callee = base.string(header.callee);
         let frame = base.frame(header.frame);
-        let first_item = self.items.len() as u32;
+        let (first_item, mut kills) = (self.items.len() as u32, false);
         // Word 1 counts the iterations.
         if kind == abi::SegmentKind::Loop as u8 && words < 2 {
             return None;
@@ -417,6 +419,11 @@ impl SiteTable {
             let (item, behind) = Item::read_from_prefix(rest).ok()?;
             rest = behind;
             let item = checked(Item { frame: base.frame(item.frame), ..item }, words)?;
+            let is_kill = item.kind == ItemKind::Kill as u8;
+            if is_kill && kind == abi::SegmentKind::Loop as u8 {
+                return None;
+            }
+            kills |= is_kill;
             let function = &mut self.functions[function as usize];
             if function.values {
                 function.registers = function.registers.max(steps::highest_register(&item));
@@ -445,6 +452,7 @@ impl SiteTable {
             items: first_item..self.items.len() as u32,
             ops: first_op..self.ops.len() as u32,
             slots: 0..0,
+            kills,
             callee,
             frame,
             around: NONE,

@@ -74,6 +74,19 @@ fn other_stacks_and_regions_of_interest_are_cut_too() {
 }
 
 #[test]
+fn objects_are_the_same_wherever_their_lives_are_cut() {
+    for program in [
+        truth("growth.c").hooked(),
+        truth("slots.c").hooked(),
+        case("private_threads").hooked(),
+        case("outputs").hooked(),
+    ] {
+        assert_slices_agree(&program, &["--objects"], &["1000", "65536"], &["1", "8"]);
+    }
+    assert_slices_agree(&truth("strings.c").hooked(), &["--objects", "--roi", "*e*"], &["300"], &["2"]);
+}
+
+#[test]
 fn a_running_program_is_cut_as_a_recorded_one() {
     let directory = scratch();
     let program = case("layout").hooked();
@@ -90,7 +103,7 @@ fn a_running_program_is_cut_as_a_recorded_one() {
 fn what_needs_all_accesses_in_order_is_not_cut_and_says_so() {
     let directory = scratch();
     record(&truth("strings.c").hooked(), directory.path());
-    for options in [vec!["--flows"], vec!["--line-size", "64"], vec!["--liveness", "exact"], vec!["--objects"]] {
+    for options in [vec!["--flows"], vec!["--line-size", "64"], vec!["--liveness", "exact"]] {
         let run = |more: &[&str]| {
             let output = replay(directory.path(), &[&options[..], more].concat());
             assert!(output.status.success(), "{}", describe(&output));

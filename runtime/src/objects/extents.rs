@@ -3,7 +3,7 @@
 //! Takes lives of memory and reads, gives 64 counts per object: the bytes read by accesses that begin in each 64th of a
 //! block. Blocks below 4 KiB are left out; what their parts are, fields tell better. An access counts where it begins.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use super::map::ObjectNumber;
 use crate::engine::Stream;
@@ -36,15 +36,20 @@ impl Extent {
     }
 }
 
+/// First addresses and bytes of the large blocks that live now. A copy is shared until one of the two changes.
+pub type LargeBlocks = Arc<BTreeMap<u64, u64>>;
+
 /// The large blocks that live now, and what was read of them.
 #[derive(Default)]
 pub struct Extents {
-    live: BTreeMap<u64, u64>,
+    live: LargeBlocks,
     /// By object: the block of the last read, and how many had ended then.
     recent: Vec<(Extent, u64)>,
     ended: u64,
     /// By object; those that ever had a large block have counts.
     parts: Vec<Option<Parts>>,
+    /// These, in the order in which they had one first.
+    large: Vec<ObjectNumber>,
 }
 
 impl Extents {
@@ -54,13 +59,21 @@ impl Extents {
         if len < LEAST {
             return;
         }
+        self.counts(object);
+        Arc::make_mut(&mut self.live).insert(address, len);
+    }
+
+    /// What was read of each part of the blocks of an object that has a large one.
+    fn counts(&mut self, object: ObjectNumber) -> &mut Parts {
         let at = object.index();
         if self.parts.len() <= at {
             self.parts.resize_with(at + 1, || None);
             self.recent.resize(at + 1, Default::default());
         }
-        self.parts[at].get_or_insert_with(|| Box::new([0; PARTS]));
-        self.live.insert(address, len);
+        self.parts[at].get_or_insert_with(|| {
+            self.large.push(object);
+            Box::new([0; PARTS])
+        })
     }
 
     /// Bytes end. A block of which some do is no longer taken apart.
@@ -69,8 +82,40 @@ impl Extents {
         while let Some((&start, &size)) = self.live.range(..end).next_back()
             && start.saturating_add(size) > address
         {
-            self.live.remove(&start);
+            Arc::make_mut(&mut self.live).remove(&start);
             self.ended += 1;
+        }
+    }
+
+    /// The large blocks that live now.
+    #[must_use]
+    pub fn live(&self) -> LargeBlocks {
+        self.live.clone()
+    }
+
+    /// These live now, and no others.
+    pub fn set_live(&mut self, live: LargeBlocks) {
+        self.live = live;
+        self.ended += 1;
+    }
+
+    /// Objects that ever had a large block, in the order in which they had one first.
+    #[must_use]
+    pub fn large(&self) -> &[ObjectNumber] {
+        &self.large
+    }
+
+    /// These have, or had, large blocks too.
+    pub fn add_large(&mut self, objects: &[ObjectNumber]) {
+        objects.iter().for_each(|object| _ = self.counts(*object));
+    }
+
+    /// Adds what was read elsewhere of the same objects.
+    pub fn add(&mut self, other: &Self) {
+        for &object in &other.large {
+            if let Some(Some(more)) = other.parts.get(object.index()) {
+                self.counts(object).iter_mut().zip(more.iter()).for_each(|(all, more)| *all += more);
+            }
         }
     }
 

@@ -4,8 +4,13 @@
 //! Later ranges lie over earlier ones. Memory of number [`NOTHING`] costs nothing; a page of one object costs one
 //! entry, a row of [`VAST_PAGES`] pages or more one entry in all, and a page of several objects 1 KiB, and 64 bytes
 //! more for each 16 bytes that several objects share.
+//!
+//! A copy shares the tables with what it is a copy of, until one of the two changes them.
 
-use std::collections::{BTreeMap, HashMap};
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+};
 
 use crate::{hash::FastHash, numbers::niche_number, pieces::pieces};
 
@@ -61,6 +66,9 @@ impl Entry {
 type PageTable = [Entry; GRANULES];
 type ByteTable = [ObjectNumber; GRANULE as usize];
 
+/// Tables of bytes that are copied together: as much memory as a page's table.
+const TOGETHER: usize = size_of::<PageTable>() / size_of::<ByteTable>();
+
 /// A row of pages of one object, by its first page.
 #[derive(Clone, Copy, Debug)]
 struct Vast {
@@ -71,12 +79,13 @@ struct Vast {
 }
 
 /// The address space, as ranges of object numbers.
+#[derive(Clone)]
 pub struct AddressMap {
     /// By page: the number of all its bytes, or the place of its table. Where it has nothing, `vast` decides.
     directory: HashMap<u64, Entry, FastHash>,
     vast: BTreeMap<u64, Vast>,
-    pages: Tables<PageTable>,
-    granules: Tables<ByteTable>,
+    pages: Tables<PageTable, 1>,
+    granules: Tables<ByteTable, TOGETHER>,
     /// Entries looked up last, by page modulo the length: (page plus one, entry).
     recent: [(u64, Entry); RECENT],
 }
@@ -93,38 +102,53 @@ impl Default for AddressMap {
     }
 }
 
-/// Tables with places, used again.
-struct Tables<T> {
-    all: Vec<Box<T>>,
-    free: Vec<usize>,
+/// Tables with places, used again. As many as `EACH` are shared, or copied, as one.
+#[derive(Clone)]
+struct Tables<T, const EACH: usize> {
+    all: Vec<Arc<[T; EACH]>>,
+    free: Vec<u32>,
 }
 
-impl<T> Default for Tables<T> {
+impl<T, const EACH: usize> Default for Tables<T, EACH> {
     fn default() -> Self {
         Self { all: Vec::new(), free: Vec::new() }
     }
 }
 
-impl<T> Tables<T> {
+impl<T: Copy, const EACH: usize> Tables<T, EACH> {
+    #[inline(always)]
+    fn of(&self, place: usize) -> &T {
+        &self.all[place / EACH][place % EACH]
+    }
+
+    #[inline]
+    fn of_mut(&mut self, place: usize) -> &mut T {
+        &mut Arc::make_mut(&mut self.all[place / EACH])[place % EACH]
+    }
+
     /// The place that the table has from now on.
     fn add(&mut self, table: T) -> usize {
-        match self.free.pop() {
-            Some(at) => {
-                *self.all[at] = table;
-                at
-            }
-            None => {
-                self.all.push(Box::new(table));
-                self.all.len() - 1
-            }
-        }
+        let Some(place) = self.free.pop() else {
+            let place = self.all.len() * EACH;
+            self.all.push(Arc::new([table; EACH]));
+            self.free.extend((place + 1..place + EACH).rev().map(|place| place as u32));
+            return place;
+        };
+        let place = place as usize;
+        *self.of_mut(place) = table;
+        place
     }
 
     /// Gives up the table of an entry, if it has one.
     fn release(&mut self, entry: Entry) {
-        if let Err(table) = entry.get() {
-            self.free.push(table);
+        if let Err(place) = entry.get() {
+            self.free.push(place as u32);
         }
+    }
+
+    /// Memory held, in bytes.
+    fn heap_bytes(&self) -> usize {
+        self.all.len() * size_of::<[T; EACH]>()
     }
 }
 
@@ -141,8 +165,8 @@ impl AddressMap {
 
     #[inline]
     fn in_page(&self, table: usize, address: u64) -> ObjectNumber {
-        let granule = self.pages.all[table][(address % PAGE / GRANULE) as usize];
-        granule.get().unwrap_or_else(|table| self.granules.all[table][(address % GRANULE) as usize])
+        let granule = self.pages.of(table)[(address % PAGE / GRANULE) as usize];
+        granule.get().unwrap_or_else(|table| self.granules.of(table)[(address % GRANULE) as usize])
     }
 
     /// The number that all bytes of a range have; `None` if they differ, or the range is empty.
@@ -166,12 +190,12 @@ impl AddressMap {
     fn has(&mut self, (page, offset, part): (u64, u64, u64), number: ObjectNumber) -> bool {
         let table = match self.page(page).get() {
             Ok(one) => return one == number,
-            Err(table) => &self.pages.all[table],
+            Err(table) => self.pages.of(table),
         };
         pieces(offset, part, GRANULE).all(|(granule, within, bytes)| match table[granule as usize].get() {
             Ok(one) => one == number,
             Err(mixed) => {
-                self.granules.all[mixed][within as usize..(within + bytes) as usize].iter().all(|n| *n == number)
+                self.granules.of(mixed)[within as usize..(within + bytes) as usize].iter().all(|n| *n == number)
             }
         })
     }
@@ -232,8 +256,9 @@ impl AddressMap {
                 table
             }
         };
+        let granules = self.pages.of_mut(table);
         for (granule, within, bytes) in pieces(offset, part, GRANULE) {
-            let place = &mut self.pages.all[table][granule as usize];
+            let place = &mut granules[granule as usize];
             if bytes == GRANULE {
                 self.granules.release(*place);
                 *place = whole;
@@ -243,7 +268,7 @@ impl AddressMap {
                     Ok(one) => self.granules.add([one; GRANULE as usize]),
                 };
                 *place = Entry::of_table(at);
-                let table = &mut self.granules.all[at];
+                let table = self.granules.of_mut(at);
                 table[within as usize..(within + bytes) as usize].fill(number);
                 if table.iter().all(|n| *n == number) {
                     self.granules.release(*place);
@@ -256,7 +281,7 @@ impl AddressMap {
     /// Gives up the tables of a page.
     fn pages_granules_release(&mut self, entry: Entry) {
         if let Err(table) = entry.get() {
-            self.pages.all[table].iter().for_each(|granule| self.granules.release(*granule));
+            self.pages.of(table).iter().for_each(|granule| self.granules.release(*granule));
             self.pages.release(entry);
         }
     }
@@ -315,7 +340,7 @@ impl AddressMap {
     /// Memory held, in bytes.
     #[must_use]
     pub fn heap_bytes(&self) -> u64 {
-        let tables = self.pages.all.len() * size_of::<PageTable>() + self.granules.all.len() * size_of::<ByteTable>();
+        let tables = self.pages.heap_bytes() + self.granules.heap_bytes();
         (tables + self.directory.capacity() * size_of::<(u64, Entry)>()) as u64
     }
 }

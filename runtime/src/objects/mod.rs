@@ -18,6 +18,7 @@
 pub mod common;
 mod extents;
 mod map;
+pub mod slices;
 mod starts;
 
 use std::collections::HashMap;

@@ -321,7 +321,13 @@ impl Analyzer {
     /// Memory that the engine of this ring holds, in bytes.
     #[must_use]
     pub fn engine_bytes(&self) -> u64 {
-        self.core.engine.engine_bytes() + self.core.objects.as_ref().map_or(0, |objects| objects.heap_bytes())
+        self.core.engine.engine_bytes() + self.object_bytes()
+    }
+
+    /// Of that, what objects take.
+    #[must_use]
+    pub fn object_bytes(&self) -> u64 {
+        self.core.objects.as_ref().map_or(0, |objects| objects.heap_bytes())
     }
 
     /// The time that a program which draws a sample has told last.

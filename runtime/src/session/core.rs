@@ -26,6 +26,7 @@ use crate::{
         sequences::Sequences,
     },
     engine::{Label, Stream},
+    objects::ObjectNumber,
     observe::{
         objects::{ObjectCells, OwnObjects, Part, PartOf},
         sample::Sampled,
@@ -251,6 +252,17 @@ impl Core {
         }
     }
 
+    /// The same by the object.
+    pub(super) fn cell_of(&mut self, cell: CellNumber, object: ObjectNumber) -> CellNumber {
+        match &mut self.objects {
+            Some(objects) => {
+                let part = objects.cells.cell(cell, object);
+                self.part(cell, part)
+            }
+            None => cell,
+        }
+    }
+
     /// The cell of a part, made if there is none yet.
     pub(super) fn part(&mut self, cell: CellNumber, part: Part) -> CellNumber {
         match part {
@@ -308,7 +320,7 @@ impl Core {
         }
     }
 
-    /// The site of a cell.
+    /// The site of a cell that is no part of another.
     pub(super) fn site(&self, cell: CellNumber) -> Option<RingSite> {
         // Of blocks without items, the next one has the same first cell.
         let at = self.blocks.partition_point(|block| block.first_cell <= cell);
@@ -316,9 +328,11 @@ impl Core {
         Some((block.segment, (cell.index() - block.first_cell.index()) as u32))
     }
 
-    /// The same as one number.
+    /// The site of any cell as one number.
     pub(super) fn site_name(&self, cell: CellNumber) -> u64 {
-        self.site(cell).map_or(0, |(segment, item)| (segment.index() as u64) << 32 | u64::from(item))
+        let part = self.objects.as_ref().and_then(|objects| objects.cells.parts().get(cell.index()));
+        self.site(part.map_or(cell, |(whole, _)| *whole))
+            .map_or(0, |(segment, item)| (segment.index() as u64) << 32 | u64::from(item))
     }
 
     /// Counts what need not be looked at each time that a segment is executed: what it writes, and reads on the top of

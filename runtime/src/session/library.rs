@@ -24,6 +24,11 @@ impl Core {
 
     pub(super) fn allocated(&mut self, place: Option<Dense>, address: u64, len: u64) {
         self.end(address, len);
+        self.life_begins(place, address, len);
+    }
+
+    /// Of an allocated block.
+    pub(super) fn life_begins(&mut self, place: Option<Dense>, address: u64, len: u64) {
         if self.engine.wants_lives() {
             let origin = self.origin(place);
             self.engine.life(Life::Begins { address, len, origin }, files!(self));
@@ -57,12 +62,17 @@ impl Core {
 
     /// What lies there ends.
     pub(super) fn end(&mut self, address: u64, len: u64) {
+        self.life_ends(address, len);
+        self.forget(address, len);
+    }
+
+    /// Of whatever lies there.
+    pub(super) fn life_ends(&mut self, address: u64, len: u64) {
         if self.engine.wants_lives() {
             self.engine.life(Life::Ends { address, len }, files!(self));
         } else if let Some(objects) = &mut self.objects {
             objects.objects.ended(address, len);
         }
-        self.forget(address, len);
     }
 
     /// The bytes leave the stack.
@@ -72,7 +82,8 @@ impl Core {
         }
     }
 
-    pub(super) fn relocate(&mut self, place: Option<Dense>, from: u64, from_len: u64, to: u64, to_len: u64) {
+    /// Of a block that moves or changes its size.
+    pub(super) fn life_moves(&mut self, place: Option<Dense>, from: u64, from_len: u64, to: u64, to_len: u64) {
         if self.engine.wants_lives() {
             let origin = self.origin(place);
             self.engine.life(Life::Moves { from, from_len, to, to_len, origin }, files!(self));
@@ -80,6 +91,10 @@ impl Core {
             let origin = self.origin(place);
             self.objects.as_mut().into_iter().for_each(|o| o.objects.relocated(from, from_len, to, to_len, origin));
         }
+    }
+
+    pub(super) fn relocate(&mut self, place: Option<Dense>, from: u64, from_len: u64, to: u64, to_len: u64) {
+        self.life_moves(place, from, from_len, to, to_len);
         // Lines cannot travel: neighbours share them.
         if self.line_shift.is_some() {
             return;

@@ -75,8 +75,7 @@ impl Core {
             let (stream, cell) = (self.streams[index], self.stream_labels[index].cell());
             let Some(objects) = &mut self.objects else { return true };
             let Some(object) = objects.objects.whole_stream(&stream, records) else { return false };
-            let part = objects.cells.cell(cell, object);
-            self.stream_labels[index] = Label::of(self.part(cell, part));
+            self.stream_labels[index] = Label::of(self.cell_of(cell, object));
         }
         if let Some(objects) = &mut self.objects {
             objects.objects.read_rows(&self.streams, records);

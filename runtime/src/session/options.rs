@@ -102,7 +102,6 @@ impl Options {
         let reasons = [
             (self.sample.is_some(), "--sample"),
             (self.flows, "--flows"),
-            (self.objects, "--objects"),
             (!self.caches.is_empty(), "--cache"),
             (!self.line_sizes.is_empty(), "--line-size"),
             (self.window.is_some(), "--window"),

@@ -1,16 +1,18 @@
 //! Goes over records without counting anything: what runs afterwards, and where a run may be cut.
 //!
 //! Takes the words of a chunk; follows calls, returns and regions as the replay does, and tells how far it went and why
-//! it stopped there. A part of a run that is replayed on its own starts with what this knows. Whatever else a record
-//! does changes nothing that a later record depends on, but for bytes, which are the engine's.
+//! it stopped there. If objects are measured, also what lies where. A part of a run that is replayed on its own starts
+//! with what this knows. Whatever else a record does changes nothing that a later record depends on, but for bytes,
+//! which are the engine's.
 
 use super::{
     analyzer::{Analyzer, added},
-    core::Dense,
+    core::{Core, Dense},
 };
 use crate::{
-    abi::{SegmentKind, segment_flag},
+    abi::{Item, ItemKind, SegmentKind, segment_flag},
     decode::{
+        effects::{Effects, effects},
         event::{Event, EventRecord},
         locator::{CallSite, Located, ModuleSource},
     },
@@ -87,6 +89,14 @@ impl Analyzer {
             true => 1 + items.saturating_mul(rest[1]) / LOOP_WEIGHT,
             false => items,
         };
+        if self.core.objects.is_some() {
+            if !found.slots.is_empty() {
+                self.core.slots_start(module, found, &rest[..words]);
+            }
+            if found.kills {
+                self.core.lives_end(module.items(found), &rest[..words]);
+            }
+        }
         if found.flags != 0 || Some(function) != self.core.contexts.function() {
             let roi = self.core.has_roi && self.tables.is_roi[function.index()];
             let flags = found.flags;
@@ -106,17 +116,29 @@ impl Analyzer {
             return Err(Stop::NewModule);
         }
         let Some(site) = site else { return Err(Stop::Lost) };
+        let place = site.map(|CallSite { segment, function }| Dense { segment, function, roi: false });
+        let core = &mut self.core;
+        let has_objects = core.objects.is_some();
         match event {
             Event::Read { .. } | Event::Write { .. } | Event::Copy { .. } => {
-                if let Some(CallSite { function, .. }) = site
-                    && Some(function) != self.core.contexts.function()
+                if let Some(Dense { function, .. }) = place
+                    && Some(function) != core.contexts.function()
                 {
-                    self.core.contexts.resume(function);
+                    core.contexts.resume(function);
                 }
+            }
+            Event::Alloc { address, len } if has_objects => {
+                core.life_ends(address, len);
+                core.life_begins(place, address, len);
+            }
+            Event::Mapped { address, len, file } if has_objects => core.mapped(place, address, len, &file),
+            Event::Free { address, len } if has_objects => core.life_ends(address, len),
+            Event::Relocate { from, from_len, to, to_len } if has_objects => {
+                core.life_moves(place, from, from_len, to, to_len);
             }
             Event::RegionBegin { name } => self.scan_mark(&name, true),
             Event::RegionEnd { name } => self.scan_mark(&name, false),
-            Event::Restart => self.core.contexts.restart(),
+            Event::Restart => core.contexts.restart(),
             Event::Alloc { .. }
             | Event::Mapped { .. }
             | Event::Free { .. }
@@ -136,5 +158,31 @@ impl Analyzer {
         if self.tables.is_region(name) {
             self.core.region(begins);
         }
+    }
+}
+
+impl Core {
+    /// Lives that end in a record of a segment.
+    fn lives_end(&mut self, items: &[Item], record: &[u64]) {
+        for item in items.iter().filter(|item| item.kind == ItemKind::Kill as u8) {
+            let address = record[usize::from(item.word)].wrapping_add_signed(item.offset);
+            // The kind is known.
+            let _ = effects(item, record, address, &mut Ends(self));
+        }
+    }
+}
+
+/// Takes note of lives that end.
+struct Ends<'a>(&'a mut Core);
+
+impl Effects for Ends<'_> {
+    fn load(&mut self, _: u64, _: u64) {}
+    fn store(&mut self, _: u64, _: u64) {}
+    fn update(&mut self, _: u64, _: u64) {}
+    fn copy(&mut self, _: u64, _: u64, _: u64) {}
+    fn fill(&mut self, _: u64, _: u64) {}
+
+    fn kill(&mut self, address: u64, len: u64) {
+        self.0.life_ends(address, len);
     }
 }

@@ -102,6 +102,7 @@ impl Counts {
                 ..RingTotals::default()
             },
             hash: None,
+            objects: None,
         }
     }
 

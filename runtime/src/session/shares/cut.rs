@@ -146,10 +146,9 @@ impl Open {
     /// Replays the words that are there; the scanner has gone over them and no others.
     fn replay(&mut self, scanner: &Analyzer) {
         self.known.learn(scanner);
-        self.part.prepare(&self.start, &self.known);
+        self.part.prepare(std::mem::replace(&mut self.start, Start::of(scanner)), &self.known);
         self.part.go_on(&self.words);
         self.words.clear();
-        self.start = Start::of(scanner);
     }
 
     fn finish(mut self, number: u32, ring: Walked) -> RingPart {

@@ -10,16 +10,19 @@ use crate::{
         locator::{ModuleSource, Placed},
     },
     engine::Frontier,
+    objects::slices::{Known as KnownObjects, Laid},
 };
 
 /// What a replay in the middle of a ring starts with.
-#[derive(Clone, Default)]
+#[derive(Default)]
 pub struct Start {
     pub running: Running,
     pub open_regions: u64,
     /// Modules that are known, and the one that the last record named.
     pub modules: usize,
     pub place: usize,
+    /// What lies where, if objects are measured.
+    pub laid: Option<Laid>,
 }
 
 impl Start {
@@ -29,6 +32,7 @@ impl Start {
             open_regions: analyzer.core.open_regions,
             modules: analyzer.locator.modules.len(),
             place: analyzer.locator.place(),
+            laid: analyzer.core.objects.as_ref().map(|own| own.objects.laid()),
         }
     }
 }
@@ -38,6 +42,7 @@ impl Start {
 pub struct Known {
     pub contexts: Vec<ContextNode>,
     pub modules: Vec<Placed>,
+    pub objects: KnownObjects,
 }
 
 impl Known {
@@ -45,6 +50,9 @@ impl Known {
     pub fn learn(&mut self, analyzer: &Analyzer) {
         self.contexts.extend(&analyzer.core.contexts.nodes[self.contexts.len()..]);
         self.modules.extend(analyzer.locator.modules[self.modules.len()..].iter().map(|module| module.placed.clone()));
+        if let Some(own) = &analyzer.core.objects {
+            self.objects.learn(&own.objects);
+        }
     }
 }
 
@@ -73,13 +81,19 @@ impl Part {
         Self { number, last: None, analyzer }
     }
 
-    /// Learns what is new. Contexts may be those of later slices too: they have the same numbers.
-    pub fn prepare(&mut self, start: &Start, known: &Known) {
+    /// Learns what is new. Contexts and objects may be those of later slices too: they have the same numbers.
+    pub fn prepare(&mut self, start: Start, known: &Known) {
+        if let Some(own) = &mut self.analyzer.core.objects {
+            own.objects.learn(&known.objects);
+        }
         self.analyzer.go_on(&known.modules[..start.modules], start.place);
         let core = &mut self.analyzer.core;
         core.contexts.learn(&known.contexts);
         core.contexts.go_on(&start.running);
         core.open_regions = start.open_regions;
+        if let (Some(own), Some(laid)) = (&mut core.objects, start.laid) {
+            own.objects.go_on(laid);
+        }
     }
 
     /// Replays words of the slice at hand, all of whose contexts are known.
@@ -89,6 +103,10 @@ impl Part {
 
     /// Ends the slice at hand. `empty` has room for what the next one asks.
     pub fn end(&mut self, empty: Frontier) -> Frontier {
+        if let Some(own) = &mut self.analyzer.core.objects {
+            // Others may go on with the memory.
+            own.objects.go_on(Laid::default());
+        }
         self.analyzer.core.engine.end_slice(empty, files!(self.analyzer.core))
     }
 

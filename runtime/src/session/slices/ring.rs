@@ -147,7 +147,7 @@ impl SlicedRing {
         let (words, number) = (std::mem::replace(&mut self.words, empty), self.submitted);
         (self.submitted, self.work) = (number + 1, 0);
         let shared = self.shared.clone();
-        self.pool.submit(Box::new(move || shared.slice(number, &start, words)));
+        self.pool.submit(Box::new(move || shared.slice(number, start, words)));
     }
 
     /// Waits until all slices are settled.
@@ -189,7 +189,7 @@ impl SlicedRing {
     /// Memory that engines hold, as last heard.
     #[must_use]
     pub fn engine_bytes(&self) -> u64 {
-        self.shared.lock().bytes
+        self.analyzer.object_bytes() + self.shared.lock().bytes
     }
 }
 
@@ -236,7 +236,7 @@ impl Shared {
     }
 
     /// Replays a slice, and settles what can be settled.
-    fn slice(&self, number: u64, start: &Start, mut words: Vec<u64>) {
+    fn slice(&self, number: u64, start: Start, mut words: Vec<u64>) {
         let Some(mut part) = self.part(number) else { return };
         part.last = Some(number);
         let before = (part.analyzer.accesses(), part.analyzer.engine_bytes());
