@@ -88,7 +88,7 @@ fn sampled(trace: &Trace, design: Design) -> Vec<SampleCounts> {
 
 /// Times that are as short as the traces here.
 fn design(seed: u64) -> Design {
-    Design { burst: 512, epoch: 1 << 12, slow_epoch: 1 << 14, ..Design::new(16, seed) }
+    Design { burst: 512, epoch: 1 << 11, slow_epoch: 1 << 13, ..Design::new(16, seed) }
 }
 
 /// By how many standard errors the mean of values is off.

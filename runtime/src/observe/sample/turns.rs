@@ -22,10 +22,16 @@ const NONE: u8 = u8::MAX;
 struct Set {
     stack: Stack,
     start: u64,
-    group: usize,
+    /// The group of its first bucket; those of the others follow.
+    first_group: usize,
 }
 
 impl Set {
+    /// The group of a bucket.
+    fn group(&self, lane: usize) -> usize {
+        (self.first_group + lane) % GROUPS
+    }
+
     /// Whether it would have seen the last touch of everything that is left to sets.
     fn is_old_enough(&self, now: u64, until: u64) -> bool {
         self.start == 0 || now - self.start > until
@@ -59,7 +65,7 @@ impl Turns {
             Pace::Quick => (Class::Middle, design.short()),
             Pace::Slow => (Class::Far, design.seen_by(Pace::Quick)),
         };
-        let set = |_| Set { stack: Stack::new(buckets), start: 0, group: 0 };
+        let set = |_| Set { stack: Stack::new(buckets), start: 0, first_group: 0 };
         let mut turns = Turns {
             sets: (0..SETS).map(set).collect(),
             set_of: Box::new([NONE; BUCKETS]),
@@ -79,7 +85,7 @@ impl Turns {
         let set = &mut self.sets[number];
         set.stack.clear();
         set.start = now;
-        set.group = self.times.number % GROUPS;
+        set.first_group = self.times.number * self.buckets % GROUPS;
         let Self { times, set_of, lane_of, .. } = self;
         let mut lane = 0;
         times.draw(|bucket| {
@@ -135,7 +141,7 @@ impl Turns {
                     part_read(sets, sums, (*buckets, class), (own, lane), (part, slot), weight(), (cell, ledger));
                 }
             } else if part.left.is_some_and(|left| left.within(until, now) && !left.within(after, now)) {
-                fixed.read_first((class, sets[own].group), part.len, weight(), (cell, ledger));
+                fixed.read_first((class, sets[own].group(lane)), part.len, weight(), (cell, ledger));
             }
         });
     }
@@ -183,18 +189,20 @@ fn part_read(
     let time = sets[own].stack.time(slot);
     sets[own].stack.above(slot, sums);
     let mut above = Above::known(sums[lane] + u64::from(part.beside));
-    let mut by_set = [0; SETS];
+    let mut by_group = [0; GROUPS];
     let others = sums.iter().enumerate().filter(|(other, _)| *other != lane);
-    others.for_each(|(_, bytes)| {
+    others.for_each(|(other, bytes)| {
         above.bucket(*bytes);
-        by_set[own] += bytes;
+        by_group[sets[own].group(other)] += bytes;
     });
     let (mut seeing, mut mean_line) = (1, sets[own].stack.mean_line());
     for (number, set) in sets.iter().enumerate() {
         if number != own && set.start <= time {
             set.stack.since(time, sums);
-            sums.iter().for_each(|bytes| above.bucket(*bytes));
-            by_set[number] = sums.iter().sum();
+            for (other, bytes) in sums.iter().enumerate() {
+                above.bucket(*bytes);
+                by_group[set.group(other)] += bytes;
+            }
             seeing += 1;
             mean_line += set.stack.mean_line();
         }
@@ -203,9 +211,9 @@ fn part_read(
     let scale = (BUCKETS - 1) as f64 / (buckets * seeing - 1) as f64;
     mean_line /= seeing as f64;
     let price = above.price(part.len, scale, mean_line);
-    let (group, bytes) = (sets[own].group, f64::from(part.len) * weight);
+    let (group, bytes) = (sets[own].group(lane), f64::from(part.len) * weight);
     ledger.add(cell, Seen { class, group, cost: price.cost * weight, bytes });
-    for (set, bytes) in sets.iter().zip(by_set).filter(|(_, bytes)| *bytes > 0) {
-        ledger.lean(cell, class, set.group, weight * price.slope * scale * bytes as f64);
+    for (group, bytes) in by_group.into_iter().enumerate().filter(|(_, bytes)| *bytes > 0) {
+        ledger.lean(cell, class, group, weight * price.slope * scale * bytes as f64);
     }
 }
