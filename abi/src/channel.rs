@@ -11,7 +11,7 @@
 
 use core::sync::atomic::{AtomicI64, AtomicU32, AtomicU64};
 
-use crate::sample::{BUCKETS, STAGES, Stage};
+use crate::sample::{BUCKETS, Pace, STAGES, Stage};
 
 /// Environment variable that names the shared channel (a path that the program can open).
 pub const CHANNEL_ENV: &str = "DMDPROF_CHANNEL";
@@ -147,8 +147,10 @@ const _: () = assert!(size_of::<RingSample>().is_multiple_of(PAGE));
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Plan {
-    /// Of the quick sets that take turns, and of the slow ones, the number of its set plus one; 0 if it is in none.
-    pub turns: [u8; 2],
+    /// Of the quick sets that take turns, the number of its set plus one; 0 if it is in none.
+    pub quick: u8,
+    /// The same of the slow ones.
+    pub slow: u8,
     /// 1 if it is in the set for the whole run.
     pub fixed: u8,
 }
@@ -158,8 +160,16 @@ impl Plan {
     #[must_use]
     #[inline]
     pub const fn is_drawn(self) -> bool {
-        let [quick, slow] = self.turns;
-        quick | slow | self.fixed != 0
+        self.quick | self.slow | self.fixed != 0
+    }
+
+    /// What it says of sets of a pace.
+    #[inline]
+    pub const fn turn(&mut self, pace: Pace) -> &mut u8 {
+        match pace {
+            Pace::Quick => &mut self.quick,
+            Pace::Slow => &mut self.slow,
+        }
     }
 }
 

@@ -56,6 +56,11 @@ pub enum Pace {
     Slow,
 }
 
+impl Pace {
+    /// Quicker ones first.
+    pub const ALL: [Pace; 2] = [Pace::Quick, Pace::Slow];
+}
+
 impl Design {
     /// The usual times.
     #[must_use]
@@ -216,6 +221,8 @@ pub struct TurnTimes {
     draws: Draws,
     buckets: usize,
     step: u64,
+    /// That of its sets.
+    pub pace: Pace,
     /// When the next set is drawn.
     pub next: u64,
     /// The number of the draw.
@@ -232,7 +239,7 @@ impl TurnTimes {
             Pace::Quick => 2,
             Pace::Slow => 4,
         };
-        TurnTimes { draws: design.draws(use_), buckets: design.turn_buckets(), step, next: step, number: 0 }
+        TurnTimes { draws: design.draws(use_), buckets: design.turn_buckets(), step, pace, next: step, number: 0 }
     }
 
     /// The set whose turn it is.

@@ -139,7 +139,7 @@ impl Drawn {
 
 impl OneSample {
     fn new(design: Design, until: u64, plans: &mut [Plan; BUCKETS]) -> Self {
-        let turns = [Pace::Quick, Pace::Slow].map(|pace| TurnTimes::new(design, pace));
+        let turns = Pace::ALL.map(|pace| TurnTimes::new(design, pace));
         let mut sample = OneSample { until, design, bursts: BurstTimes::new(design), turns, burst_ends: i64::MIN };
         design.draw_fixed(|bucket| {
             let Some(plan) = plans.get_mut(bucket) else { return true };
@@ -147,10 +147,8 @@ impl OneSample {
             plan.fixed = 1;
             is_new
         });
-        for (pace, times) in sample.turns.iter_mut().enumerate() {
-            for _ in 0..SETS {
-                turn(times, pace, plans);
-            }
+        for times in &mut sample.turns {
+            (0..SETS).for_each(|_| turn(times, plans));
         }
         sample
     }
@@ -158,9 +156,9 @@ impl OneSample {
     /// Draws all that has changed up to a time, and gives the time of the next change, and whether a burst runs.
     fn tick(&mut self, now: u64, plans: &mut [Plan; BUCKETS]) -> (u64, bool) {
         let mut next = u64::MAX;
-        for (pace, times) in self.turns.iter_mut().enumerate() {
+        for times in &mut self.turns {
             while times.next <= now {
-                turn(times, pace, plans);
+                turn(times, plans);
                 times.advance();
             }
             next = next.min(times.next);
@@ -177,27 +175,20 @@ impl OneSample {
 }
 
 /// Draws the set whose turn it is, of one pace.
-fn turn(times: &mut TurnTimes, pace: usize, plans: &mut [Plan; BUCKETS]) {
-    let own = times.set() as u8 + 1;
-    let set_of = |plan: &Plan| plan.turns.get(pace).copied();
-    for plan in plans.iter_mut().filter(|plan| set_of(plan) == Some(own)) {
-        put(plan, pace, 0);
+fn turn(times: &mut TurnTimes, plans: &mut [Plan; BUCKETS]) {
+    let (pace, own) = (times.pace, times.set() as u8 + 1);
+    for set in plans.iter_mut().map(|plan| plan.turn(pace)).filter(|set| **set == own) {
+        *set = 0;
     }
     times.draw(|bucket| {
         let Some(plan) = plans.get_mut(bucket) else { return true };
-        let is_free = set_of(plan) == Some(0);
+        let set = plan.turn(pace);
+        let is_free = *set == 0;
         if is_free {
-            put(plan, pace, own);
+            *set = own;
         }
         is_free
     });
-}
-
-/// The bucket is in this set of a pace, or in none of it.
-fn put(plan: &mut Plan, pace: usize, set: u8) {
-    if let Some(slot) = plan.turns.get_mut(pace) {
-        *slot = set;
-    }
 }
 
 /// The thread's ring, if code that can be sampled may use it as it is.

@@ -330,9 +330,13 @@ impl Core {
 
     /// The site of any cell as one number.
     pub(super) fn site_name(&self, cell: CellNumber) -> u64 {
-        let part = self.objects.as_ref().and_then(|objects| objects.cells.parts().get(cell.index()));
-        self.site(part.map_or(cell, |(whole, _)| *whole))
-            .map_or(0, |(segment, item)| (segment.index() as u64) << 32 | u64::from(item))
+        self.site(self.whole(cell)).map_or(0, |(segment, item)| (segment.index() as u64) << 32 | u64::from(item))
+    }
+
+    /// The cell that a cell is a part of; itself if it is none.
+    pub(super) fn whole(&self, cell: CellNumber) -> CellNumber {
+        let parts = self.objects.as_ref().map_or(&[][..], |objects| objects.cells.parts());
+        parts.get(cell.index()).map_or(cell, |(whole, _)| *whole)
     }
 
     /// Counts what need not be looked at each time that a segment is executed: what it writes, and reads on the top of

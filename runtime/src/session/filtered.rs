@@ -40,6 +40,11 @@ fn each(item: &Item) -> Option<(u64, u64, u64)> {
     }
 }
 
+/// Whether an item of fixed size is a load, a store, or both, of one place.
+fn is_one_access(item: &Item) -> bool {
+    [ItemKind::Load, ItemKind::Store, ItemKind::Update].into_iter().any(|kind| item.kind == kind as u8)
+}
+
 impl Core {
     /// The program says how many accesses there were so far.
     pub(super) fn set_time(&mut self, time: u64) {
@@ -117,14 +122,11 @@ impl Core {
         let before = self.totals.accesses;
         for (item, cell) in items.iter().zip(first..) {
             let address = record[usize::from(item.word)].wrapping_add_signed(item.offset);
-            let (read, written, accesses) = each(item).unwrap_or_default();
-            // Two ranges, or the end of one.
-            let is_other = accesses != u64::from(read > 0) + u64::from(written > 0) || accesses == 0;
-            if is_other || item.kind == ItemKind::Copy as u8 || self.engine.marks(address, read.max(written)) {
+            if !is_one_access(item) || self.engine.marks(address, item.size.into()) {
                 self.engine.set_time(time, files!(self));
                 self.item::<true>(item, record, address, cell);
             }
-            time += accesses;
+            time += each(item).map_or(0, |(_, _, accesses)| accesses);
         }
         self.engine.set_time(time, files!(self));
         self.totals.accesses = before;
@@ -153,10 +155,8 @@ impl Core {
 
     /// Of cells whose bytes are not known exactly, for they are only one object's part of a site: what the sample says.
     pub(super) fn estimate_reads(&mut self, locator: &Locator) {
-        let parts = self.objects.as_ref().map_or_else(Vec::new, |objects| objects.cells.parts().to_vec());
         for cell in 0..self.cells.len() {
-            let whole = parts.get(cell).map_or(CellNumber::new(cell), |(whole, _)| *whole);
-            let Some((segment, number)) = self.site(whole) else { continue };
+            let Some((segment, number)) = self.site(self.whole(CellNumber::new(cell))) else { continue };
             let is_fixed = locator.items(segment).get(number as usize).is_some_and(|item| each(item).is_some());
             if let Some(counts) = self.cells[cell].sampled.as_mut().filter(|_| is_fixed) {
                 counts.read = counts.bytes().round() as u64;

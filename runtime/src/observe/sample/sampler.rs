@@ -22,7 +22,7 @@ use crate::{
 const FIXED: u8 = 1;
 const QUICK: u8 = 2;
 const SLOW: u8 = 4;
-/// Marks of sets that take turns, as these are numbered.
+/// Marks of sets that take turns, in the order of their paces.
 const TURNS: [u8; 2] = [QUICK, SLOW];
 
 /// Lines beyond which a range that ends is looked for in the stacks, not line by line.
@@ -50,7 +50,7 @@ impl Sampler {
             now: 0,
             next: 0,
             bursts: Bursts::new(design),
-            turns: [Pace::Quick, Pace::Slow].map(|pace| Turns::new(design, pace)),
+            turns: Pace::ALL.map(|pace| Turns::new(design, pace)),
             fixed: Fixed::new(design),
             marks: Box::new([0; BUCKETS]),
             ledger: Ledger::default(),
@@ -83,7 +83,7 @@ impl Sampler {
     #[must_use]
     pub fn marks(&self, address: u64, len: u64) -> bool {
         let (first, last) = (address / LINE, address.saturating_add(len.saturating_sub(1)) / LINE);
-        (first..=last).any(|line| self.marks[bucket(line)] != 0)
+        self.marks[bucket(first)] != 0 || (first + 1..=last).any(|line| self.marks[bucket(line)] != 0)
     }
 
     #[cold]
@@ -150,7 +150,7 @@ impl Sampler {
                 bursts.touch(entry, piece, now);
             }
         }
-        for (turns, _) in turns.iter_mut().zip(TURNS).filter(|(_, own)| mark & own != 0) {
+        for turns in drawn(turns, mark) {
             let entry = turns.find(piece.line, bucket);
             if is_read {
                 turns.read(entry, place, now, fixed, (cell, ledger));
@@ -190,7 +190,7 @@ impl Sampler {
             if bursting {
                 self.bursts.stack().leave(piece, self.now);
             }
-            for (turns, _) in self.turns.iter_mut().zip(TURNS).filter(|(_, own)| mark & own != 0) {
+            for turns in drawn(&mut self.turns, mark) {
                 turns.stack(bucket).leave(piece, self.now);
             }
             if mark & FIXED != 0 {
@@ -279,6 +279,11 @@ impl Sampler {
         }
         self.now = before + (iterations.end - iterations.start) * width;
     }
+}
+
+/// Sets that take turns, of the paces that a bucket's marks name.
+fn drawn(turns: &mut [Turns; 2], marks: u8) -> impl Iterator<Item = &mut Turns> {
+    turns.iter_mut().zip(TURNS).filter(move |(_, own)| marks & own != 0).map(|(turns, _)| turns)
 }
 
 fn is_read(kind: Kind) -> bool {
