@@ -11,7 +11,8 @@
 
 use core::sync::atomic::{AtomicI64, AtomicU32, AtomicU64};
 
-use crate::sample::{BUCKETS, Pace, STAGES, Stage};
+use crate::drawing::Plan;
+use crate::sample::{BUCKETS, STAGES, Stage};
 
 /// Environment variable that names the shared channel (a path that the program can open).
 pub const CHANNEL_ENV: &str = "DMDPROF_CHANNEL";
@@ -142,36 +143,6 @@ pub struct RingSample {
 }
 
 const _: () = assert!(size_of::<RingSample>().is_multiple_of(PAGE));
-
-/// The sets that a bucket is in.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Plan {
-    /// Of the quick sets that take turns, the number of its set plus one; 0 if it is in none.
-    pub quick: u8,
-    /// The same of the slow ones.
-    pub slow: u8,
-    /// 1 if it is in the set for the whole run.
-    pub fixed: u8,
-}
-
-impl Plan {
-    /// Whether it is in a set.
-    #[must_use]
-    #[inline]
-    pub const fn is_drawn(self) -> bool {
-        self.quick | self.slow | self.fixed != 0
-    }
-
-    /// What it says of sets of a pace.
-    #[inline]
-    pub const fn turn(&mut self, pace: Pace) -> &mut u8 {
-        match pace {
-            Pace::Quick => &mut self.quick,
-            Pace::Slow => &mut self.slow,
-        }
-    }
-}
 
 /// Room for `/proc/<pid>/fd/<number>` and its end.
 pub const OUTPUTS_PATH: usize = 64;

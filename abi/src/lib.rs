@@ -11,7 +11,7 @@
 //! | [`descriptor`], [`steps`] | what a segment's record stands for, in the models of memory and of values |
 //! | [`call`] | what the instrumentation tells the hooks about library calls |
 //! | [`synchronise`] | how threads wait for each other |
-//! | [`sample`] | what a program that is sampled looks at, and when |
+//! | [`sample`], [`drawing`] | what a program that is sampled looks at, and when |
 //! | [`channel`], [`protocol`] | the shared memory; how the two ends of a ring wait for each other |
 //!
 //! Structures are read and written as they lie in memory; the size of each is asserted beside it. Enums come and go as
@@ -67,6 +67,7 @@ pub mod call;
 pub mod channel;
 #[cfg(feature = "descriptors")]
 pub mod descriptor;
+pub mod drawing;
 pub mod protocol;
 pub mod record;
 pub mod sample;
@@ -85,7 +86,7 @@ const _: () = assert!(cfg!(target_endian = "little"));
 
 /// Version of everything in this crate. It is part of the hook symbols' names, so that objects of different versions do
 /// not link.
-pub const ABI_VERSION: u16 = 7;
+pub const ABI_VERSION: u16 = 8;
 
 /// Section that holds the descriptor blobs.
 pub const SECTION: &str = "dmdprof_sites";

@@ -16,10 +16,11 @@ use core::ptr::null_mut;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
 
-use crate::abi::sample::{BUCKETS, BurstTimes, Design, Pace, SETS, STAGES, TurnTimes};
+use crate::abi::drawing::{Drawing, Phase};
+use crate::abi::sample::{Design, STAGES};
 use crate::abi::{
-    COUNTERS, ChannelHeader, EventKind, FIRST_COUNTER, Plan, RING_BYTES, RING_STRIDE, RingHeader, RingSample,
-    UNIT_SLOTS, UNITS_OFFSET, UnitEntry, loss,
+    COUNTERS, ChannelHeader, EventKind, FIRST_COUNTER, RING_BYTES, RING_STRIDE, RingHeader, RingSample, UNIT_SLOTS,
+    UNITS_OFFSET, UnitEntry, loss,
 };
 use crate::{channel, process, ring, sys};
 
@@ -54,16 +55,11 @@ pub struct Drawn {
     samples: [Option<OneSample>; STAGES],
 }
 
-/// A sample being drawn.
+/// One of them.
 #[derive(Clone)]
 struct OneSample {
     until: u64,
-    design: Design,
-    bursts: BurstTimes,
-    /// Quick and slow ones.
-    turns: [TurnTimes; 2],
-    /// End of the last burst that has begun.
-    burst_ends: i64,
+    drawing: Drawing,
 }
 
 pub fn is_wanted() -> bool {
@@ -91,7 +87,10 @@ pub unsafe fn begin(channel: &ChannelHeader, ring: *mut RingHeader) -> Sample {
         match stage.one_in {
             0 => continue,
             1 => drawn.all_until = stage.until,
-            _ => *slot = Some(OneSample::new(Design::new(stage.one_in, channel.sample_seed), stage.until, plan)),
+            _ => {
+                let design = Design::new(stage.one_in, channel.sample_seed);
+                *slot = Some(OneSample { until: stage.until, drawing: Drawing::new(design, plan) });
+            }
         }
         has_stages = true;
     }
@@ -127,68 +126,14 @@ impl Drawn {
                 *slot = None;
                 continue;
             }
-            let (change, is_burst) = sample.tick(now, plan);
+            let Phase { is_burst, until } = sample.drawing.tick(now, plan);
             for (mark, plan) in part.marks.iter_mut().zip(plan.iter()) {
                 *mark |= u8::from(is_burst || plan.is_drawn());
             }
-            next = next.min(change).min(sample.until);
+            next = next.min(until).min(sample.until);
         }
         next
     }
-}
-
-impl OneSample {
-    fn new(design: Design, until: u64, plans: &mut [Plan; BUCKETS]) -> Self {
-        let turns = Pace::ALL.map(|pace| TurnTimes::new(design, pace));
-        let mut sample = OneSample { until, design, bursts: BurstTimes::new(design), turns, burst_ends: i64::MIN };
-        design.draw_fixed(|bucket| {
-            let Some(plan) = plans.get_mut(bucket) else { return true };
-            let is_new = plan.fixed == 0;
-            plan.fixed = 1;
-            is_new
-        });
-        for times in &mut sample.turns {
-            (0..SETS).for_each(|_| turn(times, plans));
-        }
-        sample
-    }
-
-    /// Draws all that has changed up to a time, and gives the time of the next change, and whether a burst runs.
-    fn tick(&mut self, now: u64, plans: &mut [Plan; BUCKETS]) -> (u64, bool) {
-        let mut next = u64::MAX;
-        for times in &mut self.turns {
-            while times.next <= now {
-                turn(times, plans);
-                times.advance();
-            }
-            next = next.min(times.next);
-        }
-        let (time, length) = (now as i64, self.design.burst as i64);
-        while self.bursts.next <= time {
-            self.burst_ends = self.bursts.next.wrapping_add(length);
-            self.bursts.draw();
-        }
-        let is_burst = self.burst_ends > time;
-        let burst = if is_burst { self.burst_ends.min(self.bursts.next) } else { self.bursts.next };
-        (next.min(burst as u64), is_burst)
-    }
-}
-
-/// Draws the set whose turn it is, of one pace.
-fn turn(times: &mut TurnTimes, plans: &mut [Plan; BUCKETS]) {
-    let (pace, own) = (times.pace, times.set() as u8 + 1);
-    for set in plans.iter_mut().map(|plan| plan.turn(pace)).filter(|set| **set == own) {
-        *set = 0;
-    }
-    times.draw(|bucket| {
-        let Some(plan) = plans.get_mut(bucket) else { return true };
-        let set = plan.turn(pace);
-        let is_free = *set == 0;
-        if is_free {
-            *set = own;
-        }
-        is_free
-    });
 }
 
 /// The thread's ring, if code that can be sampled may use it as it is.

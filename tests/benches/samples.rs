@@ -4,14 +4,15 @@
 //! wall time of native runs, of programs whose records nobody reads ("gates alone"), and of `dmdprof run` with a
 //! sample, in turn; and what the estimates of so many seeds are off by. Options: `--sample OPTION` (`--sample=1/256`
 //! by default, or `--sample`, `--budget=6x`), `--seeds N` (20 by default), `--long` for runs of 2e9 accesses and more
-//! instead of the usual inputs. The same build is run exactly once, for what is compared with. Memory is the largest of
-//! any process of the command.
+//! instead of the usual inputs, `--times` for no exact runs and so no errors. The same build is run exactly once, for
+//! what is compared with. Memory is that of the program itself, and of `dmdprof` alone where it runs one.
 
 use std::{
     collections::BTreeMap,
     path::Path,
     process::{Command, Stdio},
-    time::Instant,
+    sync::atomic::{AtomicBool, Ordering::Relaxed},
+    time::{Duration, Instant},
 };
 
 use dmdprof_tests::{
@@ -32,17 +33,21 @@ struct Wanted {
     sample: String,
     seeds: u64,
     long: bool,
+    /// No exact runs, so no errors.
+    times: bool,
     names: Vec<String>,
 }
 
 fn wanted() -> Wanted {
-    let mut wanted = Wanted { sample: "--sample=1/256".into(), seeds: 20, long: false, names: Vec::new() };
+    let mut wanted =
+        Wanted { sample: "--sample=1/256".into(), seeds: 20, long: false, times: false, names: Vec::new() };
     let mut words = std::env::args().skip(1).filter(|word| word != "--bench");
     while let Some(word) = words.next() {
         match word.as_str() {
             "--sample" => wanted.sample = words.next().expect("--sample takes an option of `dmdprof run`"),
             "--seeds" => wanted.seeds = words.next().and_then(|n| n.parse().ok()).expect("--seeds takes a number"),
             "--long" => wanted.long = true,
+            "--times" => wanted.times = true,
             _ => wanted.names.push(word),
         }
     }
@@ -85,9 +90,28 @@ fn taken(command: &mut Command, directory: &Path) -> Taken {
     command.current_dir(directory).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::inherit());
     let start = Instant::now();
     let child = command.spawn().unwrap_or_else(|error| panic!("cannot start {command:?}: {error}"));
-    let ended = child.wait4().expect("the command ends");
+    let status = format!("/proc/{}/status", child.id());
+    let has_ended = AtomicBool::new(false);
+    let (ended, kilobytes) = std::thread::scope(|scope| {
+        let watching = scope.spawn(|| most_memory(Path::new(&status), &has_ended));
+        let ended = child.wait4().expect("the command ends");
+        has_ended.store(true, Relaxed);
+        (ended, watching.join().expect("a number"))
+    });
     assert!(ended.status.success(), "{command:?}: {}", ended.status);
-    Taken { seconds: start.elapsed().as_secs_f64(), megabytes: ended.rusage.maxrss as f64 / 1e6 }
+    Taken { seconds: start.elapsed().as_secs_f64(), megabytes: kilobytes * 1024.0 / 1e6 }
+}
+
+/// The most memory that a process has had, without its children, as last seen before it ended; in units of 1,024 bytes.
+fn most_memory(status: &Path, has_ended: &AtomicBool) -> f64 {
+    let mut most = 0.0;
+    while !has_ended.load(Relaxed) {
+        let text = std::fs::read_to_string(status).unwrap_or_default();
+        let peak = text.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB")?.parse().ok());
+        most = peak.unwrap_or(most);
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    most
 }
 
 /// The native program, and the one that draws samples.
@@ -192,14 +216,14 @@ fn estimates(directory: &Path) -> Value {
 }
 
 fn main() {
-    let Wanted { sample, seeds, long, names } = wanted();
+    let Wanted { sample, seeds, long, times: only_times, names } = wanted();
     let (mut times, mut errors) = (Vec::new(), Vec::new());
     let (mut ratios, mut gates) = (Vec::new(), Vec::new());
     for program in all(long).iter().filter(|program| names.is_empty() || names.contains(&program.name)) {
         let scratch = tool::scratch();
         let directory = scratch.path();
         let [native, drawing] = builds(program, directory);
-        let exact = exact(&drawing, program, directory);
+        let exact = (!only_times).then(|| exact(&drawing, program, directory));
         let mut all: [Vec<Taken>; 3] = Default::default();
         let mut found = Errors::default();
         for seed in 1..=seeds {
@@ -209,30 +233,37 @@ fn main() {
             for (all, mut command) in all.iter_mut().zip(commands) {
                 all.push(taken(command.args(&program.args), directory));
             }
-            found.add(&estimates(directory), &exact);
+            if let Some(exact) = &exact {
+                found.add(&estimates(directory), exact);
+            }
         }
         let [native, gated, sampled] = all.map(median);
         ratios.push(sampled.seconds / native.seconds);
         gates.push(gated.seconds / native.seconds);
+        let unknown = || "-".to_owned();
         times.push(format!(
-            "| {} | {:.2} | {:.2}x | {:.2}x | {:.0}x | {:.0} | {:.0} | {:.0} |",
+            "| {} | {:.2} | {:.2}x | {:.2}x | {} | {:.0} | {:.0} | {} |",
             program.name,
             native.seconds,
             gated.seconds / native.seconds,
             sampled.seconds / native.seconds,
-            exact.taken.seconds / native.seconds,
+            exact.as_ref().map_or_else(unknown, |exact| format!("{:.0}x", exact.taken.seconds / native.seconds)),
             native.megabytes,
             sampled.megabytes,
-            exact.taken.megabytes,
+            exact.as_ref().map_or_else(unknown, |exact| format!("{:.0}", exact.taken.megabytes)),
         ));
-        errors.push(found.line(&program.name, exact.accesses));
-        eprintln!("{}\n{}", times[times.len() - 1], errors[errors.len() - 1]);
+        errors.extend(exact.map(|exact| found.line(&program.name, exact.accesses)));
+        eprintln!("{}", times[times.len() - 1]);
+        errors.last().iter().for_each(|line| eprintln!("{line}"));
     }
     println!("`{sample}`, medians of {seeds} runs in turn; memory in MB\n");
     println!("| program | native, seconds | gates alone | sampled | exact | native | sampled | exact |");
     println!("|---|---|---|---|---|---|---|---|\n{}", times.join("\n"));
     let mean = |all: &[f64]| (all.iter().map(|one| one.ln()).sum::<f64>() / all.len() as f64).exp();
     println!("\ngeometric means: gates alone {:.2}x, sampled {:.2}x\n", mean(&gates), mean(&ratios));
+    if only_times {
+        return;
+    }
     println!(
         "| program | million accesses | mean of totals (its standard error) | spread | within 2 % | functions, rms | \
          within 5 % | intervals that are right | too few samples |"

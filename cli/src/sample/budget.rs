@@ -19,8 +19,9 @@ const NATIVE: u64 = 1_000;
 const LOOKED_AT: u64 = 150_000;
 /// An exact analysis takes so long for an access.
 const EXACT: u64 = 30_000;
-/// Of the accesses so many parts are looked at, each one in N: bursts, quick sets, slow ones, and the fixed set.
-const PARTS: u64 = 4;
+/// Of the accesses so many quarters of one in N are looked at: four by the fixed set, as many by slow sets, half as many
+/// by quick ones, and one by bursts.
+const QUARTERS: u64 = 11;
 /// Bursts that a sample should have. Fewer than 16 leave groups without one.
 const BURSTS: u64 = 32;
 /// Denser samples are a factor of this apart, so that all of them take little more than the densest.
@@ -55,7 +56,7 @@ impl Budget {
         loop {
             let until = BURSTS * Design::new(next, seed).period();
             let denser = (next / FACTOR).max(1);
-            let is_worth_it = PARTS * LOOKED_AT < EXACT * u64::from(denser);
+            let is_worth_it = QUARTERS * LOOKED_AT < 4 * EXACT * u64::from(denser);
             let sample = is_worth_it.then(|| Design::new(denser, seed));
             early.push(Early { sample, until });
             if sample.is_none() {
@@ -82,7 +83,7 @@ impl Budget {
 
 /// What the analysis of a sample takes of the time of native code, in hundredths; it runs beside the program.
 fn hundredths(one_in: u32) -> u64 {
-    (100 * PARTS * LOOKED_AT).div_ceil(NATIVE * u64::from(one_in))
+    (100 * QUARTERS * LOOKED_AT).div_ceil(4 * NATIVE * u64::from(one_in))
 }
 
 impl std::fmt::Display for Budget {
@@ -151,7 +152,7 @@ mod tests {
         let all = budget.early(1).into_iter().chain([last]);
         let each = |early: Early| match early.sample {
             None => EXACT * accesses.min(early.until),
-            Some(design) => PARTS * LOOKED_AT * accesses.min(early.until) / u64::from(design.one_in),
+            Some(design) => QUARTERS * LOOKED_AT / 4 * accesses.min(early.until) / u64::from(design.one_in),
         };
         all.map(each).sum()
     }
@@ -167,7 +168,7 @@ mod tests {
             assert!(early.is_sorted_by_key(|early| early.until), "{budget}: {early:?}");
             // Beside what the last sample takes, at most some seconds.
             let long = 1 << 40;
-            let last = long / u64::from(budget.one_in()) * PARTS * LOOKED_AT;
+            let last = long / u64::from(budget.one_in()) * QUARTERS * LOOKED_AT / 4;
             assert!(takes(budget, long) - last < 4_000_000_000_000, "{budget}: {early:?}");
             assert_eq!(budget.warning().is_some(), last / 10 > budget.0 * long / 1000 * NATIVE, "{budget}");
         }

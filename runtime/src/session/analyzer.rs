@@ -306,12 +306,6 @@ impl Analyzer {
         self.core.engine.is_threaded()
     }
 
-    /// Whether costs are estimated from a sample.
-    #[must_use]
-    pub fn is_sampled(&self) -> bool {
-        self.core.engine.is_sampled()
-    }
-
     /// Whether single accesses are, or may be, asked for.
     #[must_use]
     pub fn has_window(&self) -> bool {

@@ -5,6 +5,7 @@
 
 use super::{
     exact,
+    lengths::Lengths,
     moves::{Moves, Skips},
     options::Options,
     pipeline::Pipeline,
@@ -56,6 +57,8 @@ pub(super) struct Core {
     pub(super) follows: bool,
     /// The time that it has told last.
     pub(super) told_time: u64,
+    /// How many accesses records of it stand for.
+    pub(super) lengths: Lengths,
     /// Declared regions that match the region of interest and are open.
     pub(super) open_regions: u64,
     pub(super) hints: bool,
@@ -135,6 +138,7 @@ impl Core {
             filtered: options.filtered,
             follows: options.contexts,
             told_time: 0,
+            lengths: Lengths::default(),
             open_regions: 0,
             streams: Vec::new(),
             stream_labels: Vec::new(),
@@ -233,7 +237,7 @@ impl Core {
     }
 
     #[cold]
-    fn note_call(&mut self, function: FunctionNumber) {
+    pub(super) fn note_call(&mut self, function: FunctionNumber) {
         let counts = self.counting();
         if let Some(sequences) = &mut self.sequences {
             sequences.entered(self.contexts.caller(), function, counts);

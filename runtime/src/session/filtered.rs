@@ -9,41 +9,18 @@
 use super::{
     analyzer::{Analyzer, added},
     core::{Core, Dense, Executed, files},
+    lengths::{accesses_of, each, is_one_access},
 };
 use crate::{
-    abi::{COPY_BLOCK, Item, ItemKind, SegmentKind, item_flag, segment_flag},
+    abi::{Item, SegmentKind, segment_flag},
     decode::{
         block::CellNumber,
         context::ContextNumber,
-        locator::{FunctionNumber, Located, Locator, ModuleSource},
+        locator::{FunctionNumber, Located, Locator, ModuleSource, SegmentNumber},
     },
     ring::Counted,
     sites::Segment,
 };
-
-/// What each execution of an item reads and writes, and how many loads and stores that is; nothing for items whose
-/// records tell.
-fn each(item: &Item) -> Option<(u64, u64, u64)> {
-    let size = u64::from(item.size);
-    let blocks = size.div_ceil(COPY_BLOCK);
-    let is_dynamic = item.flags & item_flag::DYNAMIC != 0;
-    match ItemKind::of(item.kind)? {
-        ItemKind::Kill | ItemKind::Loop => Some((0, 0, 0)),
-        // A call site's, too: its events tell.
-        _ if is_dynamic => None,
-        ItemKind::Load => Some((size, 0, 1)),
-        ItemKind::Store => Some((0, size, 1)),
-        ItemKind::Update => Some((size, size, 2)),
-        ItemKind::Fill => Some((0, size, blocks)),
-        ItemKind::Copy => Some((size, size, 2 * blocks)),
-        _ => None,
-    }
-}
-
-/// Whether an item of fixed size is a load, a store, or both, of one place.
-fn is_one_access(item: &Item) -> bool {
-    [ItemKind::Load, ItemKind::Store, ItemKind::Update].into_iter().any(|kind| item.kind == kind as u8)
-}
 
 impl Core {
     /// The program says how many accesses there were so far.
@@ -80,7 +57,7 @@ impl Core {
         if self.counting() {
             let block = self.block(place.segment, items.len());
             let first = self.blocks[block as usize].first_cell.index();
-            self.counted_elsewhere(items, record, first, is_loop);
+            self.counted_elsewhere(items, record, first, (place.segment, is_loop));
         } else {
             self.uncounted(items, record, place, is_loop);
         }
@@ -90,7 +67,13 @@ impl Core {
     }
 
     /// Accesses of a record, of which those of fixed size are counted by executions.
-    fn counted_elsewhere(&mut self, items: &[Item], record: &[u64], first: usize, is_loop: bool) {
+    fn counted_elsewhere(
+        &mut self,
+        items: &[Item],
+        record: &[u64],
+        first: usize,
+        (segment, is_loop): (SegmentNumber, bool),
+    ) {
         if is_loop {
             // All of a loop's items are of fixed size.
             let accesses = self.totals.accesses;
@@ -98,7 +81,7 @@ impl Core {
             self.totals.accesses = accesses;
             return;
         }
-        if self.marked_items(items, record, first) {
+        if self.marked_items(items, record, first, segment) {
             return;
         }
         for (item, cell) in items.iter().zip(first..) {
@@ -113,22 +96,27 @@ impl Core {
 
     /// The same where no burst runs and nothing changes meanwhile: only items in marked lines are looked at. Not so if
     /// the record tells how much there is, or if what it tells of the others is needed.
-    fn marked_items(&mut self, items: &[Item], record: &[u64], first: usize) -> bool {
+    fn marked_items(&mut self, items: &[Item], record: &[u64], first: usize, segment: SegmentNumber) -> bool {
         if self.follows || self.has_roi || self.objects.is_some() {
             return false;
         }
-        let accesses = items.iter().try_fold(0, |sum, item| Some(sum + each(item)?.2));
-        let Some(mut time) = accesses.and_then(|accesses| self.engine.quiet_for(accesses)) else { return false };
+        let quiet = |accesses| self.engine.quiet_for(accesses);
+        let Some((accesses, start)) = self.lengths.of(segment, items).and_then(|all| Some((all, quiet(all)?))) else {
+            return false;
+        };
         let before = self.totals.accesses;
-        for (item, cell) in items.iter().zip(first..) {
+        // The time is asked for at few items only.
+        let (mut time, mut counted) = (start, 0);
+        for (number, item) in items.iter().enumerate() {
             let address = record[usize::from(item.word)].wrapping_add_signed(item.offset);
             if !is_one_access(item) || self.engine.marks(address, item.size.into()) {
+                time += accesses_of(&items[counted..number]).unwrap_or(0);
+                counted = number;
                 self.engine.set_time(time, files!(self));
-                self.item::<true>(item, record, address, cell);
+                self.item::<true>(item, record, address, first + number);
             }
-            time += each(item).map_or(0, |(_, _, accesses)| accesses);
         }
-        self.engine.set_time(time, files!(self));
+        self.engine.set_time(start + accesses, files!(self));
         self.totals.accesses = before;
         true
     }

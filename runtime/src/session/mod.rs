@@ -18,6 +18,7 @@ pub mod fast_paths;
 mod filtered;
 mod items;
 mod kept;
+mod lengths;
 mod library;
 mod lives;
 mod loops;

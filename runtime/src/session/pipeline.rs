@@ -193,10 +193,14 @@ impl Pipeline {
         }
     }
 
-    /// Whether the engine has a thread of its own.
+    /// Whether the engine, or what is in its place, has a thread of its own.
     #[must_use]
     pub fn is_threaded(&self) -> bool {
-        matches!(self.place, Place::There { .. })
+        match &self.place {
+            Place::Here(_) | Place::Kept(_) => false,
+            Place::Sampled(sampler) => sampler.is_on_threads(),
+            Place::There { .. } => true,
+        }
     }
 
     /// Will record a window of accesses, from when it is opened.
@@ -223,10 +227,14 @@ impl Pipeline {
         self.window.take().map(|window| *window)
     }
 
-    /// Moves the engine to a thread of its own, if it has none and the system gives one.
+    /// Moves the engine, or the sample in its place, to a thread of its own, if it has none and the system gives one.
     pub fn start_thread(&mut self, files: &mut Files<'_>) {
         self.flush(files);
-        let Place::Here(ranked) = &mut self.place else { return };
+        let ranked = match &mut self.place {
+            Place::Here(ranked) => ranked,
+            Place::Sampled(sampler) => return sampler.start_threads(),
+            Place::There { .. } | Place::Kept(_) => return,
+        };
         let (work, work_end) = bounded(IN_FLIGHT);
         let (done_end, done) = bounded(IN_FLIGHT + 1);
         let engine_bytes = ranked.engine().heap_bytes();

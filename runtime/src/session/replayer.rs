@@ -152,8 +152,8 @@ impl Replayer {
     #[must_use]
     pub fn wants_threads(&self) -> bool {
         let Self::Memory(analyzer) = self else { return false };
-        let may = !analyzer.is_threaded() && !analyzer.has_window() && !analyzer.is_sampled();
-        may && analyzer.accesses() >= WORTH_A_THREAD
+        let may = !analyzer.is_threaded() && !analyzer.has_window();
+        may && analyzer.accesses().max(analyzer.told_time()) >= WORTH_A_THREAD
     }
 
     /// A long ring goes on in slices, or with its engine on a thread of its own, unless as many rings as is good do so

@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 
 use super::{
-    fixed::Fixed,
+    fixed::First,
     ledger::Ledger,
     stack::{Piece, Stack},
 };
@@ -71,7 +71,7 @@ impl Bursts {
         entry: Option<usize>,
         piece: Piece,
         now: u64,
-        fixed: &Fixed,
+        firsts: &mut Vec<First>,
         (cell, ledger): (CellNumber, &mut Ledger),
     ) {
         let short = self.design.short();
@@ -82,7 +82,8 @@ impl Bursts {
         self.stack.parts(entry, piece, |part| {
             if part.left.is_some_and(|left| left.within(short, now)) {
                 for burst in self.running.iter().filter(ready) {
-                    fixed.read_first((Class::Short, burst.group), part.len, self.weight, (cell, ledger));
+                    let (class, group, len) = (Class::Short, burst.group, part.len);
+                    firsts.push(First { class, group, len, weight: self.weight, cell });
                 }
                 return;
             }
@@ -101,7 +102,7 @@ impl Bursts {
         self.stack.touch(entry, piece, 0, now);
     }
 
-    pub fn find(&self, line: u64) -> Option<usize> {
+    pub fn find(&mut self, line: u64) -> Option<usize> {
         self.stack.find(line)
     }
 

@@ -12,6 +12,16 @@ use crate::{
     decode::block::CellNumber,
 };
 
+/// A read of bytes that are on no stack, as others have seen it: with its weight, for a group.
+#[derive(Clone, Copy, Debug)]
+pub struct First {
+    pub class: Class,
+    pub group: usize,
+    pub len: u32,
+    pub weight: f64,
+    pub cell: CellNumber,
+}
+
 /// The lane of a bucket that was not drawn.
 const NONE: u16 = u16::MAX;
 
@@ -86,14 +96,9 @@ impl Fixed {
         });
     }
 
-    /// Bytes that are on no stack are read, as others have seen it, with a weight and for a group.
-    pub fn read_first(
-        &self,
-        (class, group): (Class, usize),
-        len: u32,
-        weight: f64,
-        (cell, ledger): (CellNumber, &mut Ledger),
-    ) {
+    /// Bytes that are on no stack are read, as others have seen it.
+    pub fn read_first(&self, first: First, ledger: &mut Ledger) {
+        let First { class, group, len, weight, cell } = first;
         let scale = BUCKETS as f64 / self.buckets as f64;
         let mut above = Above::default();
         self.stack.total.iter().for_each(|bytes| above.bucket(*bytes));
@@ -108,7 +113,7 @@ impl Fixed {
         self.stack.touch(entry, piece, self.lane_of[bucket], now);
     }
 
-    pub fn find(&self, line: u64) -> Option<usize> {
+    pub fn find(&mut self, line: u64) -> Option<usize> {
         self.stack.find(line)
     }
 

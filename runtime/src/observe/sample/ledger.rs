@@ -15,16 +15,37 @@ pub struct Sampled {
     pub reach: Reach,
 }
 
+impl Sampled {
+    /// Adds what others have seen of the same cells.
+    pub fn merge(&mut self, other: Self) {
+        for (counts, more) in self.cells.iter_mut().zip(other.cells) {
+            match (counts.as_mut(), more) {
+                (Some(counts), Some(more)) => counts.merge(&more),
+                (None, more) => *counts = more,
+                (Some(_), None) => {}
+            }
+        }
+        self.reach.merge(&other.reach);
+    }
+
+    /// Adds what each cell read, seen or not.
+    pub fn count_reads(&mut self, read: Vec<u64>) {
+        for (counts, read) in self.cells.iter_mut().zip(read).filter(|(_, read)| *read > 0) {
+            counts.get_or_insert_default().read = read;
+        }
+    }
+}
+
 /// By cell.
 #[derive(Default)]
 pub struct Ledger {
     counts: Vec<Option<Box<SampleCounts>>>,
-    /// Bytes read, seen or not. Apart, as every access adds to them.
-    read: Vec<u64>,
     /// What all cells read, by depth.
     reach: Reach,
     /// Cells with higher numbers stand for what is not counted.
     known: usize,
+    /// Cells that have counts.
+    used: usize,
 }
 
 impl Ledger {
@@ -32,19 +53,15 @@ impl Ledger {
     pub fn set_known(&mut self, cells: usize) {
         self.known = cells;
         self.counts.resize(cells, None);
-        self.read.resize(cells, 0);
     }
 
     fn cell(&mut self, cell: CellNumber) -> Option<&mut SampleCounts> {
-        ((cell.index()) < self.known).then(|| &mut **self.counts[cell.index()].get_or_insert_default())
-    }
-
-    /// A cell reads so many bytes, seen or not.
-    #[inline(always)]
-    pub fn read(&mut self, cell: CellNumber, bytes: u64) {
-        if let Some(read) = self.read.get_mut(cell.index()) {
-            *read += bytes;
+        if cell.index() >= self.known {
+            return None;
         }
+        let slot = &mut self.counts[cell.index()];
+        self.used += usize::from(slot.is_none());
+        Some(slot.get_or_insert_default())
     }
 
     pub fn add(&mut self, cell: CellNumber, seen: Seen) {
@@ -60,16 +77,12 @@ impl Ledger {
         }
     }
 
-    pub fn finish(mut self) -> Sampled {
-        for (counts, read) in self.counts.iter_mut().zip(self.read).filter(|(_, read)| *read > 0) {
-            counts.get_or_insert_default().read = read;
-        }
+    pub fn finish(self) -> Sampled {
         Sampled { cells: self.counts, reach: self.reach }
     }
 
     /// Memory held, in bytes.
     pub fn heap_bytes(&self) -> u64 {
-        let used = self.counts.iter().flatten().count() * size_of::<SampleCounts>();
-        (used + (self.counts.capacity() + self.read.capacity()) * 8) as u64
+        (self.used * size_of::<SampleCounts>() + self.counts.capacity() * 8) as u64
     }
 }

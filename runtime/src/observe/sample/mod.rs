@@ -9,13 +9,19 @@
 //!   them;
 //! * `fixed`: one set of lines for the whole run.
 //!
-//! Time is the number of loads and stores. `abi::sample` says how much is drawn and draws it, `stack` keeps the bytes
-//! of some lines, `above` makes a price of what a stack of some lines has above a byte, `sampler` brings them together.
+//! Time is the number of loads and stores. `abi::sample` says how much is drawn, `abi::drawing` draws it, `filter`
+//! decides with it what is looked at (`runs`: of an affine run), `near` and `far` have it looked at by those four, `stack`
+//! keeps the bytes of some lines, `above` makes a price of what a stack of some lines has above a byte, and `sampler`
+//! brings the filter and those behind it together, each on a thread of its own if the run is long.
 
 mod above;
 mod bursts;
+mod far;
+mod filter;
 mod fixed;
 mod ledger;
+mod near;
+mod runs;
 mod sampler;
 mod stack;
 #[cfg(test)]

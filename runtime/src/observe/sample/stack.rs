@@ -74,6 +74,8 @@ impl Left {
 pub struct Stack {
     lanes: usize,
     entries: HashMap<u64, u32, FastHash>,
+    /// The line that was looked for last, and its entry: accesses of one line often follow each other.
+    last: Option<(u64, u32)>,
     list: Vec<Entry>,
     /// By slot: when, how many bytes are there, and in which lane.
     times: Vec<u64>,
@@ -98,6 +100,7 @@ impl Stack {
         Stack {
             lanes,
             entries: HashMap::default(),
+            last: None,
             list: Vec::new(),
             times: Vec::new(),
             live: Vec::new(),
@@ -111,6 +114,7 @@ impl Stack {
     /// Forgets everything.
     pub fn clear(&mut self) {
         self.entries.clear();
+        self.last = None;
         self.list.clear();
         self.times.clear();
         self.live.clear();
@@ -131,8 +135,16 @@ impl Stack {
     }
 
     /// Where a line is, if it was ever touched.
-    pub fn find(&self, line: u64) -> Option<usize> {
-        self.entries.get(&line).map(|entry| *entry as usize)
+    #[inline]
+    pub fn find(&mut self, line: u64) -> Option<usize> {
+        if let Some((last, entry)) = self.last
+            && last == line
+        {
+            return Some(entry as usize);
+        }
+        let found = *self.entries.get(&line)?;
+        self.last = Some((line, found));
+        Some(found as usize)
     }
 
     /// The parts of a piece, whose line is there.
@@ -246,16 +258,19 @@ impl Stack {
     /// The slots behind those that the tree has are a block: it takes them.
     fn close_block(&mut self) {
         let (node, lanes) = (self.blocks() + 1, self.lanes);
-        let (first, mut sums) = ((node - 1) * BLOCK, vec![0; lanes]);
-        self.each_lane(first..first + BLOCK, |lane, bytes| sums[lane] += bytes as u32);
+        let slots = (node - 1) * BLOCK..node * BLOCK;
+        self.tree.resize((node + 1) * lanes, 0);
+        let (before, sums) = self.tree.split_at_mut(node * lanes);
+        for (lane, bytes) in self.lane[slots.clone()].iter().zip(&self.live[slots]) {
+            sums[usize::from(*lane)] += bytes;
+        }
         // Nodes right before this one that have no other above them.
         let mut below = 1;
         while node & below == 0 {
-            let counts = &self.tree[(node - below) * lanes..(node - below + 1) * lanes];
+            let counts = &before[(node - below) * lanes..(node - below + 1) * lanes];
             sums.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
             below *= 2;
         }
-        self.tree.append(&mut sums);
     }
 
     /// The bytes of a piece leave at a time that is remembered.

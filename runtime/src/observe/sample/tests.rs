@@ -6,7 +6,7 @@
 use super::{
     Design, Sampler,
     above::Above,
-    stack::{LINE, Stack, pieces},
+    stack::{LINE, Piece, Stack, pieces},
 };
 use crate::{
     abi::sample::Draws,
@@ -154,6 +154,11 @@ fn the_root_of_a_depth_that_is_estimated_has_no_bias() {
     }
 }
 
+fn touch(stack: &mut Stack, piece: Piece, lane: u16, now: u64) {
+    let entry = stack.find(piece.line);
+    stack.touch(entry, piece, lane, now);
+}
+
 #[test]
 fn a_stack_of_all_lines_is_the_engine() {
     let (mut stack, mut engine) = (Stack::new(1), Engine::default());
@@ -187,7 +192,8 @@ fn a_stack_of_all_lines_is_the_engine() {
                 let exact = cost_of(&mut engine, Access { addr, len: len as u32, kind });
                 let (mut cost, mut cold) = (0, 0);
                 for piece in pieces(addr, len).filter(|_| kind == Kind::Load) {
-                    stack.parts(stack.find(piece.line), piece, |part| {
+                    let entry = stack.find(piece.line);
+                    stack.parts(entry, piece, |part| {
                         let mut above = [stack.total[0] + cold];
                         match part.slot {
                             Some(slot) => stack.above(slot, &mut above),
@@ -197,7 +203,7 @@ fn a_stack_of_all_lines_is_the_engine() {
                     });
                 }
                 assert_eq!(cost as f64, exact, "{addr} + {len} at {now}");
-                pieces(addr, len).for_each(|piece| stack.touch(stack.find(piece.line), piece, 0, now));
+                pieces(addr, len).for_each(|piece| touch(&mut stack, piece, 0, now));
             }
         }
     }
@@ -209,10 +215,11 @@ fn bytes_since_a_time_are_those_above_the_slot_of_that_time() {
     let mut draws = Draws::new(9);
     for now in 0..20_000u64 {
         let addr = draws.below(1 << 14);
-        pieces(addr, 8).for_each(|piece| stack.touch(stack.find(piece.line), piece, (piece.line % 3) as u16, now));
+        pieces(addr, 8).for_each(|piece| touch(&mut stack, piece, (piece.line % 3) as u16, now));
         let (mut above, mut since, mut checked) = ([0; 3], [0; 3], 0);
         let place = pieces(draws.below(1 << 14), 1).next().expect("a byte is in a line");
-        stack.parts(stack.find(place.line), place, |part| {
+        let entry = stack.find(place.line);
+        stack.parts(entry, place, |part| {
             let Some(slot) = part.slot else { return };
             stack.above(slot, &mut above);
             stack.since(stack.time(slot), &mut since);
@@ -252,6 +259,31 @@ fn the_same_seed_draws_the_same_and_runs_are_their_accesses() {
         }
     }
     assert_eq!(as_run.finish(), singly.finish());
+}
+
+#[test]
+fn threads_of_its_own_change_no_number() {
+    let trace = trace(40_000);
+    let (accesses, cells): (Vec<Access>, Vec<Label>) = trace.iter().copied().unzip();
+    let streams = [Stream { addr: 0x50_0000, stride: 8, len: 8, kind: Kind::Load }];
+    let draw = |threaded: bool| {
+        let mut sampler = Sampler::new(design(4));
+        sampler.set_known(2);
+        for (round, (accesses, cells)) in accesses.chunks(5000).zip(cells.chunks(5000)).enumerate() {
+            if threaded && round == 2 {
+                sampler.start_threads();
+                assert!(sampler.is_on_threads());
+            }
+            sampler.set_known(CELLS);
+            sampler.accesses(accesses, cells);
+            sampler.run(&streams, &[Label::new(3)], 3000);
+            let from = 0x30_0000 + round as u64 * 64;
+            sampler.relocate(from, from + 0x8_0000, 4000);
+            sampler.input(0x20_0000, 20_000);
+        }
+        sampler.finish()
+    };
+    assert_eq!(draw(true), draw(false));
 }
 
 #[test]

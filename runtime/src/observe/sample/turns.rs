@@ -6,12 +6,12 @@
 
 use super::{
     above::Above,
-    fixed::Fixed,
+    fixed::First,
     ledger::Ledger,
     stack::{Part, Piece, Stack},
 };
 use crate::{
-    abi::sample::{BUCKETS, Design, Pace, SETS, TurnTimes},
+    abi::sample::{BUCKETS, Design, Pace, TurnTimes},
     counts::sampled::{Class, GROUPS, Seen},
     decode::block::CellNumber,
 };
@@ -67,7 +67,7 @@ impl Turns {
         };
         let set = |_| Set { stack: Stack::new(buckets), start: 0, first_group: 0 };
         let mut turns = Turns {
-            sets: (0..SETS).map(set).collect(),
+            sets: (0..pace.sets()).map(set).collect(),
             set_of: Box::new([NONE; BUCKETS]),
             lane_of: Box::new([0; BUCKETS]),
             times: TurnTimes::new(design, pace),
@@ -75,7 +75,7 @@ impl Turns {
             sees: Sees { class, after, until: design.seen_by(pace) },
             sums: vec![0; buckets],
         };
-        (0..SETS).for_each(|_| turns.draw(0));
+        (0..pace.sets()).for_each(|_| turns.draw(0));
         turns
     }
 
@@ -119,7 +119,7 @@ impl Turns {
         entry: Option<usize>,
         (piece, bucket): (Piece, usize),
         now: u64,
-        fixed: &Fixed,
+        firsts: &mut Vec<First>,
         (cell, ledger): (CellNumber, &mut Ledger),
     ) {
         let own = usize::from(self.set_of[bucket]);
@@ -141,7 +141,8 @@ impl Turns {
                     part_read(sets, sums, (*buckets, class), (own, lane), (part, slot), weight(), (cell, ledger));
                 }
             } else if part.left.is_some_and(|left| left.within(until, now) && !left.within(after, now)) {
-                fixed.read_first((class, sets[own].group(lane)), part.len, weight(), (cell, ledger));
+                let (group, len) = (sets[own].group(lane), part.len);
+                firsts.push(First { class, group, len, weight: weight(), cell });
             }
         });
     }
@@ -151,7 +152,7 @@ impl Turns {
         set.stack.touch(entry, piece, self.lane_of[bucket], now);
     }
 
-    pub fn find(&self, line: u64, bucket: usize) -> Option<usize> {
+    pub fn find(&mut self, line: u64, bucket: usize) -> Option<usize> {
         self.sets[usize::from(self.set_of[bucket])].stack.find(line)
     }
 

@@ -1,0 +1,95 @@
+//! Who sees reads of bytes that were touched long ago, or never: the set of lines for the whole run.
+//!
+//! Takes what is looked at, in order, with the reads that those near have met before it and cannot price; gives what
+//! each cell read, estimated.
+
+use super::{
+    filter::{Deed, Looked},
+    fixed::{First, Fixed},
+    ledger::{Ledger, Sampled},
+    near::LONG,
+    stack::{LINE, pieces},
+};
+use crate::abi::sample::{Design, bucket};
+
+/// The set, and what it has seen.
+pub struct Far {
+    fixed: Fixed,
+    ledger: Ledger,
+}
+
+impl Far {
+    /// Nothing has happened yet.
+    pub fn new(design: Design) -> Self {
+        Far { fixed: Fixed::new(design), ledger: Ledger::default() }
+    }
+
+    /// There are so many cells; those with higher numbers do not count.
+    pub fn set_known(&mut self, cells: usize) {
+        self.ledger.set_known(cells);
+    }
+
+    /// A read that those near have met, at the access that comes next.
+    pub fn first(&mut self, first: First) {
+        self.fixed.read_first(first, &mut self.ledger);
+    }
+
+    /// Something is looked at. Everything is priced before anything moves.
+    #[inline]
+    pub fn look(&mut self, looked: Looked) {
+        let Looked { time, address, len, deed, cell } = looked;
+        let (len, is_read) = (u64::from(len), deed == Deed::Read);
+        if deed == Deed::Removed {
+            return self.remove(time, address, len);
+        }
+        let Self { fixed, ledger } = self;
+        if is_read {
+            for piece in pieces(address, len) {
+                let place = (piece, bucket(piece.line));
+                if fixed.has(place.1) {
+                    let entry = fixed.find(piece.line);
+                    fixed.read(entry, place, time, (cell, ledger));
+                }
+            }
+        }
+        for piece in pieces(address, len) {
+            let place = (piece, bucket(piece.line));
+            if fixed.has(place.1) {
+                let entry = fixed.find(piece.line);
+                fixed.touch(entry, place, time);
+            }
+        }
+    }
+
+    /// Bytes leave. Of long ranges, nobody remembers when.
+    fn remove(&mut self, time: u64, address: u64, len: u64) {
+        if len / LINE > LONG {
+            return self.fixed.stack().forget_range(address, len);
+        }
+        for piece in pieces(address, len) {
+            if self.fixed.has(bucket(piece.line)) {
+                self.fixed.stack().leave(piece, time);
+            }
+        }
+    }
+
+    /// Bytes move with their places on the stack.
+    pub fn relocate(&mut self, from: u64, to: u64, len: u64) {
+        self.fixed.relocate(from, to, len, bucket);
+    }
+
+    /// Declared input: bytes that are read for the first time, whatever lay there.
+    pub fn input(&mut self, time: u64, address: u64, len: u64) {
+        self.remove(time, address, len);
+    }
+
+    /// What was seen.
+    pub fn finish(self) -> Sampled {
+        self.ledger.finish()
+    }
+
+    /// Memory held, in bytes.
+    pub fn heap_bytes(&self) -> u64 {
+        self.fixed.heap_bytes() + self.ledger.heap_bytes()
+    }
+}
