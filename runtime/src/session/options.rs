@@ -105,7 +105,6 @@ impl Options {
             (!self.caches.is_empty(), "--cache"),
             (!self.line_sizes.is_empty(), "--line-size"),
             (self.window.is_some(), "--window"),
-            (self.sequence.is_some(), "--sequence"),
             (self.exact.is_some(), "--liveness exact"),
             (self.values.is_some(), "--model values"),
             (self.motion.is_some(), "motion"),

@@ -1,9 +1,9 @@
 //! Goes over records without counting anything: what runs afterwards, and where a run may be cut.
 //!
 //! Takes the words of a chunk; follows calls, returns and regions as the replay does, and tells how far it went and why
-//! it stopped there. If objects are measured, also what lies where. A part of a run that is replayed on its own starts
-//! with what this knows. Whatever else a record does changes nothing that a later record depends on, but for bytes,
-//! which are the engine's.
+//! it stopped there. If objects are measured, also what lies where; if sequences are, what chosen functions call. A
+//! part of a run that is replayed on its own starts with what this knows. Whatever else a record does changes nothing
+//! that a later record depends on, but for bytes, which are the engine's.
 
 use super::{
     analyzer::{Analyzer, added},
@@ -100,7 +100,11 @@ impl Analyzer {
         if found.flags != 0 || Some(function) != self.core.contexts.function() {
             let roi = self.core.has_roi && self.tables.is_roi[function.index()];
             let flags = found.flags;
-            self.core.follow(flags, &rest[..words], Dense { segment: module.segment_number(segment), function, roi });
+            let place = Dense { segment: module.segment_number(segment), function, roi };
+            let begins = self.core.follow(flags, &rest[..words], place).is_some();
+            if begins && self.core.sequences.is_some() {
+                self.core.note_call(function);
+            }
             if flags & segment_flag::EXIT != 0 {
                 self.core.contexts.exit(function);
             }

@@ -76,7 +76,8 @@ impl ModuleSource for NoMore {
 
 impl Part {
     pub fn new(number: usize, options: &Options) -> Self {
-        let mut analyzer = Analyzer::new(options.clone());
+        // What is called in which order, whoever goes over the whole ring notes.
+        let mut analyzer = Analyzer::new(Options { sequence: None, ..options.clone() });
         analyzer.core.engine.start_slices();
         Self { number, last: None, analyzer }
     }
