@@ -129,7 +129,7 @@ fn no_fast_way_changes_a_depth() {
     let short = programs::short_lua();
     let lua = short.build(&Compiler::dmdprof());
     let matmul = programs::bench("matmul").build(&Compiler::dmdprof());
-    for (program, args) in [(&lua, short.args), (&matmul, vec![])] {
+    for (program, args) in [(&lua, short.args), (&matmul, vec!["120".to_owned()])] {
         let hash = |options: &[&str]| depth_hash(&Run::new(program, directory.path()).options(options).args(&args));
         let expected = hash(&["--without", "nothing"]);
         for way in WAYS {

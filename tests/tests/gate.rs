@@ -263,12 +263,7 @@ fn baselines_repeat_to_the_byte() {
         example("hash_table.rs", "1024"),
         example("list_vs_array.c", "1024"),
     ];
-    for program in [
-        programs::sqlite().args(["600"]),
-        programs::zlib().args(["20000"]),
-        programs::short_lua(),
-        programs::bzip2().args(["20000"]),
-    ] {
+    for program in [programs::sqlite().args(["300"]), programs::zlib().args(["20000"])] {
         all.push((program.build(&Compiler::dmdprof()), program.args.clone()));
     }
     for (program, arguments) in all {

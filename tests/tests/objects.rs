@@ -76,7 +76,7 @@ fn every_byte_is_of_its_block_variable_or_file() {
 fn objects_add_up_function_by_function_and_change_no_number() {
     let rust = rust_program();
     let programs =
-        [sqlite().args(["3000"]), short_lua()].map(|recipe| (recipe.build(&Compiler::dmdprof()), recipe.args));
+        [sqlite().args(["1000"]), short_lua()].map(|recipe| (recipe.build(&Compiler::dmdprof()), recipe.args));
     for (program, args) in programs.into_iter().chain([(rust.1, Vec::new())]) {
         let directory = scratch();
         let plain = measured(&program, directory.path(), &args, &[]);

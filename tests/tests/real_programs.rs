@@ -47,17 +47,17 @@ fn check(program: &Program) {
 
 #[test]
 fn sqlite() {
-    check(&programs::sqlite().args(["3000"]));
+    check(&programs::sqlite().args(["1000"]));
 }
 
 #[test]
 fn zlib() {
-    check(&programs::zlib().args(["200000"]));
+    check(&programs::zlib().args(["80000"]));
 }
 
 #[test]
 fn bzip2() {
-    check(&programs::bzip2().args(["150000"]));
+    check(&programs::bzip2().args(["60000"]));
 }
 
 #[test]
@@ -77,10 +77,10 @@ fn cpp_threads() {
 
 #[test]
 fn cpp_containers_and_regex() {
-    check(&programs::cpp("containers").args(["50000"]));
+    check(&programs::cpp("containers").args(["20000"]));
 }
 
 #[test]
 fn cpp_virtual_calls() {
-    check(&programs::cpp("virtual").args(["600"]));
+    check(&programs::cpp("virtual").args(["300"]));
 }

@@ -74,7 +74,7 @@ fn errors(output: &Output) -> String {
 #[test]
 fn estimates_of_programs_have_the_exact_mean_and_honest_intervals() {
     for (name, arguments, rate) in
-        [("hash", vec!["1000000"], "--sample=1/8"), ("stencil", vec!["300", "12"], "--sample=1/8")]
+        [("hash", vec!["500000"], "--sample=1/8"), ("stencil", vec!["300", "6"], "--sample=1/8")]
     {
         let directory = scratch();
         let exact = recorded(&bench(name).hooked(), &arguments, directory.path());

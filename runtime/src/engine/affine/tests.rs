@@ -290,24 +290,24 @@ fn check_many(base: u64, cases: u32, dying: u32, share: u64) {
 
 #[test]
 fn random_runs_agree_with_the_list() {
-    check_many(1 << 20, 96, 0, 10);
+    check_many(1 << 20, 24, 0, 10);
 }
 
 #[test]
 fn random_runs_in_which_words_die_agree_with_the_list() {
-    check_many(1 << 20, 128, 6, 100);
-    check_many(1 << 20, 64, 20, 100);
+    check_many(1 << 20, 32, 6, 100);
+    check_many(1 << 20, 16, 20, 100);
 }
 
 #[test]
 fn random_runs_agree_across_a_page_border() {
-    check_many((1 << 14) * 5 - 2800, 64, 0, 10);
-    check_many((1 << 14) * 5 - 2800, 64, 6, 100);
+    check_many((1 << 14) * 5 - 2800, 16, 0, 10);
+    check_many((1 << 14) * 5 - 2800, 16, 6, 100);
 }
 
 #[test]
 fn random_runs_agree_across_a_region_border() {
-    check_many((1 << 26) * 3 - 2800, 48, 0, 10);
+    check_many((1 << 26) * 3 - 2800, 12, 0, 10);
 }
 
 /// Sums of what was found, for programs too long for the list.
