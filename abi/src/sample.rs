@@ -11,8 +11,7 @@ use core::ops::RangeInclusive;
 pub const LINE: u64 = 64;
 /// Buckets of lines: those of one bucket are drawn together.
 pub const BUCKETS: usize = 4096;
-/// One burst is so many times as long until the next one, beside what was asked for: a burst sees what is near, and many
-/// short ones tell more than few long ones.
+/// Bursts are so many times as far apart as what was asked for says: many short ones tell more than few long ones.
 const APART: u64 = 4;
 /// What one in how many may be drawn.
 pub const RATES: RangeInclusive<u32> = 2..=256;
@@ -35,8 +34,8 @@ pub struct Stage {
 /// What to draw.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Design {
-    /// One in so many of the lines by the set for the whole run and by slow sets in turn, half as many by quick ones, and
-    /// a quarter as much of the time by bursts. One of [`RATES`].
+    /// One in so many of the lines by the set for the whole run and by slow sets in turn, half as many by quick ones,
+    /// and a quarter as much of the time by bursts. One of [`RATES`].
     pub one_in: u32,
     /// Which sample.
     pub seed: u64,

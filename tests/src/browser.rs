@@ -46,7 +46,7 @@ const OPTIONS: [&str; 11] = [
 ];
 
 /// How long a page may take to do what it was asked to; the machine may be busy.
-const PATIENCE: Duration = Duration::from_secs(40);
+pub const PATIENCE: Duration = Duration::from_secs(40);
 
 impl Browser {
     /// With a window of this size.

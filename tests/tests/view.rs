@@ -3,8 +3,9 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
-use dmdprof_tests::browser::Browser;
+use dmdprof_tests::browser::{Browser, PATIENCE};
 use dmdprof_tests::programs::{Compiler, Program};
 use dmdprof_tests::tool::{describe, dmdprof, in_tests, in_time, output, scratch, succeed};
 use serde_json::Value;
@@ -181,13 +182,26 @@ fn traffic_follows_the_handle(browser: &mut Browser, page: &Path, report: &Value
         let capacity: u64 = capacity.parse().expect("a number");
         assert_ne!(capacity, before, "the handle moves");
         before = capacity;
-        let shown = browser.value(
-            "[...document.querySelectorAll('.function-list .row')].map((r) => [r.querySelector('bdi').textContent, r.querySelector('[data-key=value]').dataset.value])",
-        );
-        for row in report["functions"].as_array().expect("functions") {
-            let found = shown.as_array().and_then(|rows| rows.iter().find(|found| found[0] == row["name"]));
-            let value = found.and_then(|found| found[1].as_str()).unwrap_or_default();
-            assert_eq!(value, beyond(&row["depth"], capacity).to_string(), "Q({capacity}) of {}", row["name"]);
+        let expected: Vec<(&str, String)> = report["functions"]
+            .as_array()
+            .expect("functions")
+            .iter()
+            .map(|row| (row["name"].as_str().expect("a name"), beyond(&row["depth"], capacity).to_string()))
+            .collect();
+        // A busy machine draws the list some frames after the handle.
+        let started = Instant::now();
+        loop {
+            let shown = browser.value(
+                "[...document.querySelectorAll('.function-list .row')].map((r) => [r.querySelector('bdi').textContent, r.querySelector('[data-key=value]').dataset.value])",
+            );
+            let shown = shown.as_array().expect("rows");
+            let is_shown =
+                |(name, value): &(&str, String)| shown.iter().any(|row| row[0] == *name && row[1] == **value);
+            if expected.iter().all(is_shown) {
+                break;
+            }
+            assert!(started.elapsed() < PATIENCE, "Q({capacity}) is {expected:?}, shown is {shown:?}");
+            browser.settle();
         }
     }
     browser.mouse("mouseReleased", (x + 60.0, y));

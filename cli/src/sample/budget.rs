@@ -19,8 +19,8 @@ const NATIVE: u64 = 1_000;
 const LOOKED_AT: u64 = 150_000;
 /// An exact analysis takes so long for an access.
 const EXACT: u64 = 30_000;
-/// Of the accesses so many quarters of one in N are looked at: four by the fixed set, as many by slow sets, half as many
-/// by quick ones, and one by bursts.
+/// Of the accesses so many quarters of one in N are looked at: four by the fixed set, as many by slow sets, half as
+/// many by quick ones, and one by bursts.
 const QUARTERS: u64 = 11;
 /// Bursts that a sample should have. Fewer than 16 leave groups without one.
 const BURSTS: u64 = 32;
@@ -56,7 +56,8 @@ impl Budget {
         loop {
             let until = BURSTS * Design::new(next, seed).period();
             let denser = (next / FACTOR).max(1);
-            let is_worth_it = QUARTERS * LOOKED_AT < 4 * EXACT * u64::from(denser);
+            // A sample has to take less than half as long as an exact analysis.
+            let is_worth_it = 2 * QUARTERS * LOOKED_AT < 4 * EXACT * u64::from(denser);
             let sample = is_worth_it.then(|| Design::new(denser, seed));
             early.push(Early { sample, until });
             if sample.is_none() {
@@ -173,6 +174,6 @@ mod tests {
             assert_eq!(budget.warning().is_some(), last / 10 > budget.0 * long / 1000 * NATIVE, "{budget}");
         }
         assert_eq!(Budget(300).one_in(), 256);
-        assert_eq!(Budget(1500).one_in(), 64);
+        assert_eq!(Budget(1500).one_in(), 32);
     }
 }

@@ -197,9 +197,8 @@ impl Pipeline {
     #[must_use]
     pub fn is_threaded(&self) -> bool {
         match &self.place {
-            Place::Here(_) | Place::Kept(_) => false,
             Place::Sampled(sampler) => sampler.is_on_threads(),
-            Place::There { .. } => true,
+            place => matches!(place, Place::There { .. }),
         }
     }
 

@@ -10,17 +10,18 @@
 //! * `fixed`: one set of lines for the whole run.
 //!
 //! Time is the number of loads and stores. `abi::sample` says how much is drawn, `abi::drawing` draws it, `filter`
-//! decides with it what is looked at (`runs`: of an affine run), `near` and `far` have it looked at by those four, `stack`
-//! keeps the bytes of some lines, `above` makes a price of what a stack of some lines has above a byte, and `sampler`
-//! brings the filter and those behind it together, each on a thread of its own if the run is long.
+//! decides with it what is looked at (`runs`: of an affine run). `recent` has it looked at by bursts and turns, `long`
+//! by the fixed set. `stack` keeps the bytes of some lines, and `above` makes a price of what a stack of some lines has
+//! above a byte. `sampler` brings the filter and those behind it together, each on a thread of its own if the run is
+//! long.
 
 mod above;
 mod bursts;
-mod far;
 mod filter;
 mod fixed;
 mod ledger;
-mod near;
+mod long;
+mod recent;
 mod runs;
 mod sampler;
 mod stack;

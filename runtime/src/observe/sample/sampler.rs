@@ -8,11 +8,11 @@ use std::thread::JoinHandle;
 use crossbeam::channel::{Receiver, Sender, bounded};
 
 use super::{
-    far::Far,
     filter::{Filter, Looked},
     fixed::First,
     ledger::Sampled,
-    near::Near,
+    long::Long,
+    recent::Recent,
 };
 use crate::{
     abi::sample::Design,
@@ -29,7 +29,7 @@ const IN_FLIGHT: usize = 4;
 #[derive(Default)]
 struct Batch {
     looked: Vec<Looked>,
-    /// Reads that those near have met, each with the number of the access.
+    /// Reads that those of recent touches have met, each with the number of the access.
     firsts: Vec<(usize, First)>,
     /// The number of cells.
     known: usize,
@@ -50,8 +50,8 @@ enum Place {
 }
 
 struct Watch {
-    near: Near,
-    far: Far,
+    recent: Recent,
+    long: Long,
     firsts: Vec<First>,
 }
 
@@ -59,8 +59,8 @@ struct There {
     work: Sender<Work>,
     /// Empty batches.
     done: Receiver<Batch>,
-    near: JoinHandle<Option<Near>>,
-    far: JoinHandle<Option<Far>>,
+    recent: JoinHandle<Option<Recent>>,
+    long: JoinHandle<Option<Long>>,
     open: Batch,
     heap_bytes: u64,
 }
@@ -76,7 +76,7 @@ impl Sampler {
     /// Nothing has happened yet.
     #[must_use]
     pub fn new(design: Design) -> Self {
-        let watch = Watch { near: Near::new(design), far: Far::new(design), firsts: Vec::new() };
+        let watch = Watch { recent: Recent::new(design), long: Long::new(design), firsts: Vec::new() };
         Sampler { filter: Filter::new(design), known: 0, place: Place::Here(Box::new(watch)) }
     }
 
@@ -90,15 +90,18 @@ impl Sampler {
         let (seen, seen_end) = bounded(IN_FLIGHT);
         let (done_end, done) = bounded(4 * IN_FLIGHT);
         // Those who look follow when the threads are there; if the system gives none, they stay here.
-        let (near_there, near) = bounded(1);
-        let (far_there, far) = bounded(1);
-        let spawned = std::thread::Builder::new().spawn(move || look_near(near.recv().ok()?, &work_end, &seen));
-        let Ok(near) = spawned else { return };
-        let spawned = std::thread::Builder::new().spawn(move || look_far(far.recv().ok()?, &seen_end, &done_end));
-        let Ok(far) = spawned else { return };
-        let there = There { work, done, near, far, open: Batch::default(), heap_bytes };
+        let (recent_there, recent) = bounded(1);
+        let (long_there, long) = bounded(1);
+        let spawned = std::thread::Builder::new().spawn(move || look_recent(recent.recv().ok()?, &work_end, &seen));
+        let Ok(recent) = spawned else { return };
+        let spawned = std::thread::Builder::new().spawn(move || look_long(long.recv().ok()?, &seen_end, &done_end));
+        let Ok(long) = spawned else { return };
+        let there = There { work, done, recent, long, open: Batch::default(), heap_bytes };
         if let Place::Here(watch) = std::mem::replace(&mut self.place, Place::There(there)) {
-            assert!(near_there.send(watch.near).is_ok() && far_there.send(watch.far).is_ok(), "there is room for one");
+            assert!(
+                recent_there.send(watch.recent).is_ok() && long_there.send(watch.long).is_ok(),
+                "there is room for one"
+            );
         }
     }
 
@@ -113,8 +116,8 @@ impl Sampler {
         self.known = cells;
         self.filter.set_known(cells);
         if let Place::Here(watch) = &mut self.place {
-            watch.near.set_known(cells);
-            watch.far.set_known(cells);
+            watch.recent.set_known(cells);
+            watch.long.set_known(cells);
         }
     }
 
@@ -144,8 +147,8 @@ impl Sampler {
         let (time, known) = (self.filter.now(), self.known);
         match &mut self.place {
             Place::Here(watch) => {
-                watch.near.relocate(time, from, to, len);
-                watch.far.relocate(from, to, len);
+                watch.recent.relocate(time, from, to, len);
+                watch.long.relocate(from, to, len);
             }
             Place::There(there) => there.send(known, Work::Relocate { time, from, to, len }),
         }
@@ -159,8 +162,8 @@ impl Sampler {
         let (time, known) = (self.filter.now(), self.known);
         match &mut self.place {
             Place::Here(watch) => {
-                watch.near.input(time, address, len);
-                watch.far.input(time, address, len);
+                watch.recent.input(time, address, len);
+                watch.long.input(time, address, len);
             }
             Place::There(there) => there.send(known, Work::Input { time, address, len }),
         }
@@ -169,12 +172,12 @@ impl Sampler {
     /// What was seen.
     #[must_use]
     pub fn finish(self) -> Sampled {
-        let (near, far) = match self.place {
-            Place::Here(watch) => (watch.near, watch.far),
+        let (recent, long) = match self.place {
+            Place::Here(watch) => (watch.recent, watch.long),
             Place::There(there) => there.finish(self.known),
         };
-        let mut sampled = near.finish();
-        sampled.merge(far.finish());
+        let mut sampled = recent.finish();
+        sampled.merge(long.finish());
         sampled.count_reads(self.filter.finish());
         sampled
     }
@@ -183,7 +186,7 @@ impl Sampler {
     #[must_use]
     pub fn heap_bytes(&self) -> u64 {
         match &self.place {
-            Place::Here(watch) => watch.near.heap_bytes() + watch.far.heap_bytes(),
+            Place::Here(watch) => watch.recent.heap_bytes() + watch.long.heap_bytes(),
             Place::There(there) => there.heap_bytes,
         }
     }
@@ -214,10 +217,10 @@ impl Follower for Sampler {
 
 impl Watch {
     fn look(&mut self, looked: Looked) {
-        let Self { near, far, firsts } = self;
-        near.look(looked, firsts);
-        firsts.drain(..).for_each(|first| far.first(first));
-        far.look(looked);
+        let Self { recent, long, firsts } = self;
+        recent.look(looked, firsts);
+        firsts.drain(..).for_each(|first| long.first(first));
+        long.look(looked);
     }
 }
 
@@ -251,11 +254,11 @@ impl There {
         let _ = self.work.send(what);
     }
 
-    fn finish(mut self, known: usize) -> (Near, Far) {
+    fn finish(mut self, known: usize) -> (Recent, Long) {
         self.hand_over(known);
-        let Self { work, near, far, .. } = self;
+        let Self { work, recent, long, .. } = self;
         drop(work);
-        (join(near), join(far))
+        (join(recent), join(long))
     }
 }
 
@@ -266,48 +269,48 @@ fn join<T>(thread: JoinHandle<Option<T>>) -> T {
 }
 
 /// The first of the other threads.
-fn look_near(mut near: Near, work: &Receiver<Work>, seen: &Sender<Work>) -> Option<Near> {
+fn look_recent(mut recent: Recent, work: &Receiver<Work>, seen: &Sender<Work>) -> Option<Recent> {
     let mut firsts = Vec::new();
     for mut item in work {
         match &mut item {
             Work::Batch(Batch { looked, firsts: all, known, heap_bytes }) => {
-                near.set_known(*known);
+                recent.set_known(*known);
                 for (number, looked) in looked.iter().enumerate() {
-                    near.look(*looked, &mut firsts);
+                    recent.look(*looked, &mut firsts);
                     all.extend(firsts.drain(..).map(|first| (number, first)));
                 }
-                *heap_bytes = near.heap_bytes();
+                *heap_bytes = recent.heap_bytes();
             }
-            Work::Relocate { time, from, to, len } => near.relocate(*time, *from, *to, *len),
-            Work::Input { time, address, len } => near.input(*time, *address, *len),
+            Work::Relocate { time, from, to, len } => recent.relocate(*time, *from, *to, *len),
+            Work::Input { time, address, len } => recent.input(*time, *address, *len),
         }
         // It ends early only by a panic.
         let _ = seen.send(item);
     }
-    Some(near)
+    Some(recent)
 }
 
 /// The last of them.
-fn look_far(mut far: Far, seen: &Receiver<Work>, done: &Sender<Batch>) -> Option<Far> {
+fn look_long(mut long: Long, seen: &Receiver<Work>, done: &Sender<Batch>) -> Option<Long> {
     for item in seen {
         match item {
             Work::Batch(mut batch) => {
-                far.set_known(batch.known);
+                long.set_known(batch.known);
                 let mut firsts = batch.firsts.drain(..).peekable();
                 for (number, looked) in batch.looked.drain(..).enumerate() {
                     while let Some((_, first)) = firsts.next_if(|(at, _)| *at == number) {
-                        far.first(first);
+                        long.first(first);
                     }
-                    far.look(looked);
+                    long.look(looked);
                 }
                 drop(firsts);
-                batch.heap_bytes += far.heap_bytes();
+                batch.heap_bytes += long.heap_bytes();
                 // If nobody takes it, it is not used again.
                 let _ = done.try_send(batch);
             }
-            Work::Relocate { from, to, len, .. } => far.relocate(from, to, len),
-            Work::Input { time, address, len } => far.input(time, address, len),
+            Work::Relocate { from, to, len, .. } => long.relocate(from, to, len),
+            Work::Input { time, address, len } => long.input(time, address, len),
         }
     }
-    Some(far)
+    Some(long)
 }

@@ -17,10 +17,10 @@ use crate::{
 };
 
 /// Lines beyond which a range that ends is looked for in the stacks, not line by line.
-pub const LONG: u64 = 4096;
+pub const LONG_RANGE: u64 = 4096;
 
 /// All of them.
-pub struct Near {
+pub struct Recent {
     now: u64,
     /// When bursts or sets change.
     next: u64,
@@ -30,13 +30,13 @@ pub struct Near {
     ledger: Ledger,
 }
 
-impl Near {
+impl Recent {
     /// Nothing has happened yet.
     pub fn new(design: Design) -> Self {
         let turns = Pace::ALL.map(|pace| Turns::new(design, pace));
-        let mut near = Near { now: 0, next: 0, bursts: Bursts::new(design), turns, ledger: Ledger::default() };
-        near.tick();
-        near
+        let mut recent = Recent { now: 0, next: 0, bursts: Bursts::new(design), turns, ledger: Ledger::default() };
+        recent.tick();
+        recent
     }
 
     /// There are so many cells; those with higher numbers do not count.
@@ -107,7 +107,7 @@ impl Near {
     /// Bytes leave. Of long ranges, nobody remembers when.
     fn remove(&mut self, address: u64, len: u64) {
         let bursting = self.bursts.are_running();
-        if len / LINE > LONG {
+        if len / LINE > LONG_RANGE {
             self.turns.iter_mut().for_each(|turns| turns.forget_range(address, len));
             if bursting {
                 self.bursts.stack().forget_range(address, len);

@@ -1,27 +1,27 @@
 //! Who sees reads of bytes that were touched long ago, or never: the set of lines for the whole run.
 //!
-//! Takes what is looked at, in order, with the reads that those near have met before it and cannot price; gives what
-//! each cell read, estimated.
+//! Takes what is looked at, in order, with the reads that those of recent touches have met before it and cannot price;
+//! gives what each cell read, estimated.
 
 use super::{
     filter::{Deed, Looked},
     fixed::{First, Fixed},
     ledger::{Ledger, Sampled},
-    near::LONG,
+    recent::LONG_RANGE,
     stack::{LINE, pieces},
 };
 use crate::abi::sample::{Design, bucket};
 
 /// The set, and what it has seen.
-pub struct Far {
+pub struct Long {
     fixed: Fixed,
     ledger: Ledger,
 }
 
-impl Far {
+impl Long {
     /// Nothing has happened yet.
     pub fn new(design: Design) -> Self {
-        Far { fixed: Fixed::new(design), ledger: Ledger::default() }
+        Long { fixed: Fixed::new(design), ledger: Ledger::default() }
     }
 
     /// There are so many cells; those with higher numbers do not count.
@@ -29,7 +29,7 @@ impl Far {
         self.ledger.set_known(cells);
     }
 
-    /// A read that those near have met, at the access that comes next.
+    /// A read that those of recent touches have met, at the access that comes next.
     pub fn first(&mut self, first: First) {
         self.fixed.read_first(first, &mut self.ledger);
     }
@@ -63,7 +63,7 @@ impl Far {
 
     /// Bytes leave. Of long ranges, nobody remembers when.
     fn remove(&mut self, time: u64, address: u64, len: u64) {
-        if len / LINE > LONG {
+        if len / LINE > LONG_RANGE {
             return self.fixed.stack().forget_range(address, len);
         }
         for piece in pieces(address, len) {
