@@ -4,7 +4,7 @@
 //! with it while they run, and analyses decide with it what to look at, so that they cannot differ. All of it can be
 //! compiled into the hooks, which are linked with no other crate.
 
-use crate::sample::{BUCKETS, BurstTimes, Design, Pace, TurnTimes};
+use crate::sample::{BUCKETS, BurstTimes, Design, Pace, SETS, TurnTimes};
 
 /// The sets that a bucket is in.
 #[repr(C)]
@@ -69,7 +69,7 @@ impl Drawing {
             is_new
         });
         for times in &mut drawing.turns {
-            (0..times.pace.sets()).for_each(|_| turn(times, plans));
+            (0..SETS).for_each(|_| turn(times, plans));
         }
         drawing
     }

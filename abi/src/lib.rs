@@ -86,7 +86,7 @@ const _: () = assert!(cfg!(target_endian = "little"));
 
 /// Version of everything in this crate. It is part of the hook symbols' names, so that objects of different versions do
 /// not link.
-pub const ABI_VERSION: u16 = 8;
+pub const ABI_VERSION: u16 = 7;
 
 /// Section that holds the descriptor blobs.
 pub const SECTION: &str = "dmdprof_sites";

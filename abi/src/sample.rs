@@ -11,8 +11,8 @@ use core::ops::RangeInclusive;
 pub const LINE: u64 = 64;
 /// Buckets of lines: those of one bucket are drawn together.
 pub const BUCKETS: usize = 4096;
-/// Bursts are so many times as far apart as what was asked for says: many short ones tell more than few long ones.
-const APART: u64 = 4;
+/// Sets of lines of one pace that take turns.
+pub const SETS: usize = 8;
 /// What one in how many may be drawn.
 pub const RATES: RangeInclusive<u32> = 2..=256;
 
@@ -34,8 +34,8 @@ pub struct Stage {
 /// What to draw.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Design {
-    /// One in so many of the lines by the set for the whole run and by slow sets in turn, half as many by quick ones,
-    /// and a quarter as much of the time by bursts. One of [`RATES`].
+    /// One in so many: of the time by bursts, of the lines by quick sets in turn, by slow ones, and by the set for the
+    /// whole run. One of [`RATES`].
     pub one_in: u32,
     /// Which sample.
     pub seed: u64,
@@ -59,16 +59,6 @@ pub enum Pace {
 impl Pace {
     /// Quicker ones first.
     pub const ALL: [Pace; 2] = [Pace::Quick, Pace::Slow];
-
-    /// Sets that take turns. Quick ones are drawn so often that half as many do.
-    #[must_use]
-    #[inline]
-    pub const fn sets(self) -> usize {
-        match self {
-            Pace::Quick => 4,
-            Pace::Slow => 8,
-        }
-    }
 }
 
 impl Design {
@@ -76,7 +66,7 @@ impl Design {
     #[must_use]
     #[inline]
     pub const fn new(one_in: u32, seed: u64) -> Self {
-        Design { one_in, seed, burst: 1 << 12, epoch: 1 << 20, slow_epoch: 1 << 24 }
+        Design { one_in, seed, burst: 1 << 14, epoch: 1 << 20, slow_epoch: 1 << 24 }
     }
 
     /// Reads of bytes that were touched at most so many accesses ago are left to bursts.
@@ -117,7 +107,7 @@ impl Design {
     #[must_use]
     #[inline]
     pub fn turn_buckets(self) -> usize {
-        self.part(BUCKETS / Pace::Slow.sets()).max(2)
+        self.part(BUCKETS / SETS).max(2)
     }
 
     /// Buckets of the set for the whole run.
@@ -131,7 +121,7 @@ impl Design {
     #[must_use]
     #[inline]
     pub fn period(self) -> u64 {
-        self.burst.wrapping_mul(APART).wrapping_mul(self.one_in as u64)
+        self.burst.wrapping_mul(self.one_in as u64)
     }
 
     #[inline]
@@ -244,7 +234,7 @@ impl TurnTimes {
     #[must_use]
     #[inline]
     pub fn new(design: Design, pace: Pace) -> Self {
-        let step = (design.epoch(pace) / pace.sets() as u64).max(1);
+        let step = (design.epoch(pace) / SETS as u64).max(1);
         let use_ = match pace {
             Pace::Quick => 2,
             Pace::Slow => 4,
@@ -256,7 +246,7 @@ impl TurnTimes {
     #[must_use]
     #[inline]
     pub fn set(&self) -> usize {
-        self.number % self.pace.sets()
+        self.number % SETS
     }
 
     /// Draws the set whose turn it is, whose old buckets are free already: gives buckets to `take`, which says whether

@@ -19,9 +19,8 @@ const NATIVE: u64 = 1_000;
 const LOOKED_AT: u64 = 150_000;
 /// An exact analysis takes so long for an access.
 const EXACT: u64 = 30_000;
-/// Of the accesses so many quarters of one in N are looked at: four by the fixed set, as many by slow sets, half as
-/// many by quick ones, and one by bursts.
-const QUARTERS: u64 = 11;
+/// Of the accesses so many parts are looked at, each one in N: bursts, quick sets, slow ones, and the fixed set.
+const PARTS: u64 = 4;
 /// Bursts that a sample should have. Fewer than 16 leave groups without one.
 const BURSTS: u64 = 32;
 /// Denser samples are a factor of this apart, so that all of them take little more than the densest.
@@ -56,8 +55,7 @@ impl Budget {
         loop {
             let until = BURSTS * Design::new(next, seed).period();
             let denser = (next / FACTOR).max(1);
-            // A sample has to take less than half as long as an exact analysis.
-            let is_worth_it = 2 * QUARTERS * LOOKED_AT < 4 * EXACT * u64::from(denser);
+            let is_worth_it = PARTS * LOOKED_AT < EXACT * u64::from(denser);
             let sample = is_worth_it.then(|| Design::new(denser, seed));
             early.push(Early { sample, until });
             if sample.is_none() {
@@ -84,7 +82,7 @@ impl Budget {
 
 /// What the analysis of a sample takes of the time of native code, in hundredths; it runs beside the program.
 fn hundredths(one_in: u32) -> u64 {
-    (100 * QUARTERS * LOOKED_AT).div_ceil(4 * NATIVE * u64::from(one_in))
+    (100 * PARTS * LOOKED_AT).div_ceil(NATIVE * u64::from(one_in))
 }
 
 impl std::fmt::Display for Budget {
@@ -153,7 +151,7 @@ mod tests {
         let all = budget.early(1).into_iter().chain([last]);
         let each = |early: Early| match early.sample {
             None => EXACT * accesses.min(early.until),
-            Some(design) => QUARTERS * LOOKED_AT / 4 * accesses.min(early.until) / u64::from(design.one_in),
+            Some(design) => PARTS * LOOKED_AT * accesses.min(early.until) / u64::from(design.one_in),
         };
         all.map(each).sum()
     }
@@ -169,11 +167,11 @@ mod tests {
             assert!(early.is_sorted_by_key(|early| early.until), "{budget}: {early:?}");
             // Beside what the last sample takes, at most some seconds.
             let long = 1 << 40;
-            let last = long / u64::from(budget.one_in()) * QUARTERS * LOOKED_AT / 4;
+            let last = long / u64::from(budget.one_in()) * PARTS * LOOKED_AT;
             assert!(takes(budget, long) - last < 4_000_000_000_000, "{budget}: {early:?}");
             assert_eq!(budget.warning().is_some(), last / 10 > budget.0 * long / 1000 * NATIVE, "{budget}");
         }
         assert_eq!(Budget(300).one_in(), 256);
-        assert_eq!(Budget(1500).one_in(), 32);
+        assert_eq!(Budget(1500).one_in(), 64);
     }
 }

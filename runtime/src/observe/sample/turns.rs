@@ -11,7 +11,7 @@ use super::{
     stack::{Part, Piece, Stack},
 };
 use crate::{
-    abi::sample::{BUCKETS, Design, Pace, TurnTimes},
+    abi::sample::{BUCKETS, Design, Pace, SETS, TurnTimes},
     counts::sampled::{Class, GROUPS, Seen},
     decode::block::CellNumber,
 };
@@ -67,7 +67,7 @@ impl Turns {
         };
         let set = |_| Set { stack: Stack::new(buckets), start: 0, first_group: 0 };
         let mut turns = Turns {
-            sets: (0..pace.sets()).map(set).collect(),
+            sets: (0..SETS).map(set).collect(),
             set_of: Box::new([NONE; BUCKETS]),
             lane_of: Box::new([0; BUCKETS]),
             times: TurnTimes::new(design, pace),
@@ -75,7 +75,7 @@ impl Turns {
             sees: Sees { class, after, until: design.seen_by(pace) },
             sums: vec![0; buckets],
         };
-        (0..pace.sets()).for_each(|_| turns.draw(0));
+        (0..SETS).for_each(|_| turns.draw(0));
         turns
     }
 
