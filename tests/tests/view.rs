@@ -195,8 +195,9 @@ fn traffic_follows_the_handle(browser: &mut Browser, page: &Path, report: &Value
                 "[...document.querySelectorAll('.function-list .row')].map((r) => [r.querySelector('bdi').textContent, r.querySelector('[data-key=value]').dataset.value])",
             );
             let shown = shown.as_array().expect("rows");
-            let is_shown =
-                |(name, value): &(&str, String)| shown.iter().any(|row| row[0] == *name && row[1] == **value);
+            let is_shown = |(name, value): &(&str, String)| {
+                shown.iter().find(|row| row[0] == *name).is_some_and(|row| row[1] == **value)
+            };
             if expected.iter().all(is_shown) {
                 break;
             }
