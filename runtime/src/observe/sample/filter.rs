@@ -35,6 +35,15 @@ pub struct Looked {
     pub cell: CellNumber,
 }
 
+/// What else happens to bytes, whether they are looked at or not, after so many loads and stores.
+#[derive(Clone, Copy, Debug)]
+pub enum Happened {
+    /// They move with their places on the stack.
+    Relocate { time: u64, from: u64, to: u64, len: u64 },
+    /// They are declared input: read for the first time, whatever lay there.
+    Input { time: u64, address: u64, len: u64 },
+}
+
 /// Decides, and says what is looked at.
 pub struct Filter {
     now: u64,

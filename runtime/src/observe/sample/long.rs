@@ -4,7 +4,7 @@
 //! gives what each cell read, estimated.
 
 use super::{
-    filter::{Deed, Looked},
+    filter::{Deed, Happened, Looked},
     fixed::{First, Fixed},
     ledger::{Ledger, Sampled},
     recent::LONG_RANGE,
@@ -73,14 +73,12 @@ impl Long {
         }
     }
 
-    /// Bytes move with their places on the stack.
-    pub fn relocate(&mut self, from: u64, to: u64, len: u64) {
-        self.fixed.relocate(from, to, len, bucket);
-    }
-
-    /// Declared input: bytes that are read for the first time, whatever lay there.
-    pub fn input(&mut self, time: u64, address: u64, len: u64) {
-        self.remove(time, address, len);
+    /// Something happens to bytes.
+    pub fn happens(&mut self, what: Happened) {
+        match what {
+            Happened::Relocate { from, to, len, .. } => self.fixed.relocate(from, to, len, bucket),
+            Happened::Input { time, address, len } => self.remove(time, address, len),
+        }
     }
 
     /// What was seen.

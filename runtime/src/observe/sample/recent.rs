@@ -5,7 +5,7 @@
 
 use super::{
     bursts::Bursts,
-    filter::{Deed, Looked},
+    filter::{Deed, Happened, Looked},
     fixed::First,
     ledger::{Ledger, Sampled},
     stack::{LINE, Piece, pieces},
@@ -125,19 +125,21 @@ impl Recent {
         }
     }
 
-    /// Bytes move with their places on the stack.
-    pub fn relocate(&mut self, time: u64, from: u64, to: u64, len: u64) {
-        self.go_to(time);
-        self.turns.iter_mut().for_each(|turns| turns.relocate(from, to, len, bucket));
-        if self.bursts.are_running() {
-            self.bursts.stack().relocate(from, to, len, true, |_| true);
+    /// Something happens to bytes.
+    pub fn happens(&mut self, what: Happened) {
+        match what {
+            Happened::Relocate { time, from, to, len } => {
+                self.go_to(time);
+                self.turns.iter_mut().for_each(|turns| turns.relocate(from, to, len, bucket));
+                if self.bursts.are_running() {
+                    self.bursts.stack().relocate(from, to, len, true, |_| true);
+                }
+            }
+            Happened::Input { time, address, len } => {
+                self.go_to(time);
+                self.remove(address, len);
+            }
         }
-    }
-
-    /// Declared input: bytes that are read for the first time, whatever lay there.
-    pub fn input(&mut self, time: u64, address: u64, len: u64) {
-        self.go_to(time);
-        self.remove(address, len);
     }
 
     /// What was seen.

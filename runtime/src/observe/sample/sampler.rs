@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 use crossbeam::channel::{Receiver, Sender, bounded};
 
 use super::{
-    filter::{Filter, Looked},
+    filter::{Filter, Happened, Looked},
     fixed::First,
     ledger::Sampled,
     long::Long,
@@ -39,8 +39,7 @@ struct Batch {
 
 enum Work {
     Batch(Batch),
-    Relocate { time: u64, from: u64, to: u64, len: u64 },
-    Input { time: u64, address: u64, len: u64 },
+    Happened(Happened),
 }
 
 /// Those who look.
@@ -144,28 +143,26 @@ impl Sampler {
         if len == 0 || from == to {
             return;
         }
-        let (time, known) = (self.filter.now(), self.known);
-        match &mut self.place {
-            Place::Here(watch) => {
-                watch.recent.relocate(time, from, to, len);
-                watch.long.relocate(from, to, len);
-            }
-            Place::There(there) => there.send(known, Work::Relocate { time, from, to, len }),
-        }
+        self.happens(Happened::Relocate { time: self.filter.now(), from, to, len });
     }
 
     /// Declared input: bytes that are read for the first time, whatever lay there.
     pub fn input(&mut self, address: u64, len: u64) {
-        if len == 0 {
-            return;
+        if len > 0 {
+            self.happens(Happened::Input { time: self.filter.now(), address, len });
         }
-        let (time, known) = (self.filter.now(), self.known);
+    }
+
+    fn happens(&mut self, what: Happened) {
         match &mut self.place {
             Place::Here(watch) => {
-                watch.recent.input(time, address, len);
-                watch.long.input(time, address, len);
+                watch.recent.happens(what);
+                watch.long.happens(what);
             }
-            Place::There(there) => there.send(known, Work::Input { time, address, len }),
+            Place::There(there) => {
+                there.hand_over(self.known);
+                there.put(Work::Happened(what));
+            }
         }
     }
 
@@ -243,12 +240,6 @@ impl There {
         self.put(Work::Batch(Batch { known, ..full }));
     }
 
-    /// Hands over what waits, and then this.
-    fn send(&mut self, known: usize, what: Work) {
-        self.hand_over(known);
-        self.put(what);
-    }
-
     /// The other threads end early only by a panic, which `finish` passes on when it joins.
     fn put(&self, what: Work) {
         let _ = self.work.send(what);
@@ -281,8 +272,7 @@ fn look_recent(mut recent: Recent, work: &Receiver<Work>, seen: &Sender<Work>) -
                 }
                 *heap_bytes = recent.heap_bytes();
             }
-            Work::Relocate { time, from, to, len } => recent.relocate(*time, *from, *to, *len),
-            Work::Input { time, address, len } => recent.input(*time, *address, *len),
+            Work::Happened(what) => recent.happens(*what),
         }
         // It ends early only by a panic.
         let _ = seen.send(item);
@@ -308,8 +298,7 @@ fn look_long(mut long: Long, seen: &Receiver<Work>, done: &Sender<Batch>) -> Opt
                 // If nobody takes it, it is not used again.
                 let _ = done.try_send(batch);
             }
-            Work::Relocate { from, to, len, .. } => long.relocate(from, to, len),
-            Work::Input { time, address, len } => long.input(time, address, len),
+            Work::Happened(what) => long.happens(what),
         }
     }
     Some(long)
