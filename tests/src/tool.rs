@@ -52,11 +52,17 @@ pub fn dmdprof_path() -> &'static Path {
     })
 }
 
+/// Where instrumented objects are kept: all tests share them, as the standard library takes half a minute.
+#[must_use]
+pub fn objects_dir() -> PathBuf {
+    target_dir().join("tmp").join("dmdprof-objects")
+}
+
 /// `dmdprof`, ready for arguments, without settings from the developer's environment.
 #[must_use]
 pub fn dmdprof() -> Command {
     let mut command = Command::new(dmdprof_path());
-    command.env_remove("DMDPROF_CHANNEL").env("NO_COLOR", "1");
+    command.env_remove("DMDPROF_CHANNEL").env("NO_COLOR", "1").env("DMDPROF_CACHE_DIR", objects_dir());
     command
 }
 

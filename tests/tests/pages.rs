@@ -15,7 +15,7 @@ use std::{
     sync::OnceLock,
 };
 
-use dmdprof_tests::tool::{dmdprof_path, repository, require, scratch};
+use dmdprof_tests::tool::{dmdprof_path, objects_dir, repository, require, scratch};
 
 /// What its page says it is not for a machine that does other work.
 const ALONE: &str = "dmdprof machine calibrate";
@@ -198,15 +198,14 @@ impl Place {
         let here = self.0.path();
         let path = format!("{}:{}", here.join("bin").display(), std::env::var("PATH").unwrap_or_default());
         let mut shell = Command::new("bash");
-        if command.starts_with("dmdprof cache ") {
-            // What it cleans is not what other tests use.
-            shell.env("DMDPROF_CACHE_DIR", here.join("cache"));
-        }
+        // What that one cleans is not what other tests use.
+        let objects = if command.starts_with("dmdprof cache ") { here.join("cache") } else { objects_dir() };
         shell
             .args(["-uc", command])
             .current_dir(here)
             .env("PATH", path)
             .env("NO_COLOR", "1")
+            .env("DMDPROF_CACHE_DIR", objects)
             .env("BROWSER", "true")
             .env("XDG_CONFIG_HOME", here.join("config"))
             .env_remove("CARGO_TARGET_DIR")

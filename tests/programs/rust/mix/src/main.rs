@@ -12,7 +12,7 @@ thread_local! {
 }
 
 fn words(text: &str) -> BTreeMap<String, usize> {
-    let word = regex::Regex::new(r"[a-z]+").expect("a valid expression");
+    let word = regex_lite::Regex::new(r"[a-z]+").expect("a valid expression");
     let mut counts = BTreeMap::new();
     for found in word.find_iter(text) {
         *counts.entry(found.as_str().to_owned()).or_default() += 1;
