@@ -42,10 +42,31 @@ struct ClassCounts {
 
 /// What one site read.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "Written", into = "Written")]
 pub struct SampleCounts {
     /// Bytes read, exact.
     pub read: u64,
+    /// Most sites have one or two, and programs have a hundred thousand sites.
+    classes: [Option<Box<ClassCounts>>; 4],
+}
+
+/// The same in files.
+#[derive(Serialize, Deserialize)]
+struct Written {
+    read: u64,
     classes: [ClassCounts; 4],
+}
+
+impl From<SampleCounts> for Written {
+    fn from(SampleCounts { read, classes }: SampleCounts) -> Self {
+        Self { read, classes: classes.map(|class| class.map_or_else(ClassCounts::default, |class| *class)) }
+    }
+}
+
+impl From<Written> for SampleCounts {
+    fn from(Written { read, classes }: Written) -> Self {
+        Self { read, classes: classes.map(|class| (class != ClassCounts::default()).then(|| Box::new(class))) }
+    }
 }
 
 /// An estimated cost.
@@ -76,25 +97,41 @@ pub(super) fn parts(amount: f64) -> i128 {
 }
 
 impl SampleCounts {
-    /// Adds a read that was seen.
-    pub fn add(&mut self, seen: Seen) {
-        let class = &mut self.classes[seen.class as usize];
+    /// A class, and how many bytes are held for it that were not before.
+    fn class(&mut self, class: Class) -> (&mut ClassCounts, usize) {
+        let place = &mut self.classes[class as usize];
+        let more = if place.is_none() { size_of::<ClassCounts>() } else { 0 };
+        (place.get_or_insert_default(), more)
+    }
+
+    fn classes(&self) -> impl Iterator<Item = &ClassCounts> {
+        self.classes.iter().flatten().map(Box::as_ref)
+    }
+
+    /// Adds a read that was seen. Says how many bytes are held for that which were not before.
+    pub fn add(&mut self, seen: Seen) -> usize {
+        let (class, more) = self.class(seen.class);
         let cost = parts(seen.cost);
         class.cost += cost;
         class.bytes += parts(seen.bytes);
         class.groups[seen.group] += cost;
         class.seen |= 1 << seen.group;
+        more
     }
 
-    /// Notes what a group says about the depth of a read: so much of the cost hangs on it.
-    pub fn lean(&mut self, class: Class, group: usize, cost: f64) {
-        self.classes[class as usize].groups[group] += parts(cost);
+    /// Notes what a group says about the depth of a read: so much of the cost hangs on it. Says what `add` says.
+    pub fn lean(&mut self, class: Class, group: usize, cost: f64) -> usize {
+        let (class, more) = self.class(class);
+        class.groups[group] += parts(cost);
+        more
     }
 
     /// Adds what another site read.
     pub fn merge(&mut self, other: &Self) {
         self.read += other.read;
         for (class, more) in self.classes.iter_mut().zip(&other.classes) {
+            let Some(more) = more else { continue };
+            let class = class.get_or_insert_default();
             class.cost += more.cost;
             class.bytes += more.bytes;
             class.groups.iter_mut().zip(more.groups).for_each(|(sum, more)| *sum += more);
@@ -107,25 +144,27 @@ impl SampleCounts {
     pub fn is_possible(&self) -> bool {
         const MOST: i128 = 1 << 96;
         let amounts = |class: &ClassCounts| [class.cost, class.bytes].into_iter().chain(class.groups);
-        self.read < 1 << 56 && self.classes.iter().flat_map(amounts).all(|amount| (-MOST..MOST).contains(&amount))
+        self.read < 1 << 56 && self.classes().flat_map(amounts).all(|amount| (-MOST..MOST).contains(&amount))
     }
 
     /// The estimate of the bytes read, which are known exactly: for tests of the sample.
     #[must_use]
     pub fn bytes(&self) -> f64 {
-        self.classes.iter().map(|class| class.bytes as f64).sum::<f64>() / PARTS
+        self.classes().map(|class| class.bytes as f64).sum::<f64>() / PARTS
     }
 
     /// The cost; `exact` is that of reads that need no sample.
     #[must_use]
     pub fn estimate(&self, exact: u128) -> Estimate {
-        let cost = exact as f64 + self.classes.iter().map(|class| class.cost as f64).sum::<f64>() / PARTS;
+        let cost = exact as f64 + self.classes().map(|class| class.cost as f64).sum::<f64>() / PARTS;
         if self.read == 0 {
             return Estimate { cost, within: Some(0.0) };
         }
-        let seen = self.classes.iter().fold(0, |all, class| all | class.seen);
-        let enough = seen.count_ones() >= LEAST_GROUPS && self.classes.iter().all(|class| self.is_enough(class, cost));
-        let variance: f64 = self.classes.iter().map(|class| variance(&class.groups)).sum();
+        let seen = self.classes().fold(0, |all, class| all | class.seen);
+        let none = ClassCounts::default();
+        let mut classes = self.classes.iter().map(|class| class.as_deref().unwrap_or(&none));
+        let enough = seen.count_ones() >= LEAST_GROUPS && classes.all(|class| self.is_enough(class, cost));
+        let variance: f64 = self.classes().map(|class| variance(&class.groups)).sum();
         Estimate { cost, within: enough.then(|| T_95 * variance.sqrt()) }
     }
 
@@ -156,10 +195,10 @@ mod tests {
     #[test]
     fn groups_that_agree_leave_no_doubt_and_few_groups_no_estimate() {
         let mut counts = SampleCounts { read: 16 * 8, ..SampleCounts::default() };
-        (0..GROUPS).for_each(|group| counts.add(seen(group, 10.0)));
+        (0..GROUPS).for_each(|group| _ = counts.add(seen(group, 10.0)));
         assert_eq!(counts.estimate(5), Estimate { cost: 165.0, within: Some(0.0) });
         let mut few = SampleCounts { read: 88, ..SampleCounts::default() };
-        (0..11).for_each(|group| few.add(seen(group, 10.0)));
+        (0..11).for_each(|group| _ = few.add(seen(group, 10.0)));
         assert_eq!(few.estimate(0), Estimate { cost: 110.0, within: None });
         few.add(seen(11, 10.0));
         assert!(few.estimate(0).within.is_some_and(|within| within > 0.0));
@@ -185,8 +224,8 @@ mod tests {
     fn order_does_not_matter() {
         let (mut a, mut b) = (SampleCounts::default(), SampleCounts::default());
         let costs: Vec<f64> = (1..100).map(|n| f64::from(n).sqrt() * 1e9).collect();
-        costs.iter().for_each(|cost| a.add(seen(3, *cost)));
-        costs.iter().rev().for_each(|cost| b.add(seen(3, *cost)));
+        costs.iter().for_each(|cost| _ = a.add(seen(3, *cost)));
+        costs.iter().rev().for_each(|cost| _ = b.add(seen(3, *cost)));
         assert_eq!(a, b);
     }
 }

@@ -44,8 +44,8 @@ pub struct Ledger {
     reach: Reach,
     /// Cells with higher numbers stand for what is not counted.
     known: usize,
-    /// Cells that have counts.
-    used: usize,
+    /// Bytes that counts of cells hold.
+    held: usize,
 }
 
 impl Ledger {
@@ -60,20 +60,22 @@ impl Ledger {
             return None;
         }
         let slot = &mut self.counts[cell.index()];
-        self.used += usize::from(slot.is_none());
+        self.held += if slot.is_none() { size_of::<SampleCounts>() } else { 0 };
         Some(slot.get_or_insert_default())
     }
 
     pub fn add(&mut self, cell: CellNumber, seen: Seen) {
         if let Some(counts) = self.cell(cell) {
-            counts.add(seen);
+            let more = counts.add(seen);
+            self.held += more;
             self.reach.add(&seen);
         }
     }
 
     pub fn lean(&mut self, cell: CellNumber, class: Class, group: usize, cost: f64) {
         if let Some(counts) = self.cell(cell) {
-            counts.lean(class, group, cost);
+            let more = counts.lean(class, group, cost);
+            self.held += more;
         }
     }
 
@@ -83,6 +85,6 @@ impl Ledger {
 
     /// Memory held, in bytes.
     pub fn heap_bytes(&self) -> u64 {
-        (self.used * size_of::<SampleCounts>() + self.counts.capacity() * 8) as u64
+        (self.held + self.counts.capacity() * 8) as u64
     }
 }
