@@ -93,7 +93,7 @@ fn index(bytes: &[u8]) {
 
 fn point(bytes: &[u8]) -> Option<Point> {
     let (identity, file) = bytes.split_first_chunk::<{ packed::IDENTITY }>()?;
-    shares::find(&mut Cursor::new(file), packed::identity(*identity), u64::MAX).ok()?
+    shares::find(&mut Cursor::new(file), packed::identity(*identity), u64::MAX, true).ok()?
 }
 
 /// What an index says, as if its checksums fitted.

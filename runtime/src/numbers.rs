@@ -42,6 +42,7 @@ macro_rules! niche_number {
     ($(#[$attribute:meta])* $name:ident) => {
         $(#[$attribute])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[derive(serde::Serialize, serde::Deserialize)]
         #[repr(transparent)]
         pub struct $name(std::num::NonZero<u32>);
 

@@ -170,32 +170,47 @@ fn merge(directory: &Path, slices: &[PathBuf]) -> Output {
     dmdprof().args(["merge", "--quiet"]).args(slices).current_dir(directory).output().expect("dmdprof starts")
 }
 
+/// Merges slices of the trace in a directory, and compares the profile with that of a replay.
+fn assert_merges(directory: &Path, parts: &[u32], options: &[&str]) {
+    let output = replay(directory, options);
+    assert!(output.status.success(), "{}", describe(&output));
+    let expected = std::fs::read(directory.join("dmdprof.data")).expect("a profile");
+    for parts in parts {
+        let mut slices = sliced(directory, *parts, options);
+        slices.reverse();
+        let output = merge(directory, &slices);
+        assert!(output.status.success(), "{}", describe(&output));
+        let merged = std::fs::read(directory.join("dmdprof.data")).expect("a profile");
+        assert_same(&format!("{} {options:?} of {parts} slices", directory.display()), &expected, &merged);
+    }
+}
+
 #[test]
 fn merged_slices_are_a_replay() {
     for (program, options) in [
         (truth("strings.c").hooked(), vec![]),
         (truth("growth.c").hooked(), vec![]),
-        (case("layout").hooked(), vec!["--roi", "m*"]),
+        (truth("strings.c").hooked(), vec!["--roi", "*e*"]),
+        (case("layout").hooked(), vec!["--objects", "--roi", "m*"]),
         (cpp("threads").hooked(), vec![]),
         (case("private_threads").hooked(), vec!["--liveness", "none"]),
         (case("outputs").hooked(), vec!["--line", "64"]),
+        (truth("growth.c").hooked(), vec!["--objects"]),
+        (truth("slots.c").hooked(), vec!["--objects", "--line", "64"]),
+        (case("outputs").hooked(), vec!["--objects", "--liveness", "none"]),
     ] {
         let directory = scratch();
         record(&program, directory.path());
-        let output = replay(directory.path(), &options);
-        assert!(output.status.success(), "{}", describe(&output));
-        let expected = std::fs::read(directory.path().join("dmdprof.data")).expect("a profile");
         // One slice that is the whole trace is a case of its own, whatever the options.
-        let all: &[u32] = if options.is_empty() { &[1, 4] } else { &[4] };
-        for parts in all {
-            let mut slices = sliced(directory.path(), *parts, &options);
-            slices.reverse();
-            let output = merge(directory.path(), &slices);
-            assert!(output.status.success(), "{}", describe(&output));
-            let merged = std::fs::read(directory.path().join("dmdprof.data")).expect("a profile");
-            assert_same(&format!("{} {options:?} of {parts} slices", program.display()), &expected, &merged);
-        }
+        assert_merges(directory.path(), if options.is_empty() { &[1, 4] } else { &[4] }, &options);
     }
+}
+
+#[test]
+fn objects_of_forked_processes_are_merged_too() {
+    let directory = scratch();
+    succeed(dmdprof().arg("record").arg(case("many_threads").hooked()).arg("forked").current_dir(directory.path()));
+    assert_merges(directory.path(), &[3], &["--objects"]);
 }
 
 /// Neighbours become one slice, as the numbers choose, until these are used up.
@@ -214,18 +229,22 @@ fn joined_as(directory: &Path, mut slices: Vec<PathBuf>, tree: &[usize]) -> Vec<
 
 #[test]
 fn any_tree_of_merges_is_a_replay() {
-    for program in [case("layout").hooked(), case("private_threads").hooked(), truth("growth.c").hooked()] {
+    for (program, options) in [
+        (case("layout").hooked(), vec![]),
+        (case("private_threads").hooked(), vec!["--objects"]),
+        (truth("growth.c").hooked(), vec![]),
+    ] {
         let directory = scratch();
         let here = directory.path();
         record(&program, here);
-        assert!(replay(here, &[]).status.success());
+        assert!(replay(here, &options).status.success());
         let expected = std::fs::read(here.join("dmdprof.data")).expect("a profile");
-        let slices = sliced(here, 8, &[]);
+        let slices = sliced(here, 8, &options);
         for tree in [&[0, 0, 0, 0, 0, 0, 0][..], &[0, 1, 2, 3, 0, 1, 0], &[5, 3, 61, 17, 2], &[6, 29, 4, 3, 2, 1, 0]] {
             let output = merge(here, &joined_as(here, slices.clone(), tree));
             assert!(output.status.success(), "{tree:?}: {}", describe(&output));
             let merged = std::fs::read(here.join("dmdprof.data")).expect("a profile");
-            assert_same(&format!("{} merged as {tree:?}", program.display()), &expected, &merged);
+            assert_same(&format!("{} {options:?} merged as {tree:?}", program.display()), &expected, &merged);
         }
     }
 }
@@ -237,9 +256,9 @@ fn slices_of_a_trace_that_was_cut_off_are_what_there_was() {
     let trace = directory.path().join("dmdprof.trace");
     let whole = std::fs::read(&trace).expect("a trace");
     std::fs::write(&trace, &whole[..whole.len() * 2 / 3]).expect("a shorter trace");
-    assert!(replay(directory.path(), &[]).status.success());
+    assert!(replay(directory.path(), &["--objects"]).status.success());
     let expected = std::fs::read(directory.path().join("dmdprof.data")).expect("a profile");
-    let output = merge(directory.path(), &sliced(directory.path(), 3, &[]));
+    let output = merge(directory.path(), &sliced(directory.path(), 3, &["--objects"]));
     assert!(output.status.success(), "{}", describe(&output));
     assert!(String::from_utf8_lossy(&output.stderr).contains("was cut off at byte"), "{}", describe(&output));
     let merged = std::fs::read(directory.path().join("dmdprof.data")).expect("a profile");
@@ -289,8 +308,11 @@ fn slices_that_are_missing_damaged_or_of_something_else_are_refused() {
     let others = sliced(other.path(), 3, &[]);
     refused(&[slices[0].clone(), others[1].clone(), slices[2].clone()], "slices of different traces");
     let unlike = sliced(here, 3, &["--liveness", "none"]);
-    std::fs::write(&unlike[1], whole).expect("the slice again");
+    std::fs::write(&unlike[1], &whole).expect("the slice again");
     refused(&unlike, "make all alike");
+    let with_objects = sliced(here, 3, &["--objects"]);
+    std::fs::write(&with_objects[1], whole).expect("the slice without");
+    refused(&with_objects, "make all alike");
 }
 
 /// The parts of a trace, as their files have them.
@@ -306,8 +328,8 @@ fn index(directory: &Path) {
 fn parts_that_begin_at_points_of_an_index_are_the_same() {
     for (program, options) in [
         (case("layout").hooked(), vec![]),
-        (case("layout").hooked(), vec!["--roi", "m*"]),
-        (case("private_threads").hooked(), vec![]),
+        (case("layout").hooked(), vec!["--roi", "m*", "--objects"]),
+        (case("private_threads").hooked(), vec!["--objects"]),
     ] {
         let directory = scratch();
         record(&program, directory.path());

@@ -45,7 +45,7 @@ pub struct SliceArgs {
     pub output: Option<PathBuf>,
 
     /// Write TRACE.index, from which parts begin in the middle of the trace
-    #[arg(long, conflicts_with_all = ["part", "output", "liveness", "line", "roi"])]
+    #[arg(long, conflicts_with_all = ["part", "output", "liveness", "line", "roi", "objects"])]
     pub index: bool,
 
     /// When bytes leave the stack
@@ -59,6 +59,10 @@ pub struct SliceArgs {
     /// Count only while a function matching GLOB is on the stack, or a region of that name is open
     #[arg(long, value_name = "GLOB")]
     pub roi: Option<String>,
+
+    /// Charge each access to the data object that it goes to
+    #[arg(long)]
+    pub objects: bool,
 }
 
 const EXAMPLES: &str = "\
@@ -85,6 +89,7 @@ impl SliceArgs {
         let mut words = vec!["--liveness".to_owned(), self.liveness.clone()];
         words.extend(self.line.iter().flat_map(|line| ["--line".to_owned(), line.to_string()]));
         words.extend(self.roi.iter().map(|roi| format!("--roi={roi}")));
+        words.extend(self.objects.then(|| "--objects".to_owned()));
         words
     }
 }
@@ -105,7 +110,7 @@ pub fn command(args: &SliceArgs) -> anyhow::Result<()> {
     let options = AnalysisArgs::of(&analysis).options()?;
     let command = reader.start().command.clone();
     let share = share(identity.1, part, parts);
-    let point = point(&args.trace, identity, share.start);
+    let point = point(&args.trace, identity, share.start, options.objects);
     let summary = shares::slice(&mut reader, &options, &share, point).with_context(|| name)?;
     let whose = Name { first: part, last: part, parts, trace: identity, command, analysis };
     output_file::write_whole(output, |to| shares::write(to, &whose, &summary))
@@ -137,10 +142,10 @@ fn write_index(reader: &mut TraceReader<BufReader<File>>, identity: Identity, tr
 }
 
 /// The last point before a place, if there is an index that can be used.
-fn point(trace: &Path, identity: Identity, place: u64) -> Option<Point> {
+fn point(trace: &Path, identity: Identity, place: u64, objects: bool) -> Option<Point> {
     let path = index_of(trace);
     let found = File::open(&path).map_err(IndexError::from);
-    let found = found.and_then(|file| shares::find(&mut BufReader::new(file), identity, place));
+    let found = found.and_then(|file| shares::find(&mut BufReader::new(file), identity, place, objects));
     found.unwrap_or_else(|error| {
         if !matches!(&error, IndexError::Io(error) if error.kind() == ErrorKind::NotFound) {
             let path = path.display();

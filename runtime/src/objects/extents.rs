@@ -110,13 +110,34 @@ impl Extents {
         objects.iter().for_each(|object| _ = self.counts(*object));
     }
 
-    /// Adds what was read elsewhere of the same objects.
-    pub fn add(&mut self, other: &Self) {
-        for &object in &other.large {
-            if let Some(Some(more)) = other.parts.get(object.index()) {
-                self.counts(object).iter_mut().zip(more.iter()).for_each(|(all, more)| *all += more);
-            }
+    /// These begin, and those without bytes have ended.
+    pub fn change(&mut self, blocks: &[(u64, u64)]) {
+        if blocks.is_empty() {
+            return;
         }
+        let live = Arc::make_mut(&mut self.live);
+        for &(start, len) in blocks {
+            match len {
+                0 => live.remove(&start),
+                _ => live.insert(start, len),
+            };
+        }
+        self.ended += 1;
+    }
+
+    /// Adds what was read elsewhere of the same objects.
+    pub fn add(&mut self, reads: &[(ObjectNumber, Parts)]) {
+        for (object, more) in reads {
+            self.counts(*object).iter_mut().zip(more.iter()).for_each(|(all, more)| *all += more);
+        }
+    }
+
+    /// What was read of each part, of objects of which something was.
+    #[must_use]
+    pub fn into_reads(self) -> Vec<(ObjectNumber, Parts)> {
+        let Self { mut parts, large, .. } = self;
+        let reads = large.into_iter().filter_map(|object| Some((object, parts[object.index()].take()?)));
+        reads.filter(|(_, parts)| parts.iter().any(|bytes| *bytes > 0)).collect()
     }
 
     /// Counts a read.

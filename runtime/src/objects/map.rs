@@ -5,7 +5,10 @@
 //! entry, a row of [`VAST_PAGES`] pages or more one entry in all, and a page of several objects 1 KiB, and 64 bytes
 //! more for each 16 bytes that several objects share.
 //!
-//! A copy shares the tables with what it is a copy of, until one of the two changes them.
+//! A copy shares the tables with what it is a copy of, until one of the two changes them. `changes` says how the two
+//! differ then.
+
+mod changes;
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -27,6 +30,9 @@ impl Default for ObjectNumber {
         NOTHING
     }
 }
+
+/// First address of a range, its bytes, and what these belong to.
+pub type Filled = (u64, u64, ObjectNumber);
 
 const PAGE: u64 = 4096;
 /// Allocators align blocks to 16 bytes, so that most granules belong to one object.
@@ -201,12 +207,16 @@ impl AddressMap {
     }
 
     fn page(&mut self, page: u64) -> Entry {
-        let recent = &mut self.recent[page as usize % RECENT];
-        if recent.0 != page + 1 {
-            let entry = self.directory.get(&page).copied();
-            *recent = (page + 1, entry.unwrap_or_else(|| Entry::of(vast_number(&self.vast, page))));
+        let recent = page as usize % RECENT;
+        if self.recent[recent].0 != page + 1 {
+            self.recent[recent] = (page + 1, self.entry(page));
         }
-        recent.1
+        self.recent[recent].1
+    }
+
+    fn entry(&self, page: u64) -> Entry {
+        let entry = self.directory.get(&page).copied();
+        entry.unwrap_or_else(|| Entry::of(vast_number(&self.vast, page)))
     }
 }
 

@@ -18,6 +18,7 @@
 pub mod common;
 mod extents;
 mod map;
+pub mod news;
 pub mod slices;
 mod starts;
 
@@ -27,6 +28,7 @@ pub use extents::{PARTS, Parts};
 pub use map::{AddressMap, NOTHING, ObjectNumber};
 
 use extents::Extents;
+use serde::{Deserialize, Serialize};
 use starts::Starts;
 
 use crate::{
@@ -55,7 +57,7 @@ pub fn announced<'a>(
 const MANY: usize = 1 << 16;
 
 /// An object, in the numbers of its ring.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Object {
     /// Memory that no record announced.
     Unknown,
@@ -101,7 +103,7 @@ pub struct Origin {
 }
 
 /// How often memory of an object began to live, and how much.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Life {
     /// Blocks, mappings, activations.
     pub times: u64,

@@ -2,15 +2,16 @@
 //!
 //! Whoever goes over all records knows what lies where at the start of each slice ([`Laid`]), and which number each
 //! object has ([`Known`]). Who replays a slice begins with that; its records then say the same as they said before, and
-//! give the same numbers. Takes and gives both. Lives of memory are those of who goes over all records.
+//! give the same numbers. Takes and gives both. Lives of memory are those of who goes over all records. Files have the
+//! same as [`super::news`].
 
-use super::{AddressMap, Object, ObjectNumber, Objects, extents::LargeBlocks};
+use super::{AddressMap, Object, ObjectNumber, Objects, Parts, extents::LargeBlocks};
 
 /// What lies where, at one place of a run. It shares its memory with what it is a copy of.
 #[derive(Clone, Default)]
 pub struct Laid {
-    map: AddressMap,
-    large: LargeBlocks,
+    pub(super) map: AddressMap,
+    pub(super) large: LargeBlocks,
 }
 
 /// What grows while a ring is gone over.
@@ -54,8 +55,14 @@ impl Objects {
         self.extents.set_live(large);
     }
 
-    /// Adds what was read of parts of large blocks in a slice.
-    pub fn add_reads(&mut self, slice: &Self) {
-        self.extents.add(&slice.extents);
+    /// What was read of parts of large blocks.
+    #[must_use]
+    pub fn into_reads(self) -> Vec<(ObjectNumber, Parts)> {
+        self.extents.into_reads()
+    }
+
+    /// Adds what was read of them in a slice.
+    pub fn add_reads(&mut self, reads: &[(ObjectNumber, Parts)]) {
+        self.extents.add(reads);
     }
 }

@@ -117,10 +117,29 @@ impl ObjectCells {
         part
     }
 
+    /// Goes on with cells that are parts of these.
+    #[must_use]
+    pub fn of(part_of: Vec<PartOf>) -> Self {
+        let mut cells = Self::default();
+        cells.add_cells(part_of.len());
+        for (number, &(whole, object)) in part_of.iter().enumerate() {
+            if let Some(object) = object {
+                cells.parts.insert((whole, object), CellNumber::new(number));
+            }
+        }
+        Self { part_of, ..cells }
+    }
+
     /// What each cell is a part of.
     #[must_use]
     pub fn parts(&self) -> &[PartOf] {
         &self.part_of
+    }
+
+    /// The same.
+    #[must_use]
+    pub fn into_parts(self) -> Vec<PartOf> {
+        self.part_of
     }
 
     /// Adds the parts to their cells, and gives what each site did to each object.

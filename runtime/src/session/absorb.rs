@@ -12,7 +12,8 @@ use crate::{
         locator::Placed,
         ring::RingTotals,
     },
-    observe::objects::{OwnObjects, PartOf},
+    objects::{ObjectNumber, Parts},
+    observe::objects::PartOf,
 };
 
 /// What a part of a ring has counted.
@@ -24,8 +25,10 @@ pub(super) struct Counted {
     /// Of these only what is counted: the rest is the whole ring's.
     pub totals: RingTotals,
     pub hash: Option<Box<DepthHash>>,
-    /// If objects are measured: of which cells the cells are parts, and what was read of large blocks.
-    pub objects: Option<Box<OwnObjects>>,
+    /// By cell, if objects are measured: the cell that it is a part of.
+    pub part_of: Vec<PartOf>,
+    /// What was read of parts of large blocks.
+    pub reads: Vec<(ObjectNumber, Parts)>,
 }
 
 impl Counted {
@@ -34,15 +37,37 @@ impl Counted {
         let ends = self.blocks.iter().skip(1).map(|block| block.first_cell.index()).chain([self.cells.len()]);
         let own = |first: usize, end: usize| {
             let is_part = |cell: &PartOf, number: usize| cell.0 != CellNumber::new(number);
-            let parts = self.part_of().get(first..end).unwrap_or_default();
+            let parts = self.part_of.get(first..end).unwrap_or_default();
             first..parts.iter().zip(first..).find(|(cell, number)| is_part(cell, *number)).map_or(end, |(_, part)| part)
         };
         self.blocks.iter().zip(ends).map(|(block, end)| (*block, own(block.first_cell.index(), end))).collect()
     }
 
-    /// By cell, if objects are measured: the cell that it is a part of.
-    fn part_of(&self) -> &[PartOf] {
-        self.objects.as_ref().map_or(&[], |own| own.cells.parts())
+    /// Numbers the cells of objects, in a list that has the numbers of all other cells.
+    pub fn number_parts(
+        &self,
+        numbers: &mut [CellNumber],
+        mut part: impl FnMut(CellNumber, ObjectNumber) -> CellNumber,
+    ) {
+        // A cell is that of an object as soon as it met one: cells of blocks become those of the same object here.
+        let wholes = numbers.to_vec();
+        for (number, (whole, object)) in numbers.iter_mut().zip(&self.part_of) {
+            if let Some(object) = object {
+                *number = part(wholes[whole.index()], *object);
+            }
+        }
+    }
+
+    /// Adds the cells to those that have these numbers, with what they found below.
+    pub fn add_to(&mut self, cells: &mut [CellCounters], numbers: &[CellNumber], below: Vec<CellCounters>) {
+        let mut below = below.into_iter();
+        for (cell, to) in self.cells.iter_mut().zip(numbers) {
+            let own = &mut cells[to.index()];
+            own.merge(cell);
+            if let Some(mut found) = below.next() {
+                own.merge(&mut found);
+            }
+        }
     }
 }
 
@@ -53,17 +78,31 @@ impl Analyzer {
         locator.go_on(modules, place, super::analyzer::added(tables, core));
     }
 
+    /// The same of modules whose variables are known already; `false` if they are not.
+    pub(super) fn go_on_knowing(&mut self, modules: &[Placed], place: usize) -> bool {
+        let known = self.locator.modules.len();
+        // Their lives have begun too.
+        let own = self.core.objects.take();
+        self.go_on(modules, place);
+        self.core.objects = own;
+        let more = &self.locator.modules[known..];
+        self.core.objects.as_ref().is_none_or(|own| more.iter().all(|module| own.objects.knows(module)))
+    }
+
     /// Ends the replay of slices.
     pub(super) fn into_counted(mut self) -> Counted {
         self.count_unmoved();
         let mut totals = self.core.totals;
         totals.in_blocks += self.core.engine.in_blocks();
+        let own = self.core.objects.map(|own| (own.cells.into_parts(), own.objects.into_reads()));
+        let (part_of, reads) = own.unwrap_or_default();
         Counted {
             calls: self.core.contexts.nodes.iter().map(|node| node.calls).collect(),
             hash: self.core.engine.hash_mut().take(),
             blocks: self.core.blocks,
             cells: self.core.cells,
-            objects: self.core.objects,
+            part_of,
+            reads,
             totals,
         }
     }
@@ -72,16 +111,9 @@ impl Analyzer {
     /// what else its cells found, with its hash.
     pub(super) fn absorb(&mut self, mut part: Counted, below: Vec<CellCounters>, hash: Option<&DepthHash>) {
         let numbers = self.numbers(&part);
-        let mut below = below.into_iter();
-        for (cell, to) in part.cells.iter_mut().zip(&numbers) {
-            let own = &mut self.core.cells[to.index()];
-            own.merge(cell);
-            if let Some(mut found) = below.next() {
-                own.merge(&mut found);
-            }
-        }
-        if let (Some(own), Some(part)) = (&mut self.core.objects, &part.objects) {
-            own.objects.add_reads(&part.objects);
+        part.add_to(&mut self.core.cells, &numbers, below);
+        if let Some(own) = &mut self.core.objects {
+            own.objects.add_reads(&part.reads);
         }
         for (node, more) in self.core.contexts.nodes.iter_mut().zip(&part.calls) {
             node.calls += more;
@@ -105,13 +137,7 @@ impl Analyzer {
             let first = own.first_cell;
             numbers[cells].iter_mut().zip(0..).for_each(|(number, item)| *number = first.after(item));
         }
-        // A cell is that of an object as soon as it met one: cells of blocks become those of the same object here.
-        let wholes = numbers.clone();
-        for (number, (whole, object)) in numbers.iter_mut().zip(part.part_of()) {
-            if let Some(object) = object {
-                *number = core.cell_of(wholes[whole.index()], *object);
-            }
-        }
+        part.number_parts(&mut numbers, |cell, object| core.cell_of(cell, object));
         numbers
     }
 }

@@ -3,7 +3,10 @@
 //! Takes and gives what `super::super::absorb` adds up; joins what two neighbouring parts have counted. Refuses to join
 //! what cannot be of one program.
 
-use std::{collections::HashMap, ops::Range};
+use std::{
+    collections::{BTreeMap, HashMap},
+    ops::Range,
+};
 
 use serde::{Deserialize, Serialize};
 
@@ -17,7 +20,12 @@ use crate::{
         ring::RingTotals,
     },
     hash::FastHash,
+    objects::{ObjectNumber, PARTS},
+    observe::objects::{ObjectCells, Part, PartOf},
 };
+
+/// Bytes read that are no more can be added up.
+const MOST_READ: u64 = 1 << 56;
 
 /// What was counted, in the ring's numbers.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -25,6 +33,10 @@ pub struct Counts {
     /// Context, segment, executions and first cell.
     blocks: Vec<(ContextNumber, SegmentNumber, u64, CellNumber)>,
     cells: Vec<CellCounts>,
+    /// By cell, if objects are measured: the cell that it is a part of, and its object.
+    part_of: Vec<PartOf>,
+    /// By object: bytes read of each part of its large blocks.
+    reads: BTreeMap<ObjectNumber, Vec<u64>>,
     /// Of contexts that were called.
     calls: Vec<(u32, u64)>,
     accesses: u64,
@@ -45,7 +57,12 @@ struct CellCounts {
 
 impl Counts {
     pub fn new(counted: Counted, active: bool) -> Self {
-        let Counted { blocks, cells, calls, totals, .. } = counted;
+        let Counted { blocks, cells, part_of, reads: parts, calls, totals, .. } = counted;
+        let mut reads: BTreeMap<ObjectNumber, Vec<u64>> = BTreeMap::new();
+        for (object, more) in parts {
+            let all = reads.entry(object).or_insert_with(|| vec![0; PARTS]);
+            all.iter_mut().zip(more.iter()).for_each(|(all, more)| *all += more);
+        }
         let cell = |mut cell: CellCounters| {
             cell.flush();
             let depths = cell.depths.iter().collect();
@@ -54,6 +71,8 @@ impl Counts {
         Self {
             blocks: blocks.iter().map(|b| (b.node, b.segment, b.executions, b.first_cell)).collect(),
             cells: cells.into_iter().map(cell).collect(),
+            part_of,
+            reads,
             calls: (0..).zip(calls).filter(|(_, calls)| *calls > 0).collect(),
             accesses: totals.accesses,
             unknown_frees: totals.unknown_frees,
@@ -102,7 +121,12 @@ impl Counts {
                 ..RingTotals::default()
             },
             hash: None,
-            objects: None,
+            part_of: self.part_of,
+            reads: self
+                .reads
+                .into_iter()
+                .filter_map(|(object, reads)| Some((object, reads.try_into().ok()?)))
+                .collect(),
         }
     }
 
@@ -114,8 +138,9 @@ impl Counts {
         let name = |block: &BlockCounters| (block.node, block.segment);
         let places = (0..).zip(all.blocks()).map(|(number, (block, cells))| (name(&block), (number, cells)));
         let places: HashMap<_, (usize, Range<usize>), FastHash> = places.collect();
-        let mut found = found.into_iter();
-        let mut numbers = Vec::with_capacity(behind.cells.len());
+        let has_objects = !all.part_of.is_empty() || !behind.part_of.is_empty();
+        let mut parts = ObjectCells::of(std::mem::take(&mut all.part_of));
+        let mut numbers = vec![CellNumber::default(); behind.cells.len()];
         for (block, cells) in behind.blocks() {
             let first = match places.get(&name(&block)) {
                 Some((number, there)) if there.len() == cells.len() => {
@@ -130,27 +155,104 @@ impl Counts {
                     first
                 }
             };
-            for (cell, to) in behind.cells[cells].iter_mut().zip(first..) {
-                numbers.push(CellNumber::new(to));
-                all.cells[to].merge(cell);
-                if let Some(mut found) = found.next() {
-                    all.cells[to].merge(&mut found);
-                }
-            }
+            numbers[cells].iter_mut().zip(first..).for_each(|(number, to)| *number = CellNumber::new(to));
         }
+        if has_objects {
+            parts.add_cells(all.cells.len());
+            behind.number_parts(&mut numbers, |cell, object| match parts.cell(cell, object) {
+                Part::Known(part) | Part::First(part, _) => part,
+                Part::New(object) => parts.add_part(cell, object),
+            });
+            all.part_of = parts.into_parts();
+            all.cells.resize_with(all.part_of.len(), CellCounters::default);
+        }
+        behind.add_to(&mut all.cells, &numbers, found);
+        all.reads.extend(behind.reads);
         all.calls.resize(all.calls.len().max(behind.calls.len()), 0);
         all.calls.iter_mut().zip(behind.calls).for_each(|(calls, more)| *calls += more);
         all.totals.add_part(&behind.totals);
         Some((Self::new(all, active), numbers))
     }
 
-    /// Whether all numbers are of something: those of blocks of cells, and all below these limits.
-    pub fn is_sound(&self, contexts: usize, segments: usize) -> bool {
+    /// Whether all numbers are of something: those of blocks of cells, and all below these limits; that of objects is
+    /// there if these are measured.
+    pub fn is_sound(&self, contexts: usize, segments: usize, objects: Option<usize>) -> bool {
         let firsts = self.blocks.iter().map(|block| block.3.index());
         firsts.clone().is_sorted()
             && firsts.chain([self.cells.len()]).all(|first| first <= self.cells.len())
             && self.blocks.first().is_none_or(|block| block.3.index() == 0)
             && self.blocks.iter().all(|block| block.0.index() < contexts && block.1.index() < segments)
             && self.calls.iter().all(|call| (call.0 as usize) < contexts)
+            && (self.cells.is_empty() || !self.blocks.is_empty())
+            && self.part_of.len() == objects.map_or(0, |_| self.cells.len())
+            && self.has_sound_parts(objects.unwrap_or_default())
+    }
+
+    /// The same of objects. Behind its own cells, a block has only such as are parts of these or of those before it.
+    fn has_sound_parts(&self, objects: usize) -> bool {
+        let is_own = |cell: usize| self.part_of[cell].0.index() == cell;
+        let begins = |cell: usize| self.blocks.binary_search_by_key(&cell, |block| block.3.index()).is_ok();
+        let is_sound = |(cell, &(whole, object)): (usize, &PartOf)| {
+            object.is_none_or(|object| object.index() < objects)
+                && match whole.index() {
+                    whole if whole == cell => cell == 0 || is_own(cell - 1) || begins(cell),
+                    whole => whole < cell && is_own(whole) && object.is_some(),
+                }
+        };
+        let is_read = |(object, reads): (&ObjectNumber, &Vec<u64>)| {
+            object.index() < objects && reads.len() == PARTS && reads.iter().all(|read| *read < MOST_READ)
+        };
+        self.part_of.iter().enumerate().all(is_sound) && self.reads.iter().all(is_read)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counts(cells: usize, blocks: &[usize], part_of: &[(usize, Option<usize>)]) -> Counts {
+        let block = |(segment, first): (usize, &usize)| {
+            (ContextNumber::ROOT, SegmentNumber::new(segment), 1, CellNumber::new(*first))
+        };
+        let part = |&(whole, object): &(usize, Option<usize>)| (CellNumber::new(whole), object.map(ObjectNumber::new));
+        Counts {
+            blocks: blocks.iter().enumerate().map(block).collect(),
+            cells: (0..cells).map(|_| CellCounts { executions: 1, ..CellCounts::default() }).collect(),
+            part_of: part_of.iter().map(part).collect(),
+            ..Counts::default()
+        }
+    }
+
+    /// Two blocks, each with a part of the first one's cells behind it.
+    const PARTS: [(usize, Option<usize>); 5] = [(0, Some(1)), (1, None), (0, Some(2)), (3, Some(1)), (0, Some(3))];
+
+    #[test]
+    fn cells_of_objects_are_those_of_the_same_objects_behind_each_other() {
+        let before = counts(5, &[0, 3], &PARTS);
+        let behind = counts(4, &[0, 2], &[(0, Some(2)), (1, Some(7)), (2, None), (0, Some(4))]);
+        assert!(before.is_sound(1, 2, Some(4)) && behind.is_sound(1, 2, Some(8)));
+        let (both, numbers) = before.join(behind, Vec::new()).expect("of one program");
+        assert_eq!(numbers, [2, 1, 3, 5].map(CellNumber::new));
+        let executions: Vec<u64> = both.cells.iter().map(|cell| cell.executions).collect();
+        assert_eq!(executions, [1, 2, 2, 2, 1, 1]);
+        assert_eq!(both.part_of[1], (CellNumber::new(1), Some(ObjectNumber::new(7))));
+        assert!(both.is_sound(1, 2, Some(8)));
+    }
+
+    #[test]
+    fn cells_that_are_parts_of_nothing_are_not_sound() {
+        assert!(!counts(5, &[0, 3], &PARTS).is_sound(1, 2, None), "objects that are not measured");
+        assert!(!counts(5, &[0, 3], &[]).is_sound(1, 2, Some(9)), "no objects");
+        assert!(!counts(5, &[], &[]).is_sound(1, 2, None), "cells of no block");
+        assert!(!counts(5, &[0], &PARTS).is_sound(1, 2, Some(4)), "a cell of a block behind parts");
+        for (cell, part) in [(0, (1, Some(1))), (1, (1, Some(4))), (2, (0, None)), (2, (5, Some(1))), (4, (2, Some(3)))]
+        {
+            let mut parts = PARTS;
+            parts[cell] = part;
+            assert!(!counts(5, &[0, 3], &parts).is_sound(1, 2, Some(4)), "{cell} {part:?}");
+        }
+        let mut read = counts(5, &[0, 3], &PARTS);
+        read.reads.insert(ObjectNumber::new(1), vec![1; 63]);
+        assert!(!read.is_sound(1, 2, Some(4)), "too few parts of a block");
     }
 }

@@ -23,6 +23,7 @@ use super::{
 };
 use crate::{
     engine::Frontier,
+    objects::news::Mark,
     trace::{Block, TraceError, TraceReader},
 };
 
@@ -47,6 +48,7 @@ struct Open {
     part: Part,
     known: Known,
     contexts_before: usize,
+    objects_before: Option<Mark>,
     /// Words that are still to be replayed, and what runs when they begin.
     start: Start,
     words: Vec<u64>,
@@ -126,6 +128,7 @@ fn open<'a>(
             part: Part::new(0, options),
             known: Known::default(),
             contexts_before: scanner.core.contexts.nodes.len(),
+            objects_before: scanner.core.objects.as_ref().map(|own| own.objects.mark()),
             start: Start::of(scanner),
             words: Vec::new(),
             used: false,
@@ -154,11 +157,12 @@ impl Open {
     fn finish(mut self, number: u32, ring: Walked) -> RingPart {
         let Walked { ring, scanner, .. } = ring;
         self.replay(&scanner);
-        let Self { mut part, contexts_before, used, is_ended, .. } = self;
+        let Self { mut part, contexts_before, objects_before, used, is_ended, .. } = self;
         let frontier = part.end(Frontier::default());
         let mut counts = Counts::new(part.analyzer.into_counted(), scanner.core.totals.active);
         counts.lose(scanner.core.totals.lost_words);
         let contexts = &scanner.core.contexts.nodes[contexts_before..];
+        let own = scanner.core.objects.as_ref().zip(objects_before);
         RingPart {
             number,
             ring,
@@ -167,6 +171,7 @@ impl Open {
             placed: scanner.locator.modules.iter().map(|module| (module.placed.id, module.placed.low)).collect(),
             contexts_before: contexts_before as u32,
             contexts: contexts.iter().map(|node| (node.parent, node.function.unwrap_or_default())).collect(),
+            objects: own.map(|(own, before)| own.objects.news(&before)),
             frontier,
             counts,
         }

@@ -1,9 +1,10 @@
 //! The index of a trace: points from which a part can begin without going over what is before it.
 //!
 //! Takes a trace, and gives the file; takes the file, and gives the last point before a place. A file is a magic
-//! number, a version, and blocks: whose it is, then two for each point, what is new since the point before and what
-//! runs there, so that whoever looks for a point reads the first of all and the second of one. Refuses traces that are
-//! damaged, and files that are not as they were written or of another trace.
+//! number, a version, and blocks: whose it is, then three for each point: what is new since the point before, the same
+//! of objects and of what lies where, and what runs there. Whoever looks for a point reads the first of all, the second
+//! too if objects are measured, and the third of one. Refuses traces that are damaged, and files that are not as they
+//! were written or of another trace.
 
 use std::{
     collections::BTreeMap,
@@ -14,19 +15,24 @@ use std::{
 use serde::{Deserialize, Serialize};
 
 use super::{
-    super::{options::Options, replay::ReplayError},
+    super::{analyzer::Analyzer, options::Options, replay::ReplayError},
     packed::{self, Unreadable},
-    walk::{Now, Point, RingPoint, Walk},
+    walk::{Now, Point, RingPoint, Walk, Walked},
 };
 use crate::{
     decode::{context::ContextNumber, locator::FunctionNumber, roi::RegionOfInterest},
+    objects::{
+        Objects,
+        news::{Changes, Mark, News as ObjectNews},
+        slices::Laid,
+    },
     trace::{Midway, Ring, TraceError, TraceModule, TraceReader},
 };
 
 /// First bytes of an index.
 const MAGIC: [u8; 8] = *b"\x89DMDI\r\n\n";
 /// Bumped whenever the meaning of the bytes after it changes.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 /// Bytes of the trace from point to point, at least: going over them takes some 15 ms.
 const LEAST: u64 = 1 << 19;
 /// Points, at most. A part reads what is new at each before it.
@@ -52,6 +58,9 @@ struct RingNews {
     placed: Vec<(u32, u64)>,
     contexts: Vec<(ContextNumber, FunctionNumber)>,
 }
+
+/// Objects and what lies where, by ring in which something of that is new.
+type NewObjects = Vec<(u32, ObjectNews, Changes)>;
 
 /// What runs at a point.
 #[derive(Serialize, Deserialize)]
@@ -125,7 +134,7 @@ pub fn index<R: Read>(
     identity: Identity,
     to: &mut dyn Write,
 ) -> Result<usize, IndexingError> {
-    let options = Options { roi: Some(Arc::new(Everything)), ..Options::default() };
+    let options = Options { roi: Some(Arc::new(Everything)), objects: true, ..Options::default() };
     let mut walk = Walk::new(&options);
     let mut writer = IndexWriter::new(identity, to)?;
     let apart = LEAST.max(identity.1 / MOST);
@@ -151,9 +160,27 @@ pub fn index<R: Read>(
 struct IndexWriter<'a> {
     to: &'a mut dyn Write,
     points: usize,
-    /// Modules, and of rings modules and contexts, that are written.
+    /// Modules that are written.
     modules: usize,
-    rings: BTreeMap<u32, (usize, usize)>,
+    rings: BTreeMap<u32, Written>,
+}
+
+/// What is written of a ring.
+#[derive(Default)]
+struct Written {
+    modules: usize,
+    contexts: usize,
+    objects: Mark,
+    laid: Laid,
+}
+
+impl Written {
+    fn of(ring: &Walked) -> Self {
+        let Analyzer { locator, core, .. } = &ring.scanner;
+        let own = core.objects.as_ref().map(|own| (own.objects.mark(), own.objects.laid()));
+        let (objects, laid) = own.unwrap_or_default();
+        Self { modules: locator.modules.len(), contexts: core.contexts.nodes.len(), objects, laid }
+    }
 }
 
 impl<'a> IndexWriter<'a> {
@@ -172,10 +199,15 @@ impl<'a> IndexWriter<'a> {
         }
         self.rings.retain(|number, _| walk.rings.contains_key(number));
         let mut news = News { at: midway.at, modules: walk.modules[self.modules..].to_vec(), rings: Vec::new() };
+        let mut objects = NewObjects::new();
         for (&number, ring) in &walk.rings {
             let (modules, nodes) = (&ring.scanner.locator.modules, &ring.scanner.core.contexts.nodes);
             let is_new = !self.rings.contains_key(&number);
-            let (placed, contexts) = self.rings.insert(number, (modules.len(), nodes.len())).unwrap_or_default();
+            let written = self.rings.insert(number, Written::of(ring)).unwrap_or_default();
+            let Written { modules: placed, contexts, .. } = written;
+            if let Some(own) = &ring.scanner.core.objects {
+                objects.push((number, own.objects.news(&written.objects), own.objects.changes(written.laid)));
+            }
             if is_new || placed < modules.len() || contexts < nodes.len() {
                 news.rings.push(RingNews {
                     number,
@@ -191,16 +223,22 @@ impl<'a> IndexWriter<'a> {
         self.modules = walk.modules.len();
         self.points += 1;
         packed::write(self.to, &news)?;
+        packed::write(self.to, &objects)?;
         packed::write(self.to, &There { midway, rings: nows })?;
         Ok(true)
     }
 }
 
-/// The last point at or before a place of a trace; nothing if there is none.
+/// The last point at or before a place of a trace, with objects or without; nothing if there is none.
 ///
 /// # Errors
 /// [`IndexError`].
-pub fn find(from: &mut (impl Read + Seek), identity: Identity, place: u64) -> Result<Option<Point>, IndexError> {
+pub fn find(
+    from: &mut (impl Read + Seek),
+    identity: Identity,
+    place: u64,
+    with_objects: bool,
+) -> Result<Option<Point>, IndexError> {
     let mut head = [0; 12];
     from.read_exact(&mut head).map_err(|_| IndexError::NotAnIndex)?;
     if head[..8] != MAGIC {
@@ -225,13 +263,17 @@ pub fn find(from: &mut (impl Read + Seek), identity: Identity, place: u64) -> Re
         modules.extend(news.modules);
         for RingNews { number, ring, placed, contexts } in news.rings {
             if let Some(ring) = ring {
-                let now = Now::default();
-                rings.insert(number, RingPoint { number, ring, placed: Vec::new(), contexts: Vec::new(), now });
+                let (placed, contexts, objects) = (Vec::new(), Vec::new(), with_objects.then(Objects::default));
+                rings.insert(number, RingPoint { number, ring, placed, contexts, objects, now: Now::default() });
             }
             let ring =
                 rings.get_mut(&number).ok_or(IndexError::Damaged("something new of a ring that is not there"))?;
             ring.placed.extend(placed);
             ring.contexts.extend(contexts);
+        }
+        match with_objects {
+            true => packed::read::<NewObjects>(from)?.iter().try_for_each(|news| learn(&mut rings, news))?,
+            false => packed::skip(from)?,
         }
         last = Some((news.at, from.stream_position()?));
         packed::skip(from)?;
@@ -246,4 +288,14 @@ pub fn find(from: &mut (impl Read + Seek), identity: Identity, place: u64) -> Re
     let rings: Option<Vec<_>> = nows.into_iter().map(ring).collect();
     let rings = rings.ok_or(IndexError::Damaged("a ring that runs and is not there"))?;
     Ok(Some(Point { midway, modules, rings }))
+}
+
+/// Goes on with the objects of a ring.
+fn learn(
+    rings: &mut BTreeMap<u32, RingPoint>,
+    (number, news, changes): &(u32, ObjectNews, Changes),
+) -> Result<(), IndexError> {
+    let objects = rings.get_mut(number).and_then(|ring| ring.objects.as_mut());
+    let is_sound = objects.is_some_and(|objects| objects.learn_news(news) && objects.lay(changes));
+    is_sound.then_some(()).ok_or(IndexError::Damaged("objects that do not fit those before"))
 }

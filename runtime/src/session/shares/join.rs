@@ -3,7 +3,7 @@
 //! Takes [`Summary`]s in the order of the trace; gives what a replay of the whole trace would have. Refuses summaries
 //! that do not fit the one before, and programs that are not there any more or were built again.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, ops::Range};
 
 use super::{
     super::{
@@ -18,7 +18,10 @@ use super::{
     },
     summary::{NO_FIT, RingPart, Summary, SummaryError},
 };
-use crate::{decode::context::ContextNode, trace::End};
+use crate::{
+    decode::{block::BlockCounters, context::ContextNode},
+    trace::End,
+};
 
 /// Why a part cannot be put behind those before it.
 #[derive(Debug, thiserror::Error)]
@@ -99,7 +102,14 @@ impl Joined {
             JoinedRing { analyzer, whole, process: part.ring.process, used: false }
         });
         let placed: Option<Vec<_>> = part.placed.iter().map(|&(id, low)| self.table.placed(id, low)).collect();
-        ring.analyzer.go_on(&placed.ok_or(NO_FIT)?, 0);
+        let placed = placed.ok_or(NO_FIT)?;
+        let knows_all = match (&mut ring.analyzer.core.objects, &part.objects) {
+            (Some(own), Some(news)) => own.objects.learn_news(news),
+            (own, news) => own.is_some() == news.is_some(),
+        };
+        if !knows_all || !ring.analyzer.go_on_knowing(&placed, 0) {
+            return Err(NO_FIT.into());
+        }
         let mut contexts = ring.analyzer.core.contexts.nodes.clone();
         if contexts.len() != part.contexts_before as usize {
             return Err(NO_FIT.into());
@@ -109,16 +119,25 @@ impl Joined {
             function: Some(function),
             calls: 0,
         }));
-        let functions = ring.analyzer.locator.modules.iter().map(|m| m.placed.table.functions.len()).sum();
-        let segments = ring.analyzer.locator.modules.iter().map(|m| m.placed.table.segments.len()).sum();
-        if !part.is_sound(functions, segments) {
+        let modules = &ring.analyzer.locator.modules;
+        let functions = modules.iter().map(|m| m.placed.table.functions.len()).sum();
+        let segments = modules.iter().map(|m| m.placed.table.segments.len()).sum();
+        let is_of = part.objects.as_ref().is_none_or(|objects| objects.is_of(modules));
+        if !part.is_sound(functions, segments) || !is_of {
+            return Err(NO_FIT.into());
+        }
+        let (is_active, counted) = (part.counts.active, part.counts.counted());
+        let has_items = |(block, cells): &(BlockCounters, Range<usize>)| {
+            cells.len() == ring.analyzer.locator.items(block.segment).len()
+        };
+        if !counted.blocks().iter().all(has_items) {
             return Err(NO_FIT.into());
         }
         ring.analyzer.core.contexts.learn(&contexts);
-        ring.whole.settle(&part.frontier, 0, part.counts.cells());
+        ring.whole.settle(&part.frontier, 0, counted.cells.len());
         let Below { cells, .. } = std::mem::take(&mut ring.whole.found[0]);
-        ring.analyzer.core.totals.active |= part.counts.active;
-        ring.analyzer.absorb(part.counts.counted(), cells, None);
+        ring.analyzer.core.totals.active |= is_active;
+        ring.analyzer.absorb(counted, cells, None);
         ring.used |= part.used;
         Ok(())
     }

@@ -62,10 +62,16 @@ impl RingPart {
             ask.label = numbers.get(ask.label.cell().index()).map_or(ask.label, |cell| Label::of(*cell));
         }
         self.contexts.extend(behind.contexts);
+        let objects = match (self.objects.take(), behind.objects) {
+            (Some(before), Some(behind)) => Some(before.join(behind).ok_or(NO_FIT)?),
+            (None, None) => None,
+            _ => return Err(NO_FIT),
+        };
         Ok(Self {
             used: self.used | behind.used,
             is_ended: behind.is_ended,
             placed: behind.placed,
+            objects,
             frontier,
             counts,
             ..self

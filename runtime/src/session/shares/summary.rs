@@ -14,13 +14,14 @@ use super::{
 use crate::{
     decode::{context::ContextNumber, locator::FunctionNumber},
     engine::{Frontier, Kind, Label},
+    objects::news::News,
     trace::{End, Ring, TraceModule},
 };
 
 /// First bytes of a file of a slice.
 const MAGIC: [u8; 8] = *b"\x89DMDS\r\n\n";
 /// Bumped whenever the meaning of the bytes after it changes.
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 
 /// Whose part it is, and which.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -62,6 +63,8 @@ pub(super) struct RingPart {
     /// Contexts (parent and function) that the ring has met in this part first, and the number of those before.
     pub contexts_before: u32,
     pub contexts: Vec<(ContextNumber, FunctionNumber)>,
+    /// Objects that it has met first, and lives at the end of the part, if objects are measured.
+    pub objects: Option<News>,
     pub frontier: Frontier,
     pub counts: Counts,
 }
@@ -79,7 +82,8 @@ impl RingPart {
         };
         let is_counted = |label: Label| label == Label::UNCOUNTED || label.cell().index() < self.counts.cells();
         (self.contexts_before as usize..).zip(&self.contexts).all(is_known)
-            && self.counts.is_sound(self.known_contexts(), segments)
+            && self.objects.as_ref().is_none_or(|objects| objects.is_sound(self.known_contexts(), segments))
+            && self.counts.is_sound(self.known_contexts(), segments, self.objects.as_ref().map(News::objects))
             && self.frontier.asks.iter().all(|ask| ask.kind != Kind::Load || is_counted(ask.label))
             && self.frontier.is_sound()
     }

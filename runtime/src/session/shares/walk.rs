@@ -20,6 +20,7 @@ use crate::{
         locator::FunctionNumber,
         regions::Regions,
     },
+    objects::Objects,
     trace::{Block, Midway, Ring, TraceModule},
 };
 
@@ -42,7 +43,6 @@ pub struct Walked {
 }
 
 /// All that a walk knows at a place, whatever the analysis: another one can go on with that.
-#[derive(Debug)]
 pub struct Point {
     pub(super) midway: Midway,
     pub(super) modules: Vec<TraceModule>,
@@ -50,7 +50,6 @@ pub struct Point {
 }
 
 /// The same of a ring.
-#[derive(Debug)]
 pub(super) struct RingPoint {
     pub number: u32,
     pub ring: Ring,
@@ -58,6 +57,8 @@ pub(super) struct RingPoint {
     pub placed: Vec<(u32, u64)>,
     /// Parent and function of each context.
     pub contexts: Vec<(ContextNumber, FunctionNumber)>,
+    /// Objects and what lies where, if that was asked for.
+    pub objects: Option<Objects>,
     pub now: Now,
 }
 
@@ -135,11 +136,16 @@ impl Walked {
     }
 
     fn from(point: RingPoint, options: &Options, table: &ModuleTable) -> Option<Self> {
-        let RingPoint { ring, placed, contexts, now, .. } = point;
+        let RingPoint { ring, placed, contexts, objects, now, .. } = point;
         let mut ring = Self::new(ring, options);
         let scanner = &mut ring.scanner;
         let placed: Option<Vec<_>> = placed.iter().map(|&(id, low)| table.placed(id, low)).collect();
-        scanner.go_on(&placed?, now.place);
+        if let Some(own) = &mut scanner.core.objects {
+            own.objects = objects?;
+        }
+        if !scanner.go_on_knowing(&placed?, now.place) {
+            return None;
+        }
         let functions = scanner.tables.is_roi.len();
         let is_known = |(number, &(parent, function)): (usize, &(ContextNumber, FunctionNumber))| {
             number == 0 || parent.index() < number && function.index() < functions
