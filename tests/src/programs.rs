@@ -303,7 +303,6 @@ pub fn sqlite() -> Program {
         libraries: vec!["-lm".into(), "-pthread".into()],
         args: vec!["sqlite.db".into()],
         functions: vec!["sqlite3VdbeExec", "sqlite3BtreeInsert", "sqlite3_step"],
-        ..Program::default()
     }
 }
 
