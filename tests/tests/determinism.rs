@@ -88,7 +88,7 @@ fn threads_that_share_nothing() {
 
 #[test]
 fn a_cpp_program() {
-    let program = cpp("containers").args(["2000"]);
+    let program = cpp("containers").args(["5000"]);
     assert_same("second run", &profile(&program, unchanged), &profile(&program, unchanged));
 }
 
@@ -117,7 +117,7 @@ fn address_randomisation() {
 #[test]
 fn a_different_run_is_a_different_profile() {
     let small = cpp("containers").args(["2000"]);
-    let large = cpp("containers").args(["2010"]);
+    let large = cpp("containers").args(["2100"]);
     assert_ne!(profile(&small, unchanged), profile(&large, unchanged));
     assert!(Path::new(&small.build(&Compiler::dmdprof())).is_file());
 }

@@ -312,9 +312,7 @@ fn check(case: &Case, language: Language) -> Mismatches {
     let mut wrong = Mismatches::of(case.id, language);
     let program = build(language, case.family);
     let costs = curve(case.golden, "cost");
-    // Sizes are the analysis's: with depths that are those of C at one byte, the others follow.
-    let sizes = if language == Language::C { &BYTES_PER_ELEMENT[..] } else { &BYTES_PER_ELEMENT[3..] };
-    for &bytes in sizes {
+    for bytes in BYTES_PER_ELEMENT {
         check_at(case, &program, bytes, costs[&bytes], &mut wrong);
     }
     let hash = listing(&program, &case.args).map(|listing| listing.hash_of_depths());

@@ -117,6 +117,17 @@ impl ObjectCells {
         part
     }
 
+    /// The number of that cell, which is made if there is none yet.
+    pub fn part(&mut self, cell: CellNumber, object: ObjectNumber, counters: &mut Vec<CellCounters>) -> CellNumber {
+        match self.cell(cell, object) {
+            Part::Known(part) | Part::First(part, _) => part,
+            Part::New(object) => {
+                counters.push(CellCounters::default());
+                self.add_part(cell, object)
+            }
+        }
+    }
+
     /// Goes on with cells that are parts of these.
     #[must_use]
     pub fn of(part_of: Vec<PartOf>) -> Self {

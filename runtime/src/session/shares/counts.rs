@@ -21,7 +21,7 @@ use crate::{
     },
     hash::FastHash,
     objects::{ObjectNumber, PARTS},
-    observe::objects::{ObjectCells, Part, PartOf},
+    observe::objects::{ObjectCells, PartOf},
 };
 
 /// Bytes read that are no more can be added up.
@@ -159,12 +159,8 @@ impl Counts {
         }
         if has_objects {
             parts.add_cells(all.cells.len());
-            behind.number_parts(&mut numbers, |cell, object| match parts.cell(cell, object) {
-                Part::Known(part) | Part::First(part, _) => part,
-                Part::New(object) => parts.add_part(cell, object),
-            });
+            behind.number_parts(&mut numbers, |cell, object| parts.part(cell, object, &mut all.cells));
             all.part_of = parts.into_parts();
-            all.cells.resize_with(all.part_of.len(), CellCounters::default);
         }
         behind.add_to(&mut all.cells, &numbers, found);
         all.reads.extend(behind.reads);

@@ -59,7 +59,7 @@ struct RingNews {
     contexts: Vec<(ContextNumber, FunctionNumber)>,
 }
 
-/// Objects and what lies where, by ring in which something of that is new.
+/// What is new of objects and of what lies where, by ring.
 type NewObjects = Vec<(u32, ObjectNews, Changes)>;
 
 /// What runs at a point.

@@ -10,10 +10,7 @@ use crate::{
     decode::{block::CellNumber, context::ContextNumber},
     engine::{Access, Kind, Label, Stream},
     objects::{ObjectNumber, Origin, common::CommonObjects},
-    observe::{
-        objects::{ObjectCells, Part},
-        sharing::Sharing,
-    },
+    observe::{objects::ObjectCells, sharing::Sharing},
     session::{items::Worker, lives::Life},
 };
 
@@ -26,14 +23,7 @@ pub struct Parted<'a> {
 impl Parted<'_> {
     /// The cell for so many accesses of a site to an object.
     fn cell(&mut self, cell: CellNumber, object: ObjectNumber, access: Access, times: u64) -> CellNumber {
-        let part = match self.cells.cell(cell, object) {
-            Part::Known(part) => part,
-            Part::First(cell, _) => cell,
-            Part::New(object) => {
-                self.counters.push(CellCounters::default());
-                self.cells.add_part(cell, object)
-            }
-        };
+        let part = self.cells.part(cell, object, self.counters);
         if access.kind == Kind::Store && part != cell {
             let written = u64::from(access.len) * times;
             self.counters[cell.index()].written -= written;
