@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::tool::{dmdprof, in_tests, objects_dir, target_dir};
+use crate::tool::{dmdprof, in_tests, target_dir};
 
 /// The workspace of the projects.
 #[must_use]
@@ -50,7 +50,7 @@ pub fn unhooked() -> Command {
 /// Has a command work on the projects, and find what `target` was built before.
 pub fn prepare(command: &mut Command, target: &str) {
     command.current_dir(projects()).stdin(Stdio::null());
-    command.env("CARGO_TARGET_DIR", shared(target)).env("DMDPROF_CACHE_DIR", objects_dir());
+    command.env("CARGO_TARGET_DIR", shared(target));
     // What the surrounding `cargo test` says is about another project.
     for name in ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "CARGO_INCREMENTAL", "RUSTC_WRAPPER"] {
         command.env_remove(name);

@@ -298,7 +298,7 @@ pub fn sqlite() -> Program {
         sources,
         include: vec![directory],
         defines: vec!["SQLITE_OMIT_LOAD_EXTENSION".into()],
-        // The optimiser's next level takes a fifth longer for 250,000 lines.
+        // The optimiser's next level takes a quarter longer for 250,000 lines.
         flags: vec!["-O1".into()],
         libraries: vec!["-lm".into(), "-pthread".into()],
         args: vec!["sqlite.db".into()],
@@ -366,6 +366,7 @@ pub fn lua() -> Program {
 /// The seven programs that benchmarks are about.
 #[must_use]
 pub fn seven() -> [Program; 7] {
+    // As people build it.
     let sqlite = Program { flags: Vec::new(), ..sqlite() };
     [bench("matmul"), bench("stencil"), bench("hash"), sqlite, zlib(), bzip2(), lua()]
 }

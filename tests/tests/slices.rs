@@ -190,7 +190,7 @@ fn merged_slices_are_a_replay() {
     for (program, options) in [
         (truth("strings.c").hooked(), vec![]),
         (truth("growth.c").hooked(), vec![]),
-        (truth("strings.c").hooked(), vec!["--roi", "*e*"]),
+        (case("layout").hooked(), vec!["--roi", "m*"]),
         (case("layout").hooked(), vec!["--objects", "--roi", "m*"]),
         (cpp("threads").hooked(), vec![]),
         (case("private_threads").hooked(), vec!["--liveness", "none"]),
@@ -231,6 +231,7 @@ fn joined_as(directory: &Path, mut slices: Vec<PathBuf>, tree: &[usize]) -> Vec<
 fn any_tree_of_merges_is_a_replay() {
     for (program, options) in [
         (case("layout").hooked(), vec![]),
+        (case("private_threads").hooked(), vec![]),
         (case("private_threads").hooked(), vec!["--objects"]),
         (truth("growth.c").hooked(), vec![]),
     ] {
@@ -256,13 +257,15 @@ fn slices_of_a_trace_that_was_cut_off_are_what_there_was() {
     let trace = directory.path().join("dmdprof.trace");
     let whole = std::fs::read(&trace).expect("a trace");
     std::fs::write(&trace, &whole[..whole.len() * 2 / 3]).expect("a shorter trace");
-    assert!(replay(directory.path(), &["--objects"]).status.success());
-    let expected = std::fs::read(directory.path().join("dmdprof.data")).expect("a profile");
-    let output = merge(directory.path(), &sliced(directory.path(), 3, &["--objects"]));
-    assert!(output.status.success(), "{}", describe(&output));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("was cut off at byte"), "{}", describe(&output));
-    let merged = std::fs::read(directory.path().join("dmdprof.data")).expect("a profile");
-    assert_same("what there was", &expected, &merged);
+    for options in [&[][..], &["--objects"]] {
+        assert!(replay(directory.path(), options).status.success());
+        let expected = std::fs::read(directory.path().join("dmdprof.data")).expect("a profile");
+        let output = merge(directory.path(), &sliced(directory.path(), 3, options));
+        assert!(output.status.success(), "{}", describe(&output));
+        assert!(String::from_utf8_lossy(&output.stderr).contains("was cut off at byte"), "{}", describe(&output));
+        let merged = std::fs::read(directory.path().join("dmdprof.data")).expect("a profile");
+        assert_same(&format!("what there was, {options:?}"), &expected, &merged);
+    }
 }
 
 #[test]
@@ -328,7 +331,9 @@ fn index(directory: &Path) {
 fn parts_that_begin_at_points_of_an_index_are_the_same() {
     for (program, options) in [
         (case("layout").hooked(), vec![]),
+        (case("layout").hooked(), vec!["--roi", "m*"]),
         (case("layout").hooked(), vec!["--roi", "m*", "--objects"]),
+        (case("private_threads").hooked(), vec![]),
         (case("private_threads").hooked(), vec!["--objects"]),
     ] {
         let directory = scratch();
