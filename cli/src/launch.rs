@@ -6,13 +6,14 @@
 
 use std::{
     ffi::OsString,
-    fs, io,
+    fs::{self, File},
+    io::{self, Read},
     os::unix::{fs::PermissionsExt, process::CommandExt},
     path::{Path, PathBuf},
     process::Command,
 };
 
-use object::Object;
+use object::{Object, ReadCache};
 use rustix::process::{Pid, WaitOptions, WaitStatus};
 
 use crate::{
@@ -81,11 +82,14 @@ fn check(path: &Path, program: &str) -> Result<(), StartError> {
 
 /// An ELF file that this machine cannot run.
 fn is_broken_executable(path: &Path) -> bool {
-    let Ok(bytes) = fs::read(path) else { return false };
-    if !bytes.starts_with(b"\x7fELF") {
+    let Ok(mut file) = File::open(path) else { return false };
+    let mut magic = [0; 4];
+    if file.read_exact(&mut magic).is_err() || magic != object::elf::ELFMAG {
         return false;
     }
-    match object::File::parse(&*bytes) {
+    // Of a large file, the heads only.
+    let parts = ReadCache::new(file);
+    match object::File::parse(&parts) {
         Ok(file) => !matches!(file.architecture(), object::Architecture::X86_64 | object::Architecture::I386),
         Err(_) => true,
     }
