@@ -87,6 +87,19 @@ fn objects_are_the_same_wherever_their_lives_are_cut() {
 }
 
 #[test]
+fn lines_are_the_same_wherever_a_run_is_cut() {
+    for (program, options) in [
+        (case("loops").hooked(), vec!["--line-size", "64"]),
+        (case("layout").hooked(), vec!["--line-size", "32,128", "--roi", "m*"]),
+        (cpp("threads").hooked(), vec!["--line-size", "64"]),
+        (case("private_threads").hooked(), vec!["--line-size", "64", "--objects"]),
+        (truth("strings.c").hooked(), vec!["--line-size", "16,4096", "--roi", "*e*"]),
+    ] {
+        assert_slices_agree(&program, &options, &["300", "65536"], &["1", "3"]);
+    }
+}
+
+#[test]
 fn calls_are_in_order_wherever_they_are_cut() {
     let program = case("private_threads").hooked();
     assert_slices_agree(&program, &["--sequence", "main"], &["100", "65536"], &["1", "3"]);
@@ -111,7 +124,7 @@ fn a_running_program_is_cut_as_a_recorded_one() {
 fn what_needs_all_accesses_in_order_is_not_cut_and_says_so() {
     let directory = scratch();
     record(&truth("strings.c").hooked(), directory.path());
-    for options in [vec!["--flows"], vec!["--line-size", "64"], vec!["--liveness", "exact"]] {
+    for options in [vec!["--flows"], vec!["--cache", "4KiB,2,64"], vec!["--liveness", "exact"]] {
         let run = |more: &[&str]| {
             let output = replay(directory.path(), &[&options[..], more].concat());
             assert!(output.status.success(), "{}", describe(&output));
@@ -122,7 +135,7 @@ fn what_needs_all_accesses_in_order_is_not_cut_and_says_so() {
         let (profile, said) = run(&["--workers", "2", "--slice", "1000"]);
         assert_same(&format!("{options:?}"), &expected, &profile);
         assert!(!quiet.contains("in one piece"), "{quiet}");
-        assert!(said.contains(&options.join(" ").replace(" 64", "")) && said.contains("in one piece"), "{said}");
+        assert!(said.contains(&options.join(" ").replace(" 4KiB,2,64", "")) && said.contains("in one piece"), "{said}");
     }
 }
 
@@ -195,7 +208,9 @@ fn merged_slices_are_a_replay() {
         (cpp("threads").hooked(), vec![]),
         (case("private_threads").hooked(), vec!["--liveness", "none"]),
         (case("outputs").hooked(), vec!["--line", "64"]),
+        (case("loops").hooked(), vec!["--line-size", "64"]),
         (truth("growth.c").hooked(), vec!["--objects"]),
+        (truth("strings.c").hooked(), vec!["--objects", "--line-size", "32,128", "--roi", "*e*"]),
         (truth("slots.c").hooked(), vec!["--objects", "--line", "64"]),
         (case("outputs").hooked(), vec!["--objects", "--liveness", "none"]),
     ] {
@@ -234,6 +249,7 @@ fn any_tree_of_merges_is_a_replay() {
         (case("private_threads").hooked(), vec![]),
         (case("private_threads").hooked(), vec!["--objects"]),
         (truth("growth.c").hooked(), vec![]),
+        (case("layout").hooked(), vec!["--line-size", "64,256"]),
     ] {
         let directory = scratch();
         let here = directory.path();
@@ -257,7 +273,7 @@ fn slices_of_a_trace_that_was_cut_off_are_what_there_was() {
     let trace = directory.path().join("dmdprof.trace");
     let whole = std::fs::read(&trace).expect("a trace");
     std::fs::write(&trace, &whole[..whole.len() * 2 / 3]).expect("a shorter trace");
-    for options in [&[][..], &["--objects"]] {
+    for options in [&[][..], &["--objects", "--line-size", "64"]] {
         assert!(replay(directory.path(), options).status.success());
         let expected = std::fs::read(directory.path().join("dmdprof.data")).expect("a profile");
         let output = merge(directory.path(), &sliced(directory.path(), 3, options));

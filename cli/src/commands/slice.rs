@@ -45,7 +45,7 @@ pub struct SliceArgs {
     pub output: Option<PathBuf>,
 
     /// Write TRACE.index, from which parts begin in the middle of the trace
-    #[arg(long, conflicts_with_all = ["part", "output", "liveness", "line", "roi", "objects"])]
+    #[arg(long, conflicts_with_all = ["part", "output", "liveness", "line", "line_size", "roi", "objects"])]
     pub index: bool,
 
     /// When bytes leave the stack
@@ -55,6 +55,10 @@ pub struct SliceArgs {
     /// Use a stack of lines of N bytes, see `dmdprof replay`
     #[arg(long, value_name = "N", value_parser = parse_line)]
     pub line: Option<u32>,
+
+    /// Also measure what memories of lines of N bytes would fetch and write back, see `dmdprof replay`
+    #[arg(long, value_name = "N", value_parser = parse_line, value_delimiter = ',', conflicts_with = "line")]
+    pub line_size: Vec<u32>,
 
     /// Count only while a function matching GLOB is on the stack, or a region of that name is open
     #[arg(long, value_name = "GLOB")]
@@ -88,6 +92,7 @@ impl SliceArgs {
     fn analysis(&self) -> Vec<String> {
         let mut words = vec!["--liveness".to_owned(), self.liveness.clone()];
         words.extend(self.line.iter().flat_map(|line| ["--line".to_owned(), line.to_string()]));
+        words.extend(self.line_size.iter().flat_map(|bytes| ["--line-size".to_owned(), bytes.to_string()]));
         words.extend(self.roi.iter().map(|roi| format!("--roi={roi}")));
         words.extend(self.objects.then(|| "--objects".to_owned()));
         words

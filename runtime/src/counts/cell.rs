@@ -84,7 +84,7 @@ pub(crate) fn file_lines(cells: &mut [CellCounters], lines: Vec<Vec<Option<Box<L
         for (cell, counts) in cells.iter_mut().zip(of_size) {
             let Some(counts) = counts else { continue };
             let all = cell.lines.get_or_insert_with(|| vec![LineCounts::default(); sizes].into());
-            all[number] = *counts;
+            all[number].merge(&counts);
         }
     }
 }

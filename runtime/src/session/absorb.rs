@@ -92,6 +92,8 @@ impl Analyzer {
     /// Ends the replay of slices.
     pub(super) fn into_counted(mut self) -> Counted {
         self.count_unmoved();
+        let lines = self.core.engine.take_lines();
+        self.core.file_lines(lines, Vec::new());
         let mut totals = self.core.totals;
         totals.in_blocks += self.core.engine.in_blocks();
         let own = self.core.objects.map(|own| (own.cells.into_parts(), own.objects.into_reads()));
@@ -108,8 +110,13 @@ impl Analyzer {
     }
 
     /// Adds what a part of the ring has counted, which has met no context or module that is not known here. `below` is
-    /// what else its cells found, with its hash.
-    pub(super) fn absorb(&mut self, mut part: Counted, below: Vec<CellCounters>, hash: Option<&DepthHash>) {
+    /// what else its cells found, with its hash. Gives the numbers that these have here.
+    pub(super) fn absorb(
+        &mut self,
+        mut part: Counted,
+        below: Vec<CellCounters>,
+        hash: Option<&DepthHash>,
+    ) -> Vec<CellNumber> {
         let numbers = self.numbers(&part);
         part.add_to(&mut self.core.cells, &numbers, below);
         if let Some(own) = &mut self.core.objects {
@@ -124,6 +131,7 @@ impl Analyzer {
             }
         }
         self.core.totals.add_part(&part.totals);
+        numbers
     }
 
     /// The numbers that the cells of a part have here. Counts how often its blocks were executed.

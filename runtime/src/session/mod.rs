@@ -16,6 +16,7 @@ mod early;
 mod exact;
 pub mod fast_paths;
 mod filtered;
+mod frontiers;
 mod items;
 mod kept;
 mod lengths;

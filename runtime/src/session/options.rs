@@ -103,7 +103,6 @@ impl Options {
             (self.sample.is_some(), "--sample"),
             (self.flows, "--flows"),
             (!self.caches.is_empty(), "--cache"),
-            (!self.line_sizes.is_empty(), "--line-size"),
             (self.window.is_some(), "--window"),
             (self.exact.is_some(), "--liveness exact"),
             (self.values.is_some(), "--model values"),

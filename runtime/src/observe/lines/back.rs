@@ -6,6 +6,7 @@
 
 use super::{
     front::{FRONT, Front, PLACES, Visit},
+    frontier::Slice,
     ledger::{Filed, Ledger},
     streams::{Coming, Streams},
     table::{Place, Table},
@@ -42,10 +43,19 @@ pub struct Entering {
     pub left: Visit,
 }
 
+/// Who touches a line.
+#[derive(Clone, Copy)]
+pub struct Touch {
+    pub cell: CellNumber,
+    pub is_store: bool,
+}
+
 pub struct Back {
     pub(super) table: Table,
     pub(super) timeline: Timeline,
-    streams: Streams,
+    pub(super) streams: Streams,
+    /// Of a part of a run: what it does not know.
+    pub(super) slice: Option<Box<Slice>>,
     waiting: Box<[Entering; TOGETHER]>,
     waiting_now: usize,
     places: Vec<Place>,
@@ -63,6 +73,7 @@ impl Back {
             table: Table::default(),
             timeline: Timeline::new(LEAST_ROOM, 0),
             streams: Streams::new(shift),
+            slice: None,
             waiting: Box::new([Entering::default(); TOGETHER]),
             waiting_now: 0,
             places: Vec::with_capacity(TOGETHER),
@@ -109,7 +120,7 @@ impl Back {
     #[inline(always)]
     fn enter(&mut self, entering: Entering, place: Place, ledger: &mut Ledger) {
         let Entering { cell, is_store, left, .. } = entering;
-        self.come(place, self.lines_in_front, cell.index(), cell, is_store, ledger);
+        self.come(place, self.lines_in_front as u64, cell.index(), Touch { cell, is_store }, None, ledger);
         match self.in_front[usize::from(entering.place)].replace(place) {
             Some(gone) => self.leave(gone, left, ledger),
             None => self.lines_in_front += 1,
@@ -117,41 +128,66 @@ impl Back {
     }
 
     /// A line that is not in front is touched, where so many are. Questions of one kind are mostly about neighbours.
+    /// `told` is the stream in which it comes, if that was found out elsewhere.
     #[inline(always)]
     pub(super) fn come(
         &mut self,
         place: Place,
-        front: usize,
+        front: u64,
         kind: usize,
-        cell: CellNumber,
-        is_store: bool,
+        touch: Touch,
+        told: Option<Option<Filed>>,
         ledger: &mut Ledger,
     ) {
-        let what = Filed::of(is_store);
         let entry = self.table.at(place);
         if entry.position == 0 {
-            ledger.first(cell, what);
-            self.streamed(place, is_store).into_iter().for_each(|streamed| ledger.first(cell, streamed));
-            return;
+            return self.first(place, front + u64::from(self.timeline.taken()), touch, told, ledger);
         }
         let above = self.timeline.take(entry.position - 1, kind);
         entry.position = 0;
-        let depth = front as u64 + u64::from(above) + 1;
+        let depth = front + u64::from(above) + 1;
         if depth > FRONT as u64 {
             let bucket = bucket_of(depth);
             entry.deepest = entry.deepest.max(bucket + 1);
-            ledger.add(cell, what, bucket, 1);
+            ledger.add(touch.cell, Filed::of(touch.is_store), bucket, 1);
             if depth > PLACES as u64 {
-                let streamed = self.streamed(place, is_store);
-                streamed.into_iter().for_each(|streamed| ledger.add(cell, streamed, bucket, 1));
+                let streamed = told.unwrap_or_else(|| self.streamed(place, touch, bucket));
+                streamed.into_iter().for_each(|streamed| ledger.add(touch.cell, streamed, bucket, 1));
             }
         }
     }
 
-    /// A line comes that is not among the last [`PLACES`]; whether it comes in a stream. What waits for a line is a
-    /// load.
+    /// Nothing has touched a line before, of so many: a part asks for it.
     #[inline(always)]
-    pub(super) fn streamed(&mut self, place: Place, is_store: bool) -> Option<Filed> {
+    pub(super) fn first(
+        &mut self,
+        place: Place,
+        above: u64,
+        touch: Touch,
+        told: Option<Option<Filed>>,
+        ledger: &mut Ledger,
+    ) {
+        if self.slice.is_some() {
+            return self.ask(place, above, touch, told);
+        }
+        ledger.first(touch.cell, Filed::of(touch.is_store));
+        let streamed = told.unwrap_or_else(|| self.streams_of(place, touch.is_store));
+        streamed.into_iter().for_each(|streamed| ledger.first(touch.cell, streamed));
+    }
+
+    /// A line comes that is not among the last [`PLACES`], from a depth of this bucket; the stream in which it comes,
+    /// if that is known.
+    #[inline(always)]
+    pub(super) fn streamed(&mut self, place: Place, touch: Touch, bucket: u16) -> Option<Filed> {
+        if self.slice.is_some() {
+            return self.streamed_in_slice(place, touch, bucket);
+        }
+        self.streams_of(place, touch.is_store)
+    }
+
+    /// A line comes; the stream in which it does. What waits for a line is a load.
+    #[inline(always)]
+    pub(super) fn streams_of(&mut self, place: Place, is_store: bool) -> Option<Filed> {
         match self.streams.come(place) {
             Coming::InOrder if !is_store => Some(Filed::InOrder),
             Coming::AtStep if !is_store => Some(Filed::AtStep),
@@ -216,6 +252,13 @@ impl Back {
         for writer in self.table.entries().filter_map(|entry| entry.writer) {
             ledger.dirty(writer.cell());
         }
+    }
+
+    /// Forgets all lines, none of which is in front.
+    pub(super) fn forget(&mut self) {
+        self.table.clear();
+        self.timeline = Timeline::new(LEAST_ROOM, 0);
+        self.streams.clear();
     }
 
     #[must_use]

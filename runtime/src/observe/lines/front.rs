@@ -5,6 +5,8 @@
 //! that an access to one of them does not concern it. The order is a permutation of the places in one word, so that a
 //! line comes first without a branch or a copy.
 
+use serde::{Deserialize, Serialize};
+
 use crate::{decode::block::CellNumber, observe::writer::WriterNumber};
 
 /// Lines in front.
@@ -19,7 +21,7 @@ const EACH: u64 = 0x1111_1111_1111_1111;
 const EACH_TAG: u64 = 0x0101_0101_0101_0101;
 
 /// What happened to a line since it came in front.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Visit {
     /// Who wrote it last.
     pub writer: Option<WriterNumber>,

@@ -1,9 +1,11 @@
 //! Who brought lines in and wrote them, and from which depths.
 
+use serde::{Deserialize, Serialize};
+
 use crate::{counts::lines::LineCounts, decode::block::CellNumber, observe::writer::UNKNOWN};
 
 /// What is filed by depth.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Filed {
     Load,
     Store,
@@ -65,6 +67,15 @@ impl Ledger {
         if cells > self.accounts.len() {
             self.accounts.resize_with(cells, || None);
         }
+    }
+
+    /// A cell that has an account from now on, unless it is [`UNKNOWN`].
+    #[inline]
+    pub fn made_known(&mut self, cell: CellNumber) -> CellNumber {
+        if cell != UNKNOWN {
+            self.set_known(cell.index() + 1);
+        }
+        cell
     }
 
     /// What stands for a cell, which is out of range for ever if there is no such cell now.

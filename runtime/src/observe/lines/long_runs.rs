@@ -7,7 +7,7 @@
 //! `chains` refuses, and few periods.
 
 use super::{
-    back::Back,
+    back::{Back, Touch},
     chains::Chains,
     front::{FRONT, Front, PLACES, Visit},
     groups::{Group, Groups},
@@ -308,7 +308,7 @@ impl Walk<'_> {
         visitor.lines += 1;
         // Depths so small have a bucket each.
         if usize::from(deepest) > PLACES {
-            match self.back.streamed(place, visitor.is_store) {
+            match self.back.streamed(place, visitor.touch(), deepest - 1) {
                 Some(Filed::InOrder) => visitor.streamed[0] += 1,
                 Some(_) => visitor.streamed[1] += 1,
                 None => {}
@@ -323,9 +323,7 @@ impl Walk<'_> {
     fn look_up(&mut self, visitor: &Visitor, position: u32, place: Place) -> u16 {
         self.take_row();
         if position == u32::MAX {
-            self.ledger.first(visitor.cell, Filed::of(visitor.is_store));
-            let streamed = self.back.streamed(place, visitor.is_store);
-            streamed.into_iter().for_each(|streamed| self.ledger.first(visitor.cell, streamed));
+            self.back.first(place, self.known, visitor.touch(), None, self.ledger);
             self.known += 1;
             self.row.is_open = false;
             return 0;
@@ -350,6 +348,11 @@ impl Walk<'_> {
 }
 
 impl Visitor {
+    #[inline(always)]
+    fn touch(&self) -> Touch {
+        Touch { cell: self.cell, is_store: self.is_store }
+    }
+
     fn file(&mut self, ledger: &mut Ledger) {
         let lines = std::mem::take(&mut self.lines);
         let [in_order, at_step] = std::mem::take(&mut self.streamed);

@@ -2,15 +2,20 @@
 //!
 //! `stack` is the LRU stack of lines: `front` has the last lines, `back` all others (`table`, `timeline`), and the
 //! `ledger` counts. `streams` tells which lines come in order. `runs` does affine runs by lines, in `groups` of streams
-//! that are always in one line; `long_runs` does what is regular in periods, by `chains` of groups.
+//! that are always in one line; `long_runs` does what is regular in periods, by `chains` of groups. A `slice` is a part
+//! of a run on a stack of its own.
 
 mod back;
 mod chains;
 mod front;
+mod frontier;
 mod groups;
 mod ledger;
 mod long_runs;
 mod runs;
+mod slice;
+#[cfg(test)]
+mod slice_tests;
 mod stack;
 mod streams;
 mod table;
@@ -19,5 +24,6 @@ mod tests;
 mod timeline;
 
 pub use front::{FRONT, PLACES};
+pub use frontier::LineFrontier;
 pub use stack::Lines;
 pub use streams::SOON;

@@ -67,6 +67,17 @@ impl Streams {
         coming
     }
 
+    /// So many lines come that are not told.
+    pub fn skip(&mut self, lines: u64) {
+        self.now += lines;
+    }
+
+    /// Forgets everything.
+    pub fn clear(&mut self) {
+        self.pages.clear();
+        self.now = 0;
+    }
+
     #[cold]
     fn grow(&mut self, page: usize) {
         self.pages.resize((page + 1).next_power_of_two(), Page::default());

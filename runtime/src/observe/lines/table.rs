@@ -27,6 +27,8 @@ pub struct Entry {
     pub writer: Option<WriterNumber>,
     /// Bucket of the greatest depth since it was written, plus one.
     pub deepest: u16,
+    /// The same before it was written for the first time.
+    pub before: u16,
 }
 
 impl Entry {
@@ -43,7 +45,16 @@ impl Entry {
         {
             ledger.add(writer.cell(), Filed::WriteBack, deepest - 1, 1);
         }
+        if self.writer.is_none() {
+            self.before = deepest;
+        }
         (self.writer, self.deepest) = (visit.writer, visit.deepest);
+    }
+
+    /// All visits so far as one.
+    #[must_use]
+    pub fn visit(&self) -> Visit {
+        Visit { writer: self.writer, deepest: self.deepest, before: self.before }
     }
 }
 
@@ -55,13 +66,20 @@ pub struct Table {
     /// Numbers of pages, plus one.
     directories: Pages<[u32; PAGES]>,
     entries: Vec<Entry>,
+    /// Which page each [`LINES`] of them are.
+    pages: Vec<u64>,
     /// By the last bits of a page's number among all: that number, and its own.
     recent: Box<[(u64, u32); RECENT]>,
 }
 
 impl Default for Table {
     fn default() -> Self {
-        Self { directories: Pages::default(), entries: Vec::new(), recent: Box::new([(u64::MAX, 0); RECENT]) }
+        Self {
+            directories: Pages::default(),
+            entries: Vec::new(),
+            pages: Vec::new(),
+            recent: Box::new([(u64::MAX, 0); RECENT]),
+        }
     }
 }
 
@@ -81,6 +99,7 @@ impl Table {
         let number = &mut directory[page as usize % PAGES];
         if *number == 0 {
             self.entries.resize(self.entries.len() + LINES as usize, Entry::default());
+            self.pages.push(page);
             *number = (self.entries.len() as u64 / LINES) as u32;
         }
         self.recent[page as usize % RECENT] = (page, *number - 1);
@@ -103,9 +122,30 @@ impl Table {
         self.entries.iter_mut()
     }
 
+    /// The line at a place.
+    #[must_use]
+    pub fn line(&self, place: Place) -> u64 {
+        self.pages[(place.0 / LINES as u32) as usize] * LINES + u64::from(place.0) % LINES
+    }
+
+    /// Every entry with its line.
+    pub fn each(&self) -> impl Iterator<Item = (u64, &Entry)> {
+        let lines = self.pages.iter().flat_map(|page| (0..LINES).map(move |line| page * LINES + line));
+        lines.zip(&self.entries)
+    }
+
+    /// Forgets all lines.
+    pub fn clear(&mut self) {
+        drop(self.directories.drain());
+        self.entries.clear();
+        self.pages.clear();
+        self.recent.fill((u64::MAX, 0));
+    }
+
     #[must_use]
     pub fn heap_bytes(&self) -> u64 {
         let directories = self.directories.len() * size_of::<[u32; PAGES]>();
-        (directories + self.entries.len() * size_of::<Entry>()) as u64
+        let pages = self.pages.len() * size_of::<u64>();
+        (directories + pages + self.entries.len() * size_of::<Entry>()) as u64
     }
 }

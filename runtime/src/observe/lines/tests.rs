@@ -21,7 +21,7 @@ struct Traffic {
 }
 
 /// Cells that the tests count for.
-const CELLS: usize = 4;
+pub(super) const CELLS: usize = 4;
 
 /// A memory of `capacity` lines.
 struct Memory {
@@ -124,7 +124,7 @@ fn streams_told(counts: &LineCounts, capacity: u64) -> [u64; 2] {
 }
 
 /// Everything that a cell counted.
-fn all_of(counts: Option<&LineCounts>) -> (Vec<Vec<(u16, u64)>>, [u64; 5]) {
+pub(super) fn all_of(counts: Option<&LineCounts>) -> (Vec<Vec<(u16, u64)>>, [u64; 5]) {
     let all = |counts: &LineCounts| {
         let depths = [&counts.loads, &counts.stores, &counts.write_backs, &counts.in_order, &counts.at_step];
         let LineCounts { first_loads, first_stores, last_write_backs, first_in_order, first_at_step, .. } = *counts;
@@ -135,7 +135,7 @@ fn all_of(counts: Option<&LineCounts>) -> (Vec<Vec<(u16, u64)>>, [u64; 5]) {
 }
 
 #[derive(Clone, Debug)]
-enum Step {
+pub(super) enum Step {
     One(Access),
     Run(Vec<Stream>, u64),
 }
@@ -156,7 +156,7 @@ fn word() -> impl Strategy<Value = Stream> {
     })
 }
 
-fn step() -> impl Strategy<Value = Step> {
+pub(super) fn step() -> impl Strategy<Value = Step> {
     let address = || prop_oneof![4096u64..6000, 4096u64..40_000];
     let one = (address(), prop_oneof![1u32..17, 1u32..300], kind());
     let one = one.prop_map(|(addr, len, kind)| Step::One(Access { addr, len, kind }));

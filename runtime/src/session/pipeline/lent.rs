@@ -1,7 +1,7 @@
-//! The engine in the hands of others: parts of a run, and slices of a ring.
+//! The engine and the stacks of lines in the hands of others: parts of a run, and slices of a ring.
 
-use super::{Pipeline, Place, Ranked};
-use crate::{engine::Frontier, observe::files::Files};
+use super::{Lines, Pipeline, Place, Ranked};
+use crate::{engine::Frontier, observe::files::Files, session::frontiers::Frontiers};
 
 impl Pipeline {
     /// From now on, does parts of a run (nothing was queued yet).
@@ -9,24 +9,28 @@ impl Pipeline {
         if let Place::Here(ranked) = &mut self.place {
             ranked.engine_mut().start_slice();
         }
+        self.lines.iter_mut().for_each(Lines::start_slices);
     }
 
     /// Ends a part of a run; the next one begins, and fills `empty`.
-    pub fn end_slice(&mut self, empty: Frontier, files: &mut Files<'_>) -> Frontier {
+    pub fn end_slice(&mut self, empty: Frontier, files: &mut Files<'_>) -> Frontiers {
         self.flush(files);
-        match &mut self.place {
+        let bytes = match &mut self.place {
             Place::Here(ranked) => ranked.engine_mut().end_slice(empty),
             Place::Sampled(_) | Place::There { .. } | Place::Kept(_) => {
                 unreachable!("parts of a run are done on one thread each")
             }
-        }
+        };
+        Frontiers { bytes, lines: self.lines.iter_mut().map(Lines::end_slice).collect() }
     }
 
-    /// The engine, for somebody else to go on with; it stays away until it is given back.
-    pub fn lend(&mut self, files: &mut Files<'_>) -> Ranked {
+    /// The engine and the stacks of lines, for somebody else to go on with; the engine stays away until it is given
+    /// back, the stacks of lines for ever.
+    pub fn lend(&mut self, files: &mut Files<'_>) -> (Ranked, Vec<Lines>) {
         self.flush(files);
+        let lines = std::mem::take(&mut self.lines);
         match &mut self.place {
-            Place::Here(ranked) => std::mem::take(ranked),
+            Place::Here(ranked) => (std::mem::take(ranked), lines),
             Place::Sampled(_) | Place::There { .. } | Place::Kept(_) => {
                 unreachable!("only an engine that is here is lent")
             }

@@ -10,9 +10,9 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use super::super::absorb::Counted;
+use super::super::{absorb::Counted, slices::lines::BySize};
 use crate::{
-    counts::{cell::CellCounters, depths::DepthCounts},
+    counts::{cell::CellCounters, depths::DepthCounts, lines::LineCounts},
     decode::{
         block::{BlockCounters, CellNumber},
         context::ContextNumber,
@@ -20,12 +20,15 @@ use crate::{
         ring::RingTotals,
     },
     hash::FastHash,
+    histogram::bucket_of,
     objects::{ObjectNumber, PARTS},
     observe::objects::{ObjectCells, PartOf},
 };
 
-/// Bytes read that are no more can be added up.
-const MOST_READ: u64 = 1 << 56;
+/// Bytes and lines that are no more can be added up.
+const MOST: u64 = 1 << 56;
+/// No depth of a program has this bucket, nor a higher one.
+const MOST_BUCKET: u16 = bucket_of(1 << 48);
 
 /// What was counted, in the ring's numbers.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -53,6 +56,59 @@ struct CellCounts {
     written: u64,
     cost: u128,
     depths: Vec<(u16, u64)>,
+    /// By size of lines; nothing of cells that touched none.
+    lines: Vec<StoredLines>,
+}
+
+impl CellCounts {
+    fn is_sound(&self) -> bool {
+        let is_possible = |&(bucket, bytes): &(u16, u64)| bucket < MOST_BUCKET && bytes < MOST;
+        let are_possible = |lines: &StoredLines| {
+            lines.by_depth.iter().flatten().all(is_possible) && lines.without.iter().all(|lines| *lines < MOST)
+        };
+        self.depths.iter().all(is_possible) && self.lines.iter().all(are_possible)
+    }
+}
+
+/// Of the lines of one size.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct StoredLines {
+    by_depth: [Vec<(u16, u64)>; 5],
+    without: [u64; 5],
+}
+
+impl StoredLines {
+    fn of(counts: &LineCounts) -> Self {
+        let LineCounts { loads, stores, write_backs, in_order, at_step, .. } = counts;
+        let LineCounts { first_loads, first_stores, last_write_backs, first_in_order, first_at_step, .. } = *counts;
+        Self {
+            by_depth: [loads, stores, write_backs, in_order, at_step].map(|depths| depths.iter().collect()),
+            without: [first_loads, first_stores, last_write_backs, first_in_order, first_at_step],
+        }
+    }
+
+    fn counts(&self) -> LineCounts {
+        let [loads, stores, write_backs, in_order, at_step] = self.by_depth.each_ref().map(|list| depths(list));
+        let [first_loads, first_stores, last_write_backs, first_in_order, first_at_step] = self.without;
+        LineCounts {
+            loads,
+            stores,
+            write_backs,
+            first_loads,
+            first_stores,
+            last_write_backs,
+            in_order,
+            at_step,
+            first_in_order,
+            first_at_step,
+        }
+    }
+}
+
+fn depths(list: &[(u16, u64)]) -> DepthCounts {
+    let mut depths = DepthCounts::default();
+    list.iter().for_each(|&(bucket, bytes)| depths.add(bucket, bytes));
+    depths
 }
 
 impl Counts {
@@ -66,7 +122,8 @@ impl Counts {
         let cell = |mut cell: CellCounters| {
             cell.flush();
             let depths = cell.depths.iter().collect();
-            CellCounts { executions: cell.executions, written: cell.written, cost: cell.cost, depths }
+            let lines = cell.lines.iter().flatten().map(StoredLines::of).collect();
+            CellCounts { executions: cell.executions, written: cell.written, cost: cell.cost, depths, lines }
         };
         Self {
             blocks: blocks.iter().map(|b| (b.node, b.segment, b.executions, b.first_cell)).collect(),
@@ -87,18 +144,38 @@ impl Counts {
         self.cells.len()
     }
 
+    /// Adds what was found of lines, by size and cell.
+    pub fn add_lines(&mut self, lines: BySize) {
+        let sizes = lines.len();
+        for (size, counts) in lines.into_iter().enumerate() {
+            for (cell, counts) in self.cells.iter_mut().zip(counts) {
+                let Some(counts) = counts else { continue };
+                cell.lines.resize_with(sizes, StoredLines::default);
+                let mut all = cell.lines[size].counts();
+                all.merge(&counts);
+                cell.lines[size] = StoredLines::of(&all);
+            }
+        }
+    }
+
+    /// Whether whatever cells counted of lines is of so many sizes.
+    pub fn has_sizes_of_lines(&self, sizes: usize) -> bool {
+        self.cells.iter().all(|cell| cell.lines.is_empty() || cell.lines.len() == sizes)
+    }
+
     pub fn lose(&mut self, words: u64) {
         self.lost_words += words;
     }
 
     pub fn counted(self) -> Counted {
         let cell = |cell: CellCounts| {
-            let mut depths = DepthCounts::default();
-            cell.depths.iter().for_each(|&(bucket, bytes)| depths.add(bucket, bytes));
-            let CellCounts { executions, written, cost, .. } = cell;
+            let CellCounts { executions, written, cost, depths: found, lines } = cell;
             let mut counters = CellCounters::default();
             (counters.executions, counters.written) = (executions, written);
-            (counters.cost, counters.depths) = (cost, depths);
+            (counters.cost, counters.depths) = (cost, depths(&found));
+            if !lines.is_empty() {
+                counters.lines = Some(lines.iter().map(StoredLines::counts).collect());
+            }
             counters
         };
         let mut calls = Vec::new();
@@ -180,6 +257,7 @@ impl Counts {
             && self.blocks.iter().all(|block| block.0.index() < contexts && block.1.index() < segments)
             && self.calls.iter().all(|call| (call.0 as usize) < contexts)
             && (self.cells.is_empty() || !self.blocks.is_empty())
+            && self.cells.iter().all(CellCounts::is_sound)
             && self.part_of.len() == objects.map_or(0, |_| self.cells.len())
             && self.has_sound_parts(objects.unwrap_or_default())
     }
@@ -196,7 +274,7 @@ impl Counts {
                 }
         };
         let is_read = |(object, reads): (&ObjectNumber, &Vec<u64>)| {
-            object.index() < objects && reads.len() == PARTS && reads.iter().all(|read| *read < MOST_READ)
+            object.index() < objects && reads.len() == PARTS && reads.iter().all(|read| *read < MOST)
         };
         self.part_of.iter().enumerate().all(is_sound) && self.reads.iter().all(is_read)
     }

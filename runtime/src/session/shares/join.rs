@@ -20,6 +20,7 @@ use super::{
 };
 use crate::{
     decode::{block::BlockCounters, context::ContextNode},
+    observe::lines::Lines,
     trace::End,
 };
 
@@ -49,8 +50,15 @@ pub struct Joined {
 struct JoinedRing {
     analyzer: Box<Analyzer>,
     whole: Box<Whole>,
+    lines: Vec<Lines>,
     process: u32,
     used: bool,
+}
+
+impl JoinedRing {
+    fn heap_bytes(&self) -> u64 {
+        self.whole.ranked.engine().heap_bytes() + self.lines.iter().map(Lines::heap_bytes).sum::<u64>()
+    }
 }
 
 impl Joined {
@@ -87,7 +95,7 @@ impl Joined {
                 self.ring_end(number);
             }
         }
-        let held: u64 = self.rings.values().map(|ring| ring.whole.ranked.engine().heap_bytes()).sum();
+        let held: u64 = self.rings.values().map(JoinedRing::heap_bytes).sum();
         self.engine_peak = self.engine_peak.max(held);
         self.end = self.end.take().or(summary.end);
         self.cut_at = self.cut_at.or(summary.cut_at);
@@ -98,8 +106,9 @@ impl Joined {
         let options = &self.options;
         let ring = self.rings.entry(part.number).or_insert_with(|| {
             let mut analyzer = Box::new(Analyzer::new(options.clone()));
-            let whole = Box::new(Whole::new(analyzer.core.engine.lend(files!(analyzer.core)), false));
-            JoinedRing { analyzer, whole, process: part.ring.process, used: false }
+            let (ranked, lines) = analyzer.core.engine.lend(files!(analyzer.core));
+            let whole = Box::new(Whole::new(ranked, false));
+            JoinedRing { analyzer, whole, lines, process: part.ring.process, used: false }
         });
         let placed: Option<Vec<_>> = part.placed.iter().map(|&(id, low)| self.table.placed(id, low)).collect();
         let placed = placed.ok_or(NO_FIT)?;
@@ -123,7 +132,8 @@ impl Joined {
         let functions = modules.iter().map(|m| m.placed.table.functions.len()).sum();
         let segments = modules.iter().map(|m| m.placed.table.segments.len()).sum();
         let is_of = part.objects.as_ref().is_none_or(|objects| objects.is_of(modules));
-        if !part.is_sound(functions, segments) || !is_of {
+        let has_lines = part.lines.iter().map(|lines| lines.bytes).eq(self.options.line_sizes.iter().copied());
+        if !part.is_sound(functions, segments) || !is_of || !has_lines {
             return Err(NO_FIT.into());
         }
         let (is_active, counted) = (part.counts.active, part.counts.counted());
@@ -137,16 +147,21 @@ impl Joined {
         ring.whole.settle(&part.frontier, 0, counted.cells.len());
         let Below { cells, .. } = std::mem::take(&mut ring.whole.found[0]);
         ring.analyzer.core.totals.active |= is_active;
-        ring.analyzer.absorb(counted, cells, None);
+        let numbers = ring.analyzer.absorb(counted, cells, None);
+        for (lines, frontier) in ring.lines.iter_mut().zip(&part.lines) {
+            lines.settle(frontier, |cell| numbers[cell.index()]);
+        }
         ring.used |= part.used;
         Ok(())
     }
 
     fn ring_end(&mut self, number: u32) {
-        let Some(JoinedRing { mut analyzer, whole, process, used }) = self.rings.remove(&number) else { return };
+        let Some(ring) = self.rings.remove(&number) else { return };
+        let JoinedRing { mut analyzer, whole, lines, process, used } = ring;
         self.merger.measurement.processes.insert(process);
         analyzer.core.cold.merge(&whole.cold);
         analyzer.core.engine.give_back(whole.ranked);
+        analyzer.core.file_lines(lines.into_iter().map(Lines::finish).collect(), Vec::new());
         if used {
             let result = RingResult::Memory(Box::new(analyzer.finish()));
             self.merger.add(result, |table, segment| self.table.items(table, segment));

@@ -10,11 +10,18 @@ use super::{
     super::{
         fast_paths::FastPaths,
         ranked::Ranked,
-        slices::whole::{Below, Whole},
+        slices::{
+            lines::BySize,
+            whole::{Below, Whole},
+        },
     },
     summary::{NO_FIT, RingPart, Summary, SummaryError},
 };
-use crate::engine::{Frontier, Label};
+use crate::{
+    decode::block::CellNumber,
+    engine::{Frontier, Label},
+    observe::lines::{LineFrontier, Lines},
+};
 
 impl Summary {
     /// Puts a part behind this one.
@@ -57,7 +64,9 @@ impl RingPart {
         whole.settle(&behind.frontier, 0, behind.counts.cells());
         let Below { cells, .. } = std::mem::take(&mut whole.found[0]);
         let mut frontier = whole.ranked.engine_mut().end_slice(Frontier::default());
-        let (counts, numbers) = self.counts.join(behind.counts, cells).ok_or(NO_FIT)?;
+        let (mut counts, numbers) = self.counts.join(behind.counts, cells).ok_or(NO_FIT)?;
+        let (lines, found) = join_lines(&self.lines, &behind.lines, &numbers).ok_or(NO_FIT)?;
+        counts.add_lines(found);
         for ask in frontier.asks[asked..].iter_mut().filter(|ask| ask.label != Label::UNCOUNTED) {
             ask.label = numbers.get(ask.label.cell().index()).map_or(ask.label, |cell| Label::of(*cell));
         }
@@ -73,8 +82,31 @@ impl RingPart {
             placed: behind.placed,
             objects,
             frontier,
+            lines,
             counts,
             ..self
         })
     }
+}
+
+/// The same of lines, by size; with what the part behind found in this one, by cell. `numbers` are those of its cells.
+/// Nothing if the sizes differ.
+fn join_lines(
+    before: &[LineFrontier],
+    behind: &[LineFrontier],
+    numbers: &[CellNumber],
+) -> Option<(Vec<LineFrontier>, BySize)> {
+    let (mut joined, mut found) = (Vec::new(), BySize::new());
+    if !before.iter().map(|lines| lines.bytes).eq(behind.iter().map(|lines| lines.bytes)) {
+        return None;
+    }
+    for (before, behind) in before.iter().zip(behind) {
+        let mut both = Lines::new(before.bytes);
+        both.start_slices();
+        both.settle(before, |cell| cell);
+        both.settle(behind, |cell| numbers[cell.index()]);
+        joined.push(both.end_slice());
+        found.push(both.finish());
+    }
+    Some((joined, found))
 }

@@ -15,13 +15,14 @@ use crate::{
     decode::{context::ContextNumber, locator::FunctionNumber},
     engine::{Frontier, Kind, Label},
     objects::news::News,
+    observe::lines::LineFrontier,
     trace::{End, Ring, TraceModule},
 };
 
 /// First bytes of a file of a slice.
 const MAGIC: [u8; 8] = *b"\x89DMDS\r\n\n";
 /// Bumped whenever the meaning of the bytes after it changes.
-const VERSION: u32 = 4;
+const VERSION: u32 = 5;
 
 /// Whose part it is, and which.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -66,6 +67,8 @@ pub(super) struct RingPart {
     /// Objects that it has met first, and lives at the end of the part, if objects are measured.
     pub objects: Option<News>,
     pub frontier: Frontier,
+    /// The same of lines, by size.
+    pub lines: Vec<LineFrontier>,
     pub counts: Counts,
 }
 
@@ -86,6 +89,8 @@ impl RingPart {
             && self.counts.is_sound(self.known_contexts(), segments, self.objects.as_ref().map(News::objects))
             && self.frontier.asks.iter().all(|ask| ask.kind != Kind::Load || is_counted(ask.label))
             && self.frontier.is_sound()
+            && self.lines.iter().all(|lines| lines.is_sound(self.counts.cells()))
+            && self.counts.has_sizes_of_lines(self.lines.len())
     }
 }
 

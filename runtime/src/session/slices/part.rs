@@ -3,7 +3,7 @@
 //! Takes the words of a slice and what runs when it begins; gives what it asks of the stack before it, with cells of
 //! this part as labels. Refuses nothing; what cannot be decoded was found out before.
 
-use super::super::{analyzer::Analyzer, core::files, options::Options};
+use super::super::{analyzer::Analyzer, core::files, frontiers::Frontiers, options::Options};
 use crate::{
     decode::{
         context::{ContextNode, Running},
@@ -103,7 +103,7 @@ impl Part {
     }
 
     /// Ends the slice at hand. `empty` has room for what the next one asks.
-    pub fn end(&mut self, empty: Frontier) -> Frontier {
+    pub fn end(&mut self, empty: Frontier) -> Frontiers {
         if let Some(own) = &mut self.analyzer.core.objects {
             // Others may go on with the memory.
             own.objects.go_on(Laid::default());

@@ -16,14 +16,16 @@ use super::{
     super::{
         analyzer::Analyzer,
         core::files,
+        frontiers::Frontiers,
         options::Options,
         scan::{Scanned, Stop},
     },
+    lines::WholeLines,
     part::{Known, Part, Start},
     pool::Pool,
     whole::{Below, Whole},
 };
-use crate::{decode::locator::ModuleSource, engine::Frontier};
+use crate::{counts::cell::file_lines, decode::locator::ModuleSource, engine::Frontier};
 
 /// Accesses of a slice, about, if nothing else is said.
 const SLICE: u64 = 4 << 20;
@@ -66,7 +68,7 @@ struct State {
     /// Slices that are settled.
     settled: u64,
     /// Nobody settles now.
-    whole: Option<Box<Whole>>,
+    whole: Option<Box<Stacks>>,
     has_failed: bool,
     failure: Option<Box<dyn Any + Send>>,
     /// Words and frontiers of slices that are done, whose memory is used again.
@@ -83,8 +85,20 @@ impl State {
     }
 }
 
+/// All stacks of slices that were settled.
+struct Stacks {
+    bytes: Whole,
+    lines: WholeLines,
+}
+
+impl Stacks {
+    fn heap_bytes(&self) -> u64 {
+        self.bytes.ranked.engine().heap_bytes() + self.lines.heap_bytes()
+    }
+}
+
 struct Waiting {
-    frontier: Frontier,
+    frontiers: Frontiers,
     part: usize,
     cells: usize,
 }
@@ -93,8 +107,9 @@ impl SlicedRing {
     /// Goes on with what an analyzer has done so far.
     #[must_use]
     pub fn new(mut analyzer: Box<Analyzer>, pool: &Arc<Pool>, options: &Options) -> Self {
-        let ranked = analyzer.core.engine.lend(files!(analyzer.core));
-        let whole = Whole::new(ranked, options.ways.hash);
+        let (ranked, lines) = analyzer.core.engine.lend(files!(analyzer.core));
+        let lines = WholeLines::new(lines, analyzer.core.cells.len());
+        let whole = Stacks { bytes: Whole::new(ranked, options.ways.hash), lines };
         let state = State { whole: Some(Box::new(whole)), ..State::default() };
         let shared = Shared {
             options: options.clone(),
@@ -170,11 +185,16 @@ impl SlicedRing {
         let whole = state.whole.take();
         drop(state);
         let Some(whole) = whole else { return *analyzer };
-        let Whole { ranked, mut found, cold, .. } = *whole;
+        let Stacks { bytes: Whole { ranked, mut found, cold, .. }, lines } = *whole;
+        let (own, of_parts) = lines.finish();
+        analyzer.core.file_lines(own, Vec::new());
+        for (below, lines) in found.iter_mut().zip(of_parts) {
+            file_lines(&mut below.cells, lines);
+        }
         for Part { number, analyzer: part, .. } in parts {
             let below = found.get_mut(number).map(std::mem::take).unwrap_or_default();
             let Below { cells, hash } = below;
-            analyzer.absorb(part.into_counted(), cells, hash.as_ref());
+            _ = analyzer.absorb(part.into_counted(), cells, hash.as_ref());
         }
         analyzer.core.cold.merge(&cold);
         analyzer.core.engine.give_back(ranked);
@@ -255,8 +275,8 @@ impl Shared {
         state.accesses += part.analyzer.accesses() - before.0;
         state.bytes = state.bytes.wrapping_add(part.analyzer.engine_bytes()).wrapping_sub(before.1);
         match done {
-            Ok(frontier) => {
-                _ = state.waiting.insert(number, Waiting { frontier, part: part.number, cells: part.cells() });
+            Ok(frontiers) => {
+                _ = state.waiting.insert(number, Waiting { frontiers, part: part.number, cells: part.cells() });
             }
             Err(failure) => state.fail(failure),
         }
@@ -276,17 +296,20 @@ impl Shared {
             }
             let (Some(mut whole), Some(mut slice)) = (state.whole.take(), state.waiting.remove(&next)) else { return };
             drop(state);
-            let before = whole.ranked.engine().heap_bytes();
-            let done = catch_unwind(AssertUnwindSafe(|| whole.settle(&slice.frontier, slice.part, slice.cells)));
-            let after = whole.ranked.engine().heap_bytes();
+            let before = whole.heap_bytes();
+            let done = catch_unwind(AssertUnwindSafe(|| {
+                whole.bytes.settle(&slice.frontiers.bytes, slice.part, slice.cells);
+                whole.lines.settle(&slice.frontiers.lines, slice.part);
+            }));
+            let after = whole.heap_bytes();
             let mut state = self.lock();
             state.bytes = state.bytes.wrapping_add(after).wrapping_sub(before);
             match done {
                 Ok(()) => {
                     state.settled += 1;
-                    slice.frontier.clear();
-                    if slice.frontier.asks.capacity() <= MOST_SPARE {
-                        state.spare_frontiers.push(slice.frontier);
+                    slice.frontiers.bytes.clear();
+                    if slice.frontiers.bytes.asks.capacity() <= MOST_SPARE {
+                        state.spare_frontiers.push(slice.frontiers.bytes);
                     }
                 }
                 Err(failure) => state.fail(failure),

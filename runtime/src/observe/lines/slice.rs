@@ -1,0 +1,168 @@
+//! A part of a run on a stack of lines of its own, and what it needs of the stack before it.
+//!
+//! A stack of lines that begins in the middle of a run knows how many lines lie above those that it has seen. For all
+//! others it asks, in order ([`LineFrontier`]). The stack before it answers (`settle`): lines that are asked for lie
+//! below all of the part's. In the end the part's lines go on top, each with what happened to it, as if it left the
+//! front.
+//!
+//! Whether a line comes in a stream depends on no more than the last lines before it ([`TOLD`]). So a part leaves that
+//! open for its first ones, and tells which lines were its last.
+//!
+//! The stack before may itself be that of a part. What it does not have either, it asks for in its turn, so that two
+//! neighbouring parts become one.
+//!
+//! Takes and gives frontiers. Refuses nothing.
+
+use super::{
+    back::{Back, Touch},
+    front::{Front, PLACES, Visit},
+    frontier::{KnownLine, LeftLine, LineAsk, LineFrontier, OpenLine, Slice, TOLD},
+    ledger::{Filed, Ledger},
+    stack::Lines,
+    table::Place,
+};
+use crate::{
+    decode::block::CellNumber,
+    engine::hint::prefetch,
+    observe::writer::{UNKNOWN, WriterNumber},
+};
+
+/// How far ahead entries are fetched.
+const AHEAD: usize = 16;
+
+/// A part's side.
+impl Back {
+    /// A line of a part comes that is not among the last [`PLACES`]; the stream in which it comes, unless that is open.
+    #[inline(never)]
+    pub(super) fn streamed_in_slice(&mut self, place: Place, touch: Touch, bucket: u16) -> Option<Filed> {
+        let streamed = self.streams_of(place, touch.is_store);
+        let line = self.table.line(place);
+        let slice = self.slice.as_mut()?;
+        let is_open = slice.is_open();
+        slice.come(place);
+        if !is_open {
+            return streamed;
+        }
+        let Touch { cell, is_store } = touch;
+        slice.leave_open(Some(KnownLine { line, cell, is_store, bucket }));
+        None
+    }
+
+    /// A part has not seen a line, with so many of its own above it. `told` is the stream in which it comes, if a part
+    /// behind this one knows.
+    #[inline(never)]
+    pub(super) fn ask(&mut self, place: Place, above: u64, touch: Touch, told: Option<Option<Filed>>) {
+        // Elsewhere, it may be among the last lines before the part.
+        let comes = told.is_none() && above >= PLACES as u64;
+        let streamed = if comes { self.streams_of(place, touch.is_store) } else { None };
+        let line = self.table.line(place);
+        let Some(slice) = &mut self.slice else { return };
+        let is_open = told.is_none() && slice.is_open();
+        if is_open {
+            slice.leave_open(None);
+        }
+        if comes {
+            slice.come(place);
+        }
+        let Touch { cell, is_store } = touch;
+        let streamed = told.unwrap_or(if is_open { None } else { streamed });
+        slice.frontier.asks.push(LineAsk { line, above: above as u32, cell, is_store, streamed });
+    }
+
+    /// Ends a part: gives what it asked and which lines it has, and forgets everything. The next one begins.
+    fn end_slice(&mut self, front: &Front, ledger: &mut Ledger) -> LineFrontier {
+        self.clear_front(front, 0, ledger);
+        let Slice { mut frontier, came, last } = *self.slice.replace(Box::default()).unwrap_or_default();
+        let later = came.saturating_sub(TOLD as u64);
+        let told = later.min(TOLD as u64);
+        frontier.between = later - told;
+        let place = |number: u64| last[(number % TOLD as u64) as usize];
+        frontier.last = (came - told..came).map(|number| self.table.line(place(number))).collect();
+        let ranks = self.timeline.ranks();
+        let nothing = LeftLine { line: 0, visit: Visit::default() };
+        frontier.left = vec![nothing; self.timeline.taken() as usize];
+        for (line, entry) in self.table.each().filter(|(_, entry)| entry.position > 0) {
+            let rank = self.timeline.rank(&ranks, entry.position - 1);
+            frontier.left[rank as usize] = LeftLine { line, visit: entry.visit() };
+        }
+        self.forget();
+        frontier
+    }
+}
+
+/// The side of the stack before a part.
+impl Back {
+    /// Answers what a part asked, in order, and takes its lines over. Its cells have other numbers here.
+    fn settle(&mut self, part: &LineFrontier, mut number: impl FnMut(CellNumber) -> CellNumber, ledger: &mut Ledger) {
+        let mut open = part.open.iter().peekable();
+        for (at, ask) in part.asks.iter().enumerate() {
+            while let Some(known) = open.next_if(|open| open.asks <= at && open.known.is_some()) {
+                self.come_open(known, &mut number, ledger);
+            }
+            if let Some(ahead) = part.asks.get(at + AHEAD) {
+                let place = self.table.place(ahead.line);
+                prefetch(self.table.at(place));
+            }
+            let is_open = open.next_if(|open| open.asks <= at).is_some();
+            let touch = Touch { cell: ledger.made_known(number(ask.cell)), is_store: ask.is_store };
+            let place = self.table.place(ask.line);
+            let told = if is_open { None } else { Some(ask.streamed) };
+            self.come(place, u64::from(ask.above), ask.cell.index(), touch, told, ledger);
+        }
+        for known in open {
+            self.come_open(known, &mut number, ledger);
+        }
+        self.pass(part);
+        for left in &part.left {
+            let writer = left.visit.writer.map(|writer| ledger.made_known(number(writer.cell())));
+            let writer = writer.map(WriterNumber::of);
+            let place = self.table.place(left.line);
+            self.leave(place, Visit { writer, ..left.visit }, ledger);
+        }
+    }
+
+    /// A line of a part came that the part knew, but not its stream.
+    fn come_open(&mut self, open: &OpenLine, number: &mut impl FnMut(CellNumber) -> CellNumber, ledger: &mut Ledger) {
+        let Some(KnownLine { line, cell, is_store, bucket }) = open.known else { return };
+        let touch = Touch { cell: ledger.made_known(number(cell)), is_store };
+        let place = self.table.place(line);
+        let streamed = self.streamed(place, touch, bucket);
+        streamed.into_iter().for_each(|streamed| ledger.add(touch.cell, streamed, bucket, 1));
+    }
+
+    /// Lines of a part came whose streams are told.
+    fn pass(&mut self, part: &LineFrontier) {
+        self.streams.skip(part.between);
+        if let Some(slice) = &mut self.slice {
+            slice.came += part.between;
+        }
+        for &line in &part.last {
+            let place = self.table.place(line);
+            self.streams.come(place);
+            self.slice.iter_mut().for_each(|slice| slice.come(place));
+        }
+    }
+}
+
+impl Lines {
+    /// From now on, does parts of a run (nothing was touched yet).
+    pub fn start_slices(&mut self) {
+        self.back.slice = Some(Box::default());
+    }
+
+    /// Ends a part; the next one begins.
+    pub fn end_slice(&mut self) -> LineFrontier {
+        let mut frontier = self.back.end_slice(&self.front, &mut self.ledger);
+        frontier.bytes = 1 << self.shift;
+        self.front = Front::default();
+        frontier
+    }
+
+    /// Goes on behind a part, whose cells have other numbers here.
+    pub fn settle(&mut self, part: &LineFrontier, mut number: impl FnMut(CellNumber) -> CellNumber) {
+        self.back.clear_front(&self.front, 0, &mut self.ledger);
+        self.front = Front::default();
+        let known = |cell| if cell == UNKNOWN { UNKNOWN } else { number(cell) };
+        self.back.settle(part, known, &mut self.ledger);
+    }
+}
