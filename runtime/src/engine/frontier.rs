@@ -92,15 +92,52 @@ pub struct AskedLoop {
     pub grows: i64,
 }
 
-/// Bytes that are on a part's stack in the end, side by side there and in memory.
+/// Bits of a [`Piece`]'s length. Those that are left do for more bytes than any memory has.
+const LEN_BITS: u32 = 20;
+/// Bytes of a piece, at most.
+const MOST_LEN: u64 = (1 << LEN_BITS) - 1;
+/// Bytes below a piece, at most.
+const MOST_BELOW: u64 = (1 << (64 - LEN_BITS)) - 1;
+
+/// Bytes that are on a part's stack in the end, side by side there and in memory. There may be a million of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "(u64, u64, u64)", into = "(u64, u64, u64)")]
 pub struct Piece {
     /// First byte.
     pub addr: u64,
+    /// Bytes of the part below it, and its length.
+    below_and_len: u64,
+}
+
+impl Piece {
     /// Bytes of the part below it.
-    pub below: u64,
+    #[inline(always)]
+    pub fn below(self) -> u64 {
+        self.below_and_len >> LEN_BITS
+    }
+
     /// Bytes.
-    pub len: u64,
+    #[inline(always)]
+    pub fn len(self) -> u64 {
+        self.below_and_len & MOST_LEN
+    }
+}
+
+impl TryFrom<(u64, u64, u64)> for Piece {
+    type Error = &'static str;
+
+    fn try_from((addr, below, len): (u64, u64, u64)) -> Result<Self, &'static str> {
+        if below > MOST_BELOW || len > MOST_LEN {
+            return Err("a piece that is too long or too far up");
+        }
+        Ok(Self { addr, below_and_len: below << LEN_BITS | len })
+    }
+}
+
+impl From<Piece> for (u64, u64, u64) {
+    fn from(piece: Piece) -> Self {
+        (piece.addr, piece.below(), piece.len())
+    }
 }
 
 /// The same of words that lie side by side in memory, at even distances on the stack.
@@ -212,11 +249,21 @@ impl Frontier {
         })
     }
 
+    /// Bytes that lie side by side are on the stack in the end.
+    #[inline(always)]
+    pub(super) fn piece(&mut self, mut addr: u64, mut below: u64, mut len: u64) {
+        while len > 0 {
+            let part = len.min(MOST_LEN);
+            self.left.push(Piece { addr, below_and_len: below << LEN_BITS | part });
+            (addr, below, len) = (addr.wrapping_add(part), below + part, len - part);
+        }
+    }
+
     /// A row of words is on the stack in the end.
     pub(super) fn row(&mut self, row: Row) {
         let Row { addr, below: Progression { first, step, count, width } } = row;
         if step == width as i64 {
-            self.left.push(Piece { addr, below: first, len: count * width });
+            self.piece(addr, first, count * width);
         } else {
             self.rows.push(row);
         }
@@ -224,7 +271,7 @@ impl Frontier {
 
     /// Bytes that are on the part's stack in the end.
     pub(super) fn left_bytes(&self) -> u64 {
-        let pieces: u64 = self.left.iter().map(|piece| piece.len).sum();
+        let pieces: u64 = self.left.iter().map(|piece| piece.len()).sum();
         pieces + self.rows.iter().map(|row| row.below.count * row.below.width).sum::<u64>()
     }
 
@@ -271,10 +318,10 @@ impl Frontier {
             let is_word = matches!(below.width, 4 | 8 | 16 | 32) && addr.is_multiple_of(4);
             is_word && below.count > 0 && below.count < MOST
         };
-        if !self.rows.iter().all(is_row) || !self.left.iter().all(|piece| is_there(piece.addr, piece.len)) {
+        if !self.rows.iter().all(is_row) || !self.left.iter().all(|piece| is_there(piece.addr, piece.len())) {
             return false;
         }
-        let pieces = self.left.iter().map(|piece| (piece.addr, piece.len));
+        let pieces = self.left.iter().map(|piece| (piece.addr, piece.len()));
         let rows = self.rows.iter().map(|row| (row.addr, row.below.count * row.below.width));
         let mut places: Vec<(u64, u64)> = pieces.chain(rows).collect();
         places.sort_unstable();
@@ -296,7 +343,7 @@ impl Frontier {
             let Some(places) = end.and_then(|end| taken.get_mut(first as usize..end)) else { return false };
             places.iter_mut().all(|taken| !std::mem::replace(taken, true))
         };
-        self.left.iter().all(|piece| take(piece.below, piece.len))
+        self.left.iter().all(|piece| take(piece.below(), piece.len()))
             && self.rows.iter().all(|row| row.below.each().all(|first| take(first, row.below.width)))
     }
 

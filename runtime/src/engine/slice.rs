@@ -14,7 +14,7 @@
 use super::{
     access::Kind,
     cell::{BYTES, Cell, DEAD, FIRST, NEVER},
-    frontier::{Ask, Between, Frontier, Piece, Row},
+    frontier::{Ask, Between, Frontier, Row},
     progression::Progression,
     report::Reports,
     shadow::{NewPositions, Run, page_room},
@@ -271,8 +271,8 @@ impl<C: Cell> Stack<C> {
         let mut cells = [0; WINDOW];
         for window in part.left.chunks(WINDOW) {
             self.fetch(window.iter().map(|piece| piece.addr), &mut cells);
-            for (&Piece { addr, below, len }, &cell) in window.iter().zip(&cells) {
-                let position = bottom + below;
+            for (&piece, &cell) in window.iter().zip(&cells) {
+                let (addr, len, position) = (piece.addr, piece.len(), bottom + piece.below());
                 let is_word = len == 8 && addr.is_multiple_of(BYTES) && page_room(addr) >= 8;
                 if is_word && self.shadow.is_present(cell) && self.shadow.pair(cell) == (DEAD, DEAD) {
                     self.shadow.set_pair(cell, position);

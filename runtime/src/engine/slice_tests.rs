@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::{
     Access, DepthSink, Engine, EngineOptions, Found, Frontier, Kind, Label, Reports, Stream,
-    frontier::Between,
+    frontier::{Between, Piece},
     oracle::{self, Collect, Oracle},
     tests::{Op, ops, set_ups},
 };
@@ -234,6 +234,33 @@ fn loops_ask_once_for_all_their_iterations() {
     assert!(size < 3000, "{} asks, {} and {} are left", frontier.asks.len(), frontier.left.len(), frontier.rows.len());
 }
 
+/// One that lies further up and is longer.
+fn piece(piece: Piece, up: u64, longer: u64) -> Piece {
+    let (addr, below, len) = piece.into();
+    (addr, below + up, len + longer).try_into().expect("a piece")
+}
+
+#[test]
+fn more_bytes_side_by_side_than_a_piece_has_are_several() {
+    let mut part = Engine::new();
+    part.start_slice();
+    part.store(1 << 30, 5 << 20);
+    let part = part.end_slice(Default::default());
+    assert!(part.is_sound() && part.left.len() > 1, "{:?}", part.left);
+    let (mut whole, mut direct) = (Engine::new(), Engine::new());
+    whole.settle(&part, &mut Reports::default(), |_| {});
+    direct.store(1 << 30, 5 << 20);
+    for at in [0, 1 << 20, (1 << 20) - 2, 4_000_000] {
+        let load = |engine: &mut Engine| {
+            let mut found = Collect::default();
+            engine.load((1 << 30) + at, 4, &mut found);
+            (found.0, engine.live(), engine.footprint())
+        };
+        assert_eq!(load(&mut whole), load(&mut direct), "at {at}");
+    }
+    assert!(Piece::try_from((0, 0, 1 << 20)).is_err() && Piece::try_from((0, 1 << 44, 1)).is_err());
+}
+
 #[test]
 fn what_cannot_be_of_a_run_is_not_sound() {
     let mut part = Engine::new();
@@ -251,8 +278,8 @@ fn what_cannot_be_of_a_run_is_not_sound() {
         |bad| bad.loops[0].first = 5000,
         |bad| bad.loops[0].iterations = u64::MAX,
         |bad| _ = bad.strides.pop(),
-        |bad| bad.left[0].below += 1,
-        |bad| bad.left[0].len = 1 << 40,
+        |bad| bad.left[0] = piece(bad.left[0], 1, 0),
+        |bad| bad.left[0] = piece(bad.left[0], 0, 1 << 19),
         |bad| bad.left.push(bad.left[0]),
         |bad| bad.between.push((1 << 20, Between::Left { addr: 0, len: 1 })),
     ];

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::engine::{
     cell::{BYTES, Cell, DEAD, FIRST, pooled},
-    frontier::{Frontier, Piece, Row},
+    frontier::{Frontier, Row},
     progression::Progression,
 };
 
@@ -162,7 +162,7 @@ impl Neighbours {
     fn end(&mut self, below: &impl NewPositions, to: &mut Frontier) {
         let Self { position, addr, len } = std::mem::take(self);
         if len > 0 {
-            to.left.push(Piece { addr, below: below.of(position), len });
+            to.piece(addr, below.of(position), len);
         }
     }
 }

@@ -29,11 +29,8 @@ use crate::{counts::cell::file_lines, decode::locator::ModuleSource, engine::Fro
 
 /// Accesses of a slice, about, if nothing else is said.
 const SLICE: u64 = 4 << 20;
-/// Words of a slice, at most: 16 MiB.
-const MOST_WORDS: usize = 2 << 20;
-
-/// What a slice may have asked so that its memory is used again: 4 MiB.
-const MOST_SPARE: usize = 1 << 17;
+/// Words of a slice, about, at most: 8 MiB.
+const MOST_WORDS: usize = 1 << 20;
 
 /// See the top of this file.
 pub struct SlicedRing {
@@ -308,9 +305,7 @@ impl Shared {
                 Ok(()) => {
                     state.settled += 1;
                     slice.frontiers.bytes.clear();
-                    if slice.frontiers.bytes.asks.capacity() <= MOST_SPARE {
-                        state.spare_frontiers.push(slice.frontiers.bytes);
-                    }
+                    state.spare_frontiers.push(slice.frontiers.bytes);
                 }
                 Err(failure) => state.fail(failure),
             }
