@@ -89,7 +89,7 @@ impl LineFrontier {
             && self.open.iter().all(is_open)
             && self.open.is_sorted_by_key(|open| open.asks)
             && self.between < MOST_BETWEEN
-            && self.last.len() <= TOLD
+            && (self.last.len() == TOLD || self.between == 0 && self.last.len() < TOLD)
             && self.left.iter().all(|left| is_visit(&left.visit))
             && is_each_once(self.asks.iter().map(|ask| ask.line))
             && is_each_once(self.left.iter().map(|left| left.line))

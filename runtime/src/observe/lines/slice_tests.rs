@@ -3,24 +3,17 @@
 use proptest::prelude::*;
 
 use super::{
-    tests::{CELLS, Step, all_of, step},
+    tests::{CELLS, Step, all_of, follow, step},
     *,
 };
-use crate::{counts::lines::LineCounts, decode::block::CellNumber, engine::Label, observe::follower::Follower};
+use crate::{
+    counts::lines::LineCounts,
+    decode::block::CellNumber,
+    engine::{Access, Kind, Label},
+};
 
 /// What each cell counted.
 type ByCell = Vec<Option<Box<LineCounts>>>;
-
-/// Does a step; `label` gives the label of a cell.
-fn follow(lines: &mut Lines, number: usize, step: &Step, label: impl Fn(usize) -> Label) {
-    match step {
-        Step::One(access) => lines.accesses(&[*access], &[label(number % CELLS)]),
-        Step::Run(streams, iterations) => {
-            let labels: Vec<Label> = (0..streams.len()).map(|cell| label(cell % CELLS)).collect();
-            lines.run(streams, &labels, *iterations);
-        }
-    }
-}
 
 fn new(bytes: u32) -> Lines {
     let mut lines = Lines::new(bytes);
@@ -72,7 +65,10 @@ fn in_parts(steps: &[Step], own: usize, cuts: &[usize], joins: &[usize], bytes: 
             joined.push(both.finish());
         }
     }
-    frontiers.iter().for_each(|frontier| before.settle(frontier, back));
+    for frontier in &frontiers {
+        assert!(frontier.is_sound(CELLS));
+        before.settle(frontier, back);
+    }
     let mut parts = part.finish();
     for counts in joined {
         add(&mut parts, &counts, |cell| cell);
@@ -107,5 +103,34 @@ proptest! {
             let of = |counts: &ByCell| all_of(counts.get(cell).and_then(|counts| counts.as_deref()));
             prop_assert_eq!(of(&found), of(&expected), "cell {}", cell);
         }
+    }
+}
+
+#[test]
+fn what_cannot_be_of_a_run_is_not_sound() {
+    let mut part = new(64);
+    part.start_slices();
+    for line in [1u64, 2, 3, 1] {
+        let access = Access { addr: line << 6, len: 8, kind: Kind::Store };
+        follow(&mut part, 2, &Step::One(access), Label::new);
+    }
+    let good = part.end_slice();
+    assert!(good.is_sound(3) && good.asks.len() == 3 && good.open.len() == 3 && good.left.len() == 3);
+    type Damage = fn(&mut LineFrontier);
+    let damages: [Damage; 9] = [
+        |bad| bad.asks[0].above = u32::MAX,
+        |bad| bad.asks[1].line = 1,
+        |bad| bad.asks[2].cell = CellNumber::new(3),
+        |bad| bad.open[0].asks = 4,
+        |bad| bad.open.reverse(),
+        |bad| bad.left[0].visit.deepest = u16::MAX,
+        |bad| bad.left[1].line = bad.left[0].line,
+        |bad| bad.between = 1,
+        |bad| bad.last = vec![0; 65],
+    ];
+    for (number, damage) in damages.into_iter().enumerate() {
+        let mut bad = good.clone();
+        damage(&mut bad);
+        assert!(!bad.is_sound(3), "damage {number}: {bad:?}");
     }
 }

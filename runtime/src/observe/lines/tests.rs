@@ -168,6 +168,17 @@ pub(super) fn step() -> impl Strategy<Value = Step> {
     prop_oneof![8 => one, 1 => run, 1 => words, 1 => walk]
 }
 
+/// Does the step of a number; `label` gives the label of a cell.
+pub(super) fn follow(lines: &mut Lines, number: usize, step: &Step, label: impl Fn(usize) -> Label) {
+    match step {
+        Step::One(access) => lines.accesses(&[*access], &[label(number % CELLS)]),
+        Step::Run(streams, iterations) => {
+            let labels: Vec<Label> = (0..streams.len()).map(|cell| label(cell % CELLS)).collect();
+            lines.run(streams, &labels, *iterations);
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
@@ -177,15 +188,14 @@ proptest! {
         lines.set_known(4);
         let (mut plain, mut plain_labels) = (Vec::new(), Vec::new());
         for (number, step) in steps.iter().enumerate() {
+            follow(&mut lines, number, step, Label::new);
             match step {
                 Step::One(access) => {
-                    lines.accesses(&[*access], &[Label::new(number % 4)]);
                     plain.push(*access);
                     plain_labels.push(Label::new(number % 4));
                 }
                 Step::Run(streams, iterations) => {
                     let labels: Vec<Label> = (0..streams.len()).map(|cell| Label::new(cell % 4)).collect();
-                    lines.run(streams, &labels, *iterations);
                     for iteration in 0..*iterations {
                         let access = |s: &Stream| Access { addr: s.at(iteration), len: s.len, kind: s.kind };
                         plain.extend(streams.iter().map(access));
