@@ -57,7 +57,7 @@ pub struct SliceArgs {
     pub line: Option<u32>,
 
     /// Also measure what memories of lines of N bytes would fetch and write back, see `dmdprof replay`
-    #[arg(long, value_name = "N", value_parser = parse_line, value_delimiter = ',', conflicts_with = "line")]
+    #[arg(long, value_name = "N,...", value_parser = parse_line, value_delimiter = ',', conflicts_with = "line")]
     pub line_size: Vec<u32>,
 
     /// Count only while a function matching GLOB is on the stack, or a region of that name is open
