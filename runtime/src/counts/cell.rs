@@ -6,7 +6,7 @@
 use super::{
     caches::{self, ByLevel},
     depths::DepthCounts,
-    lines::{self, BySize, LineCounts},
+    lines::{self, BySize, LineCounts, OfCells},
     many::Priced,
     row::{MOST, Row},
     sampled::SampleCounts,
@@ -78,7 +78,7 @@ impl Alone {
 }
 
 /// Lines that were followed beside the engine, by size and cell, go to their cells.
-pub(crate) fn file_lines(cells: &mut [CellCounters], lines: Vec<Vec<Option<Box<LineCounts>>>>) {
+pub(crate) fn file_lines(cells: &mut [CellCounters], lines: OfCells) {
     let sizes = lines.len();
     for (number, of_size) in lines.into_iter().enumerate() {
         for (cell, counts) in cells.iter_mut().zip(of_size) {

@@ -30,6 +30,9 @@ pub struct LineCounts {
 /// The counts of a cell, by size of lines.
 pub type BySize = Box<[LineCounts]>;
 
+/// What cells counted, by size of lines and cell; nothing of those that touched none.
+pub type OfCells = Vec<Vec<Option<Box<LineCounts>>>>;
+
 /// Adds the counts of another cell with the same sizes.
 pub fn merge(counts: &mut Option<BySize>, other: &BySize) {
     match counts {

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use super::{analyzer::Analyzer, fast_paths::DepthHash};
 use crate::{
-    counts::cell::CellCounters,
+    counts::cell::{CellCounters, file_lines},
     decode::{
         block::{BlockCounters, CellNumber},
         locator::Placed,
@@ -92,8 +92,7 @@ impl Analyzer {
     /// Ends the replay of slices.
     pub(super) fn into_counted(mut self) -> Counted {
         self.count_unmoved();
-        let lines = self.core.engine.take_lines();
-        self.core.file_lines(lines, Vec::new());
+        file_lines(&mut self.core.cells, self.core.engine.take_lines());
         let mut totals = self.core.totals;
         totals.in_blocks += self.core.engine.in_blocks();
         let own = self.core.objects.map(|own| (own.cells.into_parts(), own.objects.into_reads()));

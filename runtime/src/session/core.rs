@@ -16,7 +16,7 @@ use crate::{
         caches::ByLevel,
         cell::{CellCounters, file_lines},
         depths::DepthCounts,
-        lines::LineCounts,
+        lines::OfCells,
         reach::Reach,
     },
     decode::{
@@ -360,7 +360,7 @@ impl Core {
     }
 
     /// What lines and caches moved goes to its cells.
-    pub(super) fn file_lines(&mut self, lines: Vec<Vec<Option<Box<LineCounts>>>>, caches: Vec<Option<ByLevel>>) {
+    pub(super) fn file_lines(&mut self, lines: OfCells, caches: Vec<Option<ByLevel>>) {
         file_lines(&mut self.cells, lines);
         for (cell, caches) in self.cells.iter_mut().zip(caches) {
             cell.caches = caches;

@@ -23,7 +23,7 @@ use super::{
     ranked::Ranked,
 };
 use crate::{
-    counts::{caches::ByLevel, lines::LineCounts, many::Many},
+    counts::{caches::ByLevel, lines::OfCells, many::Many},
     decode::{block::CellNumber, context::ContextNumber, locator::SegmentNumber},
     engine::{Access, Label, Stream, dependence},
     objects::ObjectNumber,
@@ -392,7 +392,7 @@ impl Pipeline {
     }
 
     /// What lines moved, by size and cell; call after `flush`.
-    pub fn take_lines(&mut self) -> Vec<Vec<Option<Box<LineCounts>>>> {
+    pub fn take_lines(&mut self) -> OfCells {
         std::mem::take(&mut self.lines).into_iter().map(Lines::finish).collect()
     }
 

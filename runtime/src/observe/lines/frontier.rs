@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use super::{front::Visit, ledger::Filed, streams::SOON, table::Place};
 use crate::{decode::block::CellNumber, histogram::bucket_of, observe::writer::UNKNOWN};
 
-/// Lines that come before one, of those that are not in front, on which its stream may depend: the
-/// line before it in its page came so soon, and the one before that.
+/// Lines that come before one, of those that are not in front, on which its stream may depend: the line before it in
+/// its page came so soon, and the one before that.
 pub const TOLD: usize = 2 * SOON as usize;
 /// What is not below these cannot be of a program.
 const MOST_LINES: u32 = 1 << 29;

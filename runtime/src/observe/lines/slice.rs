@@ -36,14 +36,13 @@ impl Back {
     #[inline(never)]
     pub(super) fn streamed_in_slice(&mut self, place: Place, touch: Touch, bucket: u16) -> Option<Filed> {
         let streamed = self.streams_of(place, touch.is_store);
-        let line = self.table.line(place);
         let slice = self.slice.as_mut()?;
         let is_open = slice.is_open();
         slice.come(place);
         if !is_open {
             return streamed;
         }
-        let Touch { cell, is_store } = touch;
+        let (Touch { cell, is_store }, line) = (touch, self.table.line(place));
         slice.leave_open(Some(KnownLine { line, cell, is_store, bucket }));
         None
     }

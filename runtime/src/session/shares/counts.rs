@@ -10,7 +10,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use super::super::{absorb::Counted, slices::lines::BySize};
+use super::super::absorb::Counted;
 use crate::{
     counts::{cell::CellCounters, depths::DepthCounts, lines::LineCounts},
     decode::{
@@ -144,20 +144,6 @@ impl Counts {
         self.cells.len()
     }
 
-    /// Adds what was found of lines, by size and cell.
-    pub fn add_lines(&mut self, lines: BySize) {
-        let sizes = lines.len();
-        for (size, counts) in lines.into_iter().enumerate() {
-            for (cell, counts) in self.cells.iter_mut().zip(counts) {
-                let Some(counts) = counts else { continue };
-                cell.lines.resize_with(sizes, StoredLines::default);
-                let mut all = cell.lines[size].counts();
-                all.merge(&counts);
-                cell.lines[size] = StoredLines::of(&all);
-            }
-        }
-    }
-
     /// Whether whatever cells counted of lines is of so many sizes.
     pub fn has_sizes_of_lines(&self, sizes: usize) -> bool {
         self.cells.iter().all(|cell| cell.lines.is_empty() || cell.lines.len() == sizes)
@@ -207,10 +193,9 @@ impl Counts {
         }
     }
 
-    /// Adds what the part behind has counted, and what that found in this one; gives the numbers that its cells have
-    /// here. Nothing if the two count different items for a segment.
-    pub fn join(self, behind: Self, found: Vec<CellCounters>) -> Option<(Self, Vec<CellNumber>)> {
-        let active = self.active | behind.active;
+    /// What this part and the one behind have counted, and what that found in this one; with the numbers that its cells
+    /// have here. Nothing if the two count different items for a segment.
+    pub fn join(self, behind: Self, found: Vec<CellCounters>) -> Option<(Counted, Vec<CellNumber>)> {
         let (mut all, mut behind) = (self.counted(), behind.counted());
         let name = |block: &BlockCounters| (block.node, block.segment);
         let places = (0..).zip(all.blocks()).map(|(number, (block, cells))| (name(&block), (number, cells)));
@@ -244,7 +229,7 @@ impl Counts {
         all.calls.resize(all.calls.len().max(behind.calls.len()), 0);
         all.calls.iter_mut().zip(behind.calls).for_each(|(calls, more)| *calls += more);
         all.totals.add_part(&behind.totals);
-        Some((Self::new(all, active), numbers))
+        Some((all, numbers))
     }
 
     /// Whether all numbers are of something: those of blocks of cells, and all below these limits; that of objects is
@@ -306,6 +291,7 @@ mod tests {
         let behind = counts(4, &[0, 2], &[(0, Some(2)), (1, Some(7)), (2, None), (0, Some(4))]);
         assert!(before.is_sound(1, 2, Some(4)) && behind.is_sound(1, 2, Some(8)));
         let (both, numbers) = before.join(behind, Vec::new()).expect("of one program");
+        let both = Counts::new(both, true);
         assert_eq!(numbers, [2, 1, 3, 5].map(CellNumber::new));
         let executions: Vec<u64> = both.cells.iter().map(|cell| cell.executions).collect();
         assert_eq!(executions, [1, 2, 2, 2, 1, 1]);

@@ -19,6 +19,7 @@ use super::{
     summary::{NO_FIT, RingPart, Summary, SummaryError},
 };
 use crate::{
+    counts::cell::file_lines,
     decode::{block::BlockCounters, context::ContextNode},
     observe::lines::Lines,
     trace::End,
@@ -161,7 +162,7 @@ impl Joined {
         self.merger.measurement.processes.insert(process);
         analyzer.core.cold.merge(&whole.cold);
         analyzer.core.engine.give_back(whole.ranked);
-        analyzer.core.file_lines(lines.into_iter().map(Lines::finish).collect(), Vec::new());
+        file_lines(&mut analyzer.core.cells, lines.into_iter().map(Lines::finish).collect());
         if used {
             let result = RingResult::Memory(Box::new(analyzer.finish()));
             self.merger.add(result, |table, segment| self.table.items(table, segment));

@@ -10,14 +10,13 @@ use super::{
     super::{
         fast_paths::FastPaths,
         ranked::Ranked,
-        slices::{
-            lines::BySize,
-            whole::{Below, Whole},
-        },
+        slices::whole::{Below, Whole},
     },
+    counts::Counts,
     summary::{NO_FIT, RingPart, Summary, SummaryError},
 };
 use crate::{
+    counts::{cell::file_lines, lines::OfCells},
     decode::block::CellNumber,
     engine::{Frontier, Label},
     observe::lines::{LineFrontier, Lines},
@@ -64,9 +63,10 @@ impl RingPart {
         whole.settle(&behind.frontier, 0, behind.counts.cells());
         let Below { cells, .. } = std::mem::take(&mut whole.found[0]);
         let mut frontier = whole.ranked.engine_mut().end_slice(Frontier::default());
-        let (mut counts, numbers) = self.counts.join(behind.counts, cells).ok_or(NO_FIT)?;
+        let active = self.counts.active | behind.counts.active;
+        let (mut counted, numbers) = self.counts.join(behind.counts, cells).ok_or(NO_FIT)?;
         let (lines, found) = join_lines(&self.lines, &behind.lines, &numbers).ok_or(NO_FIT)?;
-        counts.add_lines(found);
+        file_lines(&mut counted.cells, found);
         for ask in frontier.asks[asked..].iter_mut().filter(|ask| ask.label != Label::UNCOUNTED) {
             ask.label = numbers.get(ask.label.cell().index()).map_or(ask.label, |cell| Label::of(*cell));
         }
@@ -83,7 +83,7 @@ impl RingPart {
             objects,
             frontier,
             lines,
-            counts,
+            counts: Counts::new(counted, active),
             ..self
         })
     }
@@ -95,8 +95,8 @@ fn join_lines(
     before: &[LineFrontier],
     behind: &[LineFrontier],
     numbers: &[CellNumber],
-) -> Option<(Vec<LineFrontier>, BySize)> {
-    let (mut joined, mut found) = (Vec::new(), BySize::new());
+) -> Option<(Vec<LineFrontier>, OfCells)> {
+    let (mut joined, mut found) = (Vec::new(), OfCells::new());
     if !before.iter().map(|lines| lines.bytes).eq(behind.iter().map(|lines| lines.bytes)) {
         return None;
     }

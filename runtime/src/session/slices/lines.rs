@@ -4,16 +4,13 @@
 //! slices need in the order of the run; gives what was counted, by part and cell. Refuses nothing.
 
 use crate::{
-    counts::lines::LineCounts,
+    counts::lines::OfCells,
     decode::block::CellNumber,
     observe::{
         lines::{LineFrontier, Lines},
         writer::WriterNumber,
     },
 };
-
-/// What cells counted, by size of lines.
-pub type BySize = Vec<Vec<Option<Box<LineCounts>>>>;
 
 pub struct WholeLines {
     /// By size.
@@ -55,7 +52,7 @@ impl WholeLines {
     }
 
     /// What the cells of who had the stacks before have counted, and those of each part.
-    pub fn finish(self) -> (BySize, Vec<BySize>) {
+    pub fn finish(self) -> (OfCells, Vec<OfCells>) {
         let Self { all, own, numbers, owners } = self;
         let sizes = all.len();
         let mut of_parts = vec![vec![Vec::new(); sizes]; numbers.len()];

@@ -8,7 +8,7 @@
 //! Takes rings of the memory model. Refuses analyses that follow accesses beside the engine, as these need all of them
 //! in order (`Options::in_one_piece`).
 
-pub(super) mod lines;
+mod lines;
 pub(super) mod part;
 mod pool;
 mod ring;

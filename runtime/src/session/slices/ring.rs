@@ -184,7 +184,7 @@ impl SlicedRing {
         let Some(whole) = whole else { return *analyzer };
         let Stacks { bytes: Whole { ranked, mut found, cold, .. }, lines } = *whole;
         let (own, of_parts) = lines.finish();
-        analyzer.core.file_lines(own, Vec::new());
+        file_lines(&mut analyzer.core.cells, own);
         for (below, lines) in found.iter_mut().zip(of_parts) {
             file_lines(&mut below.cells, lines);
         }
