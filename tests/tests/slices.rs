@@ -100,6 +100,21 @@ fn lines_are_the_same_wherever_a_run_is_cut() {
 }
 
 #[test]
+fn dead_bytes_are_the_same_wherever_a_run_is_cut() {
+    for (program, options) in [
+        (case("outputs").hooked(), vec![]),
+        (truth("growth.c").hooked(), vec![]),
+        (truth("reborn.c").hooked(), vec!["--objects"]),
+        (case("loops").hooked(), vec!["--line-size", "64"]),
+        (case("private_threads").hooked(), vec!["--objects"]),
+        (case("layout").hooked(), vec!["--roi", "m*"]),
+    ] {
+        let options = [&["--liveness", "exact"], &options[..]].concat();
+        assert_slices_agree(&program, &options, &["300", "65536"], &["1", "3"]);
+    }
+}
+
+#[test]
 fn calls_are_in_order_wherever_they_are_cut() {
     let program = case("private_threads").hooked();
     assert_slices_agree(&program, &["--sequence", "main"], &["100", "65536"], &["1", "3"]);
@@ -124,7 +139,7 @@ fn a_running_program_is_cut_as_a_recorded_one() {
 fn what_needs_all_accesses_in_order_is_not_cut_and_says_so() {
     let directory = scratch();
     record(&truth("strings.c").hooked(), directory.path());
-    for options in [vec!["--flows"], vec!["--cache", "4KiB,2,64"], vec!["--liveness", "exact"]] {
+    for options in [vec!["--flows"], vec!["--cache", "4KiB,2,64"]] {
         let run = |more: &[&str]| {
             let output = replay(directory.path(), &[&options[..], more].concat());
             assert!(output.status.success(), "{}", describe(&output));

@@ -98,6 +98,14 @@ pub struct Left {
     pub last_read: u64,
 }
 
+impl std::ops::Add for Left {
+    type Output = Self;
+
+    fn add(self, more: Self) -> Self {
+        Self { unread: self.unread + more.unread, last_read: self.last_read + more.last_read }
+    }
+}
+
 /// What dead bytes are about.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Dead {
@@ -213,8 +221,7 @@ impl CellCounters {
         if self.dead.is_some() || other.dead.is_some() {
             let left = |cell: &Self| cell.dead.as_ref().map_or(Left::default(), |dead| dead.left);
             let (mine, more) = (left(self), left(other));
-            let left = Left { unread: mine.unread + more.unread, last_read: mine.last_read + more.last_read };
-            self.dead = Some(Box::new(Dead { hints_cost: self.hints_cost() + other.hints_cost(), left }));
+            self.dead = Some(Box::new(Dead { hints_cost: self.hints_cost() + other.hints_cost(), left: mine + more }));
         }
         self.executions += other.executions;
         self.written += other.written;

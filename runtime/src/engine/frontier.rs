@@ -77,6 +77,13 @@ pub enum Between {
         /// Bytes of the part that are on its stack.
         above: u64,
     },
+    /// Bytes are needed by somebody else, which is of no effect on any stack.
+    Output {
+        /// First byte.
+        addr: u64,
+        /// Bytes.
+        len: u64,
+    },
 }
 
 /// Asks that a loop made again and again, each time at other addresses.
@@ -226,7 +233,7 @@ impl Frontier {
     }
 
     /// Everything but what is left, in order.
-    pub(super) fn each(&self) -> impl Iterator<Item = Next<'_>> {
+    pub fn each(&self) -> impl Iterator<Item = Next<'_>> {
         let (mut done, mut loops, mut strides) = (0, self.loops.iter().peekable(), &self.strides[..]);
         let mut between = self.between.iter().peekable();
         std::iter::from_fn(move || {
@@ -283,7 +290,9 @@ impl Frontier {
         };
         let is_possible = |&(_, what): &(usize, Between)| match what {
             Between::Relocate { from, to, len } => is_there(from, len) && is_there(to, len),
-            Between::Left { addr, len } | Between::Arrived { addr, len } => is_there(addr, len),
+            Between::Left { addr, len } | Between::Arrived { addr, len } | Between::Output { addr, len } => {
+                is_there(addr, len)
+            }
             Between::Input { addr, len, above } => is_there(addr, len) && above < MOST,
         };
         self.asks.iter().all(is_ask)

@@ -188,6 +188,11 @@ impl Engine {
         }
     }
 
+    /// Bytes are needed by somebody else: of no effect here, but a part of a run tells it.
+    pub(crate) fn output(&mut self, addr: u64, len: u64) {
+        on_stack!(&mut self.width, stack => stack.output(addr, clamped(addr, len)));
+    }
+
     /// From now on this is a part of a run: what it does not know of the stack before it, it asks for instead of taking
     /// it to be cold. Nothing was done yet.
     pub(crate) fn start_slice(&mut self) {

@@ -44,7 +44,7 @@ mod tests;
 pub(crate) use access::clamped;
 pub use access::{Access, Kind, Stream};
 pub(crate) use affine::dependence;
-pub(crate) use frontier::Frontier;
+pub(crate) use frontier::{Ask, Between, Frontier, Next};
 pub use isa::Isa;
 pub use label::Label;
 pub use lru::Engine;

@@ -91,6 +91,13 @@ impl<C: Cell> Stack<C> {
         self.forget_dead(addr, len);
     }
 
+    /// Bytes are needed by somebody else. A part tells it, as it may not know them.
+    pub fn output(&mut self, addr: u64, len: u64) {
+        if len > 0 {
+            self.tell(|slice| slice.note(Between::Output { addr, len }));
+        }
+    }
+
     /// The stack before may have something there again.
     fn forget_dead(&mut self, addr: u64, len: u64) {
         let after = |value| if value == DEAD { NEVER } else { value };
@@ -242,8 +249,9 @@ impl<C: Cell> Stack<C> {
                 Between::Left { addr, len } => self.forget_dead(addr, len),
                 Between::Arrived { addr, len } => self.shadow.bury(addr, len),
                 Between::Input { addr, len, above } => self.insert_below_slice(addr, len, above),
+                Between::Output { .. } => {}
             }
-            if let Between::Left { .. } | Between::Arrived { .. } = what {
+            if let Between::Left { .. } | Between::Arrived { .. } | Between::Output { .. } = what {
                 self.tell(|slice| slice.note(what));
             }
             return Ok(());
@@ -256,6 +264,7 @@ impl<C: Cell> Stack<C> {
                 self.insert_bottom(addr, len)?;
                 self.note(above + self.live(), 0);
             }
+            Between::Output { .. } => {}
         }
         Ok(())
     }

@@ -203,6 +203,15 @@ impl OpLog {
         }
     }
 
+    /// Closes the log of a part of the ring; that of the next part begins.
+    ///
+    /// # Errors
+    /// The first thing that went wrong with the file.
+    pub fn cut(&mut self) -> io::Result<Recorded> {
+        let next = Self::with_blocks_of(self.spool.clone(), self.limit);
+        std::mem::replace(self, next).finish()
+    }
+
     /// Closes the log.
     ///
     /// # Errors

@@ -4,10 +4,11 @@
 //! Takes words in the layout of [`crate::abi`], gives counters per (context, segment) and (context, site). A word that
 //! is neither a known descriptor nor an event cannot be skipped safely; the rest of its chunk is counted as lost.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, io, sync::Arc};
 
 use super::{
     core::{Core, Dense, Executed, files},
+    exact::{self, Exact},
     moves::Moves,
     options::Options,
     quick::Quick,
@@ -227,10 +228,15 @@ impl Analyzer {
     /// Ends the replay and gives up the counters, those without dead bytes if operations were written down.
     #[must_use]
     pub fn finish(mut self) -> MemoryResult {
+        let log = self.core.engine.take_log(files!(self.core));
+        self.finish_with(log.map(|log| move |cells| exact::analyse(&log.finish()?, cells)))
+    }
+
+    /// The same, where somebody else finds depths without dead bytes for a number of cells, if they are wanted.
+    pub(super) fn finish_with(mut self, exact: Option<impl FnOnce(usize) -> io::Result<Exact>>) -> MemoryResult {
         self.count_unmoved();
         let mut pipeline = self.core.engine.take();
         pipeline.flush(files!(self.core));
-        let log = pipeline.take_log();
         self.core.file_lines(pipeline.take_lines(), pipeline.take_caches());
         let reach = self.core.file_sample(pipeline.take_sample());
         if self.core.filtered {
@@ -246,7 +252,8 @@ impl Analyzer {
         self.core.totals.peak_live = stack.engine().peak_live();
         self.core.totals.footprint = stack.engine().footprint();
         self.core.totals.in_blocks += stack.engine().in_blocks();
-        let exact_error = log.and_then(|log| self.core.exact(log).err());
+        let exact = exact.map(|exact| exact(self.core.cells.len())).transpose();
+        let exact_error = exact.map(|exact| exact.into_iter().for_each(|exact| self.core.exact(exact))).err();
         MemoryResult { followed, exact_error, window, reach, ..self.counted() }
     }
 

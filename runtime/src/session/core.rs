@@ -4,7 +4,7 @@
 //! does to it.
 
 use super::{
-    exact,
+    exact::Exact,
     lengths::Lengths,
     moves::{Moves, Skips},
     options::Options,
@@ -375,16 +375,14 @@ impl Core {
         sample.reach
     }
 
-    /// Analyses what was written down, and puts the results in the place of those with dead bytes.
-    pub(super) fn exact(&mut self, log: OpLog) -> std::io::Result<()> {
-        let exact = exact::analyse(&log.finish()?, self.cells.len())?;
+    /// Puts what was found without dead bytes in the place of what was found with them.
+    pub(super) fn exact(&mut self, exact: Exact) {
         for ((cell, exact), left) in self.cells.iter_mut().zip(exact.cells).zip(exact.left) {
             cell.replace(exact, left);
         }
         self.cold = exact.cold;
         self.totals.peak_live = exact.peak_live;
         self.totals.sweep_bytes = exact.sweep_bytes;
-        Ok(())
     }
 
     pub(super) fn region(&mut self, begins: bool) {

@@ -104,7 +104,6 @@ impl Options {
             (self.flows, "--flows"),
             (!self.caches.is_empty(), "--cache"),
             (self.window.is_some(), "--window"),
-            (self.exact.is_some(), "--liveness exact"),
             (self.values.is_some(), "--model values"),
             (self.motion.is_some(), "motion"),
             (self.together.is_some(), "--threads"),

@@ -7,6 +7,7 @@
 mod batch;
 mod kept;
 mod lent;
+mod logged;
 #[cfg(test)]
 mod tests;
 
@@ -360,16 +361,6 @@ impl Pipeline {
         &mut self.hash
     }
 
-    /// Writes down what the engine is asked to do from now on.
-    pub fn start_log(&mut self, log: OpLog) {
-        self.log = Some(Box::new(log));
-    }
-
-    /// What was written down; call after `flush`.
-    pub fn take_log(&mut self) -> Option<OpLog> {
-        self.log.take().map(|log| *log)
-    }
-
     /// Keeps another stack of lines, of `bytes` bytes, from now on (nothing was queued yet).
     pub fn start_lines(&mut self, bytes: u32) {
         self.lines.push(Lines::new(bytes));
@@ -530,16 +521,6 @@ impl Pipeline {
             Place::Sampled(sampler) => sampler.input(address, len),
             Place::There { work, .. } => send(work, Work::Input { address, len }),
             Place::Kept(items) => items.push(Item::Input { address, len }),
-        }
-    }
-
-    /// Declared output: of no effect on the stack, but written down.
-    pub fn output(&mut self, address: u64, len: u64, files: &mut Files<'_>) {
-        if self.log.is_some() {
-            self.flush(files);
-        }
-        if let Some(log) = &mut self.log {
-            log.output(address, len);
         }
     }
 

@@ -83,8 +83,7 @@ impl Replayer {
                 Err(Box::new(CutShort { result: RingResult::Memory(Box::new(analyzer.salvage())), why: refused.0 }))
             }
             (Ok(refused), Some(Self::Sliced(ring))) => {
-                let analyzer = ring.finish();
-                Err(Box::new(CutShort { result: RingResult::Memory(Box::new(analyzer.salvage())), why: refused.0 }))
+                Err(Box::new(CutShort { result: RingResult::Memory(Box::new(ring.salvage())), why: refused.0 }))
             }
             (Ok(refused), _) => resume_unwind(refused),
             (Err(mistake), _) => resume_unwind(mistake),
@@ -108,7 +107,7 @@ impl Replayer {
     #[must_use]
     pub fn finish(self) -> RingResult {
         match self {
-            Self::Sliced(ring) => RingResult::Memory(Box::new(ring.finish().finish())),
+            Self::Sliced(ring) => RingResult::Memory(Box::new(ring.finish())),
             Self::Memory(analyzer) => RingResult::Memory(Box::new(analyzer.finish())),
             Self::Values(machine) => RingResult::Values(Box::new(machine.finish())),
             Self::Motion(machine) => RingResult::Motion(Box::new(machine.finish())),

@@ -10,6 +10,7 @@ use super::{
     dependence::{Plan, STREAMS},
     normalise::Normalised,
     scratch::Scratch,
+    together::grows,
 };
 use crate::engine::{
     access::{Kind, Stream},
@@ -34,16 +35,20 @@ impl<C: Cell> Stack<C> {
         if count == 0 {
             return;
         }
-        let grows: u64 = streams.iter().filter(|stream| is_fresh(stream)).map(|stream| u64::from(stream.len)).sum();
+        let change: i64 = streams.iter().map(grows).sum();
         let iteration = |number: usize| {
-            let (at, mut above, mut last) = (first + number as u64, live + grows * number as u64, None);
-            streams.iter().enumerate().filter(|(_, stream)| is_fresh(stream)).map(move |(word, stream)| {
+            let mut above = live.wrapping_add_signed(change * number as i64);
+            let (at, mut last) = (first + number as u64, None);
+            streams.iter().enumerate().filter_map(move |(word, stream)| {
+                let before = above;
+                above = above.wrapping_add_signed(grows(stream));
+                if !is_fresh(stream) {
+                    return None;
+                }
                 let access = normalised.access_of[word];
-                let (kind, label) = (normalised.words[word].kind, normalised.label(access.into(), at));
-                let joined = last.replace(access) == Some(access);
-                let ask = Ask { addr: stream.at(at), above, len: stream.len, label, kind, joined };
-                above += u64::from(stream.len);
-                (ask, stream.stride)
+                let kind = if normalised.words[word].kind == Kind::Load { Kind::Load } else { Kind::Store };
+                let (label, joined) = (normalised.label(access.into(), at), last.replace(access) == Some(access));
+                Some((Ask { addr: stream.at(at), above: before, len: stream.len, label, kind, joined }, stream.stride))
             })
         };
         // Iterations after which labels are the same again are one of the loop that is asked for.
@@ -52,7 +57,7 @@ impl<C: Cell> Stack<C> {
         let mut done = 0;
         if turns >= LEAST {
             let asks = (0..period).flat_map(iteration).map(|(ask, stride)| (ask, stride * period as i64));
-            slice.ask_in_loop(asks, turns as u64, (grows * period as u64) as i64);
+            slice.ask_in_loop(asks, turns as u64, change * period as i64);
             done = turns * period;
         }
         slice.asks.extend((done..size).flat_map(iteration).map(|(ask, _)| ask));

@@ -304,7 +304,7 @@ impl<C: Cell> Stack<C> {
 }
 
 /// Bytes that an access of a stream adds to the stack.
-fn grows(stream: &Stream) -> i64 {
+pub(super) fn grows(stream: &Stream) -> i64 {
     match stream.kind {
         Kind::Fresh => i64::from(stream.len),
         Kind::Last => -i64::from(stream.len),

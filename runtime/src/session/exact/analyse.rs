@@ -6,27 +6,11 @@ use std::io;
 
 use crossbeam::channel::bounded;
 
-use super::forward::Forward;
+use super::{forward::Forward, result::Exact};
 use crate::{
-    counts::{
-        cell::{CellCounters, Left},
-        depths::DepthCounts,
-    },
     observe::liveness::{marks::Marks, sweep::Sweep},
     oplog::{Ops, Place, Recorded},
 };
-
-/// What a ring's accesses found without dead bytes on the stack.
-pub struct Exact {
-    /// Depths and costs by cell, in the numbering of the operations.
-    pub cells: Vec<CellCounters>,
-    pub left: Vec<Left>,
-    /// Depths of first touches.
-    pub cold: DepthCounts,
-    pub peak_live: u64,
-    /// Most memory that the sweep held for its bits.
-    pub sweep_bytes: u64,
-}
 
 /// Blocks that are read ahead.
 const AHEAD: usize = 2;
@@ -38,60 +22,91 @@ const MANY: usize = 4;
 /// # Errors
 /// When the temporary file cannot be written (a full disk, for instance) or read.
 pub fn analyse(recorded: &Recorded, cells: usize) -> io::Result<Exact> {
-    let (marks, sweep_bytes) = sweep_back(recorded)?;
-    let mut forward = Forward::new(cells, recorded.blocks.len() >= MANY);
-    let read = |at: usize, block: &mut (Ops, Marks)| {
-        block.0.read(&recorded.spool, recorded.blocks[at])?;
-        block.1.decode_from(&recorded.spool.read(marks[at])?)
-    };
-    each_block(0..recorded.blocks.len(), read, |_, (ops, marks)| {
-        forward.block(ops, marks);
-        Ok(())
-    })?;
-    let engine = forward.finish();
-    Ok(Exact {
-        cells: forward.cells,
-        left: forward.left,
-        cold: forward.cold,
-        peak_live: engine.engine().peak_live(),
-        sweep_bytes,
-    })
+    let threaded = recorded.blocks.len() >= MANY;
+    let mut sweep = Sweep::new(&recorded.outputs);
+    let marks = sweep_back(recorded, &mut sweep, threaded)?;
+    let mut forward = Forward::new(cells);
+    if threaded {
+        forward.start_thread();
+    }
+    go_forward(recorded, &marks, &mut forward, threaded, |_| {})?;
+    Ok(Exact { sweep_bytes: sweep.heap_bytes(), ..forward.finish() })
 }
 
-/// The marks of all blocks, and the memory that took.
-fn sweep_back(recorded: &Recorded) -> io::Result<(Vec<Place>, u64)> {
-    let mut sweep = Sweep::new(&recorded.outputs);
+/// The marks of all blocks; the sweep goes on before them. `threaded`: blocks are read on a thread of their own.
+///
+/// # Errors
+/// As `analyse`.
+pub fn sweep_back(recorded: &Recorded, sweep: &mut Sweep, threaded: bool) -> io::Result<Vec<Place>> {
     let mut places = Vec::with_capacity(recorded.blocks.len());
-    let mut marks = Marks::default();
-    let read = |at: usize, ops: &mut Ops| ops.read(&recorded.spool, recorded.blocks[at]);
-    each_block((0..recorded.blocks.len()).rev(), read, |_, ops| {
-        sweep.block(ops, &mut marks);
+    go_back(recorded, sweep, threaded, |marks| {
         places.push(recorded.spool.append(&marks.to_bytes())?);
         Ok(())
     })?;
     places.reverse();
-    Ok((places, sweep.heap_bytes()))
+    Ok(places)
 }
 
-/// Reads blocks on a thread of its own, a few ahead of their use.
+/// The same, and tells `take` the marks of each block.
+///
+/// # Errors
+/// As `analyse`.
+pub fn go_back(
+    recorded: &Recorded,
+    sweep: &mut Sweep,
+    threaded: bool,
+    mut take: impl FnMut(&Marks) -> io::Result<()>,
+) -> io::Result<()> {
+    let mut marks = Marks::default();
+    let read = |at: usize, ops: &mut Ops| ops.read(&recorded.spool, recorded.blocks[at]);
+    each_block((0..recorded.blocks.len()).rev(), threaded, read, |ops| {
+        sweep.block(ops, &mut marks);
+        take(&marks)
+    })
+}
+
+/// Replays all blocks with their marks, after `prepare` has changed what it wants to.
+///
+/// # Errors
+/// When the temporary file cannot be read.
+pub fn go_forward(
+    recorded: &Recorded,
+    marks: &[Place],
+    forward: &mut Forward,
+    threaded: bool,
+    prepare: impl Fn(&mut Ops) + Sync,
+) -> io::Result<()> {
+    let read = |at: usize, block: &mut (Ops, Marks)| {
+        block.0.read(&recorded.spool, recorded.blocks[at])?;
+        prepare(&mut block.0);
+        block.1.decode_from(&recorded.spool.read(marks[at])?)
+    };
+    each_block(0..recorded.blocks.len(), threaded, read, |(ops, marks)| {
+        forward.block(ops, marks);
+        Ok(())
+    })
+}
+
+/// Reads blocks, if `threaded` on a thread of its own, a few ahead of their use.
 fn each_block<B: Default + Send>(
-    numbers: impl ExactSizeIterator<Item = usize> + Send,
+    numbers: impl Iterator<Item = usize>,
+    threaded: bool,
     read: impl Fn(usize, &mut B) -> io::Result<()> + Sync,
-    mut take: impl FnMut(usize, &B) -> io::Result<()>,
+    mut take: impl FnMut(&B) -> io::Result<()>,
 ) -> io::Result<()> {
     let numbers: Vec<usize> = numbers.collect();
-    let one_by_one = |take: &mut dyn FnMut(usize, &B) -> io::Result<()>| {
+    let one_by_one = |take: &mut dyn FnMut(&B) -> io::Result<()>| {
         let mut block = B::default();
         for &at in &numbers {
             read(at, &mut block)?;
-            take(at, &block)?;
+            take(&block)?;
         }
         Ok(())
     };
-    if numbers.len() < MANY {
+    if !threaded {
         return one_by_one(&mut take);
     }
-    let (full_end, full) = bounded::<(usize, io::Result<B>)>(AHEAD);
+    let (full_end, full) = bounded::<io::Result<B>>(AHEAD);
     let (empty_end, empty) = bounded::<B>(AHEAD + 2);
     std::thread::scope(|scope| {
         let (read, ahead) = (&read, &numbers);
@@ -100,7 +115,7 @@ fn each_block<B: Default + Send>(
                 let mut block = empty.try_recv().unwrap_or_default();
                 let result = read(at, &mut block);
                 // The other side has given up.
-                if full_end.send((at, result.map(|()| block))).is_err() {
+                if full_end.send(result.map(|()| block)).is_err() {
                     return;
                 }
             }
@@ -109,9 +124,9 @@ fn each_block<B: Default + Send>(
             // The system gives no thread.
             return one_by_one(&mut take);
         }
-        for (at, block) in full {
+        for block in full {
             let block = block?;
-            take(at, &block)?;
+            take(&block)?;
             let _ = empty_end.try_send(block);
         }
         Ok(())

@@ -4,14 +4,14 @@
 //! stack instead of moving to the top. A store puts only those bytes on the stack that will be read. So whatever is on
 //! the stack is read again, and a death that the program declares finds nothing.
 
-use super::super::{pipeline::Pipeline, ranked::Ranked};
+use super::{
+    super::{pipeline::Pipeline, ranked::Ranked},
+    result::Exact,
+};
 use crate::{
-    counts::{
-        cell::{CellCounters, Left},
-        depths::DepthCounts,
-    },
+    counts::cell::CellCounters,
     decode::block::CellNumber,
-    engine::{Access, Kind, Label, Stream, clamped},
+    engine::{Access, Frontier, Kind, Label, Stream, clamped},
     observe::{
         files::Files,
         liveness::{
@@ -28,9 +28,7 @@ const LEAST_RUN: u64 = 8;
 #[derive(Default)]
 pub struct Forward {
     engine: Pipeline,
-    pub cells: Vec<CellCounters>,
-    pub left: Vec<Left>,
-    pub cold: DepthCounts,
+    found: Exact,
     /// The run at hand.
     streams: Vec<Stream>,
     stream_labels: Vec<Label>,
@@ -38,10 +36,10 @@ pub struct Forward {
     ranges: Vec<(u64, u64)>,
 }
 
-/// Where the engine files results: two fields of [`Forward`], apart from the engine itself.
+/// Where the engine files results: a field of [`Forward`], apart from the engine itself.
 macro_rules! files {
     ($forward:expr) => {
-        &mut Files { cells: &mut $forward.cells, cold: &mut $forward.cold }
+        &mut Files { cells: &mut $forward.found.cells, cold: &mut $forward.found.cold }
     };
 }
 
@@ -61,22 +59,45 @@ fn split<'a, T>(list: &mut &'a [T], count: usize) -> &'a [T] {
 }
 
 impl Forward {
-    /// `threaded`: the engine gets a thread of its own.
+    /// A pass over a ring with so many cells, from its beginning on.
     #[must_use]
-    pub fn new(cells: usize, threaded: bool) -> Self {
-        let mut forward =
-            Self { cells: vec![CellCounters::default(); cells], left: vec![Left::default(); cells], ..Self::default() };
-        if threaded {
-            forward.engine.start_thread(files!(forward));
-        }
+    pub fn new(cells: usize) -> Self {
+        Self { found: Exact::new(cells), ..Self::default() }
+    }
+
+    /// The same over slices of a ring.
+    #[must_use]
+    pub fn over_slices(cells: usize) -> Self {
+        let mut forward = Self::new(cells);
+        forward.engine.start_slices();
         forward
     }
 
-    /// Ends the pass; gives what is left on the stack.
-    pub fn finish(&mut self) -> Ranked {
+    /// Gives the engine a thread of its own.
+    pub fn start_thread(&mut self) {
+        self.engine.start_thread(files!(self));
+    }
+
+    /// Ends a slice; gives what it asks of the stack before it.
+    pub fn end_slice(&mut self, empty: Frontier) -> Frontier {
+        self.engine.end_slice(empty, files!(self)).bytes
+    }
+
+    /// The stack, for somebody else to go on with; it must be given back.
+    pub fn lend(&mut self) -> Ranked {
+        self.engine.lend(files!(self)).0
+    }
+
+    pub fn give_back(&mut self, stack: Ranked) {
+        self.engine.give_back(stack);
+    }
+
+    /// Ends the pass; gives what it found.
+    #[must_use]
+    pub fn finish(mut self) -> Exact {
         let (stack, ..) = std::mem::take(&mut self.engine).finish(files!(self));
-        self.cells.iter_mut().for_each(CellCounters::flush);
-        stack
+        self.found.cells.iter_mut().for_each(CellCounters::flush);
+        Exact { peak_live: stack.engine().peak_live(), ..self.found }
     }
 
     /// Does a block.
@@ -138,14 +159,14 @@ impl Forward {
 
     #[inline]
     fn count_last_read(&mut self, cell: CellNumber, bytes: u64) {
-        if let Some(left) = self.left.get_mut(cell.index()) {
+        if let Some(left) = self.found.left.get_mut(cell.index()) {
             left.last_read += bytes;
         }
     }
 
     #[inline]
     fn count_unread(&mut self, cell: CellNumber, bytes: u64) {
-        if let Some(left) = self.left.get_mut(cell.index()) {
+        if let Some(left) = self.found.left.get_mut(cell.index()) {
             left.unread += bytes;
         }
     }

@@ -6,8 +6,13 @@
 //! per byte of the program and a few blocks. Refuses a temporary file that cannot be written or read.
 
 mod analyse;
+mod asked;
 mod forward;
+mod result;
+mod slices;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use analyse::analyse;
+pub use result::Exact;
+pub use slices::{SliceLog, SlicedLog};

@@ -5,15 +5,21 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 
-use super::analyse;
+use super::{Exact, SliceLog, SlicedLog, analyse};
 use crate::{
+    counts::{cell::CellCounters, depths::DepthCounts},
+    decode::block::CellNumber,
     engine::{
         Access, DepthSink, Engine, Kind, Label, Stream,
         oracle::{Found, Oracle},
     },
-    observe::liveness::{marks::Marks, sweep::Sweep},
+    observe::{
+        files::Files,
+        liveness::{marks::Marks, sweep::Sweep},
+    },
     oplog::{OpLog, Ops, Spool},
     pricing::run_cost,
+    session::{pipeline::Pipeline, slices::pool::Pool},
 };
 
 #[derive(Clone, Debug)]
@@ -166,14 +172,74 @@ fn logged(ops: &[Op], block: usize) -> OpLog {
     log
 }
 
+/// The same, cut before some of the operations; what comes before the first cut is not a slice.
+fn sliced(ops: &[Op], block: usize, cuts: &[usize], cells: usize) -> SlicedLog {
+    let spool = Arc::new(Spool::create(&std::env::temp_dir()).expect("a temporary file"));
+    let (mut counters, mut cold) = (vec![CellCounters::default(); cells], DepthCounts::default());
+    let files = &mut Files { cells: &mut counters, cold: &mut cold };
+    let (mut pipeline, mut label, mut first, mut slices) = (Pipeline::default(), Label::default(), None, Vec::new());
+    pipeline.start_log(OpLog::with_blocks_of(spool.clone(), block));
+    for (number, op) in ops.iter().enumerate() {
+        if cuts.contains(&number) {
+            if first.is_some() {
+                slices.push(end_slice(&mut pipeline, &spool, files));
+            } else {
+                first = pipeline.cut_log(files).map(|log| log.expect("room for the log"));
+                pipeline = Pipeline::default();
+                pipeline.start_log(OpLog::with_blocks_of(spool.clone(), block));
+                pipeline.start_slices();
+            }
+        }
+        match op {
+            &Op::Access(access) => {
+                let own = if access.kind == Kind::Remove { Label::UNCOUNTED } else { label };
+                pipeline.push(access, own, files);
+                label = label.after(1);
+            }
+            Op::Run(streams, iterations) => {
+                let labels: Vec<Label> = (0..streams.len()).map(|stream| label.after(stream)).collect();
+                pipeline.push_piece(streams, &labels, *iterations, files);
+                label = label.after(streams.len());
+            }
+            &Op::Relocate(from, to, len) => pipeline.relocate(from, to, len, files),
+            &Op::Input(addr, len) => pipeline.input(addr, len, files),
+            &Op::Output(addr, len) => pipeline.output(addr, len, files),
+        }
+    }
+    let first = match first {
+        Some(first) => {
+            slices.push(end_slice(&mut pipeline, &spool, files));
+            first
+        }
+        None => pipeline.cut_log(files).expect("a log").expect("room for the log"),
+    };
+    SlicedLog { first, slices, numbers: vec![(0..cells).map(CellNumber::new).collect()] }
+}
+
+fn end_slice(pipeline: &mut Pipeline, spool: &Arc<Spool>, files: &mut Files<'_>) -> SliceLog {
+    let asked = pipeline.end_slice(Default::default(), files).bytes;
+    let ops = pipeline.cut_log(files).expect("a log").expect("room for the log");
+    SliceLog::new(ops, &asked, spool, 0).expect("room for what was asked")
+}
+
 fn cost(found: &[Found]) -> u128 {
     found.iter().map(|found| run_cost(found.depth - 1, 1)).sum()
 }
 
-fn check(ops: &[Op], block: usize) -> Result<(), TestCaseError> {
+fn check(ops: &[Op], block: usize, cuts: &[usize]) -> Result<(), TestCaseError> {
     let (events, cells) = events(ops);
     let (expected, peak) = by_definition(&events, cells);
-    let exact = analyse(&logged(ops, block).finish().expect("room for the log"), cells as usize).expect("readable");
+    let whole = analyse(&logged(ops, block).finish().expect("room for the log"), cells as usize).expect("readable");
+    assert_is(&expected, peak, &whole)?;
+    let (sliced, pool) = (sliced(ops, block, cuts, cells as usize), Arc::new(Pool::new(2)));
+    let sliced = sliced.analyse(cells as usize, &pool).expect("readable");
+    assert_is(&expected, peak, &sliced)?;
+    prop_assert_eq!(whole.peak_live, sliced.peak_live);
+    prop_assert!(whole.cold.iter().eq(sliced.cold.iter()));
+    Ok(())
+}
+
+fn assert_is(expected: &[Outcome], peak: u64, exact: &Exact) -> Result<(), TestCaseError> {
     for (number, (outcome, (cell, left))) in expected.iter().zip(exact.cells.iter().zip(&exact.left)).enumerate() {
         prop_assert_eq!((outcome.unread, outcome.last_read), (left.unread, left.last_read), "cell {}", number);
         prop_assert_eq!(cost(&outcome.found), cell.cost, "cell {}", number);
@@ -303,8 +369,12 @@ fn op() -> impl Strategy<Value = Op> {
 
 proptest! {
     #[test]
-    fn follows_the_definition(ops in prop::collection::vec(op(), 1..120), block in 1usize..60) {
-        check(&ops, block)?;
+    fn follows_the_definition(
+        ops in prop::collection::vec(op(), 1..120),
+        block in 1usize..60,
+        cuts in prop::collection::vec(0usize..120, 0..6),
+    ) {
+        check(&ops, block, &cuts)?;
     }
 
     #[test]

@@ -3,7 +3,9 @@
 //! Takes the words of a slice and what runs when it begins; gives what it asks of the stack before it, with cells of
 //! this part as labels. Refuses nothing; what cannot be decoded was found out before.
 
-use super::super::{analyzer::Analyzer, core::files, frontiers::Frontiers, options::Options};
+use std::{io, sync::Arc};
+
+use super::super::{analyzer::Analyzer, core::files, exact::SliceLog, frontiers::Frontiers, options::Options};
 use crate::{
     decode::{
         context::{ContextNode, Running},
@@ -11,6 +13,7 @@ use crate::{
     },
     engine::Frontier,
     objects::slices::{Known as KnownObjects, Laid},
+    oplog::Spool,
 };
 
 /// What a replay in the middle of a ring starts with.
@@ -60,8 +63,6 @@ impl Known {
 pub struct Part {
     /// Among the parts of its ring.
     pub number: usize,
-    /// Its last slice.
-    pub last: Option<u64>,
     pub analyzer: Analyzer,
 }
 
@@ -79,7 +80,7 @@ impl Part {
         // What is called in which order, whoever goes over the whole ring notes.
         let mut analyzer = Analyzer::new(Options { sequence: None, ..options.clone() });
         analyzer.core.engine.start_slices();
-        Self { number, last: None, analyzer }
+        Self { number, analyzer }
     }
 
     /// Learns what is new. Contexts and objects may be those of later slices too: they have the same numbers.
@@ -109,6 +110,12 @@ impl Part {
             own.objects.go_on(Laid::default());
         }
         self.analyzer.core.engine.end_slice(empty, files!(self.analyzer.core))
+    }
+
+    /// What the slice that ended last did and asked, if that is written down.
+    pub fn log(&mut self, asked: &Frontier, spool: &Arc<Spool>) -> Option<io::Result<SliceLog>> {
+        let log = self.analyzer.core.engine.cut_log(files!(self.analyzer.core))?;
+        Some(log.and_then(|ops| SliceLog::new(ops, asked, spool, self.number)))
     }
 
     pub fn cells(&self) -> usize {

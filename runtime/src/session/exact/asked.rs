@@ -1,0 +1,84 @@
+//! What a slice of a ring asked of the stack before it and what it knows, as operations for the sweep.
+//!
+//! What comes next for a byte before a slice is the first thing that the slice did to it, and that is what the slice
+//! asked. A backward sweep over what slices asked therefore has the bits of the whole ring wherever a slice begins.
+//! What a slice knows are the bytes whose future it may depend on, as declared inputs: the sweep marks which ranges of
+//! these are needed. With them, the slice can be swept on its own.
+//!
+//! Takes a frontier, gives operations in the temporary file. Refuses a file that cannot be written.
+
+use std::{io, sync::Arc};
+
+use crate::{
+    engine::{Access, Ask, Between, Frontier, Label, Next, Stream},
+    observe::liveness::sweep::MOST_STREAMS,
+    oplog::{OpLog, Recorded, Spool},
+};
+
+/// What a slice asked.
+///
+/// # Errors
+/// When the temporary file cannot be written.
+pub fn asked(frontier: &Frontier, spool: &Arc<Spool>) -> io::Result<Recorded> {
+    let mut log = OpLog::new(spool.clone());
+    for next in frontier.each() {
+        match next {
+            Next::Asks(asks) => asks.iter().for_each(|ask| log.accesses(&[access(ask)], &[Label::UNCOUNTED])),
+            // No byte is asked for twice in a loop, so it is of no matter which is first.
+            Next::Loop(asked, asks, strides) => {
+                for (asks, strides) in asks.chunks(MOST_STREAMS).zip(strides.chunks(MOST_STREAMS)) {
+                    let streams: Vec<Stream> =
+                        asks.iter().zip(strides).map(|(ask, stride)| stream(ask, *stride)).collect();
+                    log.run(&streams, &vec![Label::UNCOUNTED; streams.len()], asked.iterations);
+                }
+            }
+            Next::Between(Between::Relocate { from, to, len }) => log.relocate(from, to, len),
+            Next::Between(Between::Output { addr, len }) => log.output(addr, len),
+            Next::Between(Between::Left { .. } | Between::Arrived { .. } | Between::Input { .. }) => {}
+        }
+    }
+    log.finish()
+}
+
+/// What a slice knows: the bytes on its stack, and others that it moved or declared.
+///
+/// # Errors
+/// As `asked`.
+pub fn known(frontier: &Frontier, spool: &Arc<Spool>) -> io::Result<Recorded> {
+    let mut log = OpLog::new(spool.clone());
+    each_known(frontier, |addr, len| log.input(addr, len));
+    log.finish()
+}
+
+fn access(ask: &Ask) -> Access {
+    Access { addr: ask.addr, len: ask.len, kind: ask.kind }
+}
+
+fn stream(ask: &Ask, stride: i64) -> Stream {
+    Stream { addr: ask.addr, stride, len: ask.len, kind: ask.kind }
+}
+
+/// Ranges of known bytes, which may overlap.
+fn each_known(frontier: &Frontier, mut take: impl FnMut(u64, u64)) {
+    let others = frontier.between.iter().filter_map(|&(_, what)| match what {
+        Between::Relocate { to, len, .. } => Some((to, len)),
+        Between::Input { addr, len, .. } | Between::Output { addr, len } => Some((addr, len)),
+        Between::Left { .. } | Between::Arrived { .. } => None,
+    });
+    let pieces = frontier.left.iter().map(|piece| (piece.addr, piece.len()));
+    let rows = frontier.rows.iter().map(|row| (row.addr, row.below.count * row.below.width));
+    let mut open = (0, 0);
+    for (addr, len) in pieces.chain(rows).chain(others) {
+        if open.0 + open.1 == addr {
+            open.1 += len;
+            continue;
+        }
+        if open.1 > 0 {
+            take(open.0, open.1);
+        }
+        open = (addr, len);
+    }
+    if open.1 > 0 {
+        take(open.0, open.1);
+    }
+}

@@ -1,0 +1,42 @@
+//! What the engine is asked to do, written down for a second analysis.
+
+use std::io;
+
+use super::{Pipeline, Place};
+use crate::{
+    observe::files::Files,
+    oplog::{OpLog, Recorded},
+};
+
+impl Pipeline {
+    /// Writes down what the engine is asked to do from now on.
+    pub fn start_log(&mut self, log: OpLog) {
+        self.log = Some(Box::new(log));
+    }
+
+    /// What was written down, if anything was to be.
+    pub fn take_log(&mut self, files: &mut Files<'_>) -> Option<OpLog> {
+        self.flush(files);
+        self.log.take().map(|log| *log)
+    }
+
+    /// What was written down of a part of a run; the next one begins.
+    pub fn cut_log(&mut self, files: &mut Files<'_>) -> Option<io::Result<Recorded>> {
+        self.flush(files);
+        self.log.as_mut().map(|log| log.cut())
+    }
+
+    /// Declared output: of no effect on the stack, but written down.
+    pub fn output(&mut self, address: u64, len: u64, files: &mut Files<'_>) {
+        if self.log.is_none() {
+            return;
+        }
+        self.flush(files);
+        if let Some(log) = &mut self.log {
+            log.output(address, len);
+        }
+        if let Place::Here(ranked) = &mut self.place {
+            ranked.engine_mut().output(address, len);
+        }
+    }
+}
