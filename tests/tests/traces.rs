@@ -149,16 +149,18 @@ fn the_profile_with_hints_survives_a_full_disk() {
     let hints = replayed(directory.path(), &["--liveness", "hints"]);
     // In KiB: enough for the profile, not for the operations.
     let limit = hints.len().div_ceil(1024) + 1;
-    let mut shell = Command::new("bash");
-    let dmdprof = dmdprof().get_program().to_owned();
-    shell.arg("-c").arg(format!("ulimit -f {limit}; exec \"$0\" replay -q --liveness exact"));
-    let output = shell.arg(dmdprof).current_dir(directory.path()).output().expect("bash starts");
-    assert_eq!(output.status.code(), Some(1), "{}", describe(&output));
-    assert!(errors(&output).contains("TMPDIR"), "{}", describe(&output));
-    let report = Report::read(&directory.path().join("dmdprof.data"));
-    report.assert_consistent();
-    assert!(!report.complete());
-    assert_eq!(report.0["liveness"], "hints");
+    for slices in ["", " --workers 2 --slice 10000"] {
+        let mut shell = Command::new("bash");
+        let dmdprof = dmdprof().get_program().to_owned();
+        shell.arg("-c").arg(format!("ulimit -f {limit}; exec \"$0\" replay -q --liveness exact{slices}"));
+        let output = shell.arg(dmdprof).current_dir(directory.path()).output().expect("bash starts");
+        assert_eq!(output.status.code(), Some(1), "{}", describe(&output));
+        assert!(errors(&output).contains("TMPDIR"), "{}", describe(&output));
+        let report = Report::read(&directory.path().join("dmdprof.data"));
+        report.assert_consistent();
+        assert!(!report.complete());
+        assert_eq!(report.0["liveness"], "hints");
+    }
 }
 
 /// What exact liveness says about bytes that nobody reads.

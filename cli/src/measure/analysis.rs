@@ -4,7 +4,7 @@
 
 use std::{
     collections::BTreeSet,
-    io::{IsTerminal, Write},
+    io::{self, IsTerminal, Write},
     path::{Path, PathBuf},
     sync::Arc,
     time::Instant,
@@ -497,10 +497,16 @@ impl AnalysisArgs {
         }
         match failed {
             None => Ok(()),
-            Some(error) => Err(anyhow::Error::new(error).context(
-                "the temporary file of --liveness exact failed; the profile has the numbers with hints and is marked \
-                 incomplete. Set TMPDIR to a place with more room",
-            )),
+            Some(error) => {
+                let (what, help) = match error.kind() {
+                    io::ErrorKind::OutOfMemory => ("memory for", ""),
+                    _ => ("the temporary file of", ". Set TMPDIR to a place with more room"),
+                };
+                Err(anyhow::Error::new(error).context(format!(
+                    "{what} --liveness exact failed; the profile has the numbers with hints and is marked \
+                     incomplete{help}"
+                )))
+            }
         }
     }
 

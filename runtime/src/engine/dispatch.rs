@@ -81,7 +81,7 @@ per_isa! {
 
     /// See [`Stack::end_slice_here`].
     fn end_slice, end_slice_v1, end_slice_v3 =
-        |stack, empty: Frontier| -> Frontier { stack.end_slice_here(empty) }
+        |stack| -> Frontier { stack.end_slice_here() }
 
     /// See [`Stack::renumber_here`].
     fn renumber, renumber_v1, renumber_v3 =

@@ -356,16 +356,6 @@ impl Frontier {
             && self.rows.iter().all(|row| row.below.each().all(|first| take(first, row.below.width)))
     }
 
-    /// Has nothing, and room for as much as before.
-    pub fn clear(&mut self) {
-        self.asks.clear();
-        self.loops.clear();
-        self.strides.clear();
-        self.between.clear();
-        self.left.clear();
-        self.rows.clear();
-    }
-
     pub(super) fn note(&mut self, what: Between) {
         self.between.push((self.asks.len(), what));
     }

@@ -211,9 +211,9 @@ impl Engine {
         self.take_over(&left);
     }
 
-    /// Ends a part, and begins the next one, which fills `empty`.
-    pub(crate) fn end_slice(&mut self, empty: Frontier) -> Frontier {
-        on_stack!(&mut self.width, stack => stack.end_slice(empty))
+    /// Ends a part, and begins the next one.
+    pub(crate) fn end_slice(&mut self) -> Frontier {
+        on_stack!(&mut self.width, stack => stack.end_slice())
     }
 
     /// Goes on as if it had done the part itself. What loads found below the part is handed out from time to time.

@@ -107,8 +107,8 @@ impl<C: Cell> Stack<C> {
 
     /// Ends a part: gives what it asked and what is on its stack, and forgets everything. The next one begins.
     #[inline(always)]
-    pub fn end_slice_here(&mut self, empty: Frontier) -> Frontier {
-        let mut frontier = self.slice.replace(Box::new(empty)).map_or_else(Frontier::default, |slice| *slice);
+    pub fn end_slice_here(&mut self) -> Frontier {
+        let mut frontier = self.slice.replace(Box::default()).map_or_else(Frontier::default, |slice| *slice);
         self.shadow.drain(&Below(self.time.ranks()), &mut frontier);
         // The next part is most likely as large as this one, and has the same memory.
         self.time.reset(self.time.limit(), 0, 0);

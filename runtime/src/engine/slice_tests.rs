@@ -108,7 +108,7 @@ fn in_parts(
         }
         label = label.after(labels(step) as usize);
         if cuts.contains(&number) || number + 1 == steps.len() {
-            frontiers.push(part.end_slice(Default::default()));
+            frontiers.push(part.end_slice());
             file(&mut reports, &mut found);
         }
     }
@@ -119,7 +119,7 @@ fn in_parts(
             let mut both = Engine::with_options(options);
             both.go_on_with_slice(std::mem::take(&mut frontiers[at]));
             both.settle(&behind, &mut reports, |reports| file(reports, &mut found));
-            frontiers[at] = both.end_slice(Default::default());
+            frontiers[at] = both.end_slice();
         }
     }
     for frontier in frontiers {
@@ -227,7 +227,7 @@ fn loops_ask_once_for_all_their_iterations() {
     let mut part = Engine::new();
     part.start_slice();
     part.affine_to(&then, &[0, 1, 2].map(Label::new), 5000, &mut Reports::default());
-    let frontier = part.end_slice(Default::default());
+    let frontier = part.end_slice();
     assert!(frontier.is_sound());
     let size = frontier.asks.len() + frontier.left.len() + frontier.rows.len();
     // Words that are asked for and left one by one are few of the 15,000.
@@ -245,7 +245,7 @@ fn more_bytes_side_by_side_than_a_piece_has_are_several() {
     let mut part = Engine::new();
     part.start_slice();
     part.store(1 << 30, 5 << 20);
-    let part = part.end_slice(Default::default());
+    let part = part.end_slice();
     assert!(part.is_sound() && part.left.len() > 1, "{:?}", part.left);
     let (mut whole, mut direct) = (Engine::new(), Engine::new());
     whole.settle(&part, &mut Reports::default(), |_| {});
@@ -269,7 +269,7 @@ fn what_cannot_be_of_a_run_is_not_sound() {
     part.affine_to(&streams[..1], &[Label::new(0)], 100, &mut Reports::default());
     part.affine_to(&[Stream { addr: 1 << 21, ..streams[1] }], &[Label::new(0)], 100, &mut Reports::default());
     part.store(1 << 22, 3);
-    let good = part.end_slice(Default::default());
+    let good = part.end_slice();
     assert!(good.is_sound() && !good.loops.is_empty() && !good.left.is_empty());
     type Damage = fn(&mut Frontier);
     let damages: [Damage; 9] = [

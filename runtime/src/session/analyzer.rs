@@ -252,7 +252,9 @@ impl Analyzer {
         self.core.totals.peak_live = stack.engine().peak_live();
         self.core.totals.footprint = stack.engine().footprint();
         self.core.totals.in_blocks += stack.engine().in_blocks();
-        let exact = exact.map(|exact| exact(self.core.cells.len())).transpose();
+        // What the second pass needs the memory of.
+        drop(stack);
+        let exact = exact.map(|exact| exact::attempt(|| exact(self.core.cells.len()))).transpose();
         let exact_error = exact.map(|exact| exact.into_iter().for_each(|exact| self.core.exact(exact))).err();
         MemoryResult { followed, exact_error, window, reach, ..self.counted() }
     }

@@ -240,10 +240,10 @@ impl<C: Cell> Shadow<C> {
     pub(super) fn make_page(&mut self, addr: u64) -> usize {
         let cell = self.make_region(addr);
         let page = cell / PAGE_CELLS;
-        // A page without neighbours may be all that is ever touched around here, and of it a byte.
-        if self.present.get(page - 1) || self.present.get(page + 1) {
-            self.cells.populate(page * PAGE_CELLS..(page + 1) * PAGE_CELLS);
-        }
+        // A page without neighbours may be all that is ever touched around here, and of it a byte. Memory that is read
+        // before it is written would be mapped twice, and the second time interrupt the processors that do other parts.
+        let has_neighbours = self.present.get(page - 1) || self.present.get(page + 1);
+        self.cells.populate(if has_neighbours { page * PAGE_CELLS..(page + 1) * PAGE_CELLS } else { cell..cell + 1 });
         self.present.set(page);
         if self.few.has(page) {
             for (at, value) in self.few.take(page) {

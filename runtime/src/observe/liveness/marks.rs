@@ -4,7 +4,7 @@
 
 use crate::oplog::{
     spool::damaged,
-    varint::{put, take},
+    varint::{put, take, unzigzag, zigzag},
 };
 
 /// What becomes of the bytes of an access.
@@ -109,9 +109,11 @@ impl Marks {
             put(&mut bytes, segment.mixed);
         }
         self.range_counts.iter().for_each(|&count| put(&mut bytes, count));
+        let mut end = 0;
         for &(start, len) in &self.ranges {
-            put(&mut bytes, start);
+            put(&mut bytes, zigzag(start.wrapping_sub(end)));
             put(&mut bytes, len);
+            end = start.wrapping_add(len);
         }
         bytes
     }
@@ -142,8 +144,11 @@ impl Marks {
         for _ in 0..lens[3] {
             self.range_counts.push(take(&mut bytes)?);
         }
+        let mut end = 0u64;
         for _ in 0..lens[4] {
-            self.ranges.push((take(&mut bytes)?, take(&mut bytes)?));
+            let (start, len) = (end.wrapping_add(unzigzag(take(&mut bytes)?)), take(&mut bytes)?);
+            self.ranges.push((start, len));
+            end = start.wrapping_add(len);
         }
         Some(())
     }

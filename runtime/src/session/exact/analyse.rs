@@ -2,12 +2,16 @@
 //!
 //! Takes operations, gives depths without dead bytes. Refuses a temporary file that cannot be written or read.
 
-use std::io;
+use std::{
+    io,
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
+};
 
 use crossbeam::channel::bounded;
 
 use super::{forward::Forward, result::Exact};
 use crate::{
+    engine::AllocationFailure,
     observe::liveness::{marks::Marks, sweep::Sweep},
     oplog::{Ops, Place, Recorded},
 };
@@ -16,6 +20,18 @@ use crate::{
 const AHEAD: usize = 2;
 /// Blocks of a ring from which on threads are worth their start.
 const MANY: usize = 4;
+
+/// Does an analysis; memory that the system refuses is an error.
+///
+/// # Errors
+/// What was refused, or the analysis' own.
+pub fn attempt(analyse: impl FnOnce() -> io::Result<Exact>) -> io::Result<Exact> {
+    // What was in the middle of a change is lost with the analysis.
+    catch_unwind(AssertUnwindSafe(analyse)).unwrap_or_else(|payload| match payload.downcast::<AllocationFailure>() {
+        Ok(refused) => Err(io::Error::new(io::ErrorKind::OutOfMemory, refused.0)),
+        Err(mistake) => resume_unwind(mistake),
+    })
+}
 
 /// Sweeps back and replays.
 ///

@@ -15,6 +15,12 @@ use crate::{
     oplog::{OpLog, Recorded, Spool},
 };
 
+/// Asks that are written down together.
+const AT_A_TIME: usize = 1024;
+
+/// Known bytes so close to each other are one range with what is between them, whose future is then known for nothing.
+const CLOSE: u64 = 256;
+
 /// What a slice asked.
 ///
 /// # Errors
@@ -23,7 +29,12 @@ pub fn asked(frontier: &Frontier, spool: &Arc<Spool>) -> io::Result<Recorded> {
     let mut log = OpLog::new(spool.clone());
     for next in frontier.each() {
         match next {
-            Next::Asks(asks) => asks.iter().for_each(|ask| log.accesses(&[access(ask)], &[Label::UNCOUNTED])),
+            Next::Asks(asks) => {
+                for asks in asks.chunks(AT_A_TIME) {
+                    let accesses: Vec<Access> = asks.iter().map(access).collect();
+                    log.accesses(&accesses, &[Label::UNCOUNTED; AT_A_TIME][..asks.len()]);
+                }
+            }
             // No byte is asked for twice in a loop, so it is of no matter which is first.
             Next::Loop(asked, asks, strides) => {
                 for (asks, strides) in asks.chunks(MOST_STREAMS).zip(strides.chunks(MOST_STREAMS)) {
@@ -58,7 +69,7 @@ fn stream(ask: &Ask, stride: i64) -> Stream {
     Stream { addr: ask.addr, stride, len: ask.len, kind: ask.kind }
 }
 
-/// Ranges of known bytes, which may overlap.
+/// Ranges that have all known bytes; they may overlap, and have others between these.
 fn each_known(frontier: &Frontier, mut take: impl FnMut(u64, u64)) {
     let others = frontier.between.iter().filter_map(|&(_, what)| match what {
         Between::Relocate { to, len, .. } => Some((to, len)),
@@ -67,18 +78,18 @@ fn each_known(frontier: &Frontier, mut take: impl FnMut(u64, u64)) {
     });
     let pieces = frontier.left.iter().map(|piece| (piece.addr, piece.len()));
     let rows = frontier.rows.iter().map(|row| (row.addr, row.below.count * row.below.width));
-    let mut open = (0, 0);
+    let (mut start, mut end) = (0u64, 0u64);
     for (addr, len) in pieces.chain(rows).chain(others) {
-        if open.0 + open.1 == addr {
-            open.1 += len;
+        if end > start && (start..=end.saturating_add(CLOSE)).contains(&addr) {
+            end = end.max(addr + len);
             continue;
         }
-        if open.1 > 0 {
-            take(open.0, open.1);
+        if end > start {
+            take(start, end - start);
         }
-        open = (addr, len);
+        (start, end) = (addr, addr + len);
     }
-    if open.1 > 0 {
-        take(open.0, open.1);
+    if end > start {
+        take(start, end - start);
     }
 }

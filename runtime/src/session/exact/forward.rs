@@ -79,8 +79,8 @@ impl Forward {
     }
 
     /// Ends a slice; gives what it asks of the stack before it.
-    pub fn end_slice(&mut self, empty: Frontier) -> Frontier {
-        self.engine.end_slice(empty, files!(self)).bytes
+    pub fn end_slice(&mut self) -> Frontier {
+        self.engine.end_slice(files!(self)).bytes
     }
 
     /// The stack, for somebody else to go on with; it must be given back.

@@ -3,7 +3,8 @@
 //! Takes the operations of one ring, in the order of the program ([`OpLog`]), gives depths and costs without dead bytes
 //! ([`Exact`]). The future is known by going backwards once: the sweep of `observe/liveness` marks where bytes die,
 //! `forward` replays with these marks. Operations and marks lie in a temporary file ([`Spool`]); in memory is one bit
-//! per byte of the program and a few blocks. Refuses a temporary file that cannot be written or read.
+//! per byte of the program and a few blocks. Rings that are cut into slices are gone over slice by slice (`slices`).
+//! Refuses a temporary file that cannot be written or read, and what the system refuses.
 
 mod analyse;
 mod asked;
@@ -13,6 +14,6 @@ mod slices;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use analyse::analyse;
+pub(crate) use analyse::{analyse, attempt};
 pub use result::Exact;
 pub use slices::{SliceLog, SlicedLog};

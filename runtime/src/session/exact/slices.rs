@@ -8,7 +8,7 @@
 
 use std::{
     io,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use super::{
@@ -65,12 +65,7 @@ impl SlicedLog {
         let all = self.slices.iter().map(|slice| &slice.ops).chain([&self.first]);
         let outputs: Vec<(u64, u64)> = all.flat_map(|ops| &ops.outputs).copied().collect();
         let mut sweep = Sweep::new(&outputs);
-        let mut futures = Vec::with_capacity(self.slices.len());
-        for slice in self.slices.iter().rev() {
-            futures.push(sweep_back(&slice.known, &mut sweep, false)?);
-            go_back(&slice.asked, &mut sweep, false, |_| Ok(()))?;
-        }
-        futures.reverse();
+        let futures = self.futures(&mut sweep)?;
         let marks = sweep_back(&self.first, &mut sweep, false)?;
         let mut first = Forward::new(cells);
         go_forward(&self.first, &marks, &mut first, false, |_| {})?;
@@ -84,7 +79,7 @@ impl SlicedLog {
         }
         turns.wait();
         let (parts, Whole { ranked, found, cold, .. }) = turns.finish();
-        if let Some(error) = turns.slices().error() {
+        if let Some(error) = turns.slices().error().take() {
             return Err(error);
         }
         first.give_back(ranked);
@@ -99,20 +94,31 @@ impl SlicedLog {
         exact.sweep_bytes += sweep.heap_bytes();
         Ok(exact)
     }
+
+    /// Goes back over what slices asked; gives marks of what each has to know of what comes after it.
+    fn futures(&self, sweep: &mut Sweep) -> io::Result<Vec<Vec<Place>>> {
+        let mut futures = Vec::with_capacity(self.slices.len());
+        for slice in self.slices.iter().rev() {
+            futures.push(sweep_back(&slice.known, sweep, false)?);
+            go_back(&slice.asked, sweep, false, |_| Ok(()))?;
+        }
+        futures.reverse();
+        Ok(futures)
+    }
 }
 
 /// Both passes over slices. A part is a forward pass, and the most memory that its sweeps took.
 struct Passes {
     log: SlicedLog,
-    /// By slice: marks of what it has to know of what comes after it.
+    /// By slice; see [`SlicedLog::futures`].
     futures: Vec<Vec<Place>>,
     cells: usize,
     error: Mutex<Option<io::Error>>,
 }
 
 impl Passes {
-    fn error(&self) -> Option<io::Error> {
-        self.error.lock().unwrap_or_else(PoisonError::into_inner).take()
+    fn error(&self) -> MutexGuard<'_, Option<io::Error>> {
+        self.error.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn slice(&self, (forward, swept): &mut (Forward, u64), number: usize) -> io::Result<Frontier> {
@@ -128,7 +134,7 @@ impl Passes {
         *swept = (*swept).max(sweep.heap_bytes());
         let numbers = &self.log.numbers[*part];
         go_forward(ops, &marks, forward, false, |ops| number_cells(ops, numbers))?;
-        Ok(forward.end_slice(Frontier::default()))
+        Ok(forward.end_slice())
     }
 }
 
@@ -157,7 +163,7 @@ impl Slices for Passes {
     fn settle(&self, whole: &mut Whole, done: Self::Done) {
         match done {
             Ok(frontier) => whole.settle(&frontier, 0, self.cells),
-            Err(error) => _ = self.error.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error),
+            Err(error) => _ = self.error().get_or_insert(error),
         }
     }
 }

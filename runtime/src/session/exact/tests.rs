@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 
-use super::{Exact, SliceLog, SlicedLog, analyse};
+use super::{Exact, SliceLog, SlicedLog, analyse, attempt};
 use crate::{
     counts::{cell::CellCounters, depths::DepthCounts},
     decode::block::CellNumber,
     engine::{
-        Access, DepthSink, Engine, Kind, Label, Stream,
+        Access, AllocationFailure, DepthSink, Engine, Kind, Label, Stream,
         oracle::{Found, Oracle},
     },
     observe::{
@@ -217,7 +217,7 @@ fn sliced(ops: &[Op], block: usize, cuts: &[usize], cells: usize) -> SlicedLog {
 }
 
 fn end_slice(pipeline: &mut Pipeline, spool: &Arc<Spool>, files: &mut Files<'_>) -> SliceLog {
-    let asked = pipeline.end_slice(Default::default(), files).bytes;
+    let asked = pipeline.end_slice(files).bytes;
     let ops = pipeline.cut_log(files).expect("a log").expect("room for the log");
     SliceLog::new(ops, &asked, spool, 0).expect("room for what was asked")
 }
@@ -400,4 +400,12 @@ fn a_full_disk_is_an_error_and_not_a_panic() {
     }
     let error = log.finish().err().expect("no room");
     assert_eq!(error.kind(), std::io::ErrorKind::StorageFull);
+}
+
+#[test]
+fn memory_that_is_refused_is_an_error_and_a_mistake_a_panic() {
+    let refuse = || std::panic::panic_any(AllocationFailure("cannot reserve it".into()));
+    let error = attempt(refuse).err().expect("refused");
+    assert_eq!((error.kind(), error.to_string().as_str()), (std::io::ErrorKind::OutOfMemory, "cannot reserve it"));
+    assert!(std::panic::catch_unwind(|| attempt(|| panic!("a mistake"))).is_err());
 }

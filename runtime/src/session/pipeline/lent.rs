@@ -1,7 +1,7 @@
 //! The engine and the stacks of lines in the hands of others: parts of a run, and slices of a ring.
 
 use super::{Lines, Pipeline, Place, Ranked};
-use crate::{engine::Frontier, observe::files::Files, session::frontiers::Frontiers};
+use crate::{observe::files::Files, session::frontiers::Frontiers};
 
 impl Pipeline {
     /// From now on, does parts of a run (nothing was queued yet).
@@ -12,11 +12,11 @@ impl Pipeline {
         self.lines.iter_mut().for_each(Lines::start_slices);
     }
 
-    /// Ends a part of a run; the next one begins, and fills `empty`.
-    pub fn end_slice(&mut self, empty: Frontier, files: &mut Files<'_>) -> Frontiers {
+    /// Ends a part of a run; the next one begins.
+    pub fn end_slice(&mut self, files: &mut Files<'_>) -> Frontiers {
         self.flush(files);
         let bytes = match &mut self.place {
-            Place::Here(ranked) => ranked.engine_mut().end_slice(empty),
+            Place::Here(ranked) => ranked.engine_mut().end_slice(),
             Place::Sampled(_) | Place::There { .. } | Place::Kept(_) => {
                 unreachable!("parts of a run are done on one thread each")
             }

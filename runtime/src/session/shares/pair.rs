@@ -18,7 +18,7 @@ use super::{
 use crate::{
     counts::{cell::file_lines, lines::OfCells},
     decode::block::CellNumber,
-    engine::{Frontier, Label},
+    engine::Label,
     observe::lines::{LineFrontier, Lines},
 };
 
@@ -62,7 +62,7 @@ impl RingPart {
         let mut whole = Whole::new(ranked, false);
         whole.settle(&behind.frontier, 0, behind.counts.cells());
         let Below { cells, .. } = std::mem::take(&mut whole.found[0]);
-        let mut frontier = whole.ranked.engine_mut().end_slice(Frontier::default());
+        let mut frontier = whole.ranked.engine_mut().end_slice();
         let active = self.counts.active | behind.counts.active;
         let (mut counted, numbers) = self.counts.join(behind.counts, cells).ok_or(NO_FIT)?;
         let (lines, found) = join_lines(&self.lines, &behind.lines, &numbers).ok_or(NO_FIT)?;

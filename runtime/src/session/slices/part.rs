@@ -103,13 +103,13 @@ impl Part {
         self.analyzer.replay(words, &mut NoMore);
     }
 
-    /// Ends the slice at hand. `empty` has room for what the next one asks.
-    pub fn end(&mut self, empty: Frontier) -> Frontiers {
+    /// Ends the slice at hand.
+    pub fn end(&mut self) -> Frontiers {
         if let Some(own) = &mut self.analyzer.core.objects {
             // Others may go on with the memory.
             own.objects.go_on(Laid::default());
         }
-        self.analyzer.core.engine.end_slice(empty, files!(self.analyzer.core))
+        self.analyzer.core.engine.end_slice(files!(self.analyzer.core))
     }
 
     /// What the slice that ended last did and asked, if that is written down.

@@ -27,7 +27,6 @@ use super::{
 use crate::{
     counts::cell::file_lines,
     decode::{block::CellNumber, locator::ModuleSource},
-    engine::Frontier,
     oplog::Recorded,
 };
 
@@ -59,9 +58,8 @@ struct Replays {
 #[derive(Default)]
 struct Shared {
     known: Known,
-    /// Words and frontiers of slices that are done, whose memory is used again.
+    /// Words of slices that are done, whose memory is used again.
     spare: Vec<Vec<u64>>,
-    spare_frontiers: Vec<Frontier>,
     /// Of slices that were settled.
     logs: Vec<io::Result<SliceLog>>,
     accesses: u64,
@@ -221,13 +219,9 @@ impl Slices for Replays {
 
     fn go(&self, part: &mut Part, (start, mut words): Self::Task) -> Replayed {
         let before = (part.analyzer.accesses(), part.analyzer.engine_bytes());
-        let empty = {
-            let mut shared = self.lock();
-            part.prepare(start, &shared.known);
-            shared.spare_frontiers.pop().unwrap_or_default()
-        };
+        part.prepare(start, &self.lock().known);
         part.go_on(&words);
-        let frontiers = part.end(empty);
+        let frontiers = part.end();
         let log = self.options.exact.as_ref().and_then(|spool| part.log(&frontiers.bytes, spool));
         words.clear();
         let mut shared = self.lock();
@@ -237,14 +231,12 @@ impl Slices for Replays {
         Replayed { frontiers, part: part.number, cells: part.cells(), log }
     }
 
-    fn settle(&self, whole: &mut Stacks, Replayed { mut frontiers, part, cells, log }: Replayed) {
+    fn settle(&self, whole: &mut Stacks, Replayed { frontiers, part, cells, log }: Replayed) {
         let before = whole.heap_bytes();
         whole.bytes.settle(&frontiers.bytes, part, cells);
         whole.lines.settle(&frontiers.lines, part);
-        frontiers.bytes.clear();
         let mut shared = self.lock();
         shared.bytes = shared.bytes.wrapping_add(whole.heap_bytes()).wrapping_sub(before);
-        shared.spare_frontiers.push(frontiers.bytes);
         shared.logs.extend(log);
     }
 }
