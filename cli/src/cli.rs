@@ -130,17 +130,14 @@ fn parsed() -> Cli {
 }
 
 /// Makes an error of what the system refused to an analysis, on whatever thread that was.
-fn clearly_refused(run: impl FnOnce() -> anyhow::Result<i32> + panic::UnwindSafe) -> anyhow::Result<i32> {
+fn clearly_refused(run: impl FnOnce() -> anyhow::Result<i32>) -> anyhow::Result<i32> {
     let others = panic::take_hook();
     panic::set_hook(Box::new(move |info| {
         if !info.payload().is::<AllocationFailure>() {
             others(info);
         }
     }));
-    panic::catch_unwind(run).unwrap_or_else(|payload| match payload.downcast::<AllocationFailure>() {
-        Ok(refused) => Err(anyhow::Error::msg(refused.0)),
-        Err(mistake) => panic::resume_unwind(mistake),
-    })
+    AllocationFailure::catch(run).unwrap_or_else(|refused| Err(anyhow::Error::msg(refused.0)))
 }
 
 fn dispatch(command: Command) -> anyhow::Result<i32> {

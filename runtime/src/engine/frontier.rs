@@ -276,10 +276,15 @@ impl Frontier {
         }
     }
 
+    /// What is on the part's stack in the end, as ranges of memory: first bytes and lengths.
+    pub fn left_ranges(&self) -> impl Iterator<Item = (u64, u64)> {
+        let pieces = self.left.iter().map(|piece| (piece.addr, piece.len()));
+        pieces.chain(self.rows.iter().map(|row| (row.addr, row.below.count * row.below.width)))
+    }
+
     /// Bytes that are on the part's stack in the end.
     pub(super) fn left_bytes(&self) -> u64 {
-        let pieces: u64 = self.left.iter().map(|piece| piece.len()).sum();
-        pieces + self.rows.iter().map(|row| row.below.count * row.below.width).sum::<u64>()
+        self.left_ranges().map(|(_, len)| len).sum()
     }
 
     /// Whether it can be of a run: every loop has its asks and strides, and what is left is there once.
@@ -330,9 +335,7 @@ impl Frontier {
         if !self.rows.iter().all(is_row) || !self.left.iter().all(|piece| is_there(piece.addr, piece.len())) {
             return false;
         }
-        let pieces = self.left.iter().map(|piece| (piece.addr, piece.len()));
-        let rows = self.rows.iter().map(|row| (row.addr, row.below.count * row.below.width));
-        let mut places: Vec<(u64, u64)> = pieces.chain(rows).collect();
+        let mut places: Vec<(u64, u64)> = self.left_ranges().collect();
         places.sort_unstable();
         let all = places.iter().map(|place| u128::from(place.1)).sum::<u128>();
         let are_apart = places.windows(2).all(|two| two[0].0.checked_add(two[0].1).is_some_and(|end| end <= two[1].0));

@@ -7,6 +7,7 @@
 use std::{
     marker::PhantomData,
     ops::{Deref, DerefMut, Range},
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     slice,
 };
 
@@ -16,6 +17,20 @@ use memmap2::{Advice, MmapMut, MmapOptions, RemapOptions};
 /// An analysis ends with it on whatever thread it finds out, and whoever waits for it can tell it from other panics.
 #[derive(Debug)]
 pub struct AllocationFailure(pub String);
+
+impl AllocationFailure {
+    /// Does some work; mistakes in it stay panics. What was in the middle of a change when the system refused something
+    /// must not be used as if nothing had happened.
+    ///
+    /// # Errors
+    /// What the system refused.
+    pub fn catch<T>(work: impl FnOnce() -> T) -> Result<T, Self> {
+        catch_unwind(AssertUnwindSafe(work)).map_err(|payload| match payload.downcast::<Self>() {
+            Ok(refused) => *refused,
+            Err(mistake) => resume_unwind(mistake),
+        })
+    }
+}
 
 /// What may be made of zeros.
 ///

@@ -1,9 +1,6 @@
 //! What replays a ring's records: one of the two models, or the motion of data through loops.
 
-use std::{
-    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
-    sync::Arc,
-};
+use std::{panic::resume_unwind, sync::Arc};
 
 use super::{
     analyzer::Analyzer,
@@ -77,17 +74,13 @@ impl Replayer {
     pub fn attempt(slot: &mut Option<Self>, part: impl FnOnce(&mut Self)) -> Result<(), Box<CutShort>> {
         let Some(replayer) = slot else { return Ok(()) };
         // What was in the middle of a change is only read by `salvage`, which knows what may be.
-        let Err(payload) = catch_unwind(AssertUnwindSafe(|| part(replayer))) else { return Ok(()) };
-        match (payload.downcast::<AllocationFailure>(), slot.take()) {
-            (Ok(refused), Some(Self::Memory(analyzer))) => {
-                Err(Box::new(CutShort { result: RingResult::Memory(Box::new(analyzer.salvage())), why: refused.0 }))
-            }
-            (Ok(refused), Some(Self::Sliced(ring))) => {
-                Err(Box::new(CutShort { result: RingResult::Memory(Box::new(ring.salvage())), why: refused.0 }))
-            }
-            (Ok(refused), _) => resume_unwind(refused),
-            (Err(mistake), _) => resume_unwind(mistake),
-        }
+        let Err(refused) = AllocationFailure::catch(|| part(replayer)) else { return Ok(()) };
+        let left = match slot.take() {
+            Some(Self::Memory(analyzer)) => analyzer.salvage(),
+            Some(Self::Sliced(ring)) => ring.salvage(),
+            _ => resume_unwind(Box::new(refused)),
+        };
+        Err(Box::new(CutShort { result: RingResult::Memory(Box::new(left)), why: refused.0 }))
     }
 
     /// Takes what the counters of a program that draws a sample say.

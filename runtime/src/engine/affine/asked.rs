@@ -10,7 +10,7 @@ use super::{
     dependence::{Plan, STREAMS},
     normalise::Normalised,
     scratch::Scratch,
-    together::grows,
+    together::{grows, with_live},
 };
 use crate::engine::{
     access::{Kind, Stream},
@@ -37,18 +37,13 @@ impl<C: Cell> Stack<C> {
         }
         let change: i64 = streams.iter().map(grows).sum();
         let iteration = |number: usize| {
-            let mut above = live.wrapping_add_signed(change * number as i64);
+            let live = live.wrapping_add_signed(change * number as i64);
             let (at, mut last) = (first + number as u64, None);
-            streams.iter().enumerate().filter_map(move |(word, stream)| {
-                let before = above;
-                above = above.wrapping_add_signed(grows(stream));
-                if !is_fresh(stream) {
-                    return None;
-                }
+            with_live(streams, live).filter(|(_, stream, _)| is_fresh(stream)).map(move |(word, stream, above)| {
                 let access = normalised.access_of[word];
                 let kind = if normalised.words[word].kind == Kind::Load { Kind::Load } else { Kind::Store };
                 let (label, joined) = (normalised.label(access.into(), at), last.replace(access) == Some(access));
-                Some((Ask { addr: stream.at(at), above: before, len: stream.len, label, kind, joined }, stream.stride))
+                (Ask { addr: stream.at(at), above, len: stream.len, label, kind, joined }, stream.stride)
             })
         };
         // Iterations after which labels are the same again are one of the loop that is asked for.

@@ -151,15 +151,11 @@ impl<C: Cell> Stack<C> {
             return;
         }
         let change: i64 = streams.iter().map(grows).sum();
-        let mut live = self.live();
-        for (number, stream) in streams.iter().enumerate() {
-            if is_found(number) {
-                for iteration in 0..size as u64 {
-                    let above = live.wrapping_add_signed(change * iteration as i64);
-                    normalised.cold(number, first + iteration, above, plan.len(number), out);
-                }
+        for (number, _, live) in with_live(streams, self.live()).filter(|(number, ..)| is_found(*number)) {
+            for iteration in 0..size as u64 {
+                let above = live.wrapping_add_signed(change * iteration as i64);
+                normalised.cold(number, first + iteration, above, plan.len(number), out);
             }
-            live = live.wrapping_add_signed(grows(stream));
         }
     }
 
@@ -301,6 +297,16 @@ impl<C: Cell> Stack<C> {
         }
         self.time.append_leaves(fresh, end - skew);
     }
+}
+
+/// The streams with their numbers and with the bytes on the stack before each one's access, of an iteration that begins
+/// with so many.
+pub(super) fn with_live(streams: &[Stream], mut live: u64) -> impl Iterator<Item = (usize, &Stream, u64)> {
+    streams.iter().enumerate().map(move |(number, stream)| {
+        let before = live;
+        live = live.wrapping_add_signed(grows(stream));
+        (number, stream, before)
+    })
 }
 
 /// Bytes that an access of a stream adds to the stack.

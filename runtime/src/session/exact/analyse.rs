@@ -2,10 +2,7 @@
 //!
 //! Takes operations, gives depths without dead bytes. Refuses a temporary file that cannot be written or read.
 
-use std::{
-    io,
-    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
-};
+use std::io;
 
 use crossbeam::channel::bounded;
 
@@ -27,10 +24,8 @@ const MANY: usize = 4;
 /// What was refused, or the analysis' own.
 pub fn attempt(analyse: impl FnOnce() -> io::Result<Exact>) -> io::Result<Exact> {
     // What was in the middle of a change is lost with the analysis.
-    catch_unwind(AssertUnwindSafe(analyse)).unwrap_or_else(|payload| match payload.downcast::<AllocationFailure>() {
-        Ok(refused) => Err(io::Error::new(io::ErrorKind::OutOfMemory, refused.0)),
-        Err(mistake) => resume_unwind(mistake),
-    })
+    AllocationFailure::catch(analyse)
+        .unwrap_or_else(|refused| Err(io::Error::new(io::ErrorKind::OutOfMemory, refused.0)))
 }
 
 /// Sweeps back and replays.
@@ -40,12 +35,11 @@ pub fn attempt(analyse: impl FnOnce() -> io::Result<Exact>) -> io::Result<Exact>
 pub fn analyse(recorded: &Recorded, cells: usize) -> io::Result<Exact> {
     let threaded = recorded.blocks.len() >= MANY;
     let mut sweep = Sweep::new(&recorded.outputs);
-    let marks = sweep_back(recorded, &mut sweep, threaded)?;
     let mut forward = Forward::new(cells);
     if threaded {
         forward.start_thread();
     }
-    go_forward(recorded, &marks, &mut forward, threaded, |_| {})?;
+    go_both_ways(recorded, &mut sweep, &mut forward, threaded, |_| {})?;
     Ok(Exact { sweep_bytes: sweep.heap_bytes(), ..forward.finish() })
 }
 
@@ -81,17 +75,18 @@ pub fn go_back(
     })
 }
 
-/// Replays all blocks with their marks, after `prepare` has changed what it wants to.
+/// Goes back over all blocks, and then forward, after `prepare` has changed what it wants to.
 ///
 /// # Errors
-/// When the temporary file cannot be read.
-pub fn go_forward(
+/// As `analyse`.
+pub fn go_both_ways(
     recorded: &Recorded,
-    marks: &[Place],
+    sweep: &mut Sweep,
     forward: &mut Forward,
     threaded: bool,
     prepare: impl Fn(&mut Ops) + Sync,
 ) -> io::Result<()> {
+    let marks = sweep_back(recorded, sweep, threaded)?;
     let read = |at: usize, block: &mut (Ops, Marks)| {
         block.0.read(&recorded.spool, recorded.blocks[at])?;
         prepare(&mut block.0);

@@ -57,7 +57,7 @@ pub fn asked(frontier: &Frontier, spool: &Arc<Spool>) -> io::Result<Recorded> {
 /// As `asked`.
 pub fn known(frontier: &Frontier, spool: &Arc<Spool>) -> io::Result<Recorded> {
     let mut log = OpLog::new(spool.clone());
-    each_known(frontier, |addr, len| log.input(addr, len));
+    known_ranges(frontier).into_iter().for_each(|(start, end)| log.input(start, end - start));
     log.finish()
 }
 
@@ -69,27 +69,19 @@ fn stream(ask: &Ask, stride: i64) -> Stream {
     Stream { addr: ask.addr, stride, len: ask.len, kind: ask.kind }
 }
 
-/// Ranges that have all known bytes; they may overlap, and have others between these.
-fn each_known(frontier: &Frontier, mut take: impl FnMut(u64, u64)) {
+/// Ranges, by first bytes and ends, that have all known bytes; they may overlap, and have others between these.
+fn known_ranges(frontier: &Frontier) -> Vec<(u64, u64)> {
     let others = frontier.between.iter().filter_map(|&(_, what)| match what {
         Between::Relocate { to, len, .. } => Some((to, len)),
         Between::Input { addr, len, .. } | Between::Output { addr, len } => Some((addr, len)),
         Between::Left { .. } | Between::Arrived { .. } => None,
     });
-    let pieces = frontier.left.iter().map(|piece| (piece.addr, piece.len()));
-    let rows = frontier.rows.iter().map(|row| (row.addr, row.below.count * row.below.width));
-    let (mut start, mut end) = (0u64, 0u64);
-    for (addr, len) in pieces.chain(rows).chain(others) {
-        if end > start && (start..=end.saturating_add(CLOSE)).contains(&addr) {
-            end = end.max(addr + len);
-            continue;
+    let mut ranges: Vec<(u64, u64)> = Vec::new();
+    for (addr, len) in frontier.left_ranges().chain(others) {
+        match ranges.last_mut() {
+            Some((start, end)) if (*start..=end.saturating_add(CLOSE)).contains(&addr) => *end = (*end).max(addr + len),
+            _ => ranges.push((addr, addr + len)),
         }
-        if end > start {
-            take(start, end - start);
-        }
-        (start, end) = (addr, addr + len);
     }
-    if end > start {
-        take(start, end - start);
-    }
+    ranges
 }

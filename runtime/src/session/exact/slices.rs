@@ -17,7 +17,7 @@ use super::{
         turns::{Slices, Turns},
         whole::{Below, Whole},
     },
-    analyse::{go_back, go_forward, sweep_back},
+    analyse::{go_back, go_both_ways, sweep_back},
     asked::{asked, known},
     forward::Forward,
     result::Exact,
@@ -26,7 +26,7 @@ use crate::{
     decode::block::CellNumber,
     engine::{Frontier, Label},
     observe::liveness::{marks::Marks, sweep::Sweep},
-    oplog::{Ops, Place, Recorded, Spool},
+    oplog::{Ops, Place, Recorded},
 };
 
 /// What a slice did, with the numbers that its part gave cells, and what it asked and knows.
@@ -42,8 +42,9 @@ impl SliceLog {
     ///
     /// # Errors
     /// When the temporary file cannot be written.
-    pub fn new(ops: Recorded, frontier: &Frontier, spool: &Arc<Spool>, part: usize) -> io::Result<Self> {
-        Ok(Self { ops, asked: asked(frontier, spool)?, known: known(frontier, spool)?, part })
+    pub fn new(ops: Recorded, frontier: &Frontier, part: usize) -> io::Result<Self> {
+        let (asked, known) = (asked(frontier, &ops.spool)?, known(frontier, &ops.spool)?);
+        Ok(Self { ops, asked, known, part })
     }
 }
 
@@ -66,9 +67,8 @@ impl SlicedLog {
         let outputs: Vec<(u64, u64)> = all.flat_map(|ops| &ops.outputs).copied().collect();
         let mut sweep = Sweep::new(&outputs);
         let futures = self.futures(&mut sweep)?;
-        let marks = sweep_back(&self.first, &mut sweep, false)?;
         let mut first = Forward::new(cells);
-        go_forward(&self.first, &marks, &mut first, false, |_| {})?;
+        go_both_ways(&self.first, &mut sweep, &mut first, false, |_| {})?;
 
         let whole = Whole::new(first.lend(), false);
         let (count, passes) = (self.slices.len(), Passes { log: self, futures, cells, error: Mutex::default() });
@@ -120,22 +120,6 @@ impl Passes {
     fn error(&self) -> MutexGuard<'_, Option<io::Error>> {
         self.error.lock().unwrap_or_else(PoisonError::into_inner)
     }
-
-    fn slice(&self, (forward, swept): &mut (Forward, u64), number: usize) -> io::Result<Frontier> {
-        let SliceLog { ops, part, .. } = &self.log.slices[number];
-        let mut marks = Marks::default();
-        let mut needed = Vec::new();
-        for &place in &self.futures[number] {
-            marks.decode_from(&ops.spool.read(place)?)?;
-            needed.append(&mut marks.ranges);
-        }
-        let mut sweep = Sweep::new(&needed);
-        let marks = sweep_back(ops, &mut sweep, false)?;
-        *swept = (*swept).max(sweep.heap_bytes());
-        let numbers = &self.log.numbers[*part];
-        go_forward(ops, &marks, forward, false, |ops| number_cells(ops, numbers))?;
-        Ok(forward.end_slice())
-    }
 }
 
 /// Gives cells the numbers that they have in the ring.
@@ -156,8 +140,19 @@ impl Slices for Passes {
         (Forward::over_slices(self.cells), 0)
     }
 
-    fn go(&self, part: &mut Self::Part, number: usize) -> Self::Done {
-        self.slice(part, number)
+    fn go(&self, (forward, swept): &mut Self::Part, number: usize) -> Self::Done {
+        let SliceLog { ops, part, .. } = &self.log.slices[number];
+        let mut marks = Marks::default();
+        let mut needed = Vec::new();
+        for &place in &self.futures[number] {
+            marks.decode_from(&ops.spool.read(place)?)?;
+            needed.append(&mut marks.ranges);
+        }
+        let mut sweep = Sweep::new(&needed);
+        let numbers = &self.log.numbers[*part];
+        go_both_ways(ops, &mut sweep, forward, false, |ops| number_cells(ops, numbers))?;
+        *swept = (*swept).max(sweep.heap_bytes());
+        Ok(forward.end_slice())
     }
 
     fn settle(&self, whole: &mut Whole, done: Self::Done) {

@@ -17,7 +17,7 @@ use crate::{
         files::Files,
         liveness::{marks::Marks, sweep::Sweep},
     },
-    oplog::{OpLog, Ops, Spool},
+    oplog::{OpLog, Ops, Recorded, Spool},
     pricing::run_cost,
     session::{pipeline::Pipeline, slices::pool::Pool},
 };
@@ -146,34 +146,14 @@ fn by_definition(events: &[Event], cells: u32) -> (Vec<Outcome>, u64) {
     (outcomes, oracle.peak_live())
 }
 
-fn logged(ops: &[Op], block: usize) -> OpLog {
-    let spool = Arc::new(Spool::create(&std::env::temp_dir()).expect("a temporary file"));
-    let mut log = OpLog::with_blocks_of(spool, block);
-    let mut cell = 0;
-    for op in ops {
-        match op {
-            &Op::Access(access) => {
-                log.accesses(
-                    &[access],
-                    &[if access.kind == Kind::Remove { Label::UNCOUNTED } else { Label::new(cell) }],
-                );
-                cell += 1;
-            }
-            Op::Run(streams, iterations) => {
-                let labels: Vec<Label> = (cell..).take(streams.len()).map(Label::new).collect();
-                log.run(streams, &labels, *iterations);
-                cell += streams.len();
-            }
-            &Op::Relocate(from, to, len) => log.relocate(from, to, len),
-            &Op::Input(addr, len) => log.input(addr, len),
-            &Op::Output(addr, len) => log.output(addr, len),
-        }
-    }
-    log
+/// What is written down of the operations.
+fn recorded(ops: &[Op], block: usize, cells: u32) -> Recorded {
+    sliced(ops, block, &[], cells).first
 }
 
-/// The same, cut before some of the operations; what comes before the first cut is not a slice.
-fn sliced(ops: &[Op], block: usize, cuts: &[usize], cells: usize) -> SlicedLog {
+/// The same, where operations are cut before some of them; what comes before the first cut is not a slice.
+fn sliced(ops: &[Op], block: usize, cuts: &[usize], cells: u32) -> SlicedLog {
+    let cells = cells as usize;
     let spool = Arc::new(Spool::create(&std::env::temp_dir()).expect("a temporary file"));
     let (mut counters, mut cold) = (vec![CellCounters::default(); cells], DepthCounts::default());
     let files = &mut Files { cells: &mut counters, cold: &mut cold };
@@ -182,7 +162,7 @@ fn sliced(ops: &[Op], block: usize, cuts: &[usize], cells: usize) -> SlicedLog {
     for (number, op) in ops.iter().enumerate() {
         if cuts.contains(&number) {
             if first.is_some() {
-                slices.push(end_slice(&mut pipeline, &spool, files));
+                slices.push(end_slice(&mut pipeline, files));
             } else {
                 first = pipeline.cut_log(files).map(|log| log.expect("room for the log"));
                 pipeline = Pipeline::default();
@@ -205,10 +185,12 @@ fn sliced(ops: &[Op], block: usize, cuts: &[usize], cells: usize) -> SlicedLog {
             &Op::Input(addr, len) => pipeline.input(addr, len, files),
             &Op::Output(addr, len) => pipeline.output(addr, len, files),
         }
+        // So that blocks are as short as they should be.
+        pipeline.flush(files);
     }
     let first = match first {
         Some(first) => {
-            slices.push(end_slice(&mut pipeline, &spool, files));
+            slices.push(end_slice(&mut pipeline, files));
             first
         }
         None => pipeline.cut_log(files).expect("a log").expect("room for the log"),
@@ -216,10 +198,10 @@ fn sliced(ops: &[Op], block: usize, cuts: &[usize], cells: usize) -> SlicedLog {
     SlicedLog { first, slices, numbers: vec![(0..cells).map(CellNumber::new).collect()] }
 }
 
-fn end_slice(pipeline: &mut Pipeline, spool: &Arc<Spool>, files: &mut Files<'_>) -> SliceLog {
+fn end_slice(pipeline: &mut Pipeline, files: &mut Files<'_>) -> SliceLog {
     let asked = pipeline.end_slice(files).bytes;
     let ops = pipeline.cut_log(files).expect("a log").expect("room for the log");
-    SliceLog::new(ops, &asked, spool, 0).expect("room for what was asked")
+    SliceLog::new(ops, &asked, 0).expect("room for what was asked")
 }
 
 fn cost(found: &[Found]) -> u128 {
@@ -229,9 +211,9 @@ fn cost(found: &[Found]) -> u128 {
 fn check(ops: &[Op], block: usize, cuts: &[usize]) -> Result<(), TestCaseError> {
     let (events, cells) = events(ops);
     let (expected, peak) = by_definition(&events, cells);
-    let whole = analyse(&logged(ops, block).finish().expect("room for the log"), cells as usize).expect("readable");
+    let whole = analyse(&recorded(ops, block, cells), cells as usize).expect("readable");
     assert_is(&expected, peak, &whole)?;
-    let (sliced, pool) = (sliced(ops, block, cuts, cells as usize), Arc::new(Pool::new(2)));
+    let (sliced, pool) = (sliced(ops, block, cuts, cells), Arc::new(Pool::new(2)));
     let sliced = sliced.analyse(cells as usize, &pool).expect("readable");
     assert_is(&expected, peak, &sliced)?;
     prop_assert_eq!(whole.peak_live, sliced.peak_live);
@@ -255,7 +237,7 @@ fn assert_is(expected: &[Outcome], peak: u64, exact: &Exact) -> Result<(), TestC
 }
 
 fn check_rows(ops: &[Op], block: usize) -> Result<(), TestCaseError> {
-    let recorded = logged(ops, block).finish().expect("room for the log");
+    let recorded = recorded(ops, block, events(ops).1);
     let (mut rows, mut accesses) = (Sweep::new(&recorded.outputs), Sweep::access_by_access(&recorded.outputs));
     let mut ops = Ops::default();
     for &place in recorded.blocks.iter().rev() {
@@ -308,7 +290,7 @@ fn costs(events: &[Event], hints: bool) -> Vec<Costs> {
 fn check_order(ops: &[Op]) -> Result<(), TestCaseError> {
     let single: Vec<Op> = ops.iter().filter(|op| !matches!(op, Op::Run(..))).cloned().collect();
     let (events, cells) = events(&single);
-    let exact = analyse(&logged(&single, 100).finish().expect("room for the log"), cells as usize).expect("readable");
+    let exact = analyse(&recorded(&single, 100, cells), cells as usize).expect("readable");
     let (hints, none) = (costs(&events, true), costs(&events, false));
     // A declared input that was freed enters at the bottom; where nothing leaves, it still lies where it was.
     let reborn = events.iter().any(|event| matches!(event, Event::Input(..)));

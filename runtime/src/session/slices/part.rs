@@ -3,7 +3,7 @@
 //! Takes the words of a slice and what runs when it begins; gives what it asks of the stack before it, with cells of
 //! this part as labels. Refuses nothing; what cannot be decoded was found out before.
 
-use std::{io, sync::Arc};
+use std::io;
 
 use super::super::{analyzer::Analyzer, core::files, exact::SliceLog, frontiers::Frontiers, options::Options};
 use crate::{
@@ -13,7 +13,6 @@ use crate::{
     },
     engine::Frontier,
     objects::slices::{Known as KnownObjects, Laid},
-    oplog::Spool,
 };
 
 /// What a replay in the middle of a ring starts with.
@@ -113,9 +112,9 @@ impl Part {
     }
 
     /// What the slice that ended last did and asked, if that is written down.
-    pub fn log(&mut self, asked: &Frontier, spool: &Arc<Spool>) -> Option<io::Result<SliceLog>> {
+    pub fn log(&mut self, asked: &Frontier) -> Option<io::Result<SliceLog>> {
         let log = self.analyzer.core.engine.cut_log(files!(self.analyzer.core))?;
-        Some(log.and_then(|ops| SliceLog::new(ops, asked, spool, self.number)))
+        Some(log.and_then(|ops| SliceLog::new(ops, asked, self.number)))
     }
 
     pub fn cells(&self) -> usize {

@@ -222,7 +222,7 @@ impl Slices for Replays {
         part.prepare(start, &self.lock().known);
         part.go_on(&words);
         let frontiers = part.end();
-        let log = self.options.exact.as_ref().and_then(|spool| part.log(&frontiers.bytes, spool));
+        let log = part.log(&frontiers.bytes);
         words.clear();
         let mut shared = self.lock();
         shared.spare.push(words);

@@ -3,10 +3,7 @@
 //! Takes what the process's rings carried, gives the result of each. Refuses more threads than [`MOST_THREADS`], and
 //! clusters that name no thread.
 
-use std::{
-    collections::{BTreeMap, HashMap, HashSet},
-    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
-};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::{
     cluster::Cluster,
@@ -141,12 +138,10 @@ impl<'a> Process<'a> {
     /// # Errors
     /// What the system refused.
     pub fn attempt(&mut self) -> Result<(), String> {
-        let Err(payload) = catch_unwind(AssertUnwindSafe(|| self.run())) else { return Ok(()) };
-        self.clusters.clear();
-        match payload.downcast::<AllocationFailure>() {
-            Ok(refused) => Err(refused.0),
-            Err(mistake) => resume_unwind(mistake),
-        }
+        AllocationFailure::catch(|| self.run()).map_err(|refused| {
+            self.clusters.clear();
+            refused.0
+        })
     }
 
     fn run(&mut self) {
