@@ -7,7 +7,7 @@
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use base64::Engine;
@@ -27,14 +27,15 @@ pub struct Browser {
     pub errors: Vec<String>,
     /// Addresses that pages asked for, but for files and data.
     pub requests: Vec<String>,
-    _home: tempfile::TempDir,
+    home: tempfile::TempDir,
 }
 
-/// No network, no first-run pages, and as root no sandbox of its own.
-const OPTIONS: [&str; 11] = [
+/// No network, no first-run pages, as root no sandbox of its own, and no shared memory: containers have little.
+const OPTIONS: [&str; 12] = [
     "--headless",
     "--no-sandbox",
     "--disable-gpu",
+    "--disable-dev-shm-usage",
     "--disable-quic",
     "--no-first-run",
     "--disable-background-networking",
@@ -45,23 +46,42 @@ const OPTIONS: [&str; 11] = [
     "--remote-debugging-pipe",
 ];
 
+/// What the browser writes about itself, in its folder.
+const LOG: &str = "said";
+
 /// How long a page may take to do what it was asked to; the machine may be busy.
 pub const PATIENCE: Duration = Duration::from_secs(40);
+
+/// How often a browser is started that dies before it has a page, as it does at times on a machine under load.
+const STARTS: usize = 3;
 
 impl Browser {
     /// With a window of this size.
     ///
     /// # Panics
-    /// If there is no Chromium, or it does not start.
+    /// If there is no Chromium, or it does not start, with what it said.
     #[must_use]
     pub fn start(width: u32, height: u32) -> Self {
+        let mut said = Vec::new();
+        for _ in 0..STARTS {
+            let mut browser = Self::spawn(width, height);
+            match browser.attach() {
+                Ok(()) => return browser,
+                Err(error) => said.push(format!("{error}\n{}", browser.said())),
+            }
+        }
+        panic!("the browser did not start in {STARTS} tries: {}", said.join("\n"));
+    }
+
+    fn spawn(width: u32, height: u32) -> Self {
         let chromium = require("chromium".as_ref(), "install the package chromium");
         let home = scratch();
+        let log = std::fs::File::create(home.path().join(LOG)).expect("a file can be made");
         // The browser reads commands from descriptor 3 and answers on 4; a shell puts our pipes there.
         let mut shell = Command::new("sh");
-        shell.args(["-c", "exec \"$0\" \"$@\" 3<&0 4>&1 </dev/null >/dev/null 2>&1"]).arg(chromium).args(OPTIONS);
+        shell.args(["-c", "exec \"$0\" \"$@\" 3<&0 4>&1 </dev/null >/dev/null"]).arg(chromium).args(OPTIONS);
         shell.arg(format!("--window-size={width},{height}")).arg(format!("--user-data-dir={}", home.path().display()));
-        shell.arg("about:blank").env("HOME", home.path()).stdin(Stdio::piped()).stdout(Stdio::piped());
+        shell.arg("about:blank").env("HOME", home.path()).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(log);
         let mut child = shell.spawn().expect("a shell can be started");
         let to = child.stdin.take().expect("piped");
         let mut pipe = BufReader::new(child.stdout.take().expect("piped"));
@@ -73,15 +93,23 @@ impl Browser {
             }
         });
         let (errors, requests) = Default::default();
-        let mut browser = Browser { child, to, from, session: None, next: 0, errors, requests, _home: home };
-        let target = browser.call("Target.createTarget", json!({ "url": "about:blank" }));
+        Browser { child, to, from, session: None, next: 0, errors, requests, home }
+    }
+
+    /// Opens the page that everything is asked of.
+    fn attach(&mut self) -> Result<(), String> {
+        let target = self.ask("Target.createTarget", json!({ "url": "about:blank" }))?;
         let attach = json!({ "targetId": target["targetId"], "flatten": true });
-        let session = browser.call("Target.attachToTarget", attach)["sessionId"].as_str().map(str::to_owned);
-        browser.session = session;
+        self.session = self.ask("Target.attachToTarget", attach)?["sessionId"].as_str().map(str::to_owned);
         for domain in ["Page", "Runtime", "Network", "Log"] {
-            browser.call(&format!("{domain}.enable"), json!({}));
+            self.ask(&format!("{domain}.enable"), json!({}))?;
         }
-        browser
+        Ok(())
+    }
+
+    /// What the browser wrote about itself.
+    fn said(&self) -> String {
+        std::fs::read_to_string(self.home.path().join(LOG)).unwrap_or_default()
     }
 
     /// A command of the protocol and its answer.
@@ -89,10 +117,10 @@ impl Browser {
     /// # Panics
     /// If the browser refuses it, or is gone.
     pub fn call(&mut self, method: &str, parameters: Value) -> Value {
-        self.ask(method, parameters).unwrap_or_else(|error| panic!("{method}: {error}"))
+        self.ask(method, parameters).unwrap_or_else(|error| panic!("{method}: {error}\n{}", self.said()))
     }
 
-    /// As [`Browser::call`], but the browser may refuse it.
+    /// As [`Browser::call`], but the browser may refuse it or be gone.
     fn ask(&mut self, method: &str, parameters: Value) -> Result<Value, String> {
         self.next += 1;
         let id = self.next;
@@ -102,9 +130,10 @@ impl Browser {
         }
         let mut bytes = serde_json::to_vec(&message).expect("JSON");
         bytes.push(0);
-        self.to.write_all(&bytes).and_then(|()| self.to.flush()).expect("the browser listens");
+        let gone = |error: &dyn std::fmt::Display| format!("the browser is gone: {error}");
+        self.to.write_all(&bytes).and_then(|()| self.to.flush()).map_err(|error| gone(&error))?;
         loop {
-            let answer = self.read();
+            let answer = self.read().map_err(|error| gone(&error))?;
             if answer["id"] == id {
                 let refused = &answer["error"];
                 return if refused.is_null() { Ok(answer["result"].clone()) } else { Err(refused.to_string()) };
@@ -113,10 +142,10 @@ impl Browser {
         }
     }
 
-    fn read(&mut self) -> Value {
-        let mut bytes = self.from.recv_timeout(PATIENCE).expect("the browser answers in time");
+    fn read(&mut self) -> Result<Value, RecvTimeoutError> {
+        let mut bytes = self.from.recv_timeout(PATIENCE)?;
         bytes.pop();
-        serde_json::from_slice(&bytes).expect("JSON")
+        Ok(serde_json::from_slice(&bytes).expect("JSON"))
     }
 
     fn note(&mut self, event: &Value) {
