@@ -60,13 +60,13 @@ impl<P> Pages<P> {
         self.index.iter().map(|(&number, &at)| (number, &*self.pages[at as usize]))
     }
 
-    /// The parts of pages of `unit` elements that are in a range of elements, in no particular order. Of a range that
-    /// is larger than all pages, only those that there are are looked at.
-    pub fn each_part(&mut self, first: u64, count: u64, unit: u64, mut take: impl FnMut(&mut P, Range<usize>)) {
+    /// The parts of pages of `unit` elements that are in a range of elements, each with its first element, in no
+    /// particular order. Of a range that is larger than all pages, only those that there are are looked at.
+    pub fn each_part(&mut self, first: u64, count: u64, unit: u64, mut take: impl FnMut(&mut P, u64, Range<usize>)) {
         if count / unit <= self.pages.len() as u64 {
             for (number, from, part) in pieces(first, count, unit) {
                 if let Some(page) = self.find(number) {
-                    take(page, from as usize..(from + part) as usize);
+                    take(page, number * unit + from, from as usize..(from + part) as usize);
                 }
             }
             return;
@@ -76,7 +76,7 @@ impl<P> Pages<P> {
             let in_page = |element: u64| element.saturating_sub(number * unit).min(unit) as usize;
             let (from, to) = (in_page(first), in_page(end));
             if from < to {
-                take(&mut self.pages[at as usize], from..to);
+                take(&mut self.pages[at as usize], number * unit + from as u64, from..to);
             }
         }
     }

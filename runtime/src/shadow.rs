@@ -79,11 +79,15 @@ impl Shadow {
         }
     }
 
-    /// Tells runs of one label within a range, without bytes that nothing has touched.
-    pub fn each_run(&mut self, address: u64, len: u64, mut tell: impl FnMut(ByteLabel, u64)) {
-        self.pages.each_part(address, len, PAGE as u64, |page, part| {
-            for run in page[part].chunk_by(|a, b| a == b).filter(|run| run[0] != UNTOUCHED) {
-                tell(run[0], run.len() as u64);
+    /// Tells runs of one label within a range, without bytes that nothing has touched: label, first byte and bytes, at
+    /// most those of a page.
+    pub fn each_run(&mut self, address: u64, len: u64, mut tell: impl FnMut(ByteLabel, u64, u64)) {
+        self.pages.each_part(address, len, PAGE as u64, |page, mut first, part| {
+            for run in page[part].chunk_by(|a, b| a == b) {
+                if run[0] != UNTOUCHED {
+                    tell(run[0], first, run.len() as u64);
+                }
+                first = first.wrapping_add(run.len() as u64);
             }
         });
     }
@@ -96,7 +100,7 @@ impl Shadow {
 
     /// Makes a range as if nothing had touched it.
     pub fn forget(&mut self, address: u64, len: u64) {
-        self.pages.each_part(address, len, PAGE as u64, |page, part| page[part].fill(UNTOUCHED));
+        self.pages.each_part(address, len, PAGE as u64, |page, _, part| page[part].fill(UNTOUCHED));
     }
 
     /// The labels of `from ..` go to `to ..`, as memmove would take them, and are forgotten where they were.

@@ -116,6 +116,21 @@ fn dead_bytes_are_the_same_wherever_a_run_is_cut() {
 }
 
 #[test]
+fn flows_are_the_same_wherever_a_run_is_cut() {
+    for (program, options) in [
+        (truth("growth.c").hooked(), vec![]),
+        (truth("copy.c").hooked(), vec!["--flow-contexts"]),
+        (case("outputs").hooked(), vec!["--line-size", "64"]),
+        (case("loops").hooked(), vec![]),
+        (case("private_threads").hooked(), vec![]),
+        (truth("strings.c").hooked(), vec!["--roi", "*e*"]),
+    ] {
+        let options = [&["--flows"], &options[..]].concat();
+        assert_slices_agree(&program, &options, &["300", "65536"], &["1", "3"]);
+    }
+}
+
+#[test]
 fn calls_are_in_order_wherever_they_are_cut() {
     let program = case("private_threads").hooked();
     assert_slices_agree(&program, &["--sequence", "main"], &["100", "65536"], &["1", "3"]);
@@ -140,7 +155,7 @@ fn a_running_program_is_cut_as_a_recorded_one() {
 fn what_needs_all_accesses_in_order_is_not_cut_and_says_so() {
     let directory = scratch();
     record(&truth("strings.c").hooked(), directory.path());
-    for options in [vec!["--flows"], vec!["--cache", "4KiB,2,64"]] {
+    for options in [vec!["--flows", "--objects"], vec!["--cache", "4KiB,2,64"]] {
         let run = |more: &[&str]| {
             let output = replay(directory.path(), &[&options[..], more].concat());
             assert!(output.status.success(), "{}", describe(&output));

@@ -211,6 +211,11 @@ impl Engine {
         self.take_over(&left);
     }
 
+    /// What a part has asked so far; nothing if this is no part.
+    pub(crate) fn frontier(&mut self) -> Option<&mut Frontier> {
+        on_stack!(&mut self.width, stack => stack.slice.as_deref_mut())
+    }
+
     /// Ends a part, and begins the next one.
     pub(crate) fn end_slice(&mut self) -> Frontier {
         on_stack!(&mut self.width, stack => stack.end_slice())

@@ -41,7 +41,7 @@ mod scan;
 mod serve;
 pub mod shared;
 pub mod shares;
-mod slices;
+pub(crate) mod slices;
 mod together;
 
 pub use crate::counts::keys::{FlowKey, FunctionKey, ObjectKey, SiteKey};

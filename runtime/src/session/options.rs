@@ -101,7 +101,7 @@ impl Options {
     pub fn in_one_piece(&self) -> Option<&'static str> {
         let reasons = [
             (self.sample.is_some(), "--sample"),
-            (self.flows, "--flows"),
+            (self.flows && self.objects, "--flows --objects"),
             (!self.caches.is_empty(), "--cache"),
             (self.window.is_some(), "--window"),
             (self.values.is_some(), "--model values"),

@@ -4,9 +4,9 @@
 //! run side by side. Order is kept: batches go through one queue, results come back through another, and results are
 //! filed in the order of their batches, so that not one number depends on where the engine runs.
 
-mod batch;
+pub(super) mod batch;
 mod kept;
-mod lent;
+pub(crate) mod lent;
 mod logged;
 #[cfg(test)]
 mod tests;
@@ -77,6 +77,8 @@ enum Place {
     },
     /// Whoever takes the items has an engine for several rings.
     Kept(Items),
+    /// No engine: nobody but those who follow beside it is told.
+    Nowhere,
 }
 
 /// The engine behind a queue of accesses.
@@ -190,7 +192,7 @@ impl Pipeline {
         }
         match std::mem::replace(&mut self.place, Place::Here(Ranked::new(&FastPaths::default()))) {
             Place::Sampled(sampler) => sampler.finish(),
-            Place::Here(_) | Place::There { .. } | Place::Kept(_) => Sampled::default(),
+            Place::Here(_) | Place::There { .. } | Place::Kept(_) | Place::Nowhere => Sampled::default(),
         }
     }
 
@@ -233,7 +235,7 @@ impl Pipeline {
         let ranked = match &mut self.place {
             Place::Here(ranked) => ranked,
             Place::Sampled(sampler) => return sampler.start_threads(),
-            Place::There { .. } | Place::Kept(_) => return,
+            Place::There { .. } | Place::Kept(_) | Place::Nowhere => return,
         };
         let (work, work_end) = bounded(IN_FLIGHT);
         let (done_end, done) = bounded(IN_FLIGHT + 1);
@@ -460,6 +462,11 @@ impl Pipeline {
                     _ => ranked.replay(queue, found),
                 }
                 self.open.queue.clear();
+                if let Some(flows) = &mut self.flows
+                    && let Some(frontier) = ranked.engine_mut().frontier()
+                {
+                    self.open.note_asked(flows, frontier);
+                }
                 self.open.file(&mut self.hash, &mut self.flows, &mut self.many, files);
             }
             Place::Sampled(sampler) => {
@@ -486,6 +493,7 @@ impl Pipeline {
                     items.push(Item::Queue(std::mem::take(&mut self.open.queue)));
                 }
             }
+            Place::Nowhere => self.open.queue.clear(),
         }
     }
 
@@ -505,6 +513,7 @@ impl Pipeline {
             Place::Sampled(sampler) => sampler.relocate(from, to, len),
             Place::There { work, .. } => send(work, Work::Relocate { from, to, len }),
             Place::Kept(items) => items.push(Item::Relocate { from, to, len }),
+            Place::Nowhere => {}
         }
     }
 
@@ -514,13 +523,14 @@ impl Pipeline {
             log.input(address, len);
         }
         if let Some(flows) = &mut self.flows {
-            flows.forget(address, len);
+            flows.input(address, len);
         }
         match &mut self.place {
             Place::Here(ranked) => ranked.engine_mut().insert_bottom(address, len),
             Place::Sampled(sampler) => sampler.input(address, len),
             Place::There { work, .. } => send(work, Work::Input { address, len }),
             Place::Kept(items) => items.push(Item::Input { address, len }),
+            Place::Nowhere => {}
         }
     }
 
@@ -532,6 +542,7 @@ impl Pipeline {
             Place::Sampled(sampler) => sampler.heap_bytes(),
             Place::There { engine_bytes, .. } => *engine_bytes,
             Place::Kept(items) => items.heap_bytes(),
+            Place::Nowhere => 0,
         };
         let lines = self.lines.iter().map(Lines::heap_bytes).sum::<u64>();
         let caches = self.caches.as_ref().map_or(0, |caches| caches.heap_bytes());
@@ -545,7 +556,7 @@ impl Pipeline {
             Place::Here(ranked) => ranked,
             // An engine that has done nothing.
             Place::Sampled(_) => Ranked::new(&FastPaths::default()),
-            Place::Kept(_) => Ranked::default(),
+            Place::Kept(_) | Place::Nowhere => Ranked::default(),
             Place::There { work, done, thread, .. } => {
                 drop(work);
                 for mut finished in done {

@@ -96,7 +96,7 @@ impl Memory {
         let end = address.saturating_add(len.min(MOST_BYTES));
         let mut found = false;
         let labels = &self.labels;
-        self.shadow.each_run(address, end - address, |label, _| {
+        self.shadow.each_run(address, end - address, |label, _, _| {
             found = found || !matches!(labels.meaning(label), Meaning::Nothing);
         });
         // Without declarations anything untouched may be an input, and so none of it is known to be one.

@@ -8,7 +8,7 @@
 
 use super::{
     bytes::{Flows, Step},
-    parts::{Parts, Piece, Readings},
+    parts::{Parts, Piece, Readings, add},
     run::{Run, Seen},
 };
 use crate::{
@@ -78,7 +78,7 @@ impl Flows {
                 let Stream { len, kind, .. } = *stream;
                 self.access(&Access { addr: stream.at(iteration), len, kind }, label, &mut run.pieces);
                 for Piece { flow, bytes } in run.pieces.drain(..) {
-                    readings.add(flow, bytes.into(), 1);
+                    add(&mut readings.pieces, flow, bytes.into());
                 }
             }
         }
@@ -98,7 +98,7 @@ impl Flows {
             let Lane { stream, .. } = run.lanes[number];
             for seen in part(&run.seen[number], 0, count) {
                 if run.counted[number] {
-                    run.readings[number].add(seen.flow, stream.len.into(), seen.count);
+                    add(&mut run.readings[number].pieces, seen.flow, seen.count * u64::from(stream.len));
                     if let Some(patterns) = &mut self.patterns {
                         patterns.pass(seen.flow, seen.count);
                     }

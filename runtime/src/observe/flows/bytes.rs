@@ -12,13 +12,16 @@
 use std::collections::HashMap;
 
 use super::{
-    parts::{Parts, Piece},
+    first_pass::FirstPass,
+    parts::{ASKED, Parts, Piece},
     run::Run,
+    second_pass::SecondPass,
+    states::{NOBODY, Name},
 };
 use crate::{
     counts::cell::CellCounters,
     decode::{block::CellNumber, context::ContextNumber, locator::SegmentNumber, ring::RingSite},
-    engine::{Access, Found, Kind, Label, clamped},
+    engine::{Access, Kind, Label, clamped},
     hash::FastHash,
     objects::ObjectNumber,
     observe::patterns::{Pattern, Patterns, SiteNumber, between::Between},
@@ -77,7 +80,7 @@ pub(super) struct Step {
 }
 
 /// What is kept per site.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub(super) struct Site {
     pub(super) place: RingSite,
     /// If contexts are followed.
@@ -89,8 +92,18 @@ pub(super) struct Site {
     pub(super) last: Option<Step>,
 }
 
+/// What is followed: a whole run, or slices of one in the first or the second pass over them.
+#[derive(Default)]
+pub(super) enum Role {
+    #[default]
+    Whole,
+    FirstPass(Box<FirstPass>),
+    SecondPass(Box<SecondPass>),
+}
+
 /// Who wrote and who touched each byte last, and what came of it.
 pub struct Flows {
+    pub(super) role: Role,
     pub(super) states: Shadow,
     /// By label; the first is that of bytes without a state.
     pub(super) pairs: Vec<State>,
@@ -101,30 +114,37 @@ pub struct Flows {
     pub(super) first_site: HashMap<(SegmentNumber, Option<ContextNumber>), SiteNumber, FastHash>,
     pub(super) by_context: bool,
     pub(super) site_of_cell: Vec<SiteNumber>,
+    /// Sites that are known by their names, as other parts of the run told of them.
+    pub(super) named: HashMap<Name, SiteNumber, FastHash>,
     /// Sites by static access and object.
     pub(super) parts: HashMap<(SiteNumber, ObjectNumber), SiteNumber, FastHash>,
     pub(super) patterns: Option<Box<Patterns>>,
     /// By flow: state of the bytes, and reader.
     pub(super) keys: Vec<(ByteLabel, SiteNumber)>,
     pub(super) found: Vec<CellCounters>,
+    /// Flows of parts of the run.
+    pub(super) others: Vec<Flow>,
     pub(super) run: Run,
 }
 
 impl Default for Flows {
     fn default() -> Self {
         Self {
+            role: Role::default(),
             states: Shadow::default(),
             pairs: vec![(None, None)],
-            state_of: HashMap::default(),
+            state_of: std::iter::once(((None, None), UNTOUCHED)).collect(),
             steps: HashMap::default(),
             sites: Vec::new(),
             first_site: HashMap::default(),
             by_context: false,
+            named: HashMap::default(),
             site_of_cell: Vec::new(),
             parts: HashMap::default(),
             patterns: None,
             keys: Vec::new(),
             found: Vec::new(),
+            others: Vec::new(),
             run: Run::default(),
         }
     }
@@ -219,24 +239,46 @@ impl Flows {
         match access.kind {
             Kind::Load | Kind::Last => self.read(access.addr, len, label, pieces),
             Kind::Store | Kind::Fresh => self.write(access.addr, len, label),
-            Kind::Remove => self.forget(access.addr, len),
+            Kind::Remove => self.end(access.addr, len),
         }
     }
 
-    /// The bytes' lives end, or start again as inputs.
-    pub fn forget(&mut self, address: u64, len: u64) {
+    /// The bytes' lives end.
+    fn end(&mut self, address: u64, len: u64) {
+        self.forget_patterns(address, len);
+        match &mut self.role {
+            Role::FirstPass(pass) => pass.end(&mut self.states, address, len),
+            Role::Whole | Role::SecondPass(_) => self.states.forget(address, len),
+        }
+    }
+
+    /// The bytes' lives start again as inputs.
+    pub fn input(&mut self, address: u64, len: u64) {
         let len = clamped(address, len);
+        if !matches!(self.role, Role::SecondPass(_)) {
+            return self.end(address, len);
+        }
+        // Those that a slice's stack has stay there.
+        self.change(address, len, |flows, label| if flows.is_before(label) { UNTOUCHED } else { NOBODY });
+    }
+
+    /// Whether bytes in this state were not touched in the slice at hand.
+    fn is_before(&self, label: ByteLabel) -> bool {
+        matches!(&self.role, Role::SecondPass(pass) if pass.is_before(label))
+    }
+
+    /// What patterns know of bytes is over.
+    fn forget_patterns(&mut self, address: u64, len: u64) {
         if self.patterns.is_some() {
             self.end_states(address, len);
             self.patterns.as_mut().into_iter().for_each(|patterns| patterns.forget(address, len));
         }
-        self.states.forget(address, len);
     }
 
     /// The states of bytes end: who wrote them for nothing, who read them last.
     fn end_states(&mut self, address: u64, len: u64) {
         let (Some(patterns), pairs) = (&mut self.patterns, &self.pairs) else { return };
-        self.states.each_run(address, len, |state, bytes| end(patterns, pairs[state as usize], bytes));
+        self.states.each_run(address, len, |state, _, bytes| end(patterns, pairs[state as usize], bytes));
     }
 
     /// The state of some bytes ends.
@@ -248,14 +290,33 @@ impl Flows {
 
     /// The bytes keep their states at another address.
     pub fn relocate(&mut self, from: u64, to: u64, len: u64) {
-        if from != to {
-            self.states.relocate(from, to, clamped(from, len).min(clamped(to, len)));
+        let len = clamped(from, len).min(clamped(to, len));
+        if from == to {
+            return;
+        }
+        match &mut self.role {
+            Role::FirstPass(pass) => pass.relocate(&mut self.states, from, to, len),
+            Role::Whole | Role::SecondPass(_) => self.states.relocate(from, to, len),
+        }
+    }
+
+    /// Puts other states in the place of those of a range.
+    pub(super) fn change(&mut self, address: u64, len: u64, after: impl Fn(&mut Self, ByteLabel) -> ByteLabel) {
+        let mut runs = Vec::new();
+        self.states.each_run(address, len, |label, first, len| runs.push((label, first, len)));
+        match after(self, UNTOUCHED) {
+            UNTOUCHED => self.states.forget(address, len),
+            label => self.states.fill(address, len, label),
+        }
+        for (label, first, len) in runs {
+            let label = after(self, label);
+            self.states.fill(first, len, label);
         }
     }
 
     #[inline]
     fn read(&mut self, address: u64, len: u64, label: Label, pieces: &mut Vec<Piece>) {
-        let (Some(site), counted) = self.site(label) else { return };
+        let (Some(site), counted) = self.site(label) else { return self.read_by_nobody(address, len) };
         let state = self.states.uniform(address, len);
         if self.patterns.is_some() {
             // A read of bytes with several states is looked at as one of the first byte's.
@@ -280,6 +341,27 @@ impl Flows {
         }
     }
 
+    /// Whoever has no site reads: no flow, but bytes from before a slice are on its stack now.
+    #[cold]
+    fn read_by_nobody(&mut self, address: u64, len: u64) {
+        if matches!(self.role, Role::SecondPass(_)) {
+            self.change(address, len, |flows, label| match flows.is_before(label) {
+                true => flows.state(flows.pairs[label as usize]),
+                false => label,
+            });
+        }
+    }
+
+    /// Whoever has no site writes.
+    #[cold]
+    fn write_by_nobody(&mut self, address: u64, len: u64) {
+        self.forget_patterns(address, len);
+        match self.role {
+            Role::Whole => self.states.forget(address, len),
+            Role::FirstPass(_) | Role::SecondPass(_) => self.states.fill(address, len, NOBODY),
+        }
+    }
+
     #[inline(never)]
     fn note_read(&mut self, address: u64, len: u64, state: ByteLabel, site: SiteNumber, counted: bool) {
         let flow = counted.then(|| self.step(state, site).flow);
@@ -298,7 +380,7 @@ impl Flows {
     }
 
     fn write(&mut self, address: u64, len: u64, label: Label) {
-        let (Some(site), _) = self.site(label) else { return self.forget(address, len) };
+        let (Some(site), _) = self.site(label) else { return self.write_by_nobody(address, len) };
         if self.patterns.is_some() {
             self.end_states(address, len);
             self.patterns.as_mut().into_iter().for_each(|patterns| patterns.write(address, len, site));
@@ -317,7 +399,7 @@ impl Flows {
     }
 
     /// Number of a state.
-    fn state(&mut self, state: State) -> ByteLabel {
+    pub(super) fn state(&mut self, state: State) -> ByteLabel {
         let next = self.pairs.len() as ByteLabel;
         let label = *self.state_of.entry(state).or_insert(next);
         if label == next {
@@ -340,7 +422,8 @@ impl Flows {
             Some(&known) => known,
             None => {
                 let next = self.state((self.pairs[state as usize].0, Some(reader)));
-                let step = Step { state, next, flow: self.keys.len() as u32 };
+                let asked = if self.is_before(state) { ASKED } else { 0 };
+                let step = Step { state, next, flow: self.keys.len() as u32 | asked };
                 self.keys.push((state, reader));
                 self.found.push(CellCounters::default());
                 self.steps.insert((state, reader), step);
@@ -354,10 +437,9 @@ impl Flows {
 
 /// What the engine found.
 impl Flows {
-    /// A report about an access or a stream of a batch.
-    #[inline]
-    pub fn found(&mut self, parts: &mut Parts, number: Label, found: Found) {
-        parts.found(&mut self.found, number, found);
+    /// By flow, what reads found.
+    pub fn counters(&mut self) -> &mut [CellCounters] {
+        &mut self.found
     }
 
     /// Everything that was counted, in no particular order. A flow may come in two parts.
@@ -377,7 +459,7 @@ impl Flows {
                 used.filter_map(|(site, pattern)| Some(Use { site: site.place, object: site.object?, pattern })),
             );
         }
-        let Self { keys, found, pairs, sites, .. } = self;
+        let Self { keys, found, pairs, sites, others, .. } = self;
         let place = |site: SiteNumber| sites[site.index()].place;
         let access = |site: u32| sites[site as usize].place;
         let context = |site: SiteNumber| sites[site.index()].context;
@@ -396,7 +478,8 @@ impl Flows {
                 between: between.get_mut(number).map(std::mem::take).unwrap_or_default().named(access),
             })
         };
-        Followed { flows: keys.into_iter().zip(found).enumerate().filter_map(flow).collect(), uses }
+        let own = keys.into_iter().zip(found).enumerate().filter_map(flow);
+        Followed { flows: own.chain(others).collect(), uses }
     }
 
     /// Memory held for the states of bytes, in bytes.

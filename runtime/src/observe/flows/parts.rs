@@ -1,48 +1,63 @@
 //! What the loads of a batch read, by flow, to which the engine's reports are added when they come.
 //!
-//! Takes pieces of loads, and stretches of reads of streams, in the order of the accesses; gives the flow of each
-//! report. Reports come with a label, which is the number of an access of the batch or, after those, of a stream of its
-//! runs; of one access or stream, they come in order, and the bytes of a load in order of address.
+//! Takes pieces of loads, and of reads of streams, in the order of the accesses; gives the flow of each report. Reports
+//! come with a label, which is the number of an access of the batch or, after those, of a stream of its runs; of one
+//! access or stream, they come in order, and the bytes of a load in order of address.
 
 use crate::{
     counts::cell::CellCounters,
     engine::{Found, Label, Progression},
 };
 
-/// Neighbouring bytes of a load that belong to one flow.
+/// With this bit, the number of a flow is that of bytes that a slice of a run has not touched before: the stack before
+/// it tells how deep they lie, and not its own.
+pub const ASKED: u32 = 1 << 31;
+
+/// Bytes of a load, or of a stream's loads one after the other, that belong to one flow.
 #[derive(Clone, Copy)]
 pub struct Piece {
     pub flow: u32,
     pub bytes: u32,
 }
 
-/// Parts of accesses, one after the other, that belong to one flow.
-#[derive(Clone, Copy)]
-struct Stretch {
-    flow: u32,
-    /// Of each part.
-    bytes: u64,
-    times: u64,
+/// Adds bytes of a stream to those before them.
+#[inline]
+pub(super) fn add(pieces: &mut Vec<Piece>, flow: u32, mut bytes: u64) {
+    if let Some(last) = pieces.last_mut().filter(|last| last.flow == flow) {
+        let more = bytes.min(u64::from(u32::MAX - last.bytes));
+        last.bytes += more as u32;
+        bytes -= more;
+    }
+    while bytes > 0 {
+        let part = bytes.min(u64::from(u32::MAX));
+        pieces.push(Piece { flow, bytes: part as u32 });
+        bytes -= part;
+    }
 }
 
-/// What a stream's accesses read, in order, and how much of it was reported.
+/// How far pieces were told of: those that were asked of the stack before a slice, or all others.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Cursor {
+    at: u32,
+    /// Bytes of the piece at hand.
+    done: u32,
+}
+
+/// What a stream's accesses read, in order.
 #[derive(Default)]
 pub struct Readings {
-    stretches: Vec<Stretch>,
-    at: usize,
-    /// Parts of the stretch, and bytes of the next part.
-    times: u64,
-    done: u64,
+    pub pieces: Vec<Piece>,
+    found: Cursor,
+    asked: Cursor,
 }
 
-/// Where the reports of the load at hand go.
+/// The pieces of the load at hand.
 #[derive(Clone, Copy, Default)]
-struct Cursor {
+struct Load {
     number: Option<Label>,
-    piece: usize,
+    first: usize,
     end: usize,
-    /// Bytes of the piece that were reported.
-    done: u64,
+    at: Cursor,
 }
 
 /// A batch's.
@@ -56,7 +71,17 @@ pub struct Parts {
     pub pieces: Vec<Piece>,
     /// Reads of streams of affine runs, in blocks.
     pub readings: Vec<Readings>,
-    cursor: Cursor,
+    found: Load,
+    asked: Load,
+}
+
+/// Tells whose reports are.
+pub trait Numbered {
+    /// What an access or a stream was called before it had a number.
+    fn label(&self, number: Label) -> Label;
+
+    /// Files a report with the flows that it is of.
+    fn found(&mut self, counters: &mut [CellCounters], number: Label, found: Found);
 }
 
 /// What is known before reports come.
@@ -78,149 +103,135 @@ impl Parts {
     /// All accesses and runs are there. Takes their labels, and puts numbers in their places.
     pub fn complete(&mut self, labels: &mut Vec<Label>, stream_labels: &mut Vec<Label>) {
         self.next_access();
-        self.cursor = Cursor::default();
+        (self.found, self.asked) = Default::default();
         self.labels.append(labels);
         let accesses = self.labels.len();
         labels.extend((0..accesses).map(Label::new));
         self.labels.append(stream_labels);
         stream_labels.extend((accesses..self.labels.len()).map(Label::new));
     }
+
+    /// The flows of the next bytes that an access or a stream asks of the stack before a slice.
+    pub fn asks(&mut self, number: Label, mut len: u64, mut tell: impl FnMut(Piece)) {
+        let stream = number.index().wrapping_sub(self.first.len() - 1);
+        let (pieces, cursor) = match self.readings.get_mut(stream) {
+            Some(readings) => (&readings.pieces[..], &mut readings.asked),
+            None => self.asked.of(number, &self.first, &self.pieces),
+        };
+        while let Some((flow, part)) = cursor.take(pieces, len, ASKED) {
+            // Not more than the piece has.
+            tell(Piece { flow, bytes: part as u32 });
+            len -= part;
+        }
+    }
 }
 
-/// Reports.
-impl Parts {
-    /// What an access or a stream was called before.
-    #[must_use]
-    pub fn label(&self, number: Label) -> Label {
+impl Numbered for Parts {
+    fn label(&self, number: Label) -> Label {
         self.labels[number.index()]
     }
 
-    /// Files a report.
     #[inline]
-    pub fn found(&mut self, counters: &mut [CellCounters], number: Label, found: Found) {
-        let accesses = self.first.len() - 1;
-        match (self.readings.get_mut(number.index().wrapping_sub(accesses)), found) {
-            (Some(readings), Found::Row(row)) => readings.row(counters, row),
-            (Some(readings), Found::Warm { above, len }) => readings.warm(counters, above, len),
-            (Some(readings), Found::Cold { above, len }) => cold(counters, above, len, |left| readings.take(left)),
-            (None, found) => self.found_for_access(counters, number, found),
+    fn found(&mut self, counters: &mut [CellCounters], number: Label, found: Found) {
+        let stream = number.index().wrapping_sub(self.first.len() - 1);
+        match self.readings.get_mut(stream) {
+            Some(Readings { pieces, found: cursor, .. }) => cursor.found(pieces, counters, found),
+            None => {
+                let (pieces, cursor) = self.found.of(number, &self.first, &self.pieces);
+                cursor.found(pieces, counters, found);
+            }
         }
     }
+}
 
+impl Load {
+    /// The pieces of an access, and how far they were told of.
     #[inline]
-    fn found_for_access(&mut self, counters: &mut [CellCounters], number: Label, found: Found) {
-        if self.cursor.number != Some(number) {
+    fn of<'a>(&'a mut self, number: Label, first: &[u32], pieces: &'a [Piece]) -> (&'a [Piece], &'a mut Cursor) {
+        if self.number != Some(number) {
             let at = number.index();
-            let (piece, end) = (self.first[at] as usize, self.first[at + 1] as usize);
-            self.cursor = Cursor { number: Some(number), piece, end, done: 0 };
+            let (first, end) = (first[at] as usize, first[at + 1] as usize);
+            *self = Self { number: Some(number), first, end, at: Cursor::default() };
         }
+        (&pieces[self.first..self.end], &mut self.at)
+    }
+}
+
+impl Cursor {
+    /// Files a report that is about the next bytes.
+    #[inline]
+    pub(super) fn found(&mut self, pieces: &[Piece], counters: &mut [CellCounters], found: Found) {
         match found {
-            Found::Warm { above, len } => warm(counters, above, len, |left| self.take(left)),
-            Found::Cold { above, len } => cold(counters, above, len, |left| self.take(left)),
-            Found::Row(_) => unreachable!("single accesses have no rows"),
+            Found::Warm { above, len } => self.warm(pieces, counters, above, len),
+            Found::Cold { above, len } => self.cold(pieces, counters, above, len),
+            Found::Row(row) => self.row(pieces, counters, row),
         }
     }
 
-    /// The flow of the next bytes of the load at hand, and how many of up to `len` belong to it.
+    /// Bytes that lie together on the stack, the last on top.
     #[inline]
-    fn take(&mut self, len: u64) -> Option<(u32, u64)> {
-        let cursor = &mut self.cursor;
-        if len == 0 || cursor.piece == cursor.end {
+    fn warm(&mut self, pieces: &[Piece], counters: &mut [CellCounters], above: u64, len: u64) {
+        let mut left = len;
+        while let Some((flow, part)) = self.take(pieces, left, 0) {
+            left -= part;
+            counters[flow as usize].read(above + left, part);
+        }
+    }
+
+    /// As `warm`, of first touches, each below the one before.
+    #[inline]
+    fn cold(&mut self, pieces: &[Piece], counters: &mut [CellCounters], above: u64, len: u64) {
+        let mut done = 0;
+        while let Some((flow, part)) = self.take(pieces, len - done, 0) {
+            counters[flow as usize].read(above + done, part);
+            done += part;
+        }
+    }
+
+    fn row(&mut self, pieces: &[Piece], counters: &mut [CellCounters], mut row: Progression) {
+        while row.count > 0 {
+            let Some(Piece { flow, bytes }) = self.next(pieces, 0) else { return };
+            let many = row.count.min(u64::from(bytes - self.done) / row.width);
+            if many > 0 {
+                counters[flow as usize].read_row(row.take(many));
+                self.pass((many * row.width) as u32, bytes);
+            } else {
+                self.warm(pieces, counters, row.first, row.width);
+            }
+            row = row.skip(many.max(1));
+        }
+    }
+
+    /// The flow of the next bytes of one kind, `ASKED` or not, and how many of up to `len` belong to it.
+    #[inline]
+    fn take(&mut self, pieces: &[Piece], len: u64, kind: u32) -> Option<(u32, u64)> {
+        if len == 0 {
             return None;
         }
-        let Piece { flow, bytes } = self.pieces[cursor.piece];
-        let part = len.min(u64::from(bytes) - cursor.done);
-        cursor.done += part;
-        if cursor.done == u64::from(bytes) {
-            cursor.piece += 1;
-            cursor.done = 0;
-        }
-        Some((flow, part))
-    }
-}
-
-/// Bytes that lie together on the stack, the last on top; `take` gives the flow of the next bytes, and how many of
-/// those that are left belong to it.
-#[inline]
-fn warm(counters: &mut [CellCounters], above: u64, len: u64, mut take: impl FnMut(u64) -> Option<(u32, u64)>) {
-    let mut left = len;
-    while let Some((flow, part)) = take(left) {
-        left -= part;
-        counters[flow as usize].read(above + left, part);
-    }
-}
-
-/// As `warm`, of first touches, each below the one before.
-#[inline]
-fn cold(counters: &mut [CellCounters], above: u64, len: u64, mut take: impl FnMut(u64) -> Option<(u32, u64)>) {
-    let mut done = 0;
-    while let Some((flow, part)) = take(len - done) {
-        counters[flow as usize].read(above + done, part);
-        done += part;
-    }
-}
-
-impl Readings {
-    /// The next parts of accesses.
-    pub fn add(&mut self, flow: u32, bytes: u64, times: u64) {
-        match self.stretches.last_mut() {
-            Some(last) if (last.flow, last.bytes) == (flow, bytes) => last.times += times,
-            _ => self.stretches.push(Stretch { flow, bytes, times }),
-        }
+        let Piece { flow, bytes } = self.next(pieces, kind)?;
+        let part = len.min(u64::from(bytes - self.done));
+        self.pass(part as u32, bytes);
+        Some((flow & !ASKED, part))
     }
 
+    /// The piece at hand or, behind pieces of the other kind, the next.
     #[inline]
-    fn warm(&mut self, counters: &mut [CellCounters], above: u64, len: u64) {
-        warm(counters, above, len, |left| self.take(left));
-    }
-
-    fn row(&mut self, counters: &mut [CellCounters], mut row: Progression) {
-        while row.count > 0 && self.at < self.stretches.len() {
-            let many = match self.take_whole(row.width, row.count) {
-                Some((flow, many)) => {
-                    counters[flow as usize].read_row(row.take(many));
-                    many
-                }
-                None => {
-                    self.warm(counters, row.first, row.width);
-                    1
-                }
-            };
-            row = row.skip(many);
-        }
-    }
-
-    /// The flow of the next bytes, and how many of up to `len` belong to it.
-    #[inline]
-    fn take(&mut self, len: u64) -> Option<(u32, u64)> {
-        let &Stretch { flow, bytes, .. } = self.stretches.get(self.at).filter(|_| len > 0)?;
-        let part = len.min(bytes - self.done);
-        self.done += part;
-        if self.done == bytes {
-            self.done = 0;
-            self.pass(1);
-        }
-        Some((flow, part))
-    }
-
-    /// The flow of the next whole accesses, and how many of up to `most` belong to it.
-    #[inline]
-    fn take_whole(&mut self, len: u64, most: u64) -> Option<(u32, u64)> {
-        let &Stretch { flow, bytes, times } = self.stretches.get(self.at)?;
-        if self.done > 0 || bytes != len {
-            return None;
-        }
-        let many = most.min(times - self.times);
-        self.pass(many);
-        Some((flow, many))
-    }
-
-    #[inline]
-    fn pass(&mut self, times: u64) {
-        self.times += times;
-        if self.times == self.stretches[self.at].times {
+    fn next(&mut self, pieces: &[Piece], kind: u32) -> Option<Piece> {
+        loop {
+            let piece = *pieces.get(self.at as usize)?;
+            if piece.flow & ASKED == kind {
+                return Some(piece);
+            }
             self.at += 1;
-            self.times = 0;
+        }
+    }
+
+    /// So many bytes of the piece at hand are done, which has `all`.
+    #[inline]
+    fn pass(&mut self, bytes: u32, all: u32) {
+        self.done += bytes;
+        if self.done == all {
+            (self.at, self.done) = (self.at + 1, 0);
         }
     }
 }

@@ -23,9 +23,9 @@ use crate::{
 const ITEMS: u32 = 3;
 
 #[derive(Clone, Debug)]
-enum Op {
-    /// By an item of a segment in one of two contexts, counted or not.
-    Access(Access, u32, u32, bool),
+pub(super) enum Op {
+    /// By an item of a segment in one of two contexts, counted or not; or by nobody.
+    Access(Access, Option<u32>, u32, bool),
     Relocate(u64, u64, u64),
     Input(u64, u64),
     /// Streams with their sites, whether they are counted, in one context; iterations.
@@ -33,11 +33,12 @@ enum Op {
 }
 
 /// Addresses around a border of pages, lengths of whole and broken words and of blocks.
-fn any_op() -> impl Strategy<Value = Op> {
+pub(super) fn any_op() -> impl Strategy<Value = Op> {
     let address = || prop_oneof![4000u64..4200, (0u64..40).prop_map(|word| 4096 + 8 * word)];
     let len = || prop_oneof![Just(4u64), Just(8), 1u64..80];
     let kind = prop_oneof![4 => Just(Kind::Load), 3 => Just(Kind::Store), 1 => Just(Kind::Remove)];
-    let access = (address(), len(), kind, 0..3 * ITEMS, 0..2u32, prop::bool::weighted(0.9));
+    let site = prop_oneof![15 => (0..3 * ITEMS).prop_map(Some), 1 => Just(None)];
+    let access = (address(), len(), kind, site, 0..2u32, prop::bool::weighted(0.9));
     prop_oneof![
         20 => access.prop_map(|(addr, len, kind, site, context, counted)| {
             Op::Access(Access { addr, len: len as u32, kind }, site, context, counted)
@@ -49,7 +50,7 @@ fn any_op() -> impl Strategy<Value = Op> {
 
 /// Streams of mostly one size, some after the same words; their sites are all different, as they are in programs, or
 /// only few.
-fn any_run(elements: u64, strides: &'static [i64], iterations: u64) -> impl Strategy<Value = Op> {
+pub(super) fn any_run(elements: u64, strides: &'static [i64], iterations: u64) -> impl Strategy<Value = Op> {
     let kind = prop_oneof![3 => Just(Kind::Load), 2 => Just(Kind::Store)];
     let stream = (0..elements, prop::sample::select(strides), kind, prop::bool::weighted(0.03));
     let size = prop_oneof![4 => Just(8u32), 1 => Just(4), 1 => Just(16)];
@@ -74,21 +75,21 @@ fn singly(op: &Op) -> Vec<Op> {
     let Op::Run(streams, counted, iterations) = op else { return vec![op.clone()] };
     let access = |iteration: u64, (stream, site): &(Stream, u32)| {
         let addr = stream.addr.wrapping_add_signed(stream.stride * iteration as i64);
-        Op::Access(Access { addr, len: stream.len, kind: stream.kind }, *site, 0, *counted)
+        Op::Access(Access { addr, len: stream.len, kind: stream.kind }, Some(*site), 0, *counted)
     };
     (0..*iterations).flat_map(|iteration| streams.iter().map(move |stream| access(iteration, stream))).collect()
 }
 
-type Key = (Option<RingSite>, Option<RingSite>, RingSite);
+pub(super) type Key = (Option<RingSite>, Option<RingSite>, RingSite);
 /// Bytes, cost, histogram.
-type Total = (u64, u128, Vec<(u16, u64)>);
+pub(super) type Total = (u64, u128, Vec<(u16, u64)>);
 
 fn place(site: u32) -> RingSite {
     (SegmentNumber::new((site / ITEMS) as usize), site % ITEMS)
 }
 
 /// A list of the bytes with their writers and touchers, next to the list that defines depths.
-fn by_definition(ops: &[Op]) -> BTreeMap<Key, Total> {
+pub(super) fn by_definition(ops: &[Op]) -> BTreeMap<Key, Total> {
     let mut stack = Oracle::default();
     let mut states: BTreeMap<u64, (Option<RingSite>, RingSite)> = BTreeMap::new();
     let mut found: BTreeMap<Key, Vec<u64>> = BTreeMap::new();
@@ -97,10 +98,12 @@ fn by_definition(ops: &[Op]) -> BTreeMap<Key, Total> {
             Op::Run(..) => unreachable!("runs are single accesses now"),
             Op::Access(Access { addr, len, kind }, site, _, counted) => {
                 let bytes = addr..addr + u64::from(len);
-                let site = place(site);
+                let site = site.map(place);
                 match kind {
                     Kind::Load | Kind::Last => {
-                        for (byte, read) in bytes.clone().zip(stack.load(addr, len.into())) {
+                        let read = stack.load(addr, len.into());
+                        let Some(site) = site else { continue };
+                        for (byte, read) in bytes.clone().zip(read) {
                             let state = states.get(&byte);
                             let writer = state.and_then(|s| s.0);
                             if counted {
@@ -112,7 +115,10 @@ fn by_definition(ops: &[Op]) -> BTreeMap<Key, Total> {
                     }
                     Kind::Store | Kind::Fresh => {
                         stack.store(addr, len.into());
-                        states.extend(bytes.map(|byte| (byte, (Some(site), site))));
+                        match site {
+                            Some(site) => states.extend(bytes.map(|byte| (byte, (Some(site), site)))),
+                            None => states.retain(|byte, _| !bytes.contains(byte)),
+                        }
                     }
                     Kind::Remove => {
                         stack.remove(addr, len.into());
@@ -146,11 +152,12 @@ fn total(depths: &[u64]) -> Total {
 }
 
 /// A pipeline with the cells that it files in.
-struct Measured {
-    pipeline: Pipeline,
-    cells: Vec<CellCounters>,
-    cell_of: BTreeMap<(SegmentNumber, u32), CellNumber>,
-    cold: DepthCounts,
+#[derive(Default)]
+pub(super) struct Measured {
+    pub pipeline: Pipeline,
+    pub cells: Vec<CellCounters>,
+    pub cell_of: BTreeMap<(SegmentNumber, u32), CellNumber>,
+    pub cold: DepthCounts,
 }
 
 impl Measured {
@@ -169,11 +176,11 @@ impl Measured {
         Label::of(first.after(item as usize))
     }
 
-    fn does(&mut self, op: &Op) {
+    pub fn does(&mut self, op: &Op) {
         match op {
             Op::Access(access, site, context, counted) => {
-                let is_remove = access.kind == Kind::Remove;
-                let label = if is_remove { Label::UNCOUNTED } else { self.label(*site, *context, *counted) };
+                let site = site.filter(|_| access.kind != Kind::Remove);
+                let label = site.map_or(Label::UNCOUNTED, |site| self.label(site, *context, *counted));
                 self.pipeline.push(*access, label, &mut Files { cells: &mut self.cells, cold: &mut self.cold });
             }
             Op::Run(streams, counted, iterations) => {
@@ -194,8 +201,7 @@ impl Measured {
 
 /// What was followed, and all cells; `threaded` with the engine on a thread of its own.
 fn followed(ops: &[Op], patterns: bool, threaded: bool) -> (Followed, Vec<CellCounters>) {
-    let (pipeline, cold) = (Pipeline::default(), DepthCounts::default());
-    let mut measured = Measured { pipeline, cells: Vec::new(), cell_of: BTreeMap::new(), cold };
+    let mut measured = Measured::default();
     measured.pipeline.start_flows(patterns, false);
     // Each site has an object in one of the contexts: patterns are told of sites and objects.
     for segment in 0..3 {
@@ -218,14 +224,19 @@ fn total_of(found: &CellCounters) -> Total {
     (depths.iter().map(|d| d.1).sum(), found.cost, depths)
 }
 
-/// The flows as measured, and bytes and cost of all cells.
-fn measured(ops: &[Op]) -> (BTreeMap<Key, Total>, (u64, u128)) {
-    let (flows, cells) = followed(ops, true, false);
+/// Flows of one key together.
+pub(super) fn by_key(flows: Followed) -> BTreeMap<Key, Total> {
     let mut merged: BTreeMap<Key, CellCounters> = BTreeMap::new();
     for mut flow in flows.flows {
         merged.entry((flow.writer, flow.toucher, flow.reader)).or_default().merge(&mut flow.found);
     }
-    let flows = merged.iter().map(|(key, found)| (*key, total_of(found))).collect();
+    merged.iter().map(|(key, found)| (*key, total_of(found))).collect()
+}
+
+/// The flows as measured, and bytes and cost of all cells.
+fn measured(ops: &[Op]) -> (BTreeMap<Key, Total>, (u64, u128)) {
+    let (flows, cells) = followed(ops, true, false);
+    let flows = by_key(flows);
     let all = cells.iter().fold((0, 0), |(bytes, cost), cell| (bytes + total_of(cell).0, cost + cell.cost));
     (flows, all)
 }
@@ -281,7 +292,7 @@ proptest! {
 
 #[test]
 fn each_byte_of_a_load_is_counted_at_its_own_depth() {
-    let access = |addr, len, kind, site| Op::Access(Access { addr, len, kind }, site, 0, true);
+    let access = |addr, len, kind, site| Op::Access(Access { addr, len, kind }, Some(site), 0, true);
     // Bytes 1 and 2 are written after the other two: from the top, 2, 1, 3, 0. Byte 4 enters below.
     let ops = [access(0, 4, Kind::Store, 0), access(1, 2, Kind::Store, 1), access(0, 5, Kind::Load, 2)];
     let (flows, _) = measured(&ops);

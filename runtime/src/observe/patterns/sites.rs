@@ -364,7 +364,7 @@ impl Patterns {
     pub fn forget(&mut self, address: u64, len: u64) {
         let lines = address.div_ceil(LINE)..address.saturating_add(len) / LINE;
         let mut gone = Vec::new();
-        self.pages.each_part(lines.start, lines.end.saturating_sub(lines.start), PAGE_LINES as u64, |page, part| {
+        self.pages.each_part(lines.start, lines.end.saturating_sub(lines.start), PAGE_LINES as u64, |page, _, part| {
             let visits = page.visits[part].iter_mut();
             gone.extend(visits.map(|visit| std::mem::replace(visit, UNUSED)).filter(|visit| visit.site.is_some()));
         });

@@ -85,11 +85,11 @@ impl Forward {
 
     /// The stack, for somebody else to go on with; it must be given back.
     pub fn lend(&mut self) -> Ranked {
-        self.engine.lend(files!(self)).0
+        self.engine.lend(files!(self)).ranked
     }
 
     pub fn give_back(&mut self, stack: Ranked) {
-        self.engine.give_back(stack);
+        self.engine.give_back(stack, None);
     }
 
     /// Ends the pass; gives what it found.

@@ -4,11 +4,11 @@
 
 use super::super::{fast_paths::DepthHash, queue::Queue};
 use crate::{
-    counts::many::Many,
-    engine::Reports,
+    counts::{cell::CellCounters, many::Many},
+    engine::{Frontier, Reports},
     observe::{
         files::Files,
-        flows::{Flows, Parts},
+        flows::{Flows, Numbered, Parts},
     },
 };
 
@@ -52,18 +52,34 @@ impl Batch {
                 }
                 files.file(found, many);
             }
-            Some(flows) => found.each(|number, found| {
-                let label = parts.label(number);
-                let cell = label.cell();
-                if let Some(hash) = hash
-                    && files.has(cell)
-                {
-                    hash.found(label, found);
-                }
-                files.found(cell, found);
-                flows.found(parts, number, found);
-            }),
+            Some(flows) => file_flows(found, &mut **parts, flows.counters(), hash.as_deref_mut(), files),
         }
         found.clear();
     }
+
+    /// Notes the flows of what was asked of the stack before a slice.
+    pub(super) fn note_asked(&mut self, flows: &mut Flows, frontier: &mut Frontier) {
+        flows.note_asked(frontier, &mut self.parts);
+    }
+}
+
+/// Files what was found for accesses that have numbers, by cell and by flow, and hashes it if that was asked for.
+pub fn file_flows(
+    found: &Reports,
+    parts: &mut impl Numbered,
+    flows: &mut [CellCounters],
+    mut hash: Option<&mut DepthHash>,
+    files: &mut Files<'_>,
+) {
+    found.each(|number, found| {
+        let label = parts.label(number);
+        let cell = label.cell();
+        if let Some(hash) = &mut hash
+            && files.has(cell)
+        {
+            hash.found(label, found);
+        }
+        files.found(cell, found);
+        parts.found(flows, number, found);
+    });
 }

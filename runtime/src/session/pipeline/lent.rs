@@ -1,7 +1,20 @@
-//! The engine and the stacks of lines in the hands of others: parts of a run, and slices of a ring.
+//! The engine and who follows beside it in the hands of others: parts of a run, and slices of a ring.
 
-use super::{Lines, Pipeline, Place, Ranked};
-use crate::{observe::files::Files, session::frontiers::Frontiers};
+use super::{Flows, Lines, Pipeline, Place, Ranked};
+use crate::{
+    observe::{
+        files::Files,
+        flows::{States, Touched},
+    },
+    session::frontiers::Frontiers,
+};
+
+/// What somebody else goes on with.
+pub struct Lent {
+    pub ranked: Ranked,
+    pub lines: Vec<Lines>,
+    pub flows: Option<Box<Flows>>,
+}
 
 impl Pipeline {
     /// From now on, does parts of a run (nothing was queued yet).
@@ -10,6 +23,24 @@ impl Pipeline {
             ranked.engine_mut().start_slice();
         }
         self.lines.iter_mut().for_each(Lines::start_slices);
+        self.flows.iter_mut().for_each(|flows| flows.start_second_pass());
+    }
+
+    /// From now on, does the first of two passes over parts of a run, for flows alone (nothing was queued yet).
+    pub fn start_first_pass(&mut self) {
+        self.place = Place::Nowhere;
+        self.flows.iter_mut().for_each(|flows| flows.start_first_pass());
+    }
+
+    /// Ends a part of a run in the first pass; the next one begins.
+    pub fn end_first_pass(&mut self, files: &mut Files<'_>) -> Option<Touched> {
+        self.flush(files);
+        self.flows.as_mut().map(|flows| flows.end_first_pass())
+    }
+
+    /// Begins a part of a run in the second pass.
+    pub fn begin_second_pass(&mut self, states: &States) {
+        self.flows.iter_mut().for_each(|flows| flows.begin_slice(states));
     }
 
     /// Ends a part of a run; the next one begins.
@@ -17,28 +48,34 @@ impl Pipeline {
         self.flush(files);
         let bytes = match &mut self.place {
             Place::Here(ranked) => ranked.engine_mut().end_slice(),
-            Place::Sampled(_) | Place::There { .. } | Place::Kept(_) => {
+            Place::Sampled(_) | Place::There { .. } | Place::Kept(_) | Place::Nowhere => {
                 unreachable!("parts of a run are done on one thread each")
             }
         };
-        Frontiers { bytes, lines: self.lines.iter_mut().map(Lines::end_slice).collect() }
+        let flows = self.flows.as_mut().map(|flows| flows.end_slice());
+        Frontiers { bytes, lines: self.lines.iter_mut().map(Lines::end_slice).collect(), flows }
     }
 
-    /// The engine and the stacks of lines, for somebody else to go on with; the engine stays away until it is given
-    /// back, the stacks of lines for ever.
-    pub fn lend(&mut self, files: &mut Files<'_>) -> (Ranked, Vec<Lines>) {
+    /// The engine and who follows beside it, for somebody else to go on with; the engine and flows stay away until they
+    /// are given back, the stacks of lines for ever.
+    pub fn lend(&mut self, files: &mut Files<'_>) -> Lent {
         self.flush(files);
-        let lines = std::mem::take(&mut self.lines);
+        let (lines, flows) = (std::mem::take(&mut self.lines), self.flows.take());
         match &mut self.place {
-            Place::Here(ranked) => (std::mem::take(ranked), lines),
-            Place::Sampled(_) | Place::There { .. } | Place::Kept(_) => {
+            Place::Here(ranked) => Lent { ranked: std::mem::take(ranked), lines, flows },
+            Place::Sampled(_) | Place::There { .. } | Place::Kept(_) | Place::Nowhere => {
                 unreachable!("only an engine that is here is lent")
             }
         }
     }
 
-    pub fn give_back(&mut self, ranked: Ranked) {
-        self.place = Place::Here(ranked);
+    pub fn give_back(&mut self, ranked: Ranked, flows: Option<Box<Flows>>) {
+        (self.place, self.flows) = (Place::Here(ranked), flows);
+    }
+
+    /// The flows of what was flushed; call after the last part.
+    pub fn take_flows(&mut self) -> Option<Box<Flows>> {
+        self.flows.take()
     }
 
     /// Accesses of affine runs that the engine, which is here, did in blocks.
@@ -46,7 +83,7 @@ impl Pipeline {
     pub fn in_blocks(&self) -> u64 {
         match &self.place {
             Place::Here(ranked) => ranked.engine().in_blocks(),
-            Place::Sampled(_) | Place::There { .. } | Place::Kept(_) => 0,
+            Place::Sampled(_) | Place::There { .. } | Place::Kept(_) | Place::Nowhere => 0,
         }
     }
 }

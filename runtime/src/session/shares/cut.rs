@@ -158,7 +158,7 @@ impl Open {
         let Walked { ring, scanner, .. } = ring;
         self.replay(&scanner);
         let Self { mut part, contexts_before, objects_before, used, is_ended, .. } = self;
-        let Frontiers { bytes: frontier, lines } = part.end();
+        let Frontiers { bytes: frontier, lines, .. } = part.end();
         let mut counts = Counts::new(part.analyzer.into_counted(), scanner.core.totals.active);
         counts.lose(scanner.core.totals.lost_words);
         let contexts = &scanner.core.contexts.nodes[contexts_before..];

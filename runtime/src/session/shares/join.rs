@@ -12,6 +12,7 @@ use super::{
         merge::Merger,
         modules::ModuleTable,
         options::Options,
+        pipeline::lent::Lent,
         replay::{ReplayError, Replayed, check},
         result::RingResult,
         slices::whole::{Below, Whole},
@@ -107,7 +108,7 @@ impl Joined {
         let options = &self.options;
         let ring = self.rings.entry(part.number).or_insert_with(|| {
             let mut analyzer = Box::new(Analyzer::new(options.clone()));
-            let (ranked, lines) = analyzer.core.engine.lend(files!(analyzer.core));
+            let Lent { ranked, lines, .. } = analyzer.core.engine.lend(files!(analyzer.core));
             let whole = Box::new(Whole::new(ranked, false));
             JoinedRing { analyzer, whole, lines, process: part.ring.process, used: false }
         });
@@ -161,7 +162,7 @@ impl Joined {
         let JoinedRing { mut analyzer, whole, lines, process, used } = ring;
         self.merger.measurement.processes.insert(process);
         analyzer.core.cold.merge(&whole.cold);
-        analyzer.core.engine.give_back(whole.ranked);
+        analyzer.core.engine.give_back(whole.ranked, None);
         file_lines(&mut analyzer.core.cells, lines.into_iter().map(Lines::finish).collect());
         if used {
             let result = RingResult::Memory(Box::new(analyzer.finish()));

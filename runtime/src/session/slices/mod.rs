@@ -3,18 +3,19 @@
 //! `ring` goes over the records as they come (`super::scan`) and cuts them; a `part` replays a slice on a stack of its
 //! own, with counters of its own; `whole` answers, slice by slice, what the slices did not know, on the stack of all
 //! that was before. `turns` has slices done side by side and settled in order, by the threads of the `pool`, which all
-//! rings share. Nothing depends on where a run is cut, or on who
-//! replays what: every byte is found at the same depth as by one engine, and everything else is added up.
+//! rings share. If flows are followed, `first_pass` goes over slices before. Nothing depends on where a run is cut, or
+//! on who replays what: every byte is found at the same depth as by one engine, and everything else is added up.
 //!
-//! Takes rings of the memory model. Refuses analyses that follow accesses beside the engine, as these need all of them
-//! in order (`Options::in_one_piece`).
+//! Takes rings of the memory model. Refuses analyses that need all accesses in order (`Options::in_one_piece`).
 
+mod common;
+mod first_pass;
 mod lines;
 pub(super) mod part;
 pub(super) mod pool;
 mod ring;
 pub(super) mod turns;
-pub(super) mod whole;
+pub(crate) mod whole;
 
 pub use pool::Pool;
 pub use ring::SlicedRing;

@@ -13,10 +13,11 @@ use crate::{
     },
     engine::Frontier,
     objects::slices::{Known as KnownObjects, Laid},
+    observe::flows::{States, Touched},
 };
 
 /// What a replay in the middle of a ring starts with.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Start {
     pub running: Running,
     pub open_regions: u64,
@@ -82,6 +83,13 @@ impl Part {
         Self { number, analyzer }
     }
 
+    /// Does the first of two passes, for flows alone.
+    pub fn for_first_pass(number: usize, options: &Options) -> Self {
+        let mut analyzer = Analyzer::new(Options { sequence: None, line_sizes: Vec::new(), ..options.clone() });
+        analyzer.core.engine.start_first_pass();
+        Self { number, analyzer }
+    }
+
     /// Learns what is new. Contexts and objects may be those of later slices too: they have the same numbers.
     pub fn prepare(&mut self, start: Start, known: &Known) {
         if let Some(own) = &mut self.analyzer.core.objects {
@@ -100,6 +108,16 @@ impl Part {
     /// Replays words of the slice at hand, all of whose contexts are known.
     pub fn go_on(&mut self, words: &[u64]) {
         self.analyzer.replay(words, &mut NoMore);
+    }
+
+    /// Begins the second pass over a slice, whose bytes are in these states.
+    pub fn begin_second_pass(&mut self, states: &States) {
+        self.analyzer.core.engine.begin_second_pass(states);
+    }
+
+    /// Ends the first pass over the slice at hand.
+    pub fn end_first_pass(&mut self) -> Option<Touched> {
+        self.analyzer.core.engine.end_first_pass(files!(self.analyzer.core))
     }
 
     /// Ends the slice at hand.

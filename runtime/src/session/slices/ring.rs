@@ -1,11 +1,11 @@
 //! A ring that is replayed in slices.
 //!
-//! Takes words as a replay does, cuts them into slices of about a number of accesses, and has these done in `turns`.
-//! Refuses what `turns` refuses.
+//! Takes words as a replay does, cuts them into slices of about a number of accesses, and has these done in `turns`; if
+//! flows are followed, after a first pass over each (`first_pass`). Refuses what `turns` refuses.
 
 use std::{
     io,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard},
 };
 
 use super::{
@@ -15,11 +15,14 @@ use super::{
         exact::{SliceLog, SlicedLog},
         frontiers::Frontiers,
         options::Options,
+        pipeline::lent::Lent,
         result::MemoryResult,
         scan::{Scanned, Stop},
     },
+    common::{Shared, Slice},
+    first_pass::FirstPass,
     lines::WholeLines,
-    part::{Known, Part, Start},
+    part::{Part, Start},
     pool::Pool,
     turns::{Slices, Turns},
     whole::{Below, Whole},
@@ -41,6 +44,8 @@ pub struct SlicedRing {
     analyzer: Box<Analyzer>,
     /// What that asked of the engine, if that is needed again.
     first_log: Option<io::Result<Recorded>>,
+    /// If flows are followed.
+    first_pass: Option<Turns<FirstPass>>,
     turns: Turns<Replays>,
     limit: u64,
     /// The slice at hand.
@@ -52,18 +57,7 @@ pub struct SlicedRing {
 /// Replays slices.
 struct Replays {
     options: Options,
-    shared: Mutex<Shared>,
-}
-
-#[derive(Default)]
-struct Shared {
-    known: Known,
-    /// Words of slices that are done, whose memory is used again.
-    spare: Vec<Vec<u64>>,
-    /// Of slices that were settled.
-    logs: Vec<io::Result<SliceLog>>,
-    accesses: u64,
-    bytes: u64,
+    shared: Arc<Mutex<Shared>>,
 }
 
 /// All stacks of slices that were settled.
@@ -91,14 +85,17 @@ impl SlicedRing {
     #[must_use]
     pub fn new(mut analyzer: Box<Analyzer>, pool: &Arc<Pool>, options: &Options) -> Self {
         let first_log = analyzer.core.engine.take_log(files!(analyzer.core)).map(|log| log.finish());
-        let (ranked, lines) = analyzer.core.engine.lend(files!(analyzer.core));
+        let Lent { ranked, lines, flows } = analyzer.core.engine.lend(files!(analyzer.core));
         let lines = WholeLines::new(lines, analyzer.core.cells.len());
         let whole = Stacks { bytes: Whole::new(ranked, options.ways.hash), lines };
-        let replays = Replays { options: options.clone(), shared: Mutex::default() };
+        let shared = Arc::<Mutex<Shared>>::default();
+        let first_pass = flows.map(|flows| Turns::new(FirstPass::new(options, &shared), *flows, pool));
+        let replays = Replays { options: options.clone(), shared };
         Self {
             start: Start::of(&analyzer),
             analyzer,
             first_log,
+            first_pass,
             turns: Turns::new(replays, whole, pool),
             limit: options.slice.unwrap_or(SLICE),
             words: Vec::new(),
@@ -132,18 +129,41 @@ impl SlicedRing {
         if self.words.is_empty() {
             return;
         }
-        self.turns.wait_for_room();
+        match &self.first_pass {
+            Some(first_pass) => first_pass.wait_for_room(),
+            None => self.turns.wait_for_room(),
+        }
         let mut shared = self.turns.slices().lock();
         shared.known.learn(&self.analyzer);
         let empty = shared.spare.pop().unwrap_or_default();
         drop(shared);
         self.work = 0;
-        self.turns.submit((start, std::mem::replace(&mut self.words, empty)));
+        let slice = Slice { start, words: std::mem::replace(&mut self.words, empty), states: None };
+        match &mut self.first_pass {
+            Some(first_pass) => {
+                first_pass.submit(slice);
+                self.submit_seen();
+            }
+            None => self.turns.submit(slice),
+        }
+    }
+
+    /// Hands over what the first pass is done with.
+    fn submit_seen(&mut self) {
+        let Some(first_pass) = &self.first_pass else { return };
+        while let Some(slice) = first_pass.slices().next() {
+            self.turns.wait_for_room();
+            self.turns.submit(slice);
+        }
     }
 
     /// Waits until all slices are settled.
     pub fn settle(&mut self) {
         self.submit();
+        if let Some(first_pass) = &self.first_pass {
+            first_pass.wait();
+        }
+        self.submit_seen();
         self.turns.wait();
     }
 
@@ -171,7 +191,8 @@ impl SlicedRing {
     /// Adds everything up; what slices counted that are not settled is in it, but not what they would have found below
     /// them. Gives, by part, the numbers of its cells too.
     fn sum(self) -> (Analyzer, Vec<Vec<CellNumber>>) {
-        let Self { mut analyzer, mut turns, .. } = self;
+        let Self { mut analyzer, mut turns, first_pass, .. } = self;
+        let mut flows = first_pass.map(|mut first_pass| Box::new(first_pass.finish().1));
         let (mut parts, Stacks { bytes: Whole { ranked, mut found, cold, .. }, lines }) = turns.finish();
         let (own, of_parts) = lines.finish();
         file_lines(&mut analyzer.core.cells, own);
@@ -179,13 +200,17 @@ impl SlicedRing {
             file_lines(&mut below.cells, lines);
         }
         parts.sort_unstable_by_key(|part| part.number);
-        let absorb = |Part { number, analyzer: part }| {
-            let Below { cells, hash } = found.get_mut(number).map(std::mem::take).unwrap_or_default();
+        let absorb = |Part { number, analyzer: mut part }| {
+            let Below { cells, hash, flows: below } = found.get_mut(number).map(std::mem::take).unwrap_or_default();
+            if let (Some(all), Some(mut flows)) = (&mut flows, part.core.engine.take_flows()) {
+                flows.add(below);
+                all.absorb(flows.finish());
+            }
             analyzer.absorb(part.into_counted(), cells, hash.as_ref())
         };
         let numbers = parts.into_iter().map(absorb).collect();
         analyzer.core.cold.merge(&cold);
-        analyzer.core.engine.give_back(ranked);
+        analyzer.core.engine.give_back(ranked, flows);
         (*analyzer, numbers)
     }
 
@@ -203,13 +228,13 @@ impl SlicedRing {
 
 impl Replays {
     fn lock(&self) -> MutexGuard<'_, Shared> {
-        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
+        Shared::lock(&self.shared)
     }
 }
 
 impl Slices for Replays {
     type Part = Part;
-    type Task = (Start, Vec<u64>);
+    type Task = Slice;
     type Done = Replayed;
     type Whole = Stacks;
 
@@ -217,9 +242,12 @@ impl Slices for Replays {
         Part::new(number, &self.options)
     }
 
-    fn go(&self, part: &mut Part, (start, mut words): Self::Task) -> Replayed {
+    fn go(&self, part: &mut Part, Slice { start, mut words, states }: Slice) -> Replayed {
         let before = (part.analyzer.accesses(), part.analyzer.engine_bytes());
         part.prepare(start, &self.lock().known);
+        if let Some(states) = states {
+            part.begin_second_pass(&states);
+        }
         part.go_on(&words);
         let frontiers = part.end();
         let log = part.log(&frontiers.bytes);
@@ -227,16 +255,16 @@ impl Slices for Replays {
         let mut shared = self.lock();
         shared.spare.push(words);
         shared.accesses += part.analyzer.accesses() - before.0;
-        shared.bytes = shared.bytes.wrapping_add(part.analyzer.engine_bytes()).wrapping_sub(before.1);
+        shared.holds(part.analyzer.engine_bytes(), before.1);
         Replayed { frontiers, part: part.number, cells: part.cells(), log }
     }
 
     fn settle(&self, whole: &mut Stacks, Replayed { frontiers, part, cells, log }: Replayed) {
         let before = whole.heap_bytes();
-        whole.bytes.settle(&frontiers.bytes, part, cells);
+        whole.bytes.settle_flows(&frontiers.bytes, frontiers.flows, part, cells);
         whole.lines.settle(&frontiers.lines, part);
         let mut shared = self.lock();
-        shared.bytes = shared.bytes.wrapping_add(whole.heap_bytes()).wrapping_sub(before);
+        shared.holds(whole.heap_bytes(), before);
         shared.logs.extend(log);
     }
 }
