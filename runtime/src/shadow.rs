@@ -133,7 +133,19 @@ impl Shadow {
         ((self.pages.len() + self.spare.len()) * size_of::<[ByteLabel; PAGE]>()) as u64
     }
 
-    /// The labels of a range.
+    /// The labels of a range: (label, bytes that have it one after the other).
+    pub fn runs(&mut self, address: u64, len: u64, labels: &mut Vec<(ByteLabel, u64)>) {
+        for (number, offset, part) in pieces(address, len) {
+            match self.pages.find(number) {
+                None => add_words(labels, UNTOUCHED, part as u64),
+                Some(page) => page[offset..offset + part]
+                    .chunk_by(|a, b| a == b)
+                    .for_each(|run| add_words(labels, run[0], run.len() as u64)),
+            }
+        }
+    }
+
+    /// The labels of a range, byte by byte.
     pub fn read(&mut self, address: u64, len: u64) -> Vec<ByteLabel> {
         (0..len).map(|i| self.label(address.wrapping_add(i))).collect()
     }

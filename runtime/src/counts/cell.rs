@@ -277,7 +277,7 @@ fn alike(row: Progression) -> Option<Alike> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{counts::many::Many, decode::block::CellNumber};
+    use crate::counts::many::Many;
 
     #[test]
     fn short_reads_are_counted_alike_in_lists_and_rows() {
@@ -288,7 +288,7 @@ mod tests {
             seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             let (above, len) = ((seed >> 33) % (1 << (1 + (seed >> 20) % 30)), 1 + (seed >> 7) % 8);
             expected.read(above, len);
-            if !many.push(CellNumber::default(), above, len) {
+            if !many.push(0, above, len) {
                 many.each(|_, read| cell.read_priced(read));
             }
             // As if there had been as many reads as fit, twice.

@@ -6,15 +6,15 @@
 //! lanes.
 
 use super::row::{DEEPEST, LONGEST, NEAR, far_entry};
-use crate::{decode::block::CellNumber, histogram::SUB};
+use crate::histogram::SUB;
 
 /// Reads that are held until they are priced.
 const HELD: usize = 256;
 
-/// Reads, and what they come to.
-pub struct Many {
+/// Reads, each of something that has a number, and what they come to.
+pub struct Many<N> {
     len: usize,
-    cell: [CellNumber; HELD],
+    of: [N; HELD],
     above: [i32; HELD],
     bytes: [i32; HELD],
     price: [i32; HELD],
@@ -37,12 +37,12 @@ pub struct Priced {
     pub add: [(usize, u32); 2],
 }
 
-impl Default for Many {
+impl<N: Copy + Default> Default for Many<N> {
     fn default() -> Self {
         let none = [0; HELD];
         Many {
             len: 0,
-            cell: [CellNumber::default(); HELD],
+            of: [N::default(); HELD],
             above: none,
             bytes: none,
             price: none,
@@ -54,27 +54,27 @@ impl Default for Many {
     }
 }
 
-impl Many {
-    /// Whether a read can be held.
-    #[inline(always)]
-    pub fn takes(above: u64, bytes: u64) -> bool {
-        above <= DEEPEST - LONGEST && bytes.wrapping_sub(1) < LONGEST
-    }
+/// Whether a read can be held.
+#[inline(always)]
+pub fn takes(above: u64, bytes: u64) -> bool {
+    above <= DEEPEST - LONGEST && bytes.wrapping_sub(1) < LONGEST
+}
 
+impl<N: Copy> Many<N> {
     /// Holds a read; false if there is no room for another one.
     #[inline(always)]
-    pub fn push(&mut self, cell: CellNumber, above: u64, bytes: u64) -> bool {
-        debug_assert!(Self::takes(above, bytes), "{bytes} bytes below {above}");
-        self.cell[self.len] = cell;
+    pub fn push(&mut self, of: N, above: u64, bytes: u64) -> bool {
+        debug_assert!(takes(above, bytes), "{bytes} bytes below {above}");
+        self.of[self.len] = of;
         self.above[self.len] = above as i32;
         self.bytes[self.len] = bytes as i32;
         self.len += 1;
         self.len < HELD
     }
 
-    /// Prices what is held, hands it out with its cells, and holds nothing any more.
+    /// Prices what is held, hands it out with what it is of, and holds nothing any more.
     #[inline(always)]
-    pub fn each(&mut self, mut take: impl FnMut(CellNumber, Priced)) {
+    pub fn each(&mut self, mut take: impl FnMut(N, Priced)) {
         self.price();
         for at in 0..std::mem::take(&mut self.len).min(HELD) {
             let add = |entry: &[i32; HELD], what: &[i32; HELD]| (entry[at] as usize, what[at] as u32);
@@ -84,7 +84,7 @@ impl Many {
                 price: self.price[at] as u64,
                 add: [add(&self.first, &self.in_first), add(&self.second, &self.in_second)],
             };
-            take(self.cell[at], priced);
+            take(self.of[at], priced);
         }
     }
 
@@ -166,15 +166,15 @@ mod tests {
         let mut checked = 0;
         for part in reads.chunks(HELD) {
             for &(above, bytes) in part {
-                assert!(Many::takes(above, bytes));
-                many.push(CellNumber::new(7), above, bytes);
+                assert!(takes(above, bytes));
+                many.push(7, above, bytes);
             }
             many.price_here();
             let portable = (many.price, many.first, many.in_first, many.second, many.in_second);
             let mut reads = part.iter();
-            many.each(|cell, priced| {
+            many.each(|number, priced| {
                 let &(above, bytes) = reads.next().expect("as many as were held");
-                assert_eq!((cell.index(), priced.above, priced.bytes), (7, above, bytes));
+                assert_eq!((number, priced.above, priced.bytes), (7, above, bytes));
                 assert_eq!(u128::from(priced.price), run_cost(above, bytes), "{bytes} bytes below {above}");
                 let (mut row, mut found, mut expected) =
                     (Row::default(), DepthCounts::default(), DepthCounts::default());
@@ -205,14 +205,14 @@ mod tests {
         check(
             &around
                 .chain([(DEEPEST - LONGEST, LONGEST)])
-                .filter(|&(above, bytes)| Many::takes(above, bytes))
+                .filter(|&(above, bytes)| takes(above, bytes))
                 .collect::<Vec<_>>(),
         );
     }
 
     #[test]
     fn what_it_does_not_take() {
-        assert!(!Many::takes(5, 0) && !Many::takes(5, 9) && !Many::takes(DEEPEST - 7, 1) && !Many::takes(u64::MAX, 8));
+        assert!(!takes(5, 0) && !takes(5, 9) && !takes(DEEPEST - 7, 1) && !takes(u64::MAX, 8));
     }
 
     #[test]

@@ -1,7 +1,11 @@
 //! Where what the engine found is filed.
 
 use crate::{
-    counts::{cell::CellCounters, depths::DepthCounts, many::Many},
+    counts::{
+        cell::CellCounters,
+        depths::DepthCounts,
+        many::{Many, takes},
+    },
     decode::block::CellNumber,
     engine::{Found, Reports},
 };
@@ -15,20 +19,25 @@ pub struct Files<'a> {
 
 impl Files<'_> {
     /// Files everything in a list by the cells of its labels; what has no cell is not counted.
-    pub(crate) fn file(&mut self, reports: &Reports, many: &mut Many) {
-        reports.each(|label, found| match found {
-            Found::Warm { above, len } if Many::takes(above, len) => {
-                let cell = label.cell();
+    pub(crate) fn file(&mut self, reports: &Reports, many: &mut Many<CellNumber>) {
+        reports.each(|label, found| self.hold(label.cell(), found, many));
+        self.file_many(many);
+    }
+
+    /// Files what was found by a cell, in the end by `file_many`.
+    #[inline(always)]
+    pub(crate) fn hold(&mut self, cell: CellNumber, found: Found, many: &mut Many<CellNumber>) {
+        match found {
+            Found::Warm { above, len } if takes(above, len) => {
                 if self.has(cell) && !many.push(cell, above, len) {
                     self.file_many(many);
                 }
             }
-            _ => self.found(label.cell(), found),
-        });
-        self.file_many(many);
+            _ => self.found(cell, found),
+        }
     }
 
-    fn file_many(&mut self, many: &mut Many) {
+    pub(crate) fn file_many(&mut self, many: &mut Many<CellNumber>) {
         many.each(|cell, read| self.cells[cell.index()].read_priced(read));
     }
 

@@ -98,7 +98,7 @@ pub struct Pipeline {
     caches: Option<Box<Caches>>,
     hash: Option<Box<DepthHash>>,
     /// Reads that are being filed.
-    many: Box<Many>,
+    many: Box<Many<CellNumber>>,
     /// Single accesses, to look at.
     window: Option<Box<Recorder>>,
 }

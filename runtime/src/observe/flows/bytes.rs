@@ -12,6 +12,7 @@
 use std::collections::HashMap;
 
 use super::{
+    counters::FlowCounters,
     first_pass::FirstPass,
     parts::{ASKED, Parts, Piece},
     run::Run,
@@ -121,10 +122,12 @@ pub struct Flows {
     pub(super) patterns: Option<Box<Patterns>>,
     /// By flow: state of the bytes, and reader.
     pub(super) keys: Vec<(ByteLabel, SiteNumber)>,
-    pub(super) found: Vec<CellCounters>,
+    pub(super) found: FlowCounters,
     /// Flows of parts of the run.
     pub(super) others: Vec<Flow>,
     pub(super) run: Run,
+    /// States of a read that finds several; kept to save allocations.
+    runs: Vec<(ByteLabel, u64)>,
 }
 
 impl Default for Flows {
@@ -143,9 +146,10 @@ impl Default for Flows {
             parts: HashMap::default(),
             patterns: None,
             keys: Vec::new(),
-            found: Vec::new(),
+            found: FlowCounters::default(),
             others: Vec::new(),
             run: Run::default(),
+            runs: Vec::new(),
         }
     }
 }
@@ -329,14 +333,15 @@ impl Flows {
                 pieces.extend(counted.then_some(piece));
             }
             None => {
-                let states = self.states.read(address, len);
+                let mut states = std::mem::take(&mut self.runs);
+                self.states.runs(address, len, &mut states);
                 let mut at = address;
-                for run in states.chunk_by(|a, b| a == b) {
-                    let len = run.len() as u64;
-                    let piece = self.read_one_state(at, len, run[0], site);
+                for (state, len) in states.drain(..) {
+                    let piece = self.read_one_state(at, len, state, site);
                     pieces.extend(counted.then_some(piece));
                     at = at.wrapping_add(len);
                 }
+                self.runs = states;
             }
         }
     }
@@ -425,7 +430,7 @@ impl Flows {
                 let asked = if self.is_before(state) { ASKED } else { 0 };
                 let step = Step { state, next, flow: self.keys.len() as u32 | asked };
                 self.keys.push((state, reader));
-                self.found.push(CellCounters::default());
+                self.found.grow(self.keys.len());
                 self.steps.insert((state, reader), step);
                 step
             }
@@ -438,7 +443,7 @@ impl Flows {
 /// What the engine found.
 impl Flows {
     /// By flow, what reads found.
-    pub fn counters(&mut self) -> &mut [CellCounters] {
+    pub fn counters(&mut self) -> &mut FlowCounters {
         &mut self.found
     }
 
@@ -478,7 +483,7 @@ impl Flows {
                 between: between.get_mut(number).map(std::mem::take).unwrap_or_default().named(access),
             })
         };
-        let own = keys.into_iter().zip(found).enumerate().filter_map(flow);
+        let own = keys.into_iter().zip(found.finish()).enumerate().filter_map(flow);
         Followed { flows: own.chain(others).collect(), uses }
     }
 

@@ -1,11 +1,13 @@
 //! Flows: of every byte read, which access wrote it last, and which touched it last.
 //!
-//! `bytes` follows single accesses, `affine` affine runs in blocks, and `parts` says whose the bytes of a read are.
+//! `bytes` follows single accesses, `affine` affine runs in blocks, and `parts` says whose the bytes of a read are,
+//! which `counters` count.
 //! `slices` follows runs that are cut into slices, in two passes (`first_pass`, `second_pass`) with `states` by names
 //! that all slices know.
 
 mod affine;
 mod bytes;
+mod counters;
 mod first_pass;
 mod parts;
 mod run;
@@ -18,6 +20,7 @@ mod states;
 mod tests;
 
 pub use bytes::{Flow, Flows, Followed, Use};
+pub use counters::FlowCounters;
 pub use first_pass::Touched;
 pub use parts::{Numbered, Parts};
 pub use second_pass::AskedFlows;

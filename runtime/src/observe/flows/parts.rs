@@ -4,10 +4,8 @@
 //! come with a label, which is the number of an access of the batch or, after those, of a stream of its runs; of one
 //! access or stream, they come in order, and the bytes of a load in order of address.
 
-use crate::{
-    counts::cell::CellCounters,
-    engine::{Found, Label, Progression},
-};
+use super::counters::FlowCounters;
+use crate::engine::{Found, Label, Progression};
 
 /// With this bit, the number of a flow is that of bytes that a slice of a run has not touched before: the stack before
 /// it tells how deep they lie, and not its own.
@@ -81,7 +79,7 @@ pub trait Numbered {
     fn label(&self, number: Label) -> Label;
 
     /// Files a report with the flows that it is of.
-    fn found(&mut self, counters: &mut [CellCounters], number: Label, found: Found);
+    fn found(&mut self, counters: &mut FlowCounters, number: Label, found: Found);
 }
 
 /// What is known before reports come.
@@ -132,7 +130,7 @@ impl Numbered for Parts {
     }
 
     #[inline]
-    fn found(&mut self, counters: &mut [CellCounters], number: Label, found: Found) {
+    fn found(&mut self, counters: &mut FlowCounters, number: Label, found: Found) {
         let stream = number.index().wrapping_sub(self.first.len() - 1);
         match self.readings.get_mut(stream) {
             Some(Readings { pieces, found: cursor, .. }) => cursor.found(pieces, counters, found),
@@ -160,7 +158,7 @@ impl Load {
 impl Cursor {
     /// Files a report that is about the next bytes.
     #[inline]
-    pub(super) fn found(&mut self, pieces: &[Piece], counters: &mut [CellCounters], found: Found) {
+    pub(super) fn found(&mut self, pieces: &[Piece], counters: &mut FlowCounters, found: Found) {
         match found {
             Found::Warm { above, len } => self.warm(pieces, counters, above, len),
             Found::Cold { above, len } => self.cold(pieces, counters, above, len),
@@ -170,30 +168,30 @@ impl Cursor {
 
     /// Bytes that lie together on the stack, the last on top.
     #[inline]
-    fn warm(&mut self, pieces: &[Piece], counters: &mut [CellCounters], above: u64, len: u64) {
+    fn warm(&mut self, pieces: &[Piece], counters: &mut FlowCounters, above: u64, len: u64) {
         let mut left = len;
         while let Some((flow, part)) = self.take(pieces, left, 0) {
             left -= part;
-            counters[flow as usize].read(above + left, part);
+            counters.read(flow, above + left, part);
         }
     }
 
     /// As `warm`, of first touches, each below the one before.
     #[inline]
-    fn cold(&mut self, pieces: &[Piece], counters: &mut [CellCounters], above: u64, len: u64) {
+    fn cold(&mut self, pieces: &[Piece], counters: &mut FlowCounters, above: u64, len: u64) {
         let mut done = 0;
         while let Some((flow, part)) = self.take(pieces, len - done, 0) {
-            counters[flow as usize].read(above + done, part);
+            counters.read(flow, above + done, part);
             done += part;
         }
     }
 
-    fn row(&mut self, pieces: &[Piece], counters: &mut [CellCounters], mut row: Progression) {
+    fn row(&mut self, pieces: &[Piece], counters: &mut FlowCounters, mut row: Progression) {
         while row.count > 0 {
             let Some(Piece { flow, bytes }) = self.next(pieces, 0) else { return };
             let many = row.count.min(u64::from(bytes - self.done) / row.width);
             if many > 0 {
-                counters[flow as usize].read_row(row.take(many));
+                counters.read_row(flow, row.take(many));
                 self.pass((many * row.width) as u32, bytes);
             } else {
                 self.warm(pieces, counters, row.first, row.width);

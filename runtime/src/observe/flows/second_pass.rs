@@ -6,11 +6,11 @@
 use std::collections::HashMap;
 
 use super::{
+    counters::FlowCounters,
     parts::{Cursor, Numbered, Parts, Piece},
     states::NamedState,
 };
 use crate::{
-    counts::cell::CellCounters,
     engine::{Ask, Found, Frontier, Kind, Label},
     hash::FastHash,
     shadow::ByteLabel,
@@ -95,7 +95,7 @@ impl Numbered for AskedFlows {
     }
 
     #[inline]
-    fn found(&mut self, counters: &mut [CellCounters], number: Label, found: Found) {
+    fn found(&mut self, counters: &mut FlowCounters, number: Label, found: Found) {
         let end = self.asks.get(number.index() + 1).map_or(self.pieces.len(), |next| next.first as usize);
         let OfAsk { first, at, .. } = &mut self.asks[number.index()];
         at.found(&self.pieces[*first as usize..end], counters, found);

@@ -12,13 +12,13 @@
 
 use super::{
     bytes::{Flows, Followed, Role, Site, State},
+    counters::FlowCounters,
     first_pass::{FirstPass, Happened, Touched},
     parts::Parts,
     second_pass::{AskedFlows, SecondPass},
     states::{Bytes, NOBODY, NamedState, States, Who},
 };
 use crate::{
-    counts::cell::CellCounters,
     engine::Frontier,
     observe::patterns::SiteNumber,
     shadow::{ByteLabel, UNTOUCHED},
@@ -168,8 +168,8 @@ impl Flows {
     }
 
     /// Adds what the stack before slices found, by flow.
-    pub fn add(&mut self, found: Vec<CellCounters>) {
-        self.found.iter_mut().zip(found).for_each(|(own, mut found)| own.merge(&mut found));
+    pub fn add(&mut self, found: FlowCounters) {
+        self.found.add(found);
     }
 
     /// Adds the flows of a part.

@@ -4,11 +4,12 @@
 
 use super::super::{fast_paths::DepthHash, queue::Queue};
 use crate::{
-    counts::{cell::CellCounters, many::Many},
+    counts::many::Many,
+    decode::block::CellNumber,
     engine::{Frontier, Reports},
     observe::{
         files::Files,
-        flows::{Flows, Numbered, Parts},
+        flows::{FlowCounters, Flows, Numbered, Parts},
     },
 };
 
@@ -41,7 +42,7 @@ impl Batch {
         &mut self,
         hash: &mut Option<Box<DepthHash>>,
         flows: &mut Option<Box<Flows>>,
-        many: &mut Many,
+        many: &mut Many<CellNumber>,
         files: &mut Files<'_>,
     ) {
         let Self { found, parts, .. } = self;
@@ -52,7 +53,7 @@ impl Batch {
                 }
                 files.file(found, many);
             }
-            Some(flows) => file_flows(found, &mut **parts, flows.counters(), hash.as_deref_mut(), files),
+            Some(flows) => file_flows(found, &mut **parts, flows.counters(), hash.as_deref_mut(), many, files),
         }
         found.clear();
     }
@@ -67,8 +68,9 @@ impl Batch {
 pub fn file_flows(
     found: &Reports,
     parts: &mut impl Numbered,
-    flows: &mut [CellCounters],
+    flows: &mut FlowCounters,
     mut hash: Option<&mut DepthHash>,
+    many: &mut Many<CellNumber>,
     files: &mut Files<'_>,
 ) {
     found.each(|number, found| {
@@ -79,7 +81,8 @@ pub fn file_flows(
         {
             hash.found(label, found);
         }
-        files.found(cell, found);
+        files.hold(cell, found, many);
         parts.found(flows, number, found);
     });
+    files.file_many(many);
 }

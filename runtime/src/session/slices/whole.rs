@@ -5,8 +5,12 @@
 use super::super::{fast_paths::DepthHash, pipeline::batch::file_flows, ranked::Ranked};
 use crate::{
     counts::{cell::CellCounters, depths::DepthCounts, many::Many},
+    decode::block::CellNumber,
     engine::{Frontier, Reports},
-    observe::{files::Files, flows::AskedFlows},
+    observe::{
+        files::Files,
+        flows::{AskedFlows, FlowCounters},
+    },
 };
 
 pub struct Whole {
@@ -17,7 +21,7 @@ pub struct Whole {
     pub cold: DepthCounts,
     has_hash: bool,
     reports: Reports,
-    many: Many,
+    many: Many<CellNumber>,
 }
 
 /// What one part's slices found below them, by cell of the part.
@@ -25,7 +29,7 @@ pub struct Whole {
 pub struct Below {
     pub cells: Vec<CellCounters>,
     /// By flow of the part, if these are followed.
-    pub flows: Vec<CellCounters>,
+    pub flows: FlowCounters,
     pub hash: Option<DepthHash>,
 }
 
@@ -48,7 +52,7 @@ impl Whole {
         let below = &mut self.found[part];
         below.cells.resize_with(cells, CellCounters::default);
         if let Some(asked) = &flows {
-            below.flows.resize_with(asked.flows, CellCounters::default);
+            below.flows.grow(asked.flows);
         }
         if self.has_hash {
             below.hash.get_or_insert_default();
@@ -57,7 +61,7 @@ impl Whole {
         self.ranked.engine_mut().settle(frontier, &mut self.reports, |reports| {
             let mut files = Files { cells: &mut below.cells, cold };
             if let Some(asked) = &mut flows {
-                file_flows(reports, asked, &mut below.flows, below.hash.as_mut(), &mut files);
+                file_flows(reports, asked, &mut below.flows, below.hash.as_mut(), many, &mut files);
             } else {
                 if let Some(hash) = &mut below.hash {
                     reports.each(|label, found| hash.found(label, found));
