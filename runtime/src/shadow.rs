@@ -5,7 +5,7 @@
 //! label.
 
 use crate::{
-    engine::{Progression, hint::prefetch},
+    engine::{Progression, boxed, hint::prefetch},
     pages::Pages,
 };
 
@@ -47,7 +47,7 @@ impl Shadow {
     }
 
     fn page_made(&mut self, number: u64) -> &mut [ByteLabel; PAGE] {
-        self.pages.made(number, || self.spare.pop().unwrap_or_else(|| Box::new([UNTOUCHED; PAGE])))
+        self.pages.made(number, || self.spare.pop().unwrap_or_else(|| boxed([UNTOUCHED; PAGE])))
     }
 
     /// The label that all bytes of a range have, or `None` if they differ.

@@ -52,4 +52,5 @@ pub use options::EngineOptions;
 pub use progression::Progression;
 pub use report::{Found, Reports};
 pub use reserve::AllocationFailure;
+pub(crate) use reserve::boxed;
 pub use sink::{BatchSink, DepthSink};

@@ -32,6 +32,21 @@ impl AllocationFailure {
     }
 }
 
+/// A value in memory of its own, as `Box::new` gives it, but where the system has none the analysis ends with
+/// [`AllocationFailure`] and not the process.
+pub fn boxed<T>(value: T) -> Box<T> {
+    let mut room = Vec::new();
+    if let Err(error) = room.try_reserve_exact(1) {
+        std::panic::panic_any(AllocationFailure(format!(
+            "cannot allocate {} KiB for the analysis: {error}; if memory is limited here (`ulimit -v`), raise the limit",
+            size_of::<T>().div_ceil(1 << 10)
+        )));
+    }
+    room.push(value);
+    // SAFETY: a slice of one element lies in memory as the element does, and was allocated alike.
+    unsafe { Box::from_raw(Box::into_raw(room.into_boxed_slice()).cast()) }
+}
+
 /// What may be made of zeros.
 ///
 /// # Safety
@@ -137,8 +152,16 @@ mod tests {
 
     #[test]
     fn what_the_system_has_no_addresses_for_is_refused() {
-        let Err(panic) = std::panic::catch_unwind(|| Reserve::<u64>::new(1 << 55)) else { panic!("not refused") };
-        let refused = panic.downcast::<AllocationFailure>().expect("it says what was refused");
+        let refused = AllocationFailure::catch(|| Reserve::<u64>::new(1 << 55)).map(|_| ()).expect_err("too much");
         assert!(refused.0.contains("ulimit -v"), "{}", refused.0);
+    }
+
+    #[test]
+    fn a_value_that_is_boxed_is_what_it_was_and_goes_once() {
+        let value = std::rc::Rc::new(7);
+        let boxed = boxed((value.clone(), [3u8; 100]));
+        assert_eq!((*boxed.0, boxed.1[99], std::rc::Rc::strong_count(&value)), (7, 3, 2));
+        drop(boxed);
+        assert_eq!(std::rc::Rc::strong_count(&value), 1);
     }
 }

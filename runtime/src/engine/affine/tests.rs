@@ -5,7 +5,7 @@ use crate::engine::{
     oracle::{Collect, Found, Oracle},
     tests::set_ups,
 };
-use proptest::prelude::*;
+use proptest::{prelude::*, strategy::ValueTree, test_runner::TestRunner};
 
 #[derive(Clone, Debug)]
 enum Step {
@@ -133,11 +133,16 @@ fn compare(steps: &[Step]) -> (u64, u64) {
         assert!(options.affine || engine.in_blocks() == 0);
         in_blocks.get_or_insert(engine.in_blocks());
     }
-    let all = steps.iter().map(|step| match step {
+    (in_blocks.unwrap_or(0), in_runs(steps))
+}
+
+/// Accesses in runs.
+fn in_runs(steps: &[Step]) -> u64 {
+    let of_step = |step: &Step| match step {
         Step::Run { streams, iterations, times } => streams.len() as u64 * iterations * times,
         _ => 0,
-    });
-    (in_blocks.unwrap_or(0), all.sum())
+    };
+    steps.iter().map(of_step).sum()
 }
 
 fn kind(dying: u32) -> impl Strategy<Value = Kind> {
@@ -271,21 +276,27 @@ fn steps(base: u64, dying: u32) -> impl Strategy<Value = Vec<Step>> {
 fn check_many(base: u64, cases: u32, dying: u32, share: u64) {
     let wanted = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok());
     let cases = wanted.unwrap_or(cases);
-    let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig {
-        cases,
-        failure_persistence: None,
-        ..ProptestConfig::default()
-    });
-    let shares = std::cell::Cell::new((0, 0));
-    runner
-        .run(&steps(base, dying), |steps| {
-            let (in_blocks, all) = compare(&steps);
-            shares.set((shares.get().0 + in_blocks, shares.get().1 + all));
-            Ok(())
-        })
-        .unwrap_or_else(|failure| panic!("{failure}"));
-    let (in_blocks, all) = shares.get();
+    let mut runner = TestRunner::new(ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() });
+    let agree = |steps: Vec<Step>| {
+        compare(&steps);
+        Ok(())
+    };
+    runner.run(&steps(base, dying), agree).unwrap_or_else(|failure| panic!("{failure}"));
+    let (in_blocks, all) = in_blocks(base, dying);
     assert!(in_blocks * share > all, "only {in_blocks} of {all} accesses were done in blocks");
+}
+
+/// The accesses done in blocks by the usual set-up, and those in runs, of cases that are always the same: a few long
+/// runs have most accesses, so that few random cases may have nearly any share.
+fn in_blocks(base: u64, dying: u32) -> (u64, u64) {
+    let (strategy, mut runner) = (steps(base, dying), TestRunner::deterministic());
+    let of_case = |_| {
+        let steps = strategy.new_tree(&mut runner).expect("nothing is filtered").current();
+        let mut engine = Engine::default();
+        by_engine(&mut engine, &steps);
+        (engine.in_blocks(), in_runs(&steps))
+    };
+    (0..200).map(of_case).fold((0, 0), |sum, case| (sum.0 + case.0, sum.1 + case.1))
 }
 
 #[test]

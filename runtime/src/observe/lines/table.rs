@@ -7,7 +7,7 @@ use super::{
     front::Visit,
     ledger::{Filed, Ledger},
 };
-use crate::{observe::writer::WriterNumber, pages::Pages};
+use crate::{engine::boxed, observe::writer::WriterNumber, pages::Pages};
 
 /// Lines whose entries lie together.
 pub const LINES: u64 = 128;
@@ -95,7 +95,7 @@ impl Table {
 
     #[inline(never)]
     fn look_up(&mut self, page: u64) -> u32 {
-        let directory = self.directories.made(page / PAGES as u64, || Box::new([0; PAGES]));
+        let directory = self.directories.made(page / PAGES as u64, || boxed([0; PAGES]));
         let number = &mut directory[page as usize % PAGES];
         if *number == 0 {
             self.entries.resize(self.entries.len() + LINES as usize, Entry::default());

@@ -13,7 +13,7 @@ use std::collections::HashMap;
 use super::{between::Between, epochs::Epochs};
 use crate::{
     decode::locator::SegmentNumber,
-    engine::{DepthSink, Engine},
+    engine::{DepthSink, Engine, boxed},
     hash::FastHash,
     numbers::niche_number,
     pages::Pages,
@@ -137,7 +137,7 @@ pub(super) struct Page {
 
 impl Page {
     fn new() -> Box<Self> {
-        Box::new(Self { epochs: [NEVER; PAGE_WORDS], visits: [UNUSED; PAGE_LINES] })
+        boxed(Self { epochs: [NEVER; PAGE_WORDS], visits: [UNUSED; PAGE_LINES] })
     }
 }
 
