@@ -126,7 +126,7 @@ pub struct Flows {
     /// Flows of parts of the run.
     pub(super) others: Vec<Flow>,
     pub(super) run: Run,
-    /// States of a read that finds several; kept to save allocations.
+    /// States of a range that has several; kept to save allocations.
     runs: Vec<(ByteLabel, u64)>,
 }
 
@@ -306,16 +306,17 @@ impl Flows {
 
     /// Puts other states in the place of those of a range.
     pub(super) fn change(&mut self, address: u64, len: u64, after: impl Fn(&mut Self, ByteLabel) -> ByteLabel) {
-        let mut runs = Vec::new();
-        self.states.each_run(address, len, |label, first, len| runs.push((label, first, len)));
-        match after(self, UNTOUCHED) {
-            UNTOUCHED => self.states.forget(address, len),
-            label => self.states.fill(address, len, label),
+        let mut states = std::mem::take(&mut self.runs);
+        self.states.runs(address, len, &mut states);
+        let mut at = address;
+        for (state, len) in states.drain(..) {
+            let next = after(self, state);
+            if next != state {
+                self.states.fill(at, len, next);
+            }
+            at = at.wrapping_add(len);
         }
-        for (label, first, len) in runs {
-            let label = after(self, label);
-            self.states.fill(first, len, label);
-        }
+        self.runs = states;
     }
 
     #[inline]

@@ -21,6 +21,7 @@ use super::{
 use crate::{
     engine::Frontier,
     observe::patterns::SiteNumber,
+    pieces::together,
     shadow::{ByteLabel, UNTOUCHED},
 };
 
@@ -96,26 +97,41 @@ impl Flows {
     pub fn settle(&mut self, slice: &Touched) -> States {
         let Touched { before, happened, left: States { names, bytes } } = slice;
         let left = bytes.iter().map(|bytes| (bytes.first, u64::from(bytes.len)));
-        let found = self.states_of(together(before.iter().copied().chain(left)));
+        let found = self.states_of(together(before.iter().copied().chain(left), 0));
         for happened in happened {
             match *happened {
                 Happened::Ended { address, len } => self.states.forget(address, len),
                 Happened::Moved { from, to, len } => self.states.relocate(from, to, len),
             }
         }
-        let sites: Vec<_> =
-            names.iter().map(|&(writer, reader)| (self.site_of(writer), self.site_of(reader))).collect();
+        let after: Vec<_> = names.iter().map(|&name| self.after(name)).collect();
         for &Bytes { first, len, state } in bytes {
-            let (writer, reader) = sites[state as usize];
-            if names[state as usize].0 == Who::Before {
-                self.change(first, len.into(), |flows, label| flows.state((flows.pairs[label as usize].0, reader)));
-            } else {
-                let label = self.state((writer, reader));
-                self.states.fill(first, len.into(), label);
+            match after[state as usize] {
+                After::Label(label) => self.states.fill(first, len.into(), label),
+                After::ReadBy(reader) => {
+                    self.change(first, len.into(), |flows, label| flows.state((flows.pairs[label as usize].0, reader)));
+                }
             }
         }
         found
     }
+
+    fn after(&mut self, (writer, reader): NamedState) -> After {
+        let reader = self.site_of(reader);
+        if writer == Who::Before {
+            return After::ReadBy(reader);
+        }
+        let writer = self.site_of(writer);
+        After::Label(self.state((writer, reader)))
+    }
+}
+
+/// What a slice made of bytes, in the labels of the run before it.
+#[derive(Clone, Copy)]
+enum After {
+    Label(ByteLabel),
+    /// Whoever wrote them before is still their writer.
+    ReadBy(Option<SiteNumber>),
 }
 
 /// The second pass.
@@ -176,16 +192,4 @@ impl Flows {
     pub fn absorb(&mut self, part: Followed) {
         self.others.extend(part.flows);
     }
-}
-
-/// Ranges without borders between neighbours.
-fn together(ranges: impl Iterator<Item = (u64, u64)>) -> Vec<(u64, u64)> {
-    let mut all: Vec<(u64, u64)> = Vec::new();
-    for (first, len) in ranges {
-        match all.last_mut() {
-            Some((last, known)) if last.wrapping_add(*known) == first => *known += len,
-            _ => all.push((first, len)),
-        }
-    }
-    all
 }

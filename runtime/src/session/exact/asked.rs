@@ -13,6 +13,7 @@ use crate::{
     engine::{Access, Ask, Between, Frontier, Label, Next, Stream},
     observe::liveness::sweep::MOST_STREAMS,
     oplog::{OpLog, Recorded, Spool},
+    pieces::together,
 };
 
 /// Asks that are written down together.
@@ -57,7 +58,7 @@ pub fn asked(frontier: &Frontier, spool: &Arc<Spool>) -> io::Result<Recorded> {
 /// As `asked`.
 pub fn known(frontier: &Frontier, spool: &Arc<Spool>) -> io::Result<Recorded> {
     let mut log = OpLog::new(spool.clone());
-    known_ranges(frontier).into_iter().for_each(|(start, end)| log.input(start, end - start));
+    known_ranges(frontier).into_iter().for_each(|(addr, len)| log.input(addr, len));
     log.finish()
 }
 
@@ -69,19 +70,12 @@ fn stream(ask: &Ask, stride: i64) -> Stream {
     Stream { addr: ask.addr, stride, len: ask.len, kind: ask.kind }
 }
 
-/// Ranges, by first bytes and ends, that have all known bytes; they may overlap, and have others between these.
+/// Ranges that have all known bytes; they may overlap, and have others between these.
 fn known_ranges(frontier: &Frontier) -> Vec<(u64, u64)> {
     let others = frontier.between.iter().filter_map(|&(_, what)| match what {
         Between::Relocate { to, len, .. } => Some((to, len)),
         Between::Input { addr, len, .. } | Between::Output { addr, len } => Some((addr, len)),
         Between::Left { .. } | Between::Arrived { .. } => None,
     });
-    let mut ranges: Vec<(u64, u64)> = Vec::new();
-    for (addr, len) in frontier.left_ranges().chain(others) {
-        match ranges.last_mut() {
-            Some((start, end)) if (*start..=end.saturating_add(CLOSE)).contains(&addr) => *end = (*end).max(addr + len),
-            _ => ranges.push((addr, addr + len)),
-        }
-    }
-    ranges
+    together(frontier.left_ranges().chain(others), CLOSE)
 }

@@ -3,6 +3,7 @@
 //! Takes and gives what grows while a ring is gone over, and what waits. Refuses nothing.
 
 use std::{
+    collections::VecDeque,
     io,
     sync::{Mutex, MutexGuard, PoisonError},
 };
@@ -27,6 +28,8 @@ pub struct Shared {
     pub known: Known,
     /// Words of slices that are done, whose memory is used again.
     pub spare: Vec<Vec<u64>>,
+    /// Slices that the first pass is done with, in order, if there is one.
+    pub seen: VecDeque<Slice>,
     /// Of slices that were settled.
     pub logs: Vec<io::Result<SliceLog>>,
     pub accesses: u64,

@@ -1,12 +1,9 @@
 //! The first of two passes over slices of a ring, for flows: in which states slices find the bytes that they touch.
 //!
-//! Takes slices in the order of the run; gives them back in that order, with states, for the second pass. Refuses what
+//! Takes slices in the order of the run; leaves them in that order, with states, for the second pass. Refuses what
 //! `turns` refuses.
 
-use std::{
-    collections::VecDeque,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-};
+use std::sync::{Arc, Mutex};
 
 use super::{
     super::options::Options,
@@ -19,21 +16,11 @@ use crate::observe::flows::{Flows, Touched};
 pub struct FirstPass {
     options: Options,
     shared: Arc<Mutex<Shared>>,
-    done: Mutex<VecDeque<Slice>>,
 }
 
 impl FirstPass {
     pub fn new(options: &Options, shared: &Arc<Mutex<Shared>>) -> Self {
-        Self { options: options.clone(), shared: shared.clone(), done: Mutex::default() }
-    }
-
-    /// The next slice that has its states, if it is done.
-    pub fn next(&self) -> Option<Slice> {
-        self.done().pop_front()
-    }
-
-    fn done(&self) -> MutexGuard<'_, VecDeque<Slice>> {
-        self.done.lock().unwrap_or_else(PoisonError::into_inner)
+        Self { options: options.clone(), shared: shared.clone() }
     }
 }
 
@@ -59,7 +46,8 @@ impl Slices for FirstPass {
     fn settle(&self, flows: &mut Flows, (slice, touched): Self::Done) {
         let before = flows.heap_bytes();
         let states = touched.map(|touched| flows.settle(&touched));
-        Shared::lock(&self.shared).holds(flows.heap_bytes(), before);
-        self.done().push_back(Slice { states, ..slice });
+        let mut shared = Shared::lock(&self.shared);
+        shared.holds(flows.heap_bytes(), before);
+        shared.seen.push_back(Slice { states, ..slice });
     }
 }

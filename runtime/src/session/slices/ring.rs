@@ -150,8 +150,8 @@ impl SlicedRing {
 
     /// Hands over what the first pass is done with.
     fn submit_seen(&mut self) {
-        let Some(first_pass) = &self.first_pass else { return };
-        while let Some(slice) = first_pass.slices().next() {
+        let next = |turns: &Turns<Replays>| turns.slices().lock().seen.pop_front();
+        while let Some(slice) = next(&self.turns) {
             self.turns.wait_for_room();
             self.turns.submit(slice);
         }
