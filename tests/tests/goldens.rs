@@ -590,6 +590,65 @@ fn costs_of_functions() {
     check_all(&Language::ALL, |language| check_functions(*language));
 }
 
+/// The second form of the published machine, by an independent program of its rules: inputs lie at depths of their own
+/// until their first read, and outputs are read once at the end. (family, n, bytes per value, cost)
+const FIXED_INPUTS: [(&str, u64, u64, u64); 28] = [
+    ("matvec", 2, 1, 26),
+    ("matvec", 3, 1, 71),
+    ("matvec", 4, 1, 147),
+    ("matvec", 5, 1, 253),
+    ("matvec", 6, 1, 394),
+    ("matvec", 7, 1, 574),
+    ("matvec", 8, 1, 839),
+    ("matvec", 8, 2, 2_305),
+    ("matvec", 8, 4, 6_234),
+    ("matvec", 8, 8, 17_035),
+    ("vecmat", 2, 1, 26),
+    ("vecmat", 8, 1, 839),
+    ("vecmat", 8, 8, 17_035),
+    ("matmul_ijk", 2, 1, 60),
+    ("matmul_ijk", 4, 1, 721),
+    ("matmul_ijk", 4, 2, 2_027),
+    ("matmul_ijk", 4, 4, 5_440),
+    ("matmul_ijk", 4, 8, 15_148),
+    ("matmul_ijk", 8, 1, 8_794),
+    ("matmul_ijk", 8, 8, 189_572),
+    ("matmul_ijk", 16, 1, 109_218),
+    ("matmul_ijk", 16, 8, 2_468_762),
+    ("matmul_ikj", 4, 1, 732),
+    ("matmul_ikj", 4, 8, 14_958),
+    ("matmul_ikj", 8, 1, 8_845),
+    ("matmul_ikj", 8, 8, 187_274),
+    ("matmul_ikj", 16, 1, 109_346),
+    ("matmul_ikj", 16, 8, 2_447_526),
+];
+
+#[test]
+fn inputs_at_places_of_their_own() {
+    let families: BTreeSet<&str> = FIXED_INPUTS.iter().map(|(family, ..)| *family).collect();
+    let fixed = |bytes| [values(Some(bytes)), ["--inputs", "fixed"].map(str::to_owned).to_vec()].concat();
+    let work: Vec<_> =
+        families.into_iter().flat_map(|family| Language::ALL.map(|language| (language, family))).collect();
+    check_all(&work, |&(language, family)| {
+        let mut wrong = Mismatches::of(family, language);
+        let program = build(language, family);
+        for (_, n, bytes, expected) in FIXED_INPUTS.iter().filter(|(of, ..)| *of == family) {
+            let report = report(&program, &[format!("n={n}")], &fixed(*bytes));
+            let cost = report.and_then(|report| {
+                assert_eq!(report["model"]["name"], "values with fixed inputs");
+                Region::of(&report, family)?.number("cost")
+            });
+            wrong.compare(format!("cost at n = {n}, {bytes} bytes"), *expected, cost);
+        }
+        wrong
+    });
+    let products = build_c(in_tests("values/products.c"), "kernel", &["--dmdprof-model=values"], &[]);
+    for (bytes, expected) in [(1, 15), (8, 277)] {
+        let report = report(&products, &[], &fixed(bytes)).unwrap_or_else(|problem| panic!("{problem}"));
+        assert_eq!(Region::of(&report, "products").and_then(|region| region.number("cost")), Ok(expected));
+    }
+}
+
 /// The lines ` * cost NAME: NUMBER` or ` * cost NAME NUMBER` of the comment that opens a source.
 fn stated(source: &Path) -> Vec<(String, u64)> {
     let text = std::fs::read_to_string(source).unwrap_or_else(|e| panic!("{}: {e}", source.display()));

@@ -317,7 +317,7 @@ impl AnalysisArgs {
         }
         if self.model == ModelArg::Memory {
             if self.values.is_given() {
-                refuse("--bytes-per-element and --fma are about values; add --model values");
+                refuse("--bytes-per-element, --fma and --inputs are about values; add --model values");
             }
             if self.line.is_some() && exact {
                 refuse(
@@ -409,7 +409,7 @@ impl AnalysisArgs {
     fn meta(&self, origin: Origin) -> Meta {
         Meta {
             tool_version: env!("CARGO_PKG_VERSION").into(),
-            model: if self.model == ModelArg::Values { "values" } else { "memory" }.into(),
+            model: self.model.name(&self.values).into(),
             model_version: MODEL_VERSION,
             liveness: match self.liveness() {
                 _ if self.model == ModelArg::Values => Liveness::Exact,

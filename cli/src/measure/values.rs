@@ -8,7 +8,7 @@ use dmdprof_instrument::Model;
 use dmdprof_runtime::{
     session::Measurement,
     sites::SiteTable,
-    values::{FmaRule, ValueOptions},
+    values::{FmaRule, InputPlaces, ValueOptions},
 };
 
 use crate::{driver::source::language_of, profile::model::ValuesMeta};
@@ -21,6 +21,18 @@ pub enum ModelArg {
     Memory,
     /// Inputs and results of instructions, as the source has them: the reference ByteDMD machine, for kernels
     Values,
+}
+
+impl ModelArg {
+    /// The name in a profile: numbers compare only within one.
+    #[must_use]
+    pub fn name(self, values: &ValuesArgs) -> &'static str {
+        match (self, values.input_places()) {
+            (Self::Memory, _) => "memory",
+            (Self::Values, InputPlaces::Stack) => "values",
+            (Self::Values, InputPlaces::Fixed) => "values with fixed inputs",
+        }
+    }
 }
 
 impl From<ModelArg> for Model {
@@ -43,6 +55,18 @@ pub struct ValuesArgs {
     /// With --model values: how a fused multiply-add is priced
     #[arg(long, value_enum, value_name = "RULE")]
     pub fma: Option<FmaArg>,
+
+    /// With --model values: where declared inputs lie before their first read
+    #[arg(long, value_enum, value_name = "PLACE")]
+    pub inputs: Option<InputsArg>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum InputsArg {
+    /// On the stack, the first declared nearest to the top [default]
+    Stack,
+    /// Each at a depth of its own, the first element of the first declared at 1; outputs are read once at the end
+    Fixed,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -63,13 +87,18 @@ fn parse_size(text: &str) -> Result<u8, String> {
 impl ValuesArgs {
     #[must_use]
     pub fn is_given(&self) -> bool {
-        self.bytes_per_element.is_some() || self.fma.is_some()
+        self.bytes_per_element.is_some() || self.fma.is_some() || self.inputs.is_some()
     }
 
     #[must_use]
     pub fn options(&self) -> ValueOptions {
         let fma = if self.fma == Some(FmaArg::One) { FmaRule::One } else { FmaRule::Expand };
-        ValueOptions { element: self.bytes_per_element, fma, ..ValueOptions::default() }
+        ValueOptions { element: self.bytes_per_element, fma, inputs: self.input_places(), ..ValueOptions::default() }
+    }
+
+    #[must_use]
+    pub fn input_places(&self) -> InputPlaces {
+        if self.inputs == Some(InputsArg::Fixed) { InputPlaces::Fixed } else { InputPlaces::Stack }
     }
 
     #[must_use]

@@ -143,7 +143,7 @@ impl Profile {
 pub struct Meta {
     /// Version of the dmdprof that wrote the profile.
     pub tool_version: String,
-    /// `"memory"` or `"values"`.
+    /// `"memory"`, `"values"` or `"values with fixed inputs"`.
     pub model: String,
     /// Raised when a change of the model gives other numbers for the same run.
     pub model_version: u32,

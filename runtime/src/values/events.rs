@@ -19,14 +19,14 @@ impl Core {
             Event::RegionBegin { name } => self.begin(name, tables),
             Event::RegionEnd { name } => self.end(&name),
             Event::FreeUnknown => self.totals.unknown_frees += 1,
-            Event::Output { address, len } => self.output(address, len),
             Event::Restart => {
                 self.contexts.restart();
                 self.align_frames(0);
             }
             // Each thread is followed by itself.
             Event::Synchronise(_) | Event::Clock { .. } => {}
-            Event::Read { .. }
+            Event::Output { .. }
+            | Event::Read { .. }
             | Event::Write { .. }
             | Event::Copy { .. }
             | Event::Alloc { .. }
@@ -46,6 +46,7 @@ impl Core {
                 self.memory.note_block(from, from_len, false);
                 self.memory.note_block(to, to_len, true);
             }
+            Some(Event::Output { .. }) => self.output_outside(),
             _ => {}
         }
     }
@@ -56,6 +57,7 @@ impl Core {
             return None;
         }
         match self.event(event, tables) {
+            Some(Event::Output { address, len }) => self.output(address, len, place, tables),
             Some(Event::Read { address, len }) => self.library_read(place, address, len, tables),
             Some(Event::Write { address, len }) => self.memory.deliver(address, len),
             Some(Event::Copy { to, from, len }) => self.memory.copy(to, from, len),

@@ -310,13 +310,18 @@ impl Core {
         }
     }
 
-    /// A library function looked at bytes: one read of each value among them.
-    pub(super) fn library_read(&mut self, place: Option<Place>, address: u64, len: u64, tables: &Tables) {
-        let Some(place) = place else { return };
+    /// The function that makes a call is the one that runs.
+    pub(super) fn resume(&mut self, place: Place, tables: &Tables) {
         if self.contexts.function() != Some(place.function) {
             self.contexts.resume(place.function);
             self.align_frames(tables.functions[place.function.index()].1);
         }
+    }
+
+    /// A library function looked at bytes: one read of each value among them.
+    pub(super) fn library_read(&mut self, place: Option<Place>, address: u64, len: u64, tables: &Tables) {
+        let Some(place) = place else { return };
+        self.resume(place, tables);
         for value in self.memory.values(address, len, &mut self.recorder) {
             let cell = self.cell(place, 0);
             self.cells[cell as usize].executions += u64::from(self.recorder.escape(cell, value));

@@ -22,8 +22,6 @@ pub enum EventKind {
     Input,
     /// An input whose place on the stack is not known: it enters at the bottom when it is first read.
     LazyInput,
-    /// The operands are outputs.
-    Keep,
 }
 
 /// Top bit of an operand.
@@ -49,8 +47,7 @@ impl Head {
             0 => EventKind::Instruction,
             1 => EventKind::Escape,
             2 => EventKind::Input,
-            3 => EventKind::LazyInput,
-            _ => EventKind::Keep,
+            _ => EventKind::LazyInput,
         }
     }
 
@@ -244,7 +241,7 @@ mod tests {
         assert_eq!((head.op(), head.size(), head.is_used(0), head.is_used(1)), (255, 255, false, true));
         assert_eq!(head.words(), 66);
         assert!(!head.with_used(1, false).is_used(1));
-        assert_eq!(Head::new(EventKind::Keep, 3, 0, 0, 0).words(), 4);
+        assert_eq!(Head::new(EventKind::LazyInput, 0, 1, 0, 8).words(), 1);
     }
 
     #[test]

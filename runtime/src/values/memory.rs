@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::{
     labels::{CONSTANT, CopiedRange, FIRST_VALUE, Labels, Meaning, OUTSIDE},
+    price::Input,
     recorder::Recorder,
 };
 use crate::{
@@ -75,6 +76,23 @@ impl Memory {
     /// Number and bytes of each declaration that is not among those.
     pub fn declared_without<'a>(&'a self, used: &'a [u32]) -> impl Iterator<Item = (u32, u64)> + 'a {
         (0..).zip(&self.declared).map(|(number, d)| (number, d.len)).filter(|(n, _)| used.binary_search(n).is_err())
+    }
+
+    /// Bytes of the declared inputs that are nearer than each of `inputs`, where inputs have places of their own: in the
+    /// order of their declarations and addresses. With values of one size, each element of a declaration counts as one.
+    pub fn places(&self, inputs: &[Input], one_size: Option<u8>) -> HashMap<u32, u64, FastHash> {
+        let bytes = |d: &Declared, len: u64| match one_size {
+            Some(size) => len.div_ceil(self.grain(d.start, d.len)) * u64::from(size),
+            None => len,
+        };
+        let starts: Vec<u64> =
+            self.declared.iter().scan(0, |sum, d| Some(std::mem::replace(sum, *sum + bytes(d, d.len)))).collect();
+        let place = |input: &Input| {
+            let number = input.declaration as usize;
+            let declared = &self.declared[number];
+            (input.value, starts[number] + bytes(declared, input.address - declared.start))
+        };
+        inputs.iter().map(place).collect()
     }
 
     /// A block of the heap begins or ends, in or out of a region.

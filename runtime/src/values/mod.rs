@@ -29,6 +29,6 @@ mod tables;
 mod tests;
 
 pub use machine::Machine;
-pub use options::{FmaRule, ValueOptions};
+pub use options::{FmaRule, InputPlaces, ValueOptions};
 pub use region::RegionTotals;
 pub use result::ValuesResult;

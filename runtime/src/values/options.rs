@@ -14,6 +14,17 @@ pub enum FmaRule {
     One,
 }
 
+/// Where declared inputs lie before they are first read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum InputPlaces {
+    /// On the stack, the first declared nearest to the top, as if they had just been written.
+    #[default]
+    Stack,
+    /// In a memory of their own, each at the same depth until its first read, the first element of the first declared
+    /// at depth 1. Then what the region declares as output is read once more when it ends.
+    Fixed,
+}
+
 /// What the values model is asked for.
 #[derive(Clone, Default)]
 pub struct ValueOptions {
@@ -21,6 +32,8 @@ pub struct ValueOptions {
     pub element: Option<u8>,
     /// How many operations a fused multiply-add is.
     pub fma: FmaRule,
+    /// Where inputs lie before they are read.
+    pub inputs: InputPlaces,
     /// Where to list every event.
     pub listing: Option<Arc<Listing>>,
     /// Bytes of each region's log that stay in memory; what is more goes to a temporary file. `None`: a default.

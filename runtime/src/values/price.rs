@@ -3,11 +3,12 @@
 //! Takes a [`Log`] and the depth of each value in the graph of dependences; gives every push, read and instruction in
 //! order to a [`PriceSink`], and the region's totals. Rules: an instruction prices all its operands against the stack
 //! before it, each occurrence; then its distinct operands go to the top in operand order, those read for the last time
-//! leave, and the results that will be used are pushed.
+//! leave, and the results that will be used are pushed. Inputs with places of their own are priced there when they are
+//! first read, and then move to the top like any other; outputs that are read at the end are priced where they lie.
 
-use std::io;
+use std::{collections::HashMap, io};
 
-use crate::engine::Isa;
+use crate::{engine::Isa, hash::FastHash};
 
 use super::{
     labels::FIRST_VALUE,
@@ -36,6 +37,13 @@ pub struct Input {
     pub size: u8,
 }
 
+/// A declared output, and where it was declared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Output {
+    pub value: u32,
+    pub cell: u32,
+}
+
 /// What the machine knows about the values of a region.
 pub struct Values<'a> {
     /// Numbers given out: values are [`FIRST_VALUE`]` .. next`.
@@ -43,6 +51,10 @@ pub struct Values<'a> {
     /// Longest chain of instructions that ends in each value, from the first on.
     pub depths: &'a [u32],
     pub inputs: &'a mut Vec<Input>,
+    /// Bytes nearer than each input, by its value, where inputs have places of their own; else they start on the stack.
+    pub places: Option<HashMap<u32, u64, FastHash>>,
+    /// What is alive to the end. With places for inputs it is read then, in order.
+    pub outputs: &'a [Output],
     /// All values have this size.
     pub one_size: Option<u8>,
     /// The value at the end of the longest chain, 0 if there is none.
@@ -78,20 +90,27 @@ pub fn price(
         let value = input.value - FIRST_VALUE;
         stack.set_size(value, input.size);
         if used_inputs.get(value) {
-            stack.make_room();
-            stack.push(value);
             priced.input_bytes += stack.size(value);
             priced.used_declarations.push(input.declaration);
-            sink.push(value, &stack);
+            if values.places.is_none() {
+                stack.make_room();
+                stack.push(value);
+                sink.push(value, &stack);
+            }
         }
     }
     // Inputs come by declaration, the last first.
     priced.used_declarations.dedup();
     priced.used_declarations.reverse();
     stack.note_height();
-    let mut walk = Walk { next: 0, stack, sink, reads: Vec::new(), lifted: Vec::new(), lazy_bytes: 0 };
+    let reads_outputs = values.places.is_some();
+    let places = values.places.take().unwrap_or_default();
+    let mut walk = Walk { next: 0, stack, sink, places, reads: Vec::new(), lifted: Vec::new(), lazy_bytes: 0 };
     let isa = Isa::detect();
     log.forwards(|words| walk.chunk_on(isa, words))?;
+    if reads_outputs {
+        walk.read_outputs(values.outputs);
+    }
     priced.peak_live = walk.stack.peak();
     priced.input_bytes += walk.lazy_bytes;
     Ok(priced)
@@ -123,6 +142,10 @@ impl Bits {
 /// all.
 fn sweep(log: &mut Log, values: &Values<'_>, mut on_chain: impl FnMut(u32)) -> io::Result<Bits> {
     let mut read_later = Bits::new((values.next - FIRST_VALUE) as usize);
+    // Outputs are alive to the end.
+    for output in values.outputs {
+        read_later.set(output.value - FIRST_VALUE);
+    }
     let mut next = values.next;
     let mut target = values.deepest;
     let mut at = Vec::new();
@@ -140,12 +163,6 @@ fn sweep(log: &mut Log, values: &Values<'_>, mut on_chain: impl FnMut(u32)) -> i
             }
             words[start] = head.0;
             let operands = start + head.prefix()..start + head.words();
-            if head.kind() == EventKind::Keep {
-                operands.for_each(|i| {
-                    read_later.set(words[i] - FIRST_VALUE);
-                });
-                continue;
-            }
             if is_target && head.kind() == EventKind::Instruction {
                 on_chain(words[start + 1]);
                 target = longest(&words[operands.clone()], values);
@@ -173,6 +190,8 @@ struct Walk<'a, S> {
     next: u32,
     stack: ValueStack,
     sink: &'a mut S,
+    /// Bytes nearer than each input that is not on the stack yet.
+    places: HashMap<u32, u64, FastHash>,
     /// Operands of the event at hand, and what lay above each.
     reads: Vec<(u32, u64)>,
     /// Those that were on the stack: place and size.
@@ -211,7 +230,6 @@ impl<S: PriceSink> Walk<'_, S> {
                     self.stack.set_size(self.next, head.size());
                     self.next += 1;
                 }
-                EventKind::Keep => {}
             }
             at += head.words();
         }
@@ -235,6 +253,8 @@ impl<S: PriceSink> Walk<'_, S> {
                 let taken: u64 = self.lifted.iter().filter(|(p, _)| *p > found.position).map(|(_, size)| size).sum();
                 self.lifted.push((found.position, size));
                 found.above + taken
+            } else if let Some(&nearer) = self.places.get(&(value + FIRST_VALUE)) {
+                nearer
             } else {
                 // Below everything that was there before the instruction.
                 let above = self.stack.live() + self.lifted.iter().map(|(_, size)| size).sum::<u64>() + cold;
@@ -259,6 +279,16 @@ impl<S: PriceSink> Walk<'_, S> {
         }
         self.next += head.results();
         self.stack.note_height();
+    }
+
+    /// Reads each output where it lies; nothing moves.
+    fn read_outputs(&mut self, outputs: &[Output]) {
+        for output in outputs {
+            let value = output.value - FIRST_VALUE;
+            let own_place = self.places.get(&output.value).copied();
+            let above = self.stack.above(value).or(own_place).unwrap_or_else(|| self.stack.live());
+            self.sink.read(output.cell, value, above, self.stack.size(value));
+        }
     }
 
     /// Distinct operands to the top in order, unless this was their last read.

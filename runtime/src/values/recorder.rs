@@ -3,12 +3,14 @@
 //! Takes instructions with the numbers of their operands, gives numbers of results. After the first failure (no room
 //! for the log, too many values) it records nothing more and keeps the reason.
 
+use std::collections::HashSet;
+
 use super::{
     labels::{FIRST_VALUE, VALUE_LIMIT},
     log::{EventKind, Head, Log, MAX_OPERANDS},
-    price::Input,
+    price::{Input, Output},
 };
-use crate::{abi::OP_CLASSES, shadow::ByteLabel, steps::ValueOp};
+use crate::{abi::OP_CLASSES, hash::FastHash, shadow::ByteLabel, steps::ValueOp};
 
 /// Bytes of log that stay in memory unless the user says otherwise.
 const LOG_MEMORY: usize = 256 << 20;
@@ -21,6 +23,9 @@ pub struct Recorder {
     /// The latest value with the longest chain.
     pub deepest: ByteLabel,
     pub deepest_output: u32,
+    /// Declared outputs in order, each value once.
+    pub outputs: Vec<Output>,
+    is_output: HashSet<u32, FastHash>,
     pub instructions: u64,
     pub escapes: u64,
     pub ops: [u64; OP_CLASSES],
@@ -36,6 +41,8 @@ impl Recorder {
             inputs: Vec::new(),
             deepest: 0,
             deepest_output: 0,
+            outputs: Vec::new(),
+            is_output: HashSet::default(),
             instructions: 0,
             escapes: 0,
             ops: [0; OP_CLASSES],
@@ -48,6 +55,8 @@ impl Recorder {
         self.log.clear();
         self.depths.clear();
         self.inputs.clear();
+        self.outputs.clear();
+        self.is_output.clear();
         (self.deepest, self.deepest_output) = (0, 0);
         (self.instructions, self.escapes) = (0, 0);
         self.ops = [0; OP_CLASSES];
@@ -135,15 +144,13 @@ impl Recorder {
         true
     }
 
-    /// The values are outputs.
-    pub fn keep(&mut self, values: &[u32]) {
-        for some in values.chunks(MAX_OPERANDS) {
-            let Some(words) = self.event(0) else { return };
-            words.push(Head::new(EventKind::Keep, some.len(), 0, 0, 0).0);
-            words.extend_from_slice(some);
-            for value in some {
-                self.deepest_output = self.deepest_output.max(self.depth(*value));
-            }
+    /// The value is an output, declared at this cell; false if that was known.
+    pub fn output(&mut self, value: u32, cell: u32) -> bool {
+        let is_new = self.is_output.insert(value);
+        if is_new {
+            self.outputs.push(Output { value, cell });
+            self.deepest_output = self.deepest_output.max(self.depth(value));
         }
+        is_new
     }
 }

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use super::{
-    core::{Core, OpenRegion},
+    core::{Core, OpenRegion, Place},
     listing::{Lister, PlaceOf},
+    options::InputPlaces,
     price::{self, Priced, Values},
     region::RegionTotals,
     tables::Tables,
@@ -16,6 +17,8 @@ use crate::{
 
 /// Name of the region that a program without markers is.
 pub const WHOLE_RUN: &str = "whole run";
+/// Of outputs that nothing reads.
+const NO_CELL: u32 = u32::MAX;
 
 impl Core {
     /// The first record: a program without markers is one region.
@@ -80,12 +83,28 @@ impl Core {
         }
     }
 
-    pub(super) fn output(&mut self, address: u64, len: u64) {
-        if self.open.is_none() {
-            return self.problem("dmdprof_output outside any region has no effect; call it before dmdprof_end".into());
+    pub(super) fn output_outside(&mut self) {
+        self.problem("dmdprof_output outside any region has no effect; call it before dmdprof_end".into());
+    }
+
+    /// The values of a range are outputs. With inputs at places of their own they are read here when the region ends.
+    pub(super) fn output(&mut self, address: u64, len: u64, place: Option<Place>, tables: &Tables) {
+        let are_read = self.options.inputs == InputPlaces::Fixed;
+        let cell = match place {
+            Some(place) if are_read => {
+                self.resume(place, tables);
+                self.cell(place, 0)
+            }
+            None if are_read => {
+                return self.problem("dmdprof_output was called by code without hooks: its reads have no place".into());
+            }
+            _ => NO_CELL,
+        };
+        for value in self.memory.values(address, len, &mut self.recorder) {
+            if self.recorder.output(value, cell) && are_read {
+                self.cells[cell as usize].executions += 1;
+            }
         }
-        let values = self.memory.values(address, len, &mut self.recorder);
-        self.recorder.keep(&values);
     }
 
     /// Prices the open region.
@@ -136,10 +155,14 @@ impl Core {
         let recorder = &mut self.recorder;
         let next = recorder.next();
         let mut chain: Vec<u32> = Vec::new();
+        let input_places = (self.options.inputs == InputPlaces::Fixed)
+            .then(|| self.memory.places(&recorder.inputs, self.options.element));
         let mut values = Values {
             next,
             depths: &recorder.depths,
+            places: input_places,
             inputs: &mut recorder.inputs,
+            outputs: &recorder.outputs,
             one_size: self.options.element,
             deepest: recorder.deepest,
         };

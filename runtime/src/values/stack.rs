@@ -80,6 +80,14 @@ impl ValueStack {
         Some(Lifted { position, above })
     }
 
+    /// The live bytes above a value, which stays where it is. `None` if it is not on the stack.
+    #[must_use]
+    pub fn above(&self, value: u32) -> Option<u64> {
+        let position = self.positions[value as usize];
+        let last = u64::from(position) + self.size(value) - 1;
+        (position != NOWHERE).then(|| self.timeline.ones() - self.timeline.rank(last))
+    }
+
     /// Makes room for the pushes of one event, or of one input.
     #[inline(always)]
     pub fn make_room(&mut self) {

@@ -1,15 +1,18 @@
 //! The sweep and the walk against the definition: a list of values, and the whole future looked up at every step.
 
+use std::collections::HashMap;
+
 use proptest::prelude::*;
 
 use super::{
     labels::FIRST_VALUE,
     log::Log,
+    options::InputPlaces,
     price::{self, PriceSink, Values},
     recorder::Recorder,
     stack::ValueStack,
 };
-use crate::{pricing::run_cost, steps::ValueOp};
+use crate::{hash::FastHash, pricing::run_cost, steps::ValueOp};
 
 /// One event of a random region. Operands are picked from the values that exist by then.
 #[derive(Clone, Debug)]
@@ -103,7 +106,7 @@ fn recorded(steps: &[Step], log_memory: usize) -> Region {
             Step::Keep { picks } => {
                 let kept: Vec<u32> = picks.iter().map(|p| pick(*p)).collect();
                 let numbers: Vec<u32> = kept.iter().map(|v| v + FIRST_VALUE).collect();
-                recorder.keep(&numbers);
+                numbers.iter().for_each(|value| _ = recorder.output(*value, 0));
                 events.push(Event::Keep(kept));
             }
         }
@@ -111,20 +114,36 @@ fn recorded(steps: &[Step], log_memory: usize) -> Region {
     region
 }
 
+/// Bytes nearer than each input, by its value, where each has a place of its own: here as if nothing lay between them.
+fn places(region: &Region) -> HashMap<u32, u64, FastHash> {
+    let mut inputs = region.recorder.inputs.clone();
+    inputs.sort_by_key(|i| (i.declaration, i.address));
+    let ahead = |at: usize| inputs[..at].iter().map(|i| u64::from(i.size)).sum();
+    inputs.iter().enumerate().map(|(at, input)| (input.value, ahead(at))).collect()
+}
+
 /// The definition.
-fn by_definition(region: &Region) -> Trace {
+fn by_definition(region: &Region, inputs_at: InputPlaces) -> Trace {
+    let mut outputs: Vec<u32> = Vec::new();
+    for event in &region.events {
+        if let Event::Keep(kept) = event {
+            kept.iter().for_each(|value| outputs.extend((!outputs.contains(value)).then_some(*value)));
+        }
+    }
     let needed_after = |value: u32, index: usize| {
-        region.events[index..].iter().any(|event| match event {
-            Event::Reads { operands, .. } => operands.contains(&value),
-            Event::Keep(kept) => kept.contains(&value),
-        })
+        let reads = |event: &Event| matches!(event, Event::Reads { operands, .. } if operands.contains(&value));
+        outputs.contains(&value) || region.events[index..].iter().any(reads)
     };
     let mut trace = Trace::default();
     // Topmost last.
     let mut list: Vec<u32> = Vec::new();
     let mut inputs = region.recorder.inputs.clone();
     inputs.sort_by_key(|i| (std::cmp::Reverse(i.declaration), i.address));
-    for value in inputs.iter().map(|i| i.value - FIRST_VALUE).filter(|v| needed_after(*v, 0)) {
+    let (starting, mut places) = match inputs_at {
+        InputPlaces::Stack => (inputs, HashMap::default()),
+        InputPlaces::Fixed => (Vec::new(), places(region)),
+    };
+    for value in starting.iter().map(|i| i.value - FIRST_VALUE).filter(|v| needed_after(*v, 0)) {
         list.push(value);
         trace.pushes.push(value);
     }
@@ -136,6 +155,7 @@ fn by_definition(region: &Region) -> Trace {
         for value in operands {
             let above = match list.iter().position(|v| v == value) {
                 Some(at) => height(&list[at + 1..]),
+                None if places.contains_key(&(value + FIRST_VALUE)) => places[&(value + FIRST_VALUE)],
                 None => {
                     let at = cold.iter().position(|v| v == value).unwrap_or_else(|| {
                         cold.push(*value);
@@ -150,6 +170,7 @@ fn by_definition(region: &Region) -> Trace {
         distinct.sort_by_key(|v| operands.iter().position(|o| o == v));
         distinct.dedup();
         for value in distinct {
+            places.remove(&(value + FIRST_VALUE));
             list.retain(|v| *v != value);
             list.push(value);
         }
@@ -160,16 +181,28 @@ fn by_definition(region: &Region) -> Trace {
         }
         trace.peak = trace.peak.max(height(&list));
     }
+    if inputs_at == InputPlaces::Fixed {
+        for value in outputs {
+            let above = match list.iter().position(|v| *v == value) {
+                Some(at) => height(&list[at + 1..]),
+                None => places.get(&(value + FIRST_VALUE)).copied().unwrap_or_else(|| height(&list)),
+            };
+            trace.reads.push((value, above, region.sizes[value as usize]));
+        }
+    }
     trace
 }
 
-fn priced(region: &mut Region) -> (Trace, u64) {
+fn priced(region: &mut Region, inputs_at: InputPlaces) -> (Trace, u64) {
+    let places = (inputs_at == InputPlaces::Fixed).then(|| places(region));
     let recorder = &mut region.recorder;
     let next = recorder.next();
     let mut values = Values {
         next,
         depths: &recorder.depths,
         inputs: &mut recorder.inputs,
+        outputs: &recorder.outputs,
+        places,
         one_size: None,
         deepest: recorder.deepest,
     };
@@ -184,11 +217,15 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
     #[test]
-    fn prices_are_those_of_the_definition(steps in proptest::collection::vec(step(), 1..120), spills in any::<bool>()) {
+    fn prices_are_those_of_the_definition(
+        steps in proptest::collection::vec(step(), 1..120),
+        spills in any::<bool>(),
+        inputs_at in prop_oneof![Just(InputPlaces::Stack), Just(InputPlaces::Fixed)],
+    ) {
         let mut region = recorded(&steps, if spills { 0 } else { usize::MAX });
-        let expected = by_definition(&region);
+        let expected = by_definition(&region, inputs_at);
         let longest = region.recorder.depths.iter().max().copied().unwrap_or(0);
-        let (found, chain) = priced(&mut region);
+        let (found, chain) = priced(&mut region, inputs_at);
         prop_assert_eq!(found, expected);
         prop_assert_eq!(chain, u64::from(longest));
     }
@@ -201,9 +238,9 @@ fn the_published_sum_of_three() {
     let [a, b, c] = [0, 1, 2].map(|n| recorder.input(n, 0, 1, false).expect("room"));
     let t = recorder.instruction(0, ValueOp::FpAdd, &[a, b], &[1]).expect("room");
     let r = recorder.instruction(0, ValueOp::FpAdd, &[t, c], &[1]).expect("room");
-    recorder.keep(&[r]);
+    recorder.output(r, 0);
     let mut region = Region { recorder, events: Vec::new(), sizes: Vec::new() };
-    let (trace, span) = priced(&mut region);
+    let (trace, span) = priced(&mut region, InputPlaces::Stack);
     let cost: u128 = trace.reads.iter().map(|(_, above, size)| run_cost(*above, *size)).sum();
     assert_eq!((cost, span, trace.peak), (6, 2, 3));
 }
@@ -211,8 +248,8 @@ fn the_published_sum_of_three() {
 #[test]
 fn a_log_of_no_events_costs_nothing() {
     let mut region = Region { recorder: Recorder::new(None), events: Vec::new(), sizes: Vec::new() };
-    assert_eq!(priced(&mut region), (Trace::default(), 0));
+    assert_eq!(priced(&mut region, InputPlaces::Stack), (Trace::default(), 0));
     region.recorder.log = Log::new(0);
     region.recorder.clear();
-    assert_eq!(priced(&mut region).1, 0);
+    assert_eq!(priced(&mut region, InputPlaces::Fixed).1, 0);
 }

@@ -8,7 +8,7 @@ class App {
         Object.assign(this, { header, profile, before });
         this.machines = new Map(header.machines.filter((m) => !m.unusable).map((m) => [m.name, m]));
         const machine = this.machines.has(header.machine) ? header.machine : this.machines.keys().next().value ?? "";
-        const work = profile && profile.sums.flops.total > 0 && profile.model !== "values" ? "flops" : "ops";
+        const work = profile && profile.sums.flops.total > 0 && !profile.model.startsWith("values") ? "flops" : "ops";
         this.store = new State({ machine, work, z: firstCapacity(profile), panel: header.panel ?? "overview" });
         this.repair();
         this.tip = new Tip();
