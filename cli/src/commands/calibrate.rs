@@ -70,7 +70,8 @@ mod native {
     use super::*;
     use crate::machine::calibrate::{self, Plan, Row};
     use crate::machine::report::{self, Column};
-    use crate::machine::{file, quantity, text};
+    use crate::machine::{file, text};
+    use crate::shared::quantity;
 
     /// Measures, prints, writes; returns the exit code.
     ///

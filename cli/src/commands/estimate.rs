@@ -8,11 +8,13 @@ use clap::Args;
 use crate::estimate::subject::{Subjects, Work};
 use crate::estimate::view::Choice;
 use crate::machine::find::{self, LOCAL, Places};
-use crate::machine::quantity::parse_size;
 use crate::machine::{Machine, OpType};
 use crate::plot::Chart;
 use crate::profile::{self, DEFAULT_FILE, Profile};
-use crate::shared::output_file;
+use crate::shared::{
+    output_file,
+    quantity::{parse_size, parse_small_size},
+};
 use crate::sheet::{Document, Look};
 use crate::{report::Grouping, shared::terminal::FILE_WIDTH};
 
@@ -24,7 +26,7 @@ pub struct ProfileArgs {
     pub profile: PathBuf,
 
     /// Go by lines of N bytes, if several sizes were measured [default: the first that was]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = parse_small_size)]
     pub line_size: Option<u32>,
 
     /// Only this function or region, by name or pattern; may be repeated

@@ -21,7 +21,6 @@ use super::{
 };
 use crate::{
     driver::source::{Language, SourceOptions, build_source, language_of},
-    machine::quantity::parse_size,
     measure::values,
     measure::{
         analysis::survive_file_limit,
@@ -37,7 +36,7 @@ use crate::{
         sheet::{self, document},
     },
     profile::{check_writable, model::Outcome},
-    shared::printable,
+    shared::{printable, quantity::parse_size},
     sheet::{Document, Format},
     toolbox,
     view::{Content, page_file},

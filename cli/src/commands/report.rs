@@ -10,7 +10,7 @@ use crate::{
     profile::DEFAULT_FILE,
     report::ReportArgs,
     sample::{Measured, file},
-    shared::terminal::Terminal,
+    shared::{quantity::parse_small_size, terminal::Terminal},
 };
 
 const EXAMPLES: &str = "\
@@ -29,7 +29,7 @@ Examples:
 #[command(after_help = EXAMPLES)]
 pub struct ReportCommand {
     /// Show lines of N bytes, if several sizes were measured [default: the first that was]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = parse_small_size)]
     pub line_size: Option<u32>,
 
     /// The profile to show, or the estimates of a sample

@@ -18,10 +18,10 @@ use std::{
     time::SystemTime,
 };
 
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow};
 use sha2::{Digest, Sha256};
 
-use crate::shared::hash::hexadecimal;
+use crate::shared::{hash::hexadecimal, quantity::parse_size};
 
 /// Bumped when entries or keys get another form.
 const FORM: &str = "dmdprof object 1";
@@ -78,9 +78,7 @@ impl Cache {
     /// A size that is none.
     pub fn of_user() -> anyhow::Result<Option<Self>> {
         let limit = match env::var(SIZE) {
-            Ok(text) => {
-                parse_size(&text).with_context(|| format!("{SIZE}={text}: expected a size such as 500M or 4G"))?
-            }
+            Ok(text) => parse_size(&text).map_err(|why| anyhow!("{SIZE}={text}: {why}"))?,
             Err(_) => DEFAULT_BYTES,
         };
         let absolute = |name| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
@@ -226,20 +224,6 @@ fn is_whole(object: &Path) -> bool {
     file.metadata().is_ok_and(|data| data.len() > 0)
 }
 
-fn parse_size(text: &str) -> anyhow::Result<u64> {
-    let text = text.trim().trim_end_matches(['B', 'b']).trim_end_matches('i');
-    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let shift = match text[digits.len()..].to_ascii_uppercase().as_str() {
-        "" => 0,
-        "K" => 10,
-        "M" => 20,
-        "G" => 30,
-        "T" => 40,
-        unit => bail!("unknown unit {unit}"),
-    };
-    digits.trim().parse::<u64>()?.checked_mul(1 << shift).context("too large")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -287,7 +271,7 @@ mod tests {
             }
         });
         assert_eq!(made.into_inner(), 1);
-        let failed = cache.in_use().unwrap().get(&Key::new(&[], b"bad"), |_| bail!("no"));
+        let failed = cache.in_use().unwrap().get(&Key::new(&[], b"bad"), |_| anyhow::bail!("no"));
         assert!(failed.is_err());
         assert_eq!(cache.contents().unwrap(), Contents { objects: 1, bytes: 6 });
     }
@@ -311,13 +295,5 @@ mod tests {
         assert_eq!(cache.clean(|| ()).unwrap(), Contents { objects: 2, bytes: 3000 });
         assert_eq!(cache.contents().unwrap(), Contents { objects: 0, bytes: 0 });
         assert_eq!(cache.clean(|| ()).unwrap().objects, 0);
-    }
-
-    #[test]
-    fn sizes() {
-        for (text, bytes) in [("100", 100), ("3k", 3 << 10), ("500M", 500 << 20), ("4GiB", 4 << 30), ("1TB", 1 << 40)] {
-            assert_eq!(parse_size(text).unwrap(), bytes, "{text}");
-        }
-        assert!(parse_size("much").is_err() && parse_size("3X").is_err() && parse_size("").is_err());
     }
 }

@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::summary::Numbers;
+use crate::shared::quantity::parse_size;
 
 /// A number of the program or of a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -193,13 +194,8 @@ impl FromStr for Metric {
 
 /// Capacities between powers of two are not kept in baselines.
 fn capacity(text: &str) -> Result<u64, String> {
-    let text = text.trim();
-    let (digits, unit) =
-        UNITS.iter().find_map(|(size, name)| Some((text.strip_suffix(name)?, *size))).unwrap_or((text, 1));
-    let digits = digits.trim_end();
-    let capacity = digits.parse::<u64>().ok().and_then(|n| n.checked_mul(unit));
-    match capacity {
-        Some(n) if n.is_power_of_two() => Ok(n),
+    match parse_size(text) {
+        Ok(n) if n.is_power_of_two() => Ok(n),
         _ => Err(format!("{text:?} is no capacity; use a power of two such as 64, 32KiB or 1MiB")),
     }
 }
@@ -223,7 +219,9 @@ mod tests {
             assert_eq!(metric.to_string().parse(), Ok(metric));
         }
         assert_eq!("utilisation".parse(), Ok(Metric::Utilisation(32 << 10)));
-        assert_eq!("Q( 2 KiB )".parse(), Ok(Metric::Traffic(2048)));
+        for text in ["Q( 2 KiB )", "Q(2K)", "Q(2048B)"] {
+            assert_eq!(text.parse(), Ok(Metric::Traffic(2048)), "{text}");
+        }
         assert!("Q(48KiB)".parse::<Metric>().unwrap_err().contains("power of two"));
         assert!("costs".parse::<Metric>().unwrap_err().contains("there are cost, read"));
     }

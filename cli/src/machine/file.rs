@@ -21,7 +21,7 @@ use self::number::{Allowed, bare_number, first_example, in_range};
 use super::model::{Confidence, Figure, Growth, Machine, Memory, OpType, Origin, WritePolicy};
 pub use super::names::{NAME_RULE, is_name, nearest};
 pub use super::problem::{Problem, Problems};
-use super::quantity::{self, Kind};
+use crate::shared::quantity::{self, Kind};
 use crate::shared::toml_text::{Document, in_order};
 
 /// Bumped when a reader of before would misunderstand a file.

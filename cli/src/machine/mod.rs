@@ -1,6 +1,6 @@
 //! Machines that models estimate for: peak rates, levels of memory, floors and energies, each number with its source.
 //!
-//! Data goes one way: TOML text ([`mod@file`], units by [`quantity`]) becomes a [`Machine`], from the shipped files
+//! Data goes one way: TOML text ([`mod@file`], units by [`quantity`](crate::shared::quantity)) becomes a [`Machine`], from the shipped files
 //! ([`zoo`]) or the user's ([`find`]); [`text`] writes it back, [`report`] shows it. Models take a [`Machine`] and
 //! refuse, through [`Machine::need`], what it does not state. [`calibrate`] measures one. Every field is described in
 //! `docs/machines.md`.
@@ -12,7 +12,6 @@ pub mod find;
 pub mod model;
 pub mod names;
 pub mod problem;
-pub mod quantity;
 pub mod report;
 pub mod text;
 pub mod zoo;

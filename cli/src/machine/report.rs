@@ -11,8 +11,8 @@ use serde_json::{Map, Value, json};
 
 use super::file::SCHEMA;
 use super::model::{Figure, Level, Machine, OpType, Origin, Sharers, WritePolicy};
-use super::quantity::{self, Kind};
 use super::text;
+use crate::shared::quantity::{self, Kind};
 use crate::sheet::{self, Document, Sheet};
 
 /// What tables are written to.

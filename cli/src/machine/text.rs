@@ -10,7 +10,7 @@ use toml_writer::ToTomlValue;
 
 use super::file::SCHEMA;
 use super::model::{Confidence, Figure, Growth, Machine, Sharers};
-use super::quantity::{self, Kind};
+use crate::shared::quantity::{self, Kind};
 
 /// The text.
 #[must_use]

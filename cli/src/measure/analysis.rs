@@ -34,7 +34,7 @@ use crate::{
         model::{Liveness, Meta, Outcome, Random, Unit},
     },
     report::ReportArgs,
-    shared::{names, output_file, printable, terminal::Terminal},
+    shared::{names, output_file, printable, quantity::parse_small_size, terminal::Terminal},
     view::{Content, page_file},
 };
 
@@ -190,9 +190,9 @@ const MOST_LINE_SIZES: usize = 4;
 /// # Errors
 /// What it must be.
 pub fn parse_line(text: &str) -> Result<u32, String> {
-    match text.parse::<u32>() {
+    match parse_small_size(text) {
         Ok(n) if n.is_power_of_two() && (2..=1 << 20).contains(&n) => Ok(n),
-        _ => Err("must be a power of two from 2 to 1048576".into()),
+        _ => Err("must be a power of two from 2 to 1048576, as in 64 or 64B".into()),
     }
 }
 

@@ -6,7 +6,10 @@
 
 use dmdprof_runtime::observe::caches::{Geometry, Policy, check};
 
-use crate::machine::{Level, Machine, Places, quantity::parse_size};
+use crate::{
+    machine::{Level, Machine, Places},
+    shared::quantity::{parse_size, parse_small_size},
+};
 
 const FORM: &str = "write SIZE,WAYS,LINE for each level, as in 32KiB,8,64 or 32KiB,8,64,plru,1MiB,16,64";
 
@@ -49,10 +52,12 @@ pub fn parse(text: &str) -> Result<Hierarchy, String> {
             return Err(format!("level {number} is incomplete: {FORM}"));
         };
         let bytes = parse_size(size).map_err(|why| format!("size {size:?} of level {number}: {why}; {FORM}"))?;
-        let count = |text: &str, what: &str| {
-            text.parse::<u32>().map_err(|_| format!("{what} {text:?} of level {number} is no number: {FORM}"))
+        let count = |text: &str| {
+            text.parse::<u32>().map_err(|_| format!("ways {text:?} of level {number} is no number: {FORM}"))
         };
-        let (ways, line) = (count(ways, "ways")?, count(line, "line size")?);
+        let ways = count(ways)?;
+        let line =
+            parse_small_size(line).map_err(|why| format!("line size {line:?} of level {number}: {why}; {FORM}"))?;
         let policy = match words.peek() {
             Some(&"lru") => Some(Policy::Lru),
             Some(&"plru") => Some(Policy::TreePlru),
@@ -115,7 +120,11 @@ mod tests {
     fn levels_have_a_size_ways_a_line_and_perhaps_a_policy() {
         let level = |bytes, ways, policy| Geometry { bytes, ways, line: 64, policy };
         let parsed = |text| parse(text).map(|found| found.levels);
-        assert_eq!(parsed("32KiB,8,64"), Ok(vec![level(32 << 10, 8, Policy::Lru)]));
+        for text in ["32KiB,8,64", "32768,8,64", "32K,8,64B", "32768 B, 8, 64 B"] {
+            assert_eq!(parsed(text), Ok(vec![level(32 << 10, 8, Policy::Lru)]), "{text}");
+        }
+        let small = Geometry { bytes: 1024, ways: 2, line: 64, policy: Policy::Lru };
+        assert_eq!(parsed("1024,2,64"), Ok(vec![small]));
         let three = parsed("32 KiB, 8, 64, plru, 1MiB,16,64, 22 MiB,11,64,lru");
         assert_eq!(three.map(|levels| levels[2]), Ok(level(22 << 20, 11, Policy::Lru)));
         let two = vec![level(32 << 10, 8, Policy::TreePlru), level(1 << 20, 16, Policy::Lru)];

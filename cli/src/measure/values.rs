@@ -11,7 +11,7 @@ use dmdprof_runtime::{
     values::{FmaRule, InputPlaces, ValueOptions},
 };
 
-use crate::{driver::source::language_of, profile::model::ValuesMeta};
+use crate::{driver::source::language_of, profile::model::ValuesMeta, shared::quantity::parse_small_size};
 
 /// `--model`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -78,8 +78,8 @@ pub enum FmaArg {
 }
 
 fn parse_size(text: &str) -> Result<u8, String> {
-    match text.parse() {
-        Ok(n @ (1 | 2 | 4 | 8)) => Ok(n),
+    match parse_small_size(text) {
+        Ok(n @ (1 | 2 | 4 | 8)) => Ok(n as u8),
         _ => Err("must be 1, 2, 4 or 8".into()),
     }
 }

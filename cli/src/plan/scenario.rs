@@ -261,7 +261,7 @@ fn choice(texts: &Texts) -> anyhow::Result<Choice> {
         Ok(_) => Err(bad("efficiency", "must be above 0 and at most 1".into())),
         Err(why) => Err(bad("efficiency", why)),
     };
-    let capacity = |text: &str| crate::machine::quantity::parse_size(text).map_err(|why| bad("assume-capacity", why));
+    let capacity = |text: &str| crate::shared::quantity::parse_size(text).map_err(|why| bad("assume-capacity", why));
     Ok(Choice {
         kind: texts.get("type").map(kind).transpose()?,
         capacity: texts.get("assume-capacity").map(capacity).transpose()?,

@@ -4,7 +4,7 @@
 //! USD, watts, operations, or a plain number), and back. Units that machine files know are read as there. Refuses a
 //! missing unit, one of another kind, and values that the input cannot have, with an example of what to write.
 
-use crate::machine::quantity::{self, Kind};
+use crate::shared::quantity::{self, Kind};
 
 /// What a number counts.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,4 +1,4 @@
-//! What all rooms may use: text fit to be printed, numbers for people, files, hashes, signals, TOML with places.
+//! What all rooms may use: text fit to be printed, numbers for people and from them, files, hashes, signals, TOML with places.
 //!
 //! Knows nothing of profiles, commands or programs under profile.
 
@@ -8,6 +8,7 @@ pub mod names;
 pub mod output_file;
 pub mod outputs;
 pub mod printable;
+pub mod quantity;
 pub mod signals;
 pub mod source_file;
 pub mod terminal;

@@ -13,7 +13,10 @@ use anyhow::bail;
 use super::kernels::{self, Isa, LINE, Line, Precision};
 use super::samples::Samples;
 use super::system::{Cache, System};
-use crate::machine::{Threads, model::OpType, quantity::Kind};
+use crate::{
+    machine::{Threads, model::OpType},
+    shared::quantity::Kind,
+};
 
 /// How to measure.
 #[derive(Clone, Copy, Debug)]

@@ -20,7 +20,7 @@ use self::samples::Samples;
 use self::system::System;
 use super::Threads;
 use super::model::{Confidence, Figure, Level, Machine, Memory, OpType, Origin, Sharers, WritePolicy};
-use super::quantity::{self, Kind};
+use crate::shared::quantity::{self, Kind};
 
 /// Spread above which a number is not trusted.
 pub const SPREAD_LIMIT: f64 = 0.1;

@@ -9,6 +9,8 @@ use std::path::Path;
 
 use anyhow::{Context, bail};
 
+use crate::shared::quantity::parse_size;
+
 /// A cache for data of the first processor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cache {
@@ -104,7 +106,7 @@ fn cache(index: &Path, cpu: &Path, siblings: &BTreeSet<usize>) -> Option<Cache> 
     let sharers = told.unwrap_or_else(|| siblings.clone());
     Some(Cache {
         level: field("level")?.parse().ok()?,
-        bytes: size(&field("size")?).filter(|bytes| *bytes > 0)?,
+        bytes: parse_size(&field("size")?).ok()?,
         ways: field("ways_of_associativity").and_then(|ways| ways.parse().ok()).filter(|ways| *ways > 0),
         line: field("coherency_line_size").and_then(|line| line.parse().ok()).unwrap_or(64),
         sharers: sharers.len().max(1),
@@ -118,19 +120,6 @@ fn cores_of(processors: &BTreeSet<usize>, cpu: &Path, siblings: &BTreeSet<usize>
     let of = |number: &usize| text(&cpu.with_file_name(format!("cpu{number}")).join("topology/thread_siblings_list"));
     let told: Option<BTreeSet<String>> = processors.iter().map(of).collect();
     told.map_or_else(|| processors.len().div_ceil(siblings.len().max(1)), |cores| cores.len())
-}
-
-/// `48K`.
-fn size(text: &str) -> Option<u64> {
-    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let shift = match &text[digits.len()..] {
-        "" => 0,
-        "K" => 10,
-        "M" => 20,
-        "G" => 30,
-        _ => return None,
-    };
-    digits.parse::<u64>().ok()?.checked_shl(shift)
 }
 
 /// `0-3,8`.

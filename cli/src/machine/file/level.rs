@@ -3,9 +3,9 @@
 use toml::Spanned;
 
 use super::{Reader, Section, number::Allowed};
-use crate::machine::{
-    model::{Level, Memory, Sharers},
-    quantity::{self, Kind},
+use crate::{
+    machine::model::{Level, Memory, Sharers},
+    shared::quantity::{self, Kind},
 };
 
 impl Reader<'_> {

@@ -2,7 +2,7 @@
 
 use toml::de::DeValue;
 
-use crate::machine::quantity::Kind;
+use crate::shared::quantity::Kind;
 
 /// Which values a number may have.
 #[derive(Clone, Copy)]

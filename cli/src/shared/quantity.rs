@@ -1,7 +1,8 @@
 //! Numbers with units, as in `84.07 GB/s`: what machine files say and what reports print.
 //!
 //! Takes a decimal number, a prefix (k M G T P, m u n p; for bytes also Ki Mi Gi Ti) and the unit of the field; gives
-//! SI units. Refuses another field's unit, no unit, and anything else with an example of what to write. Parsing is
+//! SI units. Refuses another field's unit, no unit, and anything else with an example of what to write. A size may be a
+//! letter, as in other tools (`32K` is `32 KiB`), and one that is typed ([`parse_size`]) a number of bytes. Parsing is
 //! exact to the last bit: prefixes move the decimal point before the number is rounded, so that [`exact`] reads back as
 //! what it was.
 
@@ -36,11 +37,13 @@ const KINDS: [Kind; 9] = [
 ];
 
 // Of prefixes that mean the same the last is printed.
-const LARGE: &[(&str, i32)] = &[("", 0), ("k", 3), ("M", 6), ("G", 9), ("T", 12), ("P", 15), ("E", 18)];
+const LARGE: &[(&str, i32)] = &[("", 0), ("K", 3), ("k", 3), ("M", 6), ("G", 9), ("T", 12), ("P", 15), ("E", 18)];
 const SMALL: &[(&str, i32)] = &[("", 0), ("m", -3), ("µ", -6), ("u", -6), ("n", -9), ("p", -12), ("f", -15)];
 const BOTH: &[(&str, i32)] = &[("", 0), ("m", -3), ("k", 3), ("M", 6)];
 const NO_PREFIX: &[(&str, i32)] = &[("", 0)];
 const BINARY: &[(&str, i32)] = &[("Ki", 10), ("Mi", 20), ("Gi", 30), ("Ti", 40)];
+/// Of bytes, without the `B`.
+const LETTERS: &[(&str, i32)] = &[("k", 10), ("m", 20), ("g", 30), ("t", 40)];
 
 impl Kind {
     /// As an error message names it.
@@ -108,12 +111,19 @@ impl Kind {
     }
 
     fn scale_of(self, unit: &str) -> Option<Scale> {
+        if self == Kind::Bytes
+            && let Some((_, e)) = LETTERS.iter().find(|(letter, _)| letter.eq_ignore_ascii_case(unit))
+        {
+            return Some(Scale::Two(*e));
+        }
         let prefix_is = |prefix: &str| {
             let bare = unit.strip_prefix(prefix);
             bare.is_some_and(|bare| self.units().contains(&bare))
         };
         let decimal = self.prefixes().iter().find(|(prefix, _)| prefix_is(prefix)).map(|(_, e)| Scale::Ten(*e));
-        decimal.or_else(|| self.binary_prefixes().iter().find(|(p, _)| prefix_is(p)).map(|(_, e)| Scale::Two(*e)))
+        let mut binary = self.binary_prefixes().iter();
+        let without_b = |prefix: &str| self == Kind::Bytes && prefix == unit;
+        decimal.or_else(|| binary.find(|(p, _)| prefix_is(p) || without_b(p)).map(|(_, e)| Scale::Two(*e)))
     }
 }
 
@@ -250,15 +260,29 @@ fn moved(mantissa: &str, places: i32) -> String {
     if fraction.is_empty() { format!("{sign}{whole}") } else { format!("{sign}{whole}.{fraction}") }
 }
 
-/// A size of at least a byte; accepts `32 KiB` and `32KiB`.
+/// A size of at least a byte: `64`, `64B`, `32 KiB`, `32K`, `2.7 MB`.
 ///
 /// # Errors
 /// What to write instead.
 pub fn parse_size(text: &str) -> Result<u64, String> {
-    let unit = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
-    let (number, unit) = text.split_at(unit);
-    let bytes = parse(&format!("{} {unit}", number.trim()), Kind::Bytes).map_err(|e| e.to_string())?;
-    if bytes >= 1.0 { Ok(bytes as u64) } else { Err("must be at least 1 B".into()) }
+    let is_bare = split(text.trim()).1.is_empty();
+    let bytes = if is_bare { parse(&format!("{text} B"), Kind::Bytes) } else { parse(text, Kind::Bytes) };
+    let bytes = bytes.map_err(|e| e.to_string())?;
+    match bytes {
+        _ if bytes < 1.0 => Err("must be at least 1 B".into()),
+        _ if is_bare && bytes.fract() != 0.0 => {
+            Err(format!("{text:?} is no whole number of bytes; a unit makes it one, as in 1.5 KiB"))
+        }
+        _ => Ok(bytes as u64),
+    }
+}
+
+/// As [`parse_size`], of what is never large, such as a line.
+///
+/// # Errors
+/// What to write instead.
+pub fn parse_small_size(text: &str) -> Result<u32, String> {
+    parse_size(text)?.try_into().map_err(|_| format!("{text:?} is too large"))
 }
 
 #[cfg(test)]
@@ -303,6 +327,9 @@ mod tests {
             ("84 GB", Kind::BytesPerSecond),
             ("84 GB/s", Kind::OpsPerSecond),
             ("84", Kind::Bytes),
+            ("84 MX", Kind::Bytes),
+            ("84", Kind::Seconds),
+            ("84 K", Kind::Seconds),
             ("84 Gb/s", Kind::BytesPerSecond),
             ("many GB", Kind::Bytes),
             ("inf s", Kind::Seconds),
@@ -347,7 +374,29 @@ mod tests {
 
     #[test]
     fn sizes() {
-        assert_eq!((parse_size("24 MiB"), parse_size("1kB")), (Ok(24 << 20), Ok(1000)));
-        assert!(parse_size("24").is_err() && parse_size("0 B").is_err());
+        let sizes = [
+            ("64", 64),
+            ("64B", 64),
+            ("64 B", 64),
+            ("24 MiB", 24 << 20),
+            ("32KiB", 32 << 10),
+            ("32Ki", 32 << 10),
+            ("32K", 32 << 10),
+            ("32k", 32 << 10),
+            ("1.5M", 3 << 19),
+            ("4G", 4 << 30),
+            ("1T", 1 << 40),
+            ("1kB", 1000),
+            ("1KB", 1000),
+            ("2.7 MB", 2_700_000),
+            ("1e6", 1_000_000),
+        ];
+        for (text, bytes) in sizes {
+            assert_eq!(parse_size(text), Ok(bytes), "{text}");
+        }
+        for text in ["", "K", "much", "3X", "0", "0 B", "-1", "64b", "64 Bytes", "1.5"] {
+            assert!(parse_size(text).is_err(), "{text}");
+        }
+        assert_eq!((parse_small_size("64B"), parse_small_size("4G").is_err()), (Ok(64), true));
     }
 }
