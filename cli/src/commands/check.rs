@@ -72,7 +72,7 @@ pub struct CheckArgs {
     #[arg(short, long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
     pub jobs: u16,
 
-    /// A limit of the program and every function, as in cost=1% or 'Q(32KiB)=4096'; may be repeated
+    /// A limit of the program and every function, as in cost=1% or 'Q(32KiB)=4KiB'; may be repeated
     #[arg(long = "limit", value_name = "METRIC=LIMIT", value_parser = parse_limit)]
     pub limits: Vec<(Metric, Limit)>,
 
@@ -135,7 +135,7 @@ dmdprof.toml:
   [limits]
   cost = \"0%\"                        # of the program and of every function
   \"Q(32KiB)\" = \"1%\"                  # bytes read from deeper than 32 KiB
-  \"traffic(1MiB)\" = \"5% or 4096\"     # lines of 64 bytes fetched and written back (there by default)
+  \"traffic(1MiB)\" = \"5% or 4KiB\"     # lines of 64 bytes fetched and written back (there by default)
   [limits.functions]
   \"parse_*\" = { cost = \"2%\" }        # the last match wins
   [[case]]
@@ -157,7 +157,8 @@ pub enum Format {
 
 fn parse_limit(text: &str) -> Result<(Metric, Limit), String> {
     let (metric, limit) = text.split_once('=').ok_or("expected METRIC=LIMIT, as in cost=1%")?;
-    Ok((metric.trim().parse()?, limit.parse()?))
+    let metric = metric.trim().parse()?;
+    Ok((metric, Limit::of(metric, limit)?))
 }
 
 /// Bytes of the lines of which fills and write-backs are measured.

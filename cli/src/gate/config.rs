@@ -176,8 +176,8 @@ fn rule(document: Document<'_>, pattern: &Name<'_>, value: &Spanned<DeValue<'_>>
 fn one(document: Document<'_>, key: &Name<'_>, value: &Spanned<DeValue<'_>>) -> Result<(Metric, Limit)> {
     let metric = key.get_ref().parse::<Metric>().map_err(|e| document.error(key.span(), e))?;
     let limit = match value.get_ref() {
-        DeValue::String(text) => text.parse::<Limit>(),
-        DeValue::Integer(n) => n.to_string().parse(),
+        DeValue::String(text) => Limit::of(metric, text),
+        DeValue::Integer(n) => Limit::of(metric, &n.to_string()),
         _ => Err("a limit is a text such as \"0.5%\" or \"off\", or a whole number".into()),
     };
     Ok((metric, limit.map_err(|e| document.error(value.span(), e))?))

@@ -289,7 +289,7 @@ mod tests {
     }
 
     fn limits(cost: &str) -> Limits {
-        let each = ByMetric::from([(Metric::Cost, cost.parse().expect("a limit"))]);
+        let each = ByMetric::from([(Metric::Cost, Limit::of(Metric::Cost, cost).expect("a limit"))]);
         Limits { total: each.clone(), each, ..Limits::none() }
     }
 
@@ -324,7 +324,7 @@ mod tests {
         let mixed = held(&comparison, &doubt, &mixed).expect("the program's is wide");
         assert_eq!(mixed.limits.without_cost.len(), 1);
         assert!(mixed.notes[1].contains("not held to their limits"), "{:?}", mixed.notes);
-        let other = ByMetric::from([(Metric::Cold, "9%".parse().expect("a limit"))]);
+        let other = ByMetric::from([(Metric::Cold, Limit::of(Metric::Cold, "9%").expect("a limit"))]);
         let why = why(&Limits { each: other, ..limits("20%") });
         assert!(why.contains("a sample does not tell it"), "{why}");
         let (few, doubt) = estimated(11, 0.1);

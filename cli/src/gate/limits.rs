@@ -5,13 +5,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use std::str::FromStr;
 
 use globset::{GlobBuilder, GlobMatcher};
 
 use super::compare::difference;
 use super::key::Key;
 use super::metric::Metric;
+use crate::shared::quantity::parse_size;
 
 /// The largest change that is still fine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,12 +64,16 @@ impl fmt::Display for Limit {
     }
 }
 
-impl FromStr for Limit {
-    type Err = String;
-    fn from_str(text: &str) -> Result<Self, String> {
+impl Limit {
+    /// The limit of a metric that a text says. Numbers of bytes may have a unit.
+    ///
+    /// # Errors
+    /// What to write instead.
+    pub fn of(metric: Metric, text: &str) -> Result<Self, String> {
         let text = text.trim();
         if let Some((relative, absolute)) = text.split_once(" or ")
-            && let (Ok(Limit::Relative(part)), Ok(Limit::Absolute(most))) = (relative.parse(), absolute.parse())
+            && let (Ok(Limit::Relative(part)), Ok(Limit::Absolute(most))) =
+                (Limit::of(metric, relative), Limit::of(metric, absolute))
         {
             return Ok(Limit::Either(part, most));
         }
@@ -85,12 +89,22 @@ impl FromStr for Limit {
         let limit = match text.strip_suffix('%') {
             Some(percent) => relative(percent.trim_end()),
             None if text == "off" => Some(Limit::Off),
-            None => text.replace('_', "").parse().ok().map(Limit::Absolute),
+            None => absolute(metric, text).map(Limit::Absolute),
         };
         limit.ok_or_else(|| {
-            format!("{text:?} is no limit; use a percentage such as \"0.5%\", a number such as 1000, both as in \"1% or 4096\", or \"off\"")
+            let (number, unit) = if metric.is_bytes() { ("4KiB", "") } else { ("1000", ", without a unit") };
+            format!(
+                "{text:?} is no limit of {metric}; use a percentage such as \"0.5%\", a number such as {number}{unit}, both as in \
+                 \"1% or {number}\", or \"off\""
+            )
         })
     }
+}
+
+/// A whole number; of bytes, with a unit if need be.
+fn absolute(metric: Metric, text: &str) -> Option<u128> {
+    let whole = text.replace('_', "").parse().ok();
+    whole.or_else(|| metric.is_bytes().then(|| parse_size(text).ok().map(u128::from)).flatten())
 }
 
 /// Limits by metric.
@@ -251,16 +265,21 @@ mod tests {
     #[test]
     fn limits_are_read_as_they_are_written() {
         for text in ["0%", "0.5%", "12.000001%", "100%", "1000", "off", "1% or 4096"] {
-            assert_eq!(text.parse::<Limit>().unwrap().to_string(), text);
+            assert_eq!(Limit::of(Metric::Cost, text).unwrap().to_string(), text);
         }
-        for text in ["", "%", "-1%", "1.2.3%", "0.0000001%", "soft", "1.5", "-1", "1% or", "1% or 2%", "4096 or 1%"] {
-            assert!(text.parse::<Limit>().unwrap_err().contains("use a percentage"), "{text}");
+        let wrong = ["", "%", "-1%", "1.2.3%", "0.0000001%", "soft", "1.5", "-1", "1% or", "1% or 2%", "4096 or 1%"];
+        for text in wrong.into_iter().chain(["4KiB", "1% or 4KiB"]) {
+            assert!(Limit::of(Metric::Cost, text).unwrap_err().contains("use a percentage"), "{text}");
         }
+        let of_bytes = |text| Limit::of(Metric::Read, text);
+        assert_eq!((of_bytes("4KiB"), of_bytes("4096 B")), (Ok(Limit::Absolute(4096)), Ok(Limit::Absolute(4096))));
+        assert_eq!(of_bytes("1% or 4 KiB"), Ok(Limit::Either(MILLIONTHS, 4096)));
+        assert!(of_bytes("1.5").is_err() && of_bytes("4Kib").unwrap_err().contains("such as 4KiB"));
     }
 
     #[test]
     fn the_edge_is_allowed_and_one_more_is_not() {
-        let one = "1%".parse::<Limit>().unwrap();
+        let one = Limit::of(Metric::Cost, "1%").unwrap();
         assert!(one.allows(1000, 1010) && one.allows(1000, 990) && !one.allows(1000, 1011) && !one.allows(1000, 989));
         assert!(!Limit::EXACT.allows(0, 1) && Limit::EXACT.allows(7, 7) && !Limit::EXACT.allows(u128::MAX >> 8, 1));
         let either = Limit::Either(MILLIONTHS, 4096);
@@ -280,7 +299,7 @@ mod tests {
     fn the_last_match_wins_by_metric() {
         let rule = |pattern: &str, limits: &[(Metric, &str)]| Rule {
             pattern: Pattern::new(pattern).unwrap(),
-            limits: limits.iter().map(|(m, l)| (*m, l.parse().unwrap())).collect(),
+            limits: limits.iter().map(|(m, l)| (*m, Limit::of(*m, l).unwrap())).collect(),
         };
         let limits = Limits {
             rules: vec![

@@ -198,7 +198,7 @@ mod tests {
     fn judge(before: &[(&str, u128)], after: &[(&str, u128)], rules: &[(&str, &str)]) -> Verdict {
         let rule = |(pattern, limit): &(&str, &str)| Rule {
             pattern: Pattern::new(pattern).unwrap(),
-            limits: ByMetric::from([(Metric::Cost, limit.parse().unwrap())]),
+            limits: ByMetric::from([(Metric::Cost, Limit::of(Metric::Cost, limit).unwrap())]),
         };
         let limits = Limits { rules: rules.iter().map(rule).collect(), ..Limits::default() };
         Verdict::of(&Comparison::of(&summary(before), &summary(after)), &limits)

@@ -248,7 +248,7 @@ fn row(finding: &Finding, after: &Summary) -> Vec<String> {
     let change = words::change(*metric, *before, *now);
     let percent = words::percent(*before, *now);
     let status = status(finding.status).into();
-    vec![status, metric.title(), was, is, change, percent, limit.to_string(), name, place]
+    vec![status, metric.title(), was, is, change, percent, words::limit(*metric, *limit), name, place]
 }
 
 /// Where a function is now; only its file if it is gone.

@@ -250,7 +250,7 @@ pub fn sentence(finding: &Finding) -> String {
     let Finding { metric, before, after, limit, .. } = finding;
     let (was, is) = words::amounts(*metric, *before, *after);
     let percent = words::percent(*before, *after);
-    format!("{} {was} -> {is} ({percent}), limit {limit}", metric.title())
+    format!("{} {was} -> {is} ({percent}), limit {}", metric.title(), words::limit(*metric, *limit))
 }
 
 /// GitHub's workflow commands: a message at file and line for each failure, a warning where a baseline is out of date.

@@ -2,6 +2,7 @@
 
 use crate::gate::compare::{Change, Fate, difference};
 use crate::gate::key::Key;
+use crate::gate::limits::Limit;
 use crate::gate::metric::Metric;
 use crate::shared::human;
 
@@ -55,6 +56,16 @@ pub fn percent(before: u128, after: u128) -> String {
     format!("{percent:+.digits$}%")
 }
 
+/// `0%`, `5% or 4.00 KiB`.
+#[must_use]
+pub fn limit(metric: Metric, limit: Limit) -> String {
+    match limit {
+        Limit::Absolute(most) => amount(metric, most),
+        Limit::Either(part, most) => format!("{} or {}", Limit::Relative(part), amount(metric, most)),
+        Limit::Off | Limit::Relative(_) => limit.to_string(),
+    }
+}
+
 /// `src/a.c:12`, as far as it is known.
 #[must_use]
 pub fn place(change: &Change) -> String {
@@ -91,6 +102,11 @@ mod tests {
         assert_eq!((percent(5, 5), percent(0, 5), percent(5, 0)), (String::new(), "new".into(), "-100.0%".into()));
         assert_eq!(change(Metric::Read, 2048, 1024), "-1.00 KiB");
         assert_eq!(change(Metric::Cost, 10, 12), "+2");
+        assert_eq!(limit(Metric::LineTraffic(1024), Limit::Either(5_000_000, 404_273)), "5% or 395 KiB");
+        assert_eq!(
+            (limit(Metric::Cost, Limit::Absolute(12)), limit(Metric::Cost, Limit::EXACT)),
+            ("12".into(), "0%".into())
+        );
         let close = amounts(Metric::Cost, 1_000_000, 1_000_001);
         assert_eq!(close, ("1,000,000".into(), "1,000,001".into()));
     }
