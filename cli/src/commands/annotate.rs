@@ -4,10 +4,13 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::print::{FormArgs, ToArgs};
+use super::{
+    print::{FormArgs, ToArgs},
+    profile::ProfileOption,
+};
 use crate::{
     annotate::{self, Finder, Options},
-    profile::{self, DEFAULT_FILE},
+    profile,
     report::{Inlined, parse_percent},
     shared::terminal::Terminal,
     sheet::{Format, Look},
@@ -24,9 +27,8 @@ pub struct AnnotateArgs {
     #[arg(value_name = "FILE")]
     pub file: Option<String>,
 
-    /// The profile
-    #[arg(short, long, value_name = "PROFILE", default_value = DEFAULT_FILE)]
-    pub profile: PathBuf,
+    #[command(flatten)]
+    pub profile: ProfileOption,
 
     /// Lines to show around each expensive line
     #[arg(long, value_name = "N", default_value_t = 3)]
@@ -67,7 +69,8 @@ Examples:
 /// # Errors
 /// A profile that cannot be read, or a file that it does not name.
 pub fn command(args: &AnnotateArgs) -> anyhow::Result<()> {
-    let profile = profile::read(&args.profile)?;
+    args.profile.check_subject(args.file.as_deref())?;
+    let profile = profile::read(args.profile.path())?;
     // Files and pipes get whole lines, unless somebody says otherwise.
     let terminal = Terminal::stdout().width.filter(|_| args.to.output.is_none());
     let width = args.form.width.width.or(terminal).map(usize::from);

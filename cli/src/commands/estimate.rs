@@ -5,12 +5,13 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use clap::Args;
 
+use super::profile::ProfileArg;
 use crate::estimate::subject::{Subjects, Work};
 use crate::estimate::view::Choice;
 use crate::machine::find::{self, LOCAL, Places};
 use crate::machine::{Machine, OpType};
 use crate::plot::Chart;
-use crate::profile::{self, DEFAULT_FILE, Profile};
+use crate::profile::{self, Profile};
 use crate::shared::{
     output_file,
     quantity::{parse_size, parse_small_size},
@@ -21,9 +22,8 @@ use crate::{report::Grouping, shared::terminal::FILE_WIDTH};
 /// Which profile and which of its functions.
 #[derive(Args, Debug)]
 pub struct ProfileArgs {
-    /// The profile to estimate from
-    #[arg(value_name = "PROFILE", default_value = DEFAULT_FILE)]
-    pub profile: PathBuf,
+    #[command(flatten)]
+    pub profile: ProfileArg,
 
     /// Go by lines of N bytes, if several sizes were measured [default: the first that was]
     #[arg(long, value_name = "N", value_parser = parse_small_size)]
@@ -46,7 +46,7 @@ impl ProfileArgs {
     /// # Errors
     /// When the profile cannot be read, or does not have the lines that were chosen.
     pub fn read(&self) -> anyhow::Result<Profile> {
-        let mut profile = profile::read(&self.profile)?;
+        let mut profile = profile::read(self.profile.path())?;
         self.line_size.map_or(Ok(()), |size| profile.choose_lines(size)).map_err(anyhow::Error::msg)?;
         Ok(profile)
     }

@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use clap::Args;
 
+use super::profile::ProfileArg;
 use crate::export::{self, DEFAULT_METRICS, Options, Target};
 use crate::gate::metric::Metric;
 use crate::gate::source;
-use crate::profile::{self, DEFAULT_FILE};
+use crate::profile;
 use crate::report::Inlined;
 use crate::shared::output_file;
 
@@ -19,9 +20,8 @@ use crate::shared::output_file;
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct ExportArgs {
-    /// The profile
-    #[arg(value_name = "PROFILE", default_value = DEFAULT_FILE)]
-    pub profile: PathBuf,
+    #[command(flatten)]
+    pub profile: ProfileArg,
 
     /// For which viewer
     #[arg(long, value_enum, value_name = "FORMAT")]
@@ -73,7 +73,7 @@ fn metric_of_code(text: &str) -> Result<Metric, String> {
 /// A profile that cannot be read, several metrics where one fits, a file that cannot be written.
 pub fn command(args: &ExportArgs) -> anyhow::Result<()> {
     let metrics = metrics(args)?;
-    let profile = profile::read(&args.profile)?;
+    let profile = profile::read(args.profile.path())?;
     let inlined = match (args.no_inline, args.library) {
         (true, _) => Inlined::Linked,
         (false, true) => Inlined::All,

@@ -23,6 +23,7 @@ pub mod motion;
 pub mod place;
 pub mod plan;
 pub mod print;
+pub mod profile;
 pub mod rank;
 pub mod record;
 pub mod replay;

@@ -1,13 +1,11 @@
 //! `dmdprof place`: which call of a sequence should run on which machine.
 
-use std::path::PathBuf;
-
 use clap::Args;
 
 use super::estimate::{MachineArgs, WorkArgs};
-use super::print::LookArgs;
+use super::{print::LookArgs, profile::ProfileArg};
 use crate::estimate::place::{self, Allow, Options};
-use crate::profile::{self, DEFAULT_FILE};
+use crate::profile;
 
 /// Place a function's calls on the machines where they take least
 ///
@@ -16,9 +14,8 @@ use crate::profile::{self, DEFAULT_FILE};
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct PlaceArgs {
-    /// The profile to estimate from
-    #[arg(value_name = "PROFILE", default_value = DEFAULT_FILE)]
-    pub profile: PathBuf,
+    #[command(flatten)]
+    pub profile: ProfileArg,
 
     /// Whose calls, if the profile has the sequences of several functions
     #[arg(long, value_name = "FUNCTION")]
@@ -49,7 +46,7 @@ Examples:
 /// # Errors
 /// Whatever cannot be read, found or placed.
 pub fn command(args: &PlaceArgs) -> anyhow::Result<()> {
-    let profile = profile::read(&args.profile)?;
+    let profile = profile::read(args.profile.path())?;
     let machines = args.machine.machines()?;
     let options = Options {
         choice: args.machine.choice(),

@@ -115,6 +115,7 @@ fn subcommand(question: &'static Question) -> Command {
         .next_help_heading("Profiles and machines")
         .arg(
             text("profile", "FILE[,FILE...]", "Profiles; with several, one point each")
+                .short('p')
                 .value_delimiter(',')
                 .action(ArgAction::Append),
         )

@@ -1,13 +1,10 @@
 //! `dmdprof report`: the report of a profile again.
 
-use std::path::PathBuf;
-
 use clap::Args;
 
-use super::{print::ToArgs, sampled};
+use super::{print::ToArgs, profile::ProfileArg, sampled};
 use crate::{
     objects,
-    profile::DEFAULT_FILE,
     report::ReportArgs,
     sample::{Measured, file},
     shared::{quantity::parse_small_size, terminal::Terminal},
@@ -32,9 +29,8 @@ pub struct ReportCommand {
     #[arg(long, value_name = "N", value_parser = parse_small_size)]
     pub line_size: Option<u32>,
 
-    /// The profile to show, or the estimates of a sample
-    #[arg(value_name = "PROFILE", default_value = DEFAULT_FILE)]
-    pub profile: PathBuf,
+    #[command(flatten)]
+    pub profile: ProfileArg,
 
     #[command(flatten)]
     pub report: ReportArgs,
@@ -48,7 +44,7 @@ pub struct ReportCommand {
 /// # Errors
 /// A profile that cannot be read, objects that were not measured, and those of writing.
 pub fn command(args: &ReportCommand) -> anyhow::Result<()> {
-    let mut profile = match file::read(&args.profile)? {
+    let mut profile = match file::read(args.profile.path())? {
         Measured::Exact(profile) => *profile,
         Measured::Estimated(estimates) => {
             sampled::check_report(&args.report, args.line_size)?;

@@ -95,7 +95,7 @@ pub fn command(args: &RooflineArgs) -> anyhow::Result<()> {
     args.plot.draw(&charts, &names, args.look.print.look(), &mut document)?;
     args.look.print(&document)?;
     let Some(path) = &args.html else { return Ok(()) };
-    let names = [String::new(), args.profile.profile.display().to_string()];
+    let names = [String::new(), args.profile.profile.path().display().to_string()];
     let content = Content { profile: Some(&profile), names, ..Content::default() };
     let page = PageArgs { machine: args.machine.machine.first().cloned(), ..PageArgs::default() };
     page_file::write_page(path, &content, &page.options(Some("roofline"))?)

@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail};
 use clap::Args;
 
-use crate::profile::{self, DEFAULT_FILE};
+use super::profile::ProfileArg;
+use crate::profile;
 use crate::view::Content;
 use crate::view::page_file::{PageArgs, check_output, write_page};
 
@@ -19,9 +20,8 @@ use crate::view::page_file::{PageArgs, check_output, write_page};
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct ViewArgs {
-    /// The profile
-    #[arg(value_name = "PROFILE", default_value = DEFAULT_FILE)]
-    pub profile: PathBuf,
+    #[command(flatten)]
+    pub profile: ProfileArg,
 
     /// Where to write the page
     #[arg(short, long, value_name = "FILE", default_value = "dmdprof.html")]
@@ -61,8 +61,8 @@ Examples:
 /// A profile or another file that cannot be read, a page that cannot be written, a browser that cannot be started.
 pub fn command(args: &ViewArgs) -> anyhow::Result<()> {
     check_output(&args.output)?;
-    let profile = profile::read(&args.profile)?;
-    let compared = args.before.as_deref().map(|before| super::diff::sides(before, &args.profile)).transpose()?;
+    let profile = profile::read(args.profile.path())?;
+    let compared = args.before.as_deref().map(|before| super::diff::sides(before, args.profile.path())).transpose()?;
     let earlier = args.before.as_deref().filter(|before| !super::diff::is_baseline(before));
     let before = earlier.map(profile::read).transpose()?;
     let diff = compared.as_ref().map(super::diff::Sides::json).transpose()?;
@@ -72,7 +72,7 @@ pub fn command(args: &ViewArgs) -> anyhow::Result<()> {
         profile: Some(&profile),
         before: before.as_ref(),
         baseline: compared.as_ref().filter(|_| before.is_none()).map(super::diff::Sides::against),
-        names: [args.before.as_deref().map_or_else(String::new, name), name(&args.profile)],
+        names: [args.before.as_deref().map_or_else(String::new, name), name(args.profile.path())],
         diff,
         motion,
         listing: args.events.as_deref().map(listing).transpose()?,

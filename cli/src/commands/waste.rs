@@ -1,13 +1,11 @@
 //! `dmdprof waste`: bytes that were moved for nothing.
 
-use std::path::PathBuf;
-
 use clap::Args;
 
-use super::print::LookArgs;
+use super::{print::LookArgs, profile::ProfileArg};
 use crate::{
     objects::waste::{self, Options},
-    profile::{self, DEFAULT_FILE},
+    profile,
 };
 
 /// Show bytes moved for nothing: never read, or fetched and not used
@@ -18,9 +16,8 @@ use crate::{
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct WasteArgs {
-    /// The profile
-    #[arg(value_name = "PROFILE", default_value = DEFAULT_FILE)]
-    pub profile: PathBuf,
+    #[command(flatten)]
+    pub profile: ProfileArg,
 
     /// Heap blocks of different calling contexts are different objects
     #[arg(long)]
@@ -40,7 +37,7 @@ Examples:
 /// # Errors
 /// A profile that cannot be read or does not tell.
 pub fn command(args: &WasteArgs) -> anyhow::Result<()> {
-    let profile = profile::read(&args.profile)?;
+    let profile = profile::read(args.profile.path())?;
     let options = Options { top: args.look.top(), contexts: args.contexts };
     args.look.print(&waste::document(&profile, options)?)
 }

@@ -1,12 +1,12 @@
 //! `dmdprof why`: reuse pairs and cures.
 
-use std::{borrow::Cow, path::PathBuf};
+use std::borrow::Cow;
 
 use clap::Args;
 
-use super::print::PrintArgs;
+use super::{print::PrintArgs, profile::ProfileOption};
 use crate::{
-    profile::{self, DEFAULT_FILE},
+    profile,
     sheet::Format,
     why::{self, Options},
 };
@@ -25,9 +25,8 @@ pub struct WhyArgs {
     #[arg(value_name = "FUNCTION|LINE|OBJECT")]
     pub subject: Option<String>,
 
-    /// The profile
-    #[arg(short, long, value_name = "PROFILE", default_value = DEFAULT_FILE)]
-    pub profile: PathBuf,
+    #[command(flatten)]
+    pub profile: ProfileOption,
 
     /// Heap blocks of different calling contexts are different objects
     #[arg(long)]
@@ -56,7 +55,8 @@ Examples:
 /// # Errors
 /// A profile that cannot be read or does not tell, or a subject that nothing is called.
 pub fn command(args: &WhyArgs) -> anyhow::Result<()> {
-    let profile = profile::read(&args.profile)?;
+    args.profile.check_subject(args.subject.as_deref())?;
+    let profile = profile::read(args.profile.path())?;
     // What is said in sentences is not escaped later.
     let profile = match args.print.form.format {
         Format::Json => Cow::Borrowed(&profile),

@@ -1,0 +1,56 @@
+//! Which profile a command reads: the same option for all of them.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use anyhow::bail;
+use clap::Args;
+
+use crate::profile::{DEFAULT_FILE, file::MAGIC};
+
+/// Of commands whose first word is something else.
+#[derive(Args, Clone, Debug, Default)]
+pub struct ProfileOption {
+    /// The profile [default: dmdprof.data]
+    #[arg(short, long, value_name = "PROFILE")]
+    profile: Option<PathBuf>,
+}
+
+/// Of commands that can do without the option's name.
+#[derive(Args, Clone, Debug, Default)]
+pub struct ProfileArg {
+    #[command(flatten)]
+    option: ProfileOption,
+
+    /// The profile, as with --profile
+    #[arg(value_name = "PROFILE", conflicts_with = "profile")]
+    file: Option<PathBuf>,
+}
+
+impl ProfileOption {
+    /// # Errors
+    /// When the word before it is a profile: then it was meant here.
+    pub fn check_subject(&self, subject: Option<&str>) -> anyhow::Result<()> {
+        let is_profile = |path: &&str| {
+            let mut head = [0; MAGIC.len()];
+            File::open(path).and_then(|mut file| file.read_exact(&mut head)).is_ok() && head == MAGIC
+        };
+        match subject.filter(is_profile) {
+            Some(path) => bail!("{path} is a profile; this command reads one with -p, as in: -p {path}"),
+            None => Ok(()),
+        }
+    }
+
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        self.profile.as_deref().unwrap_or(Path::new(DEFAULT_FILE))
+    }
+}
+
+impl ProfileArg {
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        self.file.as_deref().unwrap_or(self.option.path())
+    }
+}
