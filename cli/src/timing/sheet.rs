@@ -20,8 +20,8 @@ pub fn document(measured: &[Measured], command: &str) -> Document {
         Column::new("seconds", ["", "median"], 0),
         Column::new("max", ["", "max"], 0),
         Column::new("spread", ["", "spread"], 0),
-        Column::new("user", ["user", "CPU time"], 0),
-        Column::new("cpu_min", ["least", "CPU time"], 0),
+        Column::new("user", ["median", "user"], 0),
+        Column::new("cpu_min", ["least", "user+system"], 0),
     ];
     let mut sheet = Sheet::new("times", "Measured times", columns);
     for (name, laps) in measured {
@@ -41,8 +41,9 @@ pub fn document(measured: &[Measured], command: &str) -> Document {
         source: vec![("command", command.into())],
         sheets: vec![sheet],
         notes: vec![
-            "Wall time from before the program's start to its end, without hooks, on this machine as it is now. Spread: median \
-             absolute deviation from the median, as a part of it."
+            "Min, median and max: wall time from before the program's start to its end, without hooks, on this machine as it is now. \
+             Spread: median absolute deviation from the median, as a part of it. User: CPU time in user mode; user+system: all \
+             CPU time, whose least is what other work on the machine disturbs least."
                 .into(),
         ],
         ..Document::default()
