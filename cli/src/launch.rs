@@ -58,7 +58,11 @@ pub fn find_program(name: &OsString) -> Result<PathBuf, StartError> {
     if let Some(found) = in_path {
         return Ok(found);
     }
-    let hint = if path.is_file() { format!(" in PATH; for the file here say ./{program}") } else { String::new() };
+    let hint = match interpreter(path).filter(|name| !is_shell(name)) {
+        Some(interpreter) => format!(" in PATH; the file here is {}", a_script(&interpreter)),
+        None if path.is_file() => format!(" in PATH; for the file here say ./{program}"),
+        None => String::new(),
+    };
     Err(StartError::NotFound { program, hint })
 }
 
@@ -69,7 +73,11 @@ fn check(path: &Path, program: &str) -> Result<(), StartError> {
         Err(e) => Err(StartError::NotExecutable { program, why: e.to_string() }),
         Ok(m) if m.is_dir() => Err(StartError::NotExecutable { program, why: "is a directory".into() }),
         Ok(_) if !is_executable(path) => {
-            Err(StartError::NotExecutable { program, why: "is not executable (chmod +x would make it so)".into() })
+            let why = match interpreter(path).filter(|name| !is_shell(name)) {
+                Some(interpreter) => format!("is {}", a_script(&interpreter)),
+                None => "is not executable (chmod +x would make it so)".into(),
+            };
+            Err(StartError::NotExecutable { program, why })
         }
         // What the system refuses, execvp would hand to the shell as a script.
         Ok(_) if is_broken_executable(path) => Err(StartError::NotExecutable {
@@ -78,6 +86,51 @@ fn check(path: &Path, program: &str) -> Result<(), StartError> {
         }),
         Ok(_) => Ok(()),
     }
+}
+
+/// What a script names after `#!`, else what its name says that it is for: `python3` for `#!/usr/bin/env python3`.
+#[must_use]
+pub fn interpreter(path: &Path) -> Option<String> {
+    const BY_NAME: [(&str, &str); 7] = [
+        ("py", "python3"),
+        ("pl", "perl"),
+        ("rb", "ruby"),
+        ("js", "node"),
+        ("lua", "lua"),
+        ("R", "R"),
+        ("jl", "julia"),
+    ];
+    let mut head = Vec::new();
+    File::open(path).ok()?.take(256).read_to_end(&mut head).ok()?;
+    let Some(line) = head.strip_prefix(b"#!").and_then(|rest| rest.split(|byte| *byte == b'\n').next()) else {
+        let extension = path.extension()?.to_str()?;
+        let is_text = !head.contains(&0);
+        return BY_NAME.iter().find(|(known, _)| *known == extension && is_text).map(|(_, name)| (*name).into());
+    };
+    let line = String::from_utf8_lossy(line);
+    let mut words = line.split_whitespace();
+    let program = words.next()?;
+    let name = |path: &str| path.rsplit('/').next().unwrap_or(path).to_owned();
+    match name(program).as_str() {
+        // Options and variables of env come before the program.
+        "env" => words.find(|word| !word.starts_with('-') && !word.contains('=')).map(name),
+        name => Some(name.into()),
+    }
+}
+
+/// Whether an interpreter's scripts are there to start programs, which may have hooks.
+#[must_use]
+pub fn is_shell(interpreter: &str) -> bool {
+    matches!(interpreter, "sh" | "ash" | "bash" | "csh" | "dash" | "fish" | "ksh" | "make" | "tcsh" | "zsh")
+}
+
+/// What a script of such an interpreter is, and how it is profiled.
+#[must_use]
+pub fn a_script(interpreter: &str) -> String {
+    format!(
+        "a script for {interpreter}, and what moves its data is {interpreter} itself: build that with hooks \
+         (CC='dmdprof cc' ./configure && make), and run it with the script as its argument"
+    )
 }
 
 /// An ELF file that this machine cannot run.

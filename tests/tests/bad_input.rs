@@ -164,6 +164,49 @@ fn programs_without_hooks() {
     assert!(!directory.path().join("dmdprof.data").exists());
 }
 
+/// Of other scripts than those of a shell, the interpreter is what moves data.
+#[test]
+fn scripts_name_their_interpreter() {
+    let directory = scratch();
+    let build = ["a script for python3", "CC='dmdprof cc' ./configure"];
+    let texts = [
+        ("named.py", "print(1)\n", 0o644, 127, 126),
+        ("begun", "#!/usr/bin/env -S A=1 python3 -u\nprint(1)\n", 0o644, 127, 126),
+        ("ready", "#! /usr/bin/python3\nprint(1)\n", 0o755, 127, 1),
+    ];
+    for (name, text, mode, bare, with_path) in texts {
+        let path = directory.path().join(name);
+        fs::write(&path, text).expect("written");
+        fs::set_permissions(&path, fs::Permissions::from_mode(mode)).expect("permitted");
+        assert_refused(&output(&mut Run::new(name, directory.path()).command()), bare, &build);
+        assert_refused(&output(&mut Run::new(format!("./{name}"), directory.path()).command()), with_path, &build);
+    }
+    fs::write(directory.path().join("shell"), "#!/bin/bash\ntrue\n").expect("written");
+    let refused = output(&mut Run::new("shell", directory.path()).command());
+    assert_refused(&refused, 127, &["for the file here say ./shell"]);
+    assert!(!String::from_utf8_lossy(&refused.stderr).contains("CC="), "{}", describe(&refused));
+}
+
+/// Sizes are written alike in all options, and wrong ones are told.
+#[test]
+fn sizes_with_and_without_units() {
+    let directory = scratch();
+    let run = |options: &[&str]| Run::new(endings(), directory.path()).options(options).args(["return"]).command();
+    for options in [["--cache", "1024,2,64"], ["--cache", "1K,2,64B"], ["--line-size", "64B"], ["--line", "64 B"]] {
+        succeed(&mut run(&options));
+    }
+    succeed(run(&["--line-size", "64B,128"]).env("DMDPROF_CACHE_SIZE", "500M"));
+    let mut report = dmdprof();
+    succeed(report.args(["report", "--line-size", "128B"]).current_dir(directory.path()));
+    for (options, word) in [
+        (["--cache", "1Kb,2,64"], "unknown unit"),
+        (["--cache", "1024,2,64X"], "unknown unit"),
+        (["--line-size", "63B"], "power of two"),
+    ] {
+        assert_refused(&output(&mut run(&options)), 2, &[word]);
+    }
+}
+
 /// What a script starts is profiled.
 #[test]
 fn scripts_that_start_a_program_with_hooks() {

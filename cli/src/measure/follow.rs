@@ -232,7 +232,12 @@ pub struct NoHooks(String);
 fn no_hooks_message(program: &Path) -> String {
     let name = program.file_name().unwrap_or_default().to_string_lossy();
     let what = match kind_of(program) {
-        Kind::Script => format!("{name} is a script; nothing that it started has hooks"),
+        Kind::Script(interpreter) if launch::is_shell(&interpreter) => {
+            format!("{name} is a script; nothing that it started has hooks")
+        }
+        Kind::Script(interpreter) => {
+            format!("{name} is {}; neither {interpreter} nor what it loaded has hooks", launch::a_script(&interpreter))
+        }
         Kind::Builder => format!("{name} builds programs; profile the program that it builds"),
         Kind::Program => format!("{name} has no hooks, and neither has any library that it loaded"),
     };
@@ -246,22 +251,17 @@ fn no_hooks_message(program: &Path) -> String {
 }
 
 enum Kind {
-    Script,
+    Script(String),
     Builder,
     Program,
 }
 
 fn kind_of(program: &Path) -> Kind {
-    let starts_with_interpreter = {
-        let mut head = [0; 2];
-        use std::io::Read;
-        std::fs::File::open(program).and_then(|mut f| f.read_exact(&mut head)).is_ok() && head == *b"#!"
-    };
     let name = program.file_name().unwrap_or_default().to_string_lossy();
     if matches!(name.as_ref(), "cargo" | "make" | "gmake" | "ninja" | "cmake" | "rustc" | "gcc" | "clang" | "cc") {
         Kind::Builder
-    } else if starts_with_interpreter {
-        Kind::Script
+    } else if let Some(interpreter) = launch::interpreter(program) {
+        Kind::Script(interpreter)
     } else {
         Kind::Program
     }
