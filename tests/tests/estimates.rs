@@ -140,6 +140,72 @@ fn pictures_are_the_same_every_time() {
     assert_eq!(first, picture("b.svg"));
 }
 
+/// With the option as without it; both at once are refused, and a profile in the place of something else is told.
+#[test]
+fn every_command_takes_the_profile_alike() {
+    let directory = scratch();
+    let path = profile();
+    let commands: [&[&str]; 9] = [
+        &["report"],
+        &["curve"],
+        &["roofline", "--machine", "toy3"],
+        &["balance", "--machine", "toy3"],
+        &["fuse"],
+        &["export", "--to", "folded", "-o", "-"],
+        &["view", "-o", "page.html"],
+        &["annotate"],
+        &["plan", "shelf-life"],
+    ];
+    for words in commands {
+        for option in ["-p", "--profile"] {
+            let output = output(dmdprof().args(words).arg(option).arg(path).current_dir(directory.path()));
+            let stderr = String::from_utf8_lossy(&output.stderr);
+            assert!(
+                output.status.code() != Some(2) && !stderr.contains("dmdprof.data"),
+                "{words:?}\n{}",
+                describe(&output)
+            );
+        }
+    }
+    for words in &commands[..7] {
+        let there = succeed(dmdprof().args(*words).arg(path).current_dir(directory.path()));
+        let named = succeed(dmdprof().args(*words).arg("-p").arg(path).current_dir(directory.path()));
+        assert_eq!(there.stdout, named.stdout, "{words:?}");
+        let both = output(dmdprof().args(*words).arg(path).arg("-p").arg(path));
+        assert_eq!(both.status.code(), Some(2), "{}", describe(&both));
+    }
+    for words in ["why", "annotate"] {
+        let refused = output(dmdprof().arg(words).arg(path));
+        let stderr = String::from_utf8_lossy(&refused.stderr);
+        assert!(stderr.contains("is a profile; this command reads one with -p"), "{}", describe(&refused));
+    }
+}
+
+/// What is odd in a machine file is told once, with what to do; what a calibration measured is not told again.
+#[test]
+fn a_level_that_is_filled_faster_is_told_once() {
+    let directory = scratch();
+    let folder = directory.path().join("dmdprof/machines");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let mut shown = succeed(dmdprof().args(["machine", "show", "toy3", "--toml"])).stdout;
+    let text = String::from_utf8(std::mem::take(&mut shown)).expect("text").replace("\"toy3\"", "\"mine\"");
+    // The first level's link is made the slowest.
+    let at = text.find("bandwidth").expect("a level has one");
+    let end = at + text[at..].find('\n').expect("a line ends");
+    for (confidence, times) in [("datasheet", 1), ("measured", 0)] {
+        let slow = format!("bandwidth = {{ value = \"1 B/s\", confidence = \"{confidence}\", source = \"a test\" }}");
+        let text =
+            format!("{}{slow}{}", &text[..at], &text[end..]).replace("\"convention\"", &format!("\"{confidence}\""));
+        std::fs::write(folder.join("mine.toml"), text).expect("written");
+        let mut command = dmdprof();
+        command.args(["balance", "--machine", "mine", "--growth", "mine"]).arg(profile());
+        let output = output(command.env("XDG_CONFIG_HOME", directory.path()));
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(stderr.matches("is filled faster than").count(), times, "{stderr}");
+        assert_eq!(stderr.matches("dmdprof machine calibrate").count(), times, "{stderr}");
+    }
+}
+
 #[test]
 fn what_cannot_be_estimated_is_refused_with_a_way_out() {
     let directory = scratch();

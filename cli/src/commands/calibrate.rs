@@ -88,6 +88,12 @@ mod native {
             eprintln!("dmdprof: not written: {}", too_noisy(&noisy));
             return Ok(1);
         }
+        for finding in calibration.not_faster() {
+            eprintln!(
+                "dmdprof: note: {finding} Other programs do that too: measure again while nothing else runs (--seconds 20). If it stays \
+                 so, it is so, and nobody says it again."
+            );
+        }
         let text = text::to_toml(&calibration.machine(&name, path.clone())?);
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;

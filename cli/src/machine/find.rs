@@ -3,8 +3,10 @@
 //! The user's folder is `dmdprof/machines` in `$XDG_CONFIG_HOME`, else in `~/.config`; a file there is found by its
 //! name and goes before a shipped machine. Refuses names that are neither, and says which are near.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 
 use anyhow::bail;
 
@@ -136,6 +138,14 @@ fn nearest(name: &str, names: Vec<String>) -> Vec<String> {
     scored.into_iter().take(3).map(|(_, name)| name).collect()
 }
 
+/// A machine may be asked for several times.
+fn say_once(note: &str) {
+    static SAID: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+    if SAID.lock().is_ok_and(|mut said| said.insert(note.to_owned())) {
+        eprintln!("dmdprof: note: {note}");
+    }
+}
+
 /// The machines of these names; what is to be said of them goes to standard error.
 ///
 /// # Errors
@@ -144,9 +154,7 @@ pub fn all(places: &Places, names: &[String]) -> anyhow::Result<Vec<Machine>> {
     let mut machines: Vec<Machine> = Vec::new();
     for name in names {
         let found = places.find(name)?;
-        for note in &found.notes {
-            eprintln!("dmdprof: note: {note}");
-        }
+        found.notes.iter().for_each(|note| say_once(note));
         if machines.iter().any(|m| m.name == found.machine.name) {
             bail!("machine {} is named twice", found.machine.name);
         }

@@ -229,6 +229,19 @@ impl Calibration {
         reads[level].1.median() <= reads[level + 1].1.median()
     }
 
+    /// Caches that seem to be worth nothing.
+    #[must_use]
+    pub fn not_faster(&self) -> Vec<String> {
+        let levels = (0..self.system.caches.len()).filter(|level| self.is_not_faster(*level));
+        let say = |level: usize| {
+            let (inner, outer) = (self.level_name(level), self.level_name(level + 1));
+            format!(
+                "{inner} was not faster than {outer}: what the system calls {inner} may not all be there for one program."
+            )
+        };
+        levels.map(say).collect()
+    }
+
     /// Bytes of the last level that the threads of this calibration can use.
     fn last_level(&self) -> u64 {
         self.capacity(self.system.caches.len() - 1).value as u64
@@ -267,12 +280,7 @@ impl Calibration {
             let value = quantity::rounded(row.samples.median(), row.kind);
             format!("Also measured: {}: {value} ({}, {}).", row.what, row.samples, row.how)
         }));
-        for level in (0..self.system.caches.len()).filter(|level| self.is_not_faster(*level)) {
-            let (inner, outer) = (self.level_name(level), self.level_name(level + 1));
-            notes.push(format!(
-                "{inner} was not faster than {outer}: what the system calls {inner} may not all be there for one program."
-            ));
-        }
+        notes.extend(self.not_faster());
         let (read, last) = (self.results.sizes.memory * self.threads as u64, self.last_level());
         if read < 4 * last {
             notes.push(format!(

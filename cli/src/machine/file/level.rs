@@ -4,9 +4,14 @@ use toml::Spanned;
 
 use super::{Reader, Section, number::Allowed};
 use crate::{
-    machine::model::{Level, Memory, Sharers},
+    machine::model::{Confidence, Figure, Level, Memory, Sharers},
     shared::quantity::{self, Kind},
 };
+
+/// Whether a calibration found it so, and said so when it did: no slip of the pen.
+fn is_a_finding(inner: &Figure, outer: &Figure) -> bool {
+    outer.confidence == Confidence::Measured && matches!(inner.confidence, Confidence::Measured | Confidence::Estimated)
+}
 
 impl Reader<'_> {
     pub(super) fn levels(
@@ -119,10 +124,14 @@ impl Reader<'_> {
         }
         if let (Some(outer), Some(inner)) = (&level.bandwidth, &last.bandwidth)
             && outer.value > inner.value
+            && !is_a_finding(inner, outer)
         {
             let message = format!(
-                "{} is filled faster than {}: the bandwidth of a level is that of the link which fills it from outside",
-                level.name, last.name
+                "{outer} is filled faster than {inner}: the bandwidth of a level is that of the link which fills it from outside, so \
+                 that of {inner} is what {outer} gives; correct the one that is wrong, or measure this machine: dmdprof machine \
+                 calibrate",
+                outer = level.name,
+                inner = last.name
             );
             self.warning(at("bandwidth"), &section.field("bandwidth"), message);
         }
