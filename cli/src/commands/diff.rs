@@ -93,6 +93,14 @@ const TABLE_TOP: usize = 30;
 pub fn command(args: &DiffArgs) -> anyhow::Result<()> {
     args.html.as_deref().map_or(Ok(()), page_file::check_output)?;
     let [before, after] = given(&args.profiles);
+    if args.profiles.len() < 2 && !before.exists() {
+        bail!(
+            "there is no {}: with one profile or none, the one before is meant, as `dmdprof run` keeps it; name both: dmdprof diff \
+             BEFORE {}",
+            before.display(),
+            after.display()
+        );
+    }
     let paths = source::path_map(&args.path_prefix_map)?;
     let Compared { differences, mut comparison, doubts } = compared(&before, &after, &paths)?;
     comparison.sort(args.sort);
