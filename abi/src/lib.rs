@@ -95,6 +95,12 @@ pub const SECTION: &str = "dmdprof_sites";
 /// each different line once.
 pub const COMPILER_MARK: &str = "dmdprof: ";
 
+/// In the line of a compiler that was to optimise, and got code that nobody may optimise.
+pub const NOT_OPTIMISED: &str = " optnone";
+
+/// In the line of a compiler that was not to optimise, and got code that is optimised.
+pub const OPTIMISED_BEFORE: &str = " (optimised before)";
+
 /// Begins a line of that section that names an object or library of the Rust compiler that was linked without hooks.
 pub const WITHOUT_HOOKS_MARK: &str = "dmdprof-without-hooks: ";
 

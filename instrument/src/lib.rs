@@ -36,9 +36,11 @@ mod types;
 
 use std::path::{Path, PathBuf};
 
-use dmdprof_abi::{COMPILER_MARK, Counters, FIRST_COUNTER, SECTION, function_flag, print_of, symbol};
+use dmdprof_abi::{
+    COMPILER_MARK, Counters, FIRST_COUNTER, NOT_OPTIMISED, OPTIMISED_BEFORE, SECTION, function_flag, print_of, symbol,
+};
 use inkwell::{
-    attributes::AttributeLoc,
+    attributes::{Attribute, AttributeLoc},
     context::Context,
     memory_buffer::MemoryBuffer,
     module::Module,
@@ -109,8 +111,8 @@ pub fn instrument_file(request: &Request<'_>) -> Result<Summary, Error> {
             .map_err(|e| Error::Broken(e.to_string()))?;
     }
     let unit = name_of(request.input)?;
-    let summary = instrument_module(&mut module, request, unit);
     note_compiler(&context, &module, request);
+    let summary = instrument_module(&mut module, request, unit);
     module.verify().map_err(|e| Error::Broken(e.to_string()))?;
     module
         .run_passes("always-inline", &machine, PassBuilderOptions::create())
@@ -282,7 +284,9 @@ fn note_compiler<'c>(context: &'c Context, module: &Module<'c>, request: &Reques
     let compiler = compiler.unwrap_or_else(|| "unknown compiler".into());
     let level = format!("-O{}", request.opt_level);
     let flags = if request.flags.is_empty() { &level } else { request.flags };
-    let line = format!("{COMPILER_MARK}{compiler} {flags}{}", processor(module));
+    let already =
+        if request.model == Model::Values { "" } else { optimised_already(module, &compiler, request.opt_level) };
+    let line = format!("{COMPILER_MARK}{compiler} {flags}{already}{}", processor(module));
     let node = context.metadata_node(&[context.metadata_string(&line).into()]);
     // Only refused for what is no node.
     let _ = module.add_global_metadata(IDENT, &node);
@@ -291,6 +295,28 @@ fn note_compiler<'c>(context: &'c Context, module: &Module<'c>, request: &Reques
 fn first_string(node: &MetadataValue<'_>) -> Option<String> {
     let first = node.get_node_values()?.into_iter().next()?;
     Some(String::from_utf8_lossy(first.into_metadata_value().get_string_value()?).into_owned())
+}
+
+/// What the level says wrongly of IR that was made before: clang marks functions that are not to be optimised.
+fn optimised_already(module: &Module<'_>, compiler: &str, level: u8) -> &'static str {
+    if !compiler.contains("clang") {
+        return "";
+    }
+    let has = |function: FunctionValue<'_>, name: &str| {
+        let kind = Attribute::get_named_enum_kind_id(name);
+        function.get_enum_attribute(AttributeLoc::Function, kind).is_some()
+    };
+    let defined = module.get_functions().filter(|function| function.count_basic_blocks() > 0);
+    let (mut marked, mut others) = (0, 0);
+    for function in defined.filter(|function| !has(*function, "alwaysinline")) {
+        *(if has(function, "optnone") { &mut marked } else { &mut others }) += 1;
+    }
+    match (level, marked, others) {
+        (0, 0, 1..) => OPTIMISED_BEFORE,
+        // Those that construct variables of C++ are never marked.
+        (1.., marked, others) if marked > others => NOT_OPTIMISED,
+        _ => "",
+    }
 }
 
 /// ` for skylake`, ` with avx2 bmi`, or nothing for the plain x86-64; of the first function that says so.

@@ -341,7 +341,7 @@ fn install(native: &Path, object: &Path, like: &fs::Metadata) -> anyhow::Result<
 fn code_flags(arguments: &[OsString]) -> String {
     const BESIDE: [&str; 5] = ["-fdiagnostics-", "-fcolor-", "-fno-color-", "-fmessage-length", "-fdebug-"];
     let changes_code = |word: &&str| {
-        ["-O", "-f", "-m", "-std="].iter().any(|prefix| word.starts_with(prefix))
+        ["-O", "--optimize", "-f", "-m", "-std="].iter().any(|prefix| word.starts_with(prefix))
             && !BESIDE.iter().any(|prefix| word.starts_with(prefix))
             && !word.contains(['/', ' '])
     };

@@ -66,7 +66,7 @@ pub fn usable<'m, T>(
     Ok((made, left_out))
 }
 
-/// The first lines for people: what ran, and what is not whole about its numbers.
+/// The first lines for people: what ran, what is not whole about its numbers, and what its build decides.
 #[must_use]
 pub fn heading(profile: &crate::profile::Profile) -> Vec<String> {
     let mut lines = vec![profile.meta.command.join(" ")];
@@ -77,5 +77,6 @@ pub fn heading(profile: &crate::profile::Profile) -> Vec<String> {
             human::grouped(profile.coverage.lost_events.into())
         ));
     }
+    lines.extend(crate::report::built::notes(profile));
     lines
 }

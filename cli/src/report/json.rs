@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::analysis::{Analysis, Grouping, Inlined, OP_NAMES, Row, Sums};
 use super::args::ReportOptions;
+use super::built;
 use super::caches::LevelMoved;
 use super::depths::{Depths, QuantileReader, Quantiles};
 use super::flows::{self, JsonFlow, JsonSequence};
@@ -34,6 +35,9 @@ struct Report<'a> {
     /// False if the program was killed or something was not recorded: the numbers are those up to then.
     complete: bool,
     incomplete: Option<&'a str>,
+    /// What the program's build decides, with the flag that changes it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    built: Vec<String>,
     attribution: &'static str,
     totals: Total,
     identity: Identity,
@@ -412,6 +416,7 @@ pub fn write(
         },
         complete: matches!(meta.outcome, Outcome::Exited(_)) && meta.incomplete.is_none(),
         incomplete: meta.incomplete.as_deref(),
+        built: built::notes(profile),
         attribution: match analysis.grouping {
             Grouping::Functions | Grouping::Lines(Inlined::Own) => "own",
             Grouping::AllFunctions | Grouping::Lines(Inlined::All) => "source",

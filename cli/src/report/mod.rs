@@ -6,6 +6,7 @@
 pub mod alone;
 pub mod analysis;
 mod args;
+pub mod built;
 pub mod caches;
 mod csv;
 pub mod depths;

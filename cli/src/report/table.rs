@@ -10,6 +10,7 @@ use comfy_table::{Attribute, Cell};
 
 use super::analysis::{Analysis, Calls, Grouping, Row, Sums};
 use super::args::ReportOptions;
+use super::built;
 use super::caches::{self, LevelMoved};
 use super::depths::{QuantileReader, Quantiles};
 use super::lines::{self, Moved};
@@ -71,6 +72,9 @@ fn header(analysis: &Analysis, style: &Style, out: &mut impl Write) -> io::Resul
     }
     if let Some(warning) = threads::warning(profile) {
         writeln!(out, "{warning}")?;
+    }
+    for note in built::notes(profile) {
+        writeln!(out, "{note}")?;
     }
     if let Some(roi) = &meta.roi {
         writeln!(out, "only inside region \"{roi}\"")?;
