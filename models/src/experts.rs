@@ -4,8 +4,8 @@
 //! Takes numbers of devices, tokens and experts, gives the data-parallel degree, bytes and time of the exchange, and
 //! the load of the fullest expert. Refuses devices that do not suffice and imbalances below 1.
 //!
-//! Sources: mlsysim (Machine Learning Systems book), `math.qmd` (degree, all-to-all); the fullest of many bins: Raab,
-//! Steger, "Balls into bins", 1998.
+//! Sources: mlsysim (Machine Learning Systems book), `math.qmd` (degree, all-to-all) and `MoERoutingModel` of 0.1.2
+//! (experts at work); the fullest of many bins: Raab, Steger, "Balls into bins", 1998.
 //!
 //! | symbol | meaning | unit |
 //! |---|---|---|
@@ -17,6 +17,8 @@
 //! * each device sends `t k h` bytes, there and back: two all-to-alls per layer
 //! * imbalance: load of the fullest expert over the mean; random routing of n = t k tokens: about
 //!   `1 + sqrt(2 ln E (1 - 1/E) / (n / E))`
+//! * an expert gets each token at most once, so an imbalance i counts as `min(i, E / k)` ([`bounded`]); k tokens then
+//!   keep as long as `min(E, k i)` experts would that are evenly filled
 //!
 //! Edge cases: one expert has no imbalance; the estimate for random routing holds for means well above ln E.
 
@@ -87,6 +89,18 @@ pub fn random_imbalance(tokens: f64, experts: u64) -> Result<f64, InputError> {
     Ok(1.0 + (2.0 * e.ln() * (1.0 - 1.0 / e) / mean).sqrt())
 }
 
+/// An imbalance that `experts` experts can have if each token goes to `each` of them: all tokens at one expert is the
+/// most.
+///
+/// # Errors
+///
+/// If the imbalance is below 1, there are no experts, or a token goes to none or to more than there are.
+pub fn bounded(imbalance: f64, experts: u64, each: u64) -> Result<f64, InputError> {
+    let imbalance = at_least("load imbalance", 1.0, imbalance)?;
+    let (e, k) = (count("experts", experts)?, count("experts per token", each)?);
+    Ok(imbalance.min(at_least(format_args!("experts, of which a token goes to {each},"), k, e)? / k))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -127,5 +141,22 @@ mod tests {
             close_to(random_imbalance(tokens as f64, experts as u64).unwrap(), sum / f64::from(tries), 0.05);
         }
         assert_eq!(random_imbalance(100.0, 1).unwrap(), 1.0);
+    }
+
+    /// `MoERoutingModel` of mlsysim: 8 experts, 2 per token, imbalance 1.5 are 3 experts at work; above 4 it is capped.
+    #[test]
+    fn no_expert_gets_a_token_twice() {
+        assert_eq!(bounded(1.5, 8, 2).unwrap() * 2.0, 3.0);
+        assert_eq!(bounded(7.0, 8, 2).unwrap() * 2.0, 8.0);
+        let error = bounded(1.0, 2, 4).unwrap_err().to_string();
+        assert_eq!(error, "experts, of which a token goes to 4, must be at least 4, is 2");
+        // Token by token, each to two different experts and always to the first: the fullest has as much as can be.
+        let (mut random, mut loads) = (Random::new(8), [0u32; 8]);
+        for _ in 0..1000 {
+            loads[0] += 1;
+            loads[1 + (random.unit() * 7.0) as usize] += 1;
+        }
+        let mean = f64::from(loads.iter().sum::<u32>()) / 8.0;
+        assert_eq!(f64::from(*loads.iter().max().unwrap()) / mean, bounded(100.0, 8, 2).unwrap());
     }
 }

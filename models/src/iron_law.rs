@@ -1,7 +1,8 @@
 //! Iron law: arithmetic or transfer, whichever is longer, plus a fixed tax.
 //!
 //! Takes a machine's rates and a program's work and bytes, gives the times, the bound, the intensity and both ridge
-//! points. Refuses rates that are not positive, an efficiency above 1, and counts that are negative.
+//! points; or a time, and gives the rates that meet it. Refuses rates that are not positive, an efficiency above 1,
+//! counts that are negative, and times that the tax alone exceeds.
 //!
 //! Source: mlsysim (Machine Learning Systems book), `math.qmd`.
 //!
@@ -16,6 +17,9 @@
 //! The source states the ridge as `P / BW`, but its formula changes sides at `eta P / BW`. The bound follows the
 //! formula; both points are given, because a program between them is called memory-bound by the one and compute-bound
 //! by the other.
+//!
+//! The other way round ([`needed`]; Wall 22 of the source): what runs in T has a peak of at least `W / (eta (T - tax))`
+//! and a bandwidth of at least `bytes / (T - tax)`. The source has no tax there.
 //!
 //! Edge cases: equal times are compute-bound; without bytes the intensity is infinite, without bytes and work not
 //! defined.
@@ -88,10 +92,25 @@ pub fn estimate(machine: &Machine, work: f64, bytes: f64) -> Result<Estimate, In
     })
 }
 
+/// The least peak (op/s) and bandwidth (B/s) with which `work` operations and `bytes` bytes take `time` seconds.
+///
+/// # Errors
+///
+/// If the time is not longer than the tax, the efficiency no share of 1, or a figure negative.
+pub fn needed(attainable: f64, tax: f64, work: f64, bytes: f64, time: f64) -> Result<(f64, f64), InputError> {
+    let left = positive("time", time)? - not_negative("tax", tax)?;
+    if left <= 0.0 {
+        let reason = format!("the fixed time of a run alone is {tax} s");
+        return Err(InputError::OutOfReach { quantity: "time".into(), value: time, reason });
+    }
+    Ok((not_negative("work", work)? / (efficiency(attainable)? * left), not_negative("bytes", bytes)? / left))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::published::close_to;
+    use proptest::prelude::*;
 
     const A100: Machine = Machine { peak: 312e12, efficiency: EFFICIENCY, bandwidth: 2039e9, tax: 15e-6 };
     const H100: Machine = Machine { peak: 989e12, efficiency: EFFICIENCY, bandwidth: 3.35e12, tax: 10e-6 };
@@ -161,5 +180,33 @@ mod tests {
         assert_eq!(refused(Machine { bandwidth: 0.0, ..CPU }), "bandwidth must be positive, is 0");
         assert_eq!(refused(Machine { efficiency: 0.0, ..CPU }), "efficiency must be positive, is 0");
         assert_eq!(refused(Machine { tax: -1.0, ..CPU }), "tax must not be negative, is -1");
+    }
+
+    /// `SynthesisSolver` of mlsysim 0.3.0: Llama 3.1 8B, one token in 50 ms.
+    #[test]
+    fn the_machine_of_the_source() {
+        let (peak, bandwidth) = needed(EFFICIENCY, 0.0, 16.06e9, 16.06e9, 50e-3).unwrap();
+        close_to(peak, 0.6424e12, 1e-12);
+        close_to(bandwidth, 321.2e9, 1e-12);
+        let error = needed(1.0, 2e-3, 1.0, 1.0, 1e-3).unwrap_err().to_string();
+        assert_eq!(error, "time of 0.001 cannot be reached: the fixed time of a run alone is 0.002 s");
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn what_is_needed_is_enough_and_no_less_is(
+            work in 1e3f64..1e15, bytes in 1e3f64..1e12, time in 1e-5f64..1e3, eta in 0.1f64..1.0, less in 0.5f64..0.99,
+        ) {
+            let tax = time / 10.0;
+            let (peak, bandwidth) = needed(eta, tax, work, bytes, time).unwrap();
+            let machine = Machine { peak, efficiency: eta, bandwidth, tax };
+            let of = |machine: &Machine| estimate(machine, work, bytes).unwrap().total;
+            prop_assert!((of(&machine) / time - 1.0).abs() < 1e-9);
+            let slower = Machine { peak: peak * less, ..machine };
+            let narrower = Machine { bandwidth: bandwidth * less, ..machine };
+            prop_assert!(of(&slower) > time && of(&narrower) > time);
+        }
     }
 }

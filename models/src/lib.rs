@@ -22,6 +22,7 @@ pub mod fusion;
 pub mod iron_law;
 pub mod isotonic;
 pub mod leaves;
+pub mod network;
 pub mod pipeline;
 pub mod placement;
 pub mod projection;
@@ -33,6 +34,7 @@ pub mod roofline;
 pub mod scaling;
 pub mod serving;
 pub mod stages;
+pub mod training;
 pub mod variants;
 
 pub use error::InputError;
