@@ -6,6 +6,8 @@ use super::super::text::{figures, to_toml};
 use super::*;
 use crate::machine::{OpType, model::Confidence};
 
+mod recent;
+
 const KI: f64 = 1024.0;
 const MI: f64 = KI * KI;
 const GI: f64 = MI * KI;
