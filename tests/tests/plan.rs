@@ -43,8 +43,86 @@ fn scenarios_are_answered_from_measured_profiles() {
     let halo = ["--message", "4 x object halo_north", "--link", "12.5 GB/s", "--devices", "1"];
     let alone = json(&[&["plan", "scaling", "--profile", "stencil.data"][..], &halo].concat());
     assert_eq!(number(&alone, "value", |row| row["figure"] == "time"), estimate, "{alone}");
+    // Which machine meets a time: of each the roofline's own estimate of the profile.
+    let within = json(&["plan", "machines", "--within", "1 s", "--profile", "stencil.data"]);
+    let sheet = |row: &Value| row["machine"] == "skx-6148-core" && row["meets"] == "yes";
+    assert_eq!(number(&within, "seconds", sheet), estimate, "{within}");
     // Four times an array of the program of 512 doubles.
     assert_eq!(number(&alone, "value", |row| row["figure"] == "message_each"), 4.0 * 512.0 * 8.0, "{alone}");
+}
+
+/// Each new equation with its numbers, as it is typed.
+#[test]
+fn explanations_name_the_formula_and_its_source() {
+    let cases: [(&[&str], &str); 4] = [
+        (
+            &[
+                "training",
+                "--parameters",
+                "70.6e9",
+                "--layers",
+                "80",
+                "--hidden",
+                "8192",
+                "--tokens",
+                "4096",
+                "--tensor",
+                "8",
+                "--link",
+                "450 GB/s",
+            ],
+            "exchange = r * layers * m * all_reduce",
+        ),
+        (
+            &[
+                "network",
+                "--devices",
+                "64",
+                "--parameters",
+                "8e9",
+                "--tokens",
+                "4096",
+                "--rate",
+                "400 Top/s",
+                "--link",
+                "50 GB/s",
+                "--ratio",
+                "4",
+            ],
+            "exchange_compressed = 2 * (N - 1) * (M / (ratio * N * BW) + L)",
+        ),
+        (
+            &["machines", "--within", "50 ms", "--work", "16e9 op", "--traffic", "16 GB"],
+            "peak_needed = W / (eta * (within - tax))",
+        ),
+        (
+            &[
+                "serving",
+                "--machine",
+                "h100-sxm",
+                "--parameters",
+                "8e9",
+                "--model",
+                "16 GB",
+                "--layers",
+                "32",
+                "--hidden",
+                "1024",
+                "--tokens",
+                "896",
+                "--page",
+                "16",
+                "--longest",
+                "8192",
+            ],
+            "batch_paged = floor((memory - model) / (per_token * page * pages))",
+        ),
+    ];
+    for (words, formula) in cases {
+        let output = succeed(dmdprof().arg("plan").args(words).arg("--explain"));
+        let text = String::from_utf8(output.stdout).expect("text");
+        assert!(text.contains(formula) && text.contains("mlsysim"), "{words:?}\n{text}");
+    }
 }
 
 /// A column of the first row that is looked for, in whichever list of rows it stands.

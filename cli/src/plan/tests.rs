@@ -15,6 +15,8 @@ use crate::machine::find::Places;
 use crate::profile::sample;
 use crate::sheet::{Format, Look, schema};
 
+mod recent;
+
 /// Asks a line; words are split at blanks, `_` in a word is a blank.
 fn ask(text: &str) -> anyhow::Result<Found> {
     let words: Vec<String> = text.split_whitespace().map(|word| word.replace('_', " ")).collect();
@@ -202,9 +204,14 @@ const GOLDEN: &[(&str, &[(&str, f64)])] = &[
     ("queue --arrivals 8_/s --service 100_ms --services fixed", &[("wait", 0.2), ("time", 0.3)]),
 ];
 
+/// All lines with published figures.
+fn goldens() -> impl Iterator<Item = &'static (&'static str, &'static [(&'static str, f64)])> {
+    GOLDEN.iter().chain(recent::GOLDEN)
+}
+
 #[test]
 fn published_figures_through_the_command_line() {
-    for (text, figures) in GOLDEN {
+    for (text, figures) in goldens() {
         let found = ask(text).unwrap_or_else(|error| panic!("{text}: {error:#}"));
         for (key, expected) in *figures {
             // Eight digits are printed of most, four decimals of crossings.
@@ -325,7 +332,7 @@ fn explained_formulas_give_the_figures() {
         "cost --machine h100-sxm --time 3_h --runs 1000_/year --movement 0.5 --embodied 150_kg --wue 1.8_l/kWh --others 5_USD/day",
         "chips --machine ane-h17s --units 4 --clock 1_GHz --work 1_Gop --bytes 1_MB",
     ];
-    for text in GOLDEN.iter().map(|(text, _)| *text).chain(more) {
+    for text in goldens().map(|(text, _)| *text).chain(more) {
         let found = ask(text).unwrap_or_else(|error| panic!("{text}: {error:#}"));
         found.answer.figures.iter().filter(|f| f.is_formula).for_each(agrees);
     }
@@ -456,9 +463,7 @@ fn answers_for_people() {
 
 #[test]
 fn json_follows_the_schema() {
-    for text in
-        GOLDEN.iter().map(|(text, _)| *text).chain(["scaling --time 1_s --message 1_MB --link 1_GB/s --tornado"])
-    {
+    for text in goldens().map(|(text, _)| *text).chain(["scaling --time 1_s --message 1_MB --link 1_GB/s --tornado"]) {
         let words: Vec<String> = text.split_whitespace().map(|word| word.replace('_', " ")).collect();
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         let ask = line::parse(&words).unwrap();

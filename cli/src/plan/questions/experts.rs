@@ -1,7 +1,7 @@
 //! `plan experts`: devices shared out among kinds of parallelism, and the exchange with experts. Formulas:
 //! `dmdprof_models::experts`.
 
-use dmdprof_models::collectives::Link;
+use dmdprof_models::collectives::{self, Link};
 use dmdprof_models::experts::{self, Tokens};
 
 use super::super::input::{Default, Input, Inputs};
@@ -11,6 +11,7 @@ use super::super::unit::{Allowed, Unit};
 use super::super::value::{Answer, Name, Number};
 
 const MLS: &str = "mlsysim math.qmd";
+const ROUTING: &str = "mlsysim 0.1.2, MoERoutingModel: an expert gets a token at most once";
 
 const INPUTS: &[Input] = &[
     Input::new("devices", Unit::Count, Allowed::Positive, Default::Required, "all devices"),
@@ -38,6 +39,20 @@ const INPUTS: &[Input] = &[
         "bytes of a token: a size, or `object NAME`",
     ),
     Input::new("each", Unit::Count, Allowed::Positive, Default::Assumed(1.0, "one"), "experts that a token goes to"),
+    Input::new(
+        "experts",
+        Unit::Count,
+        Allowed::Positive,
+        Default::Optional,
+        "experts of a layer: bounds the imbalance",
+    ),
+    Input::new(
+        "parameters",
+        Unit::Number,
+        Allowed::Positive,
+        Default::Optional,
+        "parameters at work for a token, for what imbalance makes of them; needs experts",
+    ),
     Input::new("layers", Unit::Count, Allowed::Positive, Default::Assumed(1.0, "one"), "layers with experts"),
     Input::new(
         "imbalance",
@@ -58,6 +73,7 @@ pub const QUESTION: Question = Question {
     examples: "\
 Examples:
   dmdprof plan experts --devices 256 --tensor 8 --pipeline 4
+  dmdprof plan experts --devices 64 --expert 8 --experts 8 --each 2 --imbalance 1,2,4,8 --tokens 4096 --token '8 KiB' --link '50 GB/s'
   dmdprof plan experts --devices 64 --expert 8,16,32,64 --tokens 4096 --token '8 KiB' --each 2 --layers 32 --link '50 GB/s'",
     inputs: &[INPUTS],
     goal: "exchange",
@@ -96,6 +112,7 @@ fn answer(inputs: &Inputs<'_>, answer: &mut Answer) -> anyhow::Result<()> {
         Some(stated) => stated,
         None => random(answer, tokens, each, expert)?,
     };
+    let imbalance = bounded(inputs, answer, imbalance, each)?;
     let (layers, bandwidth, latency) = (inputs.get("layers")?, inputs.get("link")?, inputs.get("latency")?);
     let link = Link { bandwidth: bandwidth.value, latency: latency.value };
     answer.figure(
@@ -112,7 +129,43 @@ fn answer(inputs: &Inputs<'_>, answer: &mut Answer) -> anyhow::Result<()> {
         ],
         "two all-to-alls per layer (mlsysim), at the pace of the fullest expert",
     );
+    answer.figure(
+        Name("exchange_mlsysim", "the same, one all-to-all for all layers, one way", Unit::Seconds),
+        collectives::all_to_all(message.value * imbalance.value, expert.count(), &link)?,
+        "(EP - 1) / EP * message * imbalance / BW + (EP - 1) * L",
+        &[("EP", expert), ("message", message), ("imbalance", imbalance), ("BW", bandwidth), ("L", latency)],
+        "mlsysim 0.1.2, DistributedModel",
+    );
     Ok(())
+}
+
+/// The imbalance that so many experts can have, and how many of them are kept as busy as by even tokens.
+fn bounded(inputs: &Inputs<'_>, answer: &mut Answer, imbalance: Number, each: Number) -> anyhow::Result<Number> {
+    let Some(experts) = inputs.maybe("experts")? else { return Ok(imbalance) };
+    let bounded = answer.figure(
+        Name("imbalance_bounded", "imbalance, at most all tokens at one expert", Unit::Number),
+        experts::bounded(imbalance.value, experts.count(), each.count())?,
+        "min(imbalance, experts / each)",
+        &[("imbalance", imbalance), ("experts", experts), ("each", each)],
+        ROUTING,
+    );
+    answer.figure(
+        Name("experts_busy", "experts that a token keeps busy", Unit::Number),
+        each.value * bounded.value,
+        "each * imbalance",
+        &[("each", each), ("imbalance", bounded)],
+        ROUTING,
+    );
+    if let Some(parameters) = inputs.maybe("parameters")? {
+        answer.figure(
+            Name("parameters_busy", "parameters at work for a token, at the pace of the fullest", Unit::Number),
+            parameters.value * bounded.value,
+            "parameters * imbalance",
+            &[("parameters", parameters), ("imbalance", bounded)],
+            ROUTING,
+        );
+    }
+    Ok(bounded)
 }
 
 fn random(answer: &mut Answer, tokens: Number, each: Number, expert: Number) -> anyhow::Result<Number> {

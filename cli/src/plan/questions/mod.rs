@@ -6,19 +6,25 @@ mod cost;
 mod energy;
 mod experts;
 mod fusion;
+mod machines;
+mod network;
 mod pipeline;
 mod queue;
+mod room;
 mod scaling;
 mod serving;
 mod shelf_life;
+mod training;
 
 use super::question::Question;
 
 /// In the order of help.
-pub const ALL: [&Question; 11] = [
+pub const ALL: [&Question; 14] = [
     &scaling::QUESTION,
     &pipeline::QUESTION,
     &experts::QUESTION,
+    &training::QUESTION,
+    &network::QUESTION,
     &serving::QUESTION,
     &queue::QUESTION,
     &checkpoint::QUESTION,
@@ -27,4 +33,5 @@ pub const ALL: [&Question; 11] = [
     &shelf_life::QUESTION,
     &chips::QUESTION,
     &fusion::QUESTION,
+    &machines::QUESTION,
 ];

@@ -1,5 +1,5 @@
 //! `plan serving`: requests with a first phase and steps, by formula or from profiles. Formulas:
-//! `dmdprof_models::serving`, `queueing`.
+//! `dmdprof_models::serving`, `queueing`. Pages and parts of a first phase are in [`super::room`].
 
 use std::rc::Rc;
 
@@ -14,6 +14,7 @@ use super::super::question::Question;
 use super::super::shared;
 use super::super::unit::{Allowed, Unit};
 use super::super::value::{Answer, Name, Number};
+use super::room;
 use crate::shared::human;
 use crate::sheet::{Column, Sheet, Value};
 
@@ -82,6 +83,34 @@ const INPUTS: &[Input] = &[
         Default::Optional,
         "bytes of state per token, instead of layers and hidden",
     ),
+    Input::new(
+        "page",
+        Unit::Count,
+        Allowed::Positive,
+        Default::Optional,
+        "tokens of a page of state: the batch limit with pages (vLLM has 16)",
+    ),
+    Input::new(
+        "mean",
+        Unit::Number,
+        Allowed::Positive,
+        Default::Optional,
+        "mean length of requests, with pages [default: tokens and answer]",
+    ),
+    Input::new(
+        "longest",
+        Unit::Count,
+        Allowed::Positive,
+        Default::Optional,
+        "length of the longest request, with pages [default: all are as long as the mean]",
+    ),
+    Input::new(
+        "chunk",
+        Unit::Count,
+        Allowed::Positive,
+        Default::Optional,
+        "tokens of a part of the first phase, between which steps of others run",
+    ),
     Input::new("peak", Unit::OpsPerSecond, Allowed::Positive, Default::Known("peak"), "peak rate"),
     Input::new(
         "eta",
@@ -127,6 +156,8 @@ Examples:
   dmdprof plan serving --machine h100-sxm --parameters 8.03e9 --model '16.06 GB' --layers 32 --hidden 1024 --tokens 2048
   dmdprof plan serving --machine h100-sxm --parameters 8.03e9 --model '16.06 GB' --layers 32 --hidden 1024 --tokens 2048 \\
       --batch 1..256 --plot --arrivals '5 /s' --level '5 s'
+  dmdprof plan serving --machine h100-sxm --parameters 8.03e9 --model '16.06 GB' --layers 32 --hidden 1024 --tokens 896 \\
+      --page 16,128 --longest 8192 --chunk 512
   dmdprof plan serving --machine skx-6148-core --prefill 64=prefill.data --step 64=s64.data,128=s128.data --tokens 64",
     inputs: &[INPUTS, bill::INPUTS],
     goal: "throughput",
@@ -264,6 +295,7 @@ fn answer(inputs: &Inputs<'_>, answer: &mut Answer) -> anyhow::Result<()> {
         );
     }
     later(inputs, answer, first, each)?;
+    let first = room::in_parts(inputs, answer, first, tokens)?;
     throughput(inputs, answer, first, each, batch, length)
 }
 
@@ -293,8 +325,9 @@ fn limit(
         &[("memory", memory), ("model", model), ("per_token", per_token), ("tokens", tokens), ("answer", length)],
         "what memory leaves beside the model",
     );
+    let limit = room::paged(inputs, answer, per_token, model, memory)?.unwrap_or(limit);
     if batch.value > limit.value {
-        answer.note(format!("A batch of {} has no room: {most} is the most at this length.", batch.value));
+        answer.note(format!("A batch of {} has no room: {} is the most at this length.", batch.value, limit.value));
     }
     Ok(())
 }
