@@ -17,6 +17,7 @@ use object::{Object, ReadCache};
 use rustix::process::{Pid, WaitOptions, WaitStatus};
 
 use crate::{
+    driver,
     profile::model::Outcome,
     shared::signals::{self, Kind, Watched},
 };
@@ -197,9 +198,7 @@ pub fn start(
     command.args(arguments).envs(environment.iter().map(|(k, v)| (k, v)));
     let randomise = std::env::var_os(RANDOMISE_VARIABLE).is_some();
     command.env_remove(RANDOMISE_VARIABLE);
-    for name in crate::driver::cargo::own_variables() {
-        command.env_remove(name);
-    }
+    driver::cargo::plain_environment(&mut command);
     // SAFETY: the closure only makes one raw system call, which is async-signal-safe, and allocates nothing.
     unsafe {
         command.pre_exec(move || {

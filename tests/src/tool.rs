@@ -103,10 +103,18 @@ pub const MOST: Duration = Duration::from_secs(60);
 /// # Panics
 /// If it does, or cannot be started.
 pub fn in_time(command: &mut Command) -> Output {
+    within(MOST, command)
+}
+
+/// The same for one that may take so long.
+///
+/// # Panics
+/// As [`in_time`].
+pub fn within(most: Duration, command: &mut Command) -> Output {
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("started");
     let started = Instant::now();
     while child.try_wait().expect("a child").is_none() {
-        if started.elapsed() > MOST {
+        if started.elapsed() > most {
             child.kill().expect("killed");
             panic!("it hangs: {command:?}");
         }

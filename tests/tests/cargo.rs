@@ -2,6 +2,7 @@
 //! in everything that rustc made.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::Mutex;
@@ -9,7 +10,7 @@ use std::sync::Mutex;
 use dmdprof_tests::cargo::{hooked, plain, prepare, shared, unhooked};
 use dmdprof_tests::profiled::{Report, Run};
 use dmdprof_tests::programs;
-use dmdprof_tests::tool::{assert_same, describe, dmdprof, dmdprof_path, output, scratch, succeed};
+use dmdprof_tests::tool::{MOST, assert_same, describe, dmdprof, dmdprof_path, output, scratch, succeed, within};
 
 /// Cargo takes the lock of a target directory, so tests would wait for each other anyway; this way their time is their
 /// own. Tests with a target directory of their own need no turn.
@@ -206,11 +207,7 @@ fn fifty_tests_and_a_bench() {
 fn a_rebuild_instruments_what_changed() {
     let project = scratch();
     let cache = scratch();
-    let write = |path: &str, text: &str| {
-        let path = project.path().join(path);
-        fs::create_dir_all(path.parent().expect("a directory")).expect("a directory");
-        fs::write(path, text).expect("a file");
-    };
+    let write = |path: &str, text: &str| write_in(project.path(), path, text);
     write("Cargo.toml", "[workspace]\nmembers = [\"a\", \"b\"]\nresolver = \"3\"\n");
     write("a/Cargo.toml", "[package]\nname = \"a\"\nedition = \"2024\"\n[dependencies]\nb = { path = \"../b\" }\n");
     write("b/Cargo.toml", "[package]\nname = \"b\"\nedition = \"2024\"\n");
@@ -245,13 +242,15 @@ fn a_rebuild_instruments_what_changed() {
     assert!(walk(&cache.path().join("objects")).is_empty());
 }
 
+fn write_in(place: &Path, path: &str, text: &str) {
+    let path = place.join(path);
+    fs::create_dir_all(path.parent().expect("a directory")).expect("a directory");
+    fs::write(path, text).expect("a file");
+}
+
 /// A project with C that its build script compiles into a static library.
 fn project_with_c(place: &Path) {
-    let write = |path: &str, text: &str| {
-        let path = place.join(path);
-        fs::create_dir_all(path.parent().expect("a directory")).expect("a directory");
-        fs::write(path, text).expect("a file");
-    };
+    let write = |path: &str, text: &str| write_in(place, path, text);
     write("Cargo.toml", "[package]\nname = \"old\"\nedition = \"2024\"\n[workspace]\n");
     write("src/main.rs", MAIN_WITH_C);
     write("build.rs", BUILD_WITH_C);
@@ -286,6 +285,73 @@ fn main() {
     println!("cargo::rustc-link-lib=static=total");
 }
 "#;
+
+/// Builds a helper with C in it, as build scripts do for another processor or a code generator, and gives what it says.
+const BUILD_WITH_CARGO: &str = r#"
+use std::{env, path::Path, process::Command};
+
+fn main() {
+    let out = env::var("OUT_DIR").unwrap();
+    let directory = format!("{out}/helpers");
+    let mut cargo = Command::new(env::var("CARGO").unwrap());
+    cargo.args(["build", "--release", "--quiet", "--target", &env::var("TARGET").unwrap(), "--target-dir", &directory]);
+    assert!(cargo.current_dir("old").status().unwrap().success());
+    let helper = Path::new(&directory).join(env::var("TARGET").unwrap()).join("release/old");
+    let said = Command::new(&helper).output().unwrap();
+    println!("cargo::rustc-env=SAID={}", String::from_utf8(said.stdout).unwrap().trim());
+    println!("cargo::rustc-env=HELPER={}", helper.display());
+}
+"#;
+
+const TEST_WITH_CARGO: &str = r#"
+use std::{env, fs, process::Command};
+
+#[test]
+fn cargo_in_a_test() {
+    assert_eq!(env!("SAID"), "4950");
+    let names = env::vars().map(|(name, _)| name);
+    let left: Vec<String> = names.filter(|name| name.starts_with("DMDPROF_CARGO") || name.starts_with("CC_")).collect();
+    assert_eq!(left, [""; 0]);
+    let mut cargo = Command::new(env::var("CARGO").unwrap());
+    assert!(cargo.args(["build", "--quiet"]).current_dir("inner").status().unwrap().success());
+    for program in [env!("HELPER"), "inner/target/debug/inner"] {
+        let content = fs::read(program).unwrap();
+        assert!(!content.windows(9).any(|part| part == b"__dmdprof"), "{program} has hooks");
+    }
+}
+"#;
+
+/// Their Cargo waits for nobody, takes the wrapper of rustc that it would find without us, and builds without hooks.
+#[test]
+fn cargo_in_build_scripts_and_in_tests() {
+    let project = scratch();
+    let write = |path: &str, text: &str| write_in(project.path(), path, text);
+    write("Cargo.toml", "[package]\nname = \"outer\"\nedition = \"2024\"\n[workspace]\n");
+    write("src/lib.rs", "");
+    write("build.rs", BUILD_WITH_CARGO);
+    write("tests/inner.rs", TEST_WITH_CARGO);
+    project_with_c(&project.path().join("old"));
+    write("inner/Cargo.toml", "[package]\nname = \"inner\"\nedition = \"2024\"\n[workspace]\n");
+    write("inner/src/main.rs", "fn main() {}\n");
+    let log = project.path().join("log");
+    let wrapper = project.path().join("wrapper");
+    fs::write(&wrapper, format!("#!/bin/sh\necho \"$*\" >> {}\nexec \"$@\"\n", log.display())).expect("a file");
+    fs::set_permissions(&wrapper, fs::Permissions::from_mode(0o755)).expect("permissions");
+
+    let mut command = dmdprof();
+    command.args(["cargo", "--no-std", "-q", "-o"]).arg(project.path().join("p.data"));
+    command.args(["test", "--release", "--test", "inner"]);
+    prepare(&mut command, "unused");
+    command.current_dir(project.path()).env_remove("CARGO_TARGET_DIR").env("RUSTC_WRAPPER", &wrapper);
+    let found = within(3 * MOST, &mut command);
+    let said = String::from_utf8_lossy(&found.stdout);
+    assert!(found.status.success() && said.contains("1 passed"), "{}", describe(&found));
+    let wrapped = fs::read_to_string(&log).expect("the wrapper's log");
+    for name in ["old", "inner"] {
+        assert!(wrapped.contains(&format!("--crate-name {name} ")), "{wrapped}");
+    }
+    assert!(!wrapped.contains("--crate-name outer "), "{wrapped}");
+}
 
 #[test]
 fn what_another_dmdprof_left_is_not_linked() {

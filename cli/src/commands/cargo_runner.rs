@@ -18,7 +18,7 @@ use dmdprof_runtime::sites::SiteTable;
 use serde::{Deserialize, Serialize};
 
 use super::run::{self, Ran, RunArgs};
-use crate::{measure::analysis::NoRegion, shared::names};
+use crate::{driver::cargo::plain_environment, measure::analysis::NoRegion, shared::names};
 
 /// Command name.
 pub const NAME: &str = "cargo-runner";
@@ -95,7 +95,9 @@ pub fn command(mut args: RunnerArgs) -> anyhow::Result<i32> {
     let name = without_hash(&program);
     if table.functions.is_empty() {
         eprintln!("dmdprof: {name} has no hooks (a documentation test?) and runs without a profile");
-        let error = Command::new(&program).args(&args.run.command[1..]).exec();
+        let mut command = Command::new(&program);
+        plain_environment(&mut command);
+        let error = command.args(&args.run.command[1..]).exec();
         bail!("cannot run {}: {error}", program.display());
     }
     run_once(&mut args.run.command, &table);

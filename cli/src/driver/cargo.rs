@@ -1,9 +1,10 @@
 //! Runs Cargo so that the programs it builds carry hooks.
 //!
 //! Takes the words of a Cargo command, gives a [`Cargo`] whose commands build into a target directory of their own,
-//! through [`rustc_wrap`] as rustc and dmdprof as C compiler. The project stays as it is. An explicit `--target` keeps
-//! build scripts and procedural macros apart from what carries hooks. Refuses toolchains whose bitcode cannot be read
-//! and targets other than x86-64 Linux.
+//! through [`rustc_wrap`] as rustc and dmdprof as C compiler. What Cargo itself must know it is told by its command
+//! line: variables would reach a Cargo that a build script starts, and have it wait for our directory. The project
+//! stays as it is. An explicit `--target` keeps build scripts and procedural macros apart from what carries hooks.
+//! Refuses toolchains whose bitcode cannot be read and targets other than x86-64 Linux.
 
 use std::{
     env,
@@ -39,6 +40,8 @@ pub struct Cargo {
     toolchain: Option<OsString>,
     target: OsString,
     target_dir: PathBuf,
+    /// `KEY=VALUE` for Cargo's `--config`. Unlike variables they stay with the Cargo that they are given to.
+    settings: Vec<String>,
     environment: Vec<(OsString, OsString)>,
     _own: OwnTarget,
 }
@@ -128,9 +131,15 @@ impl Cargo {
             Model::Memory | Model::Loops => SUBDIRECTORY,
         });
         let own = OwnTarget::enter(&target_dir)?;
-        let mut cargo =
-            Self { toolchain: words.toolchain.clone(), target, target_dir, environment: Vec::new(), _own: own };
-        cargo.environment = cargo.set_up(no_std, llvm)?;
+        let mut cargo = Self {
+            toolchain: words.toolchain.clone(),
+            target,
+            target_dir,
+            settings: Vec::new(),
+            environment: Vec::new(),
+            _own: own,
+        };
+        cargo.set_up(no_std, llvm)?;
         if model != Model::Memory {
             cargo.environment.push((wrap_environment::MODEL_ENVIRONMENT.into(), rust_link::model_name(model).into()));
         }
@@ -140,37 +149,44 @@ impl Cargo {
         Ok(cargo)
     }
 
-    /// Tools under their names in the target directory, and the environment that makes Cargo use them.
-    fn set_up(&self, no_std: bool, llvm: &Path) -> anyhow::Result<Vec<(OsString, OsString)>> {
+    /// Tools under their names in the target directory, and what makes Cargo use them.
+    fn set_up(&mut self, no_std: bool, llvm: &Path) -> anyhow::Result<()> {
         let tools = self.target_dir.join(own_target::TOOLS);
         let own = env::current_exe().context("cannot find the path of dmdprof itself")?;
         fs::create_dir_all(&tools).with_context(|| format!("cannot create {}", tools.display()))?;
-        let link = |name: &str| -> anyhow::Result<OsString> {
+        let link = |name: &str| -> anyhow::Result<PathBuf> {
             let path = tools.join(name);
             point(&path, &own).with_context(|| format!("cannot create {}", path.display()))?;
-            Ok(path.into())
+            Ok(path)
         };
+        self.settings = vec![
+            setting("build.rustc-wrapper", &link(rustc_wrap::NAME)?)?,
+            // The directory of intermediate files, if the user has set one, holds other builds.
+            setting("build.build-dir", &self.target_dir)?,
+            "build.incremental=false".into(),
+        ];
         let tool = rust_link::tool_hash()?;
         let stamp = format!("{tool}{}", if no_std { " no-std" } else { "" });
         let mut all: Vec<(OsString, OsString)> = vec![
-            ("RUSTC_WRAPPER".into(), link(rustc_wrap::NAME)?),
-            ("CARGO_INCREMENTAL".into(), "0".into()),
-            // The directory of intermediate files, if the user has set one, holds other builds.
-            ("CARGO_BUILD_BUILD_DIR".into(), self.target_dir.clone().into()),
             (wrap_environment::TARGET_ENVIRONMENT.into(), self.target.clone()),
+            (wrap_environment::DIRECTORY_ENVIRONMENT.into(), self.target_dir.clone().into()),
             (wrap_environment::TOOL_ENVIRONMENT.into(), tool.into()),
             (wrap_environment::STAMP_ENVIRONMENT.into(), stamp.into()),
             ("DMDPROF_LLVM".into(), llvm.into()),
         ];
+        if let Some(wrapper) = env::var_os(wrap_environment::RUSTC_WRAPPER) {
+            all.push((wrap_environment::WRAPPER_ENVIRONMENT.into(), wrapper));
+        }
         if no_std {
             all.push((wrap_environment::NO_STD_ENVIRONMENT.into(), "1".into()));
         }
         // Without a clang the C inside crates is compiled as usual, and named in reports.
         if clang::find(Face::C, dmdprof_instrument::llvm::major).is_ok() {
             let [c, cxx] = compiler_variables(&self.target);
-            all.extend([(c, link(C_COMPILER)?), (cxx, link(CXX_COMPILER)?)]);
+            all.extend([(c, link(C_COMPILER)?.into()), (cxx, link(CXX_COMPILER)?.into())]);
         }
-        Ok(all)
+        self.environment = all;
+        Ok(())
     }
 
     /// A Cargo command with its options, which the caller completes.
@@ -178,8 +194,14 @@ impl Cargo {
     pub fn command(&self, words: &Words) -> Command {
         let mut command = program(self.toolchain.as_deref());
         command.arg(&words.command).arg("--target").arg(&self.target).arg("--target-dir").arg(&self.target_dir);
+        self.settings.iter().for_each(|setting| {
+            command.args(["--config", setting]);
+        });
         command.args(&words.options);
+        wrap_environment::remove_from(&mut command);
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
+        // It would have the last word.
+        command.env_remove(wrap_environment::RUSTC_WRAPPER);
         command
     }
 
@@ -189,40 +211,35 @@ impl Cargo {
     }
 }
 
+/// A setting for Cargo's `--config`.
+fn setting(name: &str, value: &Path) -> anyhow::Result<String> {
+    let value = value.to_str().with_context(|| format!("{} is not UTF-8, as Cargo needs it", value.display()))?;
+    Ok(format!("{name}={}", toml::Value::from(value)))
+}
+
 fn compiler_variables(target: &OsStr) -> [OsString; 2] {
     let target = target.to_string_lossy().replace('-', "_");
     [format!("CC_{target}").into(), format!("CXX_{target}").into()]
 }
 
-/// Variables that are there for Cargo and no business of the programs that it runs.
-#[must_use]
-pub fn own_variables() -> Vec<OsString> {
-    let Some(target) = env::var_os(wrap_environment::TARGET_ENVIRONMENT) else { return Vec::new() };
-    let mut names: Vec<OsString> =
-        ["RUSTC_WRAPPER", "CARGO_INCREMENTAL", "CARGO_BUILD_BUILD_DIR"].map(OsString::from).into();
-    names.extend(
-        [
-            wrap_environment::TARGET_ENVIRONMENT,
-            wrap_environment::TOOL_ENVIRONMENT,
-            wrap_environment::STAMP_ENVIRONMENT,
-            wrap_environment::NO_STD_ENVIRONMENT,
-            wrap_environment::MODEL_ENVIRONMENT,
-            wrap_environment::BITCODE_ONLY_ENVIRONMENT,
-        ]
-        .map(OsString::from),
-    );
-    names.extend(compiler_variables(&target));
-    names
+/// Makes a program that our Cargo starts see the environment that it would have under any Cargo.
+pub fn plain_environment(command: &mut Command) {
+    let Some(target) = env::var_os(wrap_environment::TARGET_ENVIRONMENT) else { return };
+    compiler_variables(&target).iter().for_each(|name| {
+        command.env_remove(name);
+    });
+    wrap_environment::remove_from(command);
 }
 
 /// Whether a build script's compiler is called for the target: what build scripts of build dependencies make is linked
-/// into build scripts and procedural macros, which carry no hooks.
+/// into build scripts and procedural macros, which carry no hooks, and what a Cargo in a build script makes is linked
+/// without us.
 #[must_use]
 pub fn compiles_for_target() -> bool {
-    let (Some(out), Some(target)) = (env::var_os("OUT_DIR"), env::var_os(wrap_environment::TARGET_ENVIRONMENT)) else {
-        return true;
-    };
-    Path::new(&out).iter().any(|part| part == target)
+    let [out, directory, target] =
+        ["OUT_DIR", wrap_environment::DIRECTORY_ENVIRONMENT, wrap_environment::TARGET_ENVIRONMENT].map(env::var_os);
+    let (Some(out), Some(directory), Some(target)) = (out, directory, target) else { return true };
+    wrap_environment::is_hooked(Path::new(&out), Path::new(&directory), &target)
 }
 
 /// Set for the Cargo that we ask: should that be us again, it would go on for ever.

@@ -1,8 +1,10 @@
-//! Stands between Cargo and rustc (`RUSTC_WRAPPER`).
+//! Stands between Cargo and rustc (`build.rustc-wrapper`).
 //!
 //! Takes rustc's command line, gives rustc's exit code: crates for the target leave their bitcode and line numbers, and
 //! call dmdprof as their linker; everything else (build scripts, procedural macros, checks, questions) is rustc's alone
-//! and is untouched. Cargo calls it under the name [`NAME`], a link to dmdprof in its own target directory.
+//! and is untouched. Cargo calls it under the name [`NAME`], a link to dmdprof in its own target directory. Cargo tells
+//! build scripts of its wrapper, so that a Cargo which these start calls it too: what is made elsewhere than where our
+//! Cargo would put it is a helper of the build, and rustc's alone as well.
 
 use std::{
     env,
@@ -14,11 +16,11 @@ use std::{
     process::Command,
 };
 
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, bail};
 
 use super::wrap_environment::{
-    BITCODE_ONLY_ENVIRONMENT, MODEL_ENVIRONMENT, NO_STD_ENVIRONMENT, STAMP_ENVIRONMENT, TARGET_ENVIRONMENT,
-    TOOL_ENVIRONMENT,
+    self, BITCODE_ONLY_ENVIRONMENT, DIRECTORY_ENVIRONMENT, MODEL_ENVIRONMENT, NO_STD_ENVIRONMENT, STAMP_ENVIRONMENT,
+    TARGET_ENVIRONMENT, TOOL_ENVIRONMENT, WRAPPER_ENVIRONMENT,
 };
 use super::{Model, Toolbox, execute, own_generics, plan, rust_link, static_library};
 
@@ -52,12 +54,11 @@ pub fn main(args: &[OsString], tools: &Toolbox) -> i32 {
 }
 
 fn run(args: &[OsString], tools: &Toolbox) -> anyhow::Result<i32> {
-    let Some((rustc, words)) = args.split_first() else { bail!("{NAME} is for Cargo, as RUSTC_WRAPPER") };
+    let Some((rustc, words)) = args.split_first() else { bail!("{NAME} is for Cargo, as build.rustc-wrapper") };
     let words = expand(words);
     let settings = Settings::from_environment();
     let Some(crate_) = Crate::parse(&words, &settings) else {
-        let error = Command::new(rustc).args(&words).exec();
-        bail!("cannot run {}: {error}", rustc.display());
+        return Err(untouched(rustc, &words, &settings));
     };
     for note in &crate_.notes {
         eprintln!("dmdprof: note: {note}");
@@ -97,10 +98,24 @@ fn run(args: &[OsString], tools: &Toolbox) -> anyhow::Result<i32> {
     Ok(code)
 }
 
+/// Becomes rustc, with the wrapper of the person before it if another Cargo calls, which would have found that one.
+fn untouched(rustc: &OsStr, words: &[OsString], settings: &Settings) -> anyhow::Error {
+    let out = Options::cut(words).value("--out-dir").map(PathBuf::from);
+    let of_another = out.is_some_and(|out| !wrap_environment::is_ours(&out, &settings.directory));
+    let wrapper = env::var_os(WRAPPER_ENVIRONMENT).filter(|wrapper| of_another && !wrapper.is_empty());
+    let error = match &wrapper {
+        Some(wrapper) => Command::new(wrapper).arg(rustc).args(words).exec(),
+        None => Command::new(rustc).args(words).exec(),
+    };
+    anyhow!("cannot run {}: {error}", wrapper.as_deref().unwrap_or(rustc).display())
+}
+
 /// What the wrapper is told by `dmdprof cargo`.
 #[derive(Clone, Debug, Default)]
 struct Settings {
     target: OsString,
+    /// The target directory of our Cargo.
+    directory: PathBuf,
     no_std: bool,
     /// [`leaves_out_machine_code`].
     bitcode_only: bool,
@@ -111,6 +126,7 @@ impl Settings {
     fn from_environment() -> Self {
         Self {
             target: env::var_os(TARGET_ENVIRONMENT).unwrap_or_default(),
+            directory: env::var_os(DIRECTORY_ENVIRONMENT).map(PathBuf::from).unwrap_or_default(),
             no_std: env::var_os(NO_STD_ENVIRONMENT).is_some(),
             bitcode_only: env::var_os(BITCODE_ONLY_ENVIRONMENT).is_some(),
             model: rust_link::model_named(env::var(MODEL_ENVIRONMENT).as_deref()),
@@ -162,7 +178,10 @@ impl Crate {
     /// `None` for what is not to be touched.
     fn parse(words: &[OsString], settings: &Settings) -> Option<Self> {
         let options = Options::cut(words);
-        let of_target = options.value("--target").is_some_and(|target| target == settings.target);
+        let of_target = options.value("--target").is_some_and(|target| target == settings.target)
+            && options
+                .value("--out-dir")
+                .is_some_and(|out| wrap_environment::is_hooked(Path::new(out), &settings.directory, &settings.target));
         let name = options.value("--crate-name").filter(|name| *name != "___")?;
         let emit = options.value("--emit").and_then(|emit| emit.to_str()).unwrap_or("link");
         let makes_objects = emit.split(',').any(|kind| kind == "link" || kind.starts_with("link="));
@@ -379,7 +398,7 @@ mod tests {
 
     fn parse(text: &str, no_std: bool) -> Option<Crate> {
         let words: Vec<OsString> = text.split_ascii_whitespace().map(OsString::from).collect();
-        Crate::parse(&words, &Settings { target: "t".into(), no_std, ..Settings::default() })
+        Crate::parse(&words, &Settings { target: "t".into(), directory: "/o".into(), no_std, ..Settings::default() })
     }
 
     fn words(text: &str, no_std: bool) -> String {
@@ -391,18 +410,29 @@ mod tests {
     fn only_crates_for_the_target_are_touched() {
         assert!(parse("--crate-name a --crate-type lib --emit=dep-info,link", false).is_none(), "a build script's");
         assert!(
-            parse("--crate-name a --crate-type lib --emit=dep-info,metadata --target t", false).is_none(),
+            parse("--crate-name a --crate-type lib --emit=dep-info,metadata --out-dir /o/t --target t", false)
+                .is_none(),
             "a check"
         );
-        assert!(parse("--crate-name ___ --print=cfg --target t", false).is_none(), "a question");
+        assert!(parse("--crate-name ___ --print=cfg --out-dir /o/t --target t", false).is_none(), "a question");
         assert!(parse("--crate-name a --emit=link --target other", false).is_none());
         assert!(parse("-vV", false).is_none());
+        let inner = "--crate-name a --emit=link --target t --out-dir";
+        for elsewhere in ["/p/target/t/release/deps", "/o/t/release/build/b-1/out/t/release/deps"] {
+            assert!(
+                parse(&format!("{inner} {elsewhere}"), false).is_none(),
+                "a Cargo's in a build script: {elsewhere}"
+            );
+        }
+        assert!(parse(&format!("{inner} /o/t/release/deps"), false).is_some());
     }
 
     #[test]
     fn for_the_values_model_code_is_as_written() {
-        let settings = Settings { target: "t".into(), model: Model::Values, ..Settings::default() };
-        let text = "--crate-name a --crate-type bin --emit=link -C opt-level=3 -C lto=thin -O --target t";
+        let settings =
+            Settings { target: "t".into(), directory: "/o".into(), model: Model::Values, ..Settings::default() };
+        let text =
+            "--crate-name a --crate-type bin --emit=link -C opt-level=3 -C lto=thin -O --out-dir /o/t --target t";
         let words: Vec<OsString> = text.split_ascii_whitespace().map(OsString::from).collect();
         let crate_ = Crate::parse(&words, &settings).expect("a crate for the target");
         let words: Vec<_> = crate_.words.iter().map(|word| word.to_string_lossy()).collect();
@@ -414,33 +444,36 @@ mod tests {
     #[test]
     fn libraries_embed_bitcode_and_programs_emit_it() {
         const ADDED: &str = "-Cembed-bitcode=yes -Cdebuginfo=1 -Csymbol-mangling-version=v0 --cfg=dmdprof";
-        let library = "--crate-name a --crate-type lib --emit=dep-info,metadata,link -C opt-level=3 -C embed-bitcode=no --target t";
+        let library = "--crate-name a --crate-type lib --emit=dep-info,metadata,link -C opt-level=3 -C embed-bitcode=no --out-dir /o/t --target t";
         assert_eq!(
             words(library, false),
-            format!("--crate-name a --crate-type lib --emit=dep-info,metadata,link -C opt-level=3 --target t {ADDED}")
+            format!(
+                "--crate-name a --crate-type lib --emit=dep-info,metadata,link -C opt-level=3 --out-dir /o/t --target t {ADDED}"
+            )
         );
-        let program = "--crate-name a --crate-type bin --emit=dep-info,link -Copt-level=s --out-dir /o -C extra-filename=-1 -C incremental=x \
-                       -C linker=mold --target t";
+        let program = "--crate-name a --crate-type bin --emit=dep-info,link -Copt-level=s -C extra-filename=-1 -C incremental=x \
+                       -C linker=mold --out-dir /o/t --target t";
         let crate_ = parse(program, false).unwrap();
         assert!(crate_.is_linked);
         assert_eq!((crate_.opt_level, crate_.linker.as_deref()), (2, Some(OsStr::new("mold"))));
-        assert_eq!(crate_.dependencies.as_deref(), Some(Path::new("/o/a-1.d")));
+        assert_eq!(crate_.dependencies.as_deref(), Some(Path::new("/o/t/a-1.d")));
         assert_eq!(
             words(program, false),
             format!(
-                "--crate-name a --crate-type bin --emit=dep-info,link,llvm-bc -Copt-level=s --out-dir /o -C extra-filename=-1 --target t {}",
+                "--crate-name a --crate-type bin --emit=dep-info,link,llvm-bc -Copt-level=s -C extra-filename=-1 --out-dir /o/t --target t {}",
                 ADDED.replace("--cfg", "-Ccodegen-units=16 --cfg")
             )
         );
         assert!(
-            parse("--crate-name a --emit=link --cfg test --target t", false).unwrap().is_linked,
+            parse("--crate-name a --emit=link --cfg test --out-dir /o/t --target t", false).unwrap().is_linked,
             "a bench of its own"
         );
         assert!(!parse(library, false).unwrap().is_linked);
-        let of_types =
-            |types: &str| parse(&format!("--crate-name a {types} --emit=dep-info,link --out-dir /o --target t"), false);
+        let of_types = |types: &str| {
+            parse(&format!("--crate-name a {types} --emit=dep-info,link --out-dir /o/t --target t"), false)
+        };
         let both = of_types("--crate-type staticlib --crate-type cdylib").unwrap();
-        assert_eq!(both.archive.as_deref(), Some(Path::new("/o/liba.a")));
+        assert_eq!(both.archive.as_deref(), Some(Path::new("/o/t/liba.a")));
         assert!(
             both.is_linked
                 && of_types("--crate-type staticlib").unwrap().words.contains(&"--emit=dep-info,link,llvm-bc".into())
@@ -450,12 +483,21 @@ mod tests {
 
     #[test]
     fn machine_code_is_left_out_where_nothing_needs_it() {
-        let settings = Settings { target: "t".into(), no_std: false, bitcode_only: true, ..Settings::default() };
+        let settings = Settings {
+            target: "t".into(),
+            directory: "/o".into(),
+            no_std: false,
+            bitcode_only: true,
+            ..Settings::default()
+        };
         let leaves_out = |text: &str| {
             let words: Vec<OsString> = text.split_ascii_whitespace().map(OsString::from).collect();
-            let words = Crate::parse(&[words, vec!["--crate-name=a".into(), "--target=t".into()]].concat(), &settings)
-                .unwrap()
-                .words;
+            let words = Crate::parse(
+                &[words, vec!["--crate-name=a".into(), "--target=t".into(), "--out-dir=/o/t".into()]].concat(),
+                &settings,
+            )
+            .unwrap()
+            .words;
             words.iter().any(|word| word == NO_MACHINE_CODE)
         };
         assert!(
@@ -468,7 +510,8 @@ mod tests {
 
     #[test]
     fn debug_information_is_kept_if_there_is_any() {
-        let with = |option: &str| words(&format!("--crate-name a --emit=link {option} --target t"), false);
+        let with =
+            |option: &str| words(&format!("--crate-name a --emit=link {option} --out-dir /o/t --target t"), false);
         assert!(!with("-C debuginfo=2").contains("debuginfo=1"));
         assert!(!with("-g").contains("debuginfo"));
         assert!(with("-C debuginfo=0").contains("-Cdebuginfo=1") && !with("-C debuginfo=0").contains("debuginfo=0"));
@@ -478,7 +521,8 @@ mod tests {
     #[test]
     fn link_time_optimisation() {
         let with = |option: &str, no_std| {
-            let crate_ = parse(&format!("--crate-name a --emit=link {option} --target t"), no_std).unwrap();
+            let crate_ =
+                parse(&format!("--crate-name a --emit=link {option} --out-dir /o/t --target t"), no_std).unwrap();
             (crate_.words.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" "), crate_.notes)
         };
         let (text, notes) = with("-C lto=thin", false);
