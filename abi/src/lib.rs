@@ -101,7 +101,8 @@ pub const NOT_OPTIMISED: &str = " optnone";
 /// In the line of a compiler that was not to optimise, and got code that is optimised.
 pub const OPTIMISED_BEFORE: &str = " (optimised before)";
 
-/// Begins a line of that section that names an object or library of the Rust compiler that was linked without hooks.
+/// Begins a line of that section that names an object or library that was linked without hooks although it could have
+/// some.
 pub const WITHOUT_HOOKS_MARK: &str = "dmdprof-without-hooks: ";
 
 /// Symbols that instrumented objects import and the hooks export.

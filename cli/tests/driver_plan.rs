@@ -45,7 +45,8 @@ fn bitcode_line(line: &str) -> String {
 fn link_line(line: &str) -> String {
     let words = build(line).link.expect("links").words;
     let shown = words.iter().map(|word| match word {
-        LinkWord::Word(word) => word.to_string_lossy().into_owned(),
+        LinkWord::Word(word) | LinkWord::Input(word) => word.to_string_lossy().into_owned(),
+        LinkWord::Library { words, archive } => format!("{}{}", join(words), if *archive { " (.a)" } else { "" }),
         LinkWord::Unit(index) => format!("<{index}>"),
         LinkWord::VersionScript(path) => format!("<script {}>", path.display()),
     });
@@ -163,6 +164,39 @@ fn compiling_and_linking_keeps_the_order() {
     assert_eq!(link_line("a.o -o prog -lm -g"), "a.o -o prog -lm -g");
     assert_eq!(link_line("-x c a.c -o prog"), "<0> -o prog -Qunused-arguments");
     assert_eq!(link_line("-x assembler a.inc -x none b.o"), "<0> b.o -Qunused-arguments");
+}
+
+#[test]
+fn where_libraries_are_looked_for() {
+    let directories = |line: &str| join(&build(line).link.expect("links").directories);
+    assert_eq!(directories("a.o -La -lx -L b -Wl,-Lc,-z,now -o p"), "a b c");
+    assert_eq!(
+        link_line("a.o -lx -Wl,-Bstatic -ly -l z -Wl,-Bdynamic -lm"),
+        "a.o -lx -Wl,-Bstatic -ly (.a) -l z (.a) -Wl,-Bdynamic -lm"
+    );
+    assert_eq!(link_line("-static a.o -lx"), "-static a.o -lx (.a)");
+    assert_eq!(link_line("a.o -Wl,--push-state,-Bstatic -lx -Wl,--pop-state -ly").matches("(.a)").count(), 1);
+    let level = |line: &str| build(line).link.expect("links").opt_level;
+    assert_eq!([level("a.o"), level("a.o -O1"), level("a.o -O3 -O0")], [2, 1, 0]);
+}
+
+#[test]
+fn modules_are_sources() {
+    assert_eq!(bitcode_line("-g -c m.cppm -o o/m.o"), "-g -c m.cppm -emit-llvm -D__DMDPROF__=1");
+    assert_eq!(
+        bitcode_line("-c -x c++-module m.cpp"),
+        "-c -x c++-module m.cpp -emit-llvm -D__DMDPROF__=1 -gline-tables-only"
+    );
+    assert_eq!(bitcode_line("-c m.pcm -o m.o"), "-c m.pcm -emit-llvm -gline-tables-only");
+    // The precompiled module has the name that clang would give it.
+    let unit = |line: &str| join(&build(line).units[0].arguments);
+    assert_eq!(unit("-c m.cppm -fmodule-output -o o/m.o"), "-c m.cppm -fmodule-output");
+    assert_eq!(unit("-c d/m.cppm -fmodule-output"), "-c d/m.cppm -fmodule-output -fmodule-output=d/m.pcm");
+    assert!(unit("d/m.cppm u.cpp -fmodule-output -o p").contains("-fmodule-output=d/m.pcm"));
+    assert_eq!(unit("-c d/m.cppm -fmodule-output=x.pcm"), "-c d/m.cppm -fmodule-output=x.pcm");
+    assert_eq!(link_line("m.cppm u.cpp -o p"), "<0> <1> -o p -Qunused-arguments");
+    assert!(matches!(pass("--precompile m.cppm -o m.pcm"), Reason::OtherAction(_)));
+    assert!(matches!(pass("-c -x c++-user-header h.h"), Reason::OtherInput(_)));
 }
 
 #[test]

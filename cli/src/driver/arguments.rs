@@ -41,7 +41,11 @@ pub enum InputKind {
     Ir,
     /// Assembly, preprocessed or not, which carries no hooks.
     Assembly,
-    /// Would become a precompiled header or module.
+    /// A module of C++20, of which an object and a precompiled module can be made.
+    Module,
+    /// A precompiled module, of which an object can be made.
+    PrecompiledModule,
+    /// Would become a precompiled header or header unit.
     Header,
     /// A language without instrumentation here (CUDA, OpenCL, Fortran, ...).
     Foreign,
@@ -59,6 +63,41 @@ impl Argument {
         }
     }
 
+    /// `-lNAME`, `-l NAME`.
+    #[must_use]
+    pub fn is_library(&self) -> bool {
+        matches!(self, Self::Linker(_)) && self.name().starts_with("-l")
+    }
+
+    /// Objects are instrumented file by file, so there is nothing left to optimise at link time. The options that clang
+    /// accepts only together with `-flto` go too.
+    #[must_use]
+    pub fn is_lto(&self) -> bool {
+        matches!(
+            self.name(),
+            "-flto"
+                | "-ffat-lto-objects"
+                | "-fsplit-lto-unit"
+                | "-fwhole-program-vtables"
+                | "-fvirtual-function-elimination"
+                | "-funified-lto"
+        ) || ["-flto=", "-flto-", "-fthinlto-index=", "-fthin-link-bitcode="].iter().any(|p| self.name().starts_with(p))
+    }
+
+    /// Says which file of dependencies is to be written.
+    #[must_use]
+    pub fn is_dependency_option(&self) -> bool {
+        matches!(self.name(), "-MD" | "-MMD" | "-MP" | "-MV" | "-MG")
+            || ["-MF", "-MT", "-MQ", "-MJ"].iter().any(|p| self.name().starts_with(p))
+    }
+
+    /// Asks for intermediate files.
+    #[must_use]
+    pub fn is_save_temps(&self) -> bool {
+        matches!(self.name(), "-save-temps" | "--save-temps")
+            || ["-save-temps=", "--save-temps="].iter().any(|p| self.name().starts_with(p))
+    }
+
     /// The words as clang takes them.
     #[must_use]
     pub fn words(&self) -> Vec<OsString> {
@@ -72,6 +111,26 @@ impl Argument {
             Self::Language(language) => vec!["-x".into(), language.clone()],
             Self::Linker(words) | Self::Option(words) => words.clone(),
         }
+    }
+}
+
+impl InputKind {
+    /// Is it preprocessed?
+    #[must_use]
+    pub fn reads_headers(self) -> bool {
+        matches!(self, Self::Source | Self::Module)
+    }
+
+    /// Does clang make bitcode of it?
+    #[must_use]
+    pub fn is_instrumentable(self) -> bool {
+        self.reads_headers() || matches!(self, Self::Ir | Self::PrecompiledModule)
+    }
+
+    /// Does clang run a compiler or assembler on it?
+    #[must_use]
+    pub fn is_compiled(self) -> bool {
+        self.is_instrumentable() || self == Self::Assembly
     }
 }
 
@@ -192,6 +251,7 @@ pub fn input_kind(path: &OsStr, language: Option<&OsStr>) -> InputKind {
             | "objc++-cpp-output" => InputKind::Source,
             "ir" => InputKind::Ir,
             "assembler" | "assembler-with-cpp" => InputKind::Assembly,
+            "c++-module" | "c++-module-cpp-output" => InputKind::Module,
             other if other.contains("-header") || other.contains("-module") || other.contains("-user") => {
                 InputKind::Header
             }
@@ -203,12 +263,12 @@ pub fn input_kind(path: &OsStr, language: Option<&OsStr>) -> InputKind {
         | "mm" | "mi" | "mii" => InputKind::Source,
         "ll" | "bc" => InputKind::Ir,
         "s" | "S" | "asm" => InputKind::Assembly,
-        "h" | "H" | "hh" | "hp" | "hpp" | "hxx" | "h++" | "tcc" | "cppm" | "ccm" | "cxxm" | "c++m" | "ixx" | "iim" => {
-            InputKind::Header
-        }
-        "ast" | "pcm" | "cu" | "cui" | "hip" | "hipi" | "cl" | "cli" | "clcpp" | "clii" | "hlsl" | "ifs" | "f"
-        | "F" | "for" | "FOR" | "fpp" | "FPP" | "f90" | "F90" | "f95" | "F95" | "f03" | "F03" | "f08" | "F08"
-        | "mlir" | "cir" | "adb" | "ads" | "rs" => InputKind::Foreign,
+        "h" | "H" | "hh" | "hp" | "hpp" | "hxx" | "h++" | "tcc" | "ixx" => InputKind::Header,
+        "cppm" | "ccm" | "cxxm" | "c++m" | "iim" => InputKind::Module,
+        "pcm" => InputKind::PrecompiledModule,
+        "ast" | "cu" | "cui" | "hip" | "hipi" | "cl" | "cli" | "clcpp" | "clii" | "hlsl" | "ifs" | "f" | "F"
+        | "for" | "FOR" | "fpp" | "FPP" | "f90" | "F90" | "f95" | "F95" | "f03" | "F03" | "f08" | "F08" | "mlir"
+        | "cir" | "adb" | "ads" | "rs" => InputKind::Foreign,
         _ => InputKind::Object,
     }
 }

@@ -21,10 +21,11 @@ use crate::shared::signals::{self, Kind};
 use super::{
     Append, Face, Model, Request, Toolbox,
     clang::{self, Clang},
-    plan::{self, Build, Link, LinkKind, LinkWord, Place, Plan, Unit},
+    link_inputs::Inputs,
+    plan::{self, Build, Codegen, Link, LinkKind, LinkWord, Place, Plan, Unit},
     response,
     scratch::{Provisional, Scratch},
-    values_support, version_script,
+    unhooked, values_support, version_script,
 };
 
 /// A command line longer than this goes to clang in a response file.
@@ -49,7 +50,9 @@ fn try_compile(face: Face, args: &[OsString], tools: &Toolbox) -> anyhow::Result
     match plan::plan(&args) {
         Plan::Build(build) if !build.units.iter().any(names_a_device) => Run::new(&clang, tools)?.build(&build),
         Plan::Build(_) | Plan::Pass(_) => {
-            let error = clang.command().args(args).exec();
+            let mut command = clang.command();
+            command.args(args);
+            let error = command.exec();
             bail!("cannot run {}: {error}", clang.program.display())
         }
     }
@@ -183,18 +186,7 @@ impl<'a> Run<'a> {
                 unit.input.display()
             );
         }
-        let request = Request {
-            input: &bitcode,
-            object: &native,
-            model: self.tools.model,
-            loop_records: true,
-            append: Append::InPlace,
-            opt_level: unit.codegen.opt_level,
-            function_sections: unit.codegen.function_sections,
-            flags: &code_flags(&unit.arguments),
-            dump_ir: self.tools.dump_ir,
-        };
-        if let Err(error) = self.tools.instrumenter.instrument(&request) {
+        if let Err(error) = self.instrument(&bitcode, &native, unit.codegen, &code_flags(&unit.arguments)) {
             // Inline assembly is read by the code generator only: an error in it is the user's, and clang words it
             // best.
             if !unit.reads_stdin {
@@ -212,7 +204,40 @@ impl<'a> Run<'a> {
         Ok(0)
     }
 
+    fn instrument(&self, bitcode: &Path, object: &Path, codegen: Codegen, flags: &str) -> anyhow::Result<()> {
+        self.tools.instrumenter.instrument(&Request {
+            input: bitcode,
+            object,
+            model: self.tools.model,
+            loop_records: true,
+            append: Append::InPlace,
+            opt_level: codegen.opt_level,
+            function_sections: codegen.function_sections,
+            flags,
+            dump_ir: self.tools.dump_ir,
+        })
+    }
+
+    /// The object of bitcode that was made for link-time optimisation, which ends before the last of the optimiser's
+    /// passes.
+    fn instrument_input(&self, bitcode: &Path, object: &Path, opt_level: u8) -> anyhow::Result<()> {
+        anyhow::ensure!(self.tools.model != Model::Values, "it is optimised code, which the values model cannot price");
+        let level = format!("-O{opt_level}");
+        let optimised = self.scratch.file("input.bc");
+        let mut command = self.clang.command();
+        command.args([&level, "-w", "-c", "-emit-llvm", "-x", "ir"]).arg(bitcode).arg("-o").arg(&optimised);
+        let output = command.output().with_context(|| format!("cannot run {}", self.clang.program.display()))?;
+        if !output.status.success() {
+            let said = String::from_utf8_lossy(&output.stderr);
+            bail!("clang cannot read its bitcode: {}", said.lines().next().unwrap_or_default());
+        }
+        // As link-time optimisation, after which the linker can leave out what nobody uses.
+        self.instrument(&optimised, object, Codegen { opt_level, function_sections: true }, &level)
+    }
+
     fn link(&self, link: &Link, objects: &[PathBuf]) -> anyhow::Result<i32> {
+        let make = |bitcode: &Path, object: &Path| self.instrument_input(bitcode, object, link.opt_level);
+        let inputs = Inputs::new(&self.scratch, &make);
         let mut words = Vec::new();
         if link.kind.needs_hooks() {
             // First, where no `-Wl,` state of the user's is in force yet.
@@ -226,11 +251,19 @@ impl<'a> Run<'a> {
             }
         }
         for word in &link.words {
-            words.push(match word {
-                LinkWord::Word(word) => word.clone(),
-                LinkWord::Unit(index) => objects[*index].clone().into(),
-                LinkWord::VersionScript(path) => self.version_script(path, link)?,
-            });
+            match word {
+                LinkWord::Word(word) => words.push(word.clone()),
+                LinkWord::Input(word) => words.extend(inputs.words(word)?),
+                LinkWord::Library { words: given, archive } => {
+                    words.extend(inputs.library(given, *archive, &link.directories)?);
+                }
+                LinkWord::Unit(index) => words.push(objects[*index].clone().into()),
+                LinkWord::VersionScript(path) => words.push(self.version_script(path, link)?),
+            }
+        }
+        let without_hooks: Vec<String> = inputs.without_hooks().into_iter().map(say_without_hooks).collect();
+        if let Some(object) = unhooked::named(&self.scratch, &without_hooks)? {
+            words.push(object.into());
         }
         // In a shared library its functions would take the place of the C library's for everybody.
         if self.tools.model == Model::Values && matches!(link.kind, LinkKind::Program | LinkKind::StaticProgram) {
@@ -267,6 +300,12 @@ impl<'a> Run<'a> {
         command.args(words);
         run(&mut command)
     }
+}
+
+/// The name of an input whose hooks are missing, of which the person is told why.
+fn say_without_hooks((name, reason): (String, String)) -> String {
+    eprintln!("dmdprof: note: {name}: linked without hooks: {reason}");
+    name
 }
 
 /// Writes the hooks where the linker finds them.

@@ -9,7 +9,11 @@ use std::{
     path::Path,
 };
 
-use super::arguments::{Argument, InputKind, parse};
+pub use super::plan_link::{Link, LinkKind, LinkWord};
+use super::{
+    arguments::{Argument, InputKind, parse},
+    plan_link::link,
+};
 
 /// What is to be done for a command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,6 +57,8 @@ pub struct Build {
 pub struct Unit {
     /// The source, or `-`.
     pub input: OsString,
+    /// What it holds.
+    pub kind: InputKind,
     /// Where its object goes.
     pub place: Place,
     /// Clang's words for an object, without `-o`.
@@ -85,62 +91,6 @@ pub struct Codegen {
     pub function_sections: bool,
 }
 
-/// A call of the linker through clang.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Link {
-    /// In the order of the command line, which decides what a symbol binds to.
-    pub words: Vec<LinkWord>,
-    /// What comes of it.
-    pub kind: LinkKind,
-    /// `-Bsymbolic`: a library whose references bind to its own definitions. Not among the words: it also sets a flag
-    /// that makes the dynamic loader look into the library first. A `--dynamic-list` of the hooks says the same of all
-    /// others.
-    pub symbolic: bool,
-}
-
-/// A word of a link.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum LinkWord {
-    /// The user's own.
-    Word(OsString),
-    /// The object of the unit with this index.
-    Unit(usize),
-    /// The linker's `--version-script`, which must not hide the hooks (a word for `-Xlinker`).
-    VersionScript(OsString),
-}
-
-/// What a link makes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LinkKind {
-    /// A program that finds its libraries when it starts.
-    Program,
-    /// `-static`: nothing outside the program refers to its hooks.
-    StaticProgram,
-    /// `-shared`: the hooks are those of the program that loads it.
-    SharedLibrary,
-    /// `-r`: an object again, which gets its hooks when it is linked.
-    Relocatable,
-}
-
-impl LinkKind {
-    /// Whether the object with the hooks is linked in.
-    #[must_use]
-    pub fn needs_hooks(self) -> bool {
-        self != Self::Relocatable
-    }
-
-    /// Options that the linker needs so that all modules of a process share one copy of the hooks.
-    #[must_use]
-    pub fn options(self) -> Vec<OsString> {
-        let exported = || super::hook_symbols().map(|symbol| format!("-Wl,--export-dynamic-symbol={symbol}").into());
-        match self {
-            // In a library the option keeps `-Bsymbolic-functions` from binding it to its own copy.
-            Self::Program | Self::SharedLibrary => exported().to_vec(),
-            Self::StaticProgram | Self::Relocatable => Vec::new(),
-        }
-    }
-}
-
 /// Decides. `args` have their response files expanded.
 #[must_use]
 pub fn plan(args: &[OsString]) -> Plan {
@@ -171,11 +121,11 @@ fn why_pass(arguments: &[Argument]) -> Option<Reason> {
         return None;
     }
     let output = output(arguments);
-    if !inputs().any(|(_, kind)| instrumentable(kind)) {
+    if !inputs().any(|(_, kind)| kind.is_instrumentable()) {
         Some(Reason::NothingToInstrument)
     } else if output.is_some_and(|o| o == "-" || o == "/dev/null") {
         Some(Reason::NoObject)
-    } else if output.is_some() && inputs().filter(|(_, kind)| compiled(*kind)).count() > 1 {
+    } else if output.is_some() && inputs().filter(|(_, kind)| kind.is_compiled()).count() > 1 {
         Some(Reason::SeveralOutputs)
     } else {
         None
@@ -190,7 +140,7 @@ fn build(arguments: &[Argument]) -> Build {
     let mut units = Vec::new();
     for (index, argument) in arguments.iter().enumerate() {
         let Argument::Input { path, kind } = argument else { continue };
-        if !compiled(*kind) {
+        if !kind.is_compiled() {
             continue;
         }
         let object = with_extension(Path::new(path).file_name().unwrap_or(path), "o");
@@ -202,17 +152,23 @@ fn build(arguments: &[Argument]) -> Build {
             words.extend(["-c".into(), "-Qunused-arguments".into()]);
             Place::Temporary(object)
         };
+        if *kind == InputKind::Module && !(compile_only && output.is_some()) {
+            words.extend(module_words(arguments, path));
+        }
         units.push(Unit {
             input: path.clone(),
+            kind: *kind,
             place,
             arguments: words,
-            bitcode: instrumentable(*kind).then(|| bitcode_words(arguments, *kind)),
+            bitcode: kind.is_instrumentable().then(|| bitcode_words(arguments, *kind)),
             codegen,
             save_temps: save_temps.clone(),
             reads_stdin: path == "-",
         });
     }
-    let link = (!compile_only).then(|| link(arguments, units.is_empty()));
+    // That of link-time optimisation, unless a level is given.
+    let level = last_opt_level(arguments).unwrap_or(2);
+    let link = (!compile_only).then(|| link(arguments, units.is_empty(), level));
     Build { units, link }
 }
 
@@ -221,12 +177,12 @@ fn unit_words(arguments: &[Argument], unit: usize, compile_only: bool, first: bo
     let mut words = Vec::new();
     for (index, argument) in arguments.iter().enumerate() {
         let wanted = match argument {
-            Argument::Input { kind, .. } if compiled(*kind) => index == unit,
+            Argument::Input { kind, .. } if kind.is_compiled() => index == unit,
             // With `-c` clang warns, once, that these have no effect.
             Argument::Input { .. } | Argument::Linker(_) => compile_only && first,
             Argument::Output(_) => false,
             Argument::Language(_) => true,
-            Argument::Option(_) => !is_lto(argument.name()) && !is_save_temps(argument.name()),
+            Argument::Option(_) => !argument.is_lto() && !argument.is_save_temps(),
         };
         if wanted {
             words.extend(argument.words());
@@ -238,11 +194,11 @@ fn unit_words(arguments: &[Argument], unit: usize, compile_only: bool, first: bo
 /// What makes clang write bitcode that is worth instrumenting. The bitcode is what comes out of the optimiser.
 fn bitcode_words(arguments: &[Argument], kind: InputKind) -> Vec<OsString> {
     let mut words: Vec<OsString> = vec!["-emit-llvm".into()];
-    if kind == InputKind::Source {
+    if kind.reads_headers() {
         words.push("-D__DMDPROF__=1".into());
-        if !has_lines(arguments) {
-            words.push("-gline-tables-only".into());
-        }
+    }
+    if kind != InputKind::Ir && !has_lines(arguments) {
+        words.push("-gline-tables-only".into());
     }
     words
 }
@@ -291,131 +247,15 @@ fn dependency_words(arguments: &[Argument], source: &OsStr, output: Option<&OsSt
     words
 }
 
-fn link(arguments: &[Argument], nothing_compiled: bool) -> Link {
-    let mut words = Vec::new();
-    let mut unit = 0;
-    let kind = link_kind(arguments);
-    let mut binding = Binding { library: kind == LinkKind::SharedLibrary, ..Binding::default() };
-    for argument in arguments {
-        match argument {
-            Argument::Linker(given) if binding.concerns(given) => words.extend(binding.rewrite(given)),
-            Argument::Input { kind, .. } if compiled(*kind) => {
-                words.push(LinkWord::Unit(unit));
-                unit += 1;
-            }
-            Argument::Language(_) if !nothing_compiled => {}
-            // Written once already, when the sources were compiled.
-            Argument::Option(_) if is_lto(argument.name()) || is_dependency_option(argument.name()) => {}
-            Argument::Option(_) if is_save_temps(argument.name()) => {}
-            _ => words.extend(argument.words().into_iter().map(LinkWord::Word)),
-        }
-    }
-    if !nothing_compiled {
-        words.push(LinkWord::Word("-Qunused-arguments".into()));
-    }
-    Link { words, kind, symbolic: binding.symbolic }
-}
-
-fn link_kind(arguments: &[Argument]) -> LinkKind {
-    let mut shared = false;
-    let mut relocatable = false;
-    let mut fixed = false;
-    for argument in arguments {
-        match argument {
-            Argument::Option(_) => match argument.name() {
-                "-shared" | "--shared" => shared = true,
-                "-r" | "--relocatable" => relocatable = true,
-                "-static" | "--static" | "-static-pie" => fixed = true,
-                _ => {}
-            },
-            Argument::Linker(words) => {
-                for word in linker_words(words) {
-                    match word.as_str() {
-                        "-shared" | "--shared" | "-Bshareable" => shared = true,
-                        "-r" | "-i" | "--relocatable" | "-Ur" => relocatable = true,
-                        _ => {}
-                    }
-                }
-            }
-            _ => {}
-        }
-    }
-    match (relocatable, shared, fixed) {
-        (true, _, _) => LinkKind::Relocatable,
-        (_, true, _) => LinkKind::SharedLibrary,
-        (_, _, true) => LinkKind::StaticProgram,
-        _ => LinkKind::Program,
-    }
-}
-
-/// `--version-script=FILE`: the file; `--version-script FILE`: an empty name.
-fn version_script(word: &str) -> Option<&str> {
-    let rest = word.strip_prefix("--version-script").or_else(|| word.strip_prefix("-version-script"))?;
-    if rest.is_empty() { Some("") } else { rest.strip_prefix('=') }
-}
-
-/// The linker's words that decide whether a library's references to the hooks leave the library.
-#[derive(Default)]
-struct Binding {
-    library: bool,
-    symbolic: bool,
-    /// The script's name is in the next argument (libtool does that).
-    script_follows: bool,
-}
-
-impl Binding {
-    fn concerns(&self, given: &[OsString]) -> bool {
-        let is_library = given[0].as_bytes().starts_with(b"-l");
-        !is_library
-            && (self.script_follows
-                || linker_words(given)
-                    .iter()
-                    .any(|word| version_script(word).is_some() || self.symbolic(word).is_some()))
-    }
-
-    fn symbolic(&self, word: &str) -> Option<bool> {
-        match word {
-            "-Bsymbolic" | "--Bsymbolic" if self.library => Some(true),
-            "-Bno-symbolic" | "--Bno-symbolic" if self.library => Some(false),
-            _ => None,
-        }
-    }
-
-    /// The same words, one by one, with the script set apart and `-Bsymbolic` only remembered.
-    fn rewrite(&mut self, given: &[OsString]) -> Vec<LinkWord> {
-        let mut words = Vec::new();
-        for word in linker_words(given) {
-            let script = if self.script_follows { Some(word.as_str()) } else { version_script(&word) };
-            self.script_follows = script == Some("");
-            match (script, self.symbolic(&word)) {
-                (Some(""), _) => {}
-                (Some(path), _) => {
-                    words.extend([LinkWord::Word("-Xlinker".into()), LinkWord::VersionScript(path.into())])
-                }
-                (None, Some(symbolic)) => self.symbolic = symbolic,
-                (None, None) => words.extend(["-Xlinker".into(), word.into()].map(LinkWord::Word)),
-            }
-        }
-        words
-    }
-}
-
-/// The linker's own words in `-Wl,a,b` or `-Xlinker a`.
-fn linker_words(words: &[OsString]) -> Vec<String> {
-    let first = words[0].to_string_lossy();
-    match first.strip_prefix("-Wl,").or(first.strip_prefix("--for-linker=")) {
-        Some(list) => list.split(',').map(str::to_owned).collect(),
-        None => words[1..].iter().map(|w| w.to_string_lossy().into_owned()).collect(),
-    }
-}
-
-fn instrumentable(kind: InputKind) -> bool {
-    matches!(kind, InputKind::Source | InputKind::Ir)
-}
-
-/// Does clang run a compiler or assembler on it?
-fn compiled(kind: InputKind) -> bool {
-    instrumentable(kind) || kind == InputKind::Assembly
+/// `-fmodule-output` names the precompiled module after the object if `-o` does so with `-c`, else after the source. We
+/// name objects ourselves.
+fn module_words(arguments: &[Argument], source: &OsStr) -> Option<OsString> {
+    let last = arguments.iter().map(Argument::name).rfind(|name| name.starts_with("-fmodule-output"));
+    (last == Some("-fmodule-output")).then(|| {
+        let mut word = OsString::from("-fmodule-output=");
+        word.push(with_extension(source, "pcm"));
+        word
+    })
 }
 
 fn compile_only(arguments: &[Argument]) -> bool {
@@ -427,32 +267,7 @@ fn output(arguments: &[Argument]) -> Option<&OsStr> {
 }
 
 fn save_temps(arguments: &[Argument]) -> Option<OsString> {
-    arguments.iter().rev().find(|a| is_save_temps(a.name())).map(|a| a.name().into())
-}
-
-fn is_save_temps(name: &str) -> bool {
-    matches!(name, "-save-temps" | "--save-temps")
-        || name.starts_with("-save-temps=")
-        || name.starts_with("--save-temps=")
-}
-
-/// Objects are instrumented file by file, so there is nothing left to optimise at link time. The options that clang
-/// accepts only together with `-flto` go too.
-fn is_lto(name: &str) -> bool {
-    matches!(
-        name,
-        "-flto"
-            | "-ffat-lto-objects"
-            | "-fsplit-lto-unit"
-            | "-fwhole-program-vtables"
-            | "-fvirtual-function-elimination"
-            | "-funified-lto"
-    ) || ["-flto=", "-flto-", "-fthinlto-index=", "-fthin-link-bitcode="].iter().any(|p| name.starts_with(p))
-}
-
-fn is_dependency_option(name: &str) -> bool {
-    matches!(name, "-MD" | "-MMD" | "-MP" | "-MV" | "-MG")
-        || ["-MF", "-MT", "-MQ", "-MJ"].iter().any(|p| name.starts_with(p))
+    arguments.iter().rev().find(|a| a.is_save_temps()).map(|a| a.name().into())
 }
 
 /// The option that makes clang produce something other than objects, or nothing.
@@ -515,19 +330,19 @@ fn foreign_target(arguments: &[Argument]) -> Option<String> {
 }
 
 fn codegen(arguments: &[Argument]) -> Codegen {
-    let mut codegen = Codegen { opt_level: 0, function_sections: false };
-    for argument in arguments {
-        match argument.name() {
-            "-ffunction-sections" => codegen.function_sections = true,
-            "-fno-function-sections" => codegen.function_sections = false,
-            "--optimize" => codegen.opt_level = 1,
-            name => {
-                let level = name.strip_prefix("-O").or(name.strip_prefix("--optimize="));
-                codegen.opt_level = level.map_or(codegen.opt_level, opt_level);
-            }
-        }
-    }
-    codegen
+    let sections = arguments.iter().rev().find_map(|argument| match argument.name() {
+        "-ffunction-sections" => Some(true),
+        "-fno-function-sections" => Some(false),
+        _ => None,
+    });
+    Codegen { opt_level: last_opt_level(arguments).unwrap_or(0), function_sections: sections.unwrap_or(false) }
+}
+
+fn last_opt_level(arguments: &[Argument]) -> Option<u8> {
+    arguments.iter().rev().find_map(|argument| match argument.name() {
+        "--optimize" => Some(1),
+        name => name.strip_prefix("-O").or(name.strip_prefix("--optimize=")).map(opt_level),
+    })
 }
 
 /// Clang's own mapping from `-O` to the code generator's levels.

@@ -144,14 +144,15 @@ pub fn write(path: &Path, members: &[(&Member, Option<&Path>)], purpose: Purpose
     written.with_context(|| format!("cannot write {}", path.display()))
 }
 
-/// Writes an archive of one object.
+/// Writes an archive of these objects.
 ///
 /// # Errors
-/// When the object cannot be read or the archive cannot be written.
-pub fn write_object(path: &Path, object: &Path) -> anyhow::Result<()> {
-    let name = object.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let member = Member { name, kind: Kind::Other, content: &[] };
-    write(path, &[(&member, Some(object))], Purpose::Keep)
+/// When an object cannot be read or the archive cannot be written.
+pub fn write_objects(path: &Path, objects: &[PathBuf]) -> anyhow::Result<()> {
+    let name = |object: &PathBuf| object.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let members: Vec<Member> = objects.iter().map(|object| Member::new(&name(object), &[])).collect();
+    let members: Vec<_> = members.iter().zip(objects.iter().map(|object| Some(object.as_path()))).collect();
+    write(path, &members, Purpose::Keep)
 }
 
 fn utf8(path: &Path) -> anyhow::Result<String> {

@@ -19,7 +19,6 @@ use std::{
 };
 
 use anyhow::{Context, anyhow, bail};
-use object::write::{Object, StandardSegment};
 
 use super::{
     Append, Model, Request, Toolbox, clang, execute,
@@ -28,7 +27,7 @@ use super::{
     response,
     rlib::{self, Kind, Member, Purpose},
     scratch::Scratch,
-    wrap_environment,
+    unhooked, wrap_environment,
 };
 use crate::shared::{hash, human};
 
@@ -186,7 +185,7 @@ fn try_link(args: &[OsString], tools: &Toolbox) -> anyhow::Result<i32> {
     let mut all: Vec<OsString> = vec![execute::write_hooks(&link.scratch, tools.hooks_object)?.into()];
     all.extend(kind.options());
     all.extend(replaced.words);
-    if let Some(object) = named_without_hooks(&link.scratch, &replaced.without_hooks)? {
+    if let Some(object) = unhooked::named(&link.scratch, &replaced.without_hooks)? {
         all.push(object.into());
     }
     let file = link.scratch.file("arguments");
@@ -491,24 +490,6 @@ pub(super) fn remove_bitcode_beside(object: &Path) {
     for file in beside(object) {
         fs::remove_file(file).ok();
     }
-}
-
-/// An object that names what has no hooks, in the section from which reports read it.
-fn named_without_hooks(scratch: &Scratch, names: &[String]) -> anyhow::Result<Option<PathBuf>> {
-    if names.is_empty() {
-        return Ok(None);
-    }
-    let mut object = Object::new(object::BinaryFormat::Elf, object::Architecture::X86_64, object::Endianness::Little);
-    let segment = object.segment_name(StandardSegment::Data).to_vec();
-    let section = object.add_section(segment, b".comment".to_vec(), object::SectionKind::OtherString);
-    for name in names {
-        let line = format!("{}{name}\0", dmdprof_runtime::abi::WITHOUT_HOOKS_MARK);
-        object.append_section_data(section, line.as_bytes(), 1);
-    }
-    let path = scratch.file("without-hooks.o");
-    let bytes = object.write().context("cannot make an object")?;
-    fs::write(&path, bytes).with_context(|| format!("cannot write {}", path.display()))?;
-    Ok(Some(path))
 }
 
 /// The linker driver that rustc would have called.

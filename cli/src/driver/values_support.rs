@@ -10,6 +10,7 @@ use std::{ffi::OsString, fs, path::PathBuf};
 use anyhow::Context;
 
 use super::{
+    arguments::InputKind,
     plan::{Codegen, Place, Unit},
     rlib,
     scratch::Scratch,
@@ -36,7 +37,8 @@ pub fn words(unit: &Unit, scratch: &Scratch) -> anyhow::Result<Vec<OsString>> {
     // For the values model: instructions as they are written, in the order in which they are written. Constructors that
     // are other names of others would start under a name that their callers do not know.
     let mut words: Vec<OsString> = AS_WRITTEN.map(OsString::from).into();
-    if is_cpp(unit) && !asks_for_dependencies(unit) {
+    // Nothing may come before the declaration of a module.
+    if unit.kind == InputKind::Source && is_cpp(unit) && !asks_for_dependencies(unit) {
         let prelude = scratch.file("dmdprof-strings.h");
         fs::write(&prelude, PRELUDE).with_context(|| format!("cannot write {}", prelude.display()))?;
         words.extend(["-include".into(), prelude.into()]);
@@ -75,6 +77,7 @@ pub fn library_unit(scratch: &Scratch) -> anyhow::Result<Unit> {
     arguments.extend([same_name, "-x".into(), "c".into(), source.clone().into()]);
     Ok(Unit {
         input: source.into(),
+        kind: InputKind::Source,
         place: Place::Temporary("dmdprof_library.o".into()),
         arguments,
         bitcode: Some(vec!["-emit-llvm".into()]),
@@ -90,6 +93,6 @@ pub fn library_unit(scratch: &Scratch) -> anyhow::Result<Unit> {
 /// When it cannot be written.
 pub fn archive(object: &std::path::Path, scratch: &Scratch) -> anyhow::Result<PathBuf> {
     let path = scratch.file("libdmdprof_library.a");
-    rlib::write_object(&path, object)?;
+    rlib::write_objects(&path, &[object.to_path_buf()])?;
     Ok(path)
 }

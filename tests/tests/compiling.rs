@@ -1,0 +1,131 @@
+//! What `dmdprof cc` and `c++` make of modules, of bitcode among the inputs of a link, of programs without a C library,
+//! of `dmdprof.h`; and what other linkers say about objects with hooks.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use dmdprof_tests::profiled::Report;
+use dmdprof_tests::tool::{clang, describe, dmdprof, output, require, scratch, succeed};
+
+/// Reads 4,000 bytes.
+const SUM: &str = "(const volatile int *a, int n) { long s = 0; for (int i = 0; i < n; i++) s += a[i]; return s; }\n";
+
+fn write(directory: &Path, name: &str, text: &str) {
+    fs::write(directory.join(name), text).expect("a file");
+}
+
+/// A shell command in the directory, in which `$D` is dmdprof.
+fn shell(directory: &Path, line: &str) -> Output {
+    let mut command = Command::new("sh");
+    let tool = dmdprof();
+    command.args(["-ec", line]).current_dir(directory).env("D", tool.get_program());
+    for (name, value) in tool.get_envs() {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+    output(&mut command)
+}
+
+fn good(directory: &Path, line: &str) -> Output {
+    let found = shell(directory, line);
+    assert!(found.status.success(), "`{line}`: {}", describe(&found));
+    found
+}
+
+/// What `./NAME` reads, and what its profile says was linked without hooks.
+fn read(directory: &Path, name: &str) -> (u64, Vec<String>) {
+    let profile = directory.join(format!("{name}.data"));
+    succeed(dmdprof().args(["run", "-q", "-o"]).arg(&profile).arg(directory.join(name)));
+    let report = Report::read(&profile);
+    let without = report.0["coverage"]["without_hooks"].as_array().expect("an array").iter();
+    (report.total("read"), without.map(|name| name.as_str().expect("a name").to_owned()).collect())
+}
+
+/// The clang of the tests, and other versions that are here.
+fn clangs() -> Vec<String> {
+    let newer = ["clang-16", "clang-19"].into_iter().filter(|name| output_of_version(name));
+    [clang(false).display().to_string()].into_iter().chain(newer.map(str::to_owned)).collect()
+}
+
+fn output_of_version(name: &str) -> bool {
+    Command::new(name).arg("--version").output().is_ok_and(|output| output.status.success())
+}
+
+#[test]
+fn modules_have_hooks() {
+    let directory = scratch();
+    let at = directory.path();
+    fs::create_dir(at.join("d")).expect("a directory");
+    write(at, "d/m.cppm", &format!("export module m;\nexport __attribute__((noinline)) long kern{SUM}"));
+    fs::copy(at.join("d/m.cppm"), at.join("m.cpp")).expect("a copy");
+    write(
+        at,
+        "u.cpp",
+        "import m;\nextern \"C\" void *malloc(unsigned long);\nint main() { volatile int *a = (volatile int *)malloc(4000); \
+         for (int i = 0; i < 1000; i++) a[i] = i; return kern(a, 1000) != 499500; }\n",
+    );
+    for (number, clang) in clangs().iter().enumerate() {
+        let run = |name: &str, line: &str| {
+            let flags = "-std=c++20 -O1 -g";
+            good(at, &format!("export DMDPROF_CLANG={clang} F='{flags}'; {line}"));
+            assert_eq!(read(at, name).0, 4000, "{clang}: {line}");
+        };
+        run(
+            "two",
+            "$D c++ $F --precompile d/m.cppm -o m.pcm; $D c++ $F -c m.pcm -o m.o; $D c++ $F -fmodule-file=m.pcm u.cpp m.o -o two",
+        );
+        run("one", "$D c++ $F -c -x c++-module m.cpp -o m.o; $D c++ $F -fmodule-file=m.pcm u.cpp m.o -o one");
+        run("sources", "$D c++ $F -fmodule-file=m.pcm u.cpp m.pcm -o sources");
+        // Only the first is sure to be an old one, which does not know the option.
+        if number > 0 {
+            run(
+                "out",
+                "$D c++ $F -c d/m.cppm -fmodule-output -o n.o; $D c++ $F -fmodule-file=m=n.pcm u.cpp n.o -o out",
+            );
+            run("step", "$D c++ $F d/m.cppm u.cpp -fmodule-output -fprebuilt-module-path=d -o step; rm d/m.pcm");
+        }
+    }
+}
+
+#[test]
+fn bitcode_gets_its_hooks_at_the_link() {
+    let directory = scratch();
+    let at = directory.path();
+    write(at, "p.c", &format!("long first{SUM}"));
+    write(at, "q.c", &format!("long second{SUM}"));
+    write(
+        at,
+        "m.c",
+        "#include <stdlib.h>\nlong first(const volatile int *, int), second(const volatile int *, int);\nint main(void) { \
+         volatile int *a = malloc(4000); for (int i = 0; i < 1000; i++) a[i] = i; return first(a, 1000) != second(a, 1000); }\n",
+    );
+    for clang in clangs() {
+        good(at, "rm -f *.o *.a");
+        // Full and thin.
+        good(
+            at,
+            &format!("{clang} -O1 -g -flto -c p.c; {clang} -O1 -g -flto=thin -c q.c; ar rcs libpq.a p.o q.o 2> said"),
+        );
+        good(at, "ar rcST libthin.a p.o q.o 2> said || ar rcsT libthin.a p.o q.o 2> said");
+        for inputs in ["p.o q.o", "libpq.a", "-L. -lpq", "libthin.a", "-Wl,--start-group,libpq.a,--end-group"] {
+            let line = format!("DMDPROF_CLANG={clang} $D cc -O1 -g m.c {inputs} -o m");
+            assert_eq!(describe(&good(at, &line)), describe(&good(at, "true")), "{line} says something");
+            assert_eq!(read(at, "m"), (8000, Vec::new()), "{line}");
+        }
+    }
+    // Optimised code has no price in the values model.
+    let clang = clang(false);
+    let linked = good(
+        at,
+        &format!(
+            "{} -O1 -g -flto -c p.c; $D cc -O1 -g -c q.c; $D cc --dmdprof-model=values -O1 -g m.c p.o q.o -fuse-ld=lld -o m",
+            clang.display()
+        ),
+    );
+    assert!(String::from_utf8_lossy(&linked.stderr).contains("note: p.o: linked without hooks: it is optimised code"));
+    assert!(fs::read(at.join("m")).expect("a program").windows(26).any(|part| part == b"dmdprof-without-hooks: p.o"));
+}
