@@ -129,3 +129,48 @@ fn bitcode_gets_its_hooks_at_the_link() {
     assert!(String::from_utf8_lossy(&linked.stderr).contains("note: p.o: linked without hooks: it is optimised code"));
     assert!(fs::read(at.join("m")).expect("a program").windows(26).any(|part| part == b"dmdprof-without-hooks: p.o"));
 }
+
+const OWN_START: &str = "
+static int a[1000];
+__attribute__((force_align_arg_pointer)) void _start(void) {
+    long s = 0;
+    for (int i = 0; i < 1000; i++) ((volatile int *)a)[i] = i;
+    for (int i = 0; i < 1000; i++) s += ((volatile int *)a)[i];
+    __asm__ volatile(\"syscall\" : : \"a\"(231L), \"D\"(s != 499500) : \"rcx\", \"r11\", \"memory\");
+    __builtin_unreachable();
+}
+";
+
+#[test]
+fn programs_in_which_nothing_sets_up_thread_local_storage_are_refused() {
+    let directory = scratch();
+    let at = directory.path();
+    write(at, "s.c", OWN_START);
+    write(at, "m.c", "int main(void) { return 0; }\n");
+    for flags in ["-nostdlib -static", "-nostdlib -no-pie", "-nostdlib -static-pie", "-nostartfiles -static"] {
+        let refused = shell(at, &format!("$D cc -O1 -g -fno-stack-protector {flags} s.c -o s"));
+        let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert_eq!(refused.status.code(), Some(1), "{flags}: {said}");
+        assert!(said.contains("s: nothing sets up thread-local storage") && said.contains("start files"), "{said}");
+        assert!(!at.join("s").exists(), "{flags}");
+    }
+    // The dynamic linker does it, but nobody runs the constructors, with which measuring begins.
+    good(at, "$D cc -O1 -g -fno-stack-protector -nostdlib s.c -o s; ./s; $D run -q -o s.data ./s");
+    assert!(Report::read(&at.join("s.data")).0["coverage"]["lost_events"].as_u64() > Some(0));
+    // The C library does it, whoever names its start files; or nobody needs to.
+    write(at, "p.c", &format!("long kern{SUM}static int a[1000]; int main(void) {{ return kern(a, 1000); }}\n"));
+    for (start, flags) in [("crt1.o", "-static"), ("Scrt1.o", "-pie")] {
+        let files = format!("$($D cc -print-file-name={start}) $($D cc -print-file-name=crti.o)");
+        good(at, &format!("$D cc -O1 -g -nostartfiles {flags} {files} p.c $($D cc -print-file-name=crtn.o) -o p"));
+        assert_eq!(read(at, "p").0, 4000, "{flags}");
+    }
+    good(at, "$D cc -static m.c -s -o m; ./m; $D cc -static-pie m.c -o m; ./m");
+    good(at, "$D cc -nostdlib -shared -fPIC s.c -o s.so; $D cc -nostdlib -r s.c -o r.o");
+    good(
+        at,
+        &format!(
+            "{} -c -fno-stack-protector s.c -o s.o; $D cc -nostdlib -static s.o -o s; ./s",
+            clang(false).display()
+        ),
+    );
+}

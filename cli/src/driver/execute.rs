@@ -25,7 +25,7 @@ use super::{
     plan::{self, Build, Codegen, Link, LinkKind, LinkWord, Place, Plan, Unit},
     response,
     scratch::{Provisional, Scratch},
-    unhooked, values_support, version_script,
+    thread_storage, unhooked, values_support, version_script,
 };
 
 /// A command line longer than this goes to clang in a response file.
@@ -275,7 +275,11 @@ impl<'a> Run<'a> {
             }
             words.extend(["-Xlinker".into(), values_support::archive(&object, &self.scratch)?.into()]);
         }
-        self.clang(words)
+        let code = self.clang(words)?;
+        if code == 0 && matches!(link.kind, LinkKind::Program | LinkKind::StaticProgram) {
+            thread_storage::check(Path::new(&link.output))?;
+        }
+        Ok(code)
     }
 
     /// A copy of the user's version script in which the hooks stay visible: a library with a hidden copy would count on

@@ -32,6 +32,7 @@ pub(crate) mod rustc_wrap;
 pub(crate) mod scratch;
 pub mod source;
 pub(crate) mod static_library;
+mod thread_storage;
 mod unhooked;
 mod values_support;
 mod version_script;

@@ -168,7 +168,7 @@ fn build(arguments: &[Argument]) -> Build {
     }
     // That of link-time optimisation, unless a level is given.
     let level = last_opt_level(arguments).unwrap_or(2);
-    let link = (!compile_only).then(|| link(arguments, units.is_empty(), level));
+    let link = (!compile_only).then(|| link(arguments, units.is_empty(), output, level));
     Build { units, link }
 }
 

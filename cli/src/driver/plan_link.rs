@@ -21,6 +21,8 @@ pub struct Link {
     /// that makes the dynamic loader look into the library first. A `--dynamic-list` of the hooks says the same of all
     /// others.
     pub symbolic: bool,
+    /// The user's, or `a.out`.
+    pub output: OsString,
     /// Where libraries are looked for first (`-L`).
     pub directories: Vec<OsString>,
     /// Of inputs that are bitcode.
@@ -81,7 +83,7 @@ impl LinkKind {
 
 /// Decides what a link gets, of whose words some may have been compiled.
 #[must_use]
-pub fn link(arguments: &[Argument], nothing_compiled: bool, opt_level: u8) -> Link {
+pub fn link(arguments: &[Argument], nothing_compiled: bool, output: Option<&OsStr>, opt_level: u8) -> Link {
     let mut words = Vec::new();
     let mut unit = 0;
     let kind = link_kind(arguments);
@@ -115,7 +117,14 @@ pub fn link(arguments: &[Argument], nothing_compiled: bool, opt_level: u8) -> Li
     if !nothing_compiled {
         words.push(LinkWord::Word("-Qunused-arguments".into()));
     }
-    Link { words, kind, symbolic: binding.symbolic, directories: directories(arguments), opt_level }
+    Link {
+        words,
+        kind,
+        symbolic: binding.symbolic,
+        output: output.unwrap_or(OsStr::new("a.out")).to_os_string(),
+        directories: directories(arguments),
+        opt_level,
+    }
 }
 
 /// `-L DIR`, `-LDIR`, `-Wl,-LDIR`; their place among the libraries does not matter.

@@ -27,7 +27,7 @@ use super::{
     response,
     rlib::{self, Kind, Member, Purpose},
     scratch::Scratch,
-    unhooked, wrap_environment,
+    thread_storage, unhooked, wrap_environment,
 };
 use crate::shared::{hash, human};
 
@@ -194,6 +194,13 @@ fn try_link(args: &[OsString], tools: &Toolbox) -> anyhow::Result<i32> {
     linker.arg(execute::joined("@", file.as_os_str()));
     Settings::remove_from(&mut linker);
     let code = execute::run(&mut linker)?;
+    if code == 0
+        && kind == LinkKind::Program
+        && let Some(at) = args.iter().rposition(|word| word == "-o")
+        && let Some(program) = args.get(at + 1)
+    {
+        thread_storage::check(Path::new(program))?;
+    }
     if code == 0 && !link.settings.keep_bitcode {
         remove_bitcode(&words);
     }
