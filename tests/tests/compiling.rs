@@ -174,3 +174,28 @@ fn programs_in_which_nothing_sets_up_thread_local_storage_are_refused() {
         ),
     );
 }
+
+#[test]
+fn the_header_is_found_from_everywhere() {
+    let directory = scratch();
+    let at = directory.path();
+    let source = "#include <dmdprof.h>\nint main(void) { dmdprof_begin(\"x\"); dmdprof_end(\"x\"); return 0; }\n";
+    write(at, "k.c", source);
+    write(at, "k.cpp", &source.replace("<dmdprof.h>", "\"dmdprof.h\""));
+    good(
+        at,
+        "$D build k.c -o a; $D build k.cpp -o b; $D run -q k.c; $D time -n 1 k.c; $D cc -E k.c > k.i; $D cc -c k.c -o /dev/null",
+    );
+    // What make reads later is there later.
+    good(at, "$D cc -c k.c -MD -MF k.d -o k.o");
+    let dependencies = fs::read_to_string(at.join("k.d")).expect("dependencies");
+    let header = dependencies.split_whitespace().find(|name| name.ends_with("/dmdprof.h")).expect("the header");
+    assert!(Path::new(header).is_file(), "{header}");
+    // Any other comes first.
+    fs::create_dir(at.join("mine")).expect("a directory");
+    write(at, "mine/dmdprof.h", "#error mine\n");
+    let mine = shell(at, "$D cc -Imine -c k.c");
+    assert!(String::from_utf8_lossy(&mine.stderr).contains("error: mine"), "{}", describe(&mine));
+    // Without a home a temporary directory serves.
+    good(at, "unset DMDPROF_CACHE_DIR XDG_CACHE_HOME HOME; $D build k.c -o a");
+}

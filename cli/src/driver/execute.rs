@@ -21,6 +21,7 @@ use crate::shared::signals::{self, Kind};
 use super::{
     Append, Face, Model, Request, Toolbox,
     clang::{self, Clang},
+    header,
     link_inputs::Inputs,
     plan::{self, Build, Codegen, Link, LinkKind, LinkWord, Place, Plan, Unit},
     response,
@@ -49,9 +50,14 @@ fn try_compile(face: Face, args: &[OsString], tools: &Toolbox) -> anyhow::Result
     let tools = &Toolbox { model, ..*tools };
     match plan::plan(&args) {
         Plan::Build(build) if !build.units.iter().any(names_a_device) => Run::new(&clang, tools)?.build(&build),
-        Plan::Build(_) | Plan::Pass(_) => {
+        plan => {
             let mut command = clang.command();
             command.args(args);
+            if let Plan::Pass(reason) = &plan
+                && reason.reads_headers()
+            {
+                command.args(header::lasting_words().into_iter().flatten());
+            }
             let error = command.exec();
             bail!("cannot run {}: {error}", clang.program.display())
         }
@@ -167,10 +173,11 @@ impl<'a> Run<'a> {
             quiet = &no_warnings;
         }
         let Some(for_bitcode) = &unit.bitcode else { return self.clang(words(&[&out])) };
+        let header = if unit.kind.reads_headers() { header::words(&self.scratch)?.to_vec() } else { Vec::new() };
         let model =
             if self.tools.model == Model::Values { values_support::words(unit, &self.scratch)? } else { Vec::new() };
         let variables = plain_variables(self.clang.major);
-        let code = self.clang(words(&[for_bitcode, &model, &variables, quiet, &out]))?;
+        let code = self.clang(words(&[for_bitcode, &header, &model, &variables, quiet, &out]))?;
         if code != 0 {
             return Ok(code);
         }

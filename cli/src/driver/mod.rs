@@ -19,6 +19,7 @@ pub(crate) mod cargo;
 pub(crate) mod clang;
 pub mod doctor;
 pub mod execute;
+mod header;
 mod link_inputs;
 pub(crate) mod object_cache;
 mod own_generics;

@@ -88,6 +88,11 @@ impl Cache {
     }
 
     #[must_use]
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    #[must_use]
     pub fn directory(&self) -> PathBuf {
         self.root.join(SUBDIRECTORY)
     }

@@ -43,6 +43,22 @@ pub enum Reason {
     SeveralOutputs,
 }
 
+impl Reason {
+    /// Whether clang preprocesses a source all the same.
+    #[must_use]
+    pub fn reads_headers(&self) -> bool {
+        const ACTIONS: &str = "
+            -E --preprocess -S --assemble -M -MM --dependencies --user-dependencies -fsyntax-only -emit-llvm -emit-ast
+            --analyze --precompile
+        ";
+        match self {
+            Self::OtherAction(action) => ACTIONS.split_ascii_whitespace().any(|reads| reads == action),
+            Self::ForeignTarget(_) | Self::OtherInput(_) | Self::NoObject => true,
+            Self::NoInput | Self::NothingToInstrument | Self::SeveralOutputs => false,
+        }
+    }
+}
+
 /// Sources to compile, and what to link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Build {

@@ -18,7 +18,7 @@ use anyhow::{Context, bail};
 use super::{
     Face, Model, Toolbox, clang,
     execute::{self, joined},
-    own_generics, plan, rust_link,
+    header, own_generics, plan, rust_link,
     scratch::Scratch,
 };
 
@@ -160,7 +160,8 @@ fn clang_words(build: &Build) -> Vec<OsString> {
 fn plain_clang(build: &Build, face: Face, tools: &Toolbox) -> anyhow::Result<i32> {
     let markers = build.scratch.file("markers.s");
     fs::write(&markers, INERT_MARKERS).with_context(|| format!("cannot write {}", markers.display()))?;
-    execute::run(clang::find(face, tools.llvm_major)?.command().args(clang_words(build)).arg(markers))
+    let mut command = clang::find(face, tools.llvm_major)?.command();
+    execute::run(command.args(header::words(build.scratch)?).args(clang_words(build)).arg(markers))
 }
 
 fn rust(build: &Build, tools: &Toolbox) -> anyhow::Result<i32> {

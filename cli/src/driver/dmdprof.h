@@ -1,0 +1,1 @@
+../../../runtime/markers/include/dmdprof.h
