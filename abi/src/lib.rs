@@ -108,30 +108,30 @@ pub const WITHOUT_HOOKS_MARK: &str = "dmdprof-without-hooks: ";
 /// Symbols that instrumented objects import and the hooks export.
 pub mod symbol {
     /// Thread-local pointer to the current [`super::RingHeader`] (initial-exec).
-    pub const RING: &str = "__dmdprof_v5_ring";
+    pub const RING: &str = "__dmdprof_v5_ring__link_with_dmdprof_cc";
     /// `preserve_most` function: makes room for a record of the given number of bytes, returns the cursor.
-    pub const RESERVE: &str = "__dmdprof_v5_reserve";
+    pub const RESERVE: &str = "__dmdprof_v5_reserve__link_with_dmdprof_cc";
     /// `void(const void *blob)`: called by a constructor of each instrumented object.
-    pub const MODULE: &str = "__dmdprof_v5_module";
+    pub const MODULE: &str = "__dmdprof_v5_module__link_with_dmdprof_cc";
     /// `void(const void *site, u64 call, u64 a, u64 b, u64 c, u64 d)`: a library call modelled by its meaning
     /// ([`super::Call`]).
-    pub const CALL: &str = "__dmdprof_v5_call";
+    pub const CALL: &str = "__dmdprof_v5_call__link_with_dmdprof_cc";
     /// `void(void)`: called where `setjmp` returns, before the landing record: leaves a signal handler's ring if the
     /// jump left the handler.
-    pub const LANDED: &str = "__dmdprof_v5_landed";
+    pub const LANDED: &str = "__dmdprof_v5_landed__link_with_dmdprof_cc";
     /// `preserve_most` function of programs that can be sampled: `ring(u64 accesses)`, called where the time of the
     /// next change has come or the thread has no ring for samples yet; returns the ring that it has then, on which so
     /// many accesses have passed.
-    pub const SAMPLE_READY: &str = "__dmdprof_v5_sample_ready";
+    pub const SAMPLE_READY: &str = "__dmdprof_v5_sample_ready__link_with_dmdprof_cc";
     /// `preserve_most` function `void(void)`, called after a record that the time of a change came with.
-    pub const SAMPLE_TICK: &str = "__dmdprof_v5_sample_tick";
+    pub const SAMPLE_TICK: &str = "__dmdprof_v5_sample_tick__link_with_dmdprof_cc";
     /// `void(u64 unit, u64 counters, u64 *first)`: called by a constructor of each object that can be sampled; leaves
     /// where its counters begin.
-    pub const SAMPLE_UNIT: &str = "__dmdprof_v5_sample_unit";
+    pub const SAMPLE_UNIT: &str = "__dmdprof_v5_sample_unit__link_with_dmdprof_cc";
     /// Replacement for `sigaction`, same signature.
-    pub const SIGACTION: &str = "__dmdprof_v5_sigaction";
+    pub const SIGACTION: &str = "__dmdprof_v5_sigaction__link_with_dmdprof_cc";
     /// Replacement for `signal`, same signature.
-    pub const SIGNAL: &str = "__dmdprof_v5_signal";
+    pub const SIGNAL: &str = "__dmdprof_v5_signal__link_with_dmdprof_cc";
 }
 
 /// Callees that name the call sites of markers in descriptors.

@@ -152,13 +152,13 @@ struct Place {
 }
 
 const HOOKS_C: &str = r#"
-__thread void *__dmdprof_v5_ring;
-void __dmdprof_v5_reserve(void) {}
-void __dmdprof_v5_module(const void *blob) { (void)blob; }
-void __dmdprof_v5_call(void) {}
-void __dmdprof_v5_landed(void) {}
-int __dmdprof_v5_sigaction(void) { return 0; }
-void *__dmdprof_v5_signal(void) { return 0; }
+__thread void *__dmdprof_v5_ring__link_with_dmdprof_cc;
+void __dmdprof_v5_reserve__link_with_dmdprof_cc(void) {}
+void __dmdprof_v5_module__link_with_dmdprof_cc(const void *blob) { (void)blob; }
+void __dmdprof_v5_call__link_with_dmdprof_cc(void) {}
+void __dmdprof_v5_landed__link_with_dmdprof_cc(void) {}
+int __dmdprof_v5_sigaction__link_with_dmdprof_cc(void) { return 0; }
+void *__dmdprof_v5_signal__link_with_dmdprof_cc(void) { return 0; }
 "#;
 
 impl Place {
@@ -429,13 +429,13 @@ fn libraries_share_the_programs_hooks() {
     let place = Place::new();
     place.file(
         "lib.c",
-        "extern __thread void *__dmdprof_v5_ring; void __dmdprof_v5_reserve(void);\n\
-         void *lib_ring(void) { return &__dmdprof_v5_ring; } void *lib_reserve(void) { return (void *)__dmdprof_v5_reserve; }\n",
+        "extern __thread void *__dmdprof_v5_ring__link_with_dmdprof_cc; void __dmdprof_v5_reserve__link_with_dmdprof_cc(void);\n\
+         void *lib_ring(void) { return &__dmdprof_v5_ring__link_with_dmdprof_cc; } void *lib_reserve(void) { return (void *)__dmdprof_v5_reserve__link_with_dmdprof_cc; }\n",
     );
     place.file(
         "app.c",
-        "extern __thread void *__dmdprof_v5_ring; void __dmdprof_v5_reserve(void); void *lib_ring(void), *lib_reserve(void);\n\
-         int main(void) { return lib_ring() != &__dmdprof_v5_ring || lib_reserve() != (void *)__dmdprof_v5_reserve; }\n",
+        "extern __thread void *__dmdprof_v5_ring__link_with_dmdprof_cc; void __dmdprof_v5_reserve__link_with_dmdprof_cc(void); void *lib_ring(void), *lib_reserve(void);\n\
+         int main(void) { return lib_ring() != &__dmdprof_v5_ring__link_with_dmdprof_cc || lib_reserve() != (void *)__dmdprof_v5_reserve__link_with_dmdprof_cc; }\n",
     );
     place.file("plain.map", "{ global: lib_*; local: *; };\n");
     place.file("versions.map", "# a comment {\nV_1 { global: lib_ring; local: *; };\nV_2 { lib_reserve; } V_1;\n");
@@ -675,7 +675,7 @@ fn rust_goes_through_the_linker() {
     assert_eq!(place.good("out/my_kernel"), "6\n");
     let log = fs::read_to_string(place.path("log")).expect("log");
     assert!(log.starts_with("O2 ") && log.contains("/my_kernel.") && log.lines().count() == 1, "{log}");
-    assert!(place.good("nm -D out/my_kernel").contains("__dmdprof_v5_ring"));
+    assert!(place.good("nm -D out/my_kernel").contains("__dmdprof_v5_ring__link_with_dmdprof_cc"));
     // Without bitcode there would be no hooks: an error, not a silent gap.
     let out = place.shell(&format!("rm -r out; {}", line.replace("link,llvm-bc", "link")));
     assert_eq!(out.status.code(), Some(1));

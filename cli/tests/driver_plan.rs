@@ -211,7 +211,11 @@ fn kinds_of_links() {
     assert_eq!(kind("a.o -r"), LinkKind::Relocatable);
     assert_eq!(kind("a.o -nostdlib -Wl,-r"), LinkKind::Relocatable);
     assert_eq!(kind("a.o -Xlinker --relocatable"), LinkKind::Relocatable);
-    assert!(LinkKind::Program.options().contains(&"-Wl,--export-dynamic-symbol=__dmdprof_v5_ring".into()));
+    assert!(
+        LinkKind::Program
+            .options()
+            .contains(&"-Wl,--export-dynamic-symbol=__dmdprof_v5_ring__link_with_dmdprof_cc".into())
+    );
     assert_eq!(LinkKind::SharedLibrary.options(), LinkKind::Program.options());
     assert!(LinkKind::StaticProgram.options().is_empty() && LinkKind::Relocatable.options().is_empty());
     assert!(!LinkKind::Relocatable.needs_hooks());

@@ -275,8 +275,8 @@ pub fn touches_no_memory(symbol: &str) -> bool {
                 | "__gxx_personality_v0"
                 | "_ZSt9terminatev"
                 | "__errno_location"
-                | "__dmdprof_v5_sigaction"
-                | "__dmdprof_v5_signal"
+                | "__dmdprof_v5_sigaction__link_with_dmdprof_cc"
+                | "__dmdprof_v5_signal__link_with_dmdprof_cc"
         )
 }
 

@@ -624,7 +624,7 @@ fn dumped(function: &str) -> (String, String) {
 fn ir_is_dumped_before_and_after() {
     let (before, after) = dumped("define void @f(ptr %p) { store i32 1, ptr %p ret void }");
     assert!(!before.contains("__dmdprof"));
-    assert!(after.contains("__dmdprof_v5_ring"));
+    assert!(after.contains("__dmdprof_v5_ring__link_with_dmdprof_cc"));
 }
 
 #[test]

@@ -83,10 +83,10 @@ mod unload;
 global_asm!(
     ".section .tdata,\"awT\",@progbits",
     ".balign 8",
-    ".weak __dmdprof_v5_ring",
-    ".type __dmdprof_v5_ring, @object",
-    ".size __dmdprof_v5_ring, 8",
-    "__dmdprof_v5_ring:",
+    ".weak __dmdprof_v5_ring__link_with_dmdprof_cc",
+    ".type __dmdprof_v5_ring__link_with_dmdprof_cc, @object",
+    ".size __dmdprof_v5_ring__link_with_dmdprof_cc, 8",
+    "__dmdprof_v5_ring__link_with_dmdprof_cc:",
     ".quad {boot}",
     ".text",
     boot = sym ring::BOOT,
@@ -142,9 +142,9 @@ macro_rules! preserving_entry {
     };
 }
 
-preserving_entry!("__dmdprof_v5_reserve", ring::reserve);
-preserving_entry!("__dmdprof_v5_sample_ready", sample::ready);
-preserving_entry!("__dmdprof_v5_sample_tick", sample::tick);
+preserving_entry!("__dmdprof_v5_reserve__link_with_dmdprof_cc", ring::reserve);
+preserving_entry!("__dmdprof_v5_sample_ready__link_with_dmdprof_cc", sample::ready);
+preserving_entry!("__dmdprof_v5_sample_tick__link_with_dmdprof_cc", sample::tick);
 
 /// A weak entry that jumps to its implementation, after `before`.
 macro_rules! entry {
@@ -166,13 +166,13 @@ macro_rules! entry {
     };
 }
 
-entry!("__dmdprof_v5_module", module::register);
-entry!("__dmdprof_v5_call", calls::call);
-entry!("__dmdprof_v5_sample_unit", sample::unit);
-entry!("__dmdprof_v5_sigaction", signal::sigaction);
-entry!("__dmdprof_v5_signal", signal::signal);
+entry!("__dmdprof_v5_module__link_with_dmdprof_cc", module::register);
+entry!("__dmdprof_v5_call__link_with_dmdprof_cc", calls::call);
+entry!("__dmdprof_v5_sample_unit__link_with_dmdprof_cc", sample::unit);
+entry!("__dmdprof_v5_sigaction__link_with_dmdprof_cc", signal::sigaction);
+entry!("__dmdprof_v5_signal__link_with_dmdprof_cc", signal::signal);
 // The argument is the stack pointer after the return.
-entry!("__dmdprof_v5_landed", signal::landed, "lea rdi, [rsp + 8]");
+entry!("__dmdprof_v5_landed__link_with_dmdprof_cc", signal::landed, "lea rdi, [rsp + 8]");
 
 // The compiler calls these for large copies and zeroed buffers. Local, so that the program's own (which may carry
 // hooks) are not called from inside a hook.

@@ -113,7 +113,7 @@ pub fn current() -> *mut RingHeader {
     // SAFETY: initial-exec access to the thread-local pointer.
     unsafe {
         asm!(
-            "mov {0}, qword ptr [rip + __dmdprof_v5_ring@GOTTPOFF]",
+            "mov {0}, qword ptr [rip + __dmdprof_v5_ring__link_with_dmdprof_cc@GOTTPOFF]",
             "mov {0}, qword ptr fs:[{0}]",
             out(reg) ring,
             options(nostack, readonly, preserves_flags)
@@ -127,7 +127,7 @@ pub fn set_current(ring: *mut RingHeader) {
     // SAFETY: initial-exec access to the thread-local pointer.
     unsafe {
         asm!(
-            "mov {0}, qword ptr [rip + __dmdprof_v5_ring@GOTTPOFF]",
+            "mov {0}, qword ptr [rip + __dmdprof_v5_ring__link_with_dmdprof_cc@GOTTPOFF]",
             "mov qword ptr fs:[{0}], {1}",
             out(reg) _,
             in(reg) ring,

@@ -199,3 +199,19 @@ fn the_header_is_found_from_everywhere() {
     // Without a home a temporary directory serves.
     good(at, "unset DMDPROF_CACHE_DIR XDG_CACHE_HOME HOME; $D build k.c -o a");
 }
+
+#[test]
+fn other_linkers_say_what_to_do() {
+    let _ = require(OsStr::new("gcc"), "install gcc (Debian: apt-get install gcc)");
+    let directory = scratch();
+    let at = directory.path();
+    write(at, "m.c", &format!("long kern{SUM}int main(void) {{ int a[9] = {{0}}; return kern(a, 9); }}\n"));
+    good(at, "$D cc -O1 -g -c m.c; $D cc m.o -o m; ./m");
+    for linker in ["gcc", &clang(false).display().to_string()] {
+        let failed = shell(at, &format!("{linker} m.o -o m"));
+        let said = String::from_utf8_lossy(&failed.stderr).into_owned();
+        let missing: Vec<&str> = said.lines().filter(|line| line.contains("undefined reference")).collect();
+        assert!(!failed.status.success() && missing.len() > 1, "{said}");
+        assert!(missing.iter().all(|line| line.contains("__link_with_dmdprof_cc")), "{said}");
+    }
+}

@@ -12,7 +12,7 @@ use std::{
 };
 
 use anyhow::Context;
-use dmdprof_runtime::abi::ABI_VERSION;
+use dmdprof_runtime::abi::{ABI_VERSION, symbol};
 
 use super::rustc_wrap;
 
@@ -29,7 +29,7 @@ pub struct OwnTarget {
 
 /// What must be the same for old objects to be of use.
 fn identity() -> String {
-    format!("dmdprof {}, hooks {ABI_VERSION}", env!("CARGO_PKG_VERSION"))
+    format!("dmdprof {}, hooks {ABI_VERSION} ({})", env!("CARGO_PKG_VERSION"), symbol::RING)
 }
 
 impl OwnTarget {

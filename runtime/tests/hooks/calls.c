@@ -25,7 +25,7 @@ static void expect(int kind, int operands, ...)
 }
 
 #define U(x) ((uint64_t)(x))
-#define CALL(number, a, b, c, d) __dmdprof_v5_call(&site, number, U(a), U(b), U(c), U(d))
+#define CALL(number, a, b, c, d) __dmdprof_v5_call__link_with_dmdprof_cc(&site, number, U(a), U(b), U(c), U(d))
 #define E2(kind, a) expect(kind, 1, U(a))
 #define E3(kind, a, b) expect(kind, 2, U(a), U(b))
 #define E4(kind, a, b, c) expect(kind, 3, U(a), U(b), U(c))
@@ -310,7 +310,7 @@ static void marks(void)
 int main(void)
 {
 	setvbuf(stdout, malloc(1 << 16), _IOFBF, 1 << 16);
-	__dmdprof_v5_module(&site);
+	__dmdprof_v5_module__link_with_dmdprof_cc(&site);
 	printf("%lu\n", U(&site));
 	heap();
 	text();

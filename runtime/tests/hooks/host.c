@@ -9,7 +9,7 @@
 static const char in_this_module;
 __attribute__((constructor(101))) static void constructor(void)
 {
-	__dmdprof_v5_module(&in_this_module);
+	__dmdprof_v5_module__link_with_dmdprof_cc(&in_this_module);
 }
 #endif
 

@@ -13,8 +13,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-extern int __dmdprof_v5_sigaction(int, const struct sigaction *, struct sigaction *);
-extern void (*__dmdprof_v5_signal(int, void (*)(int)))(int);
+extern int __dmdprof_v5_sigaction__link_with_dmdprof_cc(int, const struct sigaction *, struct sigaction *);
+extern void (*__dmdprof_v5_signal__link_with_dmdprof_cc(int, void (*)(int)))(int);
 
 static const char in_this_module;
 
@@ -22,7 +22,7 @@ __attribute__((constructor(101))) static void constructor(int argc, char **argv)
 {
 	// "late": the first hook is to come when nothing is as it was at the start.
 	if (argc > 1 && strncmp(argv[1], "late", 4))
-		__dmdprof_v5_module(&in_this_module);
+		__dmdprof_v5_module__link_with_dmdprof_cc(&in_this_module);
 }
 
 static void stream(uint64_t name, uint64_t from, uint64_t to)
@@ -155,12 +155,12 @@ static void storm(uint64_t n)
 	struct sigaction alarm = {.sa_handler = on_alarm, .sa_flags = SA_RESTART};
 	struct sigaction prof = {.sa_sigaction = on_prof, .sa_flags = SA_RESTART | SA_SIGINFO};
 	struct sigaction old;
-	__dmdprof_v5_sigaction(SIGALRM, &alarm, NULL);
-	__dmdprof_v5_sigaction(SIGPROF, &prof, NULL);
-	__dmdprof_v5_sigaction(SIGALRM, NULL, &old);
+	__dmdprof_v5_sigaction__link_with_dmdprof_cc(SIGALRM, &alarm, NULL);
+	__dmdprof_v5_sigaction__link_with_dmdprof_cc(SIGPROF, &prof, NULL);
+	__dmdprof_v5_sigaction__link_with_dmdprof_cc(SIGALRM, NULL, &old);
 	if (old.sa_handler != on_alarm)
 		abort();
-	__dmdprof_v5_sigaction(SIGALRM, &alarm, &old);
+	__dmdprof_v5_sigaction__link_with_dmdprof_cc(SIGALRM, &alarm, &old);
 	if (old.sa_handler != on_alarm || !(old.sa_flags & SA_RESTART))
 		abort();
 	timer(ITIMER_REAL, 70);
@@ -170,13 +170,13 @@ static void storm(uint64_t n)
 		stream(1, written, written + 1000);
 	timer(ITIMER_REAL, 0);
 	timer(ITIMER_PROF, 0);
-	if (__dmdprof_v5_signal(SIGALRM, SIG_IGN) != on_alarm)
+	if (__dmdprof_v5_signal__link_with_dmdprof_cc(SIGALRM, SIG_IGN) != on_alarm)
 		abort();
-	if (__dmdprof_v5_signal(SIGALRM, on_alarm) != SIG_IGN)
+	if (__dmdprof_v5_signal__link_with_dmdprof_cc(SIGALRM, on_alarm) != SIG_IGN)
 		abort();
-	if (__dmdprof_v5_signal(SIGALRM, SIG_DFL) != on_alarm)
+	if (__dmdprof_v5_signal__link_with_dmdprof_cc(SIGALRM, SIG_DFL) != on_alarm)
 		abort();
-	if (__dmdprof_v5_sigaction(1000, &alarm, NULL) != -1 || __dmdprof_v5_sigaction(SIGKILL, &alarm, NULL) != -1)
+	if (__dmdprof_v5_sigaction__link_with_dmdprof_cc(1000, &alarm, NULL) != -1 || __dmdprof_v5_sigaction__link_with_dmdprof_cc(SIGKILL, &alarm, NULL) != -1)
 		abort();
 	printf("%lu %lu %lu\n", written, alarms, profs);
 }
@@ -188,11 +188,11 @@ static void jumps(uint64_t n, int alternate)
 	if (alternate)
 		sigaltstack(&alternate_stack, NULL);
 	struct sigaction action = {.sa_handler = leave, .sa_flags = alternate ? SA_ONSTACK : 0};
-	__dmdprof_v5_sigaction(SIGALRM, &action, NULL);
+	__dmdprof_v5_sigaction__link_with_dmdprof_cc(SIGALRM, &action, NULL);
 	static volatile uint64_t i;
 	if (sigsetjmp(back, 1) == 0)
 		timer(ITIMER_REAL, 150);
-	__dmdprof_v5_landed();
+	__dmdprof_v5_landed__link_with_dmdprof_cc();
 	while (i < n) {
 		record(1, i);
 		i = i + 1;
@@ -212,7 +212,7 @@ static void fork_in_handler(int number)
 
 static void handler_forks(void)
 {
-	__dmdprof_v5_signal(SIGUSR1, fork_in_handler);
+	__dmdprof_v5_signal__link_with_dmdprof_cc(SIGUSR1, fork_in_handler);
 	stream(1, 0, 10);
 	pid_t self = getpid();
 	raise(SIGUSR1);
@@ -235,7 +235,7 @@ static void registers(uint64_t rounds)
 		    "push %%rbx; push %%rbp; push %%r12; push %%r13; push %%r14; push %%r15\n"
 		    "mov $1, %%ebx; mov $2, %%ebp; mov $3, %%r12d; mov $4, %%r13d; mov $5, %%r14d; mov $6, %%r15d\n"
 		    "mov $7, %%ecx; mov $8, %%edx; mov $9, %%esi; mov $24, %%edi; mov $10, %%r8d; mov $11, %%r9d; mov $12, %%r10d\n"
-		    "call *__dmdprof_v5_reserve@GOTPCREL(%%rip)\n"
+		    "call *__dmdprof_v5_reserve__link_with_dmdprof_cc@GOTPCREL(%%rip)\n"
 		    "xor %%r11d, %%r11d\n"
 		    "sub $1, %%rbx; or %%rbx, %%r11; sub $2, %%rbp; or %%rbp, %%r11; sub $3, %%r12; or %%r12, %%r11\n"
 		    "sub $4, %%r13; or %%r13, %%r11; sub $5, %%r14; or %%r14, %%r11; sub $6, %%r15; or %%r15, %%r11\n"
@@ -250,7 +250,7 @@ static void registers(uint64_t rounds)
 		      "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15");
 		if (changed)
 			abort();
-		struct ring *ring = *(struct ring *volatile *)&__dmdprof_v5_ring;
+		struct ring *ring = *(struct ring *volatile *)&__dmdprof_v5_ring__link_with_dmdprof_cc;
 		uint64_t *words = (uint64_t *)cursor;
 		words[0] = 0x7ff8;
 		words[1] = 1;
