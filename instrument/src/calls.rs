@@ -5,6 +5,8 @@
 
 use dmdprof_abi::Call;
 
+use crate::skip::SkipReason;
+
 /// When the hook runs relative to the call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum When {
@@ -210,6 +212,26 @@ pub fn is_math_function(symbol: &str) -> bool {
         "scalbn",
     ];
     BASE.contains(&symbol) || symbol.strip_suffix(['f', 'l']).is_some_and(|s| BASE.contains(&s))
+}
+
+/// Why bytes may change after this call without an access or a call that is seen, if so. `argument` gives the constant
+/// that an argument is, if it is one.
+#[must_use]
+pub fn written_by_others(name: &str, argument: impl Fn(u32) -> Option<i64>) -> Option<SkipReason> {
+    const IO_URING_SETUP: i64 = 425;
+    const IO_SETUP: i64 = 206;
+    const MAP_SHARED: i64 = 1;
+    match name {
+        "io_uring_setup" | "io_setup" | "io_queue_init" => Some(SkipReason::FilledByKernel),
+        _ if name.starts_with("io_uring_queue_init") => Some(SkipReason::FilledByKernel),
+        "syscall" => matches!(argument(0), Some(IO_URING_SETUP | IO_SETUP)).then_some(SkipReason::FilledByKernel),
+        "shm_open" | "shmat" => Some(SkipReason::SharedWithOthers),
+        // MAP_SHARED_VALIDATE is both bits of the type.
+        "mmap" | "mmap64" => {
+            argument(3).is_some_and(|flags| flags & MAP_SHARED != 0).then_some(SkipReason::SharedWithOthers)
+        }
+        _ => None,
+    }
 }
 
 /// Functions that touch none of the program's memory, so that a call to them hides nothing.

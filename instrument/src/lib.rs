@@ -257,7 +257,7 @@ fn instrument_module(module: &mut Module<'_>, request: &Request<'_>, unit: u64) 
         let planned = planned.flatten();
         let skipped = planned.is_none();
         let (plan, blob) = planned.unwrap_or_else(|| {
-            let mut plan = skipped_plan(function, refused.unwrap_or(SkipReason::TooLarge), &mut debug);
+            let mut plan = skipped_plan(function, refused.unwrap_or(SkipReason::TooLarge), &classifier, &mut debug);
             let blob = blob::encode(&mut plan, flags | function_flag::SKIPPED, of_function);
             (plan, blob.expect("names and reasons are not too large"))
         });
@@ -383,10 +383,30 @@ fn refuse_function<'m>(
     None
 }
 
-fn skipped_plan<'m>(function: Value<'m>, reason: SkipReason, debug: &mut DebugInfo<'m>) -> FunctionPlan<'m> {
+fn skipped_plan<'m>(
+    function: Value<'m>,
+    reason: SkipReason,
+    classifier: &Classifier<'m>,
+    debug: &mut DebugInfo<'m>,
+) -> FunctionPlan<'m> {
     let mut plan = FunctionPlan::named(function, debug);
     plan.skips.insert(reason, 1);
+    let accesses = if reason == SkipReason::IfuncResolver { own_accesses(function, classifier) } else { 0 };
+    if accesses > 0 {
+        plan.skips.insert(SkipReason::AccessInResolver, accesses);
+    }
     plan
+}
+
+/// Accesses of a function but for those to what the compiler's library has found out about the processor, which is all
+/// that the resolvers look at which compilers make.
+fn own_accesses(function: Value<'_>, classifier: &Classifier<'_>) -> u32 {
+    let accesses = |i: Value<'_>| match classifier.effect(i) {
+        Effect::Accesses(accesses) => accesses.iter().filter(|a| !a.address.printed().contains("@__cpu_")).count(),
+        _ => 0,
+    };
+    let all = function.blocks().into_iter().flat_map(|block| block.instructions()).map(accesses);
+    u32::try_from(all.sum::<usize>()).unwrap_or(u32::MAX)
 }
 
 /// C++'s inline functions that a library has compiled, too: the bodies are here, and hooks can be put into them.

@@ -10,6 +10,7 @@ use dmdprof_abi::{
 
 use crate::{
     affine::{SelfLoop, Step, Steps},
+    calls,
     classify::{Access, CallEffect, Classifier, Effect, Length, blocks, float_type, operations},
     fields::Fields,
     frames::DebugInfo,
@@ -391,6 +392,10 @@ impl<'m> Planner<'_, 'm> {
         }
         for read in &effect.argument_reads {
             self.access(read, frame, call);
+        }
+        let constant = |index| (index < call.arguments()).then(|| call.operand(index).as_signed_constant()).flatten();
+        if let Some(reason) = effect.external.as_ref().and_then(|name| calls::written_by_others(name, constant)) {
+            *self.out.plan.skips.entry(reason).or_default() += 1;
         }
         let callee = match &effect.external {
             Some(name) if effect.model.is_none() => self.out.plan.strings.intern(name),

@@ -25,10 +25,16 @@ pub enum SkipReason {
     WideValue,
     /// What a compare-and-swap stores; values model only.
     CompareAndSwap,
+    /// A call that has the kernel fill buffers later, without a call that could be modelled.
+    FilledByKernel,
+    /// A call that gives memory which other processes or devices may write.
+    SharedWithOthers,
     /// A function whose code is its assembly.
     NakedFunction,
     /// A function that runs while the program is linked.
     IfuncResolver,
+    /// An access of such a function, other than to what the compiler knows of the processor.
+    AccessInResolver,
     /// A function with the attribute `dmdprof-no-instrument`.
     NotToBeInstrumented,
     /// A function with funclets.
@@ -53,8 +59,11 @@ impl SkipReason {
             Self::WideValue => "vector or structure of more than 64 values, not followed",
             Self::CompareAndSwap => "value stored by a compare-and-swap, not followed",
             Self::HugeAccess => "access wider than 4 GiB",
+            Self::FilledByKernel => "set-up of io_uring or kernel AIO, which fill buffers unseen",
+            Self::SharedWithOthers => "memory that others may write unseen (MAP_SHARED, shm_open, shmat)",
             Self::NakedFunction => "naked function",
             Self::IfuncResolver => "ifunc resolver",
+            Self::AccessInResolver => "access in an ifunc resolver",
             Self::NotToBeInstrumented => "function marked as not to be instrumented",
             Self::TooLarge => "function too large for its descriptors",
             Self::WindowsExceptionHandling => "Windows exception handling",
