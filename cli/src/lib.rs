@@ -5,6 +5,9 @@
 
 #![deny(missing_docs)]
 
+#[macro_use]
+mod shared;
+
 mod annotate;
 pub mod cli;
 mod commands;
@@ -27,7 +30,6 @@ pub mod profile;
 mod rank;
 mod report;
 mod sample;
-mod shared;
 mod sharing;
 mod sheet;
 mod timing;

@@ -1,6 +1,10 @@
-//! What all rooms may use: text fit to be printed, numbers for people and from them, files, hashes, signals, TOML with places.
+//! What all rooms may use: messages, text fit to be printed, numbers for people and from them, files, hashes, signals,
+//! TOML with places.
 //!
 //! Knows nothing of profiles, commands or programs under profile.
+
+#[macro_use]
+pub mod standard;
 
 pub mod hash;
 pub mod human;
