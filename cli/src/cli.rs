@@ -99,6 +99,8 @@ struct Rest {
 /// Runs the process's command line.
 #[must_use]
 pub fn main() -> ExitCode {
+    signals::keep_children();
+    signals::survive_file_limit();
     // Compilers and linkers are called with any argument whatever, `--version` and `--help` included, so these bypass
     // the parser.
     let mut words = std::env::args_os();

@@ -18,7 +18,11 @@ use dmdprof_runtime::sites::SiteTable;
 use serde::{Deserialize, Serialize};
 
 use super::run::{self, Ran, RunArgs};
-use crate::{driver::cargo::plain_environment, measure::analysis::NoRegion, shared::names};
+use crate::{
+    driver::cargo::plain_environment,
+    measure::analysis::NoRegion,
+    shared::{names, signals},
+};
 
 /// Command name.
 pub const NAME: &str = "cargo-runner";
@@ -97,7 +101,7 @@ pub fn command(mut args: RunnerArgs) -> anyhow::Result<i32> {
         eprintln!("dmdprof: {name} has no hooks (a documentation test?) and runs without a profile");
         let mut command = Command::new(&program);
         plain_environment(&mut command);
-        let error = command.args(&args.run.command[1..]).exec();
+        let error = signals::as_inherited(command.args(&args.run.command[1..])).exec();
         bail!("cannot run {}: {error}", program.display());
     }
     run_once(&mut args.run.command, &table);

@@ -2,7 +2,8 @@
 //!
 //! Takes children, passes both signals on to them, so that each can end in its own way and what was measured until then
 //! is kept; refuses to wait a second time, when it ends a program hard. Without children the signals do what they do by
-//! default.
+//! default. Also keeps account of SIGCHLD, which must not be ignored where children are waited for, and which children
+//! must find as whoever started dmdprof left it.
 //!
 //! ```text
 //!            expected()            started()              ended()
@@ -11,14 +12,15 @@
 //! ```
 
 use std::{
+    os::unix::process::CommandExt,
     process::{Child, Command, ExitStatus},
     sync::{
-        Once,
+        Arc, Once,
         atomic::{AtomicBool, AtomicI32, AtomicI64, AtomicU64, Ordering},
     },
 };
 
-use signal_hook::consts::{SIGHUP, SIGTERM};
+use signal_hook::consts::{SIGCHLD, SIGHUP, SIGTERM, SIGXFSZ};
 
 /// What a child does with a second signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +43,9 @@ static CHILDREN: [AtomicI64; MOST] = [const { AtomicI64::new(EMPTY) }; MOST];
 static RECEIVED: AtomicI32 = AtomicI32::new(0);
 /// Milliseconds of the first signal, plus one.
 static FIRST: AtomicU64 = AtomicU64::new(0);
+
+/// Whether whoever started us had SIGCHLD ignored.
+static CHILDREN_IGNORED: AtomicBool = AtomicBool::new(false);
 
 /// Somebody else removes temporary files on these signals, and then ends this process.
 static CLEANED_UP: AtomicBool = AtomicBool::new(false);
@@ -100,13 +105,46 @@ impl Drop for Watched {
     }
 }
 
+/// Has the system keep how children ended until somebody asks, whatever whoever started us wanted. Call it first of all.
+pub fn keep_children() {
+    if is_ignored(SIGCHLD) {
+        CHILDREN_IGNORED.store(true, Ordering::Release);
+        set(SIGCHLD, libc::SIG_DFL);
+    }
+}
+
+/// Has a command start with SIGCHLD as whoever started us wanted it.
+pub fn as_inherited(command: &mut Command) -> &mut Command {
+    if CHILDREN_IGNORED.load(Ordering::Acquire) {
+        let ignore = || {
+            set(SIGCHLD, libc::SIG_IGN);
+            Ok(())
+        };
+        // SAFETY: the closure makes one async-signal-safe system call and allocates nothing.
+        unsafe { command.pre_exec(ignore) };
+    }
+    command
+}
+
+fn set(signal: i32, action: libc::sighandler_t) {
+    // SAFETY: takes numbers; no handler is called.
+    unsafe { libc::signal(signal, action) };
+}
+
+/// Makes a file that reaches the process's limit (`ulimit -f`) an error of the write, as a full disk is, instead of the
+/// end of dmdprof.
+pub fn survive_file_limit() {
+    // A handler, as programs would inherit that the signal is ignored. Without it the signal ends the process.
+    let _ = signal_hook::flag::register(SIGXFSZ, Arc::default());
+}
+
 /// Starts a child and gives both; the child must be waited for, and then [`Watched::ended`].
 ///
 /// # Errors
 /// Those of the start.
 pub fn spawn(command: &mut Command, kind: Kind) -> std::io::Result<(Child, Watched)> {
     let watched = Watched::expected(kind);
-    let child = command.spawn()?;
+    let child = as_inherited(command).spawn()?;
     watched.started(child.id());
     Ok((child, watched))
 }
