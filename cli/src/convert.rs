@@ -2,7 +2,7 @@
 //! so that two equal runs give equal bytes.
 
 mod blocks;
-mod coverage;
+pub mod coverage;
 mod known;
 mod lines;
 mod objects;

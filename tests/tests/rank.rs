@@ -237,7 +237,7 @@ fn what_cannot_be_ranked_is_refused() {
     let ijk = variant("ijk.c");
     let aborts = place.write("aborts.c", "#include <stdlib.h>\nint main(void) { abort(); }\n");
     let error = place.refused(&["rank", &ijk, &aborts]);
-    assert!(error.contains("aborts.c: the run is incomplete: signal 6 ended the program"), "{error}");
+    assert!(error.contains("aborts.c: the run is incomplete: killed by signal 6 (SIGABRT)"), "{error}");
     let broken = place.write("broken.c", "int main(void) { return x; }\n");
     assert!(place.refused(&["rank", &ijk, &broken]).contains("broken.c failed"));
     let idle = place.write("idle.c", "int main(void) { return 0; }\n");

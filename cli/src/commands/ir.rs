@@ -89,13 +89,16 @@ pub fn command(args: &IrArgs) -> anyhow::Result<i32> {
     };
     let followed =
         follow(&args.command, &SourceArgs::default(), channel_mode::ANALYSE, &options, ModelArg::Values.into())?;
-    let Followed { ending, measurement, .. } = match followed {
+    let Followed { ending, measurement, missing, .. } = match followed {
         Ok(followed) => followed,
         Err(error) => {
             printable::say(&error);
             return Ok(error.exit_code());
         }
     };
+    if let Some(missing) = missing {
+        printable::say(format_args!("INCOMPLETE: {missing}"));
+    }
     listing.finish().context("cannot write the listing")?;
     let text = || -> io::Result<io::BufReader<&std::fs::File>> {
         (&collected).rewind()?;

@@ -21,11 +21,8 @@ use super::{
 };
 use crate::{
     driver::source::{Language, SourceOptions, build_source, language_of},
+    measure::follow::{Followed, SourceArgs, command_text, follow},
     measure::values,
-    measure::{
-        analysis::survive_file_limit,
-        follow::{Followed, SourceArgs, command_text, follow},
-    },
     motion::{
         convert,
         counts::Policy,
@@ -178,13 +175,16 @@ struct Measured {
 fn measure(args: &MotionArgs, command: &[OsString]) -> anyhow::Result<Result<Measured, i32>> {
     let options = prepare(args)?;
     let followed = follow(command, &args.source, channel_mode::ANALYSE, &options, Model::Loops)?;
-    let Followed { ending, measurement, .. } = match followed {
+    let Followed { ending, measurement, missing, .. } = match followed {
         Ok(followed) => followed,
         Err(error) => {
             printable::say(&error);
             return Ok(Err(error.exit_code()));
         }
     };
+    if let Some(missing) = missing {
+        printable::say(format_args!("INCOMPLETE: {missing}"));
+    }
     let motion = found(args, &measurement, command_text(command), ending.outcome())?;
     let removed = removed_from(Path::new(&command[0]), &args.source, &measurement);
     Ok(Ok(Measured { motion, code: ending.exit_code(), removed }))
@@ -215,7 +215,6 @@ fn replay(args: &MotionArgs, trace: &Path) -> anyhow::Result<Motion> {
 
 /// What to measure. The file must be writable, so that nobody waits for nothing.
 fn prepare(args: &MotionArgs) -> anyhow::Result<Options> {
-    survive_file_limit()?;
     check_writable(&args.output).with_context(|| format!("cannot write {}", args.output.display()))?;
     Ok(Options {
         workers: crate::shared::processors(),

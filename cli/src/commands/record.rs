@@ -9,7 +9,6 @@ use super::sampled;
 use crate::measure::values::ModelArg;
 use crate::{
     measure::{
-        analysis::survive_file_limit,
         follow::{Followed, SourceArgs, follow},
         trace_file::TraceFile,
     },
@@ -72,15 +71,17 @@ pub fn command(args: &RecordArgs) -> anyhow::Result<i32> {
              keeps the estimates in a file",
         );
     }
-    survive_file_limit()?;
     let trace = TraceFile::create(&args.output, &args.command)?;
     let options =
         Options { hints: true, workers: crate::shared::processors(), trace: Some(trace.sink()), ..Options::default() };
     let started = Instant::now();
     match follow(&args.command, &args.source, channel_mode::ANALYSE, &options, args.model.into())? {
-        Ok(Followed { ending, measurement, .. }) => {
+        Ok(Followed { ending, measurement, missing, .. }) => {
             for problem in &measurement.unreadable {
                 printable::say(format_args!("warning: {problem}"));
+            }
+            if let Some(missing) = missing {
+                printable::say(format_args!("INCOMPLETE: {missing}"));
             }
             trace.finish(ending, &measurement)?;
             if std::io::stderr().is_terminal() {

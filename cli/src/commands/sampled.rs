@@ -81,6 +81,7 @@ pub fn finish(analysis: &AnalysisArgs, run: Sampled<'_>) -> anyhow::Result<PathB
         let (accesses, seconds) = (profile.totals.accesses, started.elapsed().as_secs_f64());
         eprintln!("dmdprof: accesses={accesses} seconds={seconds:.3} engine_peak_bytes={engine_peak}");
     }
+    analysis.tell_gaps(&profile);
     let estimates = Estimates { profile, cells, design, drawn };
     let path = file::beside(&analysis.output);
     profile::replace(&path, &file::to_bytes(&estimates))

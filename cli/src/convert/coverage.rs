@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use dmdprof_instrument::calls::touches_no_memory;
+use dmdprof_instrument::{SkipReason, calls::touches_no_memory};
 use dmdprof_runtime::session::Measurement;
 
 use super::read::text;
 use crate::profile::model::{Coverage, ModuleCoverage};
+use crate::shared::human;
 
 pub fn coverage(measurement: &Measurement) -> Coverage {
     let mut modules = Vec::new();
@@ -40,6 +41,19 @@ pub fn coverage(measurement: &Measurement) -> Coverage {
     out.processes = measurement.processes.len() as u64;
     out.threads = measurement.threads.len() as u64;
     out
+}
+
+/// What is known to be missing because it ran before any hook could; `None` = nothing.
+pub fn before_constructors(measurement: &Measurement) -> Option<String> {
+    let reason = SkipReason::AccessInResolver.name();
+    let skips = measurement.tables.iter().flat_map(|(_, table)| table.skips.iter().map(move |skip| (table, skip)));
+    let count: u64 = skips.filter(|(table, (name, _))| text(table, *name) == Some(reason)).map(|(_, (_, n))| *n).sum();
+    let accesses = human::plural(count, "access");
+    (count > 0).then(|| {
+        format!(
+            "{accesses} in ifunc resolvers: these functions run while the program is being linked, where no hook can"
+        )
+    })
 }
 
 pub fn compilers(measurement: &Measurement) -> Vec<String> {

@@ -24,7 +24,7 @@ mod waits;
 
 use crate::machine::Machine;
 use crate::profile::model::{Meta, Unit};
-use crate::{report, shared::human};
+use crate::report;
 
 /// What the numbers of a profile mean, as pairs for [`Document::source`](crate::sheet::Document).
 #[must_use]
@@ -70,13 +70,7 @@ pub fn usable<'m, T>(
 #[must_use]
 pub fn heading(profile: &crate::profile::Profile) -> Vec<String> {
     let mut lines = vec![profile.meta.command.join(" ")];
-    lines.extend(profile.meta.incomplete.as_ref().map(|why| format!("INCOMPLETE: {why}")));
-    if profile.coverage.lost_events > 0 {
-        lines.push(format!(
-            "LOST EVENTS: {}; all numbers are too small",
-            human::grouped(profile.coverage.lost_events.into())
-        ));
-    }
+    lines.extend(profile.gaps().iter().map(|why| format!("INCOMPLETE: {why}")));
     lines.extend(crate::report::built::notes(profile));
     lines
 }

@@ -141,18 +141,7 @@ fn finish(command: &mut Command, job: &Job, profile: &Path) -> anyhow::Result<(M
 /// # Errors
 /// What is missing.
 pub fn check_complete(profile: &Profile) -> anyhow::Result<()> {
-    match profile.meta.outcome {
-        Outcome::Exited(_) => {}
-        Outcome::Signaled(signal) => bail!("the run is incomplete: signal {signal} ended the program"),
-        Outcome::Unknown => bail!("the run is incomplete: its end was not recorded"),
-    }
-    if let Some(why) = &profile.meta.incomplete {
-        bail!("the run is incomplete: {why}");
-    }
-    match profile.coverage.lost_events {
-        0 => Ok(()),
-        lost => bail!("{lost} events were lost, so the numbers are too small"),
-    }
+    profile.incomplete().map_or(Ok(()), |why| bail!("the run is incomplete: {why}"))
 }
 
 fn open(path: &Path) -> anyhow::Result<File> {

@@ -229,7 +229,6 @@ impl AnalysisArgs {
         if let Some(note) = self.cache.as_ref().and_then(|cache| cache.note.as_ref()) {
             eprintln!("dmdprof: note: {note}");
         }
-        survive_file_limit()?;
         let roi = self.roi.as_deref().map(Roi::new).transpose().context("--roi: not a valid pattern")?;
         let sequence = self.sequence.as_deref().map(Roi::new).transpose().context("--sequence: not a valid pattern")?;
         let options = Options {
@@ -446,11 +445,11 @@ impl AnalysisArgs {
             bail!(no_sequence_message(pattern, measurement));
         }
         let mut meta = self.meta(origin);
+        meta.misses(convert::coverage::before_constructors(measurement));
         if let Some(why) = &measurement.cut_short {
-            // In the place of how the program ended, which says less.
-            meta.incomplete = Some(format!(
+            meta.misses(Some(format!(
                 "the analysis was cut short ({why}); the numbers are those up to there, without peak live and footprint"
-            ));
+            )));
         }
         Ok(meta)
     }
@@ -475,7 +474,7 @@ impl AnalysisArgs {
                 meta.liveness = Liveness::Hints;
             }
             let reason = format!("the search for dead bytes failed ({error}); these are the numbers with hints");
-            meta.incomplete.get_or_insert(reason);
+            meta.misses(Some(reason));
         }
         let mut profile = convert::to_profile(&measurement, meta, &self.line_sizes(), self.levels());
         if self.stats {
@@ -490,6 +489,7 @@ impl AnalysisArgs {
                 depth_hash(&measurement).map_or_else(String::new, |hash| format!(" depths={hash:016x}")),
             );
         }
+        self.tell_gaps(&profile);
         let listing = self.listing(&measurement)?;
         self.publish(&mut profile, listing)?;
         if let Some(why) = cut_short {
@@ -508,6 +508,12 @@ impl AnalysisArgs {
                 )))
             }
         }
+    }
+
+    /// Says what is missing in numbers of which no report is printed.
+    pub fn tell_gaps(&self, profile: &Profile) {
+        let gaps = profile.gaps();
+        gaps.iter().filter(|_| self.quiet).for_each(|why| printable::say(format_args!("INCOMPLETE: {why}")));
     }
 
     /// Writes the window of accesses, if there is one.
@@ -544,16 +550,6 @@ impl AnalysisArgs {
         }
         Ok(())
     }
-}
-
-/// Makes a file that reaches the process's limit (`ulimit -f`) an error of the write, as a full disk is, instead of the
-/// end of dmdprof.
-///
-/// # Errors
-/// What the system says.
-pub fn survive_file_limit() -> std::io::Result<()> {
-    // A handler, as programs would inherit that the signal is ignored.
-    signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default()).map(drop)
 }
 
 /// The directory that a file is in.

@@ -95,7 +95,7 @@ fn heading(motion: &Motion) -> Vec<String> {
     }
     if motion.lost_events > 0 {
         let lost = human::grouped(motion.lost_events.into());
-        lines.push(format!("LOST EVENTS: {lost}; all numbers are too small"));
+        lines.push(format!("INCOMPLETE: lost events: {lost}; all numbers are too small"));
     }
     lines
 }

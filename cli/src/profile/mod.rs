@@ -1,7 +1,8 @@
 //! One run's numbers: [`model`] says what a profile holds, [`file`](mod@file) how it is stored, [`validate`] what every
-//! reader may rely on.
+//! reader may rely on, [`Profile::gaps`] what the numbers do not have.
 
 pub mod file;
+mod gaps;
 pub mod model;
 mod printable;
 pub mod validate;

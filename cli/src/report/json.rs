@@ -34,7 +34,7 @@ struct Report<'a> {
     outcome: JsonOutcome,
     /// False if the program was killed or something was not recorded: the numbers are those up to then.
     complete: bool,
-    incomplete: Option<&'a str>,
+    incomplete: Option<String>,
     /// What the program's build decides, with the flag that changes it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     built: Vec<String>,
@@ -392,6 +392,7 @@ pub fn write(
     let rows: Vec<JsonRow> = selection.shown.iter().map(|row| json_row(row, &of, options.hist, lines)).collect();
     let (functions, lines) = if lines { (None, Some(rows)) } else { (Some(rows), None) };
     let (least, most) = total.depths.cost_bounds();
+    let incomplete = profile.incomplete();
     let report = Report {
         version: VERSION,
         tool: Tool { name: "dmdprof", version: env!("CARGO_PKG_VERSION"), profile_version: &meta.tool_version },
@@ -414,8 +415,8 @@ pub fn write(
             Outcome::Signaled(signal) => JsonOutcome::Signaled { signal },
             Outcome::Unknown => JsonOutcome::Unknown,
         },
-        complete: matches!(meta.outcome, Outcome::Exited(_)) && meta.incomplete.is_none(),
-        incomplete: meta.incomplete.as_deref(),
+        complete: incomplete.is_none(),
+        incomplete,
         built: built::notes(profile),
         attribution: match analysis.grouping {
             Grouping::Functions | Grouping::Lines(Inlined::Own) => "own",

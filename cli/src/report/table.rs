@@ -56,19 +56,11 @@ fn header(analysis: &Analysis, style: &Style, out: &mut impl Write) -> io::Resul
     match meta.outcome {
         Outcome::Exited(0) => writeln!(out, "{command}")?,
         Outcome::Exited(code) => writeln!(out, "{command}   (exited with {code})")?,
-        Outcome::Signaled(signal) => {
-            writeln!(out, "{command}")?;
-            let what = format!("INCOMPLETE: killed by signal {signal}{}", signal_name(signal));
-            writeln!(out, "{}; the numbers are those up to then", style.alarm(&what))?;
-        }
+        Outcome::Signaled(_) => writeln!(out, "{command}")?,
         Outcome::Unknown => writeln!(out, "{command}   (how it ended was not recorded)")?,
     }
-    if let Some(why) = &meta.incomplete {
+    for why in profile.gaps() {
         writeln!(out, "{}", style.alarm(&format!("INCOMPLETE: {why}")))?;
-    }
-    if profile.coverage.lost_events > 0 {
-        let what = format!("LOST EVENTS: {}", human::grouped(u128::from(profile.coverage.lost_events)));
-        writeln!(out, "{}; all numbers are too small", style.alarm(&what))?;
     }
     if let Some(warning) = threads::warning(profile) {
         writeln!(out, "{warning}")?;
@@ -170,27 +162,6 @@ fn dead(sums: &Sums, style: &Style, out: &mut impl Write) -> io::Result<()> {
         human::count(sums.dead_cost()),
     )?;
     writeln!(out, "  of {} written, {} were never read\n", style.size(sums.written), style.size(sums.unread),)
-}
-
-fn signal_name(signal: i32) -> &'static str {
-    match signal {
-        1 => " (SIGHUP)",
-        2 => " (SIGINT)",
-        3 => " (SIGQUIT)",
-        4 => " (SIGILL)",
-        5 => " (SIGTRAP)",
-        6 => " (SIGABRT)",
-        7 => " (SIGBUS)",
-        8 => " (SIGFPE)",
-        9 => " (SIGKILL)",
-        11 => " (SIGSEGV)",
-        13 => " (SIGPIPE)",
-        14 => " (SIGALRM)",
-        15 => " (SIGTERM)",
-        24 => " (SIGXCPU)",
-        31 => " (SIGSYS)",
-        _ => "",
-    }
 }
 
 /// A column of numbers: two lines of header, how soon it goes when the table is too wide (0 = never), its cells.

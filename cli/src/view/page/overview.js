@@ -138,9 +138,8 @@ function factList(list) {
 /** What the run's numbers are, and what is wrong with them. */
 function notes(profile) {
     const lines = [];
-    if (profile.incomplete) lines.push(`INCOMPLETE: ${profile.incomplete}`);
+    for (const why of profile.incomplete) lines.push(`INCOMPLETE: ${why}`);
     if (profile.outcome) lines.push(profile.outcome);
-    if (profile.lost > 0) lines.push(`LOST EVENTS: ${grouped(profile.lost)}; all numbers are too small`);
     if (profile.sampled) lines.push("Costs and depths are estimates of a sampled run; `dmdprof report` says how far they may be off.");
     const model = `Model: ${profile.model}, liveness ${profile.liveness}, ${profile.threads} thread${profile.threads === 1 ? "" : "s"}, unit `
         + `${profile.unit === 1 ? "bytes" : `lines of ${profile.unit} bytes`}${profile.roi ? `, only within ${profile.roi}` : ""}.`;
