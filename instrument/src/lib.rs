@@ -189,7 +189,7 @@ fn dump(module: &Module<'_>, request: &Request<'_>, when: &str) -> Result<(), Er
 fn make_room(module: &mut Module<'_>, request: &Request<'_>) {
     let model = request.model;
     let is_hooked = |classifier: &Classifier<'_>, module: ModuleHandle<'_>, function: Value<'_>| {
-        has_own_body(function) && refuse_function(function, classifier, &module.ifunc_resolvers()).is_none()
+        has_own_body(function) && refuse_function(function, classifier, &run_while_linked(module)).is_none()
     };
     split_edges(module, |module, function| {
         let classifier = Classifier::of(module);
@@ -230,7 +230,7 @@ fn instrument_module(module: &mut Module<'_>, request: &Request<'_>, unit: u64) 
         Model::Loops => function_flag::LOOPS,
         Model::Sampled => function_flag::SAMPLED,
     };
-    let resolvers = handle.ifunc_resolvers();
+    let resolvers = run_while_linked(handle);
     let team_parts = synchronise::team_parts(handle);
 
     for function in handle.functions().into_iter().filter(|f| has_own_body(*f)) {
@@ -359,6 +359,25 @@ impl Summary {
 /// Whether this object will contain the function's code.
 fn has_own_body(function: Value<'_>) -> bool {
     !function.is_declaration() && function.linkage() != Linkage::AvailableExternally
+}
+
+/// Resolvers of ifuncs, and what they call of this module.
+fn run_while_linked(module: ModuleHandle<'_>) -> Vec<Value<'_>> {
+    let mut found = module.ifunc_resolvers();
+    let mut next = 0;
+    while let Some(&function) = found.get(next) {
+        next += 1;
+        let instructions = function.blocks().into_iter().flat_map(|block| block.instructions());
+        let calls = instructions.filter(|i| matches!(i.opcode(), Opcode::Call | Opcode::Invoke));
+        let callees: Vec<Value<'_>> =
+            calls.map(Value::callee).filter(|f| f.is_function() && has_own_body(*f)).collect();
+        for callee in callees {
+            if !found.contains(&callee) {
+                found.push(callee);
+            }
+        }
+    }
+    found
 }
 
 /// Functions that must not carry hooks, because they run where hooks cannot or were marked by the user.

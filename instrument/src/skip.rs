@@ -31,7 +31,7 @@ pub enum SkipReason {
     SharedWithOthers,
     /// A function whose code is its assembly.
     NakedFunction,
-    /// A function that runs while the program is linked.
+    /// A function that runs while the program is linked: a resolver, or what it calls.
     IfuncResolver,
     /// An access of such a function, other than to what the compiler knows of the processor.
     AccessInResolver,
