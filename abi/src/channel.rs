@@ -14,12 +14,19 @@ use core::sync::atomic::{AtomicI64, AtomicU32, AtomicU64};
 use crate::drawing::Plan;
 use crate::sample::{BUCKETS, STAGES, Stage};
 
-/// Environment variable that names the shared channel (a path that the program can open).
+/// Environment variable that names the shared channel: a path that the program can open, `/proc/<process>/fd/<number>`.
+/// The program may also have inherited it as a descriptor of that number.
 pub const CHANNEL_ENV: &str = "DMDPROF_CHANNEL";
+
+/// The least number of that descriptor: far from those that programs expect to get, and not so large that a fork copies
+/// large tables.
+pub const INHERITED_FROM: u32 = 1000;
 
 /// Socket (of Linux's abstract sort) on which a run gives the channel to processes that the variable does not lead to
 /// it: this and the number of the process that runs them.
 pub const BROKER_NAME: &str = "dmdprof-run-";
+/// Where a socket of the same name lies that has a place in the file system: it is reached from other network namespaces.
+pub const BROKER_DIRECTORY: &str = "/var/tmp/";
 /// Asks for the channel.
 pub const BROKER_ASK: u8 = b'A';
 /// Says that the process that sends it will not be measured.

@@ -1,14 +1,17 @@
 //! Starts the program under profile and waits for it and all its descendants.
 //!
 //! Takes a command line, gives the program's [`Ending`]. The program keeps its standard streams, working directory and
-//! environment; only the channel's variable is added, and address randomisation is switched off so that programs whose
+//! environment; only the channel's variable and its descriptor are added, and address randomisation is switched off so that programs whose
 //! behaviour depends on addresses repeat themselves.
 
 use std::{
     ffi::OsString,
     fs::{self, File},
     io::{self, Read},
-    os::unix::{fs::PermissionsExt, process::CommandExt},
+    os::{
+        fd::RawFd,
+        unix::{fs::PermissionsExt, process::CommandExt},
+    },
     path::{Path, PathBuf},
     process::Command,
 };
@@ -182,7 +185,7 @@ impl Ending {
     }
 }
 
-/// Starts the program.
+/// Starts the program, which inherits a descriptor beside its standard streams.
 ///
 /// # Errors
 /// As [`find_program`], or what the system says about the file.
@@ -190,6 +193,7 @@ pub fn start(
     program: &Path,
     arguments: &[OsString],
     environment: &[(OsString, OsString)],
+    inherited: Option<RawFd>,
 ) -> Result<Running, StartError> {
     // Orphaned descendants become our children, so that waiting for all children waits for everything the program
     // started. Where that is not allowed, only direct children are waited for.
@@ -199,9 +203,14 @@ pub fn start(
     let randomise = std::env::var_os(RANDOMISE_VARIABLE).is_some();
     command.env_remove(RANDOMISE_VARIABLE);
     driver::cargo::plain_environment(&mut command);
-    // SAFETY: the closure only makes one raw system call, which is async-signal-safe, and allocates nothing.
+    signals::as_inherited(&mut command);
+    // SAFETY: the closure only makes raw system calls, which are async-signal-safe, and allocates nothing.
     unsafe {
         command.pre_exec(move || {
+            if let Some(descriptor) = inherited {
+                // Not close-on-exec. Where that fails, programs find the channel by its path.
+                libc::fcntl(descriptor, libc::F_SETFD, 0);
+            }
             // Refused in some containers; addresses then vary, which no depth depends on.
             libc::personality(if randomise { 0 } else { libc::ADDR_NO_RANDOMIZE as libc::c_ulong });
             Ok(())

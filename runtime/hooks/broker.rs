@@ -1,12 +1,14 @@
 //! Asks the run that this process belongs to for the channel, where the environment does not lead to it: it was
 //! cleared, the process belongs to another user (who may not open the path), or it has another root.
 //!
-//! `dmdprof` listens on a socket without a place in the file system, named after its process number. The process that
+//! `dmdprof` listens on a socket without a place in the file system, named after its process number, and on one with a
+//! place, as network namespaces have the former each for themselves. The process that
 //! the environment names is tried, then every ancestor of this process, as far as `/proc` tells. The kernel says who
-//! listens: the answer of any other process than the ancestor itself is not taken. `dmdprof` in turn gives the channel
-//! to its own descendants only.
+//! listens: the answer of any other process than the ancestor itself is not taken, but for one of the own user that has
+//! no number here, because it is in an outer process namespace. `dmdprof` in turn gives the channel to its own
+//! descendants only.
 
-use crate::abi::{BROKER_ASK, BROKER_NAME, BROKER_REPORT};
+use crate::abi::{BROKER_ASK, BROKER_DIRECTORY, BROKER_NAME, BROKER_REPORT};
 use crate::sys::{self, Text};
 
 /// Generations looked at.
@@ -31,8 +33,19 @@ pub fn report() {
 
 /// The process in a path as `/proc/<process>/fd/3`, with any number of slashes; 0 = none.
 pub fn process_in(path: &[u8]) -> u32 {
-    let rest = path.strip_prefix(b"/proc/").unwrap_or_default();
-    let digits = rest.iter().skip_while(|byte| **byte == b'/').take_while(|byte| byte.is_ascii_digit());
+    number(path.strip_prefix(b"/proc/").unwrap_or_default())
+}
+
+/// The descriptor's number in such a path.
+pub fn descriptor_in(path: &[u8]) -> usize {
+    let is_last = |at: &usize| path.get(*at..).is_some_and(|rest| rest.starts_with(b"/fd/"));
+    let start = (0..path.len()).find(is_last).map_or(path.len(), |at| at + 4);
+    number(path.get(start..).unwrap_or_default()) as usize
+}
+
+/// The number behind slashes.
+fn number(text: &[u8]) -> u32 {
+    let digits = text.iter().skip_while(|byte| **byte == b'/').take_while(|byte| byte.is_ascii_digit());
     digits.fold(0u32, |number, digit| number.wrapping_mul(10).wrapping_add(u32::from(digit - b'0')))
 }
 
@@ -43,7 +56,7 @@ fn with_run<T>(named: u32, talk: impl FnOnce(usize) -> T) -> Option<T> {
     // SAFETY: no memory is involved.
     let socket = unsafe { sys::call(sys::SOCKET, UNIX, STREAM_CLOEXEC, 0, 0, 0, 0) };
     let socket = usize::try_from(socket).ok()?;
-    let found = (named != 0 && connect(socket, named) && listener(socket) == named) || find(socket);
+    let found = (named != 0 && connect(socket, named) && is_listener(socket, named)) || find(socket);
     let answer = if found { Some(talk(socket)) } else { None };
     sys::close(socket);
     answer
@@ -57,7 +70,7 @@ fn find(socket: usize) -> bool {
             return false;
         }
         if connect(socket, ancestor) {
-            return listener(socket) == ancestor;
+            return is_listener(socket, ancestor);
         }
         let Some((_, parent)) = sys::status(ancestor) else { return false };
         ancestor = parent;
@@ -65,11 +78,17 @@ fn find(socket: usize) -> bool {
     false
 }
 
+/// Connects to the process, by the name without a place or, from another network namespace, by the one with a place.
 fn connect(socket: usize, process: u32) -> bool {
-    // `struct sockaddr_un`: the family, then a name that begins with a zero byte.
+    connect_to(socket, b"\0", process) || connect_to(socket, BROKER_DIRECTORY.as_bytes(), process)
+}
+
+fn connect_to(socket: usize, place: &[u8], process: u32) -> bool {
+    // `struct sockaddr_un`: the family, then a path, or a name that begins with a zero byte.
     let mut address = [0u8; 64];
     let mut text = Text { to: &mut address, len: 0 };
-    text.put(&[1, 0, 0]);
+    text.put(&[1, 0]);
+    text.put(place);
     text.put(BROKER_NAME.as_bytes());
     text.number(process);
     let length = text.len;
@@ -77,11 +96,11 @@ fn connect(socket: usize, process: u32) -> bool {
     unsafe { sys::call(sys::CONNECT, socket, address.as_ptr() as usize, length, 0, 0, 0) == 0 }
 }
 
-/// The process at the other end.
-fn listener(socket: usize) -> u32 {
+/// The process at the other end is that of this number, or out of sight and of the own user.
+fn is_listener(socket: usize, process: u32) -> bool {
     const SOCKET_LEVEL: usize = 1;
     const PEER_CREDENTIALS: usize = 17;
-    let mut credentials = [0u32; 3];
+    let mut credentials = [u32::MAX; 3];
     let mut length = size_of_val(&credentials) as u32;
     // SAFETY: room for `struct ucred`, and its length.
     unsafe {
@@ -89,7 +108,8 @@ fn listener(socket: usize) -> u32 {
         let length = &raw mut length as usize;
         sys::call(sys::GETSOCKOPT, socket, SOCKET_LEVEL, PEER_CREDENTIALS, to, length, 0);
     }
-    credentials[0]
+    let [number, user, _] = credentials;
+    number == process || (number == 0 && user == sys::user())
 }
 
 fn send(socket: usize, byte: u8) {

@@ -1,5 +1,9 @@
-//! The process's side of the shared channel: found in the environment or asked for ([`broker`]), mapped once, and left
-//! again for good when the consumer is gone.
+//! The process's side of the shared channel: found by a path, an inherited descriptor or a question ([`broker`]), mapped
+//! once, and left again for good when the consumer is gone.
+//!
+//! The environment names the channel as a file of the process that reads it, `/proc/<process>/fd/<number>`. Programs
+//! inherit an open file of the same number: it leads to the channel where the path does not, because the process is of
+//! another user or namespace, has another root, or there is no `/proc`. Launchers may close it; then the socket is left.
 //!
 //! ```text
 //!             path opens, magic and version fit
@@ -12,7 +16,8 @@
 //! No lock: threads that come at the same time all map the channel, one wins, the others unmap theirs. So a signal
 //! handler that interrupts an attach finds nothing half done, and a fork in the middle leaves nothing locked.
 //!
-//! No descriptor stays open. Rings are mapped later by duplicating the header's mapping with `mremap` (old size 0) and
+//! The hooks leave no descriptor open, and never close the inherited one: programs that this one starts may need it.
+//! Rings are mapped later by duplicating the header's mapping with `mremap` (old size 0) and
 //! cutting off what lies before the ring: that needs no descriptor, no path and no permission, so it works after
 //! `closefrom`, `chroot`, `setuid` and with a full descriptor table, and cannot steal a descriptor number from another
 //! thread. Mapping all rings ahead would take 1.1 TB of addresses, too much under `RLIMIT_AS`. Where duplicating fails
@@ -20,10 +25,11 @@
 
 use core::ptr::null_mut;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use core::sync::atomic::{AtomicPtr, AtomicU8, AtomicU32};
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32};
 
 use crate::abi::{
-    ABI_VERSION, CHANNEL_BYTES, CHANNEL_ENV, CHANNEL_MAGIC, ChannelHeader, NOBODY, PAGE, RING_STRIDE, RINGS_OFFSET,
+    ABI_VERSION, CHANNEL_BYTES, CHANNEL_ENV, CHANNEL_MAGIC, ChannelHeader, INHERITED_FROM, NOBODY, PAGE, RING_STRIDE,
+    RINGS_OFFSET,
 };
 use crate::{broker, process, sandbox, sys};
 
@@ -32,6 +38,7 @@ pub const ATTACHED: u32 = 1;
 pub const INERT: u32 = 2;
 
 static STATE: AtomicU32 = AtomicU32::new(UNTRIED);
+static OUT_OF_SIGHT: AtomicBool = AtomicBool::new(false);
 static CHANNEL: AtomicPtr<ChannelHeader> = AtomicPtr::new(null_mut());
 
 const PATH_BYTES: usize = 256;
@@ -60,9 +67,16 @@ pub fn consumer_lives(channel: &ChannelHeader) -> bool {
     let consumer = channel.consumer_pid.load(Relaxed);
     if consumer == NOBODY {
         false
+    } else if OUT_OF_SIGHT.load(Relaxed) || !sandbox::may_look() {
+        sandbox::consumer_beats(channel)
     } else {
-        sandbox::consumer_beats(channel).unwrap_or_else(|| sys::process_lives(consumer))
+        sys::process_lives(consumer)
     }
+}
+
+/// Finds out whether the consumer can be seen from here; from another process namespace it is known by its beat.
+pub fn look_for_consumer(channel: &ChannelHeader) {
+    OUT_OF_SIGHT.store(!sys::process_lives(channel.consumer_pid.load(Relaxed)), Relaxed);
 }
 
 /// The channel, attached if it was not yet; `None` = inert.
@@ -106,17 +120,35 @@ fn open_and_map() -> Option<*mut ChannelHeader> {
         return None;
     }
     let mut path = [0u8; PATH_BYTES];
-    let named = path_from_kernel(&mut path) || path_from_libc(&mut path);
-    let by_name = if named { sys::open(path.as_ptr(), sys::RDWR) } else { None };
-    // The environment was cleared, or the process belongs to another user or lives under another root.
-    let fd = match by_name {
-        Some(fd) => fd,
-        None => broker::ask(if named { broker::process_in(&path) } else { 0 })?,
+    if !path_from_kernel(&mut path) {
+        path_from_libc(&mut path);
+    }
+    let Some(channel) = with_descriptor(&path, header_of) else {
+        tell_unreachable(&path);
+        return None;
     };
-    let fits = sys::file_size(fd) >= CHANNEL_BYTES;
-    let mapped = if fits { sys::map_shared(fd, 0, RINGS_OFFSET) } else { None };
-    sys::close(fd);
-    let channel = mapped? as *mut ChannelHeader;
+    for (to, from) in PATH.iter().zip(path) {
+        to.store(from, Relaxed);
+    }
+    Some(channel)
+}
+
+/// Says on standard error that this process belongs to a run that it cannot reach: the run cannot know of it. Not where
+/// the run is over, which what it has started may outlive.
+fn tell_unreachable(path: &[u8]) {
+    const LINE: &[u8] =
+        b"dmdprof: INCOMPLETE: a process with hooks is not measured: it cannot reach the run that it belongs \
+        to (closed descriptors, and namespaces of its own), or has no room for its records\n";
+    let run = broker::process_in(path);
+    // The first process of a namespace does not see the run.
+    if run != 0 && (sys::pid() == 1 || sys::process_lives(run)) {
+        sys::write_error(LINE);
+    }
+}
+
+/// Maps the header of the channel that a descriptor leads to.
+fn header_of(fd: usize) -> Option<*mut ChannelHeader> {
+    let channel = sys::map_shared(fd, 0, RINGS_OFFSET)? as *mut ChannelHeader;
     // SAFETY: the file is long enough for the mapping; the fields never change.
     let ours = unsafe { (*channel).magic == CHANNEL_MAGIC && (*channel).abi == u32::from(ABI_VERSION) };
     if !ours {
@@ -124,11 +156,30 @@ fn open_and_map() -> Option<*mut ChannelHeader> {
         unsafe { sys::unmap(channel as usize, RINGS_OFFSET) };
         return None;
     }
-    for (to, from) in PATH.iter().zip(path) {
-        to.store(from, Relaxed);
-    }
     Some(channel)
 }
+
+/// Makes something of a descriptor of the channel, however it can be had: by the path, inherited, or asked for.
+fn with_descriptor<T>(path: &[u8; PATH_BYTES], make: impl Fn(usize) -> Option<T>) -> Option<T> {
+    // The same path or number may be another file.
+    let try_it = |fd: usize| if sys::file_size(fd) >= CHANNEL_BYTES { make(fd) } else { None };
+    let closing = |fd: usize| {
+        let made = try_it(fd);
+        sys::close(fd);
+        made
+    };
+    let named = path.first() != Some(&0);
+    let by_name = if named { sys::open(path.as_ptr(), sys::RDWR).and_then(closing) } else { None };
+    // Without the variable, a few numbers that it may have.
+    let inherited = || {
+        let (first, count) = if named { (broker::descriptor_in(path), 1) } else { (INHERITED_FROM as usize, NUMBERS) };
+        (first..first + count).find_map(try_it)
+    };
+    by_name.or_else(inherited).or_else(|| broker::ask(broker::process_in(path)).and_then(closing))
+}
+
+/// Numbers that are tried: a run within a run has the next one.
+const NUMBERS: usize = 8;
 
 /// Recognises `NAME=` and takes what follows.
 struct Finder<'a> {
@@ -238,13 +289,7 @@ pub fn map_ring(channel: &ChannelHeader, index: usize, bytes: usize) -> Option<u
     for (to, from) in path.iter_mut().zip(&PATH) {
         *to = from.load(Relaxed);
     }
-    let by_name = if path.first() == Some(&0) { None } else { sys::open(path.as_ptr(), sys::RDWR) };
-    let fd = by_name.or_else(|| broker::ask(broker::process_in(&path)))?;
-    // The same path may be another file by now.
-    let fits = sys::file_size(fd) >= CHANNEL_BYTES;
-    let mapped = if fits { sys::map_shared(fd, offset, bytes) } else { None };
-    sys::close(fd);
-    mapped
+    with_descriptor(&path, |fd| sys::map_shared(fd, offset, bytes))
 }
 
 const _: () = assert!(RINGS_OFFSET.is_multiple_of(PAGE) && RING_STRIDE.is_multiple_of(PAGE));

@@ -12,7 +12,7 @@
 //! | `channel`, `broker` | finds and maps the shared channel; asks for it |
 //! | `process` | fork, threads that are gone |
 //! | `ring` | the current ring, room for records |
-//! | `module`, `unload` | where the descriptors lie; modules that go |
+//! | `module`, `loaded`, `unload` | where the descriptors lie, with and without `/proc`; modules that go |
 //! | `calls`, `text`, `blocks` | library calls by their meaning; strings; sizes of live heap blocks |
 //! | `synchronise` | how threads wait for each other |
 //! | `sample` | which lines a program that is sampled looks at |
@@ -63,6 +63,7 @@ mod broker;
 mod calls;
 mod channel;
 mod filter;
+mod loaded;
 mod module;
 mod outputs;
 mod process;

@@ -2,7 +2,8 @@
 //!
 //! Everything comes from `/proc/self/maps` and the module's own ELF header, not from `dl_iterate_phdr`: a static
 //! program need not contain that function, its names may be relative to a directory that the program leaves, and
-//! constructors run in the middle of the dynamic linker's work.
+//! constructors run in the middle of the dynamic linker's work. Where there is no `/proc`, that function is asked all
+//! the same ([`loaded`]).
 
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicU64, AtomicUsize};
@@ -11,7 +12,7 @@ use crate::abi::{
     ChannelHeader, MODULE_ENTRY, MODULE_SLOTS, MODULES_OFFSET, ModuleEntry, PAGE, PRINT_BYTES, channel_mode,
     entry_state, loss,
 };
-use crate::{abi, channel, process, sys};
+use crate::{abi, channel, loaded, process, sys};
 
 /// A module that was registered already. Its constructors run once per object file, so this is asked often.
 struct Known {
@@ -39,7 +40,7 @@ pub extern "C" fn register(address: usize) {
         return;
     }
     let mut line = [0u8; LINE];
-    let Some(found) = find(address as u64, &mut line) else {
+    let Some(found) = find(address as u64, &mut line).or_else(|| loaded::find(address as u64, &mut line)) else {
         channel::lost(channel, loss::MODULE);
         return;
     };
@@ -73,7 +74,7 @@ fn remember(found: &Found, print: u64) {
 fn announce(channel: &ChannelHeader, found: &Found, print: u64, path: &[u8]) {
     // A handler that leaves by longjmp would leave the entry taken.
     let mask = sys::block_signals();
-    let consumer_lives = || sys::process_lives(channel.consumer_pid.load(Relaxed));
+    let consumer_lives = || channel::consumer_lives(channel);
     let entry = loop {
         match free_entry(channel) {
             Some(entry) => break Some(entry),
@@ -156,13 +157,14 @@ fn print_of(low: u64) -> u64 {
     abi::print_of((0..PRINT_BYTES / 8).map(|i| unsafe { words.add(i).read() }))
 }
 
-struct Found {
-    bias: u64,
-    low: u64,
-    high: u64,
+/// Where a module lies.
+pub struct Found {
+    pub bias: u64,
+    pub low: u64,
+    pub high: u64,
     /// Of the path in the line.
-    path_start: usize,
-    path_end: usize,
+    pub path_start: usize,
+    pub path_end: usize,
 }
 
 /// The kernel's longest path and what stands before it.

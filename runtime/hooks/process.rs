@@ -33,6 +33,7 @@ static FORK_PARENT: AtomicU32 = AtomicU32::new(NO_RING);
 
 /// Called once by the thread that attached the channel.
 pub fn attached(channel: &ChannelHeader) {
+    channel::look_for_consumer(channel);
     PID.store(sys::pid(), Relaxed);
     NUMBER.store(channel.processes.fetch_add(1, Relaxed) + 1, Relaxed);
     if let Some(page) = sys::map_private(PAGE) {
@@ -97,6 +98,7 @@ pub fn enter_child(unseen: bool) {
     }
     PID.store(sys::pid(), Relaxed);
     if let Some(channel) = channel::get() {
+        channel::look_for_consumer(channel);
         NUMBER.store(channel.processes.fetch_add(1, Relaxed) + 1, Relaxed);
         if unseen {
             channel::lost(channel, loss::UNSEEN_FORK);

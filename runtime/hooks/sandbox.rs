@@ -64,20 +64,29 @@ pub fn pause() {
     }
 }
 
-/// Whether the consumer lives, by its beat; `None` = the system may be asked.
-pub fn consumer_beats(channel: &ChannelHeader) -> Option<bool> {
-    /// Looks without a change, each after some microseconds: well over ten seconds.
-    const PATIENCE: u32 = 200_000;
+/// Whether the hooks may ask the system for a process.
+pub fn may_look() -> bool {
+    !forbids(sys::KILL) && !forbids(sys::OPEN)
+}
+
+/// Whether the consumer lives, by its beat.
+pub fn consumer_beats(channel: &ChannelHeader) -> bool {
+    /// Seconds without a change.
+    const PATIENCE: u32 = 10;
+    /// Looks without one, each after some microseconds, where there is no clock: well over ten seconds.
+    const LOOKS: u32 = 200_000;
     static BEAT: AtomicU32 = AtomicU32::new(0);
     static SINCE: AtomicU32 = AtomicU32::new(0);
-    if !forbids(sys::KILL) && !forbids(sys::OPEN) {
-        return None;
-    }
+    static LOOKED: AtomicU32 = AtomicU32::new(1);
+    let (now, patience) = match sys::seconds() {
+        Some(seconds) => (seconds, PATIENCE),
+        None => (LOOKED.fetch_add(1, Relaxed), LOOKS),
+    };
     let beat = channel.consumer_beat.load(Relaxed);
-    if BEAT.swap(beat, Relaxed) != beat {
-        SINCE.store(0, Relaxed);
+    if BEAT.swap(beat, Relaxed) != beat || SINCE.load(Relaxed) == 0 {
+        SINCE.store(now, Relaxed);
     }
-    Some(SINCE.fetch_add(1, Relaxed) < PATIENCE)
+    now.wrapping_sub(SINCE.load(Relaxed)) < patience
 }
 
 const PR_SET_SECCOMP: usize = 22;

@@ -6,6 +6,7 @@ use crate::abi::PAGE;
 use crate::sandbox;
 
 pub const READ: usize = 0;
+pub const WRITE: usize = 1;
 pub const OPEN: usize = 2;
 pub const CLOSE: usize = 3;
 pub const FSTAT: usize = 5;
@@ -29,6 +30,7 @@ pub const GETSOCKOPT: usize = 55;
 pub const KILL: usize = 62;
 pub const FLOCK: usize = 73;
 pub const READLINK: usize = 89;
+pub const GETCWD: usize = 79;
 pub const GETUID: usize = 102;
 pub const GETGID: usize = 104;
 pub const GETEUID: usize = 107;
@@ -38,6 +40,7 @@ pub const SIGALTSTACK: usize = 131;
 pub const PRCTL: usize = 157;
 pub const GETTID: usize = 186;
 pub const GETRANDOM: usize = 318;
+pub const CLOCK_GETTIME: usize = 228;
 pub const FUTEX: usize = 202;
 pub const TGKILL: usize = 234;
 pub const SECCOMP: usize = 317;
@@ -100,13 +103,27 @@ pub fn tid() -> u32 {
     plain(GETTID)
 }
 
+/// Seconds of a clock that always goes on; `None` = not told.
+pub fn seconds() -> Option<u32> {
+    const MONOTONIC: usize = 1;
+    let mut time = [0i64; 2];
+    // SAFETY: room for `struct timespec`.
+    let told = unsafe { call(CLOCK_GETTIME, MONOTONIC, time.as_mut_ptr() as usize, 0, 0, 0, 0) };
+    let [seconds, _] = time;
+    (told == 0).then_some(seconds as u32)
+}
+
 pub fn yield_now() {
     plain(SCHED_YIELD);
 }
 
+pub fn user() -> u32 {
+    plain(GETUID)
+}
+
 /// The process runs with more rights than its user: its environment must not be trusted.
 pub fn elevated() -> bool {
-    plain(GETUID) != plain(GETEUID) || plain(GETGID) != plain(GETEGID)
+    user() != plain(GETEUID) || plain(GETGID) != plain(GETEGID)
 }
 
 /// `None` = failed.
@@ -201,6 +218,13 @@ pub fn write_at(fd: usize, address: usize, bytes: usize, at: usize) -> usize {
             return if n < 0 { 0 } else { n as usize };
         }
     }
+}
+
+/// Writes a message to standard error, if it is open.
+pub fn write_error(message: &[u8]) {
+    const STANDARD_ERROR: usize = 2;
+    // SAFETY: the kernel reads the message only.
+    unsafe { call(WRITE, STANDARD_ERROR, message.as_ptr() as usize, message.len(), 0, 0, 0) };
 }
 
 /// Waits for the lock of a file, for a minute at most. False = not had.

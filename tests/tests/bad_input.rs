@@ -492,3 +492,55 @@ fn too_few_addresses_end_the_analysis_but_not_the_program() {
     let report = String::from_utf8_lossy(&report.stdout);
     assert!(report.contains("INCOMPLETE: the analysis was cut short"), "{report}");
 }
+
+/// What nobody reads is no reason to end: the program is measured to its end, and its exit code is the command's.
+#[test]
+fn messages_that_nobody_takes() {
+    let directory = scratch();
+    let at = directory.path();
+    let full = || fs::OpenOptions::new().write(true).open("/dev/full").expect("the device");
+    let run = |words: &[&str]| Run::new(endings(), at).args(words).command();
+    let profile = at.join("dmdprof.data");
+
+    // `dmdprof run ./prog 2>&1 | head -1`: the reader goes while messages are still to come.
+    let mut piped = Command::new("sh");
+    piped.args(["-c", "{ \"$@\"; echo $? > code; } 2>&1 | head -1", "sh"]).arg(dmdprof_path()).current_dir(at);
+    piped.args(["run", "--stats", "sh", "-c", "echo first; sleep 0.3; exec \"$0\" >/dev/null"]).arg(endings());
+    assert_eq!(String::from_utf8_lossy(&succeed(&mut piped).stdout), "first\n");
+    assert_eq!(fs::read_to_string(at.join("code")).expect("written"), "0\n");
+    fs::remove_file(&profile).expect("the profile is written all the same");
+
+    // A full disk behind standard error, or nothing at all.
+    let code = run(&[]).stdout(Stdio::null()).stderr(full()).status().expect("started").code();
+    assert_eq!(code, Some(0));
+    fs::remove_file(&profile).expect("the profile is written all the same");
+    // Behind standard output it is an error, as the report is what was asked for.
+    a_profile(at);
+    for words in
+        [&["report", "dmdprof.data"][..], &["curve", "dmdprof.data"], &["machine", "list"], &["cache"], &["doctor"]]
+    {
+        let mut command = dmdprof();
+        let found = output(command.args(words).current_dir(at).stdout(full()).stderr(Stdio::piped()));
+        assert!(matches!(found.status.code(), Some(1)), "{words:?}: {}", describe(&found));
+        let said = String::from_utf8_lossy(&found.stderr);
+        assert!(said.contains("No space left") && !said.contains("panicked"), "{words:?}: {said}");
+        let both = dmdprof().args(words).current_dir(at).stdout(full()).stderr(full()).status().expect("started");
+        assert_eq!(both.code(), Some(1), "{words:?}");
+    }
+}
+
+/// No file may grow (`ulimit -f 0`): an error with its reason, not the end by a signal.
+#[test]
+fn a_limit_on_files_is_an_error() {
+    let directory = scratch();
+    a_profile(directory.path());
+    let limited = |words: &[&str]| {
+        let mut command = Command::new("sh");
+        command.args(["-c", "ulimit -f 0; exec \"$@\"", "sh"]).arg(dmdprof_path()).args(words);
+        output(command.current_dir(directory.path()))
+    };
+    assert_refused(&limited(&["run", "true"]), 1, &["ulimit -f"]);
+    assert_refused(&limited(&["report", "dmdprof.data", "-o", "report.txt"]), 1, &["File too large"]);
+    assert_refused(&limited(&["export", "--to", "csv", "-o", "x.csv", "dmdprof.data"]), 1, &["File too large"]);
+    assert!(limited(&["report", "dmdprof.data"]).status.success());
+}

@@ -7,8 +7,7 @@
 use std::{
     env,
     ffi::OsStr,
-    fs::{self, OpenOptions},
-    io,
+    fs, io,
     path::PathBuf,
     process::{Command, Stdio},
 };
@@ -275,21 +274,20 @@ fn proc_files() -> Check {
         Ok(_) => Check::ok(name, "readable"),
         Err(error) => Check::bad(
             name,
-            Status::Problem,
+            Status::Note,
             error.to_string(),
-            "the program finds its channel through /proc: mount it (mount -t proc proc /proc), or allow it in the sandbox",
+            "without /proc, programs find dmdprof only if nobody closes the descriptor that they inherit: mount it (mount -t proc \
+             proc /proc), or allow it in the sandbox",
         ),
     }
 }
 
-/// The channel is a memory file that the program opens through `/proc`.
+/// The channel is a memory file that the program inherits, or opens through `/proc`.
 fn shared_memory() -> Check {
     let name = "shared memory";
     let probe = || -> io::Result<()> {
         let fd = rustix::fs::memfd_create("dmdprof-doctor", rustix::fs::MemfdFlags::CLOEXEC)?;
-        rustix::fs::ftruncate(&fd, dmdprof_runtime::abi::RINGS_OFFSET as u64)?;
-        let number = std::os::fd::AsRawFd::as_raw_fd(&fd);
-        OpenOptions::new().read(true).write(true).open(format!("/proc/self/fd/{number}")).map(|_| ())
+        Ok(rustix::fs::ftruncate(&fd, dmdprof_runtime::abi::RINGS_OFFSET as u64)?)
     };
     match probe() {
         Ok(()) => Check::ok(name, format!("memfd usable; {}", available_memory())),
@@ -297,7 +295,7 @@ fn shared_memory() -> Check {
             name,
             Status::Problem,
             format!("memfd: {error}"),
-            "the program and dmdprof share a memory file: allow memfd_create and /proc/self/fd (container or seccomp settings)",
+            "the program and dmdprof share a memory file: allow memfd_create (container or seccomp settings)",
         ),
     }
 }

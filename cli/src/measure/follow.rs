@@ -13,7 +13,7 @@ use std::{
     },
 };
 
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, bail};
 use clap::Args;
 use dmdprof_instrument::Model;
 use dmdprof_runtime::{
@@ -104,17 +104,19 @@ pub fn follow(
     }
     // Without it, only processes that the environment leads to the channel are measured.
     let broker = channel.broker();
-    let (ending, measurement, engine_peak) = match follow_target(&target, &command[1..], &channel, options)? {
+    let (ending, mut measurement, engine_peak) = match follow_target(&target, &command[1..], &channel, options)? {
         Ok(done) => done,
         Err(error) => return Ok(Err(error)),
     };
+    let unmeasured = broker.map(|broker| broker.missing()).unwrap_or_default();
+    let missing = missing(&channel.losses(), &unmeasured);
     if channel.rings_claimed() == 0 {
-        bail!(NoHooks(no_hooks_message(&target.program)));
+        bail!(nothing_measured(&target, &channel, missing));
     }
     let outputs_lost = channel.finish_outputs().context("cannot end the file of saved outputs")?;
     let random_requests = channel.random_requests();
-    let unmeasured = broker.map(|broker| broker.missing()).unwrap_or_default();
-    let missing = missing(&channel.losses(), &unmeasured);
+    // As other losses are: the file of a trace or of loops keeps their number, where it has no room for names.
+    measurement.refused += unmeasured.values().sum::<u64>();
     Ok(Ok(Followed { ending, measurement, engine_peak, outputs_lost, random_requests, missing }))
 }
 
@@ -188,7 +190,7 @@ fn follow_target(
             progress.end(channel);
             measured.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         };
-        let running = match launch::start(&target.program, arguments, &environment) {
+        let running = match launch::start(&target.program, arguments, &environment, channel.inherited()) {
             Ok(running) => running,
             Err(error) => {
                 drop(join());
@@ -222,6 +224,26 @@ fn missing(losses: &[Loss], unmeasured: &BTreeMap<String, u64>) -> Option<String
 /// What was run, as text.
 pub fn command_text(command: &[OsString]) -> Vec<String> {
     command.iter().map(|a| a.to_string_lossy().into_owned()).collect()
+}
+
+/// Why nothing at all was measured.
+fn nothing_measured(target: &Target, channel: &Channel, missing: Option<String>) -> anyhow::Error {
+    let name = target.program.file_name().unwrap_or_default().to_string_lossy();
+    if let Some(missing) = missing {
+        anyhow!("nothing of {name} was measured: {missing}")
+    } else if target.preload {
+        NoHooks(no_hooks_message(&target.program)).into()
+    } else if channel.processes() > 0 {
+        anyhow!("{name} has hooks, but it ended before any function with hooks ran, so there is nothing to profile")
+    } else {
+        anyhow!(
+            "{name} has hooks, but did not reach dmdprof: it ended before its constructors ran, or it can neither open {} nor use \
+             descriptor {} (`/proc` is not there, or whatever started it closed its descriptors and put it into namespaces of its \
+             own). Keep the descriptor open, give it `/proc`, or start dmdprof inside (`unshare ... dmdprof run ...`)",
+            channel.env().1,
+            channel.inherited().map_or_else(|| "1000 (`ulimit -n` is below)".to_owned(), |fd| fd.to_string()),
+        )
+    }
 }
 
 /// The program has no hooks.

@@ -1,17 +1,20 @@
 //! Gives the channel to processes of the run that cannot open it by themselves.
 //!
 //! The environment names the channel by a path that only the user's own processes may open, and may be cleared. Such a
-//! process asks its ancestors over a socket (`hooks/broker.rs`). Whoever asks gets the channel if it descends from this
+//! process asks its ancestors over a socket (`hooks/broker.rs`), of which there are two: one without a place in the file
+//! system, which other roots reach, and one with a place, which other network namespaces reach. Whoever asks gets the channel if it descends from this
 //! process, and nobody else does: the kernel says who asks. Some only say that they will not be measured; they are
 //! counted by name.
 
 use std::collections::BTreeMap;
-use std::fs::File;
+use std::fs::{self, File, Permissions};
 use std::io::{self, IoSlice, Read};
 use std::mem::MaybeUninit;
 use std::os::fd::AsFd;
 use std::os::linux::net::SocketAddrExt;
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -19,7 +22,7 @@ use std::time::Duration;
 
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg, sockopt};
 
-use crate::abi::{BROKER_ASK, BROKER_NAME, BROKER_REPORT};
+use crate::abi::{BROKER_ASK, BROKER_DIRECTORY, BROKER_NAME, BROKER_REPORT};
 
 /// A process says at once what it wants, or not at all.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -32,19 +35,40 @@ type Missing = Mutex<BTreeMap<String, u64>>;
 /// Serves requests until it is dropped.
 #[derive(Debug)]
 pub struct Broker {
-    address: SocketAddr,
     ended: Arc<AtomicBool>,
     missing: Arc<Missing>,
-    thread: Option<JoinHandle<()>>,
+    threads: Vec<(SocketAddr, JoinHandle<()>)>,
 }
 
 impl Broker {
     pub(super) fn start(channel: Arc<File>) -> io::Result<Self> {
-        let address = SocketAddr::from_abstract_name(format!("{BROKER_NAME}{}", std::process::id()))?;
+        let name = format!("{BROKER_NAME}{}", std::process::id());
+        let mut broker = Self { ended: Arc::default(), missing: Arc::default(), threads: Vec::new() };
+        broker.listen(SocketAddr::from_abstract_name(&name)?, &channel)?;
+        // The place may be taken or not be writable; then other network namespaces have no way to ask.
+        if let Ok(address) = Self::place(&name)
+            && broker.listen(address.clone(), &channel).is_err_and(|error| error.kind() != io::ErrorKind::AddrInUse)
+        {
+            let _ = address.as_pathname().map(fs::remove_file);
+        }
+        Ok(broker)
+    }
+
+    /// An address with a place in the file system, which what a killed run has left does not take.
+    fn place(name: &str) -> io::Result<SocketAddr> {
+        let path = Path::new(BROKER_DIRECTORY).join(name);
+        let address = SocketAddr::from_pathname(&path)?;
+        let is_left = UnixStream::connect(&path).is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused);
+        if is_left { fs::remove_file(&path).map(|()| address) } else { Ok(address) }
+    }
+
+    fn listen(&mut self, address: SocketAddr, channel: &Arc<File>) -> io::Result<()> {
         let listener = UnixListener::bind_addr(&address)?;
-        let ended = Arc::new(AtomicBool::new(false));
-        let missing = Arc::new(Missing::default());
-        let (is_over, names) = (Arc::clone(&ended), Arc::clone(&missing));
+        if let Some(path) = address.as_pathname() {
+            // Whoever asks is looked at, not who may ask.
+            fs::set_permissions(path, Permissions::from_mode(0o666))?;
+        }
+        let (is_over, names, channel) = (Arc::clone(&self.ended), Arc::clone(&self.missing), Arc::clone(channel));
         let thread = std::thread::Builder::new().spawn(move || {
             for asked in listener.incoming() {
                 if is_over.load(Ordering::Acquire) {
@@ -54,7 +78,8 @@ impl Broker {
                 let _ = asked.and_then(|asked| answer(&asked, &channel, &names));
             }
         })?;
-        Ok(Self { address, ended, missing, thread: Some(thread) })
+        self.threads.push((address, thread));
+        Ok(())
     }
 
     /// Programs that said that they would not be measured, and how many processes of each.
@@ -67,12 +92,14 @@ impl Broker {
 impl Drop for Broker {
     fn drop(&mut self) {
         self.ended.store(true, Ordering::Release);
-        // Ends the thread's wait.
-        if UnixStream::connect_addr(&self.address).is_ok()
-            && let Some(thread) = self.thread.take()
-        {
-            // It computes nothing that could be lost.
-            let _ = thread.join();
+        for (address, thread) in self.threads.drain(..) {
+            // Ends the thread's wait.
+            if UnixStream::connect_addr(&address).is_ok() {
+                // It computes nothing that could be lost.
+                let _ = thread.join();
+            }
+            // Nobody misses it if it is gone already.
+            let _ = address.as_pathname().map(fs::remove_file);
         }
     }
 }

@@ -22,9 +22,9 @@ use super::{
     reader::RingReader,
 };
 use crate::abi::{
-    ABI_VERSION, CHANNEL_BYTES, CHANNEL_ENV, CHANNEL_MAGIC, ChannelHeader, MAX_RINGS, MODULE_ENTRY, MODULE_SLOTS,
-    MODULES_OFFSET, ModuleEntry, NOBODY, PRINT_BYTES, RINGS_OFFSET, UNIT_SLOTS, UNITS_OFFSET, UnitEntry, entry_state,
-    loss, print_of,
+    ABI_VERSION, CHANNEL_BYTES, CHANNEL_ENV, CHANNEL_MAGIC, ChannelHeader, INHERITED_FROM, MAX_RINGS, MODULE_ENTRY,
+    MODULE_SLOTS, MODULES_OFFSET, ModuleEntry, NOBODY, PRINT_BYTES, RINGS_OFFSET, UNIT_SLOTS, UNITS_OFFSET, UnitEntry,
+    entry_state, loss, print_of,
     sample::{STAGES, Stage},
 };
 use dmdprof_abi::protocol::{self, Woken, Word};
@@ -83,11 +83,28 @@ impl Announced<'_> {
     #[must_use]
     pub fn file(&self) -> Option<PathBuf> {
         let Module { low, path, .. } = &self.module;
-        let proc = PathBuf::from(format!("/proc/{}", self.pid));
-        let inside = path.strip_prefix("/").map(|path| proc.join("root").join(path)).ok();
-        let candidates = [Some(path.clone()), inside, Some(proc.join("exe")), mapped_file(&proc, *low)];
-        candidates.into_iter().flatten().find(|path| print(path).is_some_and(|print| print == self.print))
+        let of_process = |pid: u32| {
+            let proc = PathBuf::from(format!("/proc/{pid}"));
+            let inside = path.strip_prefix("/").map(|path| proc.join("root").join(path)).ok();
+            [inside, Some(proc.join("exe")), mapped_file(&proc, *low)].into_iter().flatten()
+        };
+        let fits = |path: &PathBuf| print(path).is_some_and(|print| print == self.print);
+        // In another process namespace it has another number there than here.
+        let others = || called(self.pid).flat_map(of_process).find(fits);
+        std::iter::once(path.clone()).chain(of_process(self.pid)).find(fits).or_else(others)
     }
+}
+
+/// The numbers here of processes that have this number in a process namespace of their own.
+fn called(pid: u32) -> impl Iterator<Item = u32> {
+    let is_called = move |process: &u32| {
+        let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+        let mut numbers = status.lines().find_map(|line| line.strip_prefix("NSpid:")).unwrap_or("").split_whitespace();
+        // The first is the number here.
+        numbers.next().is_some() && numbers.next_back().is_some_and(|own| own.parse() == Ok(pid))
+    };
+    let names = std::fs::read_dir("/proc").into_iter().flatten().flatten().map(|entry| entry.file_name());
+    names.filter_map(|name| name.to_str()?.parse().ok()).filter(is_called)
 }
 
 /// The kernel's link to the file that is mapped at an address.
@@ -145,7 +162,8 @@ impl Channel {
     pub fn create(mode: u32) -> Result<Self, RingError> {
         let fd = rustix::fs::memfd_create("dmdprof", rustix::fs::MemfdFlags::CLOEXEC)
             .map_err(|error| RingError::Create(error.into()))?;
-        let file = File::from(fd);
+        // Far from the numbers that programs expect to get, as they inherit it.
+        let file = File::from(rustix::io::fcntl_dupfd_cloexec(&fd, INHERITED_FROM as RawFd).unwrap_or(fd));
         file.set_len(CHANNEL_BYTES).map_err(|source| RingError::Grow { bytes: CHANNEL_BYTES, source })?;
         let map = MmapOptions::new()
             .len(RINGS_OFFSET)
@@ -238,6 +256,19 @@ impl Channel {
     #[must_use]
     pub fn env(&self) -> (&'static str, String) {
         (CHANNEL_ENV, link(std::process::id(), self.file.as_raw_fd()))
+    }
+
+    /// The descriptor that programs must inherit, for those that cannot open the path in [`Self::env`]; `None` = the
+    /// limit on descriptors leaves no number far from those that programs use.
+    #[must_use]
+    pub fn inherited(&self) -> Option<RawFd> {
+        Some(self.file.as_raw_fd()).filter(|fd| *fd >= INHERITED_FROM as RawFd)
+    }
+
+    /// Processes that have found the channel.
+    #[must_use]
+    pub fn processes(&self) -> u32 {
+        self.header().processes.load(Relaxed)
     }
 
     /// Rings `0..rings_claimed()` exist or will in a moment.
