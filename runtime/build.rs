@@ -49,7 +49,8 @@ fn main() {
     run(compile.arg("-o").arg(&object).arg(root.join("hooks/hooks.rs")));
 
     let mut link = cc::Build::new().opt_level(2).cargo_metadata(false).get_compiler().to_command();
-    link.args(["-shared", "-nostdlib", "-Wl,-soname,libdmdprof_hooks.so", "-Wl,-z,noexecstack", "-o"]);
+    link.args(["-shared", "-nostdlib", "-Wl,-soname,libdmdprof_hooks.so", "-Wl,-z,noexecstack"]);
+    link.args(["-Wl,-init,dmdprof_preloaded", "-o"]);
     link.arg(out.join("libdmdprof_hooks.so")).arg(&object);
     run(&mut link);
 }

@@ -199,6 +199,7 @@ pub extern "C" fn call(site: usize, call: u64, a: u64, b: u64, c: u64, d: u64) {
     if channel::is_inert() {
         return;
     }
+    ring::ready_for(site);
     meaning(Site(site as u64), call, a, b, c, d);
 }
 

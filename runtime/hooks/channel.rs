@@ -8,9 +8,11 @@
 //! ```text
 //!             path opens, magic and version fit
 //!   UNTRIED ------------------------------------> ATTACHED
-//!      |                                             | consumer died
-//!      | anything else                               v
-//!      +-----------------------------------------> INERT
+//!    |    |                                          | consumer died
+//!    |    | anything else                            v
+//!    |    +--------------------------------------> INERT
+//!    | another copy of the hooks is attached
+//!    +-------------------------------------------> JOINED (see `copies`)
 //! ```
 //!
 //! No lock: threads that come at the same time all map the channel, one wins, the others unmap theirs. So a signal
@@ -31,11 +33,12 @@ use crate::abi::{
     ABI_VERSION, CHANNEL_BYTES, CHANNEL_ENV, CHANNEL_MAGIC, ChannelHeader, INHERITED_FROM, NOBODY, PAGE, RING_STRIDE,
     RINGS_OFFSET,
 };
-use crate::{broker, process, sandbox, sys};
+use crate::{broker, copies, process, sandbox, sys};
 
 pub const UNTRIED: u32 = 0;
 pub const ATTACHED: u32 = 1;
 pub const INERT: u32 = 2;
+pub const JOINED: u32 = 3;
 
 static STATE: AtomicU32 = AtomicU32::new(UNTRIED);
 static OUT_OF_SIGHT: AtomicBool = AtomicBool::new(false);
@@ -48,6 +51,12 @@ static PATH: [AtomicU8; PATH_BYTES] = [const { AtomicU8::new(0) }; PATH_BYTES];
 #[inline(always)]
 pub fn is_inert() -> bool {
     STATE.load(Relaxed) == INERT
+}
+
+/// Nobody has looked for the channel yet.
+#[inline(always)]
+pub fn is_untried() -> bool {
+    STATE.load(Relaxed) == UNTRIED
 }
 
 /// Profiling ends for this process; every ring is left at its next slow path.
@@ -82,7 +91,7 @@ pub fn look_for_consumer(channel: &ChannelHeader) {
 /// The channel, attached if it was not yet; `None` = inert.
 pub fn get() -> Option<&'static ChannelHeader> {
     match STATE.load(Acquire) {
-        INERT => return None,
+        INERT | JOINED => return None,
         UNTRIED => attach(),
         _ => {}
     }
@@ -99,6 +108,9 @@ pub fn attached() -> Option<&'static ChannelHeader> {
 }
 
 fn attach() {
+    if copies::join_elder() {
+        return STATE.store(JOINED, Release);
+    }
     let Some(channel) = open_and_map() else {
         // Another thread may have succeeded where this one found no free descriptor.
         let _ = STATE.compare_exchange(UNTRIED, INERT, Relaxed, Relaxed);
@@ -107,6 +119,7 @@ fn attach() {
     if CHANNEL.compare_exchange(null_mut(), channel, Release, Relaxed).is_ok() {
         // SAFETY: mapped by this call, and never unmapped.
         process::attached(unsafe { &*channel });
+        copies::become_elder();
         STATE.store(ATTACHED, Release);
     } else {
         // SAFETY: mapped by this call and given to nobody.

@@ -10,6 +10,7 @@
 //! |---|---|
 //! | `sys` | system calls |
 //! | `channel`, `broker` | finds and maps the shared channel; asks for it |
+//! | `copies` | several copies of the hooks in one process, of which one does the work |
 //! | `process` | fork, threads that are gone |
 //! | `ring` | the current ring, room for records |
 //! | `module`, `loaded`, `unload` | where the descriptors lie, with and without `/proc`; modules that go |
@@ -62,6 +63,7 @@ mod blocks;
 mod broker;
 mod calls;
 mod channel;
+mod copies;
 mod filter;
 mod loaded;
 mod module;
@@ -95,7 +97,7 @@ global_asm!(
 
 /// A weak entry that is `preserve_most`: it keeps every general register but rax (the result) and r11.
 macro_rules! preserving_entry {
-    ($name:literal, $target:path) => {
+    ($name:literal, $target:path $(, $before:literal)*) => {
         global_asm!(
             ".text",
             ".balign 16",
@@ -124,6 +126,7 @@ macro_rules! preserving_entry {
             ".cfi_offset r9, -64",
             ".cfi_offset r10, -72",
             "and rsp, -16",
+            $($before,)*
             "call {target}",
             "lea rsp, [rbp - 56]",
             "pop r10",
@@ -143,9 +146,10 @@ macro_rules! preserving_entry {
     };
 }
 
-preserving_entry!("__dmdprof_v5_reserve__link_with_dmdprof_cc", ring::reserve);
-preserving_entry!("__dmdprof_v5_sample_ready__link_with_dmdprof_cc", sample::ready);
-preserving_entry!("__dmdprof_v5_sample_tick__link_with_dmdprof_cc", sample::tick);
+// The second argument is the address that it returns to.
+preserving_entry!("__dmdprof_v5_reserve__link_with_dmdprof_cc", copies::reserve, "mov rsi, qword ptr [rbp + 8]");
+preserving_entry!("__dmdprof_v5_sample_ready__link_with_dmdprof_cc", copies::ready);
+preserving_entry!("__dmdprof_v5_sample_tick__link_with_dmdprof_cc", copies::tick);
 
 /// A weak entry that jumps to its implementation, after `before`.
 macro_rules! entry {
@@ -167,13 +171,13 @@ macro_rules! entry {
     };
 }
 
-entry!("__dmdprof_v5_module__link_with_dmdprof_cc", module::register);
-entry!("__dmdprof_v5_call__link_with_dmdprof_cc", calls::call);
-entry!("__dmdprof_v5_sample_unit__link_with_dmdprof_cc", sample::unit);
-entry!("__dmdprof_v5_sigaction__link_with_dmdprof_cc", signal::sigaction);
-entry!("__dmdprof_v5_signal__link_with_dmdprof_cc", signal::signal);
+entry!("__dmdprof_v5_module__link_with_dmdprof_cc", copies::register);
+entry!("__dmdprof_v5_call__link_with_dmdprof_cc", copies::call);
+entry!("__dmdprof_v5_sample_unit__link_with_dmdprof_cc", copies::unit);
+entry!("__dmdprof_v5_sigaction__link_with_dmdprof_cc", copies::sigaction);
+entry!("__dmdprof_v5_signal__link_with_dmdprof_cc", copies::signal);
 // The argument is the stack pointer after the return.
-entry!("__dmdprof_v5_landed__link_with_dmdprof_cc", signal::landed, "lea rdi, [rsp + 8]");
+entry!("__dmdprof_v5_landed__link_with_dmdprof_cc", copies::landed, "lea rdi, [rsp + 8]");
 
 // The compiler calls these for large copies and zeroed buffers. Local, so that the program's own (which may carry
 // hooks) are not called from inside a hook.
@@ -214,7 +218,7 @@ global_asm!(
 entry!("getrandom", random::getrandom);
 entry!("getentropy", random::getentropy);
 
-entry!("dlclose", unload::dlclose);
+entry!("dlclose", copies::dlclose);
 entry!("prctl", sandbox::prctl);
 
 // The C library's `syscall`, but for calls that may forbid others.
@@ -248,7 +252,7 @@ global_asm!(
     ".size syscall, . - syscall",
     seccomp = const sys::SECCOMP,
     prctl = const sys::PRCTL,
-    system_call = sym sandbox::system_call,
+    system_call = sym copies::system_call,
     failed = sym failed,
 );
 
@@ -329,11 +333,11 @@ global_asm!(
     "hlt",
     ".cfi_endproc",
     ".size clone, . - clone",
-    shared = sym shares_thread,
+    shared = sym copies::stop_shared,
     failed = sym failed,
 );
 
-extern "C" fn shares_thread() {
+pub extern "C" fn shares_thread() {
     if let Some(channel) = channel::attached() {
         ring::stop_shared(channel);
     }
@@ -356,6 +360,18 @@ fn set_errno(error: i32) {
         }
     }
 }
+
+// Runs before all constructors of the shared object that is preloaded, as its linker is told.
+global_asm!(
+    ".text",
+    ".weak dmdprof_preloaded",
+    ".hidden dmdprof_preloaded",
+    ".type dmdprof_preloaded, @function",
+    "dmdprof_preloaded:",
+    "jmp {preloaded}",
+    ".size dmdprof_preloaded, . - dmdprof_preloaded",
+    preloaded = sym copies::preloaded,
+);
 
 // Runs behind all destructors of the module that has these hooks.
 global_asm!(

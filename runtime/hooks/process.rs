@@ -45,6 +45,11 @@ pub fn attached(channel: &ChannelHeader) {
         unsafe { (*word).store(1, Relaxed) };
         GUARD.store(word, Release);
     }
+    at_fork(after_fork);
+}
+
+/// Has the C library of this copy of the hooks call a function in every child of a fork.
+pub fn at_fork(child: extern "C" fn()) {
     // Weak: a static program has it exactly if it contains `fork`.
     let register = weak_address!("__register_atfork");
     if register != 0 {
@@ -64,12 +69,19 @@ pub fn attached(channel: &ChannelHeader) {
         // SAFETY: glibc's signature.
         let register: extern "C" fn(Handler, Handler, Handler, usize) -> i32 =
             unsafe { core::mem::transmute::<usize, _>(register) };
-        register(None, None, Some(after_fork), dso);
+        register(None, None, Some(child), dso);
     }
 }
 
 extern "C" fn after_fork() {
     enter_child(false);
+}
+
+/// A fork of another C library than the one that calls [`after_fork`], or of the same one.
+pub extern "C" fn after_unseen_fork() {
+    if forked_unseen() {
+        enter_child(false);
+    }
 }
 
 /// True in a child of a fork that did not call the fork handlers.

@@ -6,14 +6,14 @@
 
 use core::sync::atomic::Ordering::Relaxed;
 
-use crate::{channel, set_errno, sys};
+use crate::{channel, copies, set_errno, sys};
 
 /// Of `getentropy`.
 const LARGEST: usize = 256;
 const EIO: i32 = 5;
 
 pub extern "C" fn getrandom(buffer: *mut u8, bytes: usize, flags: u32) -> isize {
-    if fixed(buffer, bytes) {
+    if copies::fixed(buffer, bytes) {
         return bytes as isize;
     }
     // SAFETY: the program's own arguments.
@@ -30,7 +30,7 @@ pub extern "C" fn getentropy(buffer: *mut u8, bytes: usize) -> i32 {
         set_errno(EIO);
         return -1;
     }
-    if fixed(buffer, bytes) {
+    if copies::fixed(buffer, bytes) {
         return 0;
     }
     let mut done = 0;
@@ -50,7 +50,7 @@ pub extern "C" fn getentropy(buffer: *mut u8, bytes: usize) -> i32 {
 }
 
 /// Counts the request; fills the buffer if this is a deterministic run.
-fn fixed(buffer: *mut u8, bytes: usize) -> bool {
+pub extern "C" fn fixed(buffer: *mut u8, bytes: usize) -> bool {
     let Some(channel) = channel::get() else { return false };
     channel.random_requests.fetch_add(1, Relaxed);
     if channel.fixed_random == 0 {

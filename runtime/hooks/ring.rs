@@ -22,7 +22,7 @@ use crate::abi::{
     channel_mode, loss, ring_kind, ring_state,
 };
 use crate::sample::{self, Sample};
-use crate::{channel, process, synchronise, sys};
+use crate::{channel, copies, module, process, synchronise, sys};
 
 const fn empty() -> RingHeader {
     RingHeader {
@@ -122,8 +122,16 @@ pub fn current() -> *mut RingHeader {
     ring
 }
 
+/// Changes the thread's ring, also for the other copies of the hooks.
 #[inline(always)]
 pub fn set_current(ring: *mut RingHeader) {
+    set_own(ring);
+    copies::mirror(ring);
+}
+
+/// Changes it for this copy alone.
+#[inline(always)]
+pub fn set_own(ring: *mut RingHeader) {
     // SAFETY: initial-exec access to the thread-local pointer.
     unsafe {
         asm!(
@@ -150,8 +158,9 @@ pub unsafe fn is_active(ring: *mut RingHeader) -> bool {
     unsafe { (*ring).state.load(Relaxed) == ring_state::ACTIVE }
 }
 
-/// Makes room for `bytes` (at most `MAX_RECORD_WORDS` words) in the thread's ring and returns the cursor.
-pub extern "C" fn reserve(bytes: usize) -> u64 {
+/// Makes room for `bytes` (at most `MAX_RECORD_WORDS` words) in the thread's ring and returns the cursor. `from`: an
+/// address in the code that asks, or 0.
+pub extern "C" fn reserve(bytes: usize, from: usize) -> u64 {
     loop {
         let ring = current();
         // SAFETY: the thread's pointer always names a header.
@@ -171,10 +180,27 @@ pub extern "C" fn reserve(bytes: usize) -> u64 {
                 header.cursor.store(start, Relaxed);
                 return start;
             }
-            _ => {
-                first_ring();
-            }
+            _ => first_record(from),
         }
+    }
+}
+
+/// Before the first record of a thread. It may come before the constructor that tells of its module (`.preinit_array`,
+/// a library that another one's constructor calls).
+#[cold]
+fn first_record(from: usize) {
+    first_ring();
+    if from != 0 {
+        module::register(from);
+    }
+}
+
+/// The same for a record of a library call at this site.
+#[inline(always)]
+pub fn ready_for(site: usize) {
+    // SAFETY: the thread's pointer always names a header.
+    if unsafe { (*current()).state.load(Relaxed) } == ring_state::UNUSED {
+        first_record(site);
     }
 }
 
@@ -405,7 +431,7 @@ pub fn write<const WORDS: usize>(words: [u64; WORDS]) {
 /// Writes one record of `words` words with `fill`.
 #[inline(always)]
 pub fn write_with(words: usize, fill: impl FnOnce(*mut u64)) {
-    let cursor = reserve(words * 8);
+    let cursor = reserve(words * 8, 0);
     // As in the inline hooks: the pointer is loaded after room was made.
     let ring = current();
     fill(cursor as *mut u64);

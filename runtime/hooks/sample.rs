@@ -241,7 +241,7 @@ pub fn clock(accesses: u64) {
     }
     const WORDS: usize = 2;
     // The thread may have no ring yet.
-    ring::reserve(WORDS * 8);
+    ring::reserve(WORDS * 8, 0);
     let now = ring::current();
     // SAFETY: the thread's pointer always names a header; an active one is the thread's own.
     let is_drawn = unsafe { ring::is_active(now) && matches!(ring::private(now).sample, Sample::Drawn(_)) };

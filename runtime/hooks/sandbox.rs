@@ -12,7 +12,7 @@ use core::sync::atomic::Ordering::Relaxed;
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
 use crate::abi::ChannelHeader;
-use crate::{channel, filter, ring, set_errno, signal, sys};
+use crate::{channel, copies, filter, ring, set_errno, signal, sys};
 
 /// Calls of the hooks, and arguments by which filters tell them from others.
 const CALLS: [(usize, [u64; 6]); 20] = [
@@ -103,7 +103,7 @@ pub extern "C" fn prctl(option: i32, a: usize, b: usize, c: usize, d: usize) -> 
         return real(option, a, b, c, d);
     }
     // SAFETY: the program's own call.
-    unsafe { system_call(sys::PRCTL, option as usize, a, b, c, d, 0) as i32 }
+    unsafe { copies::system_call(sys::PRCTL, option as usize, a, b, c, d, 0) as i32 }
 }
 
 /// A system call of the program, with `errno` set as the C library does.

@@ -12,7 +12,7 @@ use core::sync::atomic::AtomicUsize;
 use core::sync::atomic::Ordering::Relaxed;
 
 use crate::abi::{EventKind, PAGE};
-use crate::{channel, module, ring, signal, sys};
+use crate::{channel, copies, loaded, module, ring, signal, sys};
 
 /// The C library's, once found.
 static REAL: AtomicUsize = AtomicUsize::new(0);
@@ -49,7 +49,11 @@ pub extern "C" fn dlclose(handle: *mut c_void) -> i32 {
     }
     // SAFETY: the C library's `dlclose`.
     let real: extern "C" fn(*mut c_void) -> i32 = unsafe { core::mem::transmute(real) };
-    let result = real(handle);
+    real(handle)
+}
+
+/// Notices the modules that are gone.
+pub extern "C" fn retire() {
     if channel::attached().is_some() {
         module::retire_unmapped(|low, high| {
             let pages = high.next_multiple_of(PAGE as u64) - low;
@@ -57,11 +61,18 @@ pub extern "C" fn dlclose(handle: *mut c_void) -> i32 {
             ring::write([(EventKind::Free as u64) << 56 | 3 << 48, low, high - low]);
         });
     }
-    result
 }
 
 /// Runs last of all when the module with these hooks goes.
 pub extern "C" fn finished() {
+    copies::go();
+    if is_library() {
+        signal::restore();
+    }
+}
+
+/// Whether the module with these hooks may go before the process does.
+fn is_library() -> bool {
     let library: usize;
     // SAFETY: reads the module's handle for the C library, which is 0 in a program.
     unsafe {
@@ -77,7 +88,28 @@ pub extern "C" fn finished() {
             options(nostack, pure, readonly)
         );
     }
-    if library != 0 {
-        signal::restore();
+    library != 0
+}
+
+/// Has the module with these hooks stay as long as the process; false = that cannot be.
+pub fn stay_loaded() -> bool {
+    /// `RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE`.
+    const KEEP: i32 = 0x1 | 0x4 | 0x1000;
+    if !is_library() {
+        return true;
+    }
+    let (about, open) = (weak_address!("dladdr"), weak_address!("dlopen"));
+    if about == 0 || open == 0 {
+        return false;
+    }
+    let mut found = [0usize; 4];
+    let here = stay_loaded as fn() -> bool as usize;
+    // SAFETY: the C library's functions; `Dl_info` is four words: name and address of the module, then of a symbol.
+    unsafe {
+        let about: extern "C" fn(usize, *mut [usize; 4]) -> i32 = core::mem::transmute(about);
+        let open: extern "C" fn(usize, i32) -> usize = core::mem::transmute(open);
+        let is_there = about(here, &raw mut found) != 0;
+        // A program that may lie anywhere has a handle, too.
+        is_there && (loaded::is_program(found[1]) || open(found[0], KEEP) != 0)
     }
 }
