@@ -3,37 +3,17 @@
 //! Takes an instruction, gives an [`Effect`] and an operation count; what cannot be hooked is refused with a named
 //! [`SkipReason`].
 
-use dmdprof_abi::{COPY_BLOCK, FloatType, ItemKind, OpClass, item_flag};
+use dmdprof_abi::{FloatType, ItemKind, OpClass, item_flag};
 
 use crate::{
+    access::{Access, Length, Moved, blocks},
+    assembly::Assembly,
     calls::{self, Model, When},
+    lanes::{Mask, Places},
     llvm::ir::{AttributeKind, Layout, ModuleHandle, Opcode, Type, TypeKind, Value},
     skip::SkipReason,
-    synchronise,
+    synchronise, x86,
 };
-
-/// Bytes of an access: known now, or a value of the program.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Length<'m> {
-    Fixed(u64),
-    Dynamic(Value<'m>),
-}
-
-/// One access as the planner needs it.
-#[derive(Clone, Copy, Debug)]
-pub struct Access<'m> {
-    pub kind: ItemKind,
-    pub flags: u8,
-    /// Base pointer; a vector of pointers for gather and scatter.
-    pub address: Value<'m>,
-    /// Added to `address`.
-    pub offset: i64,
-    /// Of one lane for masked kinds.
-    pub length: Length<'m>,
-    /// Mask, or source of a copy.
-    pub second: Option<Value<'m>>,
-    pub lanes: u16,
-}
 
 #[derive(Debug)]
 pub enum Effect<'m> {
@@ -41,8 +21,19 @@ pub enum Effect<'m> {
     Nothing,
     Accesses(Vec<Access<'m>>),
     Skip(SkipReason),
+    Unseen(Unseen<'m>),
     /// A call that may run hooks of its own or is modelled: ends the segment.
     Call(CallEffect<'m>),
+}
+
+/// Touches memory in a way that is not understood. Its executions are counted under a name: it ends the segment as a
+/// call of code without hooks does.
+#[derive(Debug)]
+pub struct Unseen<'m> {
+    /// What it does besides.
+    pub accesses: Vec<Access<'m>>,
+    pub reason: SkipReason,
+    pub name: String,
 }
 
 #[derive(Debug)]
@@ -103,8 +94,7 @@ impl<'m> Classifier<'m> {
                 self.plain(instruction, ItemKind::Update, instruction.operand(0), instruction.operand(1).ty())
             }
             Opcode::VAArg => Effect::Skip(SkipReason::VariableArguments),
-            Opcode::CallBr => Effect::Skip(SkipReason::InlineAssembly),
-            Opcode::Call | Opcode::Invoke => self.call(instruction),
+            Opcode::Call | Opcode::Invoke | Opcode::CallBr => self.call(instruction),
             _ => Effect::Nothing,
         }
     }
@@ -120,15 +110,10 @@ impl<'m> Classifier<'m> {
         match self.check(address, ty) {
             Err(reason) => Effect::Skip(reason),
             Ok(0) => Effect::Nothing,
-            Ok(size) => Effect::Accesses(vec![Access {
-                kind,
-                flags,
-                address,
-                offset: 0,
-                length: Length::Fixed(size),
-                second: None,
-                lanes: 0,
-            }]),
+            Ok(size) => {
+                let access = Access::new(kind, address, Length::Fixed(size));
+                Effect::Accesses(vec![Access { flags, ..access }])
+            }
         }
     }
 
@@ -148,9 +133,7 @@ impl<'m> Classifier<'m> {
     fn call(&self, call: Value<'m>) -> Effect<'m> {
         let callee = call.callee();
         if callee.is_inline_asm() {
-            let constraints = call.asm_constraints();
-            let touches = constraints.contains("~{memory}") || constraints.contains('*');
-            return if touches { Effect::Skip(SkipReason::InlineAssembly) } else { Effect::Nothing };
+            return self.assembly(call);
         }
         if let Some(name) = callee.intrinsic_name() {
             return self.intrinsic(call, callee, &name);
@@ -165,10 +148,19 @@ impl<'m> Classifier<'m> {
         })
     }
 
+    fn assembly(&self, call: Value<'m>) -> Effect<'m> {
+        let Assembly { accesses, more } = Assembly::of(call, self.layout);
+        if more {
+            let reason = SkipReason::InlineAssembly;
+            return Effect::Unseen(Unseen { accesses, reason, name: reason.name().to_owned() });
+        }
+        if accesses.is_empty() { Effect::Nothing } else { Effect::Accesses(accesses) }
+    }
+
     fn byval_reads(&self, call: Value<'m>) -> Vec<Access<'m>> {
         let mut reads = Vec::new();
         for index in 0..call.arguments() {
-            if let Some(ty) = call.byval_argument(index, self.attributes.byval) {
+            if let Some(ty) = call.argument_type(index, self.attributes.byval) {
                 reads.extend(blocks(ItemKind::Load, call.operand(index), self.layout.store_size(ty)));
             }
         }
@@ -177,42 +169,54 @@ impl<'m> Classifier<'m> {
 
     fn intrinsic(&self, call: Value<'m>, callee: Value<'m>, name: &str) -> Effect<'m> {
         let one = |access| Effect::Accesses(vec![access]);
-        let base =
-            |kind, address, length| Access { kind, flags: 0, address, offset: 0, length, second: None, lanes: 0 };
         let rest = &name["llvm.".len()..];
         if rest.starts_with("memcpy") || rest.starts_with("memmove") {
             if let Err(reason) = self.addressable(&[call.operand(0), call.operand(1)]) {
                 return Effect::Skip(reason);
             }
-            let copy = base(ItemKind::Copy, call.operand(0), length_of(call.operand(2)));
-            return one(Access { second: Some(call.operand(1)), ..copy });
+            let copy = Access::new(ItemKind::Copy, call.operand(0), length_of(call.operand(2)));
+            return one(Access { source: Some(call.operand(1)), ..copy });
         }
         if rest.starts_with("memset.") {
             if let Err(reason) = self.addressable(&[call.operand(0)]) {
                 return Effect::Skip(reason);
             }
-            return one(base(ItemKind::Fill, call.operand(0), length_of(call.operand(2))));
+            return one(Access::new(ItemKind::Fill, call.operand(0), length_of(call.operand(2))));
         }
         if rest.starts_with("lifetime.end") {
             // Newer LLVM passes only the pointer, older ones a size before it.
             let slot = call.operand(call.arguments() - 1);
             return self
                 .slot_size(slot)
-                .map_or(Effect::Nothing, |size| one(base(ItemKind::Kill, slot, Length::Fixed(size))));
+                .map_or(Effect::Nothing, |size| one(Access::new(ItemKind::Kill, slot, Length::Fixed(size))));
         }
         if let Some(effect) = self.masked(call, rest) {
             return effect;
         }
-        if rest.starts_with("vp.") {
-            return Effect::Skip(SkipReason::VectorPredication);
-        }
         if rest.starts_with("va_start") || rest.starts_with("va_copy") {
             return Effect::Skip(SkipReason::VariableArguments);
         }
-        if is_target_intrinsic(rest) && self.may_access_memory(callee) {
-            return Effect::Skip(SkipReason::TargetIntrinsic);
+        let of_processor = rest.strip_prefix("x86.").and_then(|name| x86::accesses(call, name, self.layout));
+        if let Some(accesses) = of_processor {
+            return if accesses.is_empty() { Effect::Nothing } else { Effect::Accesses(accesses) };
         }
-        Effect::Nothing
+        if touches_nothing(rest) || !x86::has_address(call) || !self.may_access_memory(callee) {
+            return Effect::Nothing;
+        }
+        let name = match self.bytes_by_type(call) {
+            Some(bytes) => format!("{name} ({bytes} bytes)"),
+            None => name.to_owned(),
+        };
+        Effect::Unseen(Unseen { accesses: Vec::new(), reason: SkipReason::Intrinsic, name })
+    }
+
+    /// What an intrinsic moves, as far as its type tells: the vector that it gives or is given.
+    fn bytes_by_type(&self, call: Value<'m>) -> Option<u64> {
+        let operands = (0..call.arguments()).map(|number| call.operand(number).ty());
+        let is_scalar = |ty: Type<'m>| !ty.is_pointer() && ty.int_width() != Some(1);
+        let is_data = |ty: &Type<'m>| ty.vector().is_some_and(|(element, _)| is_scalar(element));
+        let data = if call.ty().kind() == TypeKind::Void { operands.rev().find(is_data) } else { Some(call.ty()) };
+        data.filter(is_data).map(|ty| self.layout.store_size(ty))
     }
 
     fn addressable(&self, pointers: &[Value<'m>]) -> Result<(), SkipReason> {
@@ -243,18 +247,25 @@ impl<'m> Classifier<'m> {
         // the count.
         let mask_of_store = || call.operand(call.arguments() - 1);
         let mask_of_load = || call.operand(call.arguments() - 2);
-        let (kind, address, data, mask) = if rest.starts_with("masked.load") {
-            (ItemKind::MaskedLoad, call.operand(0), call.ty(), mask_of_load())
+        let otherwise = || Some(call.operand(call.arguments() - 1));
+        let (kind, address, data, mask, moved) = if rest.starts_with("masked.load") {
+            let moved = Moved::Result { otherwise: otherwise() };
+            (ItemKind::MaskedLoad, call.operand(0), call.ty(), mask_of_load(), moved)
         } else if rest.starts_with("masked.store") {
-            (ItemKind::MaskedStore, call.operand(1), call.operand(0).ty(), mask_of_store())
+            let data = call.operand(0);
+            (ItemKind::MaskedStore, call.operand(1), data.ty(), mask_of_store(), Moved::Operand(data))
         } else if rest.starts_with("masked.gather") {
-            (ItemKind::Gather, call.operand(0), call.ty(), mask_of_load())
+            let moved = Moved::Result { otherwise: otherwise() };
+            (ItemKind::Gather, call.operand(0), call.ty(), mask_of_load(), moved)
         } else if rest.starts_with("masked.scatter") {
-            (ItemKind::Scatter, call.operand(1), call.operand(0).ty(), mask_of_store())
+            let data = call.operand(0);
+            (ItemKind::Scatter, call.operand(1), data.ty(), mask_of_store(), Moved::Operand(data))
         } else if rest.starts_with("masked.expandload") {
-            (ItemKind::ExpandLoad, call.operand(0), call.ty(), call.operand(1))
+            let moved = Moved::Result { otherwise: otherwise() };
+            (ItemKind::ExpandLoad, call.operand(0), call.ty(), call.operand(1), moved)
         } else if rest.starts_with("masked.compressstore") {
-            (ItemKind::CompressStore, call.operand(1), call.operand(0).ty(), call.operand(2))
+            let data = call.operand(0);
+            (ItemKind::CompressStore, call.operand(1), data.ty(), call.operand(2), Moved::Operand(data))
         } else {
             return None;
         };
@@ -264,15 +275,12 @@ impl<'m> Classifier<'m> {
         }
         Some(match self.check(address, element) {
             Err(reason) => Effect::Skip(reason),
-            Ok(size) => Effect::Accesses(vec![Access {
-                kind,
-                flags: 0,
-                address,
-                offset: 0,
-                length: Length::Fixed(size),
-                second: Some(mask),
-                lanes: lanes as u16,
-            }]),
+            Ok(size) => {
+                let is_spread = matches!(kind, ItemKind::Gather | ItemKind::Scatter);
+                let (mask, places) = (Some(Mask::Bits(mask)), is_spread.then_some(Places::Pointers(address)));
+                let access = Access::new(kind, address, Length::Fixed(size));
+                Effect::Accesses(vec![Access { mask, places, lanes: lanes as u16, moved, ..access }])
+            }
         })
     }
 
@@ -298,8 +306,35 @@ pub fn model_of_call(call: Value<'_>, name: &str) -> Option<Model> {
     calls::model_of(name).filter(|m| call.arguments() >= m.arguments_needed() && (has_result || !m.needs_result()))
 }
 
-fn is_target_intrinsic(rest: &str) -> bool {
-    ["x86.", "aarch64.", "arm."].iter().any(|prefix| rest.starts_with(prefix))
+/// Intrinsics that are given addresses and touch no byte there, by the start of their names without `llvm.`.
+#[must_use]
+pub fn touches_nothing(rest: &str) -> bool {
+    const NOTHING: [&str; 23] = [
+        "dbg.",
+        "lifetime.",
+        "assume",
+        "invariant.",
+        "launder.invariant",
+        "strip.invariant",
+        "experimental.noalias",
+        "va_end",
+        "stack",
+        "prefetch",
+        "eh.typeid",
+        "eh.return",
+        "eh.unwind",
+        "eh.recoverfp",
+        "local",
+        "objectsize",
+        "is.constant",
+        "threadlocal",
+        "donothing",
+        "fake.use",
+        "var.annotation",
+        "ptr.annotation",
+        "clear_cache",
+    ];
+    NOTHING.iter().any(|start| rest.starts_with(start))
 }
 
 fn length_of<'m>(length: Value<'m>) -> Length<'m> {
@@ -307,21 +342,6 @@ fn length_of<'m>(length: Value<'m>) -> Length<'m> {
         Some(fixed) if fixed <= u64::from(u32::MAX) => Length::Fixed(fixed),
         _ => Length::Dynamic(length),
     }
-}
-
-/// A copy that the calling convention makes, in blocks as any other copy.
-#[must_use]
-pub fn blocks<'m>(kind: ItemKind, address: Value<'m>, size: u64) -> Vec<Access<'m>> {
-    let block = |start: u64| Access {
-        kind,
-        flags: 0,
-        address,
-        offset: start as i64,
-        length: Length::Fixed((size - start).min(COPY_BLOCK)),
-        second: None,
-        lanes: 0,
-    };
-    (0..size).step_by(COPY_BLOCK as usize).map(block).collect()
 }
 
 /// Whether the hook of this call needs the call's result.

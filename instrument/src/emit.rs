@@ -88,10 +88,9 @@ impl<'m> Emitter<'m> {
         for word in &segment.words {
             let value = match *word {
                 Word::Value(value) => self.builder.word(value),
-                Word::Lane(vector, lane) => {
-                    let pointer = self.builder.lane(vector, lane);
-                    self.builder.word(pointer)
-                }
+                Word::Lane(places, lane) => places.word(lane, &self.builder, self.module),
+                Word::LaneIf(places, mask, lane) => places.word_if(mask, lane, &self.builder, self.module),
+                Word::Mask(mask) => mask.word(&self.builder),
                 Word::Cookie => self.cookie(),
                 Word::Predecessor(block) => self.predecessor(block, before),
                 Word::Count => own_counter.unwrap_or_else(|| self.distance(planned_loop(segment))),

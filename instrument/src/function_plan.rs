@@ -8,6 +8,7 @@ use crate::{
     affine::{Counter, SelfLoop, Step},
     calls::Operand,
     frames::{DebugInfo, FrameTable, StringTable},
+    lanes::{Mask, Places},
     llvm::ir::{Block, Value},
     skip::SkipReason,
     types::Spot,
@@ -16,10 +17,14 @@ use crate::{
 /// A word of a record, as the emitter will compute it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Word<'m> {
-    /// Pointer, integer (zero-extended) or mask.
+    /// Pointer, integer (zero-extended) or vector of bits.
     Value(Value<'m>),
-    /// One pointer of a vector of pointers.
-    Lane(Value<'m>, u32),
+    /// The address of a lane.
+    Lane(Places<'m>, u32),
+    /// The same, or 0 if the lane does not take part.
+    LaneIf(Places<'m>, Mask<'m>, u32),
+    /// A bit per lane.
+    Mask(Mask<'m>),
     /// Identifies the frame of the running function.
     Cookie,
     /// Number of the edge by which control came to a block, as its first phi lists them.

@@ -10,8 +10,10 @@
 
 #![deny(missing_docs)]
 
+mod access;
 mod address;
 mod affine;
+mod assembly;
 mod blob;
 pub mod calls;
 mod classify;
@@ -24,6 +26,7 @@ mod frames;
 mod function_plan;
 mod gate;
 mod gated;
+mod lanes;
 pub mod llvm;
 mod loops;
 mod plan;
@@ -33,6 +36,7 @@ mod skip;
 mod slots;
 pub mod synchronise;
 mod types;
+mod x86;
 
 use std::path::{Path, PathBuf};
 

@@ -9,9 +9,10 @@ use dmdprof_abi::{
 };
 
 use crate::{
+    access::{Access, Length, blocks},
     affine::{SelfLoop, Step, Steps},
     calls,
-    classify::{Access, CallEffect, Classifier, Effect, Length, blocks, float_type, operations},
+    classify::{CallEffect, Classifier, Effect, Unseen, float_type, operations},
     fields::Fields,
     frames::DebugInfo,
     function_plan::{Anchor, FunctionPlan, ItemNote, PlannedItem, Word},
@@ -95,7 +96,7 @@ pub fn is_landable<'m>(block: Block<'m>, classifier: &Classifier<'m>) -> bool {
 
 /// Whether the iterations of a loop of one block can be one record, as far as its instructions tell.
 pub fn may_loop<'m>(block: Block<'m>, classifier: &Classifier<'m>) -> bool {
-    !block.instructions().into_iter().any(|i| matches!(classifier.effect(i), Effect::Call(_)))
+    !block.instructions().into_iter().any(|i| matches!(classifier.effect(i), Effect::Call(_) | Effect::Unseen(_)))
 }
 
 /// Stack slots that die when the function returns and not earlier by a scope end of their own, and `byval` parameters.
@@ -172,7 +173,7 @@ impl<'m> Planner<'_, 'm> {
             }
             self.fence(instruction, frame);
             let effect = self.classifier.effect(instruction);
-            let closed_by_call = matches!(effect, Effect::Call(_));
+            let closed_by_call = matches!(effect, Effect::Call(_) | Effect::Unseen(_));
             match effect {
                 Effect::Nothing => {}
                 Effect::Skip(reason) => *self.out.plan.skips.entry(reason).or_default() += 1,
@@ -183,18 +184,19 @@ impl<'m> Planner<'_, 'm> {
                         self.out.close(instruction, 0, NONE);
                         self.out.call_hook(instruction, after, frame);
                     }
-                    for mut access in accesses {
-                        if self.form == LoopForm::Marked {
-                            access.lanes = access.lanes.max(lanes(instruction));
-                        }
-                        self.access(&access, frame, instruction);
-                    }
+                    self.accesses(accesses, frame, instruction);
                     if let Some(before) = ordered.before {
                         if ordered.after.is_none() {
                             self.out.close(instruction, 0, NONE);
                         }
                         self.out.call_hook(instruction, before, frame);
                     }
+                }
+                Effect::Unseen(Unseen { accesses, reason, name }) => {
+                    self.accesses(accesses, frame, instruction);
+                    *self.out.plan.skips.entry(reason).or_default() += 1;
+                    let name = self.out.plan.strings.intern(&name);
+                    self.out.close(instruction, 0, name);
                 }
                 Effect::Call(effect) => self.call(instruction, &effect, frame),
             }
@@ -319,6 +321,15 @@ impl<'m> Planner<'_, 'm> {
         }
     }
 
+    fn accesses(&mut self, accesses: Vec<Access<'m>>, frame: u32, instruction: Value<'m>) {
+        for mut access in accesses {
+            if self.form == LoopForm::Marked {
+                access.lanes = access.lanes.max(lanes(instruction));
+            }
+            self.access(&access, frame, instruction);
+        }
+    }
+
     /// Adds an access.
     fn access(&mut self, access: &Access<'m>, frame: u32, instruction: Value<'m>) {
         self.make_room(access.lanes, instruction);
@@ -356,12 +367,13 @@ impl<'m> Planner<'_, 'm> {
     fn item(&mut self, access: &Access<'m>, frame: u32, block: Option<Block<'m>>) {
         let note = block.map_or_else(ItemNote::default, |block| self.note(access, block));
         let mut flags = access.flags;
-        let (word, offset) = match access.kind {
-            ItemKind::Gather | ItemKind::Scatter => (self.out.lanes(access.address, access.lanes), 0),
-            _ => self.out.address(access.address),
+        let (word, offset) = match access.places {
+            Some(places) => (self.out.lanes(places, access.lanes), 0),
+            None => self.out.address(access.address),
         };
         // The item has one offset, which belongs to the destination: a copy's source is an exact word of its own.
-        let mut word2 = access.second.map_or(0, |second| self.out.word(Word::Value(second)));
+        let second = access.source.map(Word::Value).or(access.mask.map(Word::Mask));
+        let mut word2 = second.map_or(0, |second| self.out.word(second));
         let mut lanes = access.lanes;
         let size = match access.length {
             Length::Fixed(size) => size as u32,
@@ -455,15 +467,7 @@ impl<'m> Planner<'_, 'm> {
                     return;
                 }
                 for (slot, size) in self.exit_kills.clone() {
-                    let kill = Access {
-                        kind: ItemKind::Kill,
-                        flags: 0,
-                        address: slot,
-                        offset: 0,
-                        length: Length::Fixed(size),
-                        second: None,
-                        lanes: 0,
-                    };
+                    let kill = Access::new(ItemKind::Kill, slot, Length::Fixed(size));
                     self.access(&kill, NONE, terminator);
                 }
                 self.out.close(terminator, segment_flag::EXIT, NONE);

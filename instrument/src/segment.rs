@@ -13,6 +13,7 @@ use crate::{
     calls::{Model, When},
     frames::DebugInfo,
     function_plan::{Anchor, CallHook, FunctionPlan, PlannedItem, PlannedLoop, Segment, Word},
+    lanes::Places,
     llvm::ir::{Layout, Value},
 };
 
@@ -98,12 +99,12 @@ impl<'m> SegmentBuilder<'m> {
         index
     }
 
-    /// Record index of the first of the pointers of a vector, one word each.
-    pub fn lanes(&mut self, pointers: Value<'m>, lanes: u16) -> u16 {
+    /// Record index of the first of the addresses of lanes, one word each.
+    pub fn lanes(&mut self, places: Places<'m>, lanes: u16) -> u16 {
         let first = self.open.words.len() as u16 + 1;
         for lane in 0..u32::from(lanes) {
             // Lanes must be consecutive, so they are not shared with earlier words.
-            self.open.words.push(Word::Lane(pointers, lane));
+            self.open.words.push(Word::Lane(places, lane));
         }
         first
     }

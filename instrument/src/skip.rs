@@ -3,16 +3,14 @@
 /// Why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SkipReason {
-    /// Inline assembly that touches memory.
+    /// Inline assembly that touches memory, by more than its memory operands.
     InlineAssembly,
     /// The pointer is to an address space other than 0.
     AddressSpace,
     /// The size of the vector is known when the program runs only.
     ScalableVector,
-    /// An intrinsic of the processor that may touch memory.
-    TargetIntrinsic,
-    /// An intrinsic of the group `llvm.vp`.
-    VectorPredication,
+    /// An intrinsic that may touch memory and is not understood.
+    Intrinsic,
     /// A mask of more than 64 lanes.
     WideMask,
     /// `va_start`, `va_copy` or `va_arg`.
@@ -51,8 +49,7 @@ impl SkipReason {
             Self::InlineAssembly => "inline assembly",
             Self::AddressSpace => "address space other than 0",
             Self::ScalableVector => "scalable vector",
-            Self::TargetIntrinsic => "target intrinsic",
-            Self::VectorPredication => "vector-predicated intrinsic",
+            Self::Intrinsic => "intrinsic that is not understood",
             Self::WideMask => "mask wider than 64 lanes",
             Self::VariableArguments => "variable arguments intrinsic",
             Self::VariableLengthArrayScope => "end of a variable-length array",

@@ -198,6 +198,146 @@ fn masked_gathered_and_packed_accesses() {
     ");
 }
 
+/// Masks are the signs of lanes or the bits of a number; a gather has a word per lane for which there is an index.
+#[test]
+fn vector_accesses_of_the_processor() {
+    insta::assert_snapshot!(describe(
+        "declare <16 x i8> @llvm.x86.sse3.ldu.dq(ptr)
+         declare <8 x i32> @llvm.x86.avx2.maskload.d.256(ptr, <8 x i32>)
+         declare void @llvm.x86.avx.maskstore.pd(ptr, <2 x i64>, <2 x double>)
+         declare void @llvm.x86.sse2.maskmov.dqu(<16 x i8>, <16 x i8>, ptr)
+         declare <4 x float> @llvm.x86.avx2.gather.q.ps(<4 x float>, ptr, <2 x i64>, <4 x float>, i8)
+         declare <8 x double> @llvm.x86.avx512.mask.gather.dpd.512(<8 x double>, ptr, <8 x i32>, <8 x i1>, i32)
+         declare <4 x i32> @llvm.x86.avx512.gather3div4.si(<4 x i32>, ptr, <2 x i64>, i8, i32)
+         declare void @llvm.x86.avx512.scatter.dpi.512(ptr, i16, <16 x i32>, <16 x i32>, i32)
+         declare void @llvm.x86.avx512.mask.scatterdiv2.df(ptr, <2 x i1>, <2 x i64>, <2 x double>, i32)
+         declare void @llvm.x86.avx512.mask.pmovus.dw.mem.256(ptr, <8 x i32>, i8)
+         define void @f(ptr %p, <16 x i8> %b, <8 x i32> %i, <2 x i64> %l, <4 x float> %s, <2 x double> %d,
+                        <8 x double> %e, <8 x i1> %m, <2 x i1> %n, <4 x i32> %j, <16 x i32> %w)
+                        \"target-features\"=\"+avx512f,+avx512vl\" {
+           %r0 = call <16 x i8> @llvm.x86.sse3.ldu.dq(ptr %p)
+           %r1 = call <8 x i32> @llvm.x86.avx2.maskload.d.256(ptr %p, <8 x i32> %i)
+           call void @llvm.x86.avx.maskstore.pd(ptr %p, <2 x i64> %l, <2 x double> %d)
+           call void @llvm.x86.sse2.maskmov.dqu(<16 x i8> %r0, <16 x i8> %b, ptr %p)
+           %r2 = call <4 x float> @llvm.x86.avx2.gather.q.ps(<4 x float> %s, ptr %p, <2 x i64> %l, <4 x float> %s, i8 4)
+           %r3 = call <8 x double> @llvm.x86.avx512.mask.gather.dpd.512(<8 x double> %e, ptr %p, <8 x i32> %i, <8 x i1> %m, i32 8)
+           %r4 = call <4 x i32> @llvm.x86.avx512.gather3div4.si(<4 x i32> %j, ptr %p, <2 x i64> %l, i8 3, i32 4)
+           call void @llvm.x86.avx512.scatter.dpi.512(ptr %p, i16 -1, <16 x i32> %w, <16 x i32> %w, i32 4)
+           call void @llvm.x86.avx512.mask.scatterdiv2.df(ptr %p, <2 x i1> %n, <2 x i64> %l, <2 x double> %d, i32 8)
+           call void @llvm.x86.avx512.mask.pmovus.dw.mem.256(ptr %p, <8 x i32> %i, i8 85)
+           ret void
+         }"
+    ), @r"
+    f: block, 41 words, enter, exit
+      load 16 at word 1+0
+      masked load 4 at word 1+0, word2 2, lanes 8
+      masked store 8 at word 1+0, word2 3, lanes 2
+      masked store 1 at word 1+0, word2 4, lanes 16
+      gather 4 at word 5+0, word2 7, lanes 2
+      gather 8 at word 8+0, word2 16, lanes 8
+      gather 4 at word 17+0, word2 19, lanes 2
+      scatter 4 at word 20+0, word2 36, lanes 16
+      scatter 8 at word 37+0, word2 39, lanes 2
+      masked store 2 at word 1+0, word2 40, lanes 8
+    ");
+}
+
+/// Whole accesses; those that touch no byte of the program.
+#[test]
+fn other_accesses_of_the_processor() {
+    insta::assert_snapshot!(describe(
+        "declare { i8, <2 x i64> } @llvm.x86.aesenc128kl(<2 x i64>, ptr)
+         declare { i8, <2 x i64> } @llvm.x86.aesdec256kl(<2 x i64>, ptr)
+         declare void @llvm.x86.sse.ldmxcsr(ptr)
+         declare void @llvm.x86.sse.stmxcsr(ptr)
+         declare void @llvm.x86.fxsave(ptr)
+         declare void @llvm.x86.directstore64(ptr, i64)
+         declare void @llvm.x86.movdir64b(ptr, ptr)
+         declare i32 @llvm.x86.cmpccxadd32(ptr, i32, i32, i32)
+         declare void @llvm.x86.sse2.clflush(ptr)
+         declare void @llvm.x86.sse2.mfence()
+         declare i64 @llvm.x86.rdtsc()
+         define void @f(ptr %p, ptr %q, <2 x i64> %d) \"target-features\"=\"+kl,+movdiri,+movdir64b,+cmpccxadd,+fxsr\" {
+           %r0 = call { i8, <2 x i64> } @llvm.x86.aesenc128kl(<2 x i64> %d, ptr %p)
+           %r1 = call { i8, <2 x i64> } @llvm.x86.aesdec256kl(<2 x i64> %d, ptr %p)
+           call void @llvm.x86.sse.ldmxcsr(ptr %p)
+           call void @llvm.x86.sse.stmxcsr(ptr %p)
+           call void @llvm.x86.directstore64(ptr %p, i64 1)
+           call void @llvm.x86.movdir64b(ptr %p, ptr %q)
+           %r2 = call i32 @llvm.x86.cmpccxadd32(ptr %p, i32 1, i32 2, i32 3)
+           call void @llvm.x86.sse2.clflush(ptr %p)
+           call void @llvm.x86.sse2.mfence()
+           %r3 = call i64 @llvm.x86.rdtsc()
+           ret void
+         }"
+    ), @r"
+    f: block, 3 words, enter, exit
+      load 48 at word 1+0
+      load 64 at word 1+0
+      load 4 at word 1+0
+      store 4 at word 1+0
+      store 8 at word 1+0
+      copy 64 at word 1+0, word2 2
+      update 4 at word 1+0
+    ");
+}
+
+/// Memory operands are accesses, whatever the text; an address in a register leads where nobody knows.
+#[test]
+fn inline_assembly_by_its_operands() {
+    insta::assert_snapshot!(describe(
+        "define void @f(ptr %p, ptr %q, i64 %n) {
+           call void asm sideeffect \"movl $1, $0\", \"=*m,r\"(ptr elementtype(i32) %p, i32 1)
+           call void asm sideeffect \"incl $0\", \"=*m,*m,~{memory}\"(ptr elementtype(i32) %p, ptr elementtype(i32) %p)
+           call void asm sideeffect \"\", \"*m\"(ptr elementtype([100 x i8]) %q)
+           call void asm sideeffect \"\", \"r,~{memory}\"(ptr %q)
+           call void asm sideeffect \"mfence\", \"~{memory}\"()
+           %a = call i64 asm \"leaq 8($1), $0\", \"=r,r\"(ptr %q)
+           %b = call i64 asm \"movq ($1), $0\", \"=r,r\"(i64 %n)
+           call void asm sideeffect \"rep stosb\", \"{di},{cx}\"(ptr %q, i64 %n)
+           call void asm sideeffect inteldialect \"mov rax, [$1]; mov $0, eax\", \"=*m,r\"(ptr elementtype(i32) %p, ptr %q)
+           ret void
+         }"
+    ), @r"
+    f: block, 3 words, enter, calls inline assembly
+      store 4 at word 1+0
+      load 4 at word 1+0
+      store 4 at word 1+0
+      load 64 at word 2+0
+      load 36 at word 2+64
+    f: block, 1 words, calls inline assembly
+    f: block, 2 words, calls inline assembly
+      store 4 at word 1+0
+    f: block, 1 words, exit
+    skipped 3: inline assembly
+    ");
+}
+
+/// Named with the bytes of what it gives or takes, where its type tells; not if it is given no address.
+#[test]
+fn intrinsics_that_are_not_understood_have_names() {
+    insta::assert_snapshot!(describe(
+        "declare <4 x float> @llvm.vp.load.v4f32.p0(ptr, <4 x i1>, i32)
+         declare void @llvm.vp.store.v4f32.p0(<4 x float>, ptr, <4 x i1>, i32)
+         declare void @llvm.prefetch.p0(ptr, i32, i32, i32)
+         declare i64 @llvm.readcyclecounter()
+         define void @f(ptr %p, <4 x i1> %m) {
+           %a = load i32, ptr %p
+           %v = call <4 x float> @llvm.vp.load.v4f32.p0(ptr %p, <4 x i1> %m, i32 4)
+           call void @llvm.vp.store.v4f32.p0(<4 x float> %v, ptr %p, <4 x i1> %m, i32 4)
+           call void @llvm.prefetch.p0(ptr %p, i32 0, i32 3, i32 1)
+           %c = call i64 @llvm.readcyclecounter()
+           ret void
+         }"
+    ), @r"
+    f: block, 2 words, enter, calls llvm.vp.load.v4f32.p0 (16 bytes)
+      load 4 at word 1+0
+    f: block, 1 words, calls llvm.vp.store.v4f32.p0 (16 bytes)
+    f: block, 1 words, exit
+    skipped 2: intrinsic that is not understood
+    ");
+}
+
 #[test]
 fn atomics_are_a_load_then_a_store() {
     insta::assert_snapshot!(describe(
@@ -402,24 +542,26 @@ fn tail_calls_that_must_stay_end_the_frame_before_the_call() {
 fn what_cannot_be_hooked_is_counted_by_reason() {
     insta::assert_snapshot!(describe(
         "declare void @llvm.va_start.p0(ptr)
-         declare <4 x i32> @llvm.x86.avx2.maskload.d(ptr, <4 x i32>)
+         declare void @llvm.x86.xsave(ptr, i32, i32)
          define void @naked_one() naked {
            call void asm sideeffect \"ret\", \"\"()
            unreachable
          }
-         define void @f(ptr %p, ptr addrspace(257) %s, ...) \"target-features\"=\"+avx2\" {
-           call void asm sideeffect \"nop\", \"~{memory}\"()
+         define void @f(ptr %p, ptr addrspace(257) %s, ...) \"target-features\"=\"+xsave\" {
+           call void asm sideeffect \"incl ($0)\", \"r,~{memory}\"(ptr %p)
            %a = load i32, ptr addrspace(257) %s
-           %v = call <4 x i32> @llvm.x86.avx2.maskload.d(ptr %p, <4 x i32> zeroinitializer)
+           call void @llvm.x86.xsave(ptr %p, i32 0, i32 0)
            call void @llvm.va_start.p0(ptr %p)
            ret void
          }"
     ), @r"
-    f: block, 1 words, enter, exit
+    f: block, 1 words, enter, calls inline assembly
+    f: block, 1 words, calls llvm.x86.xsave
+    f: block, 1 words, exit
     skipped 1: naked function
     skipped 1: inline assembly
     skipped 1: address space other than 0
-    skipped 1: target intrinsic
+    skipped 1: intrinsic that is not understood
     skipped 1: variable arguments intrinsic
     ");
 }

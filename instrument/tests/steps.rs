@@ -274,3 +274,43 @@ fn a_function_too_large_for_its_descriptors_has_no_hooks_and_says_so() {
     ir += "  ret double %phi0\n}\n";
     assert_eq!(read(&ir), ("skipped 1: function too large for its descriptors\n".into(), false));
 }
+
+/// A lane that takes part is loaded or stored, at its own address; which ones do, and where, is looked at.
+#[test]
+fn lanes_are_loaded_and_stored_one_by_one() {
+    insta::assert_snapshot!(describe(
+        "declare <2 x double> @llvm.x86.avx2.gather.q.pd(<2 x double>, ptr, <2 x i64>, <2 x double>, i8)
+         declare void @llvm.x86.avx.maskstore.pd(ptr, <2 x i64>, <2 x double>)
+         declare <16 x i8> @llvm.x86.sse3.ldu.dq(ptr)
+         define <2 x double> @f(ptr %p, <2 x i64> %i, <2 x double> %m) \"target-features\"=\"+avx2\" {
+           %g = call <2 x double> @llvm.x86.avx2.gather.q.pd(<2 x double> zeroinitializer, ptr %p, <2 x i64> %i, <2 x double> %m, i8 8)
+           call void @llvm.x86.avx.maskstore.pd(ptr %p, <2 x i64> %i, <2 x double> %g)
+           ret <2 x double> %g
+         }"
+    ), @r"
+    f: 6 words, 11 registers
+      Parameter r1 <- r0 r0 r0, word 0, lanes 0, size 0
+      Parameter r2 <- r0 r0 r0, word 0, lanes 1, size 0
+      Parameter r3 <- r0 r0 r0, word 0, lanes 2, size 0
+      Parameter r4 <- r0 r0 r0, word 0, lanes 3, size 0
+      Parameter r5 <- r0 r0 r0, word 0, lanes 4, size 0
+      Escape r0 <- r4 r0 r0, word 0, lanes 0, size 0
+      Escape r0 <- r5 r0 r0, word 0, lanes 0, size 0
+      Escape r0 <- r1 r0 r0, word 0, lanes 0, size 0
+      Select r8 <- r2 r0 r0, word 1, lanes 0, size 0
+      Escape r0 <- r8 r0 r0, word 0, lanes 0, size 0
+      Select r9 <- r3 r0 r0, word 1, lanes 1, size 0
+      Escape r0 <- r9 r0 r0, word 0, lanes 0, size 0
+      r10 = load word 2 + 0, 8 bytes
+      Select r6 <- r10 r0 r0, word 1, lanes 0, size 0
+      r11 = load word 3 + 0, 8 bytes
+      Select r7 <- r11 r0 r0, word 1, lanes 1, size 0
+      Escape r0 <- r2 r0 r0, word 0, lanes 0, size 0
+      Escape r0 <- r3 r0 r0, word 0, lanes 0, size 0
+      Escape r0 <- r1 r0 r0, word 0, lanes 0, size 0
+      store word 4 + 0, 8 bytes = r6
+      store word 5 + 0, 8 bytes = r7
+      Return r0 <- r6 r0 r0, word 0, lanes 0, size 0
+      Return r0 <- r7 r0 r0, word 0, lanes 1, size 0
+    ");
+}

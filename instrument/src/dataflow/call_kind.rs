@@ -2,15 +2,16 @@
 
 use dmdprof_abi::steps::ValueOp;
 
-use super::operations;
+use super::{lanes::followed, operations};
 use crate::{
+    access::{Access, Moved},
     calls::Model,
-    classify::{Classifier, model_of_call},
+    classify::{Classifier, model_of_call, touches_nothing},
     llvm::ir::{TypeKind, Value},
 };
 
 /// What a call is in the values model.
-pub(super) enum CallKind {
+pub(super) enum CallKind<'m> {
     /// No value goes in or out.
     Nothing,
     /// The first argument, unchanged.
@@ -21,6 +22,8 @@ pub(super) enum CallKind {
     Reduce(ValueOp),
     Copy,
     Fill,
+    /// An intrinsic that loads or stores a vector, lanes of it or another value.
+    Access(Access<'m>),
     /// A library call that the hooks report by its meaning.
     Modelled(Model),
     /// Code that may follow values itself, or may not: known when it runs. The name, if there is one.
@@ -31,13 +34,13 @@ pub(super) fn arguments<'m>(call: Value<'m>) -> Vec<Value<'m>> {
     (0..call.arguments()).map(|i| call.operand(i)).filter(|a| a.ty().kind() != TypeKind::Metadata).collect()
 }
 
-pub(super) fn call_kind<'m>(call: Value<'m>, classifier: &Classifier<'m>) -> CallKind {
+pub(super) fn call_kind<'m>(call: Value<'m>, classifier: &Classifier<'m>) -> CallKind<'m> {
     let callee = call.callee();
     if callee.is_inline_asm() {
         return CallKind::Call(Some("inline assembly".into()));
     }
     if let Some(name) = callee.intrinsic_name() {
-        return intrinsic_kind(callee, &name, classifier);
+        return intrinsic_kind(call, callee, &name, classifier);
     }
     if !callee.is_function() {
         return CallKind::Call(None);
@@ -58,7 +61,7 @@ pub(super) fn call_kind<'m>(call: Value<'m>, classifier: &Classifier<'m>) -> Cal
     }
 }
 
-fn intrinsic_kind<'m>(callee: Value<'m>, name: &str, classifier: &Classifier<'m>) -> CallKind {
+fn intrinsic_kind<'m>(call: Value<'m>, callee: Value<'m>, name: &str, classifier: &Classifier<'m>) -> CallKind<'m> {
     let rest = &name["llvm.".len()..];
     if rest.starts_with("memcpy") || rest.starts_with("memmove") {
         return CallKind::Copy;
@@ -80,24 +83,16 @@ fn intrinsic_kind<'m>(callee: Value<'m>, name: &str, classifier: &Classifier<'m>
     if PASSED.iter().any(|p| rest.starts_with(p)) {
         return CallKind::Pass;
     }
-    const NO_VALUES: [&str; 14] = [
-        "dbg.",
-        "lifetime.",
-        "assume",
-        "invariant.",
-        "experimental.noalias",
-        "va_",
-        "stack",
-        "prefetch",
-        "eh.",
-        "objectsize",
-        "is.constant",
-        "threadlocal",
-        "donothing",
-        "fake.use",
-    ];
-    if NO_VALUES.iter().any(|p| rest.starts_with(p)) {
+    if touches_nothing(rest) || ["va_", "eh."].iter().any(|start| rest.starts_with(start)) {
         return CallKind::Nothing;
+    }
+    let moved_type = |moved| match moved {
+        Moved::Nothing => None,
+        Moved::Result { .. } => Some(call.ty()),
+        Moved::Operand(data) => Some(data.ty()),
+    };
+    if let Some(access) = followed(classifier.effect(call), moved_type) {
+        return CallKind::Access(access);
     }
     if classifier.may_access_memory(callee) {
         CallKind::Call(Some(name.to_owned()))

@@ -35,6 +35,7 @@ impl<'m> Planner<'_, 'm> {
             CallKind::Reduce(op) => self.reduce(i, op, frame),
             CallKind::Copy => self.copy(i, frame),
             CallKind::Fill => self.fill(i, frame),
+            CallKind::Access(access) => self.vector_access(i, &access, frame),
             CallKind::Modelled(model) => {
                 if model.call == Call::Formatted {
                     // What is formatted is looked at.
@@ -84,7 +85,7 @@ impl<'m> Planner<'_, 'm> {
         let mut index = 0u16;
         for number in 0..i.arguments() {
             let argument = i.operand(number);
-            if let Some(ty) = i.byval_argument(number, self.classifier.attributes.byval) {
+            if let Some(ty) = i.argument_type(number, self.classifier.attributes.byval) {
                 let fields = Fields { lanes: index, size: self.size_of(ty), ..Fields::default() };
                 self.push_access(StepKind::BytesArgument, argument, 0, 0, fields, frame);
                 hands_over = true;
@@ -130,7 +131,7 @@ impl<'m> Planner<'_, 'm> {
             let argument = call.operand(number);
             let ty = argument.ty();
             let is_address = ty.is_pointer() && ty.address_space() == 0 && ty.vector().is_none();
-            let is_copy = call.byval_argument(number, self.classifier.attributes.byval).is_some();
+            let is_copy = call.argument_type(number, self.classifier.attributes.byval).is_some();
             let (Shape { root, .. }, offset) = decompose(self.out.layout, argument);
             if !is_address || is_copy || root.is_null_pointer() || root.is_constant_variable() || root.is_function() {
                 continue;

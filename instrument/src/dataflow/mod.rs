@@ -8,6 +8,7 @@
 mod arithmetic;
 mod call_kind;
 mod calls;
+mod lanes;
 mod memory;
 mod operations;
 mod parts;
@@ -71,7 +72,9 @@ pub fn plan_function<'m>(
 fn is_source<'m>(instruction: Value<'m>, classifier: &Classifier<'m>) -> bool {
     match instruction.opcode() {
         Opcode::Load | Opcode::AtomicRMW | Opcode::AtomicCmpXchg => true,
-        Opcode::Call | Opcode::Invoke => matches!(call_kind(instruction, classifier), CallKind::Call(_)),
+        Opcode::Call | Opcode::Invoke => {
+            matches!(call_kind(instruction, classifier), CallKind::Call(_) | CallKind::Access(_))
+        }
         _ => false,
     }
 }
@@ -196,7 +199,12 @@ impl<'m> Planner<'_, 'm> {
             return;
         }
         for slot in 0..self.slot_count(value.ty()) {
-            let a = self.file.of(value, slot);
+            self.look_at(self.file.of(value, slot), frame);
+        }
+    }
+
+    fn look_at(&mut self, a: u32, frame: u32) {
+        if a != 0 {
             self.push(StepKind::Escape, Registers { a, ..Registers::default() }, Fields::default(), frame);
         }
     }

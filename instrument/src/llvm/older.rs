@@ -38,6 +38,7 @@ pub fn stand_in(name: &str, major: u32, own: Option<Address>) -> Option<Address>
         "LLVMConstStringInContext2" => const_string as Address,
         "LLVMGetArrayLength2" => array_length as Address,
         "LLVMGetNamedFunctionWithLength" => named_function as Address,
+        "LLVMGetInlineAsmAsmString" => asm_text as Address,
         "LLVMGetInlineAsmConstraintString" => asm_constraints as Address,
         "LLVMGetTailCallKind" => tail_call_kind as Address,
         "LLVMGetDINodeTag" => node_tag as Address,
@@ -106,14 +107,25 @@ unsafe extern "C" fn named_function(module: LLVMModuleRef, name: *const c_char, 
     unsafe { LLVMGetNamedFunction(module, name.as_ptr()) }
 }
 
-/// The constraints are the last of what is quoted; quotes in them are written as `\22`.
+/// Of what is quoted, the text is the last but one.
+unsafe extern "C" fn asm_text(assembly: LLVMValueRef, length: *mut usize) -> *const c_char {
+    // SAFETY: the caller's value and place.
+    unsafe { quoted(assembly, 1, length) }
+}
+
+/// The constraints are the last of what is quoted.
 unsafe extern "C" fn asm_constraints(assembly: LLVMValueRef, length: *mut usize) -> *const c_char {
-    // As many as there are different constraints in the program, kept because the callers' strings live as long as the
-    // module.
+    // SAFETY: the caller's value and place.
+    unsafe { quoted(assembly, 0, length) }
+}
+
+/// What is quoted in the text of inline assembly, counted from the end. Quotes in it are written as `\22`.
+unsafe fn quoted(assembly: LLVMValueRef, from_end: usize, length: *mut usize) -> *const c_char {
+    // As many as there are different ones in the program, kept because the callers' strings live as long as the module.
     static KEPT: Mutex<Vec<&'static str>> = Mutex::new(Vec::new());
     // SAFETY: the caller's value.
     let text = taken(unsafe { LLVMPrintValueToString(assembly) });
-    let found = text.rsplit('"').nth(1).unwrap_or_default();
+    let found = unescaped(text.rsplit('"').nth(1 + 2 * from_end).unwrap_or_default());
     let mut kept = KEPT.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     let known = kept.iter().copied().find(|known| *known == found);
     let known = known.unwrap_or_else(|| {
@@ -124,6 +136,22 @@ unsafe extern "C" fn asm_constraints(assembly: LLVMValueRef, length: *mut usize)
     // SAFETY: the caller's place for the length.
     unsafe { *length = known.len() };
     known.as_ptr().cast()
+}
+
+/// LLVM writes what is not printable, quotes and backslashes as a backslash and two hexadecimal digits.
+fn unescaped(text: &str) -> String {
+    let mut parts = text.split('\\');
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        match part.get(..2).and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
+            Some(byte) => {
+                out.push(byte.into());
+                out += &part[2..];
+            }
+            None => out += part,
+        }
+    }
+    out
 }
 
 /// The older functions tell `tail` and `musttail` from nothing, not from each other. Only what stands before a return

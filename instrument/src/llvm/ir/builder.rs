@@ -7,7 +7,10 @@ use std::ffi::c_char;
 
 use inkwell::llvm_sys::{LLVMAtomicOrdering, LLVMCallConv, LLVMIntPredicate, core::*, prelude::*};
 
-use super::handle::{Block, Metadata, ModuleHandle, Type, Value};
+use super::{
+    handle::{Block, Metadata, ModuleHandle, Type, Value},
+    types::Layout,
+};
 use crate::llvm::kinds::{Opcode, TypeKind};
 
 /// Calling convention whose callee preserves nearly all registers.
@@ -203,6 +206,22 @@ impl<'m> Builder<'m> {
         let lane = self.module.constant(32, lane.into()).raw();
         // SAFETY: a vector, and an integer.
         Value::new(unsafe { LLVMBuildExtractElement(self.raw, raw, lane, UNNAMED) })
+    }
+
+    /// The highest bit of each of so many lanes into which a value is cut: a vector of bits.
+    #[must_use]
+    pub fn signs(&self, what: Value<'m>, lanes: u32) -> Value<'m> {
+        let bits = Layout::of(self.module).store_size(what.ty()) * 8;
+        assert!(lanes > 0 && bits % u64::from(lanes) == 0, "lanes of one size");
+        let element = self.module.int_type((bits / u64::from(lanes)) as u32);
+        // SAFETY: an integer type, and lanes.
+        let vector = unsafe { LLVMVectorType(element.raw(), lanes) };
+        // SAFETY: a value of as many bits as the vector.
+        let cut = unsafe { LLVMBuildBitCast(self.raw, what.raw(), vector, UNNAMED) };
+        // SAFETY: a type of integers.
+        let zero = unsafe { LLVMConstNull(vector) };
+        // SAFETY: two vectors of one type.
+        Value::new(unsafe { LLVMBuildICmp(self.raw, LLVMIntPredicate::LLVMIntSLT, cut, zero, UNNAMED) })
     }
 
     fn binary(&self, build: Binary, a: Value<'m>, b: Value<'m>) -> Value<'m> {

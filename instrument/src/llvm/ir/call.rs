@@ -50,11 +50,11 @@ impl<'m> Value<'m> {
         Type::new(unsafe { LLVMGetCalledFunctionType(self.call()) })
     }
 
-    /// The type of a `byval` argument, if it is one.
+    /// The type that an argument's attribute of a kind with types (`byval`, `elementtype`) has, if it has one.
     #[must_use]
-    pub fn byval_argument(self, index: u32, kind: AttributeKind) -> Option<Type<'m>> {
+    pub fn argument_type(self, index: u32, kind: AttributeKind) -> Option<Type<'m>> {
         let attribute = self.site_attribute(index + 1, kind)?;
-        // SAFETY: `byval` is an attribute with a type.
+        // SAFETY: an attribute with a type.
         Some(Type::new(unsafe { LLVMGetTypeAttributeValue(attribute) }))
     }
 
@@ -64,6 +64,18 @@ impl<'m> Value<'m> {
         let raw = self.checked(self.opcode() == Opcode::Invoke);
         // SAFETY: an invoke.
         Block::new(unsafe { LLVMGetNormalDest(raw) })
+    }
+
+    /// Text of an inline assembly callee.
+    #[must_use]
+    pub fn asm_text(self) -> String {
+        let callee = self.callee();
+        let raw = callee.checked(callee.is_inline_asm());
+        let mut len = 0;
+        // SAFETY: inline assembly; `len` is the place for the length.
+        let start = unsafe { LLVMGetInlineAsmAsmString(raw, &raw mut len) };
+        // SAFETY: so many bytes, which live as long as the module.
+        unsafe { text(start, len) }
     }
 
     /// Text of the constraints of an inline assembly callee.
