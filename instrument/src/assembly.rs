@@ -1,9 +1,9 @@
 //! What inline assembly does to memory, as far as its text and its operands tell.
 //!
 //! Takes a call of inline assembly, gives the accesses of its memory operands and whether its text accesses more than
-//! those. Text that names no address but by memory operands, and has no instruction with an address of its own, accesses
-//! nothing else, whatever it declares: barriers have an empty text or `mfence`. Symbols as addresses (`mov counter,
-//! %eax`) are taken for registers.
+//! those. Text that names no address but by memory operands, and has no instruction with an address of its own,
+//! accesses nothing else, whatever it declares: barriers have an empty text or `mfence`. Symbols as addresses
+//! (`mov counter, %eax`) are taken for registers.
 
 use dmdprof_abi::ItemKind;
 

@@ -2,11 +2,11 @@
 
 use dmdprof_abi::steps::ValueOp;
 
-use super::{lanes::followed, operations};
+use super::operations;
 use crate::{
     access::{Access, Moved},
     calls::Model,
-    classify::{Classifier, model_of_call, touches_nothing},
+    classify::{Classifier, Effect, model_of_call, touches_nothing},
     llvm::ir::{TypeKind, Value},
 };
 
@@ -86,12 +86,7 @@ fn intrinsic_kind<'m>(call: Value<'m>, callee: Value<'m>, name: &str, classifier
     if touches_nothing(rest) || ["va_", "eh."].iter().any(|start| rest.starts_with(start)) {
         return CallKind::Nothing;
     }
-    let moved_type = |moved| match moved {
-        Moved::Nothing => None,
-        Moved::Result { .. } => Some(call.ty()),
-        Moved::Operand(data) => Some(data.ty()),
-    };
-    if let Some(access) = followed(classifier.effect(call), moved_type) {
+    if let Some(access) = followed(call, classifier) {
         return CallKind::Access(access);
     }
     if classifier.may_access_memory(callee) {
@@ -99,6 +94,19 @@ fn intrinsic_kind<'m>(call: Value<'m>, callee: Value<'m>, name: &str, classifier
     } else {
         CallKind::Op(ValueOp::Special)
     }
+}
+
+/// The access of an intrinsic that moves bytes as they are; `None` for what cannot be followed.
+fn followed<'m>(call: Value<'m>, classifier: &Classifier<'m>) -> Option<Access<'m>> {
+    let Effect::Accesses(accesses) = classifier.effect(call) else { return None };
+    let [access] = accesses[..] else { return None };
+    let ty = match access.moved {
+        Moved::Nothing => return None,
+        Moved::Result { .. } => call.ty(),
+        Moved::Operand(data) => data.ty(),
+    };
+    // Lanes of the access are those of the value, not parts of them.
+    (access.mask.is_none() || ty.lanes() >= u32::from(access.lanes)).then_some(access)
 }
 
 /// Whether an invoke's normal destination has to tell what the call returned, so that it must be a block of its own.

@@ -10,25 +10,10 @@ use dmdprof_abi::{
 use super::{Fields, Planner, registers::slots};
 use crate::{
     access::{Access, Length, Moved},
-    classify::Effect,
     function_plan::Word,
     lanes::{Mask, Places},
-    llvm::ir::{Type, Value},
+    llvm::ir::Value,
 };
-
-/// The access of an intrinsic that moves bytes as they are; `None` for what cannot be followed.
-pub(super) fn followed<'m>(
-    effect: Effect<'m>,
-    moved_type: impl Fn(Moved<'m>) -> Option<Type<'m>>,
-) -> Option<Access<'m>> {
-    let Effect::Accesses(accesses) = effect else { return None };
-    let [access] = accesses[..] else { return None };
-    let ty = moved_type(access.moved)?;
-    let kinds = [ItemKind::Gather, ItemKind::Scatter, ItemKind::ExpandLoad, ItemKind::CompressStore];
-    let has_lanes = kinds.contains(&access.kind) || matches!(access.kind, ItemKind::MaskedLoad | ItemKind::MaskedStore);
-    // Lanes of the access are those of the value, not parts of them.
-    (!has_lanes || ty.lanes() >= u32::from(access.lanes)).then_some(access)
-}
 
 impl<'m> Planner<'_, 'm> {
     /// Plans such an access.
