@@ -21,6 +21,7 @@ use crate::gate::output::check::Results;
 use crate::gate::output::machine;
 use crate::gate::runner::Job;
 use crate::gate::{CONFIG_FILE, source};
+use crate::profile::unseen;
 use crate::shared::output_file;
 use crate::shared::printable;
 use crate::shared::signals;
@@ -189,6 +190,7 @@ pub fn command(args: &CheckArgs) -> anyhow::Result<i32> {
         Format::Json => results.json(&mut out),
         Format::Md => out.write_all(results.markdown().as_bytes()),
     })?;
+    results.checked.iter().for_each(|case| unseen::warn(&format!("{}: ", case.name), &case.unseen));
     write_files(&results, args, &plan.paths)?;
     on_github(&results, &root)?;
     Ok(signals::received().map_or_else(|| results.exit_code(), |signal| 128 + signal))

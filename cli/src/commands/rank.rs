@@ -17,6 +17,7 @@ use crate::estimate::times::Times;
 use crate::gate::runner::{self, Inputs, Job, Left};
 use crate::measure::analysis::{LivenessArg, parse_line};
 use crate::measure::values::ModelArg;
+use crate::profile::unseen;
 use crate::rank::cache::{Cache, Question};
 use crate::rank::elements::Elements;
 use crate::rank::same::Comparison;
@@ -130,6 +131,9 @@ pub fn command(args: &RankArgs) -> anyhow::Result<()> {
         variants.push(Variant { name, evidence });
     }
     results.say();
+    for Variant { name, evidence } in &variants {
+        unseen::warn(&format!("{name}: "), &unseen::sentences(&evidence.profile.coverage));
+    }
     args.print.print(&sheet::document(&variants, &machines, &options)?)
 }
 

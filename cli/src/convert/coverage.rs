@@ -7,6 +7,7 @@ use dmdprof_runtime::session::Measurement;
 
 use super::read::text;
 use crate::profile::model::{Coverage, ModuleCoverage};
+use crate::profile::unseen::{is_instruction, name_in};
 use crate::shared::human;
 
 pub fn coverage(measurement: &Measurement) -> Coverage {
@@ -62,16 +63,18 @@ pub fn compilers(measurement: &Measurement) -> Vec<String> {
 }
 
 fn unseen_calls(measurement: &Measurement, defined: &BTreeSet<&str>) -> Vec<(String, u64)> {
-    let mut calls: BTreeMap<&str, u64> = measurement.unfollowed.iter().map(|(name, n)| (name.as_str(), *n)).collect();
+    let mut calls: BTreeMap<String, u64> = measurement.unfollowed.iter().map(|(name, n)| (name.clone(), *n)).collect();
     for block in &measurement.blocks {
         let table = &measurement.tables[block.table as usize].1;
-        let callee = text(table, table.segments[block.segment as usize].callee);
-        if let Some(name) = callee.filter(|n| !defined.contains(n) && !touches_no_memory(n)) {
-            *calls.entry(name).or_default() += block.executions;
-        }
+        let segment = &table.segments[block.segment as usize];
+        let Some(name) = text(table, segment.callee).filter(|n| !defined.contains(n) && !touches_no_memory(n)) else {
+            continue;
+        };
+        let function = || text(table, table.functions[segment.function as usize].name).unwrap_or("unknown");
+        let name = if is_instruction(name) { name_in(name, function()) } else { name.to_owned() };
+        *calls.entry(name).or_default() += block.executions;
     }
-    let mut calls: Vec<(String, u64)> =
-        calls.into_iter().filter(|(_, n)| *n > 0).map(|(name, n)| (name.to_owned(), n)).collect();
+    let mut calls: Vec<(String, u64)> = calls.into_iter().filter(|(_, n)| *n > 0).collect();
     calls.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
     calls
 }

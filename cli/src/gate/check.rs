@@ -19,7 +19,7 @@ use super::summary::Summary;
 use super::twice::{self, Runs};
 use super::verdict::{Outcome, Verdict};
 use super::{baseline, source};
-use crate::profile::Profile;
+use crate::profile::{Profile, unseen};
 use crate::sample::{Measured, file};
 
 /// Where a case's numbers come from.
@@ -94,6 +94,8 @@ pub struct Checked {
     pub certified: bool,
     /// Of the run, if the plan keeps it.
     pub profile: Option<Box<Profile>>,
+    /// Accesses of the run that are not in its numbers, a sentence each.
+    pub unseen: Vec<String>,
     pub ending: Ending,
 }
 
@@ -146,13 +148,14 @@ pub fn all(cases: &[Case], plan: &Plan) -> Vec<Checked> {
 }
 
 fn one(case: &Case, plan: &Plan) -> Checked {
-    let (mut certified, mut profile) = (false, None);
+    let (mut certified, mut profile, mut unseen) = (false, None, Vec::new());
     let ending = measure(case, plan, &mut certified).and_then(|measured| match measured {
         Ok(run) => {
             if plan.keep && run.profile.is_none() {
                 bail!("--html needs a profile, and this is the estimates of a sample");
             }
             profile = run.profile.filter(|_| plan.keep);
+            unseen = run.unseen;
             conclude(case, plan, run.summary, run.doubt.as_ref())
         }
         Err(unlike) => Ok(Ending::Unlike(unlike)),
@@ -162,6 +165,7 @@ fn one(case: &Case, plan: &Plan) -> Checked {
         baseline: case.baseline.clone(),
         certified,
         profile,
+        unseen,
         ending: ending.unwrap_or_else(Ending::Error),
     }
 }
@@ -196,6 +200,8 @@ fn measure(case: &Case, plan: &Plan, certified: &mut bool) -> anyhow::Result<Res
 /// A run to be checked.
 struct Run {
     summary: Summary,
+    /// What it accessed and is not in its numbers.
+    unseen: Vec<String>,
     /// How far off its costs may be; nothing if they are exact.
     doubt: Option<Doubt>,
     /// If they are.
@@ -204,13 +210,14 @@ struct Run {
 
 impl Run {
     fn of(measured: Measured, paths: &PathMap) -> Self {
+        let unseen = unseen::sentences(&measured.profile().coverage);
         match measured {
             Measured::Exact(profile) => {
-                Run { summary: Summary::of(&profile, paths), doubt: None, profile: Some(profile) }
+                Run { summary: Summary::of(&profile, paths), unseen, doubt: None, profile: Some(profile) }
             }
             Measured::Estimated(estimates) => {
                 let (summary, doubt) = Doubt::of(&estimates, paths);
-                Run { summary, doubt: Some(doubt), profile: None }
+                Run { summary, unseen, doubt: Some(doubt), profile: None }
             }
         }
     }

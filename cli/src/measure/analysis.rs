@@ -32,6 +32,7 @@ use crate::{
     profile::{
         self, Profile,
         model::{Liveness, Meta, Outcome, Random, Unit},
+        unseen,
     },
     report::ReportArgs,
     shared::{names, output_file, printable, quantity::parse_small_size, terminal::Terminal},
@@ -490,6 +491,7 @@ impl AnalysisArgs {
             );
         }
         self.tell_gaps(&profile);
+        unseen::warn("", &unseen::sentences(&profile.coverage));
         let listing = self.listing(&measurement)?;
         self.publish(&mut profile, listing)?;
         if let Some(why) = cut_short {

@@ -5,6 +5,7 @@ pub mod file;
 mod gaps;
 pub mod model;
 mod printable;
+pub mod unseen;
 pub mod validate;
 
 #[cfg(test)]

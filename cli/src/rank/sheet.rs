@@ -17,7 +17,7 @@ use crate::estimate::view::is_guess;
 use crate::estimate::view::{Choice, View};
 use crate::estimate::{fidelity, source, usable};
 use crate::machine::Machine;
-use crate::profile::Profile;
+use crate::profile::{Profile, unseen};
 use crate::report::lines::SHOWN;
 use crate::sheet::{Cell, Column, Document, Sheet, Value};
 use crate::{report::Grouping, shared::human};
@@ -73,6 +73,10 @@ pub fn document(variants: &[Variant], machines: &[Machine], options: &Options) -
         Some(_) => lines_note(&baseline.evidence.profile),
         None => "ByteDMD knows no lines and no stores, which decide the time on most machines.".into(),
     });
+    for variant in variants {
+        let unseen = unseen::sentences(&variant.evidence.profile.coverage);
+        notes.extend(unseen.iter().map(|sentence| format!("{}: {sentence}.", variant.name)));
+    }
     let mut on_machines = Vec::new();
     if !machines.is_empty() {
         let (work, note) = work_of_all(variants, &subjects, options.work)?;

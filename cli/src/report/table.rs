@@ -19,6 +19,7 @@ use super::select::{Folded, Selection};
 use super::style::{GAP, Style, left, plain_table, print, right};
 use super::threads;
 use crate::profile::model::{Outcome, Unit};
+use crate::profile::unseen;
 use crate::shared::{human, names, terminal::no_room};
 
 /// Characters that a name or a place keeps even if columns have to go for it: useful columns, then those that are nice
@@ -61,6 +62,9 @@ fn header(analysis: &Analysis, style: &Style, out: &mut impl Write) -> io::Resul
     }
     for why in profile.gaps() {
         writeln!(out, "{}", style.alarm(&format!("INCOMPLETE: {why}")))?;
+    }
+    for sentence in unseen::sentences(&profile.coverage) {
+        writeln!(out, "{}", style.alarm(&sentence))?;
     }
     if let Some(warning) = threads::warning(profile) {
         writeln!(out, "{warning}")?;

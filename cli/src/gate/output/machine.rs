@@ -37,8 +37,8 @@ struct JsonCase<'a> {
     error: Option<String>,
     cost: Option<u128>,
     defects: &'a [String],
-    #[serde(skip_serializing_if = "<[String]>::is_empty")]
-    notes: &'a [String],
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    notes: Vec<&'a String>,
     findings: Vec<JsonFinding<'a>>,
     appearances: Vec<JsonAppearance<'a>>,
 }
@@ -103,7 +103,7 @@ impl<'a> JsonCase<'a> {
             error: error(checked),
             cost: summary.map(|s| s.total.cost),
             defects: verdict.map_or(&[], |v| &v.defects),
-            notes: verdict.map_or(&[], |v| &v.notes),
+            notes: checked.unseen.iter().chain(verdict.iter().flat_map(|v| &v.notes)).collect(),
             findings: verdict.map_or_else(Vec::new, |v| findings(v, summary)),
             appearances: verdict.map_or_else(Vec::new, appearances),
         }

@@ -61,6 +61,7 @@ fn checked(name: &str, ending: Ending) -> Checked {
         name: name.into(),
         baseline: Some(PathBuf::from(format!("dmdprof/{name}.toml"))),
         certified: false,
+        unseen: Vec::new(),
         profile: None,
         ending,
     }

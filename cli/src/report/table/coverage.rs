@@ -3,11 +3,12 @@
 use std::io::{self, Write};
 
 use crate::profile::model::{Coverage, Random, Unit};
+use crate::profile::unseen;
 use crate::report::analysis::Analysis;
 use crate::report::style::Style;
 use crate::{
     report::{json, regions},
-    shared::{human, names},
+    shared::human,
 };
 
 /// Names of a list that are shown.
@@ -29,7 +30,7 @@ pub fn coverage(analysis: &Analysis, style: &Style, out: &mut impl Write) -> io:
     if !c.without_hooks.is_empty() {
         writeln!(out, "  linked without hooks: {}", listed(&c.without_hooks))?;
     }
-    writeln!(out, "  calls into code without hooks: {}", unseen(c))?;
+    writeln!(out, "  calls into code without hooks: {}", unseen_calls(c))?;
     match meta.random {
         Random { requests: 0, .. } => {}
         Random { fixed: true, requests } => {
@@ -83,7 +84,7 @@ fn skipped(c: &Coverage) -> String {
     if reasons.is_empty() { functions } else { format!("{functions}; by reason: {}", reasons.join(", ")) }
 }
 
-fn unseen(c: &Coverage) -> String {
+fn unseen_calls(c: &Coverage) -> String {
     if c.unseen_calls.is_empty() {
         return "none".into();
     }
@@ -92,7 +93,7 @@ fn unseen(c: &Coverage) -> String {
         .unseen_calls
         .iter()
         .take(UNSEEN_SHOWN)
-        .map(|(symbol, n)| format!("{} {}", names::shorten(&names::demangle(symbol), 40), human::count(u128::from(*n))))
+        .map(|(symbol, n)| format!("{} {}", unseen::shown(symbol), human::count(u128::from(*n))))
         .collect();
     if let Some(more) = c.unseen_calls.len().checked_sub(UNSEEN_SHOWN).filter(|n| *n > 0) {
         parts.push(format!("and {more} more"));
