@@ -25,7 +25,7 @@ pub const INHERITED_FROM: u32 = 1000;
 /// Socket (of Linux's abstract sort) on which a run gives the channel to processes that the variable does not lead to
 /// it: this and the number of the process that runs them.
 pub const BROKER_NAME: &str = "dmdprof-run-";
-/// Where a socket of the same name lies that has a place in the file system: it is reached from other network namespaces.
+/// Where a socket of the same name lies that has a place in the file system: other network namespaces reach it.
 pub const BROKER_DIRECTORY: &str = "/var/tmp/";
 /// Asks for the channel.
 pub const BROKER_ASK: u8 = b'A';

@@ -1,8 +1,8 @@
 //! Starts the program under profile and waits for it and all its descendants.
 //!
 //! Takes a command line, gives the program's [`Ending`]. The program keeps its standard streams, working directory and
-//! environment; only the channel's variable and its descriptor are added, and address randomisation is switched off so that programs whose
-//! behaviour depends on addresses repeat themselves.
+//! environment; only the channel's variable and its descriptor are added, and address randomisation is switched off so
+//! that programs whose behaviour depends on addresses repeat themselves.
 
 use std::{
     ffi::OsString,

@@ -1,9 +1,9 @@
-//! The process's side of the shared channel: found by a path, an inherited descriptor or a question ([`broker`]), mapped
-//! once, and left again for good when the consumer is gone.
+//! The process's side of the shared channel: found by a path, an inherited descriptor or a question ([`broker`]),
+//! mapped once, and left again for good when the consumer is gone.
 //!
 //! The environment names the channel as a file of the process that reads it, `/proc/<process>/fd/<number>`. Programs
 //! inherit an open file of the same number: it leads to the channel where the path does not, because the process is of
-//! another user or namespace, has another root, or there is no `/proc`. Launchers may close it; then the socket is left.
+//! another user or namespace, has another root, or there is no `/proc`. Launchers may close it; the socket is left.
 //!
 //! ```text
 //!             path opens, magic and version fit

@@ -3,8 +3,8 @@
 //!
 //! The first copy that attaches is the elder and does all the work. It leaves its table of functions at an address that
 //! is the same in every process; a copy that finds one there joins it, and from then on hands on whatever comes to it.
-//! Fast paths need no more than the thread's pointer to its ring, of which each copy has its own: the elder learns where
-//! those are, and changes all of them at once. So a process has one set of rings, of known blocks and of handlers,
+//! Fast paths need no more than the thread's pointer to its ring, of which each copy has its own: the elder learns
+//! where those are, and changes all of them at once. So a process has one set of rings, of known blocks and of handlers,
 //! whatever binds to what.
 //!
 //! An elder that is a library stays loaded once somebody has joined it. A copy of another version, one too many, or one
@@ -209,8 +209,8 @@ extern "C" fn hand_on_fork() {
     }
 }
 
-/// Runs when a copy is preloaded into a program without hooks, which may never come to it: a library with a C library of
-/// its own (`dlmopen`) may carry the elder, and does not hear of forks by the program's.
+/// Runs when a copy is preloaded into a program without hooks, which may never come to it: a library with a C library
+/// of its own (`dlmopen`) may carry the elder, and does not hear of forks by the program's.
 pub extern "C" fn preloaded() {
     process::at_fork(tell_fork);
 }

@@ -105,7 +105,7 @@ impl Drop for Watched {
     }
 }
 
-/// Has the system keep how children ended until somebody asks, whatever whoever started us wanted. Call it first of all.
+/// Has the system keep how children ended until somebody asks, whatever whoever started us wanted. Call it first.
 pub fn keep_children() {
     if is_ignored(SIGCHLD) {
         CHILDREN_IGNORED.store(true, Ordering::Release);
