@@ -1,9 +1,9 @@
 //! Machines that models estimate for: peak rates, levels of memory, floors and energies, each number with its source.
 //!
-//! Data goes one way: TOML text ([`mod@file`], units by [`quantity`](crate::shared::quantity)) becomes a [`Machine`], from the shipped files
-//! ([`zoo`]) or the user's ([`find`]); [`text`] writes it back, [`report`] shows it. Models take a [`Machine`] and
-//! refuse, through [`Machine::need`], what it does not state. [`calibrate`] measures one. Every field is described in
-//! `docs/machines.md`.
+//! Data goes one way: TOML text ([`mod@file`], units by [`quantity`](crate::shared::quantity)) becomes a [`Machine`],
+//! from the shipped files ([`zoo`]) or the user's ([`find`]); [`text`] writes it back, [`report`] shows it. Models take
+//! a [`Machine`] and refuse, through [`Machine::need`], what it does not state. [`calibrate`] measures one. Every field
+//! is described in `docs/machines.md`.
 
 #[cfg(target_arch = "x86_64")]
 pub mod calibrate;
