@@ -21,6 +21,9 @@ use sha2::{Digest, Sha256};
 /// What was asked: method, path and body.
 type Requests = Arc<Mutex<Vec<(String, String, String)>>>;
 
+/// Where the service tells who asks.
+const GRAPH: &str = "/graphql";
+
 /// Answers each request as `answer` says, until the test ends.
 struct Service {
     address: String,
@@ -82,7 +85,8 @@ fn serve(
         String::from_utf8_lossy(&body).into_owned(),
     ));
     // Without the token there is nothing to be had of the interface.
-    let allowed = !path.starts_with("/repos/") || headers.get("authorization").is_some_and(|a| a == "Bearer secret");
+    let allowed = !path.starts_with("/repos/") && path != GRAPH
+        || headers.get("authorization").is_some_and(|a| a == "Bearer secret");
     let found = if allowed { answer(&method, &path) } else { None };
     let (status, content) = found.map_or(("404 Not Found", Vec::new()), |content| ("200 OK", content));
     write!(stream, "HTTP/1.1 {status}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n", content.len())?;
@@ -246,13 +250,15 @@ fn one_comment_is_made_and_then_changed() {
     let runner = Runner::new();
     fs::write(runner.path("event.json"), json!({"pull_request": {"number": 7}}).to_string()).expect("written");
     fs::write(runner.path("results/comment.md"), "| all | is \"well\" |\n").expect("written");
-    let comments: Arc<Mutex<Vec<Value>>> = Arc::new(Mutex::new(vec![json!({"id": 1, "body": "a reader's"}); 100]));
+    let of = |user: u32, id: u32, body: &str| json!({"id": id, "user": {"id": user}, "body": body});
+    let comments: Arc<Mutex<Vec<Value>>> = Arc::new(Mutex::new(vec![of(5, 1, "a reader's"); 100]));
     let kept = Arc::clone(&comments);
     let service = Service::start(move |method, path| {
         let comments = kept.lock().expect("no thread panics with it");
         let all = "/repos/o/r/issues/7/comments";
         let page = |number: usize| comments.chunks(100).nth(number - 1).unwrap_or_default().to_vec();
         match (method, path) {
+            ("POST", GRAPH) => Some(json!({"data": {"viewer": {"databaseId": 41898282}}}).to_string().into_bytes()),
             ("POST", path) if path == all => Some(json!({"id": 42}).to_string().into_bytes()),
             ("PATCH", "/repos/o/r/issues/comments/42") => Some(json!({"id": 42}).to_string().into_bytes()),
             ("GET", path) => {
@@ -262,20 +268,25 @@ fn one_comment_is_made_and_then_changed() {
             _ => None,
         }
     });
-    let settings =
-        [("GITHUB_API_URL", service.address.as_str()), ("GITHUB_REPOSITORY", "o/r"), ("GITHUB_TOKEN", "secret")];
+    let settings = settings(&service, "secret");
+    let settings = settings.each_ref().map(|(name, value)| (*name, value.as_str()));
     let out = runner.run("comment", &settings);
     assert!(
         out.status.success() && String::from_utf8_lossy(&out.stdout).contains("made comment 42"),
         "{}",
         describe(&out)
     );
-    assert_eq!(service.asked().len(), 3, "two pages are read: {:?}", service.asked());
+    assert_eq!(service.asked().len(), 4, "who it is, two pages, the comment: {:?}", service.asked());
     let made = service.last_body();
     let text = made["body"].as_str().expect("text").to_owned();
     assert!(text.contains("### Data movement") && text.ends_with("| all | is \"well\" |\n"), "{text}");
 
-    comments.lock().expect("no thread panics with it").push(json!({"id": 42, "body": text}));
+    // Somebody who has read the mark, a user that is no more, and the comment.
+    comments.lock().expect("no thread panics with it").extend([
+        of(5, 40, &text),
+        json!({"id": 41, "user": null, "body": text}),
+        of(41898282, 42, &text),
+    ]);
     fs::write(runner.path("results/comment.md"), "worse now\n").expect("written");
     let out = runner.run("comment", &settings);
     assert!(String::from_utf8_lossy(&out.stdout).contains("changed comment 42"), "{}", describe(&out));
@@ -287,14 +298,38 @@ fn one_comment_is_made_and_then_changed() {
     assert!(String::from_utf8_lossy(&out.stdout).contains("made comment"), "a comment per title: {}", describe(&out));
 }
 
+/// What a job's environment says of the service.
+fn settings(service: &Service, token: &str) -> [(&'static str, String); 4] {
+    [
+        ("GITHUB_API_URL", service.address.clone()),
+        ("GITHUB_GRAPHQL_URL", format!("{}{GRAPH}", service.address)),
+        ("GITHUB_REPOSITORY", "o/r".into()),
+        ("GITHUB_TOKEN", token.into()),
+    ]
+}
+
+#[test]
+fn where_it_is_not_known_whose_token_it_is_nothing_is_changed() {
+    let runner = Runner::new();
+    fs::write(runner.path("event.json"), json!({"pull_request": {"number": 7}}).to_string()).expect("written");
+    fs::write(runner.path("results/comment.md"), "text").expect("written");
+    let service = Service::start(|_, path| {
+        (path == GRAPH).then(|| json!({"data": null, "errors": [{"message": "no"}]}).to_string().into_bytes())
+    });
+    let settings = settings(&service, "secret");
+    let out = runner.run("comment", &settings.each_ref().map(|(name, value)| (*name, value.as_str())));
+    assert!(out.status.success(), "{}", describe(&out));
+    assert!(String::from_utf8_lossy(&out.stdout).contains("::warning"), "{}", describe(&out));
+    assert_eq!(service.asked(), [format!("POST {GRAPH}")]);
+}
+
 #[test]
 fn where_no_comment_can_be_made_it_says_so_and_ends_well() {
     let runner = Runner::new();
     let service = Service::start(|_, _| None);
-    let settings =
-        |token| [("GITHUB_API_URL", service.address.as_str()), ("GITHUB_REPOSITORY", "o/r"), ("GITHUB_TOKEN", token)];
     let expect = |token, words: &str| {
-        let out = runner.run("comment", &settings(token));
+        let settings = settings(&service, token);
+        let out = runner.run("comment", &settings.each_ref().map(|(name, value)| (*name, value.as_str())));
         assert!(out.status.success(), "{}", describe(&out));
         assert!(String::from_utf8_lossy(&out.stdout).contains(words), "{words}: {}", describe(&out));
     };
