@@ -8,6 +8,7 @@ pub mod standard;
 
 pub mod hash;
 pub mod human;
+mod itanium;
 pub mod names;
 pub mod output_file;
 pub mod outputs;

@@ -1,21 +1,19 @@
 //! Names as people write them: demangling, and shortening of long template names.
 
-use std::{borrow::Cow, sync::LazyLock};
+use std::borrow::Cow;
 
-use cpp_demangle::{DemangleOptions, Symbol};
-
-use super::printable;
+use super::{itanium, printable};
 
 /// Shown for code whose function is not known.
 pub const UNKNOWN: &str = "(unknown)";
 
-/// The name of a linked symbol as its author would write it: Rust without hashes, C++ without return types, C as it is.
+/// The name of a linked symbol as its author would write it: Rust without hashes, C++ as `c++filt` has it but without
+/// the types that function templates give, C as it is.
 ///
 /// What cannot be demangled is returned unchanged, as is what would not be printable then; the empty symbol becomes
 /// [`UNKNOWN`].
 #[must_use]
 pub fn demangle(symbol: &str) -> String {
-    static CPP: LazyLock<DemangleOptions> = LazyLock::new(|| DemangleOptions::new().no_return_type());
     if symbol.is_empty() {
         return UNKNOWN.into();
     }
@@ -23,22 +21,11 @@ pub fn demangle(symbol: &str) -> String {
         return Some(format!("{rust:#}")).filter(|name| is_printable(name)).unwrap_or_else(|| symbol.into());
     }
     let symbol = without_llvm_suffix(symbol);
-    let is_cpp = symbol.starts_with("_Z") || symbol.starts_with("__Z");
-    let cpp = is_cpp.then(|| Symbol::new(symbol).ok()?.demangle_with_options(&CPP).ok()).flatten();
-    let cpp = cpp.map(|name| thunk(&name).unwrap_or(name));
-    cpp.filter(|name| is_printable(name)).unwrap_or_else(|| symbol.into())
+    itanium::demangle(symbol, false).filter(|name| is_printable(name)).unwrap_or_else(|| symbol.into())
 }
 
 fn is_printable(name: &str) -> bool {
     matches!(printable::name(name), Cow::Borrowed(_))
-}
-
-/// `thunk to A::f(int)` of `{virtual override thunk({offset(0)}, A::f(int))}`.
-fn thunk(name: &str) -> Option<String> {
-    let inside = name.strip_prefix('{')?.strip_suffix(")}")?;
-    let (kind, rest) = inside.split_once('(')?;
-    let target = rest.rsplit_once("}, ")?.1;
-    kind.ends_with("thunk").then(|| format!("thunk to {target}"))
 }
 
 /// LLVM renames promoted local symbols to `name.llvm.<number>`.
@@ -216,9 +203,11 @@ mod tests {
             ("_ZN4util9quicksortIdEEvPT_S2_", "util::quicksort<double>(double*, double*)"),
             ("helper.llvm.123456", "helper"),
             ("_ZN3foo3barEv.llvm.99", "foo::bar()"),
-            ("_ZTv0_n24_N1B1fEi", "thunk to B::f(int)"),
-            ("_ZThn16_N1B1fEi", "thunk to B::f(int)"),
-            ("_ZTch0_h16_N1B1fEi", "thunk to B::f(int)"),
+            ("_ZTv0_n24_N1B1fEi", "virtual thunk to B::f(int)"),
+            ("_ZThn16_N1B1fEi", "non-virtual thunk to B::f(int)"),
+            ("_ZTch0_h16_N1B1fEi", "covariant return thunk to B::f(int)"),
+            ("_ZNK7Größe6längeEv", "Größe::länge() const"),
+            ("_Zli3_kmy", "operator\"\" _km(unsigned long long)"),
             ("_Zgarbage", "_Zgarbage"),
             ("_ZN", "_ZN"),
         ] {
