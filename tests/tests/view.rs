@@ -78,7 +78,8 @@ fn the_page_shows_what_the_reports_say_and_follows_the_person() {
     let at = directory.path();
     measured(at);
     let view = ["view", "--before", "old.data", "--events", "dot.events", "new.data", "-o", "page.html"];
-    succeed(dmdprof().args(view).current_dir(at));
+    // The kernel is not below the directory where the page is made.
+    succeed(dmdprof().args(view).arg("--source-dir").arg(in_tests("kernels")).current_dir(at));
     let page = at.join("page.html");
     let mut browser = Browser::start(1280, 900);
 

@@ -6,7 +6,10 @@ use sha2::{Digest, Sha256};
 
 use crate::{
     profile::Profile,
-    shared::source_file::{self, lines},
+    shared::{
+        project::Own,
+        source_file::{self, lines},
+    },
 };
 
 /// What became of a source file.
@@ -18,15 +21,25 @@ pub enum State {
     Changed(PathBuf),
     /// There, but it could not be read when the profile was made, so that nobody knows whether it is the same.
     Unverified(PathBuf),
+    /// There, but not below the directories whose files are shown.
+    Outside(PathBuf),
     Missing,
 }
 
 /// Looks for source files: where the compiler saw them, then below the given directories, then below the current one.
+/// The profile, which may be anybody's, says where that is; so only what is the user's own is read.
 pub struct Finder {
-    pub directories: Vec<PathBuf>,
+    directories: Vec<PathBuf>,
+    own: Own,
 }
 
 impl Finder {
+    /// `directories`: those that the user has named.
+    #[must_use]
+    pub fn new(directories: &[PathBuf]) -> Self {
+        Self { directories: directories.to_vec(), own: Own::new(directories) }
+    }
+
     /// State and lines of a file of the profile.
     #[must_use]
     pub fn find(&self, profile: &Profile, path: &str) -> (State, Vec<String>) {
@@ -37,9 +50,15 @@ impl Finder {
     /// The same of a file whose hash is or is not known.
     #[must_use]
     pub fn look(&self, path: &str, recorded: Option<[u8; 32]>) -> (State, Vec<String>) {
-        let mut changed = None;
+        let (mut changed, mut outside) = (None, None);
         for candidate in self.candidates(path) {
-            let Ok(bytes) = source_file::read(&candidate) else { continue };
+            let Some(real) = candidate.canonicalize().ok().filter(|real| real.is_file()) else { continue };
+            if !self.own.has(&real) {
+                outside.get_or_insert(real);
+                continue;
+            }
+            // What was looked at, not what a link leads to by now.
+            let Ok(bytes) = source_file::read(&real) else { continue };
             let found: [u8; 32] = Sha256::digest(&bytes).into();
             match recorded {
                 Some(recorded) if recorded == found => return (State::Same(candidate), lines(&bytes)),
@@ -49,7 +68,7 @@ impl Finder {
                 None => return (State::Unverified(candidate), lines(&bytes)),
             }
         }
-        changed.unwrap_or((State::Missing, Vec::new()))
+        changed.unwrap_or((outside.map_or(State::Missing, State::Outside), Vec::new()))
     }
 
     /// The path itself; then, below each directory, its ends, longest first.

@@ -29,7 +29,7 @@ fn profile(hash: bool) -> Profile {
 fn shown(profile: &Profile, directory: &std::path::Path, change: impl FnOnce(&mut Options)) -> anyhow::Result<String> {
     let mut options = Options { file: None, context: Some(1), threshold: 0.2, inlined: Inlined::Own, width: None };
     change(&mut options);
-    let finder = Finder { directories: vec![directory.to_owned()] };
+    let finder = Finder::new(&[directory.to_owned()]);
     let annotation = annotate(profile, &finder, &options)?;
     let mut out = Vec::new();
     write(profile, &annotation, &options, &mut out)?;
@@ -64,6 +64,29 @@ fn changed_unverified_and_missing_files_are_told() {
 }
 
 #[test]
+fn what_a_profile_names_outside_is_not_read_and_the_option_is_named() {
+    let directory = tempfile::tempdir().unwrap();
+    let root = directory.path().canonicalize().unwrap();
+    for name in ["own", "other"] {
+        fs::create_dir(root.join(name)).unwrap();
+    }
+    fs::write(root.join("other/a.c"), SOURCE).unwrap();
+    let finder = Finder::new(&[root.join("own")]);
+    let state = |path: &std::path::Path| finder.look(path.to_str().unwrap(), None);
+    let outside = (State::Outside(root.join("other/a.c")), Vec::new());
+    assert_eq!(state(&root.join("other/a.c")), outside);
+    assert_eq!(state(&root.join("own/../other/a.c")), outside);
+    // A checkout of somebody else may have links.
+    std::os::unix::fs::symlink("../other/a.c", root.join("own/a.c")).unwrap();
+    assert_eq!(state(&root.join("own/a.c")), outside);
+    let text = shown(&profile(true), &root.join("own"), |_| {}).unwrap();
+    assert!(text.contains(&format!("--source-dir {}", root.join("other").display())), "{text}");
+    assert!(!text.contains("six") && text.contains("line 6, work"), "{text}");
+    fs::write(root.join("own/b.c"), SOURCE).unwrap();
+    assert_eq!(state(&root.join("own/b.c")).1.len(), 6);
+}
+
+#[test]
 fn a_narrow_terminal_keeps_room_for_the_code() {
     let directory = tempfile::tempdir().unwrap();
     let long = "x".repeat(200);
@@ -87,6 +110,6 @@ fn only_the_file_that_was_asked_for() {
 #[test]
 fn the_document_follows_the_schema() {
     let options = Options { file: None, context: None, threshold: 0.0, inlined: Inlined::Own, width: None };
-    let annotation = annotate(&profile(true), &Finder { directories: Vec::new() }, &options).unwrap();
+    let annotation = annotate(&profile(true), &Finder::new(&[]), &options).unwrap();
     assert_eq!(crate::sheet::schema::errors(&document(&profile(true), &annotation)), Vec::<String>::new());
 }

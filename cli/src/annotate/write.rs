@@ -72,7 +72,8 @@ pub fn write(profile: &Profile, annotation: &Annotation, options: &Options, out:
     for line in estimate::heading(profile) {
         writeln!(out, "{}", printable::name(&line))?;
     }
-    for file in annotation.files.iter().filter(|file| file.state != State::Missing) {
+    let is_shown = |file: &&Annotated| !matches!(file.state, State::Missing | State::Outside(_));
+    for file in annotation.files.iter().filter(is_shown) {
         writeln!(out)?;
         write_file(file, annotation.total, options, out)?;
     }
@@ -168,20 +169,40 @@ fn numbers(row: Option<&Row>, total: u128) -> [String; COLUMNS.len()] {
 }
 
 fn write_missing(annotation: &Annotation, out: &mut impl Write) -> io::Result<()> {
-    let missing: Vec<&Annotated> = annotation.files.iter().filter(|file| file.state == State::Missing).collect();
-    if missing.is_empty() {
-        return Ok(());
+    let is_missing = |file: &&Annotated| file.state == State::Missing;
+    let missing: Vec<&Annotated> = annotation.files.iter().filter(is_missing).collect();
+    if !missing.is_empty() {
+        writeln!(out, "\nSources that are not here (say where they are with --source-dir):")?;
+        write_lines(&missing, annotation.total, out)?;
     }
-    writeln!(out, "\nSources that are not here (say where they are with --source-dir):")?;
-    for file in missing {
-        writeln!(out, "  {:>6}  {}", human::percent(file.cost, annotation.total), printable::name(&file.path))?;
+    let is_outside = |file: &&Annotated| matches!(file.state, State::Outside(_));
+    let outside: Vec<&Annotated> = annotation.files.iter().filter(is_outside).collect();
+    if !outside.is_empty() {
+        writeln!(
+            out,
+            "\nSources outside of the current directory and the repository around it (the profile may be anybody's; \
+             --source-dir shows those below it):"
+        )?;
+        write_lines(&outside, annotation.total, out)?;
+    }
+    Ok(())
+}
+
+/// Files whose text is not shown, with their dearest lines.
+fn write_lines(files: &[&Annotated], total: u128, out: &mut impl Write) -> io::Result<()> {
+    for file in files {
+        write!(out, "  {:>6}  {}", human::percent(file.cost, total), printable::name(&file.path))?;
+        match &file.state {
+            State::Outside(real) => writeln!(out, "  (--source-dir {})", printed(real.parent().unwrap_or(real)))?,
+            _ => writeln!(out)?,
+        }
         let mut lines: Vec<(&u32, &Row)> = file.lines.iter().collect();
         lines.sort_by(|a, b| b.1.own.cost.cmp(&a.1.own.cost).then(a.0.cmp(b.0)));
         for (line, row) in lines.into_iter().take(3).filter(|(_, row)| row.own.cost > 0) {
             writeln!(
                 out,
                 "          {:>6}  line {line}, {}",
-                human::percent(row.own.cost, annotation.total),
+                human::percent(row.own.cost, total),
                 printable::name(row.name())
             )?;
         }
@@ -213,6 +234,7 @@ pub fn document(profile: &Profile, annotation: &Annotation) -> Document {
             State::Same(_) => "same",
             State::Changed(_) => "changed",
             State::Unverified(_) => "unverified",
+            State::Outside(_) => "outside",
             State::Missing => "missing",
         };
         for (line, row) in &file.lines {

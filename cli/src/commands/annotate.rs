@@ -19,7 +19,9 @@ use crate::{
 /// Show source files with what each line costs
 ///
 /// Works on any machine that has the sources: each is taken where the compiler saw it, or below --source-dir or the
-/// current directory. A file that changed since the profile was made is marked, one that is not there is listed.
+/// current directory. A file that changed since the profile was made is marked, one that is not there is listed, and so
+/// is one that lies outside of --source-dir and the current directory with the repository around it: a profile of
+/// somebody else may name any file.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct AnnotateArgs {
@@ -42,7 +44,7 @@ pub struct AnnotateArgs {
     #[arg(long, value_name = "PERCENT", value_parser = parse_percent, default_value = "0.5%")]
     pub threshold: f64,
 
-    /// Also look for sources below DIR; may be repeated
+    /// Also look for sources below DIR, and show those that the compiler saw there; may be repeated
     #[arg(long, value_name = "DIR")]
     pub source_dir: Vec<PathBuf>,
 
@@ -81,7 +83,7 @@ pub fn command(args: &AnnotateArgs) -> anyhow::Result<()> {
         inlined: if args.library { Inlined::All } else { Inlined::Own },
         width: if args.form.width.full_names { None } else { width },
     };
-    let annotation = annotate::annotate(&profile, &Finder { directories: args.source_dir.clone() }, &options)?;
+    let annotation = annotate::annotate(&profile, &Finder::new(&args.source_dir), &options)?;
     if args.form.format == Format::Table {
         return args.to.write(|mut out| annotate::write(&profile, &annotation, &options, &mut out));
     }

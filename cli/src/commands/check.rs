@@ -20,10 +20,10 @@ use crate::gate::metric::Metric;
 use crate::gate::output::check::Results;
 use crate::gate::output::machine;
 use crate::gate::runner::Job;
-use crate::gate::{CONFIG_FILE, source};
 use crate::profile::unseen;
 use crate::shared::output_file;
 use crate::shared::printable;
+use crate::shared::project::{self, CONFIG_FILE};
 use crate::shared::signals;
 use crate::view::baseline::Against;
 use crate::view::{Content, page_file};
@@ -199,7 +199,7 @@ pub fn command(args: &CheckArgs) -> anyhow::Result<i32> {
 /// Everything that can be wrong with the command line and the configuration.
 fn prepare(args: &CheckArgs) -> anyhow::Result<(Vec<Case>, Plan, PathBuf)> {
     let here = std::env::current_dir().context("the current directory is not there")?;
-    let root = source::repository(&here).unwrap_or_else(|| here.clone());
+    let root = project::repository(&here).unwrap_or_else(|| here.clone());
     let (config, home) = read_config(args.config.as_deref(), &root)?;
     let mut limits = config.limits.clone();
     let given: ByMetric = args.limits.iter().copied().collect();

@@ -9,10 +9,9 @@ use clap::Args;
 use super::profile::ProfileArg;
 use crate::export::{self, DEFAULT_METRICS, Options, Target};
 use crate::gate::metric::Metric;
-use crate::gate::source;
 use crate::profile;
 use crate::report::Inlined;
-use crate::shared::output_file;
+use crate::shared::{output_file, project};
 
 /// Write the profile in the format of another viewer
 ///
@@ -79,7 +78,7 @@ pub fn command(args: &ExportArgs) -> anyhow::Result<()> {
         (false, true) => Inlined::All,
         (false, false) => Inlined::Own,
     };
-    let root = std::env::current_dir().ok().map(|here| source::repository(&here).unwrap_or(here));
+    let root = std::env::current_dir().ok().map(|here| project::repository(&here).unwrap_or(here));
     let options = Options { target: args.to, metrics, inlined, top: args.top as usize, root };
     let path = args.output.clone().unwrap_or_else(|| args.to.default_file().into());
     if path == Path::new("-") {

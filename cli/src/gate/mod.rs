@@ -20,6 +20,3 @@ pub mod summary;
 pub mod twice;
 pub mod verdict;
 pub mod why;
-
-/// The gate's configuration, in the root of a repository.
-pub const CONFIG_FILE: &str = "dmdprof.toml";

@@ -1,6 +1,6 @@
 //! Where a side of a comparison comes from: a profile, the estimates of a sample, or a baseline.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::Context;
 
@@ -9,7 +9,7 @@ use super::estimated::Doubt;
 use super::key::{PathMap, PrefixRule};
 use super::summary::Summary;
 use crate::sample::{Measured, file};
-use crate::shared::toml_text;
+use crate::shared::{project::repository, toml_text};
 
 /// Reads any of them; with what an estimate may be off by.
 ///
@@ -36,13 +36,6 @@ pub fn read_baseline(path: &Path) -> anyhow::Result<Summary> {
         anyhow::bail!("{}: not a text, so no baseline\n  {}", path.display(), toml_text::RESTORE);
     };
     Ok(baseline::from_text(path, &text)?)
-}
-
-/// The nearest directory at or above that holds `dmdprof.toml`, else `.git`.
-#[must_use]
-pub fn repository(from: &Path) -> Option<PathBuf> {
-    let holds = |name: &str| from.ancestors().find(|d| d.join(name).exists()).map(Path::to_path_buf);
-    holds(super::CONFIG_FILE).or_else(|| holds(".git"))
 }
 
 /// The map for sources of the repository that holds the current directory.

@@ -13,6 +13,7 @@ pub mod names;
 pub mod output_file;
 pub mod outputs;
 pub mod printable;
+pub mod project;
 pub mod quantity;
 pub mod signals;
 pub mod source_file;

@@ -104,7 +104,7 @@ pub fn write(content: &Content, options: &Options, out: &mut impl Write) -> io::
     let described = profile.map(|profile| tree::describe(profile, "after", &mut pack));
     let before = content.before.map(profile::for_people);
     let before = before.map(|profile| tree::describe(&profile, "before", &mut pack));
-    let finder = Finder { directories: options.directories.clone() };
+    let finder = Finder::new(&options.directories);
     let mut shelf = sources::Shelf::new(&finder, options.sources);
     let mut sources = match (content.profile, &described) {
         (Some(profile), Some(described)) => shelf.of_profile(profile, described),

@@ -29,7 +29,7 @@ pub struct PageArgs {
     #[arg(long, value_enum, value_name = "WHAT", default_value_t)]
     pub sources: Sources,
 
-    /// Also look for sources below DIR; may be repeated
+    /// Also look for sources below DIR, and show those that the compiler saw there; may be repeated
     #[arg(long, value_name = "DIR")]
     pub source_dir: Vec<PathBuf>,
 

@@ -1,9 +1,9 @@
 //! Source files for the page: their text, their place, or nothing.
 //!
 //! Takes the files that code counts for, or those that a listing of events names; gives what became of each. A file
-//! that is not there, or changed since the run, is said to be; its lines keep their numbers all the same. The files of
-//! the costliest lines go first. Of one for which [`MOST_BYTES`] leave no room, only the lines that have numbers go in,
-//! with some around them; if these are too many, it is left out, and said to be.
+//! that is not there, is none of the user's own or changed since the run, is said to be; its lines keep their numbers
+//! all the same. The files of the costliest lines go first. Of one for which [`MOST_BYTES`] leave no room, only the
+//! lines that have numbers go in, with some around them; if these are too many, it is left out, and said to be.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -111,6 +111,7 @@ impl<'a> Shelf<'a> {
             State::Same(path) => ("same", Some(path)),
             State::Changed(path) => ("changed", Some(path)),
             State::Unverified(path) => ("unverified", Some(path)),
+            State::Outside(_) => ("outside", None),
             State::Missing => ("missing", None),
         };
         let (mut text, mut parts) = (None, Vec::new());

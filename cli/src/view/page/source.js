@@ -104,6 +104,7 @@ function fileState(app, file) {
     const words = {
         changed: "This file changed since the run: lines may have moved.",
         missing: "This file was not found when the page was made: only lines with numbers are listed. --source-dir DIR says where sources are.",
+        outside: "This file is outside of the directory where the page was made and the repository around that: only lines with numbers are listed. --source-dir DIR shows files below DIR.",
         unverified: "Nobody knows whether this file is what was compiled: it could not be read when the profile was made.",
         large: "The sources are too large to be all in the page: of this file only lines with numbers are listed.",
     };
