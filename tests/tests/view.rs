@@ -324,6 +324,34 @@ fn compared_rows(browser: &mut Browser, diff: &Value) {
     }
 }
 
+/// The page pairs what `dmdprof diff` pairs.
+#[test]
+fn a_function_of_a_renamed_file_is_one_row() {
+    let directory = scratch();
+    let at = directory.path();
+    for (name, profile, n) in [("mm", "old.data", "500"), ("mm2", "new.data", "700")] {
+        let program = built(at, name, PARTICLES);
+        succeed(dmdprof().args(["run", "-q", "-o", profile]).arg(&program).arg(n).current_dir(at));
+    }
+    succeed(dmdprof().args(["view", "--before", "old.data", "new.data", "-o", "page.html"]).current_dir(at));
+    let diff = json(at, &["diff", "old.data", "new.data"]);
+    let mut browser = Browser::start(1280, 900);
+    browser.open(&at.join("page.html"), "panel=compare");
+    compared_rows(&mut browser, &diff);
+    let rows = "[...document.querySelectorAll('.compare .row')].map((row) => row.querySelector('[data-key=name]').textContent)";
+    let rows = browser.value(rows);
+    let rows: Vec<&str> = rows.as_array().expect("rows").iter().filter_map(Value::as_str).collect();
+    let moved: Vec<&str> = rows.iter().copied().filter(|row| row.starts_with("move")).collect();
+    assert!(matches!(moved[..], [row] if row.contains("moved from ") && row.contains("mm.c")), "{rows:?}");
+    // So does the flame graph: from `main` inwards.
+    for _ in 0..2 {
+        browser.value("document.querySelector('.compare canvas').dispatchEvent(new KeyboardEvent('keydown', { key: 'ArrowDown' }))");
+        let status = browser.text("document.querySelector('.compare .flame-status').textContent");
+        assert!(status.contains("; before ") && !status.contains("before 0,"), "{status}");
+    }
+    assert_eq!(browser.errors, [""; 0]);
+}
+
 /// A baseline has no calling contexts: frames have the colours of their functions.
 #[test]
 fn a_run_is_drawn_against_its_baseline() {

@@ -25,7 +25,7 @@ use crate::shared::output_file;
 use crate::shared::printable;
 use crate::shared::project::{self, CONFIG_FILE};
 use crate::shared::signals;
-use crate::view::baseline::Against;
+use crate::view::matched::Against;
 use crate::view::{Content, page_file};
 
 /// Compare runs with baselines, and fail if they move more data
@@ -378,8 +378,8 @@ fn write_pages(results: &Results<'_>, path: &Path, paths: &PathMap) -> anyhow::R
         let before = checked.baseline.as_deref().map_or_else(String::new, |path| path.display().to_string());
         let names = [before, checked.name.clone()];
         let diff = super::diff::json_of(names.clone(), &compared.comparison, &[])?;
-        let baseline = Some(Against { comparison: &compared.comparison, paths });
-        let content = Content { profile: Some(profile), names, diff: Some(diff), baseline, ..Content::default() };
+        let against = Some(Against { comparison: &compared.comparison, paths });
+        let content = Content { profile: Some(profile), names, diff: Some(diff), against, ..Content::default() };
         page_file::write_page(&path, &content, &page_file::PageArgs::default().options(Some("compare"))?)?;
     }
     Ok(())

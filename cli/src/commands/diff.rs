@@ -15,7 +15,7 @@ use crate::gate::output::diff::Diff;
 use crate::gate::source;
 use crate::profile::{self, DEFAULT_FILE};
 use crate::sheet::{self, Look};
-use crate::view::baseline::Against;
+use crate::view::matched::Against;
 use crate::view::{Content, page_file};
 
 /// Compare two profiles, and say why costs changed
@@ -241,7 +241,7 @@ fn write_page(path: &Path, [before, after]: [&Path; 2], diff: String, against: A
         profile: is.as_ref(),
         before: was.as_ref().filter(|_| is.is_some()),
         names: [before, after].map(|p| p.display().to_string()),
-        baseline: (was.is_none() && is.is_some()).then_some(against),
+        against: is.is_some().then_some(against),
         diff: Some(diff),
         ..Content::default()
     };

@@ -71,7 +71,7 @@ pub fn command(args: &ViewArgs) -> anyhow::Result<()> {
     let content = Content {
         profile: Some(&profile),
         before: before.as_ref(),
-        baseline: compared.as_ref().filter(|_| before.is_none()).map(super::diff::Sides::against),
+        against: compared.as_ref().map(super::diff::Sides::against),
         names: [args.before.as_deref().map_or_else(String::new, name), name(args.profile.path())],
         diff,
         motion,

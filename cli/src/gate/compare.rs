@@ -32,12 +32,18 @@ pub enum Fate {
 pub struct Change {
     /// In the second summary; of removed ones in the first.
     pub key: Key,
+    /// In the first summary; of new ones as `key`.
+    pub old_key: Key,
     pub fate: Fate,
     pub before: Option<Function>,
     pub after: Option<Function>,
 }
 
 impl Change {
+    fn of_one(key: &Key, fate: Fate, before: Option<Function>, after: Option<Function>) -> Self {
+        Change { key: key.clone(), old_key: key.clone(), fate, before, after }
+    }
+
     /// A metric before and after; `None` if neither has it.
     #[must_use]
     pub fn values(&self, metric: Metric) -> Option<(u128, u128)> {
@@ -115,11 +121,11 @@ impl Comparison {
         let old_names: BTreeSet<&Key> = pairs.iter().map(|(old, _)| *old).collect();
         for (key, function) in before.functions.iter().filter(|(key, _)| !old_names.contains(key)) {
             let before = Some(function.clone());
-            functions.push(Change { key: key.clone(), fate: Fate::Removed, before, after: None });
+            functions.push(Change::of_one(key, Fate::Removed, before, None));
         }
         for (key, function) in after.functions.iter().filter(|(key, _)| !new_names.contains(key)) {
             let after = Some(function.clone());
-            functions.push(Change { key: key.clone(), fate: Fate::New, before: None, after });
+            functions.push(Change::of_one(key, Fate::New, None, after));
         }
         let mut comparison = Comparison { before: Totals::of(before), after: Totals::of(after), functions, with_lines };
         comparison.sort(Metric::Cost);
@@ -170,7 +176,7 @@ fn paired(before: &Summary, after: &Summary, old: &Key, new: &Key) -> Change {
     let same_place = old.name == new.name && old.base_name() == new.base_name();
     let fate = if same_place { Fate::Kept } else { Fate::Renamed { from: old.clone() } };
     let (before, after) = (before.functions[old].clone(), after.functions[new].clone());
-    Change { key: new.clone(), fate, before: Some(before), after: Some(after) }
+    Change { key: new.clone(), old_key: old.clone(), fate, before: Some(before), after: Some(after) }
 }
 
 type Pair<'a> = (&'a Key, &'a Key);

@@ -271,7 +271,13 @@ mod tests {
 
     fn why(before: Numbers, after: Numbers) -> Vec<Cause> {
         let function = |numbers| Some(Function { numbers, ..Function::default() });
-        causes(&Change { key: Key::default(), fate: Fate::Kept, before: function(before), after: function(after) })
+        causes(&Change {
+            key: Key::default(),
+            old_key: Key::default(),
+            fate: Fate::Kept,
+            before: function(before),
+            after: function(after),
+        })
     }
 
     #[test]

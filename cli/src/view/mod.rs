@@ -6,9 +6,9 @@
 //! What the page computes (traffic, times) it computes by the formulas of the commands. Refuses nothing: names and
 //! sources are data in the file, and the page shows them as text only.
 
-pub mod baseline;
 mod html;
 mod machines;
+pub mod matched;
 mod objects;
 mod pack;
 pub mod page_file;
@@ -53,8 +53,8 @@ pub struct Content<'p> {
     pub before: Option<&'p Profile>,
     /// Names of the two runs.
     pub names: [String; 2],
-    /// Instead of an earlier run: a baseline, and how the profile differs from it.
-    pub baseline: Option<baseline::Against<'p>>,
+    /// How the profile differs from the earlier run, or from a baseline if there is none.
+    pub against: Option<matched::Against<'p>>,
     /// JSON of `dmdprof diff`.
     pub diff: Option<String>,
     /// Of `dmdprof motion`.
@@ -73,7 +73,7 @@ struct Header<'a> {
     panel: Option<&'static str>,
     profile: Option<tree::Described>,
     before: Option<tree::Described>,
-    baseline: Option<baseline::Described>,
+    matched: Option<matched::Described>,
     machines: Vec<machines::Described>,
     machine: Option<String>,
     sources: Vec<sources::Embedded>,
@@ -113,12 +113,9 @@ pub fn write(content: &Content, options: &Options, out: &mut impl Write) -> io::
     if let Some(listing) = &content.listing {
         sources.extend(shelf.of_listing(listing, described.as_ref().map_or(&[], |described| &described.files)));
     }
-    let baseline = match (content.profile, &described) {
-        (Some(profile), Some(described)) => {
-            content.baseline.map(|against| baseline::of(profile, &described.ids, against))
-        }
-        _ => None,
-    };
+    let earlier = side(content.before, before.as_ref());
+    let compared = side(content.profile, described.as_ref()).zip(content.against);
+    let matched = compared.map(|(run, against)| matched::of(run, earlier, against));
     let why = profile.and_then(pairs);
     let (columns, bytes) = pack.finish();
     let header = Header {
@@ -130,7 +127,7 @@ pub fn write(content: &Content, options: &Options, out: &mut impl Write) -> io::
         machine: options.machine.clone(),
         profile: described,
         before,
-        baseline,
+        matched,
         sources,
         sources_mode: options.sources,
         why: why.as_ref(),
@@ -143,6 +140,10 @@ pub fn write(content: &Content, options: &Options, out: &mut impl Write) -> io::
         columns,
     };
     html::write(&serde_json::to_vec(&header)?, &bytes, out)
+}
+
+fn side<'a>(profile: Option<&'a Profile>, described: Option<&'a tree::Described>) -> Option<matched::Side<'a>> {
+    profile.zip(described).map(|(profile, described)| (profile, &described.ids[..]))
 }
 
 /// What threads did to each other, if that was measured.

@@ -1,6 +1,6 @@
 // A run and its baseline: what a baseline knows is a few numbers per function.
 //
-// Takes the profile and, of each function, what the baseline holds (header `baseline`); gives the sides that the comparison shows. A baseline has no
+// Takes the profile and, of each function, what the baseline holds (header `matched`); gives the sides that the comparison shows. A baseline has no
 // calling contexts, so a frame of the flame graph has the colour of its function's change, wherever it is called. It knows traffic at powers of two only,
 // and nothing of times: what is compared instead is said.
 
@@ -41,7 +41,7 @@ class WithBaseline {
 
     compare() {
         const { app } = this;
-        const { entries, entry_of: entryOf } = app.header.baseline;
+        const { entries, entry_of: entryOf } = app.header.matched;
         const chosen = this.chosen();
         this.metric = chosen.id === "q" ? { ...metricOf("q"), title: `Traffic Q(${bytes(chosen.z)})` } : metricOf(chosen.id);
         const key = `${chosen.id} ${chosen.z}`;
@@ -65,7 +65,7 @@ class WithBaseline {
 
     /** The row of a node's function. */
     rowOf(node) {
-        return this.rows[this.app.header.baseline.entry_of[this.app.profile.node.fn[node]] ?? -1];
+        return this.rows[this.app.header.matched.entry_of[this.app.profile.node.fn[node]] ?? -1];
     }
 }
 

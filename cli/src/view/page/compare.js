@@ -1,8 +1,8 @@
 // Two runs, or a run and its baseline: what got worse and what got better, by function and in the flame graph.
 //
 // Takes two profiles with the same chosen number, and the words of `dmdprof diff`; or one profile and what a baseline holds of each function
-// (`baseline.js`). The flame graph is that of the run after, coloured by the change: orange is more, blue is less, grey is the same. Functions are
-// matched by name and file; the causes are those that `dmdprof diff` gives.
+// (`baseline.js`). The flame graph is that of the run after, coloured by the change: orange is more, blue is less, grey is the same. Which function
+// is which (header `matched`) and the causes are what `dmdprof diff` says.
 
 panel({
     id: "compare",
@@ -10,7 +10,7 @@ panel({
     missing: (app) => (app.header.diff ? null : "shows two runs; made by: dmdprof diff --html FILE, or dmdprof view --before OLD NEW"),
     create(app) {
         const diff = JSON.parse(app.header.diff);
-        const sides = app.profile && app.before ? new TwoRuns(app) : app.profile && app.header.baseline ? new WithBaseline(app) : new OnlyNumbers(diff);
+        const sides = app.profile && app.before ? new TwoRuns(app) : app.profile && app.header.matched ? new WithBaseline(app) : new OnlyNumbers(diff);
         const table = new Table(compareColumns(app, sides), {
             label: "Changes by function", sort: "change", height: 440, onpick: (row) => { if (row.fn >= 0) app.showFunction(row.fn); },
         });
@@ -102,21 +102,20 @@ function changeText(before, after, text = count) {
     return `${step < 0 ? "−" : "+"}${text(Math.abs(step))}${part}`;
 }
 
-/** Functions of both runs by name and file. */
+/** Functions of both runs. */
 function comparedRows(app) {
-    const rows = new Map();
-    const add = (profile, values, side) => {
+    const { entries, entry_of: entryOf, entry_of_before: entryOfBefore } = app.header.matched;
+    const rows = entries.map(({ name, place, was }) => ({ fn: -1, name, place, was, before: 0, after: 0 }));
+    const add = (profile, values, of, side) => {
         profile.functions.forEach((f, fn) => {
-            const key = `${f.name}\n${f.file === null ? "" : fileName(profile.files[f.file])}`;
-            const row = rows.get(key) ?? { fn: -1, name: f.name, place: definedAt(profile, fn), before: 0, after: 0 };
+            const row = rows[of[fn] ?? rows.push({ fn: -1, name: f.name, place: definedAt(profile, fn), before: 0, after: 0 }) - 1];
             row[side] += values.own.fn[fn];
-            if (side === "after") row.fn = fn;
-            rows.set(key, row);
+            if (side === "after" && (row.fn < 0 || values.own.fn[fn] > values.own.fn[row.fn])) row.fn = fn;
         });
     };
-    add(app.before, app.valuesBefore(), "before");
-    add(app.profile, app.values, "after");
-    return [...rows.values()];
+    add(app.before, app.valuesBefore(), entryOfBefore, "before");
+    add(app.profile, app.values, entryOf, "after");
+    return rows;
 }
 
 function compareColumns(app, sides) {
@@ -131,7 +130,7 @@ function compareColumns(app, sides) {
         { key: "before", title: "before", number: true, width: "110px", value: (row) => row.before, text: (row) => (row.unknown ? "not there" : text(row.before)) },
         { key: "after", title: "after", number: true, width: "110px", value: (row) => row.after, text: (row) => (row.gone ? "gone" : text(row.after)) },
         { key: "name", title: "function", width: "minmax(160px, 1fr)", value: (row) => row.name,
-            cell: (row) => h("span", {}, named(row.name, 120), row.was ? h("span", { class: "quiet" }, " was ", named(row.was, 60)) : "") },
+            cell: (row) => h("span", {}, named(row.name, 120), row.was ? h("span", { class: "quiet" }, " ", named(row.was, 80)) : "") },
         { key: "place", title: "defined at", width: "170px", value: (row) => row.place, text: (row) => shortened(row.place, 40) },
     ];
 }
@@ -157,20 +156,27 @@ class DiffFlame extends Flame {
     }
 }
 
-/** The node of the run before with the same functions above it, or -1. */
+/** The node of the run before with the same functions above it, or -1. Of functions that count as one, that of the same name. */
 function partners(app) {
     const { profile, before } = app;
-    const key = (p, node) => {
-        const f = p.functions[p.node.fn[node]];
-        return `${f.name}\n${f.file === null ? "" : fileName(p.files[f.file])}\n${p.node.inlined[node]}`;
+    const { entry_of: entryOf, entry_of_before: entryOfBefore } = app.header.matched;
+    const keys = (p, of, node, above) => {
+        const fn = p.node.fn[node];
+        const { name, file } = p.functions[fn];
+        // Functions that only call are in no comparison.
+        const key = `${above}\n${p.node.inlined[node]}\n${of[fn] ?? `${name}\n${file === null ? "" : fileName(p.files[file])}`}`;
+        return [`${key}\n${name}`, key];
     };
     const known = new Map();
-    for (let node = 1; node < before.nodes; node += 1) known.set(`${before.node.parent[node]}\n${key(before, node)}`, node);
+    for (let node = 1; node < before.nodes; node += 1) {
+        for (const key of keys(before, entryOfBefore, node, before.node.parent[node])) known.set(key, node);
+    }
     const partner = new Int32Array(profile.nodes).fill(-1);
     partner[0] = 0;
     for (let node = 1; node < profile.nodes; node += 1) {
         const above = partner[profile.node.parent[node]];
-        if (above >= 0) partner[node] = known.get(`${above}\n${key(profile, node)}`) ?? -1;
+        const [same, like] = above >= 0 ? keys(profile, entryOf, node, above) : [];
+        partner[node] = known.get(same) ?? known.get(like) ?? -1;
     }
     return partner;
 }
