@@ -12,6 +12,7 @@ use crate::{
         debug_record::DebugRecord,
         ir::{Metadata, Nodes, Value},
     },
+    source_path::SourcePaths,
     types::Types,
 };
 
@@ -62,6 +63,7 @@ pub struct DebugInfo<'m> {
     forms: HashMap<Metadata<'m>, Form>,
     pub types: Types<'m>,
     globals: HashMap<Value<'m>, Option<Metadata<'m>>>,
+    paths: SourcePaths,
 }
 
 /// What a debug record's expression says of its value.
@@ -102,18 +104,19 @@ impl<'m> DebugInfo<'m> {
             forms: HashMap::new(),
             types: Types::new(nodes),
             globals: HashMap::new(),
+            paths: SourcePaths::default(),
         }
     }
 
     /// Name, file and line of a subprogram's definition.
     pub fn subprogram(&mut self, subprogram: Metadata<'m>) -> Option<Subprogram> {
-        let nodes = self.nodes;
+        let (nodes, paths) = (self.nodes, &mut self.paths);
         self.subprograms
             .entry(subprogram)
             .or_insert_with(|| {
                 Some(Subprogram {
                     name: nodes.subprogram_name(subprogram)?,
-                    file: subprogram.scope_file().map(join),
+                    file: subprogram.scope_file().map(|name| paths.of(name)),
                     line: subprogram.subprogram_line(),
                 })
             })
@@ -142,15 +145,15 @@ impl<'m> DebugInfo<'m> {
         let name = self.nodes.variable_name(variable)?;
         let (subprogram, _) = variable.variable_scope().map_or((None, None), |s| self.scope(s));
         let function = subprogram.and_then(|s| self.subprogram(s)).map(|s| s.name);
-        let file = variable.variable_file().map(join);
+        let file = variable.variable_file().map(|name| self.paths.of(name));
         Some(Variable { name, subprogram, function, file, line: variable.variable_line() })
     }
 
     fn scope(&mut self, scope: Metadata<'m>) -> (Option<Metadata<'m>>, Option<String>) {
-        let nodes = self.nodes;
+        let (nodes, paths) = (self.nodes, &mut self.paths);
         self.scopes
             .entry(scope)
-            .or_insert_with(|| (nodes.enclosing_subprogram(scope), scope.scope_file().map(join)))
+            .or_insert_with(|| (nodes.enclosing_subprogram(scope), scope.scope_file().map(|name| paths.of(name))))
             .clone()
     }
 }
@@ -165,10 +168,6 @@ impl Subprogram {
     pub fn line(&self) -> u32 {
         self.line
     }
-}
-
-fn join((directory, file): (String, String)) -> String {
-    if file.starts_with('/') || directory.is_empty() { file } else { format!("{directory}/{file}") }
 }
 
 /// Frames of one function.

@@ -34,6 +34,7 @@ mod request;
 mod segment;
 mod skip;
 mod slots;
+pub mod source_path;
 pub mod synchronise;
 mod types;
 mod x86;

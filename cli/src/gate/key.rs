@@ -5,7 +5,9 @@
 //! repository, and those of libraries lose the directory and the version that they were found under. Functions that
 //! then have equal keys (the instances of one generic function, the closures of one function) count as one.
 
-use std::path::{Component, Path, PathBuf};
+use std::path::Path;
+
+use dmdprof_instrument::source_path::folded;
 
 /// A function's identity. Ordered by file, then name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -36,7 +38,13 @@ impl PathMap {
     #[must_use]
     pub fn new(root: Option<&Path>, rules: &[PrefixRule]) -> Self {
         let root = root.map(|r| normal(&r.to_string_lossy()));
-        let rules = rules.iter().map(|r| (normal(&r.from), r.to.clone())).collect();
+        // A profile has no links in its paths: a rule is about what they lead to, too.
+        let spellings = |rule: &PrefixRule| {
+            let resolved = Path::new(&rule.from).canonicalize().ok().map(|real| real.to_string_lossy().into_owned());
+            let given = normal(&rule.from);
+            [resolved.filter(|real| *real != given), Some(given)].into_iter().flatten()
+        };
+        let rules = rules.iter().flat_map(|rule| spellings(rule).map(|from| (from, rule.to.clone()))).collect();
         PathMap { root: root.filter(|r| r != "/"), rules }
     }
 
@@ -83,19 +91,9 @@ fn below<'p>(path: &'p str, directory: &str) -> Option<&'p str> {
     if rest.is_empty() || directory.ends_with('/') { Some(rest) } else { rest.strip_prefix('/') }
 }
 
-/// Without `.` and `..`, by the text alone.
+/// Nothing is looked up here: the files may be another machine's.
 fn normal(path: &str) -> String {
-    let mut out = PathBuf::new();
-    for part in Path::new(path).components() {
-        match part {
-            Component::CurDir => {}
-            Component::ParentDir if out.file_name().is_some() => {
-                out.pop();
-            }
-            other => out.push(other),
-        }
-    }
-    out.to_string_lossy().into_owned()
+    folded(path, |_| false)
 }
 
 /// Sources of Rust's library and of crates, whose directories name machines and versions.
@@ -192,7 +190,9 @@ mod tests {
         let map = PathMap::new(Some(Path::new("/home/a/project")), &["/build/x=".parse().unwrap()]);
         for (path, mapped) in [
             ("/home/a/project/src/a.c", "src/a.c"),
-            ("/home/a/project/build/../src/./a.c", "src/a.c"),
+            ("/home/a/project//src/./a.c", "src/a.c"),
+            // `build` may be a link.
+            ("/home/a/project/build/../src/./a.c", "build/../src/a.c"),
             ("/home/a/project2/src/a.c", "/home/a/project2/src/a.c"),
             ("/build/x/src/a.c", "src/a.c"),
             ("/rustc/59807616e/library/core/src/slice/mod.rs", "rust/library/core/src/slice/mod.rs"),
@@ -206,6 +206,17 @@ mod tests {
             assert_eq!(map.apply(path), mapped);
         }
         assert!("no-sign".parse::<PrefixRule>().unwrap_err().contains("OLD=NEW"));
+    }
+
+    #[test]
+    fn a_rule_may_name_a_link() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let real = folder.path().canonicalize().expect("it is there").join("real");
+        std::fs::create_dir(&real).expect("a new directory");
+        std::os::unix::fs::symlink(&real, folder.path().join("link")).expect("a link");
+        let map = PathMap::new(None, &[format!("{}=src", folder.path().join("link").display()).parse().unwrap()]);
+        assert_eq!(map.apply(real.join("a.c").to_str().unwrap()), "src/a.c");
+        assert_eq!(map.apply(folder.path().join("link/a.c").to_str().unwrap()), "src/a.c");
     }
 
     #[test]

@@ -58,6 +58,7 @@ pub fn is_library_file(path: &str) -> bool {
         || path.contains("/lib/rustlib/src/")
         || path.starts_with("/usr/include/")
         || path.starts_with("/usr/lib/")
+        || path.starts_with("/usr/src/rustc-")
         || path.starts_with("/usr/bin/../lib/")
         || path.contains("/include/c++/")
         || path.contains("/lib/clang/")
