@@ -18,6 +18,8 @@ pub struct RingTotals {
     pub unknown_frees: u64,
     /// Chunks' rests that could not be decoded, in words.
     pub lost_words: u64,
+    /// Frames with variables of which it is not known whether they have ended.
+    pub unseen_frames: u64,
     /// Segments that match the region of interest were seen.
     pub roi_seen: bool,
     /// Most bytes that lived at one time.
@@ -45,6 +47,7 @@ impl RingTotals {
     pub fn add_part(&mut self, part: &Self) {
         self.accesses += part.accesses;
         self.unknown_frees += part.unknown_frees;
+        self.unseen_frames += part.unseen_frames;
         self.lost_words += part.lost_words;
         self.roi_seen |= part.roi_seen;
         self.in_blocks += part.in_blocks;

@@ -266,7 +266,7 @@ impl Core {
             }
             Event::FreeUnknown => self.totals.unknown_frees += 1,
             Event::Restart => {
-                self.contexts.restart();
+                let _ = self.contexts.restart();
                 self.movement.nest.leave(self.contexts.depth());
             }
             // Loops move the same bytes whatever the program declares, and whoever waits.
@@ -305,7 +305,7 @@ impl Core {
             let cookie = if flags & segment_flag::COOKIE != 0 { cookie() } else { 0 };
             self.contexts.enter(function, cookie, false);
         } else if flags & segment_flag::LANDING != 0 {
-            self.contexts.land(function, cookie());
+            let _ = self.contexts.land(function, cookie());
             self.movement.nest.leave(self.contexts.depth());
         } else {
             self.resume(function);

@@ -175,6 +175,9 @@ impl Analyzer {
         let segment = module.segment(number);
         let moves = self.tables.moves.as_ref().and_then(|moves| moves.of(dense));
         self.core.segment(segment, module.items(segment), moves, &rest[..len], place);
+        if !segment.slots.is_empty() {
+            self.core.slots_held(module, segment, &rest[..len]);
+        }
         Some(len)
     }
 
@@ -218,7 +221,7 @@ impl Analyzer {
             Event::RegionBegin { name } if is_roi(&name) => core.region(true),
             Event::RegionEnd { name } if is_roi(&name) => core.region(false),
             Event::RegionBegin { .. } | Event::RegionEnd { .. } => {}
-            Event::Restart => core.contexts.restart(),
+            Event::Restart => core.restart::<true>(),
             Event::Synchronise(event) => core.engine.synchronise(event, files!(core)),
             Event::Clock { time } => core.set_time(time),
         }

@@ -46,7 +46,7 @@ impl Core {
             self.uncounted(items, record, dense, is_loop);
         }
         if segment.flags & segment_flag::EXIT != 0 {
-            self.contexts.exit(dense.function);
+            self.exit::<true>(dense.function);
         }
     }
 

@@ -21,7 +21,7 @@ use crate::{
     },
     decode::{
         block::{BlockCounters, BlockNumbers, CellNumber},
-        context::{ContextNumber, Contexts},
+        context::{ContextNumber, Contexts, Left},
         locator::{FunctionNumber, Locator, Module, SegmentNumber},
         ring::{RingSite, RingTotals},
         sequences::Sequences,
@@ -193,7 +193,7 @@ impl Core {
     /// Brings the context to where a record with these flags is.
     #[inline]
     pub(super) fn enter(&mut self, flags: u8, record: &[u64], dense: Dense) {
-        if let Some(node) = self.follow(flags, record, dense) {
+        if let Some(node) = self.follow::<true>(flags, record, dense) {
             self.totals.roi_seen |= dense.roi;
             if dense.roi {
                 self.open_window();
@@ -207,20 +207,56 @@ impl Core {
         }
     }
 
-    /// The same, and counts nothing; gives the new context if a function starts.
+    /// The same, and gives the new context if a function starts. Whoever does not replay is told of lives alone.
     #[inline]
-    pub(super) fn follow(&mut self, flags: u8, record: &[u64], dense: Dense) -> Option<ContextNumber> {
+    pub(super) fn follow<const REPLAY: bool>(
+        &mut self,
+        flags: u8,
+        record: &[u64],
+        dense: Dense,
+    ) -> Option<ContextNumber> {
         let cookie = || record[record.len() - 1];
         if flags & segment_flag::ENTER != 0 {
             let cookie = if flags & segment_flag::COOKIE != 0 { cookie() } else { 0 };
             return Some(self.contexts.enter(dense.function, cookie, dense.roi));
         }
         if flags & segment_flag::LANDING != 0 {
-            self.contexts.land(dense.function, cookie());
+            let left = self.contexts.land(dense.function, cookie());
+            self.leave::<REPLAY>(left);
         } else if self.contexts.function() != Some(dense.function) {
-            self.contexts.resume(dense.function);
+            self.resume::<REPLAY>(dense.function);
         }
         None
+    }
+
+    /// A record of a function that is not on top.
+    pub(super) fn resume<const REPLAY: bool>(&mut self, function: FunctionNumber) {
+        let unseen = self.contexts.resume(function);
+        self.totals.unseen_frames += if REPLAY { unseen } else { 0 };
+    }
+
+    /// The running function ends.
+    #[inline]
+    pub(super) fn exit<const REPLAY: bool>(&mut self, function: FunctionNumber) {
+        let unseen = self.contexts.exit(function);
+        self.totals.unseen_frames += if REPLAY { unseen } else { 0 };
+    }
+
+    /// All functions were left.
+    pub(super) fn restart<const REPLAY: bool>(&mut self) {
+        let left = self.contexts.restart();
+        self.leave::<REPLAY>(left);
+    }
+
+    /// Frames were left without a return: their variables end.
+    fn leave<const REPLAY: bool>(&mut self, left: Left) {
+        for (address, len) in left.slots {
+            self.life_ends(address, len);
+            if REPLAY {
+                self.forget(address, len);
+            }
+        }
+        self.totals.unseen_frames += if REPLAY { left.unseen } else { 0 };
     }
 
     /// Begins the window of accesses, if one is wanted and has not begun.

@@ -36,9 +36,9 @@ impl Core {
     pub(super) fn be_in(&mut self, function: FunctionNumber) {
         if self.contexts.function() != Some(function) {
             if self.filtered && !self.follows {
-                self.contexts.restart();
+                self.restart::<true>();
             }
-            self.contexts.resume(function);
+            self.resume::<true>(function);
         }
     }
 
@@ -62,7 +62,7 @@ impl Core {
             self.uncounted(items, record, place, is_loop);
         }
         if self.follows && segment.flags & segment_flag::EXIT != 0 {
-            self.contexts.exit(place.function);
+            self.exit::<true>(place.function);
         }
     }
 
@@ -200,7 +200,11 @@ impl Analyzer {
         let function = module.function_number(segment.function);
         let roi = self.core.has_roi && self.tables.is_roi[function.index()];
         let place = Dense { segment: module.segment_number(located.segment), function, roi };
-        self.core.looked_at(segment, module.items(segment), &rest[..located.words], place);
+        let record = &rest[..located.words];
+        self.core.looked_at(segment, module.items(segment), record, place);
+        if self.core.follows && !segment.slots.is_empty() {
+            self.core.slots_held(module, segment, record);
+        }
         located.words
     }
 

@@ -7,7 +7,7 @@ use super::{
     lives::Life,
 };
 use crate::{
-    abi::COPY_BLOCK,
+    abi::{COPY_BLOCK, segment_flag},
     decode::{context::ContextNumber, locator::Module},
     engine::{Kind, Label},
     objects::{Origin, announced},
@@ -56,6 +56,16 @@ impl Core {
                 self.engine.life(Life::Slot { address, len, table, slot }, files!(self));
             } else if let Some(objects) = &mut self.objects {
                 objects.objects.slot_starts(table, slot, address, len);
+            }
+        }
+    }
+
+    /// They end with their function, however that is left.
+    pub(super) fn slots_held(&mut self, module: &Module, segment: &Segment, record: &[u64]) {
+        // Of a function that has ended, they have too.
+        if segment.flags & segment_flag::EXIT == 0 {
+            for (_, address, len) in announced(module, segment, record) {
+                self.contexts.hold(address, len);
             }
         }
     }

@@ -20,7 +20,7 @@ impl Core {
         let Some(function) = turns.first().map(|turn| table.segments[turn.segment as usize].function) else { return };
         let function = module.function_number(function);
         if self.contexts.function() != Some(function) {
-            self.contexts.resume(function);
+            self.resume::<true>(function);
         }
         let counting = self.counting();
         self.streams.clear();

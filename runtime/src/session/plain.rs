@@ -48,7 +48,10 @@ impl Analyzer {
             let first = block.first_cell;
             core.engine.push_moves(moves, record, first, &mut Files { cells: &mut core.cells, cold: &mut core.cold });
             if quick.flags & segment_flag::EXIT != 0 {
-                core.contexts.exit(quick.function);
+                core.exit::<true>(quick.function);
+            }
+            if quick.holds {
+                core.slots_held(module, module.segment(number), record);
             }
             at = end;
         }

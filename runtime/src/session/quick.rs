@@ -2,6 +2,7 @@
 
 use super::moves::Moves;
 use crate::{
+    abi::segment_flag,
     decode::locator::{FunctionNumber, SegmentNumber},
     sites::Segment,
 };
@@ -16,6 +17,8 @@ pub struct Quick {
     pub items: u16,
     pub flags: u8,
     pub is_plain: bool,
+    /// Variables start their lives with it that may outlive its record.
+    pub holds: bool,
     /// Its records can be part of an affine run.
     pub repeats: bool,
     /// Records that are not looked at for that.
@@ -43,6 +46,7 @@ impl Quick {
             items: segment.items.len() as u16,
             flags: segment.flags,
             is_plain: range.is_some(),
+            holds: !segment.slots.is_empty() && segment.flags & segment_flag::EXIT == 0,
             repeats,
             quiet: 0,
         }

@@ -101,13 +101,16 @@ impl Analyzer {
             let roi = self.core.has_roi && self.tables.is_roi[function.index()];
             let flags = found.flags;
             let place = Dense { segment: module.segment_number(segment), function, roi };
-            let begins = self.core.follow(flags, &rest[..words], place).is_some();
+            let begins = self.core.follow::<false>(flags, &rest[..words], place).is_some();
             if begins && self.core.sequences.is_some() {
                 self.core.note_call(function);
             }
             if flags & segment_flag::EXIT != 0 {
-                self.core.contexts.exit(function);
+                self.core.exit::<false>(function);
             }
+        }
+        if !found.slots.is_empty() {
+            self.core.slots_held(module, found, &rest[..words]);
         }
         Ok((words, work))
     }
@@ -128,7 +131,7 @@ impl Analyzer {
                 if let Some(Dense { function, .. }) = place
                     && Some(function) != core.contexts.function()
                 {
-                    core.contexts.resume(function);
+                    core.resume::<false>(function);
                 }
             }
             Event::Alloc { address, len } if has_objects => {
@@ -142,7 +145,7 @@ impl Analyzer {
             }
             Event::RegionBegin { name } => self.scan_mark(&name, true),
             Event::RegionEnd { name } => self.scan_mark(&name, false),
-            Event::Restart => core.contexts.restart(),
+            Event::Restart => core.restart::<false>(),
             Event::Alloc { .. }
             | Event::Mapped { .. }
             | Event::Free { .. }

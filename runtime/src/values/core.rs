@@ -181,7 +181,7 @@ impl Core {
             self.frames.truncate(depth);
             self.push_frame(registers, self.claimed);
         } else if flags & segment_flag::LANDING != 0 {
-            self.contexts.land(place.function, cookie());
+            let _ = self.contexts.land(place.function, cookie());
             self.align_frames(registers);
         } else if self.contexts.function() != Some(place.function) {
             self.contexts.resume(place.function);

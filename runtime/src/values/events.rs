@@ -20,7 +20,7 @@ impl Core {
             Event::RegionEnd { name } => self.end(&name),
             Event::FreeUnknown => self.totals.unknown_frees += 1,
             Event::Restart => {
-                self.contexts.restart();
+                let _ = self.contexts.restart();
                 self.align_frames(0);
             }
             // Each thread is followed by itself.

@@ -44,6 +44,7 @@ pub struct Counts {
     calls: Vec<(u32, u64)>,
     accesses: u64,
     unknown_frees: u64,
+    unseen_frames: u64,
     lost_words: u64,
     pub active: bool,
     roi_seen: bool,
@@ -133,6 +134,7 @@ impl Counts {
             calls: (0..).zip(calls).filter(|(_, calls)| *calls > 0).collect(),
             accesses: totals.accesses,
             unknown_frees: totals.unknown_frees,
+            unseen_frames: totals.unseen_frames,
             lost_words: totals.lost_words,
             active,
             roi_seen: totals.roi_seen,
@@ -178,6 +180,7 @@ impl Counts {
             totals: RingTotals {
                 accesses: self.accesses,
                 unknown_frees: self.unknown_frees,
+                unseen_frames: self.unseen_frames,
                 lost_words: self.lost_words,
                 roi_seen: self.roi_seen,
                 in_blocks: self.in_blocks,

@@ -32,7 +32,7 @@ use crate::{
 /// First bytes of an index.
 const MAGIC: [u8; 8] = *b"\x89DMDI\r\n\n";
 /// Bumped whenever the meaning of the bytes after it changes.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 /// Bytes of the trace from point to point, at least: going over them takes some 15 ms.
 const LEAST: u64 = 1 << 19;
 /// Points, at most. A part reads what is new at each before it.
