@@ -3,12 +3,14 @@
 //! Takes ranges and the numbers of objects; gives the number at an address, or of a range if all its bytes have one.
 //! Later ranges lie over earlier ones. Memory of number [`NOTHING`] costs nothing; a page of one object costs one
 //! entry, a row of [`VAST_PAGES`] pages or more one entry in all, and a page of several objects 1 KiB, and 64 bytes
-//! more for each 16 bytes that several objects share.
+//! more for each 16 bytes that several objects share. Tables of pages whose objects have all ended are given up once
+//! they are half of the memory (`tidy`).
 //!
 //! A copy shares the tables with what it is a copy of, until one of the two changes them. `changes` says how the two
 //! differ then.
 
 mod changes;
+mod tidy;
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -92,6 +94,10 @@ pub struct AddressMap {
     vast: BTreeMap<u64, Vast>,
     pages: Tables<PageTable, 1>,
     granules: Tables<ByteTable, TOGETHER>,
+    /// By table of a page: granules that have something.
+    used: Vec<u16>,
+    /// Tables of pages that have nothing.
+    idle: usize,
     /// Entries looked up last, by page modulo the length: (page plus one, entry).
     recent: [(u64, Entry); RECENT],
 }
@@ -103,6 +109,8 @@ impl Default for AddressMap {
             vast: BTreeMap::new(),
             pages: Tables::default(),
             granules: Tables::default(),
+            used: Vec::new(),
+            idle: 0,
             recent: [(0, Entry::NOTHING); RECENT],
         }
     }
@@ -154,7 +162,12 @@ impl<T: Copy, const EACH: usize> Tables<T, EACH> {
 
     /// Memory held, in bytes.
     fn heap_bytes(&self) -> usize {
-        self.all.len() * size_of::<[T; EACH]>()
+        self.all.len() * size_of::<[T; EACH]>() + size_of_val(&*self.all) + size_of_val(&*self.free)
+    }
+
+    /// Of that, what nobody uses.
+    fn unused_bytes(&self) -> usize {
+        self.free.len() * size_of::<T>()
     }
 }
 
@@ -239,6 +252,7 @@ impl AddressMap {
         } else {
             self.fill_pages(address, len, number);
         }
+        self.tidy();
     }
 
     fn fill_pages(&mut self, address: u64, len: u64, number: ObjectNumber) {
@@ -261,14 +275,16 @@ impl AddressMap {
         let table = match entry.get() {
             Err(table) => table,
             Ok(_) => {
-                let table = self.pages.add([entry; GRANULES]);
+                let table = self.add_table(entry);
                 self.set(page, Entry::of_table(table));
                 table
             }
         };
         let granules = self.pages.of_mut(table);
+        let (before, mut used) = (self.used[table], self.used[table]);
         for (granule, within, bytes) in pieces(offset, part, GRANULE) {
             let place = &mut granules[granule as usize];
+            used -= u16::from(*place != Entry::NOTHING);
             if bytes == GRANULE {
                 self.granules.release(*place);
                 *place = whole;
@@ -285,12 +301,26 @@ impl AddressMap {
                     *place = whole;
                 }
             }
+            used += u16::from(*place != Entry::NOTHING);
         }
+        self.used[table] = used;
+        self.idle = self.idle + usize::from(used == 0) - usize::from(before == 0);
+    }
+
+    /// The table of a page that had one number for all its bytes.
+    fn add_table(&mut self, entry: Entry) -> usize {
+        let table = self.pages.add([entry; GRANULES]);
+        self.used.resize(self.used.len().max(table + 1), 0);
+        let has_nothing = entry == Entry::NOTHING;
+        self.used[table] = if has_nothing { 0 } else { GRANULES as u16 };
+        self.idle += usize::from(has_nothing);
+        table
     }
 
     /// Gives up the tables of a page.
     fn pages_granules_release(&mut self, entry: Entry) {
         if let Err(table) = entry.get() {
+            self.idle -= usize::from(self.used[table] == 0);
             self.pages.of(table).iter().for_each(|granule| self.granules.release(*granule));
             self.pages.release(entry);
         }
@@ -350,7 +380,7 @@ impl AddressMap {
     /// Memory held, in bytes.
     #[must_use]
     pub fn heap_bytes(&self) -> u64 {
-        let tables = self.pages.heap_bytes() + self.granules.heap_bytes();
+        let tables = self.pages.heap_bytes() + self.granules.heap_bytes() + size_of_val(&*self.used);
         (tables + self.directory.capacity() * size_of::<(u64, Entry)>()) as u64
     }
 }
